@@ -161,7 +161,7 @@ func readHostFields(x *crawler.Config) error {
 			for j, value := range h.Header[name] {
 				f := field{name: name, value: value}
 				if value == secretGone {
-					errs = append(errs, &KeyError{Key: keyHosts, Err: fmt.Errorf("entry %d (%s): headers: %s: a job does not keep values of header fields: give the job file again, with crawl --config FILE -o DIR, or in it where to read the value, as '@FILE' or env:NAME", i+1, h.Match, name)})
+					errs = append(errs, &KeyError{Key: keyHosts, Err: fmt.Errorf("entry %d (%s): headers: %s: a job does not keep values of header fields: give the job file again, or in it where to read the value, as '@FILE' or env:NAME", i+1, h.Match, name)})
 				}
 				if !f.isKept() {
 					continue
@@ -249,7 +249,7 @@ func (f field) read() (string, error) {
 	variable, isEnv := strings.CutPrefix(f.value, "env:")
 	switch {
 	case value == secretGone:
-		return "", &itemError{f.name, fmt.Errorf("a job does not keep its value: give it again, as --header '%s…', or where to read it, as '%s: env:NAME' or '%s: @FILE'", strings.TrimSuffix(f.text(), secretGone), f.name, f.name)}
+		return "", &itemError{f.name, fmt.Errorf("a job does not keep its value: give it again, as '%s…', or where to read it, as '%s: env:NAME' or '%s: @FILE'", strings.TrimSuffix(f.text(), secretGone), f.name, f.name)}
 	case isFile:
 		line, err := oneLine(path)
 		if err != nil {

@@ -115,8 +115,8 @@ func TestHeaderFieldsThatAreRefused(t *testing.T) {
 		"X-A: @" + filepath.Join(dir, "control"):  "control characters",
 		"X-A: env:JOB_TEST_NONE":                  `"X-A": the environment has no JOB_TEST_NONE`,
 		"X-A: env:JOB_TEST_CONTROL":               "control characters",
-		"X-A: ***":                                `"X-A": a job does not keep its value: give it again, as --header 'X-A: …'`,
-		"https://a.test X-A: ***":                 `--header 'https://a.test X-A: …'`,
+		"X-A: ***":                                `"X-A": a job does not keep its value: give it again, as 'X-A: …'`,
+		"https://a.test X-A: ***":                 `as 'https://a.test X-A: …'`,
 		"https://a.test Authorization: @/x/s3y/z": "no such file",
 	} {
 		c := Config{Header: []string{text}}

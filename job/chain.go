@@ -71,7 +71,7 @@ func (r *Reader) keys() (public PublicKeys, note string) {
 		return nil, ""
 	}
 	if public, err = ReadKeys(s.Text()); err != nil {
-		return nil, fmt.Sprintf("signatures of heads were not checked: %v: name the keys with --keys, a folder or a JWK Set", err)
+		return nil, fmt.Sprintf("signatures of heads were not checked: %v: name the keys, as a folder or a JWK Set", err)
 	}
 	return public, ""
 }
@@ -188,7 +188,7 @@ func (c *chainCheck) conclude(noted bool) {
 	whole := c.Fault == ""
 	note(whole && c.Before > 0 && c.begun, "lines 1 to %d were written without a chain by an earlier version: it covers them only as they were when it began", c.Before)
 	note(whole && c.Before > 0 && !c.begun, "the ledger was written without a chain by an earlier version: that no line was changed is not known from it")
-	note(c.tokens > 0 && c.keys == nil && !noted, "signatures of heads were not checked: the job names no identity; name the keys with --keys, a folder or a JWK Set")
+	note(c.tokens > 0 && c.keys == nil && !noted, "signatures of heads were not checked: the job names no identity; name the keys, as a folder or a JWK Set")
 	next := c.Signed + 1
 	if c.Signed > 0 {
 		next++ // the line of the head itself

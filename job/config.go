@@ -89,9 +89,9 @@ func (c *Config) checkBrowser() error {
 	case !r.Screenshot || c.Archive && r.Renders():
 		return nil
 	case !r.Renders():
-		return &KeyError{Key: "screenshot", Err: errors.New("a picture is made of rendered pages: choose with --render which ones are")}
+		return &KeyError{Key: "screenshot", Err: errors.New("a picture is made of rendered pages: render chooses which ones are")}
 	default:
-		return &KeyError{Key: "screenshot", Err: errors.New("pictures are kept in the archive: add --format jsonl,warc")}
+		return &KeyError{Key: "screenshot", Err: errors.New("pictures are kept in the archive: add warc to format")}
 	}
 }
 
@@ -124,7 +124,7 @@ func (c *Config) Crawler() (crawler.Config, error) {
 // checkOwn reports a limit that is lifted without own hosts to lift it for.
 func (c *Config) checkOwn() error {
 	if c.PerHost > 1 && c.OwnHosts == "" {
-		return &KeyError{Key: "per-host", Value: fmt.Sprint(c.PerHost), Err: errors.New("more than one request in flight at a host needs --own-hosts FILE with the hosts you own")}
+		return &KeyError{Key: "per-host", Value: fmt.Sprint(c.PerHost), Err: errors.New("more than one request in flight at a host needs own-hosts, a file with the hosts you own")}
 	}
 	return nil
 }

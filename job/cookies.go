@@ -44,7 +44,7 @@ func (c *Config) loadCookies(jar *fetcher.Jar, seeds []weburl.URL) (n fetcher.Lo
 	}
 	f, err := safefile.Open(c.LoadCookies)
 	if err != nil {
-		return n, &KeyError{Key: "load-cookies", Err: fmt.Errorf("%w; without it: --load-cookies ''", err)}
+		return n, &KeyError{Key: "load-cookies", Err: fmt.Errorf("%w; with an empty value the crawl goes on without it", err)}
 	}
 	defer func() { _ = f.Close() }() // only read
 	if n, err = jar.Load(f, seeds...); err != nil {

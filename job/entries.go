@@ -162,6 +162,6 @@ func (d jobFiles) checkIn(dir string, ours func(name string) bool) error {
 
 // foreign returns the error for a file that no job made, with advice on what to do.
 func (d jobFiles) foreign(name string) error {
-	return refused("job %s holds %s, which amble did not make: move it out of the directory, or into %s, which is yours",
+	return refused("job %s holds %s, which no crawl made: move it out of the directory, or into %s, which is yours",
 		d.root.Name(), name, d.path(yoursName)+string(filepath.Separator))
 }

@@ -12,6 +12,7 @@ import (
 type Error struct {
 	Kind ErrorKind
 	Err  error
+	Dir  string // of the job, for ErrNoJob and ErrFinished
 }
 
 // ErrorKind says what has to change before an operation on a job can succeed.
@@ -40,6 +41,8 @@ var (
 	// ErrFinished is wrapped by the error of Open and Resume for a job that has nothing left to do. Nothing was
 	// changed.
 	ErrFinished = errors.New("nothing is left to do")
+	// ErrUntrusted is wrapped by the error of [CheckMaker].
+	ErrUntrusted = errors.New("the job was made by somebody else")
 	// ErrProgram is wrapped by the error of Open for a job that was made with functions or objects that text cannot
 	// describe: only the program that has them can resume it.
 	ErrProgram = errors.New("the job needs its own program")
@@ -76,13 +79,19 @@ func (a also) Is(err error) bool { return err == a.is }
 func (a also) Unwrap() error { return a.error }
 
 // refused returns an error of kind Refused.
-func refused(format string, args ...any) error {
+func refused(format string, args ...any) *Error {
 	return &Error{Kind: Refused, Err: fmt.Errorf(format, args...)}
 }
 
 // refusedAs is like refused, for an error that wraps is.
-func refusedAs(is error, format string, args ...any) error {
+func refusedAs(is error, format string, args ...any) *Error {
 	return &Error{Kind: Refused, Err: also{fmt.Errorf(format, args...), is}}
+}
+
+// in names the directory of the job.
+func (e *Error) in(dir string) *Error {
+	e.Dir = dir
+	return e
 }
 
 // readError returns the error of reading a job. An error that already has a kind keeps it.

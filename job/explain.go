@@ -180,7 +180,7 @@ func (t *teller) trace(s *Story) error {
 func how(v *sink.Record) string {
 	switch {
 	case v.Via == "" && v.Depth > 0:
-		return "known to the crawl of --since"
+		return "known to the crawl before"
 	case v.Via == "":
 		return "seed"
 	case len(v.Hops) > 0 && v.Hops[len(v.Hops)-1] == v.Via:

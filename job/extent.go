@@ -133,7 +133,7 @@ func (d jobFiles) queueError(err error) error {
 	text, _, _ = strings.Cut(strings.TrimPrefix(text, "disk: not a crawl directory: "), ": name ")
 	dir := d.root.Name()
 	return &Error{Kind: Storage, Err: fmt.Errorf(
-		"%s is damaged (%s), and the crawl in it cannot be resumed; the visits, archives and the ledger in %s are not affected: put the whole directory back from a copy, or crawl what is missing into a new one with --since %s",
+		"%s is damaged (%s), and the crawl in it cannot be resumed; the visits, archives and the ledger in %s are not affected: put the whole directory back from a copy, or crawl what is missing into a new one, with since set to %s",
 		d.path(frontierName), text, dir, cli.ShellWord(dir))}
 }
 
@@ -144,7 +144,7 @@ func (d jobFiles) told(name string, err error) error {
 		return err
 	}
 	dir := d.root.Name()
-	instead := "crawl into a new directory with --since " + cli.ShellWord(dir) + ", which fetches again only what has changed"
+	instead := "crawl into a new directory with since set to " + cli.ShellWord(dir) + ", which fetches again only what has changed"
 	if name == VisitsName {
 		instead = "begin a new crawl in another directory"
 	}

@@ -382,7 +382,7 @@ func proxyOf(v []string) (*url.URL, error) {
 	case !validPort(u):
 		return nil, errors.New("a port is 1 to 65535")
 	case u.User != nil && u.User.Username() == secretGone:
-		return nil, errors.New("a job does not keep user name and password: give --proxy again")
+		return nil, errors.New("a job does not keep user name and password: give the proxy again")
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "":
 		return nil, errors.New("want no more than scheme, host and port")
 	}

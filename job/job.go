@@ -181,7 +181,7 @@ func resumable(dir string) error {
 		if err := checkJobDir(dir); err != nil {
 			return err
 		}
-		return refusedAs(ErrNoJob, "directory %s holds no crawl: begin one with: amble crawl -o %s URL", dir, cli.ShellWord(dir))
+		return refusedAs(ErrNoJob, "directory %s holds no crawl", dir).in(dir)
 	case !Holds(dir):
 		return refusedAs(ErrNoJob, "job %s was killed before its first request: begin it again with the same command", dir)
 	}
@@ -312,8 +312,8 @@ func checkFinished(dir string, all Settings, seeds []string) error {
 	if len(added) > 0 {
 		return nil
 	}
-	return refusedAs(ErrFinished, "job %s ended at %s with nothing left (%s, %s): nothing is changed; its summary: amble report %s",
-		dir, m.Last().Ended.Format(time.RFC3339), cli.Plural(m.Last().Pages, "page"), cli.Plural(m.Last().Requests, "request"), cli.ShellWord(dir))
+	return refusedAs(ErrFinished, "job %s ended at %s with nothing left (%s, %s): nothing is changed",
+		dir, m.Last().Ended.Format(time.RFC3339), cli.Plural(m.Last().Pages, "page"), cli.Plural(m.Last().Requests, "request")).in(dir)
 }
 
 // lockDir locks the directory, and creates it if it is missing.
@@ -346,7 +346,7 @@ func (j *Job) take() (err error) {
 	if j.manifest, err = readManifest(j.dir); err != nil || j.manifest == nil || j.manifest.Collected == "" {
 		return err
 	}
-	return refused("%s was collected from the %s, and cannot be resumed by itself: amble cluster resume resumes that job, and amble cluster collect makes a new directory of it", j.dir, j.manifest.Collected)
+	return refused("%s was collected from the %s, and cannot be resumed alone: resume the job of the cluster, and collect it into a new directory", j.dir, j.manifest.Collected)
 }
 
 // release unlocks the directory for other processes.
@@ -448,7 +448,7 @@ func (j *Job) begin(now time.Time, seeds []string) error {
 			return &Error{Kind: Refused, Err: err}
 		}
 		if lost := missing(j.manifest.Program, program); len(lost) > 0 {
-			return refusedAs(ErrProgram, "job %s was made by a program that sets %s, which no setting can say: resume it with that program; amble verify, explain and report read it as it is",
+			return refusedAs(ErrProgram, "job %s was made by a program that sets %s, which no setting can say: resume it with that program; reading it needs none",
 				j.dir, strings.Join(lost, ", "))
 		}
 		if len(added) > 0 {

@@ -99,7 +99,7 @@ func TestADirectoryOfANode(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(epoch, 0o755), os.WriteFile(filepath.Join(node, NodeName), []byte("{}"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	for dir, want := range map[string]string{node: "amble cluster collect", epoch: "amble cluster collect", t.TempDir(): "holds no crawl"} {
+	for dir, want := range map[string]string{node: "collect the job of the cluster", epoch: "collect the job of the cluster", t.TempDir(): "holds no crawl"} {
 		r, err := Read(dir)
 		if err != nil {
 			t.Fatal(err)

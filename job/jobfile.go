@@ -98,7 +98,7 @@ func (f *File) add(key, value *yaml.Node) error {
 		return f.addHosts(key, value)
 	}
 	if name != KeyURLs && KeyNamed(name) == nil {
-		return fmt.Errorf("%s: unknown key %s%s: the keys are the flags of \"amble crawl\"", f.at(key.Line), name, didYouMean(name, KeyURLs))
+		return fmt.Errorf("%s: unknown key %s%s: the keys are the settings of a crawl", f.at(key.Line), name, didYouMean(name, KeyURLs))
 	}
 	if earlier, ok := f.entries[name]; ok {
 		return fmt.Errorf("%s: key %s stands in line %d already", f.at(key.Line), name, earlier.line)

@@ -52,7 +52,7 @@ func CheckMaker(dir string, c *Config) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return refused("job %s was made by another user or on another machine, and its settings name what would be read or started here: %s: see whether you want that, then resume it with --trust",
+	return refusedAs(ErrUntrusted, "job %s was made by another user or on another machine, and its settings name what would be read or started here: %s: see whether you want that",
 		dir, strings.Join(names, ", "))
 }
 

@@ -61,7 +61,7 @@ func noCrawl(dir string) error {
 	}
 	for node, depth := abs, 0; depth < 3; node, depth = filepath.Dir(node), depth+1 {
 		if _, err := os.Stat(filepath.Join(node, NodeName)); err == nil {
-			return refusedAs(ErrNoJob, "%s is what one node has of a job that several share: amble cluster collect makes one directory of all nodes, amble cluster status says how the job stands", dir)
+			return refusedAs(ErrNoJob, "%s is what one node has of a job that several share: collect the job of the cluster into one directory of all nodes", dir)
 		}
 	}
 	return refusedAs(ErrNoJob, "directory %s holds no crawl", dir)

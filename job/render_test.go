@@ -108,7 +108,7 @@ func TestRenderedJobResumes(t *testing.T) {
 	if err := os.WriteFile(foreign, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := openedFiles(t, dir).checkJob(); err == nil || !strings.Contains(err.Error(), "resources/notes, which amble did not make") {
+	if err := openedFiles(t, dir).checkJob(); err == nil || !strings.Contains(err.Error(), "resources/notes, which no crawl made") {
 		t.Errorf("%v", err)
 	}
 }

@@ -75,7 +75,7 @@ func Replay(paths ...string) (*Recording, error) {
 		return nil, errors.Join(&Error{Kind: Refused, Err: cut[0]}, r.Close())
 	}
 	if r.archive.Len() == 0 {
-		return nil, errors.Join(refusedAs(ErrNoJob, "no answers are archived in %s: crawl with --format jsonl,warc (in a program: job.Config.Archive)", strings.Join(paths, ", ")), r.Close())
+		return nil, errors.Join(refusedAs(ErrNoJob, "no answers are archived in %s: crawl with the format warc (in a program: job.Config.Archive)", strings.Join(paths, ", ")), r.Close())
 	}
 	return r, nil
 }
@@ -95,7 +95,7 @@ func (r *Recording) addJob(path string) (*Manifest, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(path, archiveName)); err != nil {
-		return nil, refusedAs(ErrNoJob, "job %s has no archive of answers: crawl with --format jsonl,warc (in a program: job.Config.Archive)", path)
+		return nil, refusedAs(ErrNoJob, "job %s has no archive of answers: crawl with the format warc (in a program: job.Config.Archive)", path)
 	}
 	for v, err := range in.Visits() {
 		if err != nil {

@@ -197,7 +197,7 @@ func checkAssembled(t *testing.T, out string) {
 	}
 	if c, err := r.Config(); err != nil {
 		t.Error(err)
-	} else if _, err := job.Resume(out, c, []string{"https://a.example/", "https://b.example/", "https://a.example/new"}); err == nil || !strings.Contains(err.Error(), "amble cluster resume") {
+	} else if _, err := job.Resume(out, c, []string{"https://a.example/", "https://b.example/", "https://a.example/new"}); err == nil || !strings.Contains(err.Error(), "resume the job of the cluster") {
 		t.Errorf("resumed: %v", err)
 	}
 }

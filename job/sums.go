@@ -171,7 +171,7 @@ func (d jobFiles) checkSum(name, sum string) (c FileCheck, err error) {
 	if hex.EncodeToString(h.Sum(nil)) != sum {
 		c.Damage = "it is not what it was when " + SumsName + " was written"
 		if name == SheetName || name == SheetDataName || name == PageName || name == HostsName || name == ProblemsName {
-			c.Damage += "; amble report writes both again, with what you filled in"
+			c.Damage += "; a new report writes both again, with what you filled in"
 		}
 	}
 	return c, errors.Join(err, f.Close())

@@ -162,6 +162,22 @@ func (a *app) survive(x any, code int) int {
 	return cli.ExitInternal
 }
 
+// remedy returns the command or the flag that helps, to be added to an error of a job; "" if nothing does or the error says it.
+func remedy(err error) string {
+	var of *job.Error
+	switch {
+	case errors.Is(err, job.ErrUntrusted):
+		return ", then resume it with --trust"
+	case !errors.As(err, &of) || of.Dir == "":
+		return ""
+	case errors.Is(err, job.ErrFinished):
+		return "; its summary: amble report " + cli.ShellWord(of.Dir)
+	case errors.Is(err, job.ErrNoJob):
+		return ": begin one with: amble crawl -o " + cli.ShellWord(of.Dir) + " URL"
+	}
+	return ""
+}
+
 // complain prints an error, if there is anything to print, and returns its exit code. A failure of stdout takes
 // precedence over the errors that it caused; a closed stdout is not a failure.
 func (a *app) complain(err error, command string) int {
@@ -175,7 +191,7 @@ func (a *app) complain(err error, command string) int {
 	if err == nil || errors.As(err, &e) && e.Err == nil {
 		return exitCode(err)
 	}
-	for line := range strings.Lines(err.Error()) {
+	for line := range strings.Lines(err.Error() + remedy(err)) {
 		fmt.Fprintf(a.err, "amble: %s\n", cli.Printable(strings.TrimRight(line, "\n")))
 	}
 	if exitCode(err) == cli.ExitUsage {

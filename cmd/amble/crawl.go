@@ -169,7 +169,7 @@ func (c *crawlFlags) kept(a *app, cfg *job.Config, seeds []weburl.URL, open func
 		},
 	})
 	if finished != nil {
-		v.Tell("%v", finished)
+		v.Tell("%v%s", finished, remedy(finished))
 		return nil //nolint:nilerr // there is nothing to do
 	}
 	if j == nil {

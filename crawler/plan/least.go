@@ -46,7 +46,7 @@ func Least(loads []Load, service time.Duration, rate float64) (least time.Durati
 		decide(a.took-a.delay+a.wait, "address "+addr)
 	}
 	if rate > 0 {
-		decide(time.Duration(float64(requests)/rate*float64(time.Second)), fmt.Sprintf("--rate %g", rate))
+		decide(time.Duration(float64(requests)/rate*float64(time.Second)), fmt.Sprintf("rate %g", rate))
 	}
 	return least, by
 }

@@ -46,13 +46,13 @@ func (p *Plan) Limit(pages, perHost int) {
 	for i := range p.Hosts {
 		h := &p.Hosts[i]
 		if perHost > 0 && h.Pages > perHost && !h.budgeted {
-			p.Notes = append(p.Notes, fmt.Sprintf("--max-per-host %d leaves out %d of %s", perHost, h.Pages-perHost, h.Host))
+			p.Notes = append(p.Notes, fmt.Sprintf("max-per-host %d leaves out %d of %s", perHost, h.Pages-perHost, h.Host))
 			h.Pages = perHost
 		}
 		total += h.Pages
 	}
 	if pages > 0 && total > pages {
-		p.Notes = append(p.Notes, fmt.Sprintf("--max-pages %d ends the crawl before all %d pages are fetched", pages, total))
+		p.Notes = append(p.Notes, fmt.Sprintf("max-pages %d ends the crawl before all %d pages are fetched", pages, total))
 		for i := range p.Hosts { // taken evenly, as the frontier takes them
 			p.Hosts[i].Pages = min(p.Hosts[i].Pages, max(1, p.Hosts[i].Pages*pages/total))
 		}

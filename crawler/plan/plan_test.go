@@ -25,7 +25,7 @@ func TestBoundAndSimulation(t *testing.T) {
 		{"one host", []Host{{Host: "a", Addr: "127.0.0.1", Delay: s, Pages: 9}}, 0, 64, 10 * s, 10 * s, "host a"},
 		{"the slowest decides", []Host{{Host: "a", Addr: "127.0.0.1", Delay: s, Pages: 9}, {Host: "b", Addr: "127.0.0.2", Delay: 5 * s, Pages: 3}}, 0, 64, 15400 * time.Millisecond, 15400 * time.Millisecond, "host b"},
 		{"an address is shared", []Host{{Host: "a", Addr: "127.0.0.1", Delay: s, Pages: 4}, {Host: "b", Addr: "127.0.0.1", Delay: s, Pages: 4}}, 0, 64, 10 * s, 10 * s, "address 127.0.0.1"},
-		{"a rate in all", []Host{{Host: "a", Addr: "127.0.0.1", Delay: s, Pages: 4}, {Host: "b", Addr: "127.0.0.2", Delay: s, Pages: 4}}, 0.5, 64, 20 * s, 18100 * time.Millisecond, "--rate 0.5"},
+		{"a rate in all", []Host{{Host: "a", Addr: "127.0.0.1", Delay: s, Pages: 4}, {Host: "b", Addr: "127.0.0.2", Delay: s, Pages: 4}}, 0.5, 64, 20 * s, 18100 * time.Millisecond, "rate 0.5"},
 		{"too few workers", []Host{{Host: "a", Addr: "127.0.0.1", Pages: 9}, {Host: "b", Addr: "127.0.0.2", Pages: 9}}, 0, 1, s, 2 * s, "host a"},
 		{"no address known", []Host{{Host: "a", Delay: s, Pages: 4}, {Host: "b", Delay: s, Pages: 4}}, 0, 64, 4500 * time.Millisecond, 4500 * time.Millisecond, "host a"},
 	} {
@@ -47,7 +47,7 @@ func TestBoundAndSimulation(t *testing.T) {
 func TestAssumedAnswers(t *testing.T) {
 	p := &Plan{Hosts: []Host{{Host: "a", Delay: time.Second, Pages: 9}}}
 	p.SetBound(150 * time.Millisecond)
-	if want := "Each answer is assumed to take 150ms; --service changes that.\n"; !strings.HasSuffix(p.Text(), want) {
+	if want := "Each answer is assumed to take 150ms.\n"; !strings.HasSuffix(p.Text(), want) {
 		t.Errorf("%s\nwant at its end: %s", p.Text(), want)
 	}
 }

@@ -22,7 +22,7 @@ func (p *Plan) Text() string {
 		}
 	}
 	fmt.Fprintf(&b, "The crawl takes at least %s, decided by %s.\n", p.Bound.Round(time.Millisecond), p.DecidedBy)
-	fmt.Fprintf(&b, "Each answer is assumed to take %s; --service changes that.\n", p.Service)
+	fmt.Fprintf(&b, "Each answer is assumed to take %s.\n", p.Service)
 	if p.Simulated > 0 {
 		fmt.Fprintf(&b, "Played through in virtual time, it takes %s for %s: %.2f × the least.\n",
 			p.Simulated.Round(time.Millisecond), cli.Plural(p.SimulatedRequests, "request"), p.Simulated.Seconds()/max(p.Bound.Seconds(), 1e-9))

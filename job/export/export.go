@@ -104,7 +104,7 @@ func checkTarget(r *job.Reader, path string) error {
 	within, err := filepath.Rel(dir, abs)
 	first, _, _ := strings.Cut(filepath.ToSlash(within), "/")
 	if err == nil && first != ".." && first != "extra" {
-		return refused("%s is in the job's directory, which only amble writes to: name a place outside it, or in %s, which is yours", path, filepath.Join(r.Dir(), "extra"))
+		return refused("%s is in the job's directory, which only the crawl writes to: name a place outside it, or in %s, which is yours", path, filepath.Join(r.Dir(), "extra"))
 	}
 	return nil
 }

@@ -169,7 +169,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{there, "exists already: remove it, or name another place", export.CrawlLog()},
 		{filepath.Join(parent, "none", "log"), "make it first, or name another place", export.CrawlLog()},
-		{filepath.Join(dir, "log"), "is in the job's directory, which only amble writes to", export.CrawlLog()},
+		{filepath.Join(dir, "log"), "is in the job's directory, which only the crawl writes to", export.CrawlLog()},
 		{filepath.Join(parent, "half"), "could not be written, and nothing of it is left: no space left", failing},
 	} {
 		if _, err := exported(t, dir, c.kind, c.path); err == nil || !strings.Contains(err.Error(), c.want) {

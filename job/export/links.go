@@ -24,17 +24,17 @@ func (x *Export) checkLinks() error {
 		return err
 	}
 	if len(archives) == 0 {
-		return refused("job %s has neither its links nor an archive to read them from: crawl with --keep-links, or with --format jsonl,warc", x.Job.Dir())
+		return refused("job %s has neither its links nor an archive to read them from: crawl with keep-links, or with the format warc", x.Job.Dir())
 	}
 	cfg, err := x.Job.Config()
 	if err == nil && cfg.Since != "" {
-		return refused("job %s did not keep its links, and was crawled with --since %s, so that its archive does not have every page: crawl with --keep-links", x.Job.Dir(), cfg.Since)
+		return refused("job %s did not keep its links, and was crawled with since %s, so that its archive does not have every page: crawl with keep-links", x.Job.Dir(), cfg.Since)
 	}
 	if err != nil {
 		return err
 	}
 	if why := replay.Check(x.Job); why != nil {
-		return refused("job %s did not keep its links: crawl with --keep-links (%v)", x.Job.Dir(), why)
+		return refused("job %s did not keep its links: crawl with keep-links (%v)", x.Job.Dir(), why)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func (x *Export) Links(f func(*sink.Outlink) error) error {
 		return f(l)
 	})
 	if err == nil && res != nil && res.Differ > 0 {
-		x.Note("links were read from the archive, which gives %s otherwise than the job has it: amble replay names them", cli.Plural(res.Differ, "visit"))
+		x.Note("links were read from the archive, which gives %s otherwise than the job has it: a replay names them", cli.Plural(res.Differ, "visit"))
 	}
 	return err
 }
@@ -81,7 +81,7 @@ func Links() *Table {
 		{Column{"fate", Text, "what the crawl decided: follow, out_of_scope, …"}, func(l *sink.Outlink) Value { return text(l.Fate) }},
 		{Column{"rule", Text, "rule that decided, as written"}, func(l *sink.Outlink) Value { return text(l.Rule) }},
 	}
-	t := &Table{Name: "links", Doc: "a link of a page, in the order of the visits and of the page; needs a crawl with --keep-links or an archive", In: hasLinks}
+	t := &Table{Name: "links", Doc: "a link of a page, in the order of the visits and of the page; needs a crawl with keep-links or an archive", In: hasLinks}
 	for _, f := range fields {
 		t.Columns = append(t.Columns, f.Column)
 	}

@@ -33,7 +33,7 @@ func TestNoLinks(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "csv")
 	res, err := exported(t, dir, export.CSV(), path)
-	if err != nil || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "there is no table links: ") || !strings.Contains(res.Notes[0], "crawl with --keep-links, or with --format jsonl,warc") {
+	if err != nil || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "there is no table links: ") || !strings.Contains(res.Notes[0], "crawl with keep-links, or with the format warc") {
 		t.Fatalf("%v, %+v", err, res)
 	}
 	if _, err := os.Stat(filepath.Join(path, "links.csv")); !os.IsNotExist(err) {

@@ -68,7 +68,7 @@ func writeWACZ(x *Export) error {
 		return err
 	}
 	if len(archives) == 0 {
-		return refused("job %s keeps no archive of answers: crawl with --format jsonl,warc", x.Job.Dir())
+		return refused("job %s keeps no archive of answers: crawl with the format warc", x.Job.Dir())
 	}
 	for _, name := range archives {
 		if strings.HasSuffix(name, ".zst") {

@@ -81,7 +81,7 @@ func TestWACZ(t *testing.T) {
 
 func TestWACZWithoutAnArchive(t *testing.T) {
 	_, err := exported(t, exporttest.Job(t, false), export.WACZ(), filepath.Join(t.TempDir(), "x.wacz"))
-	if err == nil || !strings.Contains(err.Error(), "keeps no archive of answers: crawl with --format jsonl,warc") {
+	if err == nil || !strings.Contains(err.Error(), "keeps no archive of answers: crawl with the format warc") {
 		t.Errorf("%v", err)
 	}
 }

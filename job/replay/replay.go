@@ -65,7 +65,7 @@ func repeat(ctx context.Context, r *job.Reader, more ...sink.Sink) (*Result, err
 		return nil, err
 	}
 	if cfg.Sample.N > 0 && !m.Finished() {
-		return nil, cli.Usage("%s draws a sample and has not come to its end: what was not drawn yet cannot be told from what was; finish it with amble resume", r.Dir())
+		return nil, cli.Usage("%s draws a sample and has not come to its end: what was not drawn yet cannot be told from what was; finish it first", r.Dir())
 	}
 	rec, err := job.Replay(r.Dir())
 	if err != nil {
@@ -99,13 +99,13 @@ func config(r *job.Reader) (crawler.Config, error) {
 		return crawler.Config{}, err
 	}
 	if c.Since != "" {
-		return crawler.Config{}, cli.Usage("%s was crawled with --since %s: pages that had not changed are not in its archive, so that it cannot be repeated", r.Dir(), c.Since)
+		return crawler.Config{}, cli.Usage("%s was crawled with since %s: pages that had not changed are not in its archive, so that it cannot be repeated", r.Dir(), c.Since)
 	}
 	if mode := c.Crawl.Render.Mode; c.Crawl.Render.Renders() {
-		return crawler.Config{}, cli.Usage("%s was crawled with --render %s: rendering is not repeated, and without it pages have other links", r.Dir(), mode)
+		return crawler.Config{}, cli.Usage("%s was crawled with render %s: rendering is not repeated, and without it pages have other links", r.Dir(), mode)
 	}
 	if scope, err := c.Crawl.SeedScope(); err == nil && !scope.JudgeType(weburl.URL{}, "text/html").In && scope.WantsType("text/html") {
-		return crawler.Config{}, cli.Usage("%s was crawled with --accept and without text/html: pages that led to others are not in its archive, so that it cannot be repeated", r.Dir())
+		return crawler.Config{}, cli.Usage("%s was crawled with accept and without text/html: pages that led to others are not in its archive, so that it cannot be repeated", r.Dir())
 	}
 	cfg, err := r.Crawler(&c)
 	if err != nil {

@@ -154,7 +154,7 @@ func TestAnswersAreKept(t *testing.T) {
 	}
 	write(filled)
 	v, err := r.Verify()
-	if err != nil || v.Damaged() != 1 || !strings.Contains(v.Files[len(v.Files)-1].Damage, "amble report") {
+	if err != nil || v.Damaged() != 1 || !strings.Contains(v.Files[len(v.Files)-1].Damage, "a new report") {
 		t.Errorf("a sheet that was filled in: %v %+v", err, v.Files)
 	}
 	written(t, r)

@@ -67,7 +67,7 @@ func write(x *export.Export) (err error) {
 		return err
 	}
 	if len(archives) == 0 {
-		return export.Refused("job %s keeps no archive of answers: crawl with --format jsonl,warc", x.Job.Dir())
+		return export.Refused("job %s keeps no archive of answers: crawl with the format warc", x.Job.Dir())
 	}
 	cfg, err := x.Job.Config()
 	if err != nil {

@@ -223,7 +223,7 @@ func TestWithoutAnArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := export.Write(t.Context(), r, Kind(), filepath.Join(t.TempDir(), "x"), nil); err == nil || !strings.Contains(err.Error(), "crawl with --format jsonl,warc") {
+	if _, err := export.Write(t.Context(), r, Kind(), filepath.Join(t.TempDir(), "x"), nil); err == nil || !strings.Contains(err.Error(), "crawl with the format warc") {
 		t.Error(err)
 	}
 }
