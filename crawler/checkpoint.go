@@ -23,6 +23,7 @@ const (
 	keyGateParts = "crawler/gate/" // the names of Gate.Changes
 	keyTally     = "crawler/tally"
 	keyHost      = "crawler/host/"
+	keyUsed      = "crawler/used/" // by host: uses
 	keyNeed      = "crawler/need/"
 	keyBody      = "crawler/body/"
 	keyNear      = "crawler/near/"
@@ -133,6 +134,9 @@ func (k *checkpoint) values() (map[string][]byte, error) {
 	values[keyTally] = b
 	for host, n := range k.tally.changedHosts() {
 		values[keyHost+host] = n.encode()
+		if n.used != (uses{}) {
+			values[keyUsed+host] = n.used.encode()
+		}
 	}
 	for sum, c := range k.duplicates.contents.changed() {
 		values[keyBody+string(sum[:])] = append(binary.AppendUvarint(nil, uint64(c.count)), c.url...)
@@ -210,7 +214,7 @@ func (k *checkpoint) recall(ctx context.Context) (was kept, err error) {
 		k.hosts.recall(was.Hosts)
 	}
 	for prefix, recall := range map[string]func(name string, value []byte){
-		keyHost: k.recallHost, keyBody: k.recallBody, keyNeed: k.recallNeed, keyNear: k.recallNear,
+		keyHost: k.recallHost, keyUsed: k.tally.recallUses, keyBody: k.recallBody, keyNeed: k.recallNeed, keyNear: k.recallNear,
 	} {
 		err := k.store.Values(ctx, "", prefix, func(name string, value []byte) error {
 			recall(name[len(prefix):], value)

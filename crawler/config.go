@@ -36,6 +36,7 @@ const (
 	DefaultMaxURL      = 2083
 	DefaultMaxLinks    = 10000
 	DefaultRedirects   = 10
+	DefaultSitemaps    = 500
 	DefaultMaxQueries  = 1000
 	DefaultMaxPerDir   = 50_000
 	DefaultMaxSessions = 2
@@ -158,6 +159,9 @@ type Limits struct {
 	Depth        int // links followed from a seed. 0: DefaultMaxDepth; None; SeedsOnly
 	Pages        int // pages and sitemaps fetched, exactly. 0: DefaultMaxPages; None
 	PagesPerHost int // pages and sitemaps fetched per host. 0: no limit
+	// Sitemaps limits the sitemaps fetched per host, which PagesPerHost and Pages count, too. What exceeds it is [Deferred], with
+	// [ReasonSitemapBudget]. One robots.txt or index adds at most twice as many to the queue. 0: DefaultSitemaps; None.
+	Sitemaps int
 	// Resources bounds the requests for what rendered pages load, of all pages together; those in flight when it is reached
 	// are completed. Pages are then rendered with what is known. 0: DefaultResources for each of Pages; None.
 	Resources int
@@ -252,6 +256,7 @@ func (c Config) withDefaults() Config {
 	c.Agent = or(c.Agent, DefaultAgent)
 	c.Limits.Depth = or(c.Limits.Depth, DefaultMaxDepth)
 	c.Limits.Pages = or(c.Limits.Pages, DefaultMaxPages)
+	c.Limits.Sitemaps = or(c.Limits.Sitemaps, DefaultSitemaps)
 	c.Limits.Resources = or(c.Limits.Resources, c.Limits.resources())
 	c.Concurrency = or(c.Concurrency, DefaultConcurrency)
 	c.Commits.Interval = or(c.Commits.Interval, DefaultCommitInterval)
@@ -316,6 +321,7 @@ func (c Config) Validate() error {
 	bad(c.Limits.Depth >= SeedsOnly, "Limits.Depth is %d: must be 1 or more, None or SeedsOnly", c.Limits.Depth)
 	bad(c.Limits.Pages >= None, "Limits.Pages is %d: must be 1 or more, or None", c.Limits.Pages)
 	bad(c.Limits.PagesPerHost >= 0, "Limits.PagesPerHost is %d: must not be negative", c.Limits.PagesPerHost)
+	bad(c.Limits.Sitemaps >= None, "Limits.Sitemaps is %d: must be 1 or more, or None", c.Limits.Sitemaps)
 	bad(c.Limits.Resources >= None, "Limits.Resources is %d: must be 1 or more, or None", c.Limits.Resources)
 	bad(c.Limits.Bytes >= 0, "Limits.Bytes is %d: must not be negative", c.Limits.Bytes)
 	bad(c.Limits.Time >= 0, "Limits.Time is %v: must not be negative", c.Limits.Time)

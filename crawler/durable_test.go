@@ -163,6 +163,29 @@ func TestMemoryOfHostsAndBodies(t *testing.T) {
 	})
 }
 
+// Sitemaps that were read before a kill count afterwards.
+func TestSitemapsOfAHostAreLimitedOverAllRuns(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := namesSitemaps(w, 20)
+		j := job{t, t.TempDir()}
+		c := config(w, crawler.Config{Limits: crawler.Limits{Sitemaps: 12}, Follow: crawler.Follow{Sitemaps: true}})
+		for runs := 1; ; runs++ {
+			ctx, cancel := context.WithTimeout(t.Context(), 4500*time.Millisecond)
+			rep, err := j.run(ctx, c, s.URL("/"))
+			cancel()
+			if err == nil {
+				if rep.Pages != 1+12 || runs < 3 || rep.Reasons[crawler.ReasonSitemapBudget] != 8 || rep.SitemapsCut["a.example:80"] != 8 {
+					t.Errorf("after %d runs: %+v", runs, rep)
+				}
+				break
+			}
+		}
+		if n := len(w.Visited("a.example")); n < 1+1+12 || n > 1+1+12+2 { // one may have been under way at each kill
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
 // A trap has the same room, however often the crawl is stopped.
 func TestCrowdsOutliveTheProcess(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

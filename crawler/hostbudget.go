@@ -166,3 +166,80 @@ func readSpending(b []byte) *spending {
 	s.addr, _ = netip.AddrFromSlice(b[n+m:])
 	return s
 }
+
+// uses counts what a host has used up of the budgets that hold for every host, besides its pages.
+type uses struct {
+	sitemaps int // that have a place in the limit
+	settled  int // of them, those whose visits are in the sinks: what a resumed crawl begins with
+}
+
+// encode returns the form in which u is stored.
+func (u uses) encode() []byte { return binary.AppendUvarint(nil, uint64(u.settled)) }
+
+// usesOf returns the uses of a host, which are about to change. The caller holds the lock.
+func (t *tally) usesOf(host string) *uses {
+	u := t.used[host]
+	if u == nil {
+		u = &uses{}
+		t.used[host] = u
+	}
+	return u
+}
+
+// usedBy returns a copy of the uses of a host. The caller holds the lock.
+func (t *tally) usedBy(host string) uses {
+	if u := t.used[host]; u != nil {
+		return *u
+	}
+	return uses{}
+}
+
+// recallUses continues the uses of earlier runs.
+func (t *tally) recallUses(host string, value []byte) {
+	sitemaps, n := binary.Uvarint(value)
+	if n <= 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	*t.usesOf(host) = uses{int(sitemaps), int(sitemaps)}
+}
+
+// reserve counts one page for a host, unless it already has most. If most is 0, there is no limit.
+func (t *tally) reserve(host string, most int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if most > 0 && t.hosts[host] >= most {
+		return false
+	}
+	t.hosts[host]++
+	return true
+}
+
+// unreserve takes back a reserved page.
+func (t *tally) unreserve(host string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.hosts[host]--; t.hosts[host] <= 0 {
+		delete(t.hosts, host)
+	}
+}
+
+// reserveSitemap counts one sitemap for a host, unless it already has most. If most is negative, there is no limit.
+func (t *tally) reserveSitemap(host string, most int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	u := t.usesOf(host)
+	if most >= 0 && u.sitemaps >= most {
+		return false
+	}
+	u.sitemaps++
+	return true
+}
+
+// unreserveSitemap takes back a reserved sitemap.
+func (t *tally) unreserveSitemap(host string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.usesOf(host).sitemaps--
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
 )
 
@@ -73,6 +74,9 @@ type Report struct {
 	Types    map[string]int `json:"types"`
 	Links    map[Fate]int   `json:"links"`    // links found, by fate
 	Sitemaps []string       `json:"sitemaps"` // named in robots.txt files, at most 100
+	// SitemapsCut counts, for the first 100 hosts that have some, the sitemaps that Config.Limits.Sitemaps left out.
+	// Reasons counts those of all hosts, by ReasonSitemapBudget.
+	SitemapsCut map[string]int `json:"sitemaps_cut,omitempty"`
 
 	// Resources counts the requests for what rendered pages load, which are among Requests. Rendering counts the pages that
 	// were to be rendered; nil: there were none.
@@ -130,6 +134,8 @@ type WalledSeed struct {
 const (
 	maxWalledSeeds = 10
 	maxHTMLRobots  = 100
+	maxSitemaps    = 100
+	maxSitemapsCut = 100
 )
 
 // RenderingCount counts pages that were to be rendered, and what came of it.
@@ -174,8 +180,9 @@ func (c *RenderingCount) rendered(r *Rendered) *RenderingCount {
 type tally struct {
 	mu       sync.Mutex
 	r        Report
-	hosts    map[string]int // pages fetched
-	retried  map[string]int // retries, by host
+	hosts    map[string]int   // pages fetched
+	retried  map[string]int   // retries, by host
+	used     map[string]*uses // of hosts with sitemaps
 	sitemaps map[string]bool
 	usage    usages
 	spent    map[string]*spending // of hosts with budgets of their own; nil: there are none
@@ -196,6 +203,7 @@ func newTally(now time.Time) *tally {
 		},
 		hosts:    map[string]int{},
 		retried:  map[string]int{},
+		used:     map[string]*uses{},
 		sitemaps: map[string]bool{},
 		since:    now,
 	}
@@ -289,6 +297,12 @@ func (t *tally) visit(v *Visit) (failed int) {
 	if v.Outcome == Fetched && t.settled != nil {
 		t.settled[v.URL.Host()]++
 		t.fresh[v.URL.Host()] = true
+		if v.Kind == frontier.KindSitemap {
+			t.usesOf(v.URL.Host()).settled++
+		}
+	}
+	if v.Reason == ReasonSitemapBudget {
+		t.sitemapCut(v.URL.Host())
 	}
 	if len(v.Usage.Statements) > 0 && t.usage.count(v.URL.Host(), v.Usage) && t.fresh != nil {
 		t.fresh[v.URL.Host()] = true
@@ -352,26 +366,6 @@ func (t *tally) duplicate(v *Visit) {
 	}
 }
 
-// reserve counts one page for a host, unless it already has most. If most is 0, there is no limit.
-func (t *tally) reserve(host string, most int) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if most > 0 && t.hosts[host] >= most {
-		return false
-	}
-	t.hosts[host]++
-	return true
-}
-
-// unreserve takes back a reserved page.
-func (t *tally) unreserve(host string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.hosts[host]--; t.hosts[host] <= 0 {
-		delete(t.hosts, host)
-	}
-}
-
 // sitemap records a sitemap that a robots.txt names, unless its URL is longer than the longest that is queued by default.
 func (t *tally) sitemap(ref string) {
 	if len(ref) > DefaultMaxURL {
@@ -379,11 +373,22 @@ func (t *tally) sitemap(ref string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.sitemaps[ref] || len(t.sitemaps) >= maxSitemapsNamed {
+	if t.sitemaps[ref] || len(t.sitemaps) >= maxSitemaps {
 		return
 	}
 	t.sitemaps[ref] = true
 	t.r.Sitemaps = append(t.r.Sitemaps, ref)
+}
+
+// sitemapCut counts a sitemap that is left out. The caller holds the lock.
+func (t *tally) sitemapCut(host string) {
+	if _, known := t.r.SitemapsCut[host]; !known && len(t.r.SitemapsCut) >= maxSitemapsCut {
+		return
+	}
+	if t.r.SitemapsCut == nil {
+		t.r.SitemapsCut = map[string]int{}
+	}
+	t.r.SitemapsCut[host]++
 }
 
 func (t *tally) report(now time.Time, finish Finish, left int) *Report {
@@ -428,6 +433,7 @@ type hostCount struct {
 	pages, retries int
 	usage          usageCounts
 	spent          *spending // nil: nothing is counted
+	used           uses
 }
 
 // changedHosts returns the counts of the hosts whose counts have changed since the last call.
@@ -436,7 +442,7 @@ func (t *tally) changedHosts() map[string]hostCount {
 	defer t.mu.Unlock()
 	all := make(map[string]hostCount, len(t.fresh))
 	for host := range t.fresh {
-		all[host] = hostCount{t.settled[host], t.retried[host], t.usage.of(host), t.spentBy(host)}
+		all[host] = hostCount{t.settled[host], t.retried[host], t.usage.of(host), t.spentBy(host), t.usedBy(host)}
 	}
 	clear(t.fresh)
 	return all

@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/amble-crawler/amble/frontier"
@@ -15,7 +16,8 @@ type reservation struct {
 
 	ticket bool               // one of the crawl's pages, taken before the claim
 	host   string             // one of this host's pages; "": none
-	page   bool               // the visit is a page: ticket and host stay counted
+	maps   string             // one of this host's sitemaps; "": none
+	page   bool               // the visit is a page or a sitemap: ticket, host and maps stay counted
 	body   meeting            // what duplicates has counted
 	links  []frontier.Request // counted in crowds: the links of the page
 	work   *work              // counted in crowds: the additions of the Handler
@@ -32,6 +34,16 @@ func (s *reservation) pageOf(host string, h *HostSettings, begun bool) (rule str
 		return rule, false
 	}
 	s.host = host
+	return "", true
+}
+
+// sitemapOf reserves a sitemap of a host. It returns false if the host has used up the budget, with the rule that says so.
+func (s *reservation) sitemapOf(host string) (rule string, ok bool) {
+	most := s.run.cfg.Limits.Sitemaps
+	if !s.run.tally.reserveSitemap(host, most) {
+		return fmt.Sprintf("%d sitemaps", most), false
+	}
+	s.maps = host
 	return "", true
 }
 
@@ -60,7 +72,10 @@ func (s *reservation) releasePage() {
 	if s.host != "" {
 		s.run.tally.unreserve(s.host)
 	}
-	s.ticket, s.host = false, ""
+	if s.maps != "" {
+		s.run.tally.unreserveSitemap(s.maps)
+	}
+	s.ticket, s.host, s.maps = false, "", ""
 }
 
 // releaseLinks takes back the links and the Handler's additions, which are not queued.

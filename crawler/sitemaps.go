@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"net/http"
 
 	"github.com/amble-crawler/amble/extract"
@@ -69,13 +70,15 @@ func (a *attempt) readSitemap(v *Visit) []frontier.Request {
 	sm := extract.Sitemap(bytes.NewReader(text), extract.SitemapOptions{})
 	var queue []frontier.Request
 	v.listed = a.sampler.list()
+	indexed := 0
 	for e, err := sm.Next(); err == nil; e, err = sm.Next() {
 		to, err := c.URL.Resolve(e.Loc)
 		if err != nil {
 			continue
 		}
 		switch {
-		case e.Sitemap && c.Depth < maxIndexLevels && len(c.Hops) < a.cfg.Limits.Redirects:
+		case e.Sitemap && c.Depth < maxIndexLevels && len(c.Hops) < a.cfg.Limits.Redirects && indexed < a.cfg.sitemapsOfAFile():
+			indexed++
 			s := a.cfg.sitemapRequest(to, c.URL)
 			s.Depth = c.Depth + 1
 			s.Hops = append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String())
@@ -100,10 +103,31 @@ func (r *run) missedSitemaps(ctx context.Context, u weburl.URL, p politeness.Pur
 	return err
 }
 
-// maxSitemapsNamed is how many sitemaps of a robots.txt are queued, and how many the report lists in all.
-const maxSitemapsNamed = 100
+// overSitemaps returns the visit of a sitemap whose host has used up its budget of sitemaps, nil if the claim is none.
+func (a *attempt) overSitemaps() *Visit {
+	if a.claim.Kind != frontier.KindSitemap || a.standsForSeed() {
+		return nil
+	}
+	rule, ok := a.reserved.sitemapOf(a.claim.URL.Host())
+	if ok {
+		return nil
+	}
+	return &Visit{
+		Outcome: Deferred, Reason: ReasonSitemapBudget, Rule: rule,
+		Detail: "the crawl has read as many sitemaps of this host as it may",
+	}
+}
 
-// named returns Requests for the sitemaps that the robots.txt of u's origin names, as far as it is known: at most maxSitemapsNamed.
+// sitemapsOfAFile limits the sitemaps that are queued from one robots.txt or index: those that exceed the budget of their host
+// have visits that say so, and there must not be 50,000 from each of 500 indexes.
+func (c *Config) sitemapsOfAFile() int {
+	if c.Limits.Sitemaps < 0 || c.Limits.Sitemaps > math.MaxInt/2 {
+		return math.MaxInt
+	}
+	return 2 * c.Limits.Sitemaps
+}
+
+// named returns Requests for the sitemaps that the robots.txt of u's origin names, as far as it is known: at most sitemapsOfAFile.
 // The first precedes all pages of its host, so that they are requested knowing what it announces; the others take turns with them.
 func (r *run) named(u weburl.URL) (queue []frontier.Request) {
 	rules := r.gate.Origin(u).Rules
@@ -111,7 +135,7 @@ func (r *run) named(u weburl.URL) (queue []frontier.Request) {
 		return nil
 	}
 	for _, ref := range rules.Sitemaps() {
-		if to, err := u.RobotsURL().Resolve(ref); err == nil && len(queue) < maxSitemapsNamed {
+		if to, err := u.RobotsURL().Resolve(ref); err == nil && len(queue) < r.cfg.sitemapsOfAFile() {
 			s := r.cfg.sitemapRequest(to, u.RobotsURL())
 			if len(queue) == 0 {
 				s.Priority = max(s.Priority, 1)

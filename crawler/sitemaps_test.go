@@ -67,7 +67,7 @@ func TestSitemapsOfManySites(t *testing.T) {
 				t.Errorf("%shidden: %s", seed, line)
 			}
 		}
-		if n := len(w.Visited("many.example")); n != 1+1+100 {
+		if n := len(w.Visited("many.example")); n != 1+1+130 {
 			t.Errorf("%d requests to a site that names 130 sitemaps", n)
 		}
 		if len(rep.Sitemaps) != 100 {
@@ -199,6 +199,94 @@ func TestSitemapsAlternateWithPages(t *testing.T) {
 		want := []string{s.URL("/robots.txt"), s.URL("/i.xml"), s.URL("/"), s.URL("/i0.xml")}
 		if len(order) < len(want) || !slices.Equal(order[:len(want)], want) {
 			t.Errorf("requested in this order: %v, want %v first", order, want)
+		}
+	})
+}
+
+// namesSitemaps makes a site whose robots.txt names n sitemaps without entries, and returns it.
+func namesSitemaps(w *crawltest.Web, n int) *crawltest.Site {
+	s := w.Site("http://a.example")
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "Sitemap: /%d.xml\n", i)
+		s.Page(fmt.Sprintf("/%d.xml", i), "<urlset></urlset>").Type("application/xml")
+	}
+	s.Robots(text.String())
+	s.Page("/", "no links")
+	return s
+}
+
+func TestSitemapsOfAHostAreLimited(t *testing.T) {
+	for _, c := range []struct{ limit, named, read int }{{0, 600, 500}, {7, 10, 7}, {10, 10, 10}, {crawler.None, 600, 600}} {
+		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+			s := namesSitemaps(w, c.named)
+			cfg := crawler.Config{Follow: crawler.Follow{Sitemaps: true}}
+			cfg.Limits.Sitemaps = c.limit
+			rep, v := crawl(t, w, cfg, s.URL("/"))
+			if n := len(w.Visited("a.example")); n != 1+1+c.read {
+				t.Errorf("%d requests; want robots.txt, the page and %d sitemaps", n, c.read)
+			}
+			left, last := c.named-c.read, v.by[s.URL(fmt.Sprintf("/%d.xml", c.named-1))]
+			if rep.Reasons[crawler.ReasonSitemapBudget] != left || rep.SitemapsCut["a.example:80"] != left {
+				t.Errorf("reported as left out: %v, %v; want %d", rep.Reasons, rep.SitemapsCut, left)
+			}
+			if want := fmt.Sprintf("%d sitemaps", c.read); left > 0 && (last.Outcome != crawler.Deferred || last.Reason != crawler.ReasonSitemapBudget || last.Rule != want) {
+				t.Errorf("the last sitemap: %s %s, rule %q, want %q", last.Outcome, last.Reason, last.Rule, want)
+			}
+		})
+	}
+}
+
+// An index without end leads to the same number of sitemaps as a long list.
+func TestSitemapsOfIndexesAreLimited(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := endlessIndexes(w)
+		c := crawler.Config{Follow: crawler.Follow{Sitemaps: true}}
+		c.Limits.Sitemaps = 5
+		rep, _ := crawl(t, w, c, s.URL("/"))
+		if n := len(w.Visited("a.example")); n != 1+1+5 {
+			t.Errorf("%d requests; want robots.txt, the page and five sitemaps", n)
+		}
+		// Three of the first index and of its next three are read: the other sitemaps that these five name are left out.
+		if rep.Reasons[crawler.ReasonSitemapBudget] == 0 {
+			t.Errorf("no sitemap was left out: %v", rep.Reasons)
+		}
+	})
+}
+
+// A sitemap and one that redirects to it are one.
+func TestRedirectsOfSitemapsDoNotCountAsSitemaps(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := namesSitemaps(w, 0)
+		s.Robots("Sitemap: /old.xml\nSitemap: /2.xml\n")
+		s.Redirect("/old.xml", "/new.xml")
+		s.Page("/new.xml", "<urlset></urlset>").Type("application/xml")
+		s.Page("/2.xml", "<urlset></urlset>").Type("application/xml")
+		c := crawler.Config{Follow: crawler.Follow{Sitemaps: true}}
+		c.Limits.Sitemaps = 2
+		_, v := crawl(t, w, c, s.URL("/"))
+		v.expect(t, map[string]string{
+			s.URL("/"): "fetched 200", s.URL("/old.xml"): "redirected 302", s.URL("/new.xml"): "fetched 200", s.URL("/2.xml"): "fetched 200",
+		})
+	})
+}
+
+// A file names as many sitemaps as are left out and reported, not the 50,000 that the protocol allows.
+func TestSitemapsThatOneFileNamesAreLimited(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := namesSitemaps(w, 0)
+		s.Robots("Sitemap: /i.xml\n")
+		text := ""
+		for i := range 100 {
+			text += fmt.Sprintf("<sitemap><loc>/i%d.xml</loc></sitemap>", i)
+			s.Page(fmt.Sprintf("/i%d.xml", i), "<urlset></urlset>").Type("application/xml")
+		}
+		s.Page("/i.xml", "<sitemapindex>"+text+"</sitemapindex>").Type("application/xml")
+		c := crawler.Config{Follow: crawler.Follow{Sitemaps: true}}
+		c.Limits.Sitemaps = 10
+		_, v := crawl(t, w, c, s.URL("/"))
+		if n := len(v.all); n != 1+1+20 {
+			t.Errorf("%d visits; want those of the page, the index and twice the limit", n)
 		}
 	})
 }

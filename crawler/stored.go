@@ -51,12 +51,18 @@ func (r *Report) Add(o *Report) {
 	if len(o.Walls) > 0 {
 		r.Walls = summed(r.Walls, o.Walls)
 	}
+	if len(o.SitemapsCut) > 0 {
+		r.SitemapsCut = summed(r.SitemapsCut, o.SitemapsCut)
+		for _, host := range slices.Sorted(maps.Keys(r.SitemapsCut))[min(len(r.SitemapsCut), maxSitemapsCut):] {
+			delete(r.SitemapsCut, host)
+		}
+	}
 	r.WalledSeeds = slices.Concat(r.WalledSeeds, o.WalledSeeds)
 	r.WalledSeeds = r.WalledSeeds[:min(len(r.WalledSeeds), maxWalledSeeds)]
 	r.HTMLRobots = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.HTMLRobots, o.HTMLRobots))))
 	r.HTMLRobots = r.HTMLRobots[:min(len(r.HTMLRobots), maxHTMLRobots)]
 	r.Sitemaps = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Sitemaps, o.Sitemaps))))
-	r.Sitemaps = r.Sitemaps[:min(len(r.Sitemaps), maxSitemapsNamed)]
+	r.Sitemaps = r.Sitemaps[:min(len(r.Sitemaps), maxSitemaps)]
 }
 
 // summed adds b to a, which may be nil.

@@ -38,6 +38,7 @@ const (
 	ReasonRedirectLoop  = "redirect_loop"  // a redirect to the URL itself or to one that led to it
 	ReasonRedirectBad   = "redirect_bad"   // a redirect without a usable Location
 	ReasonHostBudget    = "host_budget"    // Config.Limits.PagesPerHost reached
+	ReasonSitemapBudget = "sitemap_budget" // Config.Limits.Sitemaps reached
 	// The URL failed, and its host or the crawl has used up its retries: see RetriesPerHost.
 	ReasonRetryBudget   = "retry_budget"
 	ReasonHandler       = "handler_error"   // the Handler returned an error

@@ -101,6 +101,10 @@ func (a *attempt) serve(ctx context.Context) {
 		a.end(ctx, v, nil)
 		return
 	}
+	if v := a.overSitemaps(); v != nil {
+		a.end(ctx, v, nil)
+		return
+	}
 	if a.entered(ctx) {
 		return
 	}

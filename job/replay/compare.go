@@ -69,7 +69,7 @@ func (x *comparison) skipped(v *sink.Record) bool {
 	case v.Reason == politeness.ReasonChallenge: // its answer is not kept
 	case v.Status > 0 || v.Outcome != string(crawler.Deferred) && v.Outcome != string(crawler.Failed):
 		return false
-	case v.Reason == crawler.ReasonHostBudget && !strings.HasPrefix(v.Rule, "hosts: "):
+	case v.Reason == crawler.ReasonSitemapBudget || v.Reason == crawler.ReasonHostBudget && !strings.HasPrefix(v.Rule, "hosts: "):
 		return false
 	}
 	x.result.Taken++

@@ -66,12 +66,14 @@ func (s *source) got() got {
 
 // gaps says which sites are not seen as a whole.
 func (s *source) gaps() (texts []string) {
-	var cut, refusing, walled, silent, left []string
+	var cut, maps, refusing, walled, silent, left []string
 	for i := range s.facts.Hosts {
 		h := &s.facts.Hosts[i]
 		switch state, _ := s.state(h); state {
 		case stateCut:
 			cut = append(cut, site(h.Name))
+		case stateMapsCut:
+			maps = append(maps, site(h.Name))
 		case stateRefuses:
 			refusing = append(refusing, site(h.Name))
 		case stateWalled:
@@ -84,6 +86,9 @@ func (s *source) gaps() (texts []string) {
 	}
 	if len(cut) > 0 {
 		texts = append(texts, fmt.Sprintf("%s cut off by the budget of %s pages a site (%s), so their totals are lower bounds", are(len(cut), len(s.facts.Hosts), "was", "were"), s.manifest.Settings["max-per-host"], some(cut, 3)))
+	}
+	if len(maps) > 0 {
+		texts = append(texts, fmt.Sprintf("%s more sitemaps than the %s that the crawl reads of a site (%s), so pages may be missing", are(len(maps), len(s.facts.Hosts), "has", "have"), s.manifest.Settings["max-sitemaps"], some(maps, 3)))
 	}
 	if len(refusing) > 0 {
 		texts = append(texts, fmt.Sprintf("%s every page that was known (%s)", are(len(refusing), len(s.facts.Hosts), "refuses", "refuse"), some(refusing, 3)))
@@ -113,6 +118,7 @@ const (
 	stateComplete   = "complete"
 	stateLeftOut    = "left out"
 	stateCut        = "cut at budget"
+	stateMapsCut    = "sitemaps cut at budget"
 	stateRefuses    = "refuses"
 	stateWalled     = "bot wall"
 	stateNotEntered = "robots.txt: not entered"
@@ -133,6 +139,8 @@ func (s *source) state(h *digest.Host) (state, class string) {
 		return stateNotEntered, "w"
 	case h.OverBudget() > 0:
 		return stateCut, "w"
+	case h.Reasons["sitemap_budget"] > 0:
+		return stateMapsCut, "w"
 	case h.Reasons["host_failed"]+h.Reasons["retry_after_long"]+h.Reasons["crawl_delay_long"] > 0:
 		return stateGivenUp, "w"
 	case h.Visits > 0 && h.Refused() == h.Visits:
@@ -153,7 +161,7 @@ func (s *source) state(h *digest.Host) (state, class string) {
 // seenToTheEnd reports whether counts of a site in this state are those of the site, and not lower bounds.
 func seenToTheEnd(state string) bool {
 	switch state {
-	case stateCut, stateGivenUp, stateUnfinished, stateWalled, stateNotEntered, stateLeftOut:
+	case stateCut, stateMapsCut, stateGivenUp, stateUnfinished, stateWalled, stateNotEntered, stateLeftOut:
 		return false
 	}
 	return true

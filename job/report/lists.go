@@ -35,7 +35,7 @@ type problemList struct {
 }
 
 func (l *problemList) add(v *sink.Record) {
-	if !digest.IsProblem(v) || v.Reason == "host_budget" { // which is no problem of the URL
+	if !digest.IsProblem(v) || v.Reason == "host_budget" || v.Reason == "sitemap_budget" { // which is no problem of the URL
 		return
 	}
 	if l.n++; l.n <= mostListed {

@@ -21,7 +21,7 @@ type problem struct {
 // problems lists the kinds of problems, the largest first.
 func (s *source) problems() (list []problem, more string) {
 	groups := slices.DeleteFunc(slices.Clone(s.facts.Problems), func(g digest.Group) bool {
-		return g.Reason == "host_budget" || g.Outcome == "refused" && g.Reason == "robots_disallow" // shown elsewhere
+		return g.Reason == "host_budget" || g.Reason == "sitemap_budget" || g.Outcome == "refused" && g.Reason == "robots_disallow" // shown elsewhere
 	})
 	for i := range groups[:min(mostProblems, len(groups))] {
 		g := &groups[i]

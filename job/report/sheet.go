@@ -196,6 +196,9 @@ func (s *source) sheet(written []byte) (*sheet, error) {
 			d.Bounds[key] = v
 		}
 	}
+	if set["sitemaps"] == "true" || d.Frame.Sample != nil {
+		d.Bounds["max-sitemaps"] = set["max-sitemaps"]
+	}
 	for _, run := range m.Runs {
 		where := fmt.Sprintf("%s (%s/%s)", cmp.Or(run.Host.Name, "without a name"), run.Host.OS, run.Host.Arch)
 		if !slices.Contains(d.Where, where) && len(d.Where) < mostSeeds {

@@ -58,6 +58,10 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	if n := len(r.HTMLRobots); n > 0 {
 		fmt.Fprintf(&b, "  %-10s robots.txt of %s%s is an HTML page, and has no rules\n", "warning", cli.Printable(strings.Join(r.HTMLRobots[:min(3, n)], " and ")), cli.AndMore(max(0, n-3)))
 	}
+	if hosts := slices.Sorted(maps.Keys(r.SitemapsCut)); len(hosts) > 0 {
+		fmt.Fprintf(&b, "  %-10s not all sitemaps of %s%s are read (--max-sitemaps): %s left out\n", "warning",
+			cli.Printable(strings.Join(hosts[:min(3, len(hosts))], " and ")), cli.AndMore(max(0, len(hosts)-3)), num(r.Reasons[crawler.ReasonSitemapBudget]))
+	}
 	if n := len(r.Sitemaps); n > 0 {
 		fmt.Fprintf(&b, "  %-10s %s", "sitemaps", cli.Printable(strings.Join(r.Sitemaps[:min(3, n)], " ")))
 		if n > 3 {
@@ -146,10 +150,16 @@ func finishText(r *crawler.Report, ended string) string {
 
 // leftText says what a crawl that came to its end did not request.
 func leftText(r *crawler.Report) string {
-	if n := r.Reasons[crawler.ReasonHostBudget]; n > 0 {
-		return cli.Plural(n, "URL") + " left out: the budgets of their hosts were used up"
+	var texts []string
+	for _, c := range [...]struct{ reason, what, why string }{
+		{crawler.ReasonHostBudget, "URL", "the budgets of their hosts were used up"},
+		{crawler.ReasonSitemapBudget, "sitemap", "their hosts have more than --max-sitemaps"},
+	} {
+		if n := r.Reasons[c.reason]; n > 0 {
+			texts = append(texts, fmt.Sprintf("%s left out: %s", cli.Plural(n, c.what), c.why))
+		}
 	}
-	return "nothing left"
+	return cmp.Or(strings.Join(texts, "; "), "nothing left")
 }
 
 // LimitName returns a limit by the name of its flag.

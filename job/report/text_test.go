@@ -46,6 +46,22 @@ func TestSummarySaysThatHostsAreLeftStatic(t *testing.T) {
 	}
 }
 
+func TestSummaryNamesHostsWhoseSitemapsAreLeftOut(t *testing.T) {
+	r := &crawler.Report{
+		Finish: crawler.FinishDone, Reasons: map[string]int{crawler.ReasonSitemapBudget: 107, crawler.ReasonHostBudget: 2},
+		SitemapsCut: map[string]int{"b.test:80": 7, "a.test:80": 100},
+	}
+	text := Text(r, "", nil)
+	for _, want := range []string{
+		"done, 2 URLs left out: the budgets of their hosts were used up; 107 sitemaps left out: their hosts have more than --max-sitemaps\n",
+		"  warning    not all sitemaps of a.test:80 and b.test:80 are read (--max-sitemaps): 107 left out\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+}
+
 func TestSummarySaysWhyAHandlerStopped(t *testing.T) {
 	text := Text(&crawler.Report{Finish: crawler.FinishDrained, Stopped: "the list ends\x1b[2J", Left: 3}, "", nil)
 	if want := `stopped because the list ends\x1b[2J, 3 URLs left`; !strings.Contains(text, want) {
