@@ -51,7 +51,7 @@ func (v Violation) String() string {
 //	        attempts to connect; and for all hosts of a registrable domain, with Expect.PerDomain
 //	P7      no request to a host before the Retry-After of an answer, in seconds or as a date, is over, or that of a
 //	        redirect to it, or the t of a RateLimit with r=0
-//	P8      no page of an origin whose robots.txt is unreachable (429, 5xx, incomplete answer), unless
+//	P8      no page of an origin whose robots.txt is unreachable (202, 429, 5xx, a challenge, incomplete answer), unless
 //	        it was seen in the 30 days before; such a robots.txt is not requested before the pause of
 //	        Expect.RobotsRetry, which also holds for a host that could not be reached so far; nor after
 //	        Expect.RobotsGiveUp; and only one request at a time
@@ -59,7 +59,8 @@ func (v Violation) String() string {
 //	        cookie goes to a host that did not set it, no Authorization to a host not in AuthHosts; with
 //	        Expect.Contactless nothing is sent to addresses other than loopback
 //	rate    no more requests in total than Expect.Rate permits
-//	gone    no request to a host after Expect.MaxFailures or Expect.MaxSilence
+//	gone    no request to a host after Expect.MaxFailures or Expect.MaxSilence, or after five challenges of
+//	        a bot wall without a good answer in between, those for robots.txt aside
 //	hours   no request outside of Expect.Hours
 //	opt-out no request to a host of Expect.OptOut from its time on
 //	method  only GET, and one POST to each of Expect.Logins

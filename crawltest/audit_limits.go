@@ -2,15 +2,26 @@ package crawltest
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 )
 
 // failing counts consecutive answers of 429 or 5xx of a host. A 5xx counts half if it answers the first request for
-// its URL.
+// its URL. It counts consecutive challenges, too: another failure between them changes nothing.
 type failing struct {
 	halves      int
 	last        *Request
 	first, late *Request // answered 429
+	walls       int
+	wall        *Request // the last challenge
+}
+
+// maxWalls is the number of consecutive challenges after which a host must not receive any request.
+const maxWalls = 5
+
+// challenged reports whether an answer is the challenge of a bot wall.
+func challenged(r *Request) bool {
+	return (r.Status < 300 || r.Status > 399) && r.Answer.Get(wallField) == wallValue
 }
 
 // minSilent is the number of failures from which Expect.MaxSilence applies.
@@ -35,13 +46,28 @@ func (a *auditor) failures(r *Request) {
 			a.report(v)
 		}
 	}
+	if _, crowd, _ := a.e.at(r.Host); crowd == 1 && f.walls >= maxWalls && f.wall.ended < r.began {
+		a.report(Violation{
+			Rule: "gone", Host: r.Host, First: *f.wall, Second: *r,
+			Detail: "answered with " + strconv.Itoa(f.walls) + " challenges of a bot wall consecutively, and should have been left",
+		})
+	}
 	before := a.met[r.URL]
 	a.met[r.URL] = true
+	if !r.Complete || r.Status == 0 {
+		return
+	}
+	robots, bad := a.isRobots(r), r.Status >= 500 || r.Status == http.StatusTooManyRequests
+	if challenged(r) && !robots {
+		f.walls, f.wall = f.walls+1, r
+	}
 	switch {
-	case !r.Complete || r.Status == 0:
-	case r.Status < 500 && r.Status != http.StatusTooManyRequests:
-		*f = failing{}
-	case a.isRobots(r):
+	case !bad && !challenged(r):
+		*f = failing{walls: f.walls, wall: f.wall}
+		if !robots {
+			f.walls = 0
+		}
+	case robots, !bad:
 	case r.Status == http.StatusTooManyRequests:
 		if f.first == nil {
 			f.first = r

@@ -117,7 +117,7 @@ func redirectTarget(r *Request) (string, bool) {
 // or the part of it that a crawler must read. 202 says that the request was not acted upon, as bot walls do.
 func decides(r *Request) bool {
 	switch {
-	case r.Status >= 500, r.Status == http.StatusTooManyRequests, r.Status == http.StatusAccepted, r.Status < 200:
+	case r.Status >= 500, r.Status == http.StatusTooManyRequests, r.Status == http.StatusAccepted, r.Status < 200, challenged(r):
 		return false
 	case r.Status < 300:
 		return r.Complete || r.Bytes >= robotsEnough

@@ -372,6 +372,18 @@ func retryCases(second Expect) []auditCase {
 		},
 			func(b *browser) { before(b); b.get(aRoot); time.Sleep(time.Minute - 1); b.get(aPage) },
 			func(b *browser) { before(b); b.get(aRoot); time.Sleep(time.Minute); b.get(aPage) }, "RateLimit"},
+		{"a bot wall", "gone", Expect{AllowRepeats: true}, func(w *Web) { w.Site("a.example").Fault(Challenge(200).From(time.Hour)) },
+			func(b *browser) { before(b); b.slowly(aRoot, aRoot, aRoot, aRoot, aRobots, aRoot, aPage) },
+			func(b *browser) { before(b); b.slowly(aRoot, aRoot, aRoot, aRobots, aRoot, aRoot) }, "5 challenges"},
+		{"a bot wall that lets one through", "gone", Expect{AllowRepeats: true}, func(w *Web) {
+			w.Site("a.example").Page("/", "").Header("Cf-Mitigated", "challenge")
+			w.Site("a.example").Page("/page", "x")
+		},
+			func(b *browser) { before(b); b.slowly(aPage, aRoot, aRoot, aRoot, aRoot, aRoot, aPage) },
+			func(b *browser) { before(b); b.slowly(aRoot, aRoot, aRoot, aPage, aRoot, aRoot, aPage) }, "5 challenges"},
+		{"a robots.txt that a bot wall answers", "P8", second, func(w *Web) { w.Site("a.example").Fault(Challenge(404)) },
+			func(b *browser) { b.slowly(aRobots, aRoot) },
+			func(b *browser) { b.slowly(aRobots) }, "unreachable"},
 	}
 }
 

@@ -48,6 +48,7 @@ type Fault struct {
 	status int
 	retry  string // "seconds", "date", "" or, after a colon, a value as it is
 	reset  bool
+	wall   bool // the answer is a challenge
 
 	first, every int
 	from, until  time.Duration
@@ -108,6 +109,12 @@ func RetryAfterDate(status int, d time.Duration) Fault {
 // RetryAfterValue is RetryAfter with an arbitrary value, for example a number that overflows every type.
 func RetryAfterValue(status int, value string) Fault {
 	return Fault{kind: faultStatus, stage: stageAnswer, status: status, retry: ":" + value}
+}
+
+// Challenge answers with a status and a field by which Cloudflare's bot wall says that this is its challenge. The auditor knows
+// a challenge by the same field, also where a [Page] has it.
+func Challenge(status int) Fault {
+	return Fault{kind: faultStatus, stage: stageAnswer, status: status, wall: true}
 }
 
 // TooFast answers 429 with Retry-After in seconds to each request that begins less than gap after

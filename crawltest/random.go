@@ -25,7 +25,7 @@ type RandomConfig struct {
 	// MaxDelay is the longest Crawl-delay of a host, in whole seconds; 0 means 10 s, and a negative value no delays.
 	MaxDelay time.Duration
 	// Hard adds, if Faults permits it, situations in which a crawler has to give up: hosts with a robots.txt and no
-	// page that works, pauses longer than any number, a robots.txt at a host that requires too long pauses, names
+	// page that works, bot walls, pauses longer than any number, a robots.txt at a host that requires too long pauses, names
 	// without an address and addresses that do not answer for a while.
 	Hard bool
 	// Loopback puts the first host at 127.0.0.1 under that name, and others at loopback addresses; the rest are
@@ -69,6 +69,7 @@ type randomHost struct {
 	files int
 
 	failing bool        // it has a robots.txt, and pages that never work; dead
+	walled  bool        // so far that its pages are challenges of a bot wall; failing
 	strict  bool        // answers 429 if its Crawl-delay is not kept
 	excused bool        // by Excuse
 	lifted  bool        // by Lift
@@ -145,6 +146,7 @@ type builder struct {
 	*RandomWeb
 	c   RandomConfig
 	rng *rand.Rand
+	odd *rand.Rand // for bot walls, so that they leave all else as it is
 }
 
 // Random adds a web generated from a seed: pages with links across hosts in many spellings; redirects in chains, in
@@ -161,7 +163,7 @@ func (w *Web) Random(seed uint64, c RandomConfig) *RandomWeb {
 	}
 	b := &builder{
 		RandomWeb: &RandomWeb{Seed: seed, web: w, hops: make(map[string]bool), loopback: c.Loopback},
-		c:         c, rng: rand.New(rand.NewPCG(seed, 0x616d626c65)),
+		c:         c, rng: rand.New(rand.NewPCG(seed, 0x616d626c65)), odd: rand.New(rand.NewPCG(seed, 0x77616c6c)),
 	}
 	for i := range c.Hosts {
 		b.addHost(i)
@@ -394,9 +396,13 @@ func (b *builder) siteFaults(h *randomHost) {
 func (b *builder) hardFaults(h *randomHost) {
 	switch n := b.rng.IntN(4); n {
 	case 0, 1:
-		h.failing = true
+		h.failing, h.walled = true, b.odd.IntN(3) == 0
 	case 2:
-		h.site.Fault(RetryAfterValue(pick(b, []int{429, 503}), "99999999999999999999"))
+		f := RetryAfterValue(pick(b, []int{429, 503}), "99999999999999999999")
+		if b.odd.IntN(3) == 0 { // robots.txt, too
+			f = Challenge([]int{200, 202, 403, 404}[b.odd.IntN(4)])
+		}
+		h.site.Fault(f)
 	default: // robots chooses it
 		h.rules = h
 	}
@@ -406,6 +412,8 @@ func (b *builder) hardFaults(h *randomHost) {
 func (b *builder) pageFaults(n *node) {
 	var faults []Fault
 	switch {
+	case n.host.walled:
+		faults = []Fault{Challenge(200), Challenge(202), Challenge(403), Challenge(503)}
 	case n.host.failing:
 		faults = []Fault{Fail(500), Fail(503), Fail(429), CutShort(3)}
 	case b.c.Faults >= LastingFaults && !b.c.Hard && n.path != "/" && b.chance(4):

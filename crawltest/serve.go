@@ -158,6 +158,12 @@ func (w *Web) respond(a *answer, r *http.Request, c *serverConn, p plan) {
 	}
 }
 
+// wallField and wallValue make an answer a challenge.
+const (
+	wallField = "Cf-Mitigated"
+	wallValue = "challenge"
+)
+
 // refuse answers with the fault's status and Retry-After; dates are those of the site's clock.
 func (f Fault) refuse(a *answer, clock time.Duration) {
 	switch f.retry {
@@ -169,6 +175,9 @@ func (f Fault) refuse(a *answer, clock time.Duration) {
 	case "":
 	default:
 		a.Header().Set("Retry-After", f.retry[1:])
+	}
+	if f.wall {
+		a.Header().Set(wallField, wallValue)
 	}
 	http.Error(a, http.StatusText(f.status), f.status)
 }
