@@ -50,6 +50,7 @@ func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int, slowe
 	c := auditConfig(cfg, own)
 	if before, err := readAuditConfig(d.root.Name()); err == nil {
 		loosen(&c, &before)
+		c.Forgiven = before.Forgiven
 	}
 	c.HostDelays = slices.Concat(slowed, c.HostDelays)
 	return writeAudit(d, &c)

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -42,9 +44,28 @@ func (j *Job) retry(outcomes []crawler.Outcome) error {
 		return outputError(err)
 	}
 	again = slices.DeleteFunc(again, func(q frontier.Request) bool { return q.URL.IsZero() })
-	j.crawler.Gate().Forgive()
+	if err := j.Forgive(); err != nil {
+		return err
+	}
 	_, err = j.out.frontier.Revive(context.Background(), again...)
 	return outputError(err)
+}
+
+// Forgive lets hosts that were given up be requested again, as [politeness.Gate.Forgive] does, and records for the check of the
+// ledger when it did.
+func (j *Job) Forgive() error {
+	j.recording.Lock()
+	defer j.recording.Unlock()
+	cfg, err := readAuditConfig(j.files.root.Name())
+	if err != nil {
+		return err
+	}
+	cfg.Forgiven = append(cfg.Forgiven, ledger.Ceil(time.Now()).UTC())
+	if err := writeAudit(j.files.plainDir, &cfg); err != nil {
+		return err
+	}
+	j.crawler.Gate().Forgive()
+	return nil
 }
 
 // retried reports whether a visit is tried again with these outcomes. A page whose connection broke was kept as far as

@@ -250,7 +250,7 @@ func (f *flight) report(r politeness.Reply, a *answer) {
 	f.judge.end(f.use, r, a, f.recorded(before))
 	f.judge.waits(f.use.wanted, ready)
 	f.disk.save(f.judge, false)
-	if a != nil && (a.asks || a.status >= 500 || a.file != nil && a.file.delay > 0) && f.rng.IntN(8) == 0 {
+	if a != nil && (a.asks || a.wall != "" || a.status >= 500 || a.file != nil && a.file.delay > 0) && f.rng.IntN(8) == 0 {
 		f.plan(0, f.restart) // does the next process know?
 	}
 	if f.once(6) {

@@ -23,10 +23,10 @@ type judge struct {
 	web       *web
 	law       *law
 	past      []fact
-	facts     int    // so far
-	uses      []*use // under way, or over without a line that says so
-	forgetful bool   // copies may have been dropped lawfully
-	forgiven  bool
+	facts     int         // so far
+	uses      []*use      // under way, or over without a line that says so
+	forgetful bool        // copies may have been dropped lawfully
+	forgiven  []time.Time // when
 	trace     []string
 	begin     time.Time
 	found     int
@@ -307,7 +307,7 @@ func (j *judge) nameless(u, next weburl.URL, recorded bool) {
 
 func (j *judge) forgive() {
 	j.note("forgiven")
-	j.forgiven = true
+	j.forgiven = append(j.forgiven, time.Now())
 	j.happened(true, (*law).forgive)
 }
 

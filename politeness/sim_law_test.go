@@ -36,6 +36,7 @@ type hostLaw struct {
 	latency  time.Duration
 	backoff  time.Duration
 	failures int
+	walls    int // challenges in a row, without those for robots.txt
 	failing  time.Time
 	gone     string
 	origins  []*originLaw
@@ -195,11 +196,20 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, r
 	}
 	switch {
 	case r.Aborted, began.IsZero() && r.Err == nil:
-	case r.Err != nil, r.Status >= 500, r.Status == 429, r.Truncated == politeness.CutShort, r.Truncated == politeness.CutIdle:
+	case r.Err != nil, r.Wall != "", r.Status >= 500, r.Status == 429, r.Truncated == politeness.CutShort, r.Truncated == politeness.CutIdle:
 		if !u.robots {
 			l.fail(h, at, fault(u, began, r))
+			if r.Wall != "" {
+				h.walls++
+			}
+			if h.walls >= 5 {
+				h.gone = politeness.ReasonChallenge
+			}
 		}
 	case recorded: // else nothing gets shorter
+		if !u.robots {
+			h.walls = 0
+		}
 		h.failures, h.failing = 0, time.Time{}
 		if h.backoff /= 2; h.backoff < time.Second {
 			h.backoff = 0
@@ -358,7 +368,7 @@ func (l *law) unreachable(o *originLaw, at, tried time.Time, a *answer) {
 // forgive is what an operator may do who tries hosts once more.
 func (l *law) forgive() {
 	for _, h := range l.hosts {
-		h.gone, h.failures, h.failing = "", 0, time.Time{}
+		h.gone, h.failures, h.failing, h.walls = "", 0, time.Time{}, 0
 	}
 	for _, o := range l.origins {
 		if o.attempts > 0 { // given up, or perhaps not: there may be a copy, and other processes do not know of this

@@ -18,6 +18,8 @@ import (
 // their meaning from here, not from reading their answers as the Gate does.
 type web struct {
 	rng     *rand.Rand
+	odd     *rand.Rand // for bot walls, so that they leave histories without them as they are
+	walled  bool       // servers have bot walls
 	servers []*server
 	byHost  map[string]*server
 	files   []*robotsFile
@@ -29,6 +31,7 @@ type server struct {
 	addrs   []netip.Addr
 	skew    time.Duration // of its clock
 	trouble time.Time     // most pages fail until then
+	wall    time.Time     // most answers are challenges until then
 	sites   [2]site       // http, https
 }
 
@@ -74,6 +77,7 @@ type answer struct {
 	ahead  time.Duration // by how much the server's clock makes the pause longer
 	used   time.Duration // how long its quota is used up, by RateLimit
 	dated  bool          // says so by a date, which counts whole seconds
+	wall   string        // the bot wall whose challenge this is
 }
 
 func (a *answer) String() string {
@@ -81,6 +85,9 @@ func (a *answer) String() string {
 		return "no answer"
 	}
 	s := fmt.Sprintf("%d %s %v", a.status, a.cut, a.header)
+	if a.wall != "" {
+		s += " challenge of " + a.wall
+	}
 	if a.file != nil {
 		s += fmt.Sprintf(" forbids %v, pause %v", a.file.no, a.file.delay)
 	}
@@ -91,9 +98,9 @@ var errReset = errors.New("connection reset by peer")
 
 // reply is what the caller reports of it.
 func (a *answer) reply() politeness.Reply {
-	r := politeness.Reply{Status: a.status, Header: a.header, Body: []byte(a.body), Truncated: a.cut, Ended: time.Now()}
+	r := politeness.Reply{Status: a.status, Header: a.header, Body: []byte(a.body), Truncated: a.cut, Wall: a.wall, Ended: time.Now()}
 	if a.status == 0 {
-		r.Err, r.Body, r.Truncated = errReset, nil, ""
+		r.Err, r.Body, r.Truncated, r.Wall = errReset, nil, "", ""
 		if a.took > 5*time.Second {
 			r.Err = os.ErrDeadlineExceeded
 		}
@@ -107,8 +114,8 @@ var addresses = []netip.Addr{
 	netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2"),
 }
 
-func newWeb(rng *rand.Rand) *web {
-	w := &web{rng: rng, byHost: map[string]*server{}}
+func newWeb(rng, odd *rand.Rand) *web {
+	w := &web{rng: rng, odd: odd, walled: odd.IntN(5) == 0, byHost: map[string]*server{}}
 	for i := range 1 + rng.IntN(5) {
 		s := &server{host: fmt.Sprintf("h%d.site%d.test:8080", i, i/2)}
 		for range 1 + rng.IntN(3) {
@@ -161,6 +168,7 @@ func (w *web) answer(u weburl.URL) *answer {
 	default: // a hop
 		w.robots(s, &site{maze: strings.HasPrefix(u.Path(), "/maze")}, a)
 	}
+	w.challenge(s, a)
 	if a.to != "" && w.rng.IntN(4) == 0 {
 		a.asks = true
 	}
@@ -171,6 +179,24 @@ func (w *web) answer(u weburl.URL) *answer {
 		w.rateLimit(a)
 	}
 	return a
+}
+
+// challenge lets a bot wall answer in the place of the server: for a while nearly each request, and now and then a single one. Its
+// answer has the body, and often the status, of the server's. Some walls answer 202 for a robots.txt.
+func (w *web) challenge(s *server, a *answer) {
+	if !w.walled || a.to != "" || a.status == 0 {
+		return
+	}
+	now := time.Now()
+	if w.odd.IntN(10) == 0 {
+		s.wall = now.Add(time.Duration(w.odd.ExpFloat64() * float64(pick(w.odd, time.Minute, time.Hour, 40*time.Hour))))
+	}
+	if now.Before(s.wall) && w.odd.IntN(12) > 0 || w.odd.IntN(20) == 0 {
+		a.wall = pick(w.odd, "Anubis", "Cloudflare", "Imperva")
+		a.status = pick(w.odd, a.status, 200, 202, 403, 404, 503)
+	} else if a.status == 200 && w.odd.IntN(40) == 0 {
+		a.status = 202
+	}
 }
 
 func (w *web) latency() time.Duration {

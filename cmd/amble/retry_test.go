@@ -62,6 +62,39 @@ func TestRetryOfWhatWasGivenUp(t *testing.T) {
 	}
 }
 
+// A host that was left after five challenges of a bot wall is requested again when the operator asks for it, and the check of the
+// ledger knows that.
+func TestRetryOfWhatWasLeftToABotWall(t *testing.T) {
+	t.Parallel()
+	var walled atomic.Bool
+	walled.Store(true)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch {
+		case r.URL.Path == "/":
+			fmt.Fprint(w, "<a href=/1>x</a><a href=/2>x</a><a href=/3>x</a><a href=/4>x</a><a href=/5>x</a><a href=/6>x</a>")
+		case r.URL.Path != "/robots.txt" && walled.Load():
+			w.Header().Set("Cf-Mitigated", "challenge")
+		}
+	}))
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "job")
+	run := func(args ...string) {
+		t.Helper()
+		a, _, errs := testApp(nil)
+		if got := a.run(args); got != 0 {
+			t.Errorf("%q: exit %d\n%s", args, got, errs)
+		}
+	}
+	run("crawl", "-o", dir, "-w", "0s", "--max-backoff", "1ms", srv.URL+"/")
+	walled.Store(false)
+	run("resume", dir, "--retry", "deferred")
+	if got := outcomes(t, dir); len(got) != 8 || got[len(got)-1] != "/6 fetched" {
+		t.Error(got)
+	}
+	run("verify", dir)
+}
+
 // outcomes are the paths and outcomes of a job's visits, by path: of one URL in order, of several there is
 // none, as visits end when they end.
 func outcomes(t *testing.T, dir string) (all []string) {

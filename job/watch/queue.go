@@ -125,7 +125,9 @@ func (w *Watch) feed(ctx context.Context) (until time.Time, changed <-chan struc
 	if !now.Before(w.end) {
 		return time.Time{}, nil, nil
 	}
-	w.forgive(now)
+	if err := w.forgive(now); err != nil {
+		return time.Time{}, nil, err
+	}
 	until = earlier(w.end, now.Add(time.Hour))
 	var due []frontier.Request
 	for _, h := range w.order {

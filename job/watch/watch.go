@@ -117,7 +117,9 @@ func Open(dir string, c Config) (*Watch, error) {
 	if w.Job, err = job.Revisit(dir, c.Program, w.configure); err != nil {
 		return nil, err
 	}
-	w.Crawler().Gate().Forgive()
+	if err := w.Forgive(); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
 	return w, nil
 }
 
@@ -251,9 +253,10 @@ func (w *Watch) wake() {
 }
 
 // forgive lets hosts be requested again, once a day, that did not answer: a watch outlives their failures.
-func (w *Watch) forgive(now time.Time) {
-	if now.Sub(w.forgave) >= day {
-		w.forgave = now
-		w.Crawler().Gate().Forgive()
+func (w *Watch) forgive(now time.Time) error {
+	if now.Sub(w.forgave) < day {
+		return nil
 	}
+	w.forgave = now
+	return w.Forgive()
 }

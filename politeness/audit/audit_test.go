@@ -147,6 +147,18 @@ func walled(at float64) req {
 	return req{url: "http://a.test/1", at: at, end: at + 0.1, status: 200, extra: `,"wall":"Anubis"`}
 }
 
+// polite is a robots.txt that was requested.
+func polite() *book { return newBook().add(robotsReq(0, "User-agent: *\nDisallow: /no\n")) }
+
+// fiveWalls are as many challenges as a host may send before it is left, and what is between them.
+func fiveWalls(between ...req) *book {
+	b := polite()
+	for i := range 5 {
+		b.add(walled(2 + 2*float64(i)))
+	}
+	return b.add(between...)
+}
+
 // unheard is a robots.txt that fails.
 func unheard(at float64) req {
 	return req{url: "http://a.test/robots.txt", forURL: "http://a.test/", purpose: "robots", at: at, end: at + 0.1, status: 503}
@@ -163,6 +175,11 @@ func optedOut(name string, at float64) func(c *Config) {
 	}
 }
 
+// forgivenAt lets hosts that were given up be requested again.
+func forgivenAt(at float64) func(c *Config) {
+	return func(c *Config) { c.Forgiven = []time.Time{base.Add(secs(at))} }
+}
+
 func shortDelay(c *Config) { c.Delay = 0.3 }
 
 func backoffChecked(c *Config) { c.MaxBackoff = 300 }
@@ -177,7 +194,6 @@ func in(r req, domain string) req { r.clause += fmt.Sprintf(`,"domain":%q`, doma
 func elsewhere(r req) req { r.addr = "192.0.2.99"; return r }
 
 func TestInvariants(t *testing.T) {
-	polite := func() *book { return newBook().add(robotsReq(0, "User-agent: *\nDisallow: /no\n")) }
 	other := func(at float64) req {
 		return req{url: "http://b.test/robots.txt", forURL: "http://b.test/", host: "b.test:80", purpose: "robots", at: at, end: at + 0.1, status: 404}
 	}
@@ -378,6 +394,29 @@ func TestInvariants(t *testing.T) {
 		{"P7 RateLimit, kept", polite().add(limited(1.1, `\"a\\\"b, c\";r=0;t=10`), page(11.3, "/2")), nil, nil},
 		{"P7 RateLimit that is not used up", polite().add(limited(1.1, `\"a\";r=1;t=10`), page(2.3, "/2")), nil, nil},
 		{"P7 RateLimit too long", polite().add(limited(1.1, `a;t=400;r=0`), page(500, "/2")), nil, []string{"P7"}},
+		{"P5 a host with five challenges in a row is left", fiveWalls(page(20, "/2")), nil, []string{"P5"}},
+		{"P5 nor is its robots.txt requested", fiveWalls(robotsReq(20, "")), nil, []string{"P5"}},
+		{"P5 five challenges", fiveWalls(), nil, nil},
+		{"P5 a good answer ends the row", polite().add(walled(2), walled(4), page(6, "/2"), walled(8), walled(10), walled(12), walled(14), page(16, "/2")), nil, nil},
+		{"P5 a robots.txt ends no row", polite().add(walled(2), walled(4), walled(6), walled(8), robotsReq(10, ""), walled(12), page(14, "/2")), nil, []string{"P5"}},
+		{"P5 a failure ends no row", polite().add(walled(2), walled(4), walled(6), walled(8), failing(10), walled(12), page(14, "/2")), nil, []string{"P5"}},
+		{"P5 what the crawler broke off is no challenge", polite().add(walled(2), walled(4), walled(6), walled(8),
+			with(walled(10), func(r *req) { r.extra += `,"aborted":true` }), page(12, "/2")), nil, nil},
+		{"P5 a challenge for robots.txt is none of the five", polite().add(walled(2), walled(4), walled(6), walled(8),
+			with(robotsReq(10, ""), func(r *req) { r.status, r.extra = 404, `,"wall":"Anubis"` }), page(12, "/2")), nil, nil},
+		{"P5 challenges in a row at several hosts", polite().add(walled(2), walled(4), walled(6), moved(robotsReq(0, ""), "b.test", 8), moved(walled(2), "b.test", 10), moved(walled(2), "b.test", 12), page(14, "/2")), nil, nil},
+		{"P5 an own host with several requests at once", fiveWalls(page(20, "/2")), func(c *Config) { c.OwnHosts = map[string]int{"a.test:80": 2} }, nil},
+		{"P5 an own host with one request at once", fiveWalls(page(20, "/2")), func(c *Config) { c.OwnHosts = map[string]int{"a.test:80": 1} }, []string{"P5"}},
+		{"P5 a host that the operator has requested again", fiveWalls(page(20, "/2"), walled(22)), forgivenAt(19), nil},
+		{"P5 a host that the operator has requested again, too late", fiveWalls(page(20, "/2")), forgivenAt(21), []string{"P5"}},
+		{"P5 a host that was requested again, and left again", fiveWalls(walled(20), walled(22), walled(24), walled(26), walled(28), page(30, "/2")), forgivenAt(19), []string{"P5"}},
+		{"P9 five challenges across a restart", fiveWalls().restart().add(page(20, "/2")), nil, []string{"P5"}},
+		{"P9 challenges of two processes", polite().add(walled(2), walled(4), walled(6)).restart().add(walled(8), walled(10), page(12, "/2")), nil, []string{"P5"}},
+		{"P5 challenges that another node was lost with", fiveWalls().restart().add(page(20, "/2")), func(c *Config) {
+			c.Processes = []Process{{Run: "r1", Stored: base.Add(secs(9))}, {Run: "r1r"}}
+		}, nil},
+		{"P7 too long, and requested again by the operator", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 429, extra: `,"retry_after":"400"`}, page(500, "/2")), forgivenAt(450), nil},
+		{"P7 requested again by the operator, too early", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 429, extra: `,"retry_after":"400"`}, page(300, "/2")), forgivenAt(200), []string{"P7"}},
 		{"P9 Retry-After too long, across a restart", polite().add(req{url: "http://a.test/1", at: 1.1, end: 1.2, status: 429, extra: `,"retry_after":"400"`}).
 			restart().add(page(500, "/2")), nil, []string{"P7"}},
 		{"P9 rules across a restart", polite().restart().add(page(1.2, "/no")), nil, []string{"P2"}},

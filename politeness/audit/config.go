@@ -28,6 +28,9 @@ type Config struct {
 	// OptOut are the versions of the list of hosts that nothing was to be requested from. It is no part of the JSON form.
 	OptOut []OptOut `json:"-"`
 
+	// Forgiven are the times from which hosts that had been given up were requested again, because the operator wanted that.
+	Forgiven []time.Time `json:"forgiven,omitempty"`
+
 	// Processes are those that have shared the crawl, if their clocks may differ. Lines of others are taken as they are.
 	Processes []Process `json:"processes,omitempty"`
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -27,6 +28,8 @@ type hostClock struct {
 	requested waits
 	led       []led // redirects to the host that request a pause, those known first first
 	backoff   backoff
+	walls     walls
+	begun     time.Time // the start of the last request
 }
 
 // begins checks a request that begins, and returns the pause before it where there was one.
@@ -35,8 +38,13 @@ func (a *auditor) begins(c *hostClock, r *request, own int) (Pause, bool) {
 		*c = hostClock{epoch: r.epoch, led: c.led}
 	}
 	c.flying = a.inFlight(c.flying, r, max(1, own))
+	if a.forgiven(c.begun, r.start.Written) {
+		c.requested.longest, c.requested.requested, c.walls = nil, 0, walls{}
+	}
+	c.begun = r.start.Written
 	a.retryAfter(&c.requested, r, own)
 	a.redirected(c, r)
+	a.left(c, r, own)
 	c.backoff.begin(r, secs(a.config.MaxBackoff))
 	if c.last == nil || own > 1 || c.last.over().After(r.start.Written) {
 		return Pause{}, false
@@ -48,6 +56,7 @@ func (a *auditor) begins(c *hostClock, r *request, own int) (Pause, bool) {
 func (a *auditor) over(c *hostClock, r *request) {
 	c.requested.note(r)
 	c.backoff.note(r, secs(a.config.MaxBackoff))
+	c.walls.note(r)
 	c.last = later(c.last, r)
 }
 
@@ -206,4 +215,49 @@ func (b *backoff) note(r *request, most time.Duration) {
 	if !r.unstored {
 		b.stored = b.pause
 	}
+}
+
+// maxWalls is the number of consecutive challenges after which a host is left, as docs/politeness.md says.
+const maxWalls = 5
+
+// walls are the consecutive challenges of a bot wall that a host has sent, without those for its robots.txt.
+type walls struct {
+	run    string
+	n      int
+	stored int      // n, without what was never stored
+	last   *request // the last one of them
+}
+
+// note counts an answer. What may have been broken off by the crawler itself, and any failure without a challenge, changes nothing.
+func (w *walls) note(r *request) {
+	e := r.end
+	if e == nil || e.Aborted || r.late || r.start.Purpose == "robots" {
+		return
+	}
+	switch {
+	case e.Wall != "":
+		w.n, w.last = w.n+1, r
+	case e.Error == "" && e.Status < 500 && e.Status != http.StatusTooManyRequests && e.Truncated != "cut_short" && e.Truncated != "idle_timeout":
+		w.n = 0
+	}
+	if !r.unstored {
+		w.stored = w.n
+	}
+}
+
+// left checks that a host gets no request after maxWalls consecutive challenges (P5). Hosts that answer several requests at once
+// are left out: a ledger does not show in which order the crawler heard their answers.
+func (a *auditor) left(c *hostClock, r *request, own int) {
+	w := &c.walls
+	if w.run != r.run {
+		w.run, w.n = r.run, w.stored
+	}
+	if own <= 1 && w.n >= maxWalls && w.last != nil && !r.start.Written.Before(w.last.end.Ended) {
+		a.violation("P5", r, w.last, "the host has answered with %d challenges of a bot wall in a row, the last one of %s: it should have been left", w.n, w.last.end.Wall)
+	}
+}
+
+// forgiven reports whether the operator let hosts that were given up be requested again after a time, and not after another.
+func (a *auditor) forgiven(after, until time.Time) bool {
+	return slices.ContainsFunc(a.config.Forgiven, func(t time.Time) bool { return t.After(after) && !t.After(until) })
 }

@@ -246,7 +246,7 @@ func (p *Pacer) request() *request {
 
 // needed reports whether a later request to a host may still be compared with one that was its last.
 func (p *Pacer) needed(c *clock, r *request) bool {
-	return r == c.last || r.end == nil || r.start.Purpose == "robots" || r == c.requested.last || r == c.requested.longest || slices.Contains(c.flying, r) ||
+	return r == c.last || r.end == nil || r.start.Purpose == "robots" || r == c.requested.last || r == c.requested.longest || r == c.walls.last || slices.Contains(c.flying, r) ||
 		p.shared[r.start.Addr].has(r) || p.config.PerDomain && p.shared[domainKey(r)].has(r)
 }
 
