@@ -108,8 +108,12 @@ func (t *taken) takeHost(ctx context.Context) error {
 
 // takeKey takes a clock from its keeper.
 func (t *taken) takeKey(ctx context.Context, key, clause string) error {
-	asked := time.Now()
+	asked, keeper := time.Now(), t.s.node.job.keeperOf(key)
+	round := t.s.holds.round(keeper)
 	r, err := t.s.ask(ctx, ask{what: askTake, who: t.who, key: key})
+	if err == nil && r.yes && !t.s.holds.add(keeper, round, key, t.who) {
+		err = errClock
+	}
 	if err != nil {
 		r = reply{in: t.s.node.job.TTL / 6}
 	}
@@ -155,6 +159,7 @@ func (t *taken) giveBack(ctx context.Context, rest time.Duration) {
 		t.s.keeper.doneOwn(time.Now(), keyHost+t.host, t.who, rest)
 	}
 	for _, key := range t.keys {
+		t.s.holds.remove(key, t.who)
 		t.s.done(ctx, ask{who: t.who, key: key}, rest)
 	}
 }
@@ -216,7 +221,7 @@ func (j *Job) keeperOf(key string) int {
 func (s *Shard) ask(ctx context.Context, a ask) (reply, error) {
 	shard := s.node.job.keeperOf(a.key)
 	if k := s.node.shard(shard); k != nil {
-		if err := k.Fence(); err != nil {
+		if err := k.answers(); err != nil {
 			return reply{}, err
 		}
 		return k.answer(a), nil
@@ -235,17 +240,32 @@ func (s *Shard) ask(ctx context.Context, a ask) (reply, error) {
 // serve answers questions to the shard. Without its lease it says nothing.
 func (s *Shard) serve(question []byte) []byte {
 	a, ok := decodeAsk(question)
-	if !ok || s.Fence() != nil {
+	if !ok || s.answers() != nil {
 		return nil
 	}
-	if a.what == askStatus {
-		b, err := json.Marshal(s.status())
-		if err != nil {
-			return nil
-		}
-		return b
+	var v any
+	switch a.what {
+	case askStatus:
+		v = s.status()
+	case askGranted:
+		v = s.node.granted(int(a.who))
+	default:
+		return s.answer(a).encode()
 	}
-	return s.answer(a).encode()
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// answers returns why the shard's keeper grants nothing any more: its lease has ended, or the shard is about to be given back, and
+// the next owner's keeper must know of each grant.
+func (s *Shard) answers() error {
+	if s.silent.Load() {
+		return ErrNoAnswer
+	}
+	return s.Fence()
 }
 
 // answer is the keeper's answer.

@@ -39,7 +39,7 @@ func (j *Job) holdEvery() time.Duration { return j.holdTime() / 3 }
 func (j *Job) holdLost() time.Duration { return 2 * j.holdTime() / 3 }
 
 // keeper keeps the clocks of a shard. It knows nothing of what an earlier owner of the shard has granted: until that must be
-// over it grants nothing, and learns from those who hold clocks.
+// over, or the owners of all shards have said what they hold (holds.go), it grants nothing, and learns from those who hold clocks.
 type keeper struct {
 	delay time.Duration // the job's
 	hold  time.Duration // the job's holdTime
@@ -50,6 +50,9 @@ type keeper struct {
 	opens  time.Time // when it begins to grant
 	clocks map[string]*clock
 	sweep  int // the number of clocks at which those that are free are forgotten
+
+	learning bool            // it may open sooner than opens says
+	over     map[uint64]bool // who has given a clock back while the keeper was closed
 }
 
 // clock is what is known of a key.
@@ -66,7 +69,7 @@ type clock struct {
 }
 
 func newKeeper(now time.Time, j *Job, first bool) *keeper {
-	k := &keeper{delay: j.Delay, hold: j.holdTime(), clocks: map[string]*clock{}, sweep: 1000}
+	k := &keeper{delay: j.Delay, hold: j.holdTime(), clocks: map[string]*clock{}, sweep: 1000, over: map[uint64]bool{}}
 	if j.Rate > 0 {
 		k.gap = time.Duration(float64(time.Second) / j.Rate)
 	}
@@ -85,6 +88,38 @@ func (k *keeper) open(at time.Time) {
 	}
 }
 
+// learns says that the keeper asks the owners of all shards, and may open soon.
+func (k *keeper) learns() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.learning = true
+}
+
+// learn notes what an earlier keeper granted, as the shards of one node tell.
+func (k *keeper) learn(now time.Time, g granted) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for key, who := range g.Held {
+		if c := k.clock(now, key); c.holder == 0 && !k.over[who] {
+			c.holder, c.own, c.heard = who, false, now
+		}
+	}
+	for key, d := range g.Rests {
+		c, until := k.clock(now, key), now.Add(d)
+		c.rests(until, k.delay)
+		c.ownFree, c.foreign = later(c.ownFree, until), now
+	}
+}
+
+// wait returns when to ask a keeper again that is closed.
+func (k *keeper) wait(now time.Time) reply {
+	in := k.opens.Sub(now)
+	if k.learning {
+		in = min(in, max(k.delay, time.Second))
+	}
+	return reply{in: in}
+}
+
 // closed returns for how long the keeper grants nothing.
 func (k *keeper) closed() time.Duration {
 	k.mu.Lock()
@@ -99,6 +134,8 @@ const (
 	askDone = 3
 
 	askStatus = 4 // how the shard is: the answer is a ShardStatus in JSON
+
+	askGranted = 5 // which clocks of the shard with the number who the node's shards have: the answer is a granted in JSON
 )
 
 // ask is a question to a keeper.
@@ -164,6 +201,9 @@ func (k *keeper) answer(now time.Time, a ask) reply {
 		if c.holder == a.who {
 			c.holder = 0
 		}
+		if now.Before(k.opens) {
+			k.over[a.who] = true
+		}
 		c.rests(now.Add(a.rest), a.rest)
 		c.ownFree, c.foreign = later(c.ownFree, now.Add(a.rest)), now
 		return reply{yes: true}
@@ -186,7 +226,7 @@ func (k *keeper) takeOwn(now time.Time, key string, who uint64, shared bool) (r 
 	c := k.clock(now, key)
 	switch {
 	case shared && now.Before(k.opens):
-		return reply{in: k.opens.Sub(now)}, last
+		return k.wait(now), last
 	case c.holder != 0:
 		return reply{in: k.delay}, last
 	case now.Before(c.ownFree):
@@ -263,7 +303,7 @@ func (k *keeper) take(now time.Time, c *clock, who uint64) reply {
 	case c.holder == who:
 		return reply{yes: true} // the answer was lost
 	case now.Before(k.opens):
-		return reply{in: k.opens.Sub(now)}
+		return k.wait(now)
 	case c.holder != 0:
 		return c.promise(now, now.Add(k.delay), k.delay)
 	case now.Before(c.free):

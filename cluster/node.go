@@ -122,9 +122,7 @@ type held struct {
 	drained bool
 	since   time.Time // when it was drained
 	taken   time.Time
-	// alone says that the owner before had ended, and so what a keeper had granted it.
-	alone  bool
-	cancel context.CancelCauseFunc
+	cancel  context.CancelCauseFunc
 }
 
 // sighting is the last record of a journal, and since when it has been the last.
@@ -264,21 +262,12 @@ func (n *Node) takeSome(ctx context.Context, share int) {
 		if err != nil {
 			continue // another node was first
 		}
-		n.begin(o, n.ended(shard, last)) //nolint:contextcheck // likewise
+		n.begin(o) //nolint:contextcheck // likewise
 	}
 }
 
-// ended reports whether the owner whose last record that is has ended: there was none, it has given the shard back, or it was the
-// process that is gone. Its records name the node, and only that process made a directory for its epoch in this one.
-func (n *Node) ended(shard int, last Entry) bool {
-	if last.Seq == 0 {
-		return true
-	}
-	r, err := decodeRecord(last.Data)
-	return err == nil && (r.kind == kindClose || n.leftBehind(shard, r))
-}
-
-// leftBehind reports whether a record is of the process that worked in this directory before, and is gone.
+// leftBehind reports whether a record is of the process that worked in this directory before, and is gone: it names the node, and
+// only that process made a directory for its epoch in this one.
 func (n *Node) leftBehind(shard int, r record) bool {
 	n.mu.Lock()
 	had := n.had[shard]
@@ -288,24 +277,6 @@ func (n *Node) leftBehind(shard int, r record) bool {
 	}
 	info, err := os.Stat(filepath.Join(n.dir, strconv.Itoa(shard), strconv.FormatUint(r.epoch, 10)))
 	return err == nil && info.IsDir()
-}
-
-// openKeepers opens the keepers of this node's shards once it owns all shards of the job and all owners before have ended: nobody
-// has anything that they granted. The pause after their last request remains. The caller holds the lock.
-func (n *Node) openKeepers() {
-	if len(n.owned) < n.job.Shards {
-		return
-	}
-	for _, h := range n.owned {
-		if !h.alone {
-			return
-		}
-	}
-	for _, h := range n.owned {
-		if h.shard != nil {
-			h.shard.keeper.open(h.taken.Add(n.job.Delay))
-		}
-	}
 }
 
 // first is the shard that this node looks at first: nodes that start together need not all try the same.
@@ -350,12 +321,11 @@ func (n *Node) count() int {
 }
 
 // begin has a shard crawled that was taken over.
-func (n *Node) begin(o *owner, alone bool) {
+func (n *Node) begin(o *owner) {
 	ctx, cancel := context.WithCancelCause(n.alive)
-	h := &held{cancel: cancel, taken: time.Now(), alone: alone}
+	h := &held{cancel: cancel, taken: time.Now()}
 	n.mu.Lock()
 	n.owned[o.shard], n.had[o.shard] = h, true
-	n.openKeepers()
 	n.mu.Unlock()
 	n.trace(o, Taken, nil)
 	n.shards.Go(func() {
@@ -405,7 +375,6 @@ func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held) error {
 	}
 	n.mu.Lock()
 	h.shard = s
-	n.openKeepers()
 	drained := h.drained
 	n.mu.Unlock()
 	if drained {
@@ -418,10 +387,12 @@ func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held) error {
 	reading, read := context.WithCancel(stop)
 	var inbox sync.WaitGroup
 	inbox.Go(func() { n.read(reading, s, h) })
+	inbox.Go(func() { s.learn(reading) })
 	err = n.Crawl(ctx, s)
 	read()
 	inbox.Wait()
 	s.drain()
+	s.silent.Store(true) // before the journal says that others may own the shard
 	silent()
 	s.tasks.Wait()
 	if cause := context.Cause(ctx); cause != nil {

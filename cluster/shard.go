@@ -30,6 +30,8 @@ type Shard struct {
 	store    *disk.Store
 	outbox   outbox
 	keeper   *keeper
+	holds    *holds
+	silent   atomic.Bool // the keeper grants nothing any more
 	foreign  *foreigners
 	pages    *pages       // nil without Limits.Pages
 	snapSize atomic.Int64 // of the last snapshot
@@ -56,7 +58,7 @@ func (n *Node) openShard(o *owner) (*Shard, error) {
 	root := filepath.Join(n.dir, strconv.Itoa(o.shard))
 	s := &Shard{
 		Number: o.shard, Epoch: o.epoch, Dir: filepath.Join(root, strconv.FormatUint(o.epoch, 10)),
-		node: n, owner: o, changed: make(chan struct{}), committing: make(chan struct{}, 1),
+		node: n, owner: o, changed: make(chan struct{}), committing: make(chan struct{}, 1), holds: newHolds(),
 	}
 	s.end, s.stop = context.WithCancel(context.Background())
 	c := n.storeConfig()

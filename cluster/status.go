@@ -60,7 +60,7 @@ type ShardStatus struct {
 	Counts   Counts
 	Granted  int64 // with Limits.Pages: how many pages it may fetch in all, those included that it has
 	// Rests is how long hosts wait that share an address, a domain or a rate whose keeper the owner of this shard is: it has taken
-	// the shard over, and does not know what was granted before.
+	// the shard over, and does not know what was granted before. It may know sooner, from the owners of the other shards.
 	Rests time.Duration
 	Lag   int64 // how many bytes its journal has grown since the last snapshot: what another owner would read
 }

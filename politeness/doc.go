@@ -28,5 +28,5 @@
 // permit.go is what passes between them. The parts, each of which can be read alone: rules.go with origin.go, answer.go,
 // override.go, hours.go and evict.go (robots.txt); pacer.go with pace.go (clocks); host.go with health.go and retry.go (one
 // host) and delay.go (its delay); journal.go (what is written to the ledger). Persistence is on top: snapshot.go with codec.go,
-// replay.go with line.go, takeover.go for a Gate on another machine, and skew.go for clocks that were set back.
+// replay.go with line.go, takeover.go and resting.go for Gates on other machines, and skew.go for clocks that were set back.
 package politeness
