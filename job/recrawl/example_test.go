@@ -1,0 +1,33 @@
+package recrawl_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/amble-crawler/amble/job/recrawl"
+)
+
+// Four daily visits have found one change. The estimate lies between that and what is assumed of any page.
+func ExampleHistory_Rate() {
+	var h recrawl.History
+	for _, changed := range []bool{false, true, false, false} {
+		h.Add(24*time.Hour, changed, 0)
+	}
+	fmt.Printf("%.2f changes a day\n", h.Rate(recrawl.Unknown()))
+	// Output:
+	// 0.08 changes a day
+}
+
+// Of two requests a day, most go to the page that changes daily. The one that changes every few minutes would be outdated
+// before anybody reads its copy, so it gets the least frequency.
+func ExampleOptimum() {
+	rates := []float64{0.1, 1, 300}
+	frequencies, _ := recrawl.Optimum(rates, 2, 0.01, 24)
+	for i, f := range frequencies {
+		fmt.Printf("%.1f changes a day: %.2f requests\n", rates[i], f)
+	}
+	// Output:
+	// 0.1 changes a day: 0.54 requests
+	// 1.0 changes a day: 1.45 requests
+	// 300.0 changes a day: 0.01 requests
+}
