@@ -115,6 +115,9 @@ func (o overlay) addExamples() (names []string, err error) {
 		if err != nil {
 			return nil, err
 		}
+		if !strings.Contains("\n"+string(code), "\npackage main\n") {
+			continue
+		}
 		name := filepath.Base(dir)
 		if !slices.Contains(names, name) {
 			names = append(names, name)

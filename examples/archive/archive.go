@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,10 +20,9 @@ func (o options) config(base crawler.Config) job.Config {
 	if o.zstd {
 		c.WARC.Compression = warc.Zstd
 	}
-	c.Crawl.Agent, c.Crawl.Contact = o.agent, o.contact
-	c.Crawl.Limits.Depth, c.Crawl.Limits.Pages, c.Crawl.Limits.Time = crawler.None, o.maxPages, o.maxTime
+	o.Set(&c.Crawl)
+	c.Crawl.Limits.Depth, c.Crawl.Limits.Time = crawler.None, o.maxTime
 	c.Crawl.Follow.Resources = o.resources
-	c.Crawl.Politeness.Delay = cmp.Or(o.delay, crawler.None)
 	return c
 }
 

@@ -6,14 +6,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/examples/cmdline"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -21,16 +19,11 @@ import (
 const (
 	exitWhole  = 0
 	exitPart   = 1
-	exitUsage  = 2
+	exitUsage  = cmdline.ExitUsage
 	exitFailed = 3
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
-	stop()
-	os.Exit(code)
-}
+func main() { cmdline.Main(run) }
 
 const about = `usage: archive -contact URL|MAIL -o DIR [flags] URL
        archive -check DIR
@@ -52,11 +45,9 @@ Exit code: 0 the whole site, or nothing found by -check; 1 a part of the site, o
 
 // options is the command line.
 type options struct {
-	agent, contact  string
+	cmdline.Crawl
 	dir, check      string
 	name, operator  string
-	delay           time.Duration
-	maxPages        int
 	maxTime         time.Duration
 	resources, zstd bool
 	seed            weburl.URL
@@ -64,45 +55,29 @@ type options struct {
 
 // run is the program. base is a Config to start from: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
-	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitWhole
-	case err != nil:
-		fmt.Fprintln(stderr, "archive:", err)
-		return exitUsage
-	}
-	var whole bool
-	if o.check != "" {
-		whole, err = check(o.check, stdout)
-	} else {
-		whole, err = archive(ctx, o, stdout, base)
-	}
-	switch {
-	case err != nil:
-		fmt.Fprintln(stderr, "archive:", err)
-		return exitFailed
-	case !whole:
-		return exitPart
-	}
-	return exitWhole
+	return cmdline.Run("archive", args, stderr, exitFailed, parse, func(o options) (int, error) {
+		var whole bool
+		var err error
+		if o.check != "" {
+			whole, err = check(o.check, stdout)
+		} else {
+			whole, err = archive(ctx, o, stdout, base)
+		}
+		if !whole {
+			return exitPart, err
+		}
+		return exitWhole, err
+	})
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
-	f := flag.NewFlagSet("archive", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprint(stderr, about)
-		f.PrintDefaults()
-	}
-	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which the site's owner reaches you")
-	f.StringVar(&o.agent, "agent", "amble-archive", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
+	f := cmdline.Flags("archive", about, stderr)
+	o.Who(f, "amble-archive")
 	f.StringVar(&o.dir, "o", "", "`directory` to make, or an empty one")
 	f.StringVar(&o.check, "check", "", "verify this `directory`, and do nothing else")
 	f.StringVar(&o.name, "name", "", "what the archive is called (default the site's host)")
 	f.StringVar(&o.operator, "operator", "", "`person or institution` that makes the archive (default the contact)")
-	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; what the site asks for holds if longer")
-	f.IntVar(&o.maxPages, "max-pages", 10_000, "URLs fetched at most, images and the like included")
+	o.Bounds(f, 10_000, "URLs, images and the like included,")
 	f.DurationVar(&o.maxTime, "max-time", 0, "end after this `time` (default no limit)")
 	f.BoolVar(&o.resources, "resources", true, "also keep images, style sheets, scripts and the like")
 	f.BoolVar(&o.zstd, "zstd", false, "compress by Zstandard, which is smaller and not read by every player")
@@ -116,10 +91,10 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		return o, fmt.Errorf("want one URL, or -check DIR alone; have %d arguments; see -help", f.NArg())
 	case o.dir == "":
 		return o, errors.New("-o is missing; see -help")
-	case o.maxPages < 1 || o.maxTime < 0:
+	case o.Pages < 1 || o.maxTime < 0:
 		return o, errors.New("-max-pages must be 1 or more, and -max-time not negative")
 	}
 	o.seed, err = weburl.Parse(f.Arg(0))
-	o.name, o.operator = cmp.Or(o.name, o.seed.Hostname()), cmp.Or(o.operator, o.contact)
+	o.name, o.operator = cmp.Or(o.name, o.seed.Hostname()), cmp.Or(o.operator, o.Contact)
 	return o, err
 }

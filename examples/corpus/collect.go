@@ -19,10 +19,9 @@ import (
 
 // config returns the configuration of the crawl: whole sites, HTML only, with near duplicates named.
 func (o options) config(c crawler.Config) crawler.Config {
-	c.Agent, c.Contact = o.agent, o.contact
-	c.Limits.Pages, c.Limits.Depth = o.maxPages, crawler.None
+	o.Set(&c)
+	c.Limits.Depth = crawler.None
 	c.Duplicates.NearBits = nearBits
-	c.Politeness.Delay = cmp.Or(o.delay, crawler.None)
 	c.Politeness.RefuseUsage = o.refuse
 	c.Fetch.Wanted = isHTML
 	c.Fetch.MaxBody = maxPage

@@ -9,16 +9,13 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/examples/cmdline"
 	"github.com/amble-crawler/amble/robots"
 )
 
@@ -26,16 +23,11 @@ import (
 const (
 	exitWhole  = 0
 	exitPart   = 1
-	exitUsage  = 2
+	exitUsage  = cmdline.ExitUsage
 	exitFailed = 3
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
-	stop()
-	os.Exit(code)
-}
+func main() { cmdline.Main(run) }
 
 const about = `usage: corpus -contact URL|MAIL [flags] URL… >corpus.jsonl
 
@@ -60,9 +52,7 @@ Exit code: 0 the whole sites, 1 a part of them, 2 wrong usage, 3 failed.
 
 // options is the command line.
 type options struct {
-	agent, contact string
-	delay          time.Duration
-	maxPages       int
+	cmdline.Crawl
 	refuse         []string
 	minWords       int
 	lang, markdown string
@@ -74,36 +64,19 @@ var uses = []string{robots.UseTrainAI, robots.UseAI, robots.UseSearch, robots.Us
 
 // run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
-	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitWhole
-	case err != nil:
-		fmt.Fprintln(stderr, "corpus:", err)
-		return exitUsage
-	}
-	whole, err := collect(ctx, o, stdout, stderr, base)
-	switch {
-	case err != nil:
-		fmt.Fprintln(stderr, "corpus:", err)
-		return exitFailed
-	case !whole:
-		return exitPart
-	}
-	return exitWhole
+	return cmdline.Run("corpus", args, stderr, exitFailed, parse, func(o options) (int, error) {
+		whole, err := collect(ctx, o, stdout, stderr, base)
+		if !whole {
+			return exitPart, err
+		}
+		return exitWhole, err
+	})
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
-	f := flag.NewFlagSet("corpus", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprint(stderr, about)
-		f.PrintDefaults()
-	}
-	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which site owners reach you")
-	f.StringVar(&o.agent, "agent", "amble-corpus", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
-	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests to a host; a longer one that the site asks for is kept")
-	f.IntVar(&o.maxPages, "max-pages", 10_000, "pages fetched at most")
+	f := cmdline.Flags("corpus", about, stderr)
+	o.Who(f, "amble-corpus")
+	o.Bounds(f, 10_000, "pages")
 	refuse := f.String("refuse", robots.UseTrainAI, "`uses`, separated by commas, that a page must not disallow: "+strings.Join(uses, ", ")+"; none for none")
 	f.IntVar(&o.minWords, "min-words", 50, "words that a text must have")
 	f.StringVar(&o.lang, "lang", "", "only pages that say they are in this `language`, as de or pt-BR")
@@ -118,7 +91,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	switch {
 	case f.NArg() == 0:
 		return o, errors.New("no URL; see -help")
-	case o.maxPages < 1 || o.minWords < 0:
+	case o.Pages < 1 || o.minWords < 0:
 		return o, errors.New("-max-pages must be 1 or more, and -min-words not negative")
 	case slices.ContainsFunc(o.refuse, func(use string) bool { return !slices.Contains(uses, use) }):
 		return o, fmt.Errorf("-refuse %s: want some of %s, or none", *refuse, strings.Join(uses, ", "))

@@ -4,22 +4,15 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/examples/cmdline"
 	"github.com/amble-crawler/amble/weburl"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
-	stop()
-	os.Exit(code)
-}
+func main() { cmdline.Main(run) }
 
 const about = `usage: feed-watcher -contact URL|MAIL -state FILE [flags] URL...
 
@@ -34,41 +27,24 @@ Exit code: 0 all feeds were read, 1 some could not be read, 2 wrong usage.
 
 // options is the command line.
 type options struct {
-	agent, contact string
-	state          string
-	maxFeeds       int
-	all, json      bool
-	seeds          []string
+	cmdline.Crawl
+	state     string
+	all, json bool
+	seeds     []string
 }
 
 // run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
-	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintln(stderr, "feed-watcher:", err)
-		return 2
-	}
-	if err := watch(ctx, o, stdout, base); err != nil {
-		fmt.Fprintln(stderr, "feed-watcher:", err)
-		return 1
-	}
-	return 0
+	return cmdline.Run("feed-watcher", args, stderr, 1, parse, func(o options) (int, error) {
+		return 0, watch(ctx, o, stdout, base)
+	})
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
-	f := flag.NewFlagSet("feed-watcher", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprint(stderr, about)
-		f.PrintDefaults()
-	}
-	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which site owners reach you")
-	f.StringVar(&o.agent, "agent", "amble-feed-watcher", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
+	f := cmdline.Flags("feed-watcher", about, stderr)
+	o.Who(f, "amble-feed-watcher")
 	f.StringVar(&o.state, "state", "", "`file` with the entries that were seen; made when missing")
-	f.IntVar(&o.maxFeeds, "max-pages", 1000, "pages and feeds fetched at most")
+	o.Bounds(f, 1000, "pages and feeds")
 	f.BoolVar(&o.all, "all", false, "also print the entries of feeds that are read for the first time")
 	f.BoolVar(&o.json, "json", false, "print one JSON object a line")
 	if err := f.Parse(args); err != nil {
@@ -79,8 +55,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		return o, errors.New("no URL to read; see -help")
 	case o.state == "":
 		return o, errors.New("-state is missing; see -help")
-	case o.maxFeeds < 1:
-		return o, fmt.Errorf("-max-pages %d: must be 1 or more", o.maxFeeds)
+	case o.Check() != nil:
+		return o, o.Check()
 	}
 	for _, arg := range f.Args() {
 		u, err := weburl.Parse(arg)
@@ -99,8 +75,8 @@ func watch(ctx context.Context, o options, stdout io.Writer, cfg crawler.Config)
 		return err
 	}
 	news := &news{known: known, all: o.all, read: state{}}
-	cfg.Agent, cfg.Contact = o.agent, o.contact
-	cfg.Limits.Depth, cfg.Limits.Pages, cfg.Scope.Kind = 1, o.maxFeeds, crawler.ScopeAny // a site's feed may be elsewhere
+	o.Set(&cfg)
+	cfg.Limits.Depth, cfg.Scope.Kind = 1, crawler.ScopeAny // a site's feed may be elsewhere
 	cfg.Extractor, cfg.Handler, cfg.Since = extractor{}, news, known
 	c, err := crawler.New(cfg)
 	if err != nil {

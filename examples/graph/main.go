@@ -6,26 +6,17 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/examples/cmdline"
 	"github.com/amble-crawler/amble/weburl"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
-	stop()
-	os.Exit(code)
-}
+func main() { cmdline.Main(run) }
 
 const about = `usage: graph -contact URL|MAIL [flags] URL
 
@@ -43,43 +34,25 @@ const maxDrawn = 1000
 
 // options is the command line.
 type options struct {
-	agent, contact     string
-	delay              time.Duration
-	maxPages, maxEdges int
-	external           bool
-	graphml, svg       string
-	drawn, rows        int
-	seed               weburl.URL
+	cmdline.Crawl
+	maxEdges     int
+	external     bool
+	graphml, svg string
+	drawn, rows  int
+	seed         weburl.URL
 }
 
 // run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
-	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintln(stderr, "graph:", err)
-		return 2
-	}
-	if err := draw(ctx, o, stdout, stderr, base); err != nil {
-		fmt.Fprintln(stderr, "graph:", err)
-		return 1
-	}
-	return 0
+	return cmdline.Run("graph", args, stderr, 1, parse, func(o options) (int, error) {
+		return 0, draw(ctx, o, stdout, stderr, base)
+	})
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
-	f := flag.NewFlagSet("graph", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprint(stderr, about)
-		f.PrintDefaults()
-	}
-	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which the site's owner reaches you")
-	f.StringVar(&o.agent, "agent", "amble-graph", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
-	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; a longer one that the site asks for is kept")
-	f.IntVar(&o.maxPages, "max-pages", 1000, "pages fetched at most")
+	f := cmdline.Flags("graph", about, stderr)
+	o.Who(f, "amble-graph")
+	o.Bounds(f, 1000, "pages")
 	f.IntVar(&o.maxEdges, "max-edges", 1_000_000, "edges kept at most; further ones are counted")
 	f.BoolVar(&o.external, "external", false, "also show the other sites that pages link to, one node for each, without requests to them")
 	f.StringVar(&o.graphml, "graphml", "", "`file` for the graph as GraphML")
@@ -101,8 +74,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 
 func (o options) check() error {
 	switch {
-	case o.maxPages < 1:
-		return fmt.Errorf("-max-pages %d: must be 1 or more", o.maxPages)
+	case o.Check() != nil:
+		return o.Check()
 	case o.maxEdges < 1:
 		return fmt.Errorf("-max-edges %d: must be 1 or more", o.maxEdges)
 	case o.drawn < 1 || o.drawn > maxDrawn:
@@ -116,9 +89,8 @@ func (o options) check() error {
 // draw crawls and writes the result.
 func draw(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawler.Config) error {
 	g := newGraph(o.maxEdges)
-	cfg.Agent, cfg.Contact = o.agent, o.contact
-	cfg.Limits.Depth, cfg.Limits.Pages = crawler.None, o.maxPages
-	cfg.Politeness.Delay = cmp.Or(o.delay, crawler.None)
+	o.Set(&cfg)
+	cfg.Limits.Depth = crawler.None
 	cfg.Fetch.Wanted = isHTML
 	cfg.Handler = &site{graph: g, external: o.external}
 	c, err := crawler.New(cfg)

@@ -4,17 +4,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/examples/cmdline"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -23,16 +19,11 @@ import (
 const (
 	exitClean  = 0
 	exitBroken = 1
-	exitUsage  = 2
+	exitUsage  = cmdline.ExitUsage
 	exitFailed = 3
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
-	stop()
-	os.Exit(code)
-}
+func main() { cmdline.Main(run) }
 
 const about = `usage: linkcheck -contact URL|MAIL [flags] URL
 
@@ -46,9 +37,7 @@ Exit code: 0 no broken links, 1 broken links, 2 wrong usage, 3 the check could n
 
 // options is the command line.
 type options struct {
-	agent, contact      string
-	delay               time.Duration
-	maxPages            int
+	cmdline.Crawl
 	external, resources bool
 	nofollow, json      bool
 	seed                weburl.URL
@@ -56,43 +45,26 @@ type options struct {
 
 // run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
-	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitClean
-	case err != nil:
-		fmt.Fprintln(stderr, "linkcheck:", err)
-		return exitUsage
-	}
-	rep, err := check(ctx, o, base)
-	if rep != nil {
+	return cmdline.Run("linkcheck", args, stderr, exitFailed, parse, func(o options) (int, error) {
+		rep, err := check(ctx, o, base)
+		if rep == nil {
+			return exitFailed, err
+		}
 		write := rep.text
 		if o.json {
 			write = rep.json
 		}
-		err = errors.Join(err, write(stdout))
-	}
-	switch {
-	case err != nil:
-		fmt.Fprintln(stderr, "linkcheck:", err)
-		return exitFailed
-	case len(rep.Broken) > 0:
-		return exitBroken
-	}
-	return exitClean
+		if err = errors.Join(err, write(stdout)); len(rep.Broken) > 0 {
+			return exitBroken, err
+		}
+		return exitClean, err
+	})
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
-	f := flag.NewFlagSet("linkcheck", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprint(stderr, about)
-		f.PrintDefaults()
-	}
-	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which site owners reach you")
-	f.StringVar(&o.agent, "agent", "amble-linkcheck", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
-	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests to a host; a longer one that the site asks for is kept")
-	f.IntVar(&o.maxPages, "max-pages", 10_000, "URLs fetched at most, external ones included")
+	f := cmdline.Flags("linkcheck", about, stderr)
+	o.Who(f, "amble-linkcheck")
+	o.Bounds(f, 10_000, "URLs, external ones included,")
 	f.BoolVar(&o.external, "external", false, "check links to other sites too; nothing on those sites is followed")
 	f.BoolVar(&o.resources, "resources", false, "check images, scripts, style sheets and what these load too")
 	f.BoolVar(&o.nofollow, "nofollow", false, "check links marked rel=nofollow too")
@@ -103,10 +75,10 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	switch {
 	case f.NArg() != 1:
 		return o, fmt.Errorf("want one URL, have %d arguments; see -help", f.NArg())
-	case o.maxPages < 1:
-		return o, fmt.Errorf("-max-pages %d: must be 1 or more", o.maxPages)
-	case o.external && o.delay < politeness.DefaultDelay:
-		return o, fmt.Errorf("-external with -delay %v: other sites have not agreed to less than %v", o.delay, politeness.DefaultDelay)
+	case o.Check() != nil:
+		return o, o.Check()
+	case o.external && o.Delay < politeness.DefaultDelay:
+		return o, fmt.Errorf("-external with -delay %v: other sites have not agreed to less than %v", o.Delay, politeness.DefaultDelay)
 	}
 	o.seed, err = weburl.Parse(f.Arg(0))
 	return o, err
@@ -119,9 +91,8 @@ func check(ctx context.Context, o options, cfg crawler.Config) (*report, error) 
 		return nil, err
 	}
 	seen := newLinks(o.seed, site)
-	cfg.Agent, cfg.Contact = o.agent, o.contact
-	cfg.Limits.Depth, cfg.Limits.Pages = crawler.None, o.maxPages
-	cfg.Politeness.Delay = cmp.Or(o.delay, crawler.None)
+	o.Set(&cfg)
+	cfg.Limits.Depth = crawler.None
 	cfg.Follow.Resources, cfg.Follow.NoFollow = o.resources, o.nofollow
 	cfg.Scope.Custom = scope{site: site, external: o.external}
 	cfg.Extractor = extractor{resources: o.resources}

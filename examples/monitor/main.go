@@ -3,17 +3,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/examples/cmdline"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
@@ -23,16 +19,11 @@ import (
 const (
 	exitSame    = 0
 	exitChanged = 1
-	exitUsage   = 2
+	exitUsage   = cmdline.ExitUsage
 	exitFailed  = 3
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
-	stop()
-	os.Exit(code)
-}
+func main() { cmdline.Main(run) }
 
 const about = `usage: monitor -contact URL|MAIL -state FILE [flags] URL
 
@@ -51,48 +42,29 @@ Exit code: 0 nothing changed, 1 something did, 2 wrong usage, 3 the site could n
 
 // options is the command line.
 type options struct {
-	agent, contact string
-	delay          time.Duration
-	maxPages       int
-	state, dir     string
-	json           bool
-	seed           weburl.URL
+	cmdline.Crawl
+	state, dir string
+	json       bool
+	seed       weburl.URL
 }
 
 // run is the program. base is a Config to start from: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
-	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitSame
-	case err != nil:
-		fmt.Fprintln(stderr, "monitor:", err)
-		return exitUsage
-	}
-	changed, err := monitor(ctx, o, stdout, stderr, base)
-	switch {
-	case err != nil:
-		fmt.Fprintln(stderr, "monitor:", err)
-		return exitFailed
-	case changed:
-		return exitChanged
-	}
-	return exitSame
+	return cmdline.Run("monitor", args, stderr, exitFailed, parse, func(o options) (int, error) {
+		changed, err := monitor(ctx, o, stdout, stderr, base)
+		if changed {
+			return exitChanged, err
+		}
+		return exitSame, err
+	})
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
-	f := flag.NewFlagSet("monitor", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprint(stderr, about)
-		f.PrintDefaults()
-	}
-	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which the site's owner reaches you")
-	f.StringVar(&o.agent, "agent", "amble-monitor", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
+	f := cmdline.Flags("monitor", about, stderr)
+	o.Who(f, "amble-monitor")
 	f.StringVar(&o.state, "state", "", "`file` with what the site was, replaced by what it is")
 	f.StringVar(&o.dir, "o", "", "new `directory` to keep this run in, as a job that amble verifies and explains (default none)")
-	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; what the site asks for holds if longer")
-	f.IntVar(&o.maxPages, "max-pages", 10_000, "pages fetched at most")
+	o.Bounds(f, 10_000, "pages")
 	f.BoolVar(&o.json, "json", false, "print one JSON object a line")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -102,8 +74,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		return o, fmt.Errorf("want one URL, have %d arguments; see -help", f.NArg())
 	case o.state == "":
 		return o, errors.New("-state is missing; see -help")
-	case o.maxPages < 1:
-		return o, fmt.Errorf("-max-pages %d: must be 1 or more", o.maxPages)
+	case o.Check() != nil:
+		return o, o.Check()
 	}
 	o.seed, err = weburl.Parse(f.Arg(0))
 	return o, err
@@ -133,9 +105,8 @@ func monitor(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawl
 		return false, err
 	}
 	after := state{}
-	cfg.Agent, cfg.Contact = o.agent, o.contact
-	cfg.Limits.Depth, cfg.Limits.Pages = crawler.None, o.maxPages
-	cfg.Politeness.Delay = cmp.Or(o.delay, crawler.None)
+	o.Set(&cfg)
+	cfg.Limits.Depth = crawler.None
 	cfg.Fetch.Wanted = func(string) bool { return true } // what is compared must be whole
 	cfg.Since, cfg.Handler = before, follower{before}
 	cfg.Sinks = []sink.Sink{recorder{before, after}}

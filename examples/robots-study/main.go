@@ -5,25 +5,19 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/examples/cmdline"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/weburl"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
-	stop()
-	os.Exit(code)
-}
+func main() { cmdline.Main(run) }
 
 const about = `usage: robots-study -contact URL|MAIL [flags] HOST|URL...
 
@@ -38,41 +32,25 @@ Exit code: 0 every host has its line, 1 the study was not finished, 2 wrong usag
 
 // options is the command line.
 type options struct {
-	agent, contact string
-	list, csv      string
-	as             string
-	paths          []string
-	giveUp         time.Duration
-	origins        []weburl.URL // the roots of those to be studied
+	cmdline.Crawl
+	list, csv string
+	as        string
+	paths     []string
+	giveUp    time.Duration
+	origins   []weburl.URL // the roots of those to be studied
 }
 
 // run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
-	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintln(stderr, "robots-study:", err)
-		return 2
-	}
-	if err := survey(ctx, o, stdout, stderr, base); err != nil {
-		fmt.Fprintln(stderr, "robots-study:", err)
-		return 1
-	}
-	return 0
+	return cmdline.Run("robots-study", args, stderr, 1, parse, func(o options) (int, error) {
+		return 0, survey(ctx, o, stdout, stderr, base)
+	})
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
-	f := flag.NewFlagSet("robots-study", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprint(stderr, about)
-		f.PrintDefaults()
-	}
+	f := cmdline.Flags("robots-study", about, stderr)
 	var paths string
-	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which site owners reach you")
-	f.StringVar(&o.agent, "agent", "amble-robots-study", "`NAME/VERSION` in the User-Agent")
+	o.Who(f, "amble-robots-study")
 	f.StringVar(&o.as, "as", "", "study what is said to the robot of this `NAME` (default that of -agent)")
 	f.StringVar(&o.list, "f", "", "`file` with further hosts or URLs, one a line; lines that begin with # are skipped")
 	f.StringVar(&o.csv, "csv", "", "`file` for a table of the hosts, in the order of the list")
@@ -146,7 +124,7 @@ func survey(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawle
 	s := newStudy(o, stdout)
 	queue := &robotsOnly{Memory: frontier.NewMemory(frontier.MemoryConfig{}), study: s}
 	defer queue.Close() //nolint:errcheck // a memory store's Close cannot fail
-	cfg.Agent, cfg.Contact = o.agent, o.contact
+	o.Set(&cfg)
 	cfg.Limits.Depth, cfg.Limits.Pages, cfg.Retries.Max = crawler.SeedsOnly, crawler.None, 1
 	cfg.Politeness.RobotsGiveUp, cfg.Politeness.MaxSilence = o.giveUp, o.giveUp
 	cfg.Frontier, cfg.Handler, cfg.KeepRobots = queue, s, s.keep

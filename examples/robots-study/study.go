@@ -37,7 +37,7 @@ type body struct {
 }
 
 func newStudy(o options, stdout io.Writer) *study {
-	o.as = cmp.Or(o.as, o.agent)
+	o.as = cmp.Or(o.as, o.Agent)
 	return &study{options: o, out: json.NewEncoder(stdout), rows: map[string]row{}, bodies: map[string]body{}}
 }
 

@@ -7,23 +7,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/examples/cmdline"
 	"github.com/amble-crawler/amble/sink"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
-	stop()
-	os.Exit(code)
-}
+func main() { cmdline.Main(run) }
 
 const about = `usage: sample -contact URL|MAIL -f FILE -seed TEXT [flags]
 
@@ -43,7 +37,7 @@ Exit code: 0 done, 1 not drawn or not finished, 2 wrong usage.
 
 // options is the command line.
 type options struct {
-	agent, contact   string
+	cmdline.Crawl
 	list, seed, plan string
 	per, pages       int
 	dry              bool
@@ -51,30 +45,14 @@ type options struct {
 
 // run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
-	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintln(stderr, "sample:", err)
-		return 2
-	}
-	if err := sample(ctx, o, stdout, stderr, base); err != nil {
-		fmt.Fprintln(stderr, "sample:", err)
-		return 1
-	}
-	return 0
+	return cmdline.Run("sample", args, stderr, 1, parse, func(o options) (int, error) {
+		return 0, sample(ctx, o, stdout, stderr, base)
+	})
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
-	f := flag.NewFlagSet("sample", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprint(stderr, about)
-		f.PrintDefaults()
-	}
-	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which site owners reach you")
-	f.StringVar(&o.agent, "agent", "amble-sample", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
+	f := cmdline.Flags("sample", about, stderr)
+	o.Who(f, "amble-sample")
 	f.StringVar(&o.list, "f", "", "`file` with the population")
 	f.StringVar(&o.seed, "seed", "", "any `text`: what the draw depends on")
 	f.StringVar(&o.plan, "plan", "", "`file` for what was drawn and why")
@@ -119,7 +97,7 @@ func sample(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawle
 	if o.dry {
 		return nil
 	}
-	cfg.Agent, cfg.Contact = o.agent, o.contact
+	o.Set(&cfg)
 	cfg.Limits.Pages, cfg.Limits.PagesPerHost = crawler.None, o.pages
 	pages := counted{}
 	cfg.Sinks = []sink.Sink{sink.NewJSONL(stdout), pages}

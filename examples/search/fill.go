@@ -10,22 +10,21 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/examples/cmdline"
 	"github.com/amble-crawler/amble/robots"
 )
 
 // crawlOptions configures the crawl.
 type crawlOptions struct {
-	agent, contact     string
-	delay              time.Duration
-	maxPages, maxDepth int
+	cmdline.Crawl
+	maxDepth int
 }
 
 // config returns the configuration of the crawl: HTML pages, without those that their site does not want to be
 // searchable.
 func (o crawlOptions) config(c crawler.Config) crawler.Config {
-	c.Agent, c.Contact = o.agent, o.contact
-	c.Limits.Pages, c.Limits.Depth = o.maxPages, cmp.Or(o.maxDepth, crawler.None)
-	c.Politeness.Delay = cmp.Or(o.delay, crawler.None)
+	o.Set(&c)
+	c.Limits.Depth = cmp.Or(o.maxDepth, crawler.None)
 	c.Politeness.RefuseUsage = []string{robots.UseSearch}
 	c.Fetch.Wanted = isHTML
 	return c

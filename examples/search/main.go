@@ -12,27 +12,20 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/examples/cmdline"
 )
 
 // Exit codes.
 const (
 	exitOK      = 0
 	exitNothing = 1
-	exitUsage   = 2
+	exitUsage   = cmdline.ExitUsage
 	exitFailed  = 3
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
-	stop()
-	os.Exit(code)
-}
+func main() { cmdline.Main(run) }
 
 const about = `usage: search index -contact URL|MAIL [flags] DIR URL…
        search query [flags] DIR WORD…
@@ -90,22 +83,14 @@ func (p program) command(ctx context.Context, args []string) (code int, err erro
 
 // flags returns a FlagSet for a subcommand.
 func (p program) flags(name string) *flag.FlagSet {
-	f := flag.NewFlagSet("search "+name, flag.ContinueOnError)
-	f.SetOutput(p.stderr)
-	f.Usage = func() {
-		fmt.Fprint(p.stderr, about+"\n")
-		f.PrintDefaults()
-	}
-	return f
+	return cmdline.Flags("search "+name, about+"\n", p.stderr)
 }
 
 func (p program) index(ctx context.Context, args []string) (int, error) {
 	var o crawlOptions
 	f := p.flags("index")
-	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which site owners reach you")
-	f.StringVar(&o.agent, "agent", "amble-search", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
-	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests to a host; a longer one that the site asks for is kept")
-	f.IntVar(&o.maxPages, "max-pages", 10_000, "pages fetched at most")
+	o.Who(f, "amble-search")
+	o.Bounds(f, 10_000, "pages")
 	f.IntVar(&o.maxDepth, "max-depth", 0, "links followed from the URLs given at most (default no limit)")
 	if err := f.Parse(args); err != nil {
 		return exitUsage, err
@@ -113,7 +98,7 @@ func (p program) index(ctx context.Context, args []string) (int, error) {
 	switch {
 	case f.NArg() < 2:
 		return exitUsage, errors.New("index: want a directory and a URL; see -help")
-	case o.maxPages < 1 || o.maxDepth < 0:
+	case o.Pages < 1 || o.maxDepth < 0:
 		return exitUsage, errors.New("index: -max-pages must be 1 or more, and -max-depth not negative")
 	}
 	whole, err := p.fill(ctx, f.Arg(0), f.Args()[1:], o)

@@ -5,24 +5,16 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
-	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/examples/cmdline"
 	"github.com/amble-crawler/amble/weburl"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
-	stop()
-	os.Exit(code)
-}
+func main() { cmdline.Main(run) }
 
 const about = `usage: sitemap -contact URL|MAIL [flags] URL
 
@@ -36,42 +28,23 @@ Exit code: 0 written, 1 not written, 2 wrong usage.
 
 // options is the command line.
 type options struct {
-	agent, contact string
-	delay          time.Duration
-	maxPages       int
-	out, base      string
-	verbose        bool
-	seed           weburl.URL
+	cmdline.Crawl
+	out, base string
+	verbose   bool
+	seed      weburl.URL
 }
 
 // run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
-	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintln(stderr, "sitemap:", err)
-		return 2
-	}
-	if err := makeSitemap(ctx, o, stdout, stderr, base); err != nil {
-		fmt.Fprintln(stderr, "sitemap:", err)
-		return 1
-	}
-	return 0
+	return cmdline.Run("sitemap", args, stderr, 1, parse, func(o options) (int, error) {
+		return 0, makeSitemap(ctx, o, stdout, stderr, base)
+	})
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
-	f := flag.NewFlagSet("sitemap", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprint(stderr, about)
-		f.PrintDefaults()
-	}
-	f.StringVar(&o.contact, "contact", "", "`URL or mail address` at which the site's owner reaches you")
-	f.StringVar(&o.agent, "agent", "amble-sitemap", "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
-	f.DurationVar(&o.delay, "delay", time.Second, "least pause between two requests; a longer one that the site asks for is kept")
-	f.IntVar(&o.maxPages, "max-pages", 50_000, "pages fetched at most")
+	f := cmdline.Flags("sitemap", about, stderr)
+	o.Who(f, "amble-sitemap")
+	o.Bounds(f, 50_000, "pages")
 	f.StringVar(&o.out, "o", "sitemap.xml", "`file` to write, - for standard output; further files are written beside it")
 	f.StringVar(&o.base, "base", "", "`URL` of the directory the files will be served from; only pages below it can be listed (default the site's root)")
 	f.BoolVar(&o.verbose, "v", false, "print every page and why it is left out")
@@ -81,8 +54,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	if f.NArg() != 1 {
 		return o, fmt.Errorf("want one URL, have %d arguments; see -help", f.NArg())
 	}
-	if o.maxPages < 1 {
-		return o, fmt.Errorf("-max-pages %d: must be 1 or more", o.maxPages)
+	if err := o.Check(); err != nil {
+		return o, err
 	}
 	if o.base != "" {
 		u, err := weburl.Parse(o.base)
@@ -97,13 +70,9 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 
 // config returns the configuration of the crawl: the whole site, at any depth, and HTML only.
 func (o options) config(c crawler.Config) crawler.Config {
-	c.Agent, c.Contact = o.agent, o.contact
-	c.Limits.Depth, c.Limits.Pages = crawler.None, o.maxPages
+	o.Set(&c)
+	c.Limits.Depth = crawler.None
 	c.Traps.PerDir = crawler.None // a site may have all its pages in one directory
-	c.Politeness.Delay = o.delay
-	if o.delay == 0 {
-		c.Politeness.Delay = crawler.None
-	}
 	c.Fetch.Wanted = isHTML
 	return c
 }

@@ -1,0 +1,96 @@
+// Package cmdline holds what the examples share: how they begin and end, their usage, and the flags of every crawl. Whoever copies
+// an example copies this file with it.
+package cmdline
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+)
+
+// ExitUsage is the exit code for a command line that is wrong.
+const ExitUsage = 2
+
+// Main calls run with a context that Ctrl-C ends, and exits with its code. The Config is the one to start from: tests of run put
+// a simulated web into it.
+func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
+	stop()
+	os.Exit(code)
+}
+
+// Run parses the command line of the program called name, does what it says, and returns the exit code: that of do, ExitUsage, or
+// failed if do returns an error. Errors are printed to stderr.
+func Run[O any](name string, args []string, stderr io.Writer, failed int, parse func([]string, io.Writer) (O, error), do func(O) (int, error)) int {
+	o, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "%s: %v\n", name, err)
+		return ExitUsage
+	}
+	code, err := do(o)
+	if err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", name, err)
+		return failed
+	}
+	return code
+}
+
+// Flags returns the flag set of the program called name, whose usage on stderr begins with about.
+func Flags(name, about string, stderr io.Writer) *flag.FlagSet {
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprint(stderr, about)
+		f.PrintDefaults()
+	}
+	return f
+}
+
+// Crawl holds the flags of every crawl.
+type Crawl struct {
+	Agent, Contact string
+	Delay          time.Duration // least pause between two requests to a host
+	Pages          int           // maximum number
+}
+
+// Who adds -contact and -agent, which is named after the program by default.
+func (c *Crawl) Who(f *flag.FlagSet, agent string) {
+	f.StringVar(&c.Contact, "contact", "", "`URL or mail address` at which site owners reach you")
+	f.StringVar(&c.Agent, "agent", agent, "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
+}
+
+// Bounds adds -delay and -max-pages, with the number of pages by default, and what counts as one.
+func (c *Crawl) Bounds(f *flag.FlagSet, pages int, what string) {
+	f.DurationVar(&c.Delay, "delay", time.Second, "least pause between two requests to a host; a longer one that the site asks for is kept")
+	f.IntVar(&c.Pages, "max-pages", pages, what+" fetched at most")
+}
+
+// Check returns what is wrong with the values.
+func (c *Crawl) Check() error {
+	if c.Pages < 1 || c.Delay < 0 {
+		return errors.New("-max-pages must be 1 or more, and -delay not negative")
+	}
+	return nil
+}
+
+// Set puts the values into a Config.
+func (c *Crawl) Set(to *crawler.Config) {
+	to.Agent, to.Contact = c.Agent, c.Contact
+	if c.Pages > 0 {
+		to.Limits.Pages, to.Politeness.Delay = c.Pages, c.Delay
+	}
+	if c.Pages > 0 && c.Delay == 0 {
+		to.Politeness.Delay = crawler.None
+	}
+}
