@@ -39,7 +39,7 @@ type Config struct {
 	Browser string
 	// Isolation says how the browser is kept from the network. "": Namespace.
 	Isolation Isolation
-	// Tabs is the number of rounds that run at the same time. 0: half the number of processors, at least 1.
+	// Tabs is the number of rounds that run at the same time; hosts take turns for them. 0: half the number of processors, at least 1.
 	Tabs int
 	// Parked is the number of pages that are kept, stopped, between two rounds, instead of being run again from
 	// the start. It changes no result. 0: twice Tabs; negative: none.
@@ -58,7 +58,7 @@ type Renderer struct {
 	cfg  Config
 	path string
 	trap *trap
-	tabs chan struct{} // has an element for each round that may run now
+	tabs *turns
 	lot  *lot
 
 	starting sync.Mutex // held while a browser starts: never two at once
@@ -96,10 +96,7 @@ func New(ctx context.Context, c Config) (*Renderer, error) {
 	c.Parked = max(0, cmp.Or(c.Parked, 2*c.Tabs))
 	c.MaxPages = cmp.Or(c.MaxPages, DefaultMaxPages)
 	c.MaxMemory = cmp.Or(c.MaxMemory, DefaultMaxMemory)
-	r := &Renderer{cfg: c, path: path, tabs: make(chan struct{}, c.Tabs), lot: newLot(c.Parked), told: true}
-	for range c.Tabs {
-		r.tabs <- struct{}{}
-	}
+	r := &Renderer{cfg: c, path: path, tabs: newTurns(c.Tabs), lot: newLot(c.Parked), told: true}
 	if r.trap, err = newTrap(ctx, c.Isolation); err != nil {
 		return nil, err
 	}
@@ -137,12 +134,10 @@ func (r *Renderer) Round(ctx context.Context, task render.Task) (*render.Result,
 	if task.URL.IsZero() || task.Have == nil {
 		return nil, ErrTask
 	}
-	select {
-	case <-r.tabs:
-		defer func() { r.tabs <- struct{}{} }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if err := r.tabs.take(ctx, task.URL.Host()); err != nil {
+		return nil, err
 	}
+	defer r.tabs.give()
 	page := r.lot.resume(&task)
 	res, err := r.attempt(ctx, &task, page)
 	if errors.Is(err, errCrashed) || err != nil && page != nil {

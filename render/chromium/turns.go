@@ -1,0 +1,81 @@
+package chromium
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// turns hands out tabs. Hosts that wait for one take turns, so that a host with many slow pages delays each page of another
+// host by few rounds, and not by all of its own.
+type turns struct {
+	mu      sync.Mutex
+	free    int
+	hosts   []string                   // that wait, in the order of their turns
+	waiting map[string][]chan struct{} // by host; a channel is closed when its round has a tab
+}
+
+func newTurns(tabs int) *turns { return &turns{free: tabs, waiting: map[string][]chan struct{}{}} }
+
+// take waits for a tab. The error is that of the context, and there is no tab then.
+func (t *turns) take(ctx context.Context, host string) error {
+	t.mu.Lock()
+	if t.free > 0 {
+		t.free--
+		t.mu.Unlock()
+		return nil
+	}
+	mine := make(chan struct{})
+	if t.waiting[host] == nil {
+		t.hosts = append(t.hosts, host)
+	}
+	t.waiting[host] = append(t.waiting[host], mine)
+	t.mu.Unlock()
+	select {
+	case <-mine:
+		return nil
+	case <-ctx.Done():
+		if !t.leave(host, mine) {
+			t.give() // it was handed over meanwhile
+		}
+		return context.Cause(ctx)
+	}
+}
+
+// give returns a tab: the host whose turn it is gets it.
+func (t *turns) give() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.hosts) == 0 {
+		t.free++
+		return
+	}
+	host := t.hosts[0]
+	next := t.waiting[host][0]
+	t.remove(host, next)
+	if t.waiting[host] != nil { // its next round comes after those of the others
+		t.hosts = append(t.hosts[1:], host)
+	}
+	close(next)
+}
+
+// leave ends the wait of a round. It returns false if the round has a tab.
+func (t *turns) leave(host string, mine chan struct{}) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.remove(host, mine)
+}
+
+// remove takes a round out of those that wait. The caller holds the lock.
+func (t *turns) remove(host string, mine chan struct{}) bool {
+	i := slices.Index(t.waiting[host], mine)
+	if i < 0 {
+		return false
+	}
+	t.waiting[host] = slices.Delete(t.waiting[host], i, i+1)
+	if len(t.waiting[host]) == 0 {
+		delete(t.waiting, host)
+		t.hosts = slices.DeleteFunc(t.hosts, func(h string) bool { return h == host })
+	}
+	return true
+}
