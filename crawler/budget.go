@@ -4,7 +4,87 @@ import (
 	"context"
 	"math"
 	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/render"
 )
+
+// budgetRow is what one kind of request, or of work, may cost one host and the whole crawl.
+type budgetRow struct {
+	kind        string
+	host, crawl allowance
+}
+
+// allowance is one limit: the field of Config that sets it, and its value, which is None if there is no limit. h are the settings
+// of the host, nil if there are none.
+type allowance struct {
+	setting string
+	of      func(c *Config, h *HostSettings) int
+}
+
+// budgets holds every budget. Whatever a URL of the queue costs is of one of these kinds, and with limits of the pages there is a
+// limit of everything. A host pays for what its own pages and sitemaps lead to, wherever that is. Further limits hold for a page:
+// its links, its redirects and its attempts (Limits.LinksPerPage, Limits.Redirects, Retries.Max).
+var budgets = [...]budgetRow{
+	kindPages: {
+		"pages", // sitemaps count as pages, too
+		allowance{"Limits.PagesPerHost", pagesOfHost},
+		allowance{"Limits.Pages", pagesOfCrawl},
+	},
+	kindSitemaps: {
+		"sitemaps",
+		allowance{"Limits.Sitemaps", func(c *Config, _ *HostSettings) int { return c.Limits.Sitemaps }},
+		allowance{"Limits.Pages", pagesOfCrawl},
+	},
+	kindRobots: {
+		"robots.txt", // but for seeds, whose number the operator knows
+		allowance{"Limits.PagesPerHost", func(c *Config, h *HostSettings) int { return times(DefaultRobots, pagesOfHost(c, h)) }},
+		allowance{"Limits.Robots", func(c *Config, _ *HostSettings) int { return c.Limits.Robots }},
+	},
+	kindResources: {
+		"resources",
+		allowance{"Render.MaxRequests", func(c *Config, h *HostSettings) int {
+			return times(or(c.Render.MaxRequests, render.DefaultMaxRequests), pagesOfHost(c, h))
+		}},
+		allowance{"Limits.Resources", func(c *Config, _ *HostSettings) int { return c.Limits.Resources }},
+	},
+	kindProcessor: {
+		"processor seconds", // of the browser; also, a host is left static after maxStuck pages in a row that had all of it
+		allowance{"Render.MaxProcessor", func(c *Config, h *HostSettings) int { return times(c.processorSeconds(), pagesOfHost(c, h)) }},
+		allowance{"Render.MaxProcessor", func(c *Config, h *HostSettings) int { return times(c.processorSeconds(), pagesOfCrawl(c, h)) }},
+	},
+}
+
+// The rows of budgets.
+const (
+	kindPages = iota
+	kindSitemaps
+	kindRobots
+	kindResources
+	kindProcessor
+)
+
+func pagesOfCrawl(c *Config, _ *HostSettings) int { return c.Limits.Pages }
+
+func pagesOfHost(c *Config, h *HostSettings) int {
+	if most, _ := c.pagesOf(h); most > 0 {
+		return most
+	}
+	return None
+}
+
+func (c *Config) processorSeconds() int {
+	limit := or(c.Render.MaxProcessor, render.DefaultMaxProcessor)
+	return int((limit + time.Second - 1) / time.Second)
+}
+
+// times returns n for each page, None if the pages have no limit.
+func times(n, pages int) int {
+	if pages < 0 || pages > math.MaxInt/n {
+		return None
+	}
+	return n * pages
+}
 
 // budget hands out one ticket for each page that may still be fetched, so that a crawl of N pages fetches
 // exactly N however many workers it has. A worker takes a ticket before it claims a URL and reports

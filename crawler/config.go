@@ -3,7 +3,6 @@ package crawler
 import (
 	"context"
 	"errors"
-	"math"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -44,6 +43,7 @@ const (
 	DefaultMaxInFlight = 32 << 20
 
 	DefaultResources = 20 // for each page that may be fetched
+	DefaultRobots    = 20 // also for each page of a host
 
 	DefaultCommitInterval = 50 * time.Millisecond
 )
@@ -165,8 +165,13 @@ type Limits struct {
 	// Resources bounds the requests for what rendered pages load, of all pages together; those in flight when it is reached
 	// are completed. Pages are then rendered with what is known. 0: DefaultResources for each of Pages; None.
 	Resources int
-	Bytes     int64         // body bytes received; requests in flight when it is reached are completed. 0: no limit
-	Time      time.Duration // from start to the last claim. 0: no limit
+	// Robots limits the requests for robots.txt to which links, redirects, sitemaps and resources lead; those for seeds do not
+	// count, and those in flight when it is reached are completed. What needs another one is [Deferred], with
+	// [ReasonRobotsBudget]. With PagesPerHost, DefaultRobots for each of a host's pages is the limit of what leads there.
+	// 0: DefaultRobots for each of Pages; None.
+	Robots int
+	Bytes  int64         // body bytes received; requests in flight when it is reached are completed. 0: no limit
+	Time   time.Duration // from start to the last claim. 0: no limit
 	// Errors is the number of Failed visits that ends the crawl, including those failed by errors and panics of
 	// the Handler. 0: no limit.
 	Errors       int
@@ -257,7 +262,8 @@ func (c Config) withDefaults() Config {
 	c.Limits.Depth = or(c.Limits.Depth, DefaultMaxDepth)
 	c.Limits.Pages = or(c.Limits.Pages, DefaultMaxPages)
 	c.Limits.Sitemaps = or(c.Limits.Sitemaps, DefaultSitemaps)
-	c.Limits.Resources = or(c.Limits.Resources, c.Limits.resources())
+	c.Limits.Resources = or(c.Limits.Resources, times(DefaultResources, c.Limits.Pages))
+	c.Limits.Robots = or(c.Limits.Robots, times(DefaultRobots, c.Limits.Pages))
 	c.Concurrency = or(c.Concurrency, DefaultConcurrency)
 	c.Commits.Interval = or(c.Commits.Interval, DefaultCommitInterval)
 	c.Limits.InFlight = or(c.Limits.InFlight, DefaultMaxInFlight)
@@ -273,14 +279,6 @@ func (c Config) withDefaults() Config {
 	c.Scope.BeyondKinds = slices.Clone(c.Scope.BeyondKinds)
 	c.Limits.Redirects = or(c.Limits.Redirects, DefaultRedirects)
 	return c
-}
-
-// resources returns the default of Resources.
-func (l *Limits) resources() int {
-	if l.Pages < 0 || l.Pages > math.MaxInt/DefaultResources {
-		return None
-	}
-	return DefaultResources * l.Pages
 }
 
 func or[T comparable](v, def T) T {
@@ -322,6 +320,7 @@ func (c Config) Validate() error {
 	bad(c.Limits.Pages >= None, "Limits.Pages is %d: must be 1 or more, or None", c.Limits.Pages)
 	bad(c.Limits.PagesPerHost >= 0, "Limits.PagesPerHost is %d: must not be negative", c.Limits.PagesPerHost)
 	bad(c.Limits.Sitemaps >= None, "Limits.Sitemaps is %d: must be 1 or more, or None", c.Limits.Sitemaps)
+	bad(c.Limits.Robots >= None, "Limits.Robots is %d: must be 1 or more, or None", c.Limits.Robots)
 	bad(c.Limits.Resources >= None, "Limits.Resources is %d: must be 1 or more, or None", c.Limits.Resources)
 	bad(c.Limits.Bytes >= 0, "Limits.Bytes is %d: must not be negative", c.Limits.Bytes)
 	bad(c.Limits.Time >= 0, "Limits.Time is %v: must not be negative", c.Limits.Time)

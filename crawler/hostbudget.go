@@ -7,8 +7,10 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/hostmatch"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // spending is what is counted of a host with budgets of its own besides its pages.
@@ -171,10 +173,13 @@ func readSpending(b []byte) *spending {
 type uses struct {
 	sitemaps int // that have a place in the limit
 	settled  int // of them, those whose visits are in the sinks: what a resumed crawl begins with
+	robots   int // requests for robots.txt; 0 without a limit of the host
 }
 
 // encode returns the form in which u is stored.
-func (u uses) encode() []byte { return binary.AppendUvarint(nil, uint64(u.settled)) }
+func (u uses) encode() []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(nil, uint64(u.settled)), uint64(u.robots))
+}
 
 // usesOf returns the uses of a host, which are about to change. The caller holds the lock.
 func (t *tally) usesOf(host string) *uses {
@@ -197,12 +202,13 @@ func (t *tally) usedBy(host string) uses {
 // recallUses continues the uses of earlier runs.
 func (t *tally) recallUses(host string, value []byte) {
 	sitemaps, n := binary.Uvarint(value)
-	if n <= 0 {
+	robots, m := binary.Uvarint(value[max(0, n):])
+	if n <= 0 || m <= 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	*t.usesOf(host) = uses{int(sitemaps), int(sitemaps)}
+	*t.usesOf(host) = uses{int(sitemaps), int(sitemaps), int(robots)}
 }
 
 // reserve counts one page for a host, unless it already has most. If most is 0, there is no limit.
@@ -242,4 +248,47 @@ func (t *tally) unreserveSitemap(host string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.usesOf(host).sitemaps--
+}
+
+// needsRobots counts a request for the robots.txt that a URL of a host needed.
+func (t *tally) needsRobots(host string, limited bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.r.Robots++
+	if !limited {
+		return
+	}
+	t.usesOf(host).robots++
+	if t.fresh != nil {
+		t.fresh[host] = true
+	}
+}
+
+// overRobots returns the rule by which no robots.txt is requested for a URL of the claim's host, "" if there is none: a web of
+// hosts whose robots.txt files name each other's sitemaps has no end, and none of its pages counts.
+func (a *attempt) overRobots(u weburl.URL) string {
+	crawl, host := budgets[kindRobots].crawl.of(&a.cfg, nil), a.robotsOfHost()
+	if crawl < 0 && host < 0 || a.ofSeed() || a.gate.Next(u) == u {
+		return ""
+	}
+	a.tally.mu.Lock()
+	defer a.tally.mu.Unlock()
+	switch {
+	case crawl >= 0 && a.tally.r.Robots >= crawl:
+		return fmt.Sprintf("%d robots.txt", crawl)
+	case host >= 0 && a.tally.usedBy(a.claim.URL.Host()).robots >= host:
+		return fmt.Sprintf("%d robots.txt for a host", host)
+	}
+	return ""
+}
+
+// robotsOfHost returns the limit of requests for robots.txt that URLs of the claim's host may need.
+func (a *attempt) robotsOfHost() int {
+	return budgets[kindRobots].host.of(&a.cfg, a.entry(a.claim.URL.Host()))
+}
+
+// ofSeed reports whether the claim is a seed, where one redirects, or what stands for one.
+func (a *attempt) ofSeed() bool {
+	c := &a.claim
+	return c.Kind == frontier.KindSeed || c.Kind == frontier.KindRedirect && c.Depth == 0 || a.standsForSeed()
 }

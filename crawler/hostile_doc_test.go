@@ -31,10 +31,46 @@ byte for byte but for the values of cookies, which are masked in a crawl with co
 with care.
 `
 
+// hostileBudgets has a tilde for each backtick.
+const hostileBudgets = `
+## Budgets
+
+Whatever a URL of the queue costs comes from a budget, of its host and of the crawl. With ~--max-pages~ and ~--max-per-host~ every
+row has an end; ~--max-per-host~ has no default. The table of the code is ~crawler/budget.go~, and ~TestEveryBudgetHolds~ lets a
+hostile web loose on each row of it.
+
+| what | of a host | of the crawl | what is left out |
+|---|---|---|---|
+| pages | ~--max-per-host~: none | ~--max-pages~: 1,000 | ~deferred~, ~host_budget~; the rest stays in the queue |
+| sitemaps, which are also counted as pages | ~--max-sitemaps~: 500 | ~--max-pages~ | ~deferred~, ~sitemap_budget~ |
+| robots.txt, but for seeds | 20 for each page of ~--max-per-host~ | ~--max-robots-requests~: 20 for each page of ~--max-pages~ | ~deferred~, ~robots_budget~ |
+| what rendered pages load | 60 for a page (~render.Policy.MaxRequests~) | ~--max-resources~: 20 for each page of ~--max-pages~ | ~render_requests~, ~render_resources~ |
+| processor time of the browser | ~--render-processor~: 20 s for a page; the host is left static after three in a row | the same for each page of ~--max-pages~ | ~render_stuck~, ~render_host~ |
+| bytes and time | ~max-bytes~ and ~max-time~ of ~hosts~: none | ~--max-bytes~, ~--max-time~: none | ~host_budget~; the rest stays in the queue |
+
+The counts outlive a kill. In a cluster, only ~--max-pages~, ~--max-bytes~, ~--max-time~ and ~--max-errors~ hold for all nodes
+together; ~--max-robots-requests~ has no default there. A watch has its own budget of requests a day.
+
+| a server can | what limits it |
+|---|---|
+| name fresh sitemap indexes in each index | two indexes may lead to a sitemap; ~--max-sitemaps~; ~--max-per-host~ and ~--max-pages~ count sitemaps; pages take turns with them |
+| name 50,000 sitemaps in one index or robots.txt | at most twice ~--max-sitemaps~ get into the queue |
+| invent hosts whose robots.txt forbids all and names a sitemap of the next host | ~--max-robots-requests~ |
+| invent hosts whose pages link to each other | ~--max-pages~ and the scope |
+| link to 100,000 URLs on a page | ~--max-links~: 10,000 are read |
+| redirect for ever | ~--max-redirects~: 10 in a chain |
+| fail, so that URLs are tried again | ~--retries~: 2 for a URL; a budget of retries for the host and the crawl; a host that fails on and on is left |
+| invent queries, paths, calendars, sessions | [traps](#traps) |
+| load from a page what a page never needs | ~render.Policy.MaxRequests~, ~MaxOrigins~, ~MaxRounds~, ~MaxWait~ |
+| keep tabs of the browser busy | ~--render-processor~ |
+| ask for ever longer pauses | ~--max-retry-after~ and ~--max-crawl-delay~: the host is left |
+`
+
 // TestHostileTable compares docs/hostile.md with the outcome of each case.
 func TestHostileTable(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(hostileIntro)
+	b.WriteString(strings.ReplaceAll(hostileBudgets, "~", "`"))
 	b.WriteString("\n## On the wire\n\n| the server | outcome |\n|---|---|\n")
 	for _, h := range hostileSites(t, 1) {
 		fmt.Fprintf(&b, "| %s | %s |\n", h.does, cells(h.want))

@@ -178,7 +178,7 @@ func (a *attempt) resume(ctx context.Context, x *rendering) {
 // spentResources reports whether rendered pages have loaded as much as they may. Requests in flight are completed, so that a
 // crawl can exceed the limit by as many.
 func (a *attempt) spentResources() bool {
-	most := a.cfg.Limits.Resources
+	most := budgets[kindResources].crawl.of(&a.cfg, nil)
 	return most >= 0 && a.tally.resources() >= most
 }
 
@@ -236,6 +236,10 @@ func (a *attempt) resource(ctx context.Context, x *rendering, w render.Want) (en
 	}
 	if host := w.URL.Host(); a.tally.overBudget(host, a.entry(host), time.Now()) != "" {
 		x.Refused(w, ReasonHostBudget)
+		return false
+	}
+	if a.overRobots(w.URL) != "" {
+		x.Refused(w, ReasonRobotsBudget)
 		return false
 	}
 	answer, err := a.client.Try(ctx, politeness.Request{

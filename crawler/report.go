@@ -83,7 +83,8 @@ type Report struct {
 	Resources int             `json:"resources,omitempty"`
 	Rendering *RenderingCount `json:"rendering,omitempty"`
 
-	Connections int `json:"connections"` // opened, TLS handshakes included; the other requests used open ones
+	Robots      int `json:"robots,omitempty"` // requests that Config.Limits.Robots counts
+	Connections int `json:"connections"`      // opened, TLS handshakes included; the other requests used open ones
 	// Server is the time that servers took to answer, of all answers together. TooMany and ServerErrors count answers with
 	// status 429 and 5xx, of robots.txt files and of attempts that were repeated, too: Statuses has final answers only.
 	Server       Duration `json:"server_seconds"`

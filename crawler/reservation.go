@@ -39,7 +39,7 @@ func (s *reservation) pageOf(host string, h *HostSettings, begun bool) (rule str
 
 // sitemapOf reserves a sitemap of a host. It returns false if the host has used up the budget, with the rule that says so.
 func (s *reservation) sitemapOf(host string) (rule string, ok bool) {
-	most := s.run.cfg.Limits.Sitemaps
+	most := budgets[kindSitemaps].host.of(&s.run.cfg, nil)
 	if !s.run.tally.reserveSitemap(host, most) {
 		return fmt.Sprintf("%d sitemaps", most), false
 	}

@@ -41,7 +41,7 @@ func (r *Report) Add(o *Report) {
 	r.Bytes += o.Bytes
 	for to, n := range map[*int]int{
 		&r.Runs: o.Runs, &r.Pages: o.Pages, &r.Requests: o.Requests, &r.Retries: o.Retries, &r.Hosts: o.Hosts, &r.Left: o.Left,
-		&r.Rejected: o.Rejected, &r.Connections: o.Connections, &r.TooMany: o.TooMany, &r.ServerErrors: o.ServerErrors,
+		&r.Rejected: o.Rejected, &r.Robots: o.Robots, &r.Connections: o.Connections, &r.TooMany: o.TooMany, &r.ServerErrors: o.ServerErrors,
 		&r.Same: o.Same, &r.Near: o.Near, &r.Noncanonical: o.Noncanonical,
 	} {
 		*to += n

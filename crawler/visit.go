@@ -39,6 +39,7 @@ const (
 	ReasonRedirectBad   = "redirect_bad"   // a redirect without a usable Location
 	ReasonHostBudget    = "host_budget"    // Config.Limits.PagesPerHost reached
 	ReasonSitemapBudget = "sitemap_budget" // Config.Limits.Sitemaps reached
+	ReasonRobotsBudget  = "robots_budget"  // Config.Limits.Robots reached
 	// The URL failed, and its host or the crawl has used up its retries: see RetriesPerHost.
 	ReasonRetryBudget   = "retry_budget"
 	ReasonHandler       = "handler_error"   // the Handler returned an error

@@ -119,6 +119,13 @@ func (a *attempt) serve(ctx context.Context) {
 func (a *attempt) request(ctx context.Context) {
 	c := &a.claim
 	u := a.wanted()
+	if rule := a.overRobots(u); rule != "" {
+		a.end(ctx, &Visit{
+			Outcome: Deferred, Reason: ReasonRobotsBudget, Rule: rule,
+			Detail: "its robots.txt is not known, and the crawl has requested as many as it may",
+		}, nil)
+		return
+	}
 	answer, err := a.client.Try(ctx, politeness.Request{
 		URL: u, Purpose: purpose(c.Kind), Attempt: c.Attempt, Queued: c.Queued, Deadline: c.Deadline,
 	})
@@ -164,6 +171,9 @@ func purpose(k frontier.Kind) politeness.Purpose {
 func (a *attempt) account(ctx context.Context, answer *fetcher.Answer) {
 	if all := a.requested(ctx, answer); a.cfg.Limits.Bytes > 0 && all >= a.cfg.Limits.Bytes {
 		a.drain(FinishBytes)
+	}
+	if answer.Permit.Purpose() == politeness.Robots && !answer.Aborted && !a.ofSeed() {
+		a.tally.needsRobots(a.claim.URL.Host(), a.robotsOfHost() >= 0)
 	}
 	if a.hosts != nil {
 		host := answer.Permit.URL().Host()

@@ -36,7 +36,7 @@ var reasons = []string{
 	"dns_failure", "dns_not_found", "dns_timeout", "encoding", "extractor_error", "fetch_timeout", "handler_error", "header_timeout",
 	"header_too_large", "host_budget", "host_failed", "idle_timeout", "length", "malformed_answer", "no_answer", "opt_out", "panic",
 	"port_refused", "ratio", "redirect_bad", "redirect_limit", "redirect_loop", "reset", "retry_after_long", "retry_budget",
-	"robots_disallow", "robots_unreachable", "same_body", "scope", "sitemap_budget", "slow", "soft_404", "tls_failed", "trap", "type", "unreachable",
+	"robots_budget", "robots_disallow", "robots_unreachable", "same_body", "scope", "sitemap_budget", "slow", "soft_404", "tls_failed", "trap", "type", "unreachable",
 	"unwanted", "url", "usage_signal",
 }
 

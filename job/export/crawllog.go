@@ -146,7 +146,7 @@ var logCodes = map[string]int{
 	"proxy_failed": logConnect, "proxy_unusable": logConnect, "address_refused": logPolicy, "port_refused": logPolicy, "pin_failed": logConnect,
 	"tls_timeout": logConnect, "tls_unknown_issuer": logConnect, "tls_expired": logConnect, "tls_hostname": logConnect, "tls_certificate": logConnect, "tls_failed": logConnect,
 	"reset": logBroken, "no_answer": logBroken, "cut_short": logBroken, "header_timeout": logTimeout, "idle_timeout": logTimeout, "fetch_timeout": logTimeout,
-	"host_failed": logRetries, "retry_budget": logRetries, "host_budget": logQuota, "sitemap_budget": logQuota,
+	"host_failed": logRetries, "retry_budget": logRetries, "host_budget": logQuota, "sitemap_budget": logQuota, "robots_budget": logQuota,
 	"robots_unreachable": logRobots, "robots_disallow": logDenied, "usage_signal": logDenied, "opt_out": logPolicy, "challenge": logPolicy, "no_contact": logPolicy,
 }
 

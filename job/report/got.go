@@ -135,7 +135,7 @@ func (s *source) state(h *digest.Host) (state, class string) {
 		return stateLeftOut, "w"
 	case h.Reasons["challenge"] > 0 || h.Pages() == 0 && h.Rules.Wall != "":
 		return stateWalled, "b"
-	case h.Reasons["robots_unreachable"] > 0 || h.Pages() == 0 && h.Rules.Failed > 0:
+	case h.Reasons["robots_unreachable"]+h.Reasons["robots_budget"] > 0 || h.Pages() == 0 && h.Rules.Failed > 0:
 		return stateNotEntered, "w"
 	case h.OverBudget() > 0:
 		return stateCut, "w"

@@ -154,6 +154,7 @@ func leftText(r *crawler.Report) string {
 	for _, c := range [...]struct{ reason, what, why string }{
 		{crawler.ReasonHostBudget, "URL", "the budgets of their hosts were used up"},
 		{crawler.ReasonSitemapBudget, "sitemap", "their hosts have more than --max-sitemaps"},
+		{crawler.ReasonRobotsBudget, "URL", "as many robots.txt files were requested as --max-robots-requests and --max-per-host allow"},
 	} {
 		if n := r.Reasons[c.reason]; n > 0 {
 			texts = append(texts, fmt.Sprintf("%s left out: %s", cli.Plural(n, c.what), c.why))

@@ -140,7 +140,7 @@ func bytesText(n int64) string { return cli.Bytes(n) }
 // spellOut names what reasons, outcomes and clauses are for a reader.
 var spellOut = map[string]string{
 	"robots_disallow": "refused by robots.txt", "robots_unreachable": "robots.txt could not be fetched",
-	"host_budget": "over the budget of its site", "sitemap_budget": "more sitemaps than are read of a site", "retry_budget": "no retry left for its site", "retry_after_long": "the site wanted a longer pause than the crawl waits",
+	"host_budget": "over the budget of its site", "robots_budget": "robots.txt not requested, over the budget", "sitemap_budget": "more sitemaps than are read of a site", "retry_budget": "no retry left for its site", "retry_after_long": "the site wanted a longer pause than the crawl waits",
 	"crawl_delay_long": "the site wants longer pauses than the crawl makes", "host_failed": "its site failed too often",
 	"opt_out": "its site is on the opt-out list", "usage_signal": "the site disallows the use", "challenge": "a bot wall answers for the site", "no_contact": "the crawl has no contact",
 	"scope": "out of scope", "redirect_limit": "too many redirects", "redirect_loop": "redirects in a circle", "redirect_bad": "a redirect to nowhere",

@@ -145,7 +145,7 @@ func (w *Watch) configure(c *crawler.Config) error {
 	w.counter = c.Frontier.(frontier.Counter)
 	l := &c.Limits
 	l.Pages, l.PagesPerHost, l.Bytes, l.Time, l.Errors = crawler.None, 0, 0, 0, 0
-	l.Sitemaps = crawler.None // the same ones are read again and again
+	l.Sitemaps, l.Robots = crawler.None, crawler.None // the same ones are read again and again
 	c.Hosts = slices.Clone(c.Hosts)
 	for i := range c.Hosts {
 		c.Hosts[i].Pages, c.Hosts[i].Bytes, c.Hosts[i].Time = 0, 0, 0

@@ -38,6 +38,7 @@ var protections = []mutant{
 	{"the last failure ends nothing", "politeness/health.go", "case int(h.failures)/int(wholeFault) >= c.MaxFailures:", "case false:", both, false, seeds{crawl: 40, gate: 774}},
 	{"a time-out is a failure of the page", "politeness/health.go", ", isTimeout(r.Err):", ":", gate, false, seeds{gate: 4055}},
 	{"a chain of sitemap indexes has no end", "crawler/sitemaps.go", "c.Depth < maxIndexLevels", "true", 0, false, nil},
+	{"hosts lead to robots.txt files without an end", "crawler/hostbudget.go", "crawl >= 0 && a.tally.r.Robots >= crawl", "false", 0, false, nil},
 	{"a host has any number of sitemaps", "crawler/hostbudget.go", "most >= 0 && u.sitemaps >= most", "false", 0, false, nil},
 	{"a sitemap counts for no budget", "crawler/answer.go", "a.reserved.page = true // a sitemap", "// a sitemap", 0, false, nil},
 	{"Robots-Tag is ignored", "crawler/answer.go", "opts = append(opts, robots.WithRobotsTag(values...))", "_ = values", 0, false, nil},
