@@ -97,16 +97,16 @@ func ReadStatus(ctx context.Context, e Engine) (s Status, err error) {
 		}
 		s.Left = g.Left
 	}
-	s.Unstored = probe(ctx, e)
+	s.Unstored = Probe(ctx, e)
 	s.Shards, err = readShards(ctx, e, s.Job.Shards)
 	return s, err
 }
 
-// registerProbe is what ReadStatus stores to see whether the engine does.
+// registerProbe is what Probe stores to see whether the engine does.
 const registerProbe = "probe"
 
-// probe stores a register and returns why that is not possible.
-func probe(ctx context.Context, e Registers) error {
+// Probe stores a register that nobody reads, and returns why the engine does not store it, such as for lack of room.
+func Probe(ctx context.Context, e Registers) error {
 	_, rev, err := e.Load(ctx, registerProbe)
 	if err == nil {
 		_, err = e.Store(ctx, registerProbe, nil, rev)

@@ -49,6 +49,8 @@ const pingEvery = 2 * time.Second
 var (
 	ErrExists = errors.New("nats: the job exists")
 	ErrNoJob  = errors.New("nats: no such job")
+	// ErrFull is wrapped by errors of every call that stores something.
+	ErrFull = errors.New("nats: the disk of a server is full")
 )
 
 // Engine is a connection to one job's streams. It implements cluster.Engine.
@@ -219,8 +221,18 @@ func (e *Engine) failed(err error) error {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("nats: JetStream is not available on %s: %w", e.c.URLs, err)
 	}
+	var api *jetstream.APIError
+	if errors.As(err, &api) && (api.ErrorCode == errNoResources || api.ErrorCode == errNoStorage) {
+		return fmt.Errorf("%w: %w", ErrFull, api)
+	}
 	return fmt.Errorf("nats: %w", err)
 }
+
+// What a server says of a stream that has no room, by its numbers of errors.
+const (
+	errNoResources = 10023
+	errNoStorage   = 10047
+)
 
 // Close ends the connection.
 func (e *Engine) Close() { e.nc.Close() }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -37,19 +38,41 @@ type Config struct {
 	Log func(text string)
 }
 
-// Server is a server that runs.
-type Server struct{ s *server.Server }
+// Server is a server that runs. It is safe for concurrent use.
+type Server struct {
+	c   Config // with the port that was free
+	mu  sync.Mutex
+	s   *server.Server // Heal makes another one
+	low bool           // there was no room on the disk, and what was written then may have failed for good
+
+	closed bool
+}
 
 // startTime is how long a server may take to begin.
 const startTime = 30 * time.Second
 
 // Start starts a server. It listens when Start returns; other servers may not be there yet.
 func Start(c Config) (*Server, error) {
-	o, err := c.options()
-	if err != nil {
+	if _, err := c.options(); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	s, err := c.start()
+	if err != nil {
+		return nil, err
+	}
+	if a, ok := s.Addr().(*net.TCPAddr); ok {
+		host, _, _ := net.SplitHostPort(c.Listen)
+		c.Listen = net.JoinHostPort(host, strconv.Itoa(a.Port))
+	}
+	return &Server{c: c, s: s}, nil
+}
+
+func (c Config) start() (*server.Server, error) {
+	o, err := c.options()
+	if err != nil {
 		return nil, err
 	}
 	s, err := server.NewServer(o)
@@ -64,7 +87,44 @@ func Start(c Config) (*Server, error) {
 		s.Shutdown()
 		return nil, fmt.Errorf("the server does not listen on %s after %v: is another one using the address, or %s?", c.Listen, startTime, c.Dir)
 	}
-	return &Server{s}, nil
+	return s, nil
+}
+
+// leastRoom is the smallest gain, in bytes, for which a server is started again; records have less.
+const leastRoom = 1 << 20
+
+// Heal starts the server again, at the same address and with what it has stored, if it stores nothing for lack of room and there is
+// room again: a server computes its limit when it starts, and stops storing for good when its disk is full. It reports whether it
+// did. Call it from time to time. Where the room on a disk is unknown (Windows) it does nothing.
+func (s *Server) Heal() (healed bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	room, known := roomOn(s.c.Dir)
+	s.low = s.low || known && room < leastRoom
+	if s.closed || !known || room < 4*leastRoom || !s.full(room) {
+		return false, nil
+	}
+	s.s.Shutdown()
+	s.s.WaitForShutdown()
+	again, err := s.c.start()
+	if err != nil {
+		return false, err
+	}
+	s.s, s.low = again, false
+	return true, nil
+}
+
+// full reports whether the server stores nothing, and one that is started with that much room would.
+func (s *Server) full(room int64) bool {
+	if s.low || !s.s.JetStreamEnabled() {
+		return true
+	}
+	is, err := s.s.Jsz(nil)
+	if err != nil {
+		return false
+	}
+	used, limit := int64(is.Store), is.Config.MaxStore
+	return used+leastRoom >= limit && (room+used)/4*3 >= limit+leastRoom // which is what it would take for its limit
 }
 
 func (c *Config) options() (*server.Options, error) {
@@ -151,10 +211,17 @@ func address(flag, s string) (host string, port int, err error) {
 }
 
 // URL returns the address for clients on this machine.
-func (s *Server) URL() string { return s.s.ClientURL() }
+func (s *Server) URL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.s.ClientURL()
+}
 
 // Close ends the server and waits until what it has acknowledged is on disk.
 func (s *Server) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
 	s.s.Shutdown()
 	s.s.WaitForShutdown()
 }

@@ -21,10 +21,12 @@ type Checked struct {
 	Dead     int      `json:"dead_letters"`       // messages of inboxes that could not be read: the links in them are lost
 	Damaged  int      `json:"visits_affected"`    // visits in segments with a fault
 	LeftOut  []string `json:"left_out,omitempty"` // of Collecting.Nodes: regular files
+	Unstored string   `json:"unstored,omitempty"` // why the engine stores nothing just now; "": it does
 }
 
 // Check reads every journal from its beginning, or from its latest snapshot, and compares the directories of nodes with what was
-// committed. With no directories it only reads the journals. Nothing is changed.
+// committed. With no directories it only reads the journals. Nothing of
+// the job is changed.
 func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 	j, err := Load(ctx, c.Engine)
 	if err != nil {
@@ -34,11 +36,14 @@ func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
+	res := &Checked{Shards: j.Shards, Faults: []string{}, LeftOut: leftOut}
+	if err := cluster.Probe(ctx, c.Engine); err != nil {
+		res.Unstored = err.Error()
+	}
 	tmp, err := os.MkdirTemp("", "amble-check-*")
 	if err != nil {
 		return nil, err
 	}
-	res := &Checked{Shards: j.Shards, Faults: []string{}, LeftOut: leftOut}
 	q := &queues{engine: c.Engine, dir: tmp}
 	q.config.Key = j.Config.Crawl.Canonical.Key
 	for shard := range j.Shards {

@@ -112,7 +112,7 @@ func (x *Summary) Text(name string) string {
 	}
 	b.WriteByte('\n')
 	if x.Unstored != "" {
-		fmt.Fprintf(&b, "The engine stores nothing: %s. Nodes request nothing meanwhile: see to the servers, and to the room on their disks\n", cli.Printable(x.Unstored))
+		fmt.Fprintf(&b, storesNothing, cli.Printable(x.Unstored))
 	}
 	if x.Resting > 0 {
 		until := x.at.Add(time.Duration(x.Rests * float64(time.Second)))
@@ -151,6 +151,8 @@ func (x *Summary) Text(name string) string {
 	return b.String()
 }
 
+const storesNothing = "The engine stores nothing: %s. Nodes request nothing meanwhile: see to the servers, and to the room on their disks\n"
+
 func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
 }
@@ -158,6 +160,9 @@ func seconds(s float64) time.Duration {
 // Text returns the result as text for users.
 func (c *Checked) Text() string {
 	var b strings.Builder
+	if c.Unstored != "" {
+		fmt.Fprintf(&b, storesNothing, cli.Printable(c.Unstored))
+	}
 	for _, name := range c.LeftOut {
 		fmt.Fprintf(&b, "left out: %s is a file, and no directory of a node\n", cli.Printable(name))
 	}

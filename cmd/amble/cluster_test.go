@@ -204,9 +204,15 @@ func serveEngine(t *testing.T, dir string) string {
 func serveEngineProc(t *testing.T, dir string) (p *proc, addr string) {
 	t.Helper()
 	p = launch(t, "cluster", "serve", "--name", "s1", "--dir", dir, "--listen", "127.0.0.1:0")
+	return p, listens(t, p)
+}
+
+// listens waits until a server listens, and returns its address.
+func listens(t *testing.T, p *proc) string {
+	t.Helper()
 	url := regexp.MustCompile(`nats://[0-9.:]+`)
 	until(t, "the server listens", func() bool { return url.MatchString(p.says.String()) })
-	return p, url.FindString(p.says.String())
+	return url.FindString(p.says.String())
 }
 
 // TestClusterOfProcesses: processes work on a job, and one of them is killed. The others end by themselves, with exit code 0; what is

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -104,6 +105,9 @@ func (c *clusterCheckCmd) Run(a *app) error {
 		}
 		if err == nil && len(res.Faults) > 0 {
 			err = cli.Exit(cli.ExitOutput, fmt.Errorf("%s", cli.Plural(len(res.Faults), "fault")))
+		}
+		if err == nil && res.Unstored != "" {
+			err = cli.Exit(cli.ExitUnavailable, errors.New("the engine stores nothing"))
 		}
 		return err
 	})

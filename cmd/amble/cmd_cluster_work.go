@@ -244,7 +244,33 @@ func (f *serverFlags) start(a *app, name, dir string, by nats.Access) (*clusterS
 		}
 		s.forget = forget
 	}
+	s.heal(a)
 	return s, nil
+}
+
+// healEvery is how often a server is looked at that may have no room.
+const healEvery = 2 * time.Second
+
+// heal starts the server again when it stores nothing and there is room again, until it is closed.
+func (s *clusterServer) heal(a *app) {
+	s.done = make(chan struct{})
+	s.healing.Go(func() {
+		ticks := time.NewTicker(healEvery)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-s.done:
+				return
+			case <-ticks.C:
+			}
+			switch healed, err := s.Heal(); {
+			case err != nil:
+				fmt.Fprintf(a.err, "amble: server: there is room again, but it does not start: %s\n", cli.Printable(err.Error()))
+			case healed:
+				fmt.Fprintln(a.err, "amble: server: there is room on its disk again, and it was started again")
+			}
+		}
+	})
 }
 
 // secure says whom a server takes in, and how it is encrypted.
@@ -268,11 +294,17 @@ func (f *serverFlags) secure(c *natsserver.Config, by nats.Access) (err error) {
 // clusterServer is a server in this process.
 type clusterServer struct {
 	*natsserver.Server
-	forget func() // where its token is
+	forget  func() // where its token is
+	done    chan struct{}
+	healing sync.WaitGroup
 }
 
 // Close ends the server.
 func (s *clusterServer) Close() {
+	if s.done != nil {
+		close(s.done)
+		s.healing.Wait()
+	}
 	s.Server.Close()
 	s.forget()
 }
