@@ -59,10 +59,13 @@ type Report struct {
 	Stopped  string    `json:"stopped,omitempty"` // with FinishDrained: the reason that a Handler gave (StopBecause)
 	Pages    int       `json:"pages"`             // visits with outcome Fetched
 	Requests int       `json:"requests"`          // sent, including those for robots.txt and retries
-	Retries  int       `json:"retries"`           // further attempts that were planned, of all URLs
-	Bytes    int64     `json:"bytes"`             // body bytes received, before decoding
-	Hosts    int       `json:"hosts"`             // hosts that answered
-	Left     int       `json:"left"`              // URLs still queued
+	// Lost counts requests, among Requests, that a kill of the process cut off, or whose answers it lost: no other figure has them.
+	// Package job counts them.
+	Lost    int   `json:"lost_requests,omitempty"`
+	Retries int   `json:"retries"` // further attempts that were planned, of all URLs
+	Bytes   int64 `json:"bytes"`   // body bytes received, before decoding
+	Hosts   int   `json:"hosts"`   // hosts that answered
+	Left    int   `json:"left"`    // URLs still queued
 	// Rejected counts URLs for which the queue had no room: links with FateFull, each time they were found, and
 	// others.
 	Rejected int `json:"rejected,omitempty"`

@@ -1,11 +1,14 @@
 package job
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/hidden"
 	"github.com/amble-crawler/amble/job/digest"
+	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 // reportSchema names the version of the report's form. It changes when a field changes its meaning or is removed; new
@@ -20,6 +23,36 @@ type reportFile struct {
 	State     string       `json:"state,omitempty"`      // of a job that has not ended
 	ByHost    []digest.Row `json:"by_host,omitempty"`    // those with the most requests first
 	MoreHosts int          `json:"more_hosts,omitempty"` // that are not in ByHost
+}
+
+// countLost counts all requests of a job of which a process was killed: the ledger has each, and the crawl's own count misses those
+// that the kill cut off, or that ended after the last commit.
+func (j *Job) countLost(rep *crawler.Report) error {
+	if !j.killedBefore() {
+		return nil
+	}
+	sent := 0
+	begins := []byte(`{"event":"` + ledger.Start + `"`)
+	err := j.files.eachLine(LedgerName, func(_ int, line []byte) bool {
+		if bytes.HasPrefix(line, begins) {
+			sent++
+		}
+		return true
+	})
+	if err != nil {
+		return outputError(err)
+	}
+	rep.Lost = max(0, sent-rep.Requests)
+	rep.Requests += rep.Lost
+	return nil
+}
+
+// killedBefore reports whether an earlier process has not ended in good order.
+func (j *Job) killedBefore() bool {
+	j.recording.Lock()
+	defer j.recording.Unlock()
+	earlier := j.manifest.Runs[:len(j.manifest.Runs)-1]
+	return slices.ContainsFunc(earlier, func(r Run) bool { return r.Ended.IsZero() })
 }
 
 // ReportJSON returns a report in the form of report.json: one line. err is what ended the crawl, if anything did.

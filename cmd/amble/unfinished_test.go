@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -106,6 +108,48 @@ func TestReportAndPageOfACrawlThatRunsAndOfOneThatWasKilled(t *testing.T) {
 	text2, err := exec.Command("sh", "-c", "amble resume "+dir+" && amble verify "+dir+" && amble report "+dir).CombinedOutput()
 	if err != nil || !strings.Contains(string(text2), "done, nothing left") || strings.Contains(string(text2), "covers") {
 		t.Errorf("resumed: %v\n%s", err, text2)
+	}
+}
+
+// TestRequestsThatAKillCutOffAreCounted: of a crawl that was killed in the middle of a request, the summary counts as many requests
+// as the server has seen and verify and status count, and names those of which it knows nothing else.
+func TestRequestsThatAKillCutOffAreCounted(t *testing.T) {
+	t.Parallel()
+	site := newSlowSite(t)
+	var seen atomic.Int64
+	answer := site.Config.Handler
+	site.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen.Add(1)
+		answer.ServeHTTP(w, r)
+	})
+	dir := filepath.Join(t.TempDir(), "job")
+	p := start(t, "crawl", "-w", "0", "-o", dir, "--first-byte-timeout", "1h", "--fetch-timeout", "1h", site.URL+"/")
+	<-site.asked
+	p.signal(t, syscall.SIGKILL)
+	if _, err := io.ReadAll(p.stderr); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Wait() // killed
+	site.release()
+	summary, err := exec.Command("amble", "resume", dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, summary)
+	}
+	counted := func(args ...string) int64 {
+		t.Helper()
+		b, err := exec.Command("amble", args...).Output()
+		var v struct{ Requests int64 }
+		if err != nil || json.Unmarshal(b, &v) != nil {
+			t.Errorf("%v: %v %s", args, err, b)
+		}
+		return v.Requests
+	}
+	want := seen.Load()
+	if !strings.Contains(string(summary), fmt.Sprintf("  requests   %d, ", want)) || !strings.Contains(string(summary), " lost to a kill\n") {
+		t.Errorf("the server has seen %d requests:\n%s", want, summary)
+	}
+	if report, verify := counted("report", "--json", dir), counted("verify", "--json", dir); report != want || verify != want {
+		t.Errorf("the server has seen %d requests, report.json has %d, verify %d", want, report, verify)
 	}
 }
 

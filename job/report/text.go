@@ -24,6 +24,9 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	if r.Retries > 0 {
 		fmt.Fprintf(&b, ", retries %d", r.Retries)
 	}
+	if r.Lost > 0 {
+		fmt.Fprintf(&b, ", %d lost to a kill", r.Lost)
+	}
 	b.WriteByte('\n')
 	if r.Bound.Duration > 0 && r.Elapsed.Duration >= r.Bound.Duration {
 		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", r.Elapsed.Seconds()/r.Bound.Seconds(), cli.Printable(r.BoundBy))
