@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/amble-crawler/amble/politeness/audit"
 )
@@ -72,6 +73,40 @@ func (r *Reader) VerifyBy(keys PublicKeys) (*Verification, error) {
 		return nil, readError(err)
 	}
 	return v, nil
+}
+
+// VerifyTogether checks the requests of several jobs against each other: see [audit.CheckTogether]. What each job has done by itself is
+// left to Verify. The names are those of the directories.
+func VerifyTogether(jobs ...*Reader) (*audit.Joint, error) {
+	parts := make([]audit.Part, len(jobs))
+	for i, r := range jobs {
+		cfg, err := readAuditConfig(r.dir)
+		if err != nil {
+			return nil, err
+		}
+		ledger, err := r.files.open(LedgerName)
+		if err != nil {
+			return nil, refused("%s holds no crawl that can be checked: %w", r.dir, err)
+		}
+		defer func() { _ = ledger.Close() }() // only read
+		parts[i] = audit.Part{Name: r.dir, Ledger: ledger, Config: cfg, Body: r.RobotsBody, Machine: r.machine()}
+	}
+	together, err := audit.CheckTogether(parts)
+	return together, readError(err)
+}
+
+// machine returns the name of the machine that all processes of the job ran on. If there are several, nobody knows whose clock wrote
+// a line: then it is a name that no other job has.
+func (r *Reader) machine() string {
+	m, err := readManifest(r.dir)
+	if err != nil || m == nil || len(m.Runs) == 0 {
+		return "machine of " + r.dir
+	}
+	name := m.Runs[0].Host.Name
+	if name == "" || slices.ContainsFunc(m.Runs, func(run Run) bool { return run.Host.Name != name }) {
+		return "machines of " + r.dir
+	}
+	return name
 }
 
 // checkFiles checks that all files that were committed exist and are unchanged.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
@@ -10,9 +12,9 @@ import (
 
 // verifyCmd is "amble verify".
 type verifyCmd struct {
-	Dir  string `arg:"" name:"dir" help:"Directory that \"amble crawl -o\" wrote."`
-	Keys string `placeholder:"DIR|FILE" help:"Public keys for the signed heads of the ledger: the folder of an identity or a JWK Set (that of --sign)."`
-	JSON bool   `help:"Print the result as JSON."`
+	Dir  []string `arg:"" name:"dir" help:"Directory that \"amble crawl -o\" wrote; of several, the requests are checked against each other, too."`
+	Keys string   `placeholder:"DIR|FILE" help:"Public keys for the signed heads of the ledger: the folder of an identity or a JWK Set (that of --sign)."`
+	JSON bool     `help:"Print the result as JSON."`
 }
 
 // Help returns the beginning of the command's help.
@@ -22,10 +24,15 @@ func (*verifyCmd) Help() string {
 	amble verify job
 	amble verify --json job | jq .violations
 	amble verify job >check.txt || tail check.txt
+	amble verify monday tuesday shop
 
 Checks the ledger of every request against the robots.txt files as they were received and the delays
 in force. The check shares no code with the part that admitted the requests. Exit code 7 on a
 violation.
+
+Of several directories it checks each, and then all requests together, as if one crawl had made them: one at a time to
+a host or address, the longest pause that either of two crawls owes, and a Retry-After that one of them was told. So it
+finds crawls that were run beside each other. Where their clocks may have differed, what is not proven is counted apart.
 
 Compares the files, too, with the lengths and SHA-256 hashes that were recorded with each commit and with
 SHA256SUMS, and the visits with the requests; and each line of the ledger with the chain of hashes over all lines, whose
@@ -34,18 +41,24 @@ heads are signed in a crawl with --sign. Exit code 6 when a file is shorter than
 
 // Run executes the command.
 func (c *verifyCmd) Run(a *app) error {
-	r, err := job.Read(c.Dir)
-	if err != nil {
-		return cli.Usage("%s holds no crawl that can be checked: %w", c.Dir, err)
-	}
-	defer func() { _ = r.Close() }() // only read
 	var keys job.PublicKeys
+	var err error
 	if c.Keys != "" {
 		if keys, err = job.ReadKeys(c.Keys); err != nil {
 			return cli.UsageOf("--keys: ", err)
 		}
 	}
-	v, err := r.VerifyBy(keys)
+	jobs := make([]*job.Reader, len(c.Dir))
+	for i, dir := range c.Dir {
+		if jobs[i], err = job.Read(dir); err != nil {
+			return cli.Usage("%s holds no crawl that can be checked: %w", dir, err)
+		}
+		defer func() { _ = jobs[i].Close() }() // only read
+	}
+	if len(jobs) > 1 {
+		return c.together(a, jobs, keys)
+	}
+	v, err := jobs[0].VerifyBy(keys)
 	if err != nil {
 		return err
 	}
@@ -58,6 +71,78 @@ func (c *verifyCmd) Run(a *app) error {
 		return err
 	}
 	return verdictOf(v)
+}
+
+// verifiedJob is one of several jobs in the JSON form.
+type verifiedJob struct {
+	Dir string `json:"dir"`
+	*job.Verification
+}
+
+// together checks several jobs, each by itself and all together.
+func (c *verifyCmd) together(a *app, jobs []*job.Reader, keys job.PublicKeys) error {
+	all := struct {
+		Jobs     []verifiedJob `json:"jobs"`
+		Together any           `json:"together"`
+	}{}
+	if err := c.distinct(); err != nil {
+		return err
+	}
+	for i, r := range jobs {
+		v, err := r.VerifyBy(keys)
+		if err != nil {
+			return err
+		}
+		all.Jobs = append(all.Jobs, verifiedJob{c.Dir[i], v})
+	}
+	joint, err := job.VerifyTogether(jobs...)
+	if err != nil {
+		return err
+	}
+	if all.Together = joint; c.JSON {
+		err = cli.PrintJSON(a.out, all)
+	} else {
+		for _, v := range all.Jobs {
+			fmt.Fprintf(a.out, "%s:\n%s\n", cli.Printable(v.Dir), report.Verification(v.Verification))
+		}
+		_, err = a.out.Write([]byte(report.Together(joint)))
+	}
+	if err != nil {
+		return err
+	}
+	violations := len(joint.Violations)
+	for _, v := range all.Jobs {
+		if v.Report != nil {
+			violations += len(v.Violations)
+		}
+	}
+	if violations > 0 {
+		return cli.Exit(cli.ExitPoliteness, fmt.Errorf("%s of the politeness invariants", cli.Plural(violations, "violation")))
+	}
+	for _, v := range all.Jobs {
+		if err := verdictOf(v.Verification); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// distinct returns an error if two arguments are one directory, whose requests would be counted twice.
+func (c *verifyCmd) distinct() error {
+	infos := make([]fs.FileInfo, len(c.Dir))
+	for i, dir := range c.Dir {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return err
+		}
+		for k, other := range infos[:i] {
+			if os.SameFile(info, other) {
+				return cli.Usage("%s and %s are the same directory: name each job once", c.Dir[k], dir)
+			}
+		}
+		infos[i] = info
+	}
+	return nil
 }
 
 // verdictOf returns the error that the result of a verification requires.

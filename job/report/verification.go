@@ -29,6 +29,25 @@ func Verification(v *job.Verification) string {
 	return b.String()
 }
 
+// Together returns the result of a check of several jobs as text for people. It names at most 20 violations.
+func Together(j *audit.Joint) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "together: %s of %s; hosts, addresses and domains that several requested: %d\n", cli.Plural(j.Requests, "request"), cli.Plural(len(j.Parts), "job"), j.Shared)
+	for _, v := range j.Violations[:min(20, len(j.Violations))] {
+		fmt.Fprintf(&b, "violation: %s\n", cli.Printable(v.String()))
+	}
+	if more := len(j.Violations) - 20; more > 0 {
+		fmt.Fprintf(&b, "violation: %d more\n", more)
+	}
+	for _, n := range j.Notes {
+		fmt.Fprintf(&b, "note: %s\n", cli.Printable(n))
+	}
+	if len(j.Violations) == 0 {
+		b.WriteString("no violation between them\n")
+	}
+	return b.String()
+}
+
 // chainText returns the result for the chain of the ledger as text for users.
 func chainText(c *job.ChainCheck) string {
 	var b strings.Builder

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/amble-crawler/amble/politeness/audit"
+)
+
+// TestCrawlsBesideEachOtherAreFoundTogether: two crawls of one host that run at once are polite each by itself, and are found by
+// verify when it is given both.
+func TestCrawlsBesideEachOtherAreFoundTogether(t *testing.T) {
+	t.Parallel()
+	var both sync.WaitGroup // each crawl has its request for robots.txt under way when the other one's is answered
+	both.Add(2)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			both.Done()
+			both.Wait()
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<a href=/1>x</a>")
+	}))
+	defer srv.Close()
+	top := t.TempDir()
+	dirs := []string{filepath.Join(top, "a"), filepath.Join(top, "b")}
+	var crawls sync.WaitGroup
+	for _, dir := range dirs {
+		crawls.Go(func() {
+			a, _, errs := testApp(nil)
+			if got := a.run([]string{"crawl", "-o", dir, "-w", "100ms", srv.URL + "/"}); got != 0 {
+				t.Errorf("crawl: exit %d\n%s", got, errs)
+			}
+		})
+	}
+	crawls.Wait()
+	verify := func(want int, args ...string) string {
+		t.Helper()
+		a, out, errs := testApp(nil)
+		if got := a.run(append([]string{"verify"}, args...)); got != want {
+			t.Errorf("verify %v: exit %d, want %d\n%s%s", args, got, want, out, errs)
+		}
+		return out.String() + errs.String()
+	}
+	for _, dir := range dirs {
+		verify(0, dir)
+	}
+	said := verify(7, dirs...)
+	for _, want := range []string{dirs[0] + ":\n", dirs[1] + ":\n", "together: 6 requests of 2 jobs", "violation: P3 " + srv.Listener.Addr().String(), " before a request to the host had ended ("} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in\n%s", want, said)
+		}
+	}
+	a, out, _ := testApp(nil)
+	_ = a.run(append([]string{"verify", "--json"}, dirs...))
+	var v struct {
+		Jobs     []struct{ Dir string }
+		Together audit.Joint
+	}
+	if err := json.Unmarshal(out.Bytes(), &v); err != nil || len(v.Jobs) != 2 || v.Jobs[1].Dir != dirs[1] || len(v.Together.Violations) == 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+	verify(2, dirs[0], dirs[0]+"/.")
+	old := filepath.Join("testdata", "job-0.2.0", "finished")
+	if said := verify(0, dirs[0], old); !strings.Contains(said, "no violation between them") {
+		t.Error(said)
+	}
+}
