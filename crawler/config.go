@@ -143,8 +143,8 @@ type Config struct {
 	// any page is requested under its rules. Its error ends the crawl. It is called by several goroutines at once, with
 	// answers of different origins. nil: none is kept.
 	KeepRobots func(p *fetcher.Page) error
-	// Clocks is asked before each request for the clocks that other processes share (fetcher.Client.Clocks). nil: there are
-	// none.
+	// Clocks is asked before each request for the clocks that other processes share (fetcher.Client.Clocks). A crawl that has
+	// it shares nothing with the crawls of its process, unless Politeness.Shared is set. nil: there are none.
 	Clocks func(ctx context.Context, u weburl.URL, addr netip.Addr) (*fetcher.Clock, error)
 	// AtCommit is called before every commit of a crawl with a durable Frontier, when the sinks are
 	// durable; no further record goes to them until the commit is made. The values that it returns are

@@ -41,6 +41,9 @@ func New(c Config) (*Crawler, error) {
 		return nil, fmt.Errorf("%w: %w", ErrResume, err)
 	}
 	x := &Crawler{cfg: c, runs: make(map[*run]bool)}
+	if p.Shared == nil && c.Clocks == nil {
+		p.Shared = c.Sharing()
+	}
 	p.OptOut = x.control.optOut(p.OptOut)
 	var err error
 	if x.gate, err = politeness.NewGate(p); err != nil {
@@ -128,7 +131,9 @@ func (c *Crawler) start(seeds []string, change func(*Config)) (*run, error) {
 
 func (c *Crawler) end(r *run) {
 	c.mu.Lock()
-	delete(c.runs, r)
+	if delete(c.runs, r); len(c.runs) == 0 {
+		c.gate.Leave()
+	}
 	c.mu.Unlock()
 	r.close()
 }

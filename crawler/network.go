@@ -5,6 +5,8 @@ import (
 	"crypto/x509"
 	"net"
 	"net/netip"
+
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // UseNetwork replaces the network of the crawl: see fetcher.Config.UseNetwork. With it, crawltest.Web.Apply makes c a
@@ -17,4 +19,23 @@ func (c *Config) UseNetwork(
 	roots *x509.CertPool,
 ) {
 	c.Fetch.UseNetwork(dial, names, roots)
+}
+
+// processHosts are what the crawls of this process share.
+var processHosts = politeness.NewHosts(politeness.HostsLimits{})
+
+// Sharing returns what the crawl shares with others: Politeness.Shared if it is set, or else what all crawls of its network
+// share, which is that of this process or a crawltest.Web.
+func (c *Config) Sharing() politeness.Sharing {
+	if c.Politeness.Shared != nil {
+		return c.Politeness.Shared
+	}
+	web, ok := c.Fetch.Resolver.(interface {
+		Shared(make func() any) any
+	})
+	if !ok {
+		return processHosts
+	}
+	hosts, _ := web.Shared(func() any { return politeness.NewHosts(politeness.HostsLimits{}) }).(*politeness.Hosts)
+	return hosts
 }

@@ -117,7 +117,9 @@ func TestForeignErrorsOfOurSideAreNoFailures(t *testing.T) {
 		{errors.New("mine"), 1, 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c, err := crawler.New(crawler.Config{Fetcher: brokenFetcher{fetch: tc.err}})
+			c, err := crawler.New(crawler.Config{
+				Fetcher: brokenFetcher{fetch: tc.err}, Politeness: politeness.Config{Shared: politeness.NewHosts(politeness.HostsLimits{})},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

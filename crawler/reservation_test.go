@@ -122,6 +122,11 @@ func (f pages) Fetch(_ context.Context, p politeness.Permit) (*fetcher.Page, err
 	}, nil
 }
 
+// apart returns the Config of a crawl in a bubble of virtual time, which shares nothing with those in other bubbles.
+func apart() politeness.Config {
+	return politeness.Config{Shared: politeness.NewHosts(politeness.HostsLimits{})}
+}
+
 // TestNothingLeaks: however visits end, when a crawl is over the counts are exactly those of what was
 // queued and visited: whatever an early return has reserved is released.
 func TestNothingLeaks(t *testing.T) {
@@ -135,7 +140,7 @@ func TestNothingLeaks(t *testing.T) {
 			}
 			c, err := New(Config{
 				Limits: Limits{Depth: None, Pages: 60, PagesPerHost: 25}, Frontier: store, Sinks: []sink.Sink{out}, Concurrency: 1,
-				Fetcher: chance(rng), Handler: leaky(rng, out), Duplicates: Duplicates{Same: 12, Soft: 3},
+				Fetcher: chance(rng), Politeness: apart(), Handler: leaky(rng, out), Duplicates: Duplicates{Same: 12, Soft: 3},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -224,7 +229,7 @@ func TestALostClaimCountsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		c, err := New(Config{Limits: Limits{Pages: 60}, Frontier: lossy{store}, Fetcher: chance(rand.New(rand.NewPCG(0, 0)))})
+		c, err := New(Config{Limits: Limits{Pages: 60}, Frontier: lossy{store}, Fetcher: chance(rand.New(rand.NewPCG(0, 0))), Politeness: apart()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -103,6 +103,7 @@ func (s *sim) start() *process {
 	c.Fetcher = p.fetcher
 	c.Politeness.Ledger, c.Politeness.LedgerSize = p, s.disk.open()
 	c.Politeness.Snapshot = s.disk.snapshot
+	c.Politeness.Shared = politeness.NewHosts(politeness.HostsLimits{}) // as a new process has
 	if p.crawler, err = crawler.New(c); err != nil {
 		s.t.Fatal(err)
 	}

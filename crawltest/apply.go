@@ -25,4 +25,16 @@ type Network interface {
 //
 //	cfg := crawler.Config{Contact: contact}
 //	w.Apply(&cfg)
+//
+// Crawls of one web share their hosts, and nothing with those of other webs or of the real one.
 func (w *Web) Apply(n Network) { n.UseNetwork(w.DialContext, w, w.RootCAs()) }
+
+// Shared returns what the crawlers of w share, such as clocks of its hosts: what the first call made.
+func (w *Web) Shared(make func() any) any {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.shared == nil {
+		w.shared = make()
+	}
+	return w.shared
+}

@@ -70,6 +70,7 @@ type Web struct {
 	expect    Expect
 	unaudited bool
 	closed    bool
+	shared    any // see Shared
 }
 
 // New returns a Web that is closed when tb's test ends. Mistakes in a fixture fail tb. New does not audit: use

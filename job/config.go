@@ -172,6 +172,7 @@ func (c *Config) absolute() error {
 var jobsOwn = []string{
 	"Frontier", "KeepRobots", "AtCommit", "Trace", "Fetch.Listeners", "Renderer", "RenderDir",
 	"Politeness.Ledger", "Politeness.LedgerSize", "Politeness.Snapshot", "Politeness.Identity", "Politeness.Contactless",
+	"Politeness.Shared", "Politeness.Name",
 }
 
 // Program returns the fields of Crawl that no key of a job file can express, by their paths: functions, objects, and

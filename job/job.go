@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -413,6 +414,13 @@ func (j *Job) prepare(cfg *crawler.Config, why opening) (err error) {
 		if err := why.change(cfg); err != nil {
 			return err
 		}
+	}
+	if cfg.Politeness.Name == "" {
+		abs, err := filepath.Abs(j.dir)
+		if err != nil {
+			return fmt.Errorf("job: %w", err)
+		}
+		cfg.Politeness.Name = filepath.Base(abs)
 	}
 	if j.crawler, err = crawler.New(*cfg); err != nil {
 		return beginError(err)

@@ -26,16 +26,62 @@ type Request struct {
 //
 // The Permit expires after Config.PermitTTL, at q.Deadline, or when the rules by which it was judged or the hours for
 // requests end, whichever is first. Every Permit must be followed by one Report, used or not.
+//
+// With Config.Shared it may block as long as that does.
 func (g *Gate) Admit(q Request) (Permit, error) {
 	now := time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.cfg.Shared != nil {
+		return g.admitShared(now, q)
+	}
 	return g.admit(now, q)
 }
 
 func (g *Gate) admit(now time.Time, q Request) (Permit, error) {
+	a, err := g.decide(now, q)
+	if err != nil {
+		return Permit{}, err
+	}
+	return g.mint(now, q, a, new(permit)), nil
+}
+
+// admission is what a Gate alone decides about a request.
+type admission struct {
+	host   *host // of Request.URL
+	step   step
+	clocks clocks
+}
+
+// admitShared takes the turn for a request that the Gate itself admits, and decides again: the Gate is not locked meanwhile.
+func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
+	first, err := g.decide(now, q)
+	if err != nil {
+		return Permit{}, err
+	}
+	p := &permit{turn: g.turn(q, first)}
+	g.mu.Unlock()
+	err = g.cfg.Shared.Take(&p.turn)
+	now = time.Now()
+	g.mu.Lock()
+	if err != nil {
+		return Permit{}, err
+	}
+	a, err := g.decide(now, q)
+	if err == nil && a.step.url != first.step.url {
+		err = notYet(ledger.Clause{Name: ledger.ClauseStale, Until: now})
+	}
+	if err != nil {
+		g.cfg.Shared.Done(&p.turn, Owed{})
+		return Permit{}, err
+	}
+	return g.mint(now, q, a, p), nil
+}
+
+// decide says whether a request may be made as far as this Gate knows.
+func (g *Gate) decide(now time.Time, q Request) (admission, error) {
 	if q.URL.IsZero() || !q.Addr.IsValid() || (q.Purpose == Resource) == q.For.IsZero() {
-		return Permit{}, ErrRequest
+		return admission{}, ErrRequest
 	}
 	g.sweep(now)
 	h := g.host(q.URL)
@@ -44,26 +90,26 @@ func (g *Gate) admit(now time.Time, q Request) (Permit, error) {
 		err = g.cfg.permits(now, q, s.url)
 	}
 	if err != nil {
-		return Permit{}, err
+		return admission{}, err
 	}
 	th := h
 	if s.url != q.URL {
 		th = g.host(s.url)
 	}
 	if th != h && th.givenUp != nil {
-		return Permit{}, &Denied{URL: q.URL, Reason: ReasonRobotsUnreachable, Detail: "robots.txt redirects to a host that was given up: " + th.givenUp.detail}
+		return admission{}, &Denied{URL: q.URL, Reason: ReasonRobotsUnreachable, Detail: "robots.txt redirects to a host that was given up: " + th.givenUp.detail}
 	}
 	c := g.clocks(now, th, s.url, q.Addr)
 	if opens := th.opens(&g.cfg, g.pacer.opening, q.Addr); now.Before(opens) {
-		return Permit{}, notYet(ledger.Clause{Name: ledger.ClauseRestart, Until: opens})
+		return admission{}, notYet(ledger.Clause{Name: ledger.ClauseRestart, Until: opens})
 	}
 	if err := th.rested(&g.cfg, now, c.slot, q.Addr); err != nil {
-		return Permit{}, err
+		return admission{}, err
 	}
 	if err := g.pacer.wait(now, &c); err != nil {
-		return Permit{}, err
+		return admission{}, err
 	}
-	return g.mint(now, q, h, s, c), nil
+	return admission{h, s, c}, nil
 }
 
 // permits holds a Request to what is settled for its target whatever its rules say.
@@ -166,13 +212,13 @@ func (c *Config) life(now time.Time, q Request, s step, o *origin) time.Duration
 	return d
 }
 
-// mint makes the Permit for s and starts its clocks.
-func (g *Gate) mint(now time.Time, q Request, h *host, s step, c clocks) Permit {
+// mint makes p the Permit for what was admitted, and starts its clocks. If other crawls share them, p has its turn.
+func (g *Gate) mint(now time.Time, q Request, a admission, p *permit) Permit {
+	h, s, c := a.host, a.step, a.clocks
 	o := h.origin(q.URL)
-	p := &permit{
-		gate: g, id: g.journal.number(), url: s.url, wanted: q.URL, page: q.For, wantedHost: h, addr: q.Addr, purpose: s.purpose,
-		attempt: q.Attempt, queued: q.Queued, allowed: now, life: g.cfg.life(now, q, s, o), clocks: c, slot: c.host.number(c.slot),
-	}
+	p.gate, p.id, p.url, p.wanted, p.page = g, g.journal.number(), s.url, q.URL, q.For
+	p.wantedHost, p.addr, p.purpose, p.attempt, p.queued = h, q.Addr, s.purpose, q.Attempt, q.Queued
+	p.allowed, p.life, p.clocks, p.slot = now, g.cfg.life(now, q, s, o), c, c.host.number(c.slot)
 	passed := p.passed[:0]
 	if s.purpose == Robots {
 		o.fetching = p
@@ -181,6 +227,9 @@ func (g *Gate) mint(now time.Time, q Request, h *host, s step, c clocks) Permit 
 		}
 	} else { // not before: only an admitted request counts as use
 		o.use = usedLately
+	}
+	if p.turn.Waited.Name != "" {
+		passed = append(passed, p.turn.Waited)
 	}
 	c.host.local = q.Addr.IsLoopback()
 	p.clauses = g.pacer.take(now, p, passed)

@@ -63,6 +63,13 @@ type Config struct {
 	// nil: no host is owned.
 	OwnHosts func(host string) int
 
+	// Shared is what this crawl shares with others: they take turns at hosts, addresses and domains, and each obeys the pauses
+	// that any of them owes. Hosts of OwnHosts are not shared, nor is the clock of a loopback address. With Offline nothing
+	// is. nil: nothing is shared; a crawler.Crawler then shares the Hosts of its process.
+	Shared Sharing
+	// Name names the crawl to others that share something with it, and in their ledgers.
+	Name string
+
 	// MaxCrawlDelay is the longest Crawl-delay or Request-rate pause obeyed; a host that requests more is given up with
 	// ReasonCrawlDelay; it never gets more frequent requests. 0: default; None: always obey.
 	MaxCrawlDelay time.Duration

@@ -45,9 +45,11 @@ func NewGate(c Config) (*Gate, error) {
 	g.journal = journal{
 		cfg: &g.cfg, run: strings.ToLower(rand.Text()[:10]), agent: c.Identity.UserAgent(), ledger: ledger.NewWriter(c.Ledger, c.LedgerSize),
 	}
-	if err := g.restore(ledger.Ceil(time.Now()), c.Snapshot); err != nil {
+	now := ledger.Ceil(time.Now())
+	if err := g.restore(now, c.Snapshot); err != nil {
 		return nil, err
 	}
+	g.sharePauses(now)
 	return g, nil
 }
 

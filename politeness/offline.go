@@ -31,5 +31,6 @@ func (p Permit) Replay() error {
 func (c *Config) goOffline() {
 	c.Delay, c.DelayFactor, c.Rate, c.RobotsGiveUp = 0, 0, 0, 0
 	c.Hours, c.VisitTime = Hours{}, false
+	c.Shared = nil
 	c.MaxRetryAfter, c.MaxFailures, c.MaxSilence = unlimited(time.Duration(None)), unlimited(None), unlimited(time.Duration(None))
 }

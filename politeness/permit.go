@@ -74,7 +74,8 @@ type permit struct {
 	life       time.Duration // how long after allowed it can be used
 	clocks     clocks
 	slot       int              // the number of the clock of an own host
-	passed     [4]ledger.Clause // of host, address, domain and a robots.txt that failed
+	turn       Turn             // at what other crawls share; without a Gate: nothing
+	passed     [5]ledger.Clause // of host, address, domain, other crawls and a robots.txt that failed
 	clauses    []ledger.Clause  // those of passed that are set
 	state      atomic.Int32
 	started    atomic.Bool // Begin has succeeded

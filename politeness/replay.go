@@ -82,6 +82,7 @@ func (g *Gate) Replay(lines io.ReadSeeker, robots func(sha256 string) ([]byte, e
 	r.settle(now)
 	g.correct(now, r.latest)
 	g.pacer.opening = now.Add(g.cfg.usualDelay())
+	g.sharePauses(now)
 	return nil
 }
 
@@ -211,7 +212,7 @@ func (r *replay) mint() (*permit, error) {
 		h.origin(wanted).use = usedLately
 	}
 	clocks := r.clocks(e.Allowed, target, addr, e.Slot)
-	p := g.mint(e.Allowed, Request{URL: wanted, Addr: addr, Attempt: e.Attempt}, h, step{url: target, purpose: purpose}, clocks).p
+	p := g.mint(e.Allowed, Request{URL: wanted, Addr: addr, Attempt: e.Attempt}, admission{h, step{url: target, purpose: purpose}, clocks}, new(permit)).p
 	p.clocks.host.meet(&g.cfg, addr)
 	p.id = e.ID
 	p.state.Store(begun) // never taken back

@@ -85,6 +85,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 		g.touch(p.p)
 		d, clause := p.p.pause()
 		p.p.clocks.hold(now.Add(d), d, clause)
+		g.endTurn(now, p.p)
 	}
 	return g.ready(clock, p.p)
 }
@@ -120,6 +121,7 @@ func (g *Gate) report(now time.Time, p *permit, r Reply, a answer) {
 	}
 	d, clause := p.pause()
 	p.clocks.rest(now, d, clause)
+	g.endTurn(now, p)
 }
 
 // takeBack ends a Permit that ran out before its request was begun and that nobody has reported: it can never be begun any

@@ -84,6 +84,7 @@ func (g *Gate) obeyRedirect(now time.Time, p *permit, r Reply) bool {
 	}
 	if to.Host() != p.url.Host() { // which waits as the host that answered
 		g.host(to).hold(until, until.Sub(now), ledger.ClauseRedirect)
+		g.shareHold(to.Host(), until)
 		g.touchHost(to, 0)
 	}
 	return true

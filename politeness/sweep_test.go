@@ -128,7 +128,7 @@ func (b *client) mintSame(p Permit) Permit {
 	case o.retryAt().after(now):
 		b.Fatalf("%s at %v, but robots.txt is to be tried again at %v", p.URL(), now, o.retryAt().time())
 	}
-	return g.mint(now, Request{URL: p.p.wanted, Addr: p.p.addr}, h, s, c)
+	return g.mint(now, Request{URL: p.p.wanted, Addr: p.p.addr}, admission{h, s, c}, new(permit))
 }
 
 // sendBoth lets two gates see one request.

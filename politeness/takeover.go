@@ -38,6 +38,7 @@ func (g *Gate) TakeOver(slack time.Duration) error {
 		p.inherit(now, p.delay, p.clause.String(), slack)
 	}
 	g.pacer.opening = now.Add(g.cfg.usualDelay())
+	g.sharePauses(now)
 	return nil
 }
 

@@ -189,10 +189,10 @@ func HeldBy(clause string) bool {
 	return false
 }
 
-// isShared reports whether a clause is of a clock that hosts share.
+// isShared reports whether a clause is of a clock that hosts or crawls share.
 func isShared(c ledger.ClauseID) bool {
 	switch c.String() {
-	case ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate, ledger.ClauseBusy:
+	case ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate, ledger.ClauseBusy, ledger.ClauseShared:
 		return true
 	}
 	return false

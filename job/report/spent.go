@@ -36,6 +36,7 @@ var causes = []struct {
 	{keyEntry{"warn", "waiting for a robots.txt that could not be fetched"}, []string{ledger.ClauseRobots}},
 	{keyEntry{"sh", "other hosts of its server, or hours and rates agreed"}, []string{
 		ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate, ledger.ClauseBusy, ledger.ClauseStale, ledger.ClauseQuiet, ledger.ClauseRestart,
+		ledger.ClauseShared,
 	}},
 	{keyEntry{"free", "not owed: the crawler was elsewhere"}, nil},
 }

@@ -89,6 +89,9 @@ func (s *scanner) waits(e *Entry) {
 		if s.has(`,"delay":`) {
 			c.Delay = s.duration()
 		}
+		if s.has(`,"by":"`) {
+			c.By = s.parser.names.Of(s.plain())
+		}
 		e.Clauses = append(e.Clauses, c)
 		switch {
 		case s.has(`},`):

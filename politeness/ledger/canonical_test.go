@@ -16,7 +16,7 @@ func usual() []*Entry {
 		{Event: Start, Run: "r", ID: 1, URL: "https://site.example/robots.txt", For: "https://site.example/", Host: "site.example:443", Domain: "site.example", Addr: "192.0.2.1", Purpose: "robots", Agent: "a/1", Queued: at, Allowed: at, Written: at},
 		{Event: End, Run: "r", ID: 1, FirstByte: at, Ended: at, Reported: at, Took: 1234567, Status: 200, Bytes: 77, SHA256: "ab", Expires: at.Add(24 * time.Hour), Through: 1},
 		{Event: Start, Run: "r", ID: 2, URL: "https://site.example/é", Host: "site.example:443", Addr: "192.0.2.1", Purpose: "page", Attempt: 1, Agent: "a/1", Queued: at, Allowed: at, Written: at,
-			Clauses: []Clause{{ClauseDelay, at, Duration(time.Second)}, {Name: ClauseBusy}, {Name: "another", Until: at}}, Signed: "key", Slot: 3},
+			Clauses: []Clause{{Name: ClauseDelay, Until: at, Delay: Duration(time.Second)}, {Name: ClauseBusy}, {ClauseShared, at, Duration(time.Second), "news"}, {Name: "another", Until: at}}, Signed: "key", Slot: 3},
 		{Event: End, Run: "r", ID: 2, Ended: at, Status: 301, Location: "/x", Through: 2},
 		{Event: End, Run: "r", ID: 3, Ended: at, Err: "read: reset", Through: 3},
 	}

@@ -12,6 +12,7 @@ type Clause struct {
 	Name  string    `json:"clause"`          // one of the Clause names below
 	Until time.Time `json:"until,omitzero"`  // not before
 	Delay Duration  `json:"delay,omitempty"` // the delay it came from, where there is one
+	By    string    `json:"by,omitempty"`    // of ClauseShared: the crawl that was waited for, "" if it has no name
 }
 
 // Names of clauses, stable across versions.
@@ -33,6 +34,7 @@ const (
 	ClauseHostDelay   = "host_delay"    // the operator's delay for this host
 	ClauseRedirect    = "redirect_wait" // Retry-After of a redirect that leads to the host
 	ClauseRateLimit   = "rate_limit"    // RateLimit of the host: its quota is used up
+	ClauseShared      = "shared"        // another crawl that shares the host, its address or its domain
 )
 
 // ClauseID identifies a clause by one byte. The zero value identifies none.
@@ -41,7 +43,7 @@ type ClauseID uint8
 var clauseNames = [...]string{
 	"", ClauseDelay, ClauseCrawlDelay, ClauseRequestRate, ClauseLatency, ClauseBackoff, ClauseRetryAfter, ClauseRobots, ClauseBusy,
 	ClauseAddress, ClauseDomain, ClauseRate, ClauseStale, ClauseQuiet, ClauseRestart, ClauseHostDelay,
-	ClauseRedirect, ClauseRateLimit,
+	ClauseRedirect, ClauseRateLimit, ClauseShared,
 }
 
 // ClauseIDOf returns the ClauseID of a name, or 0 if the name is not one of the Clause names.

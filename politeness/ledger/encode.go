@@ -103,6 +103,7 @@ func clausesField(b []byte, cs []Clause) []byte {
 		if c.Delay != 0 {
 			b = c.Delay.append(append(b, `,"delay":`...))
 		}
+		b = textField(b, `,"by":`, c.By)
 		b = append(b, '}')
 	}
 	return append(b, ']')

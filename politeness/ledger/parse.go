@@ -358,6 +358,8 @@ func (s *scanner) clause() (c Clause) {
 			s.time(&c.Until)
 		case "delay":
 			c.Delay = s.seconds()
+		case "by":
+			c.By = s.name()
 		default:
 			s.skip()
 		}

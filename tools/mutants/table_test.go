@@ -17,7 +17,7 @@ type seeds = map[sims]uint64
 
 // all returns the mutants of all tables.
 func all() []mutant {
-	return slices.Concat(protections, clocks, handovers, exactness, renderings, samples)
+	return slices.Concat(protections, clocks, handovers, sharings, exactness, renderings, samples)
 }
 
 // protections prevent requests that must not be made, and keep what must be known afterwards (P1 to P12): without
@@ -210,6 +210,27 @@ var handovers = []mutant{
 	{"a host taken over does not rest as after a failure", "politeness/takeover.go", "		s.Backoff = min(max(firstBackoff, 2*s.Backoff), c.MaxBackoff)\n", "", 0, false, nil},
 	{"what the gate learned is lost with a commit that failed", "crawler/commit.go", "		c.Values = m.gate(true)\n", "", 0, false, nil},
 	{"what is taken over opens at once", "politeness/takeover.go", "	g.pacer.opening = now.Add(g.cfg.usualDelay())\n", "", 0, false, nil},
+}
+
+// sharings are protections of hosts that several crawls request: the simulations are of one crawl.
+var sharings = []mutant{
+	{"crawls that share a host request it at once", "politeness/sharing.go", "	if c.turns > 0 {\n		if c.holder", "	if false {\n		if c.holder", 0, false, nil},
+	{"a crawl obeys no pause of another", "politeness/sharing.go", "	if c.owner.gate != t.Gate {", "	if false {", 0, false, nil},
+	{"a crawl's own delay does not follow the requests of others", "politeness/sharing.go", "	if c.last.gate != t.Gate && c.ended != 0 {\n		if own", "	if false {\n		if own", 0, false, nil},
+	{"what a crawl was told holds for itself alone", "politeness/sharing.go", "done(t, taken, owed.Ended, until)", "done(t, taken, owed.Ended, owed.Ended.Add(t.Delay))", 0, false, nil},
+	{"the delay of a crawl that waits holds for itself alone", "politeness/sharing.go", "		c.owe(at(ended), w)\n", "		_ = w\n", 0, false, nil},
+	{"the delay of a crawl that begins to wait holds for itself alone", "politeness/sharing.go", "		c.owe(c.ended, *w)\n", "		_ = w\n", 0, false, nil},
+	{"crawls come in any order", "politeness/sharing.go", "if n := c.place(now, t.Gate); n > 0 {", "if n := c.place(now, t.Gate); n > 99 {", 0, false, nil},
+	{"crawls share no address", "politeness/sharing.go", "		t.Addr = clockAddr(q.Addr)\n", "", 0, false, nil},
+	{"crawls take an address in IPv6 for another one", "politeness/sharing.go", "t.Addr = clockAddr(q.Addr)", "t.Addr = q.Addr", 0, false, nil},
+	{"crawls share no domain", "politeness/sharing.go", "		t.Domain = a.step.url.Domain()\n", "", 0, false, nil},
+	{"a crawl that does not come keeps its place", "politeness/sharing.go", "return w.due.Add(waiting).Before(now)", "return false", 0, false, nil},
+	{"a turn that was not used costs its place", "politeness/sharing.go", "	if ended.IsZero() {\n		return\n	}\n", "", 0, false, nil},
+	{"a crawl that has left holds what it had", "politeness/sharing.go", "			s.done(t, Owed{now, rested, rested, rested})", "			_ = rested", 0, false, nil},
+	{"pauses of a resumed crawl hold for itself alone", "politeness/sharing.go", "			g.shareHold(key, until)\n", "			_ = key\n", 0, false, nil},
+	{"clocks that crawls share are kept for ever", "politeness/sharing.go", "			delete(s.clocks, k)", "			_ = k", 0, false, nil},
+	{"crawls of loopback ports wait for each other", "politeness/sharing.go", "if !q.Addr.IsLoopback() {", "if true {", 0, false, nil},
+	{"a turn without a permit is not given back", "politeness/admit.go", "		g.cfg.Shared.Done(&p.turn, Owed{})\n", "", 0, false, nil},
 }
 
 // exactness holds what a Gate does besides: without it a crawl is slower, more cautious or asks the Gate in vain, but

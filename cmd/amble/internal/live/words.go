@@ -60,6 +60,8 @@ func setBy(clause string) string {
 		return "RateLimit of the site"
 	case ledger.ClauseRobots:
 		return "robots.txt could not be fetched"
+	case ledger.ClauseShared:
+		return "another of your crawls"
 	case ledger.ClauseQuiet:
 		return "outside its hours"
 	}

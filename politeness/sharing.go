@@ -1,0 +1,418 @@
+package politeness
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Sharing gives crawls their turns at what they share: hosts, addresses, domains, and the number of requests in all. A Gate
+// with [Config.Shared] takes a Turn for every Permit and gives it back with the Report, with the pauses that are due.
+//
+// [Hosts] is the implementation for the crawls of one process.
+type Sharing interface {
+	// Take takes every clock of t, or none and returns a *[NotYet]. A crawl that was told to wait keeps its place in the order,
+	// and its delay holds for all until its next request. Take is called without locks and may block.
+	Take(t *Turn) error
+	// Done ends a Turn that Take has granted, if there was no Done before, and holds its clocks as is owed. Without Take it only
+	// holds them. It is called under the Gate's lock and must not block.
+	Done(t *Turn, owed Owed)
+	// Leave ends all that a Gate has and waits for.
+	Leave(gate string)
+}
+
+// Turn is what a request needs of what crawls share.
+type Turn struct {
+	Gate   string        // of the request, as the ledger has it (Entry.Run)
+	Crawl  string        // Config.Name
+	Host   string        // its name, or "" for one that the operator owns
+	Port   string        // of the host
+	Addr   netip.Addr    // of the host; not valid if its clock is not shared
+	Domain string        // the registrable domain; "" without Config.PerDomain
+	Delay  time.Duration // the pause that this crawl owes before the request, whoever made the last one
+
+	Waited ledger.Clause // set by Take: what the crawl had to wait for; without a name if it did not have to
+}
+
+// Owed are the times until which clocks are held. The zero Time holds none.
+type Owed struct {
+	Ended              time.Time // of the request; zero: none was made, and the crawl keeps its place in the order
+	Host, Addr, Domain time.Time
+}
+
+// Hosts are what the crawls of one process share. A host, an address or a domain has one request at a time, whichever crawl
+// makes it. The next one comes after the longest pause that any crawl owes: the one that made the request, and those that wait
+// for their turn. Crawls that wait are served in the order in which they came.
+type Hosts struct {
+	limits HostsLimits
+
+	mu     sync.Mutex
+	clocks map[clockKey]*common
+	sweep  int                // the number of clocks at which those that say nothing are forgotten
+	out    map[*Turn]struct{} // that were taken
+	token  time.Time          // when Rate allows the next request
+	due    time.Time          // the last time told to one that waits for Rate
+}
+
+// HostsLimits are limits on all crawls together that share a [Hosts].
+type HostsLimits struct {
+	Rate        float64 // requests per second. 0: no limit
+	Concurrency int     // requests in flight. 0: no limit
+}
+
+// NewHosts makes a Hosts.
+func NewHosts(l HostsLimits) *Hosts {
+	return &Hosts{limits: l, clocks: make(map[clockKey]*common), sweep: hostsSweepMin, out: make(map[*Turn]struct{})}
+}
+
+// clockKey names a clock: that of a host by name and port, of a domain by its name, or of an address.
+type clockKey struct {
+	name, port string
+	addr       netip.Addr
+}
+
+// common is a clock that crawls share.
+type common struct {
+	pace
+	owner party // whose pause sets notBefore. One without a gate waits for its turn, and its pause holds for itself, too
+
+	holder party // has the clock
+	turns  int   // of holder: a Gate that takes two of them admits one
+	last   party // made the last request
+
+	line []waiter // the first is served next
+}
+
+// party is a Gate and the name of its crawl.
+type party struct{ gate, crawl string }
+
+// waiter is a crawl that was told to wait for a clock.
+type waiter struct {
+	party
+	delay time.Duration // that it owes
+	due   time.Time     // when it comes again
+	by    string        // the crawl that it waits for
+}
+
+const (
+	// waiting limits the time after due for which a crawl keeps its place.
+	waiting = 10 * time.Second
+	// remember limits the time for which a clock that nobody waits for is kept for crawls with a longer delay.
+	remember = time.Minute
+	// hostsSweepMin is the least number of clocks for which it is worth looking for those that say nothing.
+	hostsSweepMin = 1 << 12
+)
+
+// Take is that of [Sharing].
+func (s *Hosts) Take(t *Turn) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	var late *common // of the clocks that are not free, the last to be
+	var until time.Time
+	var by party
+	clocks, n := s.of(now, t)
+	for _, c := range clocks[:n] {
+		if at, who := c.until(now, t); at.After(now) && at.After(until) {
+			late, until, by = c, at, who
+		}
+	}
+	if late != nil {
+		until = late.wait(t, until, by)
+		return notYet(ledger.Clause{Name: ledger.ClauseShared, Until: until, Delay: ledger.Duration(late.delay), By: by.crawl})
+	}
+	if at := s.total(now); at.After(now) {
+		return notYet(ledger.Clause{Name: ledger.ClauseRate, Until: at})
+	}
+	for _, c := range clocks[:n] {
+		c.take(now, t)
+	}
+	s.out[t] = struct{}{}
+	return nil
+}
+
+// Done is that of [Sharing].
+func (s *Hosts) Done(t *Turn, owed Owed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done(t, owed)
+}
+
+func (s *Hosts) done(t *Turn, owed Owed) {
+	_, taken := s.out[t]
+	delete(s.out, t)
+	end := func(k clockKey, until time.Time) {
+		s.clock(time.Now(), k).done(t, taken, owed.Ended, until)
+	}
+	if t.Host != "" {
+		end(clockKey{name: t.Host, port: t.Port}, owed.Host)
+	}
+	if t.Addr.IsValid() {
+		end(clockKey{addr: t.Addr}, owed.Addr)
+	}
+	if t.Domain != "" {
+		end(clockKey{name: t.Domain}, owed.Domain)
+	}
+}
+
+// Leave is that of [Sharing].
+func (s *Hosts) Leave(gate string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for t := range s.out {
+		if t.Gate == gate {
+			rested := now.Add(t.Delay)
+			s.done(t, Owed{now, rested, rested, rested})
+		}
+	}
+	for _, c := range s.clocks {
+		c.line = slices.DeleteFunc(c.line, func(w waiter) bool { return w.gate == gate })
+	}
+}
+
+// of returns the clocks of a Turn.
+func (s *Hosts) of(now time.Time, t *Turn) (clocks [3]*common, n int) {
+	if t.Host != "" {
+		clocks[n] = s.clock(now, clockKey{name: t.Host, port: t.Port})
+		n++
+	}
+	if t.Addr.IsValid() {
+		clocks[n] = s.clock(now, clockKey{addr: t.Addr})
+		n++
+	}
+	if t.Domain != "" {
+		clocks[n] = s.clock(now, clockKey{name: t.Domain})
+		n++
+	}
+	return clocks, n
+}
+
+// clock returns the clock with a key, made when new.
+func (s *Hosts) clock(now time.Time, k clockKey) *common {
+	c := s.clocks[k]
+	if c == nil {
+		s.forget(now)
+		c = new(common)
+		k.name, k.port = strings.Clone(k.name), strings.Clone(k.port) // not the URL that they are from
+		s.clocks[k] = c
+	}
+	return c
+}
+
+// forget removes clocks that nobody has or waits for, when their number has doubled.
+func (s *Hosts) forget(now time.Time) {
+	if len(s.clocks) < s.sweep {
+		return
+	}
+	for k, c := range s.clocks {
+		if c.expire(now); c.turns == 0 && len(c.line) == 0 && c.ready(now).Add(remember).Before(now) && c.ended.since(now) > remember {
+			delete(s.clocks, k)
+		}
+	}
+	s.sweep = max(hostsSweepMin, 2*len(s.clocks))
+}
+
+// total returns when the limits on all crawls together allow a request, and counts it if that is now.
+func (s *Hosts) total(now time.Time) time.Time {
+	if s.limits.Concurrency > 0 && len(s.out) >= s.limits.Concurrency {
+		return now.Add(recheck)
+	}
+	if s.limits.Rate <= 0 {
+		return now
+	}
+	gap := time.Duration(float64(time.Second) / s.limits.Rate)
+	if !s.token.After(now) {
+		s.token = now.Add(gap)
+		return now
+	}
+	at := s.token
+	if s.due.After(now) {
+		at = later(at, s.due.Add(gap))
+	}
+	s.due = at
+	return at
+}
+
+// until returns when t may have the clock, as far as is known at now, and whom it waits for.
+func (c *common) until(now time.Time, t *Turn) (until time.Time, by party) {
+	if c.turns > 0 {
+		if c.holder.gate == t.Gate {
+			return now, by // its Gate decides
+		}
+		return now.Add(max(t.Delay, recheck)), c.holder
+	}
+	c.rewind(now.Add(unsteady)) // after the wall clock was set back
+	free := c.ready(now)
+	if c.owner.gate != t.Gate {
+		until, by = free, c.owner
+	}
+	if c.last.gate != t.Gate && c.ended != 0 {
+		if own := now.Add(c.ended.add(t.Delay).until(now)); own.After(until) {
+			until, by = own, c.last
+		}
+	}
+	if n := c.place(now, t.Gate); n > 0 {
+		if turn := free.Add(time.Duration(min(n, strangers)) * grace); turn.After(until) {
+			until, by = turn, c.line[0].party
+		}
+	}
+	return until, by
+}
+
+// place returns the number of crawls that are served before one.
+func (c *common) place(now time.Time, gate string) int {
+	c.expire(now)
+	for i, w := range c.line {
+		if w.gate == gate {
+			return i
+		}
+	}
+	return len(c.line)
+}
+
+// expire drops crawls that have not come when they were due.
+func (c *common) expire(now time.Time) {
+	c.line = slices.DeleteFunc(c.line, func(w waiter) bool { return w.due.Add(waiting).Before(now) })
+}
+
+// wait puts a crawl that must wait until then into the line, if it is not there, and returns when it is to come again: before
+// its turn rather than after it. The place of those behind the second is some pauses away. The delay that it owes holds from
+// now on, whoever made the last request.
+func (c *common) wait(t *Turn, until time.Time, by party) time.Time {
+	i := slices.IndexFunc(c.line, func(w waiter) bool { return w.gate == t.Gate })
+	if i < 0 {
+		i = len(c.line)
+		c.line = append(c.line, waiter{party: party{t.Gate, t.Crawl}})
+	}
+	if i >= strangers {
+		until = until.Add(time.Duration(i-1) * max(t.Delay, recheck))
+	}
+	w := &c.line[i]
+	w.delay, w.due, w.by = t.Delay, until, by.crawl
+	if c.turns == 0 && c.last.gate != t.Gate {
+		c.owe(c.ended, *w)
+	}
+	return until
+}
+
+// owe holds the clock for the delay of a crawl that waits, from the end of the last request.
+func (c *common) owe(ended instant, w waiter) {
+	if ended != 0 {
+		c.holdFor(ended.time().Add(w.delay), w.delay, party{crawl: w.crawl})
+	}
+}
+
+// holdFor makes the clock wait until t.
+func (c *common) holdFor(t time.Time, d time.Duration, owner party) {
+	if c.notBefore.Before(t) {
+		c.owner = owner
+		c.hold(t, d, ledger.ClauseShared)
+	}
+}
+
+// take gives the clock to t, and notes what t had to wait for.
+func (c *common) take(now time.Time, t *Turn) {
+	c.holder = party{t.Gate, t.Crawl}
+	c.turns++
+	for _, w := range c.line {
+		if w.gate == t.Gate && !t.Waited.Until.After(c.notBefore) {
+			t.Waited = ledger.Clause{Name: ledger.ClauseShared, Until: c.notBefore, Delay: ledger.Duration(c.delay), By: w.by}
+		}
+	}
+	if t.Waited.Until.After(now) { // its Gate decides
+		t.Waited = ledger.Clause{}
+	}
+}
+
+// done gives the clock back if t has it, and holds it until a time. The zero ended means that there was no request.
+func (c *common) done(t *Turn, taken bool, ended, until time.Time) {
+	if taken {
+		if c.turns--; c.turns == 0 {
+			c.holder = party{}
+		}
+	}
+	me := party{t.Gate, t.Crawl}
+	c.holdFor(until, until.Sub(orTime(ended, time.Now())), me)
+	if ended.IsZero() {
+		return
+	}
+	c.ended, c.last = max(c.ended, at(ended)), me
+	c.line = slices.DeleteFunc(c.line, func(w waiter) bool { return w.gate == t.Gate })
+	for _, w := range c.line {
+		c.owe(at(ended), w)
+	}
+}
+
+// turn is the Turn that an admitted request needs.
+func (g *Gate) turn(q Request, a admission) Turn {
+	h := a.clocks.host
+	t := Turn{Gate: g.journal.run, Crawl: g.cfg.Name}
+	if h.own {
+		return t
+	}
+	t.Host, t.Port = a.step.url.Hostname(), a.step.url.Port()
+	t.Delay, _ = g.cfg.delayFor(h.stateBy(&g.cfg, h.entryAt(&g.cfg, q.Addr), q.Addr.IsLoopback()))
+	if !q.Addr.IsLoopback() {
+		t.Addr = clockAddr(q.Addr)
+	}
+	if g.cfg.PerDomain {
+		t.Domain = a.step.url.Domain()
+	}
+	return t
+}
+
+// endTurn gives back what p shares with other crawls, with the pauses that are due.
+func (g *Gate) endTurn(now time.Time, p *permit) {
+	if p.turn.Gate == "" {
+		return
+	}
+	owed := Owed{Ended: now, Host: p.clocks.slot.notBefore}
+	if p.clocks.addr != nil {
+		owed.Addr = p.clocks.addr.notBefore
+	}
+	if p.clocks.domain != nil {
+		owed.Domain = p.clocks.domain.notBefore
+	}
+	g.cfg.Shared.Done(&p.turn, owed)
+}
+
+// shareHold makes other crawls wait for a host, too.
+func (g *Gate) shareHold(host string, until time.Time) {
+	if g.cfg.Shared == nil {
+		return
+	}
+	if u, err := weburl.Parse("https://" + host); err == nil {
+		g.cfg.Shared.Done(&Turn{Gate: g.journal.run, Crawl: g.cfg.Name, Host: u.Hostname(), Port: u.Port()}, Owed{Host: until})
+	}
+}
+
+// sharePauses makes other crawls obey the pauses that an earlier process of this one left.
+func (g *Gate) sharePauses(now time.Time) {
+	if g.cfg.Shared == nil {
+		return
+	}
+	for key, h := range g.hosts {
+		if until := h.slot(now).notBefore; until.After(now) && !h.own {
+			g.shareHold(key, until)
+		}
+	}
+	for addr, c := range g.pacer.addrs {
+		if c.notBefore.After(now) && !addr.IsLoopback() {
+			g.cfg.Shared.Done(&Turn{Gate: g.journal.run, Crawl: g.cfg.Name, Addr: addr}, Owed{Addr: c.notBefore})
+		}
+	}
+}
+
+// Leave gives up the turns that the Gate waits for at what it shares with other crawls: when a crawl ends. Permits that are
+// not reported count as reported.
+func (g *Gate) Leave() {
+	if g.cfg.Shared != nil {
+		g.cfg.Shared.Leave(g.journal.run)
+	}
+}

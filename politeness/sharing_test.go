@@ -1,0 +1,340 @@
+package politeness
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
+)
+
+// sharing makes a client whose Gate shares hosts with others.
+func sharing(t *testing.T, hosts *Hosts, name string, delay time.Duration) *client {
+	t.Helper()
+	return newClient(t, Config{Shared: hosts, Name: name, Delay: delay, DelayFactor: None})
+}
+
+// seen is a request as servers see it.
+type seen struct {
+	crawl      int
+	host       string
+	addr       netip.Addr
+	delay      time.Duration // of its crawl
+	start, end time.Time
+	rest       time.Duration // that the answer asks for
+}
+
+// TestRandomCrawlsShareHosts runs random crawls over the same hosts, which begin and end at random, are slow, are told to wait and
+// have other delays, and judges all of their requests together.
+func TestRandomCrawlsShareHosts(t *testing.T) {
+	for seed := range uint64(60) {
+		inBubble(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 0))
+			hosts := NewHosts(HostsLimits{})
+			var mu sync.Mutex
+			var all []seen
+			var crawls sync.WaitGroup
+			nHosts, nAddrs := 1+rng.IntN(5), 1+rng.IntN(3)
+			for i := range 2 + rng.IntN(4) {
+				delay := time.Duration(1+rng.IntN(4)) * time.Second
+				b := sharing(t, hosts, fmt.Sprint("crawl", i), delay)
+				begins, calls := time.Duration(rng.IntN(20_000))*time.Millisecond, 1+rng.IntN(30)
+				workers := make([]*rand.Rand, nHosts)
+				for h := range workers {
+					workers[h] = rand.New(rand.NewPCG(seed, uint64(100*i+h+1)))
+				}
+				crawls.Go(func() {
+					time.Sleep(begins)
+					var hosts sync.WaitGroup
+					for h, rng := range workers {
+						hosts.Go(func() {
+							host, addr := fmt.Sprintf("h%d.test", h), addrOf(1+h%nAddrs)
+							for n := range calls {
+								p := b.patient(fmt.Sprintf("http://%s/%d", host, n), addr.String())
+								if rng.IntN(10) == 0 { // it is not used
+									b.gate.Report(p, Reply{Aborted: true})
+									continue
+								}
+								s := seen{crawl: i, host: host, addr: addr, delay: delay, start: time.Now()}
+								r := Reply{Status: 200}
+								if rng.IntN(8) == 0 {
+									s.rest = time.Duration(5+rng.IntN(10)) * time.Second
+									r = Reply{Status: 503, Header: http.Header{"Retry-After": {fmt.Sprint(int(s.rest.Seconds()))}}}
+								}
+								b.send(p, time.Duration(rng.IntN(3000))*time.Millisecond, r)
+								s.end = time.Now()
+								mu.Lock()
+								all = append(all, s)
+								mu.Unlock()
+							}
+						})
+					}
+					hosts.Wait()
+					b.gate.Leave()
+				})
+			}
+			crawls.Wait()
+			judge(t, seed, all)
+		})
+	}
+}
+
+// judge checks what every host and address was given.
+func judge(t *testing.T, seed uint64, all []seen) {
+	t.Helper()
+	slices.SortFunc(all, func(a, b seen) int { return a.start.Compare(b.start) })
+	for i, s := range all {
+		for _, before := range all[:i] {
+			host, addr := before.host == s.host, before.addr == s.addr
+			gap := s.start.Sub(before.end)
+			switch {
+			case (host || addr) && gap < max(s.delay, before.delay):
+				t.Fatalf("seed %d: %+v comes %v after %+v", seed, s, gap, before)
+			case host && gap < before.rest:
+				t.Fatalf("seed %d: %+v comes %v after %+v", seed, s, gap, before)
+			}
+		}
+	}
+}
+
+// While a crawl waits for its turn, its delay holds after the requests of the others, too: else it would never have its turn.
+func TestLongerDelayHoldsForAllWhileItsCrawlWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		hosts := NewHosts(HostsLimits{})
+		a, b := sharing(t, hosts, "a", time.Second), sharing(t, hosts, "b", 10*time.Second)
+		a.ready("http://h.test/", "")
+		p := a.must("http://h.test/1")
+		w := b.wait("http://h.test/", someAddr)
+		if c := w.Clauses[0]; c.Name != ledger.ClauseShared || c.By != "a" {
+			t.Errorf("%+v", w)
+		}
+		a.send(p, time.Second, Reply{Status: 200})
+		time.Sleep(5 * time.Second)
+		if w := a.wait("http://h.test/2", someAddr); w.Clauses[0].By != "b" {
+			t.Errorf("%+v", w)
+		}
+		time.Sleep(5 * time.Second)
+		if p := b.must("http://h.test/"); p.Purpose() != Robots {
+			t.Errorf("%v", p.URL())
+		}
+	})
+}
+
+// A crawl with a longer delay that comes after a request makes the others wait for it, too.
+func TestLongerDelayHoldsForAllWhenItsCrawlComes(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		hosts := NewHosts(HostsLimits{})
+		a, b := sharing(t, hosts, "a", time.Second), sharing(t, hosts, "b", 10*time.Second)
+		a.rules("http://h.test/", "")
+		b.wait("http://h.test/", someAddr)
+		time.Sleep(9 * time.Second)
+		a.wait("http://h.test/1", someAddr)
+	})
+}
+
+// Ports of loopback are different servers at one address.
+func TestCrawlsDoNotShareLoopback(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		hosts := NewHosts(HostsLimits{})
+		a, b := sharing(t, hosts, "a", time.Second), sharing(t, hosts, "b", time.Second)
+		a.mustAt("http://127.0.0.1:81/", "127.0.0.1")
+		b.mustAt("http://127.0.0.1:82/", "127.0.0.1")
+	})
+}
+
+// meddler lets something happen before each Take.
+type meddler struct {
+	*Hosts
+	before func()
+}
+
+func (m *meddler) Take(t *Turn) error {
+	if f := m.before; f != nil {
+		m.before = nil
+		f()
+	}
+	return m.Hosts.Take(t)
+}
+
+// A Gate that has changed its mind by the time it has its turn gives it back.
+func TestTurnWithoutPermitIsGivenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		hosts := NewHosts(HostsLimits{})
+		m := &meddler{Hosts: hosts}
+		a, b := newClient(t, Config{Shared: m}), sharing(t, hosts, "b", time.Second)
+		a.ready("http://h.test/", "")
+		m.before = func() { a.page("http://h.test/1", someAddr.String(), Reply{Status: 200}) }
+		a.wait("http://h.test/2", someAddr)
+		time.Sleep(time.Second)
+		b.must("http://h.test/")
+	})
+}
+
+// A Turn that was taken, but for which the Gate has no Permit, keeps its place and costs no pause.
+func TestUnusedTurnKeepsItsPlace(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		hosts := NewHosts(HostsLimits{})
+		turn := func(gate string) *Turn {
+			return &Turn{Gate: gate, Crawl: gate, Host: "h.test", Port: "80", Delay: time.Second}
+		}
+		first := turn("a")
+		if err := hosts.Take(first); err != nil {
+			t.Fatal(err)
+		}
+		for _, gate := range []string{"b", "c"} {
+			if err := hosts.Take(turn(gate)); err == nil {
+				t.Fatal("two have a turn")
+			}
+		}
+		now := time.Now()
+		hosts.Done(first, Owed{Ended: now, Host: now.Add(time.Second)})
+		time.Sleep(time.Second)
+		unused := turn("b")
+		if err := hosts.Take(unused); err != nil {
+			t.Fatal(err)
+		}
+		hosts.Done(unused, Owed{})
+		if err := hosts.Take(turn("c")); err == nil {
+			t.Error("the next in the order takes a turn that is not over")
+		}
+		if err := hosts.Take(turn("b")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A crawl that does not come is not waited for, and what it has not given back is free when it leaves.
+func TestCrawlThatDoesNotComeHoldsNobodyUp(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		hosts := NewHosts(HostsLimits{})
+		a, b := sharing(t, hosts, "a", time.Second), sharing(t, hosts, "b", time.Second)
+		a.rules("http://h.test/", "")
+		b.wait("http://h.test/", someAddr) // and never comes again
+		time.Sleep(time.Second + grace)
+		a.page("http://h.test/1", someAddr.String(), Reply{Status: 200})
+		start := time.Now()
+		for n := range 20 {
+			a.page(fmt.Sprintf("http://h.test/x%d", n), someAddr.String(), Reply{Status: 200})
+		}
+		if took := time.Since(start); took > 20*(time.Second+grace) {
+			t.Errorf("20 requests in %v", took)
+		}
+		time.Sleep(time.Second)
+		a.must("http://h.test/y") // is never reported
+		b.wait("http://h.test/", someAddr)
+		time.Sleep(time.Minute)
+		b.wait("http://h.test/", someAddr)
+		a.gate.Leave()
+		time.Sleep(time.Second)
+		b.must("http://h.test/")
+	})
+}
+
+// What an earlier process of a crawl was told holds for the others, too.
+func TestPausesOfResumedCrawlHoldForAll(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var lines bytes.Buffer
+		a := newClient(t, Config{Ledger: &lines})
+		a.ready("http://h.test/", "")
+		a.page("http://h.test/", someAddr.String(), Reply{Status: 503, Header: http.Header{"Retry-After": {"100"}}})
+		hosts := NewHosts(HostsLimits{})
+		b := sharing(t, hosts, "b", time.Second)
+		b.ready("http://h.test/", "")
+		replayed(t, Config{Shared: hosts, Name: "a"}, lines.String(), nil)
+		if w := b.wait("http://h.test/1", someAddr); w.Clauses[0].By != "a" || time.Until(w.Until) < 90*time.Second {
+			t.Errorf("%v, %+v", time.Until(w.Until), w)
+		}
+	})
+}
+
+// A domain, an owned host, and an address by several spellings.
+func TestWhatCrawlsShare(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		config   Config
+		url      string // of the second crawl; that of the first is http://a.site.test/
+		addr     string // at first 192.0.2.1
+		together bool
+	}{
+		{"another host", Config{}, "http://b.site.test/", "192.0.2.2", true},
+		{"the same host", Config{}, "http://a.site.test/", "192.0.2.2", false},
+		{"another port", Config{}, "http://a.site.test:81/", "192.0.2.2", true},
+		{"the same address", Config{}, "http://b.site.test/", "192.0.2.1", false},
+		{"the same address in IPv6", Config{}, "http://b.site.test/", "::ffff:192.0.2.1", false},
+		{"the same domain", Config{PerDomain: true}, "http://b.site.test/", "192.0.2.2", false},
+		{"an own host", Config{OwnHosts: func(string) int { return 4 }}, "http://a.site.test/", "192.0.2.1", true},
+		{"recorded answers", Config{Offline: true}, "http://a.site.test/", "192.0.2.1", true},
+	} {
+		inBubble(t, func(t *testing.T) {
+			c := tc.config
+			c.Shared = NewHosts(HostsLimits{})
+			a, b := newClient(t, c), newClient(t, c)
+			a.mustAt("http://a.site.test/", "192.0.2.1")
+			if _, err := b.admit(tc.url, netip.MustParseAddr(tc.addr)); (err == nil) != tc.together {
+				t.Errorf("%s: %v", tc.name, err)
+			}
+		})
+	}
+}
+
+// A long crawl of many hosts leaves no clocks behind.
+func TestSharedClocksAreForgotten(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		hosts := NewHosts(HostsLimits{})
+		for i := range 50 * hostsSweepMin {
+			turn := &Turn{Gate: "a", Host: fmt.Sprintf("h%d.test", i), Port: "80", Addr: addrOf(i), Delay: time.Second}
+			if err := hosts.Take(turn); err != nil {
+				t.Fatal(err)
+			}
+			now := time.Now()
+			hosts.Done(turn, Owed{Ended: now, Host: now.Add(time.Second), Addr: now.Add(time.Second)})
+			time.Sleep(50 * time.Millisecond)
+		}
+		if n := len(hosts.clocks); n > 2*hostsSweepMin {
+			t.Errorf("%d clocks are kept", n)
+		}
+	})
+}
+
+// A wall clock that is set back, as after the bubble of another test, holds nobody for longer than a pause.
+func TestSharedClockThatWasSetBack(t *testing.T) {
+	hosts := NewHosts(HostsLimits{})
+	inBubble(t, func(*testing.T) {
+		time.Sleep(24 * time.Hour)
+		now, turn := time.Now(), &Turn{Gate: "a", Host: "h.test", Port: "80", Delay: time.Second}
+		_ = hosts.Take(turn)
+		hosts.Done(turn, Owed{Ended: now, Host: now.Add(time.Second)})
+	})
+	inBubble(t, func(t *testing.T) {
+		var w *NotYet
+		if err := hosts.Take(&Turn{Gate: "b", Host: "h.test", Port: "80", Delay: time.Second}); !errors.As(err, &w) || time.Until(w.Until) > 3*time.Second {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// The ledger names the crawl that was waited for, and a replay reads it.
+func TestLedgerNamesSharedWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var lines bytes.Buffer
+		hosts := NewHosts(HostsLimits{})
+		a := sharing(t, hosts, "news", time.Second)
+		b := newClient(t, Config{Shared: hosts, Ledger: &lines})
+		p := a.must("http://h.test/")
+		b.wait("http://h.test/", someAddr)
+		time.Sleep(time.Until(a.send(p, 0, Reply{Status: 404})))
+		b.ready("http://h.test/", "")
+		if !strings.Contains(lines.String(), `"clauses":[{"clause":"shared","until":"2000-01-01T00:00:01.000000Z","delay":1,"by":"news"}]`) {
+			t.Error(lines.String())
+		}
+		replayed(t, Config{}, lines.String(), nil)
+	})
+}
