@@ -12,43 +12,43 @@ var elsewhere = [][]mutant{revisits, schedules, mirrors}
 
 // seenBy says which tests must see the mutants of a table, by the directory of the table's first file.
 var seenBy = map[string]string{
-	"watch":             "^Test(Watch|WatchDiscovers|KilledWatches|WatchToBeKilled|GoneAndBack|SignalsAreRecalled)$",
-	"recrawl":           "Schedule|Signals|Pages|History",
+	"job/watch":         "^Test(Watch|WatchDiscovers|KilledWatches|WatchToBeKilled|GoneAndBack|SignalsAreRecalled)$",
+	"job/recrawl":       "Schedule|Signals|Pages|History",
 	"job/export/mirror": ".",
 }
 
 // revisits are protections of watches.
 var revisits = []mutant{
 	// The budget.
-	{"a host has no budget", "watch/budget.go", "&budget{most: most,", "&budget{most: 1 << 30,", 0, false, nil},
-	{"a request counts for half a day", "watch/budget.go", "now.Sub(s.ends[n]) >= day", "now.Sub(s.ends[n]) >= day/2", 0, false, nil},
-	{"requests of earlier processes do not count", "watch/budget.go", "			b.ended(host, at)\n		}\n		clear(open)", "			_, _ = at, host\n		}\n		clear(open)", 0, false, nil},
-	{"answered requests of earlier processes do not count", "watch/budget.go", "			if host, ok := open[e.ID]; ok {", "			if host, ok := open[e.ID]; ok && host == \"\" {", 0, false, nil},
-	{"a request that a kill cut off counts anew at each start", "watch/budget.go", "if e.Run != run && !at.IsZero() {", "if run == \"\" && !at.IsZero() {", 0, false, nil},
-	{"new pages come all at once", "watch/queue.go", "	h.turn = turn.Add(h.step)", "	h.turn = turn", 0, false, nil},
-	{"the limits of the job do not hold", "watch/queue.go", "if c.Kind != frontier.KindSitemap && w.full(c.URL) {", "if false {", 0, false, nil},
+	{"a host has no budget", "job/watch/budget.go", "&budget{most: most,", "&budget{most: 1 << 30,", 0, false, nil},
+	{"a request counts for half a day", "job/watch/budget.go", "now.Sub(s.ends[n]) >= day", "now.Sub(s.ends[n]) >= day/2", 0, false, nil},
+	{"requests of earlier processes do not count", "job/watch/budget.go", "			b.ended(host, at)\n		}\n		clear(open)", "			_, _ = at, host\n		}\n		clear(open)", 0, false, nil},
+	{"answered requests of earlier processes do not count", "job/watch/budget.go", "			if host, ok := open[e.ID]; ok {", "			if host, ok := open[e.ID]; ok && host == \"\" {", 0, false, nil},
+	{"a request that a kill cut off counts anew at each start", "job/watch/budget.go", "if e.Run != run && !at.IsZero() {", "if run == \"\" && !at.IsZero() {", 0, false, nil},
+	{"new pages come all at once", "job/watch/queue.go", "	h.turn = turn.Add(h.step)", "	h.turn = turn", 0, false, nil},
+	{"the limits of the job do not hold", "job/watch/queue.go", "if c.Kind != frontier.KindSitemap && w.full(c.URL) {", "if false {", 0, false, nil},
 	// Nothing is sent twice without need.
-	{"requests are not conditional", "watch/learn.go", "	r.past = crawler.Past{Validators: s.valid, SHA256: sum}", "	r.past = crawler.Past{SHA256: sum}", 0, false, nil},
-	{"a page that is gone is requested on condition", "watch/learn.go", "		r.gone, r.past = true, crawler.Past{}", "		r.gone = true", 0, false, nil},
+	{"requests are not conditional", "job/watch/learn.go", "	r.past = crawler.Past{Validators: s.valid, SHA256: sum}", "	r.past = crawler.Past{SHA256: sum}", 0, false, nil},
+	{"a page that is gone is requested on condition", "job/watch/learn.go", "		r.gone, r.past = true, crawler.Past{}", "		r.gone = true", 0, false, nil},
 	// What is found is told once, and outlives a kill.
-	{"changes are not part of the visit", "watch/learn.go", "	return v.Emit(c)\n", "	return nil\n", 0, false, nil},
-	{"a page that is gone is gone at each visit", "watch/learn.go", "		if !r.gone {\n", "		if true {\n", 0, false, nil},
-	{"visits are forgotten", "watch/learn.go", "	w.note(&s)\n	w.announced(said.Announced)", "	w.announced(said.Announced)", 0, false, nil},
-	{"announcements are forgotten", "watch/learn.go", "	if len(news) == 0 {", "	if true {", 0, false, nil},
-	{"what signals missed is forgotten", "watch/learn.go", "		missed: said.Signal == Missed,\n", "", 0, false, nil},
-	{"a sitemap that is read again is a page", "watch/learn.go", "	if w.maps[w.profile.Key(u)] != nil {\n", "	if false {\n", 0, false, nil},
+	{"changes are not part of the visit", "job/watch/learn.go", "	return v.Emit(c)\n", "	return nil\n", 0, false, nil},
+	{"a page that is gone is gone at each visit", "job/watch/learn.go", "		if !r.gone {\n", "		if true {\n", 0, false, nil},
+	{"visits are forgotten", "job/watch/learn.go", "	w.note(&s)\n	w.announced(said.Announced)", "	w.announced(said.Announced)", 0, false, nil},
+	{"announcements are forgotten", "job/watch/learn.go", "	if len(news) == 0 {", "	if true {", 0, false, nil},
+	{"what signals missed is forgotten", "job/watch/learn.go", "		missed: said.Signal == Missed,\n", "", 0, false, nil},
+	{"a sitemap that is read again is a page", "job/watch/learn.go", "	if w.maps[w.profile.Key(u)] != nil {\n", "	if false {\n", 0, false, nil},
 }
 
 // schedules are protections of schedules.
 var schedules = []mutant{
-	{"pages are due as fast as one asks", "recrawl/schedule.go", "	if now.Before(s.slot) {", "	if false {", 0, false, nil},
-	{"a page is visited twice at once", "recrawl/schedule.go", "	s.pages[first].out = true", "	s.pages[first].out = false", 0, false, nil},
-	{"a page is requested again at once", "recrawl/schedule.go", "	if least := p.tried.Add(s.cfg.Shortest); from.Before(least) {", "	if least := p.tried; from.Before(least) {", 0, false, nil},
-	{"pages that change fast are forgotten", "recrawl/schedule.go", "	least, most := s.cfg.Floor*budget/n,", "	least, most := 1e-9/n,", 0, false, nil},
-	{"old news are news", "recrawl/schedule.go", "!changed.After(p.last) || ", "", 0, false, nil},
-	{"signals that are wrong are believed", "recrawl/signals.go", " && s.Precision() >= 0.5", "", 0, false, nil},
-	{"a page of the moment changes each minute", "recrawl/schedule.go", "		age = max(age, s.cfg.Shortest)\n", "", 0, false, nil},
-	{"a history grows without end", "recrawl/history.go", "	if len(h.spells) == MaxSpells {", "	if false {", 0, false, nil},
+	{"pages are due as fast as one asks", "job/recrawl/schedule.go", "	if now.Before(s.slot) {", "	if false {", 0, false, nil},
+	{"a page is visited twice at once", "job/recrawl/schedule.go", "	s.pages[first].out = true", "	s.pages[first].out = false", 0, false, nil},
+	{"a page is requested again at once", "job/recrawl/schedule.go", "	if least := p.tried.Add(s.cfg.Shortest); from.Before(least) {", "	if least := p.tried; from.Before(least) {", 0, false, nil},
+	{"pages that change fast are forgotten", "job/recrawl/schedule.go", "	least, most := s.cfg.Floor*budget/n,", "	least, most := 1e-9/n,", 0, false, nil},
+	{"old news are news", "job/recrawl/schedule.go", "!changed.After(p.last) || ", "", 0, false, nil},
+	{"signals that are wrong are believed", "job/recrawl/signals.go", " && s.Precision() >= 0.5", "", 0, false, nil},
+	{"a page of the moment changes each minute", "job/recrawl/schedule.go", "		age = max(age, s.cfg.Shortest)\n", "", 0, false, nil},
+	{"a history grows without end", "job/recrawl/history.go", "	if len(h.spells) == MaxSpells {", "	if false {", 0, false, nil},
 }
 
 // mirrors are protections of mirrors: of those who keep their files, and of what the files lead to.
