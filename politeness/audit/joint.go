@@ -157,10 +157,9 @@ func (j *joint) host(_ string, rs []*partRequest) {
 	said := map[*part]*waits{}
 	for _, r := range rs {
 		for _, of := range inOrder(last) {
-			if of != r.of && !j.told(r, said[of], of) && !j.pause("", last[of], r) {
-				continue
+			if of != r.of && (j.told(r, said[of], of) || j.pause("", last[of], r)) {
+				break
 			}
-			break
 		}
 		if said[r.of] == nil {
 			said[r.of] = &waits{}

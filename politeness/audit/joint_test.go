@@ -75,3 +75,16 @@ func TestCheckTogether(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckTogetherComparesBothWays: a request of the first crawl comes too early after one of the second, too.
+func TestCheckTogetherComparesBothWays(t *testing.T) {
+	first, second := newBook().add(robotsReq(0, ""), page(6, "/1")), newBook().add(robotsReq(5.5, ""))
+	second.run = "r2"
+	j, err := CheckTogether([]Part{
+		{Name: "A", Ledger: strings.NewReader(first.b.String()), Config: config(), Body: first.body},
+		{Name: "B", Ledger: strings.NewReader(second.b.String()), Config: config(), Body: second.body},
+	})
+	if err != nil || len(j.Violations) != 1 || j.Violations[0].Lines != [2]JointLine{{"A", 3}, {"B", 1}} {
+		t.Errorf("%v %v", err, j)
+	}
+}
