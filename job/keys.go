@@ -159,7 +159,7 @@ var keys = []*Key{
 	{"max-time", "Time until the last request starts (${default}).", Amount, Free, false, "Crawl.Limits.Time", amount{is: Duration, noZero: "would fetch nothing; give a duration or none"}},
 	{"max-per-host", "Pages and sitemaps fetched per host (${default}).", Amount, Free, false, "Crawl.Limits.PagesPerHost", amount{is: Count, noZero: nothing}},
 	{"max-sitemaps", "Sitemaps fetched per host.", Amount, Free, true, "Crawl.Limits.Sitemaps", amount{is: Count, def: crawler.DefaultSitemaps, none: noLimit, noZero: "would read none; leave sitemaps out, or give a number or none"}},
-	{"max-robots-requests", "Requests for robots.txt to which links, redirects, sitemaps and resources lead, of all hosts together; 0 is 20 for each of --max-pages.", Amount, Free, true, "Crawl.Limits.Robots", amount{is: Count, none: noLimit}},
+	{"max-robots-requests", "Requests for robots.txt to which links, redirects, sitemaps and resources lead, of all hosts together; 0 is 20 for each of [max-pages].", Amount, Free, true, "Crawl.Limits.Robots", amount{is: Count, none: noLimit}},
 	{"max-body", "Bytes of one body, decoded; longer ones are cut and flagged (${default}).", Amount, Free, false, "Crawl.Fetch.MaxBody", bodySize(fetcher.DefaultMaxBody)},
 	{"max-errors", "Failed URLs that end the crawl, with exit code 4 (${default}).", Amount, Free, false, "Crawl.Limits.Errors", amount{is: Count, noZero: "would end before it begins; give a number or none"}},
 	{"retries", "Attempts after the first (${default}).", Amount, Free, false, "Crawl.Retries.Max", amount{is: Count, def: crawler.DefaultRetries, none: noLimit, zero: noLimit}},
