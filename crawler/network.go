@@ -31,7 +31,7 @@ func (c *Config) Sharing() politeness.Sharing {
 		return c.Politeness.Shared
 	}
 	web, ok := c.Fetch.Resolver.(interface {
-		Shared(make func() any) any
+		Shared(create func() any) any
 	})
 	if !ok {
 		return processHosts

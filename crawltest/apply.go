@@ -30,11 +30,11 @@ type Network interface {
 func (w *Web) Apply(n Network) { n.UseNetwork(w.DialContext, w, w.RootCAs()) }
 
 // Shared returns what the crawlers of w share, such as clocks of its hosts: what the first call made.
-func (w *Web) Shared(make func() any) any {
+func (w *Web) Shared(create func() any) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.shared == nil {
-		w.shared = make()
+		w.shared = create()
 	}
 	return w.shared
 }
