@@ -172,7 +172,7 @@ func TestLostQueueIsTold(t *testing.T) {
 				continue // it has another seed
 			}
 			code, stderr := amble(t, args...)
-			if code != cli.ExitOutput || !regexp.MustCompile(c.told).MatchString(stderr) || !strings.Contains(stderr, "--since "+dir) || strings.Count(stderr, "\n") != 1 {
+			if code != cli.ExitOutput || !regexp.MustCompile(c.told).MatchString(stderr) || !strings.Contains(stderr, "since set to "+dir) || strings.Count(stderr, "\n") != 1 {
 				t.Errorf("%s: amble %q: exit code %d\n%s", name, args, code, stderr)
 			}
 		}
@@ -345,7 +345,7 @@ func TestDamagedQueueIsTold(t *testing.T) {
 				continue
 			}
 			told++
-			if code != cli.ExitOutput || !strings.Contains(stderr, "frontier is damaged (") || !strings.Contains(stderr, "--since "+dir) || strings.Count(stderr, "\n") != 1 {
+			if code != cli.ExitOutput || !strings.Contains(stderr, "frontier is damaged (") || !strings.Contains(stderr, "since set to "+dir) || strings.Count(stderr, "\n") != 1 {
 				t.Errorf("%s %s: exit code %d\n%s", e.Name(), how, code, stderr)
 			}
 			if after := contentBut(t, dir, "frontier"); after != before && strings.HasPrefix(how, "m") {
