@@ -267,10 +267,10 @@ func (t *tally) needsRobots(host string, limited bool) {
 // overRobots returns the rule by which no robots.txt is requested for a URL of the claim's host, "" if there is none: a web of
 // hosts whose robots.txt files name each other's sitemaps has no end, and none of its pages counts.
 func (a *attempt) overRobots(u weburl.URL) string {
-	crawl, host := budgets[kindRobots].crawl.of(&a.cfg, nil), a.robotsOfHost()
-	if crawl < 0 && host < 0 || a.ofSeed() || a.gate.Next(u) == u {
+	if a.ofSeed() || a.gate.Next(u) == u {
 		return ""
 	}
+	crawl, host := budgets[kindRobots].crawl.of(&a.cfg, nil), a.robotsOfHost()
 	a.tally.mu.Lock()
 	defer a.tally.mu.Unlock()
 	switch {
