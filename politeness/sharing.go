@@ -397,14 +397,12 @@ func (g *Gate) sharePauses(now time.Time) {
 	if g.cfg.Shared == nil {
 		return
 	}
-	for key, h := range g.hosts {
-		if until := h.slot(now).notBefore; until.After(now) && !h.own {
-			g.shareHold(key, until)
-		}
-	}
-	for addr, c := range g.pacer.addrs {
-		if c.notBefore.After(now) && !addr.IsLoopback() {
-			g.cfg.Shared.Done(&Turn{Gate: g.journal.run, Crawl: g.cfg.Name, Addr: addr}, Owed{Addr: c.notBefore})
+	for _, r := range g.resting(now) {
+		switch {
+		case r.Host != "" && !g.hosts[r.Host].own:
+			g.shareHold(r.Host, r.Until)
+		case r.Addr.IsValid() && !r.Addr.IsLoopback():
+			g.cfg.Shared.Done(&Turn{Gate: g.journal.run, Crawl: g.cfg.Name, Addr: r.Addr}, Owed{Addr: r.Until})
 		}
 	}
 }
