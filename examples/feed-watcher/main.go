@@ -50,13 +50,14 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
+	if err := o.Check(); err != nil {
+		return o, err
+	}
 	switch {
 	case f.NArg() == 0:
 		return o, errors.New("no URL to read; see -help")
 	case o.state == "":
 		return o, errors.New("-state is missing; see -help")
-	case o.Check() != nil:
-		return o, o.Check()
 	}
 	for _, arg := range f.Args() {
 		u, err := weburl.Parse(arg)

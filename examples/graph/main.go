@@ -65,7 +65,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	if f.NArg() != 1 {
 		return o, fmt.Errorf("want one URL, have %d arguments; see -help", f.NArg())
 	}
-	if err := o.check(); err != nil {
+	if err := errors.Join(o.Check(), o.check()); err != nil {
 		return o, err
 	}
 	o.seed, err = weburl.Parse(f.Arg(0))
@@ -74,8 +74,6 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 
 func (o options) check() error {
 	switch {
-	case o.Check() != nil:
-		return o.Check()
 	case o.maxEdges < 1:
 		return fmt.Errorf("-max-edges %d: must be 1 or more", o.maxEdges)
 	case o.drawn < 1 || o.drawn > maxDrawn:

@@ -72,11 +72,12 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
+	if err := o.Check(); err != nil {
+		return o, err
+	}
 	switch {
 	case f.NArg() != 1:
 		return o, fmt.Errorf("want one URL, have %d arguments; see -help", f.NArg())
-	case o.Check() != nil:
-		return o, o.Check()
 	case o.external && o.Delay < politeness.DefaultDelay:
 		return o, fmt.Errorf("-external with -delay %v: other sites have not agreed to less than %v", o.Delay, politeness.DefaultDelay)
 	}

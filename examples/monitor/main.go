@@ -69,13 +69,14 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
+	if err := o.Check(); err != nil {
+		return o, err
+	}
 	switch {
 	case f.NArg() != 1:
 		return o, fmt.Errorf("want one URL, have %d arguments; see -help", f.NArg())
 	case o.state == "":
 		return o, errors.New("-state is missing; see -help")
-	case o.Check() != nil:
-		return o, o.Check()
 	}
 	o.seed, err = weburl.Parse(f.Arg(0))
 	return o, err
