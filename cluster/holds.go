@@ -64,7 +64,7 @@ func (g *holds) list(j *Job, keeper int, all map[string]uint64) {
 	}
 }
 
-// granted is what a node tells the new keeper of a shard.
+// granted lists the clocks of a shard that the shards of one node hold or let rest. A node answers the new keeper with it.
 type granted struct {
 	Shards map[int]time.Duration    `json:"shards"` // those that the node owns, and for how long it has
 	Held   map[string]uint64        `json:"held"`   // by key: the request that has the clock

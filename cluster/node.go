@@ -262,7 +262,7 @@ func (n *Node) takeSome(ctx context.Context, share int) {
 		if err != nil {
 			continue // another node was first
 		}
-		n.begin(o) //nolint:contextcheck // likewise
+		n.begin(o) //nolint:contextcheck // it lives as long as the node
 	}
 }
 

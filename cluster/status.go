@@ -102,7 +102,7 @@ func ReadStatus(ctx context.Context, e Engine) (s Status, err error) {
 	return s, err
 }
 
-// registerProbe is what Probe stores to see whether the engine does.
+// registerProbe names the register that Probe stores.
 const registerProbe = "probe"
 
 // Probe stores a register that nobody reads, and returns why the engine does not store it, such as for lack of room.

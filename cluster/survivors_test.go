@@ -102,7 +102,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// closing is an engine that tells of the record by which a shard is given back.
+// closing calls before ahead of each record that gives a shard back.
 type closing struct {
 	cluster.Engine
 	before func(shard int)

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// budgetRow is what one kind of request, or of work, may cost one host and the whole crawl.
+// budgetRow limits one kind of request or work, for one host and for the whole crawl.
 type budgetRow struct {
 	kind        string
 	host, crawl allowance

@@ -264,8 +264,8 @@ func (t *tally) needsRobots(host string, limited bool) {
 	}
 }
 
-// overRobots returns the rule by which no robots.txt is requested for a URL of the claim's host, "" if there is none: a web of
-// hosts whose robots.txt files name each other's sitemaps has no end, and none of its pages counts.
+// overRobots returns the exhausted limit that forbids the request for robots.txt that u needs; "" if it may be made. Without a limit,
+// hosts whose robots.txt files name each other's sitemaps would be requested without end, because no page is counted.
 func (a *attempt) overRobots(u weburl.URL) string {
 	if a.ofSeed() || a.gate.Next(u) == u {
 		return ""

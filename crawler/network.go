@@ -21,7 +21,7 @@ func (c *Config) UseNetwork(
 	c.Fetch.UseNetwork(dial, names, roots)
 }
 
-// processHosts are what the crawls of this process share.
+// processHosts holds the clocks that all crawls of this process share.
 var processHosts = politeness.NewHosts(politeness.HostsLimits{})
 
 // Sharing returns what the crawl shares with others: Politeness.Shared if it is set, or else what all crawls of its network

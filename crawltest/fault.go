@@ -111,8 +111,8 @@ func RetryAfterValue(status int, value string) Fault {
 	return Fault{kind: faultStatus, stage: stageAnswer, status: status, retry: ":" + value}
 }
 
-// Challenge answers with a status and a field by which Cloudflare's bot wall says that this is its challenge. The auditor knows
-// a challenge by the same field, also where a [Page] has it.
+// Challenge answers with a status and the header field Cf-Mitigated, which marks a challenge of Cloudflare's bot wall. The auditor
+// recognizes challenges by this field, also in the header of a [Page].
 func Challenge(status int) Fault {
 	return Fault{kind: faultStatus, stage: stageAnswer, status: status, wall: true}
 }

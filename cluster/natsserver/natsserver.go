@@ -124,7 +124,8 @@ func (s *Server) full(room int64) bool {
 		return false
 	}
 	used, limit := int64(is.Store), is.Config.MaxStore
-	return used+leastRoom >= limit && (room+used)/4*3 >= limit+leastRoom // which is what it would take for its limit
+	next := (room + used) / 4 * 3 // the limit that JetStream computes when it starts
+	return used+leastRoom >= limit && next >= limit+leastRoom
 }
 
 func (c *Config) options() (*server.Options, error) {

@@ -1,7 +1,7 @@
 // Command shares says what part of a CPU profile each duty of a crawl takes. It reads the text that
 // go tool pprof -traces writes:
 //
-//	go test -run XXX -bench 'Crawl/page=30KB$' -benchtime 30x -cpuprofile cpu.out -o bench.test ./tools/bench -alone
+//	go test -run '^$' -bench 'Crawl/page=30KB$' -benchtime 30x -cpuprofile cpu.out -o bench.test ./tools/bench -alone
 //	go tool pprof -traces bench.test cpu.out | go run ./tools/bench/shares
 //
 // A sample belongs to the duty of the innermost frame that has one, so that what the run-time system
