@@ -3,10 +3,13 @@ package exporttest
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -27,6 +30,29 @@ const Contact = "https://lab.university.edu/crawl"
 
 // Hostile is a title of a page of [Job]: a formula, a quote, markup, and marks that turn the direction of reading.
 const Hostile = "=1+2\"'<script>alert(1)</script>, \u202Eabc"
+
+// Shop crawls two pages on loopback into the new job directory dir, for examples.
+func Shop(dir string, config job.Config) (*job.Reader, error) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<title>Shop</title><a href=/pen>a pen</a>")
+	}))
+	defer site.Close()
+	config.Crawl.Politeness.Delay = crawler.None // on loopback
+	j, err := job.Create(dir, config, site.URL+"/")
+	if err != nil {
+		return nil, err
+	}
+	_, err = j.Run(context.Background())
+	if err = errors.Join(err, j.Close()); err != nil {
+		return nil, err
+	}
+	return job.Read(dir)
+}
 
 // Job crawls a simulated web of two hosts with an archive, if archive is true, and otherwise keeps the links: pages, a redirect, resources, errors, a rule
 // of robots.txt, equal pages and hostile names. The first process stops after a few pages, and another one resumes the job.
