@@ -144,7 +144,7 @@ func (a *attempt) request(ctx context.Context) {
 	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonLedger:
 		a.fail(answer.Err)
 		fallthrough
-	case (ctx.Err() != nil || answer.ClockLost) && (page == nil || page.Truncated != ""): // it was broken off on this side
+	case (ctx.Err() != nil || answer.TurnLost) && (page == nil || page.Truncated != ""): // it was broken off on this side
 		a.putBack(ctx, frontier.Again{}, nil)
 	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonHeader: // for a robots.txt too: its next request would fail alike
 		a.unanswered(ctx, answer.Err)

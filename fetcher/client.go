@@ -53,10 +53,10 @@ type Answer struct {
 	// Aborted is set if Err was caused on this side: the context ended, or nothing was sent. Such an error says nothing
 	// about the host.
 	Aborted bool
-	// ClockLost is set if a Clock was lost while the request was under way: whatever is missing of the answer is missing for that,
-	// and the request has to be made again.
-	ClockLost bool
-	Ready     time.Time // when the host of the Request's URL may be requested again
+	// TurnLost is set if the Permit's turn among other crawls was lost while the request was under way (politeness.Turn.Held):
+	// whatever is missing of the answer is missing for that, and the request has to be made again.
+	TurnLost bool
+	Ready    time.Time // when the host of the Request's URL may be requested again
 }
 
 // drop takes back the answer to a request whose outcome is not in the ledger.
@@ -127,7 +127,7 @@ func (c *Client) shared(ctx context.Context, r politeness.Request) (*Answer, err
 		rest = c.Gate.Host(r.Next.Host()).Delay
 	}
 	if a != nil {
-		a.ClockLost = k.Context.Err() != nil && ctx.Err() == nil
+		a.TurnLost = a.TurnLost || k.Context.Err() != nil && ctx.Err() == nil
 	}
 	k.Done(rest)
 	return a, err
@@ -142,7 +142,10 @@ func (c *Client) admitted(ctx context.Context, r politeness.Request) (_ *Answer,
 	if c.Admitted != nil {
 		c.Admitted(ctx, r.URL, a.Permit)
 	}
-	a.Page, a.Err = c.Fetcher.Fetch(ctx, a.Permit)
+	held, release := a.Permit.Context(ctx)
+	defer release()
+	a.Page, a.Err = c.Fetcher.Fetch(held, a.Permit)
+	a.TurnLost = held.Err() != nil && ctx.Err() == nil
 	if p := a.Page; p != nil && !p.Challenged { // of whatever Fetcher
 		p.Wall = challenge.Of(p.Status, p.Header, p.Body)
 	}

@@ -75,6 +75,9 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 		g.cfg.Shared.Done(&p.turn, Owed{})
 		return Permit{}, err
 	}
+	if end := p.turn.Until; !end.IsZero() && (q.Deadline.IsZero() || end.Before(q.Deadline)) {
+		q.Deadline = end
+	}
 	return g.mint(now, q, a, p), nil
 }
 

@@ -1,6 +1,7 @@
 package politeness
 
 import (
+	"context"
 	"net/netip"
 	"slices"
 	"strings"
@@ -35,8 +36,16 @@ type Turn struct {
 	Addr   netip.Addr    // of the host; not valid if its clock is not shared
 	Domain string        // the registrable domain; "" without Config.PerDomain
 	Delay  time.Duration // the pause that this crawl owes before the request, whoever made the last one
+	URL    weburl.URL    // of the request, also where Host is ""; zero for a Turn that was not taken
 
-	Waited ledger.Clause // set by Take: what the crawl had to wait for; without a name if it did not have to
+	// Take sets what follows.
+
+	Waited ledger.Clause // what the crawl had to wait for; without a name if it did not have to
+	// Until limits when the request begins: the Permit expires then. The zero Time does not.
+	Until time.Time
+	// Held ends when others may have the Turn although there was no Done, such as after its keeper was not heard of. The request
+	// has to be broken off ([Permit.Context]). nil: the Turn cannot be lost.
+	Held context.Context
 }
 
 // Owed are the times until which clocks are held. The zero Time holds none.
@@ -352,7 +361,7 @@ func (c *common) done(t *Turn, taken bool, ended, until time.Time) {
 // turn is the Turn that an admitted request needs.
 func (g *Gate) turn(q Request, a admission) Turn {
 	h := a.clocks.host
-	t := Turn{Gate: g.journal.run, Crawl: g.cfg.Name}
+	t := Turn{Gate: g.journal.run, Crawl: g.cfg.Name, URL: a.step.url}
 	if h.own {
 		return t
 	}

@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -336,5 +337,45 @@ func TestLedgerNamesSharedWaits(t *testing.T) {
 			t.Error(lines.String())
 		}
 		replayed(t, Config{}, lines.String(), nil)
+	})
+}
+
+// lostTurn is a Sharing whose turns begin soon or not at all, and can be lost.
+type lostTurn struct {
+	until time.Time
+	held  context.Context
+}
+
+func (l *lostTurn) Take(t *Turn) error { t.Until, t.Held = l.until, l.held; return nil }
+func (l *lostTurn) Done(*Turn, Owed)   {}
+func (l *lostTurn) Leave(string)       {}
+
+// TestTurnsHaveADeadlineAndCanBeLost: a request begins within its turn, and is broken off when the turn is lost.
+func TestTurnsHaveADeadlineAndCanBeLost(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		turns, lost := &lostTurn{until: time.Now().Add(2 * time.Second)}, errors.New("nobody answers")
+		c := newClient(t, Config{Shared: turns})
+		p := c.patient("http://a.test/robots.txt", "192.0.2.1")
+		if left := time.Until(p.Expires()); left > 2*time.Second {
+			t.Errorf("the permit lasts for %v, its turn for 2s", left)
+		}
+		time.Sleep(3 * time.Second)
+		if _, err := p.Redeem(); !errors.Is(err, ErrExpired) {
+			t.Errorf("redeemed after the turn's time: %v", err)
+		}
+		c.gate.Report(p, Reply{Aborted: true})
+		time.Sleep(time.Minute)
+		held, lose := context.WithCancelCause(t.Context())
+		turns.until, turns.held = time.Time{}, held
+		p = c.patient("http://a.test/robots.txt", "192.0.2.1")
+		ctx, release := p.Context(t.Context())
+		defer release()
+		if ctx.Err() != nil {
+			t.Fatal("the request is broken off while its turn is held")
+		}
+		lose(lost)
+		if <-ctx.Done(); !errors.Is(context.Cause(ctx), lost) {
+			t.Errorf("broken off for %v", context.Cause(ctx))
+		}
 	})
 }
