@@ -93,6 +93,9 @@ type Report struct {
 	Server       Duration `json:"server_seconds"`
 	TooMany      int      `json:"answers_429,omitempty"`
 	ServerErrors int      `json:"answers_5xx,omitempty"`
+	// LostToOthers is the time for which requests waited for nothing but other crawls that share a host, an address or a domain
+	// with this one: the sum over all requests, so that hosts that waited at the same time count each. Package job counts it.
+	LostToOthers Duration `json:"lost_to_others_s,omitzero"`
 	// Walls counts answers that are a challenge of a bot wall, by its name, those for robots.txt files, too. WalledSeeds lists
 	// the seeds without another answer, at most 10. HTMLRobots lists origins whose robots.txt is an HTML page and no challenge,
 	// which has no rules, at most 100.

@@ -65,7 +65,7 @@ func (r *Reader) Interim(m *Manifest, each ...func(*sink.Record)) (*Interim, err
 	}
 	rep.Pages, rep.Requests, rep.Retries, rep.Bytes, rep.Reasons, rep.Usage = t.Pages(), t.Requests, t.Retries, t.Bytes, t.Reasons, t.Usage
 	rep.Server.Duration, rep.TooMany, rep.ServerErrors, rep.Same, rep.Near = t.Server, t.TooMany, t.Classes[5], t.Same, t.Near
-	rep.Walls = t.Walls
+	rep.Walls, rep.LostToOthers.Duration = t.Walls, t.LostToOthers
 	for i := range facts.Hosts {
 		if facts.Hosts[i].Answers.Count > 0 {
 			rep.Hosts++

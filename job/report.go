@@ -88,6 +88,8 @@ func (j *Job) writeReport(rep *crawler.Report) error {
 	facts, err := (&Reader{dir: j.dir, files: j.files}).Facts()
 	if err != nil {
 		facts = nil
+	} else {
+		rep.LostToOthers.Duration = facts.Total.LostToOthers
 	}
 	return outputError(j.files.replace(reportName, append(reportJSON(rep, facts, "", nil), '\n')))
 }

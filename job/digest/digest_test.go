@@ -262,3 +262,23 @@ func TestClausesAreAll(t *testing.T) {
 	}()
 	_ = ledger.ClauseID(Free).String()
 }
+
+// TestTimeLostToOtherCrawlsIsWhatOnlyTheyCaused counts neither the crawl's own pauses nor the time before a URL was queued.
+func TestTimeLostToOtherCrawlsIsWhatOnlyTheyCaused(t *testing.T) {
+	shared := func(at time.Duration) ledger.Clause {
+		return ledger.Clause{Name: ledger.ClauseShared, Until: base.Add(at), By: "news"}
+	}
+	b := newBook(Config{Audit: audit.Config{Delay: 1}})
+	b.request("a.test:80", "robots", 0, 100*ms, 200)
+	b.request("a.test:80", "page", 4*time.Second, 100*ms, 200, shared(3100*ms), delay(1100*ms)) // 2 s lost
+	b.request("a.test:80", "page", 9*time.Second, 100*ms, 200, shared(5*time.Second), delay(6*time.Second))
+	b.request("b.test:80", "robots", 12*time.Second, 100*ms, 200, shared(500*ms)) // when the process had not begun to wait: 0.5 s
+	f := b.Snapshot(0)
+	a := f.Hosts[0]
+	if a.LostToOthers != 2*time.Second || f.Total.LostToOthers != 2500*ms || a.Row().Lost != 2 {
+		t.Errorf("lost: %v, in all %v", a.LostToOthers, f.Total.LostToOthers)
+	}
+	if p := a.Pauses.Time; p.Clause("shared") != 2*time.Second || p.Clause("delay") != 1*time.Second+1900*ms {
+		t.Errorf("time by cause: %v", p)
+	}
+}

@@ -27,8 +27,11 @@ type Host struct {
 	Last     time.Time      // the end of the last
 
 	Pauses Pauses
-	Early  int  // requests that were too early, or broke another rule of pace; must be 0
-	Wait   Wait // what the host waits for
+	// LostToOthers is the time for which requests waited for nothing but other crawls that share the host, its address or its domain: for each
+	// request, from when all else allowed it until the clause "shared" did.
+	LostToOthers time.Duration
+	Early        int  // requests that were too early, or broke another rule of pace; must be 0
+	Wait         Wait // what the host waits for
 
 	Visits     int            // URLs with an outcome
 	Outcomes   map[string]int // of them

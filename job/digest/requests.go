@@ -116,8 +116,10 @@ func (d *Digest) begin(e *ledger.Entry, j *Judgement) {
 	if p.held && !d.config.Brief {
 		d.lanes.mark(h, h.ended, e.Written, Held)
 	}
+	p.lost = d.lostToOthers(h, e)
 	for _, t := range [...]*Host{h, &d.facts.Total} {
 		t.begin(e)
+		t.LostToOthers += p.lost
 		if p.real && h != &d.rest {
 			t.Pauses.add(p, early)
 		}
@@ -156,6 +158,30 @@ type pause struct {
 	observed time.Duration
 	owed     time.Duration
 	cause    ledger.ClauseID
+	lost     time.Duration // of owed, what only another crawl caused
+}
+
+// lostToOthers returns the part of the wait before a request that only the clause shared caused: until then, from the latest of all
+// else that the request waited for: its other clauses, the end of the request before it at the host, the time at which its URL
+// was queued, and the first request of its process: a ledger does not say when the process began.
+func (d *Digest) lostToOthers(h *Host, e *ledger.Entry) time.Duration {
+	var until time.Time
+	free := d.run.first
+	if h.run == e.Run && h.ended.After(free) {
+		free = h.ended
+	}
+	if e.Queued.After(free) {
+		free = e.Queued
+	}
+	for _, c := range e.Clauses {
+		switch {
+		case c.Name == ledger.ClauseShared:
+			until = c.Until
+		case c.Until.After(free):
+			free = c.Until
+		}
+	}
+	return max(0, until.Sub(free))
 }
 
 // pauseBefore is the pause before a request that begins: what the auditor says was due, or what the line says, whichever is more.
@@ -167,16 +193,22 @@ func pauseBefore(h *Host, e *ledger.Entry, judged audit.Pause, paused bool) (p p
 	if paused {
 		p.owed = judged.Due
 	}
+	var others time.Duration // owed to another crawl, which is no cause of this one
 	for _, c := range e.Clauses {
-		p.owed = max(p.owed, c.Until.Sub(h.ended))
+		if c.Name == ledger.ClauseShared {
+			others = c.Until.Sub(h.ended)
+		} else {
+			p.owed = max(p.owed, c.Until.Sub(h.ended))
+		}
 	}
 	found := false
 	for _, c := range e.Clauses { // the clocks that hosts share say the same as the host's own, which names the reason
-		if owed := c.Until.Sub(h.ended); owed > 0 && owed >= p.owed-audit.Tolerance && (!found || isShared(p.cause) && !isShared(ledger.ClauseIDOf(c.Name))) {
+		if owed := c.Until.Sub(h.ended); owed > 0 && c.Name != ledger.ClauseShared && owed >= p.owed-audit.Tolerance && (!found || isShared(p.cause) && !isShared(ledger.ClauseIDOf(c.Name))) {
 			found, p.cause = true, ledger.ClauseIDOf(c.Name)
 		}
 	}
 	p.held = HeldBy(p.cause.String())
+	p.owed = max(p.owed, others)
 	return p
 }
 
@@ -189,10 +221,10 @@ func HeldBy(clause string) bool {
 	return false
 }
 
-// isShared reports whether a clause is of a clock that hosts or crawls share.
+// isShared reports whether a clause is of a clock that hosts share.
 func isShared(c ledger.ClauseID) bool {
 	switch c.String() {
-	case ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate, ledger.ClauseBusy, ledger.ClauseShared:
+	case ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate, ledger.ClauseBusy:
 		return true
 	}
 	return false
@@ -205,7 +237,9 @@ func (s *Pauses) add(p pause, early bool) {
 		s.Least, s.Due = p.observed, p.owed
 	}
 	owed := min(p.owed, p.observed)
-	s.Time[p.cause] += owed
+	lost := min(p.lost, owed)
+	s.Time[ledger.ClauseIDOf(ledger.ClauseShared)] += lost
+	s.Time[p.cause] += owed - lost
 	s.Time[Free] += p.observed - owed
 	if p.owed <= 0 {
 		return

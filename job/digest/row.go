@@ -18,6 +18,7 @@ type Row struct {
 	Bytes    int64          `json:"bytes"`
 	Server   float64        `json:"server_seconds"`
 	Pauses   int            `json:"pauses"`
+	Lost     float64        `json:"lost_to_others_s,omitempty"` // waited for nothing but other crawls
 	Least    float64        `json:"least_pause_s,omitempty"`
 	Owed     float64        `json:"owed_there_s,omitempty"` // what was owed in the shortest pause
 	Ratio    float64        `json:"least_ratio,omitempty"`  // the smallest of observed ÷ owed; 0: nothing was owed
@@ -43,7 +44,7 @@ type Row struct {
 func (h *Host) Row() Row {
 	return Row{
 		Host: h.Name, Requests: h.Requests, Robots: h.Robots, Retries: h.Retries, Classes: h.Classes, TooMany: h.TooMany, Walls: maps.Clone(h.Walls), Bytes: h.Bytes,
-		Server: seconds(h.Server), Pauses: h.Pauses.Count, Least: seconds(h.Pauses.Least), Owed: seconds(h.Pauses.Due), Ratio: rounded(h.Pauses.Ratio), Early: h.Early,
+		Server: seconds(h.Server), Pauses: h.Pauses.Count, Lost: seconds(h.LostToOthers), Least: seconds(h.Pauses.Least), Owed: seconds(h.Pauses.Due), Ratio: rounded(h.Pauses.Ratio), Early: h.Early,
 		P50: seconds(time.Duration(h.Answers.Quantile(0.5))), P95: seconds(time.Duration(h.Answers.Quantile(0.95))),
 		Visits: h.Visits, Outcomes: maps.Clone(h.Outcomes), Reasons: maps.Clone(h.Reasons), Same: h.Same, First: h.First.UTC(), Last: h.Last.UTC(),
 		RobotsStatus: h.Rules.Status, Pages: h.Pages(), Failed: h.Failed(), Refused: h.Refused(), OverBudget: h.OverBudget(),

@@ -36,8 +36,8 @@ var causes = []struct {
 	{keyEntry{"warn", "waiting for a robots.txt that could not be fetched"}, []string{ledger.ClauseRobots}},
 	{keyEntry{"sh", "other hosts of its server, or hours and rates agreed"}, []string{
 		ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate, ledger.ClauseBusy, ledger.ClauseStale, ledger.ClauseQuiet, ledger.ClauseRestart,
-		ledger.ClauseShared,
 	}},
+	{keyEntry{"ot", "other crawls of yours"}, []string{ledger.ClauseShared}},
 	{keyEntry{"free", "not owed: the crawler was elsewhere"}, nil},
 }
 
@@ -115,6 +115,9 @@ func (s *source) longest() string {
 		if d := times[2+i]; d >= time.Second {
 			texts = append(texts, fmt.Sprintf("%s: %s", c.Name, span(d)))
 		}
+	}
+	if d := s.facts.Total.LostToOthers; d > 0 {
+		texts = append(texts, "lost to other crawls of yours: "+span(d))
 	}
 	if len(texts) == 0 {
 		return ""

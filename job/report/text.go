@@ -31,6 +31,9 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	if r.Bound.Duration > 0 && r.Elapsed.Duration >= r.Bound.Duration {
 		fmt.Fprintf(&b, "  %-10s %.2f × the least that %s allows\n", "time", r.Elapsed.Seconds()/r.Bound.Seconds(), cli.Printable(r.BoundBy))
 	}
+	if d := r.LostToOthers.Duration; d > 0 {
+		fmt.Fprintf(&b, "  %-10s %s lost to other crawls of yours, over all hosts\n", "waited", cli.Round(d))
+	}
 	if r.Requests > 0 {
 		fmt.Fprintf(&b, "  %-10s %s\n", "cost", costText(r))
 	}

@@ -81,3 +81,10 @@ func TestTheCostToTheSitesIsSaid(t *testing.T) {
 		}
 	}
 }
+
+func TestSummaryShowsTimeLostToOtherCrawls(t *testing.T) {
+	text := Text(&crawler.Report{LostToOthers: crawler.Duration{Duration: 90 * time.Second}}, "", nil)
+	if want := "  waited     1m30s lost to other crawls of yours, over all hosts\n"; !strings.Contains(text, want) {
+		t.Errorf("%q lacks %q", text, want)
+	}
+}

@@ -103,7 +103,12 @@ func endText(r *job.Request, whose string) string {
 
 func clauseText(c ledger.Clause) string {
 	text := c.Name
-	if c.Delay > 0 {
+	if c.Name == ledger.ClauseShared {
+		text = "another of your crawls"
+		if c.By != "" {
+			text += ", job " + cli.Printable(c.By) + ","
+		}
+	} else if c.Delay > 0 {
 		text += " " + time.Duration(c.Delay).String()
 	}
 	if !c.Until.IsZero() {

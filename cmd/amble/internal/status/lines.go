@@ -30,6 +30,8 @@ type hostLines struct {
 	requests int
 	open     int    // requests of the last process without an end
 	trouble  string // of the last request
+	by       string // the other crawl that the last request waited for
+	others   bool   // it waited for another crawl
 }
 
 // mostOpen is how many requests without an end are remembered.
@@ -72,6 +74,12 @@ func (l *lines) add(e *ledger.Entry, hosts map[string]*Host) {
 		name := hosts[e.Host].Host // e's memory is not kept
 		h := l.hosts[name]
 		h.requests++
+		h.others = false
+		for _, c := range e.Clauses {
+			if c.Name == ledger.ClauseShared {
+				h.others, h.by = true, c.By
+			}
+		}
 		if h.addr != e.Addr {
 			h.addr = strings.Clone(e.Addr) // e's memory is not kept
 		}

@@ -58,12 +58,12 @@ type Status struct {
 type Host struct {
 	Host     string    `json:"host"`
 	Left     int       `json:"left"`
-	Retry    int       `json:"retry,omitempty"` // of Left, those that have failed before
-	Requests int       `json:"requests"`        // made so far
-	Waits    string    `json:"waits,omitempty"` // a clause of the ledger, or one of the constants below; "" if the host may be requested
-	Until    time.Time `json:"until,omitzero"`  // of Waits, if that is known
-	Detail   string    `json:"detail,omitempty"`
-	Delay    float64   `json:"delay_s"` // in force
+	Retry    int       `json:"retry,omitempty"`  // of Left, those that have failed before
+	Requests int       `json:"requests"`         // made so far
+	Waits    string    `json:"waits,omitempty"`  // a clause of the ledger, or one of the constants below; "" if the host may be requested
+	Until    time.Time `json:"until,omitzero"`   // of Waits, if that is known
+	Detail   string    `json:"detail,omitempty"` // of Waits; of "shared" the other crawl that the last request waited for
+	Delay    float64   `json:"delay_s"`          // in force
 	Clause   string    `json:"delay_clause"`
 	Trouble  string    `json:"trouble,omitempty"` // of its last request: an error, or a status
 	Least    float64   `json:"least_s"`           // that Left takes
@@ -196,8 +196,11 @@ func (h *Host) judge(now time.Time, info *politeness.HostInfo, seen hostLines, h
 		h.Waits, h.Until = info.Waits, info.NotBefore
 	case queued.After(now): // for a reason that the ledger does not have
 		h.Waits, h.Until = Turn, queued
-		if h.Retry == h.Left {
+		switch {
+		case h.Retry == h.Left:
 			h.Waits = Retry
+		case seen.others:
+			h.Waits, h.Detail = ledger.ClauseShared, seen.by
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 // Text returns the status for a person, with at most this many hosts; 0 is all.
@@ -81,14 +82,21 @@ func (s *Status) stateText() string {
 // waitText says what a host waits for.
 func (h *Host) waitText(now time.Time) string {
 	text := map[string]string{"": "nothing: it may be requested", InFlight: "an answer", GivenUp: "nothing: it was given up", Turn: "its turn"}[h.Waits]
+	detail := h.Detail
+	if h.Waits == ledger.ClauseShared {
+		text, detail = "another of your crawls", ""
+		if h.Detail != "" {
+			text += ", job " + cli.Printable(h.Detail) + ","
+		}
+	}
 	if text == "" {
 		text = strings.ReplaceAll(h.Waits, "_", " ")
 	}
 	if !h.Until.IsZero() {
 		text += fmt.Sprintf(" until %s (in %s)", h.Until.UTC().Format("15:04:05"), cli.Round(h.Until.Sub(now)))
 	}
-	if h.Detail != "" {
-		text += ", " + h.Detail
+	if detail != "" {
+		text += ", " + detail
 	}
 	text += "; delay " + delayText(seconds(h.Delay))
 	if h.Clause != "delay" {

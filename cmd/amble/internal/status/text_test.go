@@ -14,3 +14,11 @@ func TestDelaysAreReadable(t *testing.T) {
 		}
 	}
 }
+
+func TestHostThatWaitsForAnotherCrawlNamesIt(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	h := Host{Waits: "shared", Detail: "news", Until: now.Add(3 * time.Second), Delay: 1, Clause: "delay"}
+	if text := h.waitText(now); text != "another of your crawls, job news, until 03:04:08 (in 3s); delay 1s" {
+		t.Error(text)
+	}
+}
