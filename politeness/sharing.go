@@ -3,11 +3,11 @@ package politeness
 import (
 	"context"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/amble-crawler/amble/politeness/internal/sharedclock"
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -61,7 +61,7 @@ type Hosts struct {
 	limits HostsLimits
 
 	mu     sync.Mutex
-	clocks map[clockKey]*common
+	clocks map[clockKey]*sharedclock.Clock
 	sweep  int                // the number of clocks at which those that say nothing are forgotten
 	out    map[*Turn]struct{} // that were taken
 	token  time.Time          // when Rate allows the next request
@@ -76,7 +76,7 @@ type HostsLimits struct {
 
 // NewHosts makes a Hosts.
 func NewHosts(l HostsLimits) *Hosts {
-	return &Hosts{limits: l, clocks: make(map[clockKey]*common), sweep: hostsSweepMin, out: make(map[*Turn]struct{})}
+	return &Hosts{limits: l, clocks: make(map[clockKey]*sharedclock.Clock), sweep: hostsSweepMin, out: make(map[*Turn]struct{})}
 }
 
 // clockKey names a clock: that of a host by name and port, of a domain by its name, or of an address.
@@ -85,61 +85,25 @@ type clockKey struct {
 	addr       netip.Addr
 }
 
-// common is a clock that crawls share.
-type common struct {
-	pace
-	owner party // whose pause sets notBefore. One without a gate waits for its turn, and its pause holds for itself, too
-
-	holder party // has the clock
-	turns  int   // of holder: a Gate that takes two of them admits one
-	last   party // made the last request
-
-	line []waiter // the first is served next
-}
-
-// party is a Gate and the name of its crawl.
-type party struct{ gate, crawl string }
-
-// waiter is a crawl that was told to wait for a clock.
-type waiter struct {
-	party
-	delay time.Duration // that it owes
-	due   time.Time     // when it comes again
-	by    string        // the crawl that it waits for
-}
-
-const (
-	// waiting limits the time after due for which a crawl keeps its place.
-	waiting = 10 * time.Second
-	// remember limits the time for which a clock that nobody waits for is kept for crawls with a longer delay.
-	remember = time.Minute
-	// hostsSweepMin is the least number of clocks for which it is worth looking for those that say nothing.
-	hostsSweepMin = 1 << 12
-)
+// hostsSweepMin is the least number of clocks for which it is worth looking for those that say nothing.
+const hostsSweepMin = 1 << 12
 
 // Take is that of [Sharing].
 func (s *Hosts) Take(t *Turn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
-	var late *common // of the clocks that are not free, the last to be
-	var until time.Time
-	var by party
+	now, me := time.Now(), sharedclock.Party{Gate: t.Gate, Crawl: t.Crawl}
 	clocks, n := s.of(now, t)
-	for _, c := range clocks[:n] {
-		if at, who := c.until(now, t); at.After(now) && at.After(until) {
-			late, until, by = c, at, who
-		}
-	}
+	late, until, by := sharedclock.Latest(now, clocks[:n], me, t.Delay)
 	if late != nil {
-		until = late.wait(t, until, by)
-		return notYet(ledger.Clause{Name: ledger.ClauseShared, Until: until, Delay: ledger.Duration(late.delay), By: by.crawl})
+		until = late.Wait(me, t.Delay, until, by)
+		return notYet(ledger.Clause{Name: ledger.ClauseShared, Until: until, Delay: ledger.Duration(late.Delay), By: by.Crawl})
 	}
 	if at := s.total(now); at.After(now) {
 		return notYet(ledger.Clause{Name: ledger.ClauseRate, Until: at})
 	}
-	for _, c := range clocks[:n] {
-		c.take(now, t)
+	if c, w := sharedclock.Take(now, clocks[:n], me, t.Delay); c != nil {
+		t.Waited = ledger.Clause{Name: ledger.ClauseShared, Until: c.NotBefore, Delay: ledger.Duration(c.Delay), By: w.By.Crawl}
 	}
 	s.out[t] = struct{}{}
 	return nil
@@ -156,7 +120,12 @@ func (s *Hosts) done(t *Turn, owed Owed) {
 	_, taken := s.out[t]
 	delete(s.out, t)
 	end := func(k clockKey, until time.Time) {
-		s.clock(time.Now(), k).done(t, taken, owed.Ended, until)
+		now := time.Now()
+		c := s.clock(now, k)
+		if taken {
+			c.Release()
+		}
+		c.Hold(now, sharedclock.Party{Gate: t.Gate, Crawl: t.Crawl}, owed.Ended, until)
 	}
 	if t.Host != "" {
 		end(clockKey{name: t.Host, port: t.Port}, owed.Host)
@@ -181,12 +150,12 @@ func (s *Hosts) Leave(gate string) {
 		}
 	}
 	for _, c := range s.clocks {
-		c.line = slices.DeleteFunc(c.line, func(w waiter) bool { return w.gate == gate })
+		c.Leave(gate)
 	}
 }
 
 // of returns the clocks of a Turn.
-func (s *Hosts) of(now time.Time, t *Turn) (clocks [3]*common, n int) {
+func (s *Hosts) of(now time.Time, t *Turn) (clocks [3]*sharedclock.Clock, n int) {
 	if t.Host != "" {
 		clocks[n] = s.clock(now, clockKey{name: t.Host, port: t.Port})
 		n++
@@ -203,11 +172,11 @@ func (s *Hosts) of(now time.Time, t *Turn) (clocks [3]*common, n int) {
 }
 
 // clock returns the clock with a key, made when new.
-func (s *Hosts) clock(now time.Time, k clockKey) *common {
+func (s *Hosts) clock(now time.Time, k clockKey) *sharedclock.Clock {
 	c := s.clocks[k]
 	if c == nil {
 		s.forget(now)
-		c = new(common)
+		c = new(sharedclock.Clock)
 		k.name, k.port = strings.Clone(k.name), strings.Clone(k.port) // not the URL that they are from
 		s.clocks[k] = c
 	}
@@ -220,7 +189,7 @@ func (s *Hosts) forget(now time.Time) {
 		return
 	}
 	for k, c := range s.clocks {
-		if c.expire(now); c.turns == 0 && len(c.line) == 0 && c.ready(now).Add(remember).Before(now) && c.ended.since(now) > remember {
+		if c.Idle(now) {
 			delete(s.clocks, k)
 		}
 	}
@@ -246,116 +215,6 @@ func (s *Hosts) total(now time.Time) time.Time {
 	}
 	s.due = at
 	return at
-}
-
-// until returns when t may have the clock, as far as is known at now, and whom it waits for.
-func (c *common) until(now time.Time, t *Turn) (until time.Time, by party) {
-	if c.turns > 0 {
-		if c.holder.gate == t.Gate {
-			return now, by // its Gate decides
-		}
-		return now.Add(max(t.Delay, recheck)), c.holder
-	}
-	c.rewind(now.Add(unsteady)) // after the wall clock was set back
-	free := c.ready(now)
-	if c.owner.gate != t.Gate {
-		until, by = free, c.owner
-	}
-	if c.last.gate != t.Gate && c.ended != 0 {
-		if own := now.Add(c.ended.add(t.Delay).until(now)); own.After(until) {
-			until, by = own, c.last
-		}
-	}
-	if n := c.place(now, t.Gate); n > 0 {
-		if turn := free.Add(time.Duration(min(n, strangers)) * grace); turn.After(until) {
-			until, by = turn, c.line[0].party
-		}
-	}
-	return until, by
-}
-
-// place returns the number of crawls that are served before one.
-func (c *common) place(now time.Time, gate string) int {
-	c.expire(now)
-	for i, w := range c.line {
-		if w.gate == gate {
-			return i
-		}
-	}
-	return len(c.line)
-}
-
-// expire drops crawls that have not come when they were due.
-func (c *common) expire(now time.Time) {
-	c.line = slices.DeleteFunc(c.line, func(w waiter) bool { return w.due.Add(waiting).Before(now) })
-}
-
-// wait puts a crawl that must wait until then into the line, if it is not there, and returns when it is to come again: before
-// its turn rather than after it. The place of those behind the second is some pauses away. The delay that it owes holds from
-// now on, whoever made the last request.
-func (c *common) wait(t *Turn, until time.Time, by party) time.Time {
-	i := slices.IndexFunc(c.line, func(w waiter) bool { return w.gate == t.Gate })
-	if i < 0 {
-		i = len(c.line)
-		c.line = append(c.line, waiter{party: party{t.Gate, t.Crawl}})
-	}
-	if i >= strangers {
-		until = until.Add(time.Duration(i-1) * max(t.Delay, recheck))
-	}
-	w := &c.line[i]
-	w.delay, w.due, w.by = t.Delay, until, by.crawl
-	if c.turns == 0 && c.last.gate != t.Gate {
-		c.owe(c.ended, *w)
-	}
-	return until
-}
-
-// owe holds the clock for the delay of a crawl that waits, from the end of the last request.
-func (c *common) owe(ended instant, w waiter) {
-	if ended != 0 {
-		c.holdFor(ended.time().Add(w.delay), w.delay, party{crawl: w.crawl})
-	}
-}
-
-// holdFor makes the clock wait until t.
-func (c *common) holdFor(t time.Time, d time.Duration, owner party) {
-	if c.notBefore.Before(t) {
-		c.owner = owner
-		c.hold(t, d, ledger.ClauseShared)
-	}
-}
-
-// take gives the clock to t, and notes what t had to wait for.
-func (c *common) take(now time.Time, t *Turn) {
-	c.holder = party{t.Gate, t.Crawl}
-	c.turns++
-	for _, w := range c.line {
-		if w.gate == t.Gate && !t.Waited.Until.After(c.notBefore) {
-			t.Waited = ledger.Clause{Name: ledger.ClauseShared, Until: c.notBefore, Delay: ledger.Duration(c.delay), By: w.by}
-		}
-	}
-	if t.Waited.Until.After(now) { // its Gate decides
-		t.Waited = ledger.Clause{}
-	}
-}
-
-// done gives the clock back if t has it, and holds it until a time. The zero ended means that there was no request.
-func (c *common) done(t *Turn, taken bool, ended, until time.Time) {
-	if taken {
-		if c.turns--; c.turns == 0 {
-			c.holder = party{}
-		}
-	}
-	me := party{t.Gate, t.Crawl}
-	c.holdFor(until, until.Sub(orTime(ended, time.Now())), me)
-	if ended.IsZero() {
-		return
-	}
-	c.ended, c.last = max(c.ended, at(ended)), me
-	c.line = slices.DeleteFunc(c.line, func(w waiter) bool { return w.gate == t.Gate })
-	for _, w := range c.line {
-		c.owe(at(ended), w)
-	}
 }
 
 // turn is the Turn that an admitted request needs.

@@ -1,0 +1,216 @@
+// Package sharedclock decides which of several crawls has a clock that they share, and from when. It neither keeps clocks nor locks
+// them: package politeness does it in memory, and politeness/machine in a file.
+package sharedclock
+
+import (
+	"slices"
+	"time"
+)
+
+// Clock is a clock that crawls share: that of a host, an address or a domain. Crawls that wait for it are in its line.
+// The zero Clock is free.
+type Clock struct {
+	NotBefore time.Time     // when the next request may start
+	Delay     time.Duration // what set NotBefore
+	Owner     Party         // whose pause sets NotBefore
+	Waits     bool          // Owner waits for its turn: its pause holds for itself, too
+
+	Holder Party         // has the clock
+	Turns  int           // of Holder: a Gate that takes two of them admits one
+	Owes   time.Duration // the pause of Holder, if it ends without a word
+
+	Ended time.Time // of the last request, by the wall clock
+	Last  Party     // made it
+
+	Line []Waiter // the first is served next
+}
+
+// Party is a Gate and the name of its crawl.
+type Party struct{ Gate, Crawl string }
+
+// Waiter is a crawl that was told to wait for a clock.
+type Waiter struct {
+	Party
+	Delay time.Duration // that it owes
+	Due   time.Time     // when it comes again
+	By    Party         // the crawl that it waits for
+}
+
+const (
+	// Recheck is when to try again at a clock that is busy for an unknown time and has no delay.
+	Recheck = 5 * time.Millisecond
+	// Grace is how long a free clock is kept for the crawl whose turn it is.
+	Grace = 10 * time.Millisecond
+	// Unsteady is by how much the wall clock may be set back without consequences.
+	Unsteady = time.Second
+	// Remember limits the time for which a clock that nobody waits for is kept for crawls with a longer delay.
+	Remember = time.Minute
+
+	// strangers is the place of a crawl that is not in the line, when the turn of those in front has passed.
+	strangers = 2
+	// waiting limits the time after Due for which a crawl keeps its place.
+	waiting = 10 * time.Second
+)
+
+// Until returns when a crawl may have the clock, as far as is known at now, and whom it waits for.
+func (c *Clock) Until(now time.Time, p Party, delay time.Duration) (until time.Time, by Party) {
+	if c.Turns > 0 {
+		if c.Holder.Gate == p.Gate {
+			return now, by // its Gate decides
+		}
+		return now.Add(max(delay, Recheck)), c.Holder
+	}
+	c.rewind(now.Add(Unsteady)) // after the wall clock was set back
+	free := c.ready(now)
+	if c.Waits || c.Owner.Gate != p.Gate {
+		until, by = free, c.Owner
+	}
+	if c.Last.Gate != p.Gate && !c.Ended.IsZero() {
+		if own := now.Add(c.Ended.Add(delay).Sub(now)); own.After(until) {
+			until, by = own, c.Last
+		}
+	}
+	if n := c.place(now, p.Gate); n > 0 {
+		if turn := free.Add(time.Duration(min(n, strangers)) * Grace); turn.After(until) {
+			until, by = turn, c.Line[0].Party
+		}
+	}
+	return until, by
+}
+
+// ready returns NotBefore or, after a wall clock was set back a little, the instant at which NotBefore has passed by that
+// clock, too: the ledger shows pauses by the wall clock alone.
+func (c *Clock) ready(now time.Time) time.Time {
+	if wait := c.NotBefore.Round(0).Sub(now); !c.NotBefore.After(now) && 0 < wait && wait <= Unsteady {
+		return now.Add(wait)
+	}
+	return c.NotBefore
+}
+
+// rewind brings the clock back to now if it is dated later. A pause that begins later than now begins now.
+func (c *Clock) rewind(now time.Time) {
+	if c.Ended.After(now) {
+		c.Ended = now.Round(0)
+	}
+	if c.NotBefore.Add(-c.Delay).After(now) {
+		c.NotBefore = now.Add(c.Delay)
+	}
+}
+
+// place returns the number of crawls that are served before one.
+func (c *Clock) place(now time.Time, gate string) int {
+	c.expire(now)
+	for i, w := range c.Line {
+		if w.Gate == gate {
+			return i
+		}
+	}
+	return len(c.Line)
+}
+
+// expire drops crawls that have not come when they were due.
+func (c *Clock) expire(now time.Time) {
+	c.Line = slices.DeleteFunc(c.Line, func(w Waiter) bool { return w.Due.Add(waiting).Before(now) })
+}
+
+// Idle reports whether nobody has the clock or waits for it, and nobody would any more.
+func (c *Clock) Idle(now time.Time) bool {
+	c.expire(now)
+	return c.Turns == 0 && len(c.Line) == 0 && c.ready(now).Add(Remember).Before(now) && now.Sub(c.Ended) > Remember
+}
+
+// Wait puts a crawl that must wait until then into the line, if it is not there, and returns when it is to come again: before
+// its turn rather than after it. The place of those behind the second is some pauses away. The delay that it owes holds from
+// now on, whoever made the last request.
+func (c *Clock) Wait(p Party, delay time.Duration, until time.Time, by Party) time.Time {
+	i := slices.IndexFunc(c.Line, func(w Waiter) bool { return w.Gate == p.Gate })
+	if i < 0 {
+		i = len(c.Line)
+		c.Line = append(c.Line, Waiter{Party: p})
+	}
+	if i >= strangers {
+		until = until.Add(time.Duration(i-1) * max(delay, Recheck))
+	}
+	w := &c.Line[i]
+	w.Delay, w.Due, w.By = delay, until, by
+	if c.Turns == 0 && c.Last.Gate != p.Gate {
+		c.owe(c.Ended, *w)
+	}
+	return until
+}
+
+// owe holds the clock for the delay of a crawl that waits, from the end of the last request.
+func (c *Clock) owe(ended time.Time, w Waiter) {
+	if !ended.IsZero() && c.hold(ended.Add(w.Delay), w.Delay, w.Party) {
+		c.Waits = true
+	}
+}
+
+// hold makes the clock wait until t, and reports whether it did not do so already.
+func (c *Clock) hold(t time.Time, d time.Duration, owner Party) bool {
+	if !c.NotBefore.Before(t) {
+		return false
+	}
+	c.NotBefore, c.Delay, c.Owner, c.Waits = t, d, owner, false
+	return true
+}
+
+// Latest returns, of the clocks that a crawl may not have yet, the one that it may have last, from when, and whom it waits for.
+// The clock is nil if it may have all of them.
+func Latest(now time.Time, clocks []*Clock, p Party, delay time.Duration) (late *Clock, until time.Time, by Party) {
+	for _, c := range clocks {
+		if at, who := c.Until(now, p, delay); at.After(now) && at.After(until) {
+			late, until, by = c, at, who
+		}
+	}
+	return late, until, by
+}
+
+// Take gives clocks to a crawl that owes a pause after its request. It returns the clock that it had to wait for longest, and its
+// place in that one's line, if it had to wait for others.
+func Take(now time.Time, clocks []*Clock, p Party, owes time.Duration) (waited *Clock, place Waiter) {
+	for _, c := range clocks {
+		c.Holder, c.Owes = p, owes
+		c.Turns++
+		i := slices.IndexFunc(c.Line, func(w Waiter) bool { return w.Gate == p.Gate })
+		if i >= 0 && (waited == nil || c.NotBefore.After(waited.NotBefore)) {
+			waited, place = c, c.Line[i]
+		}
+	}
+	if waited != nil && waited.NotBefore.After(now) { // its Gate decides
+		return nil, place
+	}
+	return waited, place
+}
+
+// Release takes the clock from a crawl that has it.
+func (c *Clock) Release() {
+	if c.Turns--; c.Turns <= 0 {
+		c.Turns, c.Holder, c.Owes = 0, Party{}, 0
+	}
+}
+
+// Hold makes the clock wait until a time, after a request that ended. The zero ended means that there was no request.
+func (c *Clock) Hold(now time.Time, p Party, ended, until time.Time) {
+	from := ended
+	if from.IsZero() {
+		from = now
+	}
+	c.hold(until, until.Sub(from), p)
+	if ended.IsZero() {
+		return
+	}
+	if ended = ended.Round(0); ended.After(c.Ended) {
+		c.Ended = ended
+	}
+	c.Last = p
+	c.Leave(p.Gate)
+	for _, w := range c.Line {
+		c.owe(ended, w)
+	}
+}
+
+// Leave takes a crawl out of the line.
+func (c *Clock) Leave(gate string) {
+	c.Line = slices.DeleteFunc(c.Line, func(w Waiter) bool { return w.Gate == gate })
+}
