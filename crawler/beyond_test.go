@@ -8,7 +8,6 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
-	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/sink"
 )
@@ -95,7 +94,7 @@ func TestTypesOutOfScope(t *testing.T) {
 			s.URL("/"): "fetched 200", s.URL("/doc"): "out_of_scope 200 type", s.URL("/feed"): "out_of_scope 200 type",
 			s.URL("/moved"): "redirected 302", s.URL("/doc?2"): "out_of_scope 200 type", s.URL("/behind"): "fetched 200",
 		})
-		if got := v.by[s.URL("/doc")].Page.Truncated; got != fetcher.ReasonUnwanted {
+		if got := v.by[s.URL("/doc")].Page.Truncated; got != "unwanted" {
 			t.Errorf("a body that nobody may have was read to its end: %q", got)
 		}
 		if got := v.by[s.URL("/doc")].Rule; got != "exclude application/pdf" {

@@ -170,7 +170,7 @@ func TestALoginHasItsOwnPermit(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, err := range got {
-			if fetcher.ReasonOf(err) != fetcher.ReasonPermitInvalid {
+			if fetcher.ReasonOf(err) != "permit_invalid" {
 				t.Errorf("%v", err)
 			}
 		}

@@ -53,7 +53,7 @@ func TestRendering(t *testing.T) {
 			s.URL("/"): "fetched 200", s.URL("/a"): "fetched 200", s.URL("/b"): "fetched 200", s.URL("/c"): "fetched 200",
 		})
 		home := v.by[s.URL("/")]
-		if r := home.Rendered; r == nil || r.Why != render.RuleRoot || r.Cut != "" || r.Rounds < 4 ||
+		if r := home.Rendered; r == nil || r.Why != "app_root" || r.Cut != "" || r.Rounds < 4 ||
 			!strings.Contains(string(r.DOM), "from the library") || !strings.Contains(string(r.DOM), "answer for /</p>") {
 			t.Fatalf("%+v", home.Rendered)
 		}
@@ -134,7 +134,7 @@ func TestRenderingWaitsOnlySoLong(t *testing.T) {
 		c.Render.MaxWait = 30 * time.Second
 		began := time.Now()
 		_, v := crawl(t, w, c, s.URL("/"))
-		if r := v.by[s.URL("/")].Rendered; r == nil || r.Cut != render.CutWait || v.line(s.URL("/a")) != "fetched 200" {
+		if r := v.by[s.URL("/")].Rendered; r == nil || r.Cut != "render_wait" || v.line(s.URL("/a")) != "fetched 200" {
 			t.Errorf("%+v, %s", r, v.line(s.URL("/a")))
 		}
 		if took := time.Since(began); took > 2*time.Minute {
@@ -262,7 +262,7 @@ func TestRenderingWithoutGain(t *testing.T) {
 		rep, v := crawl(t, w, rendering(&rendertest.Fake{}), seeds...)
 		static := 0
 		for _, u := range seeds {
-			if r := v.by[u].Rendered; r != nil && r.Cut == crawler.CutGain && r.Why == render.RuleRoot && r.DOM == nil {
+			if r := v.by[u].Rendered; r != nil && r.Cut == crawler.CutGain && r.Why == "app_root" && r.DOM == nil {
 				static++
 			}
 		}

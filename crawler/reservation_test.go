@@ -110,7 +110,7 @@ func (f pages) Fetch(_ context.Context, p politeness.Permit) (*fetcher.Page, err
 	now := time.Now()
 	status, body := f(p.URL())
 	if status == 0 {
-		return nil, &fetcher.Error{Reason: fetcher.ReasonReset, Written: now, Ended: now}
+		return nil, &fetcher.Error{Reason: "reset", Written: now, Ended: now}
 	}
 	h := http.Header{}
 	if status == 301 {

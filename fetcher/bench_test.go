@@ -81,7 +81,7 @@ func BenchmarkDecode(b *testing.B) {
 	for _, coding := range []string{"gzip", "br", "zstd", "deflate"} {
 		b.Run(coding, func(b *testing.B) {
 			body := encode(b, page, coding)
-			c := &codecs{window: DefaultMaxWindow}
+			c := &codecs{window: defaultMaxWindow}
 			var buf [pageSize + 1]byte
 			b.SetBytes(pageSize)
 			b.ReportAllocs()

@@ -93,13 +93,13 @@ func truncated(ctx context.Context, err error, src *source) (string, *Error) {
 	case errors.As(cause, &limit), errors.As(err, &limit):
 		return limit.reason, nil
 	case cause != nil:
-		return "", &Error{Phase: PhaseBody, Reason: ReasonCanceled, Err: cause}
+		return "", &Error{Phase: phaseBody, Reason: ReasonCanceled, Err: cause}
 	case errors.As(err, &refused):
-		return "", &Error{Phase: PhaseBody, Reason: ReasonCanceled, Err: refused.error}
+		return "", &Error{Phase: phaseBody, Reason: ReasonCanceled, Err: refused.error}
 	case src.err != nil && !errors.Is(src.err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF) && !src.framed:
 		return ReasonCutShort, nil
 	}
-	return ReasonEncoding, nil
+	return reasonEncoding, nil
 }
 
 // fill reads to the end or to a limit. It stops early for an unwanted type.
@@ -117,11 +117,11 @@ func (x *exchange) fill(r io.Reader, src *source, page *Page, length int64, limi
 	if more && stop < limit && !x.wanted(page.ContentType) {
 		buf, err = x.readTo(r, src, buf, stop+1)
 		if len(buf) > stop {
-			buf, err = buf[:stop], &limitError{ReasonUnwanted}
+			buf, err = buf[:stop], &limitError{reasonUnwanted}
 		}
 	} else if more {
 		if buf, err = x.readTo(r, src, buf, limit+1); len(buf) > limit {
-			buf, err = buf[:limit], &limitError{ReasonLength}
+			buf, err = buf[:limit], &limitError{reasonLength}
 		}
 	}
 	page.Body, page.buffer = buf, buf
@@ -191,7 +191,7 @@ func (x *exchange) readTo(r io.Reader, src *source, buf []byte, n int) ([]byte, 
 			return buf, io.ErrNoProgress
 		}
 		if ratio := int64(x.f.cfg.MaxRatio); ratio > 0 && len(buf) > ratioFloor && int64(len(buf)) > ratio*src.decoded() {
-			return buf, &limitError{ReasonRatio}
+			return buf, &limitError{reasonRatio}
 		}
 	}
 	return buf, nil

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Values of [Page].CharsetFrom, most reliable first.
+// Values of [Page].CharsetFrom. The comment of Page explains them.
 const (
-	FromBOM      = "bom"      // the byte order mark at the body's beginning
-	FromHeader   = "header"   // charset of Content-Type
-	FromMeta     = "meta"     // a META element
-	FromXML      = "xml"      // the encoding of an XML declaration
-	FromUTF8     = "utf8"     // nothing is declared, and the body is valid UTF-8
-	FromDetector = "detector" // guessed by the frequency of characters
-	FromDefault  = "default"  // no clue: windows-1252, as in browsers of most locales
+	fromBOM      = "bom"
+	fromHeader   = "header"
+	fromMeta     = "meta"
+	fromXML      = "xml"
+	fromUTF8     = "utf8"
+	fromDetector = "detector"
+	fromDefault  = "default"
 )
 
 const (
@@ -58,21 +58,21 @@ func isXML(mediaType string) bool {
 // ninth step, and for XML the declaration (XML 1.0 appendix F).
 func charsetOf(h http.Header, mediaType string, body []byte) (name, from string, certain bool) {
 	if name = charsetByBOM(body); name != "" {
-		return name, FromBOM, true
+		return name, fromBOM, true
 	}
 	if name = charsetByHeader(h); name != "" {
-		return name, FromHeader, true
+		return name, fromHeader, true
 	}
 	if name, from = charsetByMarkup(mediaType, body); name != "" {
 		return name, from, false
 	}
 	if validUTF8(body) {
-		return utf8Name, FromUTF8, false
+		return utf8Name, fromUTF8, false
 	}
 	if name = detect(body); name != "" {
-		return name, FromDetector, false
+		return name, fromDetector, false
 	}
-	return fallbackName, FromDefault, false
+	return fallbackName, fromDefault, false
 }
 
 // charsetByMarkup returns the charset that the document itself declares: XML in its declaration, HTML in a META element
@@ -84,15 +84,15 @@ func charsetByMarkup(mediaType string, body []byte) (name, from string) {
 	}
 	declared := charsetByXML(body)
 	if declared != "" && (mediaType != typeHTML || charsetOfUTF16XML(body) != "") {
-		return declared, FromXML
+		return declared, fromXML
 	}
 	if html {
 		if name = prescan(body[:min(len(body), metaLimit)]); name != "" {
-			return name, FromMeta
+			return name, fromMeta
 		}
 	}
 	if declared != "" {
-		return declared, FromXML
+		return declared, fromXML
 	}
 	return "", ""
 }
@@ -225,7 +225,7 @@ func toUTF8(charset string, body []byte) ([]byte, error) {
 	}
 	e, err := htmlindex.Get(charset)
 	if err != nil {
-		return nil, &Error{Phase: PhaseBody, Reason: ReasonEncoding, Err: err}
+		return nil, &Error{Phase: phaseBody, Reason: reasonEncoding, Err: err}
 	}
 	if c, ok := e.(*charmap.Charmap); ok {
 		return decodeSingleBytes(c, body), nil

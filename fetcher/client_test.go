@@ -120,7 +120,7 @@ func TestEveryPermitIsReported(t *testing.T) {
 		s.Page("/reset", "").Fault(crawltest.Reset())
 		s.Page("/hang", "").Fault(crawltest.Hang())
 		s.Page("/", "hello")
-		if _, err := c.Get(t.Context(), url(t, s.URL("/reset")), politeness.Page); fetcher.ReasonOf(err) != fetcher.ReasonReset {
+		if _, err := c.Get(t.Context(), url(t, s.URL("/reset")), politeness.Page); fetcher.ReasonOf(err) != "reset" {
 			t.Errorf("reset: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -27,24 +27,24 @@ const (
 
 	DefaultMaxHeader        = 256 << 10
 	DefaultMaxHeaderFields  = 500
-	DefaultMaxInformational = 20
+	defaultMaxInformational = 20
 	DefaultMaxBody          = 10 << 20
 	DefaultMaxRobots        = 512_000
 	DefaultMaxSitemap       = 50 << 20
-	DefaultMaxResource      = 5 << 20
-	DefaultWireSlack        = 1 << 20
+	defaultMaxResource      = 5 << 20
+	defaultWireSlack        = 1 << 20
 	DefaultMaxEncodings     = 2
-	DefaultUnwantedLimit    = 64 << 10
-	DefaultMaxWindow        = 8 << 20
+	defaultUnwantedLimit    = 64 << 10
+	defaultMaxWindow        = 8 << 20
 
-	DefaultDNSCacheSize   = 1 << 16
-	DefaultDNSTTL         = 5 * time.Minute
-	DefaultDNSNegativeTTL = 30 * time.Second
+	defaultDNSCacheSize   = 1 << 16
+	defaultDNSTTL         = 5 * time.Minute
+	defaultDNSNegativeTTL = 30 * time.Second
 
 	DefaultMaxIdle         = 2048 // about 32 KB each
-	DefaultIdleConnTimeout = 90 * time.Second
+	defaultIdleConnTimeout = 90 * time.Second
 
-	DefaultAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	defaultAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 )
 
 // Resolver looks up the addresses of a host name. *[net.Resolver] is one.
@@ -69,29 +69,29 @@ func (c *Config) UseNetwork(
 type Config struct {
 	// Time limits. Each one ends one phase; FetchTimeout ends the whole fetch, all phases included. Time spent in the
 	// DNS belongs to Resolve and is not part of a fetch.
-	DNSTimeout       time.Duration // one look-up; ReasonDNSTimeout
-	ConnectTimeout   time.Duration // TCP, and a proxy's answer; ReasonConnectTimeout
-	TLSTimeout       time.Duration // the handshake; ReasonTLSTimeout
-	FirstByteTimeout time.Duration // from the request to the answer's first byte; ReasonHeaderTimeout
-	IdleTimeout      time.Duration // between two bytes of an answer; ReasonIdleTimeout
-	FetchTimeout     time.Duration // ReasonFetchTimeout
-	// MinRate is the least number of bytes per second in which a body must arrive, measured over each five seconds;
-	// ReasonSlow. 0: no such limit.
+	DNSTimeout       time.Duration // one look-up; "dns_timeout"
+	ConnectTimeout   time.Duration // TCP, and a proxy's answer; "connect_timeout"
+	TLSTimeout       time.Duration // the handshake; "tls_timeout"
+	FirstByteTimeout time.Duration // from the request to the answer's first byte; "header_timeout"
+	IdleTimeout      time.Duration // between two bytes of an answer; "idle_timeout"
+	FetchTimeout     time.Duration // "fetch_timeout"
+	// MinRate is the minimum number of bytes per second in which a body must arrive, measured over each five seconds;
+	// "slow". 0: no such limit.
 	MinRate int64
 
 	// Sizes, in bytes unless stated otherwise.
 	MaxHeader        int // header section of the answer, informational answers included
 	MaxHeaderFields  int // fields of the header section
-	MaxInformational int // answers with status 1xx before the final one
+	MaxInformational int // answers with status 1xx before the final one. 0: 20
 	MaxBody          int // body of a page after decoding
 	MaxRobots        int // body of a robots.txt after decoding (RFC 9309 section 2.5: at least 500 KiB)
 	MaxSitemap       int // body of a sitemap after decoding
-	MaxResource      int // body of what a page needs to be rendered, after decoding; at most MaxBody
-	WireSlack        int // how much more than the body's limit an answer may take on the wire, framing included
+	MaxResource      int // body of what a page needs to be rendered, after decoding; at most MaxBody. 0: 5 MiB
+	WireSlack        int // bytes that an answer may take on the wire beyond the body's limit, framing included. 0: 1 MiB
 	MaxEncodings     int // layers of Content-Encoding that are decoded
-	UnwantedLimit    int // bytes read of a body whose type Wanted refuses
-	MaxWindow        int // zstd window; RFC 9659 section 3 allows 8 MiB in HTTP
-	// MaxRatio is the number of bytes that one byte on the wire may decode to, beyond the first 1 MiB; ReasonRatio. 0:
+	UnwantedLimit    int // bytes read of a body whose type Wanted refuses. 0: 64 KiB
+	MaxWindow        int // zstd window. 0: 8 MiB, which RFC 9659 section 3 allows in HTTP
+	// MaxRatio is the number of bytes that one byte on the wire may decode to, beyond the first 1 MiB; "ratio". 0:
 	// no limit but MaxBody.
 	MaxRatio int
 	// Wanted reports whether a page's body of this media type is of use to anybody. A body that it refuses is read up
@@ -104,10 +104,10 @@ type Config struct {
 	Reserve func(ctx context.Context, n int) error
 
 	// Names and addresses.
-	Resolver       Resolver // nil: net.DefaultResolver
-	DNSCacheSize   int      // names kept
-	DNSTTL         time.Duration
-	DNSNegativeTTL time.Duration // how long a name is cached as one that does not exist
+	Resolver       Resolver      // nil: net.DefaultResolver
+	DNSCacheSize   int           // names kept. 0: 65,536
+	DNSTTL         time.Duration // lifetime of addresses in the cache. 0: 5 minutes
+	DNSNegativeTTL time.Duration // lifetime of failed look-ups in the cache. 0: 30 seconds
 	// AllowAddresses are exempt from the address guard.
 	AllowAddresses []netip.Prefix
 	// AllowPorts are exempt from the refusal of ports to which browsers make no HTTP requests, because another service
@@ -139,13 +139,13 @@ type Config struct {
 	RootCAs         *x509.CertPool                                                    // nil: the system's
 	InsecureHosts   []string                                                          // host names whose certificates are not verified
 	DisableHTTP2    bool
-	MaxIdle         int // connections kept open for later, over all hosts
-	IdleConnTimeout time.Duration
+	MaxIdle         int           // connections kept open for later, over all hosts
+	IdleConnTimeout time.Duration // idle connections are closed after it. 0: 90 seconds
 
 	// Header fields of a request besides Host, User-Agent and Accept-Encoding. [CheckField] says which names are
 	// reserved. Where a field is set more than once, the later of these applies: Accept and AcceptLanguage, Header,
 	// Headers, Request.
-	Accept         string
+	Accept         string      // "": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	AcceptLanguage string      // such as "de, en;q=0.8" (RFC 9110 section 12.5.4). "": not sent
 	Header         http.Header // sent to every site: no place for secrets
 	// Headers are sent to one origin each, and to no other: a redirect or a link to another origin is requested without
@@ -197,21 +197,21 @@ func (c Config) withDefaults() Config {
 	c.FetchTimeout = or(c.FetchTimeout, DefaultFetchTimeout)
 	c.MaxHeader = or(c.MaxHeader, DefaultMaxHeader)
 	c.MaxHeaderFields = or(c.MaxHeaderFields, DefaultMaxHeaderFields)
-	c.MaxInformational = or(c.MaxInformational, DefaultMaxInformational)
+	c.MaxInformational = or(c.MaxInformational, defaultMaxInformational)
 	c.MaxBody = or(c.MaxBody, DefaultMaxBody)
 	c.MaxRobots = or(c.MaxRobots, DefaultMaxRobots)
 	c.MaxSitemap = or(c.MaxSitemap, DefaultMaxSitemap)
-	c.MaxResource = or(c.MaxResource, DefaultMaxResource)
-	c.WireSlack = or(c.WireSlack, DefaultWireSlack)
+	c.MaxResource = or(c.MaxResource, defaultMaxResource)
+	c.WireSlack = or(c.WireSlack, defaultWireSlack)
 	c.MaxEncodings = or(c.MaxEncodings, DefaultMaxEncodings)
-	c.UnwantedLimit = or(c.UnwantedLimit, DefaultUnwantedLimit)
-	c.MaxWindow = or(c.MaxWindow, DefaultMaxWindow)
-	c.DNSCacheSize = or(c.DNSCacheSize, DefaultDNSCacheSize)
-	c.DNSTTL = or(c.DNSTTL, DefaultDNSTTL)
-	c.DNSNegativeTTL = or(c.DNSNegativeTTL, DefaultDNSNegativeTTL)
+	c.UnwantedLimit = or(c.UnwantedLimit, defaultUnwantedLimit)
+	c.MaxWindow = or(c.MaxWindow, defaultMaxWindow)
+	c.DNSCacheSize = or(c.DNSCacheSize, defaultDNSCacheSize)
+	c.DNSTTL = or(c.DNSTTL, defaultDNSTTL)
+	c.DNSNegativeTTL = or(c.DNSNegativeTTL, defaultDNSNegativeTTL)
 	c.MaxIdle = or(c.MaxIdle, DefaultMaxIdle)
-	c.IdleConnTimeout = or(c.IdleConnTimeout, DefaultIdleConnTimeout)
-	c.Accept = or(c.Accept, DefaultAccept)
+	c.IdleConnTimeout = or(c.IdleConnTimeout, defaultIdleConnTimeout)
+	c.Accept = or(c.Accept, defaultAccept)
 	if c.Resolver == nil {
 		c.Resolver = net.DefaultResolver
 	}

@@ -15,12 +15,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Values of [Page].Note.
+// Values of [Page].Note. The comment of Page explains them.
 const (
-	NoteMislabelled = "encoding_mislabelled" // the body is not in the coding that its header names, and is kept as it is
-	NoteUnknown     = "encoding_unknown"     // the header names an unknown coding; the body is kept as it is
-	NoteUnlabelled  = "encoding_unlabelled"  // a compressed sitemap without Content-Encoding was decompressed
-	NoteTrailing    = "encoding_trailing"    // bytes after the end of the compressed stream were ignored
+	noteMislabelled = "encoding_mislabelled"
+	noteUnknown     = "encoding_unknown"
+	noteUnlabelled  = "encoding_unlabelled"
+	noteTrailing    = "encoding_trailing"
 )
 
 // minWindow is the smallest zstd window (RFC 8878 section 3.1.1.1.2).
@@ -146,7 +146,7 @@ func (d *decoding) peekable(limit int) *bufio.Reader {
 func (d *decoding) undo(coding string, limit int) error {
 	k, known := kindOf(coding)
 	if !known {
-		d.note = NoteUnknown
+		d.note = noteUnknown
 		return nil
 	}
 	if k < 0 {
@@ -156,7 +156,7 @@ func (d *decoding) undo(coding string, limit int) error {
 	k, ok := d.codecs.recognise(k, in)
 	if !ok {
 		if in.Buffered() > 0 {
-			d.note = NoteMislabelled
+			d.note = noteMislabelled
 		}
 		return nil
 	}
@@ -173,7 +173,7 @@ func (d *decoding) undoUnlabelled(limit int) error {
 	if head, _ := in.Peek(3); !bytes.Equal(head, []byte{0x1f, 0x8b, 8}) {
 		return nil
 	}
-	d.note = NoteUnlabelled
+	d.note = noteUnlabelled
 	return d.push(kindGzip, in)
 }
 
@@ -191,7 +191,7 @@ func (d *decoding) push(k kind, in *bufio.Reader) error {
 func (d *decoding) Read(p []byte) (int, error) {
 	n, err := d.top.Read(p)
 	if errors.Is(err, errTrailing) {
-		d.note, err = NoteTrailing, io.EOF
+		d.note, err = noteTrailing, io.EOF
 	}
 	return n, err
 }
@@ -214,7 +214,7 @@ func (d *decoding) drain(src *source) bool {
 	}
 	n, err := d.layers[0].in.Discard(drainLimit)
 	if n > 0 {
-		d.note = NoteTrailing
+		d.note = noteTrailing
 	}
 	return errors.Is(err, io.EOF)
 }
@@ -252,7 +252,7 @@ type bounded struct {
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, &limitError{ReasonLength}
+		return 0, &limitError{reasonLength}
 	}
 	n, err := b.r.Read(p[:min(len(p), b.left)])
 	b.left -= n

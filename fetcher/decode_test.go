@@ -91,23 +91,23 @@ func TestContentEncodings(t *testing.T) {
 		{name: "identity", lines: []string{"identity"}, body: page, want: page},
 		{name: "two layers, one line", lines: []string{"gzip, br"}, body: encode(t, page, "gzip", "br"), want: page, encoding: "gzip, br"},
 		{name: "two layers, two lines", lines: []string{"zstd", "gzip"}, body: encode(t, page, "zstd", "gzip"), want: page, encoding: "zstd, gzip"},
-		{name: "three layers", lines: []string{"gzip, gzip, gzip"}, body: encode(t, page, "gzip", "gzip", "gzip"), truncated: ReasonEncoding},
+		{name: "three layers", lines: []string{"gzip, gzip, gzip"}, body: encode(t, page, "gzip", "gzip", "gzip"), truncated: reasonEncoding},
 		{name: "empty body", lines: []string{"gzip"}},
 		{name: "gzip of nothing", lines: []string{"gzip"}, body: encode(t, nil, "gzip"), encoding: "gzip"},
 		{name: "br of nothing", lines: []string{"br"}, body: encode(t, nil, "br"), encoding: "br"},
 		{name: "short br", lines: []string{"br"}, body: encode(t, []byte("hi"), "br"), want: []byte("hi"), encoding: "br"},
-		{name: "gzip, but plain", lines: []string{"gzip"}, body: page, want: page, note: NoteMislabelled},
-		{name: "br, but plain", lines: []string{"br"}, body: page, want: page, note: NoteMislabelled},
-		{name: "zstd, but plain", lines: []string{"zstd"}, body: page, want: page, note: NoteMislabelled},
-		{name: "deflate, but plain", lines: []string{"deflate"}, body: page, want: page, note: NoteMislabelled},
-		{name: "gzip twice, but once", lines: []string{"gzip, gzip"}, body: encode(t, page, "gzip"), want: page, encoding: "gzip", note: NoteMislabelled},
-		{name: "no coding at all", lines: []string{"utf-8"}, body: page, want: page, note: NoteUnknown},
-		{name: "a coding we cannot undo", lines: []string{"compress"}, body: []byte{0x1f, 0x9d, 1, 2, 3}, truncated: ReasonEncoding},
+		{name: "gzip, but plain", lines: []string{"gzip"}, body: page, want: page, note: noteMislabelled},
+		{name: "br, but plain", lines: []string{"br"}, body: page, want: page, note: noteMislabelled},
+		{name: "zstd, but plain", lines: []string{"zstd"}, body: page, want: page, note: noteMislabelled},
+		{name: "deflate, but plain", lines: []string{"deflate"}, body: page, want: page, note: noteMislabelled},
+		{name: "gzip twice, but once", lines: []string{"gzip, gzip"}, body: encode(t, page, "gzip"), want: page, encoding: "gzip", note: noteMislabelled},
+		{name: "no coding at all", lines: []string{"utf-8"}, body: page, want: page, note: noteUnknown},
+		{name: "a coding we cannot undo", lines: []string{"compress"}, body: []byte{0x1f, 0x9d, 1, 2, 3}, truncated: reasonEncoding},
 		{name: "gzip without header", body: encode(t, page, "gzip"), want: encode(t, page, "gzip")},
 		{name: "two gzip members", lines: []string{"gzip"}, body: append(encode(t, page, "gzip"), encode(t, page, "gzip")...), want: append(slices.Clone(page), page...), encoding: "gzip"},
 		{name: "two zstd frames", lines: []string{"zstd"}, body: append(encode(t, page, "zstd"), encode(t, page, "zstd")...), want: append(slices.Clone(page), page...), encoding: "zstd"},
-		{name: "gzip corrupt", lines: []string{"gzip"}, body: corrupt(encode(t, page, "gzip")), encoding: "gzip", truncated: ReasonEncoding},
-		{name: "zstd corrupt", lines: []string{"zstd"}, body: corrupt(encode(t, page, "zstd")), encoding: "zstd", truncated: ReasonEncoding},
+		{name: "gzip corrupt", lines: []string{"gzip"}, body: corrupt(encode(t, page, "gzip")), encoding: "gzip", truncated: reasonEncoding},
+		{name: "zstd corrupt", lines: []string{"zstd"}, body: corrupt(encode(t, page, "zstd")), encoding: "zstd", truncated: reasonEncoding},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRig(t, Config{})
@@ -116,7 +116,7 @@ func TestContentEncodings(t *testing.T) {
 			if p.Encoding != tc.encoding || p.Note != tc.note || p.Truncated != tc.truncated {
 				t.Fatalf("encoding %q, note %q, truncated %q", p.Encoding, p.Note, p.Truncated)
 			}
-			if tc.truncated == "" && !bytes.Equal(p.Body, tc.want) || tc.truncated != "" && !bytes.HasPrefix(page, p.Body) && tc.truncated != ReasonEncoding {
+			if tc.truncated == "" && !bytes.Equal(p.Body, tc.want) || tc.truncated != "" && !bytes.HasPrefix(page, p.Body) && tc.truncated != reasonEncoding {
 				t.Fatalf("body of %d bytes is not the one of %d", len(p.Body), len(tc.want))
 			}
 			if tc.truncated == "" && p.WireBytes != int64(len(tc.body)) {
@@ -135,7 +135,7 @@ func TestCompressedStreamsThatEndEarly(t *testing.T) {
 		for _, n := range []int{7, 2000} {
 			cut := string(whole[:n])
 			for framing, want := range map[string]string{
-				"": ReasonCutShort, fmt.Sprintf("Content-Length: %d\r\n", n): ReasonEncoding, "Transfer-Encoding: chunked\r\n": ReasonEncoding,
+				"": ReasonCutShort, fmt.Sprintf("Content-Length: %d\r\n", n): reasonEncoding, "Transfer-Encoding: chunked\r\n": reasonEncoding,
 			} {
 				body := cut
 				if strings.HasPrefix(framing, "Transfer") {
@@ -153,7 +153,7 @@ func TestCompressedStreamsThatEndEarly(t *testing.T) {
 		w.(http.Flusher).Flush() // so that it has no Content-Length
 		_, _ = w.Write(encode(t, page, "gzip")[:2000])
 	})
-	if p := newRig(t, c).page(named(s, "/")); p.Truncated != ReasonEncoding || p.Proto != "HTTP/2.0" {
+	if p := newRig(t, c).page(named(s, "/")); p.Truncated != reasonEncoding || p.Proto != "HTTP/2.0" {
 		t.Errorf("%s: %q", p.Proto, p.Truncated)
 	}
 }
@@ -167,7 +167,7 @@ func TestWhatFollowsACompressedStreamIsIgnored(t *testing.T) {
 			}
 			line := strings.TrimSuffix(coding, "-raw")
 			p := newRig(t, Config{}).page(coded(t, "text/plain", append(encode(t, page, coding), trail...), line))
-			if !bytes.Equal(p.Body, page) || p.Note != NoteTrailing || p.Truncated != "" {
+			if !bytes.Equal(p.Body, page) || p.Note != noteTrailing || p.Truncated != "" {
 				t.Errorf("%s and %d bytes: body %d, note %q, truncated %q", coding, len(trail), len(p.Body), p.Note, p.Truncated)
 			}
 		}
@@ -208,9 +208,9 @@ func TestCompressedSitemap(t *testing.T) {
 		lines          []string
 		body           []byte
 	}{
-		{"a gzip file", "application/x-gzip", NoteUnlabelled, nil, encode(t, page, "gzip")},
-		{"a gzip file called XML", "application/xml", NoteUnlabelled, nil, encode(t, page, "gzip")},
-		{"a gzip file in gzip", "application/xml", NoteUnlabelled, []string{"gzip"}, encode(t, page, "gzip", "gzip")},
+		{"a gzip file", "application/x-gzip", noteUnlabelled, nil, encode(t, page, "gzip")},
+		{"a gzip file called XML", "application/xml", noteUnlabelled, nil, encode(t, page, "gzip")},
+		{"a gzip file in gzip", "application/xml", noteUnlabelled, []string{"gzip"}, encode(t, page, "gzip", "gzip")},
 		{"in gzip", "application/xml", "", []string{"gzip"}, encode(t, page, "gzip")},
 		{"plain", "application/xml", "", nil, page},
 	} {
@@ -257,8 +257,8 @@ func TestDecompressionBombs(t *testing.T) {
 		t.Run(strings.Join(codings, "+"), func(t *testing.T) {
 			body := bomb(t, codings...)
 			src := &counted{r: bytes.NewReader(body)}
-			c := &codecs{window: DefaultMaxWindow}
-			d, err := c.open(src, codings, DefaultMaxBody+DefaultWireSlack, hints{max: 2})
+			c := &codecs{window: defaultMaxWindow}
+			d, err := c.open(src, codings, DefaultMaxBody+defaultWireSlack, hints{max: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -274,11 +274,11 @@ func TestDecompressionBombs(t *testing.T) {
 			d.close()
 
 			p := newRig(t, Config{}).page(coded(t, "text/html", body, strings.Join(codings, ", ")))
-			if len(p.Body) != DefaultMaxBody || p.Truncated != ReasonLength {
+			if len(p.Body) != DefaultMaxBody || p.Truncated != reasonLength {
 				t.Fatalf("%d bytes, %q", len(p.Body), p.Truncated)
 			}
 			p = newRig(t, Config{MaxRatio: 100}).page(coded(t, "text/html", body, strings.Join(codings, ", ")))
-			if len(p.Body) > 2*ratioFloor || p.Truncated != ReasonRatio {
+			if len(p.Body) > 2*ratioFloor || p.Truncated != reasonRatio {
 				t.Fatalf("%d bytes, %q", len(p.Body), p.Truncated)
 			}
 		})
@@ -295,7 +295,7 @@ func TestBombBetweenLayers(t *testing.T) {
 	}
 	w.Close()
 	p := newRig(t, Config{MaxBody: 1 << 20}).page(coded(t, "text/html", b.Bytes(), "gzip, gzip"))
-	if len(p.Body) != 0 || p.Truncated != ReasonLength {
+	if len(p.Body) != 0 || p.Truncated != reasonLength {
 		t.Fatalf("%d bytes, %q", len(p.Body), p.Truncated)
 	}
 }
@@ -305,7 +305,7 @@ func TestZstdWindowLimit(t *testing.T) {
 	for _, tc := range []struct {
 		window    int
 		truncated string
-	}{{8 << 20, ""}, {16 << 20, ReasonEncoding}} {
+	}{{8 << 20, ""}, {16 << 20, reasonEncoding}} {
 		var b bytes.Buffer
 		w, err := zstd.NewWriter(&b, zstd.WithWindowSize(tc.window))
 		if err != nil {
@@ -324,7 +324,7 @@ func TestZstdWindowLimit(t *testing.T) {
 // Decoders are reused; one that failed must not spoil its next stream.
 func TestDecodersAreCleanAfterAFault(t *testing.T) {
 	page := sample(20_000)
-	c := &codecs{window: DefaultMaxWindow}
+	c := &codecs{window: defaultMaxWindow}
 	read := func(coding string, body []byte) ([]byte, error) {
 		d, err := c.open(bytes.NewReader(body), []string{coding}, 1<<20, hints{max: 2})
 		defer d.close()

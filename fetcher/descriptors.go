@@ -34,7 +34,7 @@ func (a *attempt) connect(ctx context.Context) (net.Conn, error) {
 		}
 		a.f.makeRoom()
 		if !a.awaitRoom(ctx) {
-			return nil, &Error{Phase: PhaseConnect, Reason: ReasonPermit, Err: err}
+			return nil, &Error{Phase: phaseConnect, Reason: ReasonPermit, Err: err}
 		}
 	}
 }

@@ -37,16 +37,16 @@ type attempt struct {
 // dial makes a connection to the Grant's address and no other.
 func (a *attempt) dial(ctx context.Context) (*conn, error) {
 	if a.grant.Begun() {
-		return nil, &Error{Phase: PhaseConnect, Reason: ReasonPermitInvalid, Err: politeness.ErrUsed}
+		return nil, &Error{Phase: phaseConnect, Reason: reasonPermitInvalid, Err: politeness.ErrUsed}
 	}
 	if err := a.f.cfg.checkPort(a.url); err != nil {
-		return nil, &Error{Phase: PhaseConnect, Reason: ReasonPort, Err: err}
+		return nil, &Error{Phase: phaseConnect, Reason: ReasonPort, Err: err}
 	}
 	if err := a.f.check(a.url.Hostname(), a.grant.Addr()); err != nil {
-		return nil, &Error{Phase: PhaseConnect, Reason: ReasonAddress, Err: err}
+		return nil, &Error{Phase: phaseConnect, Reason: ReasonAddress, Err: err}
 	}
 	if err := a.f.cfg.checkListeners(a.grant.Addr(), a.url); err != nil {
-		return nil, &Error{Phase: PhaseConnect, Reason: ReasonAddress, Err: err}
+		return nil, &Error{Phase: phaseConnect, Reason: ReasonAddress, Err: err}
 	}
 	raw, err := a.connect(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *attempt) dial(ctx context.Context) (*conn, error) {
 	ready, err := a.secure(ctx, raw)
 	if err != nil {
 		_ = raw.Close()
-		return nil, failure(PhaseTLS, err)
+		return nil, failure(phaseTLS, err)
 	}
 	a.conn.key = a.key
 	a.conn.client, err = a.f.client(ctx, a.url.Scheme(), a.url.Host(), ready)
@@ -69,7 +69,7 @@ func (a *attempt) dial(ctx context.Context) (*conn, error) {
 // unconnected reacts to a failure to connect: it chooses another address for the next time, and closes idle connections
 // if this machine has run out of resources.
 func (a *attempt) unconnected(ctx context.Context, err error) *Error {
-	fail := failure(PhaseConnect, err)
+	fail := failure(phaseConnect, err)
 	switch cause := context.Cause(ctx); {
 	case fail.Reason == ReasonPermit: // there was no file descriptor
 	case fail.Reason == ReasonNoResources:
@@ -82,14 +82,14 @@ func (a *attempt) unconnected(ctx context.Context, err error) *Error {
 
 // open opens the connection below TLS, through the proxy if there is one.
 func (a *attempt) open(ctx context.Context) (net.Conn, error) {
-	a.watch.enter(ReasonConnectTimeout, a.f.cfg.ConnectTimeout)
+	a.watch.enter(reasonConnectTimeout, a.f.cfg.ConnectTimeout)
 	target := net.JoinHostPort(a.grant.Addr().String(), a.url.Port())
 	if a.f.cfg.Proxy == nil {
 		return a.f.cfg.DialContext(ctx, "tcp", target)
 	}
 	c, err := a.f.viaProxy(ctx, target)
 	if err != nil && !full(err) && context.Cause(ctx) == nil {
-		err = &Error{Phase: PhaseConnect, Reason: proxyReason(err), Err: err}
+		err = &Error{Phase: phaseConnect, Reason: proxyReason(err), Err: err}
 	}
 	return c, err
 }
@@ -113,7 +113,7 @@ func (a *attempt) secure(ctx context.Context, raw net.Conn) (net.Conn, error) {
 		a.conn.wire = &wire{Conn: raw, h1: true}
 		return a.conn.wire, nil
 	}
-	a.watch.enter(ReasonTLSTimeout, a.f.cfg.TLSTimeout)
+	a.watch.enter(reasonTLSTimeout, a.f.cfg.TLSTimeout)
 	below := &wire{Conn: raw}
 	cfg := a.f.tlsConfig(a.url.Hostname())
 	a.conn.insecure = cfg.InsecureSkipVerify

@@ -60,10 +60,10 @@ func newNames(c *Config, p *pins, makeRoom func()) *names {
 // refused by the guard, unless the host is exempt ([Config].AllowHosts). The error is an *[Error].
 func (f *Fetcher) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error) {
 	if u.IsZero() {
-		return netip.Addr{}, &Error{Phase: PhaseDNS, Reason: ReasonURL, Err: errors.New("no URL"), Ended: time.Now()}
+		return netip.Addr{}, &Error{Phase: phaseDNS, Reason: reasonURL, Err: errors.New("no URL"), Ended: time.Now()}
 	}
 	if err := f.cfg.checkPort(u); err != nil {
-		return netip.Addr{}, &Error{Phase: PhaseConnect, Reason: ReasonPort, Err: err, Ended: time.Now()}
+		return netip.Addr{}, &Error{Phase: phaseConnect, Reason: ReasonPort, Err: err, Ended: time.Now()}
 	}
 	addr, err := f.resolve(ctx, u.Hostname())
 	if err != nil {
@@ -72,7 +72,7 @@ func (f *Fetcher) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 		return netip.Addr{}, &e
 	}
 	if err := f.cfg.checkListeners(addr, u); err != nil {
-		return netip.Addr{}, &Error{Phase: PhaseDNS, Reason: ReasonAddress, Err: err, Ended: time.Now()}
+		return netip.Addr{}, &Error{Phase: phaseDNS, Reason: ReasonAddress, Err: err, Ended: time.Now()}
 	}
 	return addr, nil
 }
@@ -95,7 +95,7 @@ func (f *Fetcher) resolve(ctx context.Context, host string) (netip.Addr, *Error)
 func (f *Fetcher) choose(host string, addrs []netip.Addr) (netip.Addr, *Error) {
 	check := f.check
 	if f.guard.anyPublic(addrs) {
-		check = func(_ string, a netip.Addr) error { return f.guard.Check(a) }
+		check = func(_ string, a netip.Addr) error { return f.guard.check(a) }
 	}
 	var refusal error
 	for _, a := range addrs {
@@ -109,9 +109,9 @@ func (f *Fetcher) choose(host string, addrs []netip.Addr) (netip.Addr, *Error) {
 		refusal = errors.Join(refusal, err)
 	}
 	if refusal == nil {
-		return netip.Addr{}, &Error{Phase: PhaseDNS, Reason: ReasonNXDomain, Err: errors.New("no address of the local address's family")}
+		return netip.Addr{}, &Error{Phase: phaseDNS, Reason: reasonNXDomain, Err: errors.New("no address of the local address's family")}
 	}
-	return netip.Addr{}, &Error{Phase: PhaseDNS, Reason: ReasonAddress, Err: refusal}
+	return netip.Addr{}, &Error{Phase: phaseDNS, Reason: ReasonAddress, Err: refusal}
 }
 
 // lookup answers from the cache, or waits for a look-up, its own or one under way.
@@ -119,7 +119,7 @@ func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, *Error) 
 	n.mu.Lock()
 	if n.closed {
 		n.mu.Unlock()
-		return nil, &Error{Phase: PhaseDNS, Reason: ReasonClosed, Err: errClosed}
+		return nil, &Error{Phase: phaseDNS, Reason: reasonClosed, Err: errClosed}
 	}
 	if known := n.get(host, time.Now()); known != nil {
 		addrs, err := known.addrs, known.err
@@ -135,7 +135,7 @@ func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, *Error) 
 	case <-fl.done:
 		return fl.addrs, fl.err
 	case <-ctx.Done():
-		return nil, &Error{Phase: PhaseDNS, Reason: ReasonCanceled, Err: context.Cause(ctx)}
+		return nil, &Error{Phase: phaseDNS, Reason: ReasonCanceled, Err: context.Cause(ctx)}
 	}
 }
 
@@ -160,11 +160,11 @@ func (n *names) fly(ctx context.Context, host string, fl *flight) {
 		if over := ctx.Err(); over != nil && !full(err) {
 			err = over
 		}
-		fl.err = failure(PhaseDNS, err)
+		fl.err = failure(phaseDNS, err)
 	} else {
 		fl.addrs = byFamily(addrs)
 		if err := n.pins.meet(ctx, host, fl.addrs); err != nil {
-			fl.err = &Error{Phase: PhaseDNS, Reason: ReasonPin, Err: err}
+			fl.err = &Error{Phase: phaseDNS, Reason: ReasonPin, Err: err}
 		}
 	}
 	n.mu.Lock()
@@ -223,7 +223,7 @@ func (n *names) get(host string, now time.Time) *name {
 func (n *names) put(host string, fl *flight, now time.Time) {
 	known := &name{host: host, addrs: fl.addrs, err: fl.err, expires: now.Add(n.ttl)}
 	switch {
-	case fl.err != nil && fl.err.Reason != ReasonNXDomain:
+	case fl.err != nil && fl.err.Reason != reasonNXDomain:
 		return
 	case fl.err != nil:
 		known.expires = now.Add(n.negative)

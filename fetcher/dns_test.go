@@ -83,7 +83,7 @@ func TestAnswersAreKept(t *testing.T) {
 			if a := r.resolve("http://a.test/"); a != "1.1.1.1" {
 				t.Fatal("IPv4 first, then the resolver's order:", a)
 			}
-			time.Sleep(DefaultDNSTTL/5 - 1)
+			time.Sleep(defaultDNSTTL/5 - 1)
 		}
 		if z.asked.Load() != 1 {
 			t.Fatalf("asked %d times", z.asked.Load())
@@ -103,17 +103,17 @@ func TestAbsenceIsKeptForShort_FailureNotAtAll(t *testing.T) {
 		kept   time.Duration
 		temp   bool
 	}{
-		{&net.DNSError{Err: "no such host", IsNotFound: true}, ReasonNXDomain, DefaultDNSNegativeTTL, false},
-		{nil, ReasonNXDomain, DefaultDNSNegativeTTL, false},
-		{&net.DNSError{Err: "server misbehaving", IsTemporary: true}, ReasonDNSFailure, 0, true},
-		{&net.DNSError{Err: "i/o timeout", IsTimeout: true}, ReasonDNSTimeout, 0, true},
-		{errors.New("odd"), ReasonDNSFailure, 0, true},
+		{&net.DNSError{Err: "no such host", IsNotFound: true}, reasonNXDomain, defaultDNSNegativeTTL, false},
+		{nil, reasonNXDomain, defaultDNSNegativeTTL, false},
+		{&net.DNSError{Err: "server misbehaving", IsTemporary: true}, reasonDNSFailure, 0, true},
+		{&net.DNSError{Err: "i/o timeout", IsTimeout: true}, reasonDNSTimeout, 0, true},
+		{errors.New("odd"), reasonDNSFailure, 0, true},
 	} {
 		z := &zone{answer: func(string) ([]netip.Addr, error) { return nil, tc.err }}
 		resolving(t, Config{}, z, func(r *rig) {
 			_, err := r.f.Resolve(r.t.Context(), parse(r.t, "http://a.test/"))
 			var e *Error
-			if !errors.As(err, &e) || e.Reason != tc.reason || e.Phase != PhaseDNS || e.Temporary() != tc.temp || e.Ended.IsZero() {
+			if !errors.As(err, &e) || e.Reason != tc.reason || e.Phase != phaseDNS || e.Temporary() != tc.temp || e.Ended.IsZero() {
 				t.Fatalf("%v: %v", tc.err, err)
 			}
 			if rep := ReplyForError(err); rep.Err == nil || !rep.Written.IsZero() || rep.Ended != time.Now() {
@@ -138,7 +138,7 @@ func TestLookupTimeLimit(t *testing.T) {
 	z := &zone{delay: time.Hour}
 	resolving(t, Config{}, z, func(r *rig) {
 		start := time.Now()
-		if got := r.resolve("http://a.test/"); got != ReasonDNSTimeout || time.Since(start) != DefaultDNSTimeout {
+		if got := r.resolve("http://a.test/"); got != reasonDNSTimeout || time.Since(start) != DefaultDNSTimeout {
 			t.Fatal(got, time.Since(start))
 		}
 	})
@@ -229,7 +229,7 @@ func TestFailedAddressGivesWay(t *testing.T) {
 			if got := r.resolve("http://a.test/"); got != want {
 				t.Fatal(got)
 			}
-			r.wantReason("http://a.test/", PhaseConnect, ReasonConnectFailed)
+			r.wantReason("http://a.test/", phaseConnect, reasonConnectFailed)
 		}
 	})
 }
@@ -245,7 +245,7 @@ func TestLocalAddressChoosesTheFamily(t *testing.T) {
 		if got := r.resolve("http://a.test/"); got != "2606:4700::1111" {
 			t.Error(got)
 		}
-		if got := r.resolve("http://four.test/"); got != ReasonNXDomain {
+		if got := r.resolve("http://four.test/"); got != reasonNXDomain {
 			t.Error(got)
 		}
 	})

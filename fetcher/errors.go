@@ -14,79 +14,119 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// Phases of a fetch, the values of [Error].Phase.
+// PhaseRequest is the phase in which a connection exists, but the request is not written. See [Error].
+const PhaseRequest = "request"
+
+// The other phases of an [Error].
 const (
-	PhaseDNS     = "dns"
-	PhaseConnect = "connect"
-	PhaseTLS     = "tls"
-	PhaseRequest = "request" // connected, but the request is not written
-	PhaseHeader  = "header"  // the request is written, but the answer's header is not read
-	PhaseBody    = "body"
+	phaseDNS     = "dns"
+	phaseConnect = "connect"
+	phaseTLS     = "tls"
+	phaseHeader  = "header"
+	phaseBody    = "body"
 )
 
-// Reason codes of [Error], stable across versions. Those marked (t) are temporary: a later attempt may succeed.
+// Reasons of an [Error] by which callers decide. The comment of Error lists all of them.
 const (
-	ReasonDNSTimeout = "dns_timeout"   // (t) no answer from the resolver within DNSTimeout
-	ReasonDNSFailure = "dns_failure"   // (t) the resolver failed
-	ReasonNXDomain   = "dns_not_found" // the name does not exist or has no address
-	ReasonAddress    = "address_refused"
-	ReasonPin        = "pin_failed"   // Config.Pin failed
-	ReasonPort       = "port_refused" // not a port for HTTP; see Config.AllowPorts
-
-	ReasonConnectTimeout = "connect_timeout" // (t)
-	ReasonRefused        = "connect_refused" // (t) nothing listens there
-	ReasonUnreachable    = "unreachable"     // (t) no route to the host or network
-	ReasonConnectFailed  = "connect_failed"  // (t) any other failure to connect
-	ReasonNoResources    = "no_resources"    // (t) this machine has no port or memory left; for a look-up: no file descriptor
-	ReasonProxy          = "proxy_failed"    // (t) the proxy could not connect to the host
-	ReasonProxyUnusable  = "proxy_unusable"  // (t) the proxy is down, is not a proxy, or refuses the crawler
-	ReasonTLSTimeout     = "tls_timeout"     // (t)
+	ReasonAddress        = "address_refused"
+	ReasonPin            = "pin_failed"
+	ReasonPort           = "port_refused"
+	ReasonNoResources    = "no_resources"
+	ReasonProxy          = "proxy_failed"
+	ReasonProxyUnusable  = "proxy_unusable"
 	ReasonTLSAuthority   = "tls_unknown_issuer"
-	ReasonTLSExpired     = "tls_expired"  // or not yet valid
-	ReasonTLSHostname    = "tls_hostname" // the certificate is for other names
+	ReasonTLSExpired     = "tls_expired"
+	ReasonTLSHostname    = "tls_hostname"
 	ReasonTLSCertificate = "tls_certificate"
-	ReasonTLSFailed      = "tls_failed" // the handshake failed: no common version, an alert, not TLS at all
-
-	ReasonPermit        = "permit_expired" // (t) the Permit expired before the request was written, perhaps while it waited for a file descriptor; nothing was sent
-	ReasonPermitInvalid = "permit_invalid" // no Permit, or one used before; nothing was sent
-	ReasonLedger        = "ledger_failed"  // the request could not be recorded in the ledger, and nothing was sent; or its outcome could not, and the answer does not count
-	ReasonHeader        = "request_header" // Config.Request failed, or returned a field that is reserved or not valid; nothing was sent
-	ReasonURL           = "url_unsendable" // the URL cannot be written as a request target as it stands
-
-	ReasonReset         = "reset"             // (t) the connection was reset
-	ReasonNoAnswer      = "no_answer"         // (t) the connection was closed before an answer
-	ReasonHeaderTimeout = "header_timeout"    // (t) no first byte in FirstByteTimeout
-	ReasonHeaderTooBig  = "header_too_large"  // MaxHeader, MaxHeaderFields or MaxInformational
-	ReasonMalformed     = "malformed_answer"  // not HTTP
-	ReasonSwitching     = "protocol_switched" // 101, which was not requested
-	ReasonCanceled      = "canceled"          // by the caller's context
-	ReasonClosed        = "closed"            // the Fetcher is closed
-	ReasonNotRecorded   = "not_recorded"      // of a Replayer: there is no recorded answer
-	ReasonRecording     = "recording_damaged" // of a Replayer: the recorded answer cannot be read
+	ReasonPermit         = "permit_expired"
+	ReasonLedger         = "ledger_failed"
+	ReasonHeader         = "request_header"
+	ReasonCanceled       = "canceled"
+	ReasonNotRecorded    = "not_recorded"
+	ReasonCutShort       = "cut_short"
 )
 
-// Reason codes of both [Error] and [Page].Truncated: in an Error (then temporary) if the limit was reached before the
-// answer's header was complete, in a page if some of its body has arrived.
+// The other reasons of an [Error].
 const (
-	ReasonIdleTimeout  = "idle_timeout"  // no byte within IdleTimeout
-	ReasonFetchTimeout = "fetch_timeout" // the whole fetch took FetchTimeout
-	ReasonCutShort     = "cut_short"     // the connection ended before the message did
+	reasonDNSTimeout     = "dns_timeout"
+	reasonDNSFailure     = "dns_failure"
+	reasonNXDomain       = "dns_not_found"
+	reasonConnectTimeout = "connect_timeout"
+	reasonRefused        = "connect_refused"
+	reasonUnreachable    = "unreachable"
+	reasonConnectFailed  = "connect_failed"
+	reasonTLSTimeout     = "tls_timeout"
+	reasonTLSFailed      = "tls_failed"
+	reasonPermitInvalid  = "permit_invalid"
+	reasonURL            = "url_unsendable"
+	reasonReset          = "reset"
+	reasonNoAnswer       = "no_answer"
+	reasonHeaderTimeout  = "header_timeout"
+	reasonHeaderTooBig   = "header_too_large"
+	reasonMalformed      = "malformed_answer"
+	reasonSwitching      = "protocol_switched"
+	reasonClosed         = "closed"
+	reasonRecording      = "recording_damaged"
+	reasonIdleTimeout    = "idle_timeout"
+	reasonFetchTimeout   = "fetch_timeout"
 )
 
-// Reason codes of [Page].Truncated alone.
+// Reasons of [Page].Truncated alone.
 const (
-	ReasonLength   = politeness.CutByLength // "length": longer than the limit, decoded or on the wire
-	ReasonUnwanted = "unwanted"             // a type that Config.Wanted refuses
-	ReasonEncoding = "encoding"             // a Content-Encoding that is broken, unsupported or too deep
-	ReasonRatio    = "ratio"                // MaxRatio
-	ReasonSlow     = "slow"                 // MinRate
+	reasonLength   = politeness.CutByLength
+	reasonUnwanted = "unwanted"
+	reasonEncoding = "encoding"
+	reasonRatio    = "ratio"
+	reasonSlow     = "slow"
 )
 
-// Error describes a request that got no usable answer.
+// Error describes a request that got no usable answer. Its reasons are stable across versions. After those marked (t)
+// a later attempt may succeed:
+//
+//	dns_timeout         (t) no answer from the resolver within DNSTimeout
+//	dns_failure         (t) the resolver failed
+//	dns_not_found       the name does not exist or has no address
+//	address_refused     the address is not public; see Config.AllowAddresses
+//	pin_failed          Config.Pin failed
+//	port_refused        the port is not for HTTP; see Config.AllowPorts
+//	connect_timeout     (t) no connection within ConnectTimeout
+//	connect_refused     (t) nothing listens there
+//	unreachable         (t) no route to the host or network
+//	connect_failed      (t) any other failure to connect
+//	no_resources        (t) this machine has no port, memory or file descriptor left
+//	proxy_failed        (t) the proxy could not connect to the host
+//	proxy_unusable      (t) the proxy is down, is not a proxy, or refuses the crawler
+//	tls_timeout         (t) no handshake within TLSTimeout
+//	tls_unknown_issuer  no trusted authority issued the certificate
+//	tls_expired         the certificate has expired, or is not valid yet
+//	tls_hostname        the certificate is for other names
+//	tls_certificate     the certificate is not valid for another reason
+//	tls_failed          the handshake failed otherwise: no common version, an alert, not TLS at all
+//	permit_expired      (t) the Permit expired before the request was written; nothing was sent
+//	permit_invalid      no Permit, or one that was used before; nothing was sent
+//	ledger_failed       the request or its outcome could not be recorded
+//	request_header      Config.Request failed, or returned a reserved or invalid field; nothing was sent
+//	url_unsendable      the URL cannot be written as a request target
+//	reset               (t) the connection was reset
+//	no_answer           (t) the connection was closed before an answer
+//	header_timeout      (t) no first byte within FirstByteTimeout
+//	header_too_large    the answer exceeds MaxHeader, MaxHeaderFields or MaxInformational
+//	malformed_answer    the answer is not HTTP
+//	protocol_switched   status 101, which was not requested
+//	canceled            the caller's context was canceled
+//	closed              the Fetcher is closed
+//	not_recorded        a Replayer has no recorded answer
+//	recording_damaged   a Replayer cannot read the recorded answer
+//	idle_timeout        (t) no byte within IdleTimeout
+//	fetch_timeout       (t) the whole fetch took FetchTimeout
+//	cut_short           (t) the connection ended before the message did
+//
+// Its phase is "dns", "connect", "tls", "request" (connected, but the request is not written), "header" (the request is
+// written, but the answer's header is not read) or "body".
 type Error struct {
-	Reason string // stable code, see the Reason constants
-	Phase  string // one of the Phase constants
-	Err    error  // the cause
+	Reason string // stable code
+	Phase  string
+	Err    error // the cause
 
 	Written   time.Time // the request's first byte; zero when nothing was sent
 	FirstByte time.Time // the answer's first byte; zero when there was none
@@ -108,9 +148,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // Temporary reports whether another attempt may succeed.
 func (e *Error) Temporary() bool {
 	switch e.Reason {
-	case ReasonDNSTimeout, ReasonDNSFailure, ReasonConnectTimeout, ReasonRefused, ReasonUnreachable, ReasonConnectFailed,
-		ReasonNoResources, ReasonProxy, ReasonProxyUnusable, ReasonTLSTimeout, ReasonPermit, ReasonReset, ReasonNoAnswer,
-		ReasonHeaderTimeout, ReasonIdleTimeout, ReasonFetchTimeout, ReasonCutShort:
+	case reasonDNSTimeout, reasonDNSFailure, reasonConnectTimeout, reasonRefused, reasonUnreachable, reasonConnectFailed,
+		ReasonNoResources, ReasonProxy, ReasonProxyUnusable, reasonTLSTimeout, ReasonPermit, reasonReset, reasonNoAnswer,
+		reasonHeaderTimeout, reasonIdleTimeout, reasonFetchTimeout, ReasonCutShort:
 		return true
 	case ReasonHeader:
 		var t interface{ Temporary() bool }
@@ -122,7 +162,7 @@ func (e *Error) Temporary() bool {
 // Timeout reports whether something took too long.
 func (e *Error) Timeout() bool {
 	switch e.Reason {
-	case ReasonDNSTimeout, ReasonConnectTimeout, ReasonTLSTimeout, ReasonHeaderTimeout, ReasonIdleTimeout, ReasonFetchTimeout:
+	case reasonDNSTimeout, reasonConnectTimeout, reasonTLSTimeout, reasonHeaderTimeout, reasonIdleTimeout, reasonFetchTimeout:
 		return true
 	}
 	return false
@@ -150,7 +190,7 @@ func aborted(err error) bool {
 	switch ReasonOf(err) {
 	case "":
 		return errors.Is(err, context.Canceled) || errors.Is(err, politeness.ErrExpired)
-	case ReasonPermit, ReasonPermitInvalid, ReasonLedger, ReasonURL, ReasonHeader, ReasonClosed, ReasonCanceled:
+	case ReasonPermit, reasonPermitInvalid, ReasonLedger, reasonURL, ReasonHeader, reasonClosed, ReasonCanceled:
 		return true
 	}
 	return false
@@ -192,15 +232,15 @@ func classify(phase string, err error) string {
 	case errors.Is(err, context.Canceled):
 		return ReasonCanceled
 	}
-	if r := fromErrno(err); r != "" && phase != PhaseTLS {
+	if r := fromErrno(err); r != "" && phase != phaseTLS {
 		return r
 	}
 	switch phase {
-	case PhaseDNS:
+	case phaseDNS:
 		return classifyDNS(err)
-	case PhaseConnect:
+	case phaseConnect:
 		return classifyConnect(err)
-	case PhaseTLS:
+	case phaseTLS:
 		return classifyTLS(err)
 	}
 	return classifyAnswer(err)
@@ -213,15 +253,15 @@ func fromErrno(err error) string {
 	}
 	switch no {
 	case syscall.ECONNREFUSED:
-		return ReasonRefused
+		return reasonRefused
 	case syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED:
-		return ReasonReset
+		return reasonReset
 	case syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN:
-		return ReasonUnreachable
+		return reasonUnreachable
 	case syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EADDRNOTAVAIL:
 		return ReasonNoResources
 	case syscall.ETIMEDOUT:
-		return ReasonConnectTimeout
+		return reasonConnectTimeout
 	}
 	return ""
 }
@@ -232,23 +272,23 @@ func classifyDNS(err error) string {
 	case full(err):
 		return ReasonNoResources
 	case errors.Is(err, context.DeadlineExceeded):
-		return ReasonDNSTimeout
+		return reasonDNSTimeout
 	case !errors.As(err, &dns):
-		return ReasonDNSFailure
+		return reasonDNSFailure
 	case dns.IsNotFound:
-		return ReasonNXDomain
+		return reasonNXDomain
 	case dns.IsTimeout:
-		return ReasonDNSTimeout
+		return reasonDNSTimeout
 	}
-	return ReasonDNSFailure
+	return reasonDNSFailure
 }
 
 func classifyConnect(err error) string {
 	var ne net.Error
 	if errors.As(err, &ne) && ne.Timeout() {
-		return ReasonConnectTimeout
+		return reasonConnectTimeout
 	}
-	return ReasonConnectFailed
+	return reasonConnectFailed
 }
 
 func classifyTLS(err error) string {
@@ -268,27 +308,27 @@ func classifyTLS(err error) string {
 		return ReasonTLSExpired
 	case errors.As(err, &verify):
 		return ReasonTLSCertificate
-	case fromErrno(err) == ReasonReset, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return ReasonReset
+	case fromErrno(err) == reasonReset, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return reasonReset
 	case errors.As(err, &ne) && ne.Timeout():
-		return ReasonTLSTimeout
+		return reasonTLSTimeout
 	}
-	return ReasonTLSFailed
+	return reasonTLSFailed
 }
 
 // classifyAnswer is like classify, for errors on an established connection.
 func classifyAnswer(err error) string {
 	switch {
 	case errors.Is(err, errUnsolicited):
-		return ReasonMalformed
+		return reasonMalformed
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return ReasonCutShort
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe):
-		return ReasonNoAnswer
+		return reasonNoAnswer
 	case strings.Contains(err.Error(), "header list larger"), strings.Contains(err.Error(), "headers exceeded"):
-		return ReasonHeaderTooBig
+		return reasonHeaderTooBig
 	case strings.Contains(err.Error(), "GOAWAY"), strings.Contains(err.Error(), "connection lost"):
-		return ReasonNoAnswer
+		return reasonNoAnswer
 	}
-	return ReasonMalformed
+	return reasonMalformed
 }

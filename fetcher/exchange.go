@@ -51,7 +51,7 @@ func (x *exchange) run(ctx context.Context) (*Page, *Error) {
 	}
 	for {
 		if err := x.connection(ctx); err != nil {
-			return nil, x.explain(ctx, PhaseConnect, err)
+			return nil, x.explain(ctx, phaseConnect, err)
 		}
 		resp, err := x.send(ctx, req)
 		if err == nil {
@@ -59,7 +59,7 @@ func (x *exchange) run(ctx context.Context) (*Page, *Error) {
 		}
 		x.conn.drop()
 		if !x.conn.reused || !x.untouched() || context.Cause(ctx) != nil {
-			return nil, x.explain(ctx, PhaseHeader, err)
+			return nil, x.explain(ctx, phaseHeader, err)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func (x *exchange) send(ctx context.Context, req *http.Request) (*http.Response,
 	if c.Record {
 		x.turn.record = newRecorder(x.turn.limit)
 	}
-	x.watch.enter(ReasonHeaderTimeout, c.FirstByteTimeout)
+	x.watch.enter(reasonHeaderTimeout, c.FirstByteTimeout)
 	x.conn.wire.take(x.turn)
 	if x.form != nil { // anew for each attempt
 		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(x.form)), int64(len(x.form))
@@ -124,9 +124,9 @@ func (x *exchange) informational(status, seen int, read int64) error {
 	var e *Error
 	switch c := &x.f.cfg; {
 	case status == http.StatusSwitchingProtocols:
-		e = &Error{Phase: PhaseHeader, Reason: ReasonSwitching, Err: errSwitching}
+		e = &Error{Phase: phaseHeader, Reason: reasonSwitching, Err: errSwitching}
 	case seen > c.MaxInformational, read > int64(c.MaxHeader):
-		e = &Error{Phase: PhaseHeader, Reason: ReasonHeaderTooBig, Err: errInformational}
+		e = &Error{Phase: phaseHeader, Reason: reasonHeaderTooBig, Err: errInformational}
 	default:
 		return nil
 	}
@@ -195,13 +195,13 @@ func (x *exchange) judge(resp *http.Response) *Error {
 	}
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		return &Error{Phase: PhaseHeader, Reason: ReasonSwitching, Err: errSwitching}
+		return &Error{Phase: phaseHeader, Reason: reasonSwitching, Err: errSwitching}
 	case resp.StatusCode < 200:
-		return &Error{Phase: PhaseHeader, Reason: ReasonMalformed, Err: errStatus}
+		return &Error{Phase: phaseHeader, Reason: reasonMalformed, Err: errStatus}
 	case fields > x.f.cfg.MaxHeaderFields:
-		return &Error{Phase: PhaseHeader, Reason: ReasonHeaderTooBig, Err: errFields}
+		return &Error{Phase: phaseHeader, Reason: reasonHeaderTooBig, Err: errFields}
 	case x.conn.wire.snapshot(x.turn).firstByte.IsZero():
-		return &Error{Phase: PhaseHeader, Reason: ReasonMalformed, Err: errEarly}
+		return &Error{Phase: phaseHeader, Reason: reasonMalformed, Err: errEarly}
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func (x *exchange) explain(ctx context.Context, phase string, err error) *Error 
 	if x.turn != nil && x.conn != nil {
 		t = x.conn.wire.snapshot(x.turn)
 	}
-	if phase == PhaseHeader && t.written.IsZero() {
+	if phase == phaseHeader && t.written.IsZero() {
 		phase = PhaseRequest
 	}
 	fail := failure(phase, err)
@@ -235,7 +235,7 @@ func (x *exchange) explain(ctx context.Context, phase string, err error) *Error 
 		fail = &Error{Phase: fail.Phase, Reason: limit.reason, Err: fail.Err}
 	case cause != nil:
 		fail = &Error{Phase: fail.Phase, Reason: ReasonCanceled, Err: cause}
-	case phase == PhaseHeader:
+	case phase == phaseHeader:
 		fail.Reason = refine(fail.Reason, &t, int64(x.f.cfg.MaxHeader), x.conn.wire.h1)
 	}
 	return x.stamp(fail)
@@ -245,11 +245,11 @@ func (x *exchange) explain(ctx context.Context, phase string, err error) *Error 
 // connection on which a much too long header section arrives, with an error that says less.
 func refine(reason string, t *turn, maxHeader int64, h1 bool) string {
 	switch {
-	case t.read >= maxHeader, reason == ReasonMalformed && !h1 && t.read >= maxHeader/2:
-		return ReasonHeaderTooBig
-	case reason == ReasonMalformed && t.read == 0:
-		return ReasonNoAnswer
-	case reason == ReasonMalformed && t.ended, reason == ReasonNoAnswer && !t.firstByte.IsZero():
+	case t.read >= maxHeader, reason == reasonMalformed && !h1 && t.read >= maxHeader/2:
+		return reasonHeaderTooBig
+	case reason == reasonMalformed && t.read == 0:
+		return reasonNoAnswer
+	case reason == reasonMalformed && t.ended, reason == reasonNoAnswer && !t.firstByte.IsZero():
 		return ReasonCutShort
 	}
 	return reason

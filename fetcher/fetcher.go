@@ -19,7 +19,7 @@ var errClosed = errors.New("fetcher closed")
 // running any more.
 type Fetcher struct {
 	cfg       Config
-	guard     *Guard
+	guard     *addressGuard
 	names     *names
 	pins      *pins
 	pool      *pool
@@ -40,7 +40,7 @@ func New(c Config) (*Fetcher, error) {
 	}
 	c = c.withDefaults()
 	f := &Fetcher{
-		guard:    NewGuard(c.AllowAddresses...),
+		guard:    newGuard(c.AllowAddresses...),
 		pool:     newPool(c.MaxIdle, c.IdleConnTimeout),
 		insecure: make(map[string]bool, len(c.InsecureHosts)),
 	}
@@ -104,15 +104,12 @@ func newTransport(c *Config) *http.Transport {
 	}
 }
 
-// Guard returns the Fetcher's address guard, which does not consider Config.AllowHosts.
-func (f *Fetcher) Guard() *Guard { return f.guard }
-
 // CloseIdle closes the idle connections to one host (host:port, as weburl.URL.Host writes it). It is for a host to
 // which none will be needed soon.
 func (f *Fetcher) CloseIdle(host string) { f.pool.closeHost(host) }
 
 // Close closes idle connections, cancels look-ups and waits for them. A Fetch or Resolve that begins later fails with
-// ReasonClosed, and one that is running closes its connection when it ends.
+// "closed", and one that is running closes its connection when it ends.
 func (f *Fetcher) Close() {
 	f.closed.Store(true)
 	f.pool.close()
@@ -142,10 +139,10 @@ func (f *Fetcher) FetchConditional(ctx context.Context, p politeness.Permit, v V
 func (f *Fetcher) exchange(ctx context.Context, p politeness.Permit, v Validators, form []byte) (*Page, error) {
 	started := time.Now()
 	if f.closed.Load() {
-		return nil, &Error{Phase: PhaseRequest, Reason: ReasonClosed, Err: errClosed, Ended: started}
+		return nil, &Error{Phase: PhaseRequest, Reason: reasonClosed, Err: errClosed, Ended: started}
 	}
 	if (p.Purpose() == politeness.Login) != (form != nil) {
-		return nil, &Error{Phase: PhaseRequest, Reason: ReasonPermitInvalid, Err: errMethod, Ended: started}
+		return nil, &Error{Phase: PhaseRequest, Reason: reasonPermitInvalid, Err: errMethod, Ended: started}
 	}
 	grant, err := p.Redeem()
 	if err != nil {
@@ -172,7 +169,7 @@ func notSent(err error) *Error {
 	case errors.Is(err, politeness.ErrExpired):
 		e.Reason = ReasonPermit
 	case errors.Is(err, politeness.ErrUsed), errors.Is(err, politeness.ErrNoPermit):
-		e.Reason = ReasonPermitInvalid
+		e.Reason = reasonPermitInvalid
 	default:
 		e.Reason = ReasonLedger
 	}

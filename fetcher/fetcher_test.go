@@ -23,7 +23,7 @@ func TestFetchGivesThePage(t *testing.T) {
 	r := newRig(t, Config{})
 	p := r.page(s.URL + "/a?b")
 	if p.Status != 200 || string(p.Body) != "<p>hello</p>" || p.ContentType != "text/html" || p.Sniffed || !p.IsHTML() ||
-		p.Charset != "utf-8" || p.CharsetFrom != FromHeader || !p.CharsetCertain || p.Truncated != "" || p.WireBytes != 12 ||
+		p.Charset != "utf-8" || p.CharsetFrom != fromHeader || !p.CharsetCertain || p.Truncated != "" || p.WireBytes != 12 ||
 		p.Proto != "HTTP/1.1" || p.Addr != netip.MustParseAddr("127.0.0.1") || p.URL.PathQuery() != "/a?b" {
 		t.Fatalf("%+v", p)
 	}
@@ -47,7 +47,7 @@ func TestRequestOnTheWire(t *testing.T) {
 		t.Fatal(p, err)
 	}
 	want := "GET " + parse(t, url+"/p|{}^?q=%zz&a|b").PathQuery() + " HTTP/1.1\r\nHost: " + strings.TrimPrefix(url, "http://") +
-		"\r\nUser-Agent: ambletest/1 (+https://lab.university.edu/crawl)\r\nAccept: " + DefaultAccept +
+		"\r\nUser-Agent: ambletest/1 (+https://lab.university.edu/crawl)\r\nAccept: " + defaultAccept +
 		"\r\nAccept-Encoding: zstd, gzip, br\r\nAccept-Language: de\r\nIf-Modified-Since: yesterday\r\nIf-None-Match: W/\"1\"\r\nX-Purpose: research\r\n\r\n"
 	mu.Lock()
 	defer mu.Unlock()

@@ -53,7 +53,7 @@ func FuzzAnswer(f *testing.F) {
 		p := r.permitAt(parse(t, "http://a.test/"), pipeAddr, politeness.Page)
 		page, err := fe.Fetch(t.Context(), p)
 		if err != nil {
-			if ReasonOf(err) == "" || ReasonOf(err) == ReasonFetchTimeout {
+			if ReasonOf(err) == "" || ReasonOf(err) == reasonFetchTimeout {
 				t.Fatalf("%v", err)
 			}
 			r.gate.Report(p, ReplyForError(err))
@@ -80,7 +80,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add("gzip, br", encode(f, hello, "gzip", "br"))
 	f.Add("zstd, gzip", encode(f, append(encode(f, hello, "zstd"), "trailing"...), "gzip"))
 	f.Add("utf-8, x-gzip", hello)
-	c := &codecs{window: DefaultMaxWindow}
+	c := &codecs{window: defaultMaxWindow}
 	read := func(header string, body []byte) ([]byte, error) {
 		d, err := c.open(&source{ctx: context.Background(), body: bytes.NewReader(body)}, codingsOf(http.Header{"Content-Encoding": {header}}), 1<<20, hints{max: 2, sitemap: true})
 		defer d.close()

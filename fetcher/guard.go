@@ -11,17 +11,17 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ErrAddress is wrapped by every refusal of a [Guard].
-var ErrAddress = errors.New("fetcher: address refused")
+// errAddress is wrapped by every refusal of a [addressGuard].
+var errAddress = errors.New("fetcher: address refused")
 
-// Guard refuses addresses that no public web site can have: a link or a DNS answer with such an address leads into a
+// addressGuard refuses addresses that no public web site can have: a link or a DNS answer with such an address leads into a
 // private network. The zero Guard allows public addresses only. It is immutable and safe for concurrent use.
-type Guard struct {
+type addressGuard struct {
 	allow []netip.Prefix
 }
 
-// NewGuard returns a Guard that allows these ranges in addition to public addresses.
-func NewGuard(allow ...netip.Prefix) *Guard { return &Guard{allow: slices.Clone(allow)} }
+// newGuard returns an addressGuard that allows these ranges in addition to public addresses.
+func newGuard(allow ...netip.Prefix) *addressGuard { return &addressGuard{allow: slices.Clone(allow)} }
 
 // special contains the ranges that are not globally reachable according to the IANA IPv4 and IPv6 Special-Purpose
 // Address Registries (RFC 6890), and those of multicast or without any unicast.
@@ -59,15 +59,15 @@ var (
 	sixToFour = netip.MustParsePrefix("2002::/16")    // RFC 3056
 )
 
-// Check returns nil if a connection to addr may be made, and otherwise an error that wraps [ErrAddress] and says why
+// check returns nil if a connection to addr may be made, and otherwise an error that wraps errAddress and says why
 // not. An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is judged like the IPv4 address itself. Addresses with
 // a zone are refused.
-func (g *Guard) Check(addr netip.Addr) error {
+func (g *addressGuard) check(addr netip.Addr) error {
 	if !plain(addr) {
-		return fmt.Errorf("%w: %q is not a plain address", ErrAddress, addr)
+		return fmt.Errorf("%w: %q is not a plain address", errAddress, addr)
 	}
 	if what := g.refuses(addr); what != "" {
-		return fmt.Errorf("%w: %s: %s", ErrAddress, addr.Unmap(), what)
+		return fmt.Errorf("%w: %s: %s", errAddress, addr.Unmap(), what)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (g *Guard) Check(addr netip.Addr) error {
 func plain(addr netip.Addr) bool { return addr.IsValid() && addr.Zone() == "" }
 
 // refuses returns why no connection to a plain address may be made, or "" if one may.
-func (g *Guard) refuses(addr netip.Addr) string {
+func (g *addressGuard) refuses(addr netip.Addr) string {
 	addr = addr.Unmap()
 	for _, p := range g.allow {
 		if p.Contains(addr) {
@@ -117,22 +117,22 @@ func embedded(addr netip.Addr) (netip.Addr, bool) {
 }
 
 // anyPublic reports whether any of the addresses needs no exemption.
-func (g *Guard) anyPublic(addrs []netip.Addr) bool {
+func (g *addressGuard) anyPublic(addrs []netip.Addr) bool {
 	return slices.ContainsFunc(addrs, g.public)
 }
 
 // public reports whether Check accepts addr, without the cost of an error that gives the reason.
-func (g *Guard) public(addr netip.Addr) bool { return plain(addr) && g.refuses(addr) == "" }
+func (g *addressGuard) public(addr netip.Addr) bool { return plain(addr) && g.refuses(addr) == "" }
 
 // check is Check with the exemption of hosts that the operator named.
 func (f *Fetcher) check(host string, addr netip.Addr) error {
 	if f.guard.public(addr) || f.pins.exempt(host, addr) {
 		return nil
 	}
-	return f.pins.explain(host, f.guard.Check(addr))
+	return f.pins.explain(host, f.guard.check(addr))
 }
 
-// checkListeners refuses the port of a URL at an address on which this process listens. The error wraps ErrAddress.
+// checkListeners refuses the port of a URL at an address on which this process listens. The error wraps errAddress.
 func (c *Config) checkListeners(addr netip.Addr, u weburl.URL) error {
 	if len(c.Listeners) == 0 {
 		return nil
@@ -140,7 +140,7 @@ func (c *Config) checkListeners(addr netip.Addr, u weburl.URL) error {
 	addr = addr.Unmap()
 	for _, l := range c.Listeners {
 		if strconv.Itoa(int(l.Port())) == u.Port() && reaches(addr, l.Addr().Unmap()) {
-			return fmt.Errorf("%w: %s:%s is a listener of this process", ErrAddress, addr, u.Port())
+			return fmt.Errorf("%w: %s:%s is a listener of this process", errAddress, addr, u.Port())
 		}
 	}
 	return nil

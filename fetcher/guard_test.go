@@ -11,7 +11,7 @@ import (
 )
 
 func TestGuard(t *testing.T) {
-	g := NewGuard()
+	g := newGuard()
 	for _, a := range []string{
 		"0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.255.254", "169.254.169.254", "169.254.0.1",
 		"172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.1.1", "198.18.0.1", "198.19.255.255", "198.51.100.1",
@@ -25,7 +25,7 @@ func TestGuard(t *testing.T) {
 		if err != nil {
 			addr = netip.Addr{} // zones of IPv4 cannot even be parsed
 		}
-		if err := g.Check(addr); !errors.Is(err, ErrAddress) {
+		if err := g.check(addr); !errors.Is(err, errAddress) {
 			t.Errorf("%s: %v", a, err)
 		}
 	}
@@ -33,13 +33,13 @@ func TestGuard(t *testing.T) {
 		"1.1.1.1", "93.184.215.14", "100.63.255.255", "100.128.0.1", "172.15.0.1", "172.32.0.1", "192.0.1.1", "198.17.0.1", "198.20.0.1", "223.255.255.255",
 		"2606:4700::1111", "2a00::1", "::ffff:1.1.1.1", "64:ff9b::101:101", "2002:101:101::1", "2001:200::1", "2003::1",
 	} {
-		if err := g.Check(netip.MustParseAddr(a)); err != nil {
+		if err := g.check(netip.MustParseAddr(a)); err != nil {
 			t.Errorf("%s: %v", a, err)
 		}
 	}
-	g = NewGuard(netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00::/8"))
+	g = newGuard(netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00::/8"))
 	for a, ok := range map[string]bool{"10.1.2.3": true, "::ffff:10.1.2.3": true, "10.2.0.1": false, "fd00::1": true, "fd00::1%lo": false, "127.0.0.1": false} {
-		if err := g.Check(netip.MustParseAddr(a)); (err == nil) != ok {
+		if err := g.check(netip.MustParseAddr(a)); (err == nil) != ok {
 			t.Errorf("allowed ranges: %s: %v", a, err)
 		}
 	}
@@ -76,7 +76,7 @@ func TestResolveRefusesPrivateAddresses(t *testing.T) {
 			t.Errorf("%s: %v, %v", url, got, err)
 		}
 		var e *Error
-		if err != nil && (!errors.As(err, &e) || e.Reason != ReasonAddress || !errors.Is(err, ErrAddress) || e.Temporary()) {
+		if err != nil && (!errors.As(err, &e) || e.Reason != ReasonAddress || !errors.Is(err, errAddress) || e.Temporary()) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
@@ -88,7 +88,7 @@ func TestFetchRefusesAPrivateAddress(t *testing.T) {
 	p := r.permitAt(parse(t, "http://a.test/"), netip.MustParseAddr("127.0.0.1"), politeness.Page)
 	_, err := r.f.Fetch(t.Context(), p)
 	var e *Error
-	if !errors.As(err, &e) || e.Reason != ReasonAddress || e.Phase != PhaseConnect || !errors.Is(err, ErrAddress) || !e.Written.IsZero() {
+	if !errors.As(err, &e) || e.Reason != ReasonAddress || e.Phase != phaseConnect || !errors.Is(err, errAddress) || !e.Written.IsZero() {
 		t.Fatal(err)
 	}
 }

@@ -59,22 +59,22 @@ func TestTimeLimits(t *testing.T) {
 		after         time.Duration
 		body          int
 	}{
-		{name: "connect", connect: time.Hour, phase: PhaseConnect, reason: ReasonConnectTimeout, after: DefaultConnectTimeout},
-		{name: "TLS handshake", url: "https://a.test/", talk: silent, phase: PhaseTLS, reason: ReasonTLSTimeout, after: DefaultTLSTimeout},
-		{name: "connect, then TLS", url: "https://a.test/", connect: 9 * time.Second, talk: silent, phase: PhaseTLS, reason: ReasonTLSTimeout, after: 19 * time.Second},
-		{name: "first byte", talk: silent, phase: PhaseHeader, reason: ReasonHeaderTimeout, after: DefaultFirstByteTimeout},
-		{name: "silence in the header", talk: dripping(time.Second, "HTTP/1.1 200 OK\r\nServer: x"), phase: PhaseHeader, reason: ReasonIdleTimeout, after: 16 * time.Second},
-		{name: "header in drips", talk: dripping(time.Second, repeat(60, "HTTP/1.1 200 OK\r\nX: y")...), phase: PhaseHeader, reason: ReasonFetchTimeout, after: DefaultFetchTimeout},
-		{name: "informational answers in drips", talk: dripping(2*time.Second, repeat(60, "HTTP/1.1 102 Processing\r\n\r\n")...), phase: PhaseHeader, reason: ReasonFetchTimeout, after: DefaultFetchTimeout},
-		{name: "silence in the body", talk: dripping(0, okHead, "some"), truncated: ReasonIdleTimeout, after: DefaultIdleTimeout, body: 4},
-		{name: "silence before the body", talk: dripping(0, okHead), truncated: ReasonIdleTimeout, after: DefaultIdleTimeout},
-		{name: "body in drips", talk: dripping(1100*time.Millisecond, append([]string{okHead}, repeat(60, "x")...)...), truncated: ReasonFetchTimeout, after: DefaultFetchTimeout, body: 26},
-		{name: "chunk extension in drips", talk: dripping(time.Second, append([]string{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;"}, repeat(60, "x")...)...), truncated: ReasonFetchTimeout, after: DefaultFetchTimeout},
-		{name: "too slow", config: Config{MinRate: 10}, talk: dripping(700*time.Millisecond, append([]string{okHead}, repeat(60, "x")...)...), truncated: ReasonSlow, after: 5700 * time.Millisecond, body: 7},
-		{name: "just fast enough, then not", config: Config{MinRate: 1}, talk: dripping(time.Second, append([]string{okHead}, repeat(8, "xx")...)...), truncated: ReasonSlow, after: 16 * time.Second, body: 16},
-		{name: "unlimited by close, in drips", talk: dripping(1100*time.Millisecond, append([]string{"HTTP/1.0 200 OK\r\n\r\n"}, repeat(60, "x")...)...), truncated: ReasonFetchTimeout, after: DefaultFetchTimeout, body: 26},
-		{name: "switching protocols and silence", talk: dripping(0, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"), phase: PhaseHeader, reason: ReasonSwitching},
-		{name: "longer whole", config: Config{FetchTimeout: time.Minute, IdleTimeout: 50 * time.Second}, talk: dripping(0, okHead, "some"), truncated: ReasonIdleTimeout, after: 50 * time.Second, body: 4},
+		{name: "connect", connect: time.Hour, phase: phaseConnect, reason: reasonConnectTimeout, after: DefaultConnectTimeout},
+		{name: "TLS handshake", url: "https://a.test/", talk: silent, phase: phaseTLS, reason: reasonTLSTimeout, after: DefaultTLSTimeout},
+		{name: "connect, then TLS", url: "https://a.test/", connect: 9 * time.Second, talk: silent, phase: phaseTLS, reason: reasonTLSTimeout, after: 19 * time.Second},
+		{name: "first byte", talk: silent, phase: phaseHeader, reason: reasonHeaderTimeout, after: DefaultFirstByteTimeout},
+		{name: "silence in the header", talk: dripping(time.Second, "HTTP/1.1 200 OK\r\nServer: x"), phase: phaseHeader, reason: reasonIdleTimeout, after: 16 * time.Second},
+		{name: "header in drips", talk: dripping(time.Second, repeat(60, "HTTP/1.1 200 OK\r\nX: y")...), phase: phaseHeader, reason: reasonFetchTimeout, after: DefaultFetchTimeout},
+		{name: "informational answers in drips", talk: dripping(2*time.Second, repeat(60, "HTTP/1.1 102 Processing\r\n\r\n")...), phase: phaseHeader, reason: reasonFetchTimeout, after: DefaultFetchTimeout},
+		{name: "silence in the body", talk: dripping(0, okHead, "some"), truncated: reasonIdleTimeout, after: DefaultIdleTimeout, body: 4},
+		{name: "silence before the body", talk: dripping(0, okHead), truncated: reasonIdleTimeout, after: DefaultIdleTimeout},
+		{name: "body in drips", talk: dripping(1100*time.Millisecond, append([]string{okHead}, repeat(60, "x")...)...), truncated: reasonFetchTimeout, after: DefaultFetchTimeout, body: 26},
+		{name: "chunk extension in drips", talk: dripping(time.Second, append([]string{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;"}, repeat(60, "x")...)...), truncated: reasonFetchTimeout, after: DefaultFetchTimeout},
+		{name: "too slow", config: Config{MinRate: 10}, talk: dripping(700*time.Millisecond, append([]string{okHead}, repeat(60, "x")...)...), truncated: reasonSlow, after: 5700 * time.Millisecond, body: 7},
+		{name: "just fast enough, then not", config: Config{MinRate: 1}, talk: dripping(time.Second, append([]string{okHead}, repeat(8, "xx")...)...), truncated: reasonSlow, after: 16 * time.Second, body: 16},
+		{name: "unlimited by close, in drips", talk: dripping(1100*time.Millisecond, append([]string{"HTTP/1.0 200 OK\r\n\r\n"}, repeat(60, "x")...)...), truncated: reasonFetchTimeout, after: DefaultFetchTimeout, body: 26},
+		{name: "switching protocols and silence", talk: dripping(0, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"), phase: phaseHeader, reason: reasonSwitching},
+		{name: "longer whole", config: Config{FetchTimeout: time.Minute, IdleTimeout: 50 * time.Second}, talk: dripping(0, okHead, "some"), truncated: reasonIdleTimeout, after: 50 * time.Second, body: 4},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestTimeLimits(t *testing.T) {
 				}
 				if tc.reason != "" {
 					var e *Error
-					if !errors.As(err, &e) || e.Reason != tc.reason || e.Phase != tc.phase || e.Ended != time.Now() || e.Temporary() != (tc.reason != ReasonSwitching) {
+					if !errors.As(err, &e) || e.Reason != tc.reason || e.Phase != tc.phase || e.Ended != time.Now() || e.Temporary() != (tc.reason != reasonSwitching) {
 						t.Fatalf("got %#v, want %s/%s", err, tc.phase, tc.reason)
 					}
 				} else if err != nil || page.Truncated != tc.truncated || len(page.Body) != tc.body || page.Ended != time.Now() {
@@ -108,8 +108,8 @@ func TestTimeLimits(t *testing.T) {
 
 func TestCancelEndsAFetchAtOnce(t *testing.T) {
 	for name, talk := range map[string]func(net.Conn){
-		PhaseHeader: func(c net.Conn) { io.Copy(io.Discard, c) },
-		PhaseBody:   dripping(0, okHead, "some"),
+		phaseHeader: func(c net.Conn) { io.Copy(io.Discard, c) },
+		phaseBody:   dripping(0, okHead, "some"),
 	} {
 		bubble(t, Config{}, talk, func(r *rig) {
 			p := r.permit("http://a.test/", politeness.Page)
@@ -127,7 +127,7 @@ func TestCancelEndsAFetchAtOnce(t *testing.T) {
 
 func TestTimeBudgetIsSharedByThePhases(t *testing.T) {
 	bubble(t, Config{FetchTimeout: 5 * time.Second}, func(c net.Conn) { io.Copy(io.Discard, c) }, func(r *rig) {
-		e := r.wantReason("http://a.test/", PhaseHeader, ReasonFetchTimeout)
+		e := r.wantReason("http://a.test/", phaseHeader, reasonFetchTimeout)
 		if !e.Temporary() {
 			t.Fatal("not temporary")
 		}
@@ -137,26 +137,26 @@ func TestTimeBudgetIsSharedByThePhases(t *testing.T) {
 func TestHeaderLimits(t *testing.T) {
 	field := "X-Filler: " + strings.Repeat("x", 1000) + "\r\n"
 	for _, tc := range []struct{ name, answer, reason string }{
-		{"256 KiB of header", "HTTP/1.1 200 OK\r\n" + strings.Repeat(field, 300), ReasonHeaderTooBig},
-		{"one endless line", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 300_000), ReasonHeaderTooBig},
-		{"501 fields", "HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", 501) + "\r\n", ReasonHeaderTooBig},
-		{"endless status line", "HTTP/1.1 200 " + strings.Repeat("O", 300_000), ReasonHeaderTooBig},
-		{"21 informational answers", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 21) + "HTTP/1.1 204 No Content\r\n\r\n", ReasonHeaderTooBig},
-		{"few long informational answers", strings.Repeat("HTTP/1.1 103 Early Hints\r\n"+strings.Repeat(field, 100)+"\r\n", 4) + "HTTP/1.1 204 No Content\r\n\r\n", ReasonHeaderTooBig},
-		{"switching protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", ReasonSwitching},
-		{"switching without upgrade", "HTTP/1.1 101 Switching Protocols\r\n\r\n", ReasonSwitching},
-		{"status 99", "HTTP/1.1 099 What\r\n\r\n", ReasonMalformed},
-		{"status with letters", "HTTP/1.1 2x0 OK\r\n\r\n", ReasonMalformed},
-		{"no status", "HTTP/1.1\r\n\r\n", ReasonMalformed},
-		{"another protocol", "220 mail.test ESMTP\r\n", ReasonMalformed},
-		{"HTTP/0.9", "<html>hello</html>\r\n\r\n", ReasonMalformed},
+		{"256 KiB of header", "HTTP/1.1 200 OK\r\n" + strings.Repeat(field, 300), reasonHeaderTooBig},
+		{"one endless line", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 300_000), reasonHeaderTooBig},
+		{"501 fields", "HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", 501) + "\r\n", reasonHeaderTooBig},
+		{"endless status line", "HTTP/1.1 200 " + strings.Repeat("O", 300_000), reasonHeaderTooBig},
+		{"21 informational answers", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 21) + "HTTP/1.1 204 No Content\r\n\r\n", reasonHeaderTooBig},
+		{"few long informational answers", strings.Repeat("HTTP/1.1 103 Early Hints\r\n"+strings.Repeat(field, 100)+"\r\n", 4) + "HTTP/1.1 204 No Content\r\n\r\n", reasonHeaderTooBig},
+		{"switching protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", reasonSwitching},
+		{"switching without upgrade", "HTTP/1.1 101 Switching Protocols\r\n\r\n", reasonSwitching},
+		{"status 99", "HTTP/1.1 099 What\r\n\r\n", reasonMalformed},
+		{"status with letters", "HTTP/1.1 2x0 OK\r\n\r\n", reasonMalformed},
+		{"no status", "HTTP/1.1\r\n\r\n", reasonMalformed},
+		{"another protocol", "220 mail.test ESMTP\r\n", reasonMalformed},
+		{"HTTP/0.9", "<html>hello</html>\r\n\r\n", reasonMalformed},
 		{"HTTP/3 text", "HTTP/3.0 200 OK\r\n\r\n", ""},
-		{"field without colon", "HTTP/1.1 200 OK\r\nnonsense\r\n\r\n", ReasonMalformed},
-		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", ReasonMalformed},
-		{"negative length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nab", ReasonMalformed},
-		{"unknown transfer coding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nab", ReasonMalformed},
+		{"field without colon", "HTTP/1.1 200 OK\r\nnonsense\r\n\r\n", reasonMalformed},
+		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", reasonMalformed},
+		{"negative length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nab", reasonMalformed},
+		{"unknown transfer coding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nab", reasonMalformed},
 		{"ends in the header", "HTTP/1.1 200 OK\r\nServ", ReasonCutShort},
-		{"ends at once", "", ReasonNoAnswer},
+		{"ends at once", "", reasonNoAnswer},
 		{"500 fields", "HTTP/1.1 204 No Content\r\n" + strings.Repeat("X: y\r\n", 500) + "\r\n", ""},
 		{"20 informational answers", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 20) + "HTTP/1.1 204 No Content\r\n\r\n", ""},
 		{"status 999", "HTTP/1.1 999 Denied\r\nContent-Length: 0\r\n\r\n", ""},
@@ -166,8 +166,8 @@ func TestHeaderLimits(t *testing.T) {
 			r := newRig(t, Config{})
 			url := answer(t, tc.answer)
 			if tc.reason != "" {
-				e := r.wantReason(url, PhaseHeader, tc.reason)
-				if want := tc.reason == ReasonCutShort || tc.reason == ReasonNoAnswer; e.Temporary() != want {
+				e := r.wantReason(url, phaseHeader, tc.reason)
+				if want := tc.reason == ReasonCutShort || tc.reason == reasonNoAnswer; e.Temporary() != want {
 					t.Errorf("Temporary is %v", !want)
 				}
 			} else {
@@ -197,7 +197,7 @@ func TestHeaderLimitsHTTP2(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, c := serveTLS(t, true, h)
-			newRig(t, c).wantReason(named(s, "/"), PhaseHeader, ReasonHeaderTooBig)
+			newRig(t, c).wantReason(named(s, "/"), phaseHeader, reasonHeaderTooBig)
 		})
 	}
 }
@@ -227,11 +227,11 @@ func TestBodyLimits(t *testing.T) {
 		reason  string
 	}{
 		{politeness.Page, DefaultMaxBody, DefaultMaxBody, ""},
-		{politeness.Page, DefaultMaxBody + 1, DefaultMaxBody, ReasonLength},
+		{politeness.Page, DefaultMaxBody + 1, DefaultMaxBody, reasonLength},
 		{politeness.Robots, DefaultMaxRobots, DefaultMaxRobots, ""},
-		{politeness.Robots, DefaultMaxRobots + 1, DefaultMaxRobots, ReasonLength},
+		{politeness.Robots, DefaultMaxRobots + 1, DefaultMaxRobots, reasonLength},
 		{politeness.Sitemap, DefaultMaxBody + 1, DefaultMaxBody + 1, ""},
-		{politeness.Sitemap, DefaultMaxSitemap + 1, DefaultMaxSitemap, ReasonLength},
+		{politeness.Sitemap, DefaultMaxSitemap + 1, DefaultMaxSitemap, reasonLength},
 	} {
 		for _, chunked := range []string{"", "&chunked"} {
 			if chunked != "" && tc.n > 2*DefaultMaxBody {
@@ -258,9 +258,9 @@ func TestBodyLimits(t *testing.T) {
 		want   int
 		reason string
 	}{
-		{"video/mp4", 1 << 20, DefaultUnwantedLimit, ReasonUnwanted},
-		{"video/mp4", DefaultUnwantedLimit + 1, DefaultUnwantedLimit, ReasonUnwanted},
-		{"video/mp4", DefaultUnwantedLimit, DefaultUnwantedLimit, ""},
+		{"video/mp4", 1 << 20, defaultUnwantedLimit, reasonUnwanted},
+		{"video/mp4", defaultUnwantedLimit + 1, defaultUnwantedLimit, reasonUnwanted},
+		{"video/mp4", defaultUnwantedLimit, defaultUnwantedLimit, ""},
 		{"application/x-custom", 1 << 20, 1 << 20, ""},
 	} {
 		p := r.page(fmt.Sprintf("%s/?n=%d&type=%s", s.URL, tc.n, tc.ct))
@@ -293,7 +293,7 @@ func TestWireLimitCountsFraming(t *testing.T) {
 		io.WriteString(c, "0\r\n\r\n")
 	})
 	p := newRig(t, Config{MaxBody: 200_000, WireSlack: 10_000}).page(url)
-	if p.Truncated != ReasonLength || len(p.Body) > (210_000+(8<<10))/6 { // and one read
+	if p.Truncated != reasonLength || len(p.Body) > (210_000+(8<<10))/6 { // and one read
 		t.Fatalf("%d bytes, truncated %q", len(p.Body), p.Truncated)
 	}
 }
@@ -316,7 +316,7 @@ func TestPingsAreNoAnswer(t *testing.T) {
 		})
 		r := n.rig(t, Config{RootCAs: trust})
 		start := time.Now()
-		r.wantReason("https://a.test/", PhaseHeader, ReasonHeaderTimeout)
+		r.wantReason("https://a.test/", phaseHeader, reasonHeaderTimeout)
 		if d := time.Since(start); d != DefaultFirstByteTimeout {
 			t.Fatal(d)
 		}
@@ -355,7 +355,7 @@ func TestReset(t *testing.T) {
 			c.(*net.TCPConn).SetLinger(0)
 		}
 	})
-	if e := newRig(t, Config{}).wantReason(url, PhaseHeader, ReasonReset); !e.Temporary() {
+	if e := newRig(t, Config{}).wantReason(url, phaseHeader, reasonReset); !e.Temporary() {
 		t.Error("not temporary")
 	}
 }
@@ -368,10 +368,10 @@ func TestConnectFaults(t *testing.T) {
 	addr := l.Addr().String()
 	l.Close()
 	r := newRig(t, Config{})
-	if e := r.wantReason("http://"+addr, PhaseConnect, ReasonRefused); !e.Temporary() || !e.Written.IsZero() {
+	if e := r.wantReason("http://"+addr, phaseConnect, reasonRefused); !e.Temporary() || !e.Written.IsZero() {
 		t.Fatalf("%+v", e)
 	}
-	if _, err := r.f.Resolve(t.Context(), parse(t, "http://nowhere.test/")); ReasonOf(err) != ReasonNXDomain {
+	if _, err := r.f.Resolve(t.Context(), parse(t, "http://nowhere.test/")); ReasonOf(err) != reasonNXDomain {
 		t.Fatal(err)
 	}
 }
@@ -379,16 +379,16 @@ func TestConnectFaults(t *testing.T) {
 // The codes for errors of the operating system that cannot be provoked on every machine.
 func TestSystemErrors(t *testing.T) {
 	for no, want := range map[syscall.Errno]string{
-		syscall.ECONNREFUSED: ReasonRefused, syscall.ECONNRESET: ReasonReset, syscall.EPIPE: ReasonReset, syscall.EHOSTUNREACH: ReasonUnreachable,
-		syscall.ENETUNREACH: ReasonUnreachable, syscall.EMFILE: ReasonNoResources, syscall.ENFILE: ReasonNoResources,
-		syscall.EADDRNOTAVAIL: ReasonNoResources, syscall.ETIMEDOUT: ReasonConnectTimeout, syscall.EACCES: ReasonConnectFailed,
+		syscall.ECONNREFUSED: reasonRefused, syscall.ECONNRESET: reasonReset, syscall.EPIPE: reasonReset, syscall.EHOSTUNREACH: reasonUnreachable,
+		syscall.ENETUNREACH: reasonUnreachable, syscall.EMFILE: ReasonNoResources, syscall.ENFILE: ReasonNoResources,
+		syscall.EADDRNOTAVAIL: ReasonNoResources, syscall.ETIMEDOUT: reasonConnectTimeout, syscall.EACCES: reasonConnectFailed,
 	} {
-		e := failure(PhaseConnect, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", no)})
+		e := failure(phaseConnect, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", no)})
 		if e.Reason != want || !e.Temporary() || !errors.Is(e, no) || !strings.HasPrefix(e.Error(), "fetcher: connect: "+want+": ") {
 			t.Errorf("%v: %v", no, e)
 		}
 	}
-	if ReasonOf(fmt.Errorf("x: %w", &Error{Reason: ReasonReset})) != ReasonReset || ReasonOf(io.EOF) != "" {
+	if ReasonOf(fmt.Errorf("x: %w", &Error{Reason: reasonReset})) != reasonReset || ReasonOf(io.EOF) != "" {
 		t.Error("ReasonOf")
 	}
 }

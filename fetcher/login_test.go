@@ -70,7 +70,7 @@ func TestPostIsSentOnce(t *testing.T) {
 	}
 	r.gate.Report(page.Permit, page.Reply())
 	p := r.permit(s.URL, politeness.Login)
-	if _, err := r.f.Post(t.Context(), p, url.Values{"a": {"drop"}}); ReasonOf(err) != ReasonNoAnswer {
+	if _, err := r.f.Post(t.Context(), p, url.Values{"a": {"drop"}}); ReasonOf(err) != reasonNoAnswer {
 		t.Errorf("%v", err)
 	}
 	if n := posts.Load(); n != 2 {

@@ -12,6 +12,34 @@ import (
 
 // Page is the answer to one request, whole or cut. It is not safe for concurrent use while Text or
 // Release is called.
+//
+// A body is incomplete (Truncated) by one of these reasons:
+//
+//	length         longer than the limit
+//	unwanted       Config.Wanted refuses the type
+//	encoding       the Content-Encoding is broken, unsupported or too deep
+//	ratio          MaxRatio
+//	slow           MinRate
+//	idle_timeout   no byte within IdleTimeout
+//	fetch_timeout  the whole fetch took FetchTimeout
+//	cut_short      the connection ended before the message did
+//
+// The character encoding is known from (CharsetFrom), most reliable first:
+//
+//	bom       the byte order mark at the body's beginning
+//	header    charset of Content-Type
+//	meta      a META element
+//	xml       the encoding of an XML declaration
+//	utf8      nothing is declared, and the body is valid UTF-8
+//	detector  guessed by the frequency of characters
+//	default   no clue: windows-1252, as in browsers of most locales
+//
+// The content coding was odd (Note) in one of these ways:
+//
+//	encoding_mislabelled  the body is not in the coding that its header names, and is kept as it is
+//	encoding_unknown      the header names an unknown coding; the body is kept as it is
+//	encoding_unlabelled   a compressed sitemap without Content-Encoding was decompressed
+//	encoding_trailing     bytes after the end of the compressed stream were ignored
 type Page struct {
 	URL         weburl.URL
 	Addr        netip.Addr
@@ -21,12 +49,12 @@ type Page struct {
 	Body        []byte // decoded, at most the limit
 	ContentType string // media type without parameters, lower case; sniffed if missing or impossible
 	Sniffed     bool   // ContentType came from the body
-	Truncated   string // why Body is not complete: a reason code; "" if it is
+	Truncated   string // code of the reason why Body is incomplete, see Page; "" if it is complete
 	WireBytes   int64  // body bytes received, before decoding
 	Permit      politeness.Permit
 
 	Charset        string // of Body: the Encoding Standard's name in lower case; "" if it is not text
-	CharsetFrom    string // what Charset is known from: one of the From constants
+	CharsetFrom    string // source of Charset, see Page
 	CharsetCertain bool   // Charset was declared where declarations are binding: by BOM or in the header
 
 	KeyID string // of the key that signed the request; "" if it was not signed
@@ -40,7 +68,7 @@ type Page struct {
 	Reused bool // the connection had served another request before; otherwise it was opened for this one
 
 	Encoding string // the Content-Encoding layers undone, outermost last, as in the header: "gzip", "br, gzip"
-	Note     string // what was odd about the encoding: one of the Note constants, "" when nothing was
+	Note     string // anomaly of the encoding, see Page; "" if there was none
 	Insecure bool   // the host is one of Config.InsecureHosts: its certificate was not verified
 	Raw      *Raw   // with Config.Record
 

@@ -15,14 +15,14 @@ import (
 
 func TestReplyCarriesWhatTheGateNeeds(t *testing.T) {
 	now := time.Now()
-	p := &Page{Status: 503, Header: http.Header{"Retry-After": {"9"}}, Body: []byte("x"), Truncated: ReasonIdleTimeout,
+	p := &Page{Status: 503, Header: http.Header{"Retry-After": {"9"}}, Body: []byte("x"), Truncated: reasonIdleTimeout,
 		Written: now, FirstByte: now.Add(1), Ended: now.Add(2), WireBytes: 7}
 	r := p.Reply()
-	if r.Status != 503 || r.Header.Get("Retry-After") != "9" || string(r.Body) != "x" || r.Truncated != ReasonIdleTimeout || r.Err != nil ||
+	if r.Status != 503 || r.Header.Get("Retry-After") != "9" || string(r.Body) != "x" || r.Truncated != reasonIdleTimeout || r.Err != nil ||
 		r.Written != now || r.FirstByte != now.Add(1) || r.Ended != now.Add(2) || r.WireBytes != 7 {
 		t.Fatalf("%+v", r)
 	}
-	e := &Error{Reason: ReasonReset, Phase: PhaseHeader, Err: errors.New("x"), Written: now, FirstByte: now.Add(1), Ended: now.Add(2), WireBytes: 7}
+	e := &Error{Reason: reasonReset, Phase: phaseHeader, Err: errors.New("x"), Written: now, FirstByte: now.Add(1), Ended: now.Add(2), WireBytes: 7}
 	r = ReplyForError(fmt.Errorf("crawler: %w", e))
 	if !errors.Is(r.Err, e) || r.Status != 0 || r.Written != now || r.FirstByte != now.Add(1) || r.Ended != now.Add(2) || r.WireBytes != 7 {
 		t.Fatalf("%+v", r)
@@ -30,7 +30,7 @@ func TestReplyCarriesWhatTheGateNeeds(t *testing.T) {
 	if r = ReplyForError(errors.New("other")); r.Err == nil || r.Ended.Before(now) {
 		t.Fatalf("%+v", r)
 	}
-	if ReasonLength != politeness.CutByLength {
+	if reasonLength != politeness.CutByLength {
 		t.Fatal("the Gate would take a robots.txt cut by length for a broken one")
 	}
 }

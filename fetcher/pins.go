@@ -14,7 +14,7 @@ import (
 // all of them, otherwise to none, because anyone who controls a public name could later send the crawl into the
 // operator's own network.
 type pins struct {
-	guard *Guard
+	guard *addressGuard
 	named func(hostname string) bool
 	keep  func(ctx context.Context, hostname string, private []netip.Addr) ([]netip.Addr, error)
 
@@ -22,7 +22,7 @@ type pins struct {
 	first map[string][]netip.Addr // by name, once it was looked up; empty: exempt for no address
 }
 
-func newPins(c *Config, g *Guard) *pins {
+func newPins(c *Config, g *addressGuard) *pins {
 	return &pins{guard: g, named: c.AllowHosts, keep: c.Pin, first: map[string][]netip.Addr{}}
 }
 

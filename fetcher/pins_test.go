@@ -55,7 +55,7 @@ func TestNamedHostIsPinnedToItsFirstLookup(t *testing.T) {
 					if got := r.resolve("http://named.test/"); got != want {
 						t.Errorf("look-up %d: %s, want %s", i+1, got, want)
 					}
-					time.Sleep(DefaultDNSTTL)
+					time.Sleep(defaultDNSTTL)
 				}
 			})
 		})
@@ -74,11 +74,11 @@ func TestFailedLookupPinsNothing(t *testing.T) {
 		return addrs("10.0.0.1"), nil
 	}}
 	resolving(t, Config{AllowHosts: func(string) bool { return true }, AllowAddresses: []netip.Prefix{}}, z, func(r *rig) {
-		for _, want := range []string{ReasonDNSTimeout, ReasonNXDomain, "10.0.0.1"} {
+		for _, want := range []string{reasonDNSTimeout, reasonNXDomain, "10.0.0.1"} {
 			if got := r.resolve("http://named.test/"); got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
-			time.Sleep(DefaultDNSTTL)
+			time.Sleep(defaultDNSTTL)
 		}
 	})
 }
@@ -101,9 +101,9 @@ func TestRefusalNamesThePin(t *testing.T) {
 	z := changing(addrs("10.0.0.1"), addrs("10.0.0.2"))
 	resolving(t, Config{AllowHosts: func(string) bool { return true }, AllowAddresses: []netip.Prefix{}}, z, func(r *rig) {
 		r.resolve("http://named.test/")
-		time.Sleep(DefaultDNSTTL)
+		time.Sleep(defaultDNSTTL)
 		_, err := r.f.Resolve(r.t.Context(), parse(r.t, "http://named.test/"))
-		if !errors.Is(err, ErrAddress) || !strings.Contains(err.Error(), "10.0.0.2") || !strings.Contains(err.Error(), "named.test was first found at 10.0.0.1") {
+		if !errors.Is(err, errAddress) || !strings.Contains(err.Error(), "10.0.0.2") || !strings.Contains(err.Error(), "named.test was first found at 10.0.0.1") {
 			t.Error(err)
 		}
 	})
@@ -180,7 +180,7 @@ func TestPinRemembers(t *testing.T) {
 					t.Errorf("%s: %s, want %s", host, got, want)
 				}
 			}
-			time.Sleep(DefaultDNSTTL)
+			time.Sleep(defaultDNSTTL)
 		}
 	})
 	if n := strings.Join(told, " "); len(told) != 6 || strings.Count(n, "broken") != 2 || !strings.Contains(n, "mixed.test[]") || !strings.Contains(n, "new.test[10.0.0.1]") {

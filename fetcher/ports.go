@@ -10,8 +10,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ErrPort is wrapped by every refusal of a port.
-var ErrPort = errors.New("fetcher: port refused")
+// errPort is wrapped by every refusal of a port.
+var errPort = errors.New("fetcher: port refused")
 
 // badPort is a port where a service other than a web server is expected, which might take a request for its own
 // protocol.
@@ -38,11 +38,11 @@ var badPorts = []badPort{
 	{6667, "ircu"}, {6668, "ircu"}, {6669, "ircu"}, {6679, "osaut"}, {6697, "ircs-u"}, {10080, "amanda"},
 }
 
-// checkPort refuses a URL with a bad port that is not in Config.AllowPorts. The error wraps ErrPort.
+// checkPort refuses a URL with a bad port that is not in Config.AllowPorts. The error wraps errPort.
 func (c *Config) checkPort(u weburl.URL) error {
 	n, err := strconv.ParseUint(u.Port(), 10, 16)
 	if err != nil {
-		return fmt.Errorf("%w: %q is none", ErrPort, u.Port())
+		return fmt.Errorf("%w: %q is none", errPort, u.Port())
 	}
 	port := uint16(n)
 	i, bad := slices.BinarySearchFunc(badPorts, port, func(b badPort, port uint16) int { return cmp.Compare(b.port, port) })
@@ -50,5 +50,5 @@ func (c *Config) checkPort(u weburl.URL) error {
 		return nil
 	}
 	service := cmp.Or(badPorts[i].service, "another service")
-	return fmt.Errorf("%w: %d is for %s, and browsers make no request to it (Fetch Standard, bad port)", ErrPort, port, service)
+	return fmt.Errorf("%w: %d is for %s, and browsers make no request to it (Fetch Standard, bad port)", errPort, port, service)
 }

@@ -40,7 +40,7 @@ func TestBadPortsAreRefused(t *testing.T) {
 		}
 		_, err := r.f.Resolve(r.t.Context(), parse(r.t, "http://a.test:25/"))
 		var e *Error
-		if !errors.As(err, &e) || e.Temporary() || !errors.Is(err, ErrPort) || !strings.Contains(err.Error(), "25 is for smtp") {
+		if !errors.As(err, &e) || e.Temporary() || !errors.Is(err, errPort) || !strings.Contains(err.Error(), "25 is for smtp") {
 			t.Error(err)
 		}
 	})

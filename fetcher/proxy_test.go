@@ -109,7 +109,7 @@ func TestProxyOverTLS(t *testing.T) {
 		t.Fatalf("%q", p.Body)
 	}
 	c.RootCAs = nil
-	newRig(t, c).wantReason("http://example.com/", PhaseConnect, ReasonProxyUnusable)
+	newRig(t, c).wantReason("http://example.com/", phaseConnect, ReasonProxyUnusable)
 }
 
 // HTTP/2 is not offered to a proxy: the request for a tunnel is written as HTTP/1.1.
@@ -130,7 +130,7 @@ func TestProxyOverTLSSpeaksHTTP1(t *testing.T) {
 			var d net.Dialer
 			return d.DialContext(ctx, network, strings.Replace(addr, "proxy.test", "127.0.0.1", 1))
 		},
-	}).wantReason("http://example.com/", PhaseConnect, ReasonProxyUnusable)
+	}).wantReason("http://example.com/", phaseConnect, ReasonProxyUnusable)
 	if p := <-chosen; p != "" {
 		t.Errorf("the proxy chose %q", p)
 	}
@@ -151,7 +151,7 @@ func TestProxyAnswerIsBounded(t *testing.T) {
 			io.Copy(io.Discard, c) // until the other side ends it
 		})
 		r := n.rig(t, Config{Proxy: mustURL(t, "http://proxy.test:3128")})
-		e := r.wantReason("http://a.test/", PhaseConnect, ReasonProxyUnusable)
+		e := r.wantReason("http://a.test/", phaseConnect, ReasonProxyUnusable)
 		synctest.Wait()
 		if sent > maxProxyAnswer+8 || !strings.Contains(e.Error(), "too long") {
 			t.Errorf("%d bytes were read: %v", sent, e)
@@ -238,20 +238,20 @@ func TestProxyFaults(t *testing.T) {
 		"is overloaded":           {"HTTP/1.1 503 Service Unavailable\r\n\r\n", failed},
 	} {
 		r := newRig(t, Config{Proxy: mustURL(t, answer(t, tc.answer)), Resolver: hosts{"a.test": addrs("93.184.215.14")}})
-		e := r.wantReason("http://a.test/", PhaseConnect, tc.reason)
+		e := r.wantReason("http://a.test/", phaseConnect, tc.reason)
 		if !e.Temporary() || !e.Written.IsZero() {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
 	for _, scheme := range []string{"http", "https", "socks5"} {
 		r := newRig(t, Config{Proxy: mustURL(t, scheme+"://127.0.0.1:2"), Resolver: hosts{"a.test": addrs("93.184.215.14")}})
-		r.wantReason("http://a.test/", PhaseConnect, cannot)
+		r.wantReason("http://a.test/", phaseConnect, cannot)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		n := newPipes(func(c netConn) { io.Copy(io.Discard, c) })
 		r := n.rig(t, Config{Proxy: mustURL(t, "http://proxy.test:3128")})
 		start := time.Now()
-		r.wantReason("http://a.test/", PhaseConnect, ReasonConnectTimeout)
+		r.wantReason("http://a.test/", phaseConnect, reasonConnectTimeout)
 		if d := time.Since(start); d != DefaultConnectTimeout {
 			t.Fatal(d)
 		}

@@ -56,7 +56,7 @@ func TestRecordAsksForHTTP1(t *testing.T) {
 func TestRecordIsBounded(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, 1<<20)) })
 	p := newRig(t, Config{Record: true, MaxBody: 1000, WireSlack: 2000}).page(s.URL)
-	if len(p.Raw.Head)+len(p.Raw.Body) > 3000 || p.Truncated != ReasonLength || !p.Raw.Cut {
+	if len(p.Raw.Head)+len(p.Raw.Body) > 3000 || p.Truncated != reasonLength || !p.Raw.Cut {
 		t.Fatalf("%d + %d bytes kept, truncated %q, cut %v", len(p.Raw.Head), len(p.Raw.Body), p.Truncated, p.Raw.Cut)
 	}
 	q := newRig(t, Config{}).page(s.URL)

@@ -38,7 +38,7 @@ type Replayer struct {
 
 // NewReplayer makes a Replayer. Of c it uses what concerns sizes and decoding. find returns the answer for a URL, and is
 // called concurrently. Its error becomes that of Fetch: an *[Error] as it is, any other with [ReasonNotRecorded] if it wraps
-// [ErrNotRecorded], or else with [ReasonRecording]. The error of NewReplayer is that of [Config.Validate].
+// [ErrNotRecorded], or else with the reason "recording_damaged". The error of NewReplayer is that of [Config.Validate].
 func NewReplayer(c Config, find func(u weburl.URL, why politeness.Purpose) (*Recorded, error)) (*Replayer, error) {
 	c.Reserve = nil
 	f, err := New(c)
@@ -92,7 +92,7 @@ func (r *Replayer) Read(ctx context.Context, u weburl.URL, rec *Recorded) (*Page
 func (r *Replayer) read(ctx context.Context, u weburl.URL, why politeness.Purpose, rec *Recorded) (*Page, *Error) {
 	resp, err := rec.response() //nolint:bodyclose // it is in memory
 	if err != nil {
-		return nil, &Error{Phase: PhaseHeader, Reason: ReasonRecording, Err: err}
+		return nil, &Error{Phase: phaseHeader, Reason: reasonRecording, Err: err}
 	}
 	page := &Page{
 		URL: u, Addr: rec.Addr, Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,
@@ -122,7 +122,7 @@ func unrecorded(err error) *Error {
 	case errors.Is(err, ErrNotRecorded):
 		return &Error{Phase: PhaseRequest, Reason: ReasonNotRecorded, Err: err}
 	}
-	return &Error{Phase: PhaseRequest, Reason: ReasonRecording, Err: err}
+	return &Error{Phase: PhaseRequest, Reason: reasonRecording, Err: err}
 }
 
 // response returns the answer in the form of net/http.

@@ -23,7 +23,7 @@ const acceptEncoding = "zstd, gzip, br"
 func (x *exchange) request(ctx context.Context) (*http.Request, *Error) {
 	target, err := requestTarget(x.url.Scheme(), x.url.Authority(), x.url.PathQuery())
 	if err != nil {
-		return nil, &Error{Phase: PhaseRequest, Reason: ReasonURL, Err: err}
+		return nil, &Error{Phase: PhaseRequest, Reason: reasonURL, Err: err}
 	}
 	h, err := x.header(ctx)
 	if err != nil {

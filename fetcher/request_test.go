@@ -46,7 +46,7 @@ func TestUnsendableURLIsAnError(t *testing.T) {
 	r := newRig(t, Config{})
 	u := parse(t, "http://127.0.0.1:2//a%zz")
 	_, err := r.f.Fetch(t.Context(), r.permit(u.String(), politeness.Page))
-	if ReasonOf(err) != ReasonURL {
+	if ReasonOf(err) != reasonURL {
 		t.Fatal(err)
 	}
 }

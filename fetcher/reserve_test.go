@@ -55,7 +55,7 @@ func TestLimitsGoOnAfterTheWaitForMemory(t *testing.T) {
 	bubble(t, c, talk, func(r *rig) {
 		start := time.Now()
 		page := r.page("http://a.test/")
-		if page.Truncated != ReasonIdleTimeout || time.Since(start) != time.Hour+DefaultIdleTimeout {
+		if page.Truncated != reasonIdleTimeout || time.Since(start) != time.Hour+DefaultIdleTimeout {
 			t.Errorf("%s after %v", page.Truncated, time.Since(start))
 		}
 	})
@@ -65,7 +65,7 @@ func TestLimitsGoOnAfterTheWaitForMemory(t *testing.T) {
 func TestNoMemoryEndsTheFetch(t *testing.T) {
 	why := errors.New("no more memory")
 	bubble(t, Config{Reserve: func(context.Context, int) error { return why }}, sending(300_000), func(r *rig) {
-		if e := r.wantReason("http://a.test/", PhaseBody, ReasonCanceled); !errors.Is(e, why) {
+		if e := r.wantReason("http://a.test/", phaseBody, ReasonCanceled); !errors.Is(e, why) {
 			t.Error(e)
 		}
 	})

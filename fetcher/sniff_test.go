@@ -100,7 +100,7 @@ func TestPageInUTF16WithoutByteOrderMark(t *testing.T) {
 	})
 	p := r.page(s.URL)
 	text, err := p.Text()
-	if !p.IsHTML() || p.Charset != "utf-16le" || p.CharsetFrom != FromHeader || string(text) != html || err != nil {
+	if !p.IsHTML() || p.Charset != "utf-16le" || p.CharsetFrom != fromHeader || string(text) != html || err != nil {
 		t.Fatalf("%s in %s by %s: %q, %v", p.ContentType, p.Charset, p.CharsetFrom, text, err)
 	}
 }
@@ -113,7 +113,7 @@ func TestUnwantedIsJudgedByTheSniffedType(t *testing.T) {
 		w.Write(body)
 	})
 	p := r.page(s.URL)
-	if p.ContentType != "application/pdf" || !p.Sniffed || p.Truncated != ReasonUnwanted || len(p.Body) != DefaultUnwantedLimit {
+	if p.ContentType != "application/pdf" || !p.Sniffed || p.Truncated != reasonUnwanted || len(p.Body) != defaultUnwantedLimit {
 		t.Fatalf("%s %v %s %d", p.ContentType, p.Sniffed, p.Truncated, len(p.Body))
 	}
 }

@@ -74,7 +74,7 @@ func TestCertificatesAreVerified(t *testing.T) {
 		{"other name", "https://b.test:" + gs, trust, ReasonTLSHostname},
 		{"address instead of name", "https://127.0.0.1:" + gs, trust, ReasonTLSHostname},
 		{"expired", "https://a.test:" + os, trustOld, ReasonTLSExpired},
-		{"no TLS there", "https://a.test:" + plain, trust, ReasonTLSFailed},
+		{"no TLS there", "https://a.test:" + plain, trust, reasonTLSFailed},
 	} {
 		asked.Store(0)
 		r := newRig(t, Config{RootCAs: tc.roots, Resolver: here})
@@ -84,7 +84,7 @@ func TestCertificatesAreVerified(t *testing.T) {
 			}
 			continue
 		}
-		if e := r.wantReason(tc.url, PhaseTLS, tc.reason); e.Temporary() || !e.Written.IsZero() {
+		if e := r.wantReason(tc.url, phaseTLS, tc.reason); e.Temporary() || !e.Written.IsZero() {
 			t.Errorf("%s: %+v", tc.name, e)
 		}
 		if asked.Load() != 0 {
@@ -95,12 +95,12 @@ func TestCertificatesAreVerified(t *testing.T) {
 	if p := r.page("https://b.test:" + gs); !p.Insecure {
 		t.Error("an unverified page is not marked")
 	}
-	r.wantReason("https://a.test:"+gs, PhaseTLS, ReasonTLSAuthority)
+	r.wantReason("https://a.test:"+gs, phaseTLS, ReasonTLSAuthority)
 }
 
 func TestServerThatHangsUpInTheHandshake(t *testing.T) {
 	url := raw(t, func(c net.Conn) { c.Read(make([]byte, 1)) })
-	if e := newRig(t, Config{}).wantReason(strings.Replace(url, "http:", "https:", 1), PhaseTLS, ReasonReset); !e.Temporary() {
+	if e := newRig(t, Config{}).wantReason(strings.Replace(url, "http:", "https:", 1), phaseTLS, reasonReset); !e.Temporary() {
 		t.Fatal("not temporary")
 	}
 }

@@ -36,7 +36,7 @@ type clock struct {
 func (c *clock) next(now time.Time) (time.Duration, *limitError) {
 	wait := c.total.Sub(now)
 	if wait <= 0 {
-		return 0, &limitError{ReasonFetchTimeout}
+		return 0, &limitError{reasonFetchTimeout}
 	}
 	if c.limit > 0 {
 		left := c.base.Add(c.limit).Sub(now)
@@ -49,7 +49,7 @@ func (c *clock) next(now time.Time) (time.Duration, *limitError) {
 		left := c.window.Add(rateWindow).Sub(now)
 		if left <= 0 {
 			if c.bytes < c.minRate*int64(rateWindow/time.Second) {
-				return 0, &limitError{ReasonSlow}
+				return 0, &limitError{reasonSlow}
 			}
 			c.window, c.bytes = now, 0
 			left = rateWindow
@@ -101,7 +101,7 @@ func (w *watch) idle(limit time.Duration, body bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	w.clock.base, w.clock.limit, w.clock.reason = now, limit, ReasonIdleTimeout
+	w.clock.base, w.clock.limit, w.clock.reason = now, limit, reasonIdleTimeout
 	if body {
 		w.clock.window, w.clock.bytes = now, 0
 	}
@@ -113,7 +113,7 @@ func (w *watch) touch(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.clock.bytes += int64(n)
-	if w.clock.reason == ReasonIdleTimeout {
+	if w.clock.reason == reasonIdleTimeout {
 		w.clock.base = time.Now()
 	}
 }

@@ -19,7 +19,7 @@ func TestGzipOfAnyLength(t *testing.T) {
 	for i := range noise {
 		noise[i] = byte(r.Uint32()) // what cannot be compressed
 	}
-	c := &codecs{window: DefaultMaxWindow}
+	c := &codecs{window: defaultMaxWindow}
 	for _, size := range []int{0, 1, 5000, layerBuffer - 100, layerBuffer - 24, layerBuffer - 23, layerBuffer - 22, layerBuffer, layerBuffer + 5000} {
 		first, second := encode(t, noise[:size], "gzip"), encode(t, noise[size:size+3000], "gzip")
 		for _, x := range []struct {
@@ -33,8 +33,8 @@ func TestGzipOfAnyLength(t *testing.T) {
 		}{
 			{"one member", first, noise[:size], "", nil, false},
 			{"two members", slices.Concat(first, second), noise[:size+3000], "", nil, false},
-			{"bytes after it", append(slices.Clone(first), "more"...), noise[:size], NoteTrailing, nil, false},
-			{"bytes after two members", slices.Concat(first, second, []byte{0}), noise[:size+3000], NoteTrailing, nil, false},
+			{"bytes after it", append(slices.Clone(first), "more"...), noise[:size], noteTrailing, nil, false},
+			{"bytes after two members", slices.Concat(first, second, []byte{0}), noise[:size+3000], noteTrailing, nil, false},
 			{"cut in the checksum", first[:len(first)-3], noise[:size], "", io.ErrUnexpectedEOF, false},
 			{"a wrong checksum", slices.Concat(first[:len(first)-8], []byte{^first[len(first)-8]}, first[len(first)-7:]), noise[:size], "", io.EOF, true},
 		} {
@@ -62,7 +62,7 @@ func TestGzipOfAnyLength(t *testing.T) {
 func TestReadAhead(t *testing.T) {
 	body := encode(t, make([]byte, 8<<20), "gzip") // 8 KB
 	src := &source{ctx: context.Background(), body: bytes.NewReader(body)}
-	d, err := (&codecs{window: DefaultMaxWindow}).open(src, []string{"gzip"}, 1<<20, hints{max: 2})
+	d, err := (&codecs{window: defaultMaxWindow}).open(src, []string{"gzip"}, 1<<20, hints{max: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,7 +143,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	}
 	t.watch.touch(n)
 	if t.read > t.limit && err == nil {
-		err = &limitError{ReasonLength}
+		err = &limitError{reasonLength}
 	}
 	return n, err
 }

@@ -37,7 +37,7 @@ func TestNoRequestIsRepeated_ReusedConnectionClosesUnanswered(t *testing.T) {
 	})
 	r := newRig(t, Config{})
 	r.page(url)
-	e := r.wantReason(url, PhaseHeader, ReasonNoAnswer)
+	e := r.wantReason(url, phaseHeader, reasonNoAnswer)
 	if !e.Temporary() || e.Written.IsZero() || !e.FirstByte.IsZero() {
 		t.Fatalf("%+v", e)
 	}
@@ -159,7 +159,7 @@ func TestControlFramesBeginNothing(t *testing.T) {
 func TestAnswerWithoutABytePastTheRequestIsNone(t *testing.T) {
 	r := newRig(t, Config{})
 	x := &exchange{f: r.f, conn: &conn{wire: &wire{}}, turn: &turn{}}
-	if e := x.judge(&http.Response{StatusCode: http.StatusOK}); e == nil || e.Reason != ReasonMalformed {
+	if e := x.judge(&http.Response{StatusCode: http.StatusOK}); e == nil || e.Reason != reasonMalformed {
 		t.Fatal(e)
 	}
 }
@@ -183,10 +183,10 @@ func TestPermitWorksOnce(t *testing.T) {
 	if _, err := r.f.Fetch(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.f.Fetch(t.Context(), p); ReasonOf(err) != ReasonPermitInvalid || !errors.Is(err, politeness.ErrUsed) {
+	if _, err := r.f.Fetch(t.Context(), p); ReasonOf(err) != reasonPermitInvalid || !errors.Is(err, politeness.ErrUsed) {
 		t.Fatalf("second Fetch: %v", err)
 	}
-	if _, err := r.f.Fetch(t.Context(), politeness.Permit{}); ReasonOf(err) != ReasonPermitInvalid {
+	if _, err := r.f.Fetch(t.Context(), politeness.Permit{}); ReasonOf(err) != reasonPermitInvalid {
 		t.Fatalf("zero Permit: %v", err)
 	}
 }
@@ -454,11 +454,11 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 			t.Fatalf("%d connections open after Close", n.open())
 		}
 		_, err := r.f.Resolve(t.Context(), parse(t, "http://a.test/"))
-		if ReasonOf(err) != ReasonClosed {
+		if ReasonOf(err) != reasonClosed {
 			t.Fatalf("Resolve after Close: %v", err)
 		}
 		p := r.permitAt(parse(t, "http://a.test/"), pipeAddr, politeness.Page)
-		if _, err := r.f.Fetch(t.Context(), p); ReasonOf(err) != ReasonClosed {
+		if _, err := r.f.Fetch(t.Context(), p); ReasonOf(err) != reasonClosed {
 			t.Fatalf("Fetch after Close: %v", err)
 		}
 	})
@@ -477,7 +477,7 @@ func TestNoResourcesClosesIdleConnections(t *testing.T) {
 		}})
 		r.page("http://a.test/")
 		full = true
-		if e := r.wantReason("http://b.test/", PhaseConnect, ReasonNoResources); !e.Temporary() {
+		if e := r.wantReason("http://b.test/", phaseConnect, ReasonNoResources); !e.Temporary() {
 			t.Error("not temporary")
 		}
 		synctest.Wait()
@@ -511,7 +511,7 @@ func TestDescriptorsAreWaitedFor(t *testing.T) {
 			}
 			r.f.CloseIdle("c.test:80")
 			freed = time.Now().Add(time.Hour)
-			if e := r.wantReason("http://d.test/", PhaseConnect, ReasonPermit); !errors.Is(e, no) {
+			if e := r.wantReason("http://d.test/", phaseConnect, ReasonPermit); !errors.Is(e, no) {
 				t.Errorf("waited for nothing: %v", e)
 			}
 		})
@@ -542,7 +542,7 @@ func TestDescriptorsForAProxyAreWaitedFor(t *testing.T) {
 			r := newRig(t, Config{Proxy: u, Resolver: newPipes(nil), DialContext: func(context.Context, string, string) (net.Conn, error) {
 				return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
 			}})
-			r.wantReason("http://a.test/", PhaseConnect, ReasonPermit)
+			r.wantReason("http://a.test/", phaseConnect, ReasonPermit)
 		})
 	}
 }

@@ -223,7 +223,7 @@ func sameVisits(t *testing.T, dir, seed string, requests *atomic.Int32) {
 	if n := requests.Load() - had; n != 0 {
 		t.Errorf("%d requests", n)
 	}
-	if !strings.Contains(got[seed+"broken"], fetcher.ReasonNoAnswer) {
+	if !strings.Contains(got[seed+"broken"], "no_answer") {
 		t.Errorf("%s", got[seed+"broken"])
 	}
 
@@ -301,7 +301,7 @@ func namesDamage(t *testing.T, dir, seed string) {
 	}
 	c, got := replaying(t, rec)
 	run(t, c, []string{seed})
-	if !strings.Contains(got[seed+"7"], fetcher.ReasonRecording) || strings.Count(fmt.Sprint(got), fetcher.ReasonRecording) != 1 {
+	if !strings.Contains(got[seed+"7"], "recording_damaged") || strings.Count(fmt.Sprint(got), "recording_damaged") != 1 {
 		t.Errorf("a page whose record is damaged: %s", got[seed+"7"])
 	}
 	if err := rec.Close(); err != nil {
