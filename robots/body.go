@@ -17,9 +17,9 @@ func LooksLikeHTML(body []byte) bool {
 	return false
 }
 
-// LooksBinary reports whether a body is not text in an ASCII-compatible encoding: compressed, an image, UTF-16, or anything
+// looksBinary reports whether a body is not text in an ASCII-compatible encoding: compressed, an image, UTF-16, or anything
 // else with many control bytes at its beginning.
-func LooksBinary(body []byte) bool {
+func looksBinary(body []byte) bool {
 	for _, magic := range [...]string{"\x1f\x8b", "PK\x03\x04", "\x89PNG", "GIF8", "\xff\xd8\xff", "%PDF", "\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(body, []byte(magic)) {
 			return true

@@ -93,7 +93,7 @@ func TestParseDialect(t *testing.T) {
 // TestDisagree: a file that each older standard reads in its own way.
 func TestDisagree(t *testing.T) {
 	const file = "User-agent: *\nDisallow: /\nAllow: /x\n"
-	got := Disagree([]byte(file), "a", "/x")
+	got := Parse([]byte(file)).Disagree("a", "/x")
 	want := []Dialect{Original1994, Draft1997, Revisited1996, Strictest}
 	if len(got) != len(want) {
 		t.Fatalf("%v", got)
@@ -103,7 +103,7 @@ func TestDisagree(t *testing.T) {
 			t.Fatalf("%v", got)
 		}
 	}
-	if got := Disagree([]byte(file), "a", "/y"); len(got) != 0 {
+	if got := Parse([]byte(file)).Disagree("a", "/y"); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 	if got := Parse([]byte(file), WithDialect(Original1994)).Disagree("a", "/x"); len(got) != 1 || got[0] != RFC9309 {

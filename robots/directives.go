@@ -125,7 +125,7 @@ func (d *Directives) readMeta(m Meta, product string) {
 	content := strings.TrimSpace(m.Content)
 	switch name := strings.TrimSpace(m.Name); {
 	case foldEqual(name, "robots") || product != "" && foldEqual(name, product):
-		d.readTerms(content, OriginMeta)
+		d.readTerms(content, originMeta)
 	case content == "":
 	case foldEqual(name, "url") && d.URL == "":
 		d.URL = content
@@ -158,7 +158,7 @@ func (d *Directives) readHeader(value, product string) {
 			chunk = rest
 		}
 		if ours {
-			d.readChunk(chunk, OriginHeader)
+			d.readChunk(chunk, originHeader)
 		}
 	}
 }

@@ -69,8 +69,8 @@ func ExampleRules_Sitemaps() {
 	// Output: [https://www.example.com/sitemap.xml]
 }
 
-func ExampleDisagree() {
-	for _, dialect := range robots.Disagree([]byte(file), "OtherBot", "/search/about") {
+func ExampleRules_Disagree() {
+	for _, dialect := range robots.Parse([]byte(file)).Disagree("OtherBot", "/search/about") {
 		fmt.Println(dialect)
 	}
 	// Output:

@@ -10,8 +10,8 @@ import (
 const (
 	// MaxFreshness bounds every lifetime (RFC 9309 section 2.4: not more than 24 hours).
 	MaxFreshness = 24 * time.Hour
-	// DefaultFreshness is for answers that say nothing about their lifetime.
-	DefaultFreshness = 24 * time.Hour
+	// defaultFreshness applies to answers without a lifetime.
+	defaultFreshness = 24 * time.Hour
 	// MinFreshness is the least, whatever an answer says. A file marked no-store or already expired would otherwise be
 	// requested before every page, as every second request.
 	MinFreshness = time.Minute
@@ -25,7 +25,7 @@ const (
 func Freshness(header map[string][]string, now time.Time) time.Duration {
 	life, known := lifetime(header, now)
 	if !known {
-		return DefaultFreshness
+		return defaultFreshness
 	}
 	return min(max(life-age(header), MinFreshness), MaxFreshness)
 }

@@ -66,7 +66,7 @@ func FuzzVerdict(f *testing.F) {
 			return
 		}
 		for _, l := range Parse([]byte(body)).Lints() {
-			if l.Code == LintMisspelt || l.Code == LintTooMany {
+			if l.Code == lintMisspelt || l.Code == lintTooMany {
 				return // the reference reads correct names only
 			}
 		}

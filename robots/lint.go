@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Severity is how much a lint matters.
+// Severity ranks lints.
 type Severity uint8
 
 // The severities.
@@ -27,41 +27,68 @@ func (s Severity) String() string {
 	return "error"
 }
 
-// LintCode names a kind of lint. Codes are stable across versions.
+// LintCode names a kind of lint. Codes are stable across versions:
+//
+//	truncated             the file is longer than MaxSize
+//	html                  the body is an HTML page
+//	binary                the body is not text
+//	no_rules              text without any rule
+//	missing_colon         accepted
+//	misspelt_field        accepted
+//	unknown_field         ignored
+//	no_field              neither field nor comment: ignored
+//	control_octet         a control byte in the line
+//	rule_before_group     ignored
+//	blank_line_in_group   ends a record in the older standards
+//	agent_empty           names nobody
+//	agent_extra           only the first word names a robot
+//	agent_repeated        several groups name it; they are merged
+//	several_paths         split at spaces, for Disallow
+//	no_leading_slash      read with it, for Disallow; else ignored
+//	absolute_url          read as its path, for Disallow of this host; else ignored
+//	dollar_inside         literal: it is special only at the end
+//	bad_escape            a percent sign without two hex digits
+//	bad_number            a value of Crawl-delay, Request-rate or Visit-time: ignored
+//	delay_between_agents  does not end the list of robots (RFC 9309 section 2.2.4)
+//	bad_usage             a Content-Usage or Content-Signal that cannot be read
+//	empty_value           a field without a value that needs one
+//	forbidden             the status is 401 or 403
+//	too_many_requests     the status is 429
+//	too_many              more than 1,000 remarks; the rest is left out
 type LintCode string
 
-// The codes.
+// The codes of [LintCode].
 const (
-	LintTruncated       LintCode = "truncated"            // the file is longer than MaxSize
-	LintHTML            LintCode = "html"                 // the body is an HTML page
-	LintBinary          LintCode = "binary"               // the body is not text
-	LintNoRules         LintCode = "no_rules"             // text without any rule
-	LintMissingColon    LintCode = "missing_colon"        // accepted
-	LintMisspelt        LintCode = "misspelt_field"       // accepted
-	LintUnknownField    LintCode = "unknown_field"        // ignored
-	LintNoField         LintCode = "no_field"             // neither field nor comment: ignored
-	LintControl         LintCode = "control_octet"        // a control byte in the line
-	LintRuleBeforeGroup LintCode = "rule_before_group"    // ignored
-	LintBlankInGroup    LintCode = "blank_line_in_group"  // ends a record in the older standards
-	LintAgentEmpty      LintCode = "agent_empty"          // names nobody
-	LintAgentExtra      LintCode = "agent_extra"          // only the first word names a robot
-	LintAgentRepeated   LintCode = "agent_repeated"       // several groups name it; they are merged
-	LintSeveralPaths    LintCode = "several_paths"        // split at spaces, for Disallow
-	LintNoSlash         LintCode = "no_leading_slash"     // read with it, for Disallow; else ignored
-	LintAbsoluteURL     LintCode = "absolute_url"         // read as its path, for Disallow of this host; else ignored
-	LintDollar          LintCode = "dollar_inside"        // literal: it is special only at the end
-	LintBadEscape       LintCode = "bad_escape"           // a percent sign without two hex digits
-	LintBadNumber       LintCode = "bad_number"           // a value of Crawl-delay, Request-rate or Visit-time: ignored
-	LintDelayInAgents   LintCode = "delay_between_agents" // does not end the list of robots (RFC 9309 section 2.2.4)
-	LintBadUsage        LintCode = "bad_usage"            // a Content-Usage or Content-Signal that cannot be read
-	LintEmptyValue      LintCode = "empty_value"          // a field without a value that needs one
-	LintForbidden       LintCode = "forbidden"            // of a status: 401 or 403
-	LintTooManyRequests LintCode = "too_many_requests"    // of a status: 429
-	LintTooMany         LintCode = "too_many"             // more than MaxLints; the rest is left out
+	lintTruncated       LintCode = "truncated"
+	lintHTML            LintCode = "html"
+	lintBinary          LintCode = "binary"
+	lintNoRules         LintCode = "no_rules"
+	lintMissingColon    LintCode = "missing_colon"
+	lintMisspelt        LintCode = "misspelt_field"
+	lintUnknownField    LintCode = "unknown_field"
+	lintNoField         LintCode = "no_field"
+	lintControl         LintCode = "control_octet"
+	lintRuleBeforeGroup LintCode = "rule_before_group"
+	lintBlankInGroup    LintCode = "blank_line_in_group"
+	lintAgentEmpty      LintCode = "agent_empty"
+	lintAgentExtra      LintCode = "agent_extra"
+	lintAgentRepeated   LintCode = "agent_repeated"
+	lintSeveralPaths    LintCode = "several_paths"
+	lintNoSlash         LintCode = "no_leading_slash"
+	lintAbsoluteURL     LintCode = "absolute_url"
+	lintDollar          LintCode = "dollar_inside"
+	lintBadEscape       LintCode = "bad_escape"
+	lintBadNumber       LintCode = "bad_number"
+	lintDelayInAgents   LintCode = "delay_between_agents"
+	lintBadUsage        LintCode = "bad_usage"
+	lintEmptyValue      LintCode = "empty_value"
+	lintForbidden       LintCode = "forbidden"
+	lintTooManyRequests LintCode = "too_many_requests"
+	lintTooMany         LintCode = "too_many"
 )
 
-// MaxLints is how many lints a file can have; the last then is LintTooMany.
-const MaxLints = 1000
+// maxLints limits the lints of a file. The last of so many is lintTooMany.
+const maxLints = 1000
 
 // Lint is a remark on a line of a file.
 type Lint struct {
@@ -87,7 +114,7 @@ func (r *Rules) Lints() []Lint {
 	l.file()
 	l.eachLine()
 	if !l.anyRule && len(l.out) == 0 && strings.TrimSpace(r.body) != "" {
-		l.add(0, LintNoRules, Info, "the file has no Allow or Disallow rule: everything is allowed")
+		l.add(0, lintNoRules, Info, "the file has no Allow or Disallow rule: everything is allowed")
 	}
 	slices.SortStableFunc(l.out, func(a, b Lint) int { return a.Line - b.Line })
 	return l.out
@@ -107,10 +134,10 @@ type linter struct {
 
 func (l *linter) add(line int, code LintCode, s Severity, text string) {
 	switch {
-	case len(l.out) < MaxLints-1:
+	case len(l.out) < maxLints-1:
 		l.out = append(l.out, Lint{line, code, s, text})
-	case len(l.out) == MaxLints-1:
-		l.out = append(l.out, Lint{line, LintTooMany, Info, "there are more remarks than are listed"})
+	case len(l.out) == maxLints-1:
+		l.out = append(l.out, Lint{line, lintTooMany, Info, "there are more remarks than are listed"})
 	}
 }
 
@@ -118,13 +145,13 @@ func (l *linter) add(line int, code LintCode, s Severity, text string) {
 func (l *linter) file() {
 	head := []byte(l.rules.body[:min(len(l.rules.body), 1024)])
 	switch {
-	case LooksBinary(head):
-		l.add(0, LintBinary, Error, "the body is no text: it is read as if it were, and probably has no rules")
+	case looksBinary(head):
+		l.add(0, lintBinary, Error, "the body is no text: it is read as if it were, and probably has no rules")
 	case LooksLikeHTML(head):
-		l.add(0, LintHTML, Error, "the body looks like an HTML page: it is read as text, and probably has no rules")
+		l.add(0, lintHTML, Error, "the body looks like an HTML page: it is read as text, and probably has no rules")
 	}
 	if l.rules.cut {
-		l.add(0, LintTruncated, Warning, "the file is longer than "+strconv.Itoa(MaxSize)+" bytes: the rest, and a line that was cut, are ignored")
+		l.add(0, lintTruncated, Warning, "the file is longer than "+strconv.Itoa(MaxSize)+" bytes: the rest, and a line that was cut, are ignored")
 	}
 }
 
@@ -148,13 +175,13 @@ func (l *linter) line(ln line, what content, raw string) {
 		return
 	}
 	if what != isComment && strings.ContainsFunc(raw, isControl) {
-		l.add(int(ln.num), LintControl, Warning, "the line has a control byte")
+		l.add(int(ln.num), lintControl, Warning, "the line has a control byte")
 	}
 	switch what {
 	case isUnknown:
-		l.add(int(ln.num), LintUnknownField, Info, "the field is not known and has no effect"+suggest(raw))
+		l.add(int(ln.num), lintUnknownField, Info, "the field is not known and has no effect"+suggest(raw))
 	case isText:
-		l.add(int(ln.num), LintNoField, Warning, "the line is neither a field with its value nor a comment")
+		l.add(int(ln.num), lintNoField, Warning, "the line is neither a field with its value nor a comment")
 	case isField:
 		l.field(ln)
 	}
@@ -178,10 +205,10 @@ func suggest(raw string) string {
 // field remarks on a line with a known field.
 func (l *linter) field(ln line) {
 	if ln.has(noColon) {
-		l.add(int(ln.num), LintMissingColon, Warning, "the colon is missing; the line is read as if it were there")
+		l.add(int(ln.num), lintMissingColon, Warning, "the colon is missing; the line is read as if it were there")
 	}
 	if ln.has(misspelt) {
-		l.add(int(ln.num), LintMisspelt, Warning, "the field's name is misspelt; it is read as "+ln.kind.String())
+		l.add(int(ln.num), lintMisspelt, Warning, "the field's name is misspelt; it is read as "+ln.kind.String())
 	}
 	if ln.kind == userAgent {
 		l.agent(ln)
@@ -198,11 +225,11 @@ func (l *linter) field(ln line) {
 		l.number(ln, value)
 	case contentUsage, contentSignal:
 		if _, _, ok := parsePreferences(ln.kind, value); !ok {
-			l.add(int(ln.num), LintBadUsage, Error, "the usage preferences cannot be read and have no effect")
+			l.add(int(ln.num), lintBadUsage, Error, "the usage preferences cannot be read and have no effect")
 		}
 	default:
 		if value == "" {
-			l.add(int(ln.num), LintEmptyValue, Warning, "the line has no value")
+			l.add(int(ln.num), lintEmptyValue, Warning, "the line has no value")
 		}
 	}
 }
@@ -214,20 +241,20 @@ func (l *linter) agent(ln line) {
 	_, star := matchToken(value, "")
 	switch {
 	case star && value != "*", tok != "" && len(tok) < len(value):
-		l.add(num, LintAgentExtra, Warning, "only "+quote(firstOf(star, "*", tok))+" is the robot's name; the rest is ignored")
+		l.add(num, lintAgentExtra, Warning, "only "+quote(firstOf(star, "*", tok))+" is the robot's name; the rest is ignored")
 	case !star && tok == "":
-		l.add(num, LintAgentEmpty, Error, "the line names no robot")
+		l.add(num, lintAgentEmpty, Error, "the line names no robot")
 	}
 	fresh := !l.inGroup || l.closed
 	if fresh {
 		l.inGroup, l.closed, l.delay = true, false, 0
 	}
 	if l.delay > 0 {
-		l.add(l.delay, LintDelayInAgents, Warning, "a line like this does not end the list of robots: it holds for those above it, and the rules below hold for all of them")
+		l.add(l.delay, lintDelayInAgents, Warning, "a line like this does not end the list of robots: it holds for those above it, and the rules below hold for all of them")
 		l.delay = 0
 	}
 	if !fresh && l.blank {
-		l.add(num, LintBlankInGroup, Warning, "a blank line does not end a group: the robots above it share the rules below, except in the older standards")
+		l.add(num, lintBlankInGroup, Warning, "a blank line does not end a group: the robots above it share the rules below, except in the older standards")
 	}
 	l.named(firstOf(star, "*", strings.ToLower(tok)), num)
 }
@@ -245,7 +272,7 @@ func (l *linter) named(name string, line int) {
 		return
 	}
 	if at, ok := l.agents[name]; ok {
-		l.add(line, LintAgentRepeated, Info, quote(name)+" is named in line "+strconv.Itoa(at)+" already: the groups are one")
+		l.add(line, lintAgentRepeated, Info, quote(name)+" is named in line "+strconv.Itoa(at)+" already: the groups are one")
 		return
 	}
 	l.agents[name] = line
@@ -257,9 +284,9 @@ func (l *linter) member(ln line) {
 	isRule := ln.kind == allow || ln.kind == disallow
 	switch {
 	case !l.inGroup && ln.kind != contentSignal:
-		l.add(num, LintRuleBeforeGroup, Error, "the line stands before any User-agent line and has no effect")
+		l.add(num, lintRuleBeforeGroup, Error, "the line stands before any User-agent line and has no effect")
 	case l.inGroup && l.blank:
-		l.add(num, LintBlankInGroup, Warning, "a blank line does not end a group: the line still belongs to it, except in the older standards")
+		l.add(num, lintBlankInGroup, Warning, "a blank line does not end a group: the line still belongs to it, except in the older standards")
 	}
 	if isRule {
 		l.closed = l.closed || l.inGroup
@@ -277,7 +304,7 @@ func (l *linter) rule(ln line, value string) {
 	}
 	paths := strings.Fields(value)
 	if len(paths) > 1 {
-		l.add(num, LintSeveralPaths, Warning, severalText(ln.kind == disallow))
+		l.add(num, lintSeveralPaths, Warning, severalText(ln.kind == disallow))
 	}
 	if ln.kind == allow {
 		paths = paths[:1]
@@ -299,19 +326,19 @@ func (l *linter) path(num int, p string, split bool) {
 	_, _, absolute := splitAbsolute(p)
 	switch {
 	case absolute && !split:
-		l.add(num, LintAbsoluteURL, Error, "a rule is a path, not a URL: it has no effect")
+		l.add(num, lintAbsoluteURL, Error, "a rule is a path, not a URL: it has no effect")
 	case absolute:
-		l.add(num, LintAbsoluteURL, Warning, "a rule is a path, not a URL: only the path is read, when the host is this one")
+		l.add(num, lintAbsoluteURL, Warning, "a rule is a path, not a URL: only the path is read, when the host is this one")
 	case p[0] != '/' && p[0] != '*' && split:
-		l.add(num, LintNoSlash, Warning, "the path lacks its leading slash and is read with it")
+		l.add(num, lintNoSlash, Warning, "the path lacks its leading slash and is read with it")
 	case p[0] != '/' && p[0] != '*':
-		l.add(num, LintNoSlash, Error, "the path lacks its leading slash: the rule has no effect")
+		l.add(num, lintNoSlash, Error, "the path lacks its leading slash: the rule has no effect")
 	}
 	if strings.Contains(strings.TrimSuffix(p, "$"), "$") {
-		l.add(num, LintDollar, Info, "a $ that is not at the end is an ordinary character")
+		l.add(num, lintDollar, Info, "a $ that is not at the end is an ordinary character")
 	}
 	if hasBadEscape(p) {
-		l.add(num, LintBadEscape, Info, "a percent sign is not followed by two hexadecimal digits")
+		l.add(num, lintBadEscape, Info, "a percent sign is not followed by two hexadecimal digits")
 	}
 }
 
@@ -339,7 +366,7 @@ func (l *linter) number(ln line, value string) {
 	case visitTime:
 		want = "hhmm-hhmm"
 	}
-	l.add(int(ln.num), LintBadNumber, Error, quote(value)+" is not "+want+": the line has no effect")
+	l.add(int(ln.num), lintBadNumber, Error, quote(value)+" is not "+want+": the line has no effect")
 }
 
 var kindNames = [...]string{

@@ -51,16 +51,16 @@ func lintText(body []byte) string {
 // TestLintsOfOddBodies: error pages and other files that are sent with status 200.
 func TestLintsOfOddBodies(t *testing.T) {
 	for body, want := range map[string]LintCode{
-		"<!DOCTYPE html><html>":                          LintHTML,
-		"\ufeff \r\n<HTML><p>User-agent: *\nDisallow: /": LintHTML,
-		"<?xml version='1.0'?>":                          LintHTML,
-		"\x1f\x8b\x08\x00\x00":                           LintBinary,
-		"\xff\xfeU\x00s\x00e\x00r\x00":                   LintBinary,
-		"U\x00s\x00e\x00r\x00-\x00":                      LintBinary,
-		"\x89PNG\r\n\x1a\n":                              LintBinary,
-		"hello":                                          LintNoField,
-		"# hello":                                        LintNoRules,
-		"User-agent: *":                                  LintNoRules,
+		"<!DOCTYPE html><html>":                          lintHTML,
+		"\ufeff \r\n<HTML><p>User-agent: *\nDisallow: /": lintHTML,
+		"<?xml version='1.0'?>":                          lintHTML,
+		"\x1f\x8b\x08\x00\x00":                           lintBinary,
+		"\xff\xfeU\x00s\x00e\x00r\x00":                   lintBinary,
+		"U\x00s\x00e\x00r\x00-\x00":                      lintBinary,
+		"\x89PNG\r\n\x1a\n":                              lintBinary,
+		"hello":                                          lintNoField,
+		"# hello":                                        lintNoRules,
+		"User-agent: *":                                  lintNoRules,
 	} {
 		ls := Parse([]byte(body)).Lints()
 		if len(ls) == 0 || ls[0].Code != want {
@@ -72,7 +72,7 @@ func TestLintsOfOddBodies(t *testing.T) {
 			t.Errorf("%q: %v", body, ls)
 		}
 	}
-	if ls := Parse([]byte("User-agent: *\nDisallow: /\n" + strings.Repeat("#\n", MaxSize/2))).Lints(); len(ls) != 1 || ls[0].Code != LintTruncated {
+	if ls := Parse([]byte("User-agent: *\nDisallow: /\n" + strings.Repeat("#\n", MaxSize/2))).Lints(); len(ls) != 1 || ls[0].Code != lintTruncated {
 		t.Errorf("%v", ls)
 	}
 }
@@ -80,7 +80,7 @@ func TestLintsOfOddBodies(t *testing.T) {
 // TestLintsAreBounded: a file that is wrong in every line.
 func TestLintsAreBounded(t *testing.T) {
 	ls := Parse([]byte(strings.Repeat("x\n", MaxSize/2))).Lints()
-	if len(ls) != MaxLints || ls[MaxLints-1].Code != LintTooMany {
+	if len(ls) != maxLints || ls[maxLints-1].Code != lintTooMany {
 		t.Errorf("%d lints, the last %v", len(ls), ls[len(ls)-1])
 	}
 }

@@ -26,7 +26,7 @@ func TestCrawlDelayValues(t *testing.T) {
 		if d, ok := r.For("x").CrawlDelay(); ok || d != 0 {
 			t.Errorf("%s: %v", value, d)
 		}
-		if !slices.ContainsFunc(r.Lints(), func(l Lint) bool { return l.Code == LintBadNumber && l.Line == 2 }) {
+		if !slices.ContainsFunc(r.Lints(), func(l Lint) bool { return l.Code == lintBadNumber && l.Line == 2 }) {
 			t.Errorf("%s: no lint in %v", value, r.Lints())
 		}
 	}

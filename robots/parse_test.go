@@ -304,7 +304,7 @@ func TestHostileFilesEnd(t *testing.T) {
 			g.Test(long)
 			g.Test("/" + strings.Repeat("/*", 4000))
 		}
-		if n := len(r.Lints()); n > MaxLints {
+		if n := len(r.Lints()); n > maxLints {
 			t.Errorf("%s: %d lints", name, n)
 		}
 	}

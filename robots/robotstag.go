@@ -45,7 +45,7 @@ func isDirective(name string) bool {
 func (d *Directives) readParameter(p string) {
 	name, value, ok := strings.Cut(p, "=")
 	if !ok || strings.Contains(name, ":") {
-		d.readChunk(strings.TrimSpace(p), OriginHeader)
+		d.readChunk(strings.TrimSpace(p), originHeader)
 		return
 	}
 	switch value = strings.TrimSpace(value); {
@@ -63,7 +63,7 @@ func (d *Directives) readParameter(p string) {
 	if value != "" {
 		name += ":" + value
 	}
-	d.readChunk(name, OriginHeader)
+	d.readChunk(name, originHeader)
 }
 
 // cutUnquoted cuts s at the first separator outside a quoted string. A quote without an end quotes nothing.

@@ -76,9 +76,9 @@ func (p StatusPolicy) Lint(status int) (l Lint, ok bool) {
 		if p.ForbiddenDenies {
 			text = "the file may not be read, which is interpreted as closing the site"
 		}
-		return Lint{Code: LintForbidden, Severity: Warning, Text: text}, true
+		return Lint{Code: lintForbidden, Severity: Warning, Text: text}, true
 	case 429:
-		return Lint{Code: LintTooManyRequests, Severity: Info, Text: "the host gets too many requests: nothing is fetched for now"}, true
+		return Lint{Code: lintTooManyRequests, Severity: Info, Text: "the host gets too many requests: nothing is fetched for now"}, true
 	}
 	return Lint{}, false
 }

@@ -23,14 +23,13 @@ func (s Signal) String() string {
 	return "unknown"
 }
 
-// Origin is where a page's directive or signal was found.
+// Origin names the place of a directive or signal: "robots.txt", "header" or "meta".
 type Origin string
 
-// The origins.
 const (
-	OriginRobots Origin = "robots.txt"
-	OriginHeader Origin = "header"
-	OriginMeta   Origin = "meta"
+	originRobots Origin = "robots.txt"
+	originHeader Origin = "header"
+	originMeta   Origin = "meta"
 )
 
 // Names of uses. Sites may name others.
@@ -122,7 +121,7 @@ func (u *Usage) readHeaders(header map[string][]string) {
 		}
 		joined := strings.Join(values, ", ")
 		if prefs, ok := preferences(k, joined); ok {
-			u.add(prefs, Statement{Origin: OriginHeader, Name: name, Text: joined})
+			u.add(prefs, Statement{Origin: originHeader, Name: name, Text: joined})
 		}
 	}
 }
@@ -139,9 +138,9 @@ func (u *Usage) add(prefs []preference, proto Statement) {
 // elements have precedence over headers. The file /.well-known/tdmrep.json, which comes after both,
 // is not read here.
 func (u *Usage) readTDM(header map[string][]string, metas []Meta) {
-	s := Statement{Use: UseTDM, Name: "tdm-reservation", Origin: OriginMeta, Text: metaContent(metas, "tdm-reservation")}
+	s := Statement{Use: UseTDM, Name: "tdm-reservation", Origin: originMeta, Text: metaContent(metas, "tdm-reservation")}
 	if s.Signal = reservation(s.Text); s.Signal == Unsaid {
-		s.Origin, s.Text = OriginHeader, first(header["Tdm-Reservation"])
+		s.Origin, s.Text = originHeader, first(header["Tdm-Reservation"])
 		s.Signal = reservation(s.Text)
 	}
 	if s.Signal == Unsaid {

@@ -94,7 +94,7 @@ func TestContentSignalKeepsOtherValues(t *testing.T) {
 			t.Errorf("%s: %+v", line, u.Statements)
 		}
 		for _, m := range Parse([]byte("User-agent: *\n" + line + "\nAllow: /\n")).Lints() {
-			if m.Code == LintBadUsage {
+			if m.Code == lintBadUsage {
 				t.Errorf("%s: %+v", line, m)
 			}
 		}

@@ -90,7 +90,7 @@ func (g *Group) readUsage(l line) {
 			return
 		}
 		g.usage = append(g.usage, usageRule{r, Statement{
-			Use: p.use, Signal: p.signal, Origin: OriginRobots, Name: l.kind.String(), Line: int(l.num), Text: value, Value: p.value,
+			Use: p.use, Signal: p.signal, Origin: originRobots, Name: l.kind.String(), Line: int(l.num), Text: value, Value: p.value,
 		}})
 	}
 }

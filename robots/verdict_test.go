@@ -168,7 +168,7 @@ func TestForStatus(t *testing.T) {
 
 // TestStatusLints: what may have been meant otherwise.
 func TestStatusLints(t *testing.T) {
-	for status, want := range map[int]LintCode{401: LintForbidden, 403: LintForbidden, 429: LintTooManyRequests, 200: "", 404: "", 500: ""} {
+	for status, want := range map[int]LintCode{401: lintForbidden, 403: lintForbidden, 429: lintTooManyRequests, 200: "", 404: "", 500: ""} {
 		for _, p := range []StatusPolicy{{}, {ForbiddenDenies: true}} {
 			if l, ok := p.Lint(status); l.Code != want || ok != (want != "") {
 				t.Errorf("%d: %v", status, l)
@@ -186,7 +186,7 @@ func TestFreshness(t *testing.T) {
 		h    h
 		want time.Duration
 	}{
-		{"nothing said", nil, DefaultFreshness},
+		{"nothing said", nil, defaultFreshness},
 		{"max-age", h{"Cache-Control": {"public, max-age=3600"}}, time.Hour},
 		{"quoted", h{"Cache-Control": {`MAX-AGE="3600"`}}, time.Hour},
 		{"less age", h{"Cache-Control": {"max-age=3600"}, "Age": {"600"}}, 50 * time.Minute},
@@ -199,7 +199,7 @@ func TestFreshness(t *testing.T) {
 		{"negative", h{"Cache-Control": {"max-age=-1"}}, MinFreshness},
 		{"no-store", h{"Cache-Control": {"max-age=3600, no-store"}}, MinFreshness},
 		{"no-cache", h{"Cache-Control": {"no-cache"}, "Expires": {"Mon, 05 Jan 2026 12:00:00 GMT"}}, MinFreshness},
-		{"shared caches only", h{"Cache-Control": {"s-maxage=60"}}, DefaultFreshness},
+		{"shared caches only", h{"Cache-Control": {"s-maxage=60"}}, defaultFreshness},
 		{"max-age before Expires", h{"Cache-Control": {"max-age=60"}, "Expires": {"Mon, 05 Jan 2026 12:00:00 GMT"}}, time.Minute},
 		{"Expires", h{"Expires": {"Mon, 05 Jan 2026 12:00:00 GMT"}}, 2 * time.Hour},
 		{"Expires less Date", h{"Expires": {"Mon, 05 Jan 2026 12:00:00 GMT"}, "Date": {"Mon, 05 Jan 2026 11:00:00 GMT"}}, time.Hour},
