@@ -34,8 +34,8 @@ var covered = []string{"@method", "@authority", "@path"}
 // coverable are further components that a site may ask for: those that every request has.
 var coverable = []string{"@scheme", "@target-uri", "@query", "user-agent", "accept"}
 
-// ErrNoChallenge is for an answer without an Accept-Signature field.
-var ErrNoChallenge = errors.New("identity: no Accept-Signature field")
+// errNoChallenge is for an answer without an Accept-Signature field.
+var errNoChallenge = errors.New("identity: no Accept-Signature field")
 
 // ParseChallenge reads the lines of an Accept-Signature field and returns the first signature that it asks
 // for and that a [Signer] can make. A signature with another tag, algorithm or set of components than
@@ -44,7 +44,7 @@ var ErrNoChallenge = errors.New("identity: no Accept-Signature field")
 // The field is a server's: it is read up to 8 KiB.
 func ParseChallenge(lines []string) (Challenge, error) {
 	if len(lines) == 0 {
-		return Challenge{}, ErrNoChallenge
+		return Challenge{}, errNoChallenge
 	}
 	d, err := dictionary(lines)
 	if err != nil {

@@ -59,7 +59,7 @@ func TestParseChallenge(t *testing.T) {
 			t.Errorf("%.100s: %+v %v", c.field, got, err)
 		}
 	}
-	if _, err := ParseChallenge(nil); !errors.Is(err, ErrNoChallenge) {
+	if _, err := ParseChallenge(nil); !errors.Is(err, errNoChallenge) {
 		t.Error(err)
 	}
 	if got, err := ParseChallenge([]string{`a=("x")`, `b=("@path")`}); err != nil || got.Label != "b" {

@@ -68,7 +68,7 @@ type site struct {
 func newSite(t *testing.T) *site {
 	f := mustInit(t, testProfile())
 	s := &site{f, map[string]*Response{}, t}
-	from := FolderGet(os.DirFS(f.PublicDir()), f.state.Profile.Origin())
+	from := folderGet(os.DirFS(f.PublicDir()), f.state.Profile.Origin())
 	p := f.Profile()
 	for _, at := range []string{p.Page, p.Page + "/", p.DirectoryURL(), p.CardURL(), p.RangesURL()} {
 		r, err := from(context.Background(), at)
@@ -211,9 +211,9 @@ func TestCheckNamesEachDefect(t *testing.T) {
 			s.directory().Header.Set("Content-Encoding", "gzip")
 		}, []string{"!without compression"}},
 		"no digest":               {func(s *site) { s.directory().Header.Del("Content-Digest") }, []string{"!no member \"sha-256\""}},
-		"signed for another host": {func(s *site) { s.resign(start, start.Add(DirectoryLifetime), "other.edu") }, []string{"!not a signature of this directory at lab.university.edu"}},
-		"signed in the future":    {func(s *site) { s.resign(start.Add(time.Hour), start.Add(DirectoryLifetime), "lab.university.edu") }, []string{"!1h0m0s in the future"}},
-		"signed long ago":         {func(s *site) { s.resign(start.Add(-DirectoryLifetime), start.Add(-time.Hour), "lab.university.edu") }, []string{"!expired 1h0m0s ago"}},
+		"signed for another host": {func(s *site) { s.resign(start, start.Add(directoryLifetime), "other.edu") }, []string{"!not a signature of this directory at lab.university.edu"}},
+		"signed in the future":    {func(s *site) { s.resign(start.Add(time.Hour), start.Add(directoryLifetime), "lab.university.edu") }, []string{"!1h0m0s in the future"}},
+		"signed long ago":         {func(s *site) { s.resign(start.Add(-directoryLifetime), start.Add(-time.Hour), "lab.university.edu") }, []string{"!expired 1h0m0s ago"}},
 		"signed for a week more":  {func(s *site) { s.resign(start, start.Add(7*24*time.Hour), "lab.university.edu") }, []string{"ends on 2026-11-29"}},
 		"signature broken":        {func(s *site) { s.directory().Header.Set("Signature", "binding=:AAAA:") }, []string{"!not a signature of this directory"}},
 		"signature missing":       {func(s *site) { s.directory().Header.Set("Signature", "x=:AAAA:") }, []string{"!no member \"binding\""}},
@@ -225,21 +225,21 @@ func TestCheckNamesEachDefect(t *testing.T) {
 		}, []string{"the directory is not signed by its key"}},
 		"no JSON": {func(s *site) {
 			s.directory().Body = []byte("nope")
-			s.resign(start, start.Add(DirectoryLifetime), "lab.university.edu")
+			s.resign(start, start.Add(directoryLifetime), "lab.university.edu")
 		}, []string{"!not a JSON object"}},
 		"no keys": {func(s *site) {
 			s.directory().Body = []byte(`{"keys":[]}`)
-			s.resign(start, start.Add(DirectoryLifetime), "lab.university.edu")
+			s.resign(start, start.Add(directoryLifetime), "lab.university.edu")
 		}, []string{"!no key of the directory can be used"}},
 		"another kid": {func(s *site) { s.edit(s.directory(), `"kid":"`, `"kid":"x`) }, []string{"!and not the key's thumbprint", "!no key of the directory can be used"}},
 		"the private half": {func(s *site) {
 			s.edit(s.directory(), `"use"`, `"d":"hunter2","use"`)
-			s.resign(start, start.Add(DirectoryLifetime), "lab.university.edu")
+			s.resign(start, start.Add(directoryLifetime), "lab.university.edu")
 		}, []string{"!WITH ITS PRIVATE HALF"}},
 		"a key of an RFC": {func(s *site) {
 			k := rfcKey(s.t)
 			s.directory().Body = marshalDirectory([]PublicKey{s.keys[0].public, {ID: k.ID(), Key: k.Public()}})
-			h, err := signDirectory(s.directory().Body, "lab.university.edu", []*Key{s.keys[0].private, k}, start, start.Add(DirectoryLifetime))
+			h, err := signDirectory(s.directory().Body, "lab.university.edu", []*Key{s.keys[0].private, k}, start, start.Add(directoryLifetime))
 			if err != nil {
 				s.t.Fatal(err)
 			}
@@ -249,17 +249,17 @@ func TestCheckNamesEachDefect(t *testing.T) {
 		}, []string{"!is printed in a standard"}},
 		"a key twice": {func(s *site) {
 			s.directory().Body = marshalDirectory([]PublicKey{s.keys[0].public, s.keys[0].public})
-			s.resign(start, start.Add(DirectoryLifetime), "lab.university.edu")
+			s.resign(start, start.Add(directoryLifetime), "lab.university.edu")
 		}, []string{"!listed twice"}},
 		"a key that expired": {func(s *site) {
 			p := s.keys[0].public
 			p.Expires = start.Add(-time.Hour)
 			s.directory().Body = marshalDirectory([]PublicKey{p})
-			s.resign(start, start.Add(DirectoryLifetime), "lab.university.edu")
+			s.resign(start, start.Add(directoryLifetime), "lab.university.edu")
 		}, []string{"expired on 2026-11-22", "!the key that signs now"}},
 		"another key": {func(s *site) {
 			s.directory().Body = marshalDirectory([]PublicKey{{ID: other.ID(), Key: other.Public()}})
-			h, err := signDirectory(s.directory().Body, "lab.university.edu", []*Key{other}, start, start.Add(DirectoryLifetime))
+			h, err := signDirectory(s.directory().Body, "lab.university.edu", []*Key{other}, start, start.Add(directoryLifetime))
 			if err != nil {
 				s.t.Fatal(err)
 			}
@@ -269,7 +269,7 @@ func TestCheckNamesEachDefect(t *testing.T) {
 		}, []string{"!the key that signs now"}},
 		"a key without its signature": {func(s *site) {
 			s.directory().Body = marshalDirectory([]PublicKey{s.keys[0].public, {ID: other.ID(), Key: other.Public()}})
-			s.resign(start, start.Add(DirectoryLifetime), "lab.university.edu")
+			s.resign(start, start.Add(directoryLifetime), "lab.university.edu")
 		}, []string{"is not signed by its key " + other.ID()}},
 
 		// The address ranges.
@@ -388,7 +388,7 @@ func TestCheckOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from = FolderGet(os.DirFS(f.PublicDir()), server.URL)
+	from = folderGet(os.DirFS(f.PublicDir()), server.URL)
 	client := server.Client()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	l := &loopback{client: client}
@@ -524,7 +524,7 @@ func TestSecretsInAPublicFolder(t *testing.T) {
 		"public.json": {Data: []byte(`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"a"}],"d":"e"}`)},
 		"index.html":  {Data: []byte("PRIVATE KEY, -----BEGIN PUBLIC KEY-----")},
 	}
-	found, err := Secrets(fsys)
+	found, err := findSecrets(fsys)
 	var names []string
 	for _, d := range found {
 		names = append(names, d.Where)
@@ -557,7 +557,7 @@ func TestFolderWithoutHeaders(t *testing.T) {
 	if err != nil || r.OK() {
 		t.Errorf("%+v %v", r, err)
 	}
-	get := FolderGet(os.DirFS(f.PublicDir()), "https://lab.university.edu")
+	get := folderGet(os.DirFS(f.PublicDir()), "https://lab.university.edu")
 	for at, want := range map[string]int{
 		"https://lab.university.edu/crawl": 301, "https://lab.university.edu/crawl/": 200, "https://lab.university.edu/none": 404,
 		"https://lab.university.edu/../../identity.json": 404, "https://lab.university.edu/%2e%2e/identity.json": 404, "https://lab.university.edu/": 404,

@@ -26,20 +26,20 @@ func (f *Folder) Check(ctx context.Context, get Get, names Resolver, now time.Ti
 	}
 	folder := os.DirFS(f.PublicDir())
 	if get == nil {
-		c.Get = FolderGet(folder, p.Origin())
+		c.Get = folderGet(folder, p.Origin())
 	}
 	r, err := Check(ctx, p.Page, c)
 	if err != nil || get != nil {
 		return r, err
 	}
-	secrets, err := Secrets(folder)
+	secrets, err := findSecrets(folder)
 	r.Defects = append(secrets, r.Defects...)
 	return r, err
 }
 
-// FolderGet answers from a public folder as a static host would that honours its _headers file, without any
-// network. origin is "https://host", where the folder is to be the root.
-func FolderGet(public fs.FS, origin string) Get {
+// folderGet returns a Get that reads a public folder as a static host with support for _headers would, without any
+// network. The folder is the root of origin, "https://host".
+func folderGet(public fs.FS, origin string) Get {
 	return func(_ context.Context, at string) (*Response, error) {
 		u, err := url.Parse(at)
 		if err != nil || u.Scheme+"://"+u.Host != origin {
@@ -67,7 +67,7 @@ func FolderGet(public fs.FS, origin string) Get {
 	}
 }
 
-// maxFile is how much is read of one file of a folder.
+// maxFile limits the bytes read of one file.
 const maxFile = 2 << 20
 
 func readBounded(fsys fs.FS, name string) ([]byte, error) {
@@ -79,8 +79,8 @@ func readBounded(fsys fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
-// folderHeader is what _headers says of a path. Without that file every answer is of no type, as on a host
-// that knows none for files without an extension.
+// folderHeader returns the fields that _headers sets for a path. Without that file answers have no type, as on a
+// host that knows none for files without an extension.
 func folderHeader(public fs.FS, at string) (http.Header, error) {
 	h := http.Header{}
 	b, err := readBounded(public, headersName)
@@ -109,9 +109,9 @@ var secretText = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|"kty"[^{
 // maxFolderFiles bounds a walk through a folder.
 const maxFolderFiles = 10000
 
-// Secrets names each file of a folder that holds a private key. It reads the first 2 MiB of each file, and
+// findSecrets reports each file of a folder that holds a private key. It reads the first 2 MiB of each file, and
 // gives up on a folder of more than 10,000.
-func Secrets(public fs.FS) ([]Defect, error) {
+func findSecrets(public fs.FS) ([]Defect, error) {
 	var found []Defect
 	files := 0
 	err := fs.WalkDir(public, ".", func(name string, d fs.DirEntry, err error) error {

@@ -53,7 +53,7 @@ func (k *checking) creationTime(at, s string) {
 	switch {
 	case err != nil || !strings.HasSuffix(s, "Z"):
 		k.must(at, jafar+"2.1", "Write it as 2026-01-31T12:00:00Z.", "\"creationTime\" is %q, not a time in UTC", printable(s))
-	case t.After(k.Now.Add(DefaultSkew)):
+	case t.After(k.Now.Add(defaultSkew)):
 		k.should(at, jafar+"2.1", "", "\"creationTime\" is in the future")
 	case k.Now.Sub(t) > 25*time.Hour: // a daily job is never quite on time
 		k.should(at, jafar+"3.1", "Publish it every day.", "the address ranges are %d days old", int(k.Now.Sub(t).Hours()/24))

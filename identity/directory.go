@@ -21,12 +21,12 @@ const (
 	cardType      = "application/json"
 	pageType      = "text/html; charset=utf-8"
 
-	// directoryAge is how long verifiers may keep the directory.
+	// directoryAge is the time that verifiers may cache the directory.
 	directoryAge = 24 * time.Hour
-	// DirectoryLifetime is how long the signatures of a key directory are valid that [Folder.Publish] makes:
-	// after that it has to be published again. It is much longer than a list of directories is kept
+	// directoryLifetime is the validity of the signatures that [Folder.Publish] makes; the directory must be
+	// published again before it ends. Verifiers keep a list of directories for a much shorter time
 	// (httpsig-protocol-01 appendix C.8).
-	DirectoryLifetime = 90 * 24 * time.Hour
+	directoryLifetime = 90 * 24 * time.Hour
 )
 
 // contentDigest is a Content-Digest field (RFC 9530 section 2).
@@ -159,7 +159,7 @@ func proofOf(l httpsfv.InnerList) (p proof, err error) {
 // judge says whether a proof holds at that time.
 func (p proof) judge(now time.Time) error {
 	switch {
-	case p.created.After(now.Add(DefaultSkew)):
+	case p.created.After(now.Add(defaultSkew)):
 		return fmt.Errorf("it was made %v in the future: a clock is wrong", p.created.Sub(now).Round(time.Second))
 	case !now.Before(p.expires):
 		return fmt.Errorf("it expired %v ago: publish the directory again", now.Sub(p.expires).Round(time.Second))

@@ -81,7 +81,7 @@ func FuzzParseDirectory(f *testing.F) {
 			return
 		}
 		for _, p := range keys {
-			if len(p.Key) != ed25519.PublicKeySize || p.ID != Thumbprint(p.Key) {
+			if len(p.Key) != ed25519.PublicKeySize || p.ID != thumbprint(p.Key) {
 				t.Errorf("%+v", p)
 			}
 		}
@@ -96,7 +96,7 @@ func FuzzParseDirectory(f *testing.F) {
 func FuzzCheck(f *testing.F) {
 	folder := mustInit(f, testProfile())
 	p := folder.Profile()
-	from := FolderGet(os.DirFS(folder.PublicDir()), p.Origin())
+	from := folderGet(os.DirFS(folder.PublicDir()), p.Origin())
 	var seeds [][]byte
 	for _, at := range []string{p.Page + "/", p.CardURL(), p.DirectoryURL(), p.RangesURL()} {
 		r, err := from(context.Background(), at)
@@ -164,7 +164,7 @@ func FuzzVerifyHead(f *testing.F) {
 func FuzzParseKey(f *testing.F) {
 	f.Add([]byte("-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF\n-----END PRIVATE KEY-----\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if k, err := ParseKey(text); err == nil && k.ID() != Thumbprint(k.Public()) {
+		if k, err := ParseKey(text); err == nil && k.ID() != thumbprint(k.Public()) {
 			t.Error(k)
 		}
 	})

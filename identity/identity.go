@@ -17,12 +17,12 @@ import (
 
 // Times of a rotation.
 const (
-	// RotationLead is how long a new key is in the directory before it signs: as long as verifiers may keep
-	// the directory without it.
-	RotationLead = directoryAge
-	// RotationOverlap is how long the old key stays in the directory after the new one has taken over. A crawl
-	// that was begun with the old key signs with it until then.
-	RotationOverlap = 7 * 24 * time.Hour
+	// rotationLead is the time that a new key spends in the directory before it signs. It equals the time that
+	// verifiers may keep a directory without the key.
+	rotationLead = directoryAge
+	// rotationOverlap is the time that the old key stays in the directory after the new one has taken over. A crawl
+	// that began with the old key signs with it until then.
+	rotationOverlap = 7 * 24 * time.Hour
 )
 
 // maxListed bounds the keys of one directory, and so the header that signs it.
@@ -117,7 +117,7 @@ func (f *Folder) keyFile(id string) string { return filepath.Join(f.dir, private
 
 func (f *Folder) readKey(s keyState) (directoryKey, error) {
 	x, err := base64.RawURLEncoding.DecodeString(s.X)
-	if err != nil || len(x) != ed25519.PublicKeySize || Thumbprint(x) != s.ID {
+	if err != nil || len(x) != ed25519.PublicKeySize || thumbprint(x) != s.ID {
 		return directoryKey{}, fmt.Errorf("identity: %s: key %q is damaged", filepath.Join(f.dir, stateName), printable(s.ID))
 	}
 	k := directoryKey{PublicKey{s.ID, x, s.NotBefore, s.Expires}, nil, s.Compromised}
@@ -154,7 +154,7 @@ func (f *Folder) addKey(now, notBefore time.Time) error {
 func seconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // Publish writes the public folder and the files beside it anew, for that Profile. It is to be called
-// whenever the Profile changes, at least every [DirectoryLifetime], and, where address ranges are
+// whenever the Profile changes, at least every [directoryLifetime], and, where address ranges are
 // published, every day (jafar-00 section 3.1). Files that an earlier Profile had elsewhere are removed; others are
 // left alone.
 func (f *Folder) Publish(p Profile, now time.Time) error {
@@ -244,9 +244,9 @@ func writeFile(name string, b []byte) error {
 	return durable.Dir(filepath.Dir(name))
 }
 
-// Rotate makes a new key and publishes it beside the old one. It signs after [RotationLead]; the old one
-// leaves the directory [RotationOverlap] later. Of a compromised key nothing is kept in force: it leaves the
-// directory at once, and the new one signs at once. The file of an old key is not deleted.
+// Rotate makes a new key and publishes it beside the old one. The new key signs after 24 hours, and the old one
+// leaves the directory 7 days later. A compromised key leaves the directory at once, and the new one signs at
+// once. The file of an old key is not deleted.
 func (f *Folder) Rotate(now time.Time, compromised bool) error {
 	now = seconds(now)
 	listed := 0
@@ -262,7 +262,7 @@ func (f *Folder) Rotate(now time.Time, compromised bool) error {
 	if listed >= maxListed && !compromised {
 		return fmt.Errorf("identity: %d keys are in the directory: wait until the oldest has expired", listed)
 	}
-	takesOver := now.Add(RotationLead)
+	takesOver := now.Add(rotationLead)
 	if compromised {
 		takesOver = time.Time{}
 	}
@@ -287,7 +287,7 @@ func (f *Folder) retire(i int, now time.Time, compromised bool) {
 		return
 	}
 	if k.public.Expires.IsZero() {
-		end := now.Add(RotationLead + RotationOverlap)
+		end := now.Add(rotationLead + rotationOverlap)
 		k.public.Expires, s.Expires = end, end
 	}
 }

@@ -98,7 +98,7 @@ func TestNothingSecretIsPublished(t *testing.T) {
 	f := mustInit(t, testProfile())
 	now := start
 	for _, compromised := range []bool{false, true, false} {
-		now = now.Add(RotationLead + time.Hour)
+		now = now.Add(rotationLead + time.Hour)
 		if err := f.Rotate(now, compromised); err != nil {
 			t.Fatal(err)
 		}
@@ -156,18 +156,18 @@ func TestRotation(t *testing.T) {
 		}
 		return ids
 	}
-	end := RotationLead + RotationOverlap
+	end := rotationLead + rotationOverlap
 	for _, c := range []struct {
 		at     time.Duration
 		signs  string
 		listed []string // after publishing
 		status []KeyStatus
 	}{
-		{0, first, []string{first, second}, []KeyStatus{KeySigns, KeyWaits}},
-		{RotationLead - time.Second, first, []string{first, second}, []KeyStatus{KeySigns, KeyWaits}},
-		{RotationLead, second, []string{first, second}, []KeyStatus{KeyEnds, KeySigns}},
-		{end - time.Second, second, []string{first, second}, []KeyStatus{KeyEnds, KeySigns}},
-		{end, second, []string{second}, []KeyStatus{KeyRetired, KeySigns}},
+		{0, first, []string{first, second}, []KeyStatus{statusSigns, statusWaits}},
+		{rotationLead - time.Second, first, []string{first, second}, []KeyStatus{statusSigns, statusWaits}},
+		{rotationLead, second, []string{first, second}, []KeyStatus{statusEnds, statusSigns}},
+		{end - time.Second, second, []string{first, second}, []KeyStatus{statusEnds, statusSigns}},
+		{end, second, []string{second}, []KeyStatus{statusRetired, statusSigns}},
 	} {
 		now := at.Add(c.at)
 		if err := f.Publish(f.Profile(), now); err != nil {
@@ -238,7 +238,7 @@ func TestRotationsAreBounded(t *testing.T) {
 	now := start
 	n := 0
 	for range 10 {
-		now = now.Add(RotationLead)
+		now = now.Add(rotationLead)
 		if err := f.Rotate(now, false); err != nil {
 			if !strings.Contains(err.Error(), "wait until the oldest has expired") {
 				t.Fatal(err)
@@ -315,7 +315,7 @@ func TestOpenRefuses(t *testing.T) {
 		if err := os.Chmod(key, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(f.dir); !errors.Is(err, ErrKeyExposed) {
+		if _, err := Open(f.dir); !errors.Is(err, errKeyExposed) {
 			t.Error(err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // PublicKey is an entry of a key directory.
 type PublicKey struct {
-	ID        string // Thumbprint of Key
+	ID        string // thumbprint of Key
 	Key       ed25519.PublicKey
 	NotBefore time.Time // zero: no limit
 	Expires   time.Time // zero: no limit
@@ -114,7 +114,7 @@ func parseJWK(e map[string]json.RawMessage) (*PublicKey, error) {
 	if err != nil || len(x) != ed25519.PublicKeySize {
 		return nil, errors.New("\"x\" is not 32 bytes in base64url without padding (RFC 8037 section 2)")
 	}
-	k := &PublicKey{ID: Thumbprint(x), Key: x}
+	k := &PublicKey{ID: thumbprint(x), Key: x}
 	if id, ok := e["kid"]; ok && jsonString(id) != k.ID {
 		return nil, fmt.Errorf("\"kid\" is %q and not the key's thumbprint %s", printable(jsonString(id)), k.ID)
 	}

@@ -39,10 +39,11 @@ func NewKey() (*Key, error) {
 }
 
 func newKey(private ed25519.PrivateKey) *Key {
-	return &Key{secret: func() ed25519.PrivateKey { return private }, id: Thumbprint(private.Public().(ed25519.PublicKey))}
+	return &Key{secret: func() ed25519.PrivateKey { return private }, id: thumbprint(private.Public().(ed25519.PublicKey))}
 }
 
-// ID is the key's public name: the [Thumbprint] of its public half, the keyid of signatures.
+// ID returns the key's public name, the keyid of signatures: the JWK SHA-256 thumbprint of its public half (RFC 7638
+// section 3).
 func (k *Key) ID() string { return k.id }
 
 // Public is the half that may be published.
@@ -62,9 +63,9 @@ func (k *Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 // MarshalText implements encoding.TextMarshaler with String, so that no encoding holds the secret.
 func (k *Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// Thumbprint is the JWK SHA-256 thumbprint of a public key (RFC 7638 section 3, RFC 8037 appendix A.3), in
+// thumbprint is the JWK SHA-256 thumbprint of a public key (RFC 7638 section 3, RFC 8037 appendix A.3), in
 // base64url without padding: 43 characters.
-func Thumbprint(public ed25519.PublicKey) string {
+func thumbprint(public ed25519.PublicKey) string {
 	x := base64.RawURLEncoding.EncodeToString(public)
 	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + x + `"}`))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
@@ -85,11 +86,11 @@ const (
 	maxKeyBytes = 4 << 10
 )
 
-// ErrKeyExposed is wrapped by the error for a key file that other users of the machine can read or write.
-var ErrKeyExposed = errors.New("identity: the key file is open to other users")
+// errKeyExposed is wrapped by the error for a key file that other users of the machine can read or write.
+var errKeyExposed = errors.New("identity: the key file is open to other users")
 
 // ReadKey reads a private key from a PEM file. A file that its group or others may read or write is
-// refused with [ErrKeyExposed], except on Windows, where the mode does not tell. No error quotes the file's
+// refused, except on Windows, where the mode does not tell. No error quotes the file's
 // content.
 func ReadKey(path string) (*Key, error) {
 	b, err := readSecret(path)
@@ -122,7 +123,7 @@ func readSecret(path string) ([]byte, error) {
 	}
 	if exposed(info.Mode()) {
 		return nil, fmt.Errorf("%w: %s has mode %04o: chmod 600 it, and rotate the key if somebody else may have read it",
-			ErrKeyExposed, path, info.Mode().Perm())
+			errKeyExposed, path, info.Mode().Perm())
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxKeyBytes+1))
 	switch {

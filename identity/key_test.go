@@ -75,7 +75,7 @@ func TestKeyFileThatOthersCanReadIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := ReadKey(path)
-		if !errors.Is(err, ErrKeyExposed) || !strings.Contains(err.Error(), "chmod 600") || !strings.Contains(err.Error(), path) {
+		if !errors.Is(err, errKeyExposed) || !strings.Contains(err.Error(), "chmod 600") || !strings.Contains(err.Error(), path) {
 			t.Errorf("%v: %v", mode, err)
 		}
 	}

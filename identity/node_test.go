@@ -163,7 +163,7 @@ func TestNodeVerifier(t *testing.T) {
 			{"time that is changed back", "/a", "bad signature", func() Signed {
 				sig := sign(s, addr, "/a", Challenge{}, now.Add(-time.Hour))
 				sig.Input = strings.NewReplacer(fmt.Sprint(now.Add(-time.Hour).Unix()), fmt.Sprint(now.Unix()),
-					fmt.Sprint(now.Add(-time.Hour+SignatureLifetime).Unix()), fmt.Sprint(now.Add(SignatureLifetime).Unix())).Replace(sig.Input)
+					fmt.Sprint(now.Add(-time.Hour+signatureLifetime).Unix()), fmt.Sprint(now.Add(signatureLifetime).Unix())).Replace(sig.Input)
 				return sig
 			}()},
 			{"unsigned", "/a", "no signature", Signed{}},

@@ -21,8 +21,8 @@ const (
 	Always                 // all over https
 )
 
-// ParseMode is the mode of that name: "never", "challenged" or "always".
-func ParseMode(s string) (Mode, error) {
+// parseMode returns the mode named "never", "challenged" or "always".
+func parseMode(s string) (Mode, error) {
 	for _, m := range []Mode{Challenged, Never, Always} {
 		if m.String() == s {
 			return m, nil
@@ -31,7 +31,7 @@ func ParseMode(s string) (Mode, error) {
 	return Challenged, fmt.Errorf("identity: %q is not one of never, challenged and always", printable(s))
 }
 
-// String is the name that [ParseMode] takes.
+// String returns "never", "challenged" or "always".
 func (m Mode) String() string {
 	switch m {
 	case Never:
@@ -45,9 +45,9 @@ func (m Mode) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler, as [ParseMode].
+// UnmarshalText implements encoding.TextUnmarshaler. It accepts "never", "challenged" and "always".
 func (m *Mode) UnmarshalText(b []byte) (err error) {
-	*m, err = ParseMode(string(b))
+	*m, err = parseMode(string(b))
 	return err
 }
 

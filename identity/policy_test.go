@@ -87,7 +87,7 @@ func TestModeText(t *testing.T) {
 			t.Errorf("%v: %v %v", m, got, err)
 		}
 	}
-	if _, err := ParseMode("sometimes"); err == nil || !strings.Contains(err.Error(), "never, challenged and always") {
+	if _, err := parseMode("sometimes"); err == nil || !strings.Contains(err.Error(), "never, challenged and always") {
 		t.Error(err)
 	}
 }

@@ -72,7 +72,7 @@ func publishedDirectory(p *Profile, keys []directoryKey, now time.Time) (served,
 		public, private = append(public, k.public), append(private, k.private)
 	}
 	body := marshalDirectory(public)
-	h, err := signDirectory(body, p.authority(), private, now, now.Add(DirectoryLifetime))
+	h, err := signDirectory(body, p.authority(), private, now, now.Add(directoryLifetime))
 	if err != nil {
 		return served{}, err
 	}

@@ -6,16 +6,22 @@ import (
 	"time"
 )
 
-// KeyStatus is what a key of an identity does at a moment.
+// KeyStatus names the state of a key at a moment:
+//
+//	signs        signs requests now
+//	waits        in the directory, and does not sign yet
+//	ends         in the directory, and another one signs        signs requests now
+//	retired      not in the directory any more
+//	compromised  taken out at once
 type KeyStatus string
 
-// States of a key.
+// The values of [KeyStatus].
 const (
-	KeySigns       KeyStatus = "signs"
-	KeyWaits       KeyStatus = "waits"       // in the directory, and does not sign yet
-	KeyEnds        KeyStatus = "ends"        // in the directory, and another one signs
-	KeyRetired     KeyStatus = "retired"     // not in the directory any more
-	KeyCompromised KeyStatus = "compromised" // taken out at once
+	statusSigns       KeyStatus = "signs"
+	statusWaits       KeyStatus = "waits"
+	statusEnds        KeyStatus = "ends"
+	statusRetired     KeyStatus = "retired"
+	statusCompromised KeyStatus = "compromised"
 )
 
 // KeySummary is a key as [Folder.Show] lists it.
@@ -63,15 +69,15 @@ func (f *Folder) Show(now time.Time) Summary {
 func (k *directoryKey) status(current string, now time.Time) KeyStatus {
 	switch {
 	case k.compromised:
-		return KeyCompromised
+		return statusCompromised
 	case !k.listed(now):
-		return KeyRetired
+		return statusRetired
 	case k.public.ID == current:
-		return KeySigns
+		return statusSigns
 	case now.Before(k.public.NotBefore):
-		return KeyWaits
+		return statusWaits
 	}
-	return KeyEnds
+	return statusEnds
 }
 
 // String is the summary for a terminal.
@@ -85,7 +91,7 @@ func (s Summary) String() string {
 	}
 	for _, k := range s.Keys {
 		fmt.Fprintf(&b, "%-16s %s  %s", "key", k.ID, k.Status)
-		if k.Status == KeyWaits {
+		if k.Status == statusWaits {
 			fmt.Fprintf(&b, " until %s", k.NotBefore.Format(time.RFC3339))
 		}
 		if !k.Expires.IsZero() {

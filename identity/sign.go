@@ -15,9 +15,9 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// SignatureLifetime is how long the signature of a request is valid. The draft allows 24 hours; nobody
-// needs to replay a crawler's request.
-const SignatureLifetime = 5 * time.Minute
+// signatureLifetime is the validity of a request's signature. The draft allows 24 hours, but nobody needs to replay
+// a crawler's request.
+const signatureLifetime = 5 * time.Minute
 
 // Errors of [Signer.Sign], wrapped.
 var (
@@ -116,8 +116,7 @@ func (s *Signer) key(now time.Time, id string) *signingKey {
 
 // Sign signs a request that is about to be sent, to the Challenge's wishes. The signature covers method,
 // authority, path, the Signature-Agent and what the Challenge names besides; it is valid for
-// [SignatureLifetime], and has a nonce. Each hop of a redirect is a request of its own, and needs its own
-// signature.
+// five minutes, and has a nonce. Each hop of a redirect is another request and needs another signature.
 //
 // The error wraps [ErrInsecure] or [ErrNoKey], or says which component of the Challenge the request lacks.
 // m.Header must hold the fields that are to be sent, where the Challenge names some; Sign does not change it.
@@ -160,7 +159,7 @@ func requestInput(k *signingKey, c Challenge, now time.Time) httpsfv.InnerList {
 		items = append(items, component(name))
 	}
 	items = append(items, component("signature-agent", "key", c.Label))
-	expires := now.Add(SignatureLifetime)
+	expires := now.Add(signatureLifetime)
 	if e := k.window.Expires; !e.IsZero() && e.Before(expires) {
 		expires = e // the directory drops the key then
 	}

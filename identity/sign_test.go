@@ -76,7 +76,7 @@ func TestEachHopHasItsOwnSignature(t *testing.T) {
 	if len(h) > 0 {
 		t.Errorf("left: %v", h)
 	}
-	wantReason(t, ReasonSignature, second(v.Verify(signed(get("b.test", "/to"), a), start)))
+	wantReason(t, reasonSignature, second(v.Verify(signed(get("b.test", "/to"), a), start)))
 }
 
 func TestSignWithTheKeyOfTheTime(t *testing.T) {
@@ -148,7 +148,7 @@ func TestSignCoversFields(t *testing.T) {
 	}
 	other := signed(m, sig)
 	other.Header.Set("User-Agent", "somebody else")
-	wantReason(t, ReasonSignature, second(v.Verify(other, start)))
+	wantReason(t, reasonSignature, second(v.Verify(other, start)))
 	if _, err := s.Sign(m, Challenge{Cover: []string{"accept"}}, start); err == nil || !strings.Contains(err.Error(), `"accept"`) {
 		t.Error(err)
 	}

@@ -40,7 +40,7 @@ func TestThumbprint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := Thumbprint(x); got != "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k" {
+	if got := thumbprint(x); got != "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k" {
 		t.Errorf("RFC 8037 appendix A.3: %s", got)
 	}
 }
@@ -102,7 +102,7 @@ func TestVectorLegacyRequest(t *testing.T) {
 	m.Header.Set("Signature-Input", input)
 	m.Header.Set("Signature", signature)
 	v := Verifier{Keys: keysOf()}
-	wantReason(t, ReasonMalformed, second(v.Verify(m, time.Unix(1735689601, 0))))
+	wantReason(t, reasonMalformed, second(v.Verify(m, time.Unix(1735689601, 0))))
 }
 
 func TestVectorDirectory(t *testing.T) {

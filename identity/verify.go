@@ -9,21 +9,32 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// Reason says why a signed request was not accepted.
+// Reason is the stable code of a [VerifyError]:
+//
+//	unsigned       no signature with the tag web-bot-auth
+//	insecure       it came over http
+//	malformed      a field cannot be read, or a component is missing
+//	not_covered    the signature leaves out what it must cover
+//	expired        it ended before now
+//	too_early      it was made later than now: a clock is wrong
+//	too_long       it is valid for longer than the verifier allows
+//	unknown_key    the directory could not be read or has no such key
+//	bad_signature  the signature is not of this request, or not by this key
+//	replayed       its nonce was used before
 type Reason string
 
-// Reasons of a [VerifyError].
+// The codes of [Reason].
 const (
-	ReasonUnsigned   Reason = "unsigned"      // no signature with the tag web-bot-auth
-	ReasonInsecure   Reason = "insecure"      // it came over http
-	ReasonMalformed  Reason = "malformed"     // a field cannot be read, or a component is missing
-	ReasonNotCovered Reason = "not_covered"   // the signature leaves out what it must cover
-	ReasonExpired    Reason = "expired"       // it ended before now
-	ReasonTooEarly   Reason = "too_early"     // it was made later than now: a clock is wrong
-	ReasonTooLong    Reason = "too_long"      // it is valid for longer than the verifier allows
-	ReasonKey        Reason = "unknown_key"   // the directory could not be read or has no such key
-	ReasonSignature  Reason = "bad_signature" // the signature is not of this request, or not by this key
-	ReasonReplayed   Reason = "replayed"      // its nonce was used before
+	reasonUnsigned   Reason = "unsigned"
+	reasonInsecure   Reason = "insecure"
+	reasonMalformed  Reason = "malformed"
+	reasonNotCovered Reason = "not_covered"
+	reasonExpired    Reason = "expired"
+	reasonTooEarly   Reason = "too_early"
+	reasonTooLong    Reason = "too_long"
+	reasonKey        Reason = "unknown_key"
+	reasonSignature  Reason = "bad_signature"
+	reasonReplayed   Reason = "replayed"
 )
 
 // VerifyError says why a request was not accepted.
@@ -38,7 +49,7 @@ func (e *VerifyError) Error() string {
 
 // Unverified reports whether the verifier learned too little to decide: the request is then to be treated
 // as one that carries no signature, and not as a forgery (httpsig-protocol-01 appendix C.1).
-func (e *VerifyError) Unverified() bool { return e.Reason == ReasonUnsigned || e.Reason == ReasonKey }
+func (e *VerifyError) Unverified() bool { return e.Reason == reasonUnsigned || e.Reason == reasonKey }
 
 func refuse(r Reason, format string, args ...any) error {
 	return &VerifyError{Reason: r, Detail: fmt.Sprintf(format, args...)}
@@ -57,8 +68,8 @@ type Verified struct {
 
 // Defaults of a [Verifier].
 const (
-	DefaultMaxLifetime = 24 * time.Hour   // httpsig-protocol-01 section 5.2
-	DefaultSkew        = 30 * time.Second // our choice
+	defaultMaxLifetime = 24 * time.Hour   // httpsig-protocol-01 section 5.2
+	defaultSkew        = 30 * time.Second // our choice
 )
 
 // Verifier checks signed requests (RFC 9421 section 3.2, httpsig-protocol-01 section 5.4). It is safe for
@@ -71,8 +82,8 @@ type Verifier struct {
 	// Nonces refuses signatures that were seen before. nil: replays are not told.
 	Nonces *Nonces
 
-	MaxLifetime time.Duration // from created to expires. 0: DefaultMaxLifetime
-	Skew        time.Duration // by which clocks may differ. 0: DefaultSkew
+	MaxLifetime time.Duration // from created to expires. 0: 24 hours
+	Skew        time.Duration // tolerated difference of clocks. 0: 30 seconds
 }
 
 // maxSignatures is how many signatures of one request are looked at.
@@ -85,12 +96,12 @@ func (v *Verifier) Verify(m Message, now time.Time) (*Verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = refuse(ReasonUnsigned, "no signature has the tag %q", tagRequest)
+	err = refuse(reasonUnsigned, "no signature has the tag %q", tagRequest)
 	looked := 0
 	for _, label := range inputs.Names() {
 		l, lerr := innerList(inputs, label)
 		if lerr != nil {
-			err = refuse(ReasonMalformed, "Signature-Input: %v", lerr)
+			err = refuse(reasonMalformed, "Signature-Input: %v", lerr)
 			continue
 		}
 		if tag, _, _ := stringParam(l.Params, "tag"); tag != tagRequest {
@@ -110,15 +121,15 @@ func (v *Verifier) Verify(m Message, now time.Time) (*Verified, error) {
 // fields reads the three fields.
 func (v *Verifier) fields(m *Message) (inputs, signatures, agents *httpsfv.Dictionary, err error) {
 	if m.Scheme != "https" {
-		return nil, nil, nil, refuse(ReasonInsecure, "a signature in clear text can be replayed by anybody on the way")
+		return nil, nil, nil, refuse(reasonInsecure, "a signature in clear text can be replayed by anybody on the way")
 	}
 	if len(m.Header.Values("Signature-Input")) == 0 {
-		return nil, nil, nil, refuse(ReasonUnsigned, "no Signature-Input field")
+		return nil, nil, nil, refuse(reasonUnsigned, "no Signature-Input field")
 	}
 	parse := func(name string) *httpsfv.Dictionary {
 		d, derr := dictionary(m.Header.Values(name))
 		if derr != nil && err == nil {
-			err = refuse(ReasonMalformed, "%s: %v", name, derr)
+			err = refuse(reasonMalformed, "%s: %v", name, derr)
 		}
 		return d
 	}
@@ -130,11 +141,11 @@ func (v *Verifier) fields(m *Message) (inputs, signatures, agents *httpsfv.Dicti
 func (v *Verifier) one(m *Message, label string, l httpsfv.InnerList, signatures, agents *httpsfv.Dictionary, now time.Time) (*Verified, error) {
 	sig, err := bytesItem(signatures, label)
 	if err != nil {
-		return nil, refuse(ReasonMalformed, "Signature: %v", err)
+		return nil, refuse(reasonMalformed, "Signature: %v", err)
 	}
 	got := &Verified{Label: label}
 	if err := got.params(l.Params); err != nil {
-		return nil, refuse(ReasonMalformed, "Signature-Input: %v", err)
+		return nil, refuse(reasonMalformed, "Signature-Input: %v", err)
 	}
 	if err := got.components(l); err != nil {
 		return nil, err
@@ -149,7 +160,7 @@ func (v *Verifier) one(m *Message, label string, l httpsfv.InnerList, signatures
 		return nil, err
 	}
 	if v.Nonces != nil && !v.Nonces.use(got, now.Add(-v.skew())) {
-		return nil, refuse(ReasonReplayed, "its nonce is missing or was used before, or too many are kept")
+		return nil, refuse(reasonReplayed, "its nonce is missing or was used before, or too many are kept")
 	}
 	return got, nil
 }
@@ -189,13 +200,13 @@ func (g *Verified) components(l httpsfv.InnerList) error {
 	for _, it := range l.Items {
 		id, err := marshal(it)
 		if err != nil {
-			return refuse(ReasonMalformed, "Signature-Input: %v", err)
+			return refuse(reasonMalformed, "Signature-Input: %v", err)
 		}
 		g.Covered = append(g.Covered, id)
 		named = named || id == `"@authority"` || id == `"@target-uri"`
 	}
 	if !named {
-		return refuse(ReasonNotCovered, "neither @authority nor @target-uri is covered: the signature would do for any site")
+		return refuse(reasonNotCovered, "neither @authority nor @target-uri is covered: the signature would do for any site")
 	}
 	return nil
 }
@@ -214,23 +225,23 @@ func (g *Verified) agent(l httpsfv.InnerList, agents *httpsfv.Dictionary) error 
 		}
 	}
 	if len(keys) != 1 {
-		return refuse(ReasonNotCovered, "\"signature-agent\";key=%q is not covered", g.Label)
+		return refuse(reasonNotCovered, "\"signature-agent\";key=%q is not covered", g.Label)
 	}
 	agent, params, err := stringItem(agents, keys[0])
 	switch {
 	case err != nil:
-		return refuse(ReasonMalformed, "Signature-Agent: %v", err)
+		return refuse(reasonMalformed, "Signature-Agent: %v", err)
 	case params:
-		return refuse(ReasonMalformed, "Signature-Agent: member %q has parameters (httpsig-protocol-01 section 5.2.1)", printable(keys[0]))
+		return refuse(reasonMalformed, "Signature-Agent: member %q has parameters (httpsig-protocol-01 section 5.2.1)", printable(keys[0]))
 	}
 	if err := checkAgent(agent); err != nil {
-		return refuse(ReasonMalformed, "%v", err)
+		return refuse(reasonMalformed, "%v", err)
 	}
 	g.Agent = agent
 	return nil
 }
 
-func (v *Verifier) skew() time.Duration { return orDefault(v.Skew, DefaultSkew) }
+func (v *Verifier) skew() time.Duration { return orDefault(v.Skew, defaultSkew) }
 
 func orDefault(d, def time.Duration) time.Duration {
 	if d == 0 {
@@ -242,16 +253,16 @@ func orDefault(d, def time.Duration) time.Duration {
 // times judges created and expires. That clocks differ shows as a signature from the future, or as one that
 // ended before it came; how far they are apart is in the detail.
 func (v *Verifier) times(g *Verified, now time.Time) error {
-	limit := orDefault(v.MaxLifetime, DefaultMaxLifetime)
+	limit := orDefault(v.MaxLifetime, defaultMaxLifetime)
 	switch {
 	case g.Created.After(now.Add(v.skew())):
-		return refuse(ReasonTooEarly, "it was made %v in the future: the signer's clock is ahead, or this one behind", g.Created.Sub(now).Round(time.Second))
+		return refuse(reasonTooEarly, "it was made %v in the future: the signer's clock is ahead, or this one behind", g.Created.Sub(now).Round(time.Second))
 	case !g.Expires.After(g.Created):
-		return refuse(ReasonMalformed, "it expires before it was made")
+		return refuse(reasonMalformed, "it expires before it was made")
 	case g.Expires.Sub(g.Created) > limit:
-		return refuse(ReasonTooLong, "it is valid for %v; at most %v is accepted", g.Expires.Sub(g.Created), limit)
+		return refuse(reasonTooLong, "it is valid for %v; at most %v is accepted", g.Expires.Sub(g.Created), limit)
 	case !now.Before(g.Expires.Add(v.skew())):
-		return refuse(ReasonExpired, "it was made %v ago and expired %v ago", now.Sub(g.Created).Round(time.Second), now.Sub(g.Expires).Round(time.Second))
+		return refuse(reasonExpired, "it was made %v ago and expired %v ago", now.Sub(g.Created).Round(time.Second), now.Sub(g.Expires).Round(time.Second))
 	}
 	return nil
 }
@@ -260,18 +271,18 @@ func (v *Verifier) times(g *Verified, now time.Time) error {
 func (v *Verifier) check(m *Message, l httpsfv.InnerList, g *Verified, sig []byte, now time.Time) error {
 	base, err := signatureBase(l, m)
 	if err != nil {
-		return refuse(ReasonMalformed, "%v", err)
+		return refuse(reasonMalformed, "%v", err)
 	}
 	key, err := v.Keys(g.Agent, g.KeyID)
 	switch {
 	case err != nil:
-		return refuse(ReasonKey, "key %s of %s: %v", printable(g.KeyID), printable(g.Agent), err)
-	case len(key.Key) != ed25519.PublicKeySize || Thumbprint(key.Key) != g.KeyID:
-		return refuse(ReasonKey, "key %s is not the one that %s publishes by that name", printable(g.KeyID), printable(g.Agent))
+		return refuse(reasonKey, "key %s of %s: %v", printable(g.KeyID), printable(g.Agent), err)
+	case len(key.Key) != ed25519.PublicKeySize || thumbprint(key.Key) != g.KeyID:
+		return refuse(reasonKey, "key %s is not the one that %s publishes by that name", printable(g.KeyID), printable(g.Agent))
 	case !key.valid(now):
-		return refuse(ReasonKey, "key %s is not valid at this time", g.KeyID)
+		return refuse(reasonKey, "key %s is not valid at this time", g.KeyID)
 	case !ed25519.Verify(key.Key, []byte(base), sig):
-		return refuse(ReasonSignature, "the signature by key %s is not of this request", g.KeyID)
+		return refuse(reasonSignature, "the signature by key %s is not of this request", g.KeyID)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func TestVerifyAcceptsWhatSignMakes(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", target, err)
 			}
-			if got.Agent != testAgent || got.KeyID != k.ID() || got.Nonce != c.Nonce || got.Expires.Sub(got.Created) != SignatureLifetime {
+			if got.Agent != testAgent || got.KeyID != k.ID() || got.Nonce != c.Nonce || got.Expires.Sub(got.Created) != signatureLifetime {
 				t.Errorf("%+v", got)
 			}
 			if cover := strings.Join(got.Covered, " "); !strings.HasPrefix(cover, `"@method" "@authority" "@path"`) {
@@ -81,46 +81,46 @@ func TestVerifyRefuses(t *testing.T) {
 		{"nothing", func(*Message) {}, 0, ""},
 		{"a field is spelled in lower case", func(m *Message) { m.Authority = strings.ToUpper(m.Authority) }, 0, ""},
 		{"a query that is not covered", func(m *Message) { m.Target += "?x" }, 0, ""},
-		{"until it expires", func(*Message) {}, SignatureLifetime, ""},
+		{"until it expires", func(*Message) {}, signatureLifetime, ""},
 		{"a clock that is a little behind", func(*Message) {}, -29 * time.Second, ""},
 
-		{"host", func(m *Message) { m.Authority = "other.test" }, 0, ReasonSignature},
-		{"port", func(m *Message) { m.Authority += ":8443" }, 0, ReasonSignature},
-		{"path", func(m *Message) { m.Target = "/b" }, 0, ReasonSignature},
-		{"method", func(m *Message) { m.Method = "POST" }, 0, ReasonSignature},
-		{"scheme", func(m *Message) { m.Scheme = "http" }, 0, ReasonInsecure},
-		{"nonce", replace("Signature-Input", `nonce="`, `nonce="x`), 0, ReasonSignature},
-		{"tag", replace("Signature-Input", "web-bot-auth", "web-bot-auth2"), 0, ReasonUnsigned},
-		{"keyid of another key", replace("Signature-Input", k.ID(), other.ID()), 0, ReasonSignature},
-		{"keyid of no key", replace("Signature-Input", k.ID(), k.ID()[1:]+"x"), 0, ReasonKey},
-		{"alg", replace("Signature-Input", `"ed25519"`, `"hmac-sha256"`), 0, ReasonMalformed},
-		{"created", replace("Signature-Input", "created=", "created=1;x="), 0, ReasonTooLong},
-		{"expires", replace("Signature-Input", "expires=", "expires=1;x="), 0, ReasonMalformed},
-		{"no created", replace("Signature-Input", "created=", "create="), 0, ReasonMalformed},
-		{"no expires", replace("Signature-Input", "expires=", "expire="), 0, ReasonMalformed},
-		{"no keyid", replace("Signature-Input", "keyid=", "keyi="), 0, ReasonMalformed},
-		{"created is text", replace("Signature-Input", "created=", `created="1";x=`), 0, ReasonMalformed},
-		{"another agent", replace("Signature-Agent", "crawl.lab", "crawl.evil"), 0, ReasonKey},
-		{"an agent over http", replace("Signature-Agent", "https:", "http:"), 0, ReasonMalformed},
-		{"an agent with parameters", replace("Signature-Agent", `directory"`, `directory";type=cimd`), 0, ReasonMalformed},
-		{"an agent of another name", replace("Signature-Agent", "sig1=", "sig2="), 0, ReasonMalformed},
-		{"authority is not covered", replace("Signature-Input", ` "@authority"`, ""), 0, ReasonNotCovered},
-		{"agent is not covered", replace("Signature-Input", ` "signature-agent";key="sig1"`, ""), 0, ReasonNotCovered},
-		{"path is not covered", replace("Signature-Input", ` "@path"`, ""), 0, ReasonSignature},
-		{"a component twice", replace("Signature-Input", ` "@path"`, ` "@path" "@path"`), 0, ReasonMalformed},
-		{"a component that is not there", replace("Signature-Input", ` "@path"`, ` "@path" "cookie"`), 0, ReasonMalformed},
-		{"another order", replace("Signature-Input", `"@method" "@authority"`, `"@authority" "@method"`), 0, ReasonSignature},
-		{"the label of the signature", replace("Signature", "sig1=", "sig2="), 0, ReasonMalformed},
-		{"the signature is text", replace("Signature", "=:", `="x", y=:`), 0, ReasonMalformed},
-		{"no signature", del("Signature"), 0, ReasonMalformed},
-		{"no agent", del("Signature-Agent"), 0, ReasonMalformed},
-		{"no input", del("Signature-Input"), 0, ReasonUnsigned},
-		{"input that cannot be read", replace("Signature-Input", "(", "(("), 0, ReasonMalformed},
-		{"input that is too long", func(m *Message) { m.Header.Add("Signature-Input", "a="+strings.Repeat("1", maxFieldBytes)) }, 0, ReasonMalformed},
-		{"a signature cut short", replace("Signature", "==:", ":"), 0, ReasonMalformed},
-		{"a clock an hour ahead", func(*Message) {}, -time.Hour, ReasonTooEarly},
-		{"a clock an hour behind", func(*Message) {}, time.Hour, ReasonExpired},
-		{"half a minute too late", func(*Message) {}, SignatureLifetime + 30*time.Second, ReasonExpired},
+		{"host", func(m *Message) { m.Authority = "other.test" }, 0, reasonSignature},
+		{"port", func(m *Message) { m.Authority += ":8443" }, 0, reasonSignature},
+		{"path", func(m *Message) { m.Target = "/b" }, 0, reasonSignature},
+		{"method", func(m *Message) { m.Method = "POST" }, 0, reasonSignature},
+		{"scheme", func(m *Message) { m.Scheme = "http" }, 0, reasonInsecure},
+		{"nonce", replace("Signature-Input", `nonce="`, `nonce="x`), 0, reasonSignature},
+		{"tag", replace("Signature-Input", "web-bot-auth", "web-bot-auth2"), 0, reasonUnsigned},
+		{"keyid of another key", replace("Signature-Input", k.ID(), other.ID()), 0, reasonSignature},
+		{"keyid of no key", replace("Signature-Input", k.ID(), k.ID()[1:]+"x"), 0, reasonKey},
+		{"alg", replace("Signature-Input", `"ed25519"`, `"hmac-sha256"`), 0, reasonMalformed},
+		{"created", replace("Signature-Input", "created=", "created=1;x="), 0, reasonTooLong},
+		{"expires", replace("Signature-Input", "expires=", "expires=1;x="), 0, reasonMalformed},
+		{"no created", replace("Signature-Input", "created=", "create="), 0, reasonMalformed},
+		{"no expires", replace("Signature-Input", "expires=", "expire="), 0, reasonMalformed},
+		{"no keyid", replace("Signature-Input", "keyid=", "keyi="), 0, reasonMalformed},
+		{"created is text", replace("Signature-Input", "created=", `created="1";x=`), 0, reasonMalformed},
+		{"another agent", replace("Signature-Agent", "crawl.lab", "crawl.evil"), 0, reasonKey},
+		{"an agent over http", replace("Signature-Agent", "https:", "http:"), 0, reasonMalformed},
+		{"an agent with parameters", replace("Signature-Agent", `directory"`, `directory";type=cimd`), 0, reasonMalformed},
+		{"an agent of another name", replace("Signature-Agent", "sig1=", "sig2="), 0, reasonMalformed},
+		{"authority is not covered", replace("Signature-Input", ` "@authority"`, ""), 0, reasonNotCovered},
+		{"agent is not covered", replace("Signature-Input", ` "signature-agent";key="sig1"`, ""), 0, reasonNotCovered},
+		{"path is not covered", replace("Signature-Input", ` "@path"`, ""), 0, reasonSignature},
+		{"a component twice", replace("Signature-Input", ` "@path"`, ` "@path" "@path"`), 0, reasonMalformed},
+		{"a component that is not there", replace("Signature-Input", ` "@path"`, ` "@path" "cookie"`), 0, reasonMalformed},
+		{"another order", replace("Signature-Input", `"@method" "@authority"`, `"@authority" "@method"`), 0, reasonSignature},
+		{"the label of the signature", replace("Signature", "sig1=", "sig2="), 0, reasonMalformed},
+		{"the signature is text", replace("Signature", "=:", `="x", y=:`), 0, reasonMalformed},
+		{"no signature", del("Signature"), 0, reasonMalformed},
+		{"no agent", del("Signature-Agent"), 0, reasonMalformed},
+		{"no input", del("Signature-Input"), 0, reasonUnsigned},
+		{"input that cannot be read", replace("Signature-Input", "(", "(("), 0, reasonMalformed},
+		{"input that is too long", func(m *Message) { m.Header.Add("Signature-Input", "a="+strings.Repeat("1", maxFieldBytes)) }, 0, reasonMalformed},
+		{"a signature cut short", replace("Signature", "==:", ":"), 0, reasonMalformed},
+		{"a clock an hour ahead", func(*Message) {}, -time.Hour, reasonTooEarly},
+		{"a clock an hour behind", func(*Message) {}, time.Hour, reasonExpired},
+		{"half a minute too late", func(*Message) {}, signatureLifetime + 30*time.Second, reasonExpired},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := sign(get("site.test", "/a"), Challenge{})
@@ -170,18 +170,18 @@ func TestVerifyRefusesReplays(t *testing.T) {
 	v := Verifier{Keys: keysOf(k), Nonces: NewNonces(10)}
 	forged := signed(m, sig)
 	forged.Target = "/b"
-	wantReason(t, ReasonSignature, second(v.Verify(forged, start))) // uses up nothing
+	wantReason(t, reasonSignature, second(v.Verify(forged, start))) // uses up nothing
 	if _, err := v.Verify(signed(m, sig), start); err != nil {
 		t.Fatal(err)
 	}
-	wantReason(t, ReasonReplayed, second(v.Verify(signed(m, sig), start)))
-	wantReason(t, ReasonReplayed, second(v.Verify(signed(m, sig), start.Add(SignatureLifetime+29*time.Second))))
+	wantReason(t, reasonReplayed, second(v.Verify(signed(m, sig), start)))
+	wantReason(t, reasonReplayed, second(v.Verify(signed(m, sig), start.Add(signatureLifetime+29*time.Second))))
 }
 
 // Of several agents that a signature covers, the one with its own label counts; without one, none does.
 func TestVerifyAttributesToTheAgentOfTheLabel(t *testing.T) {
 	k := mustKey(t)
-	for label, want := range map[string]Reason{"b": "", "c": ReasonNotCovered} {
+	for label, want := range map[string]Reason{"b": "", "c": reasonNotCovered} {
 		m := get("site.test", "/a")
 		m.Header.Set("Signature-Agent", `a="https://evil.test/", b="`+testAgent+`"`)
 		l := inputOf([]httpsfv.Item{component("@authority"), component("signature-agent", "key", "a"), component("signature-agent", "key", "b")},
@@ -217,7 +217,7 @@ func TestVerifyDoesNotTrustTheNameOfAKey(t *testing.T) {
 		{ID: k.ID(), Key: k.Public(), NotBefore: start.Add(time.Second)},
 	} {
 		v := Verifier{Keys: func(string, string) (PublicKey, error) { return p, nil }}
-		wantReason(t, ReasonKey, second(v.Verify(signed(m, sig), start)))
+		wantReason(t, reasonKey, second(v.Verify(signed(m, sig), start)))
 	}
 }
 
@@ -231,7 +231,7 @@ func TestVerifyLooksAtEachSignature(t *testing.T) {
 	}
 	m = signed(m, sig)
 	bad := strings.ReplaceAll(sig.Input, "z=", "a=")
-	for n, want := range map[int]Reason{1: "", 3: "", 4: ReasonSignature} {
+	for n, want := range map[int]Reason{1: "", 3: "", 4: reasonSignature} {
 		h := m.Header.Clone()
 		for i := range n {
 			label := string(rune('a' + i))
@@ -285,7 +285,7 @@ func TestVerifyErrorsThatDecideNothing(t *testing.T) {
 	if _, err := v.Verify(get("site.test", "/"), start); !errors.As(err, &e) || !e.Unverified() {
 		t.Error(err)
 	}
-	if (&VerifyError{Reason: ReasonSignature}).Unverified() {
+	if (&VerifyError{Reason: reasonSignature}).Unverified() {
 		t.Error("a forgery is no unsigned request")
 	}
 }
