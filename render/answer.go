@@ -10,17 +10,17 @@ import (
 	"net/http"
 )
 
-// Ref names an answer by the SHA-256 of its stored form.
-type Ref [sha256.Size]byte
+// address is the SHA-256 of an answer in its stored form, by which the answer is found.
+type address [sha256.Size]byte
 
-// String is the Ref in hexadecimal digits.
-func (r Ref) String() string { return hex.EncodeToString(r[:]) }
+// String returns the hexadecimal digits.
+func (r address) String() string { return hex.EncodeToString(r[:]) }
 
 // MarshalText is String.
-func (r Ref) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+func (r address) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText reads what MarshalText wrote.
-func (r *Ref) UnmarshalText(b []byte) error {
+func (r *address) UnmarshalText(b []byte) error {
 	if len(b) != hex.EncodedLen(len(r)) {
 		return fmt.Errorf("render: a reference of %d digits instead of %d", len(b), hex.EncodedLen(len(r)))
 	}
@@ -41,13 +41,13 @@ type head struct {
 }
 
 // encode is the stored form of an answer and its name.
-func encode(a *Answer) ([]byte, Ref, error) {
+func encode(a *Answer) ([]byte, address, error) {
 	h, err := json.Marshal(head{a.Status, a.Header, a.Truncated})
 	if err != nil {
-		return nil, Ref{}, fmt.Errorf("render: storing an answer: %w", err)
+		return nil, address{}, fmt.Errorf("render: storing an answer: %w", err)
 	}
 	if len(h) > maxStoredHead {
-		return nil, Ref{}, fmt.Errorf("render: storing an answer: its header has %d bytes, more than %d", len(h), maxStoredHead)
+		return nil, address{}, fmt.Errorf("render: storing an answer: its header has %d bytes, more than %d", len(h), maxStoredHead)
 	}
 	b := make([]byte, 0, len(h)+1+len(a.Body))
 	b = append(append(append(b, h...), '\n'), a.Body...)
@@ -55,7 +55,7 @@ func encode(a *Answer) ([]byte, Ref, error) {
 }
 
 // decode reads a stored answer. The body shares the memory of b.
-func decode(b []byte, r Ref) (*Answer, error) {
+func decode(b []byte, r address) (*Answer, error) {
 	first, body, ok := bytes.Cut(b, []byte{'\n'})
 	if !ok || sha256.Sum256(b) != r {
 		return nil, errStored

@@ -9,21 +9,27 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Names of the rules by which Policy.Decide renders a page, stable across versions.
+// RuleAlways names the rule of a Policy that renders every page. [Policy.Decide] lists the others.
+const RuleAlways = "always"
+
 const (
-	RuleAlways   = "always"    // the Policy renders every page
-	RuleNoscript = "noscript"  // a noscript element says "JavaScript"
-	RuleRoot     = "app_root"  // an element in which an application will be built is empty
-	RuleText     = "no_text"   // less than 200 characters of text, and a script with src
-	RuleModule   = "no_anchor" // no link, and a module script
+	ruleNoscript = "noscript"
+	ruleRoot     = "app_root"
+	ruleText     = "no_text"
+	ruleModule   = "no_anchor"
 )
 
 // littleText is the number of characters of text below which a page with scripts counts as empty.
 const littleText = 200
 
 // Decide returns the name of the rule by which a page is to be rendered, or "" if it is left static. The
-// document is HTML in UTF-8. Decide looks at nothing but its arguments, in time linear in the document's
-// length.
+// document is HTML in UTF-8. Decide takes time linear in the document's length. The names are stable across versions:
+//
+//	always     the Policy renders every page
+//	noscript   a noscript element says "JavaScript"
+//	app_root   an element in which an application will be built is empty
+//	no_text    less than 200 characters of text, and a script with src
+//	no_anchor  no link, and a module script
 func (p *Policy) Decide(status int, document []byte) string {
 	if status != 200 || p.Mode != Auto && p.Mode != Always {
 		return ""
@@ -34,13 +40,13 @@ func (p *Policy) Decide(status int, document []byte) string {
 	s := Scan(document)
 	switch {
 	case s.Noscript:
-		return RuleNoscript
+		return ruleNoscript
 	case s.EmptyRoot:
-		return RuleRoot
+		return ruleRoot
 	case s.Text < littleText && s.ScriptSrc:
-		return RuleText
+		return ruleText
 	case s.Anchors == 0 && s.Module:
-		return RuleModule
+		return ruleModule
 	}
 	return ""
 }

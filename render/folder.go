@@ -78,9 +78,9 @@ func (s *Store) sweep() error {
 }
 
 // references are the answers that committed Records name.
-func references(index Index) (map[Ref]bool, error) {
-	used := map[Ref]bool{}
-	err := index.Each(PrefixURL, func(_ string, value []byte) error {
+func references(index Index) (map[address]bool, error) {
+	used := map[address]bool{}
+	err := index.Each(prefixURL, func(_ string, value []byte) error {
 		var l located
 		if json.Unmarshal(value, &l) == nil {
 			used[l.Ref] = true
@@ -107,7 +107,7 @@ type folder struct {
 	root *os.Root
 
 	mu            sync.Mutex
-	uses          map[Ref]int
+	uses          map[address]int
 	written, kept int // answers: since the files were looked at, and left then
 }
 
@@ -127,7 +127,7 @@ func openFolder(dir string) (*folder, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	return &folder{root: root, uses: map[Ref]int{}}, nil
+	return &folder{root: root, uses: map[address]int{}}, nil
 }
 
 // due reports whether it is time to look for files that nobody needs.
@@ -139,7 +139,7 @@ func (f *folder) due() bool {
 
 // sweep removes the files of answers that are not used, and those left by writes that were cut off. It touches
 // nothing that a Store has not written. It must be called with mu held.
-func (f *folder) sweep(used map[Ref]bool) error {
+func (f *folder) sweep(used map[address]bool) error {
 	parts, err := f.names(".")
 	if err != nil {
 		return err
@@ -175,17 +175,17 @@ func (f *folder) names(dir string) ([]string, error) {
 }
 
 // ours reports whether a file was written by a Store and is of no use.
-func ours(name string, used map[Ref]bool) bool {
-	var r Ref
+func ours(name string, used map[address]bool) bool {
+	var r address
 	return strings.HasPrefix(name, temporary) || r.UnmarshalText([]byte(name)) == nil && !used[r]
 }
 
-func place(r Ref) string {
+func place(r address) string {
 	name := r.String()
 	return path.Join(name[:2], name)
 }
 
-func (f *folder) put(r Ref, b []byte) error {
+func (f *folder) put(r address, b []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if info, err := f.root.Lstat(place(r)); err != nil || info.Size() != int64(len(b)) {
@@ -199,7 +199,7 @@ func (f *folder) put(r Ref, b []byte) error {
 }
 
 // write makes a file appear with all its content or not at all.
-func (f *folder) write(r Ref, b []byte) error {
+func (f *folder) write(r address, b []byte) error {
 	to := place(r)
 	dir, name := path.Split(to)
 	if err := f.root.MkdirAll(path.Clean(dir), 0o755); err != nil {
@@ -216,7 +216,7 @@ func (f *folder) write(r Ref, b []byte) error {
 	return err
 }
 
-func (f *folder) get(r Ref) ([]byte, error) {
+func (f *folder) get(r address) ([]byte, error) {
 	b, err := f.root.ReadFile(place(r))
 	if err != nil {
 		return nil, ErrGone
@@ -224,7 +224,7 @@ func (f *folder) get(r Ref) ([]byte, error) {
 	return b, nil
 }
 
-func (f *folder) hold(r Ref) error {
+func (f *folder) hold(r address) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, err := f.root.Lstat(place(r)); err != nil {
@@ -234,7 +234,7 @@ func (f *folder) hold(r Ref) error {
 	return nil
 }
 
-func (f *folder) release(r Ref) {
+func (f *folder) release(r address) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.uses[r]--; f.uses[r] <= 0 {
@@ -242,4 +242,4 @@ func (f *folder) release(r Ref) {
 	}
 }
 
-func (f *folder) drop(r Ref) { _ = f.root.Remove(place(r)) }
+func (f *folder) drop(r address) { _ = f.root.Remove(place(r)) }

@@ -29,19 +29,29 @@ var (
 	optional = []Kind{KindStyle, KindImage, KindFont}
 )
 
-// Reason codes of refusals, stable across versions. The gate and the fetcher have others.
+// Reason codes of refusals, see [Fate].
 const (
-	ReasonKind     = "kind"            // nothing of this kind is requested
-	ReasonMethod   = "method"          // nothing but GET is sent
-	ReasonFrame    = "frame"           // frames are not loaded: their addresses are links of the page
-	ReasonHost     = "host_limit"      // another site than the page's, and the Policy does not allow it
-	ReasonRequests = "render_requests" // the page has made as many requests as the Policy allows
-	ReasonRounds   = "render_rounds"   // the page has had as many rounds as the Policy allows
-	ReasonWait     = "render_wait"     // the page has waited for answers as long as the Policy allows
-	ReasonStore    = "render_store"    // the store has no room
+	ReasonKind     = "kind"
+	ReasonMethod   = "method"
+	reasonFrame    = "frame"
+	ReasonHost     = "host_limit"
+	reasonRequests = "render_requests"
+	reasonRounds   = "render_rounds"
+	reasonWait     = "render_wait"
+	reasonStore    = "render_store"
 )
 
-// Fate is a request of a page and its outcome.
+// Fate is a request of a page and its outcome. The gate, the fetcher and the Policy refuse requests. The Policy's reasons
+// are stable across versions:
+//
+//	kind             nothing of this kind is requested
+//	method           nothing but GET is sent
+//	frame            frames are not loaded: their addresses are links of the page
+//	host_limit       another site than the page's, and the Policy does not allow it
+//	render_requests  the page has made as many requests as the Policy allows
+//	render_rounds    the page has had as many rounds as the Policy allows
+//	render_wait      the page has waited for answers as long as the Policy allows
+//	render_store     the store has no room
 type Fate struct {
 	// URL is what was requested, at most 2048 bytes of it. It need not be a URL that can be requested.
 	URL string `json:"url"`
@@ -51,6 +61,6 @@ type Fate struct {
 	Kind Kind `json:"kind"`
 	// Status is the answer's status; 0 if there was none.
 	Status int `json:"status,omitempty"`
-	// Refused is the reason code of a refusal; "" if there was none. If Status is 0 too, the answer is missing.
+	// Refused is the reason code of a refusal, see Fate; "" if there was none. If Status is 0 too, the answer is missing.
 	Refused string `json:"refused,omitempty"`
 }

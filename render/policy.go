@@ -23,16 +23,16 @@ const (
 
 // Values of Policy.Hosts other than a pattern.
 const (
-	HostsSite = "site" // the page's own site alone
-	HostsAny  = "any"  // every host
+	hostsSite = "site"
+	hostsAny  = "any"
 )
 
 // Defaults of Policy.
 const (
 	DefaultMaxRequests = 60
-	DefaultMaxRounds   = 24
-	DefaultMaxWait     = 10 * time.Minute
-	DefaultMaxOrigins  = 4
+	defaultMaxRounds   = 24
+	defaultMaxWait     = 10 * time.Minute
+	defaultMaxOrigins  = 4
 
 	DefaultMaxProcessor = 20 * time.Second
 )
@@ -44,21 +44,21 @@ type Policy struct {
 	// Kinds are requested in addition to scripts, workers and fetches: KindStyle, KindImage, KindFont.
 	Kinds []Kind
 	// Hosts says which hosts besides those of the page's site, its registrable domain, are requested: "" for
-	// those of MaxOrigins origins, HostsSite for none, HostsAny for all, or a pattern as of path.Match for the
+	// those of MaxOrigins origins, "site" for none, "any" for all, or a pattern as of path.Match for the
 	// names of hosts, such as "*.cdn.example".
 	Hosts string
 	// Screenshot asks for a picture of each rendered page. It adds style sheets, images and fonts to Kinds.
 	Screenshot bool
 	// MaxRequests bounds the distinct URLs that a page may request. 0: DefaultMaxRequests.
 	MaxRequests int
-	// MaxRounds bounds the rounds of a page. 0: DefaultMaxRounds.
+	// MaxRounds bounds the rounds of a page. 0: 24.
 	MaxRounds int
-	// MaxWait bounds the time from a page's first round to its last. 0: DefaultMaxWait.
+	// MaxWait bounds the time from a page's first round to its last. 0: 10 minutes.
 	MaxWait time.Duration
 	// MaxProcessor limits the processor time of a page, workers included, in all its rounds together. A page that exceeds it ends
 	// with CutStuck. It is measured on Linux alone. 0: DefaultMaxProcessor.
 	MaxProcessor time.Duration
-	// MaxOrigins bounds the origins outside a page's site if Hosts is "". 0: DefaultMaxOrigins.
+	// MaxOrigins bounds the origins outside a page's site if Hosts is "". 0: 4.
 	MaxOrigins int
 }
 
@@ -87,18 +87,18 @@ func (p *Policy) Validate() error {
 	return nil
 }
 
-// Refuses returns why a Want is refused whatever else the page requests, as a Reason code, or "" if it is not.
+// Refuses returns the reason code, see [Fate], of a Want that is refused whatever else the page requests, or "".
 func (p *Policy) Refuses(page weburl.URL, w Want) string {
 	switch {
 	case w.Method != http.MethodGet:
 		return ReasonMethod
 	case w.Kind == KindFrame:
-		return ReasonFrame
+		return reasonFrame
 	case !p.allows(w.Kind):
 		return ReasonKind
-	case p.Hosts == "" || p.Hosts == HostsAny || page.Domain() == w.URL.Domain():
+	case p.Hosts == "" || p.Hosts == hostsAny || page.Domain() == w.URL.Domain():
 		return ""
-	case p.Hosts == HostsSite:
+	case p.Hosts == hostsSite:
 		return ReasonHost
 	}
 	if ok, err := path.Match(strings.ToLower(p.Hosts), w.URL.Hostname()); err != nil || !ok {
@@ -112,9 +112,9 @@ func (p *Policy) allows(k Kind) bool {
 }
 
 func (p *Policy) maxRequests() int       { return orDefault(p.MaxRequests, DefaultMaxRequests) }
-func (p *Policy) maxRounds() int         { return orDefault(p.MaxRounds, DefaultMaxRounds) }
-func (p *Policy) maxWait() time.Duration { return orDefault(p.MaxWait, DefaultMaxWait) }
-func (p *Policy) maxOrigins() int        { return orDefault(p.MaxOrigins, DefaultMaxOrigins) }
+func (p *Policy) maxRounds() int         { return orDefault(p.MaxRounds, defaultMaxRounds) }
+func (p *Policy) maxWait() time.Duration { return orDefault(p.MaxWait, defaultMaxWait) }
+func (p *Policy) maxOrigins() int        { return orDefault(p.MaxOrigins, defaultMaxOrigins) }
 
 func orDefault[T int | time.Duration](v, d T) T {
 	if v == 0 {

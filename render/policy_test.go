@@ -32,7 +32,7 @@ func TestRefuses(t *testing.T) {
 		{"fetches are requested", render.Policy{}, same, "GET", render.KindFetch, ""},
 		{"nothing is posted", render.Policy{Hosts: "any"}, same, "POST", render.KindFetch, render.ReasonMethod},
 		{"HEAD is not requested", render.Policy{}, same, "HEAD", render.KindFetch, render.ReasonMethod},
-		{"frames are links", render.Policy{}, same, "GET", render.KindFrame, render.ReasonFrame},
+		{"frames are links", render.Policy{}, same, "GET", render.KindFrame, "frame"},
 		{"style sheets are refused", render.Policy{}, same, "GET", render.KindStyle, render.ReasonKind},
 		{"but for a list", render.Policy{Kinds: []render.Kind{render.KindStyle}}, same, "GET", render.KindStyle, ""},
 		{"that names one kind", render.Policy{Kinds: []render.Kind{render.KindStyle}}, same, "GET", render.KindImage, render.ReasonKind},

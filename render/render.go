@@ -61,12 +61,23 @@ type Want struct {
 type Decision struct {
 	// Answer is the response, if there is one.
 	Answer *Answer
-	// Refuse is why there will never be an answer, one of the Reason codes or a code of the fetcher or of
+	// Refuse is the reason code if there will never be an answer: of the Policy, see Fate, of the fetcher or of
 	// the gate. The page sees a failed request.
 	Refuse string
 }
 
-// Result is the outcome of a round.
+// Result is the outcome of a round. Cut is "" or one of these codes, stable across versions:
+//
+//	render_time      the page still changed at MaxVirtual: the DOM is that of this moment
+//	render_dom       the DOM is longer than MaxDOM: it ends there
+//	render_rounds    the page wanted more rounds than the Policy allows: requests were refused
+//	render_wait      the answers took longer than the Policy allows: requests were refused
+//	render_stuck     a script did not end, or the page exceeded its processor time: the DOM is partial or nil
+//	render_flood     the page made too many requests or events: no DOM
+//	render_memory    the page took more memory than a browser may have: no DOM
+//	render_crashed   the browser crashed twice on it: no DOM
+//	render_left      the document was replaced by another one, such as a blob: no DOM
+//	render_document  the browser does not show the document, because of its type: no DOM
 type Result struct {
 	// Missing lists the requests without which the page cannot continue, in the order in which it made them.
 	// If it is not empty, the fields below are not final.
@@ -134,16 +145,16 @@ const (
 	MaxAnswerBody = 5 << 20          // bytes of a resource that a crawler should fetch
 )
 
-// Cut codes of Result.Cut, stable across versions.
+// Codes of [Result].Cut.
 const (
-	CutTime     = "render_time"     // the page still changed at MaxVirtual: the DOM is that of this moment
-	CutDOM      = "render_dom"      // the DOM is longer than MaxDOM: it ends there
-	CutRounds   = "render_rounds"   // the page wanted more rounds than the Policy allows: requests were refused
-	CutWait     = "render_wait"     // the answers took longer than the Policy allows: requests were refused
-	CutStuck    = "render_stuck"    // a script did not end, or the page exceeded its processor time: the DOM is what the script left, or nil
-	CutFlood    = "render_flood"    // the page made more requests or events than a browser's owner can look at: no DOM
-	CutMemory   = "render_memory"   // the page took more memory than a browser may have: no DOM
-	CutCrashed  = "render_crashed"  // the browser crashed twice on it: no DOM
-	CutLeft     = "render_left"     // the document was replaced by another one, such as a blob: no DOM
-	CutDocument = "render_document" // the browser does not show the document, which is none of its types: no DOM
+	CutTime     = "render_time"
+	CutDOM      = "render_dom"
+	cutRounds   = "render_rounds"
+	cutWait     = "render_wait"
+	CutStuck    = "render_stuck"
+	CutFlood    = "render_flood"
+	CutMemory   = "render_memory"
+	CutCrashed  = "render_crashed"
+	CutLeft     = "render_left"
+	CutDocument = "render_document"
 )

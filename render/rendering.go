@@ -46,11 +46,11 @@ type state struct {
 	URL      string    `json:"url"`
 	Why      string    `json:"why"`
 	Time     time.Time `json:"time"`
-	Document Ref       `json:"document"`
+	Document address   `json:"document"`
 	First    time.Time `json:"first,omitzero"`   // when the first round began
 	Written  time.Time `json:"written,omitzero"` // when it was last written
 	Rounds   int       `json:"rounds"`
-	Attached *Ref      `json:"attached,omitempty"`
+	Attached *address  `json:"attached,omitempty"`
 	Wants    []wanted  `json:"wants,omitempty"`
 
 	Processor time.Duration `json:"processor,omitzero"` // that all rounds have taken
@@ -58,17 +58,17 @@ type state struct {
 
 // wanted is a request that passed the stateless rules of the Policy, in the order in which the page made it.
 type wanted struct {
-	URL     string `json:"url"`
-	Kind    Kind   `json:"kind"`
-	Accept  string `json:"accept,omitempty"`
-	Ref     *Ref   `json:"ref,omitempty"`
-	Refused string `json:"refused,omitempty"`
+	URL     string   `json:"url"`
+	Kind    Kind     `json:"kind"`
+	Accept  string   `json:"accept,omitempty"`
+	Ref     *address `json:"ref,omitempty"`
+	Refused string   `json:"refused,omitempty"`
 }
 
 func (w *wanted) open() bool { return w.Ref == nil && w.Refused == "" }
 
-func (s *state) refs() []Ref {
-	refs := []Ref{s.Document}
+func (s *state) refs() []address {
+	refs := []address{s.Document}
 	if s.Attached != nil {
 		refs = append(refs, *s.Attached)
 	}
@@ -94,7 +94,7 @@ func Begin(p *Policy, s *Store, u weburl.URL, document *Answer, why string, at t
 
 // Attach stores what the crawler needs to know of the page besides, to read it with Attached after Resume.
 func (r *Rendering) Attach(b []byte) error {
-	ref := Ref(sha256.Sum256(b))
+	ref := address(sha256.Sum256(b))
 	if err := r.store.box.put(ref, b); err != nil {
 		return err
 	}
@@ -188,9 +188,9 @@ func (r *Rendering) Task(agent string, now time.Time) Task {
 	}
 	r.now, r.closing = now, ""
 	if now.Sub(r.state.First) >= r.policy.maxWait() {
-		r.closing = ReasonWait
+		r.closing = reasonWait
 	} else if r.state.Rounds+1 >= r.policy.maxRounds() {
-		r.closing = ReasonRounds
+		r.closing = reasonRounds
 	}
 	seed := sha256.Sum256([]byte(r.state.URL))
 	return Task{
@@ -248,7 +248,7 @@ func (r *Rendering) answer(x *wanted) *Answer {
 // over returns which limit of the Policy one more request would exceed, as a Reason code.
 func (r *Rendering) over(w Want) string {
 	if len(r.state.Wants) >= r.policy.maxRequests() {
-		return ReasonRequests
+		return reasonRequests
 	}
 	if r.policy.Hosts != "" || w.URL.Domain() == r.page.Domain() {
 		return ""
@@ -274,11 +274,11 @@ func (r *Rendering) Took(res *Result) bool {
 	if len(res.Missing) > 0 {
 		return false
 	}
-	if res.Cut == "" && slices.ContainsFunc(r.state.Wants, func(w wanted) bool { return w.Refused == ReasonWait }) {
-		res.Cut = CutWait
+	if res.Cut == "" && slices.ContainsFunc(r.state.Wants, func(w wanted) bool { return w.Refused == reasonWait }) {
+		res.Cut = cutWait
 	}
-	if res.Cut == "" && slices.ContainsFunc(r.state.Wants, func(w wanted) bool { return w.Refused == ReasonRounds }) {
-		res.Cut = CutRounds
+	if res.Cut == "" && slices.ContainsFunc(r.state.Wants, func(w wanted) bool { return w.Refused == reasonRounds }) {
+		res.Cut = cutRounds
 	}
 	return true
 }
@@ -315,7 +315,7 @@ func (r *Rendering) Answered(w Want, a *Answer, at time.Time) {
 	}
 	ref, records, err := r.store.put(w, a, at)
 	if err != nil {
-		r.state.Wants[i].Refused = ReasonStore
+		r.state.Wants[i].Refused = reasonStore
 		return
 	}
 	r.state.Wants[i].Ref = &ref

@@ -55,11 +55,11 @@ func TestMaxRounds(t *testing.T) {
 	p := &render.Policy{MaxRounds: 5}
 	r := page(t, p, render.NewStore(0), "http://a.test/", `<body><script src=/0.js></script></body>`)
 	res, asked := finish(t, r, endless(30), still)
-	if res.Cut != render.CutRounds || r.Rounds() != 5 || len(asked) != 4 {
+	if res.Cut != "render_rounds" || r.Rounds() != 5 || len(asked) != 4 {
 		t.Errorf("%q after %d rounds and %d requests", res.Cut, r.Rounds(), len(asked))
 	}
 	last := res.Requests[len(res.Requests)-1]
-	if last.Refused != render.ReasonRounds || last.URL != "http://a.test/4.js" {
+	if last.Refused != "render_rounds" || last.URL != "http://a.test/4.js" {
 		t.Errorf("%+v", last)
 	}
 }
@@ -69,7 +69,7 @@ func TestMaxWait(t *testing.T) {
 	p := &render.Policy{MaxWait: 3 * time.Minute}
 	r := page(t, p, render.NewStore(0), "http://a.test/", `<body><script src=/0.js></script></body>`)
 	res, asked := finish(t, r, endless(30), func() time.Time { now = now.Add(20 * time.Second); return now })
-	if res.Cut != render.CutWait || len(asked) == 0 || len(asked) > 9 {
+	if res.Cut != "render_wait" || len(asked) == 0 || len(asked) > 9 {
 		t.Errorf("%q after %d requests", res.Cut, len(asked))
 	}
 }
@@ -85,7 +85,7 @@ func TestMaxRequests(t *testing.T) {
 		text end
 	</script></body>`)
 	res, asked := finish(t, r, map[string]string{"http://a.test/1": "", "http://a.test/2": "", "http://a.test/3": "", "http://a.test/4": ""}, still)
-	if len(asked) != 3 || res.Requests[4].Refused != render.ReasonRequests || res.Cut != "" {
+	if len(asked) != 3 || res.Requests[4].Refused != "render_requests" || res.Cut != "" {
 		t.Errorf("%v, %+v, %q", asked, res.Requests, res.Cut)
 	}
 }

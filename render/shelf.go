@@ -11,22 +11,22 @@ type shelf struct {
 
 	mu    sync.Mutex
 	size  int64
-	items map[Ref]*item
+	items map[address]*item
 	idle  *list.List // of *item, those nobody uses, least recently used first
 }
 
 type item struct {
-	ref  Ref
+	ref  address
 	data []byte
 	uses int
 	at   *list.Element // in idle, nil while in use
 }
 
 func newShelf(limit int64) *shelf {
-	return &shelf{limit: limit, items: map[Ref]*item{}, idle: list.New()}
+	return &shelf{limit: limit, items: map[address]*item{}, idle: list.New()}
 }
 
-func (s *shelf) put(r Ref, b []byte) error {
+func (s *shelf) put(r address, b []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if it, ok := s.items[r]; ok {
@@ -47,7 +47,7 @@ func (s *shelf) put(r Ref, b []byte) error {
 	return nil
 }
 
-func (s *shelf) get(r Ref) ([]byte, error) {
+func (s *shelf) get(r address) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if it, ok := s.items[r]; ok {
@@ -56,7 +56,7 @@ func (s *shelf) get(r Ref) ([]byte, error) {
 	return nil, ErrGone
 }
 
-func (s *shelf) hold(r Ref) error {
+func (s *shelf) hold(r address) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	it, ok := s.items[r]
@@ -76,7 +76,7 @@ func (s *shelf) use(it *item) {
 	}
 }
 
-func (s *shelf) release(r Ref) {
+func (s *shelf) release(r address) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	it, ok := s.items[r]
@@ -89,4 +89,4 @@ func (s *shelf) release(r Ref) {
 }
 
 // drop does nothing: memory is not damaged.
-func (*shelf) drop(Ref) {}
+func (*shelf) drop(address) {}

@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// DefaultMemory is the bound of a store in memory, in bytes.
-const DefaultMemory = 256 << 20
+// defaultMemory limits a store in memory, in bytes.
+const defaultMemory = 256 << 20
 
 // Errors of a Store.
 var (
@@ -40,8 +40,8 @@ type Index interface {
 
 // Prefixes of the names of Records.
 const (
-	// PrefixURL is that of the answers that other pages may be served with, by URL.
-	PrefixURL = "render/url/"
+	// prefixURL is that of the answers that other pages may be served with, by URL.
+	prefixURL = "render/url/"
 	// PrefixPage is that of the renderings under way.
 	PrefixPage = "render/page/"
 )
@@ -64,11 +64,11 @@ type Store struct {
 
 // box holds stored answers by name.
 type box interface {
-	put(r Ref, b []byte) error // counts as a use, also if it is there
-	get(r Ref) ([]byte, error)
-	hold(r Ref) error // counts one more use of what is there
-	release(r Ref)
-	drop(r Ref) // it is damaged
+	put(r address, b []byte) error // counts as a use, also if it is there
+	get(r address) ([]byte, error)
+	hold(r address) error // counts one more use of what is there
+	release(r address)
+	drop(r address) // it is damaged
 }
 
 // maxLocated bounds a generation of located answers: between two commits of a crawler, far fewer come in.
@@ -76,30 +76,30 @@ const maxLocated = 1 << 14
 
 // located says where the answer for a URL is and whom it serves.
 type located struct {
-	Ref     Ref       `json:"ref"`
+	Ref     address   `json:"ref"`
 	Expires time.Time `json:"expires"`
 	Pinned  bool      `json:"pinned,omitempty"`
 	Accept  *string   `json:"accept,omitempty"` // the only Accept header that it is an answer to
 }
 
-// NewStore returns a Store in memory of at most limit bytes; 0 means DefaultMemory. Answers that no rendering
+// NewStore returns a Store in memory of at most limit bytes; 0 means 256 MiB. Answers that no rendering
 // uses are evicted for new ones, least recently used first.
 func NewStore(limit int64) *Store {
 	if limit == 0 {
-		limit = DefaultMemory
+		limit = defaultMemory
 	}
 	return &Store{box: newShelf(limit)}
 }
 
 // fresh returns a stored answer that may serve another page's want at a time, held.
-func (s *Store) fresh(w Want, now time.Time) (Ref, bool) {
+func (s *Store) fresh(w Want, now time.Time) (address, bool) {
 	key := urlKey(w.URL)
 	l, ok := s.locate(key)
 	switch {
 	case !ok,
 		!l.Pinned && !now.Before(l.Expires),
 		l.Accept != nil && *l.Accept != w.Accept:
-		return Ref{}, false
+		return address{}, false
 	}
 	return l.Ref, s.box.hold(l.Ref) == nil
 }
@@ -130,10 +130,10 @@ func (s *Store) remember(key string, l located) {
 }
 
 // put stores an answer, held, and returns the Record to commit if it may serve other pages.
-func (s *Store) put(w Want, a *Answer, at time.Time) (Ref, []Record, error) {
+func (s *Store) put(w Want, a *Answer, at time.Time) (address, []Record, error) {
 	ref, err := s.keep(a)
 	if err != nil {
-		return Ref{}, nil, err
+		return address{}, nil, err
 	}
 	sh := share(w.Kind, a, at)
 	if !sh.shared {
@@ -155,16 +155,16 @@ func (s *Store) put(w Want, a *Answer, at time.Time) (Ref, []Record, error) {
 }
 
 // keep stores an answer for whoever knows its name, held.
-func (s *Store) keep(a *Answer) (Ref, error) {
+func (s *Store) keep(a *Answer) (address, error) {
 	b, ref, err := encode(a)
 	if err != nil {
-		return Ref{}, err
+		return address{}, err
 	}
 	return ref, s.box.put(ref, b)
 }
 
 // get returns an answer, or ErrGone.
-func (s *Store) get(r Ref) (*Answer, error) {
+func (s *Store) get(r address) (*Answer, error) {
 	b, err := s.box.get(r)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (s *Store) get(r Ref) (*Answer, error) {
 	return a, nil
 }
 
-func (s *Store) release(refs ...Ref) {
+func (s *Store) release(refs ...address) {
 	for _, r := range refs {
 		s.box.release(r)
 	}
@@ -185,5 +185,5 @@ func (s *Store) release(refs ...Ref) {
 
 func urlKey(u weburl.URL) string {
 	h := sha256.Sum256([]byte(u.String()))
-	return PrefixURL + hex.EncodeToString(h[:16])
+	return prefixURL + hex.EncodeToString(h[:16])
 }

@@ -162,7 +162,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		w := script(t, fmt.Sprint("http://a.test/", i))
 		wants(t, a, w, noon)
 		a.Answered(w, answer(fmt.Sprint(i, body)), noon)
-		if d := wants(t, a, w, noon); d.Refuse == render.ReasonStore {
+		if d := wants(t, a, w, noon); d.Refuse == "render_store" {
 			refused++
 		} else if d.Answer == nil {
 			t.Fatalf("%d is neither stored nor refused", i)

@@ -120,7 +120,7 @@ func TestResumedPagesHaveTheirTime(t *testing.T) {
 	if r, err = Resume(&Policy{}, s, x[PrefixPage], later); err != nil {
 		t.Fatal(err)
 	}
-	if left := r.Deadline().Sub(later); left != DefaultMaxWait-time.Minute {
+	if left := r.Deadline().Sub(later); left != defaultMaxWait-time.Minute {
 		t.Errorf("%v left", left)
 	}
 }

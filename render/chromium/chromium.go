@@ -26,8 +26,8 @@ const (
 
 // Defaults of Config.
 const (
-	DefaultMaxPages  = 500
-	DefaultMaxMemory = 1 << 30
+	defaultMaxPages  = 500
+	defaultMaxMemory = 1 << 30
 )
 
 // roundLimit bounds the real time of a round, not counting the wait for a tab.
@@ -46,10 +46,10 @@ type Config struct {
 	Parked int
 	// TempDir is where browsers have their directories. "": TMPDIR, or /tmp.
 	TempDir string
-	// MaxPages is the number of pages after which a browser is replaced. 0: DefaultMaxPages.
+	// MaxPages is the number of pages after which a browser is replaced. 0: 500.
 	MaxPages int
 	// MaxMemory bounds the memory of a browser's processes, in bytes. A browser that has more after a page is
-	// replaced; while pages run, the largest process is killed at twice as much. 0: DefaultMaxMemory.
+	// replaced; while pages run, the largest process is killed at twice as much. 0: 1 GiB.
 	MaxMemory int64
 }
 
@@ -90,12 +90,12 @@ func New(ctx context.Context, c Config) (*Renderer, error) {
 	}
 	c.Isolation = cmp.Or(c.Isolation, Namespace)
 	if c.Isolation != Namespace && c.Isolation != Flags {
-		return nil, &Error{ReasonIsolation, fmt.Sprintf("isolation is %q: it can be namespace or flags", c.Isolation), nil}
+		return nil, &Error{reasonIsolation, fmt.Sprintf("isolation is %q: it can be namespace or flags", c.Isolation), nil}
 	}
 	c.Tabs = cmp.Or(max(c.Tabs, 0), max(1, runtime.NumCPU()/2))
 	c.Parked = max(0, cmp.Or(c.Parked, 2*c.Tabs))
-	c.MaxPages = cmp.Or(c.MaxPages, DefaultMaxPages)
-	c.MaxMemory = cmp.Or(c.MaxMemory, DefaultMaxMemory)
+	c.MaxPages = cmp.Or(c.MaxPages, defaultMaxPages)
+	c.MaxMemory = cmp.Or(c.MaxMemory, defaultMaxMemory)
 	r := &Renderer{cfg: c, path: path, tabs: newTurns(c.Tabs), lot: newLot(c.Parked), told: true}
 	if r.trap, err = newTrap(ctx, c.Isolation); err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (r *Renderer) verdict(res *render.Result, err error) (*render.Result, error
 	}
 	var e *Error
 	if !errors.As(err, &e) {
-		err = &Error{ReasonBrowser, "the browser " + r.path + " (" + r.version + ") failed", err}
+		err = &Error{reasonBrowser, "the browser " + r.path + " (" + r.version + ") failed", err}
 	}
 	return nil, err
 }

@@ -2,19 +2,20 @@ package chromium
 
 import "errors"
 
-// Reason codes of an Error, stable across versions.
+// Codes of [Error].
 const (
-	// ReasonBrowser means that there is no usable browser.
-	ReasonBrowser = "render_browser"
-	// ReasonIsolation means that the browser cannot be kept from the network.
-	ReasonIsolation = "render_isolation"
+	reasonBrowser   = "render_browser"
+	reasonIsolation = "render_isolation"
 )
 
-// Error says why there is no rendering at all, and what to do about it.
+// Error reports that nothing can be rendered, and what to do about it. Its reasons are stable across versions:
+//
+//	render_browser    there is no usable browser
+//	render_isolation  the browser cannot be kept from the network
 type Error struct {
-	Reason string // one of the Reason codes
+	Reason string // stable code
 	Text   string // a sentence for a person
-	Err    error  // the cause, if it is an error of its own
+	Err    error  // the cause; nil if there is none
 }
 
 func (e *Error) Error() string {

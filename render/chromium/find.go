@@ -13,7 +13,7 @@ var usual = []string{
 }
 
 // Find returns the path of a browser: the one named, a path or a name in PATH, or if name is "" the first of the
-// usual ones. The error is an *Error with ReasonBrowser that says what was looked for and what to install.
+// usual ones. The error is an *Error with reasonBrowser that says what was looked for and what to install.
 func Find(name string) (string, error) {
 	list := usual
 	if name != "" {
@@ -28,8 +28,8 @@ func Find(name string) (string, error) {
 		last = err
 	}
 	if name != "" {
-		return "", &Error{ReasonBrowser, "the browser " + name + " cannot be started; name one that is there, or none", last}
+		return "", &Error{reasonBrowser, "the browser " + name + " cannot be started; name one that is there, or none", last}
 	}
-	return "", &Error{Reason: ReasonBrowser, Text: "no browser found: looked in PATH for " + strings.Join(list, ", ") +
+	return "", &Error{Reason: reasonBrowser, Text: "no browser found: looked in PATH for " + strings.Join(list, ", ") +
 		"; install Debian's chromium-headless-shell or chromium, or name a browser by its path"}
 }

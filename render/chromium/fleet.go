@@ -196,7 +196,7 @@ func (b *browser) prepare(ctx context.Context, iso Isolation) error {
 	}
 	b.version = v.Product
 	if err := confined(b.process.cmd.Process.Pid, iso); err != nil {
-		return &Error{ReasonIsolation, "the browser is not kept from the network", err}
+		return &Error{reasonIsolation, "the browser is not kept from the network", err}
 	}
 	_, err = ask(ctx, desk, "", fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*"}}})
 	if err != nil {
@@ -222,10 +222,10 @@ func (r *Renderer) unusable(ctx context.Context, err error, version, said string
 	case errors.As(err, &own):
 		return err
 	case errors.As(err, &refused) && refused.Code == methodNotFound:
-		return &Error{ReasonBrowser, fmt.Sprintf("the browser %s (%s) is too old for rendering, or no Chromium; install"+
+		return &Error{reasonBrowser, fmt.Sprintf("the browser %s (%s) is too old for rendering, or no Chromium; install"+
 			" a current chromium-headless-shell or chromium", r.path, version), err}
 	case said != "":
 		said = "; it said: " + said
 	}
-	return &Error{ReasonBrowser, "the browser " + r.path + " does not work" + said, err}
+	return &Error{reasonBrowser, "the browser " + r.path + " does not work" + said, err}
 }

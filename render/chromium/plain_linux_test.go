@@ -43,7 +43,7 @@ func StartPlain(t testing.TB) *Plain {
 	if err := p.run(path, args, Flags, as); err != nil {
 		t.Fatal(err)
 	}
-	x := &Plain{t, p, attach(p, true, DefaultMaxMemory)}
+	x := &Plain{t, p, attach(p, true, defaultMaxMemory)}
 	t.Cleanup(func() { _ = x.b.end() })
 	return x
 }

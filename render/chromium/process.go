@@ -114,16 +114,16 @@ func startError(path string, iso Isolation, err error) error {
 		return e
 	}
 	if errors.Is(err, syscall.EACCES) {
-		return &Error{ReasonBrowser, "the browser " + path + " may not be executed by the user it runs as, " +
+		return &Error{reasonBrowser, "the browser " + path + " may not be executed by the user it runs as, " +
 			browserUser().String(), err}
 	}
 	if iso == Namespace {
-		return &Error{ReasonIsolation, "the browser " + path + " cannot be started in namespaces of its own. If the system" +
+		return &Error{reasonIsolation, "the browser " + path + " cannot be started in namespaces of its own. If the system" +
 			" forbids them (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone," +
 			" kernel.apparmor_restrict_unprivileged_userns, a container's seccomp profile), permit them; isolation by flags" +
 			" is the weaker alternative", err}
 	}
-	return &Error{ReasonBrowser, "the browser " + path + " cannot be started", err}
+	return &Error{reasonBrowser, "the browser " + path + " cannot be started", err}
 }
 
 func closeAll(files ...*os.File) {

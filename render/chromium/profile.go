@@ -90,7 +90,7 @@ func removeStale(temp string) {
 func place(temp string, as *user) (string, error) {
 	if temp != "" {
 		if !as.reaches(temp) {
-			return "", &Error{ReasonBrowser, "the user that the browser runs as, " + as.String() + ", cannot enter " + temp, nil}
+			return "", &Error{reasonBrowser, "the user that the browser runs as, " + as.String() + ", cannot enter " + temp, nil}
 		}
 		return filepath.Abs(temp)
 	}
@@ -99,6 +99,6 @@ func place(temp string, as *user) (string, error) {
 			return filepath.Abs(dir)
 		}
 	}
-	return "", &Error{ReasonBrowser, "the user that the browser runs as, " + as.String() + ", can enter neither " +
+	return "", &Error{reasonBrowser, "the user that the browser runs as, " + as.String() + ", can enter neither " +
 		os.TempDir() + " nor /tmp; set TMPDIR to a directory that everybody can enter", nil}
 }

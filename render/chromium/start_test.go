@@ -46,14 +46,14 @@ func says(t *testing.T, e *chromium.Error, reason string, words ...string) {
 
 func TestNoBrowser(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	says(t, starting(t, chromium.Config{}), chromium.ReasonBrowser,
+	says(t, starting(t, chromium.Config{}), "render_browser",
 		"looked in PATH for chromium-headless-shell, chrome-headless-shell, headless_shell, chromium", "install Debian's chromium-headless-shell")
-	says(t, starting(t, chromium.Config{Browser: "/no/browser"}), chromium.ReasonBrowser, "the browser /no/browser cannot be started", "no such file")
-	says(t, starting(t, chromium.Config{Browser: "chromium", Isolation: "none"}), chromium.ReasonBrowser, "chromium")
+	says(t, starting(t, chromium.Config{Browser: "/no/browser"}), "render_browser", "the browser /no/browser cannot be started", "no such file")
+	says(t, starting(t, chromium.Config{Browser: "chromium", Isolation: "none"}), "render_browser", "chromium")
 }
 
 func TestUnknownIsolation(t *testing.T) {
-	says(t, starting(t, chromium.Config{Browser: script(t, "exit 0"), Isolation: "none"}), chromium.ReasonIsolation, `"none"`, "namespace or flags")
+	says(t, starting(t, chromium.Config{Browser: script(t, "exit 0"), Isolation: "none"}), "render_isolation", `"none"`, "namespace or flags")
 }
 
 // script makes an executable that any user may run.
@@ -72,10 +72,10 @@ func script(t *testing.T, text string) string {
 
 func TestBrowserThatEndsAtOnce(t *testing.T) {
 	e := starting(t, chromium.Config{Browser: script(t, "echo 'no usable sandbox' >&2; exit 1")})
-	if e.Reason == chromium.ReasonIsolation {
+	if e.Reason == "render_isolation" {
 		t.Skip(e)
 	}
-	says(t, e, chromium.ReasonBrowser, "does not work", "it said: no usable sandbox")
+	says(t, e, "render_browser", "does not work", "it said: no usable sandbox")
 }
 
 func TestBrowserThatMayNotBeExecuted(t *testing.T) {
@@ -86,7 +86,7 @@ func TestBrowserThatMayNotBeExecuted(t *testing.T) {
 	if err := os.Chmod(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	says(t, starting(t, chromium.Config{Browser: path}), chromium.ReasonBrowser, "may not be executed", "65534")
+	says(t, starting(t, chromium.Config{Browser: path}), "render_browser", "may not be executed", "65534")
 }
 
 func TestDirectoryThatTheBrowserCannotEnter(t *testing.T) {
@@ -97,7 +97,7 @@ func TestDirectoryThatTheBrowserCannotEnter(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	says(t, starting(t, chromium.Config{Browser: script(t, "exit 0"), TempDir: dir}), chromium.ReasonBrowser, "65534, cannot enter "+dir)
+	says(t, starting(t, chromium.Config{Browser: script(t, "exit 0"), TempDir: dir}), "render_browser", "65534, cannot enter "+dir)
 }
 
 // A browser that answers every command but one.
@@ -141,9 +141,9 @@ func TestOldBrowser(t *testing.T) {
 	for _, lacks := range []string{"Fetch.enable", "Emulation.setVirtualTimePolicy", "Target.createBrowserContext", "Browser.setDownloadBehavior"} {
 		path := script(t, fmt.Sprintf("TEST_RENDER_LACKS=%s exec %s -test.run='^TestMainPlaysAnOldBrowser$'", lacks, copied))
 		e := starting(t, chromium.Config{Browser: path})
-		if e.Reason == chromium.ReasonIsolation {
+		if e.Reason == "render_isolation" {
 			t.Skip(e)
 		}
-		says(t, e, chromium.ReasonBrowser, "(Chrome/12.3) is too old", lacks, "install a current")
+		says(t, e, "render_browser", "(Chrome/12.3) is too old", lacks, "install a current")
 	}
 }

@@ -13,7 +13,7 @@ import (
 // confine prepares a browser's process. Namespaces are Linux's.
 func confine(cmd *exec.Cmd, iso Isolation, as *user) error {
 	if iso != Flags {
-		return &Error{ReasonIsolation, "a browser cannot be kept from the network by namespaces on " + runtime.GOOS +
+		return &Error{reasonIsolation, "a browser cannot be kept from the network by namespaces on " + runtime.GOOS +
 			"; ask for isolation by flags if that is enough", nil}
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

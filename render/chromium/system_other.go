@@ -13,7 +13,7 @@ func lockFile(*os.File) error { return nil }
 
 // confine says that there is no rendering here: the browser's pipe needs inherited file descriptors.
 func confine(*exec.Cmd, Isolation, *user) error {
-	return &Error{ReasonBrowser, "rendering needs a Unix system", nil}
+	return &Error{reasonBrowser, "rendering needs a Unix system", nil}
 }
 
 func confined(int, Isolation) error { return errors.ErrUnsupported }

@@ -23,7 +23,7 @@ func newTrap(ctx context.Context, iso Isolation) (*trap, error) {
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {
-		return nil, &Error{ReasonIsolation, "no port on 127.0.0.1 for the listener that stops the browser's connections", err}
+		return nil, &Error{reasonIsolation, "no port on 127.0.0.1 for the listener that stops the browser's connections", err}
 	}
 	t := &trap{l: l, ended: make(chan struct{})}
 	go t.serve()
