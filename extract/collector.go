@@ -355,7 +355,7 @@ func (c *collector) rel(t *startTag) Rel {
 	if !ok {
 		return 0
 	}
-	return ParseRel(c.str(v))
+	return parseRel(c.str(v))
 }
 
 func (c *collector) alt(t *startTag) string {

@@ -235,7 +235,7 @@ func (f *feed) atomLink(t xmlToken, href string) {
 	l.Type, _ = t.attr("type")
 	rel, ok := t.attr("rel")
 	if ok {
-		l.Rel = ParseRel(rel)
+		l.Rel = parseRel(rel)
 	}
 	switch {
 	case equalFold(trimSpace(rel), "enclosure"):

@@ -140,7 +140,7 @@ var readers = map[string]func(body []byte){
 	"Feed":        func(body []byte) { Feed(body) },
 	"Sitemap":     func(body []byte) { _, _, _ = readSitemap(bytes.NewReader(body), SitemapOptions{}) },
 	"MetaRefresh": func(body []byte) { MetaRefresh(string(body)) },
-	"ParseRel":    func(body []byte) { ParseRel(string(body)) },
+	"parseRel":    func(body []byte) { parseRel(string(body)) },
 	"LinkHeader": func(body []byte) {
 		LinkHeader([]string{string(body[:min(len(body), 256<<10)])}) // the maximum size of a header
 	},

@@ -36,7 +36,7 @@ func cutLinkValue(s string) (l Link, rest string, ok bool) {
 	l = Link{Ref: trimRef(s[1:end]), Kind: LinkRel}
 	var p linkParams
 	rest = p.read(s[end+1:])
-	l.Rel, l.Type, l.Text = ParseRel(p.rel), p.mediaType, p.title
+	l.Rel, l.Type, l.Text = parseRel(p.rel), p.mediaType, p.title
 	return l, rest, l.Ref != "" && l.Rel != 0 && !p.anchored
 }
 

@@ -32,8 +32,8 @@ var relNames = [...]string{
 	"preload", "modulepreload", "prefetch", "preconnect", "manifest", "search", "self",
 }
 
-// ParseRel parses the value of a rel attribute: link types separated by white space, in any case.
-func ParseRel(value string) Rel {
+// parseRel parses the value of a rel attribute: link types separated by white space, in any case.
+func parseRel(value string) Rel {
 	var r Rel
 	for i := 0; i < len(value); {
 		if isSpace(value[i]) {

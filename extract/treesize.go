@@ -7,17 +7,17 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// MaxTree is about how many elements and texts a tree of [Tree] may have. A tree takes some 150 bytes for each.
-const MaxTree = 1 << 20
+// maxTree limits the elements and texts of a [Tree], approximately. A tree takes some 150 bytes for each.
+const maxTree = 1 << 20
 
-// treeSize estimates how many nodes the tree of a page has, up to a little more than MaxTree. Formatting elements (b,
+// treeSize estimates how many nodes the tree of a page has, up to a little more than maxTree. Formatting elements (b,
 // font, …) that are not ended are repeated in every block that follows (HTML Standard, "reconstruct the active formatting
 // elements"), so that 40 kB of them become millions of nodes. Attributes count as half a node. markup reads as markup
 // what is text in HTML and may be markup in SVG and MathML.
 func treeSize(body []byte, markup bool) (nodes int) {
 	z := html.NewTokenizer(bytes.NewReader(body))
 	var f formatting
-	for nodes <= MaxTree {
+	for nodes <= maxTree {
 		t := z.Next()
 		nodes++
 		switch t {

@@ -21,7 +21,7 @@ func TestParseRel(t *testing.T) {
 		"nofollownofollownofollownofollow": "other",
 		"no\x00follow":                     "other",
 	} {
-		if got := ParseRel(value).String(); got != want {
+		if got := parseRel(value).String(); got != want {
 			t.Errorf("%q: %q, want %q", value, got, want)
 		}
 	}

@@ -124,7 +124,7 @@ func BenchmarkKey(b *testing.B) {
 // links.
 func BenchmarkHostile(b *testing.B) {
 	distinct := ""
-	for r := rune(0x4e00); len(distinct) < MaxHostLen-3; r++ {
+	for r := rune(0x4e00); len(distinct) < maxHostLen-3; r++ {
 		distinct += string(r)
 	}
 	base := mustParse(b, "http://a/b")

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// MaxHostLen is the longest host accepted, in bytes as written. A domain name has at most 253 (RFC 1035 section
+// maxHostLen is the longest host accepted, in bytes as written. A domain name has at most 253 (RFC 1035 section
 // 2.3.4); the rest leaves room for its percent-encoded spelling. The bound keeps Punycode cheap, which is quadratic
 // in the length of a label.
-const MaxHostLen = 512
+const maxHostLen = 512
 
 // appendHost appends the canonical form of a host (WHATWG URL Standard, section 3.5). Plain ASCII names and IPv4
 // addresses in their usual form, which are nearly all hosts, take a fast path.
 func appendHost(dst []byte, s string) (_ []byte, reason string) {
 	switch {
-	case len(s) > MaxHostLen:
+	case len(s) > maxHostLen:
 		return dst, ReasonTooLong
 	case isPlainName(s):
 		for i := range len(s) {

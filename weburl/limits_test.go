@@ -17,8 +17,8 @@ func TestTooLong(t *testing.T) {
 		{"dot segments do", root + strings.Repeat("../", MaxLen), ReasonTooLong},
 		{"another scheme goes first", "data:" + path(1<<20), ReasonScheme},
 		{"no scheme goes first", path(1 << 20), ReasonSyntax},
-		{"a host of MaxHostLen", "http://" + path(MaxHostLen) + "/", ""},
-		{"one more", "http://" + path(MaxHostLen+1) + "/", ReasonTooLong},
+		{"a host of maxHostLen", "http://" + path(maxHostLen) + "/", ""},
+		{"one more", "http://" + path(maxHostLen+1) + "/", ReasonTooLong},
 	}
 	for _, c := range cases {
 		if _, err := Parse(c.in); ReasonOf(err) != c.want {
@@ -59,7 +59,7 @@ func TestHostileInput(t *testing.T) {
 	base := mustParse(t, "http://a/b/c?d")
 	for _, s := range []string{" ", "\t", "a\t", "#", "a:", ":", "/", "/../", "@", "a@", "[", "http:", "%41", ".", "ü", "%C3%BC", "0", "-"} {
 		for _, prefix := range []string{"", "http://", "http:", "//", "http://a:", "http://a?", "data:"} {
-			for _, size := range []int{n, MaxLen, MaxHostLen} {
+			for _, size := range []int{n, MaxLen, maxHostLen} {
 				ref := prefix + strings.Repeat(s, (size-len(prefix))/len(s))
 				if _, err := base.Resolve(ref); err != nil && ReasonOf(err) == "" {
 					t.Errorf("%.20q: %v", ref, err)

@@ -6,7 +6,7 @@ package weburl
 //
 // The error is an *[Error]. Its reasons are checked in this order: [ReasonScheme] for anything with a scheme other
 // than http and https, however malformed; [ReasonTooLong] for text longer than [MaxLen] without its blanks and its
-// fragment, even if removing dot segments would make it shorter, or with a host longer than [MaxHostLen];
+// fragment, even if removing dot segments would make it shorter, or with a host longer than 512 bytes;
 // [ReasonSyntax]; [ReasonCredentials]; [ReasonTooLong] for the result. Parse takes time linear in the length of the
 // text.
 func Parse(raw string) (URL, error) { return URL{}.Resolve(raw) }

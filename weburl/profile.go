@@ -37,11 +37,11 @@ const (
 	Usual
 )
 
-// ErrProfile is the error for an unknown profile name.
-var ErrProfile = errors.New("weburl: unknown profile")
+// errProfile reports an unknown profile name.
+var errProfile = errors.New("weburl: unknown profile")
 
-// ParseProfile returns the profile named "safe", "exact" or "usual"; "" is Safe. The error wraps [ErrProfile].
-func ParseProfile(name string) (Profile, error) {
+// parseProfile returns the profile named "safe", "exact" or "usual"; "" is Safe. The error lists the names.
+func parseProfile(name string) (Profile, error) {
 	switch name {
 	case "", "safe":
 		return Safe, nil
@@ -50,10 +50,10 @@ func ParseProfile(name string) (Profile, error) {
 	case "usual":
 		return Usual, nil
 	}
-	return Safe, fmt.Errorf("%w: %q (safe, exact or usual)", ErrProfile, name)
+	return Safe, fmt.Errorf("%w: %q (safe, exact or usual)", errProfile, name)
 }
 
-// String returns the profile's name, as [ParseProfile] accepts it.
+// String returns "safe", "exact" or "usual".
 func (p Profile) String() string {
 	switch p {
 	case Safe:
@@ -69,14 +69,14 @@ func (p Profile) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (p Profile) MarshalText() ([]byte, error) {
 	if p > Usual {
-		return nil, fmt.Errorf("%w: %v", ErrProfile, p)
+		return nil, fmt.Errorf("%w: %v", errProfile, p)
 	}
 	return []byte(p.String()), nil
 }
 
-// UnmarshalText implements encoding.TextUnmarshaler, as [ParseProfile].
+// UnmarshalText implements encoding.TextUnmarshaler. It accepts "safe", "exact" and "usual", and "" as safe.
 func (p *Profile) UnmarshalText(b []byte) error {
-	v, err := ParseProfile(string(b))
+	v, err := parseProfile(string(b))
 	if err == nil {
 		*p = v
 	}

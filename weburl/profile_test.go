@@ -132,14 +132,14 @@ func TestParseProfile(t *testing.T) {
 			t.Errorf("%v: text %q, %v, back %v, %v", p, text, err, back, err2)
 		}
 	}
-	if p, err := ParseProfile(""); p != Safe || err != nil {
-		t.Errorf(`ParseProfile("") = %v, %v`, p, err)
+	if p, err := parseProfile(""); p != Safe || err != nil {
+		t.Errorf(`parseProfile("") = %v, %v`, p, err)
 	}
 	p := Usual
-	if err := p.UnmarshalText([]byte("Safe")); !errors.Is(err, ErrProfile) || p != Usual {
+	if err := p.UnmarshalText([]byte("Safe")); !errors.Is(err, errProfile) || p != Usual {
 		t.Errorf("UnmarshalText(Safe) = %v, %v", p, err)
 	}
-	if text, err := Profile(9).MarshalText(); !errors.Is(err, ErrProfile) {
+	if text, err := Profile(9).MarshalText(); !errors.Is(err, errProfile) {
 		t.Errorf("Profile(9).MarshalText() = %q, %v", text, err)
 	}
 }

@@ -164,7 +164,7 @@ func TestError(t *testing.T) {
 	if msg := err.Error(); ReasonOf(err) != ReasonScheme || len(msg) > 300 || strings.Contains(msg, "\n") {
 		t.Errorf("the error is %q", msg)
 	}
-	if ReasonOf(nil) != "" || ReasonOf(ErrProfile) != "" {
+	if ReasonOf(nil) != "" || ReasonOf(errProfile) != "" {
 		t.Error("a reason for other errors")
 	}
 }

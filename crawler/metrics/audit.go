@@ -10,13 +10,13 @@ import (
 type Audit struct {
 	Early  int                      // requests that were made too early
 	Pauses map[string]time.Duration // kept between two requests to a host, by the clause of package ledger that owed them
-	Ratios map[float64]uint64       // pauses whose ratio, observed to owed, is at most this; the bounds are those of Bounds
+	Ratios map[float64]uint64       // pauses whose ratio, observed to owed, is at most this; the bounds are 1, 1.001, 1.01, 1.1, 2 and 5
 	Count  uint64                   // pauses in which something was owed
 	Sum    float64                  // of their ratios
 }
 
-// Bounds returns the upper bounds of the buckets of amble_pause_ratio.
-func Bounds() []float64 { return []float64{1, 1.001, 1.01, 1.1, 2, 5} }
+// bucketBounds returns the upper bounds of the buckets of amble_pause_ratio.
+func bucketBounds() []float64 { return []float64{1, 1.001, 1.01, 1.1, 2, 5} }
 
 // Audited makes the metrics about pauses those of an audit, which is read whenever they are. Without one there are none:
 // a 0 that nobody has checked would say that a crawl is polite.
@@ -47,7 +47,7 @@ func (m *Metrics) collectAudit(to chan<- prometheus.Metric) {
 	}
 	to <- prometheus.MustNewConstMetric(paused, prometheus.CounterValue, rest.Seconds(), other)
 	buckets := map[float64]uint64{}
-	for _, bound := range Bounds() {
+	for _, bound := range bucketBounds() {
 		buckets[bound] = a.Ratios[bound]
 	}
 	to <- prometheus.MustNewConstHistogram(ratio, a.Count, a.Sum, buckets)

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// MaxSimulated is the maximum number of pages of a crawl that is simulated: that many take seconds.
-const MaxSimulated = 1_000_000
+// maxSimulated is the maximum number of pages of a crawl that is simulated: that many take seconds.
+const maxSimulated = 1_000_000
 
-// Simulate simulates the crawl in virtual time, if it has no more than [MaxSimulated] pages. An answer takes the time
+// Simulate simulates the crawl in virtual time, if it has no more than a million pages. An answer takes the time
 // p.Service; concurrency is the total number of requests in flight.
 func (p *Plan) Simulate(concurrency int) {
 	pages := 0
 	for _, h := range p.Hosts {
 		pages += max(1, h.Pages)
 	}
-	if pages > MaxSimulated {
-		p.Notes = append(p.Notes, fmt.Sprintf("not played through: %d pages are more than the %d that are", pages, MaxSimulated))
+	if pages > maxSimulated {
+		p.Notes = append(p.Notes, fmt.Sprintf("not played through: %d pages are more than the %d that are", pages, maxSimulated))
 		return
 	}
 	p.Simulated, p.SimulatedRequests = newSimulation(p, concurrency).run()

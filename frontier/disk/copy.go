@@ -59,7 +59,7 @@ func openCopy(fs vfs.FS, dir string, c Config) (*Copy, error) {
 func (k *Copy) checkEmpty(dir string) error {
 	b, err := k.engine.get(keySecret)
 	if err == nil && b != nil {
-		err = &storeError{fmt.Sprintf("%v: %s: it was written without one: name another directory", ErrCopy, dir), []error{ErrCopy}}
+		err = &storeError{fmt.Sprintf("%v: %s: it was written without one: name another directory", errCopy, dir), []error{errCopy}}
 	}
 	return err
 }

@@ -49,8 +49,8 @@ func (s *Store) Hold(ctx context.Context, c frontier.Claim) error {
 }
 
 // Commit implements frontier.Durable: it is one write of the engine, however large, as if each of ends
-// were settled in turn. It is on disk when Commit returns, however its context ends meanwhile. The
-// error may be ErrTooLarge, too.
+// were settled in turn. It is on disk when Commit returns, however its context ends meanwhile. It
+// also fails for more than 1 GiB in one call.
 func (s *Store) Commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
 	o := &op{steps: make([]step, len(ends))}
 	for i := range ends {

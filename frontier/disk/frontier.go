@@ -33,7 +33,7 @@ func (s *Store) enqueue(ctx context.Context, o *op, rs []frontier.Request) error
 }
 
 // linksOf puts rs into a step of o, with what the writer needs to know of them; requests that are known to
-// change nothing are left out. The error is frontier.ErrRequest or ErrTooLarge.
+// change nothing are left out.
 func (s *Store) linksOf(o *op, step int, rs []frontier.Request) error {
 	links := make([]link, 0, len(rs))
 	for i := range rs {

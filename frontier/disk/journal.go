@@ -27,9 +27,9 @@ type Mark struct {
 	Nonce [16]byte // of the group at Seq: two journals that differ have different ones
 }
 
-// ErrCopy is wrapped by the error of [Open] for a directory that is the copy of a Journal and is opened without it, or
+// errCopy is wrapped by the error of [Open] for a directory that is the copy of a Journal and is opened without it, or
 // the other way round.
-var ErrCopy = errors.New("disk: the directory belongs to a journal")
+var errCopy = errors.New("disk: the directory belongs to a journal")
 
 func (m Mark) bytes(dst []byte) []byte {
 	return append(binary.BigEndian.AppendUint64(dst, m.Seq), m.Nonce[:]...)
@@ -77,5 +77,5 @@ func (s *Store) checkJournal(written bool, m Mark) error {
 	default:
 		return nil
 	}
-	return &storeError{fmt.Sprintf("%v: %s: %s", ErrCopy, s.dir, text), []error{ErrCopy}}
+	return &storeError{fmt.Sprintf("%v: %s: %s", errCopy, s.dir, text), []error{errCopy}}
 }

@@ -253,11 +253,11 @@ func TestJournalOrNone(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := open(fs, "/crawl", tc[1], tuned()); !errors.Is(err, ErrCopy) || errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: %v, want ErrCopy", name, err)
+		if s, err := open(fs, "/crawl", tc[1], tuned()); !errors.Is(err, errCopy) || errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v, want errCopy", name, err)
 			_ = s.Close()
 		}
-		if k, err := openCopy(fs, "/crawl", testConfig()); errors.Is(err, ErrCopy) != (tc[0].Journal == nil) {
+		if k, err := openCopy(fs, "/crawl", testConfig()); errors.Is(err, errCopy) != (tc[0].Journal == nil) {
 			t.Errorf("%s: OpenCopy: %v", name, err)
 		} else if err == nil {
 			if err := k.Apply(nil, k.Mark()); err == nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ErrTooLarge says that one call carries more than 1 GiB of values, URLs or Meta, which the engine could
+// errTooLarge says that one call carries more than 1 GiB of values, URLs or Meta, which the engine could
 // not write in one step. The call had no effect.
-var ErrTooLarge = errors.New("disk: more than 1 GiB in one call")
+var errTooLarge = errors.New("disk: more than 1 GiB in one call")
 
 const (
 	callBytes  = 1 << 30 // of values, URLs and Meta in one call
@@ -47,7 +47,7 @@ func (o *op) carry(c frontier.Checkpoint) error {
 
 func (o *op) checkSize() error {
 	if o.bytes > callBytes {
-		return ErrTooLarge
+		return errTooLarge
 	}
 	return nil
 }

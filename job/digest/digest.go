@@ -27,7 +27,7 @@ type Config struct {
 
 // Limits on what a Digest keeps, however long the crawl is.
 const (
-	DefaultHosts = 10_000
+	defaultHosts = 10_000
 	mostOpen     = 50_000 // requests without an end so far
 	mostRuns     = 50_000 // processes at the same time
 	mostEarly    = 20     // violations that are kept; all are counted
@@ -63,7 +63,7 @@ type Digest struct {
 
 // New returns an empty Digest.
 func New(c Config) *Digest {
-	c.MostHosts = cmp.Or(c.MostHosts, DefaultHosts)
+	c.MostHosts = cmp.Or(c.MostHosts, defaultHosts)
 	return &Digest{
 		config: c, pacer: audit.NewPacer(c.Audit, c.Body), hosts: map[string]*Host{}, others: map[string]bool{},
 		run: &run{}, runs: map[string]*run{}, problems: groups{}, rules: groups{},

@@ -73,7 +73,7 @@ func TestHistoryForgetsTheOldest(t *testing.T) {
 		h.Add(day, true, 0)
 		h.Add(day, false, 0)
 	}
-	if n := h.Changes(); n > recrawl.MaxSpells {
+	if n := h.Changes(); n > 40 {
 		t.Errorf("%d changes are kept", n)
 	}
 	for range 60 { // a page that changed every other day, and then once in a month

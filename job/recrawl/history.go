@@ -2,8 +2,8 @@ package recrawl
 
 import "time"
 
-// MaxSpells is how much of its past a [History] keeps: the last 40 changes, and the quiet time between them.
-const MaxSpells = 40
+// maxSpells limits the changes that a [History] keeps.
+const maxSpells = 40
 
 // History is what the visits to a page have shown. The zero value is that of a page that was visited once. It is not safe
 // for concurrent use.
@@ -41,9 +41,9 @@ func (h *History) Add(gap time.Duration, hasChanged bool, age time.Duration) {
 		h.spells[len(h.spells)-1].days += s.days
 		return
 	}
-	if len(h.spells) == MaxSpells {
+	if len(h.spells) == maxSpells {
 		copy(h.spells, h.spells[1:])
-		h.spells = h.spells[:MaxSpells-1]
+		h.spells = h.spells[:maxSpells-1]
 	}
 	h.spells = append(h.spells, s)
 }

@@ -11,23 +11,23 @@ import (
 // Defaults of Config.
 const (
 	DefaultDiscovery = 0.15
-	DefaultFloor     = 0.03
-	DefaultShortest  = time.Hour
-	DefaultSolve     = time.Hour
+	defaultFloor     = 0.03
+	defaultShortest  = time.Hour
+	defaultSolve     = time.Hour
 )
 
 // Config describes the schedule of one host. Zero fields have their defaults.
 type Config struct {
 	Budget    float64       // requests a day, for everything. It must be positive
 	Discovery float64       // the part of it for pages that are not known yet, sitemaps and robots.txt. 0: DefaultDiscovery
-	Floor     float64       // the part of the rest that is spread evenly, so that no page is forgotten. 0: DefaultFloor
-	Shortest  time.Duration // between two visits to one page. 0: DefaultShortest
-	Solve     time.Duration // between two solutions for the frequencies. 0: DefaultSolve
+	Floor     float64       // the part of the rest that is spread evenly, so that no page is forgotten. 0: 0.03
+	Shortest  time.Duration // between two visits to one page. 0: one hour
+	Solve     time.Duration // between two solutions for the frequencies. 0: one hour
 	Uniform   bool          // all pages are requested equally often: to compare with
 }
 
 // Schedule is when the known pages of one host are requested again. It is not safe for concurrent use. It takes about 100
-// bytes for each page, and 8 for each of its changes, at most MaxSpells.
+// bytes for each page, and 8 for each of its changes, at most 40.
 type Schedule struct {
 	cfg     Config
 	signals Signals
@@ -58,9 +58,9 @@ type page struct {
 // New returns a schedule without pages.
 func New(c Config) *Schedule {
 	c.Discovery = cmp.Or(c.Discovery, DefaultDiscovery)
-	c.Floor = cmp.Or(c.Floor, DefaultFloor)
-	c.Shortest = cmp.Or(c.Shortest, DefaultShortest)
-	c.Solve = cmp.Or(c.Solve, DefaultSolve)
+	c.Floor = cmp.Or(c.Floor, defaultFloor)
+	c.Shortest = cmp.Or(c.Shortest, defaultShortest)
+	c.Solve = cmp.Or(c.Solve, defaultSolve)
 	return &Schedule{cfg: c, fast: math.Inf(1), priors: map[string]Gamma{}}
 }
 
@@ -143,7 +143,7 @@ func (s *Schedule) Signals() Signals { return s.signals }
 // Page is how a page stands.
 type Page struct {
 	Rate      float64   // estimated changes a day
-	Changes   int       // that were seen, at most MaxSpells
+	Changes   int       // that were seen, at most 40
 	Frequency float64   // visits a day; 0 before the first call of Next
 	Due       time.Time // when it is to be visited; zero while it is, and before the first call of Next
 	TooFast   bool      // it changes faster than the budget can follow: other pages gain more from its visits

@@ -217,7 +217,7 @@ func TestScheduleForgetsNoPage(t *testing.T) {
 		}
 	}
 	s.Next(now)
-	least := recrawl.DefaultFloor * s.Revisits() / 20
+	least := 0.03 * s.Revisits() / 20
 	for i := range 20 {
 		if p := s.Page(i); p.TooFast != (i < 4) || p.Frequency < least*0.99 || p.TooFast && p.Frequency > least*1.01 {
 			t.Errorf("page %d: %+v; at least %.4f visits a day", i, p, least)

@@ -85,7 +85,7 @@ func (x *comparison) lost(v *sink.Record, why string) {
 }
 
 func (x *comparison) add(c Change) {
-	if len(x.result.Changes) < MostChanges {
+	if len(x.result.Changes) < maxChanges {
 		x.result.Changes = append(x.result.Changes, c)
 	}
 }
@@ -174,7 +174,7 @@ func (x *comparison) end(m *job.Manifest) {
 		x.result.Differ++
 		x.add(Change{url, "visit", "named by robots.txt", "nothing led to it again"})
 	}
-	some, left := x.script.left(MostChanges)
+	some, left := x.script.left(maxChanges)
 	x.result.Left = left
 	switch last := m.Last(); {
 	case m.Finished():

@@ -47,8 +47,8 @@ func orNothing(s string) string {
 	return s
 }
 
-// MostChanges is how many differences are kept; all are counted.
-const MostChanges = 1000
+// maxChanges limits the differences that are kept; all are counted.
+const maxChanges = 1000
 
 // Run repeats the crawl of the job that r reads. It needs some 500 bytes of memory for each URL that the job knows. The error is
 // about what could not be read, or says why a job cannot be repeated.

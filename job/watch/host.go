@@ -85,7 +85,7 @@ func (h *host) status(used int) HostStatus {
 		s.Pages++
 		sum += recrawl.Freshness(p.Rate, p.Frequency)
 		if p.TooFast {
-			if s.Fast++; len(s.TooFast) < MostNamed {
+			if s.Fast++; len(s.TooFast) < maxNamed {
 				s.TooFast = append(s.TooFast, r.url.String())
 			}
 		}

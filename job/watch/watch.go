@@ -177,14 +177,14 @@ type HostStatus struct {
 	Pages    int // that are known, without those that are gone
 	Gone     int
 	Used     int             // requests in the last 24 hours
-	TooFast  []string        // pages that change too fast to follow, at most MostNamed
+	TooFast  []string        // pages that change too fast to follow, at most 20
 	Fast     int             // how many those are
 	Signals  recrawl.Signals // of sitemaps and feeds
 	Estimate float64         // the mean of the expected freshness of pages
 }
 
-// MostNamed is how many pages HostStatus names that change too fast.
-const MostNamed = 20
+// maxNamed limits the pages that HostStatus names as changing too fast.
+const maxNamed = 20
 
 // Status returns how the watch stands. Before Run it knows of no page.
 func (w *Watch) Status() (s Status) {

@@ -9,9 +9,9 @@ import (
 // Defaults of [Options].
 const (
 	DefaultPrefix    = "amble"
-	DefaultMaxSize   = 1_000_000_000 // bytes: ISO 28500 annex C
-	DefaultRevisits  = 1 << 16
-	DefaultGzipLevel = 6
+	defaultMaxSize   = 1_000_000_000 // bytes: ISO 28500 annex C
+	defaultRevisits  = 1 << 16
+	defaultGzipLevel = 6
 )
 
 // None means no limit, or nothing at all, where 0 means the default.
@@ -51,15 +51,15 @@ type Info struct {
 // Options configures a Writer. The zero value of every field is its default.
 type Options struct {
 	Prefix  string // of file names: letters, digits, "_", "." and "-". "": DefaultPrefix
-	MaxSize int64  // bytes of a file; only a file with a single capture exceeds it. 0: DefaultMaxSize; None
+	MaxSize int64  // bytes of a file; only a file with a single capture exceeds it. 0: 1 GB; None
 	Info    Info
 
 	Compression Compression // "": Gzip
-	// Level is 1 (fastest) to 9 (smallest) for Gzip, and 1 to 4 for Zstd. 0: DefaultGzipLevel, or 2 for Zstd.
+	// Level is 1 (fastest) to 9 (smallest) for Gzip, and 1 to 4 for Zstd. 0: 6 for Gzip and 2 for Zstd.
 	Level  int
 	Digest Digest // "": SHA1
 	// Revisits is how many payloads are remembered, to store repeated ones as revisit records. Each takes about 400
-	// bytes of memory. 0: DefaultRevisits; None: no revisit records.
+	// bytes of memory. 0: 65,536; None: no revisit records.
 	Revisits int
 
 	// Tests set these.
@@ -77,14 +77,14 @@ func or[T comparable](v, def T) T {
 
 func (o Options) withDefaults() Options {
 	o.Prefix = or(o.Prefix, DefaultPrefix)
-	o.MaxSize = or(o.MaxSize, DefaultMaxSize)
+	o.MaxSize = or(o.MaxSize, defaultMaxSize)
 	if o.MaxSize == None {
 		o.MaxSize = maxOffset
 	}
 	o.Compression = or(o.Compression, Gzip)
-	o.Level = or(o.Level, map[Compression]int{Gzip: DefaultGzipLevel, Zstd: 2}[o.Compression])
+	o.Level = or(o.Level, map[Compression]int{Gzip: defaultGzipLevel, Zstd: 2}[o.Compression])
 	o.Digest = or(o.Digest, SHA1)
-	o.Revisits = max(0, or(o.Revisits, DefaultRevisits))
+	o.Revisits = max(0, or(o.Revisits, defaultRevisits))
 	if o.now == nil {
 		o.now = time.Now
 	}
