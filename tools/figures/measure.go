@@ -66,7 +66,14 @@ func measure(root string) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	unnamed, exported := unnamedExports(packages)
+	examples, err := load(filepath.Join(root, "examples"), "./...")
+	if err != nil {
+		return nil, err
+	}
+	unnamed, exported, err := unnamedExports(packages, examples)
+	if err != nil {
+		return nil, err
+	}
 	comments, odd := commentHabits(packages)
 	before, doc, err := goDoc(root)
 	if err != nil {
@@ -114,7 +121,7 @@ func load(root string, arguments ...string) ([]*source, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		if s.Module.Path != module {
+		if s.Module.Path != module && s.Module.Path != module+"/examples" {
 			continue
 		}
 		for _, name := range append(s.GoFiles, production(s.IgnoredGoFiles)...) {
@@ -210,28 +217,28 @@ func shortFiles(packages []*source) (n int) {
 	return n
 }
 
-// unnamedExports returns how many exported top-level names of public packages no production file of another package
-// selects, and how many there are. Names that exported signatures of their package mention are not unnamed.
-func unnamedExports(packages []*source) (unnamed, exported int) {
-	named := map[string]bool{} // import path + "." + name
+// unnamedExports returns how many exported top-level names of public packages no other package selects in its
+// production files or Examples, and how many there are. The programs in examples count, and for packages that only
+// serve tests the tests of other packages. Names that exported signatures of their package mention are not unnamed.
+func unnamedExports(packages, examples []*source) (unnamed, exported int, err error) {
+	kits := map[string]bool{}
 	for _, s := range packages {
+		kits[s.ImportPath] = s.kit() || room(s.ImportPath) == "crawltest"
+	}
+	named := map[string]bool{} // import path + "." + name
+	for _, s := range slices.Concat(packages, examples) {
 		for _, f := range s.files {
-			imports := map[string]string{}
-			for _, i := range f.Imports {
-				p, _ := strconv.Unquote(i.Path.Value)
-				as := path.Base(p)
-				if i.Name != nil {
-					as = i.Name.Name
-				}
-				imports[as] = p
+			selects(f, func(importPath, name string) { named[importPath+"."+name] = true })
+		}
+		for _, file := range slices.Concat(s.TestGoFiles, s.XTestGoFiles) {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(s.Dir, file), nil, parser.SkipObjectResolution)
+			if err != nil {
+				return 0, 0, err
 			}
-			ast.Inspect(f, func(n ast.Node) bool {
-				if sel, ok := n.(*ast.SelectorExpr); ok {
-					if x, ok := sel.X.(*ast.Ident); ok && imports[x.Name] != "" {
-						named[imports[x.Name]+"."+sel.Sel.Name] = true
-					}
+			selects(f, func(importPath, name string) {
+				if strings.HasPrefix(file, "example") || kits[importPath] && importPath != s.ImportPath {
+					named[importPath+"."+name] = true
 				}
-				return true
 			})
 		}
 	}
@@ -247,7 +254,28 @@ func unnamedExports(packages []*source) (unnamed, exported int) {
 			}
 		}
 	}
-	return unnamed, exported
+	return unnamed, exported, nil
+}
+
+// selects calls each with every name that a file selects from a package that it imports.
+func selects(f *ast.File, each func(importPath, name string)) {
+	imports := map[string]string{}
+	for _, i := range f.Imports {
+		p, _ := strconv.Unquote(i.Path.Value)
+		as := path.Base(p)
+		if i.Name != nil {
+			as = i.Name.Name
+		}
+		imports[as] = p
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := sel.X.(*ast.Ident); ok && imports[x.Name] != "" {
+				each(imports[x.Name], sel.Sel.Name)
+			}
+		}
+		return true
+	})
 }
 
 var (
