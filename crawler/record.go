@@ -72,6 +72,9 @@ func (r *Rendered) record() *sink.Rendered {
 	return s
 }
 
+// maxFragment is the length in bytes up to which the fragment of a link is written.
+const maxFragment = 256
+
 // outlinks returns the links of the page in the form that the sinks take. They share no memory with the page.
 func (v *Visit) outlinks() []sink.Outlink {
 	links := v.Links()
@@ -84,6 +87,10 @@ func (v *Visit) outlinks() []sink.Outlink {
 		}
 		if list[i].To == "" {
 			list[i].Ref = weburl.Redact(strings.Clone(l.Ref))
+			continue
+		}
+		if _, fragment, _ := strings.Cut(l.Ref, "#"); len(fragment) <= maxFragment {
+			list[i].Fragment = strings.Clone(fragment)
 		}
 	}
 	return list

@@ -9,14 +9,16 @@ import (
 
 // Outlink is a link of a page: a line of what [NewLinks] writes.
 type Outlink struct {
-	From string   `json:"from"`           // URL of the page
-	To   string   `json:"to,omitempty"`   // "" if Ref is not a URL that can be crawled
-	Ref  string   `json:"ref,omitempty"`  // as written, if To is ""; without a password
-	Text string   `json:"text,omitempty"` // of the link, white space collapsed; cut to 256 bytes
-	Rel  []string `json:"rel,omitempty"`
-	Kind string   `json:"kind"`           // what names it: anchor, image, …
-	Fate string   `json:"fate"`           // what the crawl decided: follow, out_of_scope, …
-	Rule string   `json:"rule,omitempty"` // that decided
+	From string `json:"from"`          // URL of the page
+	To   string `json:"to,omitempty"`  // "" if Ref is not a URL that can be crawled
+	Ref  string `json:"ref,omitempty"` // as written, if To is ""; without a password
+	// Fragment follows "#" in the reference, as written. It is "" if it has more than 256 bytes.
+	Fragment string   `json:"fragment,omitempty"`
+	Text     string   `json:"text,omitempty"` // of the link, white space collapsed; cut to 256 bytes
+	Rel      []string `json:"rel,omitempty"`
+	Kind     string   `json:"kind"`           // what names it: anchor, image, …
+	Fate     string   `json:"fate"`           // what the crawl decided: follow, out_of_scope, …
+	Rule     string   `json:"rule,omitempty"` // that decided
 }
 
 // LinkSink is a Sink that stores links. A crawl sets [Record].Outlinks only if one of its sinks does.

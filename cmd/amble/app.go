@@ -45,6 +45,7 @@ type commands struct {
 	Status     statusCmd     `cmd:"" group:"Look:" help:"Say how a crawl stands: what is left, and what each host waits for."`
 	Diff       diffCmd       `cmd:"" group:"Look:" help:"Say which pages are new, gone, changed or moved between two crawls."`
 	Shell      shellCmd      `cmd:"" group:"Look:" help:"Try selectors, links and rules on a page, on the web or recorded."`
+	Check      checkCmd      `cmd:"" group:"Check:" help:"Find broken links, with the pages that have them, and what else is to mend."`
 	Plan       planCmd       `cmd:"" group:"Check:" help:"Say how long a polite crawl will take at least, and what decides it."`
 	Robots     robotsCmd     `cmd:"" group:"Check:" help:"Judge URLs by robots.txt, and say why."`
 	Verify     verifyCmd     `cmd:"" group:"Check:" help:"Check the ledger of a crawl against the politeness invariants."`
@@ -87,6 +88,9 @@ func newCommands() *commands {
 	})
 	c.Shell.Plugins = keyflags.Of(map[job.Group]string{
 		job.InScope: "What a crawl from this page would follow:", job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:",
+	})
+	c.Check.Plugins = keyflags.Of(map[job.Group]string{
+		job.Who: "Who crawls:", job.Reach: "What:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:",
 	})
 	c.Plan.Plugins = keyflags.Of(map[job.Group]string{
 		job.Who: "Who crawls:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Access: "Which way:", job.Network: "Which way:",
@@ -140,7 +144,7 @@ func (a *app) parser(c *commands, o *keyflags.Origins) (*kong.Kong, error) {
 		kong.Name("amble"), kong.Description(description),
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, WrapUpperBound: 80}),
-		kong.Resolvers(o), kong.Bind(a, o), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed),
+		kong.Resolvers(o), kong.Bind(a, o), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed), kong.PostBuild(hideSeldom),
 	)
 }
 

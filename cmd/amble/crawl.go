@@ -26,6 +26,7 @@ type crawlJob struct {
 	stdoutFree bool // the summary may be printed there
 	introduced bool // the user at the terminal was told what is about to be done
 	pages      bool // every URL has a line on stdout
+	noSummary  bool // the command prints its result itself
 
 	watch liveFlags
 	dir   string      // of the job; "" if nothing is kept
@@ -106,7 +107,9 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	if rep == nil {
 		return nil, keyflags.Errors(err)
 	}
-	j.view.Summary(rep, end.how(err), err, j.stdoutFree)
+	if !j.noSummary {
+		j.view.Summary(rep, end.how(err), err, j.stdoutFree)
+	}
 	if errors.As(err, &end.vain) {
 		err = nil
 	}

@@ -15,6 +15,7 @@ import (
 const (
 	ExitDone        = 0
 	ExitInternal    = 1
+	ExitBroken      = 1 // a check found broken links
 	ExitUsage       = 2
 	ExitNothing     = 3 // nothing was fetched
 	ExitFailures    = 4 // too many URLs failed, with --max-errors

@@ -52,7 +52,7 @@ func problemText(g *digest.Group) string {
 	case g.Reason == "":
 		return strings.ReplaceAll(g.Outcome, "_", " ")
 	}
-	return reasonText(g.Reason) + " (" + strings.ReplaceAll(g.Outcome, "_", " ") + ")"
+	return ReasonText(g.Reason) + " (" + strings.ReplaceAll(g.Outcome, "_", " ") + ")"
 }
 
 // rules lists the rules that refused URLs, those of robots.txt first that refused the most.

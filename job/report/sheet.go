@@ -242,7 +242,7 @@ func (s *source) unseen() []unseen {
 		if strings.HasPrefix(reason, "redirect") || reason == crawler.ReasonSample { // no page of its own
 			continue
 		}
-		list = append(list, unseen{Cause: reason, Means: reasonText(reason), URLs: n})
+		list = append(list, unseen{Cause: reason, Means: ReasonText(reason), URLs: n})
 	}
 	for status, n := range t.Statuses {
 		list = append(list, unseen{Cause: fmt.Sprintf("status_%d", status), Means: fmt.Sprintf("answered with status %d", status), URLs: n})

@@ -156,8 +156,8 @@ var spellOut = map[string]string{
 	"trap_query": "endless queries", "trap_directory": "an endless directory", "trap_session": "endless sessions",
 }
 
-// reasonText names a reason for a reader.
-func reasonText(reason string) string {
+// ReasonText returns a reason code in words, or the code without underscores if it has none.
+func ReasonText(reason string) string {
 	if text := spellOut[reason]; text != "" {
 		return text
 	}

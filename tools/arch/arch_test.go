@@ -142,6 +142,7 @@ var thirdParty = map[string][]string{
 	"identity":          {"github.com/dunglas/httpsfv", "golang.org/x/net/html"},
 	"sink/warc":         {"github.com/klauspost/compress"},
 	"sink/sqlite":       {"modernc.org/sqlite"},
+	"job/check":         {"golang.org/x/net/html"},
 	"job/export/mirror": {"golang.org/x/net/html", "golang.org/x/text/unicode/norm"},
 	"job/export/sqlite": {"modernc.org/sqlite"},
 

@@ -92,6 +92,10 @@ func (o *Origins) explain(msg, command string) string {
 		if strings.Contains(word, "://") {
 			return fmt.Sprintf("%s is not a command: to crawl it say \"amble crawl %s\"", word, word)
 		}
+		name, _, _ := strings.Cut(word, ",")
+		if here := equivalentCommand(name); here != "" {
+			return "unknown command " + name + ": " + here
+		}
 		return "unknown command " + word
 	}
 	return msg
@@ -99,5 +103,5 @@ func (o *Origins) explain(msg, command string) string {
 
 // describesCrawl reports whether the flags of a command describe a crawl.
 func describesCrawl(command string) bool {
-	return command == "crawl" || command == "resume" || command == "plan"
+	return command == "crawl" || command == "resume" || command == "plan" || command == "check"
 }

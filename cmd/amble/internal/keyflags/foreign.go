@@ -39,7 +39,7 @@ var foreign = []struct{ flags, here string }{
 	{"timestamping N", "use --since DIR"},
 	{"p page-requisites", "use --resources"},
 	{"warc-file", "use -o DIR --format jsonl,warc"},
-	{"spider", "leave it out: every visit has its status; with -o, see amble report DIR"},
+	{"spider", "leave it out: every visit has its status; for broken links, say amble check URL"},
 	{"sitemap", "use --sitemaps"},
 	{"k", "for a copy to read offline, as in wget, use -o DIR --format jsonl,warc and export it as a mirror; for certificates, as in curl, --insecure-hosts HOST"},
 	{"insecure no-check-certificate", "use --insecure-hosts HOST"},
@@ -51,6 +51,25 @@ var foreign = []struct{ flags, here string }{
 	{"cookie b cookie-jar", "use --load-cookies FILE"},
 	{"save-cookies", "use -o DIR --keep-cookies"},
 	{"user u http-user http-password", "use --header 'Authorization: env:NAME'"},
+}
+
+// foreignCommands are words that people try as commands, with what does it here.
+var foreignCommands = []struct{ words, here string }{
+	{"mirror clone copy", "for a copy to read offline, say amble crawl -o DIR --resources --format jsonl,warc URL, then amble export DIR --to mirror"},
+	{"spider scrape fetch get", "say amble crawl URL"},
+	{"download grab", "say amble crawl -o DIR --format jsonl,warc URL, and for files to read amble export DIR --to mirror"},
+	{"linkcheck checklinks lint", "say amble check URL"},
+	{"sitemap", "to read sitemaps, say amble crawl --sitemaps URL"},
+}
+
+// equivalentCommand returns the command here for a word that people try as one; "" if nothing is known of it.
+func equivalentCommand(word string) string {
+	for _, e := range foreignCommands {
+		if slices.Contains(strings.Fields(e.words), word) {
+			return e.here
+		}
+	}
+	return ""
 }
 
 // equivalent returns what does here what a flag of another program does, which is given without its hyphens; "" if nothing is

@@ -146,7 +146,7 @@ func (o *Origins) load(ctx *kong.Context) error {
 // jobDir is the job directory that the command is about, "" if it is about none.
 func (o *Origins) jobDir(ctx *kong.Context) string {
 	switch CommandName(ctx.Selected()) {
-	case "crawl":
+	case "crawl", "check":
 		return o.outFlag(ctx)
 	case "resume", "explain":
 		return firstArgument(ctx)

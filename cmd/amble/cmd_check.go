@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
+	"github.com/amble-crawler/amble/cmd/amble/internal/view"
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/check"
+	"github.com/amble-crawler/amble/job/openfiles"
+	"github.com/amble-crawler/amble/job/report"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// checkCmd is "amble check".
+type checkCmd struct {
+	Target []string `arg:"" name:"url|job" help:"URLs of a site, or the directory of a crawl."`
+
+	All        bool       `help:"Print every broken URL and every page that links to it."`
+	NoExternal bool       `help:"Do not request what links to other sites name."`
+	JSON       bool       `help:"Print findings as JSON, one a line: url, status, reason, pages."`
+	SARIF      formatFile `name:"sarif" placeholder:"FILE" help:"Write findings as SARIF, to stdout or as --sarif=FILE."`
+	JUnit      formatFile `name:"junit" placeholder:"FILE" help:"Write findings as JUnit XML, to stdout or as --junit=FILE."`
+	Out        string     `short:"o" placeholder:"DIR" help:"Keep the crawl in this job directory. The same command resumes it."`
+	Quiet      bool       `short:"q"`
+	Verbose    bool       `short:"v"`
+	LogFormat  string
+	Color      string
+	configFlag `group:"Who crawls:"`
+	kong.Plugins
+}
+
+// checkShown are the keys whose flags the help of amble check lists. The others work, too.
+var checkShown = map[string]bool{
+	"contact": true, "delay": true, "depth": true, "scope": true, "include": true, "exclude": true, "max-pages": true, "allow-address": true,
+	"out": true, "json": true, "quiet": true,
+}
+
+// Help returns the beginning of the command's help.
+func (*checkCmd) Help() string {
+	return `Examples:
+
+	amble check --contact me@university.edu https://site.to.check/
+	amble check --sarif=links.sarif --junit=links.xml https://site.to.check/
+	amble check job
+	amble check --json job | jq .url
+
+Finds what is broken on a site: links that lead nowhere with every page that has them, fragments (#name) that no
+element has, redirects to mend, mixed content. What links to other sites name is requested once each, and nothing
+there is followed. Flags of amble crawl that are not listed below work here, too.
+
+A crawl that was made before is checked as far as it went: best with --resources, --beyond 1, --keep-links and
+--format jsonl,warc.
+
+Exit codes: 0 nothing is broken, 1 something is, otherwise as for amble crawl. Redirects, mixed content and what
+robots.txt forbids are listed and alone exit 0.`
+}
+
+// hideSeldom hides flags of amble check that are seldom needed, and says what its defaults are. It is for kong.PostBuild.
+func hideSeldom(k *kong.Kong) error {
+	for _, cmd := range k.Model.Children {
+		if cmd.Name != "check" {
+			continue
+		}
+		for _, f := range cmd.Flags {
+			f.Hidden = job.KeyNamed(f.Name) != nil && !checkShown[f.Name]
+			switch f.Name {
+			case "depth":
+				f.Help = "Links followed from a seed (none)."
+			case "max-pages":
+				f.Help = "Pages and files requested, exactly (10000)."
+			}
+		}
+	}
+	return nil
+}
+
+// formatFile is a flag that may be given with the name of a file.
+type formatFile struct {
+	given bool
+	path  string // "": stdout
+}
+
+// IsBool implements kong.BoolMapperValue: the flag needs no value.
+func (*formatFile) IsBool() bool { return true }
+
+// Decode implements kong.MapperValue.
+func (f *formatFile) Decode(ctx *kong.DecodeContext) error {
+	f.given = true
+	if ctx.Scan.Peek().Type == kong.FlagValueToken {
+		f.path = ctx.Scan.Pop().String()
+	}
+	return nil
+}
+
+// Run executes the command.
+func (c *checkCmd) Run(a *app, o *keyflags.Origins) error {
+	onStdout := 0
+	for _, is := range []bool{c.JSON, c.SARIF.given && c.SARIF.path == "", c.JUnit.given && c.JUnit.path == ""} {
+		if is {
+			onStdout++
+		}
+	}
+	if onStdout > 1 {
+		return cli.Usage("--json, --sarif and --junit cannot share stdout: name a file, as in --sarif=FILE")
+	}
+	if len(c.Target) == 1 && !strings.Contains(c.Target[0], "://") {
+		r, err := job.Read(c.Target[0])
+		if err != nil {
+			return cli.Usage("%s is neither a URL nor the directory of a crawl: %w", c.Target[0], err)
+		}
+		defer func() { _ = r.Close() }() // only read
+		return c.print(a, r, onStdout > 0)
+	}
+	dir := c.Out
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "amble-check-"); err != nil {
+			return cli.Exit(cli.ExitOutput, err)
+		}
+		defer func() { _ = os.RemoveAll(dir) }() // what is left is in a directory for temporary files
+	}
+	end, err := c.crawl(a, o, dir)
+	var cut bool
+	var cutErr error
+	switch {
+	case end == nil && err != nil:
+		return err
+	case end != nil && end.vain != nil:
+		return cli.Exit(cli.ExitNothing, errors.New(view.Unreachable(end.vain)))
+	case end != nil:
+		cut, cutErr = cutShort(end, err)
+	}
+	r, err := job.Read(dir)
+	if err != nil {
+		return errors.Join(cutErr, err)
+	}
+	defer func() { _ = r.Close() }() // only read
+	err = c.print(a, r, onStdout > 0)
+	switch {
+	case cut:
+		return cutErr
+	case end != nil && len(end.WalledSeeds) > 0:
+		return cli.Exit(cli.ExitWall, errors.New(view.Walled(end.WalledSeeds)))
+	case err == nil && end != nil && end.Pages+end.Outcomes[crawler.NotModified] == 0:
+		return cli.Exit(cli.ExitNothing, errors.New("nothing was fetched"+end.seeds))
+	}
+	return err
+}
+
+// crawl crawls the site as a job in a directory, unless that has the whole crawl already. It returns no ending then.
+func (c *checkCmd) crawl(a *app, o *keyflags.Origins, dir string) (*ending, error) {
+	seeds, err := operator.Seeds(o, c.Target, "", a.in)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := c.config(o, seeds)
+	if err != nil {
+		return nil, err
+	}
+	v := a.view(view.Flags{Quiet: c.Quiet, Verbose: c.Verbose, LogFormat: c.LogFormat, Color: c.Color})
+	cfg.Note = v.Note
+	advice := "what was found so far is printed; with -o DIR the same command goes on later"
+	if c.Out != "" {
+		advice = "to go on later, give the same command"
+	}
+	restrain(v, &cfg.Crawl)
+	var j *job.Job
+	finished := false
+	end, err := a.crawl(&crawlJob{
+		view: v, cfg: cfg.Crawl, seeds: seeds, advice: advice, job: &cfg, noSummary: true,
+		open: func(x crawler.Config) (_ opened, err error) {
+			cfg.Crawl = x
+			if j, err = job.Start(dir, cfg, operator.Texts(seeds)...); errors.Is(err, job.ErrFinished) {
+				finished = true
+			}
+			return j, err
+		},
+	})
+	if finished {
+		return nil, nil //nolint:nilnil // the crawl is in the directory
+	}
+	if j != nil {
+		err = errors.Join(err, j.Close())
+	}
+	return end, err
+}
+
+// config returns the crawl for a check: everything on the site, and one request for each URL that it names elsewhere.
+func (c *checkCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
+	cfg, err := o.Config()
+	_, idErr := operator.Identity(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
+	if err := firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit())); err != nil {
+		return cfg, err
+	}
+	x := &cfg.Crawl
+	for _, d := range []struct {
+		key string
+		set func()
+	}{
+		{"depth", func() { x.Limits.Depth = crawler.None }},
+		{"max-pages", func() { x.Limits.Pages = 10_000 }},
+		{"resources", func() { x.Follow.Resources = true }},
+		{"beyond", func() { x.Scope.Beyond = 1 }},
+		// The beginning of anything else shows that it is there.
+		{"accept", func() {
+			x.Scope.Rules = append(x.Scope.Rules, crawler.ScopeRule{Types: []string{"text/html", "application/xhtml+xml", "text/css"}})
+		}},
+	} {
+		if !o.Given(d.key) && !job.Holds(c.Out) { // which has these settings
+			d.set()
+		}
+	}
+	if c.NoExternal {
+		x.Scope.Beyond = 0
+	}
+	cfg.Links, cfg.Archive = true, true
+	return cfg, nil
+}
+
+// print checks a job and writes the result.
+func (c *checkCmd) print(a *app, r *job.Reader, taken bool) error {
+	res, err := check.Job(context.Background(), r)
+	if err != nil {
+		return err
+	}
+	if m, err := r.Manifest(); err != nil {
+		return err
+	} else if m.Finish != crawler.FinishDone {
+		res.Notes = append(res.Notes, "not the whole site: "+c.unfinished(r, m))
+	}
+	text := io.Writer(a.out)
+	if taken {
+		text = a.err
+	}
+	if !taken || !c.Quiet {
+		if err := res.WriteText(text, c.All); err != nil {
+			return cli.Exit(cli.ExitOutput, err)
+		}
+	}
+	if c.JSON {
+		if err := res.WriteJSON(a.out); err != nil {
+			return cli.Exit(cli.ExitOutput, err)
+		}
+	}
+	for f, write := range map[*formatFile]func(io.Writer) error{
+		&c.SARIF: func(w io.Writer) error { return res.WriteSARIF(w, crawler.Version) },
+		&c.JUnit: res.WriteJUnit,
+	} {
+		if err := f.write(a.out, write); err != nil {
+			return cli.Exit(cli.ExitOutput, err)
+		}
+	}
+	if res.Broken() > 0 {
+		return cli.Exit(cli.ExitBroken, nil)
+	}
+	return nil
+}
+
+// unfinished says why a crawl has not seen the whole site.
+func (c *checkCmd) unfinished(r *job.Reader, m *job.Manifest) string {
+	rep, err := r.Report()
+	if err != nil || m.Finish == "" {
+		return "the crawl has not ended"
+	}
+	if m.Finish.Limit() {
+		return fmt.Sprintf("the limit %s ended the crawl with %s left", report.LimitName(m.Finish), cli.Plural(rep.Left, "URL"))
+	}
+	return fmt.Sprintf("the crawl was stopped with %s left", cli.Plural(rep.Left, "URL"))
+}
+
+// write writes a format to its file, or to stdout.
+func (f *formatFile) write(stdout io.Writer, write func(io.Writer) error) error {
+	if !f.given {
+		return nil
+	}
+	if f.path == "" {
+		return write(stdout)
+	}
+	file, err := os.Create(f.path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Close())
+}

@@ -1,0 +1,338 @@
+// Package check finds what is broken on a site that a job has crawled: links that lead nowhere, with every page that has them,
+// fragments that no element has, redirects to mend, and mixed content.
+//
+// The job should follow links to other sites by one step (crawler.ScopeConfig.Beyond) and read resources, and keep its links or an
+// archive (job.Config.Links and Archive). Fragments need the archive. What a job has not requested is counted, not judged.
+//
+// # Vocabulary
+//
+// The site is what the scope of the job contains. A finding is a URL with something to mend and the pages that link to it. A
+// broken URL has no page for any reader. An undecided one answered in a way that proves nothing, such as a demand for a login.
+//
+// Read check.go first, then judge.go and fragments.go; text.go and formats.go print a Result.
+package check
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/replay"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Reasons of findings that are not failed requests. A status of 400 or more has the reason "http_" and the status; anything else
+// has the reason code of its visit, such as fetcher.ReasonNXDomain.
+const (
+	ReasonFragment = "fragment"      // no element of the page has the name after "#"
+	ReasonRedirect = "redirect"      // the link works, by way of a redirect
+	ReasonMixed    = "mixed_content" // a page by https loads a resource by http
+	ReasonRobots   = "robots"        // robots.txt forbids the request, so that nothing is known
+)
+
+// Level says how much a finding matters.
+type Level int
+
+// The levels, worst first.
+const (
+	Broken    Level = iota // leads nowhere
+	Undecided              // the answer proves nothing: a login is required, requests are too many, a bot wall answers
+	Mend                   // works, and should be changed: a redirect, or mixed content
+	Unknown                // robots.txt forbids the request
+)
+
+// Finding is a URL with something to mend. Its JSON form is a line of [Result.WriteJSON].
+type Finding struct {
+	URL    string `json:"url"` // as the first page links to it; with its fragment for ReasonFragment; as written if it is not a valid URL
+	Status int    `json:"status"`
+	Reason string `json:"reason"`
+	Level  Level  `json:"-"`
+	Pages  []Page `json:"pages"` // that link to it, in the order of the crawl; empty for a seed
+
+	// Redirects are the URLs to which the requests were redirected, in their order.
+	Redirects []string `json:"redirects,omitempty"`
+}
+
+// Page is a page with a link.
+type Page struct {
+	URL  string `json:"url"`
+	Text string `json:"text"` // of the link, at most 256 bytes; "" for a resource
+	Kind string `json:"kind"` // what names the URL: anchor, image, …
+}
+
+// Result is the result of a check.
+type Result struct {
+	Findings []Finding // the worst level first, then by reason, then those that most pages have
+
+	Pages     int            // of the site, with links
+	Links     int            // different URLs to which they link
+	Unchecked map[string]int // links that the crawl did not request, by reason
+	Notes     []string       // what could not be checked, and why
+}
+
+// Broken returns the number of broken URLs.
+func (r *Result) Broken() (n int) {
+	for i := range r.Findings {
+		if r.Findings[i].Level == Broken {
+			n++
+		}
+	}
+	return n
+}
+
+// checker collects what a job has recorded about the links of a site.
+type checker struct {
+	job  *job.Reader
+	site *crawler.SeedScope
+	key  func(weburl.URL) weburl.Key
+
+	urls  map[weburl.Key]*verdict // of all visits
+	found map[finding]*Finding
+	order []*Finding // as found
+
+	// Names to which pages link, of each page of the site, as sorted hashes: after fragments, those that the page lacks.
+	names map[weburl.Key][]uint64
+	seed  maphash.Seed
+
+	// Of the page whose links are read.
+	from   string
+	counts bool // it is a page of the site
+	https  bool
+
+	firstOnly bool // the job has no links but the one that named each URL
+
+	links map[weburl.Key]string // targets, and why they were not requested, if so
+	res   Result
+}
+
+// finding identifies a Finding.
+type finding struct {
+	url, reason string
+}
+
+// Job checks the links of a job's pages. It needs some 100 bytes of memory for each URL that the job has visited, and reads the
+// job's files up to three times. The error is that of reading a file, or that of ctx.
+func Job(ctx context.Context, r *job.Reader) (*Result, error) {
+	m, err := r.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := r.Config()
+	if err != nil {
+		return nil, err
+	}
+	seeds := make([]weburl.URL, 0, len(m.Seeds))
+	for _, s := range m.Seeds {
+		if u, err := weburl.Parse(s); err == nil {
+			seeds = append(seeds, u)
+		}
+	}
+	kind := cfg.Crawl.Scope.Kind
+	if kind == "" {
+		kind = crawler.ScopeHost
+	}
+	site, err := crawler.NewSeedScope(kind, cfg.Crawl.Scope.Rules, seeds...)
+	if err != nil {
+		return nil, err
+	}
+	c := &checker{
+		job: r, site: site, key: cfg.Crawl.Canonical.Key, urls: map[weburl.Key]*verdict{}, found: map[finding]*Finding{},
+		names: map[weburl.Key][]uint64{}, seed: maphash.MakeSeed(), links: map[weburl.Key]string{},
+	}
+	for v, err := range r.Visits() {
+		if err != nil {
+			return nil, err
+		}
+		c.visit(v)
+	}
+	if err := errors.Join(c.lookForLinks(cfg.Since), c.readLinks(ctx, c.link)); err != nil {
+		return nil, err
+	}
+	if lacking, err := c.fragments(ctx, &cfg); err != nil {
+		return nil, err
+	} else if lacking {
+		if err := c.readLinks(ctx, c.fragment); err != nil {
+			return nil, err
+		}
+	}
+	c.unlinked()
+	return c.result(), nil
+}
+
+// lookForLinks finds out whether the job kept its links, or an archive that has all of them.
+func (c *checker) lookForLinks(since string) error {
+	switch kept, err := c.job.Open(job.LinksName); {
+	case err == nil:
+		return kept.Close()
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	archives, err := c.job.Archives()
+	if c.firstOnly = len(archives) == 0 || since != "" || replay.Check(c.job) != nil; c.firstOnly {
+		c.res.Notes = append(c.res.Notes, "the crawl kept neither its links nor an archive of all pages: each URL has only the first page that links to it, without the text")
+	}
+	return err
+}
+
+// readLinks calls f with each link of the job's pages of the site.
+func (c *checker) readLinks(ctx context.Context, f func(*sink.Outlink, Page)) error {
+	each := func(l *sink.Outlink) error {
+		if l.From != c.from {
+			c.page(l.From)
+		}
+		if c.counts {
+			f(l, Page{URL: c.from, Text: l.Text, Kind: l.Kind})
+		}
+		return ctx.Err()
+	}
+	if !c.firstOnly {
+		_, err := replay.Links(ctx, c.job, each)
+		return err
+	}
+	for v, err := range c.job.Visits() {
+		if err != nil {
+			return err
+		}
+		if v.Via != "" {
+			if err := each(&sink.Outlink{From: v.Via, To: v.URL, Fate: string(crawler.FateFollow)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// link judges one link. All links of a page are read consecutively.
+func (c *checker) link(l *sink.Outlink, at Page) {
+	if l.To == "" {
+		if l.Rule == weburl.ReasonSyntax {
+			c.add(l.Ref, &verdict{level: Broken, reason: weburl.ReasonSyntax}, nil, at)
+		}
+		return // mailto:, javascript: and the like
+	}
+	u, err := weburl.Parse(l.To)
+	if err != nil {
+		return
+	}
+	if c.https && u.Scheme() == "http" && isResource(l.Kind) {
+		c.add(l.To, &verdict{level: Mend, reason: ReasonMixed}, nil, at)
+	}
+	k := c.key(u)
+	v, hops := c.follow(k)
+	if v == nil {
+		c.links[k] = l.Fate
+		return
+	}
+	c.links[k] = ""
+	switch {
+	case v.level == unchecked:
+		c.links[k] = v.reason
+	case v.level != good:
+		c.add(l.To, v, hops, at)
+	case len(hops) > 0:
+		c.add(l.To, &verdict{level: Mend, reason: ReasonRedirect, status: c.urls[k].status}, hops, at)
+		fallthrough
+	default:
+		if v.html {
+			c.want(l)
+		}
+	}
+}
+
+// page begins the links of a page: those of other sites and of error pages do not count.
+func (c *checker) page(from string) {
+	c.from, c.counts = strings.Clone(from), false
+	u, err := weburl.Parse(from)
+	if err != nil {
+		return
+	}
+	v := c.urls[c.key(u)]
+	c.https = u.Scheme() == "https"
+	if c.counts = c.site.Decide(u).In && v != nil && v.level == good; c.counts && !v.read {
+		v.read = true
+		c.res.Pages++
+	}
+}
+
+// follow returns the verdict on the URL to which the redirects of one lead, and the URLs in between; nil if that was not visited.
+func (c *checker) follow(k weburl.Key) (v *verdict, hops []string) {
+	for v = c.urls[k]; v != nil && v.level == moved; v = c.urls[k] {
+		hops = append(hops, v.to)
+		to, err := weburl.Parse(v.to)
+		if err != nil || len(hops) > maxHops {
+			return &verdict{level: Broken, reason: crawler.ReasonRedirectLoop, status: v.status}, hops
+		}
+		k = c.key(to)
+	}
+	return v, hops
+}
+
+const maxHops = 30
+
+// add notes that a page links to a URL with something to mend.
+func (c *checker) add(url string, v *verdict, hops []string, at Page) {
+	f := c.found[finding{url, v.reason}]
+	if f == nil {
+		f = &Finding{URL: strings.Clone(url), Status: v.status, Reason: v.reason, Level: v.level, Redirects: hops, Pages: []Page{}}
+		c.found[finding{f.URL, f.Reason}] = f
+		c.order = append(c.order, f)
+	}
+	for i := len(f.Pages) - 1; i >= 0 && f.Pages[i].URL == at.URL; i-- {
+		if f.Pages[i] == at {
+			return
+		}
+	}
+	if at.URL != "" {
+		at.Text, at.Kind = strings.Clone(at.Text), strings.Clone(at.Kind)
+		f.Pages = append(f.Pages, at)
+	}
+}
+
+// unlinked adds the broken URLs to which no page links: seeds, and what a sitemap lists.
+func (c *checker) unlinked() {
+	for k, v := range c.urls {
+		_, linked := c.links[k]
+		if v.level == moved || v.level == good || v.level == unchecked || v.url == "" || linked {
+			continue
+		}
+		c.add(v.url, v, nil, Page{URL: v.via, Kind: v.kind})
+	}
+}
+
+// result sorts the findings.
+func (c *checker) result() *Result {
+	r := &c.res
+	r.Links, r.Unchecked = len(c.links), map[string]int{}
+	for _, why := range c.links {
+		if why != "" {
+			r.Unchecked[why]++
+		}
+	}
+	for _, f := range c.order {
+		r.Findings = append(r.Findings, *f)
+	}
+	pages := map[string]int{} // by reason
+	for i := range r.Findings {
+		pages[r.Findings[i].Reason] += len(r.Findings[i].Pages)
+	}
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
+		switch {
+		case a.Level != b.Level:
+			return int(a.Level - b.Level)
+		case a.Reason != b.Reason && pages[a.Reason] != pages[b.Reason]:
+			return pages[b.Reason] - pages[a.Reason]
+		case a.Reason != b.Reason:
+			return strings.Compare(a.Reason, b.Reason)
+		case len(a.Pages) != len(b.Pages):
+			return len(b.Pages) - len(a.Pages)
+		}
+		return strings.Compare(a.URL, b.URL)
+	})
+	return r
+}
