@@ -97,8 +97,11 @@ func (*formatFile) IsBool() bool { return true }
 // Decode implements kong.MapperValue.
 func (f *formatFile) Decode(ctx *kong.DecodeContext) error {
 	f.given = true
-	if ctx.Scan.Peek().Type == kong.FlagValueToken {
-		f.path = ctx.Scan.Pop().String()
+	if ctx.Scan.Peek().Type != kong.FlagValueToken {
+		return nil
+	}
+	if f.path = ctx.Scan.Pop().String(); f.path == "" {
+		return errors.New("wants the name of a file, or no value")
 	}
 	return nil
 }

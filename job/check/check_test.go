@@ -178,7 +178,9 @@ func TestFormatsAreValid(t *testing.T) {
 		var log struct {
 			Version string
 			Runs    []struct {
-				Tool    struct{ Driver struct{ Rules []struct{ ID string } } }
+				Tool struct {
+					Driver struct{ Rules []struct{ ID string } }
+				}
 				Results []struct {
 					RuleID    string
 					RuleIndex int

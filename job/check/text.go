@@ -89,10 +89,10 @@ func shortened(page, above string) string {
 // Heading returns the reason and the level of a finding in words.
 func (f *Finding) Heading() string {
 	why := f.Why()
-	switch {
-	case f.Level == Broken:
+	switch f.Level {
+	case Broken:
 		return "Broken: " + why
-	case f.Level == Undecided:
+	case Undecided:
 		return "Undecided: " + why
 	}
 	return strings.ToUpper(why[:1]) + why[1:]
