@@ -100,7 +100,7 @@ func levelOf(status int, ofSite bool) Level {
 // ofCrawler reports whether a URL failed because of this machine or program.
 func ofCrawler(reason string) bool {
 	switch reason {
-	case fetcher.ReasonNoResources, fetcher.ReasonCanceled, fetcher.ReasonClosed, fetcher.ReasonPermit, fetcher.ReasonPermitInvalid,
+	case fetcher.ReasonNoResources, fetcher.ReasonCanceled, fetcher.ReasonPermit,
 		fetcher.ReasonLedger, fetcher.ReasonHeader, fetcher.ReasonProxy, fetcher.ReasonProxyUnusable, fetcher.ReasonAddress,
 		crawler.ReasonHandler, crawler.ReasonFetcher, crawler.ReasonExtractor, crawler.ReasonPanic:
 		return true
