@@ -32,8 +32,11 @@ package crawltest
 
 import (
 	"context"
+	"crypto/x509"
+	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -166,4 +169,64 @@ func (w *Web) Addresses(ranges ...netip.Prefix) {
 func (w *Web) tick() int64 {
 	w.seq++
 	return w.seq
+}
+
+// Network is the configuration of a crawler whose network can be replaced: a *crawler.Config or a *fetcher.Config. A
+// crawler of another kind can implement it.
+type Network interface {
+	// UseNetwork replaces how connections are made, names are looked up and certificates are verified.
+	UseNetwork(
+		dial func(ctx context.Context, network, addr string) (net.Conn, error),
+		names interface {
+			LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+		},
+		roots *x509.CertPool,
+	)
+}
+
+// Apply makes w the web of a crawler. Nothing else of the configuration is changed, and what the auditor expects is
+// still stated with [Web.Expect]: it must not believe the configuration that it checks.
+//
+//	cfg := crawler.Config{Contact: contact}
+//	w.Apply(&cfg)
+//
+// Crawls of one web share their hosts, and nothing with those of other webs or of the real one.
+func (w *Web) Apply(n Network) { n.UseNetwork(w.DialContext, w, w.RootCAs()) }
+
+// Shared returns what the crawlers of w share, such as clocks of its hosts: what the first call made.
+func (w *Web) Shared(create func() any) any {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.shared == nil {
+		w.shared = create()
+	}
+	return w.shared
+}
+
+// reporter is the part of testing.TB that a Web needs.
+type reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// panics is the reporter outside of a test.
+type panics struct{}
+
+func (panics) Helper() {}
+
+func (panics) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
+func (panics) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
+// fatal reports a mistake in a fixture.
+func (w *Web) fatal(format string, args ...any) {
+	w.tb.Helper()
+	w.tb.Fatalf("crawltest: "+format, args...)
+}
+
+// errorf reports a failed assertion.
+func (w *Web) errorf(format string, args ...any) {
+	w.tb.Helper()
+	w.tb.Errorf("crawltest: "+format, args...)
 }

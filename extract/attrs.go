@@ -1,6 +1,8 @@
 package extract
 
-import "strings"
+import (
+	"strings"
+)
 
 // attrScan holds the position of one attribute of a tag.
 type attrScan struct {
@@ -124,4 +126,98 @@ func (s *Scanner) value(a *attrScan) value {
 		}
 	}
 	return v
+}
+
+// resource adds the links of what an HTML element loads.
+func (c *collector) resource(t *startTag) {
+	switch t.el {
+	case elImg, elImage:
+		c.simple(t, Image, "img", "src", atSrc)
+		c.srcsetAttr(t, "img")
+	case elInput:
+		c.inputImage(t)
+	case elSource:
+		c.simple(t, Media, "source", "src", atSrc)
+		c.srcsetAttr(t, "source")
+	case elScript:
+		c.simple(t, Script, "script", "src", atSrc)
+	case elAudio:
+		c.simple(t, Media, "audio", "src", atSrc)
+	case elVideo:
+		c.simple(t, Media, "video", "src", atSrc)
+		c.simple(t, Image, "video", "poster", atPoster)
+	case elTrack:
+		c.simple(t, Media, "track", "src", atSrc)
+	case elObject:
+		c.simple(t, Object, "object", "data", atData)
+	case elEmbed:
+		c.simple(t, Object, "embed", "src", atSrc)
+	case elBackground:
+		if t.has&(1<<atBackground) != 0 {
+			c.simple(t, Image, tagName(t), "background", atBackground)
+		}
+	}
+}
+
+func (c *collector) inputImage(t *startTag) {
+	if v, ok := t.attr(atType); ok && equalFold(c.str(v), "image") {
+		c.simple(t, Image, "input", "src", atSrc)
+	}
+}
+
+func (c *collector) srcsetAttr(t *startTag, tag string) {
+	if v, ok := t.attr(atSrcset); ok {
+		c.srcset(t, tag, "srcset", v)
+	}
+}
+
+// srcset adds the candidates of a srcset attribute.
+func (c *collector) srcset(t *startTag, tag, name string, v value) {
+	rest := c.str(v)
+	for rest != "" {
+		var ref string
+		ref, rest = cutSrcset(rest)
+		c.addRef(ref, Image, tag, name, t)
+	}
+}
+
+// styleAttr adds the references of a style attribute.
+func (c *collector) styleAttr(t *startTag) {
+	if !c.o.Resources {
+		return
+	}
+	if v, ok := t.attr(atStyle); ok {
+		c.css(c.str(v), cssPlace{tag: tagName(t), attr: "style", offset: t.offset})
+	}
+}
+
+// cutSrcset cuts the address of the first candidate off a srcset (HTML Standard, "parse a srcset attribute") and
+// returns what follows its descriptors.
+func cutSrcset(s string) (ref, rest string) {
+	s = strings.TrimLeft(s, spaces+",")
+	n := strings.IndexAny(s, spaces)
+	if n < 0 {
+		n = len(s)
+	}
+	ref, rest = s[:n], s[n:]
+	if trimmed := strings.TrimRight(ref, ","); len(trimmed) < len(ref) {
+		return trimmed, rest
+	}
+	return ref, skipDescriptors(rest)
+}
+
+// skipDescriptors removes everything before the next comma outside parentheses.
+func skipDescriptors(s string) string {
+	inside := false
+	for i := range len(s) {
+		switch {
+		case s[i] == '(':
+			inside = true
+		case s[i] == ')':
+			inside = false
+		case s[i] == ',' && !inside:
+			return s[i+1:]
+		}
+	}
+	return ""
 }

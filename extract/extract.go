@@ -10,7 +10,7 @@
 //
 // The input is UTF-8 text: the charset of a page must have been decoded before.
 //
-// Reading order: extract.go and options.go for what is found; html.go and scan.go for how a page is read, and
+// Reading order: extract.go for what is found; html.go and scan.go for how a page is read, and
 // collector.go for what its tags mean; then feed.go, sitemap.go, css.go and linkheader.go, which are independent of
 // each other.
 package extract
@@ -58,4 +58,95 @@ type Document struct {
 	Metas     []Meta // at most 1,000
 	Links     []Link // in document order
 	Dropped   int    // number of links beyond the limit
+}
+
+// Kind says where in a document a link was found.
+type Kind uint8
+
+// The kinds of links.
+const (
+	Anchor  Kind = iota // a href
+	Area                // area href
+	Frame               // frame and iframe src
+	LinkRel             // link href, an Atom link or a Link header field; see Link.Rel
+	Refresh             // meta http-equiv=refresh
+	Image               // img, picture, input and SVG image; srcset, poster, background
+	Script              // script src
+	Media               // video, audio, source and track; a feed's enclosure
+	Object              // object data, embed src, SVG use
+	Import              // CSS @import
+	Style               // CSS url()
+	Form                // form action of a form sent by GET
+	Data                // an attribute named in Options.DataAttrs
+	Entry               // an entry of a feed
+)
+
+var kindNames = [...]string{
+	Anchor: "anchor", Area: "area", Frame: "frame", LinkRel: "link", Refresh: "refresh", Image: "image",
+	Script: "script", Media: "media", Object: "object", Import: "import", Style: "style", Form: "form",
+	Data: "data", Entry: "entry",
+}
+
+// String returns the kind's name in lower case, or "kind?" for an unknown value.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "kind?"
+}
+
+// Navigation reports whether links of this kind lead to another document, as opposed to a resource of this one or a
+// statement about it. A Data link counts, because its attribute was configured by name. The crawler decides what is
+// followed.
+func (k Kind) Navigation() bool {
+	switch k {
+	case Anchor, Area, Frame, Refresh, Form, Data, Entry:
+		return true
+	}
+	return false
+}
+
+// Options say what HTML looks for and where it stops. The zero value finds what can be followed: a, area, link,
+// frame, iframe and meta refresh.
+type Options struct {
+	MaxLinks  int      // links kept, the others are counted in Document.Dropped; 0 means 10,000
+	MaxAttr   int      // bytes of an attribute's value as written, longer ones are skipped; 0 means 64 KiB
+	MaxTitle  int      // bytes after which the title is cut; 0 means 4 KiB
+	Resources bool     // also images, scripts, media, objects, and url() and @import in CSS
+	DataAttrs []string // attributes of any element that hold one reference each, such as "data-href"; case is ignored
+	Forms     bool     // also the action of forms sent by GET, never of those sent by POST
+	// Scripting says that scripts have run on the page, so that the contents of noscript are text (HTML Standard
+	// section 4.12.2). Otherwise they are read as markup, as in a browser without scripts.
+	Scripting bool
+	// XML says that the page is XML, of type application/xhtml+xml: elements may be empty ("<script/>"), and CDATA
+	// sections are text. A page that is not well-formed is read as far as its tags can be recognised.
+	XML bool
+}
+
+const (
+	defaultMaxLinks = 10_000
+	defaultMaxAttr  = 64 << 10
+	defaultMaxTitle = 4 << 10
+	maxMetas        = 1_000
+	maxText         = 256
+)
+
+// resolved returns o with defaults filled in.
+func (o Options) resolved() Options {
+	if o.MaxLinks == 0 {
+		o.MaxLinks = defaultMaxLinks
+	}
+	if o.MaxAttr == 0 {
+		o.MaxAttr = defaultMaxAttr
+	}
+	if o.MaxTitle == 0 {
+		o.MaxTitle = defaultMaxTitle
+	}
+	for i, name := range o.DataAttrs {
+		if lowered(name) != name {
+			o.DataAttrs = append([]string(nil), o.DataAttrs...)
+			o.DataAttrs[i] = lowered(name)
+		}
+	}
+	return o
 }

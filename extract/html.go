@@ -1,5 +1,7 @@
 package extract
 
+import "strings"
+
 // HTML reads a page: UTF-8 text, of a document of type text/html or, with Options.XML, application/xhtml+xml. It
 // never fails; comments, scripts, raw text and templates yield nothing. In text/html it finds the tags that the
 // tokenizer of golang.org/x/net/html finds, and those of the HTML Standard where the two differ. The result shares
@@ -70,4 +72,50 @@ func (s *Scanner) scan(page string, doc *Document) {
 	s.c.reset(doc)
 	s.run()
 	s.c.endText()
+}
+
+// MetaRefresh parses the content of a meta refresh, or of a Refresh header field, as a browser does (HTML Standard
+// section 4.2.5.3, shared declarative refresh steps). ok reports whether it is valid; ref is "" if it reloads the
+// document itself.
+func MetaRefresh(content string) (ref string, ok bool) {
+	s := strings.TrimLeft(content, spaces)
+	rest := strings.TrimLeft(s, "0123456789")
+	if len(rest) == len(s) && !strings.HasPrefix(s, ".") {
+		return "", false
+	}
+	rest = strings.TrimLeft(rest, "0123456789.")
+	if rest == "" {
+		return "", true
+	}
+	if c := rest[0]; c != ';' && c != ',' && !isSpace(c) {
+		return "", false
+	}
+	rest = strings.TrimLeft(rest, spaces)
+	if rest != "" && (rest[0] == ';' || rest[0] == ',') {
+		rest = rest[1:]
+	}
+	return trimRef(refreshURL(strings.TrimLeft(rest, spaces))), true
+}
+
+const spaces = " \t\n\f\r"
+
+// refreshURL removes the "url=" and the quotes.
+func refreshURL(s string) string {
+	if s == "" {
+		return ""
+	}
+	if s[0]|0x20 == 'u' {
+		if !hasPrefixFold(s, "url") {
+			return s
+		}
+		value, ok := strings.CutPrefix(strings.TrimLeft(s[len("url"):], spaces), "=")
+		if !ok {
+			return s
+		}
+		s = strings.TrimLeft(value, spaces)
+	}
+	if s != "" && (s[0] == '"' || s[0] == '\'') {
+		s, _, _ = strings.Cut(s[1:], s[:1])
+	}
+	return s
 }

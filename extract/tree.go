@@ -6,7 +6,114 @@ import (
 	"fmt"
 
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
+
+// maxTree limits the elements and texts of a [Tree], approximately. A tree takes some 150 bytes for each.
+const maxTree = 1 << 20
+
+// treeSize estimates how many nodes the tree of a page has, up to a little more than maxTree. Formatting elements (b,
+// font, …) that are not ended are repeated in every block that follows (HTML Standard, "reconstruct the active formatting
+// elements"), so that 40 kB of them become millions of nodes. Attributes count as half a node. markup reads as markup
+// what is text in HTML and may be markup in SVG and MathML.
+func treeSize(body []byte, markup bool) (nodes int) {
+	z := html.NewTokenizer(bytes.NewReader(body))
+	var f formatting
+	for nodes <= maxTree {
+		t := z.Next()
+		nodes++
+		switch t {
+		case html.ErrorToken:
+			return nodes
+		case html.TextToken:
+			nodes += f.repeat()
+		case html.StartTagToken, html.SelfClosingTagToken:
+			tag := string(z.Raw()[:min(len(z.Raw()), 1<<10)])
+			name, more := z.TagName()
+			a := atom.Lookup(name)
+			size := 2
+			for more {
+				_, _, more = z.TagAttr()
+				size++
+			}
+			nodes += size/2 + f.repeat()
+			f.start(a, tag, size/2)
+			if markup || a == atom.Noscript {
+				z.NextIsNotRawText()
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			f.end(atom.Lookup(name))
+		}
+	}
+	return nodes
+}
+
+// formatting are the formatting elements that may be repeated.
+type formatting struct {
+	open   []formattingElement
+	firm   int  // of open: a block was begun in them, so that their end tags may not end them
+	size   int  // of open
+	broken bool // a tag may have closed some of them
+}
+
+type formattingElement struct {
+	a    atom.Atom
+	tag  string
+	size int
+}
+
+func isFormatting(a atom.Atom) bool {
+	switch a {
+	case atom.A, atom.B, atom.Big, atom.Code, atom.Em, atom.Font, atom.I, atom.Nobr, atom.S, atom.Small, atom.Strike,
+		atom.Strong, atom.Tt, atom.U:
+		return true
+	}
+	return false
+}
+
+// repeat returns the size of what is repeated before the next node.
+func (f *formatting) repeat() int {
+	if !f.broken {
+		return 0
+	}
+	f.broken = false
+	return f.size
+}
+
+func (f *formatting) start(a atom.Atom, tag string, size int) {
+	switch {
+	case a == atom.Span || a == atom.Img || a == atom.Br || a == atom.Wbr:
+		return
+	case !isFormatting(a):
+		f.firm, f.broken = len(f.open), true
+		return
+	}
+	most := 3 // the Standard's "Noah's Ark clause"
+	if a == atom.A || a == atom.Nobr {
+		most, tag, f.broken = 1, "", true // another one ends the first
+	}
+	for _, e := range f.open {
+		if e.a == a && e.tag == tag {
+			most--
+		}
+	}
+	if most > 0 && len(f.open) < 512 { // html.Parse opens no more
+		f.open = append(f.open, formattingElement{a, tag, size})
+		f.size += size
+	}
+}
+
+func (f *formatting) end(a atom.Atom) {
+	f.broken = true
+	for i := len(f.open) - 1; isFormatting(a) && i >= f.firm; i-- {
+		if f.open[i].a == a {
+			f.size -= f.open[i].size
+			f.open = append(f.open[:i], f.open[i+1:]...)
+			return
+		}
+	}
+}
 
 // ErrTreeSize says that the tree of a page would have many more than a million nodes, as far as can be estimated.
 var ErrTreeSize = errors.New("extract: tree: the page would take too much memory: too many elements, or formatting elements that repeat")

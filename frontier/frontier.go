@@ -11,9 +11,9 @@
 //
 // Stores may also implement [Counter], [Knower] and [Rationer].
 //
-// Reading order: frontier.go and durable.go (the contract), kind.go, abilities.go; then the store in memory:
+// Reading order: frontier.go and durable.go (the contract), kind.go; then the store in memory:
 // memory.go, add.go, claim.go, raise.go (F20), queue.go, lane.go and delta.go (how a host's URLs are packed), seen.go
-// (the known URLs), origin.go. Package frontier/internal/sched decides, for both stores, which host is next.
+// (the known URLs). Package frontier/internal/sched decides, for both stores, which host is next.
 package frontier
 
 import (

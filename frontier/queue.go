@@ -1,10 +1,15 @@
 package frontier
 
 import (
+	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
+	"time"
 
+	"github.com/amble-crawler/amble/frontier/internal/packed"
 	"github.com/amble-crawler/amble/frontier/internal/pq"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // queue holds the URLs of one host in the order in which they are served: by priority, then by arrival. It is a
@@ -111,4 +116,81 @@ func (q *queue) dropLane() {
 		return
 	}
 	q.lanes = slices.Delete(q.lanes, 0, 1)
+}
+
+// A record is a queued Request as bytes, without what is kept elsewhere: the name of its host, its
+// priority, its depth (in seen) and what it shares with the rest of its batch (its origin). It is the
+// number of the origin as uvarint, and a packed.Item.
+type record []byte
+
+// appendRecord appends the record of r to dst.
+func appendRecord(dst []byte, host string, r *Request, origin uint32) []byte {
+	dst = binary.AppendUvarint(dst, uint64(origin))
+	return packed.AppendItem(dst, host, packed.Item{URL: r.URL, Hops: r.Hops, Meta: r.Meta, Beyond: r.Beyond})
+}
+
+func (r record) origin() uint32 {
+	n, _ := binary.Uvarint(r)
+	return uint32(n)
+}
+
+// decode sets the fields of the Request that the record holds.
+func (r record) decode(host string, into *Request) error {
+	_, n := binary.Uvarint(r)
+	it, err := packed.ReadItem(host, r[n:])
+	if err != nil {
+		return fmt.Errorf("frontier: a queued URL is lost: %w", err)
+	}
+	into.URL, into.Hops, into.Meta, into.Beyond = it.URL, it.Hops, it.Meta, it.Beyond
+	return nil
+}
+
+// origins holds what the Requests of one page have in common, once for all of them, until the last of them is
+// done.
+type origins struct {
+	all  []origin
+	free []uint32
+	size int // about the bytes of those held
+}
+
+type origin struct {
+	via    weburl.URL
+	queued time.Time
+	kind   Kind
+	refs   int
+}
+
+func (o *origin) size() int { return originOverhead + len(o.via.String()) }
+
+const originOverhead = 80
+
+func (o *origin) of(r *Request) bool {
+	return o.via == r.Via && o.kind == r.Kind && o.queued.Equal(r.Queued)
+}
+
+// hold returns the number of r's origin and counts a reference to it. It is last, which must be held or -1, if r has
+// the same origin, or a new one.
+func (o *origins) hold(r *Request, last int) int {
+	if last >= 0 && o.all[last].of(r) {
+		o.all[last].refs++
+		return last
+	}
+	fresh := origin{via: r.Via, queued: r.Queued, kind: r.Kind, refs: 1}
+	o.size += fresh.size()
+	if n := len(o.free) - 1; n >= 0 {
+		i := o.free[n]
+		o.free = o.free[:n]
+		o.all[i] = fresh
+		return int(i)
+	}
+	o.all = append(o.all, fresh)
+	return len(o.all) - 1
+}
+
+func (o *origins) release(i uint32) {
+	if o.all[i].refs--; o.all[i].refs == 0 {
+		o.size -= o.all[i].size()
+		o.all[i] = origin{}
+		o.free = append(o.free, i)
+	}
 }

@@ -88,3 +88,15 @@ func (d Dialect) splitsPaths() bool { return d == RFC9309 || d == Revisited1996 
 
 // splitsAgents reports whether a User-agent line may hold several names.
 func (d Dialect) splitsAgents() bool { return d == Revisited1996 }
+
+// Disagree lists the dialects that decide otherwise about a path than the dialect of r, in the order of [Dialects]. It shows
+// how much depends on the reading of the file.
+func (r *Rules) Disagree(agent, pathQuery string) (out []Dialect) {
+	mine := r.For(agent).Test(pathQuery).Allowed
+	for _, d := range Dialects() {
+		if r.In(d).For(agent).Test(pathQuery).Allowed != mine {
+			out = append(out, d)
+		}
+	}
+	return out
+}

@@ -1,6 +1,34 @@
+// Package robots reads robots.txt files and judges URLs by them (RFC 9309 and its relatives), and reads the robots directives
+// and usage signals of pages. It is pure: no I/O, no clock, no state.
+//
+// [Parse] reads a file once, [Rules.For] resolves one robot's group once, and [Group.Test] judges
+// any number of paths by it:
+//
+//	group := robots.Parse(body).For("ExampleBot")
+//	verdict := group.Test("/search?q=1")
+//
+// A [Verdict] names the line that decided and the line that would have decided otherwise, and [Explain] makes one sentence of
+// it. No input is an error: a line that cannot be read is left out, and [Rules.Lints] lists it.
+//
+// [ForStatus] says what the status of an answer to /robots.txt means, and [Freshness] how long the answer may be kept.
+//
+// Read robots.go first, then line.go and record.go (how a file is read), group.go, rule.go and index.go (how a path is judged)
+// and verdict.go; directives.go and usage.go are about pages.
+//
+// # Dialects
+//
+// A file can be read in five ways, see [Dialect]. [RFC9309] is the default. All share one line parser, so that line numbers,
+// lints and explanations are the same.
+//
+// The default reading goes beyond the RFC in three places, each of which can only refuse more: a
+// Disallow line with several paths separated by spaces forbids each of them, a Disallow path without
+// its leading slash is read with it, and a Disallow path that is an absolute URL of the same host is
+// read as that URL's path. Robot names may have digits, which the RFC's grammar leaves out.
 package robots
 
-import "strings"
+import (
+	"strings"
+)
 
 // MaxSize is how many bytes of a robots.txt are read: 500 KiB, the least limit that RFC 9309 section 2.5 permits. Of a body of
 // MaxSize bytes or more, the part after its last line end within the limit is dropped: a rule cut short would mean something
@@ -95,4 +123,49 @@ func hostOf(origin string) string {
 	rest = strings.ToLower(rest)
 	rest = strings.TrimSuffix(rest, ":80")
 	return strings.TrimSuffix(rest, ":443")
+}
+
+// Sitemaps are the values of the Sitemap lines, in order, as written (RFC 9309 section 2.2.4 leaves
+// them to the sitemaps protocol). They belong to no group and may be relative to the file's address.
+// Empty values are left out.
+func (r *Rules) Sitemaps() []string { return r.values(sitemap) }
+
+// Host is the first value of the Host lines, by which a site once named its main mirror to Yandex;
+// "" when there is none. Nothing in this package acts on it.
+func (r *Rules) Host() string { return first(r.values(host)) }
+
+// values are the non-empty values of the lines of one kind.
+func (r *Rules) values(k kind) (out []string) {
+	for _, l := range r.lines {
+		if l.kind == k && l.value < l.end {
+			out = append(out, r.value(l))
+		}
+	}
+	return out
+}
+
+// CleanParam is a Clean-param line (Yandex): query parameters that do not change what a page shows.
+type CleanParam struct {
+	Params []string // names
+	Path   string   // where they do not; "" everywhere. A prefix, with "*" for any bytes
+	Line   int      // 1-based
+}
+
+// CleanParams are the Clean-param lines, in order. They belong to no group. Nothing in this package
+// acts on them.
+func (r *Rules) CleanParams() (out []CleanParam) {
+	for _, l := range r.lines {
+		if l.kind != cleanParam || l.value == l.end {
+			continue
+		}
+		params, path, _ := cutBlank(r.value(l))
+		c := CleanParam{Path: path, Line: int(l.num)}
+		for p := range strings.SplitSeq(params, "&") {
+			if p != "" {
+				c.Params = append(c.Params, p)
+			}
+		}
+		out = append(out, c)
+	}
+	return out
 }

@@ -80,3 +80,73 @@ func TestLinksHaveALineEach(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", out.String(), want)
 	}
 }
+
+func itemsSuite() sinktest.Suite {
+	return sinktest.Suite{
+		Open: func(dir string) (sink.Sink, error) {
+			s, err := sink.OpenItems(filepath.Join(dir, "items.jsonl"))
+			if err != nil {
+				return nil, err
+			}
+			return emitting{s}, nil
+		},
+		Read: func(dir string, _ bool) ([]string, error) {
+			b, err := os.ReadFile(filepath.Join(dir, "items.jsonl"))
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, nil
+			}
+			var urls []string
+			for line := range strings.Lines(string(b)) {
+				var item struct{ URL, Note string }
+				if err := json.Unmarshal([]byte(line), &item); err != nil || !strings.HasSuffix(line, "\n") || item.Note != "=1+1\n\"x\",\u202e" {
+					return urls, fmt.Errorf("%q is not an item: %w", line, err)
+				}
+				urls = append(urls, item.URL)
+			}
+			return urls, err
+		},
+		OpenFull: func(dir string, room int) (sink.Sink, error) {
+			s, err := sink.OpenItemsFull(filepath.Join(dir, "items.jsonl"), room)
+			return emitting{s}, err
+		},
+	}
+}
+
+func TestItemsKeepTheContract(t *testing.T) { sinktest.Run(t, itemsSuite()) }
+
+func TestKilledWhileItWritesItems(t *testing.T) { sinktest.RunKilled(t, itemsSuite(), kills()) }
+
+func TestItems(t *testing.T) {
+	var out bytes.Buffer
+	s := sink.NewItems(&out)
+	if s.Name() != "items" {
+		t.Errorf("Name: %q", s.Name())
+	}
+	for _, data := range [][]json.RawMessage{nil, {json.RawMessage("{\"a\": 1,\n\"b\":\"\u009b\"}"), json.RawMessage(`2`)}, {json.RawMessage(`null`)}} {
+		if err := s.Append(t.Context(), &sink.Record{URL: "http://a.test/", Data: data}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := s.Append(t.Context(), &sink.Record{URL: "http://a.test/bad", Data: []json.RawMessage{json.RawMessage(`1`), json.RawMessage(`{`)}})
+	if err == nil || !strings.Contains(err.Error(), "http://a.test/bad") {
+		t.Errorf("a result that is not JSON: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := "{\"a\":1,\"b\":\"\\u009b\"}\n2\nnull\n"; out.String() != want {
+		t.Errorf("%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func ExampleNewItems() {
+	s := sink.NewItems(os.Stdout) // in the sinks of a crawler
+	for _, item := range []string{`{"title": "Lamps", "price": 9.5}`, `{"title": "Chairs", "price": 20}`} {
+		if err := s.Append(context.Background(), &sink.Record{URL: "http://shop.test/", Data: []json.RawMessage{json.RawMessage(item)}}); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// {"title":"Lamps","price":9.5}
+	// {"title":"Chairs","price":20}
+}

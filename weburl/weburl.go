@@ -12,12 +12,16 @@
 //
 // Section numbers of the WHATWG URL Standard are those of its Review Draft of August 2026.
 //
-// Reading order: weburl.go for the type and its parts, parse.go and builder.go for the parser, with reference.go,
-// host.go and path.go for its states; normal.go, profile.go and key.go for what counts as seen; resolver.go for
+// Reading order: weburl.go for the type and its parts, builder.go for the parser, with reference.go,
+// host.go and path.go for its states; normal.go and profile.go for what counts as seen; resolver.go for
 // links in bulk.
 package weburl
 
-import "strings"
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
 
 // MaxLen is the longest URL accepted, in bytes, after normalisation. The request line built from it stays below 8
 // KiB plus the method, which common servers accept.
@@ -77,4 +81,88 @@ func (u URL) RobotsURL() URL {
 // relative path is appended to.
 func (u *URL) directory() int {
 	return int(u.marks.path) + strings.LastIndexByte(u.Path(), '/')
+}
+
+// MarshalText implements encoding.TextMarshaler: [URL.String], empty for the zero URL.
+func (u URL) MarshalText() ([]byte, error) { return []byte(u.href), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler, as [Parse]; empty text is the zero URL. On error u is
+// unchanged.
+func (u *URL) UnmarshalText(b []byte) error {
+	if len(b) == 0 {
+		*u = URL{}
+		return nil
+	}
+	v, err := Parse(string(b))
+	if err == nil {
+		*u = v
+	}
+	return err
+}
+
+// Reason codes of [Error]. They are stable across versions.
+const (
+	ReasonSyntax      = "url_syntax"      // not valid by the WHATWG URL Standard
+	ReasonScheme      = "url_scheme"      // neither http nor https
+	ReasonCredentials = "url_credentials" // has user information, which is never sent
+	ReasonTooLong     = "url_too_long"    // longer than MaxLen, or its host is longer than 512 bytes
+)
+
+// Error says why a text is not a URL that amble can request.
+type Error struct {
+	Reason string // one of the Reason constants
+	Input  string // a copy of the text, user information masked, cut to 200 bytes
+}
+
+// Error returns the message with the input quoted: it is hostile text, and no control character may reach a log.
+func (e *Error) Error() string { return "weburl: " + e.Reason + ": " + strconv.Quote(e.Input) }
+
+// maxInput bounds the part of a text that an Error retains, in bytes.
+const maxInput = 200
+
+func fail(reason, input string) error {
+	if input = Redact(input); len(input) > maxInput {
+		input = input[:maxInput] + "…"
+	}
+	return &Error{Reason: reason, Input: strings.Clone(input)}
+}
+
+// ReasonOf returns the reason code of an error from this package, or "" for any other error.
+func ReasonOf(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Reason
+	}
+	return ""
+}
+
+// Parse parses absolute text as a browser does (WHATWG URL Standard, basic URL parser, section 4.4): surrounding
+// blanks, tabs and newlines inside, backslashes and unusual host spellings are accepted as browsers accept them,
+// and the fragment is dropped. In text that is not valid UTF-8, each invalid byte counts as U+FFFD.
+//
+// The error is an *[Error]. Its reasons are checked in this order: [ReasonScheme] for anything with a scheme other
+// than http and https, however malformed; [ReasonTooLong] for text longer than [MaxLen] without its blanks and its
+// fragment, even if removing dot segments would make it shorter, or with a host longer than 512 bytes;
+// [ReasonSyntax]; [ReasonCredentials]; [ReasonTooLong] for the result. Parse takes time linear in the length of the
+// text.
+func Parse(raw string) (URL, error) { return URL{}.Resolve(raw) }
+
+// Resolve returns the URL that a reference in a document at u points to (WHATWG URL Standard, section 4.4, with u
+// as the base URL). On the zero URL it is [Parse]. The error is an *[Error], as for Parse. Resolve allocates
+// nothing but the result; [Resolver] saves that too.
+func (u URL) Resolve(ref string) (URL, error) { return u.ResolveIn(nil, ref) }
+
+// ResolveIn is like [URL.Resolve], for a reference in a document whose encoding is not UTF-8: browsers encode the
+// query in the document's encoding. A nil Encoder stands for UTF-8.
+func (u URL) ResolveIn(e Encoder, ref string) (URL, error) {
+	var space [512]byte
+	var b builder
+	text, reason := b.resolve(space[:0], &u, ref, e)
+	switch {
+	case reason != "":
+		return URL{}, fail(reason, ref)
+	case b.isBase:
+		return u, nil
+	}
+	return b.url(text), nil
 }

@@ -10,11 +10,13 @@
 // The number of series does not depend on the crawl: no label names a host or a URL, and the values of every label are a
 // closed list. docs/live.md says what each metric is for, with alert rules and a dashboard.
 //
-// Reading order: metrics.go, tally.go (what is counted and not yet added), labels.go (the closed lists), gauges.go and audit.go
-// (what is computed when it is read), health.go.
+// Reading order: metrics.go, tally.go (what is counted and not yet added), labels.go (the closed lists), gauges.go
+// (what is computed when it is read).
 package metrics
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"runtime"
 	"sync/atomic"
@@ -27,6 +29,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -169,4 +172,95 @@ func latest(at *atomic.Int64, t time.Time) {
 	n := t.UnixNano()
 	for old := at.Load(); n > old && !at.CompareAndSwap(old, n); old = at.Load() { //nolint:revive // another goroutine was faster
 	}
+}
+
+// Audit is what an audit of the ledger has found so far.
+type Audit struct {
+	Early  int                      // requests that were made too early
+	Pauses map[string]time.Duration // kept between two requests to a host, by the clause of package ledger that owed them
+	Ratios map[float64]uint64       // pauses whose ratio, observed to owed, is at most this; the bounds are 1, 1.001, 1.01, 1.1, 2 and 5
+	Count  uint64                   // pauses in which something was owed
+	Sum    float64                  // of their ratios
+}
+
+// bucketBounds returns the upper bounds of the buckets of amble_pause_ratio.
+func bucketBounds() []float64 { return []float64{1, 1.001, 1.01, 1.1, 2, 5} }
+
+// Audited makes the metrics about pauses those of an audit, which is read whenever they are. Without one there are none:
+// a 0 that nobody has checked would say that a crawl is polite.
+func (m *Metrics) Audited(read func() Audit) { m.audit.Store(&read) }
+
+var (
+	early  = prometheus.NewDesc("amble_early_requests_total", "Requests made earlier than owed, by the audit of the ledger. It must stay 0.", nil, nil)
+	paused = prometheus.NewDesc("amble_pause_seconds_total", "Pauses that were owed and kept between two requests to a host, by what owed them.", []string{"clause"}, nil)
+	ratio  = prometheus.NewDesc("amble_pause_ratio", "Pauses between two requests to a host, as a multiple of what was owed, by the audit of the ledger.", nil, nil)
+)
+
+// collectAudit computes the metrics about pauses.
+func (m *Metrics) collectAudit(to chan<- prometheus.Metric) {
+	read := m.audit.Load()
+	if read == nil {
+		return
+	}
+	a := (*read)()
+	to <- prometheus.MustNewConstMetric(early, prometheus.CounterValue, float64(a.Early))
+	var rest time.Duration
+	for clause, kept := range a.Pauses {
+		if known(clauses, clause) == other {
+			rest += kept
+		}
+	}
+	for _, clause := range clauses {
+		to <- prometheus.MustNewConstMetric(paused, prometheus.CounterValue, a.Pauses[clause].Seconds(), clause)
+	}
+	to <- prometheus.MustNewConstMetric(paused, prometheus.CounterValue, rest.Seconds(), other)
+	buckets := map[float64]uint64{}
+	for _, bound := range bucketBounds() {
+		buckets[bound] = a.Ratios[bound]
+	}
+	to <- prometheus.MustNewConstHistogram(ratio, a.Count, a.Sum, buckets)
+}
+
+// Healthy returns an error if the stores of the crawl have failed.
+func (m *Metrics) Healthy() error {
+	if f := m.failed.Load(); f != nil {
+		return fmt.Errorf("a commit failed: %w", f.err)
+	}
+	return nil
+}
+
+// Ready returns an error, in a sentence, if the crawl is stuck: for longer than twice the timeout of a request (0:
+// fetcher.DefaultFetchTimeout) nothing has been in flight, nothing has been owed to any host and no URL has waited for
+// another attempt, although URLs are left. A crawl that waits as it must, or that is paused, is not stuck.
+func (m *Metrics) Ready(now time.Time, timeout time.Duration) error {
+	if err := m.Healthy(); err != nil {
+		return err
+	}
+	w := m.watch.Load()
+	if w == nil || w.crawler.Paused() {
+		return nil
+	}
+	s := w.crawler.Progress().Frontier
+	since := time.Unix(0, max(m.active.Load(), m.owed.Load()))
+	timeout = cmp.Or(timeout, fetcher.DefaultFetchTimeout)
+	if left := s.Queued + s.Waiting; left > 0 && s.Claimed == 0 && now.Sub(since) > 2*timeout {
+		return fmt.Errorf("stuck: %s left, but since %s nothing has been in flight and nothing is owed to any host",
+			cli.Plural(left, "URL"), since.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// HealthHandler returns a handler that answers 200 if check returns nil, and 503 with the error's sentence otherwise.
+func HealthHandler(check func() error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		err := check()
+		if err == nil {
+			_, _ = fmt.Fprintln(w, "ok")
+			return
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintln(w, cli.Printable(err.Error()))
+	})
 }

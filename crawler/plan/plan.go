@@ -1,12 +1,18 @@
 // Package plan computes the least time that a polite crawl takes, and what decides it. The remaining time of a running
 // crawl is estimated with the same arithmetic.
 //
-// Reading order: plan.go, survey.go (which makes a Plan), least.go (the arithmetic), simulate.go, outlook.go.
+// Reading order: plan.go, survey.go (which makes a Plan), simulate.go (the arithmetic), outlook.go.
 package plan
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // Host is one host of a plan.
@@ -70,4 +76,75 @@ func (p *Plan) SetBound(service time.Duration) {
 	}
 	p.Service = service
 	p.Bound, p.DecidedBy = Least(loads, service, p.Rate)
+}
+
+// apply limits a host to the budgets of the entry of crawler.Config.Hosts that holds for it, and notes what they leave out.
+// Its pages, its delay and its address are known. How many bytes the pages have is not.
+func (p *Plan) apply(h *Host, settingsOf func(string, netip.Addr) (crawler.HostSettings, bool), service time.Duration) {
+	addr, _ := netip.ParseAddr(h.Addr)
+	s, ok := settingsOf(h.Host, addr)
+	if !ok {
+		return
+	}
+	h.Settings, h.budgeted = s.Match, s.Pages != 0
+	limit := func(most int, what string) {
+		if h.Pages > most {
+			p.Notes = append(p.Notes, fmt.Sprintf("hosts %s: %s leaves out %d of %s", s.Match, what, h.Pages-most, h.Host))
+			h.Pages = most
+		}
+	}
+	if s.Pages > 0 {
+		limit(s.Pages, fmt.Sprintf("max-pages %d", s.Pages))
+	}
+	if each := service + h.Delay; s.Time > 0 && each > 0 { // of which robots.txt has the first
+		limit(int(max(0, (s.Time-1)/each)), fmt.Sprintf("max-time %v", s.Time))
+	}
+	if s.Bytes > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("hosts %s: max-bytes may end %s earlier: the sizes of its pages are not known", s.Match, h.Host))
+	}
+}
+
+// unmet notes the entries that no seed is under: a crawl may still meet a host of theirs.
+func (p *Plan) unmet(c *crawler.Config) {
+	for _, s := range c.Hosts {
+		if !slices.ContainsFunc(p.Hosts, func(h Host) bool { return h.Settings == s.Match }) {
+			p.Notes = append(p.Notes, fmt.Sprintf("hosts %s: no seed is under it", s.Match))
+		}
+	}
+}
+
+// sampled notes what the draw of a sample leaves out of a host.
+func (p *Plan) sampled(h *Host, of crawler.Sample) {
+	switch {
+	case of.N == 0:
+	case h.listed == 0:
+		p.Notes = append(p.Notes, fmt.Sprintf("sample %s: %s names no sitemap that lists pages in scope, so none is drawn", of, h.Host))
+	case h.listed > of.N:
+		p.Notes = append(p.Notes, fmt.Sprintf("sample %s: of %d pages that the sitemaps of %s list, the %d with the smallest tickets are drawn; %d are left out", of, h.listed, h.Host, of.N, h.listed-of.N))
+	}
+}
+
+// Text returns the plan as text for people.
+func (p *Plan) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-36s %10s %-14s %8s %-9s %12s\n", "host", "delay", "set by", "pages", "from", "least time")
+	for _, h := range p.Hosts {
+		fmt.Fprintf(&b, "%-36s %10s %-14s %8d %-9s %12s\n", h.Host, h.Delay, h.Clause, h.Pages, h.Source, h.Least.Round(time.Millisecond))
+		if h.Settings != "" {
+			fmt.Fprintf(&b, "    by the settings of hosts %s\n", h.Settings)
+		}
+		if h.Problem != "" {
+			fmt.Fprintf(&b, "    robots.txt: %s\n", cli.Printable(h.Problem))
+		}
+	}
+	fmt.Fprintf(&b, "The crawl takes at least %s, decided by %s.\n", p.Bound.Round(time.Millisecond), p.DecidedBy)
+	fmt.Fprintf(&b, "Each answer is assumed to take %s.\n", p.Service)
+	if p.Simulated > 0 {
+		fmt.Fprintf(&b, "Played through in virtual time, it takes %s for %s: %.2f × the least.\n",
+			p.Simulated.Round(time.Millisecond), cli.Plural(p.SimulatedRequests, "request"), p.Simulated.Seconds()/max(p.Bound.Seconds(), 1e-9))
+	}
+	for _, n := range p.Notes {
+		fmt.Fprintln(&b, n)
+	}
+	return b.String()
 }

@@ -1,12 +1,16 @@
 package disk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -16,6 +20,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 // TestFullDisk has the disk full after any number of changes. The calls return the disk's error, none hangs, and
@@ -161,4 +166,213 @@ func TestReadOnlyDirectoryOnDisk(t *testing.T) {
 	if _, err := Open(dir, smallConfig()); !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("%v, want one of permission that names %s", err, dir)
 	}
+}
+
+// damagedDir is the variable that makes the test binary a process that resumes a damaged crawl.
+const damagedDir = "FRONTIER_DISK_DAMAGED"
+
+// damagedCompact is the variable that makes that process compact its tables instead of resuming the crawl.
+const damagedCompact = "FRONTIER_DISK_COMPACT"
+
+// damagedCommits are the commits of the crawl before it is damaged.
+var damagedCommits = long.N(120, 400)
+
+// resumed reads everything in a crawl, and continues it for a while.
+func resumed(dir string) (err error) {
+	ctx := context.Background()
+	s, err := Open(dir, smallConfig())
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := s.Close(); err == nil { // else the same once more
+			err = cerr
+		}
+	}()
+	if os.Getenv(damagedCompact) != "" {
+		return compactAll(ctx, s)
+	}
+	if err := s.Values(ctx, "", "", func(string, []byte) error { return nil }); err != nil {
+		return err
+	}
+	if n := s.Offsets("")["commits"]; n < int64(damagedCommits) {
+		return fmt.Errorf("%d commits of %d, without a word", n, damagedCommits)
+	}
+	w := &witness{s: s, life: "again", say: func(string) {}}
+	if err := w.crawl(ctx, 30); err != nil {
+		return err
+	}
+	for range 2000 {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		c, err := s.Claim(ctx)
+		cancel()
+		if errors.Is(err, frontier.ErrDrained) || errors.Is(err, context.DeadlineExceeded) {
+			return nil
+		}
+		if err == nil {
+			err = s.Settle(context.Background(), c, frontier.Settlement{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestDamaged changes files of a crawl's directory, each in several ways. Resuming the crawl reports it, or nothing
+// is lost; no process panics, and nothing hangs.
+func TestDamaged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts processes")
+	}
+	good := filepath.Join(t.TempDir(), "crawl")
+	s, err := Open(good, smallConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (&witness{s: s, life: "1", say: func(string) {}}).crawl(t.Context(), damagedCommits); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	flip := func(at float64) func(b []byte) []byte {
+		return func(b []byte) []byte {
+			if len(b) > 0 {
+				b[int(at*float64(len(b)-1))] ^= 1 << rng.IntN(8)
+			}
+			return b
+		}
+	}
+	ways := map[string]func(b []byte) []byte{
+		"missing": func([]byte) []byte { return nil },
+		"empty":   func([]byte) []byte { return []byte{} },
+		"half":    func(b []byte) []byte { return b[:len(b)/2] },
+		"zeroes":  func(b []byte) []byte { clear(b); return b },
+	}
+	for i := range *damages {
+		ways[fmt.Sprintf("flip %d", i)] = flip(rng.Float64())
+	}
+	sem := make(chan struct{}, 4)
+	var wg sync.WaitGroup
+	for _, e := range entries {
+		for how, spoil := range ways {
+			b, err := os.ReadFile(filepath.Join(good, e.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(t.TempDir(), "crawl")
+			if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, e.Name())
+			os.Remove(path)
+			if b = spoil(b); b != nil {
+				if err := os.WriteFile(path, b, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sem <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-sem }()
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				defer cancel()
+				cmd := exec.CommandContext(ctx, os.Args[0])
+				cmd.Env = append(os.Environ(), damagedDir+"="+dir)
+				out, err := cmd.CombinedOutput()
+				text := strings.TrimSpace(string(out))
+				told := text == "ok" || strings.HasPrefix(text, "damaged: ") || e.Name() == marker && strings.HasPrefix(text, "failed: disk: ")
+				if err != nil || strings.Contains(text, "\n") || !told {
+					t.Errorf("%s %s: %v\n%.3000s", e.Name(), how, err, text)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// compactAll makes the engine read and write every table.
+func compactAll(ctx context.Context, s *Store) error {
+	return s.engine.guarded(func() error { return s.engine.db.Compact(ctx, []byte{0}, []byte{0xff}, false) })
+}
+
+// TestDamagedCompaction changes blocks of a table that a compaction reads as it deletes what the table holds: the
+// engine must not meet the damage where it can only panic.
+func TestDamagedCompaction(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts processes")
+	}
+	good := filepath.Join(t.TempDir(), "crawl")
+	table := queuedThenGone(t, good)
+	whole, err := os.ReadFile(filepath.Join(good, table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := 0
+	for at := 1000; at < len(whole); at += len(whole) / long.N(7, 20) {
+		dir := filepath.Join(t.TempDir(), "crawl")
+		if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
+			t.Fatal(err)
+		}
+		b := slices.Clone(whole)
+		b[at] ^= 1
+		if err := os.WriteFile(filepath.Join(dir, table), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), damagedDir+"="+dir, damagedCompact+"=1")
+		out, err := cmd.CombinedOutput()
+		text := strings.TrimSpace(string(out))
+		if strings.HasPrefix(text, "damaged: ") {
+			damaged++
+		} else if err != nil || text != "ok" {
+			t.Errorf("%s byte %d: %v\n%.3000s", table, at, err, text)
+		}
+	}
+	if damaged == 0 {
+		t.Error("no compaction met the damage")
+	}
+}
+
+// queuedThenGone makes a crawl whose URLs are all in one table, and their deletions in no table yet. It returns the
+// table's name.
+func queuedThenGone(t *testing.T, dir string) string {
+	const urls = 3000
+	c := smallConfig()
+	c.MemTableSize = 8 << 20
+	s, err := Open(dir, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range urls {
+		u := parse(t, fmt.Sprintf("http://h%d.test/%x", i, rand.Uint64()))
+		if _, err := s.Add(t.Context(), frontier.Request{URL: u}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := compactAll(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	for range urls {
+		claim, err := s.Claim(t.Context())
+		if err == nil {
+			err = s.Settle(t.Context(), claim, frontier.Settlement{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	if err != nil || len(tables) != 1 {
+		t.Fatalf("tables %q, %v, want one", tables, err)
+	}
+	return filepath.Base(tables[0])
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"sync"
 
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/internal/sched"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // Add implements frontier.Frontier. The requests are on disk when it returns, however its context
@@ -120,4 +123,81 @@ func (s *Store) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlem
 		return err
 	}
 	return s.writer.write(o)
+}
+
+// Stats implements frontier.Counter.
+func (s *Store) Stats() frontier.Stats { return s.lanes.stats() }
+
+// HostPending implements frontier.Counter.
+func (s *Store) HostPending(host string) int { return s.lanes.pending(s.secret.hashHost(host)) }
+
+// Room implements frontier.Rationer. Only the disk limits the bytes.
+func (s *Store) Room(host string) (urls int, bytes int64) {
+	return s.lanes.room(s.secret.hashHost(host)), math.MaxInt64
+}
+
+// Known implements frontier.Knower from memory: it knows the URLs that were added or linked last, about half
+// a million of them.
+func (s *Store) Known(keys []weburl.Key, depth int, priority int8, known []bool) {
+	s.known.tell(keys, depth, priority, known)
+}
+
+// Lookup returns the state of a URL. The error is frontier.ErrClosed, the context's or the disk's.
+func (s *Store) Lookup(ctx context.Context, u weburl.URL) (State, error) {
+	if err := s.calls.enter(ctx); err != nil {
+		return Unknown, err
+	}
+	defer s.calls.leave()
+	k := urlKey{s.secret.hashHost(u.Host()), s.secret.hashURL(s.c.Key(u))}
+	claimed, asOf := s.lanes.lookUp(k)
+	if claimed {
+		return Claimed, nil
+	}
+	st, err := s.engine.seen(k)
+	if err != nil {
+		return Unknown, s.engine.failure.fail(err)
+	}
+	if st.state == Waiting && st.due <= asOf {
+		return Queued, nil
+	}
+	return st.state, nil
+}
+
+// calls counts the calls under way, so that Close can wait for them.
+type calls struct {
+	failure *failure
+
+	mu     sync.Mutex
+	closed bool
+	under  sync.WaitGroup
+}
+
+// enter begins a call; unless it returns an error, leave must end it.
+func (c *calls) enter(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return frontier.ErrClosed
+	}
+	if err := c.failure.err(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.under.Add(1)
+	return nil
+}
+
+func (c *calls) leave() { c.under.Done() }
+
+// close makes every further call fail.
+func (c *calls) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return frontier.ErrClosed
+	}
+	c.closed = true
+	return nil
 }

@@ -121,3 +121,83 @@ func notBeforeKeepsArrival(k *kit) {
 	k.inOrder("b/1", "b/2")
 	k.drained()
 }
+
+func (k *kit) deep(hostPath string, depth int) frontier.Request {
+	return frontier.Request{URL: k.page(hostPath), Depth: depth}
+}
+
+func smallerDepthWins(k *kit) {
+	k.add(1, k.deep("a/1", 9))
+	k.add(0, k.deep("a/1", 5))
+	k.add(0, k.deep("a/1", 7))
+	k.add(1, k.deep("a/2", 4))
+	k.add(1, k.deep("b/1", 100_000), k.deep("b/1", 20_000), k.deep("b/1", 30_000))
+	c := k.depthOf("a/1", 5)
+	k.depthOf("b/1", 20_000)
+	k.add(0, k.deep("a/1", 1)) // claimed: the holder decides by the depth it was told
+	k.settle(c, frontier.Settlement{Again: &frontier.Again{NotBefore: in(k.step)}, Links: []frontier.Request{k.deep("a/2", 3)}})
+	k.done(k.depthOf("a/2", 3))
+	k.add(0, k.deep("a/1", 4), k.deep("a/1", 6)) // waiting
+	c = k.depthOf("a/1", 4)
+	k.settle(c, frontier.Settlement{Again: &frontier.Again{}})
+	k.add(0, k.deep("a/1", 0))
+	k.done(k.depthOf("a/1", 0))
+}
+
+func (k *kit) depthOf(hostPath string, want int) frontier.Claim {
+	k.Helper()
+	c := k.claimOf(hostPath)
+	if c.Depth != want {
+		k.Errorf("%v has depth %d, want %d", c.URL, c.Depth, want)
+	}
+	return c
+}
+
+func notBeforeReadyAt(k *kit) {
+	k.add(3, k.pages("a/1", "a/2", "b/1")...)
+	a := k.claimOf("a/1")
+	ready := in(4 * k.step)
+	k.settle(a, frontier.Settlement{ReadyAt: ready})
+	k.done(k.claimOf("b/1")) // others do not wait with it
+	k.none()
+	k.add(1, k.pages("a/3")...) // more of the same does not make it ready
+	k.none()
+	a = k.claimOf("a/2")
+	k.at(ready)
+	k.done(a)
+	k.done(k.claimOf("a/3")) // ready at once
+	k.at(ready)
+}
+
+func readyAtOutlivesEmptyQueue(k *kit) {
+	k.add(1, k.pages("a/1")...)
+	ready := in(4 * k.step)
+	k.settle(k.claim(), frontier.Settlement{ReadyAt: ready})
+	k.drained()
+	k.add(1, k.pages("a/2")...)
+	k.none()
+	k.add(1, k.pages("b/1")...)
+	k.done(k.claimOf("b/1"))
+	k.done(k.claimOf("a/2"))
+	k.at(ready)
+}
+
+func notBeforeNotBefore(k *kit) {
+	k.add(3, k.pages("a/1", "a/2", "b/1")...)
+	until := in(5 * k.step)
+	k.settle(k.claimOf("a/1"), frontier.Settlement{Again: &frontier.Again{NotBefore: until}})
+	// Both hosts are due; which is first is F6's.
+	for range 2 {
+		k.done(k.claim()) // a/2 does not wait with a/1
+	}
+	k.none()
+	k.done(k.claimOf("a/1"))
+	k.at(until)
+
+	k.add(1, k.pages("a/4")...)
+	until, ready := in(2*k.step), in(4*k.step)
+	k.settle(k.claim(), frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{NotBefore: until}})
+	k.done(k.claimOf("a/4"))
+	k.at(ready) // both must have come
+	k.drained()
+}

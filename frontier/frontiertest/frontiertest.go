@@ -4,7 +4,7 @@
 // and a call of [Run].
 //
 // Reading order: frontiertest.go (the list of tests), kit.go and durable.go (what checks are written in), the
-// clauses f1_add.go to f20_raise.go, then model.go and random.go (random operations), crowd.go (many workers).
+// clauses f2_exclusive.go to f20_raise.go, then model.go and random.go (random operations), crowd.go (many workers).
 package frontiertest
 
 import (

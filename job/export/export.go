@@ -1,9 +1,23 @@
+// Package export writes what a job has got in forms that other programs read: tables, the log of another crawler, an archive
+// in one file.
+//
+//	r, err := job.Read("job")
+//	…
+//	err = export.Write(ctx, r, export.CSV(), "job-csv", nil)
+//
+// A [Kind] is one form. Those of this package need no library; job/export/sqlite and job/export/parquet have one each,
+// so that a program links what it uses. An export is written whole or not at all. It covers a job as far as its last commit,
+// also while a process works on the job, and its memory does not grow with the number of visits.
+//
+// Reading order: export.go (how an export is made), table.go and visits.go (what is in tables), then a file for each kind.
 package export
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -216,4 +230,59 @@ func writeError(path string, err error) error {
 		return refused("%s exists already: it was made meanwhile, and is left as it is", path)
 	}
 	return &job.Error{Kind: job.Storage, Err: fmt.Errorf("%s could not be written, and nothing of it is left: %w", path, err)}
+}
+
+// output is a file of an export.
+type output struct {
+	x *Export
+	f *os.File
+	*bufio.Writer
+}
+
+// create creates a file of the export.
+func (x *Export) create(path string) (*output, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	o := &output{x: x, f: f}
+	o.Writer = bufio.NewWriterSize(counted{x, f}, 256<<10) // keeps the first error for Flush
+	return o, nil
+}
+
+// counted counts what is written.
+type counted struct {
+	x *Export
+	w io.Writer
+}
+
+func (c counted) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.x.Wrote(int64(n))
+	return n, err
+}
+
+// finish makes the file durable and closes it, unless an error came before.
+func (o *output) finish(err error) error {
+	if err == nil {
+		err = o.Flush()
+	}
+	if err == nil {
+		err = o.f.Sync()
+	}
+	return errors.Join(err, o.f.Close())
+}
+
+// write creates a file and fills it.
+func (x *Export) write(path string, fill func(w *bufio.Writer) error) error {
+	o, err := x.create(path)
+	if err != nil {
+		return err
+	}
+	return o.finish(fill(o.Writer))
+}
+
+// Kinds returns the kinds that need no library of their own.
+func Kinds() []Kind {
+	return []Kind{CSV(), CrawlLog(), WACZ(), HostGraph(), PageGraph()}
 }

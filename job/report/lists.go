@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"net/http"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/amble-crawler/amble/internal/hidden"
 	"github.com/amble-crawler/amble/job/digest"
@@ -84,4 +88,113 @@ func (t *table) row(values ...any) {
 func (t *table) bytes() []byte {
 	t.w.Flush()
 	return hidden.Escape(t.b.Bytes())
+}
+
+// problem is a kind of problem.
+type problem struct {
+	Count    int
+	What     string
+	Where    string
+	Examples []digest.Example
+	More     string
+}
+
+// problems lists the kinds of problems, the largest first.
+func (s *source) problems() (list []problem, more string) {
+	groups := slices.DeleteFunc(slices.Clone(s.facts.Problems), func(g digest.Group) bool {
+		return g.Reason == "host_budget" || g.Reason == "sitemap_budget" || g.Outcome == "refused" && g.Reason == "robots_disallow" // shown elsewhere
+	})
+	for i := range groups[:min(mostProblems, len(groups))] {
+		g := &groups[i]
+		p := problem{Count: g.Count, What: problemText(g), Where: plural(g.Hosts, "site"), Examples: g.Examples}
+		if g.Hosts == 1 && len(g.Examples) > 0 {
+			p.Where = site(g.Examples[0].Host)
+		}
+		if n := g.Count - len(g.Examples); n > 0 {
+			p.More = "and " + num(n) + " more in problems.csv"
+		}
+		list = append(list, p)
+	}
+	if n := len(groups) - len(list); n > 0 {
+		more = plural(n, "more kind") + " in problems.csv."
+	}
+	return list, more
+}
+
+// problemText names a kind of problem.
+func problemText(g *digest.Group) string {
+	switch {
+	case g.Status > 0:
+		text := fmt.Sprintf("%d %s", g.Status, strings.ToLower(http.StatusText(g.Status)))
+		if g.Outcome != "fetched" {
+			text += ", " + strings.ReplaceAll(g.Outcome, "_", " ")
+		}
+		return strings.TrimSpace(text)
+	case g.Reason == "":
+		return strings.ReplaceAll(g.Outcome, "_", " ")
+	}
+	return ReasonText(g.Reason) + " (" + strings.ReplaceAll(g.Outcome, "_", " ") + ")"
+}
+
+// rules lists the rules that refused URLs, those of robots.txt first that refused the most.
+func (s *source) rules() (list []digest.Group, more string) {
+	list = s.facts.Rules
+	if n := len(list) - mostRules; n > 0 {
+		list, more = list[:mostRules], plural(n, "more rule")+"."
+	}
+	return list, more
+}
+
+// ownerRow is a line of the table of those that have shared a crawl.
+type ownerRow struct{ Name, Requests, First, Last, Until, Clock string }
+
+// owners lists which process owned which part of a crawl that several have shared; nothing for any other crawl.
+func (s *source) owners() (rows []ownerRow, more string) {
+	all := s.facts.Owners
+	if len(all) == 0 {
+		return nil, ""
+	}
+	idle := 0
+	for i := range all {
+		if all[i].Requests == 0 {
+			idle++
+		}
+		if len(rows) < mostRows {
+			rows = append(rows, rowOf(&all[i]))
+		}
+	}
+	if n := len(all) - len(rows); n > 0 {
+		more = plural(n, "more owner") + ". "
+	}
+	if idle > 0 {
+		more += num(idle) + " of all made no request. "
+	}
+	return rows, more + "Each shard has its own hosts, and one owner at a time: with each takeover the epoch is one more. Times are of the owner's clock. " +
+		"How far a node lags behind is not kept: while a job runs, amble cluster status says it."
+}
+
+func rowOf(o *digest.Owner) ownerRow {
+	row := ownerRow{Name: o.Name, Requests: num(o.Requests), First: "–", Last: "–", Until: "–", Clock: offText(o)}
+	if row.Name == "" {
+		row.Name = "process " + o.Run
+	}
+	for _, t := range []struct {
+		to *string
+		at time.Time
+	}{{&row.First, o.First}, {&row.Last, o.Last}, {&row.Until, o.Until}} {
+		if !t.at.IsZero() {
+			*t.to = stamp(t.at.Truncate(time.Second))
+		}
+	}
+	return row
+}
+
+// offText says how far a process's clock was off.
+func offText(o *digest.Owner) string {
+	off := time.Duration(o.Ahead * float64(time.Second))
+	text := span(off.Abs()) + " ahead"
+	if off < 0 {
+		text = span(off.Abs()) + " behind"
+	}
+	return text + ", ± " + span(time.Duration(o.Error*float64(time.Second)))
 }

@@ -1,9 +1,17 @@
 package report
 
 import (
+	"bufio"
 	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/politeness/audit"
 )
 
 // TestHostileCells: no cell is computed by a spreadsheet or obeyed by a terminal.
@@ -18,6 +26,56 @@ func TestHostileCells(t *testing.T) {
 		cell := rows[1][0]
 		if strings.ContainsAny(cell, "\x1b\x07\r\u202e") || strings.ContainsRune("=+@＝\n\t", []rune(cell)[0]) {
 			t.Errorf("%q is the cell %q", text, cell)
+		}
+	}
+}
+
+// TestOwners: the report of a job that several processes have shared names them with their requests; that of any other job has no
+// word of it.
+func TestOwners(t *testing.T) {
+	t.Parallel()
+	dir, r := crawled(t, crawler.None)
+	const title = "Shards and their owners"
+	if page := written(t, r); strings.Contains(page, title) {
+		t.Error("an ordinary job has owners")
+	}
+	ledger, err := os.Open(filepath.Join(dir, "ledger.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := bufio.NewReader(ledger).ReadBytes('\n')
+	_ = ledger.Close()
+	var e struct{ Run string }
+	if err != nil || json.Unmarshal(first, &e) != nil || e.Run == "" {
+		t.Fatalf("%v, %s", err, first)
+	}
+	rules, err := r.AuditConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules.Processes = []audit.Process{
+		{Run: e.Run, Name: "node <a>, shard 0, epoch 2", Ahead: 0.25, Error: 0.01},
+		{Run: "other", Name: "node b, shard 0, epoch 1", Ahead: -1, Until: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)},
+		{Run: "third"},
+	}
+	b, err := json.Marshal(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "politeness.json"), b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	page := written(t, reader(t, dir))
+	facts, err := reader(t, dir).Facts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		title, "node &lt;a&gt;, shard 0, epoch 2</th><td class=\"r\">" + num(facts.Total.Requests) + "</td>", "node b, shard 0, epoch 1</th><td class=\"r\">0</td>",
+		"2026-01-02 03:04:05", "250 ms ahead, ± 10 ms", "1 s behind", "process third", "2 of all made no request", "amble cluster status",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q: %s", want, page[max(0, strings.Index(page, "id=\"owners\"")):][:1500])
 		}
 	}
 }

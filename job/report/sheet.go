@@ -329,3 +329,72 @@ func (d *sheet) data() ([]byte, error) {
 
 // sortedKeys are the keys of a map of texts.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// order says in which order pages were fetched, and why another crawl might fetch others. docs/research-crawls.md has the promise.
+func (s *source) order() sheetOrder {
+	set, r, t := s.manifest.Settings, s.report, &s.facts.Total
+	o := sheetOrder{Order: s.orderInWords()}
+	drawn := s.drawn() != nil // from lists: no link has led to a page
+	not := func(format string, args ...any) { o.Not = append(o.Not, fmt.Sprintf(format, args...)) }
+	if scope := set["scope"]; !drawn && scope != "host" && scope != "prefix" {
+		not("with the scope “%s” a site's pages are also found through links from other sites, and which of them comes first depends on timing", scope)
+	}
+	if n := s.facts.Crossed; !drawn && n > 0 {
+		not("%s found through another site, which may come earlier or later than the site's own links", plural(n, "page")+verb(n))
+	}
+	switch r.Finish {
+	case crawler.FinishDone:
+	case crawler.FinishPages, crawler.FinishBytes, crawler.FinishTime, crawler.FinishErrors:
+		not("it ended by a limit over all sites (%s), which fast sites use up first", finishText(r, ""))
+	default:
+		not("it did not come to its end: %s", finishText(r, ""))
+	}
+	if r.Retries > 0 {
+		not("%s repeated after failures: such a URL comes later in the order, and when depends on timing", plural(r.Retries, "request")+verb(r.Retries))
+	}
+	if n := t.Reasons["host_failed"] + t.Reasons["robots_unreachable"]; n > 0 {
+		not("sites were given up after failures, and with them %s", plural(n, "URL"))
+	}
+	if len(s.manifest.Program) > 0 {
+		not("a program decided, too (%s), and may do so otherwise the next time", and(s.manifest.Program...))
+	}
+	if o.Same = len(o.Not) == 0; o.Same && !drawn && s.hostCount() > 1 {
+		o.If = "no page of one of these sites links to a page of another that is in scope; none was found in this way"
+	}
+	return o
+}
+
+// orderInWords says in which order the pages of a site were requested.
+func (s *source) orderInWords() string {
+	seed, hash := crawler.Order(s.manifest.Settings["order"]).Seed()
+	if d := s.drawn(); d != nil && !hash {
+		_, seed, _ = strings.Cut(d.Draw, ":")
+		return fmt.Sprintf("by a keyed hash of the URL, with the seed “%s”: the pages drawn, the smallest first", seed)
+	}
+	if !hash {
+		return "first found, first fetched: near breadth first, not random"
+	}
+	return fmt.Sprintf("by a keyed hash of the URL, with the seed “%s”, wherever its link stood: of the pages known of a site, those with a higher class than all that were left out are a random sample", seed)
+}
+
+// ForOwner sums up, for the owner of a host, what a crawl did there.
+func ForOwner(h *digest.Row) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "In sum, from %s to %s: %s to the host, %s of them for robots.txt; %s received, %s of the server's time.\n",
+		stamp(h.First), stamp(h.Last), plural(h.Requests, "request"), num(h.Robots), bytesText(h.Bytes), span(of(h.Server)))
+	if h.Pauses > 0 {
+		fmt.Fprintf(&b, "The shortest pause was %s, where %s was owed. ", span(of(h.Least)), span(of(h.Owed)))
+	}
+	if h.Early > 0 {
+		fmt.Fprintf(&b, "%s TOO EARLY, or against another rule of pace.\n", strings.ToUpper(plural(h.Early, "request")))
+		return b.String()
+	}
+	b.WriteString("No request was too early.\n")
+	if n := h.Classes[5] + h.TooMany; n > 0 {
+		fmt.Fprintf(&b, "The host answered 429 or 5xx %s.\n", howOften(n))
+	}
+	return b.String()
+}
+
+// of is a duration of so many seconds.
+func of(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

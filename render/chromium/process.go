@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -154,4 +156,124 @@ func (t *tail) String() string {
 	defer t.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
 	return strings.Join(lines[max(0, len(lines)-3):], " | ")
+}
+
+// disabled are features that request something by themselves, or that the Renderer cannot look into. Only the
+// last such flag counts, so it is one list.
+var disabled = []string{
+	"ServiceWorkerAutoPreload", "Prerender2", "LoadingPredictor", "MediaRouter", "FedCm", "BackgroundFetch",
+	"CompressionDictionaryTransport", "CompressionDictionaryTransportBackend", "Translate", "OptimizationHints",
+	"InterestFeedContentSuggestions", "AutofillServerCommunication", "CertificateTransparencyComponentUpdater",
+}
+
+// flags are the command line of a browser whose profile is in dir, and whose connections, if any came about, would
+// go to the local port. Frames are drawn on command if told is set, which whole browsers cannot do.
+func flags(dir string, port int, told bool, iso Isolation) []string {
+	f := []string{
+		"--remote-debugging-pipe", "--user-data-dir=" + dir, "--headless", "--no-startup-window",
+		"--window-size=1280,800", "--lang=en-US", "--force-color-profile=srgb", "--force-device-scale-factor=1",
+		"--disable-gpu", "--hide-scrollbars", "--mute-audio", "--no-first-run", "--no-default-browser-check",
+		"--disable-background-networking", "--disable-component-update", "--disable-default-apps",
+		"--disable-extensions", "--disable-sync", "--disable-domain-reliability", "--disable-breakpad",
+		"--disable-crash-reporter", "--no-pings", "--disable-back-forward-cache", "--disable-field-trial-config",
+		"--password-store=basic", "--use-mock-keychain", "--disable-hang-monitor", "--disable-ipc-flooding-protection",
+		"--disable-site-isolation-trials", "--disable-popup-blocking", "--disable-background-timer-throttling",
+		"--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
+		"--js-flags=--max-old-space-size=256", "--disable-features=" + strings.Join(disabled, ","),
+		// The second layer, and the only one with Flags: whatever is not intercepted goes to the port.
+		"--proxy-server=socks5://127.0.0.1:" + strconv.Itoa(port), "--proxy-bypass-list=<-loopback>",
+		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--disable-quic", "--dns-prefetch-disable",
+		"--force-webrtc-ip-handling-policy", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+	}
+	if told {
+		// A frame is whole when the command for it returns, and nothing moves between two frames.
+		f = append(f, "--run-all-compositor-stages-before-draw", "--disable-threaded-animation",
+			"--disable-threaded-scrolling", "--disable-checker-imaging", "--disable-image-animation-resync",
+			"--disable-new-content-rendering-timeout")
+	}
+	if iso == Namespace {
+		f = append(f, "--disable-setuid-sandbox") // a sandbox by namespaces is there
+	}
+	if smallShm() {
+		f = append(f, "--disable-dev-shm-usage")
+	}
+	return f
+}
+
+// usual are the names of browsers, best first. The headless shell needs a third of the memory of a whole browser, is
+// faster, and draws its frames when it is told to.
+var usual = []string{
+	"chromium-headless-shell", "chrome-headless-shell", "headless_shell", "chromium", "chromium-browser", "google-chrome",
+}
+
+// Find returns the path of a browser: the one named, a path or a name in PATH, or if name is "" the first of the
+// usual ones. The error is an *Error with reasonBrowser that says what was looked for and what to install.
+func Find(name string) (string, error) {
+	list := usual
+	if name != "" {
+		list = []string{name}
+	}
+	var last error
+	for _, n := range list {
+		p, err := exec.LookPath(n)
+		if err == nil {
+			return filepath.Abs(p)
+		}
+		last = err
+	}
+	if name != "" {
+		return "", &Error{reasonBrowser, "the browser " + name + " cannot be started; name one that is there, or none", last}
+	}
+	return "", &Error{Reason: reasonBrowser, Text: "no browser found: looked in PATH for " + strings.Join(list, ", ") +
+		"; install Debian's chromium-headless-shell or chromium, or name a browser by its path"}
+}
+
+// nobody is the user and the group that browsers run as when root starts them.
+const nobody = 65534
+
+// user is whom a browser runs as: nobody, or nil for the user we are.
+type user struct{ id int }
+
+func browserUser() *user {
+	if os.Geteuid() == 0 {
+		return &user{nobody}
+	}
+	return nil
+}
+
+func (u *user) String() string {
+	if u == nil {
+		return strconv.Itoa(os.Geteuid())
+	}
+	return strconv.Itoa(u.id)
+}
+
+// own makes a file the user's.
+func (u *user) own(path string) error {
+	if u == nil {
+		return nil
+	}
+	return os.Chown(path, u.id, u.id)
+}
+
+// reaches reports whether the user can enter a directory and all above it.
+func (u *user) reaches(dir string) bool {
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	if u == nil {
+		return true
+	}
+	dir, err = filepath.Abs(dir)
+	for err == nil {
+		if info, err = os.Stat(dir); err != nil || info.Mode().Perm()&0o001 == 0 {
+			return false
+		}
+		if dir == filepath.Dir(dir) {
+			return true
+		}
+		dir = filepath.Dir(dir)
+	}
+	return false
 }

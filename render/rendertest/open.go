@@ -1,7 +1,13 @@
+// Package rendertest is for tests of what renders pages.
+//
+// [Fake] is a renderer without a browser, for simulations in virtual time. [Browser] is a real one, where there is
+// one. [Open] shows a page of a handler in it, with no socket between them. [Finish] takes a rendering from its first
+// round to its last.
 package rendertest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +17,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/render"
+	"github.com/amble-crawler/amble/render/chromium"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -114,4 +121,37 @@ func (r *recorder) Flush() {
 	if strings.HasPrefix(r.Header().Get("Content-Type"), "text/event-stream") && r.Body.Len() > 0 {
 		r.cancel()
 	}
+}
+
+// Browser returns a renderer with a real browser, which ends with the test. Where there is no browser, or no way to
+// isolate it, the test is skipped with a sentence that says what to do; it fails if the environment variable TEST_BROWSER is
+// "required", as in package internal/browsertest.
+func Browser(t testing.TB) *chromium.Renderer {
+	t.Helper()
+	return Configured(t, chromium.Config{})
+}
+
+// Configured is Browser with settings.
+func Configured(t testing.TB, c chromium.Config) *chromium.Renderer {
+	t.Helper()
+	r, err := chromium.New(t.Context(), c)
+	if err != nil {
+		Unavailable(t, err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// Unavailable ends a test that needs a browser and got an error instead: skipped if there is none and none is required.
+func Unavailable(t testing.TB, err error) {
+	t.Helper()
+	var e *chromium.Error
+	if errors.As(err, &e) && os.Getenv("TEST_BROWSER") != "required" {
+		t.Skip(err)
+	}
+	t.Fatal(err)
 }

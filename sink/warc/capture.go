@@ -1,6 +1,12 @@
 package warc
 
 import (
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"hash"
+	"hash/maphash"
 	"strings"
 	"time"
 
@@ -194,4 +200,141 @@ func truncation(reason string) string {
 		return "disconnect"
 	}
 	return "unspecified"
+}
+
+// maxRevisitURI is the maximum length of the URI of a payload that is remembered.
+const maxRevisitURI = 1024
+
+// original is the first capture of a payload.
+type original struct{ id, uri, date string }
+
+// payloadKey is the digest that the records contain, and a second one, keyed with a secret: somebody who makes two
+// payloads with the same SHA-1, which is possible, cannot make them agree in the second digest, too, and have the
+// wrong one replayed.
+type payloadKey struct {
+	digest string
+	mark   uint64
+	length int
+}
+
+// payloads remembers the payloads that were stored last, in bounded memory.
+type payloads struct {
+	max   int
+	byKey map[payloadKey]original
+	ring  []payloadKey // in the order they were added; once it is full, the oldest is at next
+	next  int
+	seed  maphash.Seed
+}
+
+func newPayloads(n int) *payloads {
+	return &payloads{max: n, byKey: make(map[payloadKey]original), seed: maphash.MakeSeed()}
+}
+
+// key returns the key of a capture's payload; ok is false if the payload must be stored in any case.
+func (p *payloads) key(c *capture) (k payloadKey, ok bool) {
+	payload := c.x.Payload()
+	if p.max == 0 || len(payload) == 0 || c.x.Truncated != "" {
+		return k, false
+	}
+	return payloadKey{c.digest, maphash.Bytes(p.seed, payload), len(payload)}, true
+}
+
+func (p *payloads) find(k payloadKey) *original {
+	if o, ok := p.byKey[k]; ok {
+		return &o
+	}
+	return nil
+}
+
+// add remembers a payload and forgets the oldest if there are too many.
+func (p *payloads) add(k payloadKey, o original) {
+	if len(o.uri) > maxRevisitURI {
+		return
+	}
+	if len(p.ring) < p.max {
+		p.ring = append(p.ring, k)
+	} else {
+		delete(p.byKey, p.ring[p.next])
+		p.ring[p.next] = k
+		p.next = (p.next + 1) % p.max
+	}
+	p.byKey[k] = o
+}
+
+const (
+	typeDOM        = "text/html;charset=utf-8"
+	typeScreenshot = "image/png"
+
+	// viewOf begins the URI of a picture of a page. It is another one than the page's, so that readers do not replay the
+	// picture in the page's place; other archivers of rendered pages use the same.
+	viewOf = "urn:view:"
+
+	cutDOM = "render_dom" // render.CutDOM
+)
+
+// putRendered stores the page as it was rendered: the document as a conversion of the answer (ISO 28500 section 6.8), and the
+// picture as a resource (section 6.4), which may refer to nothing but what it is concurrent to. It returns the place of the
+// document, or the zero span if there is none.
+func (w *Writer) putRendered(c *capture) (document span) {
+	if c.answer == "" || c.r == nil || c.r.Rendered == nil {
+		return span{}
+	}
+	r := c.r.Rendered
+	r.WARC = nil
+	if r.DOM != nil {
+		document = w.putDOM(c, r)
+	}
+	if r.Screenshot != nil {
+		h := newHeader("resource", newID(), c.date)
+		h.add("WARC-Target-URI", viewOf+c.uri)
+		h.add("WARC-Warcinfo-ID", w.cur.info)
+		h.add("WARC-Concurrent-To", c.answer)
+		h.add("Content-Type", typeScreenshot)
+		w.put(h, r.Screenshot)
+	}
+	return document
+}
+
+func (w *Writer) putDOM(c *capture, r *sink.Rendered) span {
+	h := newHeader("conversion", newID(), c.date)
+	h.add("WARC-Target-URI", c.uri)
+	h.add("WARC-Warcinfo-ID", w.cur.info)
+	h.add("WARC-Refers-To", c.answer)
+	if r.Cut == cutDOM {
+		h.add("WARC-Truncated", "length")
+	}
+	h.add("Content-Type", typeDOM)
+	return w.put(h, r.DOM)
+}
+
+// label returns a digest in the form of WARC fields. SHA-1 is in base 32, which needs no padding, and SHA-256 in
+// lower-case base 16, as the IIPC recommends.
+func (d Digest) label(sum []byte) string {
+	if d == SHA256 {
+		return "sha256:" + hex.EncodeToString(sum)
+	}
+	return "sha1:" + base32.StdEncoding.EncodeToString(sum)
+}
+
+func (d Digest) of(block ...[]byte) string {
+	var h hash.Hash
+	if d == SHA256 {
+		h = sha256.New()
+	} else {
+		h = sha1.New()
+	}
+	for _, b := range block {
+		_, _ = h.Write(b)
+	}
+	return d.label(h.Sum(nil))
+}
+
+// payload returns the digest of an exchange's payload.
+func (d Digest) payload(x *sink.Exchange) string {
+	if d == SHA256 {
+		sum := x.SHA256()
+		return d.label(sum[:])
+	}
+	sum := x.SHA1()
+	return d.label(sum[:])
 }

@@ -1,6 +1,14 @@
 package warc
 
-import "errors"
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
 
 // flushLines is how many bytes of index lines are collected before they are written.
 const flushLines = 64 << 10
@@ -115,4 +123,96 @@ func (w *Writer) finish() error {
 		return err
 	}
 	return w.disk.sync()
+}
+
+// compressor makes a gzip member or a zstd frame of each record.
+type compressor interface {
+	// begin starts one for a record of size bytes.
+	begin(dst io.Writer, size int64)
+	io.WriteCloser
+}
+
+func newCompressor(c Compression, level int) (compressor, error) {
+	if c == Zstd {
+		// Windows up to 8 MiB, the content's size and a checksum in every frame: "Zstandard Compression for WARC
+		// Files" requires them. It runs in the caller's goroutine alone.
+		z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevel(level)), zstd.WithEncoderConcurrency(1),
+			zstd.WithWindowSize(1<<20), zstd.WithEncoderCRC(true))
+		return zstdFrames{z}, err
+	}
+	z, err := gzip.NewWriterLevel(io.Discard, level)
+	return gzipMembers{z}, err
+}
+
+type gzipMembers struct{ *gzip.Writer }
+
+func (m gzipMembers) begin(dst io.Writer, _ int64) { m.Reset(dst) }
+
+type zstdFrames struct{ *zstd.Encoder }
+
+func (m zstdFrames) begin(dst io.Writer, size int64) { m.ResetContentSize(dst, size) }
+
+// keepGroup is the maximum size of a group's buffer that is reused.
+const keepGroup = 4 << 20
+
+// group collects the compressed records of one capture, so that they are written to the file together.
+type group struct {
+	buf bytes.Buffer
+	err error
+}
+
+func (g *group) reset() {
+	if g.buf.Cap() > keepGroup {
+		g.buf = bytes.Buffer{}
+	}
+	g.buf.Reset()
+	g.err = nil
+}
+
+func (g *group) data() []byte { return g.buf.Bytes() }
+
+// span is the place of a record in a group.
+type span struct{ start, end int64 }
+
+// put adds a record (ISO 28500 section 4) and returns its place.
+func (w *Writer) put(h *header, block ...[]byte) span {
+	g, size := &w.group, 0
+	for _, b := range block {
+		size += len(b)
+	}
+	h.add("WARC-Block-Digest", w.opts.Digest.of(block...))
+	h.add("Content-Length", strconv.Itoa(size))
+	head := h.end()
+	s := span{start: int64(g.buf.Len())}
+	w.members.begin(&g.buf, int64(len(head)+size+len(recordEnd)))
+	w.squeeze(head)
+	for _, b := range block {
+		w.squeeze(b)
+	}
+	w.squeeze([]byte(recordEnd))
+	if err := w.members.Close(); err != nil && g.err == nil {
+		g.err = err
+	}
+	s.end = int64(g.buf.Len())
+	return s
+}
+
+func (w *Writer) squeeze(p []byte) {
+	if _, err := w.members.Write(p); err != nil && w.group.err == nil {
+		w.group.err = err
+	}
+}
+
+// A committed offset consists of the serial number of a file and an offset in that file: serial<<40 | offset. It
+// grows with the output and is 0 only before the first file.
+const (
+	offsetBits = 40
+	maxOffset  = 1<<offsetBits - 1
+	maxSerial  = 1<<(63-offsetBits) - 1
+)
+
+func pack(serial, offset int64) int64 { return serial<<offsetBits | offset }
+
+func unpack(committed int64) (serial, offset int64) {
+	return committed >> offsetBits, committed & maxOffset
 }

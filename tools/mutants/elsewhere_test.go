@@ -46,7 +46,7 @@ var schedules = []mutant{
 	{"a page is requested again at once", "job/recrawl/schedule.go", "	if least := p.tried.Add(s.cfg.Shortest); from.Before(least) {", "	if least := p.tried; from.Before(least) {", 0, false, nil},
 	{"pages that change fast are forgotten", "job/recrawl/schedule.go", "	least, most := s.cfg.Floor*budget/n,", "	least, most := 1e-9/n,", 0, false, nil},
 	{"old news are news", "job/recrawl/schedule.go", "!changed.After(p.last) || ", "", 0, false, nil},
-	{"signals that are wrong are believed", "job/recrawl/signals.go", " && s.Precision() >= 0.5", "", 0, false, nil},
+	{"signals that are wrong are believed", "job/recrawl/history.go", " && s.Precision() >= 0.5", "", 0, false, nil},
 	{"a page of the moment changes each minute", "job/recrawl/schedule.go", "		age = max(age, s.cfg.Shortest)\n", "", 0, false, nil},
 	{"a history grows without end", "job/recrawl/history.go", "	if len(h.spells) == MaxSpells {", "	if false {", 0, false, nil},
 }

@@ -4,11 +4,15 @@
 // It is separate from package weburl because the tables of the encodings are large. They are those of
 // golang.org/x/text/encoding, inverted, because its encoders differ from the Encoding Standard in places.
 //
-// Reading order: charset.go, then codes.go, which inverts a decoder into a table; singlebyte.go, multibyte.go and
-// iso2022jp.go apply it.
+// Reading order: charset.go, then codes.go, which inverts a decoder into a table; charset.go, multibyte.go and
+// charset.go apply it.
 package charset
 
 import (
+	"sync"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
 
 	"github.com/amble-crawler/amble/weburl"
@@ -48,4 +52,90 @@ func Encoder(label string) weburl.Encoder {
 		return shiftJIS().encode
 	}
 	return singleBytes()[name].encode
+}
+
+// wideKatakana are the characters that ISO-2022-JP substitutes for U+FF61 to U+FF9F (Encoding Standard, section 5,
+// index ISO-2022-JP katakana).
+var wideKatakana = []rune("。「」、・ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン゛゜")
+
+// The states of the encoder, each with the escape sequence that enters it.
+const (
+	ascii  = "\x1b(B"
+	roman  = "\x1b(J"
+	jis208 = "\x1b$B"
+)
+
+// encodeISO2022JP implements Encoding Standard section 12.2.2. Each call begins and ends in the ASCII state.
+func encodeISO2022JP(dst []byte, text string) ([]byte, int) {
+	state := ascii
+	enter := func(s string) {
+		if s != state {
+			dst, state = append(dst, s...), s
+		}
+	}
+	for i, r := range text {
+		code, in, ok := codeISO2022JP(r, state)
+		if !ok {
+			enter(ascii)
+			return dst, i
+		}
+		enter(in)
+		dst = appendCode(dst, code)
+	}
+	enter(ascii)
+	return dst, len(text)
+}
+
+// codeISO2022JP returns the bytes of a character and the state in which they are written.
+func codeISO2022JP(r rune, state string) (code uint16, in string, ok bool) {
+	switch {
+	case r == 0x0e || r == 0x0f || r == 0x1b: // they would change the reader's state
+		return 0, "", false
+	case r < utf8.RuneSelf && state == roman && r != '\\' && r != '~':
+		return uint16(r), roman, true
+	case r < utf8.RuneSelf:
+		return uint16(r), ascii, true
+	case r == yen:
+		return '\\', roman, true
+	case r == overline:
+		return '~', roman, true
+	case 0xff61 <= r && r <= 0xff9f:
+		r = wideKatakana[r-0xff61]
+	}
+	code, ok = eucJP()[r]
+	return code - 0x8080, jis208, ok && code > 0xff
+}
+
+// singleBytes are the encodings with one byte per character, by name (Encoding Standard, section 9, and section
+// 14.5 for x-user-defined).
+var singleBytes = sync.OnceValue(func() map[string]codes {
+	all := map[string]codes{}
+	for _, name := range []string{
+		"ibm866", "iso-8859-2", "iso-8859-3", "iso-8859-4", "iso-8859-5", "iso-8859-6", "iso-8859-7", "iso-8859-8",
+		"iso-8859-8-i", "iso-8859-10", "iso-8859-13", "iso-8859-14", "iso-8859-15", "iso-8859-16", "koi8-r", "koi8-u",
+		"macintosh", "windows-874", "windows-1250", "windows-1251", "windows-1252", "windows-1253", "windows-1254",
+		"windows-1255", "windows-1256", "windows-1257", "windows-1258", "x-mac-cyrillic", "x-user-defined",
+	} {
+		if e, err := htmlindex.Get(name); err == nil {
+			all[name] = singleByte(e)
+		}
+	}
+	return all
+})
+
+// singleByte returns the codes of one encoding. Bytes from 0x80 to 0x9F that x/text maps to no character are the
+// control characters with that number.
+func singleByte(e encoding.Encoding) codes {
+	c := codes{}
+	c.add(e, upper)
+	used := map[uint16]bool{}
+	for _, code := range c {
+		used[code] = true
+	}
+	for b := uint16(0x80); b <= 0x9f; b++ {
+		if !used[b] {
+			c[rune(b)] = b
+		}
+	}
+	return c
 }
