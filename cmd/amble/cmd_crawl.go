@@ -110,6 +110,9 @@ func (a *app) printConfig(c *crawlCmd, o *keyflags.Origins) error {
 // config returns the crawl that the flags describe. The error names everything that is wrong with them.
 func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := o.Config()
+	if c.Out != "" && o.Given("accept") && !o.Given("format") && !job.Holds(c.Out) {
+		cfg.Archive = true // who names the files to keep wants them
+	}
 	_, idErr := operator.Identity(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()), c.check(),
 		cli.Refuse(cfg.KeepCookies && c.Out == "", "--keep-cookies needs a directory: name one with --out"),

@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/export"
 	"github.com/amble-crawler/amble/job/export/mirror"
@@ -21,12 +26,17 @@ import (
 type exportCmd struct {
 	Dir    string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
 	To     string `required:"" placeholder:"KIND" help:"What to make of it; the kinds are above."`
-	Output string `short:"o" placeholder:"PATH" help:"File or directory to write, which must not exist. Without it, the job's name and an ending, here."`
+	Output string `short:"o" placeholder:"PATH" help:"File or directory to write, which must not exist; - is stdout, for one file. Without it, the job's name and an ending, here."`
+
+	Status  []string `group:"Only these visits, with --to urls or files:" placeholder:"CODE" help:"With these statuses: 404, or 4xx for 400 to 499."`
+	Type    []string `group:"Only these visits, with --to urls or files:" aliases:"accept" placeholder:"TYPE" help:"With these media types, such as application/pdf or image/*. --accept is the same."`
+	Host    []string `group:"Only these visits, with --to urls or files:" placeholder:"HOST" help:"Of these hosts; *.site.org is site.org and all below it."`
+	Outcome []string `group:"Only these visits, with --to urls or files:" placeholder:"WORD" help:"These allOutcomes: fetched, redirected, refused, failed, …"`
 }
 
 // exportKinds are the kinds that the command knows.
-func exportKinds() []export.Kind {
-	return append(export.Kinds(), mirror.Kind(), parquet.Kind(), sqlite.Kind())
+func exportKinds(f export.Filter) []export.Kind {
+	return append(export.Kinds(), mirror.Kind(), mirror.Files(f), export.URLs(f), parquet.Kind(), sqlite.Kind())
 }
 
 // Help returns the beginning of the command's help.
@@ -36,7 +46,8 @@ func (*exportCmd) Help() string {
 
 	amble export job --to csv
 	amble export job --to crawl.log -o job.log
-	amble export job --to csv -o tables && ls tables
+	amble export job --to urls --status 404 -o -
+	amble export job --to files --type application/pdf
 
 Writes a crawl in a form that other programs read. A crawl may still run: what it has
 committed so far is exported. The file or directory is there whole or not at all.
@@ -44,7 +55,7 @@ committed so far is exported. The file or directory is there whole or not at all
 Kinds:
 
 `)
-	for _, k := range exportKinds() {
+	for _, k := range exportKinds(export.Filter{}) {
 		fmt.Fprintf(&b, "\t%-10s %s\n", k.Name, k.Doc)
 	}
 	b.WriteString("\nThe columns of the tables are in docs/export.md.")
@@ -70,6 +81,17 @@ func (c *exportCmd) Run(a *app) error {
 		}
 		path = filepath.Base(abs) + kind.Suffix
 	}
+	if c.Output == "-" {
+		if kind.Dir {
+			return cli.Usage("--to %s makes a directory, which cannot go to stdout: name a place with -o", kind.Name)
+		}
+		temp, err := os.MkdirTemp("", "amble-export-")
+		if err != nil {
+			return cli.Exit(cli.ExitOutput, err)
+		}
+		defer func() { _ = os.RemoveAll(temp) }() // it is copied
+		path = filepath.Join(temp, "out")
+	}
 	screen := newExportScreen(a)
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
@@ -84,20 +106,45 @@ func (c *exportCmd) Run(a *app) error {
 	for _, note := range res.Notes {
 		fmt.Fprintf(a.err, "note: %s\n", cli.Printable(note))
 	}
+	if c.Output == "-" {
+		f, err := safefile.Open(path)
+		if err == nil {
+			_, err = io.Copy(a.out, f)
+			err = errors.Join(err, f.Close())
+		}
+		return outputError(err)
+	}
 	_, err = fmt.Fprintln(a.out, cli.Printable(path))
 	return err
 }
 
 // kind returns the kind that was named.
 func (c *exportCmd) kind() (*export.Kind, error) {
+	f := export.Filter{Status: c.Status, Types: c.Type, Hosts: c.Host, Outcomes: c.Outcome}
+	if err := f.Validate(); err != nil {
+		return nil, cli.Usage("--%w", err)
+	}
+	for _, o := range f.Outcomes {
+		if !slices.Contains(allOutcomes, crawler.Outcome(o)) {
+			return nil, cli.Usage("--outcome %q: want one of %s", o, strings.Trim(fmt.Sprint(allOutcomes), "[]"))
+		}
+	}
 	var names []string
-	for _, k := range exportKinds() {
+	for _, k := range exportKinds(f) {
 		if k.Name == c.To {
+			if filtered := len(f.Status)+len(f.Types)+len(f.Hosts)+len(f.Outcomes) > 0; filtered && k.Name != "urls" && k.Name != "files" {
+				return nil, cli.Usage("--to %s has everything: --status, --type, --host and --outcome are for urls and files", k.Name)
+			}
 			return &k, nil
 		}
 		names = append(names, k.Name)
 	}
 	return nil, cli.Usage("--to %q is no kind of export%s: want one of %s", c.To, cli.DidYouMean(c.To, names), strings.Join(names, ", "))
+}
+
+// allOutcomes are those that a visit can have.
+var allOutcomes = []crawler.Outcome{
+	crawler.Fetched, crawler.Redirected, crawler.Refused, crawler.OutOfScope, crawler.Deferred, crawler.Failed, crawler.Trapped, crawler.Duplicate, crawler.NotModified,
 }
 
 // exportScreen shows on a terminal how far an export has got.

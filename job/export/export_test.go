@@ -279,7 +279,7 @@ func TestKindsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range append(export.Kinds(), mirror.Kind(), parquet.Kind(), sqlite.Kind()) {
+	for _, k := range append(export.Kinds(), mirror.Kind(), mirror.Files(export.Filter{}), export.URLs(export.Filter{}), parquet.Kind(), sqlite.Kind()) {
 		if !strings.Contains(string(b), "| `"+k.Name+"` |") {
 			t.Errorf("docs/export.md has no row for %s", k.Name)
 		}

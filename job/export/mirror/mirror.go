@@ -33,12 +33,22 @@ import (
 // file. References in HTML and CSS lead to the files, relatively, and to what is not in the mirror by whole URLs; all other bytes
 // are as they were received, without content coding. A job without an archive is refused.
 func Kind() export.Kind {
-	return export.Kind{Name: "mirror", Doc: "files to browse, with links between them, as wget -k -p makes", Suffix: "-mirror", Dir: true, Write: write}
+	return export.Kind{Name: "mirror", Doc: "files to browse, with links between them, as wget -k -p makes", Suffix: "-mirror", Dir: true, Write: func(x *export.Export) error { return write(x, nil) }}
+}
+
+// Files returns the kind files: a directory of the answers 200 to 299 in the archive that a filter selects, with the names that they
+// have in a mirror, and their bytes as they were received, without content coding. A job without an archive is refused.
+func Files(f export.Filter) export.Kind {
+	return export.Kind{
+		Name: "files", Doc: "files as they were received, for example those of one type", Suffix: "-files", Dir: true,
+		Write: func(x *export.Export) error { return write(x, &f) },
+	}
 }
 
 // mirror is a mirror while it is written. It has some 100 bytes in memory for each page; their paths are in a temporary file.
 type mirror struct {
 	x     *export.Export
+	only  *export.Filter // writes the files that it selects as they are; nil: all of them, with links that lead to files
 	root  *os.Root
 	key   func(weburl.URL) weburl.Key
 	files map[weburl.Key]file
@@ -61,7 +71,7 @@ type file struct {
 	written bool
 }
 
-func write(x *export.Export) (err error) {
+func write(x *export.Export, only *export.Filter) (err error) {
 	archives, err := x.Job.Archives()
 	if err != nil {
 		return err
@@ -73,7 +83,7 @@ func write(x *export.Export) (err error) {
 	if err != nil {
 		return err
 	}
-	m := &mirror{x: x, key: cfg.Crawl.Canonical.Key, files: map[weburl.Key]file{}, moved: map[weburl.Key]weburl.Key{}, taken: map[uint64]bool{}, seed: maphash.MakeSeed()}
+	m := &mirror{x: x, only: only, key: cfg.Crawl.Canonical.Key, files: map[weburl.Key]file{}, moved: map[weburl.Key]weburl.Key{}, taken: map[uint64]bool{}, seed: maphash.MakeSeed()}
 	if m.archive, err = warc.OpenArchive(nil, filepath.Join(x.Job.Dir(), path.Dir(archives[0]))); err != nil {
 		return &job.Error{Kind: job.Storage, Err: err}
 	}
@@ -121,7 +131,9 @@ func (m *mirror) note() {
 }
 
 // isFile reports whether a visit becomes a file.
-func isFile(v *sink.Record) bool { return v.WARC != nil && v.Status >= 200 && v.Status < 300 }
+func (m *mirror) isFile(v *sink.Record) bool {
+	return v.WARC != nil && v.Status >= 200 && v.Status < 300 && (m.only == nil || m.only.Match(v))
+}
 
 // plan decides which file each page becomes, and where redirects lead.
 func (m *mirror) plan() error {
@@ -134,7 +146,7 @@ func (m *mirror) plan() error {
 			continue
 		}
 		switch {
-		case isFile(v):
+		case m.isFile(v):
 			if err := m.place(u, v.Type); err != nil {
 				return err
 			}
@@ -229,7 +241,7 @@ func (m *mirror) pages() error {
 		if err != nil {
 			return err
 		}
-		if !isFile(v) {
+		if !m.isFile(v) {
 			continue
 		}
 		u, err := weburl.Parse(v.URL)
@@ -269,6 +281,9 @@ func (m *mirror) page(v *sink.Record, u weburl.URL, f file) error {
 		m.cutShort++
 	}
 	body := p.Body
+	if m.only != nil {
+		return m.put(name, body)
+	}
 	switch v.Type {
 	case "text/html", "application/xhtml+xml", "text/css":
 		switch {
