@@ -35,14 +35,14 @@ func (f *Filter) Validate() error {
 
 // Match reports whether the filter selects a visit.
 func (f *Filter) Match(v *sink.Record) bool {
-	any := func(patterns []string, match func(string) bool) bool {
+	anyOf := func(patterns []string, match func(string) bool) bool {
 		return len(patterns) == 0 || slices.ContainsFunc(patterns, match)
 	}
-	return any(f.Status, func(s string) bool {
+	return anyOf(f.Status, func(s string) bool {
 		return fmt.Sprint(v.Status) == s || s[1:] == "xx" && fmt.Sprint(v.Status/100) == s[:1]
-	}) && any(f.Types, func(t string) bool {
+	}) && anyOf(f.Types, func(t string) bool {
 		return strings.EqualFold(v.Type, t) || strings.HasSuffix(t, "/*") && len(v.Type) >= len(t) && strings.EqualFold(v.Type[:len(t)-1], t[:len(t)-1])
-	}) && any(f.Outcomes, func(o string) bool { return v.Outcome == o }) && any(f.Hosts, func(h string) bool {
+	}) && anyOf(f.Outcomes, func(o string) bool { return v.Outcome == o }) && anyOf(f.Hosts, func(h string) bool {
 		u, err := weburl.Parse(v.URL)
 		if err != nil {
 			return false
