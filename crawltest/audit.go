@@ -91,7 +91,7 @@ func (w *Web) Audit(e Expect) []Violation {
 	return a.found
 }
 
-// auditor is what the rules know while they go through the log in order.
+// auditor holds the state of the rules while they go through the log in order.
 type auditor struct {
 	web     *Web
 	e       Expect

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// bufferSize is how many bytes one direction of a connection holds before its writer waits, similar to a socket
+// bufferSize is the number of bytes that one direction of a connection holds before its writer waits, similar to a socket
 // buffer of a kernel.
 const bufferSize = 64 << 10
 

@@ -113,7 +113,7 @@ func NewWeb() *Web {
 	return w
 }
 
-// Test runs f in a testing/synctest bubble with a Web of its own. After f and its cleanups the Web is closed, and the
+// Test runs f in a testing/synctest bubble with a new Web. After f and its cleanups the Web is closed, and the
 // test fails for every violation of politeness that the auditor finds, given the argument of [Web.Expect].
 func Test(t *testing.T, f func(t *testing.T, w *Web)) {
 	t.Helper()

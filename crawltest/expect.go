@@ -37,7 +37,7 @@ type Expect struct {
 	// MaxCrawlDelay, if not 0, is the longest delay of a robots.txt that the crawler accepts; no page may be
 	// requested of a host of which it knows a longer one (P5).
 	MaxCrawlDelay time.Duration
-	// RobotsGiveUp, if not 0, is how long a crawler may keep requesting a robots.txt that fails: after a failure this
+	// RobotsGiveUp, if not 0, is the time for which a crawler may keep requesting a robots.txt that fails: after a failure this
 	// long after the first, it must not request it again (P8). By how much later a request was made than RobotsRetry
 	// allows does not count: other hosts may have had their turn.
 	RobotsGiveUp time.Duration
@@ -54,7 +54,7 @@ type Expect struct {
 	Overrides map[string]time.Time
 	// Contactless permits requests and connections to loopback addresses only (P11).
 	Contactless bool
-	// Late is how much later than Hours, OptOut, RobotsGiveUp and MaxSilence say a request may be on the wire, or the
+	// Late is the tolerance after Hours, OptOut, RobotsGiveUp and MaxSilence for a request to be on the wire, or the
 	// crawler may learn of its end.
 	Late time.Duration
 	// Rate, if not 0, is the total number of requests per second. A request may be on the wire up to RateSlack later
@@ -91,7 +91,7 @@ func (e Expect) at(host string) (delay time.Duration, per int, own bool) {
 	return max(e.Delay, e.Delays[host]), max(e.PerHost, 1), false
 }
 
-// Expect sets the configuration by which [Test] audits when the test ends.
+// Expect sets the configuration with which [Test] audits when the test ends.
 func (w *Web) Expect(e Expect) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,7 +13,7 @@ type RandomConfig struct {
 	Pages int // approximate number of pages of each host; 0 means 12
 	Links int // maximum number of links of each page, besides the one that makes it reachable; 0 means 4
 
-	// Agent is the product token for which some hosts write a group of rules of its own, which hides the general one.
+	// Agent is the product token for which some hosts write a separate group of rules, which hides the general one.
 	// If it is "", no host does.
 	Agent string
 	// HTTPS makes some hosts https.

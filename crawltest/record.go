@@ -34,7 +34,7 @@ type Request struct {
 	served       *Page // nil for 404
 }
 
-// maxLine is how many bytes of a request line are kept.
+// maxLine limits the bytes of a request line that are kept.
 const maxLine = 16 << 10
 
 // entry is a Request that is in progress. All fields are guarded by the Web's mutex.

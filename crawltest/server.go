@@ -21,7 +21,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Server serves sites on real loopback sockets, each at an address of its own, and lets them send arbitrary bytes:
+// Server serves sites on real loopback sockets, each at a separate address, and lets them send arbitrary bytes:
 // for what only a real connection can do to a client. It has no virtual time and no auditor; for those use [Web].
 //
 // All methods are safe for concurrent use.
@@ -53,7 +53,7 @@ type ServerSite struct {
 	alpn  []string
 }
 
-// maxHead is how many bytes of a request are read.
+// maxHead limits the bytes of a request that are read.
 const maxHead = 1 << 20
 
 // Wire is one hand-written answer: it is called when the request's head has been read, and the connection is closed

@@ -124,7 +124,7 @@ func (s *Site) Addr() netip.Addr {
 	return s.name.addrs[0]
 }
 
-// Host returns the site's host:port, always with the port: the key by which requests are paced.
+// Host returns the site's host:port, always with the port: the key for pacing requests.
 func (s *Site) Host() string { return s.key }
 
 // URL returns the absolute URL of a path of the site.

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Truth is what a complete polite crawl of a [RandomWeb] from some seeds requests. The lists are sorted and contain
+// Truth lists the requests of a complete polite crawl of a [RandomWeb] from some seeds. The lists are sorted and contain
 // each URL in one spelling; a crawler may use another that differs only in escapes of unreserved characters.
 type Truth struct {
 	Pages     []string // answered 200

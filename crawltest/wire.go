@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// hold is how long answers that never end keep a connection open: longer than any client waits.
+// hold is the time that endless answers keep a connection open: longer than any client waits.
 const hold = time.Hour
 
 // head returns the beginning of a valid answer with additional header lines.

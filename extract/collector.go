@@ -200,7 +200,7 @@ func tagImage(t *startTag) string {
 	return "image"
 }
 
-// svgHref returns the attribute by which an SVG element refers to something: href, or else xlink:href (SVG 2,
+// svgHref returns the attribute with the reference of an SVG element: href, or else xlink:href (SVG 2,
 // chapter Linking).
 func svgHref(t *startTag) (at attribute, name string) {
 	if t.has&(1<<atHref) == 0 {

@@ -303,7 +303,7 @@ func (c *collector) css(s string, p cssPlace) {
 }
 
 // CSSReferences calls f with each reference of a stylesheet, or of a style attribute if sheet is false: with its escapes decoded,
-// and where it is in s, without its quotes. A reference is what [CSS] finds, fragments included.
+// and where it is in s, without its quotes. References are the links of [CSS], and fragments.
 func CSSReferences(s string, sheet bool, f func(ref string, from, to int)) {
 	sc := cssScanner{s: s, imports: sheet}
 	for sc.next() {

@@ -45,7 +45,7 @@ type Meta struct {
 	Content string
 }
 
-// Document is what was read from one page.
+// Document holds the links and properties of one page.
 type Document struct {
 	// Base is the href of the first base element that has one, as written. It is "" if there is none, or if its
 	// scheme is data or javascript, which browsers ignore by the HTML Standard. It applies to every link of the

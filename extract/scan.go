@@ -218,7 +218,7 @@ func (t *startTag) attr(a attribute) (value, bool) {
 	return t.vals[a], true
 }
 
-// decoded returns an attribute's value as a string of its own, for the few that are compared outside a collector.
+// decoded returns a copy of an attribute's value as a string, for the few that are compared outside a collector.
 func (v value) decoded() string {
 	if !v.raw {
 		return v.s

@@ -168,7 +168,7 @@ type Config struct {
 	Signer Signer
 
 	// Record keeps what was sent and received in Page.Raw. Requests are then made by HTTP/1.1 only, because an HTTP/2
-	// message has no form of its own that could be kept.
+	// message has no text form that could be kept.
 	Record bool
 }
 

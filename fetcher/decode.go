@@ -50,7 +50,7 @@ type decoder interface {
 	Reset(io.Reader) error
 }
 
-// layerBuffer is how much of an encoded body is read ahead: most pages are shorter in gzip, and cheaper to decode as a whole.
+// layerBuffer is the read-ahead of an encoded body, in bytes: most pages are shorter in gzip, and cheaper to decode as a whole.
 const layerBuffer = 32 << 10
 
 // codecs keeps decoders and their readers for later bodies. window must be set.
@@ -106,7 +106,7 @@ type decoding struct {
 	note    string
 }
 
-// hints is what open considers in addition to the header.
+// hints holds values that open considers in addition to the header.
 type hints struct {
 	max     int  // most layers
 	sitemap bool // decompress a gzip stream even if nothing declares it as one

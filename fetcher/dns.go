@@ -31,7 +31,7 @@ type names struct {
 	closed  bool
 }
 
-// name is what is known about one host name.
+// name is the cache entry of one host name.
 type name struct {
 	host    string
 	addrs   []netip.Addr // the one in use first
@@ -139,7 +139,7 @@ func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, *Error) 
 	}
 }
 
-// take starts a look-up. It has a time limit of its own, because those who wait for it may come and go. The caller
+// take starts a look-up. It has a separate time limit, because those who wait for it may come and go. The caller
 // holds n.mu.
 func (n *names) take(ctx context.Context, host string) *flight {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.timeout)

@@ -26,7 +26,7 @@ const (
 	phaseBody    = "body"
 )
 
-// Reasons of an [Error] by which callers decide. The comment of Error lists all of them.
+// Reasons of an [Error] that callers distinguish. The comment of Error lists all of them.
 const (
 	ReasonAddress        = "address_refused"
 	ReasonPin            = "pin_failed"

@@ -209,7 +209,7 @@ func notSent(err error) *Error {
 	return e
 }
 
-// key returns the key by which the exchange's connection is pooled.
+// key returns the key of the exchange's connection in the pool.
 func key(u weburl.URL, g politeness.Grant) connKey {
 	return connKey{scheme: u.Scheme(), host: u.Host(), addr: g.Addr()}
 }

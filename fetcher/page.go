@@ -85,13 +85,13 @@ type Page struct {
 // Raw is an exchange as it was on the wire, for archives. Its slices belong to the Page's owner and
 // stay valid after Release.
 type Raw struct {
-	// Request is what was written. The values of Authorization and Cookie fields, and those of Config.Headers and
+	// Request holds the bytes that were written. The values of Authorization and Cookie fields, and those of Config.Headers and
 	// Config.Request, are overwritten with "*", because archives are passed on. A form that was submitted is left out.
 	Request []byte
 	// Head is the status line and header section of the final answer, with the empty line after it. With Config.Cookies,
 	// the values of cookies in it are overwritten with "*".
 	Head []byte
-	// Body is what followed, as received, before transfer coding and content coding were undone.
+	// Body holds the bytes that followed, as received, before transfer coding and content coding were undone.
 	Body []byte
 	// Cut is set if Body is not complete: Page.Truncated says why.
 	Cut bool

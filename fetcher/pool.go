@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// connKey is what two requests must have in common to use one connection: different host names on one address do not
+// connKey identifies the connections that a request may use: different host names on one address do not
 // share connections, nor do different addresses of one name.
 type connKey struct {
 	scheme, host string // host:port

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// rateWindow is how long a body may be slower than Config.MinRate before it is cut.
+// rateWindow is the time that a body may be slower than Config.MinRate before it is cut.
 const rateWindow = 5 * time.Second
 
 // watch ends one fetch, by cancelling its context, when a time limit is reached. One timer serves all limits; arriving

@@ -26,7 +26,7 @@ type wire struct {
 	dead  bool  // nothing may be written any more
 }
 
-// turn is what a wire measures of one exchange. It is guarded by the wire's mutex.
+// turn holds the measurements of one exchange on a wire. It is guarded by the wire's mutex.
 type turn struct {
 	grant     politeness.Grant
 	watch     *watch

@@ -38,7 +38,7 @@ type Durable interface {
 	// released or put on hold before, ErrClosed, the context's or the store's own.
 	Release(ctx context.Context, c Claim, readyAt time.Time) error
 	// Hold keeps the place of c at its host until Commit ends c, for a crawl in which the links of this page
-	// decide which URL of the host comes next. It is called in the place of Release, with the same errors.
+	// decide which URL of the host comes next. It is called instead of Release, with the same errors.
 	Hold(ctx context.Context, c Claim) error
 	// Commit ends claims that were released or put on hold and stores a checkpoint, all in one step. ends may be empty. The
 	// error is ErrLost if one of ends is neither, ErrRequest, ErrClosed, the context's or
@@ -59,7 +59,7 @@ type Durable interface {
 	Values(ctx context.Context, owner, prefix string, f func(name string, value []byte) error) error
 }
 
-// Checkpoint is what a crawl stores in its Frontier together with the ends of claims, to resume from it
+// Checkpoint holds values that a crawl stores in its Frontier together with the ends of claims, to resume from them
 // after a crash. Its names are its owner's alone.
 type Checkpoint struct {
 	Owner   string            // the crawl, or the part of a crawl, that stores it; "" where a store has one

@@ -7,7 +7,7 @@
 //   - [Memory] is for bounded crawls of up to a few million URLs that may begin again if the process
 //     dies. It needs no directory and never waits for a disk.
 //   - Package frontier/disk is for crawls that must survive, or that know more URLs than fit in memory.
-//     It also implements [Durable], by which a crawl's outputs and its frontier agree after a crash.
+//     It also implements [Durable], so that a crawl's outputs and its frontier agree after a crash.
 //
 // Stores may also implement [Counter], [Knower] and [Rationer].
 //

@@ -92,7 +92,7 @@ func (l *lane) dropRead() {
 	l.read, l.readModel, l.lastModel = l.read-from, l.readModel-from, l.lastModel-from
 }
 
-// pop takes the first record, with memory of its own.
+// pop removes the first record and returns a copy.
 func (l *lane) pop() record {
 	n, size := binary.Uvarint(l.head[l.read:])
 	at := l.read + int32(size)

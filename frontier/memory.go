@@ -12,29 +12,29 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// DefaultMaxPendingPerHost is how many URLs of one host may be pending unless configured otherwise,
+// DefaultMaxPendingPerHost limits the pending URLs of one host unless configured otherwise,
 // so that a trap on one host cannot own the store.
 const DefaultMaxPendingPerHost = 1_000_000
 
-// DefaultMaxBytes is how much memory queued URLs may take unless configured otherwise.
+// DefaultMaxBytes limits the memory of queued URLs unless configured otherwise.
 const DefaultMaxBytes = 256 << 20
 
-// maxRejected is how many rejected URLs are remembered; further ones are only counted. It bounds
+// maxRejected limits the rejected URLs that are remembered; further ones are only counted. It bounds
 // what a host at its quota costs.
 const maxRejected = 1 << 20
 
 // MemoryConfig is how a [Memory] is set up. The zero value works.
 type MemoryConfig struct {
-	// ClaimTimeout is how long a claim lasts. 0: claims never expire.
+	// ClaimTimeout is the duration of a claim. 0: claims never expire.
 	ClaimTimeout time.Duration
-	// HostSlots is how many holders a host (weburl.URL.Host) may have at once; nil or below 1: one.
+	// HostSlots returns the maximum number of simultaneous holders of a host (weburl.URL.Host); nil or below 1: one.
 	// It is called when the store begins to keep a host and must not call the Memory.
 	HostSlots func(host string) int
-	// MaxPending is how many URLs may be queued, waiting or claimed at once. 0: as memory allows.
+	// MaxPending limits the URLs that are queued, waiting or claimed at once. 0: as memory allows.
 	MaxPending int
 	// MaxPendingPerHost is the same for one host. 0: DefaultMaxPendingPerHost.
 	MaxPendingPerHost int
-	// MaxBytes is how much memory URLs that are queued, waiting or claimed may take with the rest of their
+	// MaxBytes limits the memory of URLs that are queued, waiting or claimed, with the rest of their
 	// Requests. What is remembered of every known URL and host is not counted. 0: DefaultMaxBytes.
 	MaxBytes int64
 	// Key tells URLs apart; it is called again when a URL is claimed. nil: weburl.URL.Key.
@@ -77,7 +77,7 @@ type held struct {
 	host *host
 }
 
-// waiter is an item that waits for a time of its own.
+// waiter is an item that waits until a given time.
 type waiter struct {
 	held
 	until int64

@@ -51,7 +51,7 @@ func (m *Memory) raise(b *batch, r *Request, hash uint64) {
 	}
 }
 
-// raised reports whether a record that was taken from its lane is not the one by which its URL is claimed.
+// raised reports whether a record that was taken from its lane is not the valid one of its URL.
 func (m *Memory) raised(it held) bool {
 	mk := m.seen.find(it.hash)
 	switch {

@@ -22,7 +22,7 @@ type shard struct {
 // mark holds a URL's state in three bits and its depth in thirteen.
 type mark uint16
 
-// state is what has happened to a known URL so far.
+// state is the progress of a known URL.
 type state uint8
 
 const (

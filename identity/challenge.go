@@ -18,7 +18,7 @@ const (
 	maxNonce     = 256
 )
 
-// Challenge is what a site wants of a signature, by its Accept-Signature field (RFC 9421 section 5). The
+// Challenge holds a site's requirements of a signature, from its Accept-Signature field (RFC 9421 section 5). The
 // zero Challenge wants nothing in particular.
 type Challenge struct {
 	Label string   // of the signature; "" is "sig1"

@@ -16,7 +16,7 @@ import (
 // when, is its own affair.
 type Get func(ctx context.Context, url string) (*Response, error)
 
-// Response is what a [Get] got.
+// Response is the answer to a [Get].
 type Response struct {
 	Status int
 	Header http.Header
@@ -50,7 +50,7 @@ func (d Defect) String() string {
 	return s
 }
 
-// Report is what [Check] found.
+// Report holds the findings of [Check].
 type Report struct {
 	Page    string   `json:"page"`
 	Checked []string `json:"checked"` // URLs that were read
@@ -72,7 +72,7 @@ func (r *Report) OK() bool {
 // maxDefects bounds a Report: what is read is a stranger's.
 const maxDefects = 100
 
-// CheckConfig is what [Check] works with.
+// CheckConfig configures [Check].
 type CheckConfig struct {
 	Get     Get       // required
 	Resolve Resolver  // for the source addresses; nil: they are not looked up
@@ -115,7 +115,7 @@ type checking struct {
 	report *Report
 }
 
-// found is what one file says of where the others are.
+// found holds the addresses of other files that one file names.
 type found struct {
 	origin     string
 	contact    string // page, after its redirect

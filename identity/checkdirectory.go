@@ -11,7 +11,7 @@ import (
 
 const protocol = "httpsig-protocol-01 section "
 
-// renewal is how long before the end of the directory's signatures a Check speaks of it.
+// renewal is the time before the end of the directory's signatures from which Check warns.
 const renewal = 14 * 24 * time.Hour
 
 // directory reads the key directory.

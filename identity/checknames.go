@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxLookups is how many addresses of one range are looked up: all of a /24, and as many spread evenly
+	// maxLookups limits the addresses of one range that are looked up: all of a /24, and as many spread evenly
 	// over a larger one.
 	maxLookups = 256
-	// maxAllLookups is how many are looked up in all.
+	// maxAllLookups limits the look-ups of all ranges together.
 	maxAllLookups = 1024
 	lookupTimeout = 10 * time.Second
 	maxNames      = 8 // of one address

@@ -55,7 +55,7 @@ func (k *checking) followOnce(f *found) *Response {
 	return k.read("the contact page", to)
 }
 
-// pageText is what is read of a page.
+// pageText collects the text and links of a page.
 type pageText struct {
 	text  string              // what a reader sees
 	links map[string][]string // of link elements, by relation

@@ -19,7 +19,7 @@ var pageHTML string
 //go:embed web/page.css
 var pageCSS string
 
-// pageData is what the template of the contact page sees.
+// pageData holds the values of the contact page's template.
 type pageData struct {
 	*Profile
 	Policy       string
@@ -37,7 +37,7 @@ type pageData struct {
 
 type contactLink struct{ URI, Text string }
 
-// shownAddresses is how many address ranges stand on the page itself.
+// shownAddresses limits the address ranges that the page lists.
 const shownAddresses = 8
 
 // contentSecurityPolicy allows the page its own style and nothing else.

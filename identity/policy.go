@@ -77,7 +77,7 @@ type Policy struct {
 	recent  *list.List               // the front was used last
 }
 
-// memory is what is known of an origin that has requested signatures.
+// memory holds the state of an origin that has requested signatures.
 type memory struct {
 	origin    string
 	challenge Challenge // with a nonce until it is used
@@ -109,7 +109,7 @@ func (p *Policy) Sign(m Message, now time.Time) (Signed, error) {
 	return p.signer.Sign(m, c, now)
 }
 
-// take is what the origin requested. It uses up the nonce.
+// take returns the origin's Challenge and uses up its nonce.
 func (p *Policy) take(origin string) (Challenge, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +127,7 @@ func (p *Policy) take(origin string) (Challenge, bool) {
 	return c, true
 }
 
-// Answer is what a Policy has to know of an answer.
+// Answer holds the parts of an answer that a Policy needs.
 type Answer struct {
 	Request Message // that was sent; its Header is not read
 	Signed  Signed  // as it was sent
@@ -137,14 +137,14 @@ type Answer struct {
 	Time    time.Time // when the answer came
 }
 
-// Verdict is what follows from an answer.
+// Verdict holds the conclusions from an answer.
 type Verdict struct {
 	// Again: the URL is to be requested once more, after the pause that its host is owed. The request will
 	// be signed as the site asked.
 	Again bool
 	// Rejected: a signed request was answered by a challenge. Note says what may be the cause.
 	Rejected bool
-	// Skew is how far the site's clock is ahead of ours, of a Rejected request whose answer tells; 0 when it
+	// Skew is the site's clock minus ours, for a Rejected request whose answer has a Date; 0 when it
 	// is less than 30 seconds.
 	Skew time.Duration
 	// Note is a sentence for the log; "" when there is nothing to say.

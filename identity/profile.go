@@ -218,7 +218,7 @@ func (p *Profile) authority() string {
 // DirectoryURL is where the key directory is.
 func (p *Profile) DirectoryURL() string { return p.Origin() + directoryPath }
 
-// AgentURL is what signed requests name as Signature-Agent.
+// AgentURL returns the Signature-Agent of signed requests.
 func (p *Profile) AgentURL() string {
 	if p.SignatureAgent != "" {
 		return p.SignatureAgent

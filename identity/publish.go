@@ -116,7 +116,7 @@ func headerNames(h http.Header) []string {
 	return names
 }
 
-// nginxConfig is what a server block of nginx includes to serve the folder as it has to be.
+// nginxConfig returns the configuration that a server block of nginx includes to serve the folder.
 func nginxConfig(p *Profile, files []served) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# How nginx serves the identity of %s at %s.

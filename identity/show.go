@@ -33,7 +33,7 @@ type KeySummary struct {
 	Expires   time.Time `json:"expires,omitzero"`
 }
 
-// Summary is what there is to know of an identity, without its secrets.
+// Summary describes an identity without its secrets.
 type Summary struct {
 	Product        string       `json:"product"`
 	UserAgent      string       `json:"user_agent"`

@@ -151,7 +151,7 @@ func (s *Signer) noKey(wanted string) error {
 	return fmt.Errorf("%w: every key has expired or is not valid yet: rotate", ErrNoKey)
 }
 
-// requestInput is what the signature of a request covers, and its parameters in the order of the drafts'
+// requestInput returns the components that the signature of a request covers, and its parameters in the order of the drafts'
 // examples.
 func requestInput(k *signingKey, c Challenge, now time.Time) httpsfv.InnerList {
 	var items []httpsfv.Item

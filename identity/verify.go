@@ -87,7 +87,7 @@ type Verifier struct {
 	Skew        time.Duration // tolerated difference of clocks. 0: 30 seconds
 }
 
-// maxSignatures is how many signatures of one request are looked at.
+// maxSignatures limits the signatures of one request that are considered.
 const maxSignatures = 4
 
 // Verify returns the first signature of the request that holds. The error is a *[VerifyError], about the

@@ -52,7 +52,7 @@ func (p *Policy) Decide(status int, document []byte) string {
 	return ""
 }
 
-// Signs are what Decide goes by.
+// Signs holds the properties of a document by which Decide chooses.
 type Signs struct {
 	// Noscript says that a noscript element's text has the word "JavaScript".
 	Noscript bool
@@ -150,7 +150,7 @@ func (s *scanner) text(t []byte) {
 	}
 }
 
-// attributes are what Scan wants to know of an element's attributes.
+// attributes holds the attributes of an element that Scan needs.
 type attributes struct{ src, module, href, root bool }
 
 // rootIDs are the ids of elements in which applications are built.

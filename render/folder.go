@@ -40,7 +40,7 @@ func (s *Store) Close() error {
 	return s.folder.root.Close()
 }
 
-// leastSwept is how many answers are stored before Sweep looks for those that nobody needs.
+// leastSwept is the number of stored answers from which Sweep removes unused ones.
 const leastSwept = 1000
 
 // Sweep removes the files of answers that neither a committed Record nor a Rendering needs any more. The crawler calls it

@@ -33,9 +33,9 @@ type Task struct {
 	URL weburl.URL
 	// Document is the page as it was fetched. Its body must be HTML.
 	Document Answer
-	// Agent is what navigator.userAgent says.
+	// Agent is the value of navigator.userAgent.
 	Agent string
-	// Time is what the page's clock says at the start: the time at which Document was fetched. It must be the
+	// Time is the page's clock at the start: the time at which Document was fetched. It must be the
 	// same in every round of a page.
 	Time time.Time
 	// Seed decides the page's random numbers. It must be the same in every round of a page.
@@ -54,7 +54,7 @@ type Task struct {
 
 // Answer is a response to a request of a page, or the page's document itself.
 type Answer struct {
-	// Status is the HTTP status. Redirects are answers: the browser follows them by a request of its own.
+	// Status is the HTTP status. Redirects are answers: the browser follows them with another request.
 	Status int
 	// Header is the response's header.
 	Header http.Header
@@ -66,7 +66,7 @@ type Answer struct {
 
 // Want is a request that a page makes.
 type Want struct {
-	// URL is what is requested.
+	// URL is requested.
 	URL weburl.URL
 	// Method is the HTTP method. A renderer asks Have for GET requests only.
 	Method string
@@ -122,7 +122,7 @@ type Result struct {
 	Dialogs int
 	// Screenshot is a PNG of the viewport, if the Task wants one.
 	Screenshot []byte
-	// Virtual is how long the page has run by its own clock.
+	// Virtual is the time that the page has run by its virtual clock.
 	Virtual time.Duration
 	// Cut is why the page was not rendered to its end, one of the Cut codes; "" if it was.
 	Cut string

@@ -232,7 +232,7 @@ func (r *Rendering) add(w Want) int {
 	return len(r.state.Wants) - 1
 }
 
-// answer is what the store has for a request; nil if it has nothing, or has lost it.
+// answer returns the stored answer to a request; nil if there is none, or it was lost.
 func (r *Rendering) answer(x *wanted) *Answer {
 	if x.Ref == nil {
 		return nil
@@ -330,7 +330,7 @@ func (r *Rendering) Refused(w Want, reason string) {
 	}
 }
 
-// Records is what the crawler has to commit, together with the claim that goes back to the frontier, so that a
+// Records returns the records that the crawler must commit, together with the claim that goes back to the frontier, so that a
 // restarted process can Resume: the Rendering under key, which should begin with PrefixPage, as it is now, unless nothing
 // of it has changed, and what the store has got since the last call.
 func (r *Rendering) Records(key string, now time.Time) ([]Record, error) {

@@ -2,7 +2,7 @@ package robots
 
 import "strings"
 
-// ProductToken is the name by which a robot looks for its group in a robots.txt, taken from its User-Agent header: the first
+// ProductToken returns the name that selects a robot's group in a robots.txt, taken from its User-Agent header: the first
 // product without its version, up to the last of its leading letters, digits, "_" and "-" (RFC 9309 section 2.2.1, which
 // leaves digits out). In a header that begins like a browser's, it is the first product after "compatible;". A bare token is
 // its own product token. The result is "" when there is none.

@@ -6,7 +6,7 @@ import "strings"
 // are decoded, hex digits are in upper case, and everything that is not allowed in a URL is escaped. Reserved characters stay
 // as written: %2F is not "/".
 
-// class is what has to be done with a byte.
+// class is the treatment of a byte.
 type class uint8
 
 const (

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Dialect is the standard by which a file is read.
+// Dialect selects the standard for reading a file.
 type Dialect uint8
 
 // The dialects. In all of them lines are read alike, an empty Disallow is not a rule, and /robots.txt itself may be fetched.

@@ -9,7 +9,7 @@ import (
 // Meta is a META element of a parsed document: one with a name, or with http-equiv.
 type Meta struct{ Name, Content string }
 
-// Directives are what a page says to robots about itself, in META elements and the headers X-Robots-Tag and Robots-Tag. Prohibitions add up over
+// Directives are a page's instructions to robots, in META elements and the headers X-Robots-Tag and Robots-Tag. Prohibitions add up over
 // all of them; permissions are the default and change nothing. The zero Directives forbid nothing.
 type Directives struct {
 	NoIndex      bool // noindex, none: the page must not be shown in results; its links may be followed
@@ -89,7 +89,7 @@ func (d Directives) Unavailable(at time.Time) bool {
 	return !d.UnavailableAfter.IsZero() && at.After(d.UnavailableAfter)
 }
 
-// maxTerms is how many directives of a page are read.
+// maxTerms limits the directives of a page that are read.
 const maxTerms = 512
 
 // PageDirectives reads the values of a page's X-Robots-Tag headers and its META elements for the robot with this product

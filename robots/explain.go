@@ -85,7 +85,7 @@ func writeLine(b *strings.Builder, line int, text string) {
 	b.WriteString("line " + strconv.Itoa(line) + " " + quote(text))
 }
 
-// longestQuote is how many bytes of a file's line a sentence shows.
+// longestQuote limits the bytes of a file's line that a sentence shows.
 const longestQuote = 200
 
 // quote is s in quotation marks, without unprintable characters.

@@ -17,7 +17,7 @@ const (
 	MinFreshness = time.Minute
 )
 
-// Freshness is how long from now an answer to /robots.txt may be used, between [MinFreshness] and
+// Freshness returns the time from now for which an answer to /robots.txt may be used, between [MinFreshness] and
 // [MaxFreshness]: its lifetime by HTTP (RFC 9111 section 4.2: Cache-Control max-age, else Expires
 // less Date; no-store and no-cache are none) less the Age it already had. s-maxage is for shared
 // caches and is ignored. The header's keys are in canonical form, as in net/http. now is when
@@ -30,7 +30,7 @@ func Freshness(header map[string][]string, now time.Time) time.Duration {
 	return min(max(life-age(header), MinFreshness), MaxFreshness)
 }
 
-// lifetime is how long the answer is fresh, from when it was made, as the header says.
+// lifetime returns the freshness lifetime of an answer, by its header.
 func lifetime(header map[string][]string, now time.Time) (time.Duration, bool) {
 	if d, ok := cacheControl(header["Cache-Control"]); ok {
 		return d, true
@@ -67,7 +67,7 @@ func cacheControl(values []string) (life time.Duration, known bool) {
 	return life, known
 }
 
-// age is what the Age header says (RFC 9111 section 5.1).
+// age returns the value of the Age header (RFC 9111 section 5.1).
 func age(header map[string][]string) time.Duration {
 	if v := first(header["Age"]); v != "" {
 		return deltaSeconds(v)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Group is what one file says to one robot. It is immutable and safe for concurrent use.
+// Group holds the rules of one file for one robot. It is immutable and safe for concurrent use.
 // The zero Group refuses nothing.
 type Group struct {
 	file  *Rules
@@ -40,7 +40,7 @@ func newGroup(r *Rules, agent string) *Group {
 	return g
 }
 
-// countRules is how many lines of the group are rules.
+// countRules counts the lines of the group that are rules.
 func (g *Group) countRules() (n int) {
 	for _, s := range g.spans {
 		for _, l := range g.file.lines[s.from:s.to] {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// pace is what a group says about when it may be visited.
+// pace holds a group's limits on the times of visits.
 type pace struct {
 	delay    time.Duration
 	hasDelay bool

@@ -30,7 +30,7 @@ import (
 	"strings"
 )
 
-// MaxSize is how many bytes of a robots.txt are read: 500 KiB, the least limit that RFC 9309 section 2.5 permits. Of a body of
+// MaxSize limits the bytes of a robots.txt that are read: 500 KiB, the lowest limit that RFC 9309 section 2.5 permits. Of a body of
 // MaxSize bytes or more, the part after its last line end within the limit is dropped: a rule cut short would mean something
 // else.
 const MaxSize = 500 * 1024
@@ -74,7 +74,7 @@ func Parse(body []byte, opts ...Option) *Rules {
 	return r
 }
 
-// clip is what is read of a body: all of it, or whole lines up to MaxSize.
+// clip returns the part of a body that is read: all of it, or whole lines up to MaxSize.
 func clip(body []byte) (b []byte, cut bool) {
 	if len(body) < MaxSize {
 		return body, false
@@ -130,7 +130,7 @@ func hostOf(origin string) string {
 // Empty values are left out.
 func (r *Rules) Sitemaps() []string { return r.values(sitemap) }
 
-// Host is the first value of the Host lines, by which a site once named its main mirror to Yandex;
+// Host returns the first value of the Host lines, with which a site once named its main mirror to Yandex;
 // "" when there is none. Nothing in this package acts on it.
 func (r *Rules) Host() string { return first(r.values(host)) }
 

@@ -1,6 +1,6 @@
 package robots
 
-// Policy is what an answer to /robots.txt means (RFC 9309 section 2.3.1).
+// Policy is the consequence of an answer to /robots.txt (RFC 9309 section 2.3.1).
 type Policy uint8
 
 // The policies.
@@ -22,7 +22,7 @@ func (p Policy) String() string {
 	return "unknown"
 }
 
-// MaxRedirects is how many hops from /robots.txt are followed (RFC 9309 section 2.3.1.2). A further
+// MaxRedirects limits the hops from /robots.txt that are followed (RFC 9309 section 2.3.1.2). A further
 // one means what 404 means.
 const MaxRedirects = 5
 
@@ -33,11 +33,11 @@ type StatusPolicy struct {
 	ForbiddenDenies bool
 }
 
-// ForStatus is what the status of an answer to /robots.txt means by RFC 9309; see
+// ForStatus returns the Policy for the status of an answer to /robots.txt by RFC 9309; see
 // [StatusPolicy.ForStatus].
 func ForStatus(status int) Policy { return StatusPolicy{}.ForStatus(status) }
 
-// ForStatus is what the status of an answer to /robots.txt means:
+// ForStatus returns the Policy for the status of an answer to /robots.txt:
 //
 //   - 202: Unreachable, although the RFC counts it with the other 2xx: it says that the request has not been acted upon (RFC 9110
 //     section 15.3.3), and bot walls send it with a challenge for a body.
@@ -67,7 +67,7 @@ func (p StatusPolicy) ForStatus(status int) Policy {
 	return Unreachable
 }
 
-// Lint is a remark on an answer's status, by which a site may have meant something else. The result ok is false when there is
+// Lint returns a remark on a status that a site may have meant otherwise. The result ok is false when there is
 // nothing to say.
 func (p StatusPolicy) Lint(status int) (l Lint, ok bool) {
 	switch status {
@@ -83,7 +83,7 @@ func (p StatusPolicy) Lint(status int) (l Lint, ok bool) {
 	return Lint{}, false
 }
 
-// Verdict is what the policy means for every URL of the origin except /robots.txt. For Obey it is the zero Verdict: the file's
+// Verdict returns the policy's verdict on every URL of the origin except /robots.txt. For Obey it is the zero Verdict: the file's
 // rules decide. Redirect is one hop too many.
 func (p Policy) Verdict() Verdict {
 	switch p {

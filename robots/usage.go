@@ -2,7 +2,7 @@ package robots
 
 import "strings"
 
-// Signal is what a site says about a use of its pages. It neither permits nor forbids crawling: that is a [Verdict].
+// Signal is a site's preference about one use of its pages. It neither permits nor forbids crawling: that is a [Verdict].
 type Signal uint8
 
 // The signals.
@@ -52,7 +52,7 @@ type Statement struct {
 	Value  string // of this use as written, if it is neither yes nor no, as in use=reference of Content-Signal
 }
 
-// Usage is what a site says about the uses of one page.
+// Usage holds a site's preferences about the uses of one page.
 type Usage struct {
 	Statements []Statement
 	TDMPolicy  string // address of the licensing policy that goes with a tdm-reservation, as written

@@ -2,7 +2,7 @@ package robots
 
 import "strings"
 
-// preference is what one entry of a usage expression says.
+// preference is one entry of a usage expression.
 type preference struct {
 	use    string
 	signal Signal
@@ -70,7 +70,7 @@ func parsePreferences(k kind, value string) (path string, prefs []preference, ok
 	return path, prefs, ok
 }
 
-// maxUsage is how many preferences of a file are kept for a group.
+// maxUsage limits the preferences of a file that are kept for a group.
 const maxUsage = 1024
 
 // usageRule is one preference of a file, for the paths that its rule matches.
@@ -107,9 +107,9 @@ func (g *Group) readEarlySignals() {
 	}
 }
 
-// Usage is what the file says about the uses of the page at this path: by the Content-Usage lines of the
+// Usage returns the file's preferences about the uses of the page at this path: by the Content-Usage lines of the
 // group with the longest matching path, all of them when several are equally long
-// (draft-ietf-aipref-attach section 3.1), and likewise by its Content-Signal lines and those before
+// (draft-ietf-aipref-attach section 3.1), and in the same way by its Content-Signal lines and those before
 // any group. Neither Allow and Disallow nor the dialect matter. At most 1,024 preferences of a file are considered.
 func (g *Group) Usage(pathQuery string) []Statement {
 	if len(g.all) > 0 {

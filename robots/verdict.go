@@ -38,7 +38,7 @@ type Rule struct {
 	Path   string // as written; one of several when the line has more
 }
 
-// Verdict is what a group's rules say about one path, and why.
+// Verdict is the judgement of a group's rules on one path, with its reason.
 // The zero Verdict names nothing and has judged nothing.
 //
 // Its strings are parts of the file: a Verdict keeps the whole file in memory. [Verdict.Clone] does

@@ -74,7 +74,7 @@ func optUsage(b []byte, name string, us []Usage) []byte {
 	return append(b, ']')
 }
 
-// optRendered appends what came of rendering a page, which is rare enough for package encoding/json.
+// optRendered appends the outcome of rendering a page, which is rare enough for package encoding/json.
 func optRendered(b []byte, name string, r *Rendered) ([]byte, error) {
 	if r == nil {
 		return b, nil

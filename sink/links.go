@@ -32,7 +32,7 @@ type LinkSink interface {
 // KeepsLinks implements [LinkSink]: it reports whether [NewLinks] or the like made j.
 func (j *JSONL) KeepsLinks() bool { return j.links }
 
-// NewLinks writes only the links of pages: each [Outlink] on a line of its own, in the order in which they are on the page. Like all
+// NewLinks writes only the links of pages: each [Outlink] on one line, in the order in which they are on the page. Like all
 // sinks it is committed with the visits, so that a crawl which is killed and resumed has the links of each page once.
 //
 // The conditions are those of [NewJSONL].
@@ -73,7 +73,7 @@ func appendOutlinks(b []byte, r *Record) ([]byte, error) {
 	return b, nil
 }
 
-// NewItems writes only the results of a crawl: each element of [Record].Data on a line of its own, as the program
+// NewItems writes only the results of a crawl: each element of [Record].Data on one line, as the program
 // emitted it, and nothing of the visit. A visit without results has no line. Like all sinks it is committed with the
 // visits, so that a crawl which is killed and resumed has each result once.
 //

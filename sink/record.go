@@ -41,7 +41,7 @@ type Record struct {
 	// are those of the rendered page, if there is one; Bytes and SHA256 are those of the page as it was fetched.
 	Rendered *Rendered `json:"rendered,omitempty"`
 
-	// Data is what the program extracted from the page, in its own form: each element is a JSON value.
+	// Data holds the values that the program extracted from the page, in its own form: each element is a JSON value.
 	Data []json.RawMessage `json:"data,omitempty"`
 
 	Attempt int       `json:"attempt,omitempty"` // 0 for the first
@@ -62,12 +62,12 @@ type Record struct {
 	Exchange *Exchange `json:"-"`
 }
 
-// Usage is what a site says about one use of a page. It neither permits nor forbids crawling.
+// Usage is a site's preference about one use of a page. It neither permits nor forbids crawling.
 type Usage struct {
 	Use    string `json:"use"`    // "train-ai", "search", …
 	Signal string `json:"signal"` // "allow", "disallow", or "unknown" with a Value
 	Origin string `json:"origin"` // "robots.txt", "header" or "meta"
-	// Value is what the site says as written, if it is neither yes nor no, as in use=reference of Content-Signal.
+	// Value is the preference as written, if it is neither yes nor no, as in use=reference of Content-Signal.
 	Value string `json:"value,omitempty"`
 }
 
@@ -85,7 +85,7 @@ type LinkCount struct {
 	Full       int `json:"queue_full,omitempty"`
 }
 
-// Rendered is what came of rendering a page: of running its scripts in a browser. The codes are those of package render and
+// Rendered is the outcome of rendering a page, that is, of running its scripts in a browser. The codes are those of package render and
 // of crawler.Rendered.
 type Rendered struct {
 	Why      string          `json:"why"`                  // the rule that decided to render it

@@ -1,7 +1,7 @@
 // Package weburl provides the one URL type of amble: immutable, comparable, absolute http or https.
 //
 // A [URL] is parsed from text as a browser parses it (WHATWG URL Standard), by [Parse] or by [URL.Resolve] against
-// a base. [URL.String], which is what is sent, distinguishes two spellings of one address; [URL.Key], which is what
+// a base. [URL.String], which is sent, distinguishes two spellings of one address; [URL.Key], which
 // the seen set stores, equates them. A [Profile] equates more of them, at a risk that it names.
 //
 // Three names derived from a URL are the keys by which the rest of amble works: [URL.Host] for queueing and pacing,

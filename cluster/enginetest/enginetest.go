@@ -34,7 +34,7 @@ type Options struct {
 	Parallel bool
 }
 
-// Run tests the jobs that open makes. Each test opens one of its own.
+// Run tests the jobs that open makes. Each test opens another one.
 func Run(t *testing.T, open func(t *testing.T) Job, o Options) {
 	t.Helper()
 	each(func(name string, check func(*kit)) {

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// tb is what a check needs of testing.TB, so that the suite's own tests can watch a check fail.
+// tb is the part of testing.TB that a check needs, so that the suite's own tests can watch a check fail.
 type tb interface {
 	Helper()
 	Errorf(format string, args ...any)

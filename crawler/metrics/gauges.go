@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/crawler/plan"
 )
 
-// watched is what gauges are computed from when they are read.
+// watched holds the sources of gauges, which are computed when they are read.
 type watched struct {
 	crawler *crawler.Crawler
 	look    *plan.Outlook // nil: when the crawl ends is not known

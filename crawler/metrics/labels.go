@@ -13,7 +13,7 @@ import (
 // other is the value of a label for what is not in its list.
 const other = "other"
 
-// Values of labels. A value that is none of them is counted as other.
+// Values of labels. Any other value is counted as other.
 var (
 	purposes = []string{politeness.Page.String(), politeness.Robots.String(), politeness.Sitemap.String(), politeness.Resource.String(), other}
 	classes  = []string{"1xx", "2xx", "3xx", "4xx", "5xx", "error", "aborted"}
@@ -29,7 +29,7 @@ var (
 	}
 )
 
-// reasons are the reason codes that are counted by name: those by which visits end in crawls of the web.
+// reasons are the reason codes that are counted by name: those of visits in crawls of the web.
 var reasons = []string{
 	"", "http_4xx", "http_5xx",
 	"address_refused", "canceled", "challenge", "connect_failed", "connect_refused", "connect_timeout", "crawl_delay_long", "cut_short",

@@ -40,7 +40,7 @@ type Metrics struct {
 
 	requests    *prometheus.CounterVec
 	usual       map[[2]string]prometheus.Counter // of requests, by purpose and class; read only
-	tooks       map[string]prometheus.Observer   // of took, by purpose; likewise
+	tooks       map[string]prometheus.Observer   // of took, by purpose; the same
 	visits      *prometheus.CounterVec
 	received    prometheus.Counter
 	connections prometheus.Counter
@@ -174,7 +174,7 @@ func latest(at *atomic.Int64, t time.Time) {
 	}
 }
 
-// Audit is what an audit of the ledger has found so far.
+// Audit holds the findings of an audit of the ledger so far.
 type Audit struct {
 	Early  int                      // requests that were made too early
 	Pauses map[string]time.Duration // kept between two requests to a host, by the clause of package ledger that owed them

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// tally is what was counted and is not yet added to the metrics. A crawl makes thousands of requests for each time that somebody reads
+// tally holds counts that are not yet added to the metrics. A crawl makes thousands of requests for each time that somebody reads
 // them, and adding to many metrics in a row takes a fraction of the time that each one does after something else was done.
 type tally struct {
 	mu      sync.Mutex
@@ -16,8 +16,8 @@ type tally struct {
 	visits  []visit
 }
 
-// mostTallied is how many answers, and how many visits, are kept.
-const mostTallied = 256
+// maxTallied limits the answers, and the visits, that are kept.
+const maxTallied = 256
 
 // answer is a request that is over.
 type answer struct {
@@ -40,7 +40,7 @@ func (m *Metrics) requested(a answer) {
 	m.tally.mu.Lock()
 	defer m.tally.mu.Unlock()
 	m.tally.answers = append(m.tally.answers, a)
-	if len(m.tally.answers) == mostTallied {
+	if len(m.tally.answers) == maxTallied {
 		m.settleAnswers()
 	}
 }
@@ -49,7 +49,7 @@ func (m *Metrics) visited(v visit) {
 	m.tally.mu.Lock()
 	defer m.tally.mu.Unlock()
 	m.tally.visits = append(m.tally.visits, v)
-	if len(m.tally.visits) == mostTallied {
+	if len(m.tally.visits) == maxTallied {
 		m.settleVisits()
 	}
 }

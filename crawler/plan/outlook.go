@@ -31,14 +31,14 @@ type Queue interface {
 	HostPending(host string) int
 }
 
-// hostMet is what is known about a host in addition to what the gate knows.
+// hostMet holds facts about a host that the gate does not know.
 type hostMet struct {
 	addr  string
 	cause string // of its last failure; "" once it has answered
 }
 
-// mostLooked is the maximum number of hosts whose remaining URLs are counted.
-const mostLooked = 5000
+// maxLooked is the maximum number of hosts whose remaining URLs are counted.
+const maxLooked = 5000
 
 // NewOutlook returns the Outlook of a crawl with this total rate of requests per second; 0 is no limit.
 func NewOutlook(rate float64) *Outlook {
@@ -79,7 +79,7 @@ func (o *Outlook) meet(host, addr string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	old, ok := o.hosts[host]
-	if (!ok || addr != "" && old != hostMet{addr: addr}) && len(o.hosts) <= mostLooked {
+	if (!ok || addr != "" && old != hostMet{addr: addr}) && len(o.hosts) <= maxLooked {
 		o.hosts[host] = hostMet{addr: addr}
 	}
 }
@@ -108,7 +108,7 @@ type View struct {
 	First Left // the host that is due first
 }
 
-// Left is what is left for a host.
+// Left is the estimated remainder of a host.
 type Left struct {
 	Host  string
 	Addr  string
@@ -138,7 +138,7 @@ func (o *Outlook) Look() (v View, ok bool) {
 
 // left returns the hosts for which something is left. The caller holds the lock.
 func (o *Outlook) left() (left []Left, ok bool) {
-	if o.queue == nil || len(o.hosts) > mostLooked {
+	if o.queue == nil || len(o.hosts) > maxLooked {
 		return nil, false
 	}
 	for host, met := range o.hosts {
@@ -153,7 +153,7 @@ func (o *Outlook) left() (left []Left, ok bool) {
 	return left, true
 }
 
-// Site is what is left for a host, and how long that takes at least.
+// Site is the remainder of a host, and the minimum time for it.
 type Site struct {
 	Left
 	Least time.Duration

@@ -28,7 +28,7 @@ type Host struct {
 	Settings string        `json:"settings,omitempty"` // the entry of crawler.Config.Hosts that holds for it
 	Sitemaps []string      `json:"sitemaps,omitempty"`
 
-	budgeted bool // Settings say how many pages, in the place of the limit for all hosts
+	budgeted bool // Settings limit the pages, instead of the limit for all hosts
 	listed   int  // pages that sitemaps list, from which a sample is drawn
 }
 

@@ -19,7 +19,7 @@ var ErrNoMatch = errors.New("no match")
 // ErrTooMuch says that the fields before took all the text that one Unmarshal may read.
 var ErrTooMuch = errors.New("too much text")
 
-// MaxText is how much text one Unmarshal reads, in bytes.
+// MaxText limits the text that one Unmarshal reads, in bytes.
 const MaxText = 16 << 20
 
 // FieldError says which field of a struct could not be read from a page. The errors of [Unmarshal] are of this type.
@@ -69,7 +69,7 @@ func Unmarshal(n *html.Node, dst any) error {
 	return errors.Join(u.errs...)
 }
 
-// field is what the tags of a field say.
+// field holds the parsed tags of a field.
 type field struct {
 	index    int
 	name     string

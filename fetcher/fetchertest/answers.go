@@ -133,7 +133,7 @@ func noAnswer(k *kit) {
 	}
 }
 
-// long is what no answer may take.
+// long is a time that no answer may take.
 const long = 24 * time.Hour
 
 func hangs(k *kit) {

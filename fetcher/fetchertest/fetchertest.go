@@ -25,7 +25,7 @@ type Fetcher interface {
 }
 
 // Run tests the fetchers that open makes. They must connect by w.DialContext and look names up by
-// w.LookupNetIP, and end by t.Cleanup what they have started. Each test opens one of its own, inside a
+// w.LookupNetIP, and end by t.Cleanup what they have started. Each test opens another one, inside a
 // testing/synctest bubble.
 func Run(t *testing.T, open func(t *testing.T, w *crawltest.Web) Fetcher) {
 	t.Helper()

@@ -22,18 +22,18 @@ const (
 
 // Config is how a [Store] is set up. The zero value works.
 type Config struct {
-	// ClaimTimeout is how long a claim lasts. 0: claims never expire.
+	// ClaimTimeout is the duration of a claim. 0: claims never expire.
 	ClaimTimeout time.Duration
-	// HostSlots is how many holders a host (weburl.URL.Host) may have at once; nil or below 1: one.
+	// HostSlots returns the maximum number of simultaneous holders of a host (weburl.URL.Host); nil or below 1: one.
 	// It is called when the store begins to keep a host in memory and must not call the Store.
 	HostSlots func(host string) int
-	// MaxPending is how many URLs may be queued, waiting or claimed at once. 0: as the disk allows.
+	// MaxPending limits the URLs that are queued, waiting or claimed at once. 0: as the disk allows.
 	MaxPending int
 	// MaxPendingPerHost is the same for one host. 0: frontier.DefaultMaxPendingPerHost.
 	MaxPendingPerHost int
 	// Key tells URLs apart. nil: weburl.URL.Key. It must be the same each time a directory is opened.
 	Key func(weburl.URL) weburl.Key
-	// ReopenDelay is how long after Open no host with something pending is ready. It should be the crawl's
+	// ReopenDelay is the time after Open during which no host with pending URLs is ready. It should be the crawl's
 	// delay: the last request of the previous process may have left no trace.
 	ReopenDelay time.Duration
 	// LastWrite is the path of a file that holds the time of the last durable write. By it Open notices a directory
@@ -46,12 +46,12 @@ type Config struct {
 	// CacheSize is the memory, in bytes, for data that was read and for memtables: it should be several
 	// times MemTableSize. 0: DefaultCacheSize.
 	CacheSize int64
-	// MemTableSize is how many bytes of writes are collected in memory before they are sorted into a file.
+	// MemTableSize limits the bytes of writes that are collected in memory before they are sorted into a file.
 	// 0: DefaultMemTableSize.
 	MemTableSize int
 	// PrefetchSize is the memory, in bytes, for the heads of queues. 0: DefaultPrefetchSize.
 	PrefetchSize int
-	// KnownURLs is how many URLs are remembered, at some 40 bytes each, so that a link on every page of a site costs no
+	// KnownURLs limits the URLs that are remembered, at some 40 bytes each, so that a link on every page of a site costs no
 	// look-up (frontier.Knower). 0: DefaultKnownURLs.
 	KnownURLs int
 	// MaxTables is about how many of its sorted files the store keeps open; some ten other files are open too.
@@ -112,7 +112,7 @@ type cache struct {
 	release func() // gives it back; nil: nothing is held
 }
 
-// cachePerURL is how many bytes of cache a known URL justifies. One of them is for its filter, which nearly
+// cachePerURL is the size of the cache, in bytes, for each known URL. One of them is for its filter, which nearly
 // every new link reads.
 const cachePerURL = 2
 

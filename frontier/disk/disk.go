@@ -13,7 +13,7 @@
 // depending on how much paths resemble one another; recent writes take twice as much until they are
 // compacted.
 //
-// The Store is made of parts: engine is the database and its failures; lanes are what may be claimed, in
+// The Store is made of parts: engine is the database and its failures; lanes hold the claimable URLs, in
 // memory; writer turns calls into batches; offsets, known and calls are small. Reading order: disk.go,
 // frontier.go and durable.go (the calls), op.go, lanes.go, queue.go, reading.go and waiting.go (what is in memory of
 // a queue), writer.go, group.go (a batch from its ops to its effects), keys.go, seen.go and

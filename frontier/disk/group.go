@@ -26,7 +26,7 @@ type group struct {
 	value []byte
 }
 
-// url is what is known of a URL after the ops so far.
+// url is the state of a URL after the ops so far.
 type url struct {
 	seen
 	changed  bool
@@ -66,7 +66,7 @@ func (g *group) size() (n int) {
 	return n + 1<<10
 }
 
-// batchPerLink is how many bytes a queued link takes in a batch besides its texts: two keys, the seen record and
+// batchPerLink is the size of a queued link in a batch, in bytes, without its texts: two keys, the seen record and
 // the other fields of the request.
 const batchPerLink = 80
 
@@ -253,10 +253,10 @@ func (o *op) keep(value []byte) []byte {
 	return slices.Clone(value)
 }
 
-// keptBytes is how many bytes of an op's requests stay in memory until it is published.
+// keptBytes limits the bytes of an op's requests that stay in memory until it is published.
 const keptBytes = 1 << 20
 
-// rejectedMost is how many rejected URLs are remembered; further ones are only counted. It bounds
+// rejectedMost limits the rejected URLs that are remembered; further ones are only counted. It bounds
 // what a host at its quota costs.
 const rejectedMost = 1 << 24
 

@@ -2,7 +2,7 @@ package disk
 
 import "slices"
 
-// queue is what is kept in memory of one host.
+// queue is the part of a host's queue that is in memory.
 //
 // Claimable URLs with a place before from are in memory, in head. The others are only on disk, and are read
 // from that place on: never from the beginning of the queue, where deleted entries lie.

@@ -27,7 +27,7 @@ type stale struct {
 	place
 }
 
-// staleError says that an entry is not the one by which its URL is claimed.
+// staleError reports that an entry is not the valid one of its URL.
 type staleError struct {
 	by place // the one that is; zero if the URL is done
 }
@@ -45,7 +45,7 @@ func (s *seen) highest() int8 {
 	return s.priority
 }
 
-// at returns the place by which a URL is claimed after e; only raised ones have one.
+// at returns the place of a URL's valid entry after e; only raised ones have one.
 func (e entry) at(was seen) place {
 	if !was.raised {
 		return place{}
@@ -101,7 +101,7 @@ func (l *lanes) forgetRest(h *host) {
 	l.heads.update(h)
 }
 
-// isStale reports whether an entry is not the one by which its URL is claimed.
+// isStale reports whether an entry is not the valid one of its URL.
 func (s *seen) isStale(p place) bool { return s.raised && (s.state == Done || s.at != p) }
 
 // lease makes a lease of an entry that was taken from the head of h. With an error it is not nil only if nothing but

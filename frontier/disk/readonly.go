@@ -60,7 +60,7 @@ func withEngine(fs vfs.FS, dir string, c Config, f func(*Store) error) error {
 	return errors.Join(describe(dir, err), s.engine.close(), lock.Close())
 }
 
-// HostCount is how many URLs of a host are pending.
+// HostCount counts the pending URLs of a host.
 type HostCount struct {
 	Host    string    // host:port
 	Queued  int       // those that are claimed included

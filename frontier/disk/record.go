@@ -93,7 +93,7 @@ func readHost(b []byte) (r hostRecord, err error) {
 	return r, nil
 }
 
-// stored holds the counters as they are on disk. Once the store is open, only the writer uses them.
+// stored holds the counters in the state on disk. Once the store is open, only the writer uses them.
 type stored struct {
 	number   uint64 // of the next arrival
 	done     int

@@ -6,7 +6,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
-// State is what has happened to a URL so far.
+// State is the progress of a URL.
 type State uint8
 
 // The states. Their numbers are stored.
@@ -31,7 +31,7 @@ type seen struct {
 	priority int8  // of a queued URL
 	fixed    bool  // it is not raised: its Request says more than a link does
 	raised   bool  // there may be entries of it in the queue besides the one at
-	at       place // of the only entry by which it is claimed, if raised and not done
+	at       place // of its only valid entry, if raised and not done
 }
 
 // extended in place of the state means that flags and priority follow, then the place if the URL is raised, and then

@@ -26,10 +26,10 @@ type Options struct {
 	// and ended by Close. Without it tests wait in real time, side by side, and of times only lower
 	// bounds are checked: open is then called by several goroutines.
 	Virtual bool
-	// ClaimTimeout is how long a claim of the stores lasts. 0: for ever, and F11 is skipped.
+	// ClaimTimeout is the duration of a claim of the stores. 0: for ever, and F11 is skipped.
 	// In virtual time it must be a minute at least, or claims end within other tests.
 	ClaimTimeout time.Duration
-	// Slots is how many holders the stores allow for WideHost. 0: one, and that part of F3 is skipped.
+	// Slots is the number of holders that the stores allow for WideHost. 0: one, and that part of F3 is skipped.
 	Slots int
 	// Crash ends f as a kill of its process would and returns the store opened again from what
 	// was durable. nil: the store is not durable, and F12 is skipped. It may be called while calls
@@ -37,15 +37,15 @@ type Options struct {
 	Crash func(t *testing.T, f frontier.Frontier) frontier.Frontier
 	// Reopen closes f and returns the store opened again. nil: as Crash.
 	Reopen func(t *testing.T, f frontier.Frontier) frontier.Frontier
-	// ReopenDelay is how long after Crash and Reopen no host with something pending is ready.
+	// ReopenDelay is the time after Crash and Reopen during which no host with pending URLs is ready.
 	ReopenDelay time.Duration
-	// Runs is how many sequences of random operations are tried, each from its own Seed. 0: 30.
+	// Runs is the number of sequences of random operations, each from its own Seed. 0: 30.
 	Runs int
 	// Seed is the first of them. A failure names its own, to be tried alone. 0: 1.
 	Seed uint64
 }
 
-// Run tests the stores that open makes. Each test opens one of its own and closes it.
+// Run tests the stores that open makes. Each test opens and closes another store.
 func Run(t *testing.T, open func(t *testing.T) frontier.Frontier, opts Options) {
 	t.Helper()
 	each(opts, func(name string, check func(*kit)) {

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// tb is what a check needs of testing.TB, so that the suite's own tests can watch a check fail.
+// tb is the part of testing.TB that a check needs, so that the suite's own tests can watch a check fail.
 type tb interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -150,7 +150,7 @@ func (k *kit) finishAll() (n int) {
 	}
 }
 
-// outcome is what a Claim returned.
+// outcome holds the results of a Claim.
 type outcome struct {
 	c   frontier.Claim
 	err error

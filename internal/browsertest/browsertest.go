@@ -145,7 +145,7 @@ func (p *Page) Navigate(url string) {
 	}
 }
 
-// patience is how long anything in the browser may take.
+// patience limits the time of everything in the browser.
 const patience = 30 * time.Second
 
 // Eval evaluates JavaScript, waits for a promise, and stores the value in res, unless that is nil.

@@ -13,7 +13,7 @@ import (
 // isolated is the variable of the environment of a process that has no network.
 const isolated = "AMBLE_ISOLATED"
 
-// Isolate runs the test again in a process whose only network is a loopback of its own. In that process it returns true; in
+// Isolate runs the test again in a process whose only network is a separate loopback. In that process it returns true; in
 // the one that began the test it returns false when that is over, and the test has nothing left to do.
 func Isolate(t *testing.T) bool {
 	t.Helper()

@@ -55,7 +55,7 @@ func (s *Stdout) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// cutShort is how many bytes at the end of b are the beginning of a character.
+// cutShort returns the number of bytes at the end of b that begin an incomplete character.
 func cutShort(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {

@@ -21,7 +21,7 @@ func DidYouMean(word string, known []string) string {
 
 func normalWord(s string) string { return strings.ReplaceAll(strings.ToLower(s), "_", "-") }
 
-// distance is how many bytes must be inserted, deleted or replaced to make b of a.
+// distance returns the number of bytes to insert, delete or replace to make b of a.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// DefaultMemory is how many bytes of records a Sorter keeps in memory.
+	// DefaultMemory limits the bytes of records that a Sorter keeps in memory.
 	DefaultMemory = 32 << 20
 	mostOpen      = 256      // runs that are read together
 	buffer        = 32 << 10 // bytes of a run that are read at once

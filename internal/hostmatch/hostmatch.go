@@ -26,7 +26,7 @@ type Table struct {
 // None is the index that stands for no entry.
 const None = -1
 
-// Error is what is wrong with one pattern.
+// Error reports what is wrong with one pattern.
 type Error struct {
 	Index   int
 	Pattern string
@@ -35,7 +35,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%q: %s", e.Pattern, e.Reason) }
 
-// Compile makes a Table. The error joins an *[Error] for every pattern that is none, or that could never hold: because
+// Compile makes a Table. The error joins an *[Error] for every pattern that is invalid or could never match: because
 // it follows one that matches all of its hosts, or because it is of names and follows one of addresses.
 func Compile(patterns []string) (*Table, error) {
 	t := &Table{names: map[string]int{}, domains: map[string]int{}, first: len(patterns)}

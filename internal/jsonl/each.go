@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	blockSize  = 256 << 10 // bytes that are decoded in one go
-	mostBlocks = 8         // that are in memory
+	blockSize = 256 << 10 // bytes that are decoded in one go
+	maxBlocks = 8         // that are in memory
 )
 
 // LineError is the error of a line that cannot be decoded.
@@ -31,12 +31,12 @@ func (e *LineError) Unwrap() error { return e.Err }
 // are given lines with their ends. Each of them is then passed to first, in order, if that is not nil: by one goroutine, which
 // is ahead of use, too.
 func Each[T any](r io.Reader, parser func() func([]byte, *T) error, first, use func(*T)) error {
-	b := &blocks[T]{from: r, free: make(chan *block[T], mostBlocks), order: make(chan *block[T], mostBlocks), quit: make(chan struct{})}
-	for range mostBlocks {
+	b := &blocks[T]{from: r, free: make(chan *block[T], maxBlocks), order: make(chan *block[T], maxBlocks), quit: make(chan struct{})}
+	for range maxBlocks {
 		b.free <- &block[T]{done: make(chan struct{}, 1)}
 	}
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), mostBlocks/2) {
+	for range min(runtime.GOMAXPROCS(0), maxBlocks/2) {
 		parse := parser()
 		workers.Go(func() { b.work(parse) })
 	}
@@ -44,7 +44,7 @@ func Each[T any](r io.Reader, parser func() func([]byte, *T) error, first, use f
 	defer b.stop()
 	order := b.order
 	if first != nil {
-		order = make(chan *block[T], mostBlocks)
+		order = make(chan *block[T], maxBlocks)
 		workers.Go(func() { b.pass(first, order) })
 	}
 	n := 0

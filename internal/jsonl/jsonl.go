@@ -11,12 +11,12 @@ type Names struct {
 	slots *[1 << 12]string
 }
 
-// mostName is the maximum length of a text that is kept.
-const mostName = 128
+// maxName is the maximum length of a text that is kept.
+const maxName = 128
 
 // Of returns b as a string, without an allocation if it was read lately.
 func (n *Names) Of(b []byte) string {
-	if len(b) == 0 || len(b) > mostName {
+	if len(b) == 0 || len(b) > maxName {
 		return string(b)
 	}
 	if n.slots == nil {
@@ -29,7 +29,7 @@ func (n *Names) Of(b []byte) string {
 	return *slot
 }
 
-// Same is Of for a text that is mostly *last, which it sets.
+// Same is like Of for a text that is usually *last, which it sets.
 func (n *Names) Same(b []byte, last *string) string {
 	if *last != string(b) {
 		*last = n.Of(b)

@@ -18,7 +18,7 @@ import (
 	"unicode/utf8"
 )
 
-// shingle is how many consecutive words are one feature. With one, pages of one language look alike by their common
+// shingle is the number of consecutive words that are one feature. With one, pages of one language look alike by their common
 // words; with more, one changed word changes more features.
 const shingle = 2
 

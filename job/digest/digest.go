@@ -1,5 +1,5 @@
 // Package digest sums up a crawl from its ledger and its visits, line by line and in bounded memory: what was requested of
-// each host, which pauses were owed and kept, what came of each URL, and where the time went. The report of a finished job
+// each host, which pauses were owed and kept, the outcome of each URL, and where the time went. The report of a finished job
 // and the live view of a running one are made from it.
 //
 // Up to [Config.MostHosts] hosts are kept in full; all others are summed in one [Host]. The totals count every line.
@@ -25,7 +25,7 @@ type Config struct {
 	// Body returns a robots.txt by its hash. If it is nil, the pauses that robots.txt requests are judged only by what the
 	// ledger says of them.
 	Body audit.Body
-	// MostHosts is how many hosts are kept in full. The default is 10,000.
+	// MostHosts limits the hosts that are kept in full. The default is 10,000.
 	MostHosts int
 	// Brief leaves out of the Facts what only the report of a whole crawl shows: Problems, Rules, Depths, Sizes, Crossed, Series, Lanes,
 	// Opening and Recent. It is for who watches a crawl that has better things to do.
@@ -35,12 +35,12 @@ type Config struct {
 // Limits on what a Digest keeps, however long the crawl is.
 const (
 	defaultHosts = 10_000
-	mostOpen     = 50_000 // requests without an end so far
-	mostRuns     = 50_000 // processes at the same time
-	mostEarly    = 20     // violations that are kept; all are counted
-	mostGroups   = 500    // kinds of problems, and rules
-	mostNames    = 64     // names that are counted separately in one map
-	mostText     = 500    // bytes of a text that is kept
+	maxOpen      = 50_000 // requests without an end so far
+	maxRuns      = 50_000 // processes at the same time
+	maxEarly     = 20     // violations that are kept; all are counted
+	maxGroups    = 500    // kinds of problems, and rules
+	maxNames     = 64     // names that are counted separately in one map
+	maxText      = 500    // bytes of a text that is kept
 )
 
 // Digest accumulates facts about a crawl. Its methods may be called concurrently.
@@ -137,11 +137,11 @@ type Facts struct {
 	Problems []Group // by outcome and reason, the largest first
 	Rules    []Group // lines of robots.txt and of the scope that refused URLs, the largest first
 
-	Depths    [mostDepth + 1]int // pages fetched by depth; the last: that and more
-	Sizes     Histogram          // of pages fetched, in bytes
-	Known     int                // URLs that have an outcome
-	Crossed   int                // of them, those that a page of another site named first
-	Processed time.Time          // of the last visit
+	Depths    [maxDepth + 1]int // pages fetched by depth; the last: that and more
+	Sizes     Histogram         // of pages fetched, in bytes
+	Known     int               // URLs that have an outcome
+	Crossed   int               // of them, those that a page of another site named first
+	Processed time.Time         // of the last visit
 
 	Lanes   []Lane // of Hosts, as far as they have one
 	Bin     time.Duration
@@ -150,8 +150,8 @@ type Facts struct {
 	Series  Series
 }
 
-// mostDepth is the greatest depth that is counted separately.
-const mostDepth = 32
+// maxDepth is the greatest depth that is counted separately.
+const maxDepth = 32
 
 // Snapshot returns the present state, with at most this many hosts; 0 is all that are kept. Its cost is that of the hosts
 // that it returns, and of at most some thousand requests and groups.
@@ -169,7 +169,7 @@ func (d *Digest) Snapshot(most int) *Facts {
 	return f
 }
 
-// View is Snapshot without Lanes, Problems, Rules, Opening and Recent, for who looks once a second. Its cost is that of the hosts
+// View is Snapshot without Lanes, Problems, Rules, Opening and Recent, for callers that poll. Its cost is that of the hosts
 // that it returns, and of putting all hosts in order.
 func (d *Digest) View(most int) *Facts {
 	d.mu.Lock()

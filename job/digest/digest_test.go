@@ -127,15 +127,15 @@ func TestADigestIsBounded(t *testing.T) {
 		b.request(host, "page", time.Duration(i)*time.Minute, time.Second, 200)
 		b.AddVisit(&sink.Record{URL: "http://h" + fmt.Sprint(i) + ".test/", Outcome: "failed", Reason: fmt.Sprint("r", i), Rule: "x", Ended: base})
 	}
-	for range 2 * mostOpen {
+	for range 2 * maxOpen {
 		b.id++
 		b.Add(&ledger.Entry{Event: ledger.Start, Run: b.run, ID: b.id, Host: "h0.test:80", Written: base})
 	}
 	f := b.Snapshot(100)
-	if len(f.Hosts) != 100 || f.MoreHosts != 3*hosts-100 || f.Total.Requests != 3*hosts+2*mostOpen || f.Total.Visits != 3*hosts {
+	if len(f.Hosts) != 100 || f.MoreHosts != 3*hosts-100 || f.Total.Requests != 3*hosts+2*maxOpen || f.Total.Visits != 3*hosts {
 		t.Errorf("%d hosts, %d more, %d requests", len(f.Hosts), f.MoreHosts, f.Total.Requests)
 	}
-	if b.opened > mostOpen || len(b.hosts) > hosts || len(f.Problems) > mostGroups+1 || len(f.Total.Reasons) > mostNames+1 {
+	if b.opened > maxOpen || len(b.hosts) > hosts || len(f.Problems) > maxGroups+1 || len(f.Total.Reasons) > maxNames+1 {
 		t.Errorf("%d open, %d problems", b.opened, len(f.Problems))
 	}
 	n := 0
@@ -229,7 +229,7 @@ func TestWhatIsBriefIsTheSame(t *testing.T) {
 	if len(want.Early) == 0 || len(want.Problems) == 0 || len(want.Series.Steps) == 0 {
 		t.Fatalf("the crawl shows nothing: %+v", want)
 	}
-	want.Problems, want.Rules, want.Depths, want.Sizes, want.Crossed = []Group{}, []Group{}, [mostDepth + 1]int{}, Histogram{}, 0
+	want.Problems, want.Rules, want.Depths, want.Sizes, want.Crossed = []Group{}, []Group{}, [maxDepth + 1]int{}, Histogram{}, 0
 	want.Series, want.Lanes, want.Opening, want.Recent = Series{}, nil, nil, nil
 	want.Bin, got.Bin = 0, 0
 	if !reflect.DeepEqual(want, got) {

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// Host is what a crawl did at one host, or at all of them.
+// Host sums up a crawl at one host, or at all of them.
 type Host struct {
 	Name string // host:port; "" of all
 
@@ -51,7 +51,7 @@ type Host struct {
 	run   string    // whose it was
 }
 
-// RobotsState is what the last request for a host's robots.txt came to.
+// RobotsState is the outcome of the last request for a host's robots.txt.
 type RobotsState struct {
 	At     time.Time
 	Status int    // 0: no answer
@@ -61,7 +61,7 @@ type RobotsState struct {
 	Failed int    // consecutive attempts that were not answered, or answered with 202, 429, 5xx or a challenge
 }
 
-// Wait is what a host waits for.
+// Wait is the reason why a host waits.
 type Wait struct {
 	Clause string // one of the clauses of package ledger
 	Until  time.Time
@@ -121,7 +121,7 @@ func count(m *map[string]int, name string) {
 	if *m == nil {
 		*m = map[string]int{}
 	}
-	if len(*m) >= mostNames {
+	if len(*m) >= maxNames {
 		if _, known := (*m)[name]; !known {
 			name = "other"
 		}

@@ -5,7 +5,7 @@ import "time"
 // Bins is the number of bins into which the time of a crawl is divided.
 const Bins = 1500
 
-// Kind is what happened in a bin of a lane, or what a mark is.
+// Kind is the kind of events in a bin of a lane, or of a mark.
 type Kind uint8
 
 // The kinds, which a bin combines.

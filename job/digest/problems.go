@@ -25,8 +25,8 @@ type Group struct {
 type Example struct{ Host, URL, Via, Detail string }
 
 const (
-	mostExamples = 3
-	mostPlaces   = 100 // hosts of a group that are counted
+	maxExamples = 3
+	maxPlaces   = 100 // hosts of a group that are counted
 )
 
 // groups are Groups by what distinguishes them.
@@ -72,7 +72,7 @@ func where(detail string) string {
 func (g groups) add(kind Group, host string, v *sink.Record) {
 	key := strings.Join([]string{kind.Outcome, kind.Reason, string(rune(kind.Status)), kind.Rule, kind.Where}, "\x00")
 	known := g[key]
-	if known == nil && len(g) >= mostGroups {
+	if known == nil && len(g) >= maxGroups {
 		key, kind = "", Group{Outcome: "other"}
 		known = g[key]
 	}
@@ -82,11 +82,11 @@ func (g groups) add(kind Group, host string, v *sink.Record) {
 	}
 	known.Count++
 	isNew := !known.hosts[host]
-	if isNew && len(known.hosts) < mostPlaces {
+	if isNew && len(known.hosts) < maxPlaces {
 		known.hosts[host] = true
 		known.Hosts++
 	}
-	if len(known.Examples) < mostExamples && (isNew || known.Count <= mostExamples) {
+	if len(known.Examples) < maxExamples && (isNew || known.Count <= maxExamples) {
 		known.Examples = append(known.Examples, Example{host, cut(v.URL), cut(v.Via), cut(cmp.Or(v.Error, v.Detail))})
 	}
 }
@@ -107,8 +107,8 @@ func (g groups) sorted() []Group {
 
 // cut is a text of bounded length that keeps nothing else in memory.
 func cut(s string) string {
-	if len(s) > mostText {
-		s = strings.ToValidUTF8(s[:mostText], "") + "…"
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[:maxText], "") + "…"
 	}
 	return strings.Clone(s)
 }

@@ -24,7 +24,7 @@ func (d *Digest) add(e *ledger.Entry) {
 	d.count(e, &j)
 }
 
-// Judgement is what the auditor says of a line of the ledger.
+// Judgement is the auditor's verdict on a line of the ledger.
 type Judgement struct {
 	pause    audit.Pause
 	paused   bool
@@ -96,7 +96,7 @@ func (d *Digest) broken(found []audit.Violation) {
 		h.Early++
 	}
 	for _, v := range found {
-		if len(d.facts.Early) < mostEarly {
+		if len(d.facts.Early) < maxEarly {
 			d.facts.Early = append(d.facts.Early, v)
 		}
 	}
@@ -125,7 +125,7 @@ func (d *Digest) begin(e *ledger.Entry, j *Judgement) {
 		}
 	}
 	h.run, h.Wait = e.Run, Wait{}
-	if d.opened < mostOpen {
+	if d.opened < maxOpen {
 		if _, again := d.run.open[e.ID]; !again {
 			d.opened++
 		}
@@ -300,7 +300,7 @@ func (d *Digest) end(e *ledger.Entry) {
 	d.lanes.mark(h, s.written, e.Ended, m.Kind)
 }
 
-// kindOf is what kind of mark a request is.
+// kindOf returns the kind of mark of a request.
 func kindOf(e *ledger.Entry, s *start) (k Kind) {
 	switch {
 	case s.robots:

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Series is what happened over time, in steps of the same width.
+// Series holds counts over time, in steps of the same width.
 type Series struct {
 	From  time.Time
 	Width time.Duration
@@ -27,7 +27,7 @@ type Step struct {
 type series struct{ Series }
 
 const (
-	mostSteps = 300
+	maxSteps  = 300
 	firstStep = time.Second
 )
 
@@ -36,10 +36,10 @@ func (s *series) at(t time.Time) *Step {
 	if s.From.IsZero() {
 		s.From, s.Width = t, firstStep
 	}
-	for t.Sub(s.From) >= mostSteps*s.Width && s.Width < 1<<60/mostSteps {
+	for t.Sub(s.From) >= maxSteps*s.Width && s.Width < 1<<60/maxSteps {
 		s.double()
 	}
-	i := min(max(0, int(t.Sub(s.From)/s.Width)), mostSteps-1)
+	i := min(max(0, int(t.Sub(s.From)/s.Width)), maxSteps-1)
 	for len(s.Steps) <= i {
 		s.Steps = append(s.Steps, Step{})
 	}
@@ -109,19 +109,19 @@ type marks struct {
 	next        int // in last, once that is full
 }
 
-// mostMarks is the number of requests that are kept at either end.
-const mostMarks = 4096
+// maxMarks is the number of requests that are kept at either end.
+const maxMarks = 4096
 
 func (m *marks) add(x Mark) {
-	if len(m.first) < mostMarks {
+	if len(m.first) < maxMarks {
 		m.first = append(m.first, x)
 	}
-	if len(m.last) < mostMarks {
+	if len(m.last) < maxMarks {
 		m.last = append(m.last, x)
 		return
 	}
 	m.last[m.next] = x
-	m.next = (m.next + 1) % mostMarks
+	m.next = (m.next + 1) % maxMarks
 }
 
 // recent returns the last requests, oldest first.

@@ -25,7 +25,7 @@ func (d *Digest) visit(v *sink.Record) {
 // report adds a visit to what only reports show.
 func (d *Digest) report(v *sink.Record, host string, fetched bool) {
 	if fetched {
-		d.facts.Depths[min(max(0, v.Depth), mostDepth)]++
+		d.facts.Depths[min(max(0, v.Depth), maxDepth)]++
 		d.facts.Sizes.Add(int64(v.Bytes))
 	}
 	if v.Depth > 0 && v.Via != "" && d.siteOf(v.Via) != siteOf(host) {
@@ -50,7 +50,7 @@ func (h *Host) visit(v *sink.Record, fetched bool) {
 		if h.Statuses == nil {
 			h.Statuses = map[int]int{}
 		}
-		if _, known := h.Statuses[v.Status]; known || len(h.Statuses) < mostNames {
+		if _, known := h.Statuses[v.Status]; known || len(h.Statuses) < maxNames {
 			h.Statuses[v.Status]++
 			if v.Reason == challenge {
 				h.WallErrors++

@@ -53,7 +53,7 @@ func appendLogLine(b []byte, v *sink.Record) []byte {
 		size = strconv.Itoa(v.Bytes)
 	}
 	b = padded(b, size, 10)
-	path := strings.Repeat("L", max(0, min(v.Depth, mostPath))) + strings.Repeat("R", min(len(v.Hops), mostPath))
+	path := strings.Repeat("L", max(0, min(v.Depth, maxPath))) + strings.Repeat("R", min(len(v.Hops), maxPath))
 	digest := ""
 	if v.SHA256 != "" {
 		digest = "sha256:" + v.SHA256
@@ -64,8 +64,8 @@ func appendLogLine(b []byte, v *sink.Record) []byte {
 	return append(b, '\n')
 }
 
-// mostPath bounds the path from the seed, as Heritrix does.
-const mostPath = 50
+// maxPath bounds the path from the seed, as Heritrix does.
+const maxPath = 50
 
 func padded(b []byte, s string, width int) []byte {
 	for n := len(s); n < width; n++ {
@@ -97,7 +97,7 @@ func logTimes(v *sink.Record) string {
 	return strings.Replace(v.Started.UTC().Format(logStart), ".", "", 1) + "+" + strconv.FormatInt(int64(took/time.Millisecond), 10)
 }
 
-// annotations are what Heritrix notes of truncated answers and retries, and the codes of this crawler.
+// annotations returns Heritrix's notes of truncated answers and retries, and the codes of this crawler.
 func annotations(v *sink.Record) string {
 	var list []string
 	switch v.Truncated {

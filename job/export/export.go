@@ -42,7 +42,7 @@ type Kind struct {
 	Write func(x *Export) error
 }
 
-// Progress is how far an export has got.
+// Progress reports the progress of an export.
 type Progress struct {
 	Visits   int   // read, some of them more than once
 	Requests int   // likewise
@@ -170,7 +170,7 @@ func (x *Export) Note(format string, args ...any) {
 // Context returns the context of the export.
 func (x *Export) Context() context.Context { return x.ctx }
 
-// every is how many rows are read between two calls of a progress function.
+// every is the number of rows between two calls of a progress function.
 const every = 512
 
 // step counts something that was read.

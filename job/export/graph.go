@@ -38,7 +38,7 @@ func PageGraph() Kind {
 	}
 }
 
-// sortMemory is how many bytes each of the sorters keeps in memory: five of them are in use together.
+// sortMemory limits the bytes that each of the sorters keeps in memory: five of them are in use together.
 var sortMemory = 16 << 20
 
 // graph is a graph while it is written. Names are replaced by numbers in sorted files: hashes stand for them meanwhile. They
@@ -80,7 +80,7 @@ func (g *graph) sorter() *extsort.Sorter { return extsort.New(g.x.Temp, sortMemo
 
 // vertex is a host or a URL.
 type vertex struct {
-	key     string // by which vertices are sorted, and with url what tells them apart
+	key     string // vertices are sorted by it, and distinguished by it and url
 	url     string // "" for hosts
 	visits  uint64
 	fetched uint64

@@ -121,8 +121,8 @@ func hostFields() []field[*host] {
 	}
 }
 
-// mostHosts is how many hosts are summed up in memory.
-const mostHosts = 50_000
+// maxHosts limits the hosts that are summed up in memory.
+const maxHosts = 50_000
 
 // hosts sums up visits and requests by host. Parts of hosts that do not fit into memory are sorted and put together.
 func hosts(x *Export) iter.Seq2[*host, error] {
@@ -188,7 +188,7 @@ func (s *summer) of(name string) (*[hostFigures]int64, error) {
 	if f := s.known[name]; f != nil {
 		return f, nil
 	}
-	if len(s.known) >= mostHosts {
+	if len(s.known) >= maxHosts {
 		if err := s.flush(); err != nil {
 			return nil, err
 		}

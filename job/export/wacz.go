@@ -31,9 +31,9 @@ func WACZ() Kind {
 
 const (
 	waczVersion = "1.1.1"
-	// blockLines is how many lines of a large index are compressed together, and mostLines how many a plain one has.
+	// blockLines is the number of lines of a large index that are compressed together, and maxLines the maximum of a plain one.
 	blockLines = 3000
-	mostLines  = 50_000
+	maxLines   = 50_000
 )
 
 // resource is a file in the archive, as datapackage.json lists it.
@@ -179,7 +179,7 @@ func (w *wacz) index() error {
 			return archiveError(err)
 		}
 	}
-	if n > mostLines {
+	if n > maxLines {
 		return w.largeIndex(s)
 	}
 	return w.add("indexes/index.cdx", false, func(out io.Writer) error {

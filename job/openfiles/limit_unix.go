@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Limit is how many files this process may have open at once; 0 if it is not known. The runtime has raised it as far
+// Limit returns the number of files that this process may have open at once; 0 if it is not known. The runtime has raised it as far
 // as it may be raised.
 func Limit() int {
 	var l syscall.Rlimit

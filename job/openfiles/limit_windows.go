@@ -1,4 +1,4 @@
 package openfiles
 
-// Limit is how many files this process may have open at once; 0 if it is not known. Here memory is the limit.
+// Limit returns the number of files that this process may have open at once; 0 if it is not known. Here memory is the limit.
 func Limit() int { return 0 }

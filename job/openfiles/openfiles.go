@@ -35,7 +35,7 @@ func Share(limit int) Shares {
 	return Shares{Limit: limit, Tables: tables, Connections: limit - ownFiles - tables}
 }
 
-// Check refuses a limit by which not even the outputs have what they need.
+// Check refuses a limit that is too low even for the outputs.
 func Check(limit int) error {
 	if 0 < limit && limit < least {
 		return fmt.Errorf("this process may have %d open files (ulimit -n): a crawl needs %d", limit, least)

@@ -5,7 +5,7 @@ import "math"
 // The rates that are told apart, in changes a day: once in three centuries, and every minute and a half.
 const (
 	leastRate = 1e-5
-	mostRate  = 1e3
+	maxRate   = 1e3
 )
 
 // Rate returns the estimated rate of changes of a page, in changes a day, given what is known of pages like it. It is the
@@ -42,7 +42,7 @@ func (h *History) Rate(prior Gamma) float64 {
 		}
 		return sum
 	}
-	low, high := math.Log(leastRate), math.Log(mostRate)
+	low, high := math.Log(leastRate), math.Log(maxRate)
 	for range 24 { // to a millionth
 		if mid := (low + high) / 2; slope(math.Exp(mid)) > 0 {
 			low = mid

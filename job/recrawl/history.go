@@ -5,7 +5,7 @@ import "time"
 // maxSpells limits the changes that a [History] keeps.
 const maxSpells = 40
 
-// History is what the visits to a page have shown. The zero value is that of a page that was visited once. It is not safe
+// History holds the changes that visits to a page have shown. The zero value is that of a page that was visited once. It is not safe
 // for concurrent use.
 type History struct {
 	spells []spell // oldest first; quiet ones that follow one another are one
@@ -69,7 +69,7 @@ func Duration(days float64) time.Duration {
 	return time.Duration(min(days, 36525) * 24 * float64(time.Hour))
 }
 
-// Signals is what is known of the signals of one host: announcements that a page has changed, by the lastmod of a sitemap
+// Signals counts the signals of one host: announcements that a page has changed, by the lastmod of a sitemap
 // or the date of a feed's entry. They are believed as far as they were right before. Busa-Fekete, Zimmert, György, Qiu and
 // others (2025) and Kolobov, Peres, Lubetzky and Horvitz ("Staying up to date with online content changes using
 // reinforcement learning for scheduling", NeurIPS 2019) treat such signals as noisy, with a precision and a recall. The zero
@@ -80,7 +80,7 @@ type Signals struct {
 	Missed int `json:"missed"` // changes of pages that signals are given of, without a signal before
 }
 
-// trials is how many signals, or changes, must have been judged before anything is believed.
+// trials is the number of judged signals, or changes, from which they are believed.
 const trials = 5
 
 // Precision returns the part of the signals that were right, as the mean of a Beta distribution that begins with one right
@@ -89,7 +89,7 @@ func (s Signals) Precision() float64 {
 	return float64(s.Right+1) / float64(s.Right+s.Wrong+2)
 }
 
-// Recall returns the part of the changes that a signal announced, likewise.
+// Recall returns the part of the changes that a signal announced, in the same way.
 func (s Signals) Recall() float64 {
 	return float64(s.Right+1) / float64(s.Right+s.Missed+2)
 }

@@ -24,8 +24,8 @@ func (g Gamma) Mean() float64 { return g.Shape / g.Days }
 
 // Bounds of what is learnt of a folder.
 const (
-	leastSiblings = 20  // pages with a past, so that a folder has a prior of its own
-	mostSiblings  = 300 // pages that it is learnt from
+	leastSiblings = 20  // pages with a past, so that a folder has a separate prior
+	maxSiblings   = 300 // pages that it is learnt from
 	parentWeight  = 5   // pages that the prior of the folder above counts for
 	folderDepth   = 3
 	gridSize      = 72
@@ -54,11 +54,11 @@ func Learn(pasts []*History, above Gamma) Gamma {
 
 // gridOf returns rates, evenly spaced in their logarithms, and for each past its likelihood at each, up to a factor.
 func gridOf(pasts []*History) (grid [gridSize]float64, likelihood [][gridSize]float64) {
-	step := math.Log(mostRate/leastRate) / (gridSize - 1)
+	step := math.Log(maxRate/leastRate) / (gridSize - 1)
 	for i := range grid {
 		grid[i] = leastRate * math.Exp(float64(i)*step)
 	}
-	every := max(1, (len(pasts)+mostSiblings-1)/mostSiblings)
+	every := max(1, (len(pasts)+maxSiblings-1)/maxSiblings)
 	for i := 0; i < len(pasts); i += every {
 		if pasts[i].Empty() {
 			continue

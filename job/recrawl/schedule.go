@@ -240,7 +240,7 @@ func (s *Schedule) solve(now time.Time) {
 	s.sort()
 }
 
-// leastGain is the part by which the optimum for the estimated rates must be better than visiting all pages alike: what is
+// leastGain is the relative gain that the optimum for the estimated rates must have than visiting all pages alike: what is
 // less is lost by errors of the estimates.
 const leastGain = 0.015
 
@@ -299,7 +299,7 @@ func (s *Schedule) learn() {
 	}
 }
 
-// above returns the prior that holds for a folder unless it has one of its own.
+// above returns the prior of a folder that has no separate one.
 func (s *Schedule) above(folder string) Gamma {
 	all := folders(folder)
 	return s.innermost(all[:len(all)-1])

@@ -29,7 +29,7 @@ type comparison struct {
 	err       error
 }
 
-// page is what is kept of a recorded visit.
+// page holds the compared properties of a recorded visit.
 type page struct {
 	line     int // of the last visit of the URL
 	from, to time.Time

@@ -41,7 +41,7 @@ type entry struct {
 	named bool // by robots.txt, as its record says: it was visited before a URL that makes it be read again
 }
 
-// slack is how much later than the end of a visit its links may have been queued.
+// slack is the time after the end of a visit in which its links may have been queued.
 const slack = 2 * time.Second
 
 // Add implements frontier.Frontier.

@@ -44,7 +44,7 @@ func (s *source) got() got {
 	byVisits := slices.Clone(s.facts.Hosts)
 	slices.SortStableFunc(byVisits, func(a, b digest.Host) int { return cmp.Compare(b.Visits, a.Visits) })
 	var rows []barFacts
-	for i := range byVisits[:min(mostBars, len(byVisits))] {
+	for i := range byVisits[:min(maxBars, len(byVisits))] {
 		h := &byVisits[i]
 		if h.Visits > 0 {
 			rows = append(rows, barFacts{h.Name, fatesOf(h), fmt.Sprintf("%s of %s", num(int(fatesOf(h)[0])), num(h.Visits))})

@@ -80,7 +80,7 @@ func (s *source) counts() (tables []countTable) {
 		counted("Reasons", r.Reasons), counted("Links", r.Links), counted("Usage signals", r.Usage),
 	} {
 		if len(t.Rows) > 0 {
-			t.Rows = t.Rows[:min(mostRows, len(t.Rows))]
+			t.Rows = t.Rows[:min(maxRows, len(t.Rows))]
 			tables = append(tables, t)
 		}
 	}

@@ -29,8 +29,8 @@ func (s *source) hostsCSV() []byte {
 	return t.bytes()
 }
 
-// mostListed is how many problems are listed in the file.
-const mostListed = 100_000
+// maxListed limits the problems that the file lists.
+const maxListed = 100_000
 
 // problemList is a line for each URL that is a problem, in the order in which they ended.
 type problemList struct {
@@ -42,15 +42,15 @@ func (l *problemList) add(v *sink.Record) {
 	if !digest.IsProblem(v) || v.Reason == "host_budget" || v.Reason == "sitemap_budget" { // which is no problem of the URL
 		return
 	}
-	if l.n++; l.n <= mostListed {
+	if l.n++; l.n <= maxListed {
 		l.row(v.URL, v.Outcome, v.Reason, v.Status, v.Via, v.Error, stamp(v.Ended))
 	}
 }
 
 // csv returns the list.
 func (l *problemList) csv() []byte {
-	if l.n > mostListed {
-		l.row(fmt.Sprintf("and %d more, which are in visits.jsonl", l.n-mostListed), "", "", "", "", "", "")
+	if l.n > maxListed {
+		l.row(fmt.Sprintf("and %d more, which are in visits.jsonl", l.n-maxListed), "", "", "", "", "", "")
 	}
 	return l.bytes()
 }
@@ -104,7 +104,7 @@ func (s *source) problems() (list []problem, more string) {
 	groups := slices.DeleteFunc(slices.Clone(s.facts.Problems), func(g digest.Group) bool {
 		return g.Reason == "host_budget" || g.Reason == "sitemap_budget" || g.Outcome == "refused" && g.Reason == "robots_disallow" // shown elsewhere
 	})
-	for i := range groups[:min(mostProblems, len(groups))] {
+	for i := range groups[:min(maxProblems, len(groups))] {
 		g := &groups[i]
 		p := problem{Count: g.Count, What: problemText(g), Where: plural(g.Hosts, "site"), Examples: g.Examples}
 		if g.Hosts == 1 && len(g.Examples) > 0 {
@@ -139,8 +139,8 @@ func problemText(g *digest.Group) string {
 // rules lists the rules that refused URLs, those of robots.txt first that refused the most.
 func (s *source) rules() (list []digest.Group, more string) {
 	list = s.facts.Rules
-	if n := len(list) - mostRules; n > 0 {
-		list, more = list[:mostRules], plural(n, "more rule")+"."
+	if n := len(list) - maxRules; n > 0 {
+		list, more = list[:maxRules], plural(n, "more rule")+"."
 	}
 	return list, more
 }
@@ -159,7 +159,7 @@ func (s *source) owners() (rows []ownerRow, more string) {
 		if all[i].Requests == 0 {
 			idle++
 		}
-		if len(rows) < mostRows {
+		if len(rows) < maxRows {
 			rows = append(rows, rowOf(&all[i]))
 		}
 	}

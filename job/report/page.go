@@ -141,7 +141,7 @@ func (s *source) page() ([]byte, error) {
 	d.Owners, d.OwnersMore = s.owners()
 	d.Rules, d.RulesMore = s.rules()
 	d.Problems, d.ProblemsMore = s.problems()
-	d.Runs = d.Runs[max(0, len(d.Runs)-mostRuns):]
+	d.Runs = d.Runs[max(0, len(d.Runs)-maxRuns):]
 	var b bytes.Buffer
 	if err := reportPage.Execute(&b, &d); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
@@ -151,11 +151,11 @@ func (s *source) page() ([]byte, error) {
 
 // Limits on what the page lists. The rest is in the files beside it.
 const (
-	mostRows     = 200 // sites
-	mostBars     = 40  // sites in a picture
-	mostRules    = 50
-	mostProblems = 50
-	mostRuns     = 50
+	maxRows     = 200 // sites
+	maxBars     = 40  // sites in a picture
+	maxRules    = 50
+	maxProblems = 50
+	maxRuns     = 50
 )
 
 //go:embed style.css

@@ -63,7 +63,7 @@ func orText(delay string) string {
 // laned returns the hosts that have a lane: those with the most requests, in the order in which they ended.
 func (s *source) laned() []string {
 	var hosts []*digest.Host
-	for i := range s.facts.Hosts[:min(mostBars, len(s.facts.Hosts))] {
+	for i := range s.facts.Hosts[:min(maxBars, len(s.facts.Hosts))] {
 		if h := &s.facts.Hosts[i]; h.Requests > 0 {
 			hosts = append(hosts, h)
 		}

@@ -25,7 +25,7 @@ func (s *source) sample() sample {
 	return p
 }
 
-// sentence is what a paper says of the sample.
+// sentence returns the sentence about the sample for a paper.
 func (s *source) sentence() string {
 	r, t, set := s.report, &s.facts.Total, s.manifest.Settings
 	var b strings.Builder
@@ -157,7 +157,7 @@ func usageText(usage map[string]int) string {
 	return and(texts[:min(10, len(texts))]...) + "; kept with each record"
 }
 
-// cost is what the crawl cost the sites.
+// cost returns the crawl's cost for the sites.
 func (s *source) cost() string {
 	t, connections := &s.facts.Total, ""
 	if s.open == "" { // until then they are not known

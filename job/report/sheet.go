@@ -169,8 +169,8 @@ type sheetVersions struct {
 	Modules   map[string]string `json:"modules"`   // of the same program, with their sums
 }
 
-// mostSeeds is how many seeds are listed.
-const mostSeeds = 20
+// maxSeeds limits the seeds that are listed.
+const maxSeeds = 20
 
 // sheet makes the data sheet; written is what was there before, with answers.
 func (s *source) sheet(written []byte) (*sheet, error) {
@@ -181,9 +181,9 @@ func (s *source) sheet(written []byte) (*sheet, error) {
 	m, r, t, set := s.manifest, s.report, &s.facts.Total, s.manifest.Settings
 	d := &sheet{
 		Schema: sheetSchema, Answers: answers, Bounds: map[string]string{}, Finish: string(r.Finish), Settings: set, Files: m.Outputs,
-		Frame: sheetFrame{len(m.Seeds), m.Seeds[:min(mostSeeds, len(m.Seeds))], sumOf(m.Seeds), set["scope"], set["depth"], s.facts.Known + r.Left, s.drawn()},
+		Frame: sheetFrame{len(m.Seeds), m.Seeds[:min(maxSeeds, len(m.Seeds))], sumOf(m.Seeds), set["scope"], set["depth"], s.facts.Known + r.Left, s.drawn()},
 		Order: s.order(),
-		Who:   sheetWho{set["agent"], set["contact"], m.Runs[max(0, len(m.Runs)-mostRuns):]},
+		Who:   sheetWho{set["agent"], set["contact"], m.Runs[max(0, len(m.Runs)-maxRuns):]},
 		When:  sheetWhen{m.Created.UTC(), s.facts.First.UTC(), s.facts.Last.UTC(), r.Elapsed.Seconds(), r.Bound.Seconds()},
 		Got:   sheetGot{t.Pages(), s.hostCount(), t.Size, t.Outcomes, r.Left},
 		Usage: t.Usage, Duplicates: sheetDuplicates{t.Same, t.Near, t.Outcomes["duplicate"]},
@@ -201,7 +201,7 @@ func (s *source) sheet(written []byte) (*sheet, error) {
 	}
 	for _, run := range m.Runs {
 		where := fmt.Sprintf("%s (%s/%s)", cmp.Or(run.Host.Name, "without a name"), run.Host.OS, run.Host.Arch)
-		if !slices.Contains(d.Where, where) && len(d.Where) < mostSeeds {
+		if !slices.Contains(d.Where, where) && len(d.Where) < maxSeeds {
 			d.Where = append(d.Where, where)
 		}
 	}
@@ -239,7 +239,7 @@ func (s *source) unseen() []unseen {
 	t := &s.facts.Total
 	list := []unseen{}
 	for reason, n := range t.Reasons {
-		if strings.HasPrefix(reason, "redirect") || reason == crawler.ReasonSample { // no page of its own
+		if strings.HasPrefix(reason, "redirect") || reason == crawler.ReasonSample { // no separate page
 			continue
 		}
 		list = append(list, unseen{Cause: reason, Means: ReasonText(reason), URLs: n})
@@ -280,7 +280,7 @@ func (s *source) robots() sheetRobots {
 		}
 	}
 	refusing := slices.DeleteFunc(slices.Clone(s.facts.Rules), func(g digest.Group) bool { return g.Reason != "robots_disallow" })
-	for _, g := range refusing[:min(mostRules, len(refusing))] {
+	for _, g := range refusing[:min(maxRules, len(refusing))] {
 		r.Rules = append(r.Rules, sheetRule{g.Rule, g.Where, g.Count})
 	}
 	for _, o := range s.report.Overrides {

@@ -79,7 +79,7 @@ func (t *sheetText) frame() {
 	if d := f.Sample; d != nil {
 		rows[2][1] = f.Scope + ", no link followed"
 		rows = append(rows, [2]string{"Draw", fmt.Sprintf("%s: of each site the pages with the smallest HMAC-SHA256(seed, URL) among those its sitemaps list; %s drawn of %s", d.Draw, num(d.Drawn), plural(d.Listed, "listed URL"))})
-		for _, h := range d.Sites[:min(mostDraws, len(d.Sites))] {
+		for _, h := range d.Sites[:min(maxDraws, len(d.Sites))] {
 			rows = append(rows, [2]string{"Drawn of " + h.Site, drawnOf(h)})
 		}
 	}
@@ -90,8 +90,8 @@ func (t *sheetText) frame() {
 	t.rows([2]string{"frame", "value"}, rows...)
 }
 
-// mostDraws is how many sites are listed with what was drawn of them; the JSON form has all.
-const mostDraws = 100
+// maxDraws limits the sites that are listed with their draws; the JSON form has all.
+const maxDraws = 100
 
 // drawnOf says what was drawn of a site.
 func drawnOf(h crawler.SiteDraw) string {
@@ -169,11 +169,11 @@ func (t *sheetText) got() {
 	}
 	fmt.Fprintf(t, "%s not seen to the end, so that counts of their pages are lower bounds:\n\n", plural(len(t.Censored), "site")+verb(len(t.Censored)))
 	rows = rows[:0]
-	for _, c := range t.Censored[:min(mostRows, len(t.Censored))] {
+	for _, c := range t.Censored[:min(maxRows, len(t.Censored))] {
 		rows = append(rows, [2]string{c.Host, c.State + ", " + plural(c.Pages, "page")})
 	}
 	t.rows([2]string{"site", "state"}, rows...)
-	if more := len(t.Censored) - mostRows; more > 0 {
+	if more := len(t.Censored) - maxRows; more > 0 {
 		fmt.Fprintf(t, "%s more are in %s.\n\n", num(more), job.SheetDataName)
 	}
 }

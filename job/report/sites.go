@@ -20,7 +20,7 @@ type siteRow struct {
 
 // sites lists the sites with the most requests.
 func (s *source) sites() (rows []siteRow, more string) {
-	for i := range s.facts.Hosts[:min(mostRows, len(s.facts.Hosts))] {
+	for i := range s.facts.Hosts[:min(maxRows, len(s.facts.Hosts))] {
 		rows = append(rows, s.siteRow(&s.facts.Hosts[i]))
 	}
 	if n := len(s.facts.Hosts) + s.facts.MoreHosts - len(rows); n > 0 {

@@ -68,7 +68,7 @@ func (s *source) spent() spent {
 	}
 	slices.SortStableFunc(hosts, func(a, b digest.Host) int { return cmp.Compare(total(&b), total(&a)) })
 	var rows []barFacts
-	for i := range hosts[:min(mostBars, len(hosts))] {
+	for i := range hosts[:min(maxBars, len(hosts))] {
 		h := &hosts[i]
 		if h.Requests == 0 {
 			continue

@@ -26,7 +26,7 @@ type budget struct {
 	hosts map[string]*spent
 }
 
-// spent is what a host has had.
+// spent counts a host's requests in the current window.
 type spent struct {
 	ends     []time.Time // of requests of the last day, oldest first
 	open     int         // that may be made, or are under way

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// seen is what a visit says, from its line or as it ends.
+// seen holds the facts of a visit, from its line or at its end.
 type seen struct {
 	url     weburl.URL
 	depth   int
@@ -148,7 +148,7 @@ func (w *Watch) recall(v *sink.Record) {
 	w.announced(said.Announced)
 }
 
-// said is what a watch has written into a line.
+// said is the part of a line that a watch has written.
 type said struct {
 	Signal    string               `json:"signal,omitempty"`
 	Announced map[string]time.Time `json:"announced,omitempty"`
@@ -260,8 +260,8 @@ func (w *Watch) visitedMap(v *crawler.Visit, now time.Time) error {
 	return nil
 }
 
-// mostAnnounced bounds how many announcements a line has: after a kill, others are known when they are read once more.
-const mostAnnounced = 10_000
+// maxAnnounced limits the announcements of a line: after a kill, others are known when they are read once more.
+const maxAnnounced = 10_000
 
 // announce passes on what a sitemap or a feed says of the times at which pages changed. What is news becomes part of the
 // visit's line, so that it is known after a kill. The caller holds the lock.
@@ -281,7 +281,7 @@ func (w *Watch) announce(v *crawler.Visit) error {
 		if !ok || err != nil || e.Sitemap {
 			continue
 		}
-		if w.announceOne(to, changed) && len(news) < mostAnnounced {
+		if w.announceOne(to, changed) && len(news) < maxAnnounced {
 			news[to.String()] = changed.UTC()
 		}
 	}

@@ -173,8 +173,8 @@ func (w *Watch) dueMaps(due []frontier.Request, now, until time.Time) ([]frontie
 	return due, until
 }
 
-// mostGranted bounds what is remembered of pages that wait for their turn, in URLs. Others may have to wait once more.
-const mostGranted = 100_000
+// maxGranted bounds what is remembered of pages that wait for their turn, in URLs. Others may have to wait once more.
+const maxGranted = 100_000
 
 // postpone returns when a claim is to be made again, if it is not its turn: zero for pages that are known, and for others
 // as often as the part of the budget for them allows.
@@ -197,7 +197,7 @@ func (w *Watch) postpone(c frontier.Claim, now time.Time) time.Time {
 		turn = now
 	}
 	h.turn = turn.Add(h.step)
-	if len(w.granted) < mostGranted {
+	if len(w.granted) < maxGranted {
 		w.granted[key] = true
 	}
 	if turn.Equal(now) {

@@ -33,10 +33,10 @@ const LeastBudget = 10
 
 // Config describes a watch.
 type Config struct {
-	// Budget is how many requests each host gets in any 24 hours, at most, for everything: pages, redirects, robots.txt,
+	// Budget limits the requests to each host in any 24 hours, for everything: pages, redirects, robots.txt,
 	// sitemaps and further attempts. 85 % of them are for pages that are known. At least LeastBudget.
 	Budget int
-	// For is how long the watch takes. It must be positive.
+	// For is the duration of the watch. It must be positive.
 	For time.Duration
 	// Found is called with each change, in the order in which visits end, one call at a time. nil: nothing is called; the
 	// changes are in the lines of visits.jsonl in any case.
@@ -46,7 +46,7 @@ type Config struct {
 	Program func(c *job.Config)
 }
 
-// Change is what a visit has found. It is an element of Record.Data of the visit's line in visits.jsonl.
+// Change is the finding of a visit. It is an element of Record.Data of the visit's line in visits.jsonl.
 type Change struct {
 	Change string    `json:"change"` // New, Changed, Gone, Moved or Back
 	URL    string    `json:"url"`

@@ -46,7 +46,7 @@ type Isolation string
 
 // The kinds of isolation.
 const (
-	// Namespace puts a browser into user, network and process namespaces of its own. It needs Linux.
+	// Namespace puts a browser into user, network and process namespaces. It needs Linux.
 	Namespace Isolation = "namespace"
 	// Flags sends a browser's connections to a listener that closes them, by settings of the browser. It is
 	// weaker: it rests on the browser's doing what it is told.

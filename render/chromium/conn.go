@@ -190,7 +190,7 @@ const (
 	maxQueuedBytes = 64 << 20 // bytes of events
 )
 
-// mailbox is what the browser has sent for one page and nobody has looked at yet.
+// mailbox queues the browser's unread messages for one page.
 type mailbox struct {
 	mu     sync.Mutex
 	queue  []*message

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// handlers are what becomes of a page's events. All others are dropped where they are read.
+// handlers maps the events of a page to functions. Events without one are dropped when they are read.
 var handlers = map[string]func(*tab, *message){
 	target.AttachedToTarget.Method:            on((*tab).attached),
 	target.DetachedFromTarget.Method:          on((*tab).detached),
@@ -186,7 +186,7 @@ func (t *tab) logs(_ *message, e *runtime.EventConsoleAPICalled) {
 	t.line(b.String())
 }
 
-// text is what a console would show of a value.
+// text returns a value as a console shows it.
 func text(o *runtime.RemoteObject) string {
 	var s string
 	switch {
@@ -225,7 +225,7 @@ func cut(s string, n int) string {
 }
 
 const (
-	binding = "__amble" // by which the prelude tells of things; it takes the name away from the page
+	binding = "__amble" // the binding through which the prelude reports events; the prelude removes it from the page
 	world   = "amble"   // the JavaScript world in which the document is written out
 )
 

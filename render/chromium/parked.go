@@ -25,7 +25,7 @@ type parked struct {
 	in  *host
 }
 
-// identity is what two rounds of a page have in common.
+// identity holds the properties that two rounds of a page share.
 type identity struct {
 	url, agent string
 	time       time.Time

@@ -193,7 +193,7 @@ var kinds = map[network.ResourceType]render.Kind{
 	network.ResourceTypeCSPViolationReport: render.KindBeacon,
 }
 
-// kind is what a request is for, as far as the browser tells. In its own session it calls an EventSource an XHR,
+// kind returns the purpose of a request, as far as the browser tells. In its own session it calls an EventSource an XHR,
 // and worker scripts, preloads and JSON modules "Other".
 func kind(e *fetch.EventRequestPaused) render.Kind {
 	accept := header(e, "Accept")

@@ -29,7 +29,7 @@ const (
 	firstFraction = 0.2
 )
 
-// budget is how far the clock runs in a slice, counted from 1.
+// budget returns the virtual time of a slice, counted from 1.
 func budget(slice int) float64 {
 	if slice == 1 {
 		return math.Trunc(sliceLength) + firstFraction
@@ -37,11 +37,11 @@ func budget(slice int) float64 {
 	return sliceLength
 }
 
-// starvation is how many tasks may run at one moment of a page's clock before it is moved on, so that a page which
+// starvation limits the tasks that run at one moment of a page's clock before it is moved on, so that a page which
 // sends messages to itself comes to an end.
 const starvation = 2_000
 
-// Real times by which a page counts as idle.
+// Real times after which a page counts as idle.
 const (
 	quiet       = 4 * time.Millisecond   // no request, between two replies
 	stillQuiet  = 40 * time.Millisecond  // no request, before something is called missing

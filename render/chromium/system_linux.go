@@ -116,7 +116,7 @@ func memory(pid int) (total int64, largest int, size int64) {
 // tick is the unit of processor time in /proc (proc_pid_stat(5)): 100 a second on every system that Linux runs on.
 const tick = 10 * time.Millisecond
 
-// cpu is how much of a processor a process and its descendants have had, those that have ended included.
+// cpu returns the processor time of a process and its descendants, including those that have ended.
 func cpu(pid int) time.Duration {
 	total := time.Duration(0)
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

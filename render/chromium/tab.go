@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// tab is one page in a browser, in a context of its own: nothing of another page is in it. One goroutine at a time
+// tab is one page in a browser, in a separate context without data of other pages. One goroutine at a time
 // uses it, that of a round.
 type tab struct {
 	b      *browser

@@ -45,13 +45,13 @@ type Fake struct {
 	parked []parked
 }
 
-// parked is what a page between two rounds has been answered.
+// parked holds the answers to a page between two rounds.
 type parked struct {
 	key       string
 	decisions map[string]render.Decision
 }
 
-// task is what all rounds of a page have in common.
+// task holds the properties that all rounds of a page share.
 type task struct {
 	seed      uint64
 	time      int64
@@ -257,7 +257,7 @@ func (p *page) want(ref string, kind render.Kind) bool {
 	return true
 }
 
-// answer is what a script gets: nothing of an answer that is none of status 200.
+// answer returns the body that a script gets: nothing unless the status is 200.
 func (p *page) answer(ref string) *render.Answer {
 	if a := p.decided[ref]; a != nil && a.Status == 200 {
 		return a

@@ -26,9 +26,9 @@ const origin = "https://page.invalid"
 
 // View is how Open shows a page.
 type View struct {
-	// Seconds is how long the page runs by its own clock; 0 means until nothing has changed for 5 seconds.
+	// Seconds is the virtual time that the page runs; 0 means until nothing has changed for 5 seconds.
 	Seconds float64
-	// Time is what the page's clock says at the start; zero means the beginning of 2026.
+	// Time is the page's clock at the start; zero means the beginning of 2026.
 	Time time.Time
 	// Messy allows the page to write to its console.
 	Messy bool

@@ -117,7 +117,7 @@ func (h *hunt) kill() {
 	}
 }
 
-// victim runs this test in a process of its own.
+// victim runs this test in another process.
 func (h *hunt) victim() *exec.Cmd {
 	var path []string
 	for name := range strings.SplitSeq(h.Name(), "/") {

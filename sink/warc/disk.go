@@ -12,7 +12,7 @@ import (
 type operation struct {
 	verb string
 	path string
-	// data is what a write will write. The hook may shorten it so that only a part is written.
+	// data is the content of the next write. The hook may shorten it so that only a part is written.
 	data []byte
 	n    *int
 }

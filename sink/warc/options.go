@@ -58,7 +58,7 @@ type Options struct {
 	// Level is 1 (fastest) to 9 (smallest) for Gzip, and 1 to 4 for Zstd. 0: 6 for Gzip and 2 for Zstd.
 	Level  int
 	Digest Digest // "": SHA1
-	// Revisits is how many payloads are remembered, to store repeated ones as revisit records. Each takes about 400
+	// Revisits limits the payloads that are remembered, to store repeated ones as revisit records. Each takes about 400
 	// bytes of memory. 0: 65,536; None: no revisit records.
 	Revisits int
 

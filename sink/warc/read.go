@@ -219,7 +219,7 @@ func endRecord(m *member) error {
 	return err
 }
 
-// member is what a record is read from.
+// member is the source of a record.
 type member struct {
 	source
 	packed bool // the compressed form ends where the record does

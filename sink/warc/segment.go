@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// flushLines is how many bytes of index lines are collected before they are written.
+// flushLines limits the bytes of index lines that are collected before they are written.
 const flushLines = 64 << 10
 
 // segment is the archive file that is being written, with its index.

@@ -1,7 +1,7 @@
 // Package warc is a sink that stores requests and answers as they were on the wire, in web archive files.
 //
 // A [Writer] fills a directory with files named PREFIX-TIMESTAMP-SERIAL.warc.gz in the WARC format 1.1 (ISO
-// 28500:2017). Each begins with a warcinfo record, each record is a gzip member of its own, and each file has a CDXJ
+// 28500:2017). Each begins with a warcinfo record, each record is a separate gzip member, and each file has a CDXJ
 // index, which is sorted when the file is complete. Readers of web archives replay it.
 //
 // Read warc.go first, then capture.go (the records of a visit), segment.go (files) and restore.go.

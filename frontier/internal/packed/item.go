@@ -55,7 +55,7 @@ func AppendItem(dst []byte, host string, it Item) []byte {
 	return append(dst, text...)
 }
 
-// ReadItem returns the Item of which AppendItem made b, with memory of its own. The error is ErrCorrupt,
+// ReadItem returns a copy of the Item of which AppendItem made b. The error is ErrCorrupt,
 // or weburl's if the text is not a valid URL.
 func ReadItem(host string, b []byte) (Item, error) {
 	if len(b) == 0 {

@@ -115,14 +115,14 @@ func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
 	return h
 }
 
-// Fate is what happens to a held URL when its hold ends.
+// Fate is the treatment of a held URL when its hold ends.
 type Fate uint8
 
 // The fates.
 const (
 	Gone  Fate = iota // done for good
 	Back              // claimable again
-	Later             // waiting for a time of its own
+	Later             // waiting until a given time
 )
 
 // Release ends a hold on h, which is not ready before ready. A ready time is never made earlier: of

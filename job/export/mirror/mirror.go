@@ -1,5 +1,5 @@
 // Package mirror exports jobs as directories of files that a browser or a plain file server shows: each page that was fetched is
-// a file, and the references between them lead to files. It is a package of its own because it parses pages.
+// a file, and the references between them lead to files. It is a separate package because it parses pages.
 //
 // Reading order: mirror.go (which page becomes which file), names.go (names of files), rewrite.go (references in pages).
 package mirror
@@ -218,13 +218,13 @@ func (m *mirror) take(name string) bool {
 	return true
 }
 
-// mostMoves is how many redirects a reference follows.
-const mostMoves = 20
+// maxMoves limits the redirects that a reference follows.
+const maxMoves = 20
 
 // find returns the file to which a URL leads.
 func (m *mirror) find(u weburl.URL) (f file, ok bool) {
 	k := m.key(u)
-	for range mostMoves {
+	for range maxMoves {
 		if f, ok = m.files[k]; ok {
 			return f, true
 		}
@@ -341,7 +341,7 @@ func baseOf(p *fetcher.Page) string {
 type references struct {
 	m      *mirror
 	base   weburl.URL
-	moved  bool   // the page has a base of its own
+	moved  bool   // the page has a base element
 	from   string // directory of the page's file
 	encode weburl.Encoder
 }

@@ -26,7 +26,7 @@ type place uint8
 const (
 	plain   place = iota // as the URL is
 	hashed               // with a hash in the file's name
-	aside                // in a directory of its own, named by a hash alone
+	aside                // in a separate directory, named by a hash alone
 	nowhere              // all of them are taken
 )
 

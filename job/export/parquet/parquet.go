@@ -1,5 +1,5 @@
 // Package parquet exports jobs as Parquet files, for DuckDB, pandas, Spark and other programs that read columns. Its library
-// is large, so this kind has a package of its own.
+// is large, so this kind has a separate package.
 //
 // Reading order: parquet.go (files and rows), order.go (rows in order of their keys).
 package parquet
@@ -38,7 +38,7 @@ func Kind() export.Kind {
 	}
 }
 
-// groupRows is how many rows are a row group.
+// groupRows is the number of rows of a row group.
 const groupRows = 128 << 10
 
 // dictionary are the columns with few different values.

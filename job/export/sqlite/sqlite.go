@@ -1,5 +1,5 @@
 // Package sqlite exports jobs as SQLite databases. It needs no C: modernc.org/sqlite is SQLite translated to Go. That library
-// is large, so this kind has a package of its own.
+// is large, so this kind has a separate package.
 package sqlite
 
 import (
@@ -75,7 +75,7 @@ WHERE outcome NOT IN ('redirected', 'not_modified', 'out_of_scope') AND (outcome
 // types are the types of columns.
 var types = map[export.Type]string{export.Int: "INTEGER", export.Bool: "INTEGER", export.Float: "REAL"}
 
-// batch is how many rows are one transaction.
+// batch is the number of rows of one transaction.
 const batch = 20_000
 
 // table creates a table and fills it.
