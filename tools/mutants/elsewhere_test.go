@@ -48,7 +48,7 @@ var schedules = []mutant{
 	{"old news are news", "job/recrawl/schedule.go", "!changed.After(p.last) || ", "", 0, false, nil},
 	{"signals that are wrong are believed", "job/recrawl/history.go", " && s.Precision() >= 0.5", "", 0, false, nil},
 	{"a page of the moment changes each minute", "job/recrawl/schedule.go", "		age = max(age, s.cfg.Shortest)\n", "", 0, false, nil},
-	{"a history grows without end", "job/recrawl/history.go", "	if len(h.spells) == MaxSpells {", "	if false {", 0, false, nil},
+	{"a history grows without end", "job/recrawl/history.go", "	if len(h.spells) == maxSpells {", "	if false {", 0, false, nil},
 }
 
 // mirrors are protections of mirrors: of those who keep their files, and of what the files lead to.
