@@ -45,7 +45,11 @@ func New(c Config) (*Crawler, error) {
 		p.Shared = c.Sharing()
 	}
 	p.OptOut = x.control.optOut(p.OptOut)
+	p.CopyRobots = c.copyRobots()
 	var err error
+	if p.Account, err = c.account(); err != nil {
+		return nil, err
+	}
 	if x.gate, err = politeness.NewGate(p); err != nil {
 		return nil, err
 	}

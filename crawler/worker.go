@@ -242,6 +242,11 @@ func (a *attempt) notRequested(ctx context.Context, err error) {
 	var lookup *fetcher.LookupError
 	switch {
 	case errors.As(err, &wait):
+		if wait.Copied {
+			a.cfg.Trace.robots(a.claim.URL, a.gate)
+			a.putBack(ctx, frontier.Again{}, a.sitemaps(a.wanted()))
+			return
+		}
 		a.cfg.Trace.waiting(a.claim.URL, wait)
 		a.ready = wait.Until
 		a.putBack(ctx, frontier.Again{}, nil)

@@ -61,7 +61,7 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	}
 	p := &permit{turn: g.turn(q, first)}
 	g.mu.Unlock()
-	err = g.cfg.Shared.Take(&p.turn)
+	err = g.takeTurn(q, p, first.step.purpose)
 	now = time.Now()
 	g.mu.Lock()
 	if err != nil {
@@ -79,6 +79,23 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 		q.Deadline = end
 	}
 	return g.mint(now, q, a, p), nil
+}
+
+// takeTurn takes the turn of p. A robots.txt is not requested if another crawl has requested it, before or while this one waited.
+// The Gate is not locked.
+func (g *Gate) takeTurn(q Request, p *permit, why Purpose) error {
+	if why == Robots {
+		if err := g.copyRobots(q); err != nil {
+			return err
+		}
+	}
+	err := g.cfg.Shared.Take(&p.turn)
+	if err == nil && why == Robots {
+		if err = g.copyRobots(q); err != nil {
+			g.cfg.Shared.Done(&p.turn, Owed{})
+		}
+	}
+	return err
 }
 
 // decide says whether a request may be made as far as this Gate knows.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/amble-crawler/amble/internal/hostmatch"
 	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // None switches a wait or a maximum off, in the fields of Config that say so. Zero always means the default.
@@ -64,11 +65,18 @@ type Config struct {
 	OwnHosts func(host string) int
 
 	// Shared is what this crawl shares with others: they take turns at hosts, addresses and domains, and each obeys the pauses
-	// that any of them owes. Hosts of OwnHosts are not shared, nor is the clock of a loopback address. With Offline nothing
+	// that any of them owes, and uses a robots.txt that another one has requested while it is fresh. Hosts of OwnHosts are not shared, nor are the clock of a loopback address
+	// and robots.txt files there. With Offline nothing
 	// is. nil: nothing is shared; a crawler.Crawler then shares the Hosts of its process.
 	Shared Sharing
 	// Name names the crawl to others that share something with it, and in their ledgers.
 	Name string
+	// Account names the header fields with which the crawl requests u's origin, other than those that all crawls send. A
+	// robots.txt is shared by crawls with the same name, which is not written anywhere. It must not block. nil, or "": none.
+	Account func(u weburl.URL) string
+	// CopyRobots is called with the robots.txt at u that another crawl has requested, before the ledger has its line and its rules
+	// are obeyed, to keep the body as evidence. Its error is that of Admit, and the file is not used then. nil: nothing is kept.
+	CopyRobots func(u weburl.URL, f RobotsFile) error
 
 	// MaxCrawlDelay is the longest Crawl-delay or Request-rate pause obeyed; a host that requests more is given up with
 	// ReasonCrawlDelay; it never gets more frequent requests. 0: default; None: always obey.

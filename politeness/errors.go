@@ -15,6 +15,8 @@ import (
 type NotYet struct {
 	Until   time.Time
 	Clauses []ledger.Clause // the deciding one first
+	// Copied is set if a robots.txt has become known from another crawl: its URLs may be requested, or never, as it says.
+	Copied bool
 }
 
 func (e *NotYet) Error() string {

@@ -22,6 +22,7 @@ type Gate struct {
 	// event is in the one and not in the other. It is locked before mu.
 	recording sync.RWMutex
 	naming    sync.Mutex // held by Failed: of two pages whose robots.txt has no address, one notes the attempt. Locked after recording
+	copying   sync.Mutex // held while the robots.txt of another crawl is adopted. Locked after recording, before mu
 	restored  *restored  // what Replay continues from; nil when that is done
 	skew      skew       // found by NewGate and Replay; constant afterwards
 

@@ -131,7 +131,12 @@ func (o *origin) failed(c *Config, now, tried time.Time, r Reply) {
 	if ra, ok := retryAfter(r, now); ok {
 		out.retryAt = max(out.retryAt, at(ra)) // the host that answered, perhaps another, is held by obeyRetryAfter
 	}
-	if (!o.known || o.fetched.since(now) >= maxStale) && out.since.since(now) >= c.RobotsGiveUp {
+	o.tried(c, now)
+}
+
+// tried gives a robots.txt up that has failed for too long.
+func (o *origin) tried(c *Config, now time.Time) {
+	if (!o.known || o.fetched.since(now) >= maxStale) && o.outage.since.since(now) >= c.RobotsGiveUp {
 		o.givenUp = true
 	}
 }

@@ -149,6 +149,8 @@ func (r *replay) apply(e line) error {
 		return r.end(p)
 	case ledger.Unsent:
 		return r.unsent()
+	case ledger.Copied:
+		return r.copied()
 	}
 	return fmt.Errorf("event %q is not known", e.Event)
 }

@@ -118,6 +118,7 @@ func (g *Gate) report(now time.Time, p *permit, r Reply, a answer) {
 	p.clocks.host.learn(&g.cfg, now, p, r)
 	if p.purpose == Robots {
 		g.rules.learn(now, p, r, a)
+		g.shareRobots(p, r, a)
 	}
 	d, clause := p.pause()
 	p.clocks.rest(now, d, clause)

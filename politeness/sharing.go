@@ -12,7 +12,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Sharing gives crawls their turns at what they share: hosts, addresses, domains, and the number of requests in all. A Gate
+// Sharing gives crawls their turns at what they share: hosts, addresses, domains, and the number of requests in all; and it keeps
+// the robots.txt files that one of them has requested for the others. A Gate
 // with [Config.Shared] takes a Turn for every Permit and gives it back with the Report, with the pauses that are due.
 //
 // [Hosts] is the implementation for the crawls of one process.
@@ -25,6 +26,13 @@ type Sharing interface {
 	Done(t *Turn, owed Owed)
 	// Leave ends all that a Gate has and waits for.
 	Leave(gate string)
+
+	// Robots returns what KeepRobots has kept last for a key, while its Until has not come. It returns false if nothing was kept, or
+	// if that was forgotten to save memory: the crawl then requests the file. It is called without locks and may block.
+	Robots(key RobotsKey) (RobotsFile, bool)
+	// KeepRobots keeps what a crawl was answered, in the place of what is kept for the key. Once it has returned, Robots returns the
+	// file to any other crawl that has a turn at the host. Like Done, which it is called before, it must not block.
+	KeepRobots(key RobotsKey, f RobotsFile)
 }
 
 // Turn is what a request needs of what crawls share.
@@ -66,17 +74,22 @@ type Hosts struct {
 	out    map[*Turn]struct{} // that were taken
 	token  time.Time          // when Rate allows the next request
 	due    time.Time          // the last time told to one that waits for Rate
+	files  sharedFiles
 }
 
 // HostsLimits are limits on all crawls together that share a [Hosts].
 type HostsLimits struct {
 	Rate        float64 // requests per second. 0: no limit
 	Concurrency int     // requests in flight. 0: no limit
+	RobotsBytes int64   // of memory for robots.txt files; the least recently used are forgotten. 0: DefaultRobotsBytes
 }
 
 // NewHosts makes a Hosts.
 func NewHosts(l HostsLimits) *Hosts {
-	return &Hosts{limits: l, clocks: make(map[clockKey]*sharedclock.Clock), sweep: hostsSweepMin, out: make(map[*Turn]struct{})}
+	return &Hosts{
+		limits: l, clocks: make(map[clockKey]*sharedclock.Clock), sweep: hostsSweepMin, out: make(map[*Turn]struct{}),
+		files: sharedFiles{limit: or(l.RobotsBytes, DefaultRobotsBytes)},
+	}
 }
 
 // clockKey names a clock: that of a host by name and port, of a domain by its name, or of an address.

@@ -15,13 +15,17 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/weburl"
 )
 
-// sharing makes a client whose Gate shares hosts with others.
+// sharing makes a client whose Gate shares hosts with others. It has an account, so that it requests each robots.txt itself.
 func sharing(t *testing.T, hosts *Hosts, name string, delay time.Duration) *client {
 	t.Helper()
-	return newClient(t, Config{Shared: hosts, Name: name, Delay: delay, DelayFactor: None})
+	return newClient(t, Config{Shared: hosts, Name: name, Delay: delay, DelayFactor: None, Account: account(name)})
 }
+
+// account is Config.Account of a crawl that has one.
+func account(name string) func(weburl.URL) string { return func(weburl.URL) string { return name } }
 
 // seen is a request as servers see it.
 type seen struct {
@@ -328,7 +332,7 @@ func TestLedgerNamesSharedWaits(t *testing.T) {
 		var lines bytes.Buffer
 		hosts := NewHosts(HostsLimits{})
 		a := sharing(t, hosts, "news", time.Second)
-		b := newClient(t, Config{Shared: hosts, Ledger: &lines})
+		b := newClient(t, Config{Shared: hosts, Ledger: &lines, Account: account("b")})
 		p := a.must("http://h.test/")
 		b.wait("http://h.test/", someAddr)
 		time.Sleep(time.Until(a.send(p, 0, Reply{Status: 404})))
@@ -349,6 +353,9 @@ type lostTurn struct {
 func (l *lostTurn) Take(t *Turn) error { t.Until, t.Held = l.until, l.held; return nil }
 func (l *lostTurn) Done(*Turn, Owed)   {}
 func (l *lostTurn) Leave(string)       {}
+
+func (l *lostTurn) Robots(RobotsKey) (f RobotsFile, ok bool) { return f, false }
+func (l *lostTurn) KeepRobots(RobotsKey, RobotsFile)         {}
 
 // TestTurnsHaveADeadlineAndCanBeLost: a request begins within its turn, and is broken off when the turn is lost.
 func TestTurnsHaveADeadlineAndCanBeLost(t *testing.T) {

@@ -57,6 +57,8 @@ func (d *Digest) count(e *ledger.Entry, j *Judgement) {
 		d.begin(e, j)
 	case ledger.End:
 		d.end(e)
+	case ledger.Copied:
+		d.host(e.Host).Rules.note(e)
 	case ledger.Unsent:
 		for _, h := range d.both(e.Host) {
 			h.Unsent++
@@ -80,6 +82,7 @@ func setLine(l *audit.Line, e *ledger.Entry) {
 		return
 	}
 	l.URL, l.For, l.Host, l.Domain, l.Addr = e.URL, e.For, e.Host, e.Domain, e.Addr
+	l.Attempt = e.Attempt
 	l.Purpose, l.Override, l.Allowed, l.Clauses = e.Purpose, e.Override, e.Allowed, l.Clauses[:0]
 	for i := range e.Clauses {
 		l.Clauses = append(l.Clauses, audit.Clause{Clause: e.Clauses[i].Name, Until: e.Clauses[i].Until})

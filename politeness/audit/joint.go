@@ -36,7 +36,7 @@ type Joint struct {
 
 // JointViolation is a request of one part that came too early after a request of another one.
 type JointViolation struct {
-	Invariant string       `json:"invariant"` // P3 to P7
+	Invariant string       `json:"invariant"` // P1, or P3 to P7
 	Host      string       `json:"host"`
 	Lines     [2]JointLine `json:"lines"` // the request, and the one of the other part
 	Message   string       `json:"message"`
@@ -54,7 +54,8 @@ func (v JointViolation) String() string {
 
 // CheckTogether checks the requests of several crawls against each other, as if one crawler had made them: one request at a time to
 // a host, an address and, where one of the parts has Config.PerDomain, a domain (P3, P6); after each the longest pause that
-// either of the two crawls owes (P4 to P6); and a Retry-After that one of them was told is owed by all (P7). What one crawl owes
+// either of the two crawls owes (P4 to P6); a Retry-After that one of them was told is owed by all (P7); and a robots.txt that crawls
+// share is requested once while it is fresh, and each copy of it is what the crawl that it names was answered (P1). What one crawl owes
 // after its own requests is left to [Check]. A host that is an own one of both parts is left out if both may request it several
 // times at once. An error means that a ledger cannot be read.
 func CheckTogether(parts []Part) (*Joint, error) {
@@ -72,6 +73,7 @@ func CheckTogether(parts []Part) (*Joint, error) {
 			j.sameClock(key, rs)
 		}
 	})
+	j.robots()
 	if j.Unproven > 0 {
 		j.Notes = append(j.Notes, fmt.Sprintf("%d times a request began too early by less than the clocks of two machines may have differed: that is not proven", j.Unproven))
 	}
@@ -82,6 +84,7 @@ func CheckTogether(parts []Part) (*Joint, error) {
 type joint struct {
 	Joint
 	requests []*partRequest
+	copies   []*partRequest // robots.txt files that another crawl is said to have requested
 }
 
 // part is a crawl that was read.
@@ -128,6 +131,11 @@ func (j *joint) read(p *Part) error {
 		b.note(r, most)
 		x.owned = b.pause
 		j.requests = append(j.requests, x)
+	}
+	for _, r := range l.unsent {
+		if r.copied && r.epoch == len(l.steps) {
+			j.copies = append(j.copies, &partRequest{request: r, of: of})
+		}
 	}
 	if older > 0 {
 		j.Notes = append(j.Notes, fmt.Sprintf("%d requests of %s were not compared with those of the others: its clock was set back after them", older, p.Name))
@@ -242,10 +250,7 @@ func (j *joint) early(by time.Duration, inv string, r, other *partRequest, forma
 		j.Unproven++
 		return true
 	}
-	j.Violations = append(j.Violations, JointViolation{
-		Invariant: inv, Host: r.start.Host, Message: fmt.Sprintf(format, args...),
-		Lines: [2]JointLine{{r.of.Name, r.line}, {other.of.Name, other.line}},
-	})
+	j.violation(inv, r, other, format, args...)
 	return true
 }
 

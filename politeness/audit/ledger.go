@@ -15,7 +15,7 @@ import (
 type ledger struct {
 	requests []*request // by epoch and the time they were written
 	repeated []*request // started or ended twice
-	unsent   []*request // attempts at a robots.txt that failed before a byte was sent
+	unsent   []*request // attempts at a robots.txt that failed before a byte was sent, and copies of one
 	torn     bool       // the last line is not whole
 	runs     int
 	steps    []step // where epochs begin
@@ -127,6 +127,8 @@ func (l *reading) add(n int, b []byte) error {
 		if e.Purpose == "robots" && e.Error != "" && !e.Aborted {
 			l.unsent = append(l.unsent, &request{line: n, last: n, run: k.run, epoch: l.epoch[k.run], start: e.StartLine, end: new(e.EndLine)})
 		}
+	case e.Event == "copied":
+		l.unsent = append(l.unsent, &request{line: n, last: n, run: k.run, epoch: l.epoch[k.run], start: e.StartLine, end: new(e.EndLine), copied: true})
 	case e.Event == "start":
 		s := &e.StartLine
 		s.Host, s.Domain, s.Addr = l.name(s.Host), l.name(s.Domain), l.name(plainAddr(s.Addr))

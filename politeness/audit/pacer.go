@@ -83,6 +83,8 @@ func (p *Pacer) Add(l *Line) (pause Pause, paused bool, violations []Violation) 
 		pause, paused = p.begin(k, l)
 	case "end":
 		p.end(k, l)
+	case "copied":
+		p.ended(&request{line: p.line, last: p.line, run: l.Run, epoch: p.run.epoch, start: l.StartLine, end: new(l.EndLine), copied: true})
 	case "unsent":
 		if l.Purpose == "robots" && l.Error != "" && !l.Aborted {
 			p.ended(&request{line: p.line, last: p.line, run: l.Run, epoch: p.run.epoch, start: l.StartLine, end: &l.EndLine})
@@ -259,7 +261,11 @@ func (p *Pacer) learned(r *request) {
 		return
 	}
 	before := o.file
-	p.answer(o, r)
+	if r.copied {
+		p.copied(o, r)
+	} else {
+		p.answer(o, r)
+	}
 	if delete(p.files, r.end.SHA256); o.file != before {
 		o.file = o.file.paused()
 	}

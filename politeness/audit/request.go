@@ -6,7 +6,7 @@ import (
 
 // Line is one line of the ledger, as far as a check needs it.
 type Line struct {
-	Event string `json:"event"` // "start", "end", "unsent" or "head"
+	Event string `json:"event"` // "start", "end", "unsent", "copied" or "head"
 	Run   string `json:"run"`
 	ID    uint64 `json:"id"`
 	StartLine
@@ -21,6 +21,8 @@ type StartLine struct {
 	Domain   string    `json:"domain"`
 	Addr     string    `json:"addr"`
 	Purpose  string    `json:"purpose"`
+	Attempt  int       `json:"attempt"`
+	Shares   bool      `json:"shares"` // what this robots.txt is answered is used by other crawls, too
 	Agent    string    `json:"agent"`
 	Override string    `json:"override"`
 	Signed   string    `json:"signed"`
@@ -51,6 +53,8 @@ type EndLine struct {
 	SHA256     string    `json:"sha256"`
 	Truncated  string    `json:"truncated"`
 	Challenged bool      `json:"challenged"`
+	By         string    `json:"by"` // of "copied": the crawl that requested it, and its run
+	ByRun      string    `json:"by_run"`
 	Wall       string    `json:"wall"`    // the bot wall whose challenge the answer is
 	Through    uint64    `json:"through"` // up to this ID, each permit has a line before
 }
@@ -69,6 +73,7 @@ type request struct {
 
 	before, after time.Duration // the delay that its host's robots.txt requested at its start and its end
 	alive         time.Time     // without an end: when its process wrote its last line
+	copied        bool          // no request: a robots.txt that another crawl had requested
 	late          bool          // it was answered when its process had been overtaken
 	unstored      bool          // it was answered when its process stored nothing more
 }

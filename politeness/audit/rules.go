@@ -30,6 +30,8 @@ func (a *auditor) rules(l *ledger) {
 			a.again(state(r.wanted()), r)
 		}
 		switch {
+		case r.copied:
+			a.copied(state(r.start.URL), r)
 		case r.start.Purpose == "robots" && e.end:
 			a.answer(state(r.wanted()), r)
 		case e.end || isRobotsURL(r.start.URL) || r.start.Override != "":
@@ -58,7 +60,11 @@ type event struct {
 func events(l *ledger) []event {
 	es := make([]event, 0, 2*len(l.requests)+len(l.unsent))
 	for _, r := range l.unsent {
-		es = append(es, event{r.end.Ended, true, r})
+		at := r.end.Ended
+		if r.copied {
+			at = r.end.Reported
+		}
+		es = append(es, event{at, true, r})
 	}
 	for _, r := range l.requests {
 		es = append(es, event{r.start.Written, false, r})
@@ -141,6 +147,28 @@ func (a *auditor) answer(o *origin, r *request) {
 	}
 }
 
+// copied applies what another crawl was answered for a robots.txt. It must be fresh (P1).
+func (a *auditor) copied(o *origin, r *request) {
+	e := r.end
+	o.hops, o.hop = 0, ""
+	switch {
+	case !isRobotsURL(r.start.URL), e.Ended.IsZero(), e.Ended.After(e.Reported.Add(Tolerance)):
+		a.violation("P10", r, nil, "%s was copied at %s, and requested by the other crawl at %s", r.start.URL, stamp(e.Reported), stamp(e.Ended))
+	case e.Reported.After(e.Expires.Add(Tolerance)):
+		a.violation("P1", r, nil, "the copy of %s had expired at %s, before it was used", r.start.URL, stamp(e.Expires))
+	case r.start.Attempt > 0:
+		o.failing, o.failed, o.times = true, r, r.start.Attempt
+	case e.Error != "", e.Wall != "", e.Status < 200, e.Status == 202, e.Status == 429, e.Status >= 500:
+		a.violation("P8", r, nil, "%s was unreachable for the other crawl, and counts as answered", r.start.URL)
+	case e.Status < 300:
+		a.learn(o, r)
+	case (e.Status == 401 || e.Status == 403) && a.config.ForbidDenies:
+		o.know(r, parse([]byte("user-agent: *\ndisallow: /"), a.config.Product))
+	default:
+		o.know(r, nil)
+	}
+}
+
 // again checks a request for a robots.txt against the pause after the attempts that failed before (P8). One without an end
 // may have been answered, although the line could not be written.
 func (a *auditor) again(o *origin, r *request) {
@@ -151,7 +179,7 @@ func (a *auditor) again(o *origin, r *request) {
 		return
 	}
 	since := o.failed.end.Ended
-	if o.failed.end.Reported.After(since) {
+	if !o.failed.copied && o.failed.end.Reported.After(since) {
 		since = o.failed.end.Reported
 	}
 	if gap, due := r.start.Written.Sub(since), retryPause(o.times); gap < due-Tolerance {

@@ -77,6 +77,7 @@ func (s *scanner) start(e *Entry) {
 	if s.has(`,"slot":`) {
 		e.Slot = int(s.digits())
 	}
+	e.Shares = s.has(`,"shares":true`)
 }
 
 // waits reads clauses, of which there is at least one.

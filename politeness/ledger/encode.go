@@ -29,6 +29,9 @@ func (e *Entry) Append(b []byte) []byte {
 	b = textField(b, `,"override":`, e.Override)
 	b = textField(b, `,"signed":`, e.Signed)
 	b = numberField(b, `,"slot":`, int64(e.Slot))
+	if e.Shares {
+		b = append(b, `,"shares":true`...)
+	}
 	if e.Behind != 0 {
 		b = e.Behind.append(append(b, `,"behind":`...))
 	}
@@ -58,6 +61,9 @@ func (e *Entry) Append(b []byte) []byte {
 	}
 	b = textField(b, `,"wall":`, e.Wall)
 	b = timeField(b, `,"expires":`, e.Expires)
+	b = textField(b, `,"by":`, e.By)
+	b = textField(b, `,"by_run":`, e.ByRun)
+	b = textField(b, `,"via":`, e.Via)
 	if e.Through != 0 {
 		b = strconv.AppendUint(append(b, `,"through":`...), e.Through, 10)
 	}

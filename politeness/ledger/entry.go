@@ -5,12 +5,15 @@ import "time"
 // Entry is one line of the ledger. A request has two: "start", written before its first byte leaves, and "end". A start
 // without an end is a request that the end of the process interrupted. A request of which no byte was sent has a single
 // line, "unsent": the name did not resolve, no connection was made, or the permit was not used. A permit that its holder
-// never reported has no line. A "head" is not a request: it is the signed state of the chain before its line.
+// never reported has no line. Two events are not requests. A "head" is the signed state of the chain before its line. A "copied"
+// is a robots.txt that was not requested because another crawl had requested it: Ended, Status, Err, Wall, SHA256 and Expires
+// are those of that crawl, Attempt counts its attempts that failed, of which this is the last, and Expires then is when another
+// may be made. Reported is when this crawl began to obey it.
 //
 // Each line ends with two members that the [Writer] adds and that are not fields of Entry: "line", its number from 1, and
 // "chain", the [Chain] up to and including it in base64url (RFC 4648 section 5, no padding).
 type Entry struct {
-	Event     string    `json:"event"` // Start, End, Unsent or Head
+	Event     string    `json:"event"` // Start, End, Unsent, Copied or Head
 	Run       string    `json:"run"`   // names the process's gate: IDs of different processes do not mix
 	ID        uint64    `json:"id"`
 	URL       string    `json:"url,omitempty"`
@@ -28,6 +31,7 @@ type Entry struct {
 	Override  string    `json:"override,omitempty"` // the reason of the override that let it through
 	Signed    string    `json:"signed,omitempty"`   // the ID of the key that signed the request
 	Slot      int       `json:"slot,omitempty"`     // which of the clocks of an own host the request went by, from 1
+	Shares    bool      `json:"shares,omitempty"`   // what this robots.txt is answered is used by other crawls, too
 	Behind    Duration  `json:"behind,omitempty"`   // how far this process's clock is behind the lines of earlier ones
 	FirstByte time.Time `json:"first_byte,omitzero"`
 	Ended     time.Time `json:"ended,omitzero"`
@@ -55,6 +59,12 @@ type Entry struct {
 
 	Expires time.Time `json:"expires,omitzero"` // when the rules of this robots.txt expire
 
+	// Of "copied": the crawl that requested the robots.txt ("" if it has no name), the Run in its ledger, and the URLs of redirects
+	// that led to the answer, separated by spaces.
+	By    string `json:"by,omitempty"`
+	ByRun string `json:"by_run,omitempty"`
+	Via   string `json:"via,omitempty"`
+
 	Through uint64 `json:"through,omitempty"` // every permit of this run up to this ID has a line before this one
 
 	Token string `json:"token,omitempty"` // of a head: a JWS
@@ -65,5 +75,6 @@ const (
 	Start  = "start"
 	End    = "end"
 	Unsent = "unsent"
+	Copied = "copied"
 	Head   = "head"
 )

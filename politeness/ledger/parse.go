@@ -88,6 +88,8 @@ func (e *Entry) set(s *scanner, key []byte) {
 		e.Signed = s.name()
 	case "slot":
 		e.Slot = int(s.number())
+	case "shares":
+		e.Shares = s.boolean()
 	case "behind":
 		e.Behind = s.seconds()
 	default:
@@ -134,6 +136,12 @@ func (e *Entry) setEnd(s *scanner, key []byte) {
 		e.Wall = s.name()
 	case "expires":
 		s.time(&e.Expires)
+	case "by":
+		e.By = s.name()
+	case "by_run":
+		e.ByRun = s.name()
+	case "via":
+		e.Via = string(s.text())
 	case "through":
 		e.Through = s.unsigned()
 	case "token":
@@ -145,7 +153,7 @@ func (e *Entry) setEnd(s *scanner, key []byte) {
 
 // eventNamed returns b as a string, without an allocation if it is one of the events.
 func eventNamed(b []byte) string {
-	for _, event := range [...]string{Start, End, Unsent, Head} {
+	for _, event := range [...]string{Start, End, Unsent, Copied, Head} {
 		if string(b) == event {
 			return event
 		}

@@ -1,0 +1,74 @@
+package audit
+
+import (
+	"fmt"
+	"strings"
+)
+
+// robots checks the robots.txt files that crawls share: a fresh one is not requested again (P1), and a copy is what the crawl
+// that it names was answered.
+func (j *joint) robots() {
+	byRun := map[string][]*partRequest{} // requests for a robots.txt, and one of each run
+	last := map[string]*partRequest{}    // by origin: the answer that is valid longest
+	for _, r := range j.requests {
+		if r.start.Purpose == "robots" || byRun[r.run] == nil {
+			byRun[r.run] = append(byRun[r.run], r)
+		}
+		if r.start.Purpose != "robots" || !r.start.Shares {
+			continue
+		}
+		origin := originOf(r.wanted())
+		if known := last[origin]; known != nil && isRobotsURL(r.start.URL) {
+			j.requestedAgain(known, r)
+		}
+		if r.decidesRobots() && (last[origin] == nil || r.end.Expires.After(last[origin].end.Expires)) {
+			last[origin] = r
+		}
+	}
+	strangers := 0
+	for _, c := range j.copies {
+		if of := byRun[c.end.ByRun]; of == nil {
+			strangers++
+		} else {
+			j.copyOf(c, of)
+		}
+	}
+	if strangers > 0 {
+		j.Notes = append(j.Notes, fmt.Sprintf("%d robots.txt files are copies from crawls that are not checked here", strangers))
+	}
+}
+
+// decidesRobots reports whether r was answered what other crawls use: not a failure, nor a redirect that is followed.
+func (r *partRequest) decidesRobots() bool {
+	e := r.end
+	return e != nil && !e.Aborted && !e.Challenged && e.Error == "" && e.Wall == "" && e.Truncated == "" && !e.Expires.IsZero() &&
+		!(e.Status >= 300 && e.Status < 400 && leadsTo(r.request) != "")
+}
+
+// requestedAgain checks a request for a robots.txt that another crawl had been answered. A crawl that has ended may have taken its
+// files with it.
+func (j *joint) requestedAgain(known, r *partRequest) {
+	if known.of == r.of || !sameMachine(known, r) || !known.heard().Before(r.start.Allowed) || known.alive.Before(r.start.Written) ||
+		!r.start.Written.Before(known.end.Expires.Add(-Tolerance)) {
+		return
+	}
+	j.violation("P1", r, known, "%s was requested again, although it had been answered and is valid until %s", r.start.URL, stamp(known.end.Expires))
+}
+
+// copyOf checks a copy against the requests of the crawl that it names.
+func (j *joint) copyOf(c *partRequest, requests []*partRequest) {
+	for _, r := range requests {
+		if e := r.end; r.start.Purpose == "robots" && e != nil && originOf(r.wanted()) == originOf(c.start.URL) && e.Ended.Sub(c.end.Ended).Abs() <= Tolerance &&
+			e.Status == c.end.Status && (c.end.SHA256 == "" || strings.EqualFold(e.SHA256, c.end.SHA256)) && (c.start.Attempt > 0 || !e.Expires.Add(Tolerance).Before(c.end.Expires)) {
+			return
+		}
+	}
+	j.violation("P1", c, requests[0], "%s, said to be what %q was answered at %s: its ledger has no such answer", c.start.URL, c.end.By, stamp(c.end.Ended))
+}
+
+func (j *joint) violation(inv string, r, other *partRequest, format string, args ...any) {
+	j.Violations = append(j.Violations, JointViolation{
+		Invariant: inv, Host: r.start.Host, Message: fmt.Sprintf(format, args...),
+		Lines: [2]JointLine{{r.of.Name, r.line}, {other.of.Name, other.line}},
+	})
+}

@@ -1,0 +1,253 @@
+package politeness
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// RobotsKey names a robots.txt that crawls share.
+type RobotsKey struct {
+	Origin  string // weburl.URL.Origin
+	Account string // [Config.Account] of the crawls; "" if they have none
+}
+
+// RobotsFile is what a crawl was answered for the robots.txt of an origin, with its redirects, or that it could not be fetched.
+type RobotsFile struct {
+	Crawl     string    // Config.Name of the crawl that requested it
+	Gate      string    // of that crawl, as the ledger has it (Entry.Run)
+	Fetched   time.Time // the end of its last request
+	Until     time.Time // nobody needs to request it before then or, after a failure, may
+	Failures  int       // consecutive attempts that failed, this one included; 0: it was answered
+	Status    int       // of the last answer; 0: there was none
+	Err       string    // why there was none
+	Wall      string    // the bot wall whose challenge the answer is
+	Redirects []string  // URLs that led to the answer
+	Body      string    // of an answer that has rules
+}
+
+// size estimates the memory that f takes, in bytes.
+func (f *RobotsFile) size() int64 {
+	n := 512 + len(f.Body) + len(f.Err)
+	for _, to := range f.Redirects {
+		n += len(to)
+	}
+	return int64(n)
+}
+
+// DefaultRobotsBytes is the default of [HostsLimits].RobotsBytes.
+const DefaultRobotsBytes = 64 << 20
+
+// sharedFiles are robots.txt files of [Hosts], within a limit of memory. The least recently used are dropped first.
+type sharedFiles struct {
+	limit, size int64
+	byKey       map[RobotsKey]*list.Element // of *sharedFile
+	used        list.List                   // the last used first
+}
+
+type sharedFile struct {
+	key RobotsKey
+	RobotsFile
+}
+
+// Robots is that of [Sharing].
+func (s *Hosts) Robots(key RobotsKey) (RobotsFile, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.files.byKey[key]
+	if e == nil {
+		return RobotsFile{}, false
+	}
+	f := e.Value.(*sharedFile) //nolint:forcetypeassert // the list has nothing else
+	if !f.Until.After(time.Now()) {
+		s.files.remove(e)
+		return RobotsFile{}, false
+	}
+	s.files.used.MoveToFront(e)
+	return f.RobotsFile, true
+}
+
+// KeepRobots is that of [Sharing].
+func (s *Hosts) KeepRobots(key RobotsKey, f RobotsFile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	files := &s.files
+	if e := files.byKey[key]; e != nil {
+		files.remove(e)
+	}
+	if files.byKey == nil {
+		files.byKey = make(map[RobotsKey]*list.Element)
+	}
+	key.Origin, f.Body = strings.Clone(key.Origin), strings.Clone(f.Body) // not the longer texts that they are from
+	files.byKey[key] = files.used.PushFront(&sharedFile{key, f})
+	files.size += f.size()
+	for files.size > files.limit {
+		files.remove(files.used.Back())
+	}
+}
+
+func (s *sharedFiles) remove(e *list.Element) {
+	f, _ := s.used.Remove(e).(*sharedFile)
+	delete(s.byKey, f.key)
+	s.size -= f.size()
+}
+
+// sharesRobots reports whether the robots.txt that p requests is one that other crawls may use. A loopback address is not the
+// same server for long.
+func (p *permit) sharesRobots() bool {
+	return p.purpose == Robots && p.turn.Gate != "" && !p.addr.IsLoopback()
+}
+
+// robotsKey is the key of the robots.txt of u's origin.
+func (c *Config) robotsKey(u weburl.URL) RobotsKey {
+	key := RobotsKey{Origin: u.Origin()}
+	if c.Account != nil {
+		key.Account = c.Account(u)
+	}
+	return key
+}
+
+// shareRobots gives other crawls what p's request for a robots.txt came to, and is called before they may have p's turn.
+func (g *Gate) shareRobots(p *permit, r Reply, a answer) {
+	o := p.wantedHost.origin(p.wanted)
+	if !p.sharesRobots() || p.unrecorded != nil || r.Aborted || r.Challenged || o.chain != nil {
+		return
+	}
+	f := RobotsFile{Crawl: g.cfg.Name, Gate: g.journal.run, Fetched: a.ended, Status: r.Status, Wall: r.Wall}
+	switch {
+	case a.policy == robots.Unreachable && o.outage != nil:
+		f.Until, f.Failures = ledger.Ceil(o.outage.retryAt.time()), o.outage.attempts
+		if r.Err != nil {
+			f.Err = r.Err.Error()
+		}
+	case a.policy == robots.Unreachable, r.Truncated != "": // another crawl may read more of it
+		return
+	default:
+		f.Until, f.Redirects = ledger.Ceil(o.expires.time()), o.redirects()
+		if a.policy == robots.Obey {
+			f.Body = string(r.Body)
+		}
+	}
+	g.cfg.Shared.KeepRobots(g.cfg.robotsKey(p.wanted), f)
+}
+
+// copyRobots adopts what another crawl was answered for the robots.txt of q's origin. It returns nil if there is nothing to
+// adopt, or else the error of Admit: the URL may be requested at once, unless its rules say otherwise. The Gate is not locked.
+func (g *Gate) copyRobots(q Request) error {
+	if q.Addr.IsLoopback() {
+		return nil
+	}
+	f, ok := g.cfg.Shared.Robots(g.cfg.robotsKey(q.URL))
+	if !ok || f.Gate == g.journal.run {
+		return nil
+	}
+	g.recording.RLock()
+	defer g.recording.RUnlock()
+	g.copying.Lock()
+	defer g.copying.Unlock()
+	now := ledger.Ceil(time.Now())
+	stale := notYet(ledger.Clause{Name: ledger.ClauseStale, Until: now})
+	switch {
+	case !f.Until.After(now):
+		return nil
+	case !g.needsRobots(now, q.URL): // another goroutine has adopted it
+		return stale
+	}
+	if g.cfg.CopyRobots != nil {
+		if err := g.cfg.CopyRobots(q.URL.RobotsURL(), f); err != nil {
+			return err
+		}
+	}
+	if g.journal.copied(now, q.URL, &f) != nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rules.copied(now, g.host(q.URL), q.URL, &f)
+	g.touchHost(q.URL, changedFiles)
+	stale.Copied = true
+	return stale
+}
+
+// needsRobots reports whether a robots.txt has to be requested before u.
+func (g *Gate) needsRobots(now time.Time, u weburl.URL) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h := g.host(u)
+	o := h.origin(u)
+	return h.givenUp == nil && !o.givenUp && o.fetching == nil && !o.usable(now) && !o.retryAt().after(now) && g.rules.override(now, u) == nil
+}
+
+// copied applies what another crawl was answered for the robots.txt of u's origin, by this crawl's settings.
+func (b *rulebook) copied(now time.Time, h *host, u weburl.URL, f *RobotsFile) {
+	o := h.origin(u)
+	o.chain = nil
+	if f.Failures > 0 {
+		if o.outage == nil {
+			o.outage = &outage{since: at(now)}
+		}
+		o.outage.attempts, o.outage.retryAt = f.Failures, at(f.Until)
+		o.tried(b.cfg, now)
+		return
+	}
+	var rules *ruleset
+	switch (robots.StatusPolicy{ForbiddenDenies: b.cfg.ForbiddenDenies}).ForStatus(f.Status) {
+	case robots.Obey:
+		rules = b.cfg.ruleset(u.Origin(), f.Body[:min(len(f.Body), robots.MaxSize+1)])
+		rules.hash = sha256.Sum256([]byte(f.Body))
+	case robots.DenyAll:
+		rules = b.cfg.denyAll()
+	}
+	o.fetched, o.expires, o.status, o.via, o.outage = at(f.Fetched), at(f.Until), int16(f.Status), nil, nil
+	if n := len(f.Redirects); n > 0 {
+		if to, err := weburl.Parse(f.Redirects[n-1]); err == nil {
+			o.via = &redirectChain{to, f.Redirects}
+		}
+	}
+	b.keep(now, o, rules)
+	d, clause := requestedDelay(rules.bound())
+	h.slowDown(b.cfg, o, d, clause)
+}
+
+// copied writes the line of a robots.txt that another crawl has requested.
+func (j *journal) copied(now time.Time, u weburl.URL, f *RobotsFile) error {
+	if j.ledger.Discards() {
+		return nil
+	}
+	e := ledger.Entry{
+		Event: ledger.Copied, Run: j.run, URL: u.RobotsURL().String(), Host: u.Host(), Purpose: Robots.String(), Attempt: f.Failures,
+		Behind: ledger.Duration(j.behind), Ended: f.Fetched, Reported: now, Status: f.Status, Err: f.Err, Wall: f.Wall, Expires: f.Until,
+		By: f.Crawl, ByRun: f.Gate, Via: strings.Join(f.Redirects, " "),
+	}
+	if f.Failures == 0 && robots.ForStatus(f.Status) == robots.Obey {
+		sum := sha256.Sum256([]byte(f.Body))
+		e.SHA256 = hex.EncodeToString(sum[:])
+	}
+	return j.write(now, &e)
+}
+
+// copied adopts the robots.txt of a line again. Without its body, robots.txt counts as not requested yet.
+func (r *replay) copied() error {
+	e := r.line
+	u, err := weburl.Parse(e.URL)
+	if err != nil {
+		return err
+	}
+	f := RobotsFile{Fetched: e.Ended, Until: e.Expires, Failures: e.Attempt, Status: e.Status, Err: e.Err, Wall: e.Wall, Redirects: strings.Fields(e.Via)}
+	if e.SHA256 != "" {
+		b, missing := r.body()
+		if missing {
+			r.gate.rules.unlearn(r.gate.host(u).origin(u))
+			return nil
+		}
+		f.Body = string(b)
+	}
+	r.gate.rules.copied(e.time(), r.gate.host(u), u, &f)
+	return nil
+}
