@@ -13,10 +13,14 @@ import (
 )
 
 // account returns Politeness.Account: what a robots.txt may depend on besides its URL. Fields that only a function or a jar knows
-// are those of this crawl alone.
+// are those of this crawl alone, and so is a network of its own, in which names may mean other servers.
 func (c *Config) account() (func(u weburl.URL) string, error) {
 	f := &c.Fetch
-	if c.Fetcher != nil || f.Request != nil || f.Cookies || f.Jar != nil || f.Signer != nil {
+	network := f.Resolver != nil || f.DialContext != nil
+	if c.Politeness.Shared != nil || c.Sharing() != politeness.Sharing(processHosts) {
+		network = false
+	}
+	if network || c.Fetcher != nil || f.Request != nil || f.Cookies || f.Jar != nil || f.Signer != nil {
 		own := rand.Text()
 		return func(weburl.URL) string { return own }, nil
 	}

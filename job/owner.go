@@ -83,6 +83,13 @@ func (a *accountant) read(n int, b []byte) bool {
 		return true
 	}
 	id := requestID(&e)
+	if e.Event == ledger.Copied {
+		a.add(&e, &e)
+		if f := a.file(e.URL); f != nil {
+			f.copied(&Request{Line: n, Start: e, End: e})
+		}
+		return true
+	}
 	if e.Event == ledger.End {
 		if i, ok := a.at[id]; ok {
 			delete(a.at, id)
@@ -179,7 +186,7 @@ func (o *owned) is(e *ledger.Entry) bool {
 			o.open[id] = true
 			return true
 		}
-	case ledger.Unsent:
+	case ledger.Unsent, ledger.Copied:
 		return o.names(e)
 	case ledger.End:
 		if o.open[id] {

@@ -1,7 +1,9 @@
 package job
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -14,6 +16,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink/warc"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -25,6 +28,7 @@ type Recording struct {
 	seed    maphash.Seed
 	failed  []failure // sorted
 	reasons []string
+	copied  map[string]*fetcher.Recorded // robots.txt files that other crawls had requested, by URL
 }
 
 // failure is a URL that failed without an answer.
@@ -52,7 +56,7 @@ func (f failure) compare(g failure) int { return cmp.Compare(f.key, g.key) }
 // It takes 16 bytes of memory for each answer. An error wraps [ErrNoJob] if a directory has no archive, or names the
 // damaged file and the offset in it; a record that turns out to be damaged later fails its URL in the same way.
 func Replay(paths ...string) (*Recording, error) {
-	r := &Recording{jobs: true, seed: maphash.MakeSeed()}
+	r := &Recording{jobs: true, seed: maphash.MakeSeed(), copied: map[string]*fetcher.Recorded{}}
 	var files []string
 	finished := true
 	for _, path := range paths {
@@ -105,7 +109,28 @@ func (r *Recording) addJob(path string) (*Manifest, error) {
 			r.fail(v.URL, v.Reason)
 		}
 	}
-	return m, nil
+	return m, r.addCopies(in)
+}
+
+// addCopies reads the robots.txt files that the job did not request itself: they are in no archive of its own.
+func (r *Recording) addCopies(in *Reader) error {
+	begins := []byte(`{"event":"` + ledger.Copied + `"`)
+	return in.files.eachLine(LedgerName, func(_ int, line []byte) bool {
+		var e ledger.Entry
+		if !bytes.HasPrefix(line, begins) || json.Unmarshal(line, &e) != nil || e.Attempt > 0 {
+			return true
+		}
+		x := &fetcher.Recorded{Head: fmt.Appendf(nil, "HTTP/1.1 %d \r\n\r\n", e.Status)}
+		if e.SHA256 != "" {
+			body, err := in.RobotsBody(e.SHA256)
+			if err != nil { // counts as not recorded
+				return true
+			}
+			x.Payload = body
+		}
+		r.copied[normal(e.URL)] = x
+		return true
+	})
 }
 
 func (r *Recording) fail(url, reason string) {
@@ -159,6 +184,9 @@ func (r *Recording) find(u weburl.URL, why politeness.Purpose) (*fetcher.Recorde
 		return &fetcher.Recorded{Addr: x.Addr, Head: x.Head, Payload: x.Payload, Truncated: x.Truncated}, nil
 	case !errors.Is(err, warc.ErrNotArchived):
 		return nil, err
+	case why == politeness.Robots && r.copied[u.Normal()] != nil:
+		x := *r.copied[u.Normal()]
+		return &x, nil
 	case why == politeness.Robots && !r.jobs:
 		return &fetcher.Recorded{Head: []byte("HTTP/1.1 404 \r\n\r\n")}, nil
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -54,6 +55,10 @@ func (f *finder) read(n int, b []byte) bool {
 	case "start":
 		if r := f.start(n, e); r != nil {
 			f.open[id] = r
+		}
+	case ledger.Copied:
+		if len(f.found) == 0 && originOf(e.URL) == f.rules.of.Origin() {
+			f.rules.copied(&Request{Line: n, Start: e, End: e})
 		}
 	case "unsent":
 		if r := f.start(n, e); r != nil && e.Purpose == politeness.Robots.String() {
@@ -128,6 +133,12 @@ func (f *rulesFile) add(r *Request) {
 		}
 		f.answer, f.failed, f.via = r, nil, hops
 	}
+}
+
+// copied processes what another crawl was answered for the file.
+func (f *rulesFile) copied(r *Request) {
+	f.hops = strings.Fields(r.End.Via)
+	f.add(r)
 }
 
 // redirect returns where an answer redirects to, or "" if nowhere.

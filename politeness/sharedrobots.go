@@ -154,7 +154,7 @@ func (g *Gate) copyRobots(q Request) error {
 	now := ledger.Ceil(time.Now())
 	stale := notYet(ledger.Clause{Name: ledger.ClauseStale, Until: now})
 	switch {
-	case !f.Until.After(now):
+	case !f.Until.After(now), f.Fetched.After(now.Add(unsteady)): // of unknown age, after the wall clock was set back
 		return nil
 	case !g.needsRobots(now, q.URL): // another goroutine has adopted it
 		return stale

@@ -330,6 +330,9 @@ func TestStaleRobotsFileIsNotUsed(t *testing.T) {
 		time.Sleep(24*time.Hour + time.Second)
 		b.answers("http://h.test/", Reply{Status: 404})
 		mustBeInOrder(t, a, b)
+		s.file.Fetched, s.file.Until = time.Now().Add(time.Hour), time.Now().Add(2*time.Hour) // the clock was set back
+		time.Sleep(time.Second)
+		newSharer(t, s, "c", Config{}).answers("http://h.test/", Reply{Status: 404})
 	})
 }
 

@@ -57,6 +57,9 @@ func foundText(f *job.Found) string {
 
 func requestText(r *job.Request) string {
 	e := &r.Start
+	if e.Event == ledger.Copied {
+		return copiedText(r)
+	}
 	text := fmt.Sprintf("%s %s", begun(r).Format(time.RFC3339Nano), e.Purpose)
 	if e.Attempt > 0 {
 		text += fmt.Sprintf(", attempt %d", e.Attempt+1)
@@ -76,6 +79,30 @@ func requestText(r *job.Request) string {
 		text += fmt.Sprintf(", after %s", r.End.Ended.Sub(e.Written).Round(time.Microsecond))
 	}
 	return fmt.Sprintf("%s (line %d of %s)", text, r.Line, job.LedgerName)
+}
+
+// copiedText says whose request for a robots.txt was used, and what it was answered.
+func copiedText(r *job.Request) string {
+	e := &r.End
+	text := e.Ended.Format(time.RFC3339Nano) + " robots, requested by " + otherCrawl(e.By) + ": "
+	switch {
+	case e.Err != "":
+		text += e.Err
+	default:
+		text += fmt.Sprintf("status %d", e.Status)
+	}
+	if e.Wall != "" {
+		text += ", a challenge of " + e.Wall
+	}
+	return fmt.Sprintf("%s, valid until %s (line %d of %s)", text, e.Expires.Format(time.RFC3339), r.Line, job.LedgerName)
+}
+
+// otherCrawl names a crawl that shares hosts with this one.
+func otherCrawl(name string) string {
+	if name == "" {
+		return "another of your crawls"
+	}
+	return "another of your crawls, job " + cli.Printable(name)
 }
 
 // begun returns when a request was made, or when it was given up before.
@@ -104,9 +131,8 @@ func endText(r *job.Request, whose string) string {
 func clauseText(c ledger.Clause) string {
 	text := c.Name
 	if c.Name == ledger.ClauseShared {
-		text = "another of your crawls"
-		if c.By != "" {
-			text += ", job " + cli.Printable(c.By) + ","
+		if text = otherCrawl(c.By); c.By != "" {
+			text += ","
 		}
 	} else if c.Delay > 0 {
 		text += " " + time.Duration(c.Delay).String()
