@@ -39,6 +39,28 @@ func OpenOwn(path string) (*os.File, error) {
 	return f, nil
 }
 
+// EditOwn opens a regular file of this process's user for reading and writing, and makes it if it is missing. It is no symbolic
+// link, has no second name, and nobody else may write to it.
+func EditOwn(path string) (*os.File, error) {
+	f, err := regular(os.OpenFile(path, os.O_RDWR|os.O_CREATE|noWait|noFollow, 0o600))
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err == nil && !own(info):
+		err = errors.New("another user's file")
+	case err == nil && !single(info):
+		err = errors.New("a file with a second name (a hard link)")
+	case err == nil && info.Mode().Perm()&shared&0o022 != 0:
+		err = fmt.Errorf("a file that others can write to, with mode %04o", info.Mode().Perm())
+	}
+	if err != nil {
+		return nil, errors.Join(&os.PathError{Op: "open", Path: path, Err: err}, f.Close())
+	}
+	return f, nil
+}
+
 func regular(f *os.File, err error) (*os.File, error) {
 	if err != nil {
 		return nil, err

@@ -1,0 +1,56 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+)
+
+// StateVariable is the environment variable that names the state directory of a user who wants another one.
+const StateVariable = "AMBLE_STATE"
+
+// Dir returns the state directory of the user: that of [StateVariable]; or amble in XDG_STATE_HOME, or in the place for state of
+// the system, which is below the user's home as the system knows it, whatever HOME says. The error says what to set.
+func Dir() (string, error) {
+	if dir := os.Getenv(StateVariable); dir != "" {
+		return filepath.Abs(dir)
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "amble"), nil
+	}
+	if runtime.GOOS == "windows" {
+		dir, err := os.UserCacheDir() // %LocalAppData%
+		return filepath.Join(dir, "amble", "state"), err
+	}
+	u, err := user.Current()
+	if err != nil || u.HomeDir == "" {
+		return "", fmt.Errorf("the user has no home directory: name a state directory in %s", StateVariable)
+	}
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(u.HomeDir, "Library", "Application Support", "amble"), nil
+	}
+	return filepath.Join(u.HomeDir, ".local", "state", "amble"), nil
+}
+
+// makeDir makes the state directory if it is missing, and refuses one that others can write to.
+func makeDir(dir string) error {
+	if dir == "" {
+		return errors.New("no state directory is named")
+	}
+	if err := os.MkdirAll(filepath.Join(dir, crawlsName), 0o700); err != nil {
+		return err
+	}
+	for _, d := range []string{dir, filepath.Join(dir, crawlsName)} {
+		info, err := os.Stat(d)
+		if err != nil {
+			return err
+		}
+		if mode := info.Mode(); runtime.GOOS != "windows" && mode.Perm()&0o022 != 0 {
+			return fmt.Errorf("others can write to %s, which has mode %04o: chmod 700 it, or name a new directory in it", d, mode.Perm())
+		}
+	}
+	return nil
+}

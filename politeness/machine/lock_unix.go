@@ -1,0 +1,43 @@
+//go:build unix
+
+package machine
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// tryLock locks a file, for this process alone or together with others, unless another process has it locked.
+func tryLock(f *os.File, alone bool) (locked bool, err error) {
+	how := syscall.LOCK_SH
+	if alone {
+		how = syscall.LOCK_EX
+	}
+	switch err := flock(f, how|syscall.LOCK_NB); {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return false, nil
+	default:
+		return false, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
+	}
+}
+
+func unlock(f *os.File) error { return flock(f, syscall.LOCK_UN) }
+
+func flock(f *os.File, how int) (err error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var result error
+	err = raw.Control(func(fd uintptr) {
+		for {
+			if result = syscall.Flock(int(fd), how); !errors.Is(result, syscall.EINTR) {
+				return
+			}
+		}
+	})
+	return errors.Join(err, result)
+}

@@ -1,0 +1,30 @@
+package machine
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// lockAt is a byte beyond the end of every file: what is locked cannot be read by others.
+func lockAt() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 30} }
+
+// tryLock locks a file, for this process alone or together with others, unless another process has it locked.
+func tryLock(f *os.File, alone bool) (locked bool, err error) {
+	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
+	if alone {
+		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
+	}
+	err = windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, lockAt())
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, windows.ERROR_LOCK_VIOLATION), errors.Is(err, windows.ERROR_IO_PENDING):
+		return false, nil
+	default:
+		return false, &os.PathError{Op: "lock", Path: f.Name(), Err: err}
+	}
+}
+
+func unlock(f *os.File) error { return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, lockAt()) }

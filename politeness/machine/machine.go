@@ -1,0 +1,338 @@
+// Package machine lets the crawls of all processes of a user on one machine take turns at hosts, addresses and domains, with
+// files in a directory. There is no daemon:
+//
+//	config.Politeness.Shared = machine.Open(dir, politeness.NewHosts(politeness.HostsLimits{}))
+//
+// The rules are those of [politeness.Hosts]. That of the process knows all that its crawls do, too: if the files cannot be used, it goes
+// on alone, and [Hosts.NotShared] says why.
+//
+// Reading order: machine.go (turns), clocks.go (the file of clocks), crawls.go (which crawls there are), dir.go.
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/internal/sharedclock"
+	"github.com/amble-crawler/amble/politeness/ledger"
+)
+
+const (
+	// look is the longest time until a crawl looks again at a clock that another process has, which may have been killed.
+	look = time.Second
+	// stuck is how long the file may be locked by others before a process goes on alone.
+	stuck = 10 * time.Second
+	// attempts limits the attempts to lock the file, which others have for some microseconds. Done must not block for longer.
+	attempts = 1000
+	// again is when a crawl is to come again that could not lock the file.
+	again = 5 * time.Millisecond
+	// compare is how often the file is compared with the one at its path.
+	compare = 5 * time.Second
+)
+
+// Hosts is what the crawls of all processes share that opened the same directory. It implements [politeness.Sharing]. The
+// limits of the Hosts of the process hold in the process.
+//
+// A process that is killed has ended its requests when another one looks for it, a second later at most: the pause follows. A clock
+// that was set forward meanwhile shortens a pause between processes.
+type Hosts struct {
+	*politeness.Hosts
+
+	mu      sync.Mutex
+	dir     string
+	file    *os.File // of clocks
+	crawls  map[string]*crawl
+	seen    map[string]time.Time // when crawls of other processes were alive, by their IDs
+	out     map[*politeness.Turn][]clockID
+	done    []outcome // of Done, not written yet
+	blocked time.Time // since when others have the file locked
+	matched time.Time // when the file was compared
+	err     error
+}
+
+// outcome is what Done has to write.
+type outcome struct {
+	party sharedclock.Party
+	key   clockID
+	taken bool
+	owed  politeness.Owed
+	until time.Time
+}
+
+// clockID names a clock in the file.
+type clockID uint64
+
+// Open opens a state directory for the crawls of a process, and makes it if it is missing. It never fails: see
+// [Hosts.NotShared]. A process opens a directory once and keeps it open.
+func Open(dir string, process *politeness.Hosts) *Hosts {
+	m := &Hosts{
+		Hosts: process, dir: dir, crawls: map[string]*crawl{}, seen: map[string]time.Time{}, out: map[*politeness.Turn][]clockID{},
+	}
+	var err error
+	if m.file, err = openClocks(dir); err == nil {
+		err = m.locked(func(now time.Time) error { return m.sweep(now) })
+	}
+	m.fail(err)
+	return m
+}
+
+// NotShared returns why the hosts are shared with no other process, or nil if they are.
+func (m *Hosts) NotShared() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err
+}
+
+// fail ends the sharing with other processes if err is about the files.
+func (m *Hosts) fail(err error) {
+	if err == nil || m.err != nil || errors.Is(err, errLocked) {
+		return
+	}
+	m.err = err
+	for gate := range m.crawls {
+		m.end(gate)
+	}
+	if m.file != nil {
+		_ = m.file.Close() // it is not used any more
+	}
+}
+
+// Take is that of [politeness.Sharing]. It may wait for other processes, for some milliseconds.
+func (m *Hosts) Take(t *politeness.Turn) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err := m.locked(func(now time.Time) error { return m.take(now, t) })
+	var wait *politeness.NotYet
+	switch {
+	case errors.Is(err, errLocked):
+		return notYet(ledger.Clause{Until: time.Now().Add(again)})
+	case errors.As(err, &wait):
+		return wait
+	}
+	m.fail(err)
+	if err := m.Hosts.Take(t); err != nil { // another crawl of the process, which shares with no other process
+		m.leaves(t, politeness.Owed{})
+		m.settle()
+		return err
+	}
+	return nil
+}
+
+func notYet(c ledger.Clause) *politeness.NotYet {
+	c.Name = ledger.ClauseShared
+	return &politeness.NotYet{Until: c.Until, Clauses: []ledger.Clause{c}}
+}
+
+func (m *Hosts) take(now time.Time, t *politeness.Turn) error {
+	keys := clockIDs(t)
+	if len(keys) == 0 {
+		return nil
+	}
+	c, err := m.join(t.Gate, t.Crawl)
+	if err != nil {
+		return err
+	}
+	pages := m.pages(now)
+	slots, clocks := make([]*slot, len(keys)), make([]*sharedclock.Clock, len(keys))
+	for i, k := range keys {
+		if slots[i], err = pages.slot(k.id); err != nil {
+			return err
+		}
+		clocks[i] = &slots[i].Clock
+	}
+	late, until, by := sharedclock.Latest(now, clocks, c.party(), t.Delay)
+	if late != nil {
+		if late.Turns > 0 {
+			until = now.Add(min(until.Sub(now), look))
+		}
+		until = late.Wait(c.party(), t.Delay, until, by)
+		for i := range clocks {
+			if clocks[i] == late {
+				c.waits[keys[i].id] = true
+				err = pages.write(slots[i])
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return notYet(ledger.Clause{Until: until, Delay: ledger.Duration(late.Delay), By: m.name(by)})
+	}
+	if waited, place := sharedclock.Take(now, clocks, c.party(), t.Delay); waited != nil && waited.NotBefore.After(t.Waited.Until) {
+		t.Waited = ledger.Clause{Name: ledger.ClauseShared, Until: waited.NotBefore, Delay: ledger.Duration(waited.Delay), By: m.name(place.By)}
+	}
+	for i, s := range slots {
+		if err := pages.write(s); err != nil {
+			return err
+		}
+		m.out[t] = append(m.out[t], keys[i].id)
+	}
+	return nil
+}
+
+// Done is that of [politeness.Sharing].
+func (m *Hosts) Done(t *politeness.Turn, owed politeness.Owed) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.Hosts.Done(t, owed)
+	m.leaves(t, owed)
+	m.settle()
+}
+
+// leaves notes what a Turn leaves.
+func (m *Hosts) leaves(t *politeness.Turn, owed politeness.Owed) {
+	if m.err != nil {
+		return
+	}
+	c, err := m.join(t.Gate, t.Crawl)
+	if err != nil {
+		m.fail(err)
+		return
+	}
+	_, taken := m.out[t]
+	delete(m.out, t)
+	for _, k := range clockIDs(t) {
+		if until := k.until(owed); taken || !until.IsZero() || !owed.Ended.IsZero() {
+			m.done = append(m.done, outcome{c.party(), k.id, taken, owed, until})
+		}
+		if !owed.Ended.IsZero() {
+			delete(c.waits, k.id)
+		}
+	}
+}
+
+// settle writes what Done and Leave have to write. What cannot be written yet, because another process has the file or too many
+// clocks rest, is written with the next turn that is taken or ends: until then others take it for a request.
+func (m *Hosts) settle() {
+	if len(m.done) > 0 {
+		m.fail(m.locked(func(time.Time) error { return nil })) // which writes it
+	}
+}
+
+// write writes all outcomes for which there is room. The file is locked.
+func (m *Hosts) write(now time.Time) error {
+	var left []outcome
+	for _, o := range m.done {
+		pages := m.pages(now)
+		s, err := pages.slot(o.key)
+		if errors.As(err, new(*politeness.NotYet)) {
+			left = append(left, o)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if o.taken && s.Holder.Gate == o.party.Gate {
+			s.Release()
+		}
+		s.Hold(now, o.party, o.owed.Ended, o.until)
+		if err := pages.write(s); err != nil {
+			return err
+		}
+	}
+	m.done = left
+	return nil
+}
+
+// Leave is that of [politeness.Sharing].
+func (m *Hosts) Leave(gate string) {
+	m.Hosts.Leave(gate)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.crawls[gate]
+	if c == nil {
+		return
+	}
+	now := time.Now()
+	for t := range m.out {
+		if t.Gate == gate {
+			rested := now.Add(t.Delay)
+			m.leaves(t, politeness.Owed{Ended: now, Host: rested, Addr: rested, Domain: rested})
+		}
+	}
+	m.settle()
+	m.fail(m.locked(func(now time.Time) error {
+		for key := range c.waits {
+			pages := m.pages(now)
+			s, err := pages.find(key)
+			if err == nil && s != nil {
+				s.Leave(c.id)
+				err = pages.write(s)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	m.end(gate)
+}
+
+// locked calls f while no other process reads or writes the file, after everything is written that has to be.
+func (m *Hosts) locked(f func(now time.Time) error) error {
+	if m.err != nil {
+		return nil
+	}
+	if err := m.lock(); err != nil {
+		return err
+	}
+	defer func() { _ = unlock(m.file) }() // the end of the process unlocks it, too
+	now := time.Now()
+	if now.Sub(m.matched).Abs() > compare {
+		m.matched = now
+		if err := m.inPlace(); err != nil {
+			return err
+		}
+	}
+	if err := m.write(now); err != nil {
+		return err
+	}
+	return f(now)
+}
+
+var errLocked = errors.New("locked by another process")
+
+// lock locks the file. The error is errLocked if others have it for too long.
+func (m *Hosts) lock() error {
+	for range attempts {
+		locked, err := tryLock(m.file, true)
+		if locked || err != nil {
+			m.blocked = time.Time{}
+			return err
+		}
+		runtime.Gosched()
+	}
+	now := time.Now()
+	if m.blocked.IsZero() {
+		m.blocked = now
+	}
+	if now.Sub(m.blocked) > stuck {
+		return fmt.Errorf("%s has been locked by another process for %v: is one stopped?", m.file.Name(), stuck)
+	}
+	return errLocked
+}
+
+// sharedID is a clock of a Turn.
+type sharedID struct {
+	id    clockID
+	until func(politeness.Owed) time.Time
+}
+
+// clockIDs returns the clocks of a Turn.
+func clockIDs(t *politeness.Turn) (all []sharedID) {
+	if t.Host != "" {
+		all = append(all, sharedID{idOf("host", t.Host, t.Port), func(o politeness.Owed) time.Time { return o.Host }})
+	}
+	if t.Addr != (netip.Addr{}) {
+		all = append(all, sharedID{idOf("address", t.Addr.String(), ""), func(o politeness.Owed) time.Time { return o.Addr }})
+	}
+	if t.Domain != "" {
+		all = append(all, sharedID{idOf("domain", t.Domain, ""), func(o politeness.Owed) time.Time { return o.Domain }})
+	}
+	return all
+}
