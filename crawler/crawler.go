@@ -19,6 +19,8 @@ type Crawler struct {
 	pins pins
 	had  atomic.Bool // whether there was an answer, in any Run
 
+	shared politeness.Sharing
+
 	control control
 
 	mu   sync.Mutex
@@ -44,6 +46,7 @@ func New(c Config) (*Crawler, error) {
 	if p.Shared == nil && c.Clocks == nil {
 		p.Shared = c.Sharing()
 	}
+	x.shared = p.Shared
 	p.OptOut = x.control.optOut(p.OptOut)
 	p.CopyRobots = c.copyRobots()
 	var err error
@@ -98,7 +101,11 @@ func (c *Crawler) Run(ctx context.Context, seeds ...string) (*Report, error) {
 		return nil, err
 	}
 	defer c.end(r)
-	return r.crawl(ctx)
+	rep, err := r.crawl(ctx)
+	if alone := c.NotShared(); alone != nil && rep != nil {
+		rep.NotShared = alone.Error()
+	}
+	return rep, err
 }
 
 // Drain makes every Run in progress stop claiming URLs and end when the requests in flight have ended.

@@ -61,7 +61,10 @@ type Report struct {
 	Requests int       `json:"requests"`          // sent, including those for robots.txt and retries
 	// Lost counts requests, among Requests, that a kill of the process cut off, or whose answers it lost: no other figure has them.
 	// Package job counts them.
-	Lost    int   `json:"lost_requests,omitempty"`
+	Lost int `json:"lost_requests,omitempty"`
+	// NotShared says why the crawl took no turns with those of other processes, although that was wanted; "" if it did.
+	NotShared string `json:"not_shared,omitempty"`
+
 	Retries int   `json:"retries"` // further attempts that were planned, of all URLs
 	Bytes   int64 `json:"bytes"`   // body bytes received, before decoding
 	Hosts   int   `json:"hosts"`   // hosts that answered

@@ -62,6 +62,9 @@ type Config struct {
 	// KeepCookies keeps the cookies in the directory, for later processes of the job, in a file that only its owner may
 	// read. It turns cookies on.
 	KeepCookies bool
+	// State is the directory by which the crawls of all processes of the user take turns at hosts: see [crawler.Config.ShareMachine].
+	// It is no setting of the job, and must be given again when the job is resumed. "": that of the user.
+	State string
 	// Browser is the browser that renders pages, if Crawl.Render says that pages are rendered. A job starts none: the program
 	// does, with these settings, and sets Crawl.Renderer.
 	Browser Browser
@@ -144,7 +147,7 @@ func (c *Config) fill() error {
 // recordable returns the settings that the files of a job show: without the location of the seeds, which these files
 // contain themselves, and without secrets.
 func (c *Config) recordable() Settings {
-	all := slices.DeleteFunc(c.Settings(), func(s Setting) bool { return s.Name == "seeds" })
+	all := slices.DeleteFunc(c.Settings(), func(s Setting) bool { return s.Name == "seeds" || s.Name == "state" })
 	for i := range all {
 		all[i] = all[i].withoutSecrets()
 	}
@@ -160,7 +163,7 @@ func (c *Config) absolute() error {
 	if strings.ContainsRune(c.Browser.Path, filepath.Separator) && err == nil { // else it is a name in PATH
 		c.Browser.Path, err = filepath.Abs(c.Browser.Path)
 	}
-	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since, &c.Sign, &c.LoadCookies} {
+	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since, &c.Sign, &c.LoadCookies, &c.State} {
 		if *p != "" && err == nil {
 			*p, err = filepath.Abs(*p)
 		}

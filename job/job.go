@@ -228,6 +228,7 @@ func start(dir string, c Config, seeds []string, why opening) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.ShareMachine(c.State)
 	j.config, j.seeds = c, urls
 	if c.lists != nil {
 		j.notes = append(j.notes, c.lists.notes...)
@@ -425,6 +426,10 @@ func (j *Job) prepare(cfg *crawler.Config, why opening) (err error) {
 	if j.crawler, err = crawler.New(*cfg); err != nil {
 		return beginError(err)
 	}
+	if err := j.crawler.NotShared(); err != nil {
+		j.manifest.Last().NotShared = err.Error()
+		j.notef("the hosts of this crawl are shared with no other process: %v", err)
+	}
 	if err := j.again(); err != nil {
 		return err
 	}
@@ -565,6 +570,9 @@ func (j *Job) end(now time.Time, rep *crawler.Report, runErr error) error {
 	r.Ended = now.UTC()
 	if runErr != nil {
 		r.Error = runErr.Error()
+	}
+	if j.crawler != nil && j.crawler.NotShared() != nil {
+		r.NotShared = j.crawler.NotShared().Error()
 	}
 	if rep != nil {
 		r.Finish, r.Pages, r.Requests, r.Left = rep.Finish, rep.Pages, rep.Requests, rep.Left

@@ -197,6 +197,7 @@ var keys = []*Key{
 	{"proxy", "Make every request through this proxy: http, https or socks5. Names are still looked up here.", Network, Free, false, "Crawl.Fetch.Proxy", own[*url.URL]{is: Text, read: proxyOf, write: proxyText, late: true}},
 	{"source-address", "Address of this machine that requests are made from.", Network, Free, true, "Crawl.Fetch.LocalAddr", own[netip.Addr]{is: Text, read: sourceAddress, write: addressText, late: true}},
 	{"allow-port", "Ports that may be requested although browsers refuse to, such as 22, 25 or 6000.", Network, Fixed, true, "Crawl.Fetch.AllowPorts", list{port}},
+	{"state", "Directory by which all crawls of yours on this machine take turns at hosts; without it that of the user. Crawls with another one know nothing of these.", Network, Shown, true, "State", words{}},
 	{"insecure-hosts", "Host names whose certificates are not verified; their visits and archives say so.", Network, Free, true, "Crawl.Fetch.InsecureHosts", own[[]string]{is: List, read: fullHostNames, write: slices.Clone[[]string], late: true}},
 
 	{"render", "Render pages, which runs their scripts, before their links are read: never, auto (those that look empty without their scripts) or always (${default}). Needs Chromium, which gets no network: what a page loads is requested by the crawler.", Rendering, Fixed, false, "Crawl.Render.Mode", choice{string(render.Never), []string{string(render.Never), string(render.Auto), string(render.Always)}, nil}},

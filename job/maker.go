@@ -101,6 +101,9 @@ func (c *Config) Outside() (all []Outside) {
 			all = append(all, Outside{OutsideFile, s.Text(), key})
 		}
 	}
+	if from := c.origins["state"]; c.State != "" && from != "flag" && !strings.HasPrefix(from, "environment ") { // no job keeps it: somebody wrote it there
+		all = append(all, Outside{OutsideFile, c.State, "state"})
+	}
 	if c.Browser.Path != "" && c.Crawl.Render.Renders() {
 		all = append(all, Outside{OutsideBrowser, c.Browser.Path, "browser"})
 	}

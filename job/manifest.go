@@ -51,6 +51,8 @@ type Run struct {
 	Requests int            `json:"requests"`          // likewise
 	Left     int            `json:"left"`              // URLs still queued
 	Changes  []Change       `json:"changes,omitempty"`
+	// NotShared says why the process took no turns with others at hosts.
+	NotShared string `json:"not_shared,omitempty"`
 }
 
 // Host is the machine that a process ran on.

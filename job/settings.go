@@ -59,7 +59,7 @@ func (all Settings) Config() (Config, error) {
 		case k == nil:
 			errs = append(errs, &KeyError{Key: s.Name, Err: errors.New("there is no such key" + didYouMean(s.Name))})
 			continue
-		case k.Freedom == Shown:
+		case k.Freedom == Shown && k.Field == "":
 			c.shown = append(c.shown, *s)
 		case s.Name == "include" || s.Name == "exclude":
 			rules.append(s)

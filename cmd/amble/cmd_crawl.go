@@ -147,6 +147,7 @@ func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
 	cfg.Note = v.Note
 	x, err := cfg.Crawler()
 	if err == nil {
+		x.ShareMachine(cfg.State)
 		err = errors.Join(cfg.Access(&x, seeds...), x.Validate())
 	}
 	if err != nil {

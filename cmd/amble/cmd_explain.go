@@ -90,7 +90,10 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	if err := e.Judge(&c.cfg, u, seeds); err != nil {
 		return cli.UsageOf("", err)
 	}
-	unheard, err := c.judge(e, dir, u, q, func() error { return keyflags.Errors(cfg.Access(&c.cfg, u)) })
+	unheard, err := c.judge(e, dir, u, q, func() error {
+		c.cfg.ShareMachine(cfg.State)
+		return keyflags.Errors(cfg.Access(&c.cfg, u))
+	})
 	if err != nil {
 		return err
 	}

@@ -200,6 +200,7 @@ func (c *identityCmd) polite(cfg *job.Config, page string) (identity.Get, func()
 	if err != nil {
 		return nil, nil, err
 	}
+	cfg.Crawl.ShareMachine(cfg.State)
 	client, err := ask.New(&cfg.Crawl, cfg.Crawl.Politeness, []weburl.URL{u})
 	if err != nil {
 		return nil, nil, err

@@ -54,6 +54,7 @@ func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
 		return err
 	}
 	if c.cfg, err = cfg.Crawler(); err == nil {
+		c.cfg.ShareMachine(cfg.State)
 		err = cfg.Access(&c.cfg, seeds...)
 	}
 	if err != nil {

@@ -107,6 +107,7 @@ func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge
 	if err := cfg.Access(&cfg.Crawl, urls...); err != nil {
 		return nil, nil, keyflags.Errors(err)
 	}
+	cfg.Crawl.ShareMachine(cfg.State)
 	client, err := ask.New(&cfg.Crawl, politeness.Config{}, urls)
 	if err != nil {
 		return nil, nil, err

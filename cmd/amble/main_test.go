@@ -39,6 +39,7 @@ func TestScript(t *testing.T) {
 		Dir: dir, Files: files,
 		Setup: func(e *testscript.Env) error {
 			e.Values["hosts"] = newHosts()
+			e.Setenv("AMBLE_STATE", filepath.Join(e.WorkDir, ".state"))
 			return nil
 		},
 		Condition: condition(t),

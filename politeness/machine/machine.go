@@ -68,14 +68,20 @@ type outcome struct {
 // clockID names a clock in the file.
 type clockID uint64
 
-// Open opens a state directory for the crawls of a process, and makes it if it is missing. It never fails: see
+// Open opens a state directory for the crawls of a process, and makes it if it is missing. "" is that of [Dir]. It never fails: see
 // [Hosts.NotShared]. A process opens a directory once and keeps it open.
 func Open(dir string, process *politeness.Hosts) *Hosts {
 	m := &Hosts{
 		Hosts: process, dir: dir, crawls: map[string]*crawl{}, seen: map[string]time.Time{}, out: map[*politeness.Turn][]clockID{},
 	}
 	var err error
-	if m.file, err = openClocks(dir); err == nil {
+	if dir == "" {
+		m.dir, err = Dir()
+	}
+	if err == nil {
+		m.file, err = openClocks(m.dir)
+	}
+	if err == nil {
 		err = m.locked(func(now time.Time) error { return m.sweep(now) })
 	}
 	m.fail(err)

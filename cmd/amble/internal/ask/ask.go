@@ -37,6 +37,7 @@ func New(cfg *crawler.Config, policy politeness.Config, urls []weburl.URL) (*Cli
 	if err != nil {
 		return nil, err
 	}
+	policy.Shared = cfg.Sharing()
 	policy.Identity, policy.Contactless, policy.HostDelays = id, id.Contact == "", cfg.HostDelays()
 	gate, err := politeness.NewGate(policy)
 	if err != nil {
@@ -55,7 +56,10 @@ func New(cfg *crawler.Config, policy politeness.Config, urls []weburl.URL) (*Cli
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Client: &fetcher.Client{Gate: gate, Fetcher: get}, Policy: policy, heard: map[string]answer{}, close: get.Close}, nil
+	return &Client{Client: &fetcher.Client{Gate: gate, Fetcher: get}, Policy: policy, heard: map[string]answer{}, close: func() {
+		gate.Leave()
+		get.Close()
+	}}, nil
 }
 
 // Rules requests the robots.txt of u's origin, once. The error says why there was no answer; it is then only known that

@@ -38,6 +38,7 @@ func PageAccess(o *keyflags.Origins, cfg *crawler.Config, u weburl.URL) error {
 		return err
 	}
 	cfg.Fetch.AcceptLanguage, cfg.Fetch.Cookies = given.Crawl.Fetch.AcceptLanguage, given.Crawl.Fetch.Cookies
+	cfg.ShareMachine(given.State)
 	return keyflags.Errors(given.Access(cfg, u))
 }
 
@@ -57,7 +58,7 @@ func Page(v *view.View, cfg crawler.Config, u weburl.URL, see func(*crawler.Visi
 	}
 	w := v.Follow(giveUp, false)
 	cfg.Limits.Pages, cfg.Concurrency, cfg.Trace = 1, 1, w.Trace()
-	cfg.Politeness = politeness.Config{RobotsGiveUp: giveUp}
+	cfg.Politeness = politeness.Config{RobotsGiveUp: giveUp, Shared: cfg.Politeness.Shared}
 	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		see(v)
 		if v.Outcome != crawler.Fetched {

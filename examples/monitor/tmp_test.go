@@ -1,0 +1,12 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/amble-crawler/amble/internal/quicktmp"
+)
+
+func TestMain(m *testing.M) {
+	quicktmp.Use()
+	m.Run()
+}
