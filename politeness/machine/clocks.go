@@ -21,8 +21,8 @@ import (
 // until that says nothing any more: a minute after its pause. While a page has only clocks that do, crawls of other clocks on it wait.
 const (
 	clocksName = "clocks"
-	magic      = "amble clocks 1\n"
-	magicKind  = "amble clocks "
+	magic      = "amble-clocks 1\n"
+	magicKind  = "amble-clocks "
 
 	pageSize  = 4096
 	pageCount = 1 << 14 // 64 MiB, of which the system stores what was written

@@ -1,5 +1,7 @@
 package machine
 
+import "fmt"
+
 // Kill ends what a process that is killed has.
 func (m *Hosts) Kill() {
 	m.mu.Lock()
@@ -9,5 +11,18 @@ func (m *Hosts) Kill() {
 	}
 	if m.err == nil {
 		_ = m.file.Close()
+	}
+}
+
+// OnePage returns the names of hosts whose clocks are on one page.
+func OnePage(n int) string {
+	for i := 0; ; i++ {
+		name := fmt.Sprintf("h%d.test", i)
+		if uint64(idOf("host", name, "80"))%(pageCount-1) == 7 {
+			if n == 0 {
+				return name
+			}
+			n--
+		}
 	}
 }

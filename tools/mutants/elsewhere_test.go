@@ -8,13 +8,14 @@ import (
 )
 
 // elsewhere holds protections that have nothing to do with politeness: without each, a test of the packages must fail.
-var elsewhere = [][]mutant{revisits, schedules, mirrors}
+var elsewhere = [][]mutant{revisits, schedules, mirrors, machines}
 
 // seenBy says which tests must see the mutants of a table, by the directory of the table's first file.
 var seenBy = map[string]string{
-	"job/watch":         "^Test(Watch|WatchDiscovers|KilledWatches|WatchToBeKilled|GoneAndBack|SignalsAreRecalled)$",
-	"job/recrawl":       "Schedule|Signals|Pages|History",
-	"job/export/mirror": ".",
+	"job/watch":          "^Test(Watch|WatchDiscovers|KilledWatches|WatchToBeKilled|GoneAndBack|SignalsAreRecalled)$",
+	"job/recrawl":        "Schedule|Signals|Pages|History",
+	"job/export/mirror":  ".",
+	"politeness/machine": ".",
 }
 
 // revisits are protections of watches.
@@ -49,6 +50,19 @@ var schedules = []mutant{
 	{"signals that are wrong are believed", "job/recrawl/history.go", " && s.Precision() >= 0.5", "", 0, false, nil},
 	{"a page of the moment changes each minute", "job/recrawl/schedule.go", "		age = max(age, s.cfg.Shortest)\n", "", 0, false, nil},
 	{"a history grows without end", "job/recrawl/history.go", "	if len(h.spells) == maxSpells {", "	if false {", 0, false, nil},
+}
+
+// machines are protections of what processes share by files.
+var machines = []mutant{
+	{"processes do not ask each other", "politeness/machine/machine.go", "	err := m.locked(func(now time.Time) error { return m.take(now, t) })", "	var err error", 0, false, nil},
+	{"the end of a request is told to nobody", "politeness/machine/machine.go", "	m.leaves(t, owed)\n	m.settle()\n", "", 0, false, nil},
+	{"a process that was killed holds its hosts", "politeness/machine/crawls.go", "	if c.Turns > 0 && !m.alive(", "	if false && !m.alive(", 0, false, nil},
+	{"a process that was killed owes no pause", "politeness/machine/crawls.go", "now, now.Add(owes))", "now, now)", 0, false, nil},
+	{"a process that runs counts as killed", "politeness/machine/crawls.go", "		alive = !locked || err != nil", "		alive = false", 0, false, nil},
+	{"a foreign file is overwritten", "politeness/machine/clocks.go", "	case info.Size() == 0 || ", "	case true || ", 0, false, nil},
+	{"a full page forgets a clock", "politeness/machine/clocks.go", "			if !s.Idle(p.now) {", "			if false {", 0, false, nil},
+	{"a removed file is used on", "politeness/machine/machine.go", "		if err := m.inPlace(); err != nil {\n			return err\n		}\n", "", 0, false, nil},
+	{"others can write to the state directory", "politeness/machine/dir.go", "mode.Perm()&0o022 != 0", "mode.Perm()&0o022 == 0o7", 0, false, nil},
 }
 
 // mirrors are protections of mirrors: of those who keep their files, and of what the files lead to.

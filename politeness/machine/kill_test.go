@@ -1,0 +1,179 @@
+package machine_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/machine"
+)
+
+func turn(gate string) *politeness.Turn {
+	return &politeness.Turn{Gate: gate, Crawl: gate, Host: "h.test", Port: "80", Delay: 2 * time.Second}
+}
+
+// waitFor returns for how long a crawl has to wait, 0 if it has a turn.
+func waitFor(t *testing.T, m *machine.Hosts, gate string) time.Duration {
+	t.Helper()
+	var w *politeness.NotYet
+	if err := m.Take(turn(gate)); err != nil && !errors.As(err, &w) {
+		t.Error(err)
+	}
+	if w == nil {
+		return 0
+	}
+	return time.Until(w.Until)
+}
+
+// A request of a process that was killed counts as ended when another process looks, within a second: the pause follows.
+func TestKilledProcessHoldsNobodyUpAndLosesNoPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		killed, other := machine.Open(dir, politeness.NewHosts(politeness.HostsLimits{})), open(t, dir)
+		if d := waitFor(t, killed, "killed"); d != 0 {
+			t.Fatal(d)
+		}
+		if d := waitFor(t, other, "b"); d <= 0 || d > time.Second {
+			t.Errorf("looks again after %v", d)
+		}
+		time.Sleep(time.Minute)
+		if d := waitFor(t, other, "b"); d <= 0 {
+			t.Error("two requests at once")
+		}
+		killed.Kill()
+		if d := waitFor(t, other, "b"); d != 2*time.Second {
+			t.Errorf("after the kill: %v, want the pause", d)
+		}
+		time.Sleep(2 * time.Second)
+		if d := waitFor(t, other, "b"); d != 0 {
+			t.Errorf("after the pause: %v", d)
+		}
+	})
+}
+
+// Pauses outlive the process that was told them, and so does the place of nobody.
+func TestPauseOutlivesProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		first, waits := machine.Open(dir, politeness.NewHosts(politeness.HostsLimits{})), machine.Open(dir, politeness.NewHosts(politeness.HostsLimits{}))
+		x := turn("a")
+		if err := first.Take(x); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, waits, "w")
+		first.Done(x, politeness.Owed{Ended: time.Now(), Host: time.Now().Add(time.Minute)})
+		first.Kill()
+		waits.Kill()
+		time.Sleep(time.Second)
+		other := open(t, dir)
+		if d := waitFor(t, other, "b"); d != 59*time.Second {
+			t.Errorf("waits %v for a pause of another process", d)
+		}
+		time.Sleep(59 * time.Second)
+		if d := waitFor(t, other, "b"); d != 0 {
+			t.Errorf("waits %v for a process that was killed in the line", d)
+		}
+	})
+}
+
+// What cannot be used is left alone, and the process goes on alone.
+func TestStateDirectoryThatCannotBeUsed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		make func(dir, clocks string) error
+		want string
+	}{
+		"a foreign file": {func(_, clocks string) error {
+			return os.WriteFile(clocks, []byte("my notes, which nobody may lose\n"), 0o600)
+		}, "is no file of clocks"},
+		"a short file": {func(_, clocks string) error { return os.WriteFile(clocks, []byte("x"), 0o600) }, "is no file of clocks"},
+		"another version": {func(_, clocks string) error {
+			return errors.Join(os.WriteFile(clocks, []byte("amble-clocks 2\n"), 0o600), os.Truncate(clocks, 64<<20))
+		}, "is of another version"},
+		"a symbolic link": {func(dir, clocks string) error {
+			return errors.Join(os.WriteFile(filepath.Join(dir, "target"), nil, 0o600), os.Symlink("target", clocks))
+		}, "symbolic link"},
+		"a hard link": {func(dir, clocks string) error {
+			return errors.Join(os.WriteFile(filepath.Join(dir, "target"), nil, 0o600), os.Link(filepath.Join(dir, "target"), clocks))
+		}, "second name"},
+		"a directory": {func(_, clocks string) error { return os.Mkdir(clocks, 0o700) }, "directory"},
+		"a file others can write": {func(_, clocks string) error {
+			return errors.Join(os.WriteFile(clocks, nil, 0o600), os.Chmod(clocks, 0o666))
+		}, "others can write"},
+		"a place others can write": {func(dir, _ string) error { return os.Chmod(dir, 0o777) }, "chmod 700"},
+		"a file as the place":      {func(dir, _ string) error { return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600)) }, "not a directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "state")
+			clocks := filepath.Join(dir, "clocks")
+			if err := errors.Join(os.Mkdir(dir, 0o700), tc.make(dir, clocks)); err != nil {
+				t.Skip(err)
+			}
+			before, _ := os.ReadFile(clocks)
+			m := machine.Open(dir, politeness.NewHosts(politeness.HostsLimits{}))
+			if err := m.NotShared(); err == nil || !strings.Contains(err.Error(), tc.want) && name != "a symbolic link" || !strings.Contains(err.Error(), dir) {
+				t.Errorf("%v, want %q", err, tc.want)
+			}
+			if after, _ := os.ReadFile(clocks); string(after) != string(before) {
+				t.Error("the file was changed")
+			}
+			if waitFor(t, m, "a") != 0 || waitFor(t, m, "b") == 0 {
+				t.Error("crawls of the process do not take turns")
+			}
+			m.Leave("a")
+		})
+	}
+}
+
+// A file that is removed while it is used is another one for processes that come later: both say so.
+func TestRemovedStateDirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "state")
+		m := machine.Open(dir, politeness.NewHosts(politeness.HostsLimits{}))
+		waitFor(t, m, "a")
+		if err := os.RemoveAll(dir); err != nil {
+			t.Skip(err)
+		}
+		time.Sleep(10 * time.Second)
+		waitFor(t, m, "b")
+		if err := m.NotShared(); err == nil || !strings.Contains(err.Error(), "removed") {
+			t.Error(err)
+		}
+	})
+}
+
+// The file has its size from the beginning, and the system stores what was written.
+func TestStateDirectoryIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir)
+	info, err := os.Stat(filepath.Join(dir, "clocks"))
+	if err != nil || info.Size() > 64<<20 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// More clocks on a page than it has room for make crawls wait, and no pause is lost.
+func TestFullPageMakesCrawlsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := open(t, t.TempDir())
+		held := map[string]bool{}
+		for i := range 9 {
+			x := turn("a")
+			x.Host = machine.OnePage(i)
+			err := m.Take(x)
+			if (err != nil) != (i == 8) {
+				t.Fatalf("clock %d: %v", i, err)
+			}
+			held[x.Host] = err == nil
+		}
+		other := turn("b")
+		other.Host = machine.OnePage(0)
+		if m.Take(other) == nil {
+			t.Error("a clock was lost")
+		}
+	})
+}
