@@ -8,7 +8,6 @@ import (
 
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
-	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -32,7 +31,7 @@ func OwnBudget(ctx context.Context, e Engine, shard int, dir string) (*BudgetOwn
 	if err != nil {
 		return nil, err
 	}
-	n.alive = ctx
+	n.arise(ctx)
 	last, err := e.Last(ctx, shard)
 	if err != nil {
 		return nil, err
@@ -115,6 +114,7 @@ func (o *BudgetOwner) Committed() int64 { return o.s.store.Offsets("")[offsetPag
 func (o *BudgetOwner) Close() {
 	o.s.drain()
 	o.s.tasks.Wait()
+	o.s.node.clocks.Close()
 	_ = o.s.store.Close()
 	synctest.Wait()
 }
@@ -132,24 +132,4 @@ func (o *BudgetOwner) CommitLink(ctx context.Context, link weburl.URL) error {
 	}
 	s := frontier.Settlement{Page: true, Links: []frontier.Request{{URL: link, Depth: 1}}}
 	return o.q.Commit(ctx, []frontier.End{{Claim: o.claims[0], Settlement: s}}, frontier.Checkpoint{})
-}
-
-// Visit is a request of another shard to a host of this one, which rests for that long then. It returns when the next one may
-// begin.
-func (o *BudgetOwner) Visit(host string, rest time.Duration) (time.Duration, error) {
-	o.s.foreign.learn(host)
-	o.s.tasks.Wait()
-	if !o.s.answer(ask{what: askTake, who: 1, key: keyHost + host}).yes {
-		return 0, errClock
-	}
-	o.s.answer(ask{what: askDone, who: 1, rest: rest, key: keyHost + host})
-	return o.s.answer(ask{what: askTake, who: 2, key: keyHost + host}).in, nil
-}
-
-// Take is when a request of another shard to a host of this one may begin, whose crawl has that gate.
-func (o *BudgetOwner) Take(g *politeness.Gate, host string) time.Duration {
-	o.s.Gate(g)
-	o.s.foreign.learn(host)
-	o.s.tasks.Wait()
-	return o.s.answer(ask{what: askTake, who: 3, key: keyHost + host}).in
 }

@@ -1,308 +1,663 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/netip"
-	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/ledger"
-	"github.com/amble-crawler/amble/weburl"
 )
 
-// errClock breaks off a request whose clock is not known to be held any more.
-var errClock = errors.New("cluster: the keeper of a clock does not answer")
+// Clocks are a process's part of what all crawls on an engine share: the clocks of hosts, addresses and domains. They implement
+// politeness.Sharing. The engine decides who has a clock: a register is replaced only by who knows its revision. A process that
+// has a clock says so from time to time while its request is under way; of one that is silent the clock is free when every request
+// must be over, and rests then. No process keeps anything for the others.
+//
+// While the engine does not answer, nothing is requested.
+type Clocks struct {
+	store ClockStore
+	job   string        // gates of one job owe each other no delay
+	hold  time.Duration // for which a clock is held of whose holder nothing is heard
+	ctx   context.Context
+	end   context.CancelFunc
+	tasks sync.WaitGroup
+	looks chan struct{} // holds one while somebody looks at the engine's time
 
-// Clocks is for crawler.Config.Clocks: it takes the clocks that a request shares with hosts of other shards from their
-// keepers, one after the other: that of its host, if that is another shard's, of its domain and its address, and the rate of
-// all requests. If one is not free, all are given back.
-func (s *Shard) Clocks(ctx context.Context, u weburl.URL, addr netip.Addr) (*fetcher.Clock, error) {
-	if err := s.heard(); err != nil {
-		return nil, err
-	}
-	t := &taken{s: s, host: u.Host()}
-	id := newNonce()
-	t.who = binary.BigEndian.Uint64(id[:]) | 1
-	if err := t.take(ctx, u, addr); err != nil {
-		t.giveBack(ctx, 0)
-		return nil, err
-	}
-	held, lost := context.WithCancelCause(ctx)
-	if len(t.keys) > 0 {
-		s.tasks.Go(func() { s.hold(held, t, lost) })
-	}
-	return &fetcher.Clock{
-		Context: held, Until: t.until,
-		Done: func(rest time.Duration) {
-			lost(nil)
-			t.giveBack(ctx, rest)
-		},
-	}, nil
+	offset atomic.Pointer[Offset]
+
+	mu     sync.Mutex
+	looked time.Time // zero: the engine has to be asked before anything else
+	era    uint64
+	opens  time.Time // by the engine's clock: before that nothing is known of what it has lost
+	why    error     // why the engine gave no answer; nil: it did
+	known  map[string]*replica
+	sweep  int
+	turns  map[*politeness.Turn]*turn
+	waits  map[string]map[string]bool // by gate: the clocks that it waits for
+	rests  map[string]rest            // that are longer than what an engine that lost the clocks waits for
+	holds  map[chan struct{}]bool     // of clocks without a request, that are not stored yet
 }
 
-// heard is a *politeness.NotYet while what was heard waits to be stored for longer than an engine takes that can be reached: an
-// answer to a request that begins now, such as a Retry-After, might be known to no other owner.
-func (s *Shard) heard() error {
-	if s.owner.under.longest(time.Now()) < s.node.job.storeTime() {
+// replica is what a process knows of a clock.
+type replica struct {
+	turn chan struct{} // holds one while somebody asks the engine about the clock; no lock is held meanwhile
+
+	// Used by whoever has the turn.
+	is  clock
+	rev uint64
+	at  time.Time // when it was read; zero: it has to be
+
+	// Used under Clocks.mu.
+	due   []func(*clock) // changes that are to be stored
+	users int
+	used  time.Time
+}
+
+// turn is a Turn that was granted.
+type turn struct {
+	party
+	id    string
+	keys  []string
+	delay time.Duration
+	lost  context.CancelCauseFunc
+}
+
+// rest is until when a clock rests, by the engine's clock.
+type rest struct {
+	until, ended int64
+	by           party
+}
+
+// maxHold limits how long a clock is held of whose holder nothing is heard.
+const maxHold = 30 * time.Second
+
+// errClock breaks off a request whose clock is not known to be held any more.
+var errClock = errors.New("cluster: a clock that the request needs is not held any more")
+
+// NewClocks makes the part of one process. job names the crawls that are one crawl in many parts, "" if there is no other
+// part. hold is for how long a clock is held of whose holder nothing is heard, at most 30 s; 0: that. ctx ends when the process
+// does. Close gives back what the process has.
+func NewClocks(ctx context.Context, store ClockStore, job string, hold time.Duration) *Clocks {
+	k := &Clocks{
+		store: store, job: job, hold: min(cmp.Or(hold, maxHold), maxHold), looks: make(chan struct{}, 1), known: map[string]*replica{}, sweep: 1000,
+		turns: map[*politeness.Turn]*turn{}, waits: map[string]map[string]bool{}, rests: map[string]rest{}, holds: map[chan struct{}]bool{},
+	}
+	k.ctx, k.end = context.WithCancel(ctx)
+	k.offset.Store(&Offset{})
+	return k
+}
+
+// Close waits until what was given back is stored, at most for the time for which clocks are held.
+func (k *Clocks) Close() {
+	t := time.AfterFunc(k.hold, k.end)
+	defer t.Stop()
+	k.tasks.Wait()
+	k.end()
+}
+
+// Err returns why the engine gives no answers, nil if it does. Nothing is requested meanwhile.
+func (k *Clocks) Err() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.why
+}
+
+// clockNames returns the keys of a Turn's clocks, in the order in which they are taken.
+func clockNames(t *politeness.Turn) (keys []string, clauses []string) {
+	if t.Host != "" {
+		host := t.Host
+		if t.Port != "" {
+			host += ":" + t.Port
+		}
+		keys, clauses = append(keys, "h:"+host), append(clauses, ledger.ClauseBusy)
+	}
+	if t.Domain != "" {
+		keys, clauses = append(keys, "d:"+t.Domain), append(clauses, ledger.ClauseDomain)
+	}
+	for _, addr := range []netip.Addr{t.Addr, t.Loopback} {
+		if addr.IsValid() {
+			keys, clauses = append(keys, "a:"+addr.String()), append(clauses, ledger.ClauseAddress)
+		}
+	}
+	return keys, clauses
+}
+
+// Take implements politeness.Sharing. It asks the engine, for a few seconds at most.
+func (k *Clocks) Take(t *politeness.Turn) error {
+	keys, clauses := clockNames(t)
+	if len(keys) == 0 {
 		return nil
 	}
-	return notYet(reply{in: retry}, ledger.ClauseBusy)
-}
-
-// storeTime limits how long a commit or another append may take while requests begin.
-func (j *Job) storeTime() time.Duration { return max(patience, j.TTL/10) }
-
-// taken are the clocks that one request has.
-type taken struct {
-	s     *Shard
-	who   uint64
-	host  string
-	own   bool     // that of the host, which is this shard's
-	keys  []string // those of keepers
-	until time.Time
-}
-
-// take takes all clocks of a request. The error is a *politeness.NotYet.
-func (t *taken) take(ctx context.Context, u weburl.URL, addr netip.Addr) error {
-	j := &t.s.node.job
-	if t.s.node.Own == nil || !t.s.node.Own(t.host) {
-		if err := t.takeHost(ctx); err != nil {
+	ctx, cancel := context.WithTimeout(k.ctx, 2*patience)
+	defer cancel()
+	asked := time.Now()
+	if err := k.look(ctx); err != nil {
+		return err
+	}
+	id := newNonce()
+	x := &turn{party: party{t.Gate, k.job, t.Crawl}, id: hex.EncodeToString(id[:6]), keys: keys, delay: t.Delay}
+	all, err := k.enter(ctx, keys)
+	defer k.leave(all)
+	if err != nil {
+		return k.failed(err)
+	}
+	if err := k.free(ctx, x, all, clauses); err != nil {
+		return err
+	}
+	for i, r := range all {
+		err := k.take(ctx, x, i, r, clauses[i], t)
+		if err != nil { // it may be taken
+			for _, key := range keys[:i+1] {
+				k.push(key, func(c *clock) { c.done(x.id, x.party, 0, 0) })
+			}
+			t.Waited = ledger.Clause{}
 			return err
 		}
-		if j.PerDomain {
-			if err := t.takeKey(ctx, keyDomain+u.Domain(), ledger.ClauseDomain); err != nil {
-				return err
+	}
+	k.granted(t, x, asked)
+	return nil
+}
+
+// granted notes that t has its clocks.
+func (k *Clocks) granted(t *politeness.Turn, x *turn, asked time.Time) {
+	held, lost := context.WithCancelCause(k.ctx)
+	x.lost = lost
+	t.Held, t.Until = held, asked.Add(k.hold/3)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.turns[t] = x
+	for _, key := range x.keys {
+		delete(k.waits[x.Gate], key)
+	}
+	k.tasks.Go(func() { k.say(held, x) })
+}
+
+// free reports why the clocks cannot be taken, as far as is known without taking them: then the gate is in the line of the one
+// that is free last. What others have stored since a clock was read is found out when it is taken.
+func (k *Clocks) free(ctx context.Context, x *turn, all []*replica, clauses []string) error {
+	late, until := -1, int64(0)
+	for i, r := range all {
+		for _, age := range []time.Duration{k.hold, clockRecheck} {
+			if err := k.read(ctx, x.keys[i], r, age); err != nil {
+				return k.failed(err)
+			}
+			now := k.early()
+			c, _ := k.asOf(r, now)
+			at, _ := c.until(now, x.party, x.delay, k.grace())
+			if at <= now {
+				break
+			}
+			if age == clockRecheck && at > until {
+				late, until = i, at
 			}
 		}
-		if err := t.takeKey(ctx, keyAddress+addr.Unmap().WithZone("").String(), ledger.ClauseAddress); err != nil {
-			return err
+	}
+	if late < 0 {
+		return nil
+	}
+	return k.attempt(ctx, x, late, all[late], clauses[late], func(*clock) bool { return false })
+}
+
+// take takes one clock, if it is still free.
+func (k *Clocks) take(ctx context.Context, x *turn, i int, r *replica, clause string, t *politeness.Turn) error {
+	return k.attempt(ctx, x, i, r, clause, func(c *clock) bool {
+		free, pause := c.Free, c.Pause
+		by := c.take(x.party, x.id, k.late()+int64(k.hold), x.delay)
+		if got := k.clause(clause, x, by, free, pause); got.Name == ledger.ClauseShared && !got.Until.Before(t.Waited.Until) {
+			t.Waited = got
+		}
+		return true
+	})
+}
+
+// attempt changes a clock that is free. Otherwise its gate is in the line, and the error is a *politeness.NotYet.
+func (k *Clocks) attempt(ctx context.Context, x *turn, i int, r *replica, clause string, change func(c *clock) bool) error {
+	var wait ledger.Clause
+	err := k.change(ctx, x.keys[i], r, func(c *clock, now int64) bool {
+		wait = ledger.Clause{}
+		at, by := c.until(now, x.party, x.delay, k.grace())
+		if at <= now {
+			return change(c)
+		}
+		place := c.place(x.Gate)
+		told := place < len(c.Line) && c.Line[place].Due > now
+		if told {
+			at, by = c.Line[place].Due, c.Line[place].By
+		} else {
+			at = c.wait(x.party, x.delay, at, by)
+		}
+		wait = k.clause(clause, x, by, at, c.Pause)
+		return !told
+	})
+	switch {
+	case err != nil:
+		return k.failed(err)
+	case wait.Name == "":
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.waits[x.Gate] == nil {
+		k.waits[x.Gate] = map[string]bool{}
+	}
+	k.waits[x.Gate][x.keys[i]] = true
+	return &politeness.NotYet{Until: wait.Until, Clauses: []ledger.Clause{wait}}
+}
+
+// clause says for whom a gate waits: another crawl, or another part of its own.
+func (k *Clocks) clause(name string, x *turn, by party, until int64, pause time.Duration) ledger.Clause {
+	c := ledger.Clause{Name: name, Until: k.local(until), Delay: ledger.Duration(pause)}
+	if by != (party{}) && (by.Job == "" || by.Job != x.Job) {
+		c.Name, c.By = ledger.ClauseShared, by.Crawl
+	}
+	return c
+}
+
+// Done implements politeness.Sharing. What is due is stored as soon as the engine takes it.
+func (k *Clocks) Done(t *politeness.Turn, owed politeness.Owed) {
+	k.mu.Lock()
+	x := k.turns[t]
+	delete(k.turns, t)
+	k.mu.Unlock()
+	me, id := party{t.Gate, k.job, t.Crawl}, ""
+	if x != nil {
+		id = x.id
+		x.lost(nil)
+	}
+	untils := map[byte]time.Time{'h': owed.Host, 'd': owed.Domain, 'a': owed.Addr}
+	keys, _ := clockNames(t)
+	for _, key := range keys {
+		ended, until := k.remote(owed.Ended), k.remote(untils[key[0]])
+		if x == nil && until == 0 {
+			continue
+		}
+		stored := k.push(key, func(c *clock) { c.done(id, me, ended, until) })
+		k.remember(key, rest{until, ended, me}, stored, x == nil)
+	}
+}
+
+// remember notes a pause that an engine which loses the clocks has to be told again, and what waits for it to be stored.
+func (k *Clocks) remember(key string, r rest, stored chan struct{}, wait bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if wait {
+		k.holds[stored] = true
+	}
+	if r.until == 0 || time.Until(k.local(r.until)) < maxHold {
+		return
+	}
+	if len(k.rests) >= 1000 {
+		for key, r := range k.rests {
+			if k.local(r.until).Before(time.Now()) {
+				delete(k.rests, key)
+			}
 		}
 	}
-	if j.Rate > 0 {
-		return t.takeToken(ctx)
+	if r.until > k.rests[key].until {
+		k.rests[key] = r
+	}
+}
+
+// Stored waits until the pauses are stored that this process has learned of hosts without a request to them, such as a Retry-After
+// of a redirect: whoever gets a URL of such a host after that knows of them.
+func (k *Clocks) Stored(ctx context.Context) error {
+	k.mu.Lock()
+	var all []chan struct{}
+	for c := range k.holds {
+		all = append(all, c)
+	}
+	k.mu.Unlock()
+	for _, c := range all {
+		select {
+		case <-c:
+			k.mu.Lock()
+			delete(k.holds, c)
+			k.mu.Unlock()
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-k.ctx.Done():
+			return k.ctx.Err()
+		}
 	}
 	return nil
 }
 
-// takeHost takes the host's clock, from the shard that it belongs to.
-func (t *taken) takeHost(ctx context.Context) error {
-	if t.s.node.job.Shard(t.host) != t.s.Number {
-		return t.takeKey(ctx, keyHost+t.host, ledger.ClauseBusy)
+// Leave implements politeness.Sharing.
+func (k *Clocks) Leave(gate string) {
+	k.mu.Lock()
+	var all []*politeness.Turn
+	for t := range k.turns {
+		if t.Gate == gate {
+			all = append(all, t)
+		}
 	}
-	now := time.Now()
-	r, last := t.s.keeper.takeOwn(now, keyHost+t.host, t.who, t.s.foreign.has(t.host))
-	if !r.yes {
-		return notYet(r, ledger.ClauseBusy)
+	waits := k.waits[gate]
+	delete(k.waits, gate)
+	k.mu.Unlock()
+	for _, t := range all {
+		now := time.Now()
+		until := now.Add(t.Delay)
+		k.Done(t, politeness.Owed{Ended: now, Host: until, Addr: until, Domain: until})
 	}
-	t.own = true
-	if h := t.s.known(t.host); !last.IsZero() && now.Before(last.Add(h.Delay)) { // the gate has not heard of it
-		return notYet(reply{in: last.Add(h.Delay).Sub(now)}, h.Clause)
-	}
-	return nil
-}
-
-// takeKey takes a clock from its keeper.
-func (t *taken) takeKey(ctx context.Context, key, clause string) error {
-	asked, keeper := time.Now(), t.s.node.job.keeperOf(key)
-	round := t.s.holds.round(keeper)
-	r, err := t.s.ask(ctx, ask{what: askTake, who: t.who, key: key})
-	if err == nil && r.yes && !t.s.holds.add(keeper, round, key, t.who) {
-		err = errClock
-	}
-	if err != nil {
-		r = reply{in: t.s.node.job.TTL / 6}
-	}
-	if r.yes || err != nil { // it may be granted
-		t.keys = append(t.keys, key)
-		t.within(asked.Add(t.s.node.job.holdEvery()))
-	}
-	if !r.yes {
-		return notYet(r, clause)
-	}
-	return nil
-}
-
-// takeToken takes a token of the rate of all requests.
-func (t *taken) takeToken(ctx context.Context) error {
-	asked := time.Now()
-	r, err := t.s.ask(ctx, ask{what: askTake, who: t.who, key: keyRate})
-	if err != nil {
-		r = reply{in: t.s.node.job.TTL / 6}
-	}
-	if !r.yes {
-		return notYet(r, ledger.ClauseRate)
-	}
-	t.within(asked.Add(tokenTime))
-	return nil
-}
-
-// within notes that the request has to begin by then.
-func (t *taken) within(until time.Time) {
-	if t.until.IsZero() || until.Before(t.until) {
-		t.until = until
+	for key := range waits {
+		k.push(key, func(c *clock) { c.leave(gate) })
 	}
 }
 
-func notYet(r reply, clause string) error {
-	until := time.Now().Add(max(r.in, 10*time.Millisecond))
-	return &politeness.NotYet{Until: until, Clauses: []ledger.Clause{{Name: clause, Until: until}}}
-}
+// Robots implements politeness.Sharing: an engine keeps no robots.txt files, and each crawl requests them itself.
+func (k *Clocks) Robots(politeness.RobotsKey) (f politeness.RobotsFile, ok bool) { return f, false }
 
-// giveBack gives the clocks back, to rest that long.
-func (t *taken) giveBack(ctx context.Context, rest time.Duration) {
-	if t.own {
-		t.s.keeper.doneOwn(time.Now(), keyHost+t.host, t.who, rest)
-	}
-	for _, key := range t.keys {
-		t.s.holds.remove(key, t.who)
-		t.s.done(ctx, ask{who: t.who, key: key}, rest)
-	}
-}
+// KeepRobots implements politeness.Sharing.
+func (k *Clocks) KeepRobots(politeness.RobotsKey, politeness.RobotsFile) {}
 
-// hold tells the keepers that a request is under way, until ctx ends.
-func (s *Shard) hold(ctx context.Context, t *taken, lost context.CancelCauseFunc) {
-	heard := make([]time.Time, len(t.keys))
+// say tells the engine that a request is under way, until ctx ends.
+func (k *Clocks) say(ctx context.Context, x *turn) {
+	heard := make([]time.Time, len(x.keys))
 	for i := range heard {
 		heard[i] = time.Now()
 	}
-	every, most := s.node.job.holdEvery(), s.node.job.holdLost()
 	for {
-		wait(ctx, every)
-		for i, key := range t.keys {
+		wait(ctx, k.hold/3)
+		for i, key := range x.keys {
 			if ctx.Err() != nil {
 				return
 			}
 			sent := time.Now()
-			short, cancel := context.WithTimeout(ctx, (most-every)/time.Duration(len(t.keys)))
-			r, err := s.ask(short, ask{what: askHold, who: t.who, key: key})
-			cancel()
+			err := k.sayOne(ctx, x, key)
 			switch {
-			case err == nil && r.yes:
+			case err == nil:
 				heard[i] = sent
-			case err == nil, time.Since(heard[i]) >= most:
-				lost(errClock)
+			case errors.Is(err, errClock), time.Since(heard[i]) >= 2*k.hold/3:
+				x.lost(errClock)
 				return
 			}
 		}
 	}
 }
 
-// done gives a clock back. A keeper that does not hear of it waits longer.
-func (s *Shard) done(ctx context.Context, a ask, rest time.Duration) {
-	a.what, a.rest = askDone, rest
-	began := time.Now()
-	s.tasks.Go(func() {
-		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.node.job.holdTime())
-		defer cancel()
-		for short.Err() == nil {
-			a.rest = max(0, rest-time.Since(began))
-			if _, err := s.ask(short, a); err == nil || s.end.Err() != nil {
-				return
-			}
-			wait(short, retry)
+// sayOne says that one clock is in use. The error is errClock if another has it.
+func (k *Clocks) sayOne(ctx context.Context, x *turn, key string) error {
+	short, cancel := context.WithTimeout(ctx, k.hold/3/time.Duration(len(x.keys)))
+	defer cancel()
+	all, err := k.enter(short, []string{key})
+	defer k.leave(all)
+	if err != nil {
+		return err
+	}
+	other := false
+	err = k.change(short, key, all[0], func(c *clock, _ int64) bool {
+		if other = c.Held != nil && c.Held.Turn != x.id; !other {
+			c.Held = &hold{party: x.party, Turn: x.id, Until: k.late() + int64(k.hold), Rest: x.delay}
+		}
+		return !other
+	})
+	if err == nil && other {
+		return errClock
+	}
+	return err
+}
+
+// push has a change of a clock stored, and returns what is closed when it is.
+func (k *Clocks) push(key string, change func(*clock)) (stored chan struct{}) {
+	stored = make(chan struct{})
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r := k.replica(key)
+	r.due = append(r.due, change)
+	r.users++
+	k.tasks.Go(func() {
+		defer close(stored)
+		defer k.unuse(r)
+		for k.ctx.Err() == nil && k.flush(key) != nil {
+			wait(k.ctx, retry)
 		}
 	})
+	return stored
 }
 
-// keeperOf returns the shard that keeps a clock.
-func (j *Job) keeperOf(key string) int {
-	if host, ok := strings.CutPrefix(key, keyHost); ok {
-		return j.Shard(host)
+// flush stores what is due of a clock.
+func (k *Clocks) flush(key string) error {
+	ctx, cancel := context.WithTimeout(k.ctx, k.hold)
+	defer cancel()
+	all, err := k.enter(ctx, []string{key})
+	defer k.leave(all)
+	if err != nil {
+		return err
 	}
-	return j.Shard(key)
+	return k.change(ctx, key, all[0], func(*clock, int64) bool { return false })
 }
 
-// ask asks the keeper of a key.
-func (s *Shard) ask(ctx context.Context, a ask) (reply, error) {
-	shard := s.node.job.keeperOf(a.key)
-	if k := s.node.shard(shard); k != nil {
-		if err := k.answers(); err != nil {
-			return reply{}, err
+// replica returns what is known of a clock. The caller holds the lock.
+func (k *Clocks) replica(key string) *replica {
+	r := k.known[key]
+	if r == nil {
+		if len(k.known) >= k.sweep {
+			for key, r := range k.known {
+				if r.users == 0 && len(r.due) == 0 && time.Since(r.used) > clockRemember {
+					delete(k.known, key)
+				}
+			}
+			k.sweep = max(1000, 2*len(k.known))
 		}
-		return k.answer(a), nil
+		r = &replica{turn: make(chan struct{}, 1)}
+		k.known[key] = r
 	}
-	b, err := s.node.engine.Ask(ctx, shard, a.encode())
-	if err != nil {
-		return reply{}, err
-	}
-	r, ok := decodeReply(b)
-	if !ok {
-		return r, errClock
-	}
-	return r, nil
+	r.used = time.Now()
+	return r
 }
 
-// serve answers questions to the shard. Without its lease it says nothing.
-func (s *Shard) serve(question []byte) []byte {
-	a, ok := decodeAsk(question)
-	if !ok || s.answers() != nil {
+// enter gets the turn at each of some clocks, in their order.
+func (k *Clocks) enter(ctx context.Context, keys []string) (all []*replica, err error) {
+	for _, key := range keys {
+		k.mu.Lock()
+		r := k.replica(key)
+		r.users++
+		k.mu.Unlock()
+		select {
+		case r.turn <- struct{}{}:
+			all = append(all, r)
+		case <-ctx.Done():
+			k.unuse(r)
+			return all, ctx.Err()
+		}
+	}
+	return all, nil
+}
+
+func (k *Clocks) leave(all []*replica) {
+	for _, r := range all {
+		<-r.turn
+		k.unuse(r)
+	}
+}
+
+func (k *Clocks) unuse(r *replica) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r.users--
+}
+
+// read reads a clock, unless it was read or stored lately.
+func (k *Clocks) read(ctx context.Context, key string, r *replica, age time.Duration) error {
+	if !r.at.IsZero() && time.Since(r.at) < age {
 		return nil
 	}
-	var v any
-	switch a.what {
-	case askStatus:
-		v = s.status()
-	case askGranted:
-		v = s.node.granted(int(a.who))
-	default:
-		return s.answer(a).encode()
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	return b
-}
-
-// answers returns why the shard's keeper grants nothing any more: its lease has ended, or the shard is about to be given back, and
-// the next owner's keeper must know of each grant.
-func (s *Shard) answers() error {
-	if s.silent.Load() {
-		return ErrNoAnswer
-	}
-	return s.Fence()
-}
-
-// answer is the keeper's answer.
-func (s *Shard) answer(a ask) reply {
 	now := time.Now()
-	host, ok := strings.CutPrefix(a.key, keyHost)
-	if !ok {
-		return s.keeper.answer(now, a)
+	b, rev, err := k.store.LoadClock(ctx, key)
+	if err != nil {
+		return err
 	}
-	h := s.known(host)
-	switch {
-	case a.what == askTake && !s.foreign.has(host): // which the next keeper has to know
-		s.foreign.learn(host)
-		return reply{in: time.Second}
-	case a.what == askTake && now.Before(h.NotBefore):
-		return reply{in: h.NotBefore.Sub(now)}
-	case a.what == askDone && a.rest > 0:
-		a.rest = max(a.rest, h.Delay)
+	r.is, r.rev, r.at = clock{}, rev, now
+	if len(b) == 0 {
+		return nil
 	}
-	return s.keeper.answer(now, a)
+	if err := json.Unmarshal(b, &r.is); err != nil {
+		return fmt.Errorf("cluster: the clock %s: %w", key, err)
+	}
+	return nil
 }
 
-// Gate tells the shard the gate of its crawl (crawler.Crawler.Gate), so that requests of other shards, where the robots.txt of
-// one of their hosts redirects to one of this shard's, keep the pauses that it knows of.
-func (s *Shard) Gate(g *politeness.Gate) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.gate = g
+// asOf returns the clock at a time with what is due, and how much that is.
+func (k *Clocks) asOf(r *replica, now int64) (*clock, int) {
+	c := r.is.clone()
+	c.settle(now)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, f := range r.due {
+		f(c)
+	}
+	return c, len(r.due)
 }
 
-// known is what the crawl's gate knows of a host.
-func (s *Shard) known(host string) politeness.HostInfo {
-	s.mu.Lock()
-	g := s.gate
-	s.mu.Unlock()
-	if g == nil {
-		return politeness.HostInfo{Delay: s.node.job.Delay}
+// tries is how often a clock is changed that others change at the same time.
+const tries = 10
+
+// change stores what is due of a clock, and what f changes, if it reports that. The caller has the turn.
+func (k *Clocks) change(ctx context.Context, key string, r *replica, f func(c *clock, now int64) bool) error {
+	for range tries {
+		if err := k.read(ctx, key, r, k.hold); err != nil {
+			return err
+		}
+		now := k.early()
+		c, due := k.asOf(r, now)
+		if !f(c, now) && due == 0 {
+			return nil
+		}
+		rev, err := k.store.StoreClock(ctx, key, c.encode(), r.rev, c.life(now))
+		switch {
+		case err == nil:
+			r.is, r.rev, r.at = *c, rev, time.Now()
+			k.mu.Lock()
+			r.due = r.due[due:]
+			k.mu.Unlock()
+			return nil
+		case !errors.Is(err, ErrConflict):
+			r.at = time.Time{}
+			return err
+		}
+		r.at = time.Time{}
 	}
-	return g.Host(host)
+	return ErrConflict
+}
+
+// failed is what a request is told when the engine does not answer, or others change a clock all the time.
+func (k *Clocks) failed(err error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !errors.Is(err, ErrConflict) && k.ctx.Err() == nil {
+		k.why, k.looked = err, time.Time{}
+	}
+	return notYet(time.Now().Add(retry), ledger.ClauseBusy)
+}
+
+// lookEvery is how often the engine is asked whether it has lost the clocks.
+const lookEvery = time.Second
+
+// look compares the time with the engine's, and finds out whether the engine has lost the clocks: then nothing is requested until
+// every request must be over that it does not know of any more. The error is a *politeness.NotYet.
+func (k *Clocks) look(ctx context.Context) error {
+	k.mu.Lock()
+	fresh := !k.looked.IsZero() && time.Since(k.looked) < lookEvery
+	k.mu.Unlock()
+	if !fresh {
+		select {
+		case k.looks <- struct{}{}:
+		case <-ctx.Done():
+			return k.failed(ctx.Err())
+		}
+		err := k.ask(ctx)
+		<-k.looks
+		if err != nil {
+			return k.failed(err)
+		}
+	}
+	k.mu.Lock()
+	opens := k.opens
+	k.mu.Unlock()
+	if at := k.local(opens.UnixNano()); !opens.IsZero() && at.After(time.Now()) {
+		return notYet(at, ledger.ClauseRestart)
+	}
+	return nil
+}
+
+func (k *Clocks) ask(ctx context.Context) error {
+	k.mu.Lock()
+	fresh := !k.looked.IsZero() && time.Since(k.looked) < lookEvery
+	k.mu.Unlock()
+	if fresh {
+		return nil
+	}
+	offset := *k.offset.Load()
+	if offset.At.IsZero() || time.Since(offset.At) >= skewEvery || stepped(offset.At) {
+		var err error
+		if offset, err = measure(ctx, k.store); err != nil {
+			return err
+		}
+	}
+	era, since, err := k.store.Era(ctx)
+	if err != nil {
+		return err
+	}
+	k.offset.Store(&offset)
+	k.mu.Lock()
+	k.looked, k.why = time.Now(), nil
+	lost := map[string]rest{}
+	if k.era != 0 && k.era != era {
+		lost = k.rests
+	}
+	k.era, k.opens = era, time.Time{}
+	if !since.IsZero() {
+		k.opens = since.Add(maxHold)
+	}
+	k.mu.Unlock()
+	for key, r := range lost {
+		k.push(key, func(c *clock) { c.done("", r.by, 0, r.until) }) //nolint:contextcheck // it outlives ctx
+	}
+	return nil
+}
+
+// stepped reports whether the wall clock was set since then, or the machine was asleep.
+func stepped(at time.Time) bool {
+	now := time.Now()
+	d := now.Sub(at) - now.Round(0).Sub(at.Round(0))
+	return max(d, -d) > 10*time.Millisecond
+}
+
+// early returns the earliest that it may be by the engine's clock: what is due then is due.
+func (k *Clocks) early() int64 {
+	o := k.offset.Load()
+	return time.Now().Add(-o.Ahead - o.Error).UnixNano()
+}
+
+// grace returns for how long a free clock is kept for a gate whose turn it is, and that has to ask the engine for it.
+func (k *Clocks) grace() time.Duration { return 10*time.Millisecond + 8*k.offset.Load().Error }
+
+// late returns the latest that it may be by the engine's clock.
+func (k *Clocks) late() int64 { return k.remote(time.Now()) }
+
+// remote returns the latest that t may be by the engine's clock; 0 for none.
+func (k *Clocks) remote(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	o := k.offset.Load()
+	return t.Add(o.Error - o.Ahead).UnixNano()
+}
+
+// local returns the latest that a time of the engine's may be by this machine's clock.
+func (k *Clocks) local(at int64) time.Time {
+	o := k.offset.Load()
+	return time.Unix(0, at).Add(o.Ahead + o.Error)
+}
+
+func notYet(until time.Time, clause string) error {
+	return &politeness.NotYet{Until: until, Clauses: []ledger.Clause{{Name: clause, Until: until}}}
 }

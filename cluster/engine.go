@@ -44,6 +44,8 @@ var (
 //	    Store decide.
 //	E11 Now lies between the beginning and the end of its call, by the clock of Entry.At. Where several servers keep the
 //	    journals, that is one of their clocks.
+//	E13 StoreClock replaces a value only for who knows its revision, whichever job that is of; what it has stored stays for the
+//	    time that it names, or Era changes.
 //	E10 Append is ErrWentBack, and not ErrFenced, if the journal's last record is older than the one expected.
 type Engine interface {
 	Journals
@@ -53,6 +55,8 @@ type Engine interface {
 	Files
 	Questions
 	Clock
+	// Clocks returns what all jobs of the engine share.
+	Clocks() ClockStore
 }
 
 // Nonce identifies a record of a journal. Whoever appends chooses it at random.
@@ -123,6 +127,21 @@ type Questions interface {
 	Ask(ctx context.Context, shard int, question []byte) (answer []byte, err error)
 	// Answer has f answer the questions to a shard until stop is called. f must be quick; it may be called concurrently.
 	Answer(shard int, f func(question []byte) (answer []byte)) (stop func(), err error)
+}
+
+// ClockStore has the clocks that all jobs of an engine share ([Clocks]): registers that are forgotten when they say nothing any more,
+// and that the engine may keep in memory alone.
+type ClockStore interface {
+	Clock
+	// LoadClock returns a value and its revision; nil and 0 if there is none.
+	LoadClock(ctx context.Context, key string) (value []byte, rev uint64, err error)
+	// StoreClock replaces the value that has this revision, 0 if there is none, and returns the new revision. The value is
+	// forgotten after that time, or soon after it. The error is ErrConflict, the context's, or one after which the outcome is
+	// unknown.
+	StoreClock(ctx context.Context, key string, value []byte, rev uint64, life time.Duration) (uint64, error)
+	// Era returns a number that increases whenever the engine has lost the clocks, such as by a restart of all of its servers,
+	// and when that was noticed, by Now; the zero Time if it has never lost any.
+	Era(ctx context.Context) (era uint64, since time.Time, err error)
 }
 
 // Clock is the engine's clock.

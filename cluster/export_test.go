@@ -104,12 +104,3 @@ func ReadWritten(entries []Entry) (all []Written, err error) {
 	}
 	return all, nil
 }
-
-// Answers returns why the shard's keeper grants nothing any more.
-func (s *Shard) Answers() error { return s.answers() }
-
-// Closes reports whether a record says that its owner is done with the shard.
-func Closes(data []byte) bool {
-	r, err := decodeRecord(data)
-	return err == nil && r.kind == kindClose
-}

@@ -24,9 +24,8 @@ type Job struct {
 
 	// What holds for all shards together. The crawls of the shards have none of it: their crawler.Config has no
 	// Limits.Pages (crawler.None), Bytes, Errors and Time, and politeness.Config no Rate.
-	Limits    Limits
-	Rate      float64 // requests a second. 0: as many as the pauses allow
-	PerDomain bool    // the hosts of a registrable domain share one pause (politeness.Config.PerDomain)
+	Limits Limits
+	Rate   float64 // requests a second. 0: as many as the pauses allow
 }
 
 // Limits end a job.

@@ -36,21 +36,20 @@ type Config struct {
 	//	Sinks                s.Sink of each, which writes in s.Dir: a new one for each ownership
 	//	KeepRobots           into s.Dir/robots, and Politeness.Ledger to s.Dir/ledger.jsonl
 	//	Politeness.Fence     s.Fence
-	//	Clocks               s.Clocks
+	//	Politeness.Shared    s.Sharing()
 	//	Commits              Interval from 250 ms to 1 s, Gate true
 	//	Limits               Pages None, Bytes, Errors and Time none: j.Limits holds for all shards together
 	//	Politeness.Rate      0: j.Rate does
 	//
-	// If s.Epoch is greater than 1 it calls Gate().TakeOver(2*j.MaxSkew) before Run. It gives s.Gate the crawler's gate, and tells
-	// s.Count what the crawl counts. Run gets all seeds of the job, in every shard: each queues its own.
+	// If s.Epoch is greater than 1 it calls Gate().TakeOver(2*j.MaxSkew) before Run. It tells s.Count what the crawl counts. Run gets all seeds of the job, in every shard: each queues its own.
 	Crawl func(ctx context.Context, s *Shard) error
 	// Store is how the queues of the shards are set up. CacheSize, MemTableSize, PrefetchSize and KnownURLs are for all of the
 	// node together, and each shard gets its part, though at least 4 MiB, 1 MiB, 1 MiB and 8,192. Journal is set by the Node.
 	Store disk.Config
+	// Concurrency limits the requests in flight, of all shards together. 0: it does not.
+	Concurrency int
 	// MaxShards is how many shards the node owns at most. 0: its share of all.
 	MaxShards int
-	// Own reports whether a host (weburl.URL.Host) is the operator's own: it does not share its address's clock. nil: none.
-	Own func(host string) bool
 	// SnapshotSize is by how many bytes the journal of a shard grows before a snapshot of its queue is stored and the journal
 	// is trimmed. 0: DefaultSnapshotSize.
 	SnapshotSize int64
@@ -92,6 +91,9 @@ type Node struct {
 	store  disk.Config
 	key    func(weburl.URL) weburl.Key
 	sent   *sentLinks
+	clocks *Clocks
+	rate   *tokens         // nil without Job.Rate
+	flight chan struct{}   // holds one for each request in flight; nil without Concurrency
 	id     string          // of this process
 	alive  context.Context // ends when the node is killed
 
@@ -147,6 +149,9 @@ func NewNode(ctx context.Context, c Config) (*Node, error) {
 		Config: c, dir: dir, engine: c.Engine, store: c.Store, key: c.Store.Key, sent: newSentLinks(sentSets),
 		owned: map[int]*held{}, had: map[int]bool{}, seen: map[int]sighting{}, failed: map[int]time.Time{}, fellow: map[string]fellow{},
 	}
+	if c.Concurrency > 0 {
+		n.flight = make(chan struct{}, c.Concurrency)
+	}
 	id := newNonce()
 	n.id = cmp.Or(c.Process, hex.EncodeToString(id[:6]))
 	if n.key == nil {
@@ -167,7 +172,8 @@ func (n *Node) Run(ctx context.Context) error {
 }
 
 func (n *Node) run(ctx, alive context.Context) error {
-	n.alive = alive
+	n.arise(alive)
+	defer n.clocks.Close()
 	err := n.look(ctx)
 	for err == nil {
 		wait(ctx, n.job.TTL/12)
@@ -188,6 +194,11 @@ func (n *Node) run(ctx, alive context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// arise begins what ends with the process.
+func (n *Node) arise(alive context.Context) {
+	n.alive, n.clocks, n.rate = alive, NewClocks(alive, n.engine.Clocks(), hex.EncodeToString(n.job.Key[:8]), n.job.TTL), newTokens(&n.job)
 }
 
 // errOver: the job is over.
@@ -387,12 +398,10 @@ func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held) error {
 	reading, read := context.WithCancel(stop)
 	var inbox sync.WaitGroup
 	inbox.Go(func() { n.read(reading, s, h) })
-	inbox.Go(func() { s.learn(reading) })
 	err = n.Crawl(ctx, s)
 	read()
 	inbox.Wait()
 	s.drain()
-	s.silent.Store(true) // before the journal says that others may own the shard
 	silent()
 	s.tasks.Wait()
 	if cause := context.Cause(ctx); cause != nil {

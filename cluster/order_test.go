@@ -3,9 +3,6 @@ package cluster_test
 import (
 	"context"
 	"fmt"
-	"maps"
-	"net/http"
-	"net/netip"
 	"slices"
 	"sync"
 	"testing"
@@ -14,7 +11,6 @@ import (
 
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/mem"
-	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -143,72 +139,4 @@ func TestPagesAreReturnedAfterTheCommit(t *testing.T) {
 			t.Errorf("%+v, %v: pages were returned, and the journal does not say so", g, err)
 		}
 	})
-}
-
-// I5: a host that another shard has requested keeps the pause that its own shard keeps, however short the other's is.
-func TestForeignRequestKeepsTheHostsPause(t *testing.T) {
-	owning(t, cluster.Job{Shards: 2, Delay: 3 * time.Second}, func(t *testing.T, _ *watched, o *cluster.BudgetOwner, j cluster.Job, _ func()) {
-		if in, err := o.Visit(hostIn(j, true)+":80", time.Second/10); err != nil || in != 3*time.Second {
-			t.Errorf("the next request may begin after %v, %v, want 3s", in, err)
-		}
-	})
-}
-
-// I4, I5: a pause that a host has requested (Retry-After) binds the requests of other shards, also those that its next owner
-// decides about, who knows it from what was committed.
-func TestForeignRequestWaitsForTheHostsRetryAfter(t *testing.T) {
-	owning(t, cluster.Job{Shards: 2, Delay: 3 * time.Second}, func(t *testing.T, _ *watched, o *cluster.BudgetOwner, j cluster.Job, _ func()) {
-		host := hostIn(j, true)
-		before := newGate(t, nil)
-		busy(t, before, host)
-		time.Sleep(10 * time.Second)
-		committed, err := politeness.Assemble(maps.All(before.Changes()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		next := newGate(t, committed)
-		if err := next.TakeOver(2 * time.Second); err != nil {
-			t.Fatal(err)
-		}
-		for name, c := range map[string]struct {
-			gate *politeness.Gate
-			want time.Duration
-		}{"the owner that was answered": {before, 90 * time.Second}, "the next owner": {next, 92 * time.Second}} {
-			if in := o.Take(c.gate, host+":80"); in < c.want || in > c.want+time.Second {
-				t.Errorf("%s: another shard may request the host after %v, want %v", name, in, c.want)
-			}
-		}
-	})
-}
-
-func newGate(t *testing.T, snapshot []byte) *politeness.Gate {
-	t.Helper()
-	g, err := politeness.NewGate(politeness.Config{
-		Identity: politeness.Identity{Product: "testbot", Contact: "https://lab.university.edu/crawl"}, Snapshot: snapshot,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
-}
-
-// busy has a host answer that it wants no request for 100 s.
-func busy(t *testing.T, g *politeness.Gate, host string) {
-	t.Helper()
-	u, err := weburl.Parse("http://" + host + "/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := g.Admit(politeness.Request{URL: u, Next: g.Next(u), Addr: netip.MustParseAddr("192.0.2.1")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	grant, err := p.Redeem()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := grant.Begin(); err != nil {
-		t.Fatal(err)
-	}
-	g.Report(p, politeness.Reply{Status: 503, Header: http.Header{"Retry-After": {"100"}}})
 }

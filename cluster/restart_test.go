@@ -14,7 +14,7 @@ import (
 )
 
 // TestRestartedNodeTakesItsShardsAtOnce: what a process owned that is proven to be gone is taken over at once by the next one with its
-// name and directory, and only that. The keepers of its shards open as soon as the owners of all shards have said what they hold.
+// name and directory, and only that.
 func TestRestartedNodeTakesItsShardsAtOnce(t *testing.T) {
 	const shards = 4
 	for name, c := range map[string]struct {
@@ -78,19 +78,6 @@ func TestRestartedNodeTakesItsShardsAtOnce(t *testing.T) {
 				}
 				for owned.Load() == 0 { // the lease ends
 					time.Sleep(time.Second)
-				}
-				time.Sleep(1200 * time.Millisecond)
-				st, err := cluster.ReadStatus(t.Context(), s.Connect())
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, h := range st.Shards {
-					if h.Node != "n" || !h.Answered {
-						continue
-					}
-					if h.Rests > 0 {
-						t.Errorf("shard %d rests for %v more", h.Number, h.Rests)
-					}
 				}
 			})
 		})

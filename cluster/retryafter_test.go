@@ -74,7 +74,7 @@ func TestRetryAfterOutlivesHandOver(t *testing.T) {
 
 // TestNothingBeginsWhileJournalStandsStill: while the journal of a shard takes no record, no request of it begins after what a
 // commit usually takes. So an answer that is lost with its owner, such as a Retry-After, was heard long before the next owner's
-// first request. Questions to keepers are answered meanwhile: a server that leads some journals was killed.
+// first request. All else is answered meanwhile: a server that leads some journals was killed.
 func TestNothingBeginsWhileJournalStandsStill(t *testing.T) {
 	for seed := range uint64(max(1, *simRuns/2)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -105,6 +105,56 @@ func TestNothingBeginsWhileJournalStandsStill(t *testing.T) {
 				for _, x := range s.nodes {
 					x.stop()
 					<-x.ended
+				}
+			})
+		})
+	}
+}
+
+// TestRetryAfterOfRedirectHoldsAnotherShardsHost: a host is held before its first request if the redirect that leads to it asks for
+// that, whichever shards the two are of, and whichever node is killed meanwhile: between the answer and the offer of the URL, or
+// between the offer and the request.
+func TestRetryAfterOfRedirectHoldsAnotherShardsHost(t *testing.T) {
+	for seed := range uint64(max(3, 2**simRuns)) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				rng := rand.New(rand.NewPCG(seed, 5))
+				s := &sim{t: t, w: w, rng: rng, seed: seed, links: map[string][]string{}, server: mem.New(), dir: t.TempDir(), snapshots: 1 << 20}
+				s.job = cluster.Job{Shards: 5, TTL: 9 * time.Second, Delay: time.Second}
+				const hosts = 6
+				for h := range hosts {
+					from, to := w.Site(fmt.Sprintf("h%d.test", h)), fmt.Sprintf("http://t%d.test/", h)
+					from.Latency(time.Duration(rng.IntN(3000)) * time.Millisecond)
+					from.Redirect("/0", to).Header("Retry-After", "90")
+					w.Site(fmt.Sprintf("t%d.test", h)).Page("/", "")
+					s.seeds = append(s.seeds, fmt.Sprintf("http://h%d.test/0", h))
+				}
+				w.ExpectViolations()
+				s.faults = mem.Faults{Latency: time.Duration(rng.IntN(200)) * time.Millisecond}
+				if err := cluster.Create(t.Context(), s.server.Connect(), s.job); err != nil {
+					t.Fatal(err)
+				}
+				for i := range 6 {
+					s.begin(fmt.Sprint("n", i))
+					if i%2 == 0 {
+						continue
+					}
+					time.Sleep(time.Duration(rng.IntN(12_000)) * time.Millisecond)
+					all := s.living()
+					x := all[rng.IntN(len(all))]
+					x.conn.CutAt(rng.IntN(40), rng.IntN(2) == 0, func() { x.kill(); x.stop() })
+					time.Sleep(time.Duration(rng.IntN(20_000)) * time.Millisecond)
+				}
+				s.ends()
+				for _, v := range w.Audit(crawltest.Expect{Delay: time.Second, MaxRetryAfter: 5 * time.Minute, AllowRepeats: true}) {
+					if v.Rule != "P7" || strings.HasPrefix(v.Host, "t") { // what a host itself says may die with the node that hears it
+						t.Error(v)
+					}
+				}
+				for h := range hosts {
+					if w.Count(fmt.Sprintf("http://t%d.test/", h)) == 0 {
+						t.Errorf("t%d.test was not requested", h)
+					}
 				}
 			})
 		})

@@ -29,14 +29,10 @@ type Shard struct {
 	owner    *owner
 	store    *disk.Store
 	outbox   outbox
-	keeper   *keeper
-	holds    *holds
-	silent   atomic.Bool // the keeper grants nothing any more
-	foreign  *foreigners
 	pages    *pages       // nil without Limits.Pages
 	snapSize atomic.Int64 // of the last snapshot
 	snapping atomic.Bool
-	tasks    sync.WaitGroup // questions to keepers
+	tasks    sync.WaitGroup // snapshots
 
 	end  context.Context // ends when no more is to be claimed
 	stop context.CancelFunc
@@ -44,13 +40,13 @@ type Shard struct {
 	committing chan struct{} // holds one while the crawl commits visits
 	visits     int64         // that this ownership has committed
 
-	mu      sync.Mutex
-	started bool          // the crawl has claimed
-	changed chan struct{} // closed and made anew when something was queued
-	inbox   uint64        // read up to
-	probe   uint64        // the last one read
-	count   func() Counts // nil: nobody counts
-	gate    *politeness.Gate
+	mu       sync.Mutex
+	started  bool // the crawl has claimed
+	inFlight map[*politeness.Turn]bool
+	changed  chan struct{} // closed and made anew when something was queued
+	inbox    uint64        // read up to
+	probe    uint64        // the last one read
+	count    func() Counts // nil: nobody counts
 }
 
 // openShard makes the store of a shard that was taken over.
@@ -58,7 +54,8 @@ func (n *Node) openShard(o *owner) (*Shard, error) {
 	root := filepath.Join(n.dir, strconv.Itoa(o.shard))
 	s := &Shard{
 		Number: o.shard, Epoch: o.epoch, Dir: filepath.Join(root, strconv.FormatUint(o.epoch, 10)),
-		node: n, owner: o, changed: make(chan struct{}), committing: make(chan struct{}, 1), holds: newHolds(),
+		node: n, owner: o, changed: make(chan struct{}), committing: make(chan struct{}, 1),
+		inFlight: map[*politeness.Turn]bool{},
 	}
 	s.end, s.stop = context.WithCancel(context.Background())
 	c := n.storeConfig()
@@ -77,10 +74,6 @@ func (n *Node) openShard(o *owner) (*Shard, error) {
 	if err := s.enter(); err != nil {
 		return nil, errors.Join(err, s.store.Close())
 	}
-	if s.foreign, err = newForeigners(o.ctx, s); err != nil {
-		return nil, errors.Join(err, s.store.Close())
-	}
-	s.keeper = newKeeper(time.Now(), &n.job, o.epoch == 1)
 	if n.job.Limits.Pages > 0 {
 		s.pages = newPages(s)
 	}
@@ -196,6 +189,9 @@ func (q *queue) Commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 		changed = changed || others != nil
 		e.Settlement.Links = own
 		mine[i] = e
+	}
+	if err := q.s.node.clocks.Stored(ctx); err != nil {
+		return err
 	}
 	if err := q.s.outbox.send(ctx, all); err != nil {
 		return err

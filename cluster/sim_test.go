@@ -77,6 +77,9 @@ type sim struct {
 	faults    mem.Faults
 	nodes     []*simNode
 	made      int
+	perDomain bool
+	name      string // of the crawl
+	ledger    io.Writer
 	snapshots int64          // how much journals grow before one is taken
 	quiet     time.Duration  // how long nothing happens
 	stall     *atomic.Uint64 // a bit for each shard whose journal takes no record; nil: all do
@@ -105,7 +108,7 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	}
 	w.Expect(crawltest.Expect{
 		Delay: time.Second, Agent: "testbot", Contact: simContact, MaxRetryAfter: 5 * time.Minute, AllowRepeats: true,
-		PerAddress: true, PerDomain: s.job.PerDomain, Rate: s.job.Rate, RateSlack: time.Second,
+		PerAddress: true, PerDomain: s.perDomain, Rate: s.job.Rate, RateSlack: time.Second,
 	})
 	s.faults = mem.Faults{Latency: time.Duration(rng.IntN(100)) * time.Millisecond}
 	if rng.IntN(2) == 0 {
@@ -121,7 +124,7 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 func (s *sim) makeShared() {
 	switch s.rng.IntN(5) {
 	case 0:
-		s.job.PerDomain = true
+		s.perDomain = true
 	case 1:
 		s.job.Rate = 1 + 4*s.rng.Float64()
 	}
@@ -129,7 +132,7 @@ func (s *sim) makeShared() {
 
 // host is the name of a host.
 func (s *sim) host(n int) string {
-	if s.job.PerDomain {
+	if s.perDomain {
 		return fmt.Sprintf("h%d.d%d.test", n, n%3)
 	}
 	return fmt.Sprintf("h%d.test", n)
@@ -225,7 +228,7 @@ func (s *sim) begin(name string) {
 	f.Seed = s.rng.Uint64()
 	x := &simNode{s: s, conn: conn, ended: make(chan struct{})}
 	n, err := cluster.NewNode(s.t.Context(), cluster.Config{
-		Engine: stalling{conn, s.stall}, Name: name, Dir: filepath.Join(s.dir, name), Crawl: x.crawl, Poll: 500 * time.Millisecond, SnapshotSize: s.snapshots,
+		Engine: stalling{punctual{conn}, s.stall}, Name: name, Dir: filepath.Join(s.dir, name), Crawl: x.crawl, Poll: 500 * time.Millisecond, SnapshotSize: s.snapshots,
 		Store: disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10, PrefetchSize: 1 << 16},
 		Trace: func(e cluster.Event) { s.log("%s: shard %d epoch %d %s %v", name, e.Shard, e.Epoch, e.What, e.Err) },
 	})
@@ -262,6 +265,21 @@ func (e stalling) Append(ctx context.Context, shard int, n cluster.Nonce, data [
 	return e.Engine.Append(ctx, shard, n, data, last)
 }
 
+// punctual is an engine whose clocks have the time of all nodes: the simulation makes the clock of a node wrong by what the engine
+// says, and the times of the clocks are told by what each node has measured.
+type punctual struct{ *mem.Conn }
+
+// Clocks implements cluster.Engine.
+func (p punctual) Clocks() cluster.ClockStore { return trueTime(p) }
+
+type trueTime struct{ *mem.Conn }
+
+// Now implements cluster.Clock.
+func (p trueTime) Now(ctx context.Context) (time.Time, error) {
+	_, err := p.Conn.Now(ctx)
+	return time.Now(), err
+}
+
 // crawl crawls a shard.
 func (x *simNode) crawl(ctx context.Context, sh *cluster.Shard) error {
 	out, err := sink.OpenJSONL(filepath.Join(sh.Dir, "visits.jsonl"))
@@ -277,12 +295,12 @@ func (x *simNode) crawl(ctx context.Context, sh *cluster.Shard) error {
 	}
 	x.s.w.Apply(&c)
 	c.Fetch.AllowAddresses = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
-	c.Politeness.Fence, c.Clocks = sh.Fence, sh.Clocks
+	c.Politeness.Fence, c.Politeness.Shared, c.Politeness.PerDomain, c.Politeness.Name = sh.Fence, sh.Sharing(), x.s.perDomain, x.s.name
+	c.Politeness.Delay, c.Politeness.Ledger = x.s.job.Delay, x.s.ledger
 	cr, err := crawler.New(c)
 	if err != nil {
 		return err
 	}
-	sh.Gate(cr.Gate())
 	if sh.Epoch > 1 {
 		if err := cr.Gate().TakeOver(2 * time.Duration(x.MaxSkew())); err != nil {
 			return err
@@ -468,7 +486,7 @@ func (s *sim) checkJournal(shard int) {
 		s.t.Fatal(err)
 	}
 	for _, q := range s.w.Requests() {
-		if job.Shard(q.Host) != shard {
+		if job.Shard(q.Host) != shard || strings.HasSuffix(q.URL, "/rules.txt") { // which another shard requests
 			continue
 		}
 		var last, open cluster.Written

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,10 +60,7 @@ type ShardStatus struct {
 	Queue    frontier.Stats
 	Counts   Counts
 	Granted  int64 // with Limits.Pages: how many pages it may fetch in all, those included that it has
-	// Rests is how long hosts wait that share an address, a domain or a rate whose keeper the owner of this shard is: it has taken
-	// the shard over, and does not know what was granted before. It may know sooner, from the owners of the other shards.
-	Rests time.Duration
-	Lag   int64 // how many bytes its journal has grown since the last snapshot: what another owner would read
+	Lag      int64 // how many bytes its journal has grown since the last snapshot: what another owner would read
 }
 
 // Counts are sums over all of a shard's owners, for [Shard.Count].
@@ -166,7 +164,7 @@ func readShard(ctx context.Context, e Engine, shard int) (s ShardStatus, err err
 	s.Node, s.Epoch, s.Closed, s.Last = r.node, r.epoch, r.kind == kindClose, last.At
 	short, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	b, err := e.Ask(short, shard, ask{what: askStatus}.encode())
+	b, err := e.Ask(short, shard, questionStatus)
 	var a ShardStatus
 	if err == nil && json.Unmarshal(b, &a) == nil && a.Answered {
 		a.DeadLetters = s.DeadLetters
@@ -191,12 +189,27 @@ func countAside(ctx context.Context, e DeadLetters, shard int) (n int, err error
 	return n, nil
 }
 
+// questionStatus asks the owner of a shard how it is: the answer is a ShardStatus in JSON.
+var questionStatus = []byte{1, 4, 0, 0, 0}
+
+// serve answers questions to the shard. Without its lease it says nothing.
+func (s *Shard) serve(question []byte) []byte {
+	if !bytes.Equal(question, questionStatus) || s.Fence() != nil {
+		return nil
+	}
+	b, err := json.Marshal(s.status())
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
 // status is the answer to a question for it.
 func (s *Shard) status() ShardStatus {
 	idle, _ := s.idle()
 	a := ShardStatus{
 		Number: s.Number, Node: s.node.Name, Epoch: s.Epoch, Answered: true, Idle: idle, Queue: s.store.Stats(), Counts: s.counts(),
-		Lag: s.owner.grown(), Rests: s.keeper.closed(),
+		Lag: s.owner.grown(),
 	}
 	if s.pages != nil {
 		a.Granted, a.Counts.Pages = s.pages.granted()

@@ -1,22 +1,18 @@
 package cluster_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/mem"
 	"github.com/amble-crawler/amble/crawltest"
-	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// manyHosts makes a job on hosts at addresses of their own, so that most keepers of addresses are other shards.
+// manyHosts makes a job on hosts at addresses of their own.
 func manyHosts(t *testing.T, w *crawltest.Web, hosts, pages int) *sim {
 	s := &sim{t: t, w: w, rng: rand.New(rand.NewPCG(1, 3)), links: map[string][]string{}, server: mem.New(), dir: t.TempDir(), snapshots: 1 << 20}
 	s.job = cluster.Job{Shards: 12, TTL: 30 * time.Second, Delay: time.Second}
@@ -40,7 +36,7 @@ func manyHosts(t *testing.T, w *crawltest.Web, hosts, pages int) *sim {
 }
 
 // TestHostsOfSurvivorsGoOnAfterTakeover: when a node has died and its shards are taken over, the hosts of all other shards are
-// requested again soon, also those whose address had a keeper on the dead node: what was granted is known from those who have it.
+// requested again soon, also those whose address was last requested by the dead node.
 func TestHostsOfSurvivorsGoOnAfterTakeover(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := manyHosts(t, w, 24, 300)
@@ -100,58 +96,4 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// closing calls before ahead of each record that gives a shard back.
-type closing struct {
-	cluster.Engine
-	before func(shard int)
-}
-
-// Append implements cluster.Journals.
-func (e closing) Append(ctx context.Context, shard int, n cluster.Nonce, data []byte, last uint64) (uint64, error) {
-	if cluster.Closes(data) {
-		e.before(shard)
-	}
-	return e.Engine.Append(ctx, shard, n, data, last)
-}
-
-// TestKeeperGrantsNothingWhileItsShardIsGivenBack: the next keeper asks what is held once the journal says that the shard was given
-// back. What the earlier one granted after that would be known to nobody.
-func TestKeeperGrantsNothingWhileItsShardIsGivenBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := mem.New()
-		if err := cluster.Create(t.Context(), s.Connect(), cluster.Job{Shards: 3}); err != nil {
-			t.Fatal(err)
-		}
-		var mu sync.Mutex
-		shards, closed := map[int]*cluster.Shard{}, 0
-		e := closing{s.Connect(), func(shard int) {
-			mu.Lock()
-			defer mu.Unlock()
-			if closed++; shards[shard].Answers() == nil {
-				t.Errorf("the keeper of shard %d grants while the shard is given back", shard)
-			}
-		}}
-		n, err := cluster.NewNode(t.Context(), cluster.Config{
-			Engine: e, Name: "n", Dir: t.TempDir(), Store: disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10},
-			Crawl: func(ctx context.Context, sh *cluster.Shard) error {
-				mu.Lock()
-				shards[sh.Number] = sh
-				mu.Unlock()
-				return waitForLinks(ctx, sh)
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- n.Run(ctx) }()
-		time.Sleep(time.Minute)
-		stop()
-		if err := <-ended; err != nil || closed != 3 {
-			t.Errorf("%d shards are given back: %v", closed, err)
-		}
-	})
 }

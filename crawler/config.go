@@ -3,7 +3,6 @@ package crawler
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -143,9 +142,6 @@ type Config struct {
 	// any page is requested under its rules. Its error ends the crawl. It is called by several goroutines at once, with
 	// answers of different origins. nil: none is kept.
 	KeepRobots func(p *fetcher.Page) error
-	// Clocks is asked before each request for the clocks that other processes share (fetcher.Client.Clocks). A crawl that has
-	// it shares nothing with the crawls of its process, unless Politeness.Shared is set. nil: there are none.
-	Clocks func(ctx context.Context, u weburl.URL, addr netip.Addr) (*fetcher.Clock, error)
 	// AtCommit is called before every commit of a crawl with a durable Frontier, when the sinks are
 	// durable; no further record goes to them until the commit is made. The values that it returns are
 	// stored in the same step, by name (frontier.Durable.Value returns them); names that begin with
@@ -349,7 +345,6 @@ func (c Config) Validate() error {
 		bad(err == nil, "Priorities[%d] is wrong: %v", i, err)
 	}
 	errs = append(errs, c.Render.Validate())
-	bad(!c.Render.Renders() || c.Clocks == nil, "Render.Mode is %q in a crawl of several processes: they would request what pages load twice; render in one process", c.Render.Mode)
 	x := c.Extract
 	bad(x.MaxLinks == 0 && !x.Resources && !x.XML, "Extract has MaxLinks, Resources or XML: leave them out, Limits.LinksPerPage, Follow.Resources and the type of each page decide")
 	bad(x.MaxAttr >= 0 && x.MaxTitle >= 0, "Extract has a negative MaxAttr or MaxTitle: must be 1 or more, or 0 for the default")

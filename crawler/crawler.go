@@ -43,7 +43,7 @@ func New(c Config) (*Crawler, error) {
 		return nil, fmt.Errorf("%w: %w", ErrResume, err)
 	}
 	x := &Crawler{cfg: c, runs: make(map[*run]bool)}
-	if p.Shared == nil && c.Clocks == nil {
+	if p.Shared == nil {
 		p.Shared = c.Sharing()
 	}
 	x.shared = p.Shared

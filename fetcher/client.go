@@ -30,18 +30,8 @@ type Client struct {
 	// Admitted is called between Admit and Fetch, with the URL of the Request and the Permit for that URL or for the
 	// robots.txt that it needs. nil: nothing is called.
 	Admitted func(ctx context.Context, u weburl.URL, p politeness.Permit)
-	// Clocks takes, before Admit, the clocks for a request for u at addr that other processes share. The error may be a
-	// *politeness.NotYet. nil: there are none.
-	Clocks func(ctx context.Context, u weburl.URL, addr netip.Addr) (*Clock, error)
 	// Answered is called after Report, with the Answer that is about to be returned. nil: nothing is called.
 	Answered func(ctx context.Context, a *Answer)
-}
-
-// Clock is a clock that other processes share, and that one request has.
-type Clock struct {
-	Context context.Context          // the request is made with it: it ends when the clock is lost
-	Until   time.Time                // the request begins no later; zero: at any time
-	Done    func(rest time.Duration) // gives the clock back, to rest that long; called once
 }
 
 // Answer is the outcome of one request.
@@ -106,35 +96,6 @@ func (c *Client) step(ctx context.Context, r politeness.Request) (_ *Answer, err
 	if r.Addr, err = c.Fetcher.Resolve(ctx, r.Next); err != nil {
 		return nil, c.unresolved(ctx, r, err)
 	}
-	if c.Clocks != nil {
-		return c.shared(ctx, r)
-	}
-	return c.admitted(ctx, r)
-}
-
-// shared makes the request when it has the clocks that other processes share.
-func (c *Client) shared(ctx context.Context, r politeness.Request) (*Answer, error) {
-	k, err := c.Clocks(ctx, r.Next, r.Addr)
-	if err != nil {
-		return nil, err
-	}
-	if !k.Until.IsZero() && (r.Deadline.IsZero() || k.Until.Before(r.Deadline)) {
-		r.Deadline = k.Until
-	}
-	a, err := c.admitted(k.Context, r) //nolint:contextcheck // it is made from ctx
-	rest := time.Duration(0)
-	if a != nil || errors.Is(err, ErrKeepRobots) {
-		rest = c.Gate.Host(r.Next.Host()).Delay
-	}
-	if a != nil {
-		a.TurnLost = a.TurnLost || k.Context.Err() != nil && ctx.Err() == nil
-	}
-	k.Done(rest)
-	return a, err
-}
-
-// admitted makes the request if the Gate admits it.
-func (c *Client) admitted(ctx context.Context, r politeness.Request) (_ *Answer, err error) {
 	a := &Answer{Addr: r.Addr}
 	if a.Permit, err = c.Gate.Admit(r); err != nil {
 		return nil, err
@@ -142,7 +103,7 @@ func (c *Client) admitted(ctx context.Context, r politeness.Request) (_ *Answer,
 	if c.Admitted != nil {
 		c.Admitted(ctx, r.URL, a.Permit)
 	}
-	held, release := a.Permit.Context(ctx)
+	held, release := whileHeld(ctx, a.Permit.Held())
 	defer release()
 	a.Page, a.Err = c.Fetcher.Fetch(held, a.Permit)
 	a.TurnLost = held.Err() != nil && ctx.Err() == nil
@@ -164,6 +125,19 @@ func (c *Client) admitted(ctx context.Context, r politeness.Request) (_ *Answer,
 		c.Answered(ctx, a)
 	}
 	return a, nil
+}
+
+// whileHeld returns a context that ends with ctx, or with turn. It is for as long as until release is called.
+func whileHeld(ctx, turn context.Context) (held context.Context, release func()) {
+	if turn == nil {
+		return ctx, func() {}
+	}
+	held, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(turn, func() { cancel(context.Cause(turn)) }) //nolint:contextcheck // whichever ends first
+	return held, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 // Locate returns the address of r.URL's host. Its error is that of Try for a host without an address.

@@ -151,21 +151,9 @@ func (p Permit) Expires() time.Time {
 	return p.p.allowed.Add(p.p.life)
 }
 
-// Context returns a context for the request. It ends with ctx, and when the turn that the Permit has among other crawls is
-// lost ([Turn].Held): then another crawl may request the host, and the request has to be broken off. The caller calls release
-// when the request is over.
-func (p Permit) Context(ctx context.Context) (held context.Context, release context.CancelFunc) {
-	turn := p.record().turn.Held
-	if turn == nil {
-		return ctx, func() {}
-	}
-	held, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(turn, func() { cancel(context.Cause(turn)) })
-	return held, func() {
-		stop()
-		cancel(nil)
-	}
-}
+// Held returns a context that ends when the turn that the Permit has among other crawls is lost ([Turn].Held): another crawl may
+// request the host then, and the request has to be broken off. It is nil if the turn cannot be lost.
+func (p Permit) Held() context.Context { return p.record().turn.Held }
 
 // Unrecorded returns why the ledger does not have the outcome that was given to [Gate.Report], or nil if it has. Without it,
 // the answer is one that nobody could check: the request has to be made again. It must not be called at the same time as

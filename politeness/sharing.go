@@ -44,7 +44,10 @@ type Turn struct {
 	Addr   netip.Addr    // of the host; not valid if its clock is not shared
 	Domain string        // the registrable domain; "" without Config.PerDomain
 	Delay  time.Duration // the pause that this crawl owes before the request, whoever made the last one
-	URL    weburl.URL    // of the request, also where Host is ""; zero for a Turn that was not taken
+	// Loopback is the address instead of Addr if it is a loopback address, whose ports are different programs: a cluster job has a
+	// clock for it, too.
+	Loopback netip.Addr
+	URL      weburl.URL // of the request, also where Host is ""; zero for a Turn that was not taken
 
 	// Take sets what follows.
 
@@ -52,7 +55,7 @@ type Turn struct {
 	// Until limits when the request begins: the Permit expires then. The zero Time does not.
 	Until time.Time
 	// Held ends when others may have the Turn although there was no Done, such as after its keeper was not heard of. The request
-	// has to be broken off ([Permit.Context]). nil: the Turn cannot be lost.
+	// has to be broken off ([Permit.Held]). nil: the Turn cannot be lost.
 	Held context.Context
 }
 
@@ -239,8 +242,8 @@ func (g *Gate) turn(q Request, a admission) Turn {
 	}
 	t.Host, t.Port = a.step.url.Hostname(), a.step.url.Port()
 	t.Delay, _ = g.cfg.delayFor(h.stateBy(&g.cfg, h.entryAt(&g.cfg, q.Addr), q.Addr.IsLoopback()))
-	if !q.Addr.IsLoopback() {
-		t.Addr = clockAddr(q.Addr)
+	if t.Addr = clockAddr(q.Addr); q.Addr.IsLoopback() {
+		t.Addr, t.Loopback = netip.Addr{}, t.Addr
 	}
 	if g.cfg.PerDomain {
 		t.Domain = a.step.url.Domain()

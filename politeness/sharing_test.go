@@ -375,14 +375,12 @@ func TestTurnsHaveADeadlineAndCanBeLost(t *testing.T) {
 		held, lose := context.WithCancelCause(t.Context())
 		turns.until, turns.held = time.Time{}, held
 		p = c.patient("http://a.test/robots.txt", "192.0.2.1")
-		ctx, release := p.Context(t.Context())
-		defer release()
-		if ctx.Err() != nil {
-			t.Fatal("the request is broken off while its turn is held")
+		if p.Held().Err() != nil {
+			t.Fatal("the turn is lost while it is held")
 		}
 		lose(lost)
-		if <-ctx.Done(); !errors.Is(context.Cause(ctx), lost) {
-			t.Errorf("broken off for %v", context.Cause(ctx))
+		if <-p.Held().Done(); !errors.Is(context.Cause(p.Held()), lost) {
+			t.Errorf("lost for %v", context.Cause(p.Held()))
 		}
 	})
 }

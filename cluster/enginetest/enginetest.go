@@ -20,6 +20,8 @@ type Job struct {
 	Restart func(t *testing.T)
 	// GoBack makes the journal of a shard lose its last record, although it was acknowledged. nil: E10 is skipped.
 	GoBack func(t *testing.T, shard int)
+	// Beside returns a connection to another job on the same engine.
+	Beside func(t *testing.T) cluster.Engine
 	// Flaky returns a connection of another node that often gets no answer, whether the call took effect or not. nil: calls
 	// are ended by their context instead.
 	Flaky func(t *testing.T) cluster.Engine
@@ -75,6 +77,8 @@ func each(test func(name string, check func(*kit))) {
 	test("E12 a message that was put aside stays, once", asideStays)
 	test("E8 one Store of many wins", oneStoreWins)
 	test("E8 Store needs the revision", storeNeedsRevision)
+	test("E13 one StoreClock of many wins", oneClockWins)
+	test("E13 jobs share clocks, for their life", clocksAreShared)
 	test("E9 what was written is read soon", writtenIsRead)
 	test("E10 a journal that went back is not a fence", wentBack)
 	test("E11 Now is the time of what is stored", nowIsOfEntries)

@@ -232,6 +232,23 @@ func (b buggy) Answer(shard int, f func([]byte) []byte) (func(), error) {
 	return stop, err
 }
 
+func (b buggy) Clocks() cluster.ClockStore { return buggyClocks{b.Engine.Clocks(), b} }
+
+type buggyClocks struct {
+	cluster.ClockStore
+	b buggy
+}
+
+func (c buggyClocks) StoreClock(ctx context.Context, key string, value []byte, rev uint64, life time.Duration) (uint64, error) {
+	switch {
+	case c.b.is("any revision of a clock will do"):
+		_, rev, _ = c.ClockStore.LoadClock(ctx, key)
+	case c.b.is("clocks have no end"):
+		life = time.Hour
+	}
+	return c.ClockStore.StoreClock(ctx, key, value, rev, life)
+}
+
 // TestSuiteNoticesEachBug gives the engine in memory one bug after the other. The named tests must fail.
 func TestSuiteNoticesEachBug(t *testing.T) {
 	for bug, noticed := range map[string][]string{
@@ -265,6 +282,9 @@ func TestSuiteNoticesEachBug(t *testing.T) {
 		"boxes of dead letters are one":          {"E12"},
 		"registers are one":                      {"E8 Store"},
 		"any revision will do":                   {"E8 one", "E8 Store"},
+		"any revision of a clock will do":        {"E13"},
+		"clocks have no end":                     {"E13 jobs"},
+		"clocks are each job's":                  {"E13 one", "E13 jobs"},
 		"the clock stands still":                 {"E11"},
 		"half a file is a file":                  {"a file"},
 		"no file is an empty one":                {"a file"},
@@ -292,6 +312,12 @@ func runOn(t *testing.T, bug string, check func(*kit)) *recorder {
 	wrap := func(e cluster.Engine) cluster.Engine { return buggy{e, bug, job} }
 	k := newKit(r, t, Job{
 		Connect: func(*testing.T) cluster.Engine { return wrap(s.Connect()) },
+		Beside: func(*testing.T) cluster.Engine {
+			if bug == "clocks are each job's" {
+				return wrap(mem.New().Connect())
+			}
+			return wrap(s.NewJob().Connect())
+		},
 		Restart: func(*testing.T) {},
 		GoBack:  func(_ *testing.T, shard int) { s.GoBack(shard, 1) },
 		Flaky: func(*testing.T) cluster.Engine {

@@ -69,6 +69,70 @@ func storeNeedsRevision(k *kit) {
 	k.loaded("node-a", "2", b)
 }
 
+func oneClockWins(k *kit) {
+	rev := uint64(0)
+	for round := range 4 {
+		var mu sync.Mutex
+		var calls sync.WaitGroup
+		won, next := 0, uint64(0)
+		for i := range 5 {
+			c := k.job.Connect(k.t).Clocks()
+			if i == 0 {
+				c = k.job.Beside(k.t).Clocks()
+			}
+			if _, _, err := c.Era(k.ctx); err != nil {
+				k.Fatalf("Era: %v", err)
+			}
+			calls.Go(func() {
+				r, err := c.StoreClock(k.ctx, "h:one.test:80", fmt.Appendf(nil, "round %d, node %d", round, i), rev, time.Hour)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					won, next = won+1, r
+				} else {
+					k.is("StoreClock of who came later", err, cluster.ErrConflict)
+				}
+			})
+		}
+		calls.Wait()
+		if won != 1 || next <= rev {
+			k.Fatalf("round %d: %d won, revision %d behind %d", round, won, next, rev)
+		}
+		rev = next
+	}
+}
+
+func clocksAreShared(k *kit) {
+	mine, theirs := k.e.Clocks(), k.job.Beside(k.t).Clocks()
+	was, _, err := mine.Era(k.ctx)
+	k.is("Era", err, nil)
+	if is, _, err := theirs.Era(k.ctx); err != nil || is != was || was == 0 {
+		k.Errorf("the era is %d and, for another job, %d, %v", was, is, err)
+	}
+	const key = "a:2001:db8::1"
+	rev, err := mine.StoreClock(k.ctx, key, []byte("x"), 0, time.Second)
+	k.is("StoreClock", err, nil)
+	seen := false
+	k.soon("LoadClock by another job", func() bool {
+		v, r, err := theirs.LoadClock(k.ctx, key)
+		seen = seen || err == nil && string(v) == "x" && r == rev
+		return seen || err == nil && r == 0 // the machine was slow
+	})
+	k.soon("the end of a clock", func() bool {
+		v, r, err := theirs.LoadClock(k.ctx, key)
+		return err == nil && v == nil && r == 0
+	})
+	if _, err = mine.StoreClock(k.ctx, key, []byte("y"), rev, time.Hour); !errors.Is(err, cluster.ErrConflict) {
+		k.Errorf("StoreClock behind one that has ended: %v", err)
+	}
+	before := time.Now()
+	now, err := mine.Now(k.ctx)
+	k.is("Now", err, nil)
+	if d := now.Sub(before); d < -time.Minute || d > time.Minute {
+		k.Errorf("the clocks' time is %v", now)
+	}
+}
+
 func writtenIsRead(k *kit) {
 	seqs := k.write(0, 3)
 	k.soon("Last", func() bool {

@@ -1,7 +1,7 @@
 // Package mem is a cluster.Engine in memory, for tests: whole clusters run on it in virtual time, with nodes that are
 // killed or cut off, calls whose outcome stays unknown, and stale reads.
 //
-// Reading order: mem.go (the server and its data), conn.go (a node's connection), faults.go (what goes wrong).
+// Reading order: mem.go (the server and its data), clocks.go (what jobs share), conn.go (a node's connection), faults.go (what goes wrong).
 package mem
 
 import (
@@ -24,6 +24,7 @@ type Server struct {
 	registers map[string]*register
 	files     map[string][]byte
 	answers   map[int][]*answer
+	clocks    *clocks
 }
 
 // log is a journal or an inbox.
@@ -51,7 +52,7 @@ type answer struct {
 func New() *Server {
 	return &Server{
 		journals: map[int]*log{}, inboxes: map[int]*log{}, aside: map[int]*log{}, registers: map[string]*register{},
-		files: map[string][]byte{}, answers: map[int][]*answer{},
+		files: map[string][]byte{}, answers: map[int][]*answer{}, clocks: newClocks(),
 	}
 }
 

@@ -16,6 +16,7 @@ func job(s *Server) enginetest.Job {
 	seed := uint64(0)
 	return enginetest.Job{
 		Connect: func(*testing.T) cluster.Engine { return s.Connect() },
+		Beside:  func(*testing.T) cluster.Engine { return s.NewJob().Connect() },
 		Restart: func(*testing.T) {},
 		GoBack:  func(_ *testing.T, shard int) { s.GoBack(shard, 1) },
 		Flaky: func(*testing.T) cluster.Engine {

@@ -4,7 +4,8 @@
 // Every server must sync each write (sync_interval: always). Without it, servers that lose power at once lose what they
 // have acknowledged, whatever the number of replicas.
 //
-// Reading order: nats.go (connecting, and the streams of a job), journals.go, files.go, others.go.
+// Reading order: nats.go (connecting, and the streams of a job), journals.go, files.go, others.go,
+// clocks.go (what all jobs share).
 package nats
 
 import (
@@ -62,6 +63,7 @@ type Engine struct {
 	logs []jetstream.Stream
 	in   []jetstream.Stream
 	ctl  jetstream.Stream
+	k    *Clocks
 }
 
 var _ cluster.Engine = (*Engine)(nil)
@@ -188,7 +190,7 @@ func dial(c Config) (*Engine, error) {
 		nc.Close()
 		return nil, fmt.Errorf("nats: %w", err)
 	}
-	return &Engine{c: c, nc: nc, js: js}, nil
+	return &Engine{c: c, nc: nc, js: js, k: &Clocks{js: js, streams: map[string]jetstream.Stream{}}}, nil
 }
 
 func (e *Engine) open(ctx context.Context) (err error) {

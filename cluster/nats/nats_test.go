@@ -189,6 +189,13 @@ func TestEngineConforms(t *testing.T) {
 				}
 				return enginetest.Job{
 					Connect: func(t *testing.T) cluster.Engine { return connect(t, c) },
+					Beside: func(t *testing.T) cluster.Engine {
+						other := c
+						other.Job += "-beside"
+						create(t, other)
+						t.Cleanup(func() { remove(t, other) })
+						return connect(t, other)
+					},
 					Restart: restart,
 					GoBack: func(t *testing.T, shard int) {
 						e := connect(t, c)
@@ -204,6 +211,40 @@ func TestEngineConforms(t *testing.T) {
 				}
 			}, enginetest.Options{Parallel: true})
 		})
+	}
+}
+
+// TestRestartedServersBeginAnEra: servers that were all restarted have lost the clocks, and say so.
+func TestRestartedServersBeginAnEra(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1)
+	var k *Clocks
+	soon(t, func(ctx context.Context) (err error) {
+		k, err = ConnectClocks(ctx, Config{URLs: s.urls()})
+		return err
+	})
+	defer k.Close()
+	first, since, err := k.Era(t.Context())
+	if err != nil || first == 0 || !since.IsZero() {
+		t.Fatalf("era %d since %v, %v", first, since, err)
+	}
+	if _, err := k.StoreClock(t.Context(), "h:a.test", []byte("x"), 0, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	s.run(t)
+	soon(t, func(ctx context.Context) error {
+		era, since, err := k.Era(ctx)
+		if err == nil && (era <= first || since.IsZero()) {
+			t.Errorf("era %d since %v behind %d", era, since, first)
+		}
+		return err
+	})
+	if v, rev, err := k.LoadClock(t.Context(), "h:a.test"); err != nil || v != nil || rev != 0 {
+		t.Errorf("%q, %d, %v", v, rev, err)
+	}
+	if _, err := k.StoreClock(t.Context(), "h:a.test", []byte("y"), 0, time.Hour); err != nil {
+		t.Error(err)
 	}
 }
 

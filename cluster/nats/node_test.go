@@ -100,9 +100,9 @@ func crawl(w *crawltest.Web) func(ctx context.Context, sh *cluster.Shard) error 
 		defer out.Close()
 		c := crawler.Config{
 			Agent: "testbot/1.0", Contact: "https://lab.university.edu/crawl", Frontier: sh.Frontier(), Sinks: []sink.Sink{sh.Sink(out)},
-			Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Concurrency: 8, Clocks: sh.Clocks,
+			Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Concurrency: 8,
 			Limits:     crawler.Limits{Depth: crawler.None, Pages: crawler.None, Time: time.Hour},
-			Politeness: politeness.Config{Delay: 100 * time.Millisecond, Fence: sh.Fence},
+			Politeness: politeness.Config{Delay: 100 * time.Millisecond, Fence: sh.Fence, Shared: sh.Sharing()},
 			Commits:    crawler.Commits{Interval: 250 * time.Millisecond, Gate: true},
 		}
 		w.Apply(&c)
@@ -110,7 +110,6 @@ func crawl(w *crawltest.Web) func(ctx context.Context, sh *cluster.Shard) error 
 		if err != nil {
 			return err
 		}
-		sh.Gate(x.Gate())
 		if sh.Epoch > 1 {
 			if err := x.Gate().TakeOver(time.Second); err != nil {
 				return err

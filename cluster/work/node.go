@@ -41,7 +41,6 @@ type Node struct {
 	Note  func(text string)
 
 	job   *Job
-	slots slots
 	full  context.CancelCauseFunc
 	apply func(*crawler.Config) // of tests: their web
 }
@@ -87,13 +86,13 @@ func (n *Node) Run(ctx context.Context) error {
 	if note := shares.Note(wanted, cfg.Concurrency); note != "" {
 		n.note(note)
 	}
-	n.job.crawl, n.slots = cfg, make(slots, cfg.Concurrency)
+	n.job.crawl = cfg
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	n.full = cancel
 	node, err := cluster.NewNode(ctx, cluster.Config{
 		Engine: n.Engine, Name: n.Name, Dir: n.Dir, Crawl: n.crawl, MaxShards: n.MaxShards, Trace: n.trace,
-		Store: n.store(shares.Tables), Own: n.own(), Process: process, Gone: lock.gone,
+		Store: n.store(shares.Tables), Concurrency: cfg.Concurrency, Process: process, Gone: lock.gone,
 	})
 	if err != nil {
 		return err
@@ -119,15 +118,6 @@ func (n *Node) trace(e cluster.Event) {
 	if n.Trace != nil {
 		n.Trace(e)
 	}
-}
-
-// own reports which hosts are the operator's own.
-func (n *Node) own() func(string) bool {
-	slots := n.job.crawl.Politeness.OwnHosts
-	if slots == nil {
-		return nil
-	}
-	return func(host string) bool { return slots(host) > 0 }
 }
 
 // perShard is how much one of a node's shards gets of what is for all of them.
@@ -172,7 +162,6 @@ func (n *Node) crawl(ctx context.Context, sh *cluster.Shard) (err error) {
 		}
 	}
 	w.Stored = c.Gate().LastChanges
-	sh.Gate(c.Gate())
 	sh.Count(func() cluster.Counts {
 		p := c.Progress()
 		return cluster.Counts{Pages: int64(p.Pages), Requests: int64(p.Requests), Bytes: p.Bytes, Failed: int64(p.Outcomes[crawler.Failed])}
@@ -197,7 +186,8 @@ func (n *Node) seeds() []string {
 func (n *Node) config(sh *cluster.Shard) crawler.Config {
 	c := n.job.crawl
 	c.Sinks = slices.Clone(c.Sinks)
-	c.Frontier, c.Clocks, c.Politeness.Fence = sh.Frontier(), n.slots.limit(sh.Clocks), sh.Fence
+	c.Frontier, c.Politeness.Fence = sh.Frontier(), sh.Fence
+	c.Politeness.Name, c.Politeness.Shared = n.JobName, sh.Sharing()
 	c.Commits = crawler.Commits{Interval: 250 * time.Millisecond, Gate: true}
 	if n.job.Shards > 128 {
 		c.Commits.Interval = time.Second

@@ -23,8 +23,6 @@ type Summary struct {
 	Limit    int64          `json:"max_pages,omitempty"`
 	Unheard  int            `json:"unheard"`            // shards whose owner has not answered, or that have none: they are not in the counts
 	Unstored string         `json:"unstored,omitempty"` // why the engine stores nothing just now; "": it does
-	Resting  int            `json:"resting"`            // shards whose owners are new: hosts whose addresses they keep wait
-	Rests    float64        `json:"rests_s"`            // until all of them have waited long enough, at the latest
 	Dead     int            `json:"dead_letters"`       // messages of inboxes that could not be read: the links in them are lost
 	Nodes    []NodeSummary  `json:"nodes"`
 	List     []ShardSummary `json:"list"`
@@ -74,9 +72,6 @@ func Summarize(s *cluster.Status, now time.Time) *Summary {
 		left := h.Queue.Queued + h.Queue.Waiting + h.Queue.Claimed
 		one := ShardSummary{Shard: h.Number, Epoch: h.Epoch, Idle: h.Idle, Pages: h.Counts.Pages, Left: left, Lag: h.Lag, Dead: h.DeadLetters}
 		x.Dead += h.DeadLetters
-		if h.Rests > 0 {
-			x.Resting, x.Rests = x.Resting+1, max(x.Rests, h.Rests.Seconds())
-		}
 		if !h.Last.IsZero() {
 			one.Since = now.Sub(h.Last).Seconds()
 		}
@@ -113,10 +108,6 @@ func (x *Summary) Text(name string) string {
 	b.WriteByte('\n')
 	if x.Unstored != "" {
 		fmt.Fprintf(&b, storesNothing, cli.Printable(x.Unstored))
-	}
-	if x.Resting > 0 {
-		until := x.at.Add(time.Duration(x.Rests * float64(time.Second)))
-		fmt.Fprintf(&b, "new owners of %s keep the clocks of some hosts: those rest until %s at the latest\n", cli.Plural(x.Resting, "shard"), until.Format("15:04:05"))
 	}
 	if x.Dead > 0 {
 		fmt.Fprintf(&b, "%s of inboxes could not be read and were put aside, links in them are lost: \"amble cluster check\" names them\n", cli.Plural(x.Dead, "message"))

@@ -1,7 +1,7 @@
 // Package work runs crawls with the settings of package job on a cluster: it creates cluster jobs, works on them, and collects
 // what the nodes have written into one job directory.
 //
-// Reading order: work.go (what a job is), allow.go, node.go, lock.go and slots.go (a node of it), queues.go, collect.go, check.go.
+// Reading order: work.go (what a job is), allow.go, node.go and lock.go (a node of it), queues.go, collect.go, check.go.
 package work
 
 import (
@@ -81,7 +81,7 @@ func (s *Spec) Check() (cluster.Job, error) {
 	}
 	l := cfg.Limits
 	j.Limits = cluster.Limits{Pages: int64(max(0, l.Pages)), Bytes: l.Bytes, Failed: int64(l.Errors), Time: l.Time}
-	j.Rate, j.PerDomain = cfg.Politeness.Rate, cfg.Politeness.PerDomain
+	j.Rate = cfg.Politeness.Rate
 	return j, nil
 }
 

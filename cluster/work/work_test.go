@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -20,6 +21,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -30,6 +32,7 @@ type lab struct {
 	t      *testing.T
 	w      *crawltest.Web
 	server *mem.Server
+	name   string // of the job
 	dir    string
 	pages  map[string]bool
 	nodes  []*labNode
@@ -47,7 +50,12 @@ type labNode struct {
 // newLab makes a web of hosts whose pages link to each other, two of them at one address, and a job.
 func newLab(t *testing.T, w *crawltest.Web, settings ...job.Setting) *lab {
 	t.Helper()
-	l := &lab{t: t, w: w, server: mem.New(), dir: t.TempDir(), pages: map[string]bool{}}
+	return newLabOn(t, w, mem.New(), settings...)
+}
+
+func newLabOn(t *testing.T, w *crawltest.Web, server *mem.Server, settings ...job.Setting) *lab {
+	t.Helper()
+	l := &lab{t: t, w: w, server: server, dir: t.TempDir(), pages: map[string]bool{}}
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: contact, AllowRepeats: true, PerAddress: true})
 	const hosts, each = 4, 12
 	for h := range hosts {
@@ -89,7 +97,7 @@ func limit(key, value string) job.Setting { return job.Setting{Name: key, Values
 func (l *lab) begin(name string) *labNode {
 	l.t.Helper()
 	x := &labNode{conn: l.server.Connect(), ended: make(chan error, 1)}
-	x.Node = Node{Engine: x.conn, Name: name, Dir: filepath.Join(l.dir, name), Trace: l.trace, apply: func(c *crawler.Config) { l.w.Apply(c) }}
+	x.Node = Node{Engine: x.conn, JobName: l.name, Name: name, Dir: filepath.Join(l.dir, name), Trace: l.trace, apply: func(c *crawler.Config) { l.w.Apply(c) }}
 	ctx, cancel := context.WithCancel(l.t.Context())
 	x.stop = cancel
 	go func() { x.ended <- x.Run(ctx) }()
@@ -336,10 +344,14 @@ func TestAnswerThatNobodyStored(t *testing.T) {
 		l := newLab(t, w, limit("max-time", "3h"))
 		w.ExpectViolations()
 		for h := range 4 {
-			w.Site(fmt.Sprintf("h%d.test", h)).Fault(crawltest.RetryAfter(http.StatusTooManyRequests, 3*time.Minute).From(8300 * time.Millisecond).Until(11 * time.Second))
+			w.Site(fmt.Sprintf("h%d.test", h)).Latency(700 * time.Millisecond).Fault(crawltest.RetryAfter(http.StatusTooManyRequests, 3*time.Minute).From(8 * time.Second).Until(11 * time.Second))
 		}
 		a := l.begin("a")
-		time.Sleep(8500 * time.Millisecond) // what was heard is stored, and hosts are requested again
+		time.Sleep(8 * time.Second)
+		underWay := func(r crawltest.Request) bool { return r.End.IsZero() && r.Start.Sub(w.Start()) > 8*time.Second }
+		for !slices.ContainsFunc(w.Requests(), underWay) {
+			time.Sleep(50 * time.Millisecond)
+		}
 		a.conn.Cut(true)
 		time.Sleep(20 * time.Second)
 		l.begin("b")
@@ -360,6 +372,54 @@ func TestAnswerThatNobodyStored(t *testing.T) {
 		v, err := r.Verify()
 		if err != nil || len(v.Violations) > 0 || v.Unknown == 0 {
 			t.Errorf("%v, %d could not be known, %v; want no violation and some of those", v.Violations, v.Unknown, err)
+		}
+	})
+}
+
+// TestJobsOnAnEngineVerifyTogether: two jobs crawl the same hosts on one engine, with other delays. What is collected of both is in
+// order when it is judged as one, and the requests of each name the other.
+func TestJobsOnAnEngineVerifyTogether(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		server := mem.New()
+		one := newLabOn(t, w, server)
+		two := newLabOn(t, w, server.NewJob(), limit("delay", "2s"))
+		one.name, two.name = "one", "two"
+		for _, l := range []*lab{one, two} {
+			l.begin("a")
+			l.begin("b")
+		}
+		one.wait()
+		two.wait()
+		var both []*job.Reader
+		for _, l := range []*lab{one, two} {
+			l.collect()
+			r, err := job.Read(filepath.Join(l.dir, "out"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			both = append(both, r)
+			waited := map[string]int{}
+			for e, err := range r.Ledger() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range e.Clauses {
+					if c.Name == ledger.ClauseShared {
+						waited[c.By]++
+					}
+				}
+			}
+			if other := map[string]string{"one": "two", "two": "one"}[l.name]; waited[other] == 0 || len(waited) != 1 {
+				t.Errorf("requests of %s have waited for %v", l.name, waited)
+			}
+		}
+		v, err := job.VerifyTogether(both...)
+		if err != nil || v.Shared == 0 {
+			t.Fatalf("%+v, %v", v, err)
+		}
+		for _, x := range v.Violations {
+			t.Error(x)
 		}
 	})
 }

@@ -1,56 +1,88 @@
 package watch
 
 import (
-	"context"
-	"net/netip"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/ledger"
-	"github.com/amble-crawler/amble/weburl"
 )
 
 const day = 24 * time.Hour
 
 // budget holds every request until its host has had fewer than most of them in the last 24 hours: pages, robots.txt,
 // redirects and further attempts alike. A request counts from its beginning until 24 hours after its end, so that no
-// server sees more, however long requests take. It is safe for concurrent use.
+// server sees more, however long requests take. It is a part of what the crawl shares with others. It is safe for concurrent use.
 type budget struct {
+	politeness.Sharing
 	most int
 
 	mu    sync.Mutex
 	hosts map[string]*spent
+	turns map[*politeness.Turn]bool
 }
 
 // spent counts a host's requests in the current window.
 type spent struct {
-	ends     []time.Time // of requests of the last day, oldest first
-	open     int         // that may be made, or are under way
-	admitted int         // of those, that are
+	ends []time.Time // of requests of the last day, oldest first
+	open int         // that may be made, or are under way
 }
 
-func newBudget(most int) *budget { return &budget{most: most, hosts: map[string]*spent{}} }
+func newBudget(most int) *budget {
+	return &budget{most: most, hosts: map[string]*spent{}, turns: map[*politeness.Turn]bool{}}
+}
 
-// clock is crawler.Config.Clocks.
-func (b *budget) clock(ctx context.Context, u weburl.URL, _ netip.Addr) (*fetcher.Clock, error) {
-	host := u.Host()
+// Take implements politeness.Sharing.
+func (b *budget) Take(t *politeness.Turn) error {
+	if err := b.begin(t); err != nil {
+		return err
+	}
+	err := b.Sharing.Take(t)
+	if err != nil {
+		b.end(t, time.Time{})
+	}
+	return err
+}
+
+// Done implements politeness.Sharing.
+func (b *budget) Done(t *politeness.Turn, owed politeness.Owed) {
+	b.end(t, owed.Ended)
+	b.Sharing.Done(t, owed)
+}
+
+// begin counts a request that may be made. The error is a *politeness.NotYet.
+func (b *budget) begin(t *politeness.Turn) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s, now := b.of(host), time.Now()
+	s, now := b.of(t.URL.Host()), time.Now()
 	s.forget(now)
 	if len(s.ends)+s.open >= b.most {
 		until := now.Add(time.Second) // one that is under way may turn out not to be made
 		if len(s.ends) > 0 && s.open < b.most {
 			until = s.ends[len(s.ends)+s.open-b.most].Add(day)
 		}
-		return nil, &politeness.NotYet{Until: until, Clauses: []ledger.Clause{{Name: "budget", Until: until}}}
+		return &politeness.NotYet{Until: until, Clauses: []ledger.Clause{{Name: "budget", Until: until}}}
 	}
 	s.open++
-	return &fetcher.Clock{Context: ctx, Done: func(time.Duration) { b.done(host) }}, nil
+	b.turns[t] = true
+	return nil
+}
+
+// end ends what begin began: at a time, or without a request.
+func (b *budget) end(t *politeness.Turn, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.turns[t] {
+		return
+	}
+	delete(b.turns, t)
+	host := t.URL.Host()
+	b.of(host).open--
+	if !at.IsZero() {
+		b.ended(host, at)
+	}
 }
 
 func (b *budget) of(host string) *spent {
@@ -60,25 +92,6 @@ func (b *budget) of(host string) *spent {
 		b.hosts[host] = s
 	}
 	return s
-}
-
-// admit notes that a request is made. It is called between clock and done.
-func (b *budget) admit(_ weburl.URL, p politeness.Permit) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.of(p.URL().Host()).admitted++
-}
-
-// done ends what clock began.
-func (b *budget) done(host string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s := b.of(host)
-	s.open--
-	if s.admitted > 0 { // if two are open, it does not matter which of them was made
-		s.admitted--
-		b.ended(host, time.Now())
-	}
 }
 
 func (s *spent) forget(now time.Time) {
@@ -95,7 +108,7 @@ func (b *budget) used(host string) int {
 	defer b.mu.Unlock()
 	s := b.of(host)
 	s.forget(time.Now())
-	return len(s.ends) + s.admitted
+	return len(s.ends) + s.open
 }
 
 // recall counts the requests in the ledger of a job. One without an end, of a process that was killed, was over when the next

@@ -152,9 +152,9 @@ func (w *Watch) configure(c *crawler.Config) error {
 	}
 	c.Duplicates.Same, c.Duplicates.Soft = 0, crawler.None // one page is met many times
 	c.Frontier = &queue{Durable: w.store, w: w, turn: make(chan struct{}, 1)}
-	c.Politeness.Shared = c.Sharing()
-	c.Since, c.Handler, c.Clocks = (*past)(w), &handler{w, c.Handler}, w.budget.clock
-	c.Trace = crawler.JoinTraces(&crawler.Trace{Admitted: w.budget.admit}, c.Trace)
+	w.budget.Sharing = c.Sharing()
+	c.Politeness.Shared = w.budget
+	c.Since, c.Handler = (*past)(w), &handler{w, c.Handler}
 	return nil
 }
 

@@ -1,0 +1,112 @@
+package mem
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+)
+
+// clocks are those that all jobs of an engine share.
+type clocks struct {
+	mu    sync.Mutex
+	seq   uint64
+	era   uint64
+	since time.Time // of the era
+	is    map[string]common
+}
+
+// common is a clock.
+type common struct {
+	value []byte
+	rev   uint64
+	ends  time.Time
+	was   *common // before the last store, for stale reads
+}
+
+func newClocks() *clocks { return &clocks{era: 1, is: map[string]common{}} }
+
+// NewJob returns the data of another job, which is empty, on the same engine.
+func (s *Server) NewJob() *Server {
+	x := New()
+	x.clocks = s.clocks
+	return x
+}
+
+// LoseClocks loses the clocks that all jobs share, as an engine does of which all servers are restarted.
+func (s *Server) LoseClocks() {
+	c := s.clocks
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.era, c.since = c.era+1, time.Now()
+	clear(c.is)
+}
+
+func (c *clocks) load(key string, stale bool) ([]byte, uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x := c.of(key)
+	if stale && x.was != nil {
+		x = *x.was
+	}
+	return bytes.Clone(x.value), x.rev
+}
+
+func (c *clocks) of(key string) common {
+	x := c.is[key]
+	if x.rev != 0 && time.Now().After(x.ends) {
+		delete(c.is, key)
+		return common{}
+	}
+	return x
+}
+
+func (c *clocks) store(key string, value []byte, rev uint64, life time.Duration) (uint64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x := c.of(key)
+	if x.rev != rev {
+		return 0, cluster.ErrConflict
+	}
+	x.was = nil
+	c.seq++
+	c.is[key] = common{bytes.Clone(value), c.seq, time.Now().Add(life), &x}
+	return c.seq, nil
+}
+
+// Clocks implements cluster.Engine.
+func (c *Conn) Clocks() cluster.ClockStore { return c }
+
+// LoadClock implements cluster.ClockStore.
+func (c *Conn) LoadClock(ctx context.Context, key string) (value []byte, rev uint64, err error) {
+	err = c.f.call(ctx, func() error {
+		value, rev = c.s.clocks.load(key, c.f.stale() > 0)
+		return nil
+	})
+	return value, rev, err
+}
+
+// StoreClock implements cluster.ClockStore.
+func (c *Conn) StoreClock(ctx context.Context, key string, value []byte, rev uint64, life time.Duration) (next uint64, err error) {
+	err = c.f.call(ctx, func() error {
+		next, err = c.s.clocks.store(key, value, rev, life)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return next, nil
+}
+
+// Era implements cluster.ClockStore.
+func (c *Conn) Era(ctx context.Context) (era uint64, since time.Time, err error) {
+	err = c.f.call(ctx, func() error {
+		c.s.clocks.mu.Lock()
+		defer c.s.clocks.mu.Unlock()
+		era, since = c.s.clocks.era, c.s.clocks.since
+		return nil
+	})
+	return era, since, err
+}

@@ -1,0 +1,223 @@
+package nats
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/amble-crawler/amble/cluster"
+)
+
+// Clocks are those that all jobs of some servers share. They implement cluster.ClockStore. The servers keep them in memory: a clock is
+// stored several times for each request, and says nothing a minute later. That they were lost is known from a message among
+// them that has no end; how often, from a stream on the disks.
+type Clocks struct {
+	js    jetstream.JetStream
+	close func() // nil: the connection is that of an Engine
+
+	mu      sync.Mutex
+	streams map[string]jetstream.Stream
+}
+
+const (
+	clockStream = "AMBLE_CLOCKS"
+	eraStream   = "AMBLE_ENGINE"
+	clockPrefix = "amble.$clocks." // no job has that name
+	eraSubject  = "amble.$engine.era"
+)
+
+// ConnectClocks connects to the clocks of servers, for a crawl that is no cluster job. Config.Job and Shards are not used.
+func ConnectClocks(ctx context.Context, c Config) (*Clocks, error) {
+	c.Job, c.Shards = "clocks", 1
+	e, err := dial(c)
+	if err != nil {
+		return nil, err
+	}
+	k := e.k
+	k.close = e.Close
+	if _, _, err := k.Era(ctx); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return k, nil
+}
+
+// Close ends the connection.
+func (k *Clocks) Close() {
+	if k.close != nil {
+		k.close()
+	}
+}
+
+// Clocks implements cluster.Engine.
+func (e *Engine) Clocks() cluster.ClockStore { return e.k }
+
+// LoadClock implements cluster.ClockStore.
+func (k *Clocks) LoadClock(ctx context.Context, key string) (value []byte, rev uint64, err error) {
+	return k.load(ctx, clockStream, clockPrefix+clockToken(key))
+}
+
+// StoreClock implements cluster.ClockStore.
+func (k *Clocks) StoreClock(ctx context.Context, key string, value []byte, rev uint64, life time.Duration) (uint64, error) {
+	life = max(time.Second, life.Round(time.Second)+time.Second) // the servers count seconds
+	return k.store(ctx, clockStream, clockPrefix+clockToken(key), value, rev, jetstream.WithMsgTTL(life))
+}
+
+// clockToken returns a key as a part of a subject.
+func clockToken(key string) string {
+	var b strings.Builder
+	for i := range len(key) {
+		switch c := key[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == ':', c == '_':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// stream returns a stream, which is looked up once.
+func (k *Clocks) stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	k.mu.Lock()
+	s := k.streams[name]
+	k.mu.Unlock()
+	if s != nil {
+		return s, nil
+	}
+	s, err := k.js.Stream(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.streams[name] = s
+	return s, nil
+}
+
+func (k *Clocks) load(ctx context.Context, stream, subject string) (value []byte, rev uint64, err error) {
+	s, err := k.stream(ctx, stream)
+	if err != nil {
+		return nil, 0, clocksFailed(err)
+	}
+	m, err := s.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, clocksFailed(err)
+	}
+	return append([]byte{}, m.Data...), m.Sequence, nil
+}
+
+func (k *Clocks) store(ctx context.Context, stream, subject string, value []byte, rev uint64, o ...jetstream.PublishOpt) (uint64, error) {
+	o = append(o, jetstream.WithExpectLastSequencePerSubject(rev), jetstream.WithExpectStream(stream), jetstream.WithRetryAttempts(0))
+	ack, err := k.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: value}, o...)
+	switch {
+	case err == nil:
+		return ack.Sequence, nil
+	case wrongSequence(err):
+		return 0, cluster.ErrConflict
+	}
+	return 0, clocksFailed(err)
+}
+
+func clocksFailed(err error) error { return fmt.Errorf("nats: the clocks of the engine: %w", err) }
+
+// mark says since when the clocks are there.
+type mark struct {
+	Era   uint64    `json:"era"`
+	Since time.Time `json:"since,omitzero"` // when it was noticed that those before were lost
+}
+
+// Era implements cluster.ClockStore. It makes the streams if there are none.
+func (k *Clocks) Era(ctx context.Context) (era uint64, since time.Time, err error) {
+	for range 5 {
+		b, _, err := k.load(ctx, clockStream, clockPrefix+"era")
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			if err = k.create(ctx); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return 0, since, err
+		}
+		if len(b) > 0 {
+			var m mark
+			if err := json.Unmarshal(b, &m); err != nil {
+				return 0, since, clocksFailed(err)
+			}
+			return m.Era, m.Since, nil
+		}
+		if err := k.begin(ctx); err != nil && !errors.Is(err, cluster.ErrConflict) {
+			return 0, since, err
+		}
+	}
+	return 0, since, clocksFailed(cluster.ErrConflict)
+}
+
+// begin begins another era: there is no mark among the clocks.
+func (k *Clocks) begin(ctx context.Context) error {
+	b, rev, err := k.load(ctx, eraStream, eraSubject)
+	if err != nil {
+		return err
+	}
+	m := mark{Era: 1}
+	if last, err := strconv.ParseUint(string(b), 10, 64); err == nil {
+		m.Era = last + 1
+		if m.Since, err = k.Now(ctx); err != nil {
+			return err
+		}
+	}
+	if _, err := k.store(ctx, eraStream, eraSubject, strconv.AppendUint(nil, m.Era, 10), rev); err != nil {
+		return err
+	}
+	b, err = json.Marshal(m)
+	if err != nil {
+		return clocksFailed(err)
+	}
+	_, err = k.store(ctx, clockStream, clockPrefix+"era", b, 0)
+	return err
+}
+
+// create makes the streams, on three servers if there are so many.
+func (k *Clocks) create(ctx context.Context) error {
+	for _, s := range []jetstream.StreamConfig{
+		{Name: eraStream, Subjects: []string{eraSubject}, Storage: jetstream.FileStorage},
+		{Name: clockStream, Subjects: []string{clockPrefix + ">"}, Storage: jetstream.MemoryStorage, AllowMsgTTL: true},
+	} {
+		s.Retention, s.Discard, s.MaxMsgs, s.MaxBytes, s.MaxMsgsPerSubject = jetstream.LimitsPolicy, jetstream.DiscardNew, -1, -1, 1
+		s.Replicas = 3
+		_, err := k.js.CreateStream(ctx, s)
+		if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			s.Replicas = 1
+			_, err = k.js.CreateStream(ctx, s)
+		}
+		if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return clocksFailed(err)
+		}
+	}
+	return nil
+}
+
+// Now implements cluster.Clock: the time of the leader of the clocks' stream.
+func (k *Clocks) Now(ctx context.Context) (time.Time, error) {
+	s, err := k.js.Stream(ctx, clockStream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if err = k.create(ctx); err == nil {
+			s, err = k.js.Stream(ctx, clockStream)
+		}
+	}
+	if err != nil {
+		return time.Time{}, clocksFailed(err)
+	}
+	return s.CachedInfo().TimeStamp, nil
+}

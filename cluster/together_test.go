@@ -1,0 +1,335 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/cluster/mem"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// lines are those of the ledgers of a job's shards.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// waited returns how many requests have waited for whom, by their clause "shared".
+func (l *lines) waited(t *testing.T) map[string]int {
+	all := map[string]int{}
+	for line := range strings.Lines(l.b.String()) {
+		var e ledger.Entry
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range e.Clauses {
+			if c.Name == ledger.ClauseShared {
+				all[c.By]++
+			}
+		}
+	}
+	return all
+}
+
+// jobOn makes a job on an engine that crawls pages of some hosts, two of them at one address.
+func jobOn(t *testing.T, w *crawltest.Web, server *mem.Server, name string, hosts, pages int, delay time.Duration) *sim {
+	s := &sim{
+		t: t, w: w, rng: rand.New(rand.NewPCG(1, 4)), links: map[string][]string{}, server: server, dir: t.TempDir(), snapshots: 1 << 20,
+		name: name, ledger: &lines{}, job: cluster.Job{Shards: 3, TTL: 12 * time.Second, Delay: delay},
+	}
+	for h := range hosts {
+		site := w.Site(fmt.Sprintf("h%d.test", h)).Latency(300 * time.Millisecond)
+		if h == 1 {
+			site.Address(w.Site("h0.test").Addr().String())
+		}
+		var links strings.Builder
+		for p := range pages {
+			fmt.Fprintf(&links, "<a href=\"/%s/%d\">x</a>", name, p+1)
+			site.Page(fmt.Sprintf("/%s/%d", name, p+1), "")
+		}
+		site.Page("/"+name, links.String())
+		s.seeds = append(s.seeds, fmt.Sprintf("http://h%d.test/%s", h, name))
+	}
+	s.faults = mem.Faults{Latency: 10 * time.Millisecond}
+	if err := cluster.Create(t.Context(), server.Connect(), s.job); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// ends waits until a job is over, and its nodes have ended.
+func (s *sim) ends() {
+	for i := 0; !s.over(); i++ {
+		if time.Sleep(time.Second); i == 7200 {
+			s.t.Fatalf("%s has not ended after two hours", s.name)
+		}
+	}
+	for _, x := range s.nodes {
+		x.stop()
+		if <-x.ended; x.err != nil && x.conn != nil {
+			s.t.Logf("%s: %v", x.Name, x.err)
+		}
+	}
+}
+
+// TestJobsOnAnEngineShareItsClocks: two jobs on one engine crawl the same hosts with other delays, while one of them loses a node
+// and the engine its clocks. The servers see one polite crawler, and each ledger names the other job.
+func TestJobsOnAnEngineShareItsClocks(t *testing.T) {
+	for name, trouble := range map[string]func(a *sim, server *mem.Server){
+		"no trouble": func(*sim, *mem.Server) {},
+		"a node is killed": func(a *sim, _ *mem.Server) {
+			x := a.nodes[0]
+			x.conn.CutAt(3, true, func() { x.kill(); x.stop() })
+		},
+		"the engine loses the clocks": func(_ *sim, server *mem.Server) { server.LoseClocks() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				server := mem.New()
+				slow := jobOn(t, w, server, "slow", 3, 100, 2*time.Second)
+				fast := jobOn(t, w, server.NewJob(), "fast", 3, 20, time.Second)
+				w.Expect(crawltest.Expect{Delay: 2 * time.Second, Agent: "testbot", Contact: simContact, AllowRepeats: true})
+				slow.begin("s0")
+				time.Sleep(20 * time.Second) // the longest pause is known
+				fast.begin("f0")
+				fast.begin("f1")
+				time.Sleep(20 * time.Second)
+				trouble(fast, server)
+				fast.ends()
+				slow.ends()
+				for _, v := range w.Audit(crawltest.Expect{Delay: time.Second, AllowRepeats: true, PerAddress: true}) {
+					t.Error(v)
+				}
+				for _, s := range []*sim{slow, fast} {
+					by := s.ledger.(*lines).waited(t)
+					if other := map[string]string{"slow": "fast", "fast": "slow"}[s.name]; by[other] == 0 || len(by) != 1 {
+						t.Errorf("requests of %s have waited for %v", s.name, by)
+					}
+				}
+			})
+		})
+	}
+}
+
+// gateOn makes a gate of a crawl that shares the clocks of an engine.
+func gateOn(t *testing.T, k *cluster.Clocks, name string, delay time.Duration) *politeness.Gate {
+	t.Helper()
+	g, err := politeness.NewGate(politeness.Config{
+		Identity: politeness.Identity{Product: "testbot", Contact: simContact}, Shared: k, Name: name, Delay: delay, DelayFactor: politeness.None,
+		Ledger: &lines{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// request makes a request for the robots.txt of a host, as soon as it may, and returns when it began.
+func request(t *testing.T, g *politeness.Gate, u, addr string, takes time.Duration, r politeness.Reply) time.Time {
+	t.Helper()
+	p := admit(t, g, u, addr)
+	began := time.Now()
+	time.Sleep(takes)
+	g.Report(p, r)
+	return began
+}
+
+func admit(t *testing.T, g *politeness.Gate, u, addr string) politeness.Permit {
+	t.Helper()
+	parsed, err := weburl.Parse(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		p, err := g.Admit(politeness.Request{URL: parsed, Addr: netip.MustParseAddr(addr)})
+		if err == nil {
+			grant, err := p.Redeem()
+			if err == nil {
+				err = grant.Begin()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		var not *politeness.NotYet
+		if !errors.As(err, &not) {
+			t.Fatal(err)
+		}
+		time.Sleep(max(time.Millisecond, time.Until(not.Until)))
+	}
+}
+
+const robots = "http://a.test/robots.txt"
+
+var ok = politeness.Reply{Status: http.StatusOK}
+
+// TestKilledProcessHoldsClocksForAWhile: the clocks of a process that was killed are free when its request must be over, and not
+// sooner; its pause follows.
+func TestKilledProcessHoldsClocksForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := mem.New()
+		process, kill := context.WithCancel(t.Context())
+		a := cluster.NewClocks(process, server.Connect(), "", 0)
+		b := cluster.NewClocks(t.Context(), server.Connect(), "", 0)
+		admit(t, gateOn(t, a, "a", 5*time.Second), robots, "192.0.2.1")
+		time.Sleep(45 * time.Second) // it says that the request is under way
+		last := time.Now()
+		kill()
+		began := request(t, gateOn(t, b, "b", time.Second), robots, "192.0.2.1", time.Second, ok)
+		if wait := began.Sub(last); wait < 30*time.Second || wait > 36*time.Second { // of the hold, and the pause
+			t.Errorf("the host is requested %v after the kill", wait)
+		}
+		if b.Close(); !began.After(last) {
+			t.Error("no request")
+		}
+	})
+}
+
+// TestLostClockEndsRequest: a request is broken off when the engine has not heard of it for so long that another may begin.
+func TestLostClockEndsRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := mem.New()
+		conn := server.Connect()
+		a := cluster.NewClocks(t.Context(), conn, "", 0)
+		b := cluster.NewClocks(t.Context(), server.Connect(), "", 0)
+		p := admit(t, gateOn(t, a, "a", time.Second), robots, "192.0.2.1")
+		conn.Cut(true)
+		cut := time.Now()
+		ended := make(chan time.Time, 1)
+		go func() { <-p.Held().Done(); ended <- time.Now() }()
+		began := request(t, gateOn(t, b, "b", time.Second), robots, "192.0.2.1", 0, ok)
+		select {
+		case at := <-ended:
+			if !at.Before(began) {
+				t.Errorf("broken off %v after the cut, the next request is %v after it", at.Sub(cut), began.Sub(cut))
+			}
+		default:
+			t.Error("the request was not broken off")
+		}
+		conn.Cut(false)
+		a.Close()
+		b.Close()
+	})
+}
+
+// TestEngineAwayHoldsRequests: while the engine does not answer nothing is requested, and the reason is known.
+func TestEngineAwayHoldsRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := mem.New().Connect()
+		k := cluster.NewClocks(t.Context(), conn, "", 0)
+		g := gateOn(t, k, "a", time.Second)
+		conn.Cut(true)
+		time.AfterFunc(time.Minute, func() {
+			if k.Err() == nil {
+				t.Error("no reason is known")
+			}
+			conn.Cut(false)
+		})
+		cut := time.Now()
+		if began := request(t, g, robots, "192.0.2.1", 0, ok); began.Sub(cut) < time.Minute || k.Err() != nil {
+			t.Errorf("requested %v after the cut, %v", began.Sub(cut), k.Err())
+		}
+		k.Close()
+	})
+}
+
+// TestClocksOutliveTheEngine: an engine that loses the clocks loses neither the pauses that processes know of nor requests that are
+// under way.
+func TestClocksOutliveTheEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := mem.New()
+		a := cluster.NewClocks(t.Context(), server.Connect(), "", 0)
+		b := cluster.NewClocks(t.Context(), server.Connect(), "", 0)
+		one, two := gateOn(t, a, "a", time.Second), gateOn(t, b, "b", time.Second)
+		heard := time.Now()
+		request(t, one, robots, "192.0.2.1", 0, politeness.Reply{Status: 503, Header: http.Header{"Retry-After": {"200"}}})
+		under := admit(t, one, "http://slow.test/robots.txt", "192.0.2.2")
+		time.Sleep(10 * time.Second)
+		server.LoseClocks()
+		go func() {
+			time.Sleep(20 * time.Second)
+			request(t, one, "http://other.test/robots.txt", "192.0.2.3", 0, ok) // so that the loss is noticed
+		}()
+		go func() {
+			time.Sleep(80 * time.Second)
+			one.Report(under, ok)
+		}()
+		lost := time.Now()
+		if began := request(t, two, "http://slow.test/robots.txt", "192.0.2.2", 0, ok); began.Sub(lost) < 81*time.Second {
+			t.Errorf("a host is requested %v after the loss, while another request is under way", began.Sub(lost))
+		}
+		if began := request(t, two, robots, "192.0.2.1", 0, ok); began.Sub(heard) < 200*time.Second {
+			t.Errorf("a host is requested %v after a Retry-After of 200s", began.Sub(heard))
+		}
+		a.Close()
+		b.Close()
+	})
+}
+
+// TestCrawlsOnAnEngineTakeTurns: of two crawls that always want a host each has 7 to 13 of any 20 requests, at the longer pause.
+func TestCrawlsOnAnEngineTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := mem.New()
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		var who []int
+		var ends []time.Time
+		for i := range 2 {
+			conn := server.Connect()
+			conn.Misbehave(mem.Faults{Latency: 2 * time.Millisecond, Seed: uint64(i)})
+			k := cluster.NewClocks(t.Context(), conn, "", 0)
+			g := gateOn(t, k, fmt.Sprint("crawl", i), time.Duration(i+1)*time.Second)
+			all.Go(func() {
+				for range 60 {
+					p := admit(t, g, robots, "192.0.2.1")
+					mu.Lock()
+					if n := len(ends); n > 2 && n < 100 && time.Since(ends[n-1]) < 2*time.Second {
+						t.Errorf("a pause of %v, both want 2s", time.Since(ends[n-1]))
+					}
+					who = append(who, i)
+					mu.Unlock()
+					time.Sleep(300 * time.Millisecond)
+					mu.Lock()
+					ends = append(ends, time.Now())
+					mu.Unlock()
+					g.Report(p, ok)
+				}
+				g.Leave()
+				k.Close()
+			})
+		}
+		all.Wait()
+		for i := 5; i+20 <= 100; i++ {
+			n := 0
+			for _, x := range who[i : i+20] {
+				n += x
+			}
+			if n < 7 || n > 13 {
+				t.Fatalf("of 20 requests one crawl has %d: %v", n, who)
+			}
+		}
+	})
+}
