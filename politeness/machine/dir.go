@@ -40,10 +40,10 @@ func makeDir(dir string) error {
 	if dir == "" {
 		return errors.New("no state directory is named")
 	}
-	if err := os.MkdirAll(filepath.Join(dir, crawlsName), 0o700); err != nil {
-		return err
-	}
-	for _, d := range []string{dir, filepath.Join(dir, crawlsName)} {
+	for _, d := range []string{dir, filepath.Join(dir, crawlsName), filepath.Join(dir, robotsName)} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return err
+		}
 		info, err := os.Stat(d)
 		if err != nil {
 			return err

@@ -6,7 +6,7 @@
 // The rules are those of [politeness.Hosts]. That of the process knows all that its crawls do, too: if the files cannot be used, it goes
 // on alone, and [Hosts.NotShared] says why.
 //
-// Reading order: machine.go (turns), clocks.go (the file of clocks), crawls.go (which crawls there are), dir.go.
+// Reading order: machine.go (turns), clocks.go (the file of clocks), crawls.go (which crawls there are), robots.go (robots.txt files), dir.go.
 package machine
 
 import (
@@ -53,6 +53,7 @@ type Hosts struct {
 	done    []outcome // of Done, not written yet
 	blocked time.Time // since when others have the file locked
 	matched time.Time // when the file was compared
+	kept    int64     // bytes of robots.txt files written since the directory was pruned
 	err     error
 }
 

@@ -1,0 +1,125 @@
+package machine
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/internal/safefile"
+	"github.com/amble-crawler/amble/politeness"
+)
+
+const (
+	robotsName   = "robots"
+	robotsMax    = 64 << 20            // bytes of all robots.txt files; the oldest are removed
+	robotsLong   = 2 << 20             // bytes of one
+	robotsFormat = 1                   // of the files
+	robotsValid  = 30 * 24 * time.Hour // for which none counts that says it is valid for longer
+)
+
+// robotsEntry is a file in the directory robots. Body is apart because it may have any bytes.
+type robotsEntry struct {
+	Format int
+	Key    politeness.RobotsKey
+	File   politeness.RobotsFile
+	Body   []byte
+}
+
+func (m *Hosts) robotsPath(key politeness.RobotsKey) string {
+	sum := sha256.Sum256([]byte(key.Origin + "\n" + key.Account))
+	return filepath.Join(m.dir, robotsName, hex.EncodeToString(sum[:16]))
+}
+
+// Robots is that of [politeness.Sharing]. It reads a file, unless a crawl of the process knows the answer.
+func (m *Hosts) Robots(key politeness.RobotsKey) (politeness.RobotsFile, bool) {
+	if f, ok := m.Hosts.Robots(key); ok || m.NotShared() != nil {
+		return f, ok
+	}
+	in, err := safefile.OpenOwn(m.robotsPath(key))
+	if err != nil {
+		return politeness.RobotsFile{}, false // nobody has requested it
+	}
+	defer func() { _ = in.Close() }() // only read
+	var e robotsEntry
+	b, err := safefile.ReadAll(in, in.Name(), robotsLong)
+	if err != nil || json.Unmarshal(b, &e) != nil || e.Format != robotsFormat || e.Key != key {
+		return politeness.RobotsFile{}, false // it is requested, and the file written anew
+	}
+	now := time.Now()
+	if e.File.Fetched.After(now) || !e.File.Until.After(now) || e.File.Until.After(e.File.Fetched.Add(robotsValid)) {
+		return politeness.RobotsFile{}, false
+	}
+	e.File.Body = string(e.Body)
+	return e.File, true
+}
+
+// KeepRobots is that of [politeness.Sharing]. A file that cannot be written is requested again by other processes.
+func (m *Hosts) KeepRobots(key politeness.RobotsKey, f politeness.RobotsFile) {
+	m.Hosts.KeepRobots(key, f)
+	if m.NotShared() != nil {
+		return
+	}
+	e := robotsEntry{Format: robotsFormat, Key: key, File: f, Body: []byte(f.Body)}
+	e.File.Body = ""
+	b, err := json.Marshal(e)
+	if err != nil || len(b) > robotsLong {
+		return
+	}
+	dir := filepath.Join(m.dir, robotsName)
+	m.mu.Lock()
+	prune := m.kept == 0 || m.kept > robotsMax/4
+	if prune {
+		m.kept = 0
+	}
+	m.kept += int64(len(b))
+	m.mu.Unlock()
+	if prune {
+		pruneRobots(dir)
+	}
+	temp, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return
+	}
+	_, err = temp.Write(b)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), m.robotsPath(key))
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name()) // or it is pruned
+	}
+}
+
+// pruneRobots removes the oldest files of a directory until the others have no more than three quarters of the limit.
+func pruneRobots(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	var files []fs.FileInfo
+	size := int64(0)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			files, size = append(files, info), size+info.Size()
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int {
+		return cmp.Or(a.ModTime().Compare(b.ModTime()), strings.Compare(a.Name(), b.Name()))
+	})
+	for _, info := range files {
+		old := time.Since(info.ModTime())
+		if size <= robotsMax/4*3 && old < robotsValid && (old < time.Hour || !strings.HasPrefix(info.Name(), ".new-")) {
+			continue
+		}
+		if os.Remove(filepath.Join(dir, info.Name())) == nil {
+			size -= info.Size()
+		}
+	}
+}
