@@ -142,6 +142,9 @@ func (k *Clocks) Take(t *politeness.Turn) error {
 	if err := k.look(ctx); err != nil {
 		return err
 	}
+	k.mu.Lock()
+	era := k.era
+	k.mu.Unlock()
 	id := newNonce()
 	x := &turn{party: party{t.Gate, k.job, t.Crawl}, id: hex.EncodeToString(id[:6]), keys: keys, delay: t.Delay}
 	all, err := k.enter(ctx, keys)
@@ -152,17 +155,33 @@ func (k *Clocks) Take(t *politeness.Turn) error {
 	if err := k.free(ctx, x, all, clauses); err != nil {
 		return err
 	}
-	for i, r := range all {
-		err := k.take(ctx, x, i, r, clauses[i], t)
-		if err != nil { // it may be taken
-			for _, key := range keys[:i+1] {
-				k.push(key, func(c *clock) { c.done(x.id, x.party, 0, 0) })
-			}
-			t.Waited = ledger.Clause{}
-			return err
+	taken := 0
+	for err == nil && taken < len(all) {
+		err = k.take(ctx, x, taken, all[taken], clauses[taken], t)
+		taken++
+	}
+	if err == nil {
+		err = k.stillEra(ctx, era)
+	}
+	if err != nil { // the last one may be taken, too
+		for _, key := range keys[:taken] {
+			k.push(key, func(c *clock) { c.done(x.id, x.party, 0, 0) })
 		}
+		t.Waited = ledger.Clause{}
+		return err
 	}
 	k.granted(t, x, asked)
+	return nil
+}
+
+// stillEra reports an engine that has lost its clocks since it was last asked: then a clock that seemed free may have a holder.
+func (k *Clocks) stillEra(ctx context.Context, era uint64) error {
+	switch now, _, err := k.store.Era(ctx); {
+	case err != nil:
+		return k.failed(err)
+	case now != era:
+		return k.failed(errors.New("cluster: the engine has lost its clocks"))
+	}
 	return nil
 }
 
