@@ -18,4 +18,6 @@ VOLUME /crawls
 WORKDIR /crawls
 # Only the demo writes there: its report.
 ENV TMPDIR=/crawls
+# All crawls with this volume take turns at each host.
+ENV AMBLE_STATE=/crawls/.amble
 ENTRYPOINT ["/amble"]

@@ -155,7 +155,7 @@ func TestDockerfileHasWhatIsRun(t *testing.T) {
 		t.Fatal("go.mod has no line for Go")
 	}
 	lines := strings.Split(string(b), "\n")
-	for _, want := range []string{"FROM golang:" + string(version[1]) + " AS build", "FROM scratch", "USER 65532:65532", "VOLUME /crawls", "ENV TMPDIR=/crawls", `ENTRYPOINT ["/amble"]`, "COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/"} {
+	for _, want := range []string{"FROM golang:" + string(version[1]) + " AS build", "FROM scratch", "USER 65532:65532", "VOLUME /crawls", "ENV TMPDIR=/crawls", "ENV AMBLE_STATE=/crawls/.amble", `ENTRYPOINT ["/amble"]`, "COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/"} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("no line %q", want)
 		}

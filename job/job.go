@@ -34,6 +34,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job/openfiles"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/machine"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -229,6 +230,11 @@ func start(dir string, c Config, seeds []string, why opening) (*Job, error) {
 		return nil, err
 	}
 	cfg.ShareMachine(c.State)
+	if m, ok := cfg.Politeness.Shared.(*machine.Hosts); ok {
+		if err := m.AddJob(dir); err != nil {
+			j.notef("the state directory does not know of the job: %v", err)
+		}
+	}
 	j.config, j.seeds = c, urls
 	if c.lists != nil {
 		j.notes = append(j.notes, c.lists.notes...)

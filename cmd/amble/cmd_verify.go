@@ -4,17 +4,23 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/report"
+	"github.com/amble-crawler/amble/politeness/machine"
 )
 
 // verifyCmd is "amble verify".
 type verifyCmd struct {
-	Dir  []string `arg:"" name:"dir" help:"Directory that \"amble crawl -o\" wrote; of several, the requests are checked against each other, too."`
-	Keys string   `placeholder:"DIR|FILE" help:"Public keys for the signed heads of the ledger: the folder of an identity or a JWK Set (that of --sign)."`
-	JSON bool     `help:"Print the result as JSON."`
+	Dir   []string `arg:"" optional:"" name:"dir" help:"Directory that \"amble crawl -o\" wrote; of several, the requests are checked against each other, too."`
+	Keys  string   `placeholder:"DIR|FILE" help:"Public keys for the signed heads of the ledger: the folder of an identity or a JWK Set (that of --sign)."`
+	All   bool     `help:"Check the jobs that the state directory knows of, together."`
+	State string   `placeholder:"DIR" help:"State directory for --all, if it is not that of the user."`
+	JSON  bool     `help:"Print the result as JSON."`
 }
 
 // Help returns the beginning of the command's help.
@@ -25,6 +31,7 @@ func (*verifyCmd) Help() string {
 	amble verify --json job | jq .violations
 	amble verify job >check.txt || tail check.txt
 	amble verify monday tuesday shop
+	amble verify --all
 
 Checks the ledger of every request against the robots.txt files as they were received and the delays
 in force. The check shares no code with the part that admitted the requests. Exit code 7 on a
@@ -47,6 +54,14 @@ func (c *verifyCmd) Run(a *app) error {
 		if keys, err = job.ReadKeys(c.Keys); err != nil {
 			return cli.UsageOf("--keys: ", err)
 		}
+	}
+	if c.All {
+		if err := c.findAll(a); err != nil {
+			return err
+		}
+	}
+	if len(c.Dir) == 0 {
+		return cli.Usage("name the directory of a crawl, or give --all")
 	}
 	jobs := make([]*job.Reader, len(c.Dir))
 	for i, dir := range c.Dir {
@@ -71,6 +86,32 @@ func (c *verifyCmd) Run(a *app) error {
 		return err
 	}
 	return verdictOf(v)
+}
+
+// findAll adds the jobs that the state directory knows of, except those that are named already. Jobs that are gone are named.
+func (c *verifyCmd) findAll(a *app) error {
+	known, err := machine.Jobs(c.State)
+	if err != nil {
+		return cli.Usage("--all: %w", err)
+	}
+	var gone, named []string
+	for _, dir := range c.Dir {
+		if abs, err := filepath.Abs(dir); err == nil {
+			named = append(named, abs)
+		}
+	}
+	for _, dir := range known {
+		switch {
+		case !job.Holds(dir):
+			gone = append(gone, cli.Printable(dir))
+		case !slices.Contains(named, dir):
+			c.Dir = append(c.Dir, dir)
+		}
+	}
+	if n := len(gone); n > 0 {
+		fmt.Fprintf(a.err, "amble: not there any more: %s%s\n", strings.Join(gone[:min(n, 3)], ", "), cli.AndMore(n-min(n, 3)))
+	}
+	return nil
 }
 
 // verifiedJob is one of several jobs in the JSON form.

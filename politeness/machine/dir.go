@@ -40,7 +40,7 @@ func makeDir(dir string) error {
 	if dir == "" {
 		return errors.New("no state directory is named")
 	}
-	for _, d := range []string{dir, filepath.Join(dir, crawlsName), filepath.Join(dir, robotsName)} {
+	for _, d := range []string{dir, filepath.Join(dir, crawlsName), filepath.Join(dir, robotsName), filepath.Join(dir, jobsName)} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return err
 		}

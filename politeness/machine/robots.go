@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -84,17 +83,7 @@ func (m *Hosts) KeepRobots(key politeness.RobotsKey, f politeness.RobotsFile) {
 	if prune {
 		pruneRobots(dir)
 	}
-	temp, err := os.CreateTemp(dir, ".new-*")
-	if err != nil {
-		return
-	}
-	_, err = temp.Write(b)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), m.robotsPath(key))
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name()) // or it is pruned
-	}
+	_ = replace(m.robotsPath(key), b) // or it is requested again
 }
 
 // pruneRobots removes the oldest files of a directory until the others have no more than three quarters of the limit.
@@ -115,7 +104,7 @@ func pruneRobots(dir string) {
 	})
 	for _, info := range files {
 		old := time.Since(info.ModTime())
-		if size <= robotsMax/4*3 && old < robotsValid && (old < time.Hour || !strings.HasPrefix(info.Name(), ".new-")) {
+		if size <= robotsMax/4*3 && old < robotsValid && (old < time.Hour || !strings.HasPrefix(info.Name(), tempPrefix)) {
 			continue
 		}
 		if os.Remove(filepath.Join(dir, info.Name())) == nil {
