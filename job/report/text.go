@@ -34,6 +34,9 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	if d := r.LostToOthers.Duration; d > 0 {
 		fmt.Fprintf(&b, "  %-10s %s lost to other crawls of yours, over all hosts\n", "waited", cli.Round(d))
 	}
+	if r.NotShared != "" {
+		fmt.Fprintf(&b, "  %-10s its hosts were shared with no other crawl: %s\n", "alone", cli.Printable(r.NotShared))
+	}
 	if r.Requests > 0 {
 		fmt.Fprintf(&b, "  %-10s %s\n", "cost", costText(r))
 	}

@@ -52,6 +52,8 @@ type Status struct {
 	By      string  `json:"by,omitempty"`
 	Waiting []Host  `json:"waiting"` // those that take longest first
 	Note    string  `json:"note,omitempty"`
+	// NotShared says why the last process takes no turns with other crawls of the user; "" if it does.
+	NotShared string `json:"not_shared,omitempty"`
 }
 
 // Host is a host that has URLs left.
@@ -86,7 +88,7 @@ func Of(r *job.Reader, now time.Time) (*Status, error) {
 	last := m.Last()
 	s := &Status{
 		Dir: r.Dir(), State: stateOf(r, m), Finish: last.Finish, Error: last.Error, Now: now.UTC(), Started: m.Runs[0].Started, Since: last.Started,
-		Ended: last.Ended, Runs: len(m.Runs), PID: last.PID, Machine: last.Host.Name, Outcomes: map[string]int{}, Waiting: []Host{},
+		Ended: last.Ended, Runs: len(m.Runs), PID: last.PID, Machine: last.Host.Name, Outcomes: map[string]int{}, Waiting: []Host{}, NotShared: last.NotShared,
 	}
 	hosts, err := s.queue(r)
 	if err != nil {

@@ -23,6 +23,9 @@ func (s *Status) Text(most int) string {
 	if s.Note != "" {
 		line("  %s", s.Note)
 	}
+	if s.NotShared != "" {
+		line("  its hosts are shared with no other crawl: %s", s.NotShared)
+	}
 	if s.Left == 0 {
 		return b.String()
 	}
