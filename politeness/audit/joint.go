@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -53,7 +54,7 @@ func (v JointViolation) String() string {
 }
 
 // CheckTogether checks the requests of several crawls against each other, as if one crawler had made them: one request at a time to
-// a host, an address and, where one of the parts has Config.PerDomain, a domain (P3, P6); after each the longest pause that
+// a host, an address other than loopback and, where one of the parts has Config.PerDomain, a domain (P3, P6); after each the longest pause that
 // either of the two crawls owes (P4 to P6); a Retry-After that one of them was told is owed by all (P7); and a robots.txt that crawls
 // share is requested once while it is fresh, and each copy of it is what the crawl that it names was answered (P1). What one crawl owes
 // after its own requests is left to [Check]. A host that is an own one of both parts is left out if both may request it several
@@ -67,7 +68,7 @@ func CheckTogether(parts []Part) (*Joint, error) {
 	}
 	slices.SortStableFunc(j.requests, func(x, y *partRequest) int { return x.start.Written.Compare(y.start.Written) })
 	j.byKey(func(r *partRequest) string { return r.start.Host }, j.host)
-	j.byKey(func(r *partRequest) string { return r.of.address(r.request) }, j.sameClock)
+	j.byKey(sharedAddress, j.sameClock)
 	j.byKey(func(r *partRequest) string { return r.of.domain(r.request) }, func(key string, rs []*partRequest) {
 		if slices.ContainsFunc(rs, func(r *partRequest) bool { return r.of.config.PerDomain }) {
 			j.sameClock(key, rs)
@@ -141,6 +142,16 @@ func (j *joint) read(p *Part) error {
 		j.Notes = append(j.Notes, fmt.Sprintf("%d requests of %s were not compared with those of the others: its clock was set back after them", older, p.Name))
 	}
 	return nil
+}
+
+// sharedAddress returns the address of a request, "" for one whose clock crawls do not share: an own host's, and loopback, where each
+// port is another program.
+func sharedAddress(r *partRequest) string {
+	addr := r.of.address(r.request)
+	if ip, err := netip.ParseAddr(addr); err == nil && ip.Unmap().IsLoopback() {
+		return ""
+	}
+	return addr
 }
 
 // byKey calls f with the requests of each key that several parts have requested.

@@ -37,6 +37,8 @@ func TestCheckTogether(t *testing.T) {
 		{name: "another host and address", first: newBook().add(robots, page(2, "/1")), second: with(moved(robotsReq(0, ""), "b.test", 2.6), func(r *req) { r.addr = "192.0.2.2" })},
 		{name: "another host of the domain", first: newBook().add(in(robots, "test")), second: in(with(moved(robotsReq(0, ""), "b.test", 0.6), func(r *req) { r.addr = "192.0.2.2" }), "test"),
 			mine: perDomain, want: "P6", one: 1},
+		{name: "another host on loopback", first: newBook().add(local(robots), local(page(2, "/1"))), second: local(moved(robotsReq(0, ""), "b.test", 2.6))},
+		{name: "the same host on loopback", first: newBook().add(local(robots), local(page(2, "/1"))), second: local(robotsReq(2.6, "")), want: "P4", one: 1},
 		{name: "an own host of both", first: newBook().add(robots), second: robotsReq(0.05, ""), mine: own(2), theirs: own(3), one: 1},
 		{name: "an own host of one", first: newBook().add(robots), second: robotsReq(0.05, ""), mine: own(2), want: "P3", one: 1},
 		{name: "another machine", first: newBook().add(robots, page(2, "/1")), second: robotsReq(2.6, ""), machine: "m2", unproven: 2, one: 2},
@@ -75,6 +77,9 @@ func TestCheckTogether(t *testing.T) {
 		})
 	}
 }
+
+// local returns a request to a loopback address.
+func local(r req) req { return with(r, func(r *req) { r.addr = "127.0.0.1" }) }
 
 // TestCheckTogetherComparesBothWays: a request of the first crawl comes too early after one of the second, too.
 func TestCheckTogetherComparesBothWays(t *testing.T) {
