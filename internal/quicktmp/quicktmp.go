@@ -21,9 +21,6 @@ func Use() {
 	if dir := memory(); dir != "" && os.Getenv("TMPDIR") == "" {
 		_ = os.Setenv("TMPDIR", dir) // or the usual place remains
 	}
-	if os.Getenv("AMBLE_STATE") != "" {
-		return // of the test that started this process
-	}
 	state := filepath.Join(os.TempDir(), "amble-test-state-")
 	left, _ := filepath.Glob(state + "*") // the pattern is valid
 	for _, dir := range left {
