@@ -230,7 +230,7 @@ func start(dir string, c Config, seeds []string, why opening) (*Job, error) {
 		return nil, err
 	}
 	cfg.ShareMachine(c.State)
-	if m, ok := cfg.Politeness.Shared.(*machine.Hosts); ok {
+	if m := machine.Of(cfg.Politeness.Shared); m != nil {
 		if err := m.AddJob(dir); err != nil {
 			j.notef("the state directory does not know of the job: %v", err)
 		}

@@ -16,3 +16,21 @@ func TestHostsKeepTheContractOfSharing(t *testing.T) {
 		return all
 	})
 }
+
+// Crawls that share an engine and not a machine, or a machine and not an engine, take turns by what they share.
+func TestBothKeepsTheContractOfSharing(t *testing.T) {
+	for name, shared := range map[string]func(common, alone politeness.Sharing) politeness.Sharing{
+		"first":  func(common, alone politeness.Sharing) politeness.Sharing { return politeness.Both(common, alone) },
+		"second": func(common, alone politeness.Sharing) politeness.Sharing { return politeness.Both(alone, common) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			sharingtest.Run(t, func(_ *testing.T, n int) []politeness.Sharing {
+				hosts, all := politeness.NewHosts(politeness.HostsLimits{}), make([]politeness.Sharing, n)
+				for i := range all {
+					all[i] = shared(hosts, politeness.NewHosts(politeness.HostsLimits{}))
+				}
+				return all
+			})
+		})
+	}
+}

@@ -46,20 +46,25 @@ One crawl on several machines: docs/cluster.md.`
 type engineFlags struct {
 	Cluster      string `group:"Engine:" default:"nats://127.0.0.1:4222" placeholder:"URLS" help:"Servers of the engine, NATS with JetStream 2.12 or newer, separated by commas (${default})."`
 	Job          string `group:"Engine:" required:"" placeholder:"NAME" help:"Name of the job: letters, digits, - and _."`
-	ClusterCreds string `group:"Engine:" placeholder:"FILE" help:"Credentials: a .creds file of NATS, or one line with a token or user:password (the token of a server that this user runs on this machine)."`
-	ClusterCA    string `group:"Engine:" name:"cluster-ca" placeholder:"FILE" help:"Certificates (PEM) that those of the servers are signed by."`
-	ClusterCert  string `group:"Engine:" placeholder:"FILE" help:"This machine's certificate, for servers that want one."`
-	ClusterKey   string `group:"Engine:" placeholder:"FILE" help:"Its key."`
+	engineAccess `group:"Engine:"`
 }
 
-func (f *engineFlags) access() nats.Access {
-	return nats.Access{Creds: cmp.Or(f.ClusterCreds, findToken(f.Cluster)), CA: f.ClusterCA, Cert: f.ClusterCert, Key: f.ClusterKey}
+// engineAccess is what servers of an engine want to know of those who use it.
+type engineAccess struct {
+	ClusterCreds string `placeholder:"FILE" help:"Credentials: a .creds file of NATS, or one line with a token or user:password (the token of a server that this user runs on this machine)."`
+	ClusterCA    string `name:"cluster-ca" placeholder:"FILE" help:"Certificates (PEM) that those of the servers are signed by."`
+	ClusterCert  string `placeholder:"FILE" help:"This machine's certificate, for servers that want one."`
+	ClusterKey   string `placeholder:"FILE" help:"Its key."`
+}
+
+func (f *engineAccess) access(urls string) nats.Access {
+	return nats.Access{Creds: cmp.Or(f.ClusterCreds, findToken(urls)), CA: f.ClusterCA, Cert: f.ClusterCert, Key: f.ClusterKey}
 }
 
 func (f *engineFlags) config() (nats.Config, error) {
 	c := nats.Config{URLs: f.Cluster, Job: f.Job}
 	var err error
-	c.Options, err = f.access().Options()
+	c.Options, err = f.access(f.Cluster).Options()
 	return c, cli.UsageOf("--cluster-creds, --cluster-ca: ", err)
 }
 

@@ -36,6 +36,7 @@ type crawlFlags struct {
 
 	Seeds string `short:"i" group:"What:"`
 	kong.Plugins
+	joinFlags `group:"Cluster:"`
 
 	Out         string `short:"o" group:"Output:"`
 	FailOnLimit bool   `group:"Output:"`
@@ -145,6 +146,11 @@ func checkFresh(dir string) error {
 func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
 	v := a.view(c.Flags)
 	cfg.Note = v.Note
+	leave, err := c.join(cfg, v.Tell)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	x, err := cfg.Crawler()
 	if err == nil {
 		x.ShareMachine(cfg.State)

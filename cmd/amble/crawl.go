@@ -151,6 +151,11 @@ func (m *memoryCrawl) Run(ctx context.Context) (*crawler.Report, error) {
 func (c *crawlFlags) kept(a *app, cfg *job.Config, seeds []weburl.URL, open func(job.Config) (*job.Job, error)) error {
 	v := a.view(c.Flags)
 	cfg.Note = v.Note
+	leave, err := c.join(cfg, v.Tell)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	var j *job.Job
 	var finished error
 	end, err := a.crawl(&crawlJob{

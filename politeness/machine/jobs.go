@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/internal/safefile"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 const (
@@ -20,6 +21,20 @@ const (
 	jobsMax  = 10_000   // jobs that a state directory knows; the oldest are forgotten
 	pathMax  = 16 << 10 // bytes of a path
 )
+
+// Of returns the Hosts that a Sharing is or wraps ([politeness.Both]), nil if there are none.
+func Of(s politeness.Sharing) *Hosts {
+	for {
+		switch x := s.(type) {
+		case *Hosts:
+			return x
+		case interface{ Unwrap() politeness.Sharing }:
+			s = x.Unwrap()
+		default:
+			return nil
+		}
+	}
+}
 
 // AddJob notes the directory of a job whose crawl takes turns with the others, so that [Jobs] returns it. It does nothing if the hosts
 // are not shared. The error is that of writing a file.

@@ -221,7 +221,7 @@ var sharings = []mutant{
 	{"the delay of a crawl that waits holds for itself alone", "politeness/internal/sharedclock/clock.go", "		c.owe(ended, w)\n", "		_ = w\n", 0, false, nil},
 	{"the delay of a crawl that begins to wait holds for itself alone", "politeness/internal/sharedclock/clock.go", "		c.owe(c.Ended, *w)\n", "		_ = w\n", 0, false, nil},
 	{"crawls come in any order", "politeness/internal/sharedclock/clock.go", "if n := c.place(now, p.Gate); n > 0 {", "if n := c.place(now, p.Gate); n > 99 {", 0, false, nil},
-	{"crawls share no address", "politeness/sharing.go", "		t.Addr = clockAddr(q.Addr)\n", "", 0, false, nil},
+	{"crawls share no address", "politeness/sharing.go", "if t.Addr = clockAddr(q.Addr); q.Addr.IsLoopback() {", "if q.Addr.IsLoopback() {", 0, false, nil},
 	{"crawls take an address in IPv6 for another one", "politeness/sharing.go", "t.Addr = clockAddr(q.Addr)", "t.Addr = q.Addr", 0, false, nil},
 	{"crawls share no domain", "politeness/sharing.go", "		t.Domain = a.step.url.Domain()\n", "", 0, false, nil},
 	{"a crawl that does not come keeps its place", "politeness/internal/sharedclock/clock.go", "return w.Due.Add(waiting).Before(now)", "return false", 0, false, nil},
@@ -229,8 +229,8 @@ var sharings = []mutant{
 	{"a crawl that has left holds what it had", "politeness/sharing.go", "			s.done(t, Owed{now, rested, rested, rested})", "			_ = rested", 0, false, nil},
 	{"pauses of a resumed crawl hold for itself alone", "politeness/sharing.go", "			g.shareHold(r.Host, r.Until)\n", "", 0, false, nil},
 	{"clocks that crawls share are kept for ever", "politeness/sharing.go", "			delete(s.clocks, k)", "			_ = k", 0, false, nil},
-	{"crawls of loopback ports wait for each other", "politeness/sharing.go", "if !q.Addr.IsLoopback() {", "if true {", 0, false, nil},
-	{"a turn without a permit is not given back", "politeness/admit.go", "		g.cfg.Shared.Done(&p.turn, Owed{})\n", "", 0, false, nil},
+	{"crawls of loopback ports wait for each other", "politeness/sharing.go", "clockAddr(q.Addr); q.Addr.IsLoopback() {", "clockAddr(q.Addr); false {", 0, false, nil},
+	{"a turn without a permit is not given back", "politeness/admit.go", "		g.cfg.Shared.Done(&p.turn, Owed{})\n		return Permit{}, err\n", "		return Permit{}, err\n", 0, false, nil},
 }
 
 // exactness holds what a Gate does besides: without it a crawl is slower, more cautious or asks the Gate in vain, but

@@ -1,0 +1,67 @@
+package politeness
+
+// both takes turns by two Sharings.
+type both struct{ first, second Sharing }
+
+// Both returns a Sharing for crawls that take turns with others in two ways, such as with those of a machine and with those of a
+// cluster. A turn is one by both. robots.txt files are those of first, or else of second.
+func Both(first, second Sharing) Sharing { return both{first, second} }
+
+// Take implements Sharing.
+func (b both) Take(t *Turn) error {
+	if err := b.first.Take(t); err != nil {
+		return err
+	}
+	waited, until, held := t.Waited, t.Until, t.Held
+	if err := b.second.Take(t); err != nil {
+		b.first.Done(t, Owed{})
+		return err
+	}
+	if waited.Until.After(t.Waited.Until) {
+		t.Waited = waited
+	}
+	if held != nil && t.Held == nil { // a Turn that can be lost both ways has the second one's
+		t.Held = held
+	}
+	if t.Until.IsZero() || !until.IsZero() && until.Before(t.Until) {
+		t.Until = until
+	}
+	return nil
+}
+
+// Done implements Sharing.
+func (b both) Done(t *Turn, owed Owed) {
+	b.second.Done(t, owed)
+	b.first.Done(t, owed)
+}
+
+// Leave implements Sharing.
+func (b both) Leave(gate string) {
+	b.second.Leave(gate)
+	b.first.Leave(gate)
+}
+
+// Robots implements Sharing.
+func (b both) Robots(key RobotsKey) (RobotsFile, bool) {
+	if f, ok := b.first.Robots(key); ok {
+		return f, true
+	}
+	return b.second.Robots(key)
+}
+
+// KeepRobots implements Sharing.
+func (b both) KeepRobots(key RobotsKey, f RobotsFile) {
+	b.first.KeepRobots(key, f)
+	b.second.KeepRobots(key, f)
+}
+
+// Unwrap returns first.
+func (b both) Unwrap() Sharing { return b.first }
+
+// NotShared returns why first shares nothing with other processes, if it knows.
+func (b both) NotShared() error {
+	if s, ok := b.first.(interface{ NotShared() error }); ok {
+		return s.NotShared()
+	}
+	return nil
+}
