@@ -29,7 +29,6 @@ func (*verifyCmd) Help() string {
 
 	amble verify job
 	amble verify --json job | jq .violations
-	amble verify job >check.txt || tail check.txt
 	amble verify monday tuesday shop
 	amble verify --all
 

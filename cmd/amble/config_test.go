@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v4"
@@ -76,13 +77,13 @@ func printed(o *keyflags.Origins) string {
 	return o.Settings().YAML(job.Setting{Values: []string{"http://127.0.0.1/"}})
 }
 
-// Every key is a flag of amble crawl and has a description, and every flag is a key or about one invocation.
+// Every key is a flag of amble crawl and has a description, and every flag is a key or about one invocation, or names the servers of an engine.
 func TestFlagsAreTheKeys(t *testing.T) {
 	_, o := parsed(t, nil, "http://127.0.0.1/")
 	flags := map[string]bool{"overrides": true, "hosts": true}
 	for _, f := range o.Flags() {
 		flags[f.Name] = true
-		if !keyflags.OfInvocation(f.Name) && job.KeyNamed(f.Name) == nil {
+		if !keyflags.OfInvocation(f.Name) && job.KeyNamed(f.Name) == nil && !strings.HasPrefix(f.Name, "cluster") { // those name servers
 			t.Errorf("--%s is not a key", f.Name)
 		}
 		if f.Help == "" {
