@@ -95,7 +95,7 @@ func (s *sim) ends() {
 }
 
 // TestJobsOnAnEngineShareItsClocks: two jobs on one engine crawl the same hosts with other delays, while one of them loses a node
-// and the engine its clocks. The servers see one polite crawler, and each ledger names the other job.
+// and the engine its clocks. The servers see one polite crawler, and the ledgers name the other job.
 func TestJobsOnAnEngineShareItsClocks(t *testing.T) {
 	for name, trouble := range map[string]func(a *sim, server *mem.Server){
 		"no trouble": func(*sim, *mem.Server) {},
@@ -124,7 +124,8 @@ func TestJobsOnAnEngineShareItsClocks(t *testing.T) {
 				}
 				for _, s := range []*sim{slow, fast} {
 					by := s.ledger.(*lines).waited(t)
-					if other := map[string]string{"slow": "fast", "fast": "slow"}[s.name]; by[other] == 0 || len(by) != 1 {
+					other := map[string]string{"slow": "fast", "fast": "slow"}[s.name]
+					if named := by[other]; named == 0 && s == fast || len(by) > min(named, 1) { // the slow one's pause may always be the longer one
 						t.Errorf("requests of %s have waited for %v", s.name, by)
 					}
 				}
