@@ -116,7 +116,8 @@ func (c *Config) robotsKey(u weburl.URL) RobotsKey {
 // shareRobots gives other crawls what p's request for a robots.txt came to, and is called before they may have p's turn.
 func (g *Gate) shareRobots(p *permit, r Reply, a answer) {
 	o := p.wantedHost.origin(p.wanted)
-	if !p.sharesRobots() || p.unrecorded != nil || r.Aborted || r.Challenged || o.chain != nil {
+	// Of a Permit that was taken back, which is aborted, a late Report may be writing unrecorded.
+	if !p.sharesRobots() || r.Aborted || r.Challenged || o.chain != nil || p.unrecorded != nil {
 		return
 	}
 	f := RobotsFile{Crawl: g.cfg.Name, Gate: g.journal.run, Fetched: a.ended, Status: r.Status, Wall: r.Wall}
