@@ -6,7 +6,7 @@
 //
 // # Vocabulary
 //
-// The site is what the scope of the job contains. A finding is a URL with something to mend and the pages that link to it. A
+// The site comprises all URLs in the scope of the job. A finding is a URL with something to mend and the pages that link to it. A
 // broken URL has no page for any reader. An undecided one answered in a way that proves nothing, such as a demand for a login.
 //
 // Read check.go first, then judge.go and fragments.go; text.go and formats.go print a Result.
@@ -151,10 +151,13 @@ func Job(ctx context.Context, r *job.Reader) (*Result, error) {
 		}
 		c.visit(v)
 	}
-	if err := errors.Join(c.lookForLinks(cfg.Since), c.readLinks(ctx, c.link)); err != nil {
+	if err := c.lookForLinks(cfg.Since); err != nil {
 		return nil, err
 	}
-	if lacking, err := c.fragments(ctx, &cfg); err != nil {
+	if err := c.readLinks(ctx, c.link); err != nil {
+		return nil, err
+	}
+	if lacking, err := c.fragments(ctx); err != nil {
 		return nil, err
 	} else if lacking {
 		if err := c.readLinks(ctx, c.fragment); err != nil {
@@ -298,10 +301,10 @@ func (c *checker) add(url string, v *verdict, hops []string, at Page) {
 func (c *checker) unlinked() {
 	for k, v := range c.urls {
 		_, linked := c.links[k]
-		if v.level == moved || v.level == good || v.level == unchecked || v.url == "" || linked {
+		if v.level == moved || v.level == good || v.level == unchecked || linked {
 			continue
 		}
-		c.add(v.url, v, nil, Page{URL: v.via, Kind: v.kind})
+		c.add(v.url, v, nil, Page{URL: v.via})
 	}
 }
 

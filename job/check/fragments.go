@@ -7,17 +7,14 @@ import (
 	"hash/maphash"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
 
-	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/replay"
 	"github.com/amble-crawler/amble/sink"
-	"github.com/amble-crawler/amble/sink/warc"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -68,29 +65,19 @@ func (c *checker) fragment(l *sink.Outlink, at Page) {
 }
 
 // fragments reads the pages to whose elements others link, and keeps the names that they lack. It reports whether there are any.
-func (c *checker) fragments(ctx context.Context, cfg *job.Config) (lacking bool, err error) {
+func (c *checker) fragments(ctx context.Context) (lacking bool, err error) {
 	if len(c.names) == 0 {
 		return false, nil
 	}
-	archives, err := c.job.Archives()
+	pages, err := replay.OpenPages(c.job)
 	if err != nil {
 		return false, err
 	}
-	if len(archives) == 0 {
+	if pages == nil {
 		c.res.Notes = append(c.res.Notes, "fragments (#name) were not checked: the crawl kept no archive")
 		return false, nil
 	}
-	archive, err := warc.OpenArchive(nil, filepath.Join(c.job.Dir(), filepath.Dir(archives[0])))
-	if err != nil {
-		return false, &job.Error{Kind: job.Storage, Err: err}
-	}
-	defer func() { _ = archive.Close() }() // only read
-	fetch := cfg.Crawl.Fetch
-	fetch.Wanted, fetch.Signer, fetch.Headers = nil, nil, nil // nothing is sent
-	read, err := fetcher.NewReplayer(fetch, nil)
-	if err != nil {
-		return false, err
-	}
+	defer func() { _ = pages.Close() }() // only read
 	wanted := c.names
 	c.names = map[weburl.Key][]uint64{}
 	unread := 0
@@ -111,7 +98,7 @@ func (c *checker) fragments(ctx context.Context, cfg *job.Config) (lacking bool,
 			continue
 		}
 		delete(wanted, k)
-		has, ok := c.namesAt(ctx, read, archive, u, v)
+		has, ok := c.namesAt(ctx, pages, u, v)
 		if !ok {
 			unread++
 			continue
@@ -128,15 +115,11 @@ func (c *checker) fragments(ctx context.Context, cfg *job.Config) (lacking bool,
 }
 
 // namesAt returns the hashes of the names that a page in the archive has. ok is false if the archive has no complete page.
-func (c *checker) namesAt(ctx context.Context, read *fetcher.Replayer, archive *warc.Archive, u weburl.URL, v *sink.Record) (names map[uint64]struct{}, ok bool) {
+func (c *checker) namesAt(ctx context.Context, pages *replay.Pages, u weburl.URL, v *sink.Record) (names map[uint64]struct{}, ok bool) {
 	if v.WARC == nil {
 		return nil, false
 	}
-	a, err := archive.At(v.WARC.File, v.WARC.Offset)
-	if err != nil {
-		return nil, false
-	}
-	p, err := read.Read(ctx, u, &fetcher.Recorded{Addr: a.Addr, Head: a.Head, Payload: a.Payload, Truncated: a.Truncated})
+	p, err := pages.Read(ctx, u, v.WARC)
 	if err != nil {
 		return nil, false
 	}

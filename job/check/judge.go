@@ -19,16 +19,15 @@ const (
 	unchecked       // not requested, or without a result for a reason of the crawl
 )
 
-// verdict is what a job's record says about a URL.
+// verdict holds the outcome of a URL's visits.
 type verdict struct {
-	level  Level
-	status int
-	reason string
-	html   bool // a page whose elements may have names
-	read   bool // its links were read
-	to     string
-	// url, via and kind are set where a finding may need them: they are "" for good.
-	url, via, kind string
+	level    Level
+	status   int
+	reason   string
+	html     bool // a page whose elements may have names
+	read     bool // its links were read
+	to       string
+	url, via string // of the visit; "" for good
 }
 
 // visit judges the visit of a URL. Of several visits the last counts.

@@ -21,10 +21,9 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/durable"
-	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/export"
+	"github.com/amble-crawler/amble/job/replay"
 	"github.com/amble-crawler/amble/sink"
-	"github.com/amble-crawler/amble/sink/warc"
 	"github.com/amble-crawler/amble/weburl"
 	"github.com/amble-crawler/amble/weburl/charset"
 )
@@ -58,8 +57,7 @@ type mirror struct {
 	paths *os.File
 	end   int64 // of paths
 
-	archive *warc.Archive
-	replay  *fetcher.Replayer
+	archive *replay.Pages
 
 	first                               string // path of the first page
 	damaged, clashes, foreign, cutShort int
@@ -72,27 +70,19 @@ type file struct {
 }
 
 func write(x *export.Export, only *export.Filter) (err error) {
-	archives, err := x.Job.Archives()
+	archive, err := replay.OpenPages(x.Job)
 	if err != nil {
 		return err
 	}
-	if len(archives) == 0 {
+	if archive == nil {
 		return export.Refused("job %s keeps no archive of answers: crawl with the format warc", x.Job.Dir())
 	}
+	defer func() { _ = archive.Close() }() // only read
 	cfg, err := x.Job.Config()
 	if err != nil {
 		return err
 	}
-	m := &mirror{x: x, only: only, key: cfg.Crawl.Canonical.Key, files: map[weburl.Key]file{}, moved: map[weburl.Key]weburl.Key{}, taken: map[uint64]bool{}, seed: maphash.MakeSeed()}
-	if m.archive, err = warc.OpenArchive(nil, filepath.Join(x.Job.Dir(), path.Dir(archives[0]))); err != nil {
-		return &job.Error{Kind: job.Storage, Err: err}
-	}
-	defer func() { _ = m.archive.Close() }() // only read
-	fetch := cfg.Crawl.Fetch
-	fetch.Wanted, fetch.Signer, fetch.Headers = nil, nil, nil // nothing is sent
-	if m.replay, err = fetcher.NewReplayer(fetch, nil); err != nil {
-		return err
-	}
+	m := &mirror{x: x, only: only, archive: archive, key: cfg.Crawl.Canonical.Key, files: map[weburl.Key]file{}, moved: map[weburl.Key]weburl.Key{}, taken: map[uint64]bool{}, seed: maphash.MakeSeed()}
 	if m.paths, err = os.Create(filepath.Join(x.Temp, "paths")); err != nil {
 		return err
 	}
@@ -266,12 +256,7 @@ func (m *mirror) page(v *sink.Record, u weburl.URL, f file) error {
 	if err != nil {
 		return err
 	}
-	a, err := m.archive.At(v.WARC.File, v.WARC.Offset)
-	if err != nil {
-		m.damaged++
-		return m.put(name, nil)
-	}
-	p, err := m.replay.Read(m.x.Context(), u, &fetcher.Recorded{Addr: a.Addr, Head: a.Head, Payload: a.Payload, Truncated: a.Truncated})
+	p, err := m.archive.Read(m.x.Context(), u, v.WARC)
 	if err != nil {
 		m.damaged++
 		return m.put(name, nil)
