@@ -49,7 +49,7 @@ type engineFlags struct {
 	engineAccess `group:"Engine:"`
 }
 
-// engineAccess is what servers of an engine want to know of those who use it.
+// engineAccess holds the flags for authentication with the servers of an engine.
 type engineAccess struct {
 	ClusterCreds string `placeholder:"FILE" help:"Credentials: a .creds file of NATS, or one line with a token or user:password (the token of a server that this user runs on this machine)."`
 	ClusterCA    string `name:"cluster-ca" placeholder:"FILE" help:"Certificates (PEM) that those of the servers are signed by."`

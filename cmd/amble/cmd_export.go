@@ -31,7 +31,7 @@ type exportCmd struct {
 	Status  []string `group:"Only these visits, with --to urls or files:" placeholder:"CODE" help:"With these statuses: 404, or 4xx for 400 to 499."`
 	Type    []string `group:"Only these visits, with --to urls or files:" aliases:"accept" placeholder:"TYPE" help:"With these media types, such as application/pdf or image/*. --accept is the same."`
 	Host    []string `group:"Only these visits, with --to urls or files:" placeholder:"HOST" help:"Of these hosts; *.site.org is site.org and all below it."`
-	Outcome []string `group:"Only these visits, with --to urls or files:" placeholder:"WORD" help:"These allOutcomes: fetched, redirected, refused, failed, …"`
+	Outcome []string `group:"Only these visits, with --to urls or files:" placeholder:"WORD" help:"With these outcomes: fetched, redirected, refused, failed, …"`
 }
 
 // exportKinds are the kinds that the command knows.
