@@ -46,7 +46,7 @@ type Clocks struct {
 	holds  map[chan struct{}]bool     // of clocks without a request, that are not stored yet
 }
 
-// replica is what a process knows of a clock.
+// replica holds a process's copy of a clock.
 type replica struct {
 	turn chan struct{} // holds one while somebody asks the engine about the clock; no lock is held meanwhile
 
@@ -271,7 +271,7 @@ func (k *Clocks) attempt(ctx context.Context, x *turn, i int, r *replica, clause
 	return &politeness.NotYet{Until: wait.Until, Clauses: []ledger.Clause{wait}}
 }
 
-// clause says for whom a gate waits: another crawl, or another part of its own.
+// clause returns the ledger clause for a wait: shared for another crawl, name for another part of the same job.
 func (k *Clocks) clause(name string, x *turn, by party, until int64, pause time.Duration) ledger.Clause {
 	c := ledger.Clause{Name: name, Until: k.local(until), Delay: ledger.Duration(pause)}
 	if by != (party{}) && (by.Job == "" || by.Job != x.Job) {
@@ -567,7 +567,7 @@ func (k *Clocks) change(ctx context.Context, key string, r *replica, f func(c *c
 	return ErrConflict
 }
 
-// failed is what a request is told when the engine does not answer, or others change a clock all the time.
+// failed returns the error of a request after a failed or contended engine call: try again later.
 func (k *Clocks) failed(err error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -44,8 +44,8 @@ var (
 //	    Store decide.
 //	E11 Now lies between the beginning and the end of its call, by the clock of Entry.At. Where several servers keep the
 //	    journals, that is one of their clocks.
-//	E13 StoreClock replaces a value only for who knows its revision, whichever job that is of; what it has stored stays for the
-//	    time that it names, or Era changes.
+//	E13 StoreClock replaces a value only if the caller names its current revision, across all jobs. The value stays until its
+//	    lifetime ends, unless Era changes.
 //	E10 Append is ErrWentBack, and not ErrFenced, if the journal's last record is older than the one expected.
 type Engine interface {
 	Journals

@@ -115,10 +115,10 @@ func (s *Shard) heard() error {
 // storeTime limits how long a commit or another append may take while requests begin.
 func (j *Job) storeTime() time.Duration { return max(patience, j.TTL/10) }
 
-// tokenTime is how long a token of the rate may be used.
+// tokenTime limits the lifetime of a rate token.
 const tokenTime = time.Second
 
-// tokens are those of the rate of all requests of a job that a process has. It takes some at once, each for a time of its own.
+// tokens holds the rate tokens of a process. It reserves several at once from the job, each for another time.
 type tokens struct {
 	key string
 	gap time.Duration
@@ -168,7 +168,7 @@ func (r *tokens) take(k *Clocks) (until time.Time, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now = time.Now(); r.next.After(now) { // each who waits is told a time of its own
+	if now = time.Now(); r.next.After(now) { // waiting requests get successive times
 		at := r.next
 		if next := r.told.Add(r.gap); r.told.After(now) && next.After(at) {
 			at = next

@@ -12,8 +12,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// account returns Politeness.Account: what a robots.txt may depend on besides its URL. Fields that only a function or a jar knows
-// are those of this crawl alone, and so is a network of its own, in which names may mean other servers.
+// account returns Politeness.Account: what a robots.txt may depend on besides its URL. A crawl whose
+// fields come from a function or a jar shares with no other crawl. Neither does one with its own resolver or dialer: there, names may
+// mean other servers.
 func (c *Config) account() (func(u weburl.URL) string, error) {
 	f := &c.Fetch
 	network := f.Resolver != nil || f.DialContext != nil

@@ -62,7 +62,7 @@ type Config struct {
 	// KeepCookies keeps the cookies in the directory, for later processes of the job, in a file that only its owner may
 	// read. It turns cookies on.
 	KeepCookies bool
-	// State is the directory by which the crawls of all processes of the user take turns at hosts: see [crawler.Config.ShareMachine].
+	// State names the directory that all processes of the user share to take turns at hosts: see [crawler.Config.ShareMachine].
 	// It is no setting of the job, and must be given again when the job is resumed. "": that of the user.
 	State string
 	// Browser is the browser that renders pages, if Crawl.Render says that pages are rendered. A job starts none: the program
