@@ -92,7 +92,7 @@ type Decision struct {
 //	render_rounds    the page wanted more rounds than the Policy allows: requests were refused
 //	render_wait      the answers took longer than the Policy allows: requests were refused
 //	render_stuck     a script did not end, or the page exceeded its processor time: the DOM is partial or nil
-//	render_flood     the page made too many requests or events: no DOM
+//	render_flood     the page made too many requests, events or workers: no DOM
 //	render_memory    the page took more memory than a browser may have: no DOM
 //	render_crashed   the browser crashed twice on it: no DOM
 //	render_left      the document was replaced by another one, such as a blob: no DOM

@@ -59,7 +59,8 @@ func (t *tab) handle(m *message) {
 	}
 }
 
-// maxWorkers bounds the workers of a page. What comes after them never runs.
+// maxWorkers limits the workers of a page. A page that starts more ends with CutFlood: its clock stands while a worker waits to
+// begin, so that it would hold its tab and use no processor time.
 const maxWorkers = 50
 
 func (t *tab) attached(_ *message, e *target.EventAttachedToTarget) {
@@ -71,9 +72,12 @@ func (t *tab) attached(_ *message, e *target.EventAttachedToTarget) {
 		// While it waits to be prepared its opener, which has the same thread, may wait too.
 		_, _ = send(t.b.conn, nil, e.SessionID, runtime.RunIfWaitingForDebugger, cdp.Empty{})
 		_, _ = send(t.b.conn, nil, "", target.CloseTarget, target.CloseTargetParams{TargetID: e.TargetInfo.TargetID})
-	case (kind == "worker" || kind == "shared_worker") && len(t.workers) < maxWorkers:
+	case kind != "worker" && kind != "shared_worker":
+	case len(t.workers) < maxWorkers:
 		t.workers, t.employs = append(t.workers, e.SessionID), true
 		t.prepareWorker(e.SessionID)
+	default:
+		t.broken = errFlood
 	}
 }
 

@@ -281,6 +281,13 @@ var pages = []shows{
 		has: []string{"not held up"},
 	},
 	{
+		name: "more workers than a page may have", // left waiting, they would stop the page's clock
+		files: files{
+			"/": `<!doctype html><script>for (let i = 0; i < 60; i++) new Worker(URL.createObjectURL(new Blob([";"])))</script>`,
+		},
+		cut: render.CutFlood,
+	},
+	{
 		name: "promises without end", hurry: true,
 		files: files{
 			"/": `<!doctype html><p id=out>there</p><script>(function again() { Promise.resolve().then(again) })()</script>`,
@@ -513,7 +520,7 @@ func TestPagesBeyondTheirProcessorTime(t *testing.T) {
 		{
 			name: "many busy workers with a limit",
 			files: files{
-				"/": `<!doctype html><script>for (let i = 0; i < 60; i++) new Worker(URL.createObjectURL(new Blob(["for (;;);"])))</script>`,
+				"/": `<!doctype html><script>for (let i = 0; i < 40; i++) new Worker(URL.createObjectURL(new Blob(["for (;;);"])))</script>`,
 			},
 			policy: render.Policy{MaxProcessor: time.Second / 5},
 			cut:    render.CutStuck,
