@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -147,7 +148,10 @@ func TestRetryAfterOfRedirectHoldsAnotherShardsHost(t *testing.T) {
 				}
 				s.ends()
 				for _, v := range w.Audit(crawltest.Expect{Delay: time.Second, MaxRetryAfter: 5 * time.Minute, AllowRepeats: true}) {
-					if v.Rule != "P7" || strings.HasPrefix(v.Host, "t") { // what a host itself says may die with the node that hears it
+					switch {
+					case v.Rule == "P7" && !strings.HasPrefix(v.Host, "t"): // what a host itself says may die with the node that hears it
+					case v.Rule == "P7" && v.Gap < time.Second && repeats(w, v.First): // the target has waited already; its owner hears of it later
+					default:
 						t.Error(v)
 					}
 				}
@@ -159,4 +163,9 @@ func TestRetryAfterOfRedirectHoldsAnotherShardsHost(t *testing.T) {
 			})
 		})
 	}
+}
+
+// repeats reports whether r requests a page again that was answered before.
+func repeats(w *crawltest.Web, r crawltest.Request) bool {
+	return slices.ContainsFunc(w.Requests(), func(o crawltest.Request) bool { return o.URL == r.URL && o.Status != 0 && o.End.Before(r.Start) })
 }

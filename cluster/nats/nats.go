@@ -209,7 +209,26 @@ func (e *Engine) open(ctx context.Context) (err error) {
 	if _, err := e.js.Stream(ctx, e.c.stream(fmt.Sprintf("LOG_%d", e.c.groups()))); err == nil {
 		return fmt.Errorf("%w: %s has more shards than %d: the number is fixed when the job is created", ErrNoJob, e.c.Job, e.c.Shards)
 	}
+	if err := e.readLeader(ctx); err != nil {
+		return err
+	}
 	e.snap, err = e.js.ObjectStore(ctx, e.bucket().Bucket)
+	return e.failed(err)
+}
+
+// readLeader lets files be read from the leader of their stream alone. A bucket is made to be read from any replica, and one that
+// lags returns a file that was deleted or replaced.
+func (e *Engine) readLeader(ctx context.Context) error {
+	s, err := e.js.Stream(ctx, "OBJ_"+e.bucket().Bucket)
+	if err != nil {
+		return e.failed(err)
+	}
+	settings := s.CachedInfo().Config
+	if !settings.AllowDirect {
+		return nil
+	}
+	settings.AllowDirect = false
+	_, err = e.js.UpdateStream(ctx, settings)
 	return e.failed(err)
 }
 

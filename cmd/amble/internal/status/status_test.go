@@ -67,7 +67,8 @@ func TestStatusOfAJob(t *testing.T) {
 	look := func(ctx context.Context) {
 		for ctx.Err() == nil && seen == nil {
 			s := of(t, dir)
-			if s.host(slow).Waits == InFlight && s.host(busy).Waits == ledger.ClauseRetryAfter && s.host(down).Waits == ledger.ClauseRobots {
+			waits := s.host(slow).Waits == InFlight && s.host(busy).Waits == ledger.ClauseRetryAfter && s.host(down).Waits == ledger.ClauseRobots
+			if waits && s.host(busy).Trouble != "" && s.host(down).Trouble != "" { // the visits were written, too
 				seen = s
 			}
 		}
