@@ -55,11 +55,16 @@ func (j *joint) requestedAgain(known, r *partRequest) {
 	j.violation("P1", r, known, "%s was requested again, although it had been answered and is valid until %s", r.start.URL, stamp(known.end.Expires))
 }
 
-// copyOf checks a copy against the requests of the crawl that it names.
+// copyOf checks a copy against the requests of the crawl that it names. Times of two machines differ by what is not known of their
+// clocks.
 func (j *joint) copyOf(c *partRequest, requests []*partRequest) {
 	for _, r := range requests {
-		if e := r.end; r.start.Purpose == "robots" && e != nil && originOf(r.wanted()) == originOf(c.start.URL) && e.Ended.Sub(c.end.Ended).Abs() <= Tolerance &&
-			e.Status == c.end.Status && (c.end.SHA256 == "" || strings.EqualFold(e.SHA256, c.end.SHA256)) && (c.start.Attempt > 0 || !e.Expires.Add(Tolerance).Before(c.end.Expires)) {
+		about := Tolerance
+		if !sameMachine(c, r) {
+			about += c.error() + r.error()
+		}
+		if e := r.end; r.start.Purpose == "robots" && e != nil && originOf(r.wanted()) == originOf(c.start.URL) && e.Ended.Sub(c.end.Ended).Abs() <= about &&
+			e.Status == c.end.Status && (c.end.SHA256 == "" || strings.EqualFold(e.SHA256, c.end.SHA256)) && (c.start.Attempt > 0 || !e.Expires.Add(about).Before(c.end.Expires)) {
 			return
 		}
 	}
