@@ -44,6 +44,9 @@ type Clocks struct {
 	waits  map[string]map[string]bool // by gate: the clocks that it waits for
 	rests  map[string]rest            // that are longer than what an engine that lost the clocks waits for
 	holds  map[chan struct{}]bool     // of clocks without a request, that are not stored yet
+	files  map[string]chan struct{}   // by origin: a robots.txt that is being stored
+
+	accounts sync.Map // what each Config.Account is called in the engine
 }
 
 // replica holds a process's copy of a clock.
@@ -89,6 +92,7 @@ func NewClocks(ctx context.Context, store ClockStore, job string, hold time.Dura
 	k := &Clocks{
 		store: store, job: job, hold: min(cmp.Or(hold, maxHold), maxHold), looks: make(chan struct{}, 1), known: map[string]*replica{}, sweep: 1000,
 		turns: map[*politeness.Turn]*turn{}, waits: map[string]map[string]bool{}, rests: map[string]rest{}, holds: map[chan struct{}]bool{},
+		files: map[string]chan struct{}{},
 	}
 	k.ctx, k.end = context.WithCancel(ctx)
 	k.offset.Store(&Offset{})
@@ -280,16 +284,34 @@ func (k *Clocks) clause(name string, x *turn, by party, until int64, pause time.
 	return c
 }
 
-// Done implements politeness.Sharing. What is due is stored as soon as the engine takes it.
+// Done implements politeness.Sharing. What is due is stored as soon as the engine takes it; after a robots.txt that was requested,
+// so that whoever has the clocks next finds it.
 func (k *Clocks) Done(t *politeness.Turn, owed politeness.Owed) {
 	k.mu.Lock()
 	x := k.turns[t]
 	delete(k.turns, t)
+	stored := k.files[t.URL.Origin()]
 	k.mu.Unlock()
+	if x != nil {
+		x.lost(nil)
+	}
+	if x == nil || stored == nil {
+		k.done(t, x, owed)
+		return
+	}
+	k.tasks.Go(func() {
+		select {
+		case <-stored:
+		case <-k.ctx.Done():
+		}
+		k.done(t, x, owed)
+	})
+}
+
+func (k *Clocks) done(t *politeness.Turn, x *turn, owed politeness.Owed) {
 	me, id := party{t.Gate, k.job, t.Crawl}, ""
 	if x != nil {
 		id = x.id
-		x.lost(nil)
 	}
 	untils := map[byte]time.Time{'h': owed.Host, 'd': owed.Domain, 'a': owed.Addr}
 	keys, _ := clockNames(t)
@@ -370,12 +392,6 @@ func (k *Clocks) Leave(gate string) {
 		k.push(key, func(c *clock) { c.leave(gate) })
 	}
 }
-
-// Robots implements politeness.Sharing: an engine keeps no robots.txt files, and each crawl requests them itself.
-func (k *Clocks) Robots(politeness.RobotsKey) (f politeness.RobotsFile, ok bool) { return f, false }
-
-// KeepRobots implements politeness.Sharing.
-func (k *Clocks) KeepRobots(politeness.RobotsKey, politeness.RobotsFile) {}
 
 // say tells the engine that a request is under way, until ctx ends.
 func (k *Clocks) say(ctx context.Context, x *turn) {

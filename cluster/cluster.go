@@ -8,6 +8,6 @@
 // Reading order: engine.go (the contract of engines), job.go (what all nodes know), record.go (what journals hold), lease.go,
 // owner.go (appending under the fence), takeover.go and snapshot.go (becoming the owner, and the copy that follows), offer.go (what inboxes
 // hold), shard.go, outbox.go and inbox.go (the frontier of a shard), output.go, node.go and fellows.go (which shards a node
-// owns), clock.go and clocks.go (what all crawls on an engine share), turns.go (what a shard's crawl takes of it), finish.go
+// owns), clock.go and clocks.go (what all crawls on an engine share), robots.go, turns.go (what a shard's crawl takes of it), finish.go
 // (when a job is over).
 package cluster

@@ -46,6 +46,8 @@ var (
 //	    journals, that is one of their clocks.
 //	E13 StoreClock replaces a value only if the caller names its current revision, across all jobs. The value stays until its
 //	    lifetime ends, unless Era changes.
+//	E14 A file that was stored by StoreRobots is what LoadRobots returns, across all jobs, until its lifetime ends, another
+//	    replaces it or there is no room.
 //	E10 Append is ErrWentBack, and not ErrFenced, if the journal's last record is older than the one expected.
 type Engine interface {
 	Journals
@@ -129,10 +131,11 @@ type Questions interface {
 	Answer(shard int, f func(question []byte) (answer []byte)) (stop func(), err error)
 }
 
-// ClockStore has the clocks that all jobs of an engine share ([Clocks]): registers that are forgotten when they say nothing any more,
-// and that the engine may keep in memory alone.
+// ClockStore has what all jobs of an engine share ([Clocks]): clocks, which are registers that are forgotten when they say nothing
+// any more, and that the engine may keep in memory alone; and robots.txt files.
 type ClockStore interface {
 	Clock
+	RobotsStore
 	// LoadClock returns a value and its revision; nil and 0 if there is none.
 	LoadClock(ctx context.Context, key string) (value []byte, rev uint64, err error)
 	// StoreClock replaces the value that has this revision, 0 if there is none, and returns the new revision. The value is
@@ -142,6 +145,16 @@ type ClockStore interface {
 	// Era returns a number that increases whenever the engine has lost the clocks, such as by a restart of all of its servers,
 	// and when that was noticed, by Now; the zero Time if it has never lost any.
 	Era(ctx context.Context) (era uint64, since time.Time, err error)
+}
+
+// RobotsStore has the robots.txt files that all jobs of an engine share. Names have letters and digits. The engine bounds the size of
+// all files together and drops the oldest.
+type RobotsStore interface {
+	// LoadRobots returns the file of a name, nil if there is none.
+	LoadRobots(ctx context.Context, name string) ([]byte, error)
+	// StoreRobots stores a file of at most 900 KiB, in place of another of that name. It is forgotten after that time, or soon
+	// after it.
+	StoreRobots(ctx context.Context, name string, file []byte, life time.Duration) error
 }
 
 // Clock is the engine's clock.

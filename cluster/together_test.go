@@ -122,6 +122,11 @@ func TestJobsOnAnEngineShareItsClocks(t *testing.T) {
 				for _, v := range w.Audit(crawltest.Expect{Delay: time.Second, AllowRepeats: true, PerAddress: true}) {
 					t.Error(v)
 				}
+				for h := range 3 {
+					if n := w.Count(fmt.Sprintf("http://h%d.test/robots.txt", h)); n != 1 {
+						t.Errorf("the robots.txt of host %d was requested %d times", h, n)
+					}
+				}
 				for _, s := range []*sim{slow, fast} {
 					by := s.ledger.(*lines).waited(t)
 					other := map[string]string{"slow": "fast", "fast": "slow"}[s.name]

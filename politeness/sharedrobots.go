@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -39,6 +40,40 @@ func (f *RobotsFile) size() int64 {
 		n += len(to)
 	}
 	return int64(n)
+}
+
+// robotsEntry is a file as it is stored. Body is apart because it may have any bytes.
+type robotsEntry struct {
+	Format int
+	Key    RobotsKey
+	File   RobotsFile
+	Body   []byte
+}
+
+const (
+	robotsFormat = 1
+	robotsValid  = 30 * 24 * time.Hour // for which none counts that says it is valid for longer
+)
+
+// Encode returns f as text that [DecodeRobotsFile] reads, for an implementation of [Sharing] that stores it. The text says of which
+// key f is.
+func (f RobotsFile) Encode(key RobotsKey) []byte {
+	e := robotsEntry{Format: robotsFormat, Key: key, File: f, Body: []byte(f.Body)}
+	e.File.Body = ""
+	b, _ := json.Marshal(e) // of texts and times of this millennium nothing fails
+	return b
+}
+
+// DecodeRobotsFile returns the file of a key that [RobotsFile.Encode] has written, whoever has changed it since. It returns false for
+// a text of another version, of another key, or of a file that would be valid for more than 30 days. Whether it is still fresh,
+// the caller checks.
+func DecodeRobotsFile(b []byte, key RobotsKey) (RobotsFile, bool) {
+	var e robotsEntry
+	if json.Unmarshal(b, &e) != nil || e.Format != robotsFormat || e.Key != key || e.File.Until.After(e.File.Fetched.Add(robotsValid)) {
+		return RobotsFile{}, false
+	}
+	e.File.Body = string(e.Body)
+	return e.File, true
 }
 
 // DefaultRobotsBytes is the default of [HostsLimits].RobotsBytes.

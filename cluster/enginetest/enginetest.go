@@ -79,6 +79,7 @@ func each(test func(name string, check func(*kit))) {
 	test("E8 Store needs the revision", storeNeedsRevision)
 	test("E13 one StoreClock of many wins", oneClockWins)
 	test("E13 jobs share clocks, for their life", clocksAreShared)
+	test("E14 jobs share robots.txt files, for their life", robotsAreShared)
 	test("E9 what was written is read soon", writtenIsRead)
 	test("E10 a journal that went back is not a fence", wentBack)
 	test("E11 Now is the time of what is stored", nowIsOfEntries)

@@ -249,6 +249,16 @@ func (c buggyClocks) StoreClock(ctx context.Context, key string, value []byte, r
 	return c.ClockStore.StoreClock(ctx, key, value, rev, life)
 }
 
+func (c buggyClocks) StoreRobots(ctx context.Context, name string, file []byte, life time.Duration) error {
+	switch {
+	case c.b.is("robots.txt files are one"):
+		name = "a2"
+	case c.b.is("robots.txt files have no end"):
+		life = time.Hour
+	}
+	return c.ClockStore.StoreRobots(ctx, name, file, life)
+}
+
 // TestSuiteNoticesEachBug gives the engine in memory one bug after the other. The named tests must fail.
 func TestSuiteNoticesEachBug(t *testing.T) {
 	for bug, noticed := range map[string][]string{
@@ -284,7 +294,9 @@ func TestSuiteNoticesEachBug(t *testing.T) {
 		"any revision will do":                   {"E8 one", "E8 Store"},
 		"any revision of a clock will do":        {"E13"},
 		"clocks have no end":                     {"E13 jobs"},
-		"clocks are each job's":                  {"E13 one", "E13 jobs"},
+		"clocks are each job's":                  {"E13 one", "E13 jobs", "E14"},
+		"robots.txt files are one":               {"E14"},
+		"robots.txt files have no end":           {"E14"},
 		"the clock stands still":                 {"E11"},
 		"half a file is a file":                  {"a file"},
 		"no file is an empty one":                {"a file"},

@@ -141,6 +141,29 @@ func clocksAreShared(k *kit) {
 	}
 }
 
+func robotsAreShared(k *kit) {
+	mine, theirs := k.e.Clocks(), k.job.Beside(k.t).Clocks()
+	if b, err := mine.LoadRobots(k.ctx, "a1"); b != nil || err != nil {
+		k.Errorf("LoadRobots of nothing: %q, %v", b, err)
+	}
+	long := bytes.Repeat([]byte{0, 0xff}, 450<<10)
+	for _, text := range [][]byte{[]byte("x"), long} {
+		k.soon("StoreRobots", func() bool { return mine.StoreRobots(k.ctx, "a1", text, time.Hour) == nil })
+		k.soon("LoadRobots by another job", func() bool {
+			b, err := theirs.LoadRobots(k.ctx, "a1")
+			return err == nil && bytes.Equal(b, text)
+		})
+	}
+	if b, err := theirs.LoadRobots(k.ctx, "a2"); b != nil || err != nil {
+		k.Errorf("LoadRobots of another name: %q, %v", b, err)
+	}
+	k.is("StoreRobots", mine.StoreRobots(k.ctx, "a2", []byte("y"), time.Second), nil)
+	k.soon("the end of a file", func() bool {
+		b, err := theirs.LoadRobots(k.ctx, "a2")
+		return err == nil && b == nil
+	})
+}
+
 func writtenIsRead(k *kit) {
 	seqs := k.write(0, 3)
 	k.soon("Last", func() bool {

@@ -16,6 +16,9 @@ type clocks struct {
 	era   uint64
 	since time.Time // of the era
 	is    map[string]common
+	files map[string]common // robots.txt files
+	size  int               // of them
+	limit int               // of size
 }
 
 // common is a clock.
@@ -26,7 +29,9 @@ type common struct {
 	was   *common // before the last store, for stale reads
 }
 
-func newClocks() *clocks { return &clocks{era: 1, is: map[string]common{}} }
+func newClocks() *clocks {
+	return &clocks{era: 1, is: map[string]common{}, files: map[string]common{}, limit: 64 << 20}
+}
 
 // NewJob returns the data of another job, which is empty, on the same engine.
 func (s *Server) NewJob() *Server {
@@ -109,4 +114,44 @@ func (c *Conn) Era(ctx context.Context) (era uint64, since time.Time, err error)
 		return nil
 	})
 	return era, since, err
+}
+
+// LoadRobots implements cluster.RobotsStore.
+func (c *Conn) LoadRobots(ctx context.Context, name string) (file []byte, err error) {
+	err = c.f.call(ctx, func() error {
+		c.s.clocks.mu.Lock()
+		defer c.s.clocks.mu.Unlock()
+		if x := c.s.clocks.files[name]; time.Now().Before(x.ends) {
+			file = bytes.Clone(x.value)
+		}
+		return nil
+	})
+	return file, err
+}
+
+// StoreRobots implements cluster.RobotsStore.
+func (c *Conn) StoreRobots(ctx context.Context, name string, file []byte, life time.Duration) error {
+	return c.f.call(ctx, func() error {
+		c.s.clocks.keep(name, bytes.Clone(file), life)
+		return nil
+	})
+}
+
+// keep stores a robots.txt, and drops the oldest while there are too many bytes.
+func (c *clocks) keep(name string, file []byte, life time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seq++
+	c.size += len(file) - len(c.files[name].value)
+	c.files[name] = common{value: file, rev: c.seq, ends: time.Now().Add(life)}
+	for c.size > c.limit {
+		oldest := name
+		for n, x := range c.files {
+			if x.rev < c.files[oldest].rev {
+				oldest = n
+			}
+		}
+		c.size -= len(c.files[oldest].value)
+		delete(c.files, oldest)
+	}
 }

@@ -41,3 +41,14 @@ func TestEngineConformsWithFaults(t *testing.T) {
 		return j
 	}, enginetest.Options{Virtual: true})
 }
+
+func TestRobotsFilesAreBounded(t *testing.T) {
+	c := newClocks()
+	c.limit = 100
+	for i := range 20 {
+		c.keep(string(rune('a'+i%15)), make([]byte, 30), time.Hour)
+	}
+	if len(c.files) != 3 || c.size != 90 || c.files["e"].value == nil {
+		t.Errorf("%d files with %d bytes", len(c.files), c.size)
+	}
+}

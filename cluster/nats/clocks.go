@@ -28,10 +28,14 @@ type Clocks struct {
 }
 
 const (
-	clockStream = "AMBLE_CLOCKS"
-	eraStream   = "AMBLE_ENGINE"
-	clockPrefix = "amble.$clocks." // no job has that name
-	eraSubject  = "amble.$engine.era"
+	clockStream  = "AMBLE_CLOCKS"
+	eraStream    = "AMBLE_ENGINE"
+	robotsStream = "AMBLE_ROBOTS"
+	clockPrefix  = "amble.$clocks." // no job has that name
+	robotsPrefix = "amble.$robots."
+	eraSubject   = "amble.$engine.era"
+
+	robotsMax = 64 << 20 // bytes of all robots.txt files
 )
 
 // ConnectClocks connects to the clocks of servers, for a crawl that is no cluster job. Config.Job and Shards are not used.
@@ -67,8 +71,40 @@ func (k *Clocks) LoadClock(ctx context.Context, key string) (value []byte, rev u
 
 // StoreClock implements cluster.ClockStore.
 func (k *Clocks) StoreClock(ctx context.Context, key string, value []byte, rev uint64, life time.Duration) (uint64, error) {
-	life = max(time.Second, life.Round(time.Second)+time.Second) // the servers count seconds
-	return k.store(ctx, clockStream, clockPrefix+clockToken(key), value, rev, jetstream.WithMsgTTL(life))
+	return k.store(ctx, clockStream, clockPrefix+clockToken(key), value, rev, lifetime(life))
+}
+
+// lifetime returns the option of a message that is removed after a time. The servers count seconds.
+func lifetime(life time.Duration) jetstream.PublishOpt {
+	return jetstream.WithMsgTTL(max(time.Second, life.Round(time.Second)+time.Second))
+}
+
+// LoadRobots implements cluster.RobotsStore.
+func (k *Clocks) LoadRobots(ctx context.Context, name string) ([]byte, error) {
+	b, _, err := k.load(ctx, robotsStream, robotsPrefix+name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, nil // nothing was stored yet
+	}
+	return b, err
+}
+
+// StoreRobots implements cluster.RobotsStore. The first one makes the stream.
+func (k *Clocks) StoreRobots(ctx context.Context, name string, file []byte, life time.Duration) error {
+	_, err := k.stream(ctx, robotsStream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		err = k.create(ctx, jetstream.StreamConfig{
+			Name: robotsStream, Subjects: []string{robotsPrefix + ">"}, Storage: jetstream.FileStorage, AllowMsgTTL: true,
+			Discard: jetstream.DiscardOld, MaxBytes: robotsMax,
+		})
+	}
+	if err == nil {
+		_, err = k.js.PublishMsg(ctx, &nats.Msg{Subject: robotsPrefix + name, Data: file}, lifetime(life),
+			jetstream.WithExpectStream(robotsStream), jetstream.WithRetryAttempts(0))
+	}
+	if err != nil {
+		return clocksFailed(err)
+	}
+	return nil
 }
 
 // clockToken returns a key as a part of a subject.
@@ -143,7 +179,7 @@ func (k *Clocks) Era(ctx context.Context) (era uint64, since time.Time, err erro
 	for range 5 {
 		b, _, err := k.load(ctx, clockStream, clockPrefix+"era")
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			if err = k.create(ctx); err == nil {
+			if err = k.createClocks(ctx); err == nil {
 				continue
 			}
 		}
@@ -188,13 +224,20 @@ func (k *Clocks) begin(ctx context.Context) error {
 	return err
 }
 
-// create makes the streams, on three servers if there are so many.
-func (k *Clocks) create(ctx context.Context) error {
-	for _, s := range []jetstream.StreamConfig{
-		{Name: eraStream, Subjects: []string{eraSubject}, Storage: jetstream.FileStorage},
-		{Name: clockStream, Subjects: []string{clockPrefix + ">"}, Storage: jetstream.MemoryStorage, AllowMsgTTL: true},
-	} {
-		s.Retention, s.Discard, s.MaxMsgs, s.MaxBytes, s.MaxMsgsPerSubject = jetstream.LimitsPolicy, jetstream.DiscardNew, -1, -1, 1
+// createClocks makes the streams of the clocks.
+func (k *Clocks) createClocks(ctx context.Context) error {
+	return k.create(ctx,
+		jetstream.StreamConfig{Name: eraStream, Subjects: []string{eraSubject}, Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew, MaxBytes: -1},
+		jetstream.StreamConfig{
+			Name: clockStream, Subjects: []string{clockPrefix + ">"}, Storage: jetstream.MemoryStorage, AllowMsgTTL: true,
+			Discard: jetstream.DiscardNew, MaxBytes: -1,
+		})
+}
+
+// create makes streams of values by subject, on three servers if there are so many.
+func (k *Clocks) create(ctx context.Context, all ...jetstream.StreamConfig) error {
+	for _, s := range all {
+		s.Retention, s.MaxMsgs, s.MaxMsgsPerSubject = jetstream.LimitsPolicy, -1, 1
 		s.Replicas = 3
 		_, err := k.js.CreateStream(ctx, s)
 		if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
@@ -212,7 +255,7 @@ func (k *Clocks) create(ctx context.Context) error {
 func (k *Clocks) Now(ctx context.Context) (time.Time, error) {
 	s, err := k.js.Stream(ctx, clockStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		if err = k.create(ctx); err == nil {
+		if err = k.createClocks(ctx); err == nil {
 			s, err = k.js.Stream(ctx, clockStream)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/enginetest"
@@ -341,5 +342,24 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
+	}
+}
+
+// TestRobotsFilesAreBounded: the servers drop the oldest when there are too many bytes.
+func TestRobotsFilesAreBounded(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1)
+	k, err := ConnectClocks(t.Context(), Config{URLs: s.urls()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	soon(t, func(ctx context.Context) error { return k.StoreRobots(ctx, "a", []byte("x"), time.Hour) })
+	stream, err := k.js.Stream(t.Context(), robotsStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := stream.CachedInfo().Config; c.MaxBytes != 64<<20 || c.Discard != jetstream.DiscardOld || c.MaxMsgsPerSubject != 1 || c.Storage != jetstream.FileStorage {
+		t.Errorf("%+v", c)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,20 +16,11 @@ import (
 )
 
 const (
-	robotsName   = "robots"
-	robotsMax    = 64 << 20            // bytes of all robots.txt files; the oldest are removed
-	robotsLong   = 2 << 20             // bytes of one
-	robotsFormat = 1                   // of the files
-	robotsValid  = 30 * 24 * time.Hour // for which none counts that says it is valid for longer
+	robotsName  = "robots"
+	robotsMax   = 64 << 20            // bytes of all robots.txt files; the oldest are removed
+	robotsLong  = 2 << 20             // bytes of one
+	robotsValid = 30 * 24 * time.Hour // after which one is removed
 )
-
-// robotsEntry is a file in the directory robots. Body is apart because it may have any bytes.
-type robotsEntry struct {
-	Format int
-	Key    politeness.RobotsKey
-	File   politeness.RobotsFile
-	Body   []byte
-}
 
 func (m *Hosts) robotsPath(key politeness.RobotsKey) string {
 	sum := sha256.Sum256([]byte(key.Origin + "\n" + key.Account))
@@ -47,17 +37,13 @@ func (m *Hosts) Robots(key politeness.RobotsKey) (politeness.RobotsFile, bool) {
 		return politeness.RobotsFile{}, false // nobody has requested it
 	}
 	defer func() { _ = in.Close() }() // only read
-	var e robotsEntry
 	b, err := safefile.ReadAll(in, in.Name(), robotsLong)
-	if err != nil || json.Unmarshal(b, &e) != nil || e.Format != robotsFormat || e.Key != key {
+	f, ok := politeness.DecodeRobotsFile(b, key)
+	now := time.Now()
+	if err != nil || !ok || f.Fetched.After(now) || !f.Until.After(now) {
 		return politeness.RobotsFile{}, false // it is requested, and the file written anew
 	}
-	now := time.Now()
-	if e.File.Fetched.After(now) || !e.File.Until.After(now) || e.File.Until.After(e.File.Fetched.Add(robotsValid)) {
-		return politeness.RobotsFile{}, false
-	}
-	e.File.Body = string(e.Body)
-	return e.File, true
+	return f, true
 }
 
 // KeepRobots is that of [politeness.Sharing]. A file that cannot be written is requested again by other processes.
@@ -66,10 +52,8 @@ func (m *Hosts) KeepRobots(key politeness.RobotsKey, f politeness.RobotsFile) {
 	if m.NotShared() != nil {
 		return
 	}
-	e := robotsEntry{Format: robotsFormat, Key: key, File: f, Body: []byte(f.Body)}
-	e.File.Body = ""
-	b, err := json.Marshal(e)
-	if err != nil || len(b) > robotsLong {
+	b := f.Encode(key)
+	if len(b) > robotsLong {
 		return
 	}
 	dir := filepath.Join(m.dir, robotsName)
