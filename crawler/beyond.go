@@ -22,18 +22,28 @@ var beyondRules = [frontier.MaxBeyond + 1]struct{ hop, last string }{
 }
 
 // stretch follows a link that leads out of the scope if the crawl may still go that far from v.
-func (j *judge) stretch(d *decided, v *Visit, kind extract.Kind) {
-	if d.firm || v.Beyond >= j.cfg.Scope.Beyond || !j.mayStretch(kind) {
+func (j *judge) stretch(d *decided, v *Visit, l *extract.Link) {
+	if d.firm || v.Beyond >= j.cfg.Scope.Beyond || !j.mayStretch(l) {
 		return
 	}
 	d.beyond = uint8(v.Beyond + 1)
 	d.fate, d.rule = FateFollow, beyondRules[d.beyond].hop
 }
 
-// mayStretch reports whether links of a kind may lead out of the scope.
-func (j *judge) mayStretch(kind extract.Kind) bool {
-	return len(j.cfg.Scope.BeyondKinds) == 0 || slices.Contains(j.cfg.Scope.BeyondKinds, kindOf(kind))
+// mayStretch reports whether a link may lead out of the scope.
+func (j *judge) mayStretch(l *extract.Link) bool {
+	kinds := j.cfg.Scope.BeyondKinds
+	if len(kinds) == 0 {
+		return true
+	}
+	if l.Kind == extract.LinkRel && j.cfg.Follow.Resources && l.Rel&displayed == 0 {
+		return false // a page, such as the canonical one, or nothing that a browser loads
+	}
+	return slices.Contains(kinds, kindOf(l.Kind))
 }
+
+// displayed are the relations of link elements that name what a page is displayed with.
+const displayed = extract.Stylesheet | extract.Icon | extract.Preload | extract.ModulePreload | extract.Manifest
 
 // beyondAfter returns how far beyond the scope the target of a redirect is. A redirect is not a link, so a
 // target outside is as far out as its source, but at least one hop.

@@ -52,6 +52,26 @@ func TestHopsBeyondTheScope(t *testing.T) {
 	})
 }
 
+// With kinds for resources, link elements lead out of the scope to what a page is displayed with, and to no other page.
+func TestLinkElementsBeyondTheScope(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s, cdn := w.Site("http://a.example"), w.Site("http://cdn.example")
+		s.Page("/", `<link rel=stylesheet href=http://cdn.example/x.css><link rel="shortcut icon" href=http://cdn.example/x.ico>`+
+			`<link rel=canonical href=http://cdn.example/page><link rel=license href=http://cdn.example/licence>`)
+		cdn.Page("/x.css", `@import "more.css";`).Type("text/css")
+		cdn.Page("/more.css", "").Type("text/css")
+		cdn.Page("/x.ico", "x").Type("image/x-icon")
+		cdn.Page("/page", "")
+		cdn.Page("/licence", "")
+		kinds := []frontier.Kind{frontier.KindLink, frontier.KindImport}
+		_, v := crawl(t, w, crawler.Config{Scope: crawler.ScopeConfig{Beyond: 2, BeyondKinds: kinds}, Follow: crawler.Follow{Resources: true}}, s.URL("/"))
+		v.expect(t, map[string]string{
+			s.URL("/"): "fetched 200", cdn.URL("/x.css"): "fetched 200", cdn.URL("/x.ico"): "fetched 200", cdn.URL("/more.css"): "fetched 200",
+		})
+		w.MustNotRequest(cdn.URL("/page"), cdn.URL("/licence"))
+	})
+}
+
 // Every link names which hop it is, or the rule that excludes it from being one.
 func TestRulesNameTheHop(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

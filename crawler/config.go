@@ -194,7 +194,8 @@ type ScopeConfig struct {
 	// fetched. The links are counted on the path by which a page is found first. 0: none.
 	Beyond int
 	// BeyondKinds are the kinds of links that may lead out of the scope: for example "image" and "style",
-	// together with Follow.Resources, for the resources that a page is displayed with. Empty: all.
+	// together with Follow.Resources, for the resources that a page is displayed with. Of kind "link" those
+	// are style sheets, icons, preloads and manifests alone: other link elements name pages. Empty: all.
 	BeyondKinds []frontier.Kind
 }
 

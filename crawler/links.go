@@ -301,7 +301,7 @@ func (k *linker) decide(v *Visit, l *extract.Link) decided {
 	d := decided{key: view.Key()}
 	d.verdict = k.judged.of(d.key, l.Kind, func() verdict { return k.judge.belongs(k.look(view), kindOf(l.Kind)) })
 	if d.fate == FateScope {
-		k.judge.stretch(&d, v, l.Kind)
+		k.judge.stretch(&d, v, l)
 	}
 	return d
 }
