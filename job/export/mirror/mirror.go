@@ -1,16 +1,19 @@
 // Package mirror exports jobs as directories of files that a browser or a plain file server shows: each page that was fetched is
 // a file, and the references between them lead to files. It is a separate package because it parses pages.
 //
-// Reading order: mirror.go (which page becomes which file), names.go (names of files), rewrite.go (references in pages).
+// Reading order: mirror.go (which page becomes which file), names.go (names of files), rewrite.go (references in pages), update.go
+// (a directory that is kept up to date by several crawls).
 package mirror
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"io/fs"
+	"iter"
 	"net/url"
 	"os"
 	"path"
@@ -46,26 +49,38 @@ func Files(f export.Filter) export.Kind {
 
 // mirror is a mirror while it is written. It has some 100 bytes in memory for each page; their paths are in a temporary file.
 type mirror struct {
-	x     *export.Export
-	only  *export.Filter // writes the files that it selects as they are; nil: all of them, with links that lead to files
-	root  *os.Root
-	key   func(weburl.URL) weburl.Key
-	files map[weburl.Key]file
-	moved map[weburl.Key]weburl.Key // redirects
-	taken map[uint64]bool           // paths of files (true) and directories, as hashes of their folded form
-	seed  maphash.Seed
-	paths *os.File
-	end   int64 // of paths
-
-	archive *replay.Pages
+	ctx     context.Context
+	sources []source       // oldest first
+	read    func() error   // called for each page that is read
+	only    *export.Filter // writes the files that it selects as they are; nil: all of them, with links that lead to files
+	root    *os.Root
+	put     func(name string, body []byte) error // writes a file
+	outcome func(v *sink.Record, k weburl.Key)   // called for each visit; nil: nobody needs it
+	absent  func(k weburl.Key, u weburl.URL)     // called for each reference to what is not in the mirror; nil: nobody counts
+	key     func(weburl.URL) weburl.Key
+	files   map[weburl.Key]file
+	moved   map[weburl.Key]weburl.Key // redirects
+	taken   map[uint64]bool           // paths of files (true) and directories, as hashes of their folded form
+	seed    maphash.Seed
+	paths   *os.File
+	end     int64 // of paths
 
 	first                               string // path of the first page
+	html                                int    // pages of HTML that were written
 	damaged, clashes, foreign, cutShort int
+}
+
+// source is a crawl whose pages are in the mirror.
+type source struct {
+	visits  func() iter.Seq2[*sink.Record, error]
+	archive *replay.Pages
 }
 
 // file says where the file of a URL is.
 type file struct {
 	at      int64 // of its path in the file of paths
+	source  int   // the newest that has its bytes
+	moved   bool  // a newer one has a redirect
 	written bool
 }
 
@@ -82,7 +97,12 @@ func write(x *export.Export, only *export.Filter) (err error) {
 	if err != nil {
 		return err
 	}
-	m := &mirror{x: x, only: only, archive: archive, key: cfg.Crawl.Canonical.Key, files: map[weburl.Key]file{}, moved: map[weburl.Key]weburl.Key{}, taken: map[uint64]bool{}, seed: maphash.MakeSeed()}
+	m := newMirror(x.Context(), cfg.Crawl.Canonical.Key, source{x.Visits, archive})
+	m.only, m.read = only, x.Read
+	m.put = func(name string, body []byte) error {
+		x.Wrote(int64(len(body)))
+		return m.create(name, body)
+	}
 	if m.paths, err = os.Create(filepath.Join(x.Temp, "paths")); err != nil {
 		return err
 	}
@@ -91,19 +111,27 @@ func write(x *export.Export, only *export.Filter) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.root.Close()) }()
-	for _, step := range []func() error{m.plan, m.pages, m.sync} {
-		if err := step(); err != nil {
-			return err
-		}
+	if err := m.plan(); err != nil {
+		return err
 	}
-	m.note()
-	return nil
+	if err := m.pages(); err != nil {
+		return err
+	}
+	m.note(x.Note)
+	return m.sync(x.Path)
+}
+
+func newMirror(ctx context.Context, key func(weburl.URL) weburl.Key, sources ...source) *mirror {
+	return &mirror{
+		ctx: ctx, sources: sources, key: key, read: ctx.Err,
+		files: map[weburl.Key]file{}, moved: map[weburl.Key]weburl.Key{}, taken: map[uint64]bool{}, seed: maphash.MakeSeed(),
+	}
 }
 
 // note says where to begin and what is missing.
-func (m *mirror) note() {
+func (m *mirror) note(note func(format string, args ...any)) {
 	if m.first != "" {
-		m.x.Note("the first page is %s", m.first)
+		note("the first page is %s", m.first)
 	}
 	for _, n := range []struct {
 		n    int
@@ -115,7 +143,7 @@ func (m *mirror) note() {
 		{m.cutShort, "not complete"},
 	} {
 		if n.n > 0 {
-			m.x.Note("%s %s", cli.Plural(n.n, "page"), n.what)
+			note("%s %s", cli.Plural(n.n, "page"), n.what)
 		}
 	}
 }
@@ -127,7 +155,17 @@ func (m *mirror) isFile(v *sink.Record) bool {
 
 // plan decides which file each page becomes, and where redirects lead.
 func (m *mirror) plan() error {
-	for v, err := range m.x.Visits() {
+	for i := range m.sources {
+		if err := m.planOf(i); err != nil {
+			return err
+		}
+	}
+	m.taken = nil
+	return nil
+}
+
+func (m *mirror) planOf(source int) error {
+	for v, err := range m.sources[source].visits() {
 		if err != nil {
 			return err
 		}
@@ -135,33 +173,50 @@ func (m *mirror) plan() error {
 		if err != nil {
 			continue
 		}
+		k := m.key(u)
+		if m.outcome != nil {
+			m.outcome(v, k)
+		}
 		switch {
 		case m.isFile(v):
-			if err := m.place(u, v.Type); err != nil {
+			if err := m.place(u, k, v.Type, source); err != nil {
 				return err
 			}
 		case v.Final != "":
 			if to, err := weburl.Parse(v.Final); err == nil {
-				m.moved[m.key(u)] = m.key(to)
+				m.moved[k] = m.key(to)
+				if f, ok := m.files[k]; ok && f.source < source {
+					f.moved = true
+					m.files[k] = f
+				}
 			}
 		}
 	}
-	m.taken = nil
 	return nil
 }
 
-// place gives a URL its file.
-func (m *mirror) place(u weburl.URL, mediaType string) error {
-	k := m.key(u)
-	if _, known := m.files[k]; known {
-		return nil
+// place gives a URL its file. One that an older crawl has keeps its name, unless its type needs another ending.
+func (m *mirror) place(u weburl.URL, k weburl.Key, mediaType string, source int) error {
+	if f, known := m.files[k]; known {
+		if f.source == source {
+			return nil
+		}
+		name, err := m.path(f)
+		if err != nil {
+			return err
+		}
+		if path.Ext(name) == path.Ext(pathOf(u, mediaType, plain)) {
+			f.source, f.moved = source, false
+			m.files[k] = f
+			return nil
+		}
 	}
 	for p := plain; p < nowhere; p++ {
 		name := pathOf(u, mediaType, p)
 		if !m.take(name) {
 			continue
 		}
-		m.files[k] = file{at: m.end}
+		m.files[k] = file{at: m.end, source: source}
 		b := append(binary.AppendUvarint(nil, uint64(len(name))), name...)
 		m.end += int64(len(b))
 		_, err := m.paths.Write(b)
@@ -215,7 +270,7 @@ const maxMoves = 20
 func (m *mirror) find(u weburl.URL) (f file, ok bool) {
 	k := m.key(u)
 	for range maxMoves {
-		if f, ok = m.files[k]; ok {
+		if f, ok = m.files[k]; ok && !f.moved {
 			return f, true
 		}
 		if k, ok = m.moved[k]; !ok {
@@ -227,23 +282,25 @@ func (m *mirror) find(u weburl.URL) (f file, ok bool) {
 
 // pages writes the files.
 func (m *mirror) pages() error {
-	for v, err := range m.x.Visits() {
-		if err != nil {
-			return err
-		}
-		if !m.isFile(v) {
-			continue
-		}
-		u, err := weburl.Parse(v.URL)
-		if err != nil {
-			continue
-		}
-		k := m.key(u)
-		if f, ok := m.files[k]; ok && !f.written {
-			f.written = true
-			m.files[k] = f
-			if err := errors.Join(m.page(v, u, f), m.x.Read()); err != nil {
+	for i := range m.sources {
+		for v, err := range m.sources[i].visits() {
+			if err != nil {
 				return err
+			}
+			if !m.isFile(v) {
+				continue
+			}
+			u, err := weburl.Parse(v.URL)
+			if err != nil {
+				continue
+			}
+			k := m.key(u)
+			if f, ok := m.files[k]; ok && f.source == i && !f.moved && !f.written {
+				f.written = true
+				m.files[k] = f
+				if err := errors.Join(m.page(v, u, f), m.read()); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -256,7 +313,7 @@ func (m *mirror) page(v *sink.Record, u weburl.URL, f file) error {
 	if err != nil {
 		return err
 	}
-	p, err := m.archive.Read(m.x.Context(), u, v.WARC)
+	p, err := m.sources[f.source].archive.Read(m.ctx, u, v.WARC)
 	if err != nil {
 		m.damaged++
 		return m.put(name, nil)
@@ -268,6 +325,9 @@ func (m *mirror) page(v *sink.Record, u weburl.URL, f file) error {
 	body := p.Body
 	if m.only != nil {
 		return m.put(name, body)
+	}
+	if v.Type == "text/html" || v.Type == "application/xhtml+xml" {
+		m.html++
 	}
 	switch v.Type {
 	case "text/html", "application/xhtml+xml", "text/css":
@@ -344,6 +404,9 @@ func (r *references) replace(ref string) (to string, here, ok bool) {
 	}
 	to = u.String()
 	f, here := r.m.find(u)
+	if !here && r.m.absent != nil {
+		r.m.absent(r.m.key(u), u)
+	}
 	if here {
 		name, err := r.m.path(f)
 		if err != nil {
@@ -360,10 +423,10 @@ func (r *references) replace(ref string) (to string, here, ok bool) {
 var fragmentEscaper = strings.NewReplacer(" ", "%20", `"`, "%22", "<", "%3C", ">", "%3E", "`", "%60")
 
 // sync makes the files durable.
-func (m *mirror) sync() error {
-	return filepath.WalkDir(m.x.Path, func(name string, d fs.DirEntry, err error) error {
+func (m *mirror) sync(dir string) error {
+	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err == nil {
-			err = m.x.Context().Err()
+			err = m.ctx.Err()
 		}
 		if err != nil {
 			return err
@@ -379,8 +442,8 @@ func (m *mirror) sync() error {
 	})
 }
 
-// put writes a file.
-func (m *mirror) put(name string, body []byte) error {
+// create writes a file that is not there yet.
+func (m *mirror) create(name string, body []byte) error {
 	name = filepath.FromSlash(name)
 	if err := m.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
@@ -394,13 +457,15 @@ func (m *mirror) put(name string, body []byte) error {
 		return err
 	}
 	_, err = f.Write(body)
-	m.x.Wrote(int64(len(body)))
 	return errors.Join(err, f.Close())
 }
 
 // relative returns the reference from a directory to a file.
 func relative(from, to string) string {
-	a, b := strings.Split(from, "/"), strings.Split(to, "/")
+	a, b := strings.Split(strings.TrimPrefix(from, "."), "/"), strings.Split(to, "/")
+	if a[0] == "" { // the root
+		a = nil
+	}
 	n := 0
 	for n < len(a) && n < len(b)-1 && a[n] == b[n] {
 		n++

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/amble-crawler/amble/job/export"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -90,8 +89,8 @@ func TestPut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	m := &mirror{root: root, x: &export.Export{Path: dir}}
-	if err := errors.Join(m.put("a/b", []byte("first")), m.put("a/b", []byte("second"))); err != nil || m.clashes != 1 {
+	m := &mirror{root: root}
+	if err := errors.Join(m.create("a/b", []byte("first")), m.create("a/b", []byte("second"))); err != nil || m.clashes != 1 {
 		t.Errorf("%v, %d clashes", err, m.clashes)
 	}
 	if got := read(t, filepath.Join(dir, "a", "b")); got != "first" {
@@ -101,11 +100,11 @@ func TestPut(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, name := range []string{"../evil", "out/evil", "out/sub/evil", "a/../../evil", "/evil"} {
-		if err := m.put(name, []byte("x")); err == nil {
+		if err := m.create(name, []byte("x")); err == nil {
 			t.Errorf("%s was written", name)
 		}
 	}
-	if err := m.put("new", []byte("x")); err != nil {
+	if err := m.create("new", []byte("x")); err != nil {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {

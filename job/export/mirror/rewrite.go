@@ -171,7 +171,7 @@ func (p *page) tag(out, raw []byte) []byte {
 	for i := range all {
 		a := &all[i]
 		refresh = refresh || name == "meta" && a.name == "http-equiv" && strings.EqualFold(strings.TrimSpace(value(a)), "refresh")
-		if name == "script" || name == "link" {
+		if (name == "script" || name == "link") && hasAttribute(all, "integrity") {
 			if a.name == "src" || a.name == "href" {
 				_, in, ok := p.replace(value(a))
 				here = here || in && ok
