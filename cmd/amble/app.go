@@ -37,6 +37,7 @@ type commands struct {
 	Watch      watchCmd      `cmd:"" group:"Crawl:" help:"Request the pages of a crawl again, each as often as it is worth it."`
 	Cluster    clusterCmd    `cmd:"" group:"Crawl:" help:"Crawl with several machines."`
 	Demo       demoCmd       `cmd:"" group:"Crawl:" help:"Crawl a small web that the command itself serves on loopback."`
+	Mirror     mirrorCmd     `cmd:"" group:"Crawl:" help:"Copy a site to files that a browser opens, and update the copy."`
 	Report     reportCmd     `cmd:"" group:"Look:" help:"Print the summary of a crawl again, and write it as a page."`
 	Export     exportCmd     `cmd:"" group:"Look:" help:"Write a crawl as tables, a log or an archive for other programs."`
 	Serve      serveCmd      `cmd:"" group:"Look:" help:"Show a crawl on a page: one that is over, or runs in another process."`
@@ -90,6 +91,9 @@ func newCommands() *commands {
 		job.InScope: "What a crawl from this page would follow:", job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:",
 	})
 	c.Check.Plugins = keyflags.Of(map[job.Group]string{
+		job.Who: "Who crawls:", job.Reach: "What:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:",
+	})
+	c.Mirror.Plugins = keyflags.Of(map[job.Group]string{
 		job.Who: "Who crawls:", job.Reach: "What:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:",
 	})
 	c.Plan.Plugins = keyflags.Of(map[job.Group]string{

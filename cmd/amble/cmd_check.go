@@ -66,19 +66,24 @@ Exit codes: 0 nothing is broken, 1 something is, otherwise as for amble crawl. R
 robots.txt forbids are listed and alone exit 0.`
 }
 
-// hideSeldom hides flags of amble check that are seldom needed, and says what its defaults are. It is for kong.PostBuild.
+// hideSeldom hides flags of amble check and amble mirror that are seldom needed, and says what their defaults are. It is for
+// kong.PostBuild.
 func hideSeldom(k *kong.Kong) error {
 	for _, cmd := range k.Model.Children {
-		if cmd.Name != "check" {
+		shown, help := checkShown, map[string]string{
+			"depth": "Links followed from a seed (none).", "max-pages": "Pages and files requested, exactly (10000).",
+		}
+		switch cmd.Name {
+		case "check":
+		case "mirror":
+			shown, help = mirrorShown, mirrorDefaults
+		default:
 			continue
 		}
 		for _, f := range cmd.Flags {
-			f.Hidden = job.KeyNamed(f.Name) != nil && !checkShown[f.Name]
-			switch f.Name {
-			case "depth":
-				f.Help = "Links followed from a seed (none)."
-			case "max-pages":
-				f.Help = "Pages and files requested, exactly (10000)."
+			f.Hidden = job.KeyNamed(f.Name) != nil && !shown[f.Name]
+			if text := help[f.Name]; text != "" {
+				f.Help = text
 			}
 		}
 	}

@@ -11,7 +11,7 @@ var foreign = []struct{ flags, here string }{
 	{"A", "use --accept TYPE, as in --accept application/pdf, to keep some types, --agent NAME/VERSION for a user agent"},
 	{"level l max-depth depth-limit", "use --depth N"},
 	{"recursive r follow", "leave it out: a crawl follows links; --depth says how many"},
-	{"mirror m", "use -o DIR --depth none --max-pages N"},
+	{"mirror m", "say amble mirror URL DIR"},
 	{"wait download-delay sleep", "use --delay D"},
 	{"random-wait", "use --delay D; slow sites are given longer pauses anyway"},
 	{"rate-limit", "use --delay D for each host, --rate R for all together"},
@@ -41,10 +41,10 @@ var foreign = []struct{ flags, here string }{
 	{"warc-file", "use -o DIR --format jsonl,warc"},
 	{"spider", "leave it out: every visit has its status; for broken links, say amble check URL"},
 	{"sitemap", "use --sitemaps"},
-	{"k", "for a copy to read offline, as in wget, use -o DIR --format jsonl,warc and export it as a mirror; for certificates, as in curl, --insecure-hosts HOST"},
+	{"k", "for a copy to read offline, as in wget, say amble mirror URL DIR; for certificates, as in curl, use --insecure-hosts HOST"},
 	{"insecure no-check-certificate", "use --insecure-hosts HOST"},
 	{"threads workers jobs parallel", "use --concurrency N; to one host there is one request at a time"},
-	{"convert-links", "use -o DIR --format jsonl,warc, and export the job as a mirror: the links of its pages lead to files"},
+	{"convert-links", "say amble mirror URL DIR: the links of its pages lead to files"},
 	{"robots no-robots ignore-robots execute e", "nothing turns robots.txt off"},
 	{"set s", "each setting is a flag of its own: see amble help crawl"},
 	{"silent", "use --quiet"},
@@ -55,9 +55,9 @@ var foreign = []struct{ flags, here string }{
 
 // foreignCommands are words that people try as commands, with what does it here.
 var foreignCommands = []struct{ words, here string }{
-	{"mirror clone copy", "for a copy to read offline, say amble crawl -o DIR --resources --format jsonl,warc URL, then amble export DIR --to mirror"},
+	{"clone copy", "for a copy to read offline, say amble mirror URL DIR"},
 	{"spider scrape fetch get", "say amble crawl URL"},
-	{"download grab", "say amble crawl -o DIR --format jsonl,warc URL, and for files to read amble export DIR --to mirror"},
+	{"download grab", "say amble crawl -o DIR --format jsonl,warc URL, and for a copy to read offline amble mirror URL DIR"},
 	{"linkcheck checklinks lint", "say amble check URL"},
 	{"sitemap", "to read sitemaps, say amble crawl --sitemaps URL"},
 }

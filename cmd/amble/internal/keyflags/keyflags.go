@@ -9,13 +9,17 @@ package keyflags
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/export/mirror"
 )
 
 // Origins gives kong the values of flags that the command line leaves out: from the environment,
@@ -150,8 +154,28 @@ func (o *Origins) jobDir(ctx *kong.Context) string {
 		return o.outFlag(ctx)
 	case "resume", "explain":
 		return firstArgument(ctx)
+	case "mirror":
+		args := arguments(ctx)
+		if len(args) == 0 || strings.Contains(args[len(args)-1], "://") {
+			return ""
+		}
+		dir, _ := LastCrawl(args[len(args)-1])
+		return dir
 	}
 	return ""
+}
+
+// LastCrawl returns the job directory of the last crawl for a copy that "amble mirror" keeps in a directory, and its number; 0 if
+// there is none.
+func LastCrawl(dir string) (job string, number int) {
+	crawls := filepath.Join(dir, mirror.OwnDir, "crawls")
+	entries, _ := os.ReadDir(crawls) // none if it is not there yet
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil && n > number {
+			number = n
+		}
+	}
+	return filepath.Join(crawls, strconv.Itoa(number)), number
 }
 
 // outFlag is the value of --out, wherever it comes from.
@@ -173,20 +197,28 @@ func (o *Origins) outFlag(ctx *kong.Context) string {
 
 // firstArgument is the first positional argument.
 func firstArgument(ctx *kong.Context) string {
+	if args := arguments(ctx); len(args) > 0 {
+		return args[0]
+	}
+	return ""
+}
+
+// arguments are those of the first positional argument that has a value.
+func arguments(ctx *kong.Context) []string {
 	for _, p := range ctx.Path {
 		if p.Positional == nil {
 			continue
 		}
 		switch v := ctx.Value(p).Interface().(type) {
 		case string:
-			return v
+			return []string{v}
 		case []string:
 			if len(v) > 0 {
-				return v[0]
+				return v
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 func (o *Origins) loadFile(ctx *kong.Context) error {
