@@ -71,9 +71,9 @@ func (a *attempt) redirected(ctx context.Context, v *Visit) {
 	to, err := c.URL.Resolve(location)
 	switch {
 	case location == "" || err != nil:
-		v.Outcome, v.Reason, v.Err = Failed, ReasonRedirectBad, err
+		v.Outcome, v.Reason, v.Err = Failed, reasonRedirectBad, err
 	case len(c.Hops) >= a.cfg.Limits.Redirects:
-		v.Outcome, v.Reason = Failed, ReasonRedirectLimit
+		v.Outcome, v.Reason = Failed, reasonRedirectLimit
 	case to == c.URL || slices.Contains(c.Hops, to.String()):
 		v.Outcome, v.Reason = Failed, ReasonRedirectLoop
 	}

@@ -38,7 +38,7 @@ var budgets = [...]budgetRow{
 	},
 	kindRobots: {
 		"robots.txt", // but for seeds, whose number the operator knows
-		allowance{"Limits.PagesPerHost", func(c *Config, h *HostSettings) int { return times(DefaultRobots, pagesOfHost(c, h)) }},
+		allowance{"Limits.PagesPerHost", func(c *Config, h *HostSettings) int { return times(defaultRobots, pagesOfHost(c, h)) }},
 		allowance{"Limits.Robots", func(c *Config, _ *HostSettings) int { return c.Limits.Robots }},
 	},
 	kindResources: {

@@ -39,9 +39,8 @@ type Lister interface {
 	All() iter.Seq2[weburl.URL, int]
 }
 
-// ConditionalFetcher is a Fetcher that can make requests conditional. With any other Fetcher, Config.Since
-// makes no request conditional.
-type ConditionalFetcher interface {
+// conditionalFetcher is a Fetcher that can make requests conditional.
+type conditionalFetcher interface {
 	FetchConditional(ctx context.Context, p politeness.Permit, v fetcher.Validators) (*fetcher.Page, error)
 }
 
@@ -49,7 +48,7 @@ type ConditionalFetcher interface {
 type conditional struct {
 	Fetcher
 	past func(u weburl.URL) (Past, bool)
-	with ConditionalFetcher // the Fetcher
+	with conditionalFetcher // the Fetcher
 }
 
 func (f conditional) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error) {

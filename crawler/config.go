@@ -18,14 +18,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Special values of Config's numbers. Zero always means the default.
+// Special values and defaults of Config. Zero always means the default.
 const (
 	None      = politeness.None // no limit
 	SeedsOnly = -2              // Limits.Depth: follow no link
-)
 
-// Defaults of Config.
-const (
 	DefaultAgent       = "amble/" + Version
 	DefaultConcurrency = 64
 	DefaultMaxDepth    = 5
@@ -41,17 +38,26 @@ const (
 	DefaultMaxSoft     = 50
 	DefaultMaxInFlight = 32 << 20
 
-	DefaultResources = 20 // for each page that may be fetched
-	DefaultRobots    = 20 // also for each page of a host
+	// RetriesPerHost and RetriesInAll limit the retries of a host and of a crawl. Every ten pages fetched, of the host or in all,
+	// permit one more. So a small site gets all of its retries, and a broken site, or a broken network, does not triple the requests.
+	RetriesPerHost = 50
+	RetriesInAll   = 500
 
-	DefaultCommitInterval = 50 * time.Millisecond
+	// Version is the version of amble, as sent in the default User-Agent.
+	Version = "0.2.0"
+	// StoredReport is the key of the counts that a durable Frontier keeps for the owner "". [ParseStored] reads them.
+	StoredReport = keyTally
+
+	defaultResources      = 20 // for each page that may be fetched
+	defaultRobots         = 20 // also for each page of a host
+	defaultCommitInterval = 50 * time.Millisecond
 )
 
 // Config describes a crawl. The zero value of every field, and of every group of fields, is its default; only
 // Contact must be set, and not even that when every seed is on loopback.
 type Config struct {
 	// Agent is NAME/VERSION or NAME. It is sent in the User-Agent header, and NAME is the token that is
-	// matched against the groups of robots.txt. "": DefaultAgent.
+	// matched against the groups of robots.txt. "": "amble/VERSION".
 	Agent string
 	// Contact is an http(s) URL or mail address at which site owners reach a person. Placeholders are
 	// refused.
@@ -79,7 +85,7 @@ type Config struct {
 	// Canonical decides which spellings of a URL count as one page. The URL that is sent is always the one
 	// found. A Frontier set here must use the same profile.
 	Canonical weburl.Profile
-	// Concurrency is the total number of requests in flight. 0: DefaultConcurrency.
+	// Concurrency is the total number of requests in flight. 0: 64.
 	Concurrency int
 	// Politeness is the gate's policy. Its Identity and Contactless are set from Agent, Contact and
 	// the seeds; setting them here is an error.
@@ -152,31 +158,31 @@ type Config struct {
 
 // Limits bounds a crawl as a whole, its hosts and its pages.
 type Limits struct {
-	Depth        int // links followed from a seed. 0: DefaultMaxDepth; None; SeedsOnly
-	Pages        int // pages and sitemaps fetched, exactly. 0: DefaultMaxPages; None
+	Depth        int // links followed from a seed. 0: 5; None; SeedsOnly
+	Pages        int // pages and sitemaps fetched, exactly. 0: 1,000; None
 	PagesPerHost int // pages and sitemaps fetched per host. 0: no limit
 	// Sitemaps limits the sitemaps fetched per host, which PagesPerHost and Pages count, too. What exceeds it is [Deferred], with
-	// [ReasonSitemapBudget]. One robots.txt or index adds at most twice as many to the queue. 0: DefaultSitemaps; None.
+	// [ReasonSitemapBudget]. One robots.txt or index adds at most twice as many to the queue. 0: 500; None.
 	Sitemaps int
 	// Resources bounds the requests for what rendered pages load, of all pages together; those in flight when it is reached
-	// are completed. Pages are then rendered with what is known. 0: DefaultResources for each of Pages; None.
+	// are completed. Pages are then rendered with what is known. 0: 20 for each of Pages; None.
 	Resources int
 	// Robots limits the requests for robots.txt to which links, redirects, sitemaps and resources lead; those for seeds do not
 	// count, and those in flight when it is reached are completed. What needs another one is [Deferred], with
-	// [ReasonRobotsBudget]. With PagesPerHost, DefaultRobots for each of a host's pages is the limit of what leads there.
-	// 0: DefaultRobots for each of Pages; None.
+	// [ReasonRobotsBudget]. With PagesPerHost, 20 for each of a host's pages is the limit of what leads there.
+	// 0: 20 for each of Pages; None.
 	Robots int
 	Bytes  int64         // body bytes received; requests in flight when it is reached are completed. 0: no limit
 	Time   time.Duration // from start to the last claim. 0: no limit
 	// Errors is the number of Failed visits that ends the crawl, including those failed by errors and panics of
 	// the Handler. 0: no limit.
 	Errors       int
-	URLLength    int // bytes of a URL that is queued. 0: DefaultMaxURL; at most weburl.MaxLen
-	LinksPerPage int // links read from one page. 0: DefaultMaxLinks
-	Redirects    int // redirects in one chain. 0: DefaultRedirects
+	URLLength    int // bytes of a URL that is queued. 0: 2,083; at most weburl.MaxLen
+	LinksPerPage int // links read from one page. 0: 10,000
+	Redirects    int // redirects in one chain. 0: 10
 	// InFlight is the number of bytes of memory for pages that are being received or read, beyond the first
 	// 64 KiB of each; pages wait while there is no room. A single page may exceed it, so that no body limit
-	// is ever too large for it. It does not apply if Fetcher is set. 0: DefaultMaxInFlight.
+	// is ever too large for it. It does not apply if Fetcher is set. 0: 32 MiB.
 	InFlight int64
 }
 
@@ -212,14 +218,14 @@ type Follow struct {
 // MiB for all pages together; a page for which there is no room is final as it is. There is a budget for
 // all hosts together: see [RetriesPerHost].
 type Retries struct {
-	Max   int           // attempts after the first. 0: DefaultRetries; None
+	Max   int           // attempts after the first. 0: 2; None
 	Pause time.Duration // before the first retry, doubling. 0: 1 s
 }
 
 // Commits says how a crawl with a durable Frontier makes its visits durable.
 type Commits struct {
 	// Interval is the time between two commits; a commit is made earlier when much has accumulated or everything else
-	// waits for it. What was not committed when a process dies is requested again. 0: DefaultCommitInterval.
+	// waits for it. What was not committed when a process dies is requested again. 0: 50 ms.
 	Interval time.Duration
 	// Gate stores what the gate knows with every commit, and not just every ten seconds or 10,000 requests: for a frontier that
 	// another machine may continue from at any time, without the ledger (politeness.Gate.TakeOver).
@@ -230,12 +236,12 @@ type Commits struct {
 // [FateTrap].
 type Traps struct {
 	// Queries is the number of query variants of one path that are queued, and PerDir the number of URLs in
-	// one directory. Neither applies to hosts in Politeness.OwnHosts. 0: DefaultMaxQueries,
-	// DefaultMaxPerDir; None.
+	// one directory. Neither applies to hosts in Politeness.OwnHosts. 0: 1,000 and
+	// 50,000; None.
 	Queries int
 	PerDir  int
 	// Sessions is the number of queued variants of one URL that differ only in a session identifier (PHPSESSID,
-	// jsessionid and the like; see weburl.URL.Sessionless). 0: DefaultMaxSessions; None.
+	// jsessionid and the like; see weburl.URL.Sessionless). 0: 2; None.
 	Sessions int
 }
 
@@ -245,8 +251,8 @@ type Duplicates struct {
 	// links are not followed, which ends soft errors and mirrored parts. 0: no limit.
 	Same int
 	// Soft is the number of URLs of one host that may answer with status 200 and the same HTML page before
-	// further ones are [Duplicate], with [ReasonSoft404], and their links are not followed. Such pages are
-	// nearly always error pages. 0: DefaultMaxSoft; None.
+	// further ones are [Duplicate], with [reasonSoft404], and their links are not followed. Such pages are
+	// nearly always error pages. 0: 50; None.
 	Soft int
 	// NearBits enables the search for pages that are nearly the same: when the 64-bit similarity hashes of
 	// two pages differ in at most this many bits (1 to 3), Visit.NearOf of the later one names the earlier.
@@ -259,10 +265,10 @@ func (c Config) withDefaults() Config {
 	c.Limits.Depth = or(c.Limits.Depth, DefaultMaxDepth)
 	c.Limits.Pages = or(c.Limits.Pages, DefaultMaxPages)
 	c.Limits.Sitemaps = or(c.Limits.Sitemaps, DefaultSitemaps)
-	c.Limits.Resources = or(c.Limits.Resources, times(DefaultResources, c.Limits.Pages))
-	c.Limits.Robots = or(c.Limits.Robots, times(DefaultRobots, c.Limits.Pages))
+	c.Limits.Resources = or(c.Limits.Resources, times(defaultResources, c.Limits.Pages))
+	c.Limits.Robots = or(c.Limits.Robots, times(defaultRobots, c.Limits.Pages))
 	c.Concurrency = or(c.Concurrency, DefaultConcurrency)
-	c.Commits.Interval = or(c.Commits.Interval, DefaultCommitInterval)
+	c.Commits.Interval = or(c.Commits.Interval, defaultCommitInterval)
 	c.Limits.InFlight = or(c.Limits.InFlight, DefaultMaxInFlight)
 	c.Scope.Kind = or(c.Scope.Kind, ScopeHost)
 	c.Retries.Max = max(0, or(c.Retries.Max, DefaultRetries))

@@ -13,6 +13,11 @@ import (
 // Crawler runs the crawl its Config describes. It may be run several times, also concurrently: all its Runs
 // go through one gate, so that hosts see a single crawler, which remembers between Runs how long hosts want
 // it to wait.
+//
+// Cancelling Run's context is a hard stop: requests in flight are broken off and their URLs stay queued.
+// [Crawler.Drain] stops claiming and lets requests in flight end, and so does leaving a loop over Pages or
+// [Collect]. [Crawler.Pause] and [Crawler.Resume] stop and continue claiming, [Crawler.LeaveOut] leaves a host alone
+// from then on, [Crawler.Slower] lengthens its pauses. Nothing makes a crawl faster than its Config says.
 type Crawler struct {
 	cfg  Config
 	gate *politeness.Gate
@@ -62,8 +67,9 @@ func New(c Config) (*Crawler, error) {
 // Gate returns the gate that all requests go through, which knows the state of hosts and origins.
 func (c *Crawler) Gate() *politeness.Gate { return c.gate }
 
-// Errors of Run.
+// Errors of Run, of Visits and of ReadHistory.
 var (
+	// ErrNoSeeds is returned by Run without a seed.
 	ErrNoSeeds = errors.New("crawler: no seeds")
 	// ErrNothingInScope is wrapped by the error that names a seed and the rule that excludes it, when every
 	// seed is excluded and nothing else is queued.
@@ -72,11 +78,17 @@ var (
 	// frontier has ended and is run again with settings other than those that decided what was queued, and when
 	// one that has not ended is run with another Config.Sample.
 	ErrRulesChanged = errors.New("crawler: the crawl in this frontier was decided by other settings")
-	ErrRunning      = errors.New("crawler: a crawl with a durable frontier is under way")
+	// ErrRunning is returned by Run while another crawl uses the same durable frontier.
+	ErrRunning = errors.New("crawler: a crawl with a durable frontier is under way")
 	// ErrResume is wrapped by errors of New and Run, in addition to the cause, when what an earlier process
 	// left in the frontier or in a sink cannot be read, or when the two cannot be brought to the same
 	// point.
 	ErrResume = errors.New("crawler: the crawl cannot be resumed")
+	// ErrOver is returned by Visit.Enqueue, Visit.Emit and Visit.Tree when the Handler, or the body of the loop over Pages,
+	// is done with the visit.
+	ErrOver = errors.New("crawler: the visit is over")
+	// ErrHistory is wrapped by the errors of ReadHistory that concern the contents.
+	ErrHistory = errors.New("crawler: not the visits of a crawl")
 )
 
 // SeedError is a seed that cannot be crawled.

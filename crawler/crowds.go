@@ -50,17 +50,17 @@ func (c *crowds) enter(u weburl.URL) string {
 	defer c.mu.Unlock()
 	if c.sessions > 0 {
 		if text, had := u.Sessionless(); had && !c.count("s", text, "", c.sessions) {
-			return ReasonTrapSession + ": too many sessions of one page"
+			return reasonTrapSession + ": too many sessions of one page"
 		}
 	}
 	if c.own != nil && c.own(u.Host()) > 0 {
 		return ""
 	}
 	if c.queries > 0 && len(path) < len(u.PathQuery()) && !c.count("?", u.Authority(), path, c.queries) {
-		return ReasonTrapQuery + ": too many variants of one path"
+		return reasonTrapQuery + ": too many variants of one path"
 	}
 	if c.dir > 0 && !c.count("/", u.Authority(), dir, c.dir) {
-		return ReasonTrapDirectory + ": too many URLs in one directory"
+		return reasonTrapDirectory + ": too many URLs in one directory"
 	}
 	return ""
 }

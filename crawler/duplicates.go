@@ -56,12 +56,12 @@ func (d *duplicates) meet(v *Visit) (m meeting, tooMany bool) {
 	m = meeting{host: v.URL.Host(), sum: sum, met: v.SameAs != ""}
 	switch {
 	case d.limits.Same > 0 && times > d.limits.Same:
-		v.Outcome, v.Reason = Duplicate, ReasonSame
+		v.Outcome, v.Reason = Duplicate, reasonSame
 		return m, true
 	case !m.met || d.limits.Soft <= 0 || !v.Page.IsHTML() || v.Page.Truncated != "":
 		return m, false
 	case d.crowds.same(m.host, m.sum, max(1, d.limits.Soft-1)):
-		v.Outcome, v.Reason = Duplicate, ReasonSoft404
+		v.Outcome, v.Reason = Duplicate, reasonSoft404
 		return m, true
 	}
 	m.crowd = true

@@ -34,7 +34,7 @@ func TestSoftErrors(t *testing.T) {
 			o.Page("/", "sorry, not here"+links("/more"))
 			o.Page("/more", "")
 			rep, v := crawl(t, w, crawler.Config{Duplicates: crawler.Duplicates{Soft: c.most}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeDomain}}, s.URL("/"), o.URL("/"))
-			if got := rep.Reasons[crawler.ReasonSoft404]; got < 70-c.want || got > 70-c.want+1 || rep.Outcomes[crawler.Duplicate] != got {
+			if got := rep.Reasons["soft_404"]; got < 70-c.want || got > 70-c.want+1 || rep.Outcomes[crawler.Duplicate] != got {
 				t.Errorf("MaxSoft %d: %d of 70 are soft errors, want %d", c.most, got, 70-c.want)
 			}
 			if got := v.line(o.URL("/")); got != "fetched 200" {
@@ -182,7 +182,7 @@ func TestSameBodies(t *testing.T) {
 		s.Page("/", links(refs...))
 		s.Page("/more", "")
 		rep, v := crawl(t, w, crawler.Config{Duplicates: crawler.Duplicates{Same: 4}}, s.URL("/"))
-		if rep.Outcomes[crawler.Duplicate] != 2 || rep.Reasons[crawler.ReasonSame] != 2 || rep.Pages != 6 {
+		if rep.Outcomes[crawler.Duplicate] != 2 || rep.Reasons["same_body"] != 2 || rep.Pages != 6 {
 			t.Errorf("report %+v", rep)
 		}
 		if x := v.by[s.URL("/3")]; x.SameAs != s.URL("/0") {

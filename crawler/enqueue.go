@@ -22,10 +22,6 @@ type Request struct {
 	SameDepth bool
 }
 
-// ErrOver is returned by Visit.Enqueue, Visit.Emit and Visit.Tree when the Handler, or the body of the loop over Pages,
-// is done with the visit.
-var ErrOver = errors.New("crawler: the visit is over")
-
 // EnqueueError says why a Request of a Handler does not enter the crawl.
 type EnqueueError struct {
 	Ref  string     // Request.URL

@@ -16,7 +16,7 @@ func (a *attempt) end(ctx context.Context, v *Visit, links []frontier.Request) {
 	a.cuts.take(a.claim.URL) // it is no longer needed
 	links, again := a.handle(ctx, v, links)
 	if again != nil {
-		if v.Outcome != Refused && v.Reason != ReasonType {
+		if v.Outcome != Refused && v.Reason != reasonType {
 			a.output.archive(ctx, v.Page, "attempt")
 		}
 		a.putBack(ctx, *again, nil)

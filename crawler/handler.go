@@ -12,6 +12,12 @@ import (
 // URL and once more for each [Retry], before the visit goes to the sinks and its links to the
 // frontier.
 //
+// A Handler may add URLs with priority and metadata ([Visit.Enqueue]), add results to the visit's record
+// ([Visit.Emit]), skip the page's links ([SkipLinks]), end the crawl ([Stop]) or request another attempt
+// ([Retry]). All of it belongs to the end of the visit and counts as a whole or not at all: a Handler that
+// fails, panics or is cancelled halfway leaves nothing behind, and one that is called again repeats
+// nothing. For effects elsewhere, for example in a database, the Handler itself must ensure the same.
+//
 // What it adds to the visit counts when it returns nil, [SkipLinks] or [Stop]. Any other error makes the
 // visit Failed with ReasonHandler: its links are not followed, and what was enqueued and emitted is
 // dropped; the crawl continues. A panic counts as such an error. An error that wraps the error of ctx, when
@@ -26,13 +32,14 @@ type HandlerFunc func(ctx context.Context, v *Visit) error
 // Handle calls f.
 func (f HandlerFunc) Handle(ctx context.Context, v *Visit) error { return f(ctx, v) }
 
-// SkipLinks is returned by a Handler to keep the visit but follow none of its page's links. URLs that the
-// Handler enqueued are still queued.
-var SkipLinks = errors.New("crawler: skip links")
-
-// Stop is returned by a Handler to keep the visit and then drain the crawl; [StopBecause] adds why. It may
-// be joined with SkipLinks; if it is joined with any other error, neither applies.
-var Stop = errors.New("crawler: stop")
+// Errors by which a Handler keeps the visit and changes what follows it.
+var (
+	// SkipLinks follows none of the page's links. URLs that the Handler enqueued are still queued.
+	SkipLinks = errors.New("crawler: skip links")
+	// Stop drains the crawl; [StopBecause] adds why. It may be joined with SkipLinks; if it is joined with any
+	// other error, neither applies.
+	Stop = errors.New("crawler: stop")
+)
 
 // StopBecause returns a Stop with its reason, which becomes [Report.Stopped]. Of a longer text, the first 300 bytes
 // are kept. If several Handlers stop a crawl, the first reason stands.
@@ -58,7 +65,7 @@ func stopReason(err error) string {
 // RetryError is returned by a Handler to have the URL fetched again: nothing of this visit counts, and the
 // URL returns to the queue as after a network error. When it has had all its attempts (Config.Retries.Max),
 // the visit is Failed with ReasonHandler and this error; when there is no budget for another one
-// (RetriesPerHost), with ReasonRetryBudget.
+// (RetriesPerHost), with reasonRetryBudget.
 type RetryError struct {
 	Err error // the cause; may be nil
 	// After is the least time until the next attempt, if it is longer than the pause before retries and

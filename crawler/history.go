@@ -18,12 +18,9 @@ import (
 
 // Defaults and bounds of ReadHistory.
 const (
-	DefaultMaxHistory = 1_000_000
+	defaultMaxHistory = 1_000_000
 	maxHistoryLine    = 16 << 20
 )
-
-// ErrHistory is wrapped by the errors of ReadHistory that concern the contents.
-var ErrHistory = errors.New("crawler: not the visits of a crawl")
 
 // Visited is a [Lister] in memory, made from the visits.jsonl of an earlier crawl. It is safe for
 // concurrent use.
@@ -53,12 +50,12 @@ type line struct {
 
 // ReadHistory reads the JSON lines that an earlier crawl wrote: the pages that were fetched completely with
 // status 200, or were not modified. If several lines are about one URL, the last one counts. ReadHistory
-// keeps up to most pages (0: DefaultMaxHistory), about 300 bytes each, and skips the rest, which the next
+// keeps up to most pages (0: defaultMaxHistory), about 300 bytes each, and skips the rest, which the next
 // crawl then fetches in full. A truncated last line is ignored. The error is the Reader's, or wraps
 // ErrHistory and contains the line number.
 func ReadHistory(r io.Reader, most int) (*Visited, error) {
 	h := &Visited{pages: map[weburl.Key]visited{}}
-	most = or(most, DefaultMaxHistory)
+	most = or(most, defaultMaxHistory)
 	in := bufio.NewReaderSize(r, 64<<10)
 	for n := 1; ; n++ {
 		text, whole, err := readLine(in)

@@ -87,7 +87,7 @@ func (j *judge) outside(c frontier.Claim) *Visit {
 		if c.Beyond > 0 && !d.firm {
 			return nil // a link or page inside the scope led here
 		}
-		return &Visit{Outcome: OutOfScope, Reason: ReasonScope, Rule: d.rule}
+		return &Visit{Outcome: OutOfScope, Reason: reasonScope, Rule: d.rule}
 	case FateTrap:
 		reason, _, _ := strings.Cut(d.rule, ":")
 		return &Visit{Outcome: Trapped, Reason: reason, Detail: d.rule}
@@ -168,7 +168,7 @@ func (j *judge) outOfType(v *Visit) (out, followed bool) {
 	if d.In {
 		return false, false
 	}
-	v.Outcome, v.Reason, v.Rule = OutOfScope, ReasonType, d.Rule
+	v.Outcome, v.Reason, v.Rule = OutOfScope, reasonType, d.Rule
 	return true, v.Page.IsHTML() && !d.Firm
 }
 

@@ -23,7 +23,7 @@ type KindJudge interface {
 }
 
 // TypeJudge is a Scope that also judges answers by their media type (lower case, without parameters; "" if
-// it is unknown). An answer that is excluded is a visit with OutOfScope and [ReasonType]: archives do not
+// it is unknown). An answer that is excluded is a visit with OutOfScope and [reasonType]: archives do not
 // keep it. It is not parsed and its links are not followed, unless it is HTML and the Decision is not Firm: then its links
 // are followed, so that a crawl that keeps only PDF files finds them. Robots.txt, sitemaps and redirects are not judged.
 type TypeJudge interface {

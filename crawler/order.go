@@ -23,7 +23,7 @@ const orderHash = "hash:"
 const maxSeed = 64
 
 // OrderHash returns the order by the tickets of URLs (draw.Ticket, with this seed, of the canonical form under Config.Canonical):
-// of those known, one with a small ticket comes first, wherever its link stood. Tickets are ordered by their [Class]; within
+// of those known, one with a small ticket comes first, wherever its link stood. Tickets are ordered by their class; within
 // one, URLs come as they are found. So all known URLs with a ticket below those that remain were requested, and they are a
 // random sample of the known URLs; those beyond were requested while fewer were known, or belong to a class that was begun.
 // The seed is 1 to 64 bytes, without white space.
@@ -52,10 +52,10 @@ func checkSeed(seed string) error {
 	return nil
 }
 
-// Class returns the class of a ticket, 0 to 240; lower tickets have higher classes. A class is a sixteenth of those tickets
+// classOf returns the class of a ticket, 0 to 240; lower tickets have higher classes. A class is a sixteenth of those tickets
 // with the same number of leading zeros, so that it has 3 to 6 of 100 tickets below its upper bound. 240 are all tickets
 // with 15 leading zeros or more.
-func Class(ticket uint64) int {
+func classOf(ticket uint64) int {
 	zeros := bits.LeadingZeros64(ticket)
 	if zeros >= 15 {
 		return 240
@@ -83,7 +83,7 @@ func (c *Config) ordered(u weburl.URL) (priority int8, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	return int8(lowestClass + Class(draw.Ticket(seed, c.Canonical.Normal(u)))), true
+	return int8(lowestClass + classOf(draw.Ticket(seed, c.Canonical.Normal(u)))), true
 }
 
 // validateOrder reports what is wrong with Order, and what cannot be in force together with one by hash.

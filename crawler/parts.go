@@ -33,8 +33,9 @@ import (
 // Fetcher that answers from a disk answers for them, too. A status of 404 for robots.txt means that there
 // are no rules.
 //
-// A Fetcher may also be a [ConditionalFetcher], and may have a method CloseIdle(host string), which is
-// called when a host (weburl.URL.Host) has no URLs left to request.
+// A Fetcher may also have methods like those of fetcher.Fetcher: FetchConditional, without which Config.Since makes no
+// request conditional, and CloseIdle, which is called when a host (weburl.URL.Host) has no URLs left to request. A
+// wrapper keeps them by embedding *fetcher.Fetcher.
 type Fetcher interface {
 	// Resolve returns the address of u's host: the same one as long as it works, because hosts that share
 	// an address share its clock. Errors are like those of Fetch.
@@ -51,7 +52,7 @@ func reasonOf(err error) string { return or(fetcher.ReasonOf(err), ReasonFetcher
 // linear in the page's size. It must not keep or change the Page; strings of the Document may share the
 // memory of fetcher.Page.Text, and the Document belongs to the crawler until its visit is over.
 //
-// A nil Document says that the page has no links to read. An error fails the visit, with ReasonExtractor.
+// A nil Document says that the page has no links to read. An error fails the visit, with [ReasonExtractor].
 // References in the Document are as written: they are resolved, judged by scope and robots.txt and paced
 // like any other link.
 type Extractor interface {

@@ -33,7 +33,7 @@ func (v *Visit) record() *sink.Record {
 		rec.Usage = append(rec.Usage, sink.Usage{Use: s.Use, Signal: s.Signal.String(), Origin: string(s.Origin), Value: s.Value})
 	}
 	// An answer that the page's own signal keeps us from taking is not archived.
-	if v.Outcome != Refused && v.Reason != ReasonType {
+	if v.Outcome != Refused && v.Reason != reasonType {
 		rec.Exchange = exchange(v.Page, "")
 	}
 	rec.Rendered = v.Rendered.record()

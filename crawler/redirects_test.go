@@ -34,7 +34,7 @@ func TestRedirects(t *testing.T) {
 				t.Errorf("%s: %s, want %s", u, got, want)
 			}
 		}
-		if rep.Reasons[crawler.ReasonRedirectLimit] != 1 {
+		if rep.Reasons["redirect_limit"] != 1 {
 			t.Errorf("reasons %v", rep.Reasons)
 		}
 		w.MustNotRequest("http://other.example/", "http://other.example/robots.txt", s.URL("/no/x"))

@@ -29,22 +29,13 @@ type Rendered struct {
 	Console    []string       // the first lines that it wrote to its console
 	Dialogs    int            // that it opened
 	Screenshot []byte         // a PNG, if Config.Render wants one
-	// Cut is why the page was not rendered to its end: one of render's Cut constants, [CutRenderer], [CutStore],
-	// [CutGain] or [CutHost];
-	// "" if it was.
+	// Cut is why the page was not rendered to its end, "" if it was: a Cut constant of package render, [CutHost], or
+	//
+	//	render_failed    the Renderer returned an error: no DOM
+	//	render_no_room   there was no memory for another page that waits for answers: no DOM
+	//	render_no_gain   earlier renderings of its host gave nothing new: no DOM
 	Cut string
 }
-
-// ReasonResources is the reason for which a resource is refused when Config.Limits.Resources is reached.
-const ReasonResources = "render_resources"
-
-// Values of Rendered.Cut besides those of package render, stable across versions.
-const (
-	CutRenderer = "render_failed"  // the Renderer returned an error: no DOM
-	CutStore    = "render_no_room" // there was no memory for another page that waits for answers: no DOM
-	CutGain     = "render_no_gain" // the renderings of its host before it gave nothing new: no DOM
-	CutHost     = "render_host"    // three consecutive renderings of its host were stuck (render.CutStuck): no DOM
-)
 
 // content is the page that is read: as it is after rendering, if it was rendered.
 func (v *Visit) content() *fetcher.Page {
@@ -84,7 +75,7 @@ func (s *renders) begin(v *Visit, j *judge, c *frontier.Claim) *rendering {
 		v.Rendered = &Rendered{Why: why, Cut: CutHost}
 		return nil
 	case why != render.RuleAlways && s.gains.Skip(v.Page.URL.Host()):
-		v.Rendered = &Rendered{Why: why, Cut: CutGain}
+		v.Rendered = &Rendered{Why: why, Cut: cutGain}
 		return nil
 	}
 	page := v.Page.Clone()
@@ -97,13 +88,13 @@ func (s *renders) begin(v *Visit, j *judge, c *frontier.Claim) *rendering {
 		}
 		s.free(len(page.Body))
 	}
-	v.Rendered = &Rendered{Why: why, Cut: CutStore}
+	v.Rendered = &Rendered{Why: why, Cut: cutStore}
 	return nil
 }
 
 // visit is the visit of a page that needs no more rounds; res is nil if the Renderer has failed.
 func (s *renders) visit(x *rendering, res *render.Result) *Visit {
-	v := &Visit{Page: x.page, Outcome: Fetched, Rendered: &Rendered{Why: x.Why(), Rounds: x.Rounds(), Cut: CutRenderer}}
+	v := &Visit{Page: x.page, Outcome: Fetched, Rendered: &Rendered{Why: x.Why(), Rounds: x.Rounds(), Cut: cutRenderer}}
 	if res == nil {
 		return v
 	}

@@ -92,7 +92,7 @@ func TestRendererThatFails(t *testing.T) {
 		s.Page("/b", "static, long enough"+strings.Repeat(" word", 100))
 		_, v := crawl(t, w, rendering(deadRenderer{}), s.URL("/"))
 		v.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/b"): "fetched 200"})
-		if r := v.by[s.URL("/")].Rendered; r == nil || r.Cut != crawler.CutRenderer || r.DOM != nil {
+		if r := v.by[s.URL("/")].Rendered; r == nil || r.Cut != "render_failed" || r.DOM != nil {
 			t.Errorf("%+v", r)
 		}
 		if v.by[s.URL("/b")].Rendered != nil {
@@ -213,7 +213,7 @@ func TestRenderingRequestsOnlySoMuch(t *testing.T) {
 		c := rendering(&rendertest.Fake{})
 		c.Limits.Resources = 2
 		rep, v := crawl(t, w, c, s.URL("/"))
-		if rep.Resources != 2 || rep.Finish != crawler.FinishDone || rep.Rendering.Refused[crawler.ReasonResources] == 0 {
+		if rep.Resources != 2 || rep.Finish != crawler.FinishDone || rep.Rendering.Refused["render_resources"] == 0 {
 			t.Errorf("%d requests for resources, %s, %+v", rep.Resources, rep.Finish, rep.Rendering)
 		}
 		v.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/a"): "fetched 200", s.URL("/b"): "fetched 200", s.URL("/c"): "fetched 200"})
@@ -262,11 +262,11 @@ func TestRenderingWithoutGain(t *testing.T) {
 		rep, v := crawl(t, w, rendering(&rendertest.Fake{}), seeds...)
 		static := 0
 		for _, u := range seeds {
-			if r := v.by[u].Rendered; r != nil && r.Cut == crawler.CutGain && r.Why == "app_root" && r.DOM == nil {
+			if r := v.by[u].Rendered; r != nil && r.Cut == "render_no_gain" && r.Why == "app_root" && r.DOM == nil {
 				static++
 			}
 		}
-		if static != 2 || rep.Rendering.Cut[crawler.CutGain] != 2 || rep.Rendering.Pages != 5 {
+		if static != 2 || rep.Rendering.Cut["render_no_gain"] != 2 || rep.Rendering.Pages != 5 {
 			t.Errorf("%d left static, %+v", static, rep.Rendering)
 		}
 	})

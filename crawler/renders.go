@@ -163,7 +163,7 @@ func (a *attempt) resume(ctx context.Context, x *rendering) {
 		now := time.Now()
 		if want, missing := x.Next(now); missing && now.Before(x.Deadline()) {
 			if a.spentResources() {
-				x.Refused(want, ReasonResources)
+				x.Refused(want, reasonResources)
 				continue
 			}
 			if a.resource(ctx, x, want) {
@@ -231,7 +231,7 @@ func (a *attempt) round(ctx context.Context, x *rendering) (needs bool) {
 // page can continue at once.
 func (a *attempt) resource(ctx context.Context, x *rendering, w render.Want) (ended bool) {
 	if d := a.judge.scope.Decide(w.URL); !d.In && d.Firm {
-		x.Refused(w, ReasonScope)
+		x.Refused(w, reasonScope)
 		return false
 	}
 	if host := w.URL.Host(); a.tally.overBudget(host, a.entry(host), time.Now()) != "" {

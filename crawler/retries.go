@@ -1,20 +1,13 @@
 package crawler
 
-// Retries are few compared with successful requests: a host may have one for every RetryShare pages that
-// were fetched from it, plus RetriesPerHost, and a crawl one for every RetryShare of its pages, plus
-// RetriesInAll. So a small site gets all of its retries, while a broken site, or a broken network, does not
-// triple the requests.
-const (
-	RetryShare     = 10
-	RetriesPerHost = 50
-	RetriesInAll   = 500
-)
+// retryShare is the number of pages that permit one more retry of a host, and of a crawl.
+const retryShare = 10
 
 // retry takes a retry from the budgets of a host and of the crawl. It reports whether there was one left.
 func (t *tally) retry(host string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.retried[host] >= RetriesPerHost+t.hosts[host]/RetryShare || t.r.Retries >= RetriesInAll+t.r.Pages/RetryShare {
+	if t.retried[host] >= RetriesPerHost+t.hosts[host]/retryShare || t.r.Retries >= RetriesInAll+t.r.Pages/retryShare {
 		return false
 	}
 	t.retried[host]++
@@ -31,5 +24,5 @@ func (v *Visit) spent() {
 	if v.Reason != "" {
 		v.Detail += " (the last attempt: " + v.Reason + ")"
 	}
-	v.Reason = ReasonRetryBudget
+	v.Reason = reasonRetryBudget
 }

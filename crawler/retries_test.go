@@ -65,11 +65,11 @@ func TestRetriesHaveABudget(t *testing.T) {
 				cr := newCrawler(t, w, patient(crawler.Config{Handler: &v}))
 				repeats(w)
 				rep, err := cr.Run(t.Context(), seeds...)
-				if err != nil || rep.Retries < crawler.RetriesPerHost || rep.Retries > crawler.RetriesPerHost+300/10 || rep.Requests != 301+rep.Retries || rep.Reasons[crawler.ReasonRetryBudget] == 0 {
+				if err != nil || rep.Retries < crawler.RetriesPerHost || rep.Retries > crawler.RetriesPerHost+300/10 || rep.Requests != 301+rep.Retries || rep.Reasons["retry_budget"] == 0 {
 					t.Errorf("%+v, %v", rep, err)
 				}
 				last := v.by["http://a.example/299"]
-				if last.Outcome != c.outcome || last.Status() != c.status || last.Reason != crawler.ReasonRetryBudget || last.Attempt != 0 {
+				if last.Outcome != c.outcome || last.Status() != c.status || last.Reason != "retry_budget" || last.Attempt != 0 {
 					t.Errorf("the last page: %s %d %s, attempt %d", last.Outcome, last.Status(), last.Reason, last.Attempt)
 				}
 			})
@@ -111,7 +111,7 @@ func TestRetriesHaveABudgetInAll(t *testing.T) {
 		cr := newCrawler(t, w, patient(crawler.Config{}))
 		repeats(w)
 		rep, err := cr.Run(t.Context(), seeds...)
-		if err != nil || rep.Retries != crawler.RetriesInAll || rep.Reasons[crawler.ReasonRetryBudget] == 0 {
+		if err != nil || rep.Retries != crawler.RetriesInAll || rep.Reasons["retry_budget"] == 0 {
 			t.Errorf("%+v, %v", rep, err)
 		}
 	})
@@ -125,7 +125,7 @@ func TestAHandlersRetriesHaveTheBudget(t *testing.T) {
 		cr := newCrawler(t, w, patient(crawler.Config{
 			Handler: crawler.HandlerFunc(func(context.Context, *crawler.Visit) error { return crawler.Retry(errors.New("not good")) }),
 			Trace: &crawler.Trace{Visited: func(v *crawler.Visit) {
-				if v.Reason == crawler.ReasonRetryBudget {
+				if v.Reason == "retry_budget" {
 					last = v
 				}
 			}},

@@ -162,7 +162,7 @@ func (r *run) makeFetcher() error {
 	}
 	r.idler, _ = r.fetcher.(idler)
 	r.client = &fetcher.Client{Gate: r.gate, Fetcher: r.fetcher, KeepRobots: r.cfg.KeepRobots, Admitted: r.admitted}
-	if with, ok := r.fetcher.(ConditionalFetcher); ok && r.cfg.Since != nil {
+	if with, ok := r.fetcher.(conditionalFetcher); ok && r.cfg.Since != nil {
 		r.client.Fetcher = conditional{r.fetcher, r.cfg.past, with}
 	}
 	return nil

@@ -19,8 +19,8 @@ import (
 
 // The bounds of a Sample.
 const (
-	MaxSample  = 10_000    // the largest Sample.N
-	MaxSampled = 1_000_000 // the largest product of Sample.N and the sites of a crawl, of which this many URLs are in memory
+	maxSampleN = 10_000    // the largest Sample.N
+	maxSampled = 1_000_000 // the largest product of Sample.N and the sites of a crawl, of which this many URLs are in memory
 )
 
 // Sample draws pages from sitemaps. The crawl reads the sitemaps that the robots.txt files of the seeds' hosts name, and when it has
@@ -34,7 +34,7 @@ const (
 // The draw depends on the lists and the seed alone. Of each site N+1 URLs are remembered, however long the lists are, and with a
 // durable Frontier they are committed with the sitemaps that list them. [Report].Draws says how many were listed and drawn.
 type Sample struct {
-	N    int    // pages of each site, at most MaxSample. 0: no sample is drawn, and the crawl follows links
+	N    int    // pages of each site, at most maxSampleN. 0: no sample is drawn, and the crawl follows links
 	Seed string // of the tickets: 1 to 64 bytes, without white space
 }
 
@@ -63,8 +63,8 @@ func ParseSample(text string) (s Sample, err error) {
 // Validate reports an N or a Seed that is out of range.
 func (s Sample) Validate() error {
 	switch {
-	case s.N < 0 || s.N > MaxSample:
-		return fmt.Errorf("crawler: a sample of %d pages: want 1 to %d of each site, or 0 for none", s.N, MaxSample)
+	case s.N < 0 || s.N > maxSampleN:
+		return fmt.Errorf("crawler: a sample of %d pages: want 1 to %d of each site, or 0 for none", s.N, maxSampleN)
 	case s.N == 0:
 		return nil
 	}
@@ -140,9 +140,9 @@ func newSampler(of Sample, seeds []weburl.URL) (*sampler, error) {
 	for _, u := range seeds {
 		s.lots[hostName(u)] = &lot{Bottom: s.empty()}
 	}
-	if len(s.lots)*of.N > MaxSampled {
+	if len(s.lots)*of.N > maxSampled {
 		return nil, configError("Sample is of %d pages of each of %d sites: of %d in all the URLs would be in memory, and at most %d may be; crawl the sites in parts, each is drawn as in one crawl",
-			of.N, len(s.lots), len(s.lots)*of.N, MaxSampled)
+			of.N, len(s.lots), len(s.lots)*of.N, maxSampled)
 	}
 	return s, nil
 }

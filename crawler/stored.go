@@ -8,10 +8,6 @@ import (
 	"slices"
 )
 
-// StoredReport is the name of the value from which [ParseStored] reads the counts of a crawl, among those that its durable
-// Frontier keeps for the owner "".
-const StoredReport = keyTally
-
 // ParseStored returns the counts that a crawl stored in its durable Frontier with its last commit. Ended, Finish, Hosts, Left
 // and Bound, which only the end of a crawl knows, are zero.
 func ParseStored(value []byte) (*Report, error) {

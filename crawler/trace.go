@@ -13,7 +13,7 @@ import (
 // Trace is a set of hooks into the life of URLs, any of which may be nil. They are called concurrently, in
 // the worker's goroutine: a slow hook slows down the crawl, and a panic in one ends the process. Their
 // arguments are valid until they return. [SlogTrace] makes a Trace that logs, [JoinTraces] combines
-// several.
+// several. [Crawler.Progress] returns the counts of done and queued URLs at any time.
 //
 // For one claim the order is Claimed, then Waiting, or Admitted and Answered and then, for a robots.txt, Robots; a
 // URL that returns to the queue is claimed again later. Retrying or Visited is the last hook of an attempt.

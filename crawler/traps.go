@@ -31,10 +31,10 @@ func trapPath(path string) string {
 	case n < maxRepeatedRow:
 		return ""
 	case n > maxSegments:
-		return ReasonTrapPath + ": too many segments"
+		return reasonTrapPath + ": too many segments"
 	}
 	if repeats(path) {
-		return ReasonTrapPath + ": segment repeats"
+		return reasonTrapPath + ": segment repeats"
 	}
 	return ""
 }
@@ -81,7 +81,7 @@ func trapCalendar(pathQuery string, now func() time.Time) string {
 	lower := strings.ToLower(pathQuery)
 	for _, w := range calendarWords {
 		if strings.Contains(lower, w) {
-			return ReasonTrapCalendar + ": years ahead"
+			return reasonTrapCalendar + ": years ahead"
 		}
 	}
 	return ""

@@ -30,35 +30,59 @@ const (
 	NotModified Outcome = "not_modified"
 )
 
-// Reason codes of visits that the crawler itself decides. The others come from weburl (url_…), politeness
-// (robots_disallow, …) and fetcher (dns_…, connect_…, …).
+// Codes of Visit.Reason by which callers decide, and of Rendered.Cut, stable across versions. The crawler's other reasons are
+//
+//	scope            a scope rule
+//	type             a scope rule for media types
+//	redirect_limit   a chain longer than Config.Limits.Redirects
+//	redirect_bad     a redirect without a usable Location
+//	retry_budget     the URL failed, and its host or the crawl has used up its retries: see RetriesPerHost
+//	trap_path        path segments repeat, or are too many
+//	trap_calendar    a generated calendar, years ahead
+//	trap_query       too many query variants of one path
+//	trap_directory   too many URLs in one directory
+//	trap_session     variants of one URL that differ in a session identifier
+//	same_body        Config.Duplicates.Same reached
+//	soft_404         Config.Duplicates.Soft reached: one page under many URLs of a host
+//
+// Further ones come from weburl (url_…), politeness (robots_disallow, …) and fetcher (dns_…, connect_…, …).
 const (
-	ReasonScope         = "scope"          // a scope rule
-	ReasonRedirectLimit = "redirect_limit" // a chain longer than Config.Limits.Redirects
-	ReasonRedirectLoop  = "redirect_loop"  // a redirect to the URL itself or to one that led to it
-	ReasonRedirectBad   = "redirect_bad"   // a redirect without a usable Location
-	ReasonHostBudget    = "host_budget"    // Config.Limits.PagesPerHost reached
-	ReasonSitemapBudget = "sitemap_budget" // Config.Limits.Sitemaps reached
-	ReasonRobotsBudget  = "robots_budget"  // Config.Limits.Robots reached
-	// The URL failed, and its host or the crawl has used up its retries: see RetriesPerHost.
-	ReasonRetryBudget   = "retry_budget"
+	ReasonRedirectLoop  = "redirect_loop"   // a redirect to the URL itself or to one that led to it
+	ReasonHostBudget    = "host_budget"     // Config.Limits.PagesPerHost reached
+	ReasonSitemapBudget = "sitemap_budget"  // Config.Limits.Sitemaps reached
+	ReasonRobotsBudget  = "robots_budget"   // Config.Limits.Robots reached
 	ReasonHandler       = "handler_error"   // the Handler returned an error
 	ReasonFetcher       = "fetcher_error"   // an error of a Fetcher that is not a *fetcher.Error
 	ReasonExtractor     = "extractor_error" // the Extractor returned an error
 	ReasonPanic         = "panic"           // the Handler, the Extractor or Config.Priority panicked
-	ReasonTrapPath      = "trap_path"       // path segments repeat, or are too many
-	ReasonTrapCalendar  = "trap_calendar"   // a generated calendar, years ahead
-	ReasonTrapQuery     = "trap_query"      // too many query variants of one path
-	ReasonTrapDirectory = "trap_directory"  // too many URLs in one directory
-	ReasonTrapSession   = "trap_session"    // variants of one URL that differ in a session identifier
-	ReasonSame          = "same_body"       // Config.Duplicates.Same reached
-	ReasonSoft404       = "soft_404"        // Config.Duplicates.Soft reached: one page under many URLs of a host
-	ReasonSample        = "sample"          // a robots.txt in the place of a seed, with Config.Sample: it names the sitemaps
-	ReasonType          = "type"            // a scope rule for media types
+	ReasonSample        = "sample"          // a robots.txt in place of a seed, with Config.Sample: it names the sitemaps
+
+	CutHost = "render_host" // three consecutive renderings of the page's host were stuck (render.CutStuck): no DOM
+
+	reasonScope         = "scope"
+	reasonType          = "type"
+	reasonRedirectLimit = "redirect_limit"
+	reasonRedirectBad   = "redirect_bad"
+	reasonRetryBudget   = "retry_budget"
+	reasonTrapPath      = "trap_path"
+	reasonTrapCalendar  = "trap_calendar"
+	reasonTrapQuery     = "trap_query"
+	reasonTrapDirectory = "trap_directory"
+	reasonTrapSession   = "trap_session"
+	reasonSame          = "same_body"
+	reasonSoft404       = "soft_404"
+	reasonResources     = "render_resources" // of a resource: Config.Limits.Resources reached
+
+	cutRenderer = "render_failed"
+	cutStore    = "render_no_room"
+	cutGain     = "render_no_gain"
 )
 
-// Visit is the outcome of one URL. A Handler must not keep it after it returns unless it copies what it
-// needs: Page.Body is reused.
+// Visit is the outcome of one URL: fetched, redirected, refused, out of scope, deferred or failed, with a stable
+// reason code and the rule that decided. A Handler, the sinks and [Crawler.Pages] all see the same visits. Links that the scope
+// rejects never enter the crawl: [Visit.Links] lists them, with the rule, in the visit of the page that contains them.
+//
+// A Handler must not keep a Visit after it returns unless it copies what it needs: Page.Body is reused.
 type Visit struct {
 	URL      weburl.URL
 	Via      weburl.URL // the page or redirect that named it; zero for a seed

@@ -199,11 +199,11 @@ func TestCitation(t *testing.T) {
 		Authors []struct{ Name string }
 		CFF     string `yaml:"cff-version"`
 	}](t, "CITATION.cff")
-	b, err := os.ReadFile(filepath.Join(root, "crawler/version.go"))
+	b, err := os.ReadFile(filepath.Join(root, "crawler/config.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(b), `"`+c.Version+`"`) || c.CFF != "1.2.0" || len(c.Authors) != 1 {
+	if !strings.Contains(string(b), `Version = "`+c.Version+`"`) || c.CFF != "1.2.0" || len(c.Authors) != 1 {
 		t.Errorf("%+v", c)
 	}
 }
