@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -12,25 +13,29 @@ var goFile = regexp.MustCompile(`\b[a-z0-9_]+\.go\b`)
 // manyFiles is the number of files from which on a package must say where to begin.
 const manyFiles = 6
 
-// TestReadingOrders checks that the comment of a package with many files says in which order to read them, and that
-// every file named in a package comment exists.
+// TestReadingOrders checks that the comment of a package with many files, or a line of docs/architecture.md, says in which order
+// to read them, and that every file named there exists.
 func TestReadingOrders(t *testing.T) {
 	pkgs, _ := load(t)
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for dir, p := range sorted(pkgs) {
-		named := map[string]bool{}
+		named, comment := map[string]bool{}, ""
+		_, order, _ := strings.Cut(string(page), "\n- "+dir+": ")
+		order, _, _ = strings.Cut(order, "\n\n")
 		for _, f := range p.files {
-			if f.Doc == nil {
-				continue
-			}
-			for _, name := range goFile.FindAllString(f.Doc.Text(), -1) {
-				named[name] = true
-				if _, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(dir), name)); err != nil {
-					t.Errorf("the comment of package %s names %s, which is not there", dir, name)
-				}
+			comment += f.Doc.Text()
+		}
+		for _, name := range goFile.FindAllString(comment+order, -1) {
+			named[name] = true
+			if _, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(dir), name)); err != nil {
+				t.Errorf("the reading order of package %s names %s, which is not there", dir, name)
 			}
 		}
 		if len(named) == 0 && len(p.files) >= manyFiles {
-			t.Errorf("the comment of package %s does not say in which order to read its %d files", dir, len(p.files))
+			t.Errorf("neither the comment of package %s nor docs/architecture.md says in which order to read its %d files", dir, len(p.files))
 		}
 	}
 }
