@@ -2,11 +2,18 @@ package crawler
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
 	"math"
+	"net/netip"
 	"sync"
 	"time"
 
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/internal/hostmatch"
+	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/render"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // budgetRow limits one kind of request or work, for one host and for the whole crawl.
@@ -166,4 +173,311 @@ func (b *budget) exhausted() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.unlimited && b.left == 0 && b.out == 0
+}
+
+// retryShare is the number of pages that permit one more retry of a host, and of a crawl.
+const retryShare = 10
+
+// retry takes a retry from the budgets of a host and of the crawl. It reports whether there was one left.
+func (t *tally) retry(host string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.retried[host] >= RetriesPerHost+t.hosts[host]/retryShare || t.r.Retries >= RetriesInAll+t.r.Pages/retryShare {
+		return false
+	}
+	t.retried[host]++
+	t.r.Retries++
+	if t.fresh != nil {
+		t.fresh[host] = true
+	}
+	return true
+}
+
+// spent records in v that the budget for retries is used up.
+func (v *Visit) spent() {
+	v.Detail = "not tried again: the retries of its host, or of the crawl, are used up"
+	if v.Reason != "" {
+		v.Detail += " (the last attempt: " + v.Reason + ")"
+	}
+	v.Reason = reasonRetryBudget
+}
+
+// spending is what is counted of a host with budgets of its own besides its pages.
+type spending struct {
+	bytes int64
+	began time.Duration // of the crawl's time when its first request was made, and 1 ns; 0: none was
+	addr  netip.Addr    // at which the crawl met it first, if an entry of addresses may hold for it
+}
+
+// settings returns the entry that holds for a claim's host, nil if there is none. For a host that no entry matches by its
+// name, the address decides that it has when the crawl first meets it; the error is that of the look-up.
+func (a *attempt) settings(ctx context.Context) (*HostSettings, error) {
+	t, u := a.hosts, a.claim.URL
+	if t == nil {
+		return nil, nil //nolint:nilnil // no entry holds
+	}
+	if t.located && t.named(u.Host()) == hostmatch.None && !a.tally.address(u.Host()).IsValid() {
+		addr, err := a.client.Locate(ctx, politeness.Request{URL: u})
+		if err != nil {
+			return nil, err
+		}
+		a.tally.locate(u.Host(), addr)
+	}
+	return a.entry(u.Host()), nil
+}
+
+// entry returns the entry that holds for a host as far as is known, nil if none does.
+func (r *run) entry(host string) *HostSettings {
+	t := r.hosts
+	i := t.named(host)
+	if i == hostmatch.None && t != nil && t.located {
+		i = t.meet(t.table.Addr(r.tally.address(host)))
+	}
+	if i == hostmatch.None {
+		return nil
+	}
+	return &t.entries[i]
+}
+
+// counts returns the entry that holds for a host if it has budgets of bytes or time, nil otherwise.
+func (r *run) counts(host string) *HostSettings {
+	if r.hosts == nil || !r.hosts.counted {
+		return nil
+	}
+	if h := r.entry(host); h != nil && (h.Bytes > 0 || h.Time > 0) {
+		return h
+	}
+	return nil
+}
+
+// overBudget returns the rule by which no more is requested from a host, "" if there is none; h may be nil.
+func (t *tally) overBudget(host string, h *HostSettings, now time.Time) string {
+	if h == nil || h.Bytes == 0 && h.Time == 0 {
+		return ""
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.spent[host]
+	switch {
+	case s == nil:
+	case h.Bytes > 0 && s.bytes >= h.Bytes:
+		return fmt.Sprintf("%s%s: %d bytes", ofEntry, h.Match, h.Bytes)
+	case h.Time > 0 && s.began > 0 && t.clock(now)-(s.began-1) >= h.Time:
+		return fmt.Sprintf("%s%s: %v", ofEntry, h.Match, h.Time)
+	}
+	return ""
+}
+
+// pagesOf returns how many pages of a host may be fetched, 0 if there is no limit, and the rule that says so.
+func (c *Config) pagesOf(h *HostSettings) (most int, rule string) {
+	if h == nil || h.Pages == 0 {
+		return c.Limits.PagesPerHost, ""
+	}
+	return max(0, h.Pages), fmt.Sprintf("%s%s: %d pages", ofEntry, h.Match, h.Pages)
+}
+
+// address returns the address at which the crawl first met a host, the zero Addr if that is not known.
+func (t *tally) address(host string) netip.Addr {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.spent[host]; s != nil {
+		return s.addr
+	}
+	return netip.Addr{}
+}
+
+// locate notes the address at which the crawl met a host, unless it has one.
+func (t *tally) locate(host string, addr netip.Addr) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.spends(host); !s.addr.IsValid() {
+		s.addr = addr.Unmap().WithZone("")
+	}
+}
+
+// spends returns the spending of a host, which is about to change. The caller holds the lock.
+func (t *tally) spends(host string) *spending {
+	s := t.spent[host]
+	if s == nil {
+		if t.spent == nil {
+			t.spent = map[string]*spending{}
+		}
+		s = &spending{}
+		t.spent[host] = s
+	}
+	if t.fresh != nil {
+		t.fresh[host] = true
+	}
+	return s
+}
+
+// clock returns the time that the crawl has taken so far. The caller holds the lock.
+func (t *tally) clock(now time.Time) time.Duration { return t.elapsed + now.Sub(t.since) }
+
+// begins notes a request to a host with budgets that is about to be made.
+func (t *tally) begins(host string, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.spent[host]; s == nil || s.began == 0 {
+		t.spends(host).began = t.clock(now) + 1
+	}
+}
+
+// receives counts bytes from a host with budgets.
+func (t *tally) receives(host string, bytes int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.spends(host).bytes += bytes
+}
+
+// spentBy returns a copy of what is counted of a host, nil if nothing is. The caller holds the lock.
+func (t *tally) spentBy(host string) *spending {
+	s := t.spent[host]
+	if s == nil {
+		return nil
+	}
+	now := *s
+	return &now
+}
+
+// append adds the form in which s is stored.
+func (s *spending) append(b []byte) []byte {
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(s.bytes)), uint64(s.began))
+	return append(b, s.addr.AsSlice()...)
+}
+
+// readSpending reads what append has added, nil if it has added nothing.
+func readSpending(b []byte) *spending {
+	bytes, n := binary.Uvarint(b)
+	began, m := binary.Uvarint(b[max(0, n):])
+	if n <= 0 || m <= 0 {
+		return nil
+	}
+	s := &spending{bytes: int64(bytes), began: time.Duration(began)}
+	s.addr, _ = netip.AddrFromSlice(b[n+m:])
+	return s
+}
+
+// uses counts what a host has used up of the budgets that hold for every host, besides its pages.
+type uses struct {
+	sitemaps int // that have a place in the limit
+	settled  int // of them, those whose visits are in the sinks: what a resumed crawl begins with
+	robots   int // requests for robots.txt; 0 without a limit of the host
+}
+
+// encode returns the form in which u is stored.
+func (u uses) encode() []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(nil, uint64(u.settled)), uint64(u.robots))
+}
+
+// usesOf returns the uses of a host, which are about to change. The caller holds the lock.
+func (t *tally) usesOf(host string) *uses {
+	u := t.used[host]
+	if u == nil {
+		u = &uses{}
+		t.used[host] = u
+	}
+	return u
+}
+
+// usedBy returns a copy of the uses of a host. The caller holds the lock.
+func (t *tally) usedBy(host string) uses {
+	if u := t.used[host]; u != nil {
+		return *u
+	}
+	return uses{}
+}
+
+// recallUses continues the uses of earlier runs.
+func (t *tally) recallUses(host string, value []byte) {
+	sitemaps, n := binary.Uvarint(value)
+	robots, m := binary.Uvarint(value[max(0, n):])
+	if n <= 0 || m <= 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	*t.usesOf(host) = uses{int(sitemaps), int(sitemaps), int(robots)}
+}
+
+// reserve counts one page for a host, unless it already has most. If most is 0, there is no limit.
+func (t *tally) reserve(host string, most int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if most > 0 && t.hosts[host] >= most {
+		return false
+	}
+	t.hosts[host]++
+	return true
+}
+
+// unreserve takes back a reserved page.
+func (t *tally) unreserve(host string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.hosts[host]--; t.hosts[host] <= 0 {
+		delete(t.hosts, host)
+	}
+}
+
+// reserveSitemap counts one sitemap for a host, unless it already has most. If most is negative, there is no limit.
+func (t *tally) reserveSitemap(host string, most int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	u := t.usesOf(host)
+	if most >= 0 && u.sitemaps >= most {
+		return false
+	}
+	u.sitemaps++
+	return true
+}
+
+// unreserveSitemap takes back a reserved sitemap.
+func (t *tally) unreserveSitemap(host string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.usesOf(host).sitemaps--
+}
+
+// needsRobots counts a request for the robots.txt that a URL of a host needed.
+func (t *tally) needsRobots(host string, limited bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.r.Robots++
+	if !limited {
+		return
+	}
+	t.usesOf(host).robots++
+	if t.fresh != nil {
+		t.fresh[host] = true
+	}
+}
+
+// overRobots returns the exhausted limit that forbids the request for robots.txt that u needs; "" if it may be made. Without a limit,
+// hosts whose robots.txt files name each other's sitemaps would be requested without end, because no page is counted.
+func (a *attempt) overRobots(u weburl.URL) string {
+	if a.ofSeed() || a.gate.Next(u) == u {
+		return ""
+	}
+	crawl, host := budgets[kindRobots].crawl.of(&a.cfg, nil), a.robotsOfHost()
+	a.tally.mu.Lock()
+	defer a.tally.mu.Unlock()
+	switch {
+	case crawl >= 0 && a.tally.r.Robots >= crawl:
+		return fmt.Sprintf("%d robots.txt", crawl)
+	case host >= 0 && a.tally.usedBy(a.claim.URL.Host()).robots >= host:
+		return fmt.Sprintf("%d robots.txt for a host", host)
+	}
+	return ""
+}
+
+// robotsOfHost returns the limit of requests for robots.txt that URLs of the claim's host may need.
+func (a *attempt) robotsOfHost() int {
+	return budgets[kindRobots].host.of(&a.cfg, a.entry(a.claim.URL.Host()))
+}
+
+// ofSeed reports whether the claim is a seed, where one redirects, or what stands for one.
+func (a *attempt) ofSeed() bool {
+	c := &a.claim
+	return c.Kind == frontier.KindSeed || c.Kind == frontier.KindRedirect && c.Depth == 0 || a.standsForSeed()
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // Crawler runs the crawl its Config describes. It may be run several times, also concurrently: all its Runs
@@ -159,4 +161,162 @@ func (c *Crawler) end(r *run) {
 	}
 	c.mu.Unlock()
 	r.close()
+}
+
+// Pages runs a crawl and yields its visits one at a time, in the order in which they become final. Breaking
+// out of the loop drains the crawl. The last pair may be a nil Visit with Run's error.
+//
+// The loop's body is a Handler: until the next iteration the Visit is valid and may be added to
+// ([Visit.Enqueue], [Visit.Emit]). If Config.Handler is set, it is called before the loop's body.
+func (c *Crawler) Pages(ctx context.Context, seeds ...string) iter.Seq2[*Visit, error] {
+	return c.pages(ctx, func(*Config) {}, seeds)
+}
+
+// pages is Pages with a Config that may differ from the Crawler's. Bodies are kept, because the caller may
+// look at them.
+func (c *Crawler) pages(ctx context.Context, change func(*Config), seeds []string) iter.Seq2[*Visit, error] {
+	return func(yield func(*Visit, error) bool) {
+		r, err := c.start(seeds, func(cfg *Config) { cfg.KeepBodies = true; change(cfg) })
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer c.end(r)
+		p := newPager()
+		r.deliver = p.deliver
+		go func() {
+			defer close(p.next)
+			_, err = r.crawl(ctx)
+		}()
+		// However the loop ends (break, a panic in its body), the crawl is drained and awaited.
+		defer func() {
+			r.drain(FinishDrained)
+			p.discard()
+		}()
+		for v := range p.next {
+			if !yield(v, nil) {
+				return
+			}
+			p.taken <- struct{}{}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// pager passes visits from the workers to the loop over Pages, one at a time: a worker continues when the
+// loop's body is done with its visit.
+type pager struct {
+	mu      sync.Mutex // held by the worker whose visit the loop's body has
+	next    chan *Visit
+	taken   chan struct{}
+	stopped chan struct{} // closed when the loop takes no more visits
+}
+
+func newPager() *pager {
+	return &pager{next: make(chan *Visit), taken: make(chan struct{}), stopped: make(chan struct{})}
+}
+
+func (p *pager) deliver(v *Visit) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case p.next <- v:
+	case <-p.stopped:
+		return
+	}
+	select {
+	case <-p.taken:
+	case <-p.stopped:
+	}
+}
+
+// discard lets the workers run to their end without yielding their visits, and waits for it.
+func (p *pager) discard() {
+	close(p.stopped)
+	for range p.next {
+	}
+}
+
+// VisitError is a visit that failed, as [Collect] reports it: its page could not be fetched, or the
+// function given to Collect or the Crawler's Handler returned the error.
+type VisitError struct {
+	URL    weburl.URL
+	Reason string // Visit.Reason
+	Err    error  // Visit.Err; may be nil
+}
+
+func (e *VisitError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("crawler: %s: %s", e.URL, e.Reason)
+	}
+	return fmt.Sprintf("crawler: %s: %s: %v", e.URL, e.Reason, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *VisitError) Unwrap() error { return e.Err }
+
+// Collect runs a crawl and yields what read makes of its pages, one value at a time:
+//
+//	for article, err := range crawler.Collect(ctx, c, read, "https://site.to.crawl/") {
+//
+// Collect calls read for each page that was fetched with a status from 200 to 299, after c's Handler if it
+// has one; read returns the page's values, nil for none. It is part of the Handler: it is called
+// concurrently, it may use Visit.Enqueue and Visit.Emit, and it may return SkipLinks, Stop or a Retry. If
+// it fails, none of its values is yielded; the values of a page that is read again are yielded once.
+//
+// A visit that failed, because of the network or of read, is yielded as a *VisitError, and the crawl
+// continues. Any other error is the one of Run, and is the last. URLs that were refused, deferred or
+// rejected are not errors: use c's Handler, the sinks or Trace to see them. Breaking out of the loop drains
+// the crawl.
+//
+// If c has sinks, each value is also a result of its visit, as if read had given it to Visit.Emit: with [sink.NewItems],
+// [sink.NewCSV] or a table of package sink/sqlite among them, the values are in a file, each once even if the crawl is killed
+// and resumed, while the loop sees only those of this process. A value that is not JSON then fails its visit.
+//
+// The loop's body gets the values of one page at a time, while the page's host waits: a slow body makes the
+// crawl slow.
+func Collect[T any](ctx context.Context, c *Crawler, read func(context.Context, *Visit) ([]T, error), seeds ...string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		reading := func(cfg *Config) { cfg.Handler = reader(cfg.Handler, read, len(cfg.Sinks) > 0) }
+		for v, err := range c.pages(ctx, reading, seeds) {
+			var none T
+			switch {
+			case err != nil:
+				yield(none, err)
+				return
+			case v.Outcome == Failed:
+				if !yield(none, &VisitError{v.URL, v.Reason, v.Err}) {
+					return
+				}
+				continue
+			}
+			values, _ := v.results.([]T)
+			for _, x := range values {
+				if !yield(x, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// reader returns a Handler that does what h does, keeps the values that read returns, and emits them if that is wanted.
+func reader[T any](h Handler, read func(context.Context, *Visit) ([]T, error), emit bool) Handler {
+	return HandlerFunc(func(ctx context.Context, v *Visit) error {
+		var err error
+		if h != nil {
+			err = h.Handle(ctx, v)
+		}
+		if fatal(err) || !had.holds(v) {
+			return err
+		}
+		values, err2 := read(ctx, v)
+		v.results = values
+		for i := 0; emit && i < len(values) && !fatal(err2); i++ {
+			err2 = errors.Join(err2, v.Emit(values[i]))
+		}
+		return errors.Join(err, err2)
+	})
 }

@@ -3,10 +3,14 @@ package crawler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // end makes a claim's visit final: the Handler sees it, the sinks get it, and then the frontier takes the
@@ -172,4 +176,160 @@ func (a *attempt) settle(ctx context.Context, s frontier.Settlement) {
 	if err != nil && !errors.Is(err, frontier.ErrLost) {
 		a.fail(err)
 	}
+}
+
+// reservation holds everything that one visit has been counted in before it is known whether it is final:
+// the pages of the crawl and of its host, the bodies among the duplicates, and the crowds, for its links
+// and the Handler's additions. commit keeps all of it when the visit is final. Whatever an attempt has not
+// committed when it ends is released, on every path: see attempt.serve.
+type reservation struct {
+	run *run
+
+	ticket bool               // one of the crawl's pages, taken before the claim
+	host   string             // one of this host's pages; "": none
+	maps   string             // one of this host's sitemaps; "": none
+	page   bool               // the visit is a page or a sitemap: ticket, host and maps stay counted
+	body   meeting            // what duplicates has counted
+	links  []frontier.Request // counted in crowds: the links of the page
+	work   *work              // counted in crowds: the additions of the Handler
+}
+
+// pageOf reserves a page of a host, for which an entry of Config.Hosts may hold. It returns false if the host has used
+// up a budget, with the rule of the entry that sets it. A page that was begun needs no more of its host.
+func (s *reservation) pageOf(host string, h *HostSettings, begun bool) (rule string, ok bool) {
+	if rule := s.run.tally.overBudget(host, h, time.Now()); rule != "" && !begun {
+		return rule, false
+	}
+	most, rule := s.run.cfg.pagesOf(h)
+	if !s.run.tally.reserve(host, most) {
+		return rule, false
+	}
+	s.host = host
+	return "", true
+}
+
+// sitemapOf reserves a sitemap of a host. It returns false if the host has used up the budget, with the rule that says so.
+func (s *reservation) sitemapOf(host string) (rule string, ok bool) {
+	most := budgets[kindSitemaps].host.of(&s.run.cfg, nil)
+	if !s.run.tally.reserveSitemap(host, most) {
+		return fmt.Sprintf("%d sitemaps", most), false
+	}
+	s.maps = host
+	return "", true
+}
+
+// commit keeps what is reserved, because the visit is final.
+func (s *reservation) commit() {
+	if s.ticket {
+		s.run.budget.settle(true)
+	}
+	*s = reservation{run: s.run}
+}
+
+// release takes back what is reserved and not committed.
+func (s *reservation) release() {
+	s.releasePage()
+	s.releaseLinks()
+	s.run.duplicates.forget(s.body)
+	*s = reservation{run: s.run}
+}
+
+// releasePage takes back the page. A URL that returns to the queue, or that is not a page, must not keep
+// the next claim from its place, so this happens before the URL is settled.
+func (s *reservation) releasePage() {
+	if s.ticket {
+		s.run.budget.settle(false)
+	}
+	if s.host != "" {
+		s.run.tally.unreserve(s.host)
+	}
+	if s.maps != "" {
+		s.run.tally.unreserveSitemap(s.maps)
+	}
+	s.ticket, s.host, s.maps = false, "", ""
+}
+
+// releaseLinks takes back the links and the Handler's additions, which are not queued.
+func (s *reservation) releaseLinks() {
+	s.releasePageLinks()
+	if s.work != nil {
+		s.work.undo()
+	}
+}
+
+// releasePageLinks takes back only the links of the page.
+func (s *reservation) releasePageLinks() {
+	s.run.judge.uncount(s.links)
+	s.links = nil
+}
+
+// forbidden counts the queued URLs that the robots.txt of their hosts forbids, as far as that was known when they were queued.
+// When a host has no others left, they end without a pause: nothing is requested for them. A count that is wrong costs a claim
+// or a pause, and never a request: the gate decides. It is one pause while a store has yet to commit the end of an earlier one.
+// It is safe for concurrent use.
+type forbidden struct {
+	mu sync.Mutex
+	by map[string]int // by host; none with 0
+}
+
+// add notes n more URLs of a host, and returns how many there are.
+func (f *forbidden) add(host string, n int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n > 0 {
+		if f.by == nil {
+			f.by = map[string]int{}
+		}
+		f.by[host] += n
+	}
+	return f.by[host]
+}
+
+// none reports whether no host has any.
+func (f *forbidden) none() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.by) == 0
+}
+
+// ended notes that a URL of a host was refused.
+func (f *forbidden) ended(host string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch n := f.by[host]; {
+	case n > 1:
+		f.by[host] = n - 1
+	case n == 1:
+		delete(f.by, host)
+	}
+}
+
+// forbids reports whether a group of rules forbids a URL.
+func forbids(g *robots.Group, u weburl.URL) bool { return g != nil && !g.Test(u.PathQuery()).Allowed }
+
+// readyAt returns from when the next URL of the claim's host is to be claimed, given the links of its page: when the host may be
+// requested again, or at once if all that the host has left is forbidden.
+func (a *attempt) readyAt(links []frontier.Request) time.Time {
+	u := a.claim.URL
+	if !a.sent || a.counter == nil {
+		return a.ready
+	}
+	own, more := 0, 0
+	for i := range links {
+		if links[i].URL.Origin() == u.Origin() {
+			own++
+			if forbids(a.group, links[i].URL) {
+				more++
+			}
+		}
+	}
+	if more == 0 && a.forbidden.none() {
+		return a.ready
+	}
+	host := u.Host()
+	left := a.counter.HostPending(host) - 1 + own // without the claim
+	if known := a.forbidden.add(host, more); left > 0 && known >= left {
+		return time.Time{}
+	}
+	return a.ready
 }

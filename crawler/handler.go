@@ -2,10 +2,16 @@ package crawler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // Handler receives the outcome of every URL. Handle is called concurrently for different URLs, once per
@@ -100,4 +106,200 @@ func fatal(answer error) bool {
 		return e.Unwrap() == nil || fatal(e.Unwrap())
 	}
 	return answer != SkipLinks && answer != Stop //nolint:errorlint // likewise
+}
+
+// Request is a URL for the crawl with its attributes: a seed ([Config.Seeds]) or a URL that a Handler adds
+// ([Visit.Enqueue]).
+type Request struct {
+	URL      string // absolute, or relative to the visit's page, and then resolved like a link on it
+	Priority int8   // higher is earlier within its host; links have 0 unless Config.Priority returns another. With a Config.Order by hash: 0
+	Meta     []byte // the caller's own: Visit.Meta of the URL's visit, also after retries and redirects
+	// SameDepth gives the URL the visit's depth, as for the next page of a list; otherwise it is one
+	// deeper, like a link. It has no effect on seeds.
+	SameDepth bool
+}
+
+// EnqueueError says why a Request of a Handler does not enter the crawl.
+type EnqueueError struct {
+	Ref  string     // Request.URL
+	URL  weburl.URL // zero with FateInvalid
+	Fate Fate       // the fate that a link with the same URL would have had
+	Rule string     // what decided
+	Err  error      // with FateInvalid: a *weburl.Error, or nil for a URL that is too long
+}
+
+func (e *EnqueueError) Error() string {
+	return fmt.Sprintf("crawler: %q is not queued: %s (%s)", e.Ref, e.Fate, e.Rule)
+}
+
+// Unwrap returns the cause, nil if a rule decided.
+func (e *EnqueueError) Unwrap() error { return e.Err }
+
+// Enqueue adds a URL to the crawl in addition to the page's links. It is judged as they are: a page's
+// nofollow, Config.Limits.LinksPerPage, the form and length of URLs, depth, scope and traps are checked
+// here, with an *EnqueueError that names what rejected the URL; robots.txt and pacing are applied later, as
+// for any URL. A URL that is already known stays as it is, without an error, but for a higher Priority, which raises one
+// that is queued (frontier.Frontier, F20). With a Config.Order by hash, the order gives the priority, and not q. rel=nofollow,
+// Config.Scope.Beyond and Config.Priority concern links and do not apply.
+//
+// The additions belong to the Handler's outcome: they are queued together with the visit's end when the
+// Handler returns nil, [Stop] or [SkipLinks], and dropped when it fails, panics or requests another
+// attempt. Enqueue may be called concurrently. After the Handler has returned, the error is [ErrOver].
+func (v *Visit) Enqueue(q Request) error {
+	if v.work == nil {
+		return ErrOver
+	}
+	return v.work.enqueue(v, q)
+}
+
+// Emit adds a result to the visit: x as JSON, which the sinks get as an element of Record.Data. Results are
+// part of the visit: they are written with it or not at all, just as Enqueue's additions are queued, so
+// that a crawl that is killed and resumed has each result once.
+//
+// Emit marshals x immediately. The error is encoding/json's, or [ErrOver]; a visit with a result that
+// cannot be marshalled fails, whatever the Handler returns. Emit may be called concurrently.
+func (v *Visit) Emit(x any) error {
+	if v.work == nil {
+		return ErrOver
+	}
+	return v.work.emit(x)
+}
+
+// work holds what a Handler does with a visit until it is known whether it counts.
+type work struct {
+	judge *judge
+	share *share // of the visit's page
+
+	mu     sync.Mutex
+	extra  []frontier.Request
+	raises []frontier.Request // of URLs that are known, and not counted as extra ones are
+	data   []json.RawMessage
+	err    error // of a result that could not be marshalled
+	over   bool
+}
+
+func (w *work) enqueue(v *Visit, q Request) error {
+	u, err := v.target(q.URL)
+	if err != nil {
+		return &EnqueueError{Ref: q.URL, Fate: FateInvalid, Rule: weburl.ReasonOf(err), Err: err}
+	}
+	depth := v.Depth + 1
+	if q.SameDepth {
+		depth = v.Depth
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return ErrOver
+	}
+	known := w.judge.knows(u, depth, lowest)
+	if fate, rule := w.decide(v, u, depth, known); fate != FateFollow {
+		return &EnqueueError{Ref: q.URL, URL: u, Fate: fate, Rule: rule}
+	}
+	r := frontier.Request{URL: u, Depth: depth, Priority: w.judge.priorities.request(u, q.Priority), Via: v.URL, Meta: slices.Clone(q.Meta)}
+	switch {
+	case !known:
+		w.extra = append(w.extra, r)
+	case len(w.raises) < w.judge.cfg.Limits.LinksPerPage && !w.judge.knows(u, depth, r.Priority):
+		w.raises = append(w.raises, r)
+	}
+	return nil
+}
+
+func (w *work) decide(v *Visit, u weburl.URL, depth int, known bool) (Fate, string) {
+	switch {
+	case v.Directives.NoFollow:
+		return FateNoFollow, "page nofollow"
+	case len(w.extra) >= w.judge.cfg.Limits.LinksPerPage:
+		return FateLimit, "MaxLinks"
+	}
+	d := w.judge.admissible(u, depth, frontier.KindPage)
+	if d.fate != FateFollow || known {
+		return d.fate, d.rule
+	}
+	if !w.judge.room().has(u) {
+		return FateFull, "the queue has no room for it"
+	}
+	if crowd := w.judge.crowds.enter(u); crowd != "" {
+		return FateTrap, crowd
+	}
+	return FateFollow, ""
+}
+
+func (w *work) emit(x any) error {
+	b, err := json.Marshal(x)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.over:
+		return ErrOver
+	case err != nil:
+		w.err = errors.Join(w.err, fmt.Errorf("crawler: a result of %T: %w", x, err))
+		return err
+	}
+	w.data = append(w.data, b)
+	return nil
+}
+
+func (w *work) isOver() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.over
+}
+
+// failed returns the error of a result that could not be marshalled.
+func (w *work) failed() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// undo discards what the Handler did.
+func (w *work) undo() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.judge.uncount(w.extra)
+	w.extra, w.raises, w.data, w.err = nil, nil, nil, nil
+}
+
+// end returns what was done. Nothing can be added after it.
+func (w *work) end() (extra []frontier.Request, data []json.RawMessage) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	return append(w.extra[:len(w.extra):len(w.extra)], w.raises...), w.data
+}
+
+// uncount removes URLs that are not queued in the end from the crowds in which they were counted.
+func (j *judge) uncount(queue []frontier.Request) {
+	for i := range queue {
+		j.crowds.leave(queue[i].URL)
+	}
+}
+
+// PanicError is the Err of a visit that failed because a part supplied by the caller panicked. The crawl
+// continues.
+type PanicError struct {
+	Part  string // the field of Config through which it was called
+	Value any    // the value of the panic
+	Stack []byte // as debug.Stack writes it
+}
+
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("crawler: %s panicked: %v\n%s", e.Part, e.Value, e.Stack)
+}
+
+// Unwrap returns the panic's value if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// orPanic returns ReasonPanic if err is a panic, reason otherwise.
+func orPanic(reason string, err error) string {
+	var p *PanicError
+	if errors.As(err, &p) {
+		return ReasonPanic
+	}
+	return reason
 }

@@ -2,6 +2,8 @@ package crawler
 
 import (
 	"bufio"
+	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -12,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -155,4 +159,163 @@ func (h *Visited) All() iter.Seq2[weburl.URL, int] {
 			}
 		}
 	}
+}
+
+// Past is what an earlier crawl knows about a URL.
+type Past struct {
+	Validators fetcher.Validators
+	SHA256     [32]byte // of the decoded body; zero if it is unknown
+}
+
+// History knows earlier answers, so that a crawl fetches only what has changed since. A URL whose server
+// says that it has not changed (status 304) ends as [NotModified], which does not count as a page of
+// Config.Limits.Pages. It has no body and no Document, so no links of it are followed: the pages that it
+// links to are found by a [Lister], or must be queued by the caller. Visit.SHA256 is that of the old copy.
+//
+// [ReadHistory] makes a History from the visits.jsonl of an earlier crawl.
+type History interface {
+	// Past returns what is known about a URL; false if it is unknown, and then it is fetched in full. It is
+	// called concurrently, once or twice for each page that is requested.
+	Past(u weburl.URL) (Past, bool)
+}
+
+// Lister is a History that can list all it knows. A crawl visits all of it again that is in its scope: not
+// as seeds, but as pages that keep the depth at which they were found.
+type Lister interface {
+	History
+	// All yields URLs, each with its depth. It is called once at the beginning of a crawl, and once more
+	// when the crawl is resumed.
+	All() iter.Seq2[weburl.URL, int]
+}
+
+// conditionalFetcher is a Fetcher that can make requests conditional.
+type conditionalFetcher interface {
+	FetchConditional(ctx context.Context, p politeness.Permit, v fetcher.Validators) (*fetcher.Page, error)
+}
+
+// conditional is a Fetcher that makes requests for pages conditional if an earlier crawl knows the page.
+type conditional struct {
+	Fetcher
+	past func(u weburl.URL) (Past, bool)
+	with conditionalFetcher // the Fetcher
+}
+
+func (f conditional) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error) {
+	if p.Purpose() == politeness.Page {
+		if past, known := f.past(p.URL()); known {
+			return f.with.FetchConditional(ctx, p, past.Validators)
+		}
+	}
+	return f.Fetcher.Fetch(ctx, p)
+}
+
+// addPast queues what the history lists, unless an earlier process has done so: queueing it again would
+// count in the traps. It returns how many URLs are new.
+func (r *run) addPast(ctx context.Context) (added int, err error) {
+	list, ok := r.cfg.Since.(Lister)
+	if !ok {
+		return 0, nil
+	}
+	var mark []byte
+	if r.checkpoint != nil {
+		mark = markOf(list)
+		kept, err := r.checkpoint.store.Value(ctx, "", keySince)
+		if err != nil || string(kept) == string(mark) {
+			return 0, err
+		}
+	}
+	for batch := range r.judge.pastRequests(list) {
+		n, err := r.frontier.Add(ctx, batch...)
+		if added += n; err != nil {
+			return added, err
+		}
+	}
+	if r.checkpoint == nil {
+		return added, nil
+	}
+	return added, r.checkpoint.mark(ctx, keySince, mark)
+}
+
+// pastBatch is the number of URLs of a history that are queued at once.
+const pastBatch = 1000
+
+// pastRequests yields those URLs of a history that may enter the crawl.
+func (j *judge) pastRequests(list Lister) iter.Seq[[]frontier.Request] {
+	return func(yield func([]frontier.Request) bool) {
+		var batch []frontier.Request
+		for u, depth := range list.All() {
+			if j.admissible(u, depth, frontier.KindPage).fate != FateFollow || j.knows(u, depth, lowest) || j.crowds.enter(u) != "" {
+				continue
+			}
+			batch = append(batch, frontier.Request{URL: u, Depth: depth, Priority: j.priorities.of(u)})
+			if len(batch) == pastBatch {
+				if !yield(batch) {
+					return
+				}
+				batch = nil
+			}
+		}
+		if len(batch) > 0 {
+			yield(batch)
+		}
+	}
+}
+
+// markOf returns a value that distinguishes lists by their contents.
+func markOf(list Lister) []byte {
+	var sum weburl.Key
+	n := uint64(0)
+	for u := range list.All() {
+		k := u.Key()
+		for i := range sum {
+			sum[i] ^= k[i]
+		}
+		n++
+	}
+	return binary.AppendUvarint(sum[:], n)
+}
+
+// past returns what can make the request for u conditional.
+func (c *Config) past(u weburl.URL) (Past, bool) {
+	if c.Since == nil {
+		return Past{}, false
+	}
+	past, known := c.Since.Past(u)
+	return past, known && past.Validators != fetcher.Validators{}
+}
+
+// unchanged reports whether the answer says that the page is as an earlier crawl knows it, and makes v the
+// visit of such a page. Validators that the server does not repeat are unchanged, too (RFC 9110 section
+// 15.4.5).
+func (c *Config) unchanged(v *Visit, claim frontier.Claim) bool {
+	if v.Page.Status != http.StatusNotModified || claim.Kind == frontier.KindSitemap {
+		return false
+	}
+	past, known := c.past(claim.URL)
+	if !known {
+		return false
+	}
+	v.Outcome, v.Reason, v.SHA256 = NotModified, "", past.SHA256
+	v.Validators = validators(v.Page)
+	v.Validators.ETag = or(v.Validators.ETag, past.Validators.ETag)
+	v.Validators.LastModified = or(v.Validators.LastModified, past.Validators.LastModified)
+	return true
+}
+
+// maxValidator bounds the validators that are stored, in bytes. No server needs longer ones.
+const maxValidator = 1024
+
+// validators returns what p offers for a later conditional request.
+func validators(p *fetcher.Page) fetcher.Validators {
+	if p.Truncated != "" {
+		return fetcher.Validators{} // a body that is incomplete is not the one that the server means
+	}
+	v := p.Validators()
+	if len(v.ETag) > maxValidator {
+		v.ETag = ""
+	}
+	if len(v.LastModified) > maxValidator {
+		v.LastModified = ""
+	}
+	return v
 }

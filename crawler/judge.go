@@ -3,8 +3,10 @@ package crawler
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -186,4 +188,156 @@ func (j *judge) wanted(want func(mediaType string) bool) func(mediaType string) 
 	return func(mediaType string) bool {
 		return types.WantsType(mediaType) && (want == nil || want(mediaType))
 	}
+}
+
+// kindOf returns how a URL was found that a document contains as a link of kind k. It is the only place
+// where the kinds of package extract are mapped to those of the crawl.
+func kindOf(k extract.Kind) frontier.Kind { return frontier.KindAnchor + frontier.Kind(k) }
+
+// checkKind returns an error for a kind that a rule cannot apply to.
+func checkKind(k frontier.Kind) error {
+	_, err := frontier.ParseKind(k.String())
+	return err
+}
+
+// KindJudge is a Scope that also considers how a URL was found. JudgeKind is called instead of Decide; it
+// must be pure and is called concurrently, too.
+type KindJudge interface {
+	JudgeKind(u weburl.URL, kind frontier.Kind) Decision
+}
+
+// TypeJudge is a Scope that also judges answers by their media type (lower case, without parameters; "" if
+// it is unknown). An answer that is excluded is a visit with OutOfScope and [reasonType]: archives do not
+// keep it. It is not parsed and its links are not followed, unless it is HTML and the Decision is not Firm: then its links
+// are followed, so that a crawl that keeps only PDF files finds them. Robots.txt, sitemaps and redirects are not judged.
+type TypeJudge interface {
+	// JudgeType decides about an answer.
+	JudgeType(u weburl.URL, mediaType string) Decision
+	// WantsType returns false when JudgeType excludes answers of the type for every URL: such bodies are
+	// not read to their end.
+	WantsType(mediaType string) bool
+}
+
+// beyondRules names the hops that lead out of the scope: hop is the rule of a link that is such a hop, and
+// last is the rule of links that are not followed because the page they are on is the last.
+var beyondRules = [frontier.MaxBeyond + 1]struct{ hop, last string }{
+	{last: "the page itself is outside the scope"},
+	{"one link beyond the scope", "the page is one link beyond the scope"},
+	{"two links beyond the scope", "the page is two links beyond the scope"},
+	{"three links beyond the scope", "the page is three links beyond the scope"},
+	{"four links beyond the scope", "the page is four links beyond the scope"},
+	{"five links beyond the scope", "the page is five links beyond the scope"},
+	{"six links beyond the scope", "the page is six links beyond the scope"},
+	{"seven links beyond the scope", "the page is seven links beyond the scope"},
+}
+
+// stretch follows a link that leads out of the scope if the crawl may still go that far from v.
+func (j *judge) stretch(d *decided, v *Visit, l *extract.Link) {
+	if d.firm || v.Beyond >= j.cfg.Scope.Beyond || !j.mayStretch(l) {
+		return
+	}
+	d.beyond = uint8(v.Beyond + 1)
+	d.fate, d.rule = FateFollow, beyondRules[d.beyond].hop
+}
+
+// mayStretch reports whether a link may lead out of the scope.
+func (j *judge) mayStretch(l *extract.Link) bool {
+	kinds := j.cfg.Scope.BeyondKinds
+	if len(kinds) == 0 {
+		return true
+	}
+	if l.Kind == extract.LinkRel && j.cfg.Follow.Resources && l.Rel&displayed == 0 {
+		return false // a page, such as the canonical one, or nothing that a browser loads
+	}
+	return slices.Contains(kinds, kindOf(l.Kind))
+}
+
+// displayed are the relations of link elements that name what a page is displayed with.
+const displayed = extract.Stylesheet | extract.Icon | extract.Preload | extract.ModulePreload | extract.Manifest
+
+// beyondAfter returns how far beyond the scope the target of a redirect is. A redirect is not a link, so a
+// target outside is as far out as its source, but at least one hop.
+func (j *judge) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
+	if j.cfg.Scope.Beyond == 0 || j.decide(to, j.redirectKind(to, c.Depth)).In {
+		return 0
+	}
+	return max(1, c.Beyond)
+}
+
+// room counts the room in the queue for the links of one page. Other pages queue links at the same time:
+// nearly all links that are rejected for lack of room are noticed here, and the frontier counts the rest.
+type room struct {
+	rationer          frontier.Rationer
+	scheme, authority string // of the host that the counts are for
+	urls              int
+	bytes             int64
+}
+
+func (j *judge) room() *room { return &room{rationer: j.rationer} }
+
+// has reports whether there is room for u.
+func (m *room) has(u weburl.URL) bool {
+	if m.rationer == nil {
+		return true
+	}
+	if u.Authority() != m.authority || u.Scheme() != m.scheme {
+		m.scheme, m.authority = u.Scheme(), u.Authority()
+		m.urls, m.bytes = m.rationer.Room(u.Host())
+	}
+	return m.urls > 0 && m.bytes > 0
+}
+
+// take records that u is queued.
+func (m *room) take(u weburl.URL) {
+	m.urls--
+	m.bytes -= int64(len(u.String()))
+}
+
+// recentLinks is the number of links whose verdict is remembered: the pages of a site share the few links
+// that lead to each other and out of the site.
+const recentLinks = 1024
+
+// verdicts caches recent verdicts about links. An entry takes 24 bytes per link, so that the cache fits
+// into that of a processor; there are few different verdicts. It is not safe for concurrent use.
+type verdicts struct {
+	recent [recentLinks]recentLink
+	all    []verdict
+	at     map[verdict]uint16
+}
+
+type recentLink struct {
+	key  weburl.Key
+	kind extract.Kind
+	at   uint16 // index in all, from 1; 0: nothing is remembered
+}
+
+// maxVerdicts is the number of different verdicts that are remembered. Scopes have few rules; one that
+// gives every URL its own rule is called more often.
+const maxVerdicts = 4096
+
+func newVerdicts() *verdicts { return &verdicts{at: map[verdict]uint16{}} }
+
+// of returns judge's verdict about a link, or the one that is cached.
+func (m *verdicts) of(key weburl.Key, kind extract.Kind, judge func() verdict) verdict {
+	slot := &m.recent[(int(key[0])|int(key[1])<<8)%recentLinks]
+	if slot.at != 0 && slot.key == key && slot.kind == kind {
+		return m.all[slot.at-1]
+	}
+	v := judge()
+	*slot = recentLink{key, kind, m.intern(v)}
+	return v
+}
+
+// intern returns the index of v in all, from 1.
+func (m *verdicts) intern(v verdict) uint16 {
+	if at, ok := m.at[v]; ok {
+		return at
+	}
+	if len(m.all) == maxVerdicts {
+		m.recent, m.all = [recentLinks]recentLink{}, m.all[:0]
+		clear(m.at)
+	}
+	m.all = append(m.all, v)
+	m.at[v] = uint16(len(m.all))
+	return m.at[v]
 }

@@ -2,15 +2,72 @@ package crawler
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/json"
+	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"path/filepath"
 	"sync"
 
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/machine"
+	"github.com/amble-crawler/amble/weburl"
 )
+
+// Fetcher gets pages. A fetcher.Fetcher is one; a replacement sees nothing but Permits, so it cannot be
+// less polite than the gate as long as it meets these conditions:
+//
+//	C1 Fetch redeems its Permit before anything else, and returns the error when that fails.
+//	C2 It requests the Grant's URL at the Grant's address, with the Grant's User-Agent, by one GET. It
+//	   follows no redirect, repeats nothing, and contacts nobody else. For a Permit with the Purpose Login there
+//	   may be a method Post, like fetcher.Fetcher's; Fetch refuses it.
+//	C3 It calls Grant.Begin once, immediately before the first byte of the request, and sends nothing
+//	   when Begin fails.
+//	C4 An answer of any status is a Page, with URL, Addr, Permit, Status, Header, ContentType (lower
+//	   case, without parameters), Charset, Body (content coding undone) and the times Started, Written,
+//	   FirstByte and Ended. A body that is not whole has the reason in Truncated.
+//	C5 The lack of an answer is an error: a *fetcher.Error, whose Reason becomes the Visit's, or any other; one
+//	   with a method Temporary() bool that returns true is tried again later. The Page is nil then.
+//	C6 What a server may send is bounded: header, body and time.
+//	C7 Resolve and Fetch return soon after their context has ended, and leave nothing running after
+//	   they have returned.
+//	C8 Both are called by many goroutines at once.
+//
+// robots.txt and sitemaps are requested in the same way, as Permits with the Purpose Robots and Sitemap: a
+// Fetcher that answers from a disk answers for them, too. A status of 404 for robots.txt means that there
+// are no rules.
+//
+// A Fetcher may also have methods like those of fetcher.Fetcher: FetchConditional, without which Config.Since makes no
+// request conditional, and CloseIdle, which is called when a host (weburl.URL.Host) has no URLs left to request. A
+// wrapper keeps them by embedding *fetcher.Fetcher.
+type Fetcher interface {
+	// Resolve returns the address of u's host: the same one as long as it works, because hosts that share
+	// an address share its clock. Errors are like those of Fetch.
+	Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
+	// Fetch redeems the Permit and makes its request.
+	Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error)
+}
+
+// reasonOf returns the reason code of a Fetcher's error.
+func reasonOf(err error) string { return or(fetcher.ReasonOf(err), ReasonFetcher) }
+
+// Extractor reads a page's links. It is called concurrently, for every page that was answered and is not a
+// redirect, sitemap or robots.txt, whatever its status and media type, and must return in time that is
+// linear in the page's size. It must not keep or change the Page; strings of the Document may share the
+// memory of fetcher.Page.Text, and the Document belongs to the crawler until its visit is over.
+//
+// A nil Document says that the page has no links to read. An error fails the visit, with [ReasonExtractor].
+// References in the Document are as written: they are resolved, judged by scope and robots.txt and paced
+// like any other link.
+type Extractor interface {
+	Extract(p *fetcher.Page) (*extract.Document, error)
+}
 
 // UseNetwork replaces the network of the crawl: see fetcher.Config.UseNetwork. With it, crawltest.Web.Apply makes c a
 // crawl of a simulated web.
@@ -72,4 +129,62 @@ func (c *Crawler) NotShared() error {
 		return m.NotShared()
 	}
 	return nil
+}
+
+// account returns Politeness.Account: what a robots.txt may depend on besides its URL. A crawl whose
+// fields come from a function or a jar shares with no other crawl. Neither does one with its own resolver or dialer: there, names may
+// mean other servers.
+func (c *Config) account() (func(u weburl.URL) string, error) {
+	f := &c.Fetch
+	network := f.Resolver != nil || f.DialContext != nil
+	if c.Politeness.Shared != nil || c.Sharing() != politeness.Sharing(processHosts) {
+		network = false
+	}
+	if network || c.Fetcher != nil || f.Request != nil || f.Cookies || f.Jar != nil || f.Signer != nil {
+		own := rand.Text()
+		return func(weburl.URL) string { return own }, nil
+	}
+	table, err := newHostTable(c.Hosts)
+	if err != nil {
+		return nil, err
+	}
+	common := http.Header{}
+	put := func(to, more http.Header) {
+		for name, values := range more {
+			to[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+	for name, value := range map[string]string{"Accept": f.Accept, "Accept-Language": f.AcceptLanguage} {
+		if value != "" {
+			common[name] = []string{value}
+		}
+	}
+	put(common, f.Header)
+	return func(u weburl.URL) string {
+		all := http.Header{}
+		put(all, common)
+		put(all, table.header(u))
+		put(all, f.Headers[u.Origin()])
+		if len(all) == 0 {
+			return ""
+		}
+		b, _ := json.Marshal(all) // in the order of names; texts can be encoded
+		return fmt.Sprintf("%x", sha256.Sum256(b))
+	}, nil
+}
+
+// copyRobots returns Politeness.CopyRobots, which keeps a robots.txt that another crawl has requested as evidence, too.
+func (c *Config) copyRobots() func(u weburl.URL, f politeness.RobotsFile) error {
+	if c.KeepRobots == nil {
+		return nil
+	}
+	return func(u weburl.URL, f politeness.RobotsFile) error {
+		if f.Failures > 0 || f.Body == "" {
+			return nil
+		}
+		if err := c.KeepRobots(&fetcher.Page{URL: u, Status: f.Status, Body: []byte(f.Body), Ended: f.Fetched}); err != nil {
+			return fmt.Errorf("crawler: %w: %s: %w", fetcher.ErrKeepRobots, u, err)
+		}
+		return nil
+	}
 }

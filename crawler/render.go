@@ -2,12 +2,16 @@ package crawler
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/render"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // Renderer runs one round of the rendering of a page. It makes no request: what a page wants and Task.Have has no answer
@@ -171,4 +175,337 @@ func (s *renders) gain(v *Visit, static *extract.Document, shown map[string]bool
 	if err == nil {
 		s.gains.Note(v.URL.Host(), added, render.Scan(before).Text, render.Scan(v.shown.Body).Text)
 	}
+}
+
+// renders are the renderings of a run.
+type renders struct {
+	cfg   *Config
+	store *render.Store
+	kept  *keptRenders // nil unless renderings outlive the process
+	gains render.Gains
+	slots chan struct{} // has an element for each round that runs
+
+	mu      sync.Mutex
+	waiting map[weburl.URL]*rendering // for answers, by the URL of the claim
+	hosts   map[string]int            // how many of waiting each host has
+	stuck   map[string]int            // consecutive renderings of a host that were stuck
+	bytes   int                       // of the pages under way
+}
+
+// maxRendering bounds the pages that are being rendered, in bytes: each counts with its body and a rendering's own size.
+const (
+	maxRendering  = 64 << 20
+	renderingSize = 16 << 10
+)
+
+// roundPause is how long a page waits for its round when as many run as may.
+const roundPause = time.Second
+
+func newRenders(c *Config) *renders {
+	return &renders{
+		cfg: c, slots: make(chan struct{}, max(1, c.Concurrency/2)),
+		waiting: map[weburl.URL]*rendering{}, hosts: map[string]int{}, stuck: map[string]int{},
+	}
+}
+
+// rendering takes out the rendering of the claim's URL, nil if there is none.
+func (a *attempt) rendering() *rendering {
+	x := a.renders.of(a.claim.URL)
+	if x != nil && x.attempt != a.claim.Attempt { // the page is to be fetched again
+		a.drop(x)
+		return nil
+	}
+	return x
+}
+
+func (s *renders) of(u weburl.URL) *rendering {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.waiting[u]
+	if x == nil {
+		return nil
+	}
+	delete(s.waiting, u)
+	if s.hosts[u.Host()]--; s.hosts[u.Host()] == 0 {
+		delete(s.hosts, u.Host())
+	}
+	return x
+}
+
+// room reports whether another page may be requested although some wait for answers: each of these has been requested, returned
+// its place in the limits when it returned to the queue, and needs it to be finished. h are the settings of the host.
+func (s *renders) room(b *budget, t *tally, u weburl.URL, h *HostSettings) bool {
+	if s == nil {
+		return true
+	}
+	left, host := b.unspent(), u.Host()
+	s.mu.Lock()
+	waiting, here := len(s.waiting), s.hosts[host]
+	s.mu.Unlock()
+	if waiting > left {
+		return false
+	}
+	most, _ := s.cfg.pagesOf(h)
+	return here == 0 || most <= 0 || t.pagesOf(host)+here < most
+}
+
+// keep keeps a rendering until its URL is claimed again.
+func (s *renders) keep(u weburl.URL, x *rendering) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting[u] = x
+	s.hosts[u.Host()]++
+}
+
+func (s *renders) reserve(body int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bytes+body+renderingSize > maxRendering {
+		return false
+	}
+	s.bytes += body + renderingSize
+	return true
+}
+
+// drop ends a rendering, if there is one. What is to be committed with the end of its page is in a.values.
+func (a *attempt) drop(x *rendering) {
+	if x == nil {
+		return
+	}
+	records := x.End(renderKey(x.page.URL))
+	if a.renders.kept != nil {
+		a.values = recordValues(a.values, records)
+	}
+	a.renders.free(len(x.page.Body))
+}
+
+func (s *renders) free(body int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bytes -= body + renderingSize
+}
+
+// maxStuck is the number of consecutive renderings that are stuck after which a host is left static.
+const maxStuck = 3
+
+// static reports whether a host is left static because its renderings were stuck.
+func (s *renders) static(u weburl.URL) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stuck[u.Host()] >= maxStuck
+}
+
+// noteStuck counts consecutive renderings of a host that were stuck, and reports whether their number has changed.
+func (s *renders) noteStuck(host string, stuck bool) (n int, changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.stuck[host]
+	switch {
+	case stuck:
+		s.stuck[host] = min(before+1, maxStuck)
+	case before < maxStuck: // else one that had begun before
+		delete(s.stuck, host)
+	}
+	return s.stuck[host], s.stuck[host] != before
+}
+
+// render runs the first round of a page that was just fetched.
+func (a *attempt) render(ctx context.Context, x *rendering) {
+	a.saveRendering(ctx, x, nil) // before the round, which may take long
+	if a.round(ctx, x) {
+		a.wait(ctx, x, time.Time{})
+	}
+}
+
+// resume continues a rendering: what is missing first is requested, at most one answer for each claim, and when nothing is
+// missing the next round is run.
+func (a *attempt) resume(ctx context.Context, x *rendering) {
+	for {
+		now := time.Now()
+		if want, missing := x.Next(now); missing && now.Before(x.Deadline()) {
+			if a.spentResources() {
+				x.Refused(want, reasonResources)
+				continue
+			}
+			if a.resource(ctx, x, want) {
+				return
+			}
+		} else if !a.round(ctx, x) {
+			return
+		}
+	}
+}
+
+// spentResources reports whether rendered pages have loaded as much as they may. Requests in flight are completed, so that a
+// crawl can exceed the limit by as many.
+func (a *attempt) spentResources() bool {
+	most := budgets[kindResources].crawl.of(&a.cfg, nil)
+	return most >= 0 && a.tally.resources() >= most
+}
+
+// wait returns the page to the queue until it may continue.
+func (a *attempt) wait(ctx context.Context, x *rendering, until time.Time) {
+	if last := x.Deadline(); until.After(last) {
+		until = last
+	}
+	a.keepRendering(x)
+	a.renders.keep(a.claim.URL, x)
+	a.putBack(ctx, frontier.Again{NotBefore: until}, nil)
+}
+
+// round runs a round and reports whether the page needs answers. If not, the claim has ended.
+func (a *attempt) round(ctx context.Context, x *rendering) (needs bool) {
+	if a.renders.static(x.page.URL) {
+		a.drop(x)
+		v := a.renders.visit(x, nil)
+		v.Rendered.Cut = CutHost
+		a.finish(ctx, v)
+		return false
+	}
+	select {
+	case a.renders.slots <- struct{}{}:
+	default:
+		a.wait(ctx, x, time.Now().Add(roundPause))
+		return false
+	}
+	identity := a.cfg.identity()
+	res, err := a.cfg.Renderer.Round(ctx, x.Task(identity.UserAgent(), time.Now()))
+	<-a.renders.slots
+	switch {
+	case ctx.Err() != nil:
+		a.wait(ctx, x, time.Time{})
+		return false
+	case err == nil && !x.Took(res):
+		return true
+	case err != nil:
+		res = nil
+	}
+	a.drop(x)
+	if res != nil {
+		a.keepStuck(x.page.URL.Host(), res.Cut == render.CutStuck)
+	}
+	a.finish(ctx, a.renders.visit(x, res))
+	return false
+}
+
+// resource requests what a page is missing, and reports whether the claim has ended: if nothing had to be requested, the
+// page can continue at once.
+func (a *attempt) resource(ctx context.Context, x *rendering, w render.Want) (ended bool) {
+	if d := a.judge.scope.Decide(w.URL); !d.In && d.Firm {
+		x.Refused(w, reasonScope)
+		return false
+	}
+	if host := w.URL.Host(); a.tally.overBudget(host, a.entry(host), time.Now()) != "" {
+		x.Refused(w, ReasonHostBudget)
+		return false
+	}
+	if a.overRobots(w.URL) != "" {
+		x.Refused(w, ReasonRobotsBudget)
+		return false
+	}
+	answer, err := a.client.Try(ctx, politeness.Request{
+		URL: w.URL, Purpose: politeness.Resource, For: a.claim.URL, Attempt: x.tries, Queued: a.claim.Queued, Deadline: a.claim.Deadline,
+	})
+	if err != nil {
+		return a.resourceNotRequested(ctx, x, w, err)
+	}
+	if w.URL.Host() == a.claim.URL.Host() {
+		a.ready = answer.Ready
+	}
+	a.account(ctx, answer)
+	a.cfg.Trace.answered(w.URL, answer)
+	a.resourceAnswered(ctx, x, w, answer)
+	return true
+}
+
+// resourceAnswered ends a claim whose request was for a resource, or for the robots.txt that it needs.
+func (a *attempt) resourceAnswered(ctx context.Context, x *rendering, w render.Want, answer *fetcher.Answer) {
+	page := answer.Page
+	if page != nil {
+		defer page.Release()
+	}
+	var later time.Time
+	switch {
+	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonLedger:
+		a.fail(answer.Err)
+	case ctx.Err() != nil && (page == nil || page.Truncated != ""):
+	case answer.Permit.Purpose() == politeness.Robots:
+		a.causes.note(answer.Permit.URL().Origin(), page, answer.Err)
+		a.cfg.Trace.robots(w.URL, a.gate)
+	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonPermit: // nothing was sent
+	case page != nil && page.Challenged:
+		a.output.archive(ctx, page, "attempt")
+	case page != nil && page.Wall != "":
+		x.refuse(w, politeness.ReasonChallenge)
+	case (temporary(answer.Err) || page != nil && retryable(page.Status)) && a.again(x, w):
+		later = time.Now().Add(pause(a.cfg.Retries.Pause, x.tries))
+	case answer.Err != nil:
+		x.refuse(w, reasonOf(answer.Err))
+	default:
+		x.Answered(w, &render.Answer{Status: page.Status, Header: page.Header, Body: page.Body, Truncated: page.Truncated}, time.Now())
+		x.tries = 0
+		a.saveRendering(ctx, x, page)
+	}
+	a.wait(ctx, x, later)
+}
+
+// again reports whether what is missing may be requested once more, and counts that.
+func (a *attempt) again(x *rendering, w render.Want) bool {
+	if x.tries >= a.cfg.Retries.Max || !a.tally.retry(w.URL.Host()) {
+		return false
+	}
+	x.tries++
+	return true
+}
+
+// refuse notes that there will be no answer.
+func (x *rendering) refuse(w render.Want, reason string) {
+	x.Refused(w, reason)
+	x.tries = 0
+}
+
+// resourceNotRequested acts on what kept a resource from being requested, and reports whether the claim has ended.
+func (a *attempt) resourceNotRequested(ctx context.Context, x *rendering, w render.Want, err error) (ended bool) {
+	var wait *politeness.NotYet
+	var denied *politeness.Denied
+	var lookup *fetcher.LookupError
+	switch {
+	case errors.As(err, &wait):
+		a.cfg.Trace.waiting(w.URL, wait)
+		a.wait(ctx, x, wait.Until)
+	case errors.As(err, &denied):
+		x.refuse(w, denied.Reason)
+		return false
+	case errors.As(err, &lookup):
+		return a.resourceUnresolved(ctx, x, w, lookup)
+	case errors.Is(err, fetcher.ErrKeepRobots):
+		a.fail(err)
+		a.wait(ctx, x, time.Time{})
+	default:
+		x.refuse(w, "gate")
+		return false
+	}
+	return true
+}
+
+// resourceUnresolved acts on a host without an address.
+func (a *attempt) resourceUnresolved(ctx context.Context, x *rendering, w render.Want, e *fetcher.LookupError) (ended bool) {
+	switch reason := fetcher.ReasonOf(e.Err); {
+	case reason == fetcher.ReasonPin:
+		a.fail(e.Err)
+		a.wait(ctx, x, time.Time{})
+	case ctx.Err() != nil && e.Ready.IsZero():
+		a.wait(ctx, x, time.Time{})
+	case reason == fetcher.ReasonNoResources:
+		a.wait(ctx, x, time.Now().Add(pause(a.cfg.Retries.Pause, 0)))
+	case e.Ready.IsZero() || !a.again(x, w):
+		x.refuse(w, reasonOf(e.Err))
+		return false
+	default:
+		a.wait(ctx, x, e.Ready)
+	}
+	return true
 }

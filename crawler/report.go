@@ -1,7 +1,9 @@
 package crawler
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
 )
 
 // Finish says why a crawl ended.
@@ -483,4 +486,180 @@ func (t *tally) recallHost(host string, n hostCount) {
 	if n.spent != nil {
 		*t.spends(host) = *n.spent
 	}
+}
+
+// ParseStored returns the counts that a crawl stored in its durable Frontier with its last commit. Ended, Finish, Hosts, Left
+// and Bound, which only the end of a crawl knows, are zero.
+func ParseStored(value []byte) (*Report, error) {
+	var k kept
+	if err := json.Unmarshal(value, &k); err != nil {
+		return nil, fmt.Errorf("crawler: the counts of the crawl: %w", err)
+	}
+	r := k.Report
+	r.Elapsed = Duration{k.Elapsed}
+	return &r, nil
+}
+
+// Add adds the counts of another crawl, of other hosts. Started becomes the earlier time, Ended the later one, and Bound the
+// longer one. Elapsed and Runs are sums. Finish, Usage and what belongs to single hosts stay as they are.
+func (r *Report) Add(o *Report) {
+	if r.Started.IsZero() || !o.Started.IsZero() && o.Started.Before(r.Started) {
+		r.Started = o.Started
+	}
+	if o.Ended.After(r.Ended) {
+		r.Ended = o.Ended
+	}
+	if o.Bound.Duration > r.Bound.Duration {
+		r.Bound, r.BoundBy = o.Bound, o.BoundBy
+	}
+	r.Elapsed.Duration += o.Elapsed.Duration
+	r.Server.Duration += o.Server.Duration
+	r.Bytes += o.Bytes
+	for to, n := range map[*int]int{
+		&r.Runs: o.Runs, &r.Pages: o.Pages, &r.Requests: o.Requests, &r.Retries: o.Retries, &r.Hosts: o.Hosts, &r.Left: o.Left,
+		&r.Rejected: o.Rejected, &r.Robots: o.Robots, &r.Connections: o.Connections, &r.TooMany: o.TooMany, &r.ServerErrors: o.ServerErrors,
+		&r.Same: o.Same, &r.Near: o.Near, &r.Noncanonical: o.Noncanonical,
+	} {
+		*to += n
+	}
+	r.Outcomes, r.Reasons, r.Statuses = summed(r.Outcomes, o.Outcomes), summed(r.Reasons, o.Reasons), summed(r.Statuses, o.Statuses)
+	r.Types, r.Links = summed(r.Types, o.Types), summed(r.Links, o.Links)
+	if len(o.Walls) > 0 {
+		r.Walls = summed(r.Walls, o.Walls)
+	}
+	if len(o.SitemapsCut) > 0 {
+		r.SitemapsCut = summed(r.SitemapsCut, o.SitemapsCut)
+		for _, host := range slices.Sorted(maps.Keys(r.SitemapsCut))[min(len(r.SitemapsCut), maxSitemapsCut):] {
+			delete(r.SitemapsCut, host)
+		}
+	}
+	r.WalledSeeds = slices.Concat(r.WalledSeeds, o.WalledSeeds)
+	r.WalledSeeds = r.WalledSeeds[:min(len(r.WalledSeeds), maxWalledSeeds)]
+	r.HTMLRobots = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.HTMLRobots, o.HTMLRobots))))
+	r.HTMLRobots = r.HTMLRobots[:min(len(r.HTMLRobots), maxHTMLRobots)]
+	r.Sitemaps = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Sitemaps, o.Sitemaps))))
+	r.Sitemaps = r.Sitemaps[:min(len(r.Sitemaps), maxSitemaps)]
+}
+
+// summed adds b to a, which may be nil.
+func summed[K cmp.Ordered](a, b map[K]int) map[K]int {
+	sum := map[K]int{}
+	maps.Copy(sum, a)
+	for k, n := range b {
+		sum[k] += n
+	}
+	return sum
+}
+
+// usageNames lists the uses that are counted by name, followed by all others.
+var usageNames = [...]string{robots.UseTrainAI, robots.UseAI, robots.UseSearch, robots.UseTDM, robots.UseTrainAIImage, "other"}
+
+// usageCounts counts visits by use: first those that allow it, then those that disallow it.
+type usageCounts [2 * len(usageNames)]uint32
+
+// maxUsageHosts is the number of hosts whose usage is counted by host.
+const maxUsageHosts = 1000
+
+// usages counts what sites say about the uses of their pages. The caller holds the lock of the tally that
+// it belongs to.
+type usages struct {
+	all   usageCounts
+	hosts map[string]*usageCounts
+	more  int // visits at other hosts
+}
+
+// count counts a visit, and reports whether its page says anything about uses.
+func (n *usages) count(host string, u robots.Usage) bool {
+	if !slices.ContainsFunc(u.Statements, func(s robots.Statement) bool { return s.Signal != robots.Unsaid }) {
+		return false
+	}
+	var said [len(usageNames)]robots.Signal
+	for _, s := range u.Statements {
+		i := usageIndex(s.Use)
+		said[i] = max(said[i], s.Signal)
+	}
+	h := n.host(host)
+	if h == nil {
+		n.more++
+		h = &usageCounts{}
+	}
+	for i, signal := range said {
+		switch signal {
+		case robots.Allowed:
+			n.all[i]++
+			h[i]++
+		case robots.Disallowed:
+			n.all[len(usageNames)+i]++
+			h[len(usageNames)+i]++
+		}
+	}
+	return true
+}
+
+func usageIndex(use string) int {
+	for i, name := range usageNames {
+		if name == use {
+			return i
+		}
+	}
+	return len(usageNames) - 1
+}
+
+// host returns the counts of a host, nil if there are already too many hosts.
+func (n *usages) host(name string) *usageCounts {
+	h := n.hosts[name]
+	if h == nil && len(n.hosts) < maxUsageHosts {
+		if n.hosts == nil {
+			n.hosts = map[string]*usageCounts{}
+		}
+		h = &usageCounts{}
+		n.hosts[name] = h
+	}
+	return h
+}
+
+// of returns the counts of a host, all zero if it is not counted.
+func (n *usages) of(host string) usageCounts {
+	if h := n.hosts[host]; h != nil {
+		return *h
+	}
+	return usageCounts{}
+}
+
+// recall continues the counts of a host.
+func (n *usages) recall(host string, was usageCounts) {
+	if was == (usageCounts{}) {
+		return
+	}
+	if h := n.host(host); h != nil {
+		*h = was
+	}
+}
+
+// report returns the counts by the names of [Report.Usage].
+func (n *usages) report() (all map[string]int, hosts map[string]map[string]int, more int) {
+	for name, h := range n.hosts {
+		if hosts == nil {
+			hosts = map[string]map[string]int{}
+		}
+		hosts[name] = h.named()
+	}
+	return n.all.named(), hosts, n.more
+}
+
+func (c *usageCounts) named() (m map[string]int) {
+	for i, n := range c {
+		if n == 0 {
+			continue
+		}
+		if m == nil {
+			m = map[string]int{}
+		}
+		signal := robots.Allowed
+		if i >= len(usageNames) {
+			signal = robots.Disallowed
+		}
+		m[usageNames[i%len(usageNames)]+" "+signal.String()] = int(n)
+	}
+	return m
 }

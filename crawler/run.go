@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -326,4 +327,184 @@ func (r *run) left() int {
 	}
 	n := r.counter.Stats()
 	return n.Queued + n.Waiting + n.Claimed
+}
+
+// checkSeeds reports what is wrong with Config.Seeds, by field.
+func checkSeeds(seeds []Request) error {
+	var errs []error
+	for i, q := range seeds {
+		if _, err := weburl.Parse(q.URL); err != nil {
+			errs = append(errs, &ConfigError{fmt.Sprintf("Seeds[%d].URL", i), "is not a URL to crawl: " + err.Error(), err})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// seedURLs returns the URLs of the seeds given as Requests, followed by the plain ones.
+func seedURLs(requests []Request, plain []string) []string {
+	all := make([]string, 0, len(requests)+len(plain))
+	for _, q := range requests {
+		all = append(all, q.URL)
+	}
+	return append(all, plain...)
+}
+
+func parseSeeds(seeds []string, maxLen int) ([]weburl.URL, error) {
+	if len(seeds) == 0 {
+		return nil, ErrNoSeeds
+	}
+	var errs []error
+	urls := make([]weburl.URL, 0, len(seeds))
+	for _, s := range seeds {
+		u, err := weburl.Parse(s)
+		if err == nil && len(u.String()) > maxLen {
+			err = fmt.Errorf("longer than %d bytes", maxLen)
+		}
+		if err != nil {
+			errs = append(errs, &SeedError{Seed: s, Err: err})
+			continue
+		}
+		urls = append(urls, u)
+	}
+	return urls, errors.Join(errs...)
+}
+
+// allLoopback reports whether a contact may be missing: all requests stay on this machine.
+func allLoopback(seeds []weburl.URL) bool {
+	for _, u := range seeds {
+		addr, err := netip.ParseAddr(u.Hostname())
+		if u.Hostname() != "localhost" && (err != nil || !addr.IsLoopback()) {
+			return false
+		}
+	}
+	return true
+}
+
+// login calls Config.Login.
+func (r *run) login(ctx context.Context) error {
+	if r.cfg.Login == nil || r.counter != nil && r.left() == 0 {
+		return nil
+	}
+	client := *r.client
+	client.Fetcher, client.Answered = r.fetcher, r.loginAnswered
+	if err := r.cfg.Login(ctx, &client); err != nil {
+		return fmt.Errorf("crawler: Login: %w", err)
+	}
+	return nil
+}
+
+// loginAnswered counts a request of Config.Login. Of its exchanges, those for a robots.txt are archived: another one may
+// show what only somebody who has logged in can see, or how to.
+func (r *run) loginAnswered(ctx context.Context, a *fetcher.Answer) {
+	r.requested(ctx, a)
+}
+
+// ending decides how a run ends: no more URLs are claimed, for the first reason that is given.
+type ending struct {
+	claims     context.Context // ends when no more claims are to be made
+	stopClaims context.CancelCauseFunc
+
+	mu          sync.Mutex
+	finish      Finish
+	why         string // with FinishDrained: StopBecause's reason
+	err         error
+	unreachable *UnreachableError // with FinishUnreachable
+}
+
+var errDrain = errors.New("crawler: draining")
+
+// begin makes the context that URLs are claimed with. Drain may have been called before.
+func (e *ending) begin(ctx context.Context) context.CancelCauseFunc {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.claims, e.stopClaims = context.WithCancelCause(ctx)
+	if e.finish != "" {
+		e.stopClaims(errDrain)
+	}
+	return e.stopClaims
+}
+
+// drain stops claiming; the first reason stands.
+func (e *ending) drain(why Finish) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.finish == "" {
+		e.finish = why
+	}
+	if e.stopClaims != nil {
+		e.stopClaims(errDrain)
+	}
+}
+
+// stop drains the crawl for a Handler's reason, which may be "".
+func (e *ending) stop(why string) {
+	e.mu.Lock()
+	if e.finish == "" {
+		e.why = why
+	}
+	e.mu.Unlock()
+	e.drain(FinishDrained)
+}
+
+// reason returns why a Handler stopped the crawl, "" if none did or another end came first.
+func (e *ending) reason() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.finish != FinishDrained || e.err != nil {
+		return ""
+	}
+	return e.why
+}
+
+// fail ends the crawl because one of its own parts failed.
+func (e *ending) fail(err error) {
+	e.mu.Lock()
+	if e.err == nil {
+		e.err = err
+	}
+	e.mu.Unlock()
+	e.drain(FinishError)
+}
+
+// giveUp ends the crawl because no host answers.
+func (e *ending) giveUp(err *UnreachableError) {
+	e.mu.Lock()
+	if e.finish == "" {
+		e.unreachable = err
+	}
+	e.mu.Unlock()
+	e.drain(FinishUnreachable)
+}
+
+// finished returns why the crawl ended, once all workers have. cut says that its pages are used up and URLs
+// are left.
+func (e *ending) finished(ctx context.Context, cut bool) Finish {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.err != nil:
+		return FinishError
+	case e.finish != "":
+		return e.finish
+	case ctx.Err() != nil:
+		return FinishCanceled
+	case cut:
+		return FinishPages
+	}
+	return FinishDone
+}
+
+// outcome returns the error of the run.
+func (e *ending) outcome(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.err != nil:
+		return e.err
+	case e.unreachable != nil:
+		return e.unreachable
+	case e.finish == "":
+		return context.Cause(ctx)
+	}
+	return nil
 }

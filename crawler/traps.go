@@ -1,8 +1,12 @@
 package crawler
 
 import (
+	"math/rand/v2"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -104,4 +108,174 @@ func latestYear(s string) int {
 		run, n = 0, 0
 	}
 	return best
+}
+
+// crowds counts the URLs queued per directory, the query variants queued per path, the session variants
+// queued per URL, and the URLs of a host that have the same body, so that no single script or directory
+// fills the queue. Counts are stored by keyed hash; when there are too many to keep, the table is emptied,
+// which only lets more URLs through.
+type crowds struct {
+	queries  int // most variants of one path; 0: no limit
+	dir      int // most URLs of one directory; 0: no limit
+	sessions int // most variants of one URL that differ only in their session; 0: no limit
+
+	// own is Config.Politeness.OwnHosts: the owner of a host knows how many pages it has.
+	own func(host string) int
+
+	most int // maximum number of crowds
+
+	mu      sync.Mutex
+	seed    uint64
+	counts  map[uint64]uint32
+	changed map[uint64]struct{}       // since the last call of changes; nil before the first
+	fresh   bool                      // the table has been emptied since then
+	kept    func(crowd uint64) uint32 // returns what an earlier process has counted; nil if there was none
+}
+
+// maxCrowds bounds the table: about 20 MB.
+const maxCrowds = 1 << 20
+
+func newCrowds(t Traps, own func(host string) int) *crowds {
+	return &crowds{
+		queries: max(0, t.Queries), dir: max(0, t.PerDir), sessions: max(0, t.Sessions), own: own, most: maxCrowds,
+		seed: rand.Uint64(), counts: map[uint64]uint32{},
+	}
+}
+
+// enter counts a URL that is about to be queued, and names the crowd that is full, if one is.
+func (c *crowds) enter(u weburl.URL) string {
+	path := u.Path()
+	dir := path[:strings.LastIndexByte(path, '/')+1]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sessions > 0 {
+		if text, had := u.Sessionless(); had && !c.count("s", text, "", c.sessions) {
+			return reasonTrapSession + ": too many sessions of one page"
+		}
+	}
+	if c.own != nil && c.own(u.Host()) > 0 {
+		return ""
+	}
+	if c.queries > 0 && len(path) < len(u.PathQuery()) && !c.count("?", u.Authority(), path, c.queries) {
+		return reasonTrapQuery + ": too many variants of one path"
+	}
+	if c.dir > 0 && !c.count("/", u.Authority(), dir, c.dir) {
+		return reasonTrapDirectory + ": too many URLs in one directory"
+	}
+	return ""
+}
+
+// leave undoes enter for a URL that is not queued in the end.
+func (c *crowds) leave(u weburl.URL) {
+	path := u.Path()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if text, had := u.Sessionless(); had {
+		c.uncount("s", text, "")
+	}
+	if len(path) < len(u.PathQuery()) {
+		c.uncount("?", u.Authority(), path)
+	}
+	c.uncount("/", u.Authority(), path[:strings.LastIndexByte(path, '/')+1])
+}
+
+// same counts a URL of host whose body an earlier URL had, and reports whether the maximum number of them
+// had already been counted.
+func (c *crowds) same(host string, sum [32]byte, most int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.count("=", host, string(sum[:16]), most)
+}
+
+// unsame takes back a URL that same counted.
+func (c *crowds) unsame(host string, sum [32]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.uncount("=", host, string(sum[:16]))
+}
+
+// count adds one to a crowd unless it already has the maximum.
+func (c *crowds) count(kind, host, path string, most int) bool {
+	k := c.key(kind, host, path)
+	n := c.size(k)
+	if int(n) >= most {
+		return false
+	}
+	if c.counts[k] == 0 && len(c.counts) >= c.most {
+		c.restart()
+		n = 0
+	}
+	c.counts[k] = n + 1
+	if c.changed != nil {
+		c.changed[k] = struct{}{}
+	}
+	return true
+}
+
+// uncount subtracts one from a crowd that is not empty.
+func (c *crowds) uncount(kind, host, path string) {
+	k := c.key(kind, host, path)
+	n := c.size(k)
+	if n == 0 {
+		return
+	}
+	c.counts[k] = n - 1
+	if c.changed != nil {
+		c.changed[k] = struct{}{}
+	}
+}
+
+// size returns the size of a crowd. What an earlier process has counted is read when it is needed:
+// otherwise a restart would take longer the more there is.
+func (c *crowds) size(k uint64) uint32 {
+	n, counted := c.counts[k]
+	if !counted && c.kept != nil {
+		return c.kept(k)
+	}
+	return n
+}
+
+func (c *crowds) key(kind, host, path string) uint64 {
+	var space [512]byte
+	name := append(append(append(append(space[:0], kind...), host...), 0), path...)
+	return xxh3.HashSeed(name, c.seed)
+}
+
+func (c *crowds) restart() {
+	clear(c.counts)
+	c.kept = nil
+	if c.changed != nil {
+		clear(c.changed)
+		c.fresh = true
+	}
+}
+
+// changes returns the counters that changed since the last call, by the hash of their crowds under the
+// seed, and whether all others have to be forgotten first. The first call returns all counters; from then
+// on the table records its changes. A table whose changes are never taken records none.
+func (c *crowds) changes() (counts map[uint64]uint32, seed uint64, fresh bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seed, fresh = c.seed, c.fresh || c.changed == nil
+	counts = make(map[uint64]uint32, len(c.changed))
+	if c.changed == nil {
+		c.changed = map[uint64]struct{}{}
+		for k, n := range c.counts {
+			counts[k] = n
+		}
+	}
+	for k := range c.changed {
+		counts[k] = c.counts[k]
+	}
+	clear(c.changed)
+	c.fresh = false
+	return counts, seed, fresh
+}
+
+// load makes a table that has counted nothing yet continue from what changes returned under the same seed.
+// kept is called while the table is locked.
+func (c *crowds) load(seed uint64, kept func(crowd uint64) uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seed, c.kept, c.changed = seed, kept, map[uint64]struct{}{}
 }

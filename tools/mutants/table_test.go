@@ -38,8 +38,8 @@ var protections = []mutant{
 	{"the last failure ends nothing", "politeness/health.go", "case int(h.failures)/int(wholeFault) >= c.MaxFailures:", "case false:", both, false, seeds{crawl: 40, gate: 774}},
 	{"a time-out is a failure of the page", "politeness/health.go", ", isTimeout(r.Err):", ":", gate, false, seeds{gate: 4055}},
 	{"a chain of sitemap indexes has no end", "crawler/sitemaps.go", "c.Depth < maxIndexLevels", "true", 0, false, nil},
-	{"hosts lead to robots.txt files without an end", "crawler/hostbudget.go", "crawl >= 0 && a.tally.r.Robots >= crawl", "false", 0, false, nil},
-	{"a host has any number of sitemaps", "crawler/hostbudget.go", "most >= 0 && u.sitemaps >= most", "false", 0, false, nil},
+	{"hosts lead to robots.txt files without an end", "crawler/budget.go", "crawl >= 0 && a.tally.r.Robots >= crawl", "false", 0, false, nil},
+	{"a host has any number of sitemaps", "crawler/budget.go", "most >= 0 && u.sitemaps >= most", "false", 0, false, nil},
 	{"a sitemap counts for no budget", "crawler/answer.go", "a.reserved.page = true // a sitemap", "// a sitemap", 0, false, nil},
 	{"Robots-Tag is ignored", "crawler/answer.go", "opts = append(opts, robots.WithRobotsTag(values...))", "_ = values", 0, false, nil},
 	{"sitemaps precede all pages", "crawler/order.go", "127\n	}\n	return 0", "127\n	}\n	return 1", 0, false, nil},
@@ -271,12 +271,12 @@ var exactness = []mutant{
 // renderings keep a kill from losing what pages that are rendered were answered: without any of them the simulation of
 // rendered crawls must fail.
 var renderings = []mutant{
-	{"a page is kept when its first round has ended", "crawler/renders.go", "	a.saveRendering(ctx, x, nil)", "", page, true, seeds{page: 2}},
+	{"a page is kept when its first round has ended", "crawler/render.go", "	a.saveRendering(ctx, x, nil)", "", page, true, seeds{page: 2}},
 	{"an answer is kept without its exchange", "crawler/commit.go", "		m.out.appendExchange(ctx, x)", "", page, false, seeds{page: 1}},
 	{"answers wait for the end of a page", "crawler/commit.go", "len(m.ends) == 0 && len(m.values) > 0 && waited", "false", page, false, seeds{page: 1}},
-	{"a page that has ended is kept", "crawler/renders.go", "		a.values = recordValues(a.values, records)", "		_ = records", page, false, seeds{page: 1}},
+	{"a page that has ended is kept", "crawler/render.go", "		a.values = recordValues(a.values, records)", "		_ = records", page, false, seeds{page: 1}},
 	{"the end of a page is committed before that of its rendering", "crawler/commit.go", "	m.ends = append(m.ends, e)\n	m.add(values)", "	m.ends = append(m.ends, e)", page, false, seeds{page: 1}},
-	{"a page that waits is requested again", "crawler/keptrenders.go", "		s.keep(x.page.URL, x)", "		_ = x", page, false, seeds{page: 1}},
+	{"a page that waits is requested again", "crawler/renderstore.go", "		s.keep(x.page.URL, x)", "		_ = x", page, false, seeds{page: 1}},
 }
 
 // samples keep the sample of a crawl what its lists and seed make it, wherever the crawl is killed. The tests of samples

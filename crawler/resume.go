@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/amble-crawler/amble/frontier"
 )
@@ -110,4 +113,78 @@ func differing(was, now []byte) (names []string, err error) {
 		}
 	}
 	return names, nil
+}
+
+// pins holds the first look-ups of the seeds' names, for all Runs of a Crawler: what the gate knows of a
+// site, such as its robots.txt, outlives a Run, and must not become a permission to make requests to
+// another machine.
+type pins struct {
+	mu    sync.Mutex
+	first map[string][]netip.Addr
+}
+
+// set remembers a first look-up and returns the one that applies: another Run may have been faster.
+func (p *pins) set(host string, private []netip.Addr) []netip.Addr {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if was, known := p.first[host]; known {
+		return was
+	}
+	if p.first == nil {
+		p.first = map[string][]netip.Addr{}
+	}
+	p.first[host] = private
+	return private
+}
+
+// pinPublic is stored for the first look-up of a name that had a public address.
+const pinPublic = "public"
+
+func pinText(private []netip.Addr) []byte {
+	if len(private) == 0 {
+		return []byte(pinPublic)
+	}
+	text := make([]string, len(private))
+	for i, a := range private {
+		text[i] = a.String()
+	}
+	return []byte(strings.Join(text, " "))
+}
+
+func parsePin(text string) ([]netip.Addr, error) {
+	if text == pinPublic {
+		return nil, nil
+	}
+	var private []netip.Addr
+	for s := range strings.FieldsSeq(text) {
+		a, err := netip.ParseAddr(s)
+		if err != nil {
+			return nil, err
+		}
+		private = append(private, a)
+	}
+	return private, nil
+}
+
+// What the gate knows is stored this often. What happens in between is in the ledger, which a process that resumes the
+// crawl reads: to bound that, it is also due after this many requests, whatever the time.
+const (
+	snapshotInterval = 10 * time.Second
+	snapshotRequests = 10_000 // reading their lines, and the robots.txt files, again takes about a tenth of a second
+)
+
+// snapshots decides when to store what the gate knows.
+type snapshots struct {
+	next     time.Time
+	requests int // made when it was stored last
+}
+
+// due reports whether it is time. requests is the number of requests made so far.
+func (s *snapshots) due(requests int) bool {
+	return !time.Now().Before(s.next) || requests-s.requests >= snapshotRequests
+}
+
+// taken notes that it is stored now.
+func (s *snapshots) taken(requests int) {
+	s.next, s.requests = time.Now().Add(snapshotInterval), requests
 }
