@@ -77,7 +77,7 @@ var protections = []mutant{
 	{"a host with challenges is forgotten", "politeness/host.go", " && h.walls == 0", "", 0, false, nil},
 	{"an answer 202 of an older snapshot is a robots.txt", "politeness/snapshot.go", "if o.status == http.StatusAccepted {", "if false {", 0, false, nil},
 	{"no challenge is recognized", "fetcher/client.go", "p != nil && !p.Challenged {", "false {", 0, false, nil},
-	{"a challenge is a page", "crawler/answer.go", "case page.Wall != \"\":", "case false:", 0, false, nil},
+	{"a challenge is a page", "crawler/answer.go", "case page.Wall != \"\": // another", "case false: // another", 0, false, nil},
 	{"Retry-After is obeyed on 429 and 503 only", "politeness/retry.go", "if !ok || c.Offline {", "if !ok || c.Offline || r.Status != 429 && r.Status != 503 {", 0, false, nil},
 	{"Retry-After is not held", "politeness/retry.go", "h.hold(t, t.Sub(now), ledger.ClauseRetryAfter)", "", both, false, seeds{crawl: 1, gate: 12}},
 	{"Retry-After too long ends nothing", "politeness/retry.go", "if t.Sub(now) > c.MaxRetryAfter {", "if false {", both, false, seeds{crawl: 10, gate: 22}},
@@ -292,6 +292,6 @@ var samples = []mutant{
 	{"the scope hides lists", "crawler/judge.go", "return j.sampler.site(u) != nil", "return false", lots, false, nil},
 	{"a list counts although its visit failed", "crawler/finish.go", "	if v.Outcome == Fetched {\n", "	if true {\n", lots, false, nil},
 	{"another sample continues one", "crawler/checkpoint.go", "was.Sample != is {", "false {", lots, false, nil},
-	{"there is no end to what is remembered", "crawler/sample.go", "if len(s.lots)*of.N > MaxSampled {", "if false {", lots, false, nil},
+	{"there is no end to what is remembered", "crawler/sample.go", "if len(s.lots)*of.N > maxSampled {", "if false {", lots, false, nil},
 	{"links are followed beside a sample", "crawler/links.go", "	case cfg.Sample.N > 0:\n", "	case false:\n", lots, false, nil},
 }
