@@ -67,8 +67,8 @@ type Config struct {
 	// Seeds are crawled in addition to those that Run, Pages and Collect are given. If a URL is in both,
 	// the entry of this list applies.
 	Seeds []Request
-	// Since makes requests conditional for URLs that an earlier crawl knows, and queues those in scope if it is a
-	// Lister. See NotModified. nil: none.
+	// Since makes requests conditional for URLs that an earlier crawl knows, and queues those in scope that its
+	// All lists. See NotModified. nil: none.
 	Since History
 
 	Limits     Limits      // how far the crawl goes and how much it takes

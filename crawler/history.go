@@ -26,7 +26,7 @@ const (
 	maxHistoryLine    = 16 << 20
 )
 
-// Visited is a [Lister] in memory, made from the visits.jsonl of an earlier crawl. It is safe for
+// Visited is a [History] in memory, made from the visits.jsonl of an earlier crawl. It is safe for
 // concurrent use.
 type Visited struct {
 	pages map[weburl.Key]visited
@@ -150,7 +150,7 @@ func (h *Visited) Past(u weburl.URL) (Past, bool) {
 // Len returns the number of pages.
 func (h *Visited) Len() int { return len(h.order) }
 
-// All implements [Lister]: it yields the pages in the order in which they were first visited.
+// All implements [History]: it yields the pages in the order in which they were first visited.
 func (h *Visited) All() iter.Seq2[weburl.URL, int] {
 	return func(yield func(weburl.URL, int) bool) {
 		for _, k := range h.order {
@@ -170,21 +170,16 @@ type Past struct {
 // History knows earlier answers, so that a crawl fetches only what has changed since. A URL whose server
 // says that it has not changed (status 304) ends as [NotModified], which does not count as a page of
 // Config.Limits.Pages. It has no body and no Document, so no links of it are followed: the pages that it
-// links to are found by a [Lister], or must be queued by the caller. Visit.SHA256 is that of the old copy.
+// links to are those that All lists, or must be queued by the caller. Visit.SHA256 is that of the old copy.
 //
 // [ReadHistory] makes a History from the visits.jsonl of an earlier crawl.
 type History interface {
 	// Past returns what is known about a URL; false if it is unknown, and then it is fetched in full. It is
 	// called concurrently, once or twice for each page that is requested.
 	Past(u weburl.URL) (Past, bool)
-}
-
-// Lister is a History that can list all it knows. A crawl visits all of it again that is in its scope: not
-// as seeds, but as pages that keep the depth at which they were found.
-type Lister interface {
-	History
-	// All yields URLs, each with its depth. It is called once at the beginning of a crawl, and once more
-	// when the crawl is resumed.
+	// All yields the URLs to visit again, each with its depth, and nil if there are none. Those in scope are queued not as
+	// seeds, but as pages that keep the depth at which they were found. It is called at the beginning of a crawl,
+	// and again when the crawl is resumed.
 	All() iter.Seq2[weburl.URL, int]
 }
 
@@ -212,8 +207,8 @@ func (f conditional) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.P
 // addPast queues what the history lists, unless an earlier process has done so: queueing it again would
 // count in the traps. It returns how many URLs are new.
 func (r *run) addPast(ctx context.Context) (added int, err error) {
-	list, ok := r.cfg.Since.(Lister)
-	if !ok {
+	list := r.cfg.Since
+	if list == nil || list.All() == nil {
 		return 0, nil
 	}
 	var mark []byte
@@ -240,7 +235,7 @@ func (r *run) addPast(ctx context.Context) (added int, err error) {
 const pastBatch = 1000
 
 // pastRequests yields those URLs of a history that may enter the crawl.
-func (j *judge) pastRequests(list Lister) iter.Seq[[]frontier.Request] {
+func (j *judge) pastRequests(list History) iter.Seq[[]frontier.Request] {
 	return func(yield func([]frontier.Request) bool) {
 		var batch []frontier.Request
 		for u, depth := range list.All() {
@@ -262,7 +257,7 @@ func (j *judge) pastRequests(list Lister) iter.Seq[[]frontier.Request] {
 }
 
 // markOf returns a value that distinguishes lists by their contents.
-func markOf(list Lister) []byte {
+func markOf(list History) []byte {
 	var sum weburl.Key
 	n := uint64(0)
 	for u := range list.All() {

@@ -121,10 +121,7 @@ func (j *judge) redirectKind(to weburl.URL, depth int) frontier.Kind {
 
 // decide asks the scope about a URL that was found as this kind.
 func (j *judge) decide(u weburl.URL, kind frontier.Kind) Decision {
-	if k, ok := j.scope.(KindJudge); ok {
-		return k.JudgeKind(u, kind)
-	}
-	return j.scope.Decide(u)
+	return j.scope.JudgeKind(u, kind)
 }
 
 // lowest is the priority to which no URL is raised.
@@ -162,11 +159,7 @@ func (j *judge) seeds(seeds []weburl.URL) error {
 // outOfType reports whether the scope excludes answers of the page's type, and makes v the visit of such an
 // answer. followed reports whether its links are followed nevertheless: those of HTML that no rule excludes by name.
 func (j *judge) outOfType(v *Visit) (out, followed bool) {
-	types, ok := j.scope.(TypeJudge)
-	if !ok {
-		return false, false
-	}
-	d := types.JudgeType(v.URL, v.Page.ContentType)
+	d := j.scope.JudgeType(v.URL, v.Page.ContentType)
 	if d.In {
 		return false, false
 	}
@@ -181,12 +174,8 @@ func isHTML(mediaType string) bool {
 // wanted reports which types' bodies are read to their end, given what the Config wants: those that
 // somebody reads and that the scope does not exclude for all URLs.
 func (j *judge) wanted(want func(mediaType string) bool) func(mediaType string) bool {
-	types, ok := j.scope.(TypeJudge)
-	if !ok {
-		return want
-	}
 	return func(mediaType string) bool {
-		return types.WantsType(mediaType) && (want == nil || want(mediaType))
+		return j.scope.WantsType(mediaType) && (want == nil || want(mediaType))
 	}
 }
 
@@ -198,24 +187,6 @@ func kindOf(k extract.Kind) frontier.Kind { return frontier.KindAnchor + frontie
 func checkKind(k frontier.Kind) error {
 	_, err := frontier.ParseKind(k.String())
 	return err
-}
-
-// KindJudge is a Scope that also considers how a URL was found. JudgeKind is called instead of Decide; it
-// must be pure and is called concurrently, too.
-type KindJudge interface {
-	JudgeKind(u weburl.URL, kind frontier.Kind) Decision
-}
-
-// TypeJudge is a Scope that also judges answers by their media type (lower case, without parameters; "" if
-// it is unknown). An answer that is excluded is a visit with OutOfScope and [reasonType]: archives do not
-// keep it. It is not parsed and its links are not followed, unless it is HTML and the Decision is not Firm: then its links
-// are followed, so that a crawl that keeps only PDF files finds them. Robots.txt, sitemaps and redirects are not judged.
-type TypeJudge interface {
-	// JudgeType decides about an answer.
-	JudgeType(u weburl.URL, mediaType string) Decision
-	// WantsType returns false when JudgeType excludes answers of the type for every URL: such bodies are
-	// not read to their end.
-	WantsType(mediaType string) bool
 }
 
 // beyondRules names the hops that lead out of the scope: hop is the rule of a link that is such a hop, and

@@ -394,7 +394,7 @@ func (a *attempt) round(ctx context.Context, x *rendering) (needs bool) {
 // resource requests what a page is missing, and reports whether the claim has ended: if nothing had to be requested, the
 // page can continue at once.
 func (a *attempt) resource(ctx context.Context, x *rendering, w render.Want) (ended bool) {
-	if d := a.judge.scope.Decide(w.URL); !d.In && d.Firm {
+	if d := a.judge.decide(w.URL, frontier.KindPage); !d.In && d.Firm {
 		x.Refused(w, reasonScope)
 		return false
 	}

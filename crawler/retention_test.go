@@ -9,16 +9,18 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/weburl"
 )
 
 // keeper is a Scope that keeps the URLs it is called with.
 type keeper struct {
+	crawler.EveryType
 	mu   sync.Mutex
 	urls []weburl.URL
 }
 
-func (k *keeper) Decide(u weburl.URL) crawler.Decision {
+func (k *keeper) JudgeKind(u weburl.URL, _ frontier.Kind) crawler.Decision {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.urls = append(k.urls, u)

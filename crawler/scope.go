@@ -10,12 +10,29 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Scope decides which URLs belong to a crawl. Decide must be pure; it is called concurrently, for every
-// link, redirect target and seed. If a Scope is a [KindJudge], JudgeKind is called with the kind of link
-// instead, and a [TypeJudge] also judges answers.
+// Scope decides which URLs belong to a crawl, and which answers are kept. Its methods must be pure; they are called
+// concurrently. A Scope that is only about URLs embeds [EveryType].
 type Scope interface {
-	Decide(u weburl.URL) Decision
+	// JudgeKind decides about a link, redirect target or seed. kind is how the URL was found.
+	JudgeKind(u weburl.URL, kind frontier.Kind) Decision
+	// JudgeType decides about an answer by its media type (lower case, without parameters; "" if it is unknown). An
+	// answer that is excluded is a visit with OutOfScope and the reason "type": archives do not keep it. It is not
+	// parsed and its links are not followed, unless it is HTML and the Decision is not Firm: then its links are
+	// followed, so that a crawl that keeps only PDF files finds them. Robots.txt, sitemaps and redirects are not judged.
+	JudgeType(u weburl.URL, mediaType string) Decision
+	// WantsType returns false when JudgeType excludes answers of the type for every URL: such bodies are
+	// not read to their end.
+	WantsType(mediaType string) bool
 }
+
+// EveryType implements the methods of [Scope] that are about answers: each is kept.
+type EveryType struct{}
+
+// JudgeType implements Scope.
+func (EveryType) JudgeType(weburl.URL, string) Decision { return Decision{In: true} }
+
+// WantsType implements Scope.
+func (EveryType) WantsType(string) bool { return true }
 
 // Decision is a Scope's answer, with the rule that gave it.
 type Decision struct {
@@ -115,10 +132,10 @@ func hostName(u weburl.URL) string {
 	return strings.TrimSuffix(name, ":443")
 }
 
-// Decide implements Scope: rules that are only for some kinds of links do not apply.
+// Decide judges u as a page: rules that are only for some kinds of links do not apply.
 func (s *SeedScope) Decide(u weburl.URL) Decision { return s.JudgeKind(u, frontier.KindPage) }
 
-// JudgeKind implements KindJudge.
+// JudgeKind implements Scope.
 func (s *SeedScope) JudgeKind(u weburl.URL, kind frontier.Kind) Decision {
 	within := s.within(u)
 	if d, ok := s.hosts.scopeOf(u).judgeKind(u, kind); ok && (within || d.Firm) {
@@ -152,7 +169,7 @@ const (
 // out.
 func narrowed(rules []compiledRule) bool { return len(rules) > 0 && !rules[0].Exclude }
 
-// JudgeType implements TypeJudge.
+// JudgeType implements Scope.
 func (s *SeedScope) JudgeType(u weburl.URL, mediaType string) Decision {
 	if d, ok := s.hosts.scopeOf(u).judgeType(u, mediaType); ok {
 		return d
@@ -166,7 +183,7 @@ func (s *SeedScope) JudgeType(u weburl.URL, mediaType string) Decision {
 	return Decision{In: true, Rule: s.name}
 }
 
-// WantsType implements TypeJudge.
+// WantsType implements Scope.
 func (s *SeedScope) WantsType(mediaType string) bool {
 	if s.hosts.wantsType(mediaType) {
 		return true

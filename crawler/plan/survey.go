@@ -11,6 +11,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -103,7 +104,7 @@ func (s *Survey) sitemapPages(ctx context.Context, scope crawler.Scope, u weburl
 				refs = append(refs, e.Loc)
 				continue
 			}
-			if p, err := to.Resolve(e.Loc); err == nil && scope.Decide(p).In {
+			if p, err := to.Resolve(e.Loc); err == nil && scope.JudgeKind(p, frontier.KindPage).In {
 				pages[p.Key()] = true
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -29,6 +30,9 @@ func (s state) Past(u weburl.URL) (crawler.Past, bool) {
 	f, known := s[u.String()]
 	return crawler.Past{Validators: fetcher.Validators{ETag: f.ETag, LastModified: f.LastModified}}, known
 }
+
+// All implements crawler.History: nothing is visited again but what the crawl finds.
+func (state) All() iter.Seq2[weburl.URL, int] { return nil }
 
 // maxKept is how many entries of a feed are remembered, unless more are in it.
 const maxKept = 2000

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -35,6 +36,9 @@ func (s state) Past(u weburl.URL) (p crawler.Past, ok bool) {
 	_, err := hex.Decode(p.SHA256[:], []byte(r.SHA256))
 	return p, err == nil && len(r.SHA256) == 2*len(p.SHA256)
 }
+
+// All implements crawler.History: nothing is visited again but what the crawl finds.
+func (state) All() iter.Seq2[weburl.URL, int] { return nil }
 
 // recorder makes the state of a crawl. It is a Sink, which is given one visit after the other.
 type recorder struct{ before, after state }

@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -222,6 +223,9 @@ func (p *past) Past(u weburl.URL) (crawler.Past, bool) {
 	}
 	return r.past, true
 }
+
+// All implements crawler.History: nothing is visited again but what the crawl finds.
+func (*past) All() iter.Seq2[weburl.URL, int] { return nil }
 
 var errState = errors.New("watch: the state of the job cannot be read")
 

@@ -12,7 +12,7 @@ import (
 type reach struct {
 	ended string // why it did not look at all that it knew; "" if it did
 	depth int    // the greatest; negative: no limit
-	scope crawler.Scope
+	scope *crawler.SeedScope
 }
 
 func reachOf(r *job.Reader) (*reach, error) {

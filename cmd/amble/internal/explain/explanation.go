@@ -60,7 +60,7 @@ func (e *Explanation) Judge(cfg *crawler.Config, u weburl.URL, seeds []weburl.UR
 	if isSeed {
 		scope = asSeed{own}
 	}
-	e.Scope = scope.Decide(u)
+	e.Scope = scope.JudgeKind(u, frontier.KindPage)
 	if r, ok := cfg.PriorityRuleOf(u); ok {
 		e.First = r.String()
 	}
@@ -76,8 +76,10 @@ func (e *Explanation) Judge(cfg *crawler.Config, u weburl.URL, seeds []weburl.UR
 // asSeed judges every URL as a seed.
 type asSeed struct{ *crawler.SeedScope }
 
-// Decide implements crawler.Scope.
-func (s asSeed) Decide(u weburl.URL) crawler.Decision { return s.JudgeKind(u, frontier.KindSeed) }
+// JudgeKind implements crawler.Scope.
+func (s asSeed) JudgeKind(u weburl.URL, _ frontier.Kind) crawler.Decision {
+	return s.SeedScope.JudgeKind(u, frontier.KindSeed)
+}
 
 // Recall adds what a job says happened to u, and what its robots.txt says by q as it was then.
 func (e *Explanation) Recall(r *job.Reader, u weburl.URL, q Question) (err error) {

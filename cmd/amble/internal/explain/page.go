@@ -7,12 +7,15 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
 )
 
 // Page is a page at hand, of which a crawler judges the links. Nothing is requested.
 type Page struct {
+	crawler.EveryType
+
 	Base   weburl.URL // its address
 	Body   []byte
 	XHTML  bool
@@ -61,12 +64,12 @@ func (p *Page) answer(u weburl.URL, _ politeness.Purpose) (*fetcher.Recorded, er
 	return &fetcher.Recorded{Addr: netip.IPv6Loopback(), Head: []byte(head), Payload: body}, nil
 }
 
-// Decide implements crawler.Scope.
-func (p *Page) Decide(u weburl.URL) crawler.Decision {
+// JudgeKind implements crawler.Scope.
+func (p *Page) JudgeKind(u weburl.URL, kind frontier.Kind) crawler.Decision {
 	if u == p.stage {
 		return crawler.Decision{In: true}
 	}
-	return p.Scope.Decide(u)
+	return p.Scope.JudgeKind(u, kind)
 }
 
 // Extract implements crawler.Extractor: it reads the page as a crawl does, as if its address were Base.

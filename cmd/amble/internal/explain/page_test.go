@@ -6,18 +6,23 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/weburl"
 )
 
 // everything is a scope in which all URLs are.
-type everything struct{}
+type everything struct{ crawler.EveryType }
 
-func (everything) Decide(weburl.URL) crawler.Decision { return crawler.Decision{In: true, Rule: "all"} }
+func (everything) JudgeKind(weburl.URL, frontier.Kind) crawler.Decision {
+	return crawler.Decision{In: true, Rule: "all"}
+}
 
 // nothing is a scope in which none is, not even the page's own.
-type nothing struct{}
+type nothing struct{ crawler.EveryType }
 
-func (nothing) Decide(weburl.URL) crawler.Decision { return crawler.Decision{Rule: "none"} }
+func (nothing) JudgeKind(weburl.URL, frontier.Kind) crawler.Decision {
+	return crawler.Decision{Rule: "none"}
+}
 
 func judged(t *testing.T, p *Page) string {
 	t.Helper()

@@ -19,7 +19,7 @@ type prompt struct {
 	*Shell
 	visit  *crawler.Visit
 	record *sink.Record
-	scope  crawler.Scope
+	scope  *crawler.SeedScope
 	client *fetcher.Client // of the offline crawl
 
 	greeted bool

@@ -135,7 +135,8 @@ func (p *prompt) show(ctx context.Context, u weburl.URL) error {
 	var crawl *crawler.Crawler
 	c.Handler = crawler.HandlerFunc(func(ctx context.Context, v *crawler.Visit) error {
 		if v.Outcome == crawler.Fetched {
-			p.visit, p.scope, p.client = v, c.Scope.Custom, &fetcher.Client{Gate: crawl.Gate(), Fetcher: c.Fetcher}
+			p.visit, p.client = v, &fetcher.Client{Gate: crawl.Gate(), Fetcher: c.Fetcher}
+			p.scope, _ = c.Scope.Custom.(*crawler.SeedScope) // of config
 			if p.Greet && !p.greeted {
 				p.greeted, _ = true, p.page(ctx, "")
 				p.print("help lists what can be tried here; nothing is requested")
