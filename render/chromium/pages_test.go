@@ -373,13 +373,13 @@ var pages = []shows{
 		name: "frames and animations", fickle: true,
 		files: files{
 			"/": `<!doctype html><style>#box { transition: opacity 1s; opacity: 1 } #box.x { opacity: 0 }</style><div id=box>b</div><div style="height: 3000px"></div><div id=low></div><p id=out></p><script>
-				const seen = []; let n = 0; const note = s => { seen.push(s); out.textContent = seen.join(" ") };
-				requestAnimationFrame(function f(ts) { if (++n < 3) note("raf" + (ts === performance.now() && Number.isInteger(ts))); requestAnimationFrame(f) });
+				const seen = new Set(); const note = s => { if (seen.has(s)) return; seen.add(s); out.textContent = [...seen].sort().join(" ") };
+				requestAnimationFrame(function f(ts) { if (ts === performance.now() && Number.isInteger(ts)) note("raf"); requestAnimationFrame(f) });
 				new IntersectionObserver(e => e[0].isIntersecting && note("low")).observe(low);
 				new ResizeObserver(() => note("resize")).observe(box); box.addEventListener("transitionend", () => note("end"));
 				setTimeout(() => box.className = "x", 300); setTimeout(() => scrollTo(0, 9999), 2000); requestIdleCallback(() => note("idle"))</script>`,
 		},
-		has: []string{"raftrue", "resize", "end", "low", "idle"},
+		has: []string{`<p id="out">end idle low raf resize</p>`}, // in whichever order, and however many frames a busy browser skips
 	},
 	{
 		name: "windows",
@@ -547,14 +547,15 @@ func hurrying(t *testing.T, c chromium.Config) *chromium.Renderer {
 	return r
 }
 
-// A whole browser, which draws frames when it likes to, shows the same, if not always in the same order.
+// A whole browser shows the same, if not always in the same order. It draws frames when it likes to, and none on a busy machine, so
+// no page is among these that waits for one.
 func TestPagesInAWholeBrowser(t *testing.T) {
 	path, err := chromium.Find("chromium")
 	if err != nil {
 		t.Skip(err)
 	}
 	t.Parallel()
-	some := []string{"spa", "self-navigation", "shadow roots", "frames and animations", "windows", "the document is replaced"}
+	some := []string{"spa", "self-navigation", "shadow roots", "windows", "the document is replaced"}
 	if long.Full() {
 		some = append(some, "modules", "nested workers", "redirects", "download", "endless timers", "busy loop on Date.now")
 	}
