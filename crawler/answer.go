@@ -19,7 +19,7 @@ func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
 	v, u := &Visit{Page: page}, a.claim.URL
 	switch {
 	case page.Challenged: // the Fetcher signs the next request for it
-		a.output.archive(ctx, page, "attempt")
+		a.run.output.archive(ctx, page, "attempt")
 		a.putBack(ctx, frontier.Again{}, nil)
 		return
 	case page.Wall != "": // another attempt would be answered alike
@@ -30,18 +30,18 @@ func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
 	case isRedirect(page.Status):
 		a.redirected(ctx, v)
 		return
-	case a.claim.Attempt >= a.cfg.Retries.Max, !retryable(page.Status) && !(brokeOff(page) && a.cuts.keep(u, page)):
-	case !a.tally.retry(u.Host()):
+	case a.claim.Attempt >= a.run.cfg.Retries.Max, !retryable(page.Status) && !(brokeOff(page) && a.run.cuts.keep(u, page)):
+	case !a.run.tally.retry(u.Host()):
 		v.spent()
 	default:
 		if v.Reason = page.Truncated; retryable(page.Status) {
 			v.Reason = fmt.Sprintf("http_%d", page.Status)
 		}
-		a.output.archive(ctx, page, "attempt")
+		a.run.output.archive(ctx, page, "attempt")
 		a.putBack(ctx, a.later(v.Reason, 0), nil)
 		return
 	}
-	v.Page = better(page, a.cuts.take(u))
+	v.Page = better(page, a.run.cuts.take(u))
 	a.accept(ctx, v)
 }
 
@@ -74,12 +74,12 @@ func (a *attempt) redirected(ctx context.Context, v *Visit) {
 	switch {
 	case location == "" || err != nil:
 		v.Outcome, v.Reason, v.Err = Failed, reasonRedirectBad, err
-	case len(c.Hops) >= a.cfg.Limits.Redirects:
+	case len(c.Hops) >= a.run.cfg.Limits.Redirects:
 		v.Outcome, v.Reason = Failed, reasonRedirectLimit
 	case to == c.URL || slices.Contains(c.Hops, to.String()):
 		v.Outcome, v.Reason = Failed, ReasonRedirectLoop
 	}
-	if v.Outcome != Failed && a.cfg.Politeness.LeavesTarget(v.Page.Header, v.Page.Ended) {
+	if v.Outcome != Failed && a.run.cfg.Politeness.LeavesTarget(v.Page.Header, v.Page.Ended) {
 		v.Outcome, v.Reason, v.Location = Deferred, politeness.ReasonRetryAfter, to
 		v.Detail = "the redirect requests a longer pause before its target than this crawl waits"
 	}
@@ -90,7 +90,7 @@ func (a *attempt) redirected(ctx context.Context, v *Visit) {
 	v.Location = to
 	a.end(ctx, v, []frontier.Request{{
 		URL: to, Depth: c.Depth, Priority: c.Priority, Via: c.URL, Kind: targetKind(c.Kind),
-		Beyond: a.judge.beyondAfter(*c, to),
+		Beyond: a.run.judge.beyondAfter(*c, to),
 		Hops:   append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()), Meta: c.Meta,
 	}})
 }
@@ -115,11 +115,11 @@ func (a *attempt) accept(ctx context.Context, v *Visit) {
 		a.reserved.page = true // a sitemap counts for the budgets of the crawl and of its host
 		a.end(ctx, v, a.readSitemap(v))
 		return
-	case a.cfg.unchanged(v, c):
+	case a.run.cfg.unchanged(v, c):
 		a.end(ctx, v, nil)
 		return
 	}
-	if x := a.renders.begin(v, a.judge, &a.claim); x != nil {
+	if x := a.run.renders.begin(v, a.run.judge, &a.claim); x != nil {
 		a.render(ctx, x)
 		return
 	}
@@ -130,15 +130,15 @@ func (a *attempt) accept(ctx context.Context, v *Visit) {
 func (a *attempt) finish(ctx context.Context, v *Visit) {
 	a.reserved.page = true
 	a.awaitRoom(ctx, v.content())
-	k := a.linkers.take(a.judge)
-	defer a.linkers.put(k)
+	k := a.run.linkers.take(a.run.judge)
+	defer a.run.linkers.put(k)
 	a.end(ctx, v, a.read(k, v))
 }
 
 // awaitRoom waits until a large page may be read: the texts of its links and the requests queued from them
 // each take as much memory as its body.
 func (a *attempt) awaitRoom(ctx context.Context, p *fetcher.Page) {
-	if len(p.Body) > largePage && a.cfg.parses(p.ContentType) {
+	if len(p.Body) > largePage && a.run.cfg.parses(p.ContentType) {
 		_ = reserve(ctx, 2*len(p.Body)) // the page is also read when the crawl is about to end
 	}
 }
@@ -147,13 +147,13 @@ func (a *attempt) awaitRoom(ctx context.Context, p *fetcher.Page) {
 func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
 	v.describe(a.claim.Request, a.claim.Attempt)
 	v.Validators = validators(v.Page)
-	out, followed := a.judge.outOfType(v)
+	out, followed := a.run.judge.outOfType(v)
 	if out && !followed {
 		return nil
 	}
 	var duplicate bool
 	if !out { // what is not kept is nobody's original
-		if a.reserved.body, duplicate = a.duplicates.meet(v); duplicate {
+		if a.reserved.body, duplicate = a.run.duplicates.meet(v); duplicate {
 			return nil
 		}
 	}
@@ -163,15 +163,15 @@ func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
 		return nil
 	}
 	if v.Doc = doc; v.Rendered != nil && doc != nil {
-		other := a.linkers.take(a.judge) // k keeps the document
-		a.renders.complete(v, other)
-		a.linkers.put(other)
+		other := a.run.linkers.take(a.run.judge) // k keeps the document
+		a.run.renders.complete(v, other)
+		a.run.linkers.put(other)
 	}
 	metas := metasOf(doc)
-	v.Directives = a.cfg.directives(v, metas)
-	a.group = a.gate.Origin(v.URL).Group
+	v.Directives = a.run.cfg.directives(v, metas)
+	a.group = a.run.gate.Origin(v.URL).Group
 	v.Usage = robots.PageUsage(a.group, v.URL.PathQuery(), v.Page.Header, metas, v.Directives)
-	if use := a.cfg.refusedUse(v); use != "" {
+	if use := a.run.cfg.refusedUse(v); use != "" {
 		v.Outcome, v.Reason, v.Detail = Refused, politeness.ReasonUsage, "refused: the page disallows the use "+use
 		return nil
 	}
@@ -179,7 +179,7 @@ func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
 		return nil
 	}
 	if !out {
-		a.duplicates.similar(v)
+		a.run.duplicates.similar(v)
 	}
 	var raises []frontier.Request
 	a.reserved.links, raises = k.sort(v)

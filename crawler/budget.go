@@ -212,18 +212,18 @@ type spending struct {
 // settings returns the entry that holds for a claim's host, nil if there is none. For a host that no entry matches by its
 // name, the address decides that it has when the crawl first meets it; the error is that of the look-up.
 func (a *attempt) settings(ctx context.Context) (*HostSettings, error) {
-	t, u := a.hosts, a.claim.URL
+	t, u := a.run.hosts, a.claim.URL
 	if t == nil {
 		return nil, nil //nolint:nilnil // no entry holds
 	}
-	if t.located && t.named(u.Host()) == hostmatch.None && !a.tally.address(u.Host()).IsValid() {
-		addr, err := a.client.Locate(ctx, politeness.Request{URL: u})
+	if t.located && t.named(u.Host()) == hostmatch.None && !a.run.tally.address(u.Host()).IsValid() {
+		addr, err := a.run.client.Locate(ctx, politeness.Request{URL: u})
 		if err != nil {
 			return nil, err
 		}
-		a.tally.locate(u.Host(), addr)
+		a.run.tally.locate(u.Host(), addr)
 	}
-	return a.entry(u.Host()), nil
+	return a.run.entry(u.Host()), nil
 }
 
 // entry returns the entry that holds for a host as far as is known, nil if none does.
@@ -456,16 +456,16 @@ func (t *tally) needsRobots(host string, limited bool) {
 // overRobots returns the exhausted limit that forbids the request for robots.txt that u needs; "" if it may be made. Without a limit,
 // hosts whose robots.txt files name each other's sitemaps would be requested without end, because no page is counted.
 func (a *attempt) overRobots(u weburl.URL) string {
-	if a.ofSeed() || a.gate.Next(u) == u {
+	if a.ofSeed() || a.run.gate.Next(u) == u {
 		return ""
 	}
-	crawl, host := budgets[kindRobots].crawl.of(&a.cfg, nil), a.robotsOfHost()
-	a.tally.mu.Lock()
-	defer a.tally.mu.Unlock()
+	crawl, host := budgets[kindRobots].crawl.of(&a.run.cfg, nil), a.robotsOfHost()
+	a.run.tally.mu.Lock()
+	defer a.run.tally.mu.Unlock()
 	switch {
-	case crawl >= 0 && a.tally.r.Robots >= crawl:
+	case crawl >= 0 && a.run.tally.r.Robots >= crawl:
 		return fmt.Sprintf("%d robots.txt", crawl)
-	case host >= 0 && a.tally.usedBy(a.claim.URL.Host()).robots >= host:
+	case host >= 0 && a.run.tally.usedBy(a.claim.URL.Host()).robots >= host:
 		return fmt.Sprintf("%d robots.txt for a host", host)
 	}
 	return ""
@@ -473,7 +473,7 @@ func (a *attempt) overRobots(u weburl.URL) string {
 
 // robotsOfHost returns the limit of requests for robots.txt that URLs of the claim's host may need.
 func (a *attempt) robotsOfHost() int {
-	return budgets[kindRobots].host.of(&a.cfg, a.entry(a.claim.URL.Host()))
+	return budgets[kindRobots].host.of(&a.run.cfg, a.run.entry(a.claim.URL.Host()))
 }
 
 // ofSeed reports whether the claim is a seed, where one redirects, or what stands for one.

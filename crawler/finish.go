@@ -17,11 +17,11 @@ import (
 // URL's end, its links and the host's ready time in one step. Or the Handler requests another attempt.
 func (a *attempt) end(ctx context.Context, v *Visit, links []frontier.Request) {
 	v.describe(a.claim.Request, a.claim.Attempt)
-	a.cuts.take(a.claim.URL) // it is no longer needed
+	a.run.cuts.take(a.claim.URL) // it is no longer needed
 	links, again := a.handle(ctx, v, links)
 	if again != nil {
 		if v.Outcome != Refused && v.Reason != reasonType {
-			a.output.archive(ctx, v.Page, "attempt")
+			a.run.output.archive(ctx, v.Page, "attempt")
 		}
 		a.putBack(ctx, *again, nil)
 		return
@@ -45,15 +45,15 @@ func (v *Visit) describe(q frontier.Request, attempt int) {
 // handle calls the Handler, passes the visit to the loop over Pages, and returns what is to be queued after
 // it. When again is not nil, nothing of the visit counts and the URL returns to the queue.
 func (a *attempt) handle(ctx context.Context, v *Visit, links []frontier.Request) (_ []frontier.Request, again *frontier.Again) {
-	if a.cfg.Handler == nil && a.deliver == nil && v.broken == nil {
+	if a.run.cfg.Handler == nil && a.run.deliver == nil && v.broken == nil {
 		return links, nil
 	}
 	v.Ended = time.Now()
-	v.work = &work{judge: a.judge, share: &a.share}
+	v.work = &work{judge: a.run.judge, share: &a.share}
 	a.reserved.work = v.work
 	links, again = a.obey(ctx, v, links, a.callHandler(ctx, v))
-	if again == nil && a.deliver != nil {
-		a.deliver(v)
+	if again == nil && a.run.deliver != nil {
+		a.run.deliver(v)
 		if err := v.work.failed(); err != nil {
 			a.spoil(v, err)
 			links = nil
@@ -74,10 +74,10 @@ func (a *attempt) callHandler(ctx context.Context, v *Visit) (err error) {
 	switch {
 	case v.broken != nil:
 		return v.broken
-	case a.cfg.Handler == nil:
+	case a.run.cfg.Handler == nil:
 		return nil
 	}
-	return a.cfg.Handler.Handle(ctx, v)
+	return a.run.cfg.Handler.Handle(ctx, v)
 }
 
 // obey applies the Handler's answer to a visit.
@@ -90,7 +90,7 @@ func (a *attempt) obey(ctx context.Context, v *Visit, links []frontier.Request, 
 	switch {
 	case !fatal(answer):
 		if errors.Is(answer, Stop) {
-			a.stop(stopReason(answer))
+			a.run.stop(stopReason(answer))
 		}
 		if errors.Is(answer, SkipLinks) {
 			a.reserved.releasePageLinks()
@@ -99,10 +99,10 @@ func (a *attempt) obey(ctx context.Context, v *Visit, links []frontier.Request, 
 		return links, nil
 	case ctx.Err() != nil && (errors.Is(answer, ctx.Err()) || errors.Is(answer, context.Cause(ctx))):
 		return nil, &frontier.Again{}
-	case !errors.As(answer, &retry) || a.claim.Attempt >= a.cfg.Retries.Max:
+	case !errors.As(answer, &retry) || a.claim.Attempt >= a.run.cfg.Retries.Max:
 		a.spoil(v, answer)
 		return nil, nil
-	case !a.tally.retry(a.claim.URL.Host()):
+	case !a.run.tally.retry(a.claim.URL.Host()):
 		a.spoil(v, answer)
 		v.spent()
 		return nil, nil
@@ -123,27 +123,27 @@ func (a *attempt) publish(ctx context.Context, v *Visit, links []frontier.Reques
 	v.Ended = time.Now()
 	s := frontier.Settlement{ReadyAt: a.readyAt(links), Links: links, Page: a.reserved.page}
 	var err error
-	if a.commits != nil {
-		err = a.commits.end(ctx, frontier.End{Claim: a.claim, Settlement: s}, a.output.record(v), a.values, func() { a.count(v) })
-	} else if err = a.output.write(ctx, a.output.record(v)); err == nil {
-		a.count(v)
+	if a.run.commits != nil {
+		err = a.run.commits.end(ctx, frontier.End{Claim: a.claim, Settlement: s}, a.run.output.record(v), a.values, func() { a.run.count(v) })
+	} else if err = a.run.output.write(ctx, a.run.output.record(v)); err == nil {
+		a.run.count(v)
 	}
 	switch {
 	case errors.Is(err, frontier.ErrLost):
 		return
-	case err != nil && a.commits == nil:
-		a.fail(err)
+	case err != nil && a.run.commits == nil:
+		a.run.fail(err)
 		a.putBack(ctx, frontier.Again{}, nil)
 		return
 	case err != nil:
-		a.fail(err)
+		a.run.fail(err)
 		return
 	}
 	a.reserved.commit()
-	a.cfg.Trace.visited(v)
-	if a.commits == nil {
+	a.run.cfg.Trace.visited(v)
+	if a.run.commits == nil {
 		a.settle(ctx, s)
-		a.leave(a.claim.URL.Host())
+		a.run.leave(a.claim.URL.Host())
 	}
 }
 
@@ -164,7 +164,7 @@ func (r *run) count(v *Visit) {
 func (a *attempt) putBack(ctx context.Context, again frontier.Again, links []frontier.Request) {
 	a.reserved.release()
 	if len(a.values) > 0 {
-		a.commits.keep(ctx, a.values, nil)
+		a.run.commits.keep(ctx, a.values, nil)
 	}
 	a.settle(ctx, frontier.Settlement{ReadyAt: a.ready, Again: &again, Links: links})
 }
@@ -172,9 +172,9 @@ func (a *attempt) putBack(ctx context.Context, again frontier.Again, links []fro
 // settle ends a claim, even when the crawl has been cancelled. A claim that was lost is served elsewhere;
 // every other failure ends the crawl.
 func (a *attempt) settle(ctx context.Context, s frontier.Settlement) {
-	err := a.frontier.Settle(context.WithoutCancel(ctx), a.claim, s)
+	err := a.run.frontier.Settle(context.WithoutCancel(ctx), a.claim, s)
 	if err != nil && !errors.Is(err, frontier.ErrLost) {
-		a.fail(err)
+		a.run.fail(err)
 	}
 }
 
@@ -311,7 +311,7 @@ func forbids(g *robots.Group, u weburl.URL) bool { return g != nil && !g.Test(u.
 // requested again, or at once if all that the host has left is forbidden.
 func (a *attempt) readyAt(links []frontier.Request) time.Time {
 	u := a.claim.URL
-	if !a.sent || a.counter == nil {
+	if !a.sent || a.run.counter == nil {
 		return a.ready
 	}
 	own, more := 0, 0
@@ -323,12 +323,12 @@ func (a *attempt) readyAt(links []frontier.Request) time.Time {
 			}
 		}
 	}
-	if more == 0 && a.forbidden.none() {
+	if more == 0 && a.run.forbidden.none() {
 		return a.ready
 	}
 	host := u.Host()
-	left := a.counter.HostPending(host) - 1 + own // without the claim
-	if known := a.forbidden.add(host, more); left > 0 && known >= left {
+	left := a.run.counter.HostPending(host) - 1 + own // without the claim
+	if known := a.run.forbidden.add(host, more); left > 0 && known >= left {
 		return time.Time{}
 	}
 	return a.ready

@@ -210,7 +210,7 @@ func newRenders(c *Config) *renders {
 
 // rendering takes out the rendering of the claim's URL, nil if there is none.
 func (a *attempt) rendering() *rendering {
-	x := a.renders.of(a.claim.URL)
+	x := a.run.renders.of(a.claim.URL)
 	if x != nil && x.attempt != a.claim.Attempt { // the page is to be fetched again
 		a.drop(x)
 		return nil
@@ -276,10 +276,10 @@ func (a *attempt) drop(x *rendering) {
 		return
 	}
 	records := x.End(renderKey(x.page.URL))
-	if a.renders.kept != nil {
+	if a.run.renders.kept != nil {
 		a.values = recordValues(a.values, records)
 	}
-	a.renders.free(len(x.page.Body))
+	a.run.renders.free(len(x.page.Body))
 }
 
 func (s *renders) free(body int) {
@@ -342,8 +342,8 @@ func (a *attempt) resume(ctx context.Context, x *rendering) {
 // spentResources reports whether rendered pages have loaded as much as they may. Requests in flight are completed, so that a
 // crawl can exceed the limit by as many.
 func (a *attempt) spentResources() bool {
-	most := budgets[kindResources].crawl.of(&a.cfg, nil)
-	return most >= 0 && a.tally.resources() >= most
+	most := budgets[kindResources].crawl.of(&a.run.cfg, nil)
+	return most >= 0 && a.run.tally.resources() >= most
 }
 
 // wait returns the page to the queue until it may continue.
@@ -352,28 +352,28 @@ func (a *attempt) wait(ctx context.Context, x *rendering, until time.Time) {
 		until = last
 	}
 	a.keepRendering(x)
-	a.renders.keep(a.claim.URL, x)
+	a.run.renders.keep(a.claim.URL, x)
 	a.putBack(ctx, frontier.Again{NotBefore: until}, nil)
 }
 
 // round runs a round and reports whether the page needs answers. If not, the claim has ended.
 func (a *attempt) round(ctx context.Context, x *rendering) (needs bool) {
-	if a.renders.static(x.page.URL) {
+	if a.run.renders.static(x.page.URL) {
 		a.drop(x)
-		v := a.renders.visit(x, nil)
+		v := a.run.renders.visit(x, nil)
 		v.Rendered.Cut = CutHost
 		a.finish(ctx, v)
 		return false
 	}
 	select {
-	case a.renders.slots <- struct{}{}:
+	case a.run.renders.slots <- struct{}{}:
 	default:
 		a.wait(ctx, x, time.Now().Add(roundPause))
 		return false
 	}
-	identity := a.cfg.identity()
-	res, err := a.cfg.Renderer.Round(ctx, x.Task(identity.UserAgent(), time.Now()))
-	<-a.renders.slots
+	identity := a.run.cfg.identity()
+	res, err := a.run.cfg.Renderer.Round(ctx, x.Task(identity.UserAgent(), time.Now()))
+	<-a.run.renders.slots
 	switch {
 	case ctx.Err() != nil:
 		a.wait(ctx, x, time.Time{})
@@ -387,18 +387,18 @@ func (a *attempt) round(ctx context.Context, x *rendering) (needs bool) {
 	if res != nil {
 		a.keepStuck(x.page.URL.Host(), res.Cut == render.CutStuck)
 	}
-	a.finish(ctx, a.renders.visit(x, res))
+	a.finish(ctx, a.run.renders.visit(x, res))
 	return false
 }
 
 // resource requests what a page is missing, and reports whether the claim has ended: if nothing had to be requested, the
 // page can continue at once.
 func (a *attempt) resource(ctx context.Context, x *rendering, w render.Want) (ended bool) {
-	if d := a.judge.decide(w.URL, frontier.KindPage); !d.In && d.Firm {
+	if d := a.run.judge.decide(w.URL, frontier.KindPage); !d.In && d.Firm {
 		x.Refused(w, reasonScope)
 		return false
 	}
-	if host := w.URL.Host(); a.tally.overBudget(host, a.entry(host), time.Now()) != "" {
+	if host := w.URL.Host(); a.run.tally.overBudget(host, a.run.entry(host), time.Now()) != "" {
 		x.Refused(w, ReasonHostBudget)
 		return false
 	}
@@ -406,7 +406,7 @@ func (a *attempt) resource(ctx context.Context, x *rendering, w render.Want) (en
 		x.Refused(w, ReasonRobotsBudget)
 		return false
 	}
-	answer, err := a.client.Try(ctx, politeness.Request{
+	answer, err := a.run.client.Try(ctx, politeness.Request{
 		URL: w.URL, Purpose: politeness.Resource, For: a.claim.URL, Attempt: x.tries, Queued: a.claim.Queued, Deadline: a.claim.Deadline,
 	})
 	if err != nil {
@@ -416,7 +416,7 @@ func (a *attempt) resource(ctx context.Context, x *rendering, w render.Want) (en
 		a.ready = answer.Ready
 	}
 	a.account(ctx, answer)
-	a.cfg.Trace.answered(w.URL, answer)
+	a.run.cfg.Trace.answered(w.URL, answer)
 	a.resourceAnswered(ctx, x, w, answer)
 	return true
 }
@@ -430,18 +430,18 @@ func (a *attempt) resourceAnswered(ctx context.Context, x *rendering, w render.W
 	var later time.Time
 	switch {
 	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonLedger:
-		a.fail(answer.Err)
+		a.run.fail(answer.Err)
 	case ctx.Err() != nil && (page == nil || page.Truncated != ""):
 	case answer.Permit.Purpose() == politeness.Robots:
-		a.causes.note(answer.Permit.URL().Origin(), page, answer.Err)
-		a.cfg.Trace.robots(w.URL, a.gate)
+		a.run.causes.note(answer.Permit.URL().Origin(), page, answer.Err)
+		a.run.cfg.Trace.robots(w.URL, a.run.gate)
 	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonPermit: // nothing was sent
 	case page != nil && page.Challenged:
-		a.output.archive(ctx, page, "attempt")
+		a.run.output.archive(ctx, page, "attempt")
 	case page != nil && page.Wall != "":
 		x.refuse(w, politeness.ReasonChallenge)
 	case (temporary(answer.Err) || page != nil && retryable(page.Status)) && a.again(x, w):
-		later = time.Now().Add(pause(a.cfg.Retries.Pause, x.tries))
+		later = time.Now().Add(pause(a.run.cfg.Retries.Pause, x.tries))
 	case answer.Err != nil:
 		x.refuse(w, reasonOf(answer.Err))
 	default:
@@ -454,7 +454,7 @@ func (a *attempt) resourceAnswered(ctx context.Context, x *rendering, w render.W
 
 // again reports whether what is missing may be requested once more, and counts that.
 func (a *attempt) again(x *rendering, w render.Want) bool {
-	if x.tries >= a.cfg.Retries.Max || !a.tally.retry(w.URL.Host()) {
+	if x.tries >= a.run.cfg.Retries.Max || !a.run.tally.retry(w.URL.Host()) {
 		return false
 	}
 	x.tries++
@@ -474,7 +474,7 @@ func (a *attempt) resourceNotRequested(ctx context.Context, x *rendering, w rend
 	var lookup *fetcher.LookupError
 	switch {
 	case errors.As(err, &wait):
-		a.cfg.Trace.waiting(w.URL, wait)
+		a.run.cfg.Trace.waiting(w.URL, wait)
 		a.wait(ctx, x, wait.Until)
 	case errors.As(err, &denied):
 		x.refuse(w, denied.Reason)
@@ -482,7 +482,7 @@ func (a *attempt) resourceNotRequested(ctx context.Context, x *rendering, w rend
 	case errors.As(err, &lookup):
 		return a.resourceUnresolved(ctx, x, w, lookup)
 	case errors.Is(err, fetcher.ErrKeepRobots):
-		a.fail(err)
+		a.run.fail(err)
 		a.wait(ctx, x, time.Time{})
 	default:
 		x.refuse(w, "gate")
@@ -495,12 +495,12 @@ func (a *attempt) resourceNotRequested(ctx context.Context, x *rendering, w rend
 func (a *attempt) resourceUnresolved(ctx context.Context, x *rendering, w render.Want, e *fetcher.LookupError) (ended bool) {
 	switch reason := fetcher.ReasonOf(e.Err); {
 	case reason == fetcher.ReasonPin:
-		a.fail(e.Err)
+		a.run.fail(e.Err)
 		a.wait(ctx, x, time.Time{})
 	case ctx.Err() != nil && e.Ready.IsZero():
 		a.wait(ctx, x, time.Time{})
 	case reason == fetcher.ReasonNoResources:
-		a.wait(ctx, x, time.Now().Add(pause(a.cfg.Retries.Pause, 0)))
+		a.wait(ctx, x, time.Now().Add(pause(a.run.cfg.Retries.Pause, 0)))
 	case e.Ready.IsZero() || !a.again(x, w):
 		x.refuse(w, reasonOf(e.Err))
 		return false

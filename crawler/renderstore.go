@@ -95,12 +95,12 @@ func (s *renders) attach(x *rendering) {
 
 // keepRendering has a rendering committed as it is.
 func (a *attempt) keepRendering(x *rendering) {
-	if a.renders.kept == nil {
+	if a.run.renders.kept == nil {
 		return
 	}
 	records, err := x.Records(renderKey(x.page.URL), time.Now())
 	if err != nil {
-		a.fail(fmt.Errorf("crawler: %w", err))
+		a.run.fail(fmt.Errorf("crawler: %w", err))
 		return
 	}
 	a.values = recordValues(a.values, records)
@@ -111,8 +111,8 @@ const prefixStuck = "render/stuck/"
 
 // keepStuck notes whether a rendering of a host was stuck, and has the number of them committed with the visit of its page.
 func (a *attempt) keepStuck(host string, stuck bool) {
-	n, changed := a.renders.noteStuck(host, stuck)
-	if a.renders.kept == nil || !changed {
+	n, changed := a.run.renders.noteStuck(host, stuck)
+	if a.run.renders.kept == nil || !changed {
 		return
 	}
 	var value []byte // nil removes it
@@ -136,12 +136,12 @@ func (s *renders) resumeStuck() error {
 
 // saveRendering has a rendering committed as it is, in one step with the exchange for what it was answered, which is archived.
 func (a *attempt) saveRendering(ctx context.Context, x *rendering, p *fetcher.Page) {
-	if a.renders.kept == nil {
-		a.output.archive(ctx, p, politeness.Resource.String())
+	if a.run.renders.kept == nil {
+		a.run.output.archive(ctx, p, politeness.Resource.String())
 		return
 	}
 	a.keepRendering(x)
-	a.commits.keep(ctx, a.values, exchange(p, politeness.Resource.String()))
+	a.run.commits.keep(ctx, a.values, exchange(p, politeness.Resource.String()))
 	a.values = nil
 }
 

@@ -18,12 +18,16 @@ import (
 // run is one crawl in progress: it makes the parts, and starts and awaits the workers. An attempt is what a
 // worker does with one URL.
 type run struct {
-	ending
-	halt     halt
+	parts
+	state
+}
+
+// parts holds what newRun makes and nothing changes while the crawl runs. Each part is safe for concurrent use.
+type parts struct {
 	cfg      Config
 	seeds    []weburl.URL
 	gate     *politeness.Gate // the Crawler's
-	pins     *pins            // likewise
+	pins     *pins            // the Crawler's
 	frontier frontier.Frontier
 	counter  frontier.Counter // the frontier, if it counts
 	fetcher  Fetcher
@@ -37,6 +41,16 @@ type run struct {
 	output     *output
 	checkpoint *checkpoint // nil unless the frontier outlives the process
 	commits    *committer  // with checkpoint
+	sampler    *sampler    // nil unless a sample is drawn
+	renders    *renders    // nil unless pages are rendered
+
+	deliver func(*Visit) // for Pages; nil otherwise
+}
+
+// state holds what workers change while the crawl runs: how it ends, and what it has counted.
+type state struct {
+	ending
+	halt halt
 
 	budget    *budget
 	tally     *tally
@@ -47,10 +61,6 @@ type run struct {
 	forbidden forbidden
 	vain      vain
 	linkers   linkers
-	sampler   *sampler // nil unless a sample is drawn
-	renders   *renders // nil unless pages are rendered
-
-	deliver func(*Visit) // for Pages; nil otherwise
 }
 
 // idler is a Fetcher that keeps connections open between requests.
@@ -65,9 +75,11 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 		return nil, cfg.identity().Validate(false)
 	}
 	r := &run{
-		cfg: cfg, gate: c.gate, pins: &c.pins, seeds: urls,
-		budget: newBudget(cfg.Limits.Pages), tally: newTally(time.Now()), bound: newBound(),
-		inflight: newInflight(cfg.Limits.InFlight), cuts: newCuts(),
+		parts: parts{cfg: cfg, gate: c.gate, pins: &c.pins, seeds: urls},
+		state: state{
+			budget: newBudget(cfg.Limits.Pages), tally: newTally(time.Now()), bound: newBound(),
+			inflight: newInflight(cfg.Limits.InFlight), cuts: newCuts(),
+		},
 	}
 	if r.sampler, err = newSampler(cfg.Sample, urls); err != nil {
 		return nil, err

@@ -191,7 +191,7 @@ func (r *run) entries() (queue []frontier.Request) {
 // standsForSeed reports whether the claim is one of entries.
 func (a *attempt) standsForSeed() bool {
 	c := &a.claim
-	return a.sampler != nil && c.Kind == frontier.KindSitemap && c.Via.IsZero() && c.URL == c.URL.RobotsURL()
+	return a.run.sampler != nil && c.Kind == frontier.KindSitemap && c.Via.IsZero() && c.URL == c.URL.RobotsURL()
 }
 
 // wanted returns the URL to request: the claim's, or, for an entry, one that the gate lets nobody request before it knows the
@@ -209,10 +209,10 @@ func (a *attempt) wanted() weburl.URL {
 // may have been killed between its request and that.
 func (a *attempt) entered(ctx context.Context) bool {
 	u := a.claim.URL
-	if !a.standsForSeed() || !a.gate.Origin(u).Known {
+	if !a.standsForSeed() || !a.run.gate.Origin(u).Known {
 		return false
 	}
-	a.end(ctx, &Visit{Outcome: OutOfScope, Reason: ReasonSample, Rule: "sample " + a.cfg.Sample.String(), Detail: "not a page: it names the sitemaps from which the sample is drawn"}, a.named(u))
+	a.end(ctx, &Visit{Outcome: OutOfScope, Reason: ReasonSample, Rule: "sample " + a.run.cfg.Sample.String(), Detail: "not a page: it names the sitemaps from which the sample is drawn"}, a.run.named(u))
 	return true
 }
 
@@ -226,16 +226,16 @@ func (s *sampler) list() listed {
 
 // list notes that the sitemap of the claim lists u.
 func (a *attempt) list(all listed, u weburl.URL) {
-	if len(u.String()) > a.cfg.Limits.URLLength || a.sampler.site(u) == nil || a.judge.belongs(u, frontier.KindSitemap).fate != FateFollow {
+	if len(u.String()) > a.run.cfg.Limits.URLLength || a.run.sampler.site(u) == nil || a.run.judge.belongs(u, frontier.KindSitemap).fate != FateFollow {
 		return
 	}
 	b := all[hostName(u)]
 	if b == nil {
 		b = new(draw.Bottom)
-		*b = a.sampler.empty()
+		*b = a.run.sampler.empty()
 		all[hostName(u)] = b
 	}
-	b.Add(a.cfg.Canonical.Normal(u), u.String(), a.claim.URL.String())
+	b.Add(a.run.cfg.Canonical.Normal(u), u.String(), a.claim.URL.String())
 }
 
 // collect takes what a sitemap lists, once its visit counts.

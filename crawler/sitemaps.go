@@ -17,7 +17,7 @@ import (
 // sitemaps returns the sitemaps that the robots.txt of u's origin names, for queueing, if the crawl follows sitemaps. They are
 // recorded in the report in any case.
 func (a *attempt) sitemaps(u weburl.URL) []frontier.Request {
-	info := a.gate.Origin(u)
+	info := a.run.gate.Origin(u)
 	if info.Rules == nil {
 		return nil
 	}
@@ -25,12 +25,12 @@ func (a *attempt) sitemaps(u weburl.URL) []frontier.Request {
 		if _, err := u.RobotsURL().Resolve(ref); err != nil {
 			ref = weburl.Redact(ref)
 		}
-		a.tally.sitemap(ref)
+		a.run.tally.sitemap(ref)
 	}
-	if !a.readsSitemaps(u) {
+	if !a.run.readsSitemaps(u) {
 		return nil
 	}
-	return a.named(u)
+	return a.run.named(u)
 }
 
 // maxIndexLevels limits how many sitemap indexes may lead to a sitemap. The protocol allows one; a few sites have two. The
@@ -69,7 +69,7 @@ func (a *attempt) readSitemap(v *Visit) []frontier.Request {
 	c := &a.claim
 	sm := extract.Sitemap(bytes.NewReader(text), extract.SitemapOptions{})
 	var queue []frontier.Request
-	v.listed = a.sampler.list()
+	v.listed = a.run.sampler.list()
 	indexed := 0
 	for e, err := sm.Next(); err == nil; e, err = sm.Next() {
 		to, err := c.URL.Resolve(e.Loc)
@@ -77,17 +77,17 @@ func (a *attempt) readSitemap(v *Visit) []frontier.Request {
 			continue
 		}
 		switch {
-		case e.Sitemap && c.Depth < maxIndexLevels && len(c.Hops) < a.cfg.Limits.Redirects && indexed < a.cfg.sitemapsOfAFile():
+		case e.Sitemap && c.Depth < maxIndexLevels && len(c.Hops) < a.run.cfg.Limits.Redirects && indexed < a.run.cfg.sitemapsOfAFile():
 			indexed++
-			s := a.cfg.sitemapRequest(to, c.URL)
+			s := a.run.cfg.sitemapRequest(to, c.URL)
 			s.Depth = c.Depth + 1
 			s.Hops = append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String())
 			queue = append(queue, s)
 		case e.Sitemap:
-		case a.sampler != nil:
+		case a.run.sampler != nil:
 			a.list(v.listed, to)
-		case a.judge.admissible(to, 1, frontier.KindSitemap).fate == FateFollow:
-			queue = append(queue, frontier.Request{URL: to, Depth: 1, Via: c.URL, Priority: a.judge.priorities.of(to)})
+		case a.run.judge.admissible(to, 1, frontier.KindSitemap).fate == FateFollow:
+			queue = append(queue, frontier.Request{URL: to, Depth: 1, Via: c.URL, Priority: a.run.judge.priorities.of(to)})
 		}
 	}
 	return queue

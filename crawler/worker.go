@@ -68,7 +68,7 @@ func (a *attempt) take(c frontier.Claim) {
 // attempt is the life of one URL from its claim to its settlement; a worker reuses its attempt for the next
 // claim. What is counted before it is known whether the visit is final is in reserved.
 type attempt struct {
-	*run
+	run      *run
 	claim    frontier.Claim
 	ready    time.Time     // from when the host may be requested again; zero: unchanged
 	sent     bool          // a request was made, and ready is when its pause ends
@@ -87,7 +87,7 @@ func (a *attempt) serve(ctx context.Context) {
 		return
 	}
 	x := a.rendering()
-	if x == nil && !a.renders.room(a.budget, a.tally, a.claim.URL, h) {
+	if x == nil && !a.run.renders.room(a.run.budget, a.run.tally, a.claim.URL, h) {
 		a.putBack(ctx, frontier.Again{NotBefore: time.Now().Add(roundPause)}, nil)
 		return
 	}
@@ -96,7 +96,7 @@ func (a *attempt) serve(ctx context.Context) {
 		a.end(ctx, &Visit{Outcome: Deferred, Reason: ReasonHostBudget, Rule: rule}, nil)
 		return
 	}
-	if v := a.judge.outside(a.claim); v != nil {
+	if v := a.run.judge.outside(a.claim); v != nil {
 		a.drop(x)
 		a.end(ctx, v, nil)
 		return
@@ -126,7 +126,7 @@ func (a *attempt) request(ctx context.Context) {
 		}, nil)
 		return
 	}
-	answer, err := a.client.Try(ctx, politeness.Request{
+	answer, err := a.run.client.Try(ctx, politeness.Request{
 		URL: u, Purpose: purpose(c.Kind), Attempt: c.Attempt, Queued: c.Queued, Deadline: c.Deadline,
 	})
 	if err != nil {
@@ -135,14 +135,14 @@ func (a *attempt) request(ctx context.Context) {
 	}
 	a.ready, a.sent = answer.Ready, true
 	a.account(ctx, answer)
-	a.cfg.Trace.answered(c.URL, answer)
+	a.run.cfg.Trace.answered(c.URL, answer)
 	page := answer.Page
-	if a.commits != nil && (a.cfg.Commits.Gate || page == nil || answer.Permit.Purpose() == politeness.Robots) { // it may end no visit
-		a.commits.wake()
+	if a.run.commits != nil && (a.run.cfg.Commits.Gate || page == nil || answer.Permit.Purpose() == politeness.Robots) { // it may end no visit
+		a.run.commits.wake()
 	}
 	switch {
 	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonLedger:
-		a.fail(answer.Err)
+		a.run.fail(answer.Err)
 		fallthrough
 	case (ctx.Err() != nil || answer.TurnLost) && (page == nil || page.Truncated != ""): // it was broken off on this side
 		a.putBack(ctx, frontier.Again{}, nil)
@@ -169,21 +169,21 @@ func purpose(k frontier.Kind) politeness.Purpose {
 
 // account counts a request, whatever its outcome.
 func (a *attempt) account(ctx context.Context, answer *fetcher.Answer) {
-	if all := a.requested(ctx, answer); a.cfg.Limits.Bytes > 0 && all >= a.cfg.Limits.Bytes {
-		a.drain(FinishBytes)
+	if all := a.run.requested(ctx, answer); a.run.cfg.Limits.Bytes > 0 && all >= a.run.cfg.Limits.Bytes {
+		a.run.drain(FinishBytes)
 	}
 	if answer.Permit.Purpose() == politeness.Robots && !answer.Aborted && !a.ofSeed() {
-		a.tally.needsRobots(a.claim.URL.Host(), a.robotsOfHost() >= 0)
+		a.run.tally.needsRobots(a.claim.URL.Host(), a.robotsOfHost() >= 0)
 	}
-	if a.hosts != nil {
+	if a.run.hosts != nil {
 		host := answer.Permit.URL().Host()
-		if a.counts(host) != nil {
-			a.tally.receives(host, wireBytes(answer))
+		if a.run.counts(host) != nil {
+			a.run.tally.receives(host, wireBytes(answer))
 		}
-		a.hosts.metAt(host, answer.Addr)
+		a.run.hosts.metAt(host, answer.Addr)
 	}
 	if answer.Page == nil && !answer.Aborted {
-		a.vain.tried(a.claim, answer.Permit.URL(), answer.Err)
+		a.run.vain.tried(a.claim, answer.Permit.URL(), answer.Err)
 	}
 }
 
@@ -207,13 +207,13 @@ func (r *run) requested(ctx context.Context, answer *fetcher.Answer) (all int64)
 // robotsAnswered returns to the queue the page for which a robots.txt was requested; the page is requested
 // next, a delay later.
 func (a *attempt) robotsAnswered(ctx context.Context, answer *fetcher.Answer) {
-	a.causes.note(answer.Permit.URL().Origin(), answer.Page, answer.Err)
+	a.run.causes.note(answer.Permit.URL().Origin(), answer.Page, answer.Err)
 	u := a.claim.URL
-	a.cfg.Trace.robots(u, a.gate)
-	if trouble := robotsTrouble(answer); trouble != "" && a.gate.Origin(u).Unreachable {
-		a.cfg.Trace.retrying(u, trouble, answer.Ready)
+	a.run.cfg.Trace.robots(u, a.run.gate)
+	if trouble := robotsTrouble(answer); trouble != "" && a.run.gate.Origin(u).Unreachable {
+		a.run.cfg.Trace.retrying(u, trouble, answer.Ready)
 	}
-	if forbids(a.gate.Origin(u).Group, u) {
+	if forbids(a.run.gate.Origin(u).Group, u) {
 		a.ready = time.Time{} // the gate says so at once
 	}
 	a.putBack(ctx, frontier.Again{}, a.sitemaps(u))
@@ -243,11 +243,11 @@ func (a *attempt) notRequested(ctx context.Context, err error) {
 	switch {
 	case errors.As(err, &wait):
 		if wait.Copied {
-			a.cfg.Trace.robots(a.claim.URL, a.gate)
+			a.run.cfg.Trace.robots(a.claim.URL, a.run.gate)
 			a.putBack(ctx, frontier.Again{}, a.sitemaps(a.wanted()))
 			return
 		}
-		a.cfg.Trace.waiting(a.claim.URL, wait)
+		a.run.cfg.Trace.waiting(a.claim.URL, wait)
 		a.ready = wait.Until
 		a.putBack(ctx, frontier.Again{}, nil)
 	case errors.As(err, &denied):
@@ -255,7 +255,7 @@ func (a *attempt) notRequested(ctx context.Context, err error) {
 	case errors.As(err, &lookup):
 		a.unresolved(ctx, lookup)
 	case errors.Is(err, fetcher.ErrKeepRobots):
-		a.fail(err)
+		a.run.fail(err)
 		a.putBack(ctx, frontier.Again{}, nil)
 	default:
 		a.end(ctx, &Visit{Outcome: Failed, Reason: "gate", Err: err}, nil)
@@ -265,8 +265,8 @@ func (a *attempt) notRequested(ctx context.Context, err error) {
 // denied ends a claim that the gate denied.
 func (a *attempt) denied(ctx context.Context, d *politeness.Denied) {
 	v := &Visit{Outcome: Refused, Reason: d.Reason, Rule: d.Verdict.Rule, Detail: d.Detail}
-	v.Err = a.causes.of(a.claim.URL.Origin(), d)
-	a.forbidden.ended(a.claim.URL.Host())
+	v.Err = a.run.causes.of(a.claim.URL.Origin(), d)
+	a.run.forbidden.ended(a.claim.URL.Host())
 	if d.Deferred() {
 		v.Outcome = Deferred
 		a.salvage(ctx, v)
@@ -280,12 +280,12 @@ func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 	v := &Visit{Outcome: Failed, Reason: reasonOf(e.Err), Err: e.Err}
 	switch reason := fetcher.ReasonOf(e.Err); {
 	case reason == fetcher.ReasonPin:
-		a.fail(e.Err)
+		a.run.fail(e.Err)
 		fallthrough
 	case ctx.Err() != nil && e.Ready.IsZero():
 		a.putBack(ctx, frontier.Again{}, nil)
 	case reason == fetcher.ReasonNoResources: // nothing was requested: not an attempt
-		a.putBack(ctx, frontier.Again{NotBefore: time.Now().Add(pause(a.cfg.Retries.Pause, 0))}, nil)
+		a.putBack(ctx, frontier.Again{NotBefore: time.Now().Add(pause(a.run.cfg.Retries.Pause, 0))}, nil)
 	case reason == fetcher.ReasonAddress, reason == fetcher.ReasonPort:
 		v.Outcome = Refused
 		a.end(ctx, v, nil)
@@ -293,8 +293,8 @@ func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 		a.salvage(ctx, v)
 	default:
 		a.ready = e.Ready
-		if a.claim.Attempt < a.cfg.Retries.Max { // otherwise the URL ends anyway
-			a.vain.tried(a.claim, e.URL, e.Err)
+		if a.claim.Attempt < a.run.cfg.Retries.Max { // otherwise the URL ends anyway
+			a.run.vain.tried(a.claim, e.URL, e.Err)
 		}
 		a.retry(ctx, v)
 	}
@@ -324,9 +324,9 @@ func temporary(err error) bool {
 // them up.
 func (a *attempt) retry(ctx context.Context, v *Visit) {
 	switch {
-	case a.claim.Attempt >= a.cfg.Retries.Max:
+	case a.claim.Attempt >= a.run.cfg.Retries.Max:
 		a.salvage(ctx, v)
-	case !a.tally.retry(a.claim.URL.Host()):
+	case !a.run.tally.retry(a.claim.URL.Host()):
 		v.spent()
 		a.salvage(ctx, v)
 	default:
@@ -336,8 +336,8 @@ func (a *attempt) retry(ctx context.Context, v *Visit) {
 
 // later returns a settlement that requests another attempt, after a pause of at least the given length.
 func (a *attempt) later(reason string, least time.Duration) frontier.Again {
-	at := time.Now().Add(max(least, pause(a.cfg.Retries.Pause, a.claim.Attempt)))
-	a.cfg.Trace.retrying(a.claim.URL, reason, at)
+	at := time.Now().Add(max(least, pause(a.run.cfg.Retries.Pause, a.claim.Attempt)))
+	a.run.cfg.Trace.retrying(a.claim.URL, reason, at)
 	return frontier.Again{NotBefore: at, Retry: true}
 }
 
@@ -351,7 +351,7 @@ func pause(first time.Duration, attempt int) time.Duration {
 // salvage ends a claim with v, which has no page, or with the part of the page that an earlier attempt
 // received before its connection broke.
 func (a *attempt) salvage(ctx context.Context, v *Visit) {
-	if page := a.cuts.take(a.claim.URL); page != nil {
+	if page := a.run.cuts.take(a.claim.URL); page != nil {
 		a.accept(ctx, &Visit{Page: page})
 		return
 	}
