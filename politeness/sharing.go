@@ -287,6 +287,8 @@ func (g *Gate) sharePauses(now time.Time) {
 			g.shareHold(r.Host, r.Until)
 		case r.Addr.IsValid() && !r.Addr.IsLoopback():
 			g.cfg.Shared.Done(&Turn{Gate: g.journal.run, Crawl: g.cfg.Name, Addr: r.Addr}, Owed{Addr: r.Until})
+		case r.Domain != "":
+			g.cfg.Shared.Done(&Turn{Gate: g.journal.run, Crawl: g.cfg.Name, Domain: r.Domain}, Owed{Domain: r.Until})
 		}
 	}
 }

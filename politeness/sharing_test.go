@@ -260,6 +260,22 @@ func TestPausesOfResumedCrawlHoldForAll(t *testing.T) {
 	})
 }
 
+// A domain is crawled at one address after the other.
+func TestPauseOfResumedCrawlHoldsForDomain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var lines bytes.Buffer
+		a := newClient(t, Config{Ledger: &lines, PerDomain: true, Delay: 20 * time.Second})
+		a.ready("http://a.site.test/", "")
+		a.page("http://a.site.test/", someAddr.String(), Reply{Status: 200})
+		hosts := NewHosts(HostsLimits{})
+		replayed(t, Config{Shared: hosts, Name: "a", PerDomain: true, Delay: 20 * time.Second}, lines.String(), nil)
+		b := newClient(t, Config{Shared: hosts, PerDomain: true})
+		if w := b.wait("http://b.site.test/", netip.MustParseAddr("192.0.2.77")); time.Until(w.Until) < 19*time.Second {
+			t.Errorf("%v, %+v", time.Until(w.Until), w)
+		}
+	})
+}
+
 // A domain, an owned host, and an address by several spellings.
 func TestWhatCrawlsShare(t *testing.T) {
 	for _, tc := range []struct {

@@ -228,6 +228,7 @@ var sharings = []mutant{
 	{"a turn that was not used costs its place", "politeness/internal/sharedclock/clock.go", "	if ended.IsZero() {\n		return\n	}\n", "", 0, false, nil},
 	{"a crawl that has left holds what it had", "politeness/sharing.go", "			s.done(t, Owed{now, rested, rested, rested})", "			_ = rested", 0, false, nil},
 	{"pauses of a resumed crawl hold for itself alone", "politeness/sharing.go", "			g.shareHold(r.Host, r.Until)\n", "", 0, false, nil},
+	{"pauses of domains of a resumed crawl hold for itself alone", "politeness/sharing.go", "Domain: r.Domain}, Owed{Domain: r.Until})", "Domain: r.Domain}, Owed{})", 0, false, nil},
 	{"clocks that crawls share are kept for ever", "politeness/sharing.go", "			delete(s.clocks, k)", "			_ = k", 0, false, nil},
 	{"crawls of loopback ports wait for each other", "politeness/sharing.go", "clockAddr(q.Addr); q.Addr.IsLoopback() {", "clockAddr(q.Addr); false {", 0, false, nil},
 	{"a turn without a permit is not given back", "politeness/admit.go", "		g.cfg.Shared.Done(&p.turn, Owed{})\n		return Permit{}, err\n", "		return Permit{}, err\n", 0, false, nil},
