@@ -382,7 +382,10 @@ func (s *sim) setJudges() {
 		Product: "testbot", UserAgent: "testbot/1.0", Contact: s.config.Contact,
 		Delay: delay.Seconds(), DelayFactor: max(0, p.DelayFactor), MaxDelay: politeness.DefaultMaxDelay.Seconds(),
 		MaxRetryAfter: s.expect.MaxRetryAfter.Seconds(), PerDomain: p.PerDomain, MaxBackoff: politeness.DefaultMaxBackoff.Seconds(),
-		OwnHosts: map[string]int{},
+		OwnHosts: map[string]int{}, Rate: p.Rate,
+	}
+	for _, h := range p.Hours {
+		s.audit.Hours = append(s.audit.Hours, fmt.Sprintf("%02d:%02d-%02d:%02d", int(h.From.Hours()), int(h.From.Minutes())%60, int(h.To.Hours()), int(h.To.Minutes())%60))
 	}
 	if !s.Contactless {
 		s.audit.UserAgent += " (+" + s.config.Contact + ")"

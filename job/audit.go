@@ -34,6 +34,7 @@ func auditConfig(cfg *crawler.Config, own map[string]int) audit.Config {
 		Product: name, UserAgent: userAgent(cfg), Contact: cfg.Contact, Delay: max(0, p.Delay).Seconds(),
 		DelayFactor: max(0, p.DelayFactor), MaxDelay: p.MaxDelay.Seconds(), MaxRetryAfter: max(0, p.MaxRetryAfter).Seconds(),
 		MaxBackoff: p.MaxBackoff.Seconds(), PerDomain: p.PerDomain, OwnHosts: own, ForbidDenies: p.ForbiddenDenies,
+		Hours: hoursText(p.Hours), Rate: max(0, p.Rate),
 	}
 	for _, h := range cfg.Hosts {
 		c.HostDelays = append(c.HostDelays, audit.HostDelay{Match: h.Match, Delay: h.Delay.Seconds()})
@@ -79,6 +80,14 @@ func writeAudit(d plainDir, c *audit.Config) error {
 func loosen(c, before *audit.Config) {
 	c.Delay, c.DelayFactor = min(c.Delay, before.Delay), min(c.DelayFactor, before.DelayFactor)
 	c.MaxDelay, c.MaxBackoff = min(c.MaxDelay, before.MaxDelay), min(c.MaxBackoff, before.MaxBackoff)
+	if c.Rate = max(c.Rate, before.Rate); before.Rate == 0 {
+		c.Rate = 0
+	}
+	if len(c.Hours) == 0 || len(before.Hours) == 0 {
+		c.Hours = nil
+	} else {
+		c.Hours = slices.Compact(slices.Sorted(slices.Values(append(c.Hours, before.Hours...))))
+	}
 	// Entries for hosts stay in their order and their delays are only raised: see hostsRefusal. What operators changed while
 	// the crawl ran has a time.
 	c.HostDelays = slices.DeleteFunc(slices.Clone(before.HostDelays), func(d audit.HostDelay) bool { return !d.Since.IsZero() })

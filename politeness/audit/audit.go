@@ -24,6 +24,8 @@ func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
 	a.admission(l.requests)
 	a.optOut(l.requests)
 	a.resources(l.requests)
+	a.hours(l.requests)
+	a.rate(l.requests)
 	a.handovers(l.requests)
 	led := a.allLed(l.requests)
 	for host, rs := range group(l.requests, func(r *request) string { return r.start.Host }) {

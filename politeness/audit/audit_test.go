@@ -180,6 +180,10 @@ func forgivenAt(at float64) func(c *Config) {
 	return func(c *Config) { c.Forgiven = []time.Time{base.Add(secs(at))} }
 }
 
+func hoursOf(texts ...string) func(*Config) { return func(c *Config) { c.Hours = texts } }
+
+func rateOf(r float64) func(*Config) { return func(c *Config) { c.Rate = r } }
+
 func shortDelay(c *Config) { c.Delay = 0.3 }
 
 func backoffChecked(c *Config) { c.MaxBackoff = 300 }
@@ -211,6 +215,13 @@ func TestInvariants(t *testing.T) {
 		want   []string
 	}{
 		{"polite", polite().add(page(1.1, "/"), page(2.2, "/x")), nil, nil},
+		{"hours", polite().add(page(1.1, "/"), page(56, "/x")), hoursOf("02:00-03:04"), []string{"hours"}},
+		{"hours around midnight", polite().add(page(1.1, "/")), hoursOf("22:00-03:04"), nil},
+		{"hours of another zone", polite().add(page(1.1, "/")), hoursOf("04:00-04:30@Europe/Berlin"), nil},
+		{"hours of another zone, missed", polite(), hoursOf("03:00-03:30@Europe/Berlin"), []string{"hours"}},
+		{"one of several hours", polite(), hoursOf("12:00-13:00", "03:00-03:30"), nil},
+		{"rate", polite().add(elsewhere(page(5, "/"))), rateOf(0.1), []string{"rate"}},
+		{"rate, kept", polite().add(elsewhere(page(10, "/"))), rateOf(0.1), nil},
 		{"P1 page first", newBook().add(page(0, "/")), nil, []string{"P1"}},
 		{"P1 page before the answer", newBook().add(req{url: "http://a.test/robots.txt", purpose: "robots", at: 0, end: 9, status: 404}, page(2, "/")), nil, []string{"P1", "P3"}},
 		{"P1 rules older than a day", polite().add(page(86400+2, "/")), nil, []string{"P1"}},

@@ -22,6 +22,12 @@ type Config struct {
 	ForbidDenies  bool           `json:"forbidden_denies,omitempty"`
 	Dialect       string         `json:"dialect,omitempty"` // "" or RFC9309; with any other, the rules of robots.txt are not checked
 
+	// Hours are parts of the day in which requests were allowed, as HH:MM-HH:MM in UTC or HH:MM-HH:MM@ZONE, the last minute included.
+	// None: all day.
+	Hours []string `json:"hours,omitempty"`
+	// Rate is the max number of requests per second in all; 0: no limit. It is not checked where Processes have shared the crawl.
+	Rate float64 `json:"rate,omitempty"`
+
 	// Overrides are the only ones that may have let requests through. nil: any, which the Report names.
 	Overrides []Mandate `json:"overrides,omitempty"`
 

@@ -37,7 +37,7 @@ type Joint struct {
 
 // JointViolation is a request of one part that came too early after a request of another one.
 type JointViolation struct {
-	Invariant string       `json:"invariant"` // P1, or P3 to P7
+	Invariant string       `json:"invariant"` // P1, or P3 to P8
 	Host      string       `json:"host"`
 	Lines     [2]JointLine `json:"lines"` // the request, and the one of the other part
 	Message   string       `json:"message"`
@@ -55,12 +55,14 @@ func (v JointViolation) String() string {
 
 // CheckTogether checks the requests of several crawls against each other, as if one crawler had made them: one request at a time to
 // a host, an address other than loopback and, where one of the parts has Config.PerDomain, a domain (P3, P6); after each the longest pause that
-// either of the two crawls owes (P4 to P6); a Retry-After that one of them was told is owed by all (P7); and a robots.txt that crawls
-// share is requested once while it is fresh, and each copy of it is what the crawl that it names was answered (P1). What one crawl owes
+// either of the two crawls owes (P4 to P6); a Retry-After that one of them was told is owed by all, also that of a redirect to another
+// host (P7); a robots.txt that crawls share is requested once while it is fresh, and each copy of it is what the crawl that it names
+// was answered (P1); and one that fails is tried again no earlier than a single crawl would (P8). What one crawl owes
 // after its own requests is left to [Check]. A host that is an own one of both parts is left out if both may request it several
-// times at once. An error means that a ledger cannot be read.
+// times at once. Hours and rates are each crawl's own: a note counts the requests of one outside the hours of another. An error means
+// that a ledger cannot be read.
 func CheckTogether(parts []Part) (*Joint, error) {
-	j := &joint{Joint: Joint{Parts: []string{}, Violations: []JointViolation{}, Notes: []string{}}}
+	j := &joint{led: map[string][]*jointLed{}, Joint: Joint{Parts: []string{}, Violations: []JointViolation{}, Notes: []string{}}}
 	for i := range parts {
 		if err := j.read(&parts[i]); err != nil {
 			return nil, fmt.Errorf("%s: %w", parts[i].Name, err)
@@ -74,7 +76,9 @@ func CheckTogether(parts []Part) (*Joint, error) {
 			j.sameClock(key, rs)
 		}
 	})
+	j.redirects()
 	j.robots()
+	j.hours()
 	if j.Unproven > 0 {
 		j.Notes = append(j.Notes, fmt.Sprintf("%d times a request began too early by less than the clocks of two machines may have differed: that is not proven", j.Unproven))
 	}
@@ -85,7 +89,15 @@ func CheckTogether(parts []Part) (*Joint, error) {
 type joint struct {
 	Joint
 	requests []*partRequest
-	copies   []*partRequest // robots.txt files that another crawl is said to have requested
+	copies   []*partRequest         // robots.txt files that another crawl is said to have requested
+	unsent   []*partRequest         // attempts at a robots.txt that failed before a byte was sent
+	led      map[string][]*jointLed // redirects that request a pause, by the host to which they lead
+}
+
+// jointLed is a redirect that requests a pause, and the crawl that was told.
+type jointLed struct {
+	led
+	of *part
 }
 
 // part is a crawl that was read.
@@ -132,10 +144,17 @@ func (j *joint) read(p *Part) error {
 		b.note(r, most)
 		x.owned = b.pause
 		j.requests = append(j.requests, x)
+		if host, l := of.leads(r); host != "" {
+			j.led[host] = append(j.led[host], &jointLed{l, of})
+		}
 	}
 	for _, r := range l.unsent {
-		if r.copied && r.epoch == len(l.steps) {
-			j.copies = append(j.copies, &partRequest{request: r, of: of})
+		switch x := (&partRequest{request: r, of: of}); {
+		case r.epoch < len(l.steps):
+		case r.copied:
+			j.copies = append(j.copies, x)
+		default:
+			j.unsent = append(j.unsent, x)
 		}
 	}
 	if older > 0 {
@@ -253,6 +272,58 @@ func (j *joint) told(r *partRequest, w *waits, of *part) bool {
 	}
 	by := &partRequest{request: w.last, of: of}
 	return j.early(w.until.Add(-Tolerance).Sub(r.start.Written), "P7", r, by, "the host requested a pause until %s", stamp(w.until))
+}
+
+// redirects checks requests against the pauses that redirects to their hosts have requested of another crawl (P7), which that one
+// knew of before the request was allowed.
+func (j *joint) redirects() {
+	for _, all := range j.led {
+		slices.SortStableFunc(all, func(x, y *jointLed) int { return x.known.Compare(y.known) })
+	}
+	for _, r := range j.requests {
+		host := r.start.Host
+		j.led[host] = slices.DeleteFunc(j.led[host], func(l *jointLed) bool { return !r.start.Written.Before(l.until) })
+		for _, l := range j.led[host] {
+			if !r.start.Allowed.After(l.known) {
+				break // so it is with all that follow
+			}
+			if l.of != r.of && (r.of.config.OwnHosts[host] <= 1 || l.of.config.OwnHosts[host] <= 1) {
+				by := min(l.until.Sub(r.start.Written), r.start.Allowed.Sub(l.known))
+				j.early(by, "P7", r, &partRequest{request: l.by, of: l.of}, "a redirect to the host requested a pause until %s", stamp(l.until.Add(Tolerance)))
+				break
+			}
+		}
+	}
+}
+
+// hours notes how many requests to hosts that several crawls request were made outside of the hours of another one.
+func (j *joint) hours() {
+	type pair struct{ of, other *part }
+	outOf := map[pair]int{}
+	parts := map[*part][]span{}
+	visited := map[string]map[*part]bool{}
+	for _, r := range j.requests {
+		if _, ok := parts[r.of]; !ok {
+			parts[r.of], _ = spans(r.of.config.Hours) // Check says what is wrong
+		}
+		if visited[r.start.Host] == nil {
+			visited[r.start.Host] = map[*part]bool{}
+		}
+		visited[r.start.Host][r.of] = true
+	}
+	for _, r := range j.requests {
+		for other := range visited[r.start.Host] {
+			if other != r.of && outside(parts[other], r.request) {
+				outOf[pair{r.of, other}]++
+			}
+		}
+	}
+	for _, p := range slices.SortedFunc(maps.Keys(outOf), func(x, y pair) int {
+		return cmp.Or(x.of.number-y.of.number, x.other.number-y.other.number)
+	}) {
+		j.Notes = append(j.Notes, fmt.Sprintf("%d requests of %s to hosts that %s requests, too, are outside of the hours of that one (%s): hours are each crawl's own",
+			outOf[p], p.of.Name, p.other.Name, strings.Join(p.other.config.Hours, ", ")))
+	}
 }
 
 // early notes a request that began too early, by so much, or that this is not proven. It reports true.

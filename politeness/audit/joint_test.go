@@ -15,6 +15,14 @@ func TestCheckTogether(t *testing.T) {
 	}
 	robots := robotsReq(0, "")
 	limited := with(page(2, "/1"), func(r *req) { r.status, r.extra = 503, `,"retry_after":"20"` })
+	leading := with(moved(page(2, "/go"), "c.test", 2), func(r *req) {
+		r.addr, r.status, r.extra = "192.0.2.3", 302, `,"retry_after":"20","location":"http://a.test/x"`
+	})
+	failed := with(robotsReq(0, ""), func(r *req) { r.status, r.clause = 503, `,"shares":true` })
+	again := func(at float64) req {
+		return with(robotsReq(at, ""), func(r *req) { r.addr, r.clause = "192.0.2.2", `,"shares":true` })
+	}
+	alive := moved(page(90, "/"), "c.test", 90)
 	for _, c := range []struct {
 		name          string
 		first         *book
@@ -33,6 +41,16 @@ func TestCheckTogether(t *testing.T) {
 		{name: "back-off of the first", first: newBook().add(robots, failing(2), failing(5)), mine: backoffChecked, second: robotsReq(6.5, ""), want: "P5", one: 2},
 		{name: "Retry-After that the first was told", first: newBook().add(robots, limited), second: robotsReq(15, ""), want: "P7", one: 2},
 		{name: "Retry-After, kept", first: newBook().add(robots, limited), second: robotsReq(22.2, ""), one: 2},
+		{name: "Retry-After of a redirect that the first was told", first: newBook().add(leading), second: robotsReq(15, ""), want: "P7"},
+		{name: "Retry-After of a redirect, kept", first: newBook().add(leading), second: robotsReq(22.2, "")},
+		{name: "Retry-After of a redirect that the second could not know", first: newBook().add(leading), second: robotsReq(2.05, "")},
+		{name: "Retry-After of a redirect to an own host of both", first: newBook().add(leading), second: robotsReq(15, ""), mine: own(2), theirs: own(2)},
+		{name: "Retry-After of a redirect, another machine", first: newBook().add(leading), second: robotsReq(21, ""), machine: "m2", unproven: 1},
+		{name: "Retry-After of a redirect, another machine, by more than its clock can be wrong", first: newBook().add(leading), second: robotsReq(15, ""), machine: "m2", want: "P7"},
+		{name: "robots.txt that failed", first: newBook().add(failed, with(again(1.2), func(r *req) { r.status = 503 }), alive), second: again(5), want: "P8", one: 2},
+		{name: "robots.txt that failed, in time", first: newBook().add(failed, with(again(1.2), func(r *req) { r.status = 503 }), alive), second: again(6.4), one: 2},
+		{name: "robots.txt that failed in a crawl that has ended", first: newBook().add(failed, with(again(1.2), func(r *req) { r.status = 503 })), second: again(5), one: 2},
+		{name: "robots.txt that failed with another account", first: newBook().add(failed, with(again(1.2), func(r *req) { r.status, r.clause = 503, "" }), alive), second: again(3.2), one: 2},
 		{name: "another host at the address", first: newBook().add(robots, page(2, "/1")), second: moved(robotsReq(0, ""), "b.test", 2.6), want: "P6", one: 1},
 		{name: "another host and address", first: newBook().add(robots, page(2, "/1")), second: with(moved(robotsReq(0, ""), "b.test", 2.6), func(r *req) { r.addr = "192.0.2.2" })},
 		{name: "another host of the domain", first: newBook().add(in(robots, "test")), second: in(with(moved(robotsReq(0, ""), "b.test", 0.6), func(r *req) { r.addr = "192.0.2.2" }), "test"),
@@ -80,6 +98,40 @@ func TestCheckTogether(t *testing.T) {
 
 // local returns a request to a loopback address.
 func local(r req) req { return with(r, func(r *req) { r.addr = "127.0.0.1" }) }
+
+// TestCheckTogetherKnowsCopiesOfFailures: an attempt at a robots.txt that came to no request can be copied, too.
+func TestCheckTogetherKnowsCopiesOfFailures(t *testing.T) {
+	for from, want := range map[float64]int{3: 0, 4: 1} {
+		first, second := refused(newBook(), 3, false), newBook()
+		second.run = "r2"
+		fmt.Fprintf(&second.b, `{"event":"copied","run":"r2","id":0,"url":"http://a.test/robots.txt","host":"a.test:80","purpose":"robots","attempt":1,"ended":%q,"reported":%q,"error":"refused","expires":%q,"by":"A","by_run":"r1"}`+"\n",
+			at(from), at(4.1), at(5))
+		j, err := CheckTogether([]Part{
+			{Name: "A", Ledger: strings.NewReader(first.b.String()), Config: config(), Body: first.body},
+			{Name: "B", Ledger: strings.NewReader(second.b.String()), Config: config(), Body: second.body},
+		})
+		if err != nil || len(j.Violations) != want || len(j.Notes) > 0 {
+			t.Errorf("copied from %v: %v %v", from, err, j)
+		}
+	}
+}
+
+// TestCheckTogetherCountsRequestsOutsideHoursOfOthers: hours are each crawl's own, and people want to know.
+func TestCheckTogetherCountsRequestsOutsideHoursOfOthers(t *testing.T) {
+	for hours, want := range map[string]string{"00:00-03:03": "1 requests of B to hosts that A requests, too, are outside of the hours of that one (00:00-03:03)", "22:00-03:04": ""} {
+		first, second := newBook().add(robotsReq(0, "")), newBook().add(robotsReq(5.5, ""))
+		second.run = "r2"
+		c := config()
+		c.Hours = []string{hours}
+		j, err := CheckTogether([]Part{
+			{Name: "A", Ledger: strings.NewReader(first.b.String()), Config: c, Body: first.body},
+			{Name: "B", Ledger: strings.NewReader(second.b.String()), Config: config(), Body: second.body},
+		})
+		if err != nil || len(j.Violations) > 0 || (len(j.Notes) == 0) != (want == "") || !strings.HasPrefix(strings.Join(j.Notes, "\n"), want) {
+			t.Errorf("%s: %v %v", hours, err, j)
+		}
+	}
+}
 
 // TestCheckTogetherComparesBothWays: a request of the first crawl comes too early after one of the second, too.
 func TestCheckTogetherComparesBothWays(t *testing.T) {

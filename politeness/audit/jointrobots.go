@@ -5,11 +5,15 @@ import (
 	"strings"
 )
 
-// robots checks the robots.txt files that crawls share: a fresh one is not requested again (P1), and a copy is what the crawl
-// that it names was answered.
+// robots checks the robots.txt files that crawls share: a fresh one is not requested again (P1), one that fails not before its pause
+// (P8), and a copy is what the crawl that it names was answered.
 func (j *joint) robots() {
 	byRun := map[string][]*partRequest{} // requests for a robots.txt, and one of each run
-	last := map[string]*partRequest{}    // by origin: the answer that is valid longest
+	for _, r := range j.unsent {
+		byRun[r.run] = append(byRun[r.run], r)
+	}
+	last := map[string]*partRequest{}   // by origin: the answer that is valid longest
+	failed := map[string]*partRequest{} // by origin: the last attempt, if it failed
 	for _, r := range j.requests {
 		if r.start.Purpose == "robots" || byRun[r.run] == nil {
 			byRun[r.run] = append(byRun[r.run], r)
@@ -18,8 +22,16 @@ func (j *joint) robots() {
 			continue
 		}
 		origin := originOf(r.wanted())
-		if known := last[origin]; known != nil && isRobotsURL(r.start.URL) {
-			j.requestedAgain(known, r)
+		if isRobotsURL(r.start.URL) {
+			j.requestedAgain(last[origin], r)
+			j.triedAgain(failed[origin], r)
+		}
+		switch before := failed[origin]; {
+		case r.end == nil || before != nil && before.heard().After(r.heard()):
+		case r.failures > 0:
+			failed[origin] = r
+		default:
+			delete(failed, origin)
 		}
 		if r.decidesRobots() && (last[origin] == nil || r.end.Expires.After(last[origin].end.Expires)) {
 			last[origin] = r
@@ -48,11 +60,21 @@ func (r *partRequest) decidesRobots() bool {
 // requestedAgain checks a request for a robots.txt that another crawl had been answered. A crawl that has ended may have taken its
 // files with it.
 func (j *joint) requestedAgain(known, r *partRequest) {
-	if known.of == r.of || !sameMachine(known, r) || !known.heard().Before(r.start.Allowed) || known.alive.Before(r.start.Written) ||
+	if known == nil || known.of == r.of || !sameMachine(known, r) || !known.heard().Before(r.start.Allowed) || known.alive.Before(r.start.Written) ||
 		!r.start.Written.Before(known.end.Expires.Add(-Tolerance)) {
 		return
 	}
 	j.violation("P1", r, known, "%s was requested again, although it had been answered and is valid until %s", r.start.URL, stamp(known.end.Expires))
+}
+
+// triedAgain checks a request for a robots.txt against the pause after the attempt of another crawl that failed (P8).
+func (j *joint) triedAgain(failed, r *partRequest) {
+	if failed == nil || failed.of == r.of || !sameMachine(failed, r) || !failed.heard().Before(r.start.Allowed) || failed.alive.Before(r.start.Written) {
+		return
+	}
+	if gap, due := r.start.Written.Sub(failed.heard()), retryPause(failed.failures); gap < due-Tolerance {
+		j.violation("P8", r, failed, "%s was requested again %v after attempt %d had failed, %v is due", r.start.URL, gap, failed.failures, due)
+	}
 }
 
 // copyOf checks a copy against the requests of the crawl that it names. Times of two machines differ by what is not known of their

@@ -27,7 +27,7 @@ type Report struct {
 
 // Violation is a request that breaks an invariant.
 type Violation struct {
-	Invariant string `json:"invariant"` // "P1" … "P12"
+	Invariant string `json:"invariant"` // "P1" … "P12", "hours" or "rate"
 	Host      string `json:"host"`      // "" where it does not concern a single host
 	Lines     []int  `json:"lines"`     // of the ledger: the request, and the one it conflicts with
 	Message   string `json:"message"`

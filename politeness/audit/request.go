@@ -73,6 +73,7 @@ type request struct {
 
 	before, after time.Duration // the delay that its host's robots.txt requested at its start and its end
 	alive         time.Time     // without an end: when its process wrote its last line
+	failures      int           // of a robots.txt: consecutive attempts that failed, this one included
 	copied        bool          // no request: a robots.txt that another crawl had requested
 	late          bool          // it was answered when its process had been overtaken
 	unstored      bool          // it was answered when its process stored nothing more

@@ -144,6 +144,7 @@ func (a *auditor) answer(o *origin, r *request) {
 	default:
 		o.failing, o.failed = true, r
 		o.times++
+		r.failures = o.times
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // elsewhere holds protections that have nothing to do with politeness: without each, a test of the packages must fail.
-var elsewhere = [][]mutant{revisits, schedules, mirrors, machines}
+var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits}
 
 // seenBy says which tests must see the mutants of a table, by the directory of the table's first file.
 var seenBy = map[string]string{
@@ -16,6 +16,7 @@ var seenBy = map[string]string{
 	"job/recrawl":        "Schedule|Signals|Pages|History",
 	"job/export/mirror":  ".",
 	"politeness/machine": ".",
+	"politeness/audit":   ".",
 }
 
 // revisits are protections of watches.
@@ -63,6 +64,21 @@ var machines = []mutant{
 	{"a full page forgets a clock", "politeness/machine/clocks.go", "			if !s.Idle(p.now) {", "			if false {", 0, false, nil},
 	{"a removed file is used on", "politeness/machine/machine.go", "		if err := m.inPlace(); err != nil {\n			return err\n		}\n", "", 0, false, nil},
 	{"others can write to the state directory", "politeness/machine/dir.go", "mode.Perm()&0o022 != 0", "mode.Perm()&0o022 == 0o7", 0, false, nil},
+}
+
+// audits are checks of several ledgers together, and of hours and rates.
+var audits = []mutant{
+	{"a redirect's Retry-After is owed by one crawl alone", "politeness/audit/joint.go", "	j.redirects()\n", "", 0, false, nil},
+	{"a redirect's Retry-After is known before it is heard", "politeness/audit/joint.go", "			if !r.start.Allowed.After(l.known) {", "			if false {", 0, false, nil},
+	{"a redirect's Retry-After is proven by clocks that differ", "politeness/audit/joint.go", "	if d := r.error() + other.error(); by <= d && !sameMachine(r, other) {", "	if false {", 0, false, nil},
+	{"a robots.txt that fails is tried again by each crawl", "politeness/audit/jointrobots.go", "			j.triedAgain(failed[origin], r)\n", "", 0, false, nil},
+	{"attempts at a robots.txt are counted for each crawl", "politeness/audit/jointrobots.go", "retryPause(failed.failures)", "retryPause(1)", 0, false, nil},
+	{"a robots.txt that failed in a crawl that has ended", "politeness/audit/jointrobots.go", "!failed.heard().Before(r.start.Allowed) || failed.alive.Before(r.start.Written)", "!failed.heard().Before(r.start.Allowed)", 0, false, nil},
+	{"a copy of an attempt that came to no request", "politeness/audit/jointrobots.go", "	for _, r := range j.unsent {", "	for _, r := range j.unsent[:0] {", 0, false, nil},
+	{"hours of others are not noted", "politeness/audit/joint.go", "	j.hours()\n", "", 0, false, nil},
+	{"hours are not checked", "politeness/audit/hours.go", "		if outside(all, r) {", "		if outside(all[:0], r) {", 0, false, nil},
+	{"hours do not span midnight", "politeness/audit/hours.go", "s.from > s.to && (now", "false && (now", 0, false, nil},
+	{"the rate is not checked", "politeness/audit/hours.go", "gap < due-Tolerance", "false", 0, false, nil},
 }
 
 // mirrors are protections of mirrors: of those who keep their files, and of what the files lead to.

@@ -1,0 +1,81 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// span is a part of the day, up to and including the minute to. It spans midnight if from is later.
+type span struct {
+	from, to int // minutes after midnight
+	zone     *time.Location
+}
+
+// spans reads parts of the day.
+func spans(texts []string) (all []span, err error) {
+	for _, text := range texts {
+		s := span{zone: time.UTC}
+		part, zone, zoned := strings.Cut(text, "@")
+		var h, m, h2, m2 int
+		if _, err := fmt.Sscanf(part, "%d:%d-%d:%d", &h, &m, &h2, &m2); err != nil {
+			return nil, fmt.Errorf("%q is no part of the day", text)
+		}
+		if zoned {
+			if s.zone, err = time.LoadLocation(zone); err != nil {
+				return nil, fmt.Errorf("%q: %w", text, err)
+			}
+		}
+		s.from, s.to = 60*h+m, 60*h2+m2
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// outside reports whether a request was allowed at no time of the spans, whichever way the clock was adjusted.
+func outside(all []span, r *request) bool {
+	for _, s := range all {
+		for _, at := range []time.Time{r.start.Allowed.Add(-Tolerance), r.start.Allowed.Add(Tolerance)} {
+			at = at.In(s.zone)
+			now := 60*at.Hour() + at.Minute()
+			if in := s.from <= now && now <= s.to; in || s.from > s.to && (now >= s.from || now <= s.to) {
+				return false
+			}
+		}
+	}
+	return len(all) > 0
+}
+
+// hours checks that no request was allowed outside of the hours.
+func (a *auditor) hours(rs []*request) {
+	all, err := spans(a.config.Hours)
+	if err != nil {
+		a.rep.Notes = append(a.rep.Notes, "hours were not checked: "+err.Error())
+	}
+	for _, r := range rs {
+		if outside(all, r) {
+			a.violation("hours", r, nil, "allowed at %s, outside of %s", stamp(r.start.Allowed), strings.Join(a.config.Hours, ", "))
+		}
+	}
+}
+
+// rate checks the pauses between requests to whichever host.
+func (a *auditor) rate(rs []*request) {
+	if a.config.Rate <= 0 || len(a.config.Processes) > 0 {
+		return
+	}
+	due := secs(1 / a.config.Rate)
+	var last *request
+	for _, r := range slices.SortedStableFunc(slices.Values(rs), func(x, y *request) int {
+		return cmp.Or(x.epoch-y.epoch, x.start.Allowed.Compare(y.start.Allowed))
+	}) {
+		if last != nil && last.epoch == r.epoch {
+			if gap := r.start.Allowed.Sub(last.start.Allowed); gap < due-Tolerance {
+				a.violation("rate", r, last, "allowed %v after the request before, of %v in all one in %v", gap, a.config.Rate, due)
+			}
+		}
+		last = r
+	}
+}
