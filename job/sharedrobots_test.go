@@ -78,7 +78,7 @@ func TestJobUsesTheRobotsFileOfAnother(t *testing.T) {
 			}
 			readers = append(readers, r)
 		}
-		if v, err := job.VerifyTogether(readers...); err != nil || len(v.Violations) > 0 || len(v.Notes) > 0 {
+		if v, err := job.VerifyTogether(dirs...); err != nil || len(v.Violations) > 0 || len(v.Notes) > 0 {
 			t.Errorf("together: %+v, %v", v, err)
 		}
 		second := readers[1]

@@ -75,25 +75,43 @@ func (r *Reader) VerifyBy(keys PublicKeys) (*Verification, error) {
 	return v, nil
 }
 
-// VerifyTogether checks the requests of several jobs against each other: see [audit.CheckTogether]. What each job has done by itself is
-// left to Verify. The names are those of the directories.
-func VerifyTogether(jobs ...*Reader) (*audit.Joint, error) {
-	parts := make([]audit.Part, len(jobs))
-	for i, r := range jobs {
-		cfg, err := readAuditConfig(r.dir)
+// VerifyTogether checks the requests of the jobs in several directories against each other: see [audit.CheckTogether]. What each job
+// has done by itself is left to [Reader.Verify]. One of the jobs is open at a time.
+func VerifyTogether(dirs ...string) (*audit.Joint, error) {
+	parts := make([]audit.Part, len(dirs))
+	for i, dir := range dirs {
+		cfg, err := readAuditConfig(dir)
 		if err != nil {
 			return nil, err
 		}
-		ledger, err := r.files.open(LedgerName)
-		if err != nil {
-			return nil, refused("%s holds no crawl that can be checked: %w", r.dir, err)
+		r := &Reader{dir: dir}
+		parts[i] = audit.Part{
+			Name: dir, Config: cfg, Machine: r.machine(), Body: func(sha256 string) ([]byte, error) { return r.RobotsBody(sha256) },
+			Open: func() (io.ReadCloser, error) {
+				open, err := Read(dir)
+				if err != nil {
+					return nil, err
+				}
+				ledger, err := open.files.open(LedgerName)
+				if err != nil {
+					return nil, errors.Join(refused("%s holds no crawl that can be checked: %w", dir, err), open.Close())
+				}
+				r = open
+				return &openLedger{ledger, open}, nil
+			},
 		}
-		defer func() { _ = ledger.Close() }() // only read
-		parts[i] = audit.Part{Name: r.dir, Ledger: ledger, Config: cfg, Body: r.RobotsBody, Machine: r.machine()}
 	}
 	together, err := audit.CheckTogether(parts)
 	return together, readError(err)
 }
+
+// openLedger is the ledger of a job that is open.
+type openLedger struct {
+	io.ReadCloser
+	job *Reader
+}
+
+func (l *openLedger) Close() error { return errors.Join(l.ReadCloser.Close(), l.job.Close()) }
 
 // machine returns the name of the machine that all processes of the job ran on. If there are several, nobody knows whose clock wrote
 // a line: then it is a name that no other job has.

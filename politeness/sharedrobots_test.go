@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -66,7 +67,7 @@ func (x *sharer) uses(raw string) {
 }
 
 func (x *sharer) part() audit.Part {
-	return audit.Part{Name: x.name, Ledger: bytes.NewReader(x.lines.Bytes()), Config: x.config(), Body: x.body}
+	return audit.Part{Name: x.name, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.lines.Bytes())), nil }, Config: x.config(), Body: x.body}
 }
 
 func (x *sharer) config() audit.Config {

@@ -390,7 +390,7 @@ func TestJobsOnAnEngineVerifyTogether(t *testing.T) {
 		}
 		one.wait()
 		two.wait()
-		var both []*job.Reader
+		var both []string
 		for _, l := range []*lab{one, two} {
 			l.collect()
 			r, err := job.Read(filepath.Join(l.dir, "out"))
@@ -398,7 +398,7 @@ func TestJobsOnAnEngineVerifyTogether(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			both = append(both, r)
+			both = append(both, filepath.Join(l.dir, "out"))
 			waited := map[string]int{}
 			for e, err := range r.Ledger() {
 				if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,6 +22,8 @@ type verifyCmd struct {
 	All   bool     `help:"Check the jobs that the state directory knows of, together."`
 	State string   `placeholder:"DIR" help:"State directory for --all, if it is not that of the user."`
 	JSON  bool     `help:"Print the result as JSON."`
+
+	found []string // of Dir: those that the state directory knows of
 }
 
 // Help returns the beginning of the command's help.
@@ -62,17 +65,10 @@ func (c *verifyCmd) Run(a *app) error {
 	if len(c.Dir) == 0 {
 		return cli.Usage("name the directory of a crawl, or give --all")
 	}
-	jobs := make([]*job.Reader, len(c.Dir))
-	for i, dir := range c.Dir {
-		if jobs[i], err = job.Read(dir); err != nil {
-			return cli.Usage("%s holds no crawl that can be checked: %w", dir, err)
-		}
-		defer func() { _ = jobs[i].Close() }() // only read
+	if len(c.Dir) > 1 {
+		return c.together(a, keys)
 	}
-	if len(jobs) > 1 {
-		return c.together(a, jobs, keys)
-	}
-	v, err := jobs[0].VerifyBy(keys)
+	v, err := verifyJob(c.Dir[0], keys)
 	if err != nil {
 		return err
 	}
@@ -85,6 +81,16 @@ func (c *verifyCmd) Run(a *app) error {
 		return err
 	}
 	return verdictOf(v)
+}
+
+// verifyJob checks one job.
+func verifyJob(dir string, keys job.PublicKeys) (*job.Verification, error) {
+	r, err := job.Read(dir)
+	if err != nil {
+		return nil, cli.Usage("%s holds no crawl that can be checked: %w", dir, err)
+	}
+	defer func() { _ = r.Close() }() // only read
+	return r.VerifyBy(keys)
 }
 
 // findAll adds the jobs that the state directory knows of, except those that are named already. Jobs that are gone are named.
@@ -105,6 +111,7 @@ func (c *verifyCmd) findAll(a *app) error {
 			gone = append(gone, cli.Printable(dir))
 		case !slices.Contains(named, dir):
 			c.Dir = append(c.Dir, dir)
+			c.found = append(c.found, dir)
 		}
 	}
 	if n := len(gone); n > 0 {
@@ -119,8 +126,9 @@ type verifiedJob struct {
 	*job.Verification
 }
 
-// together checks several jobs, each by itself and all together.
-func (c *verifyCmd) together(a *app, jobs []*job.Reader, keys job.PublicKeys) error {
+// together checks several jobs, each by itself and all together. One is open at a time. A job that the state directory knows of and
+// that cannot be read is named and left out.
+func (c *verifyCmd) together(a *app, keys job.PublicKeys) error {
 	all := struct {
 		Jobs     []verifiedJob `json:"jobs"`
 		Together any           `json:"together"`
@@ -128,43 +136,45 @@ func (c *verifyCmd) together(a *app, jobs []*job.Reader, keys job.PublicKeys) er
 	if err := c.distinct(); err != nil {
 		return err
 	}
-	for i, r := range jobs {
-		v, err := r.VerifyBy(keys)
-		if err != nil {
+	violations, verdict := 0, error(nil)
+	var dirs []string
+	for _, dir := range c.Dir {
+		v, err := verifyJob(dir, keys)
+		switch found := slices.Contains(c.found, dir); {
+		case err != nil && found:
+			fmt.Fprintf(a.err, "amble: left out: %s: %s\n", cli.Printable(dir), cli.Printable(err.Error()))
+			continue
+		case err != nil:
 			return err
+		case v.Report != nil || !found:
+			dirs = append(dirs, dir)
 		}
-		all.Jobs = append(all.Jobs, verifiedJob{c.Dir[i], v})
+		if v.Report != nil {
+			violations += len(v.Violations)
+		}
+		verdict = cmp.Or(verdict, verdictOf(v))
+		if c.JSON {
+			all.Jobs = append(all.Jobs, verifiedJob{dir, v})
+		} else {
+			fmt.Fprintf(a.out, "%s:\n%s\n", cli.Printable(dir), report.Verification(v))
+		}
 	}
-	joint, err := job.VerifyTogether(jobs...)
+	joint, err := job.VerifyTogether(dirs...)
 	if err != nil {
 		return err
 	}
 	if all.Together = joint; c.JSON {
 		err = cli.PrintJSON(a.out, all)
 	} else {
-		for _, v := range all.Jobs {
-			fmt.Fprintf(a.out, "%s:\n%s\n", cli.Printable(v.Dir), report.Verification(v.Verification))
-		}
 		_, err = a.out.Write([]byte(report.Together(joint)))
 	}
 	if err != nil {
 		return err
 	}
-	violations := len(joint.Violations)
-	for _, v := range all.Jobs {
-		if v.Report != nil {
-			violations += len(v.Violations)
-		}
-	}
-	if violations > 0 {
+	if violations += len(joint.Violations); violations > 0 {
 		return cli.Exit(cli.ExitPoliteness, fmt.Errorf("%s of the politeness invariants", cli.Plural(violations, "violation")))
 	}
-	for _, v := range all.Jobs {
-		if err := verdictOf(v.Verification); err != nil {
-			return err
-		}
-	}
-	return nil
+	return verdict
 }
 
 // distinct returns an error if two arguments are one directory, whose requests would be counted twice.

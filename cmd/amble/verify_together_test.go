@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/politeness/machine"
 )
 
 // TestCrawlsBesideEachOtherAreFoundTogether: two crawls of one host that run at once are polite each by itself, and are found by
@@ -71,5 +74,39 @@ func TestCrawlsBesideEachOtherAreFoundTogether(t *testing.T) {
 	old := filepath.Join("testdata", "job-0.2.0", "finished")
 	if said := verify(0, dirs[0], old); !strings.Contains(said, "no violation between them") {
 		t.Error(said)
+	}
+}
+
+// TestVerifyAllLeavesOutJobsThatCannotBeRead: one that the state directory knows of is named, and the others are checked.
+func TestVerifyAllLeavesOutJobsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	state := machine.Open(filepath.Join(dir, "state"), politeness.NewHosts(politeness.HostsLimits{}))
+	for _, name := range []string{"finished", "killed", "damaged", "gone"} {
+		job := filepath.Join(dir, name)
+		if name != "gone" {
+			if err := os.CopyFS(job, os.DirFS(filepath.Join("testdata", "job-0.2.0", map[bool]string{true: "killed", false: "finished"}[name == "killed"]))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if name == "damaged" {
+			if err := os.WriteFile(filepath.Join(job, "politeness.json"), []byte("no JSON"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := state.AddJob(job); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, out, errs := testApp(nil)
+	_ = a.run([]string{"verify", "--all", "--state", filepath.Join(dir, "state")})
+	for _, want := range []string{"not there any more: " + filepath.Join(dir, "gone"), "left out: " + filepath.Join(dir, "damaged") + ": ", " of 2 jobs;"} {
+		if !strings.Contains(errs.String()+out.String(), want) {
+			t.Errorf("no %q in\n%s%s", want, errs, out)
+		}
+	}
+	a, _, errs = testApp(nil)
+	if code := a.run([]string{"verify", filepath.Join(dir, "finished"), filepath.Join(dir, "damaged")}); code != 6 {
+		t.Errorf("a damaged job that is named: exit code %d\n%s", code, errs)
 	}
 }

@@ -16,10 +16,10 @@ const UnmeasuredClock = time.Second
 
 // Part is one of several crawls that are checked together.
 type Part struct {
-	Name    string // for people
-	Ledger  io.Reader
+	Name    string                                   // for people
+	Open    func() (ledger io.ReadCloser, err error) // is called twice; one ledger at a time is open
 	Config  Config
-	Body    Body
+	Body    Body   // is called while the ledger is open
 	Machine string // whose clock the ledger has, unless Config.Processes says how it was measured
 }
 
@@ -61,38 +61,56 @@ func (v JointViolation) String() string {
 // after its own requests is left to [Check]. A host that is an own one of both parts is left out if both may request it several
 // times at once. Hours and rates are each crawl's own: a note counts the requests of one outside the hours of another. An error means
 // that a ledger cannot be read.
+//
+// It takes a few hundred bytes of memory for each request of the crawls that ran at the same time, and of each host for each crawl.
 func CheckTogether(parts []Part) (*Joint, error) {
-	j := &joint{led: map[string][]*jointLed{}, Joint: Joint{Parts: []string{}, Violations: []JointViolation{}, Notes: []string{}}}
+	j := &joint{
+		keys: map[string]int{}, domains: map[string]bool{}, hourly: map[string][]*part{}, places: map[string]*place{}, led: map[string][]*jointLed{},
+		outOf: map[[2]int]int{}, robots: jointRobots{byRun: map[string][]*partRequest{}, last: map[string]*partRequest{}, failed: map[string]*partRequest{}},
+		Joint: Joint{Parts: []string{}, Violations: []JointViolation{}, Notes: []string{}},
+	}
 	for i := range parts {
-		if err := j.read(&parts[i]); err != nil {
+		if err := j.survey(&parts[i]); err != nil {
 			return nil, fmt.Errorf("%s: %w", parts[i].Name, err)
 		}
 	}
-	slices.SortStableFunc(j.requests, func(x, y *partRequest) int { return x.start.Written.Compare(y.start.Written) })
-	j.byKey(func(r *partRequest) string { return r.start.Host }, j.host)
-	j.byKey(sharedAddress, j.sameClock)
-	j.byKey(func(r *partRequest) string { return r.of.domain(r.request) }, func(key string, rs []*partRequest) {
-		if slices.ContainsFunc(rs, func(r *partRequest) bool { return r.of.config.PerDomain }) {
-			j.sameClock(key, rs)
+	inTime := slices.SortedStableFunc(slices.Values(j.parts), func(x, y *part) int { return x.begins.Compare(y.begins) })
+	for i, p := range inTime {
+		if err := j.read(p); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Name, err)
 		}
-	})
-	j.redirects()
-	j.robots()
-	j.hours()
+		slices.SortStableFunc(j.pending, func(x, y *partRequest) int { return x.start.Written.Compare(y.start.Written) })
+		n := 0
+		for n < len(j.pending) && (i+1 == len(inTime) || j.pending[n].start.Written.Before(inTime[i+1].begins)) {
+			j.check(j.pending[n])
+			n++
+		}
+		j.pending = slices.Delete(j.pending, 0, n)
+	}
+	j.copied()
+	j.noteHours()
 	if j.Unproven > 0 {
 		j.Notes = append(j.Notes, fmt.Sprintf("%d times a request began too early by less than the clocks of two machines may have differed: that is not proven", j.Unproven))
 	}
 	return &j.Joint, nil
 }
 
-// joint is a check under way.
+// joint is a check under way. It goes through the requests in the order of time, and keeps no more of them than that needs.
 type joint struct {
 	Joint
-	requests []*partRequest
-	copies   []*partRequest         // robots.txt files that another crawl is said to have requested
-	unsent   []*partRequest         // attempts at a robots.txt that failed before a byte was sent
-	led      map[string][]*jointLed // redirects that request a pause, by the host to which they lead
+	parts   []*part
+	keys    map[string]int     // of hosts, addresses and domains: the number of the part that requested it, or several
+	domains map[string]bool    // keys of domains that have a clock
+	hourly  map[string][]*part // by host: crawls with hours that requested it
+	pending []*partRequest     // not checked yet, as a crawl that is not read may have earlier ones
+	places  map[string]*place  // by key
+	led     map[string][]*jointLed
+	outOf   map[[2]int]int // requests of a part outside of the hours of another one
+	robots  jointRobots
 }
+
+// several is the number of a part for keys of several.
+const several = -1
 
 // jointLed is a redirect that requests a pause, and the crawl that was told.
 type jointLed struct {
@@ -100,11 +118,19 @@ type jointLed struct {
 	of *part
 }
 
+// place is what the requests to a host, an address or a domain so far require of the next.
+type place struct {
+	last map[*part]*partRequest
+	said map[*part]*waits
+}
+
 // part is a crawl that was read.
 type part struct {
 	auditor
 	*Part
 	number int
+	begins time.Time // its first request
+	spans  []span
 }
 
 // partRequest is a request with its crawl.
@@ -114,19 +140,75 @@ type partRequest struct {
 	backoff, owned time.Duration // the back-off of its host before and after it
 }
 
-// read reads a part and what its own requests tell of pauses.
-func (j *joint) read(p *Part) error {
-	l, err := read(p.Ledger, processesOf(&p.Config))
+// open reads the ledger of a part.
+func (p *part) open() (*ledger, error) {
+	f, err := p.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	return read(f, p.processes)
+}
+
+// survey notes when a part begins, and what it requests.
+func (j *joint) survey(of *Part) error {
+	p := &part{Part: of, number: len(j.parts), auditor: auditor{config: of.Config, processes: processesOf(&of.Config), body: of.Body}}
+	p.spans, _ = spans(of.Config.Hours) // Check says what is wrong
+	l, err := p.open()
 	if err != nil {
 		return err
 	}
-	of := &part{Part: p, number: len(j.Parts), auditor: auditor{
-		config: p.Config, processes: processesOf(&p.Config), body: p.Body, files: map[string]*file{}, changed: map[string]bool{}, rep: &Report{},
-	}}
-	of.rules(l)
-	j.Parts = append(j.Parts, p.Name)
+	j.parts, j.Parts = append(j.parts, p), append(j.Parts, of.Name)
 	j.Requests += len(l.requests)
-	most := secs(p.Config.MaxBackoff)
+	for _, r := range l.requests {
+		if p.begins.IsZero() || r.start.Written.Before(p.begins) {
+			p.begins = r.start.Written
+		}
+		x := &partRequest{request: r, of: p}
+		for _, key := range x.keys() {
+			number, known := j.keys[key]
+			if !known {
+				j.keys[key] = p.number
+			} else if number != p.number && number != several {
+				j.keys[key] = several
+				j.Shared++
+			}
+			if key[0] == 'd' && of.Config.PerDomain {
+				j.domains[key] = true
+			}
+		}
+		if host := j.hourly[r.start.Host]; len(p.spans) > 0 && !slices.Contains(host, p) {
+			j.hourly[strings.Clone(r.start.Host)] = append(host, p)
+		}
+	}
+	return nil
+}
+
+// keys returns the keys of the host, the address and the domain of a request, as far as crawls share their clocks: not the address
+// of an own host, nor loopback, where each port is another program.
+func (r *partRequest) keys() (all []string) {
+	all = append(all, "h "+r.start.Host)
+	if addr := r.of.address(r.request); addr != "" {
+		if ip, err := netip.ParseAddr(addr); err != nil || !ip.Unmap().IsLoopback() {
+			all = append(all, "a "+addr)
+		}
+	}
+	if domain := r.of.domain(r.request); domain != "" {
+		all = append(all, "d "+domain)
+	}
+	return all
+}
+
+// read reads a part and what its own requests tell of pauses.
+func (j *joint) read(of *part) error {
+	l, err := of.open()
+	if err != nil {
+		return err
+	}
+	of.files, of.changed, of.rep = map[string]*file{}, map[string]bool{}, &Report{}
+	of.rules(l)
+	of.files, of.rep = nil, nil
+	most := secs(of.config.MaxBackoff)
 	pauses := map[string]*backoff{}
 	older := 0
 	for _, r := range l.requests {
@@ -143,80 +225,76 @@ func (j *joint) read(p *Part) error {
 		x := &partRequest{request: r, of: of, backoff: b.pause}
 		b.note(r, most)
 		x.owned = b.pause
-		j.requests = append(j.requests, x)
-		if host, l := of.leads(r); host != "" {
-			j.led[host] = append(j.led[host], &jointLed{l, of})
-		}
+		j.pending = append(j.pending, x)
 	}
 	for _, r := range l.unsent {
-		switch x := (&partRequest{request: r, of: of}); {
-		case r.epoch < len(l.steps):
-		case r.copied:
-			j.copies = append(j.copies, x)
-		default:
-			j.unsent = append(j.unsent, x)
+		if r.epoch == len(l.steps) {
+			j.robots.unsent(&partRequest{request: r, of: of})
 		}
 	}
 	if older > 0 {
-		j.Notes = append(j.Notes, fmt.Sprintf("%d requests of %s were not compared with those of the others: its clock was set back after them", older, p.Name))
+		j.Notes = append(j.Notes, fmt.Sprintf("%d requests of %s were not compared with those of the others: its clock was set back after them", older, of.Name))
 	}
 	return nil
 }
 
-// sharedAddress returns the address of a request, "" for one whose clock crawls do not share: an own host's, and loopback, where each
-// port is another program.
-func sharedAddress(r *partRequest) string {
-	addr := r.of.address(r.request)
-	if ip, err := netip.ParseAddr(addr); err == nil && ip.Unmap().IsLoopback() {
-		return ""
+// check checks a request against those that began before it.
+func (j *joint) check(r *partRequest) {
+	for _, key := range r.keys() {
+		if j.keys[key] != several || key[0] == 'd' && !j.domains[key] {
+			continue
+		}
+		p := j.places[key]
+		if p == nil {
+			p = &place{map[*part]*partRequest{}, map[*part]*waits{}}
+			j.places[key] = p
+		}
+		p.forget(r.start.Written)
+		if key[0] == 'h' {
+			j.host(p, r)
+		} else {
+			j.sameClock(p, key[2:], r)
+		}
+		p.last[r.of] = ended(p.last[r.of], r)
 	}
-	return addr
-}
-
-// byKey calls f with the requests of each key that several parts have requested.
-func (j *joint) byKey(key func(*partRequest) string, f func(string, []*partRequest)) {
-	by := map[string][]*partRequest{}
-	for _, r := range j.requests {
-		if k := key(r); k != "" {
-			by[k] = append(by[k], r)
-		}
+	j.redirected(r)
+	if host, l := r.of.leads(r.request); host != "" {
+		j.led[host] = append(j.led[host], &jointLed{l, r.of})
+		slices.SortStableFunc(j.led[host], func(x, y *jointLed) int { return x.known.Compare(y.known) })
 	}
-	for _, k := range slices.Sorted(maps.Keys(by)) {
-		if rs := by[k]; slices.ContainsFunc(rs, func(r *partRequest) bool { return r.of != rs[0].of }) {
-			j.Shared++
-			f(k, rs)
+	j.sharedRobots(r)
+	for _, other := range j.hourly[r.start.Host] {
+		if other != r.of && outside(other.spans, r.request) {
+			j.outOf[[2]int{r.of.number, other.number}]++
 		}
-	}
-}
-
-// host checks the requests of several parts to one host.
-func (j *joint) host(_ string, rs []*partRequest) {
-	last := map[*part]*partRequest{}
-	said := map[*part]*waits{}
-	for _, r := range rs {
-		for _, of := range inOrder(last) {
-			if of != r.of && (j.told(r, said[of], of) || j.pause("", last[of], r)) {
-				break
-			}
-		}
-		if said[r.of] == nil {
-			said[r.of] = &waits{}
-		}
-		said[r.of].note(r.request)
-		last[r.of] = ended(last[r.of], r)
 	}
 }
 
-// sameClock checks the requests of several parts to hosts at one address, or of one domain.
-func (j *joint) sameClock(name string, rs []*partRequest) {
-	last := map[*part]*partRequest{}
-	for _, r := range rs {
-		for _, of := range inOrder(last) {
-			if of != r.of && last[of].start.Host != r.start.Host && j.pause(name, last[of], r) {
-				break
-			}
+// forget forgets what requires nothing any more at a time: no crawl owes a pause of a day, unless it was told to.
+func (p *place) forget(now time.Time) {
+	maps.DeleteFunc(p.last, func(_ *part, r *partRequest) bool { return now.Sub(r.over()) > 24*time.Hour+r.after })
+	maps.DeleteFunc(p.said, func(_ *part, w *waits) bool { return w.last != nil && w.until.Before(now) })
+}
+
+// host checks a request against those of other parts to its host.
+func (j *joint) host(p *place, r *partRequest) {
+	for _, of := range inOrder(p.last) {
+		if of != r.of && (j.told(r, p.said[of], of) || j.pause("", p.last[of], r)) {
+			break
 		}
-		last[r.of] = ended(last[r.of], r)
+	}
+	if p.said[r.of] == nil {
+		p.said[r.of] = &waits{}
+	}
+	p.said[r.of].note(r.request)
+}
+
+// sameClock checks a request against those of other parts to other hosts at its address, or of its domain.
+func (j *joint) sameClock(p *place, name string, r *partRequest) {
+	for _, of := range inOrder(p.last) {
+		if of != r.of && p.last[of].start.Host != r.start.Host && j.pause(name, p.last[of], r) {
+			break
+		}
 	}
 }
 
@@ -274,55 +352,32 @@ func (j *joint) told(r *partRequest, w *waits, of *part) bool {
 	return j.early(w.until.Add(-Tolerance).Sub(r.start.Written), "P7", r, by, "the host requested a pause until %s", stamp(w.until))
 }
 
-// redirects checks requests against the pauses that redirects to their hosts have requested of another crawl (P7), which that one
+// redirected checks a request against the pauses that redirects to its host have requested of another crawl (P7), which that one
 // knew of before the request was allowed.
-func (j *joint) redirects() {
-	for _, all := range j.led {
-		slices.SortStableFunc(all, func(x, y *jointLed) int { return x.known.Compare(y.known) })
+func (j *joint) redirected(r *partRequest) {
+	host := r.start.Host
+	if len(j.led[host]) == 0 {
+		return
 	}
-	for _, r := range j.requests {
-		host := r.start.Host
-		j.led[host] = slices.DeleteFunc(j.led[host], func(l *jointLed) bool { return !r.start.Written.Before(l.until) })
-		for _, l := range j.led[host] {
-			if !r.start.Allowed.After(l.known) {
-				break // so it is with all that follow
-			}
-			if l.of != r.of && (r.of.config.OwnHosts[host] <= 1 || l.of.config.OwnHosts[host] <= 1) {
-				by := min(l.until.Sub(r.start.Written), r.start.Allowed.Sub(l.known))
-				j.early(by, "P7", r, &partRequest{request: l.by, of: l.of}, "a redirect to the host requested a pause until %s", stamp(l.until.Add(Tolerance)))
-				break
-			}
+	j.led[host] = slices.DeleteFunc(j.led[host], func(l *jointLed) bool { return !r.start.Written.Before(l.until) })
+	for _, l := range j.led[host] {
+		if !r.start.Allowed.After(l.known) {
+			break // so it is with all that follow
+		}
+		if l.of != r.of && (r.of.config.OwnHosts[host] <= 1 || l.of.config.OwnHosts[host] <= 1) {
+			by := min(l.until.Sub(r.start.Written), r.start.Allowed.Sub(l.known))
+			j.early(by, "P7", r, &partRequest{request: l.by, of: l.of}, "a redirect to the host requested a pause until %s", stamp(l.until.Add(Tolerance)))
+			return
 		}
 	}
 }
 
-// hours notes how many requests to hosts that several crawls request were made outside of the hours of another one.
-func (j *joint) hours() {
-	type pair struct{ of, other *part }
-	outOf := map[pair]int{}
-	parts := map[*part][]span{}
-	visited := map[string]map[*part]bool{}
-	for _, r := range j.requests {
-		if _, ok := parts[r.of]; !ok {
-			parts[r.of], _ = spans(r.of.config.Hours) // Check says what is wrong
-		}
-		if visited[r.start.Host] == nil {
-			visited[r.start.Host] = map[*part]bool{}
-		}
-		visited[r.start.Host][r.of] = true
-	}
-	for _, r := range j.requests {
-		for other := range visited[r.start.Host] {
-			if other != r.of && outside(parts[other], r.request) {
-				outOf[pair{r.of, other}]++
-			}
-		}
-	}
-	for _, p := range slices.SortedFunc(maps.Keys(outOf), func(x, y pair) int {
-		return cmp.Or(x.of.number-y.of.number, x.other.number-y.other.number)
-	}) {
+// noteHours notes how many requests to hosts that several crawls request were made outside of the hours of another one.
+func (j *joint) noteHours() {
+	for _, p := range slices.SortedFunc(maps.Keys(j.outOf), func(x, y [2]int) int { return slices.Compare(x[:], y[:]) }) {
+		of, other := j.parts[p[0]], j.parts[p[1]]
 		j.Notes = append(j.Notes, fmt.Sprintf("%d requests of %s to hosts that %s requests, too, are outside of the hours of that one (%s): hours are each crawl's own",
-			outOf[p], p.of.Name, p.other.Name, strings.Join(p.other.config.Hours, ", ")))
+			j.outOf[p], of.Name, other.Name, strings.Join(other.config.Hours, ", ")))
 	}
 }
 

@@ -2,6 +2,8 @@ package audit
 
 import (
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -66,8 +68,8 @@ func TestCheckTogether(t *testing.T) {
 			second := newBook().add(c.second)
 			second.run = "r2"
 			parts := []Part{
-				{Name: "A", Ledger: strings.NewReader(c.first.b.String()), Config: config(), Body: c.first.body, Machine: "m1"},
-				{Name: "B", Ledger: strings.NewReader(second.b.String()), Config: config(), Body: second.body, Machine: "m1"},
+				{Name: "A", Open: opens(c.first.b.String()), Config: config(), Body: c.first.body, Machine: "m1"},
+				{Name: "B", Open: opens(second.b.String()), Config: config(), Body: second.body, Machine: "m1"},
 			}
 			if c.mine != nil {
 				c.mine(&parts[0].Config)
@@ -96,8 +98,46 @@ func TestCheckTogether(t *testing.T) {
 	}
 }
 
+// opens returns a function that opens a ledger.
+func opens(ledger string) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(ledger)), nil }
+}
+
 // local returns a request to a loopback address.
 func local(r req) req { return with(r, func(r *req) { r.addr = "127.0.0.1" }) }
+
+// TestCheckTogetherOpensOneLedgerAtATime: and what it keeps of each is bounded by those that run at the same time.
+func TestCheckTogetherOpensOneLedgerAtATime(t *testing.T) {
+	open, most := 0, 0
+	var parts []Part
+	for i := range 50 {
+		b := newBook().add(robotsReq(float64(10*i), ""), page(float64(10*i+2), "/"))
+		if i == 49 {
+			b = newBook().add(robotsReq(482.5, "")) // after the one before
+		}
+		parts = append(parts, Part{Name: fmt.Sprint(49 - i), Config: config(), Body: b.body, Open: func() (io.ReadCloser, error) {
+			open++
+			most = max(most, open)
+			return closing{strings.NewReader(b.b.String()), func() { open-- }}, nil
+		}})
+	}
+	slices.Reverse(parts)
+	j, err := CheckTogether(parts)
+	if err != nil || most != 1 || open != 0 || j.Requests != 99 || len(j.Violations) != 1 || j.Violations[0].Lines != [2]JointLine{{"0", 1}, {"1", 3}} {
+		t.Errorf("%v, %d open at once, %d left open, %+v", err, most, open, j)
+	}
+}
+
+// closing tells when it is closed.
+type closing struct {
+	io.Reader
+	close func()
+}
+
+func (c closing) Close() error {
+	c.close()
+	return nil
+}
 
 // TestCheckTogetherKnowsCopiesOfFailures: an attempt at a robots.txt that came to no request can be copied, too.
 func TestCheckTogetherKnowsCopiesOfFailures(t *testing.T) {
@@ -107,8 +147,8 @@ func TestCheckTogetherKnowsCopiesOfFailures(t *testing.T) {
 		fmt.Fprintf(&second.b, `{"event":"copied","run":"r2","id":0,"url":"http://a.test/robots.txt","host":"a.test:80","purpose":"robots","attempt":1,"ended":%q,"reported":%q,"error":"refused","expires":%q,"by":"A","by_run":"r1"}`+"\n",
 			at(from), at(4.1), at(5))
 		j, err := CheckTogether([]Part{
-			{Name: "A", Ledger: strings.NewReader(first.b.String()), Config: config(), Body: first.body},
-			{Name: "B", Ledger: strings.NewReader(second.b.String()), Config: config(), Body: second.body},
+			{Name: "A", Open: opens(first.b.String()), Config: config(), Body: first.body},
+			{Name: "B", Open: opens(second.b.String()), Config: config(), Body: second.body},
 		})
 		if err != nil || len(j.Violations) != want || len(j.Notes) > 0 {
 			t.Errorf("copied from %v: %v %v", from, err, j)
@@ -124,8 +164,8 @@ func TestCheckTogetherCountsRequestsOutsideHoursOfOthers(t *testing.T) {
 		c := config()
 		c.Hours = []string{hours}
 		j, err := CheckTogether([]Part{
-			{Name: "A", Ledger: strings.NewReader(first.b.String()), Config: c, Body: first.body},
-			{Name: "B", Ledger: strings.NewReader(second.b.String()), Config: config(), Body: second.body},
+			{Name: "A", Open: opens(first.b.String()), Config: c, Body: first.body},
+			{Name: "B", Open: opens(second.b.String()), Config: config(), Body: second.body},
 		})
 		if err != nil || len(j.Violations) > 0 || (len(j.Notes) == 0) != (want == "") || !strings.HasPrefix(strings.Join(j.Notes, "\n"), want) {
 			t.Errorf("%s: %v %v", hours, err, j)
@@ -138,8 +178,8 @@ func TestCheckTogetherComparesBothWays(t *testing.T) {
 	first, second := newBook().add(robotsReq(0, ""), page(6, "/1")), newBook().add(robotsReq(5.5, ""))
 	second.run = "r2"
 	j, err := CheckTogether([]Part{
-		{Name: "A", Ledger: strings.NewReader(first.b.String()), Config: config(), Body: first.body},
-		{Name: "B", Ledger: strings.NewReader(second.b.String()), Config: config(), Body: second.body},
+		{Name: "A", Open: opens(first.b.String()), Config: config(), Body: first.body},
+		{Name: "B", Open: opens(second.b.String()), Config: config(), Body: second.body},
 	})
 	if err != nil || len(j.Violations) != 1 || j.Violations[0].Lines != [2]JointLine{{"A", 3}, {"B", 1}} {
 		t.Errorf("%v %v", err, j)

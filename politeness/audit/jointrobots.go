@@ -5,41 +5,55 @@ import (
 	"strings"
 )
 
-// robots checks the robots.txt files that crawls share: a fresh one is not requested again (P1), one that fails not before its pause
-// (P8), and a copy is what the crawl that it names was answered.
-func (j *joint) robots() {
-	byRun := map[string][]*partRequest{} // requests for a robots.txt, and one of each run
-	for _, r := range j.unsent {
-		byRun[r.run] = append(byRun[r.run], r)
+// jointRobots is what is known of robots.txt files that crawls share.
+type jointRobots struct {
+	byRun  map[string][]*partRequest // requests for a robots.txt, and one of each run
+	last   map[string]*partRequest   // by origin: the answer that is valid longest
+	failed map[string]*partRequest   // by origin: the last attempt, if it failed
+	copies []*partRequest            // robots.txt files that another crawl is said to have requested
+}
+
+// unsent notes a copy, or an attempt that failed before a byte was sent.
+func (s *jointRobots) unsent(r *partRequest) {
+	if r.copied {
+		s.copies = append(s.copies, r)
+	} else {
+		s.byRun[r.run] = append(s.byRun[r.run], r)
 	}
-	last := map[string]*partRequest{}   // by origin: the answer that is valid longest
-	failed := map[string]*partRequest{} // by origin: the last attempt, if it failed
-	for _, r := range j.requests {
-		if r.start.Purpose == "robots" || byRun[r.run] == nil {
-			byRun[r.run] = append(byRun[r.run], r)
-		}
-		if r.start.Purpose != "robots" || !r.start.Shares {
-			continue
-		}
-		origin := originOf(r.wanted())
-		if isRobotsURL(r.start.URL) {
-			j.requestedAgain(last[origin], r)
-			j.triedAgain(failed[origin], r)
-		}
-		switch before := failed[origin]; {
-		case r.end == nil || before != nil && before.heard().After(r.heard()):
-		case r.failures > 0:
-			failed[origin] = r
-		default:
-			delete(failed, origin)
-		}
-		if r.decidesRobots() && (last[origin] == nil || r.end.Expires.After(last[origin].end.Expires)) {
-			last[origin] = r
-		}
+}
+
+// sharedRobots checks a request for a robots.txt that crawls share: a fresh one is not requested again (P1), one that fails not
+// before its pause (P8).
+func (j *joint) sharedRobots(r *partRequest) {
+	s := &j.robots
+	if r.start.Purpose == "robots" || s.byRun[r.run] == nil {
+		s.byRun[r.run] = append(s.byRun[r.run], r)
 	}
+	if r.start.Purpose != "robots" || !r.start.Shares {
+		return
+	}
+	origin := originOf(r.wanted())
+	if isRobotsURL(r.start.URL) {
+		j.requestedAgain(s.last[origin], r)
+		j.triedAgain(s.failed[origin], r)
+	}
+	switch before := s.failed[origin]; {
+	case r.end == nil || before != nil && before.heard().After(r.heard()):
+	case r.failures > 0:
+		s.failed[origin] = r
+	default:
+		delete(s.failed, origin)
+	}
+	if r.decidesRobots() && (s.last[origin] == nil || r.end.Expires.After(s.last[origin].end.Expires)) {
+		s.last[origin] = r
+	}
+}
+
+// copied checks that each copy is what the crawl that it names was answered (P1).
+func (j *joint) copied() {
 	strangers := 0
-	for _, c := range j.copies {
-		if of := byRun[c.end.ByRun]; of == nil {
+	for _, c := range j.robots.copies {
+		if of := j.robots.byRun[c.end.ByRun]; of == nil {
 			strangers++
 		} else {
 			j.copyOf(c, of)

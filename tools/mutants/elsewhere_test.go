@@ -68,14 +68,16 @@ var machines = []mutant{
 
 // audits are checks of several ledgers together, and of hours and rates.
 var audits = []mutant{
-	{"a redirect's Retry-After is owed by one crawl alone", "politeness/audit/joint.go", "	j.redirects()\n", "", 0, false, nil},
-	{"a redirect's Retry-After is known before it is heard", "politeness/audit/joint.go", "			if !r.start.Allowed.After(l.known) {", "			if false {", 0, false, nil},
+	{"a redirect's Retry-After is owed by one crawl alone", "politeness/audit/joint.go", "	j.redirected(r)\n", "", 0, false, nil},
+	{"a redirect's Retry-After is known before it is heard", "politeness/audit/joint.go", "		if !r.start.Allowed.After(l.known) {", "		if false {", 0, false, nil},
 	{"a redirect's Retry-After is proven by clocks that differ", "politeness/audit/joint.go", "	if d := r.error() + other.error(); by <= d && !sameMachine(r, other) {", "	if false {", 0, false, nil},
-	{"a robots.txt that fails is tried again by each crawl", "politeness/audit/jointrobots.go", "			j.triedAgain(failed[origin], r)\n", "", 0, false, nil},
+	{"a robots.txt that fails is tried again by each crawl", "politeness/audit/jointrobots.go", "		j.triedAgain(s.failed[origin], r)\n", "", 0, false, nil},
 	{"attempts at a robots.txt are counted for each crawl", "politeness/audit/jointrobots.go", "retryPause(failed.failures)", "retryPause(1)", 0, false, nil},
 	{"a robots.txt that failed in a crawl that has ended", "politeness/audit/jointrobots.go", "!failed.heard().Before(r.start.Allowed) || failed.alive.Before(r.start.Written)", "!failed.heard().Before(r.start.Allowed)", 0, false, nil},
-	{"a copy of an attempt that came to no request", "politeness/audit/jointrobots.go", "	for _, r := range j.unsent {", "	for _, r := range j.unsent[:0] {", 0, false, nil},
-	{"hours of others are not noted", "politeness/audit/joint.go", "	j.hours()\n", "", 0, false, nil},
+	{"a copy of an attempt that came to no request", "politeness/audit/jointrobots.go", "	} else {\n		s.byRun[r.run] = append(s.byRun[r.run], r)\n	}", "	}", 0, false, nil},
+	{"hours of others are not noted", "politeness/audit/joint.go", "	j.noteHours()\n", "", 0, false, nil},
+	{"crawls that ran one after the other are not compared", "politeness/audit/joint.go", "		p.forget(r.start.Written)\n", "		clear(p.last)\n", 0, false, nil},
+	{"ledgers are open together", "politeness/audit/joint.go", "	defer func() { _ = f.Close() }() // only read\n", "", 0, false, nil},
 	{"hours are not checked", "politeness/audit/hours.go", "		if outside(all, r) {", "		if outside(all[:0], r) {", 0, false, nil},
 	{"hours do not span midnight", "politeness/audit/hours.go", "s.from > s.to && (now", "false && (now", 0, false, nil},
 	{"the rate is not checked", "politeness/audit/hours.go", "gap < due-Tolerance", "false", 0, false, nil},
