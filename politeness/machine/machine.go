@@ -96,6 +96,14 @@ func (m *Hosts) NotShared() error {
 	return m.err
 }
 
+// Close ends the sharing with other processes as the end of the process does: requests that are under way end now for them, and the
+// pauses follow. The crawls of the process go on sharing with each other.
+func (m *Hosts) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fail(errors.New("the state directory was closed"))
+}
+
 // fail ends the sharing with other processes if err is about the files.
 func (m *Hosts) fail(err error) {
 	if err == nil || m.err != nil || errors.Is(err, errLocked) {
