@@ -43,7 +43,7 @@ type checkCmd struct {
 // checkShown are the keys whose flags the help of amble check lists. The others work, too.
 var checkShown = map[string]bool{
 	"contact": true, "delay": true, "depth": true, "scope": true, "include": true, "exclude": true, "max-pages": true, "allow-address": true,
-	"out": true, "json": true, "quiet": true,
+	"out": true, "state": true, "json": true, "quiet": true,
 }
 
 // Help returns the beginning of the command's help.
@@ -242,10 +242,15 @@ func (c *checkCmd) print(a *app, r *job.Reader, taken bool) error {
 	if err != nil {
 		return err
 	}
-	if m, err := r.Manifest(); err != nil {
+	m, err := r.Manifest()
+	if err != nil {
 		return err
-	} else if m.Finish != crawler.FinishDone {
+	}
+	if m.Finish != crawler.FinishDone {
 		res.Notes = append(res.Notes, "not the whole site: "+c.unfinished(r, m))
+	}
+	if n := len(m.Runs); n > 0 && m.Runs[n-1].NotShared != "" {
+		res.Notes = append(res.Notes, "hosts were shared with no other process: "+m.Runs[n-1].NotShared)
 	}
 	text := io.Writer(a.out)
 	if taken {

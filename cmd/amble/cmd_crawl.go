@@ -159,6 +159,7 @@ func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
 	if err != nil {
 		return keyflags.Errors(err)
 	}
+	a.warnAlone(&x)
 	lines := terminal.NewBurst(a.out)
 	if !v.ShowsPages() {
 		x.Sinks = []sink.Sink{sink.NewJSONL(lines)}

@@ -92,6 +92,7 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	}
 	unheard, err := c.judge(e, dir, u, q, func() error {
 		c.cfg.ShareMachine(cfg.State)
+		a.warnAlone(&c.cfg)
 		return keyflags.Errors(cfg.Access(&c.cfg, u))
 	})
 	if err != nil {

@@ -173,7 +173,7 @@ func (c *identityCmd) checkFolder(a *app, cfg *job.Config, folder *identity.Fold
 		}
 		var done func()
 		var err error
-		if get, done, err = c.polite(cfg, folder.Profile().Page); err != nil {
+		if get, done, err = c.polite(a, cfg, folder.Profile().Page); err != nil {
 			return err
 		}
 		defer done()
@@ -184,7 +184,7 @@ func (c *identityCmd) checkFolder(a *app, cfg *job.Config, folder *identity.Fold
 
 // checkPage checks what anybody has published.
 func (c *identityCmd) checkPage(a *app, cfg *job.Config, now time.Time) error {
-	get, done, err := c.polite(cfg, c.Where)
+	get, done, err := c.polite(a, cfg, c.Where)
 	if err != nil {
 		return err
 	}
@@ -195,12 +195,13 @@ func (c *identityCmd) checkPage(a *app, cfg *job.Config, now time.Time) error {
 
 // polite returns a function that fetches as a crawl does: robots.txt first, one request at a time, with the same
 // pauses.
-func (c *identityCmd) polite(cfg *job.Config, page string) (identity.Get, func(), error) {
+func (c *identityCmd) polite(a *app, cfg *job.Config, page string) (identity.Get, func(), error) {
 	u, err := operator.URL("URL", page)
 	if err != nil {
 		return nil, nil, err
 	}
 	cfg.Crawl.ShareMachine(cfg.State)
+	a.warnAlone(&cfg.Crawl)
 	client, err := ask.New(&cfg.Crawl, cfg.Crawl.Politeness, []weburl.URL{u})
 	if err != nil {
 		return nil, nil, err

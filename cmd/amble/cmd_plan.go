@@ -60,6 +60,7 @@ func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
 	if err != nil {
 		return keyflags.Errors(err)
 	}
+	a.warnAlone(&c.cfg)
 	client, err := ask.New(&c.cfg, c.cfg.Politeness, seeds)
 	if err != nil {
 		return err

@@ -108,6 +108,7 @@ func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge
 		return nil, nil, keyflags.Errors(err)
 	}
 	cfg.Crawl.ShareMachine(cfg.State)
+	a.warnAlone(&cfg.Crawl)
 	client, err := ask.New(&cfg.Crawl, politeness.Config{}, urls)
 	if err != nil {
 		return nil, nil, err

@@ -2,19 +2,29 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/nats"
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/machine"
 )
 
 // joinFlags have a single crawl take turns with the jobs of a cluster.
 type joinFlags struct {
 	Cluster string `placeholder:"URLS" help:"Take turns at hosts with the jobs on this engine, and with all crawls that name it: its servers, separated by commas. Give it again to resume."`
 	engineAccess
+}
+
+// warnAlone says so if a crawl without a job takes no turns with other processes.
+func (a *app) warnAlone(x *crawler.Config) {
+	if m := machine.Of(x.Sharing()); m != nil && m.NotShared() != nil {
+		fmt.Fprintf(a.err, "amble: hosts are shared with no other process: %s\n", cli.Printable(m.NotShared().Error()))
+	}
 }
 
 // join connects a crawl to the engine, if one is named. The function that it returns ends that. tell is called when the engine

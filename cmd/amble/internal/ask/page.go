@@ -70,6 +70,9 @@ func Page(v *view.View, cfg crawler.Config, u weburl.URL, see func(*crawler.Visi
 	if err != nil {
 		return cli.UsageOf("", err)
 	}
+	if alone := crawl.NotShared(); alone != nil {
+		v.Tell("hosts are shared with no other process: %v", alone)
+	}
 	rep, err := crawl.Run(context.Background(), u.String())
 	var vain *crawler.UnreachableError
 	if errors.As(err, &vain) {
