@@ -3,9 +3,11 @@ package crawler
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 
+	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
@@ -147,6 +149,11 @@ func (a *attempt) awaitRoom(ctx context.Context, p *fetcher.Page) {
 func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
 	v.describe(a.claim.Request, a.claim.Attempt)
 	v.Validators = validators(v.Page)
+	if s := v.Page.Status; s == http.StatusUnauthorized || s == http.StatusPaymentRequired {
+		if a.run.cfg.refuses(v, nil, nil) {
+			return nil
+		}
+	}
 	out, followed := a.run.judge.outOfType(v)
 	if out && !followed {
 		return nil
@@ -171,8 +178,7 @@ func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
 	v.Directives = a.run.cfg.directives(v, metas)
 	a.group = a.run.gate.Origin(v.URL).Group
 	v.Usage = robots.PageUsage(a.group, v.URL.PathQuery(), v.Page.Header, metas, v.Directives)
-	if use := a.run.cfg.refusedUse(v); use != "" {
-		v.Outcome, v.Reason, v.Detail = Refused, politeness.ReasonUsage, "refused: the page disallows the use "+use
+	if a.run.cfg.refuses(v, a.group, metas) {
 		return nil
 	}
 	if doc == nil {
@@ -186,15 +192,34 @@ func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
 	return append(a.reserved.links[:len(a.reserved.links):len(a.reserved.links)], raises...)
 }
 
-// refusedUse returns the use for which the page may not be taken, among those the operator honours; "" if
-// there is none.
-func (c *Config) refusedUse(v *Visit) string {
+// refuses ends the visit of a page that must not be taken: the site forbids a purpose of the crawl or a use that it honours, or
+// asks for what a crawl does not give.
+func (c *Config) refuses(v *Visit, group *robots.Group, metas []robots.Meta) bool {
+	status := v.Page.Status
+	if len(v.Usage.Statements) == 0 && len(v.Directives.Terms()) == 0 && status != http.StatusUnauthorized && status != http.StatusPaymentRequired {
+		return false
+	}
+	said := consent.Read(consent.Page{
+		URL: v.URL, Agent: c.identity().Product, Robots: group, Status: status, Header: v.Page.Header, Body: v.Page.Body, Metas: metas,
+	})
+	purposes := c.Politeness.Purposes
+	if purposes == nil {
+		purposes = []consent.Purpose{consent.Research}
+	}
+	if verdict := said.For(purposes...); verdict.Refused() {
+		v.Outcome, v.Reason, v.Detail = Refused, politeness.ReasonUsage, "refused: "+verdict.String()
+		if verdict.Statement.Place == consent.Status {
+			v.Reason = ReasonPayment
+		}
+		return true
+	}
 	for _, use := range c.Politeness.RefuseUsage {
 		if v.Usage.For(use) == robots.Disallowed {
-			return use
+			v.Outcome, v.Reason, v.Detail = Refused, politeness.ReasonUsage, "refused: the page disallows the use "+use
+			return true
 		}
 	}
-	return ""
+	return false
 }
 
 func metasOf(doc *extract.Document) []robots.Meta {

@@ -1,9 +1,13 @@
 package crawler_test
 
 import (
+	"net/http"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/politeness"
@@ -61,6 +65,51 @@ func TestUsageSignals(t *testing.T) {
 			t.Error(got)
 		}
 		w.MustNotRequest(s.URL("/behind"))
+	})
+}
+
+func TestPagesThatForbidThePurposeAreRefused(t *testing.T) {
+	build := func(w *crawltest.Web) *crawltest.Site {
+		s := w.Site("http://a.example")
+		s.Robots("User-agent: *\nContent-Signal: search=yes, ai-train=no\nContent-Usage: /closed train-ai=n\n")
+		s.Page("/", links("/noindex", "/reserved", "/free", "/paid", "/licensed"))
+		s.Page("/noindex", `<meta name="robots" content="noindex">`)
+		s.Page("/reserved", links("/behind")).Header("tdm-reservation", "1")
+		s.Page("/free", "")
+		s.Page("/paid", links("/behind")).Status(http.StatusPaymentRequired).Header("Crawler-Price", "USD 0.01")
+		s.Page("/licensed", "").Status(http.StatusUnauthorized).Header("WWW-Authenticate", "License")
+		s.Page("/behind", "")
+		return s
+	}
+	for _, c := range []struct {
+		purposes []consent.Purpose
+		want     map[string]string
+	}{
+		{nil, map[string]string{"/noindex": "fetched 200", "/reserved": "fetched 200", "/free": "fetched 200", "/paid": "refused 402 payment", "/licensed": "refused 401 payment"}},
+		{[]consent.Purpose{consent.Search}, map[string]string{"/noindex": "refused 200 usage_signal", "/reserved": "fetched 200", "/free": "fetched 200", "/paid": "refused 402 payment"}},
+		{[]consent.Purpose{consent.Archive, consent.AIInput}, map[string]string{"/noindex": "fetched 200", "/reserved": "refused 200 usage_signal", "/free": "fetched 200"}},
+	} {
+		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+			s := build(w)
+			_, v := crawl(t, w, crawler.Config{Politeness: politeness.Config{Purposes: c.purposes}}, s.URL("/"))
+			for path, want := range c.want {
+				if got := strings.TrimSpace(v.line(s.URL(path))); got != want {
+					t.Errorf("%v: %s: %q, want %q", c.purposes, path, got, want)
+				}
+			}
+			if slices.Contains(c.purposes, consent.AIInput) {
+				w.MustNotRequest(s.URL("/behind"))
+			}
+		})
+	}
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := build(w)
+		_, v := crawl(t, w, crawler.Config{Politeness: politeness.Config{Purposes: []consent.Purpose{consent.TrainAI}}}, s.URL("/"))
+		w.MustNotRequest(s.URL("/")) // robots.txt says so before
+		want := "refused: train-ai is forbidden by Content-Signal: search=yes, ai-train=no (robots.txt, line 2)"
+		if got := v.by[s.URL("/")].Detail; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	})
 }
 

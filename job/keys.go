@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/identity"
@@ -147,6 +148,7 @@ var keys = []*Key{
 	{"forbidden-denies", "Read 401 and 403 for robots.txt as a refusal of everything.", Pace, Fixed, true, "Crawl.Politeness.ForbiddenDenies", flag{}},
 	{"dialect", "How robots.txt is read: rfc9309, original1994, draft1997, revisited1996 or strictest.", Pace, Fixed, true, "Crawl.Politeness.Dialect", choice{robots.RFC9309.String(), namesOf(robots.RFC9309, robots.Original1994, robots.Draft1997, robots.Revisited1996, robots.Strictest), aDialect}},
 	{"revisited-directives", "Read META robots as the 1996 workshop wrote it down.", Pace, Fixed, true, "Crawl.RevisitedDirectives", flag{}},
+	{"purpose", "What pages are collected for: archive, research, search, ai-input, train-ai (research). Pages of sites that forbid it are refused.", Pace, Fixed, false, "Crawl.Politeness.Purposes", own[[]consent.Purpose]{is: List, read: readPurposes, write: purposesText}},
 	{"refuse-usage", "Uses, such as train-ai: pages whose robots.txt disallows one of them are refused.", Pace, Fixed, true, "Crawl.Politeness.RefuseUsage", list{}},
 	{"visit-time", "Request pages only in the hours that a host's robots.txt names (Visit-time).", Pace, Up, true, "Crawl.Politeness.VisitTime", flag{}},
 	{"opt-out", "File of host names that are not requested at all, one a line; names below them are meant, too. It is read again when it changes, and a host that was ever on it stays out.", Pace, Free, true, "OptOut", words{}},

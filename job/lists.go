@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
@@ -167,6 +168,25 @@ func hoursText(h politeness.Hours) (texts []string) {
 		texts = append(texts, text)
 	}
 	return texts
+}
+
+// readPurposes reads what a crawl collects pages for.
+func readPurposes(names []string) (all []consent.Purpose, err error) {
+	for _, name := range names {
+		p, err := consent.ParsePurpose(name)
+		if err != nil {
+			return nil, &itemError{name, err}
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func purposesText(ps []consent.Purpose) (names []string) {
+	for _, p := range ps {
+		names = append(names, p.String())
+	}
+	return names
 }
 
 // fullHostNames checks names of hosts, without ports and wildcards.

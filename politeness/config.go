@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/internal/hostmatch"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
@@ -105,6 +106,9 @@ type Config struct {
 	Dialect robots.Dialect
 	// Overrides replace the robots.txt of individual origins.
 	Overrides []Override
+	// Purposes are what the crawl collects pages for. A URL for which the site's robots.txt forbids one of them is denied with
+	// ReasonUsage. This is in addition to the rules and never replaces them. nil: research.
+	Purposes []consent.Purpose
 	// RefuseUsage names uses (robots.UseTrainAI, …): a URL for which the site's robots.txt disallows
 	// one of them is denied with ReasonUsage. This is in addition to the rules and never replaces them.
 	RefuseUsage []string

@@ -46,7 +46,7 @@ const (
 	ReasonChallenge         = "challenge"          // the host answered with challenges of a bot wall, several times in a row
 	ReasonHostFailed        = "host_failed"        // failed too often, or for too long, without a good answer in between
 	ReasonOptOut            = "opt_out"            // the host is on the operator's opt-out list
-	ReasonUsage             = "usage_signal"       // a usage signal forbids the named use
+	ReasonUsage             = "usage_signal"       // a statement of the site forbids a purpose of the crawl, or a use that it honours
 	ReasonNoContact         = "no_contact"         // the crawl has no contact, and the host is not on loopback
 )
 

@@ -3,6 +3,7 @@ package politeness
 import (
 	"time"
 
+	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -42,7 +43,7 @@ func (b *rulebook) judge(now time.Time, o *origin, u weburl.URL) error {
 	if group == nil {
 		return nil
 	}
-	if v := group.Test(u.PathQuery()); !v.Allowed || len(b.cfg.RefuseUsage) > 0 {
+	if v := group.Test(u.PathQuery()); !v.Allowed || b.cfg.usesMatter() {
 		if err := b.cfg.judge(group, o.source(now, u), u); err != nil {
 			o.use = usedLately
 			return err
@@ -62,12 +63,22 @@ func (c *Config) judge(group *robots.Group, src robots.Source, u weburl.URL) err
 	return c.judgeUsage(group, src, u)
 }
 
-// judgeUsage refuses u when the site disallows a use that the operator wants to honour.
+// usesMatter reports whether robots.txt can forbid a use of a page that it lets the crawl request.
+func (c *Config) usesMatter() bool { return len(c.RefuseUsage)+len(c.Purposes) > 0 }
+
+// judgeUsage refuses u when the site forbids a purpose of the crawl, or a use that the operator wants to honour.
 func (c *Config) judgeUsage(group *robots.Group, src robots.Source, u weburl.URL) error {
-	if len(c.RefuseUsage) == 0 {
+	if !c.usesMatter() {
 		return nil
 	}
-	usage := robots.PageUsage(group, u.PathQuery(), nil, nil, robots.Directives{})
+	statements := group.Usage(u.PathQuery())
+	if len(statements) == 0 {
+		return nil
+	}
+	if v := consent.Read(consent.Page{URL: u, Robots: group}).For(c.Purposes...); v.Refused() {
+		return &Denied{URL: u, Reason: ReasonUsage, Detail: "refused: " + v.String()}
+	}
+	usage := robots.Usage{Statements: statements}
 	for _, use := range c.RefuseUsage {
 		if usage.For(use) == robots.Disallowed {
 			return &Denied{URL: u, Reason: ReasonUsage, Detail: "refused: " + src.RobotsURL + " disallows the use " + use}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/robots"
 )
@@ -277,6 +278,15 @@ func TestDialectAndUsage(t *testing.T) {
 	})
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{RefuseUsage: []string{robots.UseTrainAI}})
+		b.rules("https://a.test/", "User-agent: *\nDisallow: /z\nContent-Usage: /x train-ai=n\n")
+		if d := b.denied("https://a.test/x"); d.Reason != ReasonUsage {
+			t.Errorf("got %v", d)
+		}
+		time.Sleep(time.Second)
+		b.must("https://a.test/y")
+	})
+	inBubble(t, func(t *testing.T) {
+		b := newClient(t, Config{Purposes: []consent.Purpose{consent.TrainAI}})
 		b.rules("https://a.test/", "User-agent: *\nDisallow: /z\nContent-Usage: /x train-ai=n\n")
 		if d := b.denied("https://a.test/x"); d.Reason != ReasonUsage {
 			t.Errorf("got %v", d)

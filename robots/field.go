@@ -14,6 +14,7 @@ const (
 	contentUsage
 	contentSignal
 	sitemap
+	license
 	cleanParam
 	host
 )
@@ -89,6 +90,7 @@ var fields = map[string]field{
 	"contentusage":  {contentUsage, "content-usage"},
 	"contentsignal": {contentSignal, "content-signal"},
 	"sitemap":       {sitemap, "sitemap"},
+	"license":       {license, "license"},
 	"cleanparam":    {cleanParam, "clean-param"},
 	"host":          {host, "host"},
 

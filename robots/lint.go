@@ -372,7 +372,7 @@ func (l *linter) number(ln line, value string) {
 
 var kindNames = [...]string{
 	"", "User-agent", "Allow", "Disallow", "Crawl-delay", "Request-rate", "Visit-time",
-	"Content-Usage", "Content-Signal", "Sitemap", "Clean-param", "Host",
+	"Content-Usage", "Content-Signal", "Sitemap", "License", "Clean-param", "Host",
 }
 
 // String is the field's name as it is usually written.

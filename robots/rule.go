@@ -162,3 +162,20 @@ func collapse(pattern string) string {
 	}
 	return string(b)
 }
+
+// Pattern is a path pattern of RFC 9309, in which "*" stands for any bytes and a final "$" for the end of the path. Documents
+// beside robots.txt use the same patterns. It is safe for use by several goroutines.
+type Pattern struct{ rule rule }
+
+// NewPattern reads a pattern. Every text is one.
+func NewPattern(pattern string) Pattern {
+	var p Pattern
+	p.rule.compileWild(canonPattern(pattern))
+	return p
+}
+
+// Match reports whether the pattern matches a path with its query, as [Group.Test] compares them.
+func (p Pattern) Match(pathQuery string) bool { return p.rule.matches(RFC9309.canonURL(pathQuery)) }
+
+// Len returns the pattern's length in bytes. Of several patterns that match, the longest decides.
+func (p Pattern) Len() int { return p.rule.length }

@@ -150,3 +150,25 @@ func (ru *rule) matches(path string) bool {
 	}
 	return glob(ru.pattern[len(head):], path[len(head):], ru.anchored)
 }
+
+// License is a License line (RSL 1.0): it names a document with the terms of a site.
+type License struct {
+	URL  string // as written; the standard wants it absolute
+	Line int    // 1-based
+}
+
+// Licenses returns the License lines of the whole file, in order. Empty values are left out. Nothing in this package acts on them.
+func (g *Group) Licenses() (out []License) {
+	if len(g.all) > 0 {
+		g = g.all[0]
+	}
+	if g.file == nil {
+		return nil
+	}
+	for _, l := range g.file.lines {
+		if l.kind == license && l.value < l.end {
+			out = append(out, License{g.file.value(l), int(l.num)})
+		}
+	}
+	return out
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/ask"
 	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
+	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/identity"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
@@ -28,7 +29,6 @@ type identityCmd struct {
 	Page           string   `placeholder:"URL" help:"The contact page: an https URL (--contact, where that is one)."`
 	Operator       string   `placeholder:"NAME" help:"The person or organisation that answers."`
 	Reach          []string `placeholder:"MAIL|URL" help:"Where a person answers (--contact, where that is a mail address)."`
-	Purpose        string   `placeholder:"TEXT" help:"What the crawl is for, in a word or two: research."`
 	Why            string   `placeholder:"TEXT" help:"What the crawl is for, in a sentence or more."`
 	Kept           string   `placeholder:"TEXT" help:"What is kept of the pages, how long, and who gets it."`
 	Exceptions     string   `placeholder:"TEXT" help:"Where the crawl does not obey robots.txt, and why; a job's overrides, for example."`
@@ -51,7 +51,7 @@ func (*identityCmd) Help() string {
 	amble identity check --contact me@uni.edu https://lab.university.edu/crawl
 
 init makes a folder with a key, and in public/ what sites look for: the contact page, the key directory,
-the agent card and the list of addresses. They say what the job file says: agent, contact, delay, hours.
+the agent card and the list of addresses. They say what the job file says: agent, contact, purpose, delay, hours.
 Upload public/, and nothing else. publish writes it again, rotate changes the key, check reads it as a
 site would and names each defect, show prints where everything is. A crawl signs with
 --sign DIR. Exit code 7: check found a defect.`
@@ -126,10 +126,15 @@ func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.P
 	if hours, ok := o.Settings().Get("hours"); ok {
 		p.Hours = strings.Join(hours.Values, ", ")
 	}
+	if purposes, ok := o.Settings().Get("purpose"); ok && len(purposes.Values) > 0 && (o.Given("purpose") || p.Purpose == "") {
+		p.Purpose = strings.Join(purposes.Values, ", ")
+	} else if p.Purpose == "" {
+		p.Purpose = consent.Research.String()
+	}
 	for _, f := range []struct {
 		to   *string
 		flag string
-	}{{&p.Page, c.Page}, {&p.Operator, c.Operator}, {&p.Purpose, c.Purpose}, {&p.Why, c.Why}, {&p.Kept, c.Kept}, {&p.Exceptions, c.Exceptions}, {&p.SignatureAgent, c.SignatureAgent}} {
+	}{{&p.Page, c.Page}, {&p.Operator, c.Operator}, {&p.Why, c.Why}, {&p.Kept, c.Kept}, {&p.Exceptions, c.Exceptions}, {&p.SignatureAgent, c.SignatureAgent}} {
 		if f.flag != "" {
 			*f.to = f.flag
 		}

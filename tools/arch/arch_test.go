@@ -127,6 +127,7 @@ func TestImportGraph(t *testing.T) {
 var thirdParty = map[string][]string{
 	"weburl":               {"github.com/PuerkitoBio/purell", "github.com/nlnwa/whatwg-url", "golang.org/x/net/publicsuffix", "golang.org/x/net/idna", "github.com/zeebo/xxh3"},
 	"robots":               {},
+	"consent":              {},
 	"politeness":           {"golang.org/x/time/rate"},
 	"politeness/challenge": {"golang.org/x/net/html"},
 	"fetcher": {

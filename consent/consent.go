@@ -1,0 +1,196 @@
+// Package consent reads what a site says about the uses of its pages, and judges by it whether a page may be collected for a
+// purpose. It is pure: no I/O, no clock, no state.
+//
+// A site speaks in many places: its robots.txt, the header and META elements of a page, the files that those name, the status of
+// an answer. [Read] makes one [Record] of them, with each [Statement] as it was written. [Record.For] is the verdict for the
+// purposes of a crawl:
+//
+//	record := consent.Read(page)
+//	verdict := record.For(consent.TrainAI)
+//	if verdict.Refused() {
+//		fmt.Println(verdict)
+//	}
+//
+// The strictest statement decides, and all are kept. A statement that cannot be read, or whose words are unknown, is kept too and
+// means nothing. It is never an error.
+//
+// # Vocabulary
+//
+// A statement is one sentence of a site about one use. A use is a site's word, such as train-ai. A purpose is that of a crawl. An
+// effect is what a statement means for a purpose. A licence is an RSL document.
+//
+// The standards move. [Standards] lists the version of each that is read here.
+//
+// Read consent.go first, then table.go (what statements mean) and read.go; rsl.go, tdm.go and status.go read what is not text of
+// robots.txt or of a page.
+package consent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Purpose names what a crawl collects pages for.
+type Purpose uint8
+
+// The purposes.
+const (
+	Archive  Purpose = iota // to keep pages as they were, for people to read later
+	Research                // to study pages, without publishing them
+	Search                  // to find pages by their words and link to them
+	AIInput                 // to give pages to a model as input, as in retrieval-augmented generation
+	TrainAI                 // to train or fine-tune models
+	purposes
+)
+
+var purposeNames = [purposes]string{"archive", "research", "search", "ai-input", "train-ai"}
+
+// Purposes returns all purposes, in a fixed order.
+func Purposes() []Purpose { return []Purpose{Archive, Research, Search, AIInput, TrainAI} }
+
+// String returns the name that [ParsePurpose] reads, such as "train-ai".
+func (p Purpose) String() string {
+	if p < purposes {
+		return purposeNames[p]
+	}
+	return fmt.Sprintf("purpose %d", uint8(p))
+}
+
+// ParsePurpose returns the purpose of that name. The error lists the names.
+func ParsePurpose(name string) (Purpose, error) {
+	if i := slices.Index(purposeNames[:], name); i >= 0 {
+		return Purpose(i), nil
+	}
+	return 0, fmt.Errorf("no purpose %q: use %s", name, strings.Join(purposeNames[:], ", "))
+}
+
+// Effect orders what a statement can mean for a purpose, from the least strict to the strictest.
+type Effect uint8
+
+// The effects.
+const (
+	Silent      Effect = iota // says nothing about the purpose
+	Allows                    // allows it
+	Conditional               // allows it on a condition that whoever uses the page can meet, such as attribution
+	Unmet                     // allows it on a condition that a crawl never meets, such as a payment
+	Forbids                   // forbids it
+)
+
+var effectNames = [...]string{"silent", "allows", "conditional", "unmet", "forbids"}
+
+// String returns "silent", "allows", "conditional", "unmet" or "forbids".
+func (e Effect) String() string { return effectNames[min(e, Forbids)] }
+
+// Place names where a statement stands.
+type Place string
+
+// The places.
+const (
+	RobotsTxt Place = "robots.txt"
+	Header    Place = "header"
+	Meta      Place = "meta"
+	TDMRep    Place = "tdmrep.json"
+	Licence   Place = "licence" // an RSL document
+	Status    Place = "status"  // an answer with status 401 or 402
+)
+
+// Statement is one sentence of a site about one use of a page.
+type Statement struct {
+	Place     Place
+	Document  string // the URL of the file that has the statement; "" for the answer itself
+	Line      int    // in robots.txt, 1-based; else 0
+	Name      string // the field, element or directive, such as "Content-Usage"
+	Text      string // as written; at most 1,024 bytes
+	Use       string // the use, in lower case, such as "train-ai"; "" if it is about access alone
+	Condition string // what Conditional and Unmet ask for, such as "attribution"
+	effects   [purposes]Effect
+}
+
+// Effect returns what the statement means for a purpose.
+func (s Statement) Effect(p Purpose) Effect {
+	if p >= purposes {
+		return Silent
+	}
+	return s.effects[p]
+}
+
+// String returns the statement with its place, as in "Content-Usage: train-ai=n (robots.txt, line 3)".
+func (s Statement) String() string {
+	at := string(s.Place)
+	if s.Document != "" && s.Place == Licence {
+		at = s.Document
+	}
+	if s.Line > 0 {
+		at = fmt.Sprintf("%s, line %d", at, s.Line)
+	}
+	return fmt.Sprintf("%s: %s (%s)", s.Name, s.Text, at)
+}
+
+// Cost is what a site asks for a page. Nothing is ever paid.
+type Cost struct {
+	Amount   string // a decimal number as written
+	Currency string // in upper case, such as "USD"; the name of an asset where there is no currency
+	Per      string // what it is asked for: "request", or a type of payment of RSL, such as "crawl" or "training"
+}
+
+// Record holds everything that a site says about the uses of one page.
+type Record struct {
+	Statements []Statement
+	Costs      []Cost
+}
+
+// Verdict is a record's answer for the purposes of a crawl.
+type Verdict struct {
+	Purpose   Purpose    // the one with the strictest answer
+	Effect    Effect     // the strictest effect
+	Statement *Statement // that decides; nil for [Silent]
+}
+
+// For returns the verdict for purposes: that of the one with the strictest answer. Of equally strict statements the first
+// decides. Without purposes, or without statements, it is silent.
+func (r Record) For(ps ...Purpose) (v Verdict) {
+	for _, p := range ps {
+		for i := range r.Statements {
+			if e := r.Statements[i].Effect(p); e > v.Effect {
+				v = Verdict{p, e, &r.Statements[i]}
+			}
+		}
+	}
+	return v
+}
+
+// Refused reports whether the page must not be collected for the purpose.
+func (v Verdict) Refused() bool { return v.Effect >= Unmet }
+
+// String returns the verdict as a sentence.
+func (v Verdict) String() string {
+	switch v.Effect {
+	case Silent:
+		return "the site says nothing about it"
+	case Allows:
+		return fmt.Sprintf("%s is allowed by %s", v.Purpose, v.Statement)
+	case Conditional:
+		return fmt.Sprintf("%s is allowed on a condition (%s) by %s", v.Purpose, v.Statement.Condition, v.Statement)
+	case Unmet:
+		return fmt.Sprintf("%s needs what a crawl does not give (%s): %s", v.Purpose, v.Statement.Condition, v.Statement)
+	}
+	return fmt.Sprintf("%s is forbidden by %s", v.Purpose, v.Statement)
+}
+
+// add appends a statement. It cuts the text, which can be of any length.
+func (r *Record) add(s Statement) {
+	if len(r.Statements) == maxStatements {
+		return
+	}
+	s.Text = strings.ToValidUTF8(s.Text, "\ufffd")
+	if len(s.Text) > maxText {
+		s.Text = strings.ToValidUTF8(s.Text[:maxText], "")
+	}
+	r.Statements = append(r.Statements, s)
+}
+
+const (
+	maxText       = 1024 // bytes of a statement that are kept
+	maxStatements = 4096 // of one page; robots.txt, which comes first, has at most 1,024
+)

@@ -1,0 +1,75 @@
+package consent
+
+import "github.com/amble-crawler/amble/robots"
+
+// Standard is a document whose statements are read here.
+type Standard struct {
+	Name    string
+	Version string // as its authors number it
+	Date    string // of that version, YYYY-MM-DD or as much of it as is known
+	URL     string
+}
+
+// Standards returns the version of each document that this package reads.
+func Standards() []Standard {
+	return []Standard{
+		{"Robots Exclusion Protocol", "RFC 9309", "2022-09", "https://www.rfc-editor.org/rfc/rfc9309"},
+		{"Content-Usage, its place", "draft-ietf-aipref-attach-05", "2026-08-19", "https://datatracker.ietf.org/doc/draft-ietf-aipref-attach/05/"},
+		{"Content-Usage, its words", "draft-ietf-aipref-vocab-08", "2026-09-13", "https://datatracker.ietf.org/doc/draft-ietf-aipref-vocab/08/"},
+		{"Content-Signal", "draft-romm-aipref-contentsignals-00, and use of contentsignals.org", "2025-10", "https://datatracker.ietf.org/doc/draft-romm-aipref-contentsignals/00/"},
+		{"Robots-Tag", "draft-illyes-repext-03", "2026-04-18", "https://datatracker.ietf.org/doc/draft-illyes-repext/03/"},
+		{"TDM Reservation Protocol", "final community group report", "2024-05-10", "https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/"},
+		{"Really Simple Licensing", "1.0", "2025-11-06", "https://rslstandard.org/rsl"},
+		{"Pay per crawl", "documentation of Cloudflare", "2026-04-23", "https://developers.cloudflare.com/ai-crawl-control/features/pay-per-crawl/"},
+	}
+}
+
+// uses holds, for each use, the purposes that it covers: a statement about the use means for them what it says, and nothing for
+// the others.
+var uses = map[string][]Purpose{
+	robots.UseTrainAI: {TrainAI},
+	robots.UseAI:      {AIInput},
+	robots.UseSearch:  {Search},
+	robots.UseTDM:     {TrainAI, AIInput}, // a study is not held back by it: Directive (EU) 2019/790, article 3
+}
+
+// contentUses holds what the levels of Content-Signal's use mean: how models may consume a page.
+var contentUses = map[string]struct {
+	means     [purposes]Effect
+	condition string
+}{
+	"full":      {effects(Allows, AIInput, TrainAI), ""},
+	"reference": {with(effects(Forbids, TrainAI), Conditional, AIInput), "as a reference: a link and a short excerpt"},
+	"immediate": {with(effects(Forbids, TrainAI), Unmet, AIInput), "without keeping the page"},
+}
+
+// directives holds what a page's robots directives forbid.
+var directives = map[string][]Purpose{
+	"noindex":   {Search},
+	"none":      {Search},
+	"noai":      {TrainAI, AIInput},
+	"noml":      {TrainAI},
+	"nosnippet": {AIInput},                   // as Google reads it since 2024
+	"noarchive": {Archive, TrainAI, AIInput}, // as Microsoft reads it since 2023
+	"nocache":   {Archive, TrainAI},
+}
+
+// usageWords holds, for each purpose, the words of RSL's usage vocabulary that include it.
+var usageWords = [purposes][]string{
+	Archive:  {"all"},
+	Research: {"all"},
+	Search:   {"all", "search"},
+	AIInput:  {"all", "ai-all", "ai-input", "ai-index"},
+	TrainAI:  {"all", "ai-all", "ai-train"},
+}
+
+// effects returns one effect for some purposes, and Silent for the others.
+func effects(e Effect, ps ...Purpose) (out [purposes]Effect) { return with(out, e, ps...) }
+
+// with returns means with one effect for some purposes.
+func with(means [purposes]Effect, e Effect, ps ...Purpose) [purposes]Effect {
+	for _, p := range ps {
+		means[p] = e
+	}
+	return means
+}

@@ -1,0 +1,91 @@
+package consent
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// TDMPath is the path at which an origin has its file of the TDM Reservation Protocol.
+const TDMPath = "/.well-known/tdmrep.json"
+
+// TDM is a file /.well-known/tdmrep.json: an origin's reservations of text and data mining, by path. It is safe for use by
+// several goroutines.
+type TDM struct {
+	url   string
+	rules []tdmRule
+}
+
+type tdmRule struct {
+	pattern  robots.Pattern
+	location string
+	reserved bool
+	policy   string
+}
+
+const (
+	// MaxDocument is the largest file, in bytes, that [ParseTDM] and [ParseLicense] read.
+	MaxDocument = 1 << 20
+	maxRules    = 10_000 // of a file
+)
+
+// ParseTDM reads a file. Entries that cannot be read are left out. The error says why a file has none at all: it is too long,
+// not JSON, or not an array.
+func ParseTDM(url string, body []byte) (*TDM, error) {
+	if len(body) > MaxDocument {
+		return nil, fmt.Errorf("%s: longer than %d bytes", url, MaxDocument)
+	}
+	var entries []json.RawMessage
+	if err := json.Unmarshal(body, &entries); err != nil {
+		return nil, fmt.Errorf("%s: not the array of a tdmrep.json: %w", url, err)
+	}
+	t := &TDM{url: url}
+	for _, raw := range entries[:min(len(entries), maxRules)] {
+		var e struct {
+			Location    *string         `json:"location"`
+			Reservation json.RawMessage `json:"tdm-reservation"`
+			Policy      string          `json:"tdm-policy"`
+		}
+		if json.Unmarshal(raw, &e) != nil || e.Location == nil {
+			continue
+		}
+		switch string(e.Reservation) {
+		case "1", `"1"`, "true":
+			t.rules = append(t.rules, tdmRule{robots.NewPattern(*e.Location), *e.Location, true, e.Policy})
+		case "0", `"0"`, "false":
+			t.rules = append(t.rules, tdmRule{robots.NewPattern(*e.Location), *e.Location, false, e.Policy})
+		}
+	}
+	return t, nil
+}
+
+// read adds the statement of the longest location that matches; of equally long ones, a reservation.
+func (t *TDM) read(r *Record, u weburl.URL) {
+	best := -1
+	path := u.PathQuery()
+	for i, rule := range t.rules {
+		if !rule.pattern.Match(path) {
+			continue
+		}
+		if best < 0 || rule.pattern.Len() > t.rules[best].pattern.Len() ||
+			rule.pattern.Len() == t.rules[best].pattern.Len() && rule.reserved && !t.rules[best].reserved {
+			best = i
+		}
+	}
+	if best < 0 {
+		return
+	}
+	rule := t.rules[best]
+	s := Statement{Place: TDMRep, Document: t.url, Name: "tdm-reservation", Text: "0 for " + rule.location, Use: robots.UseTDM}
+	s.effects = effects(Allows, uses[robots.UseTDM]...)
+	if rule.reserved {
+		s.Text = "1 for " + rule.location
+		s.effects = effects(Forbids, uses[robots.UseTDM]...)
+		if rule.policy != "" {
+			s.Text += ", policy " + rule.policy
+		}
+	}
+	r.add(s)
+}
