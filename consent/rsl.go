@@ -100,10 +100,10 @@ func (l *License) parse(body []byte) error {
 		}
 		switch e := token.(type) {
 		case xml.EndElement:
-			switch depth--; {
-			case depth == 1:
+			switch depth--; depth {
+			case 1:
 				c = nil
-			case depth == 2:
+			case 2:
 				t = nil
 			}
 		case xml.StartElement:
