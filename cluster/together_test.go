@@ -339,3 +339,34 @@ func TestCrawlsOnAnEngineTakeTurns(t *testing.T) {
 		}
 	})
 }
+
+// TestCrawlThatWaitsIsServedFirst: one that comes when the clock is free does not overtake it.
+func TestCrawlThatWaitsIsServedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, all := mem.New(), map[string]*cluster.Clocks{}
+		for _, name := range []string{"a", "b", "c"} {
+			all[name] = cluster.NewClocks(t.Context(), server.Connect(), "", 0)
+		}
+		turns := map[string]*politeness.Turn{}
+		take := func(name string) bool {
+			turns[name] = &politeness.Turn{Gate: name, Crawl: name, Host: "h.test", Port: "80", Delay: time.Second}
+			return all[name].Take(turns[name]) == nil
+		}
+		if !take("a") || take("b") {
+			t.Error("the clock has not one holder")
+		}
+		time.Sleep(300 * time.Millisecond)
+		ended := time.Now()
+		all["a"].Done(turns["a"], politeness.Owed{Ended: ended, Host: ended.Add(time.Second)})
+		time.Sleep(time.Second)
+		if take("c") {
+			t.Error("a crawl that has not waited is served first")
+		}
+		if !take("b") {
+			t.Error("the crawl that waits is not served")
+		}
+		for _, k := range all {
+			k.Close()
+		}
+	})
+}
