@@ -46,7 +46,7 @@ func TestNodesOnJetStream(t *testing.T) {
 		defer cancel()
 		e, name := connect(t, c), fmt.Sprint("n", i)
 		n, err := cluster.NewNode(ctx, cluster.Config{
-			Engine: e, Name: name, Dir: filepath.Join(dir, name), Crawl: crawl(w), Poll: 200 * time.Millisecond, SnapshotSize: 4000,
+			Engine: e, Name: name, Dir: filepath.Join(dir, name), Crawl: crawl(w, 100*time.Millisecond), Poll: 200 * time.Millisecond, SnapshotSize: 4000,
 			Store: disk.Config{CacheSize: 4 << 20, MemTableSize: 256 << 10},
 		})
 		if err != nil {
@@ -76,6 +76,71 @@ func TestNodesOnJetStream(t *testing.T) {
 	t.Logf("%d pages, %d requests", len(pages), len(w.Requests()))
 }
 
+// TestJobsOnJetStreamTakeTurns: two jobs on one engine and a crawl that joins it request pages of the same hosts. The servers see one
+// polite crawler, which requests each robots.txt once.
+func TestJobsOnJetStreamTakeTurns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes real time")
+	}
+	t.Parallel()
+	const delay = 200 * time.Millisecond
+	s := start(t, 1)
+	w := crawltest.New(t)
+	w.Expect(crawltest.Expect{Delay: delay, PerAddress: true, Agent: "testbot", AllowRepeats: true})
+	for h := range 2 {
+		site := w.Site(fmt.Sprintf("h%d.test", h)).Latency(20 * time.Millisecond)
+		for p := range 5 {
+			site.Page(fmt.Sprintf("/%d", p), fmt.Sprintf("<a href=http://h0.test/%d>a</a><a href=http://h1.test/%d>b</a>", (p+1)%5, (p+1)%5))
+		}
+	}
+	var crawls sync.WaitGroup
+	for _, name := range []string{"news", "archive"} {
+		c := Config{URLs: s.urls(), Job: name, Shards: 2, Replicas: 1}
+		create(t, c)
+		e := connect(t, c)
+		if err := cluster.Create(t.Context(), e, cluster.Job{Shards: 2, TTL: cluster.MinTTL, Delay: delay}); err != nil {
+			t.Fatal(err)
+		}
+		n, err := cluster.NewNode(t.Context(), cluster.Config{
+			Engine: e, Name: "n", Dir: t.TempDir(), Crawl: crawl(w, delay), Poll: 200 * time.Millisecond, Store: disk.Config{CacheSize: 4 << 20, MemTableSize: 256 << 10},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		crawls.Go(func() {
+			if err := n.Run(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	store, err := ConnectClocks(t.Context(), Config{URLs: s.urls()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	clocks := cluster.NewClocks(t.Context(), store, "", 0)
+	c := crawler.Config{
+		Agent: "testbot/1.0", Contact: "https://lab.university.edu/crawl", Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny},
+		Limits: crawler.Limits{Pages: 1000}, Politeness: politeness.Config{Delay: delay, Shared: clocks},
+	}
+	w.Apply(&c)
+	x, err := crawler.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Run(t.Context(), "http://h0.test/0"); err != nil {
+		t.Error(err)
+	}
+	crawls.Wait()
+	clocks.Close()
+	for h := range 2 {
+		host := fmt.Sprintf("http://h%d.test/", h)
+		if robots, page := w.Count(host+"robots.txt"), w.Count(host+"3"); robots != 1 || page != 3 {
+			t.Errorf("%s: %d requests for robots.txt, and %d for a page of three crawls", host, robots, page)
+		}
+	}
+}
+
 // makePages makes hosts whose pages link to each other.
 func makePages(w *crawltest.Web) (urls []string) {
 	const hosts, each = 6, 20
@@ -91,7 +156,7 @@ func makePages(w *crawltest.Web) (urls []string) {
 	return urls
 }
 
-func crawl(w *crawltest.Web) func(ctx context.Context, sh *cluster.Shard) error {
+func crawl(w *crawltest.Web, delay time.Duration) func(ctx context.Context, sh *cluster.Shard) error {
 	return func(ctx context.Context, sh *cluster.Shard) error {
 		out, err := sink.OpenJSONL(filepath.Join(sh.Dir, "visits.jsonl"))
 		if err != nil {
@@ -102,7 +167,7 @@ func crawl(w *crawltest.Web) func(ctx context.Context, sh *cluster.Shard) error 
 			Agent: "testbot/1.0", Contact: "https://lab.university.edu/crawl", Frontier: sh.Frontier(), Sinks: []sink.Sink{sh.Sink(out)},
 			Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Concurrency: 8,
 			Limits:     crawler.Limits{Depth: crawler.None, Pages: crawler.None, Time: time.Hour},
-			Politeness: politeness.Config{Delay: 100 * time.Millisecond, Fence: sh.Fence, Shared: sh.Sharing()},
+			Politeness: politeness.Config{Delay: delay, Fence: sh.Fence, Shared: sh.Sharing()},
 			Commits:    crawler.Commits{Interval: 250 * time.Millisecond, Gate: true},
 		}
 		w.Apply(&c)
