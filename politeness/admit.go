@@ -85,13 +85,13 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 // The Gate is not locked.
 func (g *Gate) takeTurn(q Request, p *permit, why Purpose) error {
 	if why == Robots {
-		if err := g.copyRobots(q); err != nil {
+		if err := g.copyRobots(q, p); err != nil {
 			return err
 		}
 	}
 	err := g.cfg.Shared.Take(&p.turn)
 	if err == nil && why == Robots {
-		if err = g.copyRobots(q); err != nil {
+		if err = g.copyRobots(q, p); err != nil {
 			g.cfg.Shared.Done(&p.turn, Owed{})
 		}
 	}

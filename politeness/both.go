@@ -43,10 +43,15 @@ func (b both) Leave(gate string) {
 
 // Robots implements Sharing.
 func (b both) Robots(key RobotsKey) (RobotsFile, bool) {
-	if f, ok := b.first.Robots(key); ok {
+	f, ok := b.first.Robots(key)
+	if ok {
 		return f, true
 	}
-	return b.second.Robots(key)
+	g, ok := b.second.Robots(key)
+	if !ok && f.Fetched.After(g.Fetched) {
+		g = f
+	}
+	return g, ok
 }
 
 // KeepRobots implements Sharing.

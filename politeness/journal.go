@@ -60,6 +60,9 @@ func (j *journal) begin(now time.Time, p *permit, v *override) error {
 	e := j.entry(ledger.Start, p)
 	e.Attempt, e.Agent, e.Queued, e.Written, e.Clauses = p.attempt, j.agent, p.queued, now, p.clauses
 	e.Signed, e.Shares = p.keyID, p.sharesRobots() && j.cfg.robotsKey(p.wanted).Account == ""
+	if e.Shares && !p.dropped.IsZero() {
+		e.Dropped = ledger.Ceil(p.dropped)
+	}
 	if v != nil {
 		e.Override = v.Reason
 	}

@@ -81,6 +81,7 @@ type permit struct {
 	state      atomic.Int32
 	started    atomic.Bool // Begin has succeeded
 	began      time.Time   // when; written before started, read after
+	dropped    time.Time   // of a robots.txt: [Sharing] may have had it, if it was received up to then
 	keyID      string      // of the key that signed the request; set before Begin
 	unrecorded error       // why the ledger does not have its end
 }

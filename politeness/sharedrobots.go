@@ -82,6 +82,7 @@ const DefaultRobotsBytes = 64 << 20
 // sharedFiles are robots.txt files of [Hosts], within a limit of memory. The least recently used are dropped first.
 type sharedFiles struct {
 	limit, size int64
+	dropped     time.Time                   // of those that were dropped, the latest Fetched
 	byKey       map[RobotsKey]*list.Element // of *sharedFile
 	used        list.List                   // the last used first
 }
@@ -95,14 +96,14 @@ type sharedFile struct {
 func (s *Hosts) Robots(key RobotsKey) (RobotsFile, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.files.byKey[key]
+	e, missing := s.files.byKey[key], RobotsFile{Fetched: s.files.dropped}
 	if e == nil {
-		return RobotsFile{}, false
+		return missing, false
 	}
 	f := e.Value.(*sharedFile) //nolint:forcetypeassert // the list has nothing else
 	if !f.Until.After(time.Now()) {
 		s.files.remove(e)
-		return RobotsFile{}, false
+		return missing, false
 	}
 	s.files.used.MoveToFront(e)
 	return f.RobotsFile, true
@@ -122,15 +123,18 @@ func (s *Hosts) KeepRobots(key RobotsKey, f RobotsFile) {
 	key.Origin, f.Body = strings.Clone(key.Origin), strings.Clone(f.Body) // not the longer texts that they are from
 	files.byKey[key] = files.used.PushFront(&sharedFile{key, f})
 	files.size += f.size()
-	for files.size > files.limit {
-		files.remove(files.used.Back())
+	for now := time.Now(); files.size > files.limit; {
+		if f := files.remove(files.used.Back()); f.Until.After(now) {
+			files.dropped = later(files.dropped, f.Fetched)
+		}
 	}
 }
 
-func (s *sharedFiles) remove(e *list.Element) {
+func (s *sharedFiles) remove(e *list.Element) *sharedFile {
 	f, _ := s.used.Remove(e).(*sharedFile)
 	delete(s.byKey, f.key)
 	s.size -= f.size()
+	return f
 }
 
 // sharesRobots reports whether the robots.txt that p requests is one that other crawls may use. A loopback address is not the
@@ -174,12 +178,16 @@ func (g *Gate) shareRobots(p *permit, r Reply, a answer) {
 }
 
 // copyRobots adopts what another crawl was answered for the robots.txt of q's origin. It returns nil if there is nothing to
-// adopt, or else the error of Admit: the URL may be requested at once, unless its rules say otherwise. The Gate is not locked.
-func (g *Gate) copyRobots(q Request) error {
+// adopt, and notes in p whether the file may have been dropped; or else the error of Admit: the URL may be requested at once, unless
+// its rules say otherwise. The Gate is not locked.
+func (g *Gate) copyRobots(q Request, p *permit) error {
 	if q.Addr.IsLoopback() {
 		return nil
 	}
 	f, ok := g.cfg.Shared.Robots(g.cfg.robotsKey(q.URL))
+	if !ok {
+		p.dropped = f.Fetched
+	}
 	if !ok || f.Gate == g.journal.run {
 		return nil
 	}

@@ -398,3 +398,26 @@ func TestSharedRobotsFilesAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestRobotsFileThatWasDroppedIsRequestedAgain, and the ledger says why: whoever checks all crawls together knows it from a build
+// without the sharing.
+func TestRobotsFileThatWasDroppedIsRequestedAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		hosts := NewHosts(HostsLimits{RobotsBytes: 2 << 10})
+		a, b := newSharer(t, hosts, "a", Config{}), newSharer(t, hosts, "b", Config{})
+		a.answers("http://h.test/", Reply{Status: 200, Body: []byte(groups)})
+		a.answers("http://i.test/", Reply{Status: 200, Body: []byte(strings.Repeat("#", 1500))})
+		b.answers("http://h.test/", Reply{Status: 200, Body: []byte(groups)})
+		a.page("http://i.test/", someAddr.String(), Reply{Status: 200})
+		mustBeInOrder(t, a, b)
+		if strings.Count(b.lines.String(), `"dropped":"`) != 1 || strings.Contains(a.lines.String(), `"dropped":"`) {
+			t.Errorf("%s", b.lines.String())
+		}
+		first := b.lines.String()
+		b.lines.Reset()
+		b.lines.WriteString(strings.Replace(first, `"dropped":"2000`, `"dropped":"1999`, 1))
+		if _, together := found(t, a, b); len(together) != 1 {
+			t.Errorf("a file that was not dropped was requested again: %v", together)
+		}
+	})
+}

@@ -28,7 +28,8 @@ type Sharing interface {
 	Leave(gate string)
 
 	// Robots returns what KeepRobots has kept last for a key, while its Until has not come. It returns false if nothing was kept, or
-	// if that was forgotten to save memory: the crawl then requests the file. It is called without locks and may block.
+	// if that was dropped for want of room: the crawl then requests the file. Fetched is then the latest of the files that were
+	// dropped, zero if none was. It is called without locks and may block.
 	Robots(key RobotsKey) (RobotsFile, bool)
 	// KeepRobots keeps what a crawl was answered, in the place of what is kept for the key. Once it has returned, Robots returns the
 	// file to any other crawl that has a turn at the host. Like Done, which it is called before, it must not block.

@@ -107,6 +107,7 @@ type joint struct {
 	led     map[string][]*jointLed
 	outOf   map[[2]int]int // requests of a part outside of the hours of another one
 	robots  jointRobots
+	dropped int // robots.txt files that were requested again for want of room
 }
 
 // several is the number of a part for keys of several.

@@ -51,6 +51,9 @@ func (j *joint) sharedRobots(r *partRequest) {
 
 // copied checks that each copy is what the crawl that it names was answered (P1).
 func (j *joint) copied() {
+	if j.dropped > 0 {
+		j.Notes = append(j.Notes, fmt.Sprintf("%d robots.txt files were requested again that may have been dropped for want of room", j.dropped))
+	}
 	strangers := 0
 	for _, c := range j.robots.copies {
 		if of := j.robots.byRun[c.end.ByRun]; of == nil {
@@ -76,6 +79,10 @@ func (r *partRequest) decidesRobots() bool {
 func (j *joint) requestedAgain(known, r *partRequest) {
 	if known == nil || known.of == r.of || !sameMachine(known, r) || !known.heard().Before(r.start.Allowed) || known.alive.Before(r.start.Written) ||
 		!r.start.Written.Before(known.end.Expires.Add(-Tolerance)) {
+		return
+	}
+	if !known.end.Ended.After(r.start.Dropped) {
+		j.dropped++
 		return
 	}
 	j.violation("P1", r, known, "%s was requested again, although it had been answered and is valid until %s", r.start.URL, stamp(known.end.Expires))

@@ -43,7 +43,7 @@ func (all processes) common(l *Line) *Line {
 	}
 	x := *l
 	x.Clauses = slices.Clone(l.Clauses)
-	for _, t := range []*time.Time{&x.Allowed, &x.Written, &x.Ended, &x.Reported, &x.Expires} {
+	for _, t := range []*time.Time{&x.Allowed, &x.Written, &x.Dropped, &x.Ended, &x.Reported, &x.Expires} {
 		if !t.IsZero() {
 			*t = t.Add(-secs(p.Ahead))
 		}

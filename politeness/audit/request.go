@@ -22,7 +22,8 @@ type StartLine struct {
 	Addr     string    `json:"addr"`
 	Purpose  string    `json:"purpose"`
 	Attempt  int       `json:"attempt"`
-	Shares   bool      `json:"shares"` // what this robots.txt is answered is used by other crawls, too
+	Shares   bool      `json:"shares"`  // what this robots.txt is answered is used by other crawls, too
+	Dropped  time.Time `json:"dropped"` // other crawls' robots.txt files that were received up to then may be gone
 	Agent    string    `json:"agent"`
 	Override string    `json:"override"`
 	Signed   string    `json:"signed"`

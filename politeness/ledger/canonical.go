@@ -78,6 +78,9 @@ func (s *scanner) start(e *Entry) {
 		e.Slot = int(s.digits())
 	}
 	e.Shares = s.has(`,"shares":true`)
+	if s.has(`,"dropped":"`) {
+		e.Dropped = s.instant(&p.times)
+	}
 }
 
 // waits reads clauses, of which there is at least one.

@@ -32,6 +32,7 @@ func (e *Entry) Append(b []byte) []byte {
 	if e.Shares {
 		b = append(b, `,"shares":true`...)
 	}
+	b = timeField(b, `,"dropped":`, e.Dropped)
 	if e.Behind != 0 {
 		b = e.Behind.append(append(b, `,"behind":`...))
 	}

@@ -73,7 +73,7 @@ func TestLinesAreAsEncodingJSONWritesAndReadsThem(t *testing.T) {
 	})
 }
 
-var times = regexp.MustCompile(`"(queued|allowed|written|until|first_byte|ended|reported|expires)":"([-0-9]+T[^"]*)"`)
+var times = regexp.MustCompile(`"(queued|allowed|written|until|first_byte|ended|reported|dropped|expires)":"([-0-9]+T[^"]*)"`)
 
 // micros rounds the fractions of seconds in a line up to six digits and escapes hidden characters, as the ledger does.
 func micros(line []byte) []byte {
@@ -90,7 +90,7 @@ func micros(line []byte) []byte {
 func TestEveryFieldOfAnEntryIsWritten(t *testing.T) {
 	now := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 	e := Entry{
-		"end", "r", 1, "u", "f", "h", "d", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3, "b"}}, "o", "k", 9, true, 7, now, now, now, 6, 4, 5, "e", true, "t", true, "ra", "rl", "d", "l", "s", true, "w", now, "by", "run", "v w", 8, "j",
+		"end", "r", 1, "u", "f", "h", "d", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3, "b"}}, "o", "k", 9, true, now, 7, now, now, now, 6, 4, 5, "e", true, "t", true, "ra", "rl", "d", "l", "s", true, "w", now, "by", "run", "v w", 8, "j",
 	} // a new field does not compile until it is added here
 	want, _ := json.Marshal(&e)
 	if got := e.Append(nil); !bytes.Equal(got, micros(want)) {

@@ -32,6 +32,7 @@ type Entry struct {
 	Signed    string    `json:"signed,omitempty"`   // the ID of the key that signed the request
 	Slot      int       `json:"slot,omitempty"`     // which of the clocks of an own host the request went by, from 1
 	Shares    bool      `json:"shares,omitempty"`   // what this robots.txt is answered is used by other crawls, too
+	Dropped   time.Time `json:"dropped,omitzero"`   // robots.txt files of other crawls that were received up to then may be gone, for want of room: so this one is requested
 	Behind    Duration  `json:"behind,omitempty"`   // how far this process's clock is behind the lines of earlier ones
 	FirstByte time.Time `json:"first_byte,omitzero"`
 	Ended     time.Time `json:"ended,omitzero"`

@@ -90,6 +90,8 @@ func (e *Entry) set(s *scanner, key []byte) {
 		e.Slot = int(s.number())
 	case "shares":
 		e.Shares = s.boolean()
+	case "dropped":
+		s.time(&e.Dropped)
 	case "behind":
 		e.Behind = s.seconds()
 	default:

@@ -17,6 +17,7 @@ import (
 
 const (
 	robotsName  = "robots"
+	droppedName = "robots-dropped"    // has the latest time of a file that was removed for want of room
 	robotsMax   = 64 << 20            // bytes of all robots.txt files; the oldest are removed
 	robotsLong  = 2 << 20             // bytes of one
 	robotsValid = 30 * 24 * time.Hour // after which one is removed
@@ -32,18 +33,39 @@ func (m *Hosts) Robots(key politeness.RobotsKey) (politeness.RobotsFile, bool) {
 	if f, ok := m.Hosts.Robots(key); ok || m.NotShared() != nil {
 		return f, ok
 	}
-	in, err := safefile.OpenOwn(m.robotsPath(key))
+	f, ok := politeness.DecodeRobotsFile(readOwn(m.robotsPath(key)), key)
+	now := time.Now()
+	if !ok || f.Fetched.After(now) || !f.Until.After(now) {
+		return politeness.RobotsFile{Fetched: readDropped(m.dir)}, false // it is requested, and the file written anew
+	}
+	return f, true
+}
+
+// readOwn returns the text of a file, nothing if it cannot be read or is not the user's.
+func readOwn(path string) []byte {
+	in, err := safefile.OpenOwn(path)
 	if err != nil {
-		return politeness.RobotsFile{}, false // nobody has requested it
+		return nil
 	}
 	defer func() { _ = in.Close() }() // only read
 	b, err := safefile.ReadAll(in, in.Name(), robotsLong)
-	f, ok := politeness.DecodeRobotsFile(b, key)
-	now := time.Now()
-	if err != nil || !ok || f.Fetched.After(now) || !f.Until.After(now) {
-		return politeness.RobotsFile{}, false // it is requested, and the file written anew
+	if err != nil {
+		return nil
 	}
-	return f, true
+	return b
+}
+
+// readDropped returns the latest time of a file that was removed for want of room, zero if none was.
+func readDropped(dir string) (at time.Time) {
+	_ = at.UnmarshalText(readOwn(filepath.Join(dir, droppedName))) // or it is zero
+	return at
+}
+
+// noteDropped notes that files up to a time may have been removed for want of room.
+func noteDropped(dir string, at time.Time) {
+	if b, err := at.MarshalText(); err == nil && at.After(readDropped(dir)) {
+		_ = replace(filepath.Join(dir, droppedName), b) // or the joint check asks why a file is requested again
+	}
 }
 
 // KeepRobots is that of [politeness.Sharing]. A file that cannot be written is requested again by other processes.
@@ -54,9 +76,9 @@ func (m *Hosts) KeepRobots(key politeness.RobotsKey, f politeness.RobotsFile) {
 	}
 	b := f.Encode(key)
 	if len(b) > robotsLong {
+		noteDropped(m.dir, f.Fetched)
 		return
 	}
-	dir := filepath.Join(m.dir, robotsName)
 	m.mu.Lock()
 	prune := m.kept == 0 || m.kept > robotsMax/4
 	if prune {
@@ -65,13 +87,14 @@ func (m *Hosts) KeepRobots(key politeness.RobotsKey, f politeness.RobotsFile) {
 	m.kept += int64(len(b))
 	m.mu.Unlock()
 	if prune {
-		pruneRobots(dir)
+		pruneRobots(m.dir)
 	}
 	_ = replace(m.robotsPath(key), b) // or it is requested again
 }
 
-// pruneRobots removes the oldest files of a directory until the others have no more than three quarters of the limit.
-func pruneRobots(dir string) {
+// pruneRobots removes the oldest files of a state directory until the others have no more than three quarters of the limit.
+func pruneRobots(state string) {
+	dir := filepath.Join(state, robotsName)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
@@ -86,13 +109,18 @@ func pruneRobots(dir string) {
 	slices.SortFunc(files, func(a, b fs.FileInfo) int {
 		return cmp.Or(a.ModTime().Compare(b.ModTime()), strings.Compare(a.Name(), b.Name()))
 	})
+	var dropped time.Time
 	for _, info := range files {
 		old := time.Since(info.ModTime())
 		if size <= robotsMax/4*3 && old < robotsValid && (old < time.Hour || !strings.HasPrefix(info.Name(), tempPrefix)) {
 			continue
 		}
-		if os.Remove(filepath.Join(dir, info.Name())) == nil {
-			size -= info.Size()
+		if os.Remove(filepath.Join(dir, info.Name())) != nil {
+			continue
+		}
+		if size -= info.Size(); !strings.HasPrefix(info.Name(), tempPrefix) {
+			dropped = info.ModTime() // or it had expired, which nobody looks up
 		}
 	}
+	noteDropped(state, dropped)
 }

@@ -91,13 +91,18 @@ func TestForeignRobotsFilesAreIgnored(t *testing.T) {
 }
 
 func TestOldRobotsFilesArePruned(t *testing.T) {
-	dir := t.TempDir()
+	state := t.TempDir()
+	dir := filepath.Join(state, robotsName)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
 	for i, size := range []int64{robotsMax / 2, robotsMax / 2, 100, 100} {
 		name := filepath.Join(dir, []string{"old", "newer", ".new-left", "newest"}[i])
 		if err := os.WriteFile(name, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		at := time.Now().Add(time.Duration(i-4) * time.Hour)
+		at := begun.Add(time.Duration(i-4) * time.Hour)
 		if err := os.Truncate(name, size); err != nil {
 			t.Fatal(err)
 		}
@@ -105,9 +110,29 @@ func TestOldRobotsFilesArePruned(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	pruneRobots(dir)
+	pruneRobots(state)
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 2 || left[0].Name() != "newer" || left[1].Name() != "newest" {
 		t.Errorf("left: %v, %v", left, err)
+	}
+	if at := readDropped(state); at.Sub(begun.Add(-4*time.Hour)).Abs() > time.Minute { // not that of the unfinished one
+		t.Errorf("files were dropped up to %v", at)
+	}
+	if _, ok := process(t, filepath.Join(state, "other")).Robots(politeness.RobotsKey{Origin: "https://a.example"}); ok {
+		t.Error("a file that nobody has requested is there")
+	}
+}
+
+// TestRobotsFileThatWasPrunedIsSaidToBeSo, to whoever requests it again.
+func TestRobotsFileThatWasPrunedIsSaidToBeSo(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	m, key := process(t, dir), politeness.RobotsKey{Origin: "https://a.example"}
+	if f, ok := m.Robots(key); ok || !f.Fetched.IsZero() {
+		t.Errorf("%+v, %v", f, ok)
+	}
+	at := time.Now().Truncate(time.Second)
+	m.KeepRobots(key, politeness.RobotsFile{Fetched: at, Until: at.Add(time.Hour), Body: strings.Repeat("x", robotsLong)})
+	if f, ok := process(t, dir).Robots(key); ok || !f.Fetched.Equal(at) {
+		t.Errorf("%+v, %v", f, ok)
 	}
 }

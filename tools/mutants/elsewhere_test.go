@@ -63,6 +63,8 @@ var machines = []mutant{
 	{"a foreign file is overwritten", "politeness/machine/clocks.go", "	case info.Size() == 0 || ", "	case true || ", 0, false, nil},
 	{"a full page forgets a clock", "politeness/machine/clocks.go", "			if !s.Idle(p.now) {", "			if false {", 0, false, nil},
 	{"a removed file is used on", "politeness/machine/machine.go", "		if err := m.inPlace(); err != nil {\n			return err\n		}\n", "", 0, false, nil},
+	{"a file that was removed for want of room was never there", "politeness/machine/robots.go", "	noteDropped(state, dropped)\n", "	_ = dropped\n", 0, false, nil},
+	{"a file that is too long was never there", "politeness/machine/robots.go", "		noteDropped(m.dir, f.Fetched)\n", "", 0, false, nil},
 	{"others can write to the state directory", "politeness/machine/dir.go", "mode.Perm()&0o022 != 0", "mode.Perm()&0o022 == 0o7", 0, false, nil},
 }
 
