@@ -203,7 +203,7 @@ func (m *mirroring) run(cfg *job.Config) error {
 	if written {
 		return m.mark(n)
 	}
-	if end.Finish == crawler.FinishDone || end.Finish == crawler.FinishUnreachable || end.Finish.Limit() {
+	if end.Finish == crawler.FinishDone || end.Finish == crawler.FinishUnreachable {
 		if err := m.mark(n); err != nil {
 			return err
 		}
@@ -231,7 +231,7 @@ func (m *mirroring) next(cfg *job.Config) (at string, n int, err error) {
 	cfg.Since = ""
 	at, n = keyflags.LastCrawl(m.dir)
 	if n > 0 {
-		over, err := m.over(at, n, cfg)
+		over, err := m.over(at, n)
 		if err != nil || !over {
 			if _, known := os.Stat(m.own(knownName)); known == nil {
 				cfg.Since = m.own(knownName)
@@ -247,8 +247,9 @@ func (m *mirroring) next(cfg *job.Config) (at string, n int, err error) {
 	return at, n + 1, nil
 }
 
-// over reports whether a crawl has ended and the copy has its pages. One that a limit ended goes on if the limits are others now.
-func (m *mirroring) over(at string, n int, cfg *job.Config) (bool, error) {
+// over reports whether a crawl has ended and the copy has its pages. One that a limit ended goes on when the limit is raised: a new one
+// would not find what it left in its queue.
+func (m *mirroring) over(at string, n int) (bool, error) {
 	if !job.Holds(at) {
 		return false, nil
 	}
@@ -268,13 +269,7 @@ func (m *mirroring) over(at string, n int, cfg *job.Config) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	then, err := r.Config()
-	if err != nil {
-		return false, err
-	}
-	x, y := then.Crawl.Limits, cfg.Crawl.Limits
-	same := x.Pages == y.Pages && x.Bytes == y.Bytes && x.Time == y.Time
-	return man.Finished() || man.Finish == crawler.FinishUnreachable || man.Finish.Limit() && same, nil
+	return man.Finished() || man.Finish == crawler.FinishUnreachable, nil
 }
 
 // remember writes what the first crawls know of each URL, as lines of visits: URLs whose pages are in the copy with what makes a
