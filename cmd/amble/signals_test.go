@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -26,6 +27,7 @@ type slowSite struct {
 	*httptest.Server
 	asked   chan struct{} // closed when /slow was requested
 	release func()
+	seen    atomic.Int64 // requests
 }
 
 func newSlowSite(t *testing.T) *slowSite {
@@ -42,7 +44,11 @@ func newSlowSite(t *testing.T) *slowSite {
 		case <-r.Context().Done():
 		}
 	})
-	s := &slowSite{httptest.NewServer(m), asked, sync.OnceFunc(func() { close(released) })}
+	s := &slowSite{asked: asked, release: sync.OnceFunc(func() { close(released) })}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.seen.Add(1)
+		m.ServeHTTP(w, r)
+	}))
 	t.Cleanup(func() { s.release(); s.Close() })
 	return s
 }

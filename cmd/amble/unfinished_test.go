@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -116,12 +115,6 @@ func TestReportAndPageOfACrawlThatRunsAndOfOneThatWasKilled(t *testing.T) {
 func TestRequestsThatAKillCutOffAreCounted(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)
-	var seen atomic.Int64
-	answer := site.Config.Handler
-	site.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen.Add(1)
-		answer.ServeHTTP(w, r)
-	})
 	dir := filepath.Join(t.TempDir(), "job")
 	p := start(t, "crawl", "-w", "0", "-o", dir, "--first-byte-timeout", "1h", "--fetch-timeout", "1h", site.URL+"/")
 	<-site.asked
@@ -144,7 +137,7 @@ func TestRequestsThatAKillCutOffAreCounted(t *testing.T) {
 		}
 		return v.Requests
 	}
-	want := seen.Load()
+	want := site.seen.Load()
 	if !strings.Contains(string(summary), fmt.Sprintf("  requests   %d, ", want)) || !strings.Contains(string(summary), " lost to a kill\n") {
 		t.Errorf("the server has seen %d requests:\n%s", want, summary)
 	}
