@@ -19,6 +19,8 @@ type clock struct {
 	Last  party `json:"last,omitzero"`   // who made it
 
 	Line []waiter `json:"line,omitempty"` // the first is served next
+
+	host bool // the clock is that of a host: not stored, as its key says it
 }
 
 // party is a gate, the job that it is of, and the name of its crawl.
@@ -28,9 +30,11 @@ type party struct {
 	Crawl string `json:"crawl,omitempty"`
 }
 
-// owes reports whether the delay of a crawl holds after a request of another: gates of one job know what they owe.
-func (p party) owes(last party) bool {
-	return p.Gate != last.Gate && (p.Job == "" || p.Job != last.Job)
+// owed reports whether the delay of a gate holds after the last request. After one of another part of its job that is so at its own
+// host alone, whose delay only it knows: the other part asked for the robots.txt of another host there. An address or a domain rests
+// for the delay of the host that was requested, as in a job of one part.
+func (c *clock) owed(p party) bool {
+	return p.Gate != c.Last.Gate && (c.host || p.Job == "" || p.Job != c.Last.Job)
 }
 
 // hold is who has a clock.
@@ -74,7 +78,7 @@ func (c *clock) until(now int64, me party, delay, grace time.Duration) (until in
 	if c.Owner.Gate != me.Gate {
 		until, by = c.Free, c.Owner
 	}
-	if c.Ended != 0 && me.owes(c.Last) {
+	if c.Ended != 0 && c.owed(me) {
 		if own := c.Ended + int64(delay); own > until {
 			until, by = own, c.Last
 		}
@@ -114,7 +118,7 @@ func (c *clock) wait(me party, delay time.Duration, until int64, by party) int64
 
 // owe holds the clock for the delay of a gate that waits, from the end of the last request.
 func (c *clock) owe(ended int64, w waiter) {
-	if ended != 0 && w.owes(c.Last) {
+	if ended != 0 && c.owed(w.party) {
 		c.rest(ended+int64(w.Delay), w.Delay, party{Job: w.Job, Crawl: w.Crawl})
 	}
 }

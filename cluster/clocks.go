@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,7 @@ import (
 // While the engine does not answer, nothing is requested.
 type Clocks struct {
 	store ClockStore
-	job   string        // gates of one job owe each other no delay
+	job   string        // gates of one job owe each other no delay at addresses and domains
 	hold  time.Duration // for which a clock is held of whose holder nothing is heard
 	ctx   context.Context
 	end   context.CancelFunc
@@ -52,6 +53,7 @@ type Clocks struct {
 // replica holds a process's copy of a clock.
 type replica struct {
 	turn chan struct{} // holds one while somebody asks the engine about the clock; no lock is held meanwhile
+	host bool          // it is that of a host
 
 	// Used by whoever has the turn.
 	is  clock
@@ -482,7 +484,7 @@ func (k *Clocks) replica(key string) *replica {
 			}
 			k.sweep = max(1000, 2*len(k.known))
 		}
-		r = &replica{turn: make(chan struct{}, 1)}
+		r = &replica{turn: make(chan struct{}, 1), host: strings.HasPrefix(key, "h:")}
 		k.known[key] = r
 	}
 	r.used = time.Now()
@@ -543,6 +545,7 @@ func (k *Clocks) read(ctx context.Context, key string, r *replica, age time.Dura
 // asOf returns the clock at a time with what is due, and how much that is.
 func (k *Clocks) asOf(r *replica, now int64) (*clock, int) {
 	c := r.is.clone()
+	c.host = r.host
 	c.settle(now)
 	k.mu.Lock()
 	defer k.mu.Unlock()

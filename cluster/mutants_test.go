@@ -52,7 +52,8 @@ var mutants = []mutant{
 	// The clocks that all crawls on an engine share: I5.
 	{"a clock has many holders", "clock.go", "if h := c.Held; h != nil {\n		return min(now", "if h := c.Held; h != nil && false {\n		return min(now", "JobsOn|Crawls"},
 	{"a clock does not rest", "clock.go", "until, by = c.Free, c.Owner", "by = c.Owner", "JobsOn|Crawls"},
-	{"the delay of a crawl that waits holds for itself alone", "clock.go", "	if ended != 0 && w.owes(c.Last) {\n		c.rest(", "	if false {\n		c.rest(", "JobsOn|Crawls"},
+	{"the delay of a crawl that waits holds for itself alone", "clock.go", "	if ended != 0 && c.owed(w.party) {\n		c.rest(", "	if false {\n		c.rest(", "JobsOn|Crawls"},
+	{"a host rests for what another part of its job knows of it", "clock.go", "(c.host || p.Job == ", "(p.Job == ", "DelayOfAHostHolds"},
 	{"crawls that wait have no order", "clock.go", "if n := c.place(me.Gate); n > 0 {", "if n := c.place(me.Gate); n > 0 && false {", "CrawlThatWaits"},
 	{"a clock whose holder is silent is free", "clock.go", "h != nil && h.Until <= now {\n		c.done(h.Turn, h.party, h.Until, h.Until+int64(h.Rest))", "h != nil {\n		c.done(h.Turn, h.party, now, now+int64(h.Rest))", "KilledProcess|JobsOn"},
 	{"a clock whose holder was silent does not rest", "clock.go", "c.done(h.Turn, h.party, h.Until, h.Until+int64(h.Rest))", "c.Held = nil", "KilledProcess"},

@@ -370,3 +370,36 @@ func TestCrawlThatWaitsIsServedFirst(t *testing.T) {
 		}
 	})
 }
+
+// TestDelayOfAHostHoldsAfterAnotherPartOfItsJob: the part with the host knows its Crawl-delay; the other one, which requested the
+// robots.txt of its own host there, does not. An address rests for the delay of the host that was requested.
+func TestDelayOfAHostHoldsAfterAnotherPartOfItsJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := mem.New()
+		turns := map[string]*politeness.Turn{}
+		other := cluster.NewClocks(t.Context(), server.Connect(), "job", 0)
+		own := cluster.NewClocks(t.Context(), server.Connect(), "job", 0)
+		take := func(k *cluster.Clocks, gate, host string, delay time.Duration) error {
+			turns[gate] = &politeness.Turn{Gate: gate, Crawl: "job", Host: host, Port: "80", Addr: netip.MustParseAddr("192.0.2.1"), Delay: delay}
+			return k.Take(turns[gate])
+		}
+		if err := take(other, "other", "h.test", time.Second); err != nil {
+			t.Fatal(err)
+		}
+		ended := time.Now()
+		other.Done(turns["other"], politeness.Owed{Ended: ended, Host: ended.Add(time.Second), Addr: ended.Add(time.Second)})
+		if err := other.Stored(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		var wait *politeness.NotYet
+		if err := take(own, "own", "h.test", 5*time.Second); !errors.As(err, &wait) || wait.Until.Before(ended.Add(5*time.Second)) || wait.Clauses[0].Name == ledger.ClauseShared {
+			t.Errorf("%v: want to wait for 5s after the other part's request, which is of the same job", err)
+		}
+		if err := take(own, "third", "i.test", 5*time.Second); err != nil {
+			t.Errorf("another host at the address: %v", err)
+		}
+		other.Close()
+		own.Close()
+	})
+}
