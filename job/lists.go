@@ -175,7 +175,7 @@ func readPurposes(names []string) (all []consent.Purpose, err error) {
 	for _, name := range names {
 		p, err := consent.ParsePurpose(name)
 		if err != nil {
-			return nil, &itemError{name, err}
+			return nil, &itemError{name, fmt.Errorf("want one of %s", strings.Join(purposesText(consent.Purposes()), ", "))}
 		}
 		all = append(all, p)
 	}
