@@ -222,19 +222,20 @@ func newTally(now time.Time) *tally {
 	}
 }
 
-// request counts a request and its bytes, and returns the bytes of all requests. An aborted request does
-// not count.
+// request counts a request and its bytes, and returns the bytes of all requests. One that was aborted counts if it had been sent.
 func (t *tally) request(a *fetcher.Answer) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if a.Aborted {
-		return t.r.Bytes
+		if f := failure(a.Err); f == nil || f.Reason != fetcher.ReasonCanceled || f.Phase != fetcher.PhaseHeader && f.Phase != fetcher.PhaseBody {
+			return t.r.Bytes
+		}
 	}
 	t.r.Requests++
 	if a.Permit.Purpose() == politeness.Resource {
 		t.r.Resources++
 	}
-	if a.Page == nil || !a.Page.Reused {
+	if !a.Aborted && (a.Page == nil || !a.Page.Reused) {
 		t.r.Connections++
 	}
 	if a.Page != nil {

@@ -95,9 +95,9 @@ func truncated(ctx context.Context, err error, src *source) (string, *Error) {
 	case errors.As(cause, &limit), errors.As(err, &limit):
 		return limit.reason, nil
 	case cause != nil:
-		return "", &Error{Phase: phaseBody, Reason: ReasonCanceled, Err: cause}
+		return "", &Error{Phase: PhaseBody, Reason: ReasonCanceled, Err: cause}
 	case errors.As(err, &refused):
-		return "", &Error{Phase: phaseBody, Reason: ReasonCanceled, Err: refused.error}
+		return "", &Error{Phase: PhaseBody, Reason: ReasonCanceled, Err: refused.error}
 	case src.err != nil && !errors.Is(src.err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF) && !src.framed:
 		return ReasonCutShort, nil
 	}

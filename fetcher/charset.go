@@ -225,7 +225,7 @@ func toUTF8(charset string, body []byte) ([]byte, error) {
 	}
 	e, err := htmlindex.Get(charset)
 	if err != nil {
-		return nil, &Error{Phase: phaseBody, Reason: reasonEncoding, Err: err}
+		return nil, &Error{Phase: PhaseBody, Reason: reasonEncoding, Err: err}
 	}
 	if c, ok := e.(*charmap.Charmap); ok {
 		return decodeSingleBytes(c, body), nil

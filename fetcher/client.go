@@ -51,7 +51,7 @@ type Answer struct {
 
 // drop takes back the answer to a request whose outcome is not in the ledger.
 func (a *Answer) drop(lost error) {
-	e := &Error{Phase: phaseBody, Reason: ReasonLedger, Err: lost, Ended: time.Now()}
+	e := &Error{Phase: PhaseBody, Reason: ReasonLedger, Err: lost, Ended: time.Now()}
 	if a.Page != nil {
 		e.Ended = a.Page.Ended
 		a.Page.Release()

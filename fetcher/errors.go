@@ -14,16 +14,18 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// PhaseRequest is the phase in which a connection exists, but the request is not written. See [Error].
-const PhaseRequest = "request"
+// Phases of an [Error] that callers distinguish.
+const (
+	PhaseRequest = "request" // a connection exists, but the request is not written
+	PhaseHeader  = "header"  // the request is written, but the answer's header is not read
+	PhaseBody    = "body"    // the answer's body is read
+)
 
 // The other phases of an [Error].
 const (
 	phaseDNS     = "dns"
 	phaseConnect = "connect"
 	phaseTLS     = "tls"
-	phaseHeader  = "header"
-	phaseBody    = "body"
 )
 
 // Reasons of an [Error] that callers distinguish. The comment of Error lists all of them.

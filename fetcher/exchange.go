@@ -59,7 +59,7 @@ func (x *exchange) run(ctx context.Context) (*Page, *Error) {
 		}
 		x.conn.drop()
 		if !x.conn.reused || !x.untouched() || context.Cause(ctx) != nil {
-			return nil, x.explain(ctx, phaseHeader, err)
+			return nil, x.explain(ctx, PhaseHeader, err)
 		}
 	}
 }
@@ -124,9 +124,9 @@ func (x *exchange) informational(status, seen int, read int64) error {
 	var e *Error
 	switch c := &x.f.cfg; {
 	case status == http.StatusSwitchingProtocols:
-		e = &Error{Phase: phaseHeader, Reason: reasonSwitching, Err: errSwitching}
+		e = &Error{Phase: PhaseHeader, Reason: reasonSwitching, Err: errSwitching}
 	case seen > c.MaxInformational, read > int64(c.MaxHeader):
-		e = &Error{Phase: phaseHeader, Reason: reasonHeaderTooBig, Err: errInformational}
+		e = &Error{Phase: PhaseHeader, Reason: reasonHeaderTooBig, Err: errInformational}
 	default:
 		return nil
 	}
@@ -195,13 +195,13 @@ func (x *exchange) judge(resp *http.Response) *Error {
 	}
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		return &Error{Phase: phaseHeader, Reason: reasonSwitching, Err: errSwitching}
+		return &Error{Phase: PhaseHeader, Reason: reasonSwitching, Err: errSwitching}
 	case resp.StatusCode < 200:
-		return &Error{Phase: phaseHeader, Reason: reasonMalformed, Err: errStatus}
+		return &Error{Phase: PhaseHeader, Reason: reasonMalformed, Err: errStatus}
 	case fields > x.f.cfg.MaxHeaderFields:
-		return &Error{Phase: phaseHeader, Reason: reasonHeaderTooBig, Err: errFields}
+		return &Error{Phase: PhaseHeader, Reason: reasonHeaderTooBig, Err: errFields}
 	case x.conn.wire.snapshot(x.turn).firstByte.IsZero():
-		return &Error{Phase: phaseHeader, Reason: reasonMalformed, Err: errEarly}
+		return &Error{Phase: PhaseHeader, Reason: reasonMalformed, Err: errEarly}
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func (x *exchange) explain(ctx context.Context, phase string, err error) *Error 
 	if x.turn != nil && x.conn != nil {
 		t = x.conn.wire.snapshot(x.turn)
 	}
-	if phase == phaseHeader && t.written.IsZero() {
+	if phase == PhaseHeader && t.written.IsZero() {
 		phase = PhaseRequest
 	}
 	fail := failure(phase, err)
@@ -235,7 +235,7 @@ func (x *exchange) explain(ctx context.Context, phase string, err error) *Error 
 		fail = &Error{Phase: fail.Phase, Reason: limit.reason, Err: fail.Err}
 	case cause != nil:
 		fail = &Error{Phase: fail.Phase, Reason: ReasonCanceled, Err: cause}
-	case phase == phaseHeader:
+	case phase == PhaseHeader:
 		fail.Reason = refine(fail.Reason, &t, int64(x.f.cfg.MaxHeader), x.conn.wire.h1)
 	}
 	return x.stamp(fail)

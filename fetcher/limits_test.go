@@ -62,10 +62,10 @@ func TestTimeLimits(t *testing.T) {
 		{name: "connect", connect: time.Hour, phase: phaseConnect, reason: reasonConnectTimeout, after: DefaultConnectTimeout},
 		{name: "TLS handshake", url: "https://a.test/", talk: silent, phase: phaseTLS, reason: reasonTLSTimeout, after: DefaultTLSTimeout},
 		{name: "connect, then TLS", url: "https://a.test/", connect: 9 * time.Second, talk: silent, phase: phaseTLS, reason: reasonTLSTimeout, after: 19 * time.Second},
-		{name: "first byte", talk: silent, phase: phaseHeader, reason: reasonHeaderTimeout, after: DefaultFirstByteTimeout},
-		{name: "silence in the header", talk: dripping(time.Second, "HTTP/1.1 200 OK\r\nServer: x"), phase: phaseHeader, reason: reasonIdleTimeout, after: 16 * time.Second},
-		{name: "header in drips", talk: dripping(time.Second, repeat(60, "HTTP/1.1 200 OK\r\nX: y")...), phase: phaseHeader, reason: reasonFetchTimeout, after: DefaultFetchTimeout},
-		{name: "informational answers in drips", talk: dripping(2*time.Second, repeat(60, "HTTP/1.1 102 Processing\r\n\r\n")...), phase: phaseHeader, reason: reasonFetchTimeout, after: DefaultFetchTimeout},
+		{name: "first byte", talk: silent, phase: PhaseHeader, reason: reasonHeaderTimeout, after: DefaultFirstByteTimeout},
+		{name: "silence in the header", talk: dripping(time.Second, "HTTP/1.1 200 OK\r\nServer: x"), phase: PhaseHeader, reason: reasonIdleTimeout, after: 16 * time.Second},
+		{name: "header in drips", talk: dripping(time.Second, repeat(60, "HTTP/1.1 200 OK\r\nX: y")...), phase: PhaseHeader, reason: reasonFetchTimeout, after: DefaultFetchTimeout},
+		{name: "informational answers in drips", talk: dripping(2*time.Second, repeat(60, "HTTP/1.1 102 Processing\r\n\r\n")...), phase: PhaseHeader, reason: reasonFetchTimeout, after: DefaultFetchTimeout},
 		{name: "silence in the body", talk: dripping(0, okHead, "some"), truncated: reasonIdleTimeout, after: DefaultIdleTimeout, body: 4},
 		{name: "silence before the body", talk: dripping(0, okHead), truncated: reasonIdleTimeout, after: DefaultIdleTimeout},
 		{name: "body in drips", talk: dripping(1100*time.Millisecond, append([]string{okHead}, repeat(60, "x")...)...), truncated: reasonFetchTimeout, after: DefaultFetchTimeout, body: 26},
@@ -73,7 +73,7 @@ func TestTimeLimits(t *testing.T) {
 		{name: "too slow", config: Config{MinRate: 10}, talk: dripping(700*time.Millisecond, append([]string{okHead}, repeat(60, "x")...)...), truncated: reasonSlow, after: 5700 * time.Millisecond, body: 7},
 		{name: "just fast enough, then not", config: Config{MinRate: 1}, talk: dripping(time.Second, append([]string{okHead}, repeat(8, "xx")...)...), truncated: reasonSlow, after: 16 * time.Second, body: 16},
 		{name: "unlimited by close, in drips", talk: dripping(1100*time.Millisecond, append([]string{"HTTP/1.0 200 OK\r\n\r\n"}, repeat(60, "x")...)...), truncated: reasonFetchTimeout, after: DefaultFetchTimeout, body: 26},
-		{name: "switching protocols and silence", talk: dripping(0, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"), phase: phaseHeader, reason: reasonSwitching},
+		{name: "switching protocols and silence", talk: dripping(0, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"), phase: PhaseHeader, reason: reasonSwitching},
 		{name: "longer whole", config: Config{FetchTimeout: time.Minute, IdleTimeout: 50 * time.Second}, talk: dripping(0, okHead, "some"), truncated: reasonIdleTimeout, after: 50 * time.Second, body: 4},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -108,8 +108,8 @@ func TestTimeLimits(t *testing.T) {
 
 func TestCancelEndsAFetchAtOnce(t *testing.T) {
 	for name, talk := range map[string]func(net.Conn){
-		phaseHeader: func(c net.Conn) { io.Copy(io.Discard, c) },
-		phaseBody:   dripping(0, okHead, "some"),
+		PhaseHeader: func(c net.Conn) { io.Copy(io.Discard, c) },
+		PhaseBody:   dripping(0, okHead, "some"),
 	} {
 		bubble(t, Config{}, talk, func(r *rig) {
 			p := r.permit("http://a.test/", politeness.Page)
@@ -127,7 +127,7 @@ func TestCancelEndsAFetchAtOnce(t *testing.T) {
 
 func TestTimeBudgetIsSharedByThePhases(t *testing.T) {
 	bubble(t, Config{FetchTimeout: 5 * time.Second}, func(c net.Conn) { io.Copy(io.Discard, c) }, func(r *rig) {
-		e := r.wantReason("http://a.test/", phaseHeader, reasonFetchTimeout)
+		e := r.wantReason("http://a.test/", PhaseHeader, reasonFetchTimeout)
 		if !e.Temporary() {
 			t.Fatal("not temporary")
 		}
@@ -166,7 +166,7 @@ func TestHeaderLimits(t *testing.T) {
 			r := newRig(t, Config{})
 			url := answer(t, tc.answer)
 			if tc.reason != "" {
-				e := r.wantReason(url, phaseHeader, tc.reason)
+				e := r.wantReason(url, PhaseHeader, tc.reason)
 				if want := tc.reason == ReasonCutShort || tc.reason == reasonNoAnswer; e.Temporary() != want {
 					t.Errorf("Temporary is %v", !want)
 				}
@@ -197,7 +197,7 @@ func TestHeaderLimitsHTTP2(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, c := serveTLS(t, true, h)
-			newRig(t, c).wantReason(named(s, "/"), phaseHeader, reasonHeaderTooBig)
+			newRig(t, c).wantReason(named(s, "/"), PhaseHeader, reasonHeaderTooBig)
 		})
 	}
 }
@@ -316,7 +316,7 @@ func TestPingsAreNoAnswer(t *testing.T) {
 		})
 		r := n.rig(t, Config{RootCAs: trust})
 		start := time.Now()
-		r.wantReason("https://a.test/", phaseHeader, reasonHeaderTimeout)
+		r.wantReason("https://a.test/", PhaseHeader, reasonHeaderTimeout)
 		if d := time.Since(start); d != DefaultFirstByteTimeout {
 			t.Fatal(d)
 		}
@@ -355,7 +355,7 @@ func TestReset(t *testing.T) {
 			c.(*net.TCPConn).SetLinger(0)
 		}
 	})
-	if e := newRig(t, Config{}).wantReason(url, phaseHeader, reasonReset); !e.Temporary() {
+	if e := newRig(t, Config{}).wantReason(url, PhaseHeader, reasonReset); !e.Temporary() {
 		t.Error("not temporary")
 	}
 }

@@ -22,7 +22,7 @@ func TestReplyCarriesWhatTheGateNeeds(t *testing.T) {
 		r.Written != now || r.FirstByte != now.Add(1) || r.Ended != now.Add(2) || r.WireBytes != 7 {
 		t.Fatalf("%+v", r)
 	}
-	e := &Error{Reason: reasonReset, Phase: phaseHeader, Err: errors.New("x"), Written: now, FirstByte: now.Add(1), Ended: now.Add(2), WireBytes: 7}
+	e := &Error{Reason: reasonReset, Phase: PhaseHeader, Err: errors.New("x"), Written: now, FirstByte: now.Add(1), Ended: now.Add(2), WireBytes: 7}
 	r = ReplyForError(fmt.Errorf("crawler: %w", e))
 	if !errors.Is(r.Err, e) || r.Status != 0 || r.Written != now || r.FirstByte != now.Add(1) || r.Ended != now.Add(2) || r.WireBytes != 7 {
 		t.Fatalf("%+v", r)

@@ -92,7 +92,7 @@ func (r *Replayer) Read(ctx context.Context, u weburl.URL, rec *Recorded) (*Page
 func (r *Replayer) read(ctx context.Context, u weburl.URL, why politeness.Purpose, rec *Recorded) (*Page, *Error) {
 	resp, err := rec.response() //nolint:bodyclose // it is in memory
 	if err != nil {
-		return nil, &Error{Phase: phaseHeader, Reason: reasonRecording, Err: err}
+		return nil, &Error{Phase: PhaseHeader, Reason: reasonRecording, Err: err}
 	}
 	page := &Page{
 		URL: u, Addr: rec.Addr, Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,

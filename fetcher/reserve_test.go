@@ -65,7 +65,7 @@ func TestLimitsGoOnAfterTheWaitForMemory(t *testing.T) {
 func TestNoMemoryEndsTheFetch(t *testing.T) {
 	why := errors.New("no more memory")
 	bubble(t, Config{Reserve: func(context.Context, int) error { return why }}, sending(300_000), func(r *rig) {
-		if e := r.wantReason("http://a.test/", phaseBody, ReasonCanceled); !errors.Is(e, why) {
+		if e := r.wantReason("http://a.test/", PhaseBody, ReasonCanceled); !errors.Is(e, why) {
 			t.Error(e)
 		}
 	})

@@ -37,7 +37,7 @@ func TestNoRequestIsRepeated_ReusedConnectionClosesUnanswered(t *testing.T) {
 	})
 	r := newRig(t, Config{})
 	r.page(url)
-	e := r.wantReason(url, phaseHeader, reasonNoAnswer)
+	e := r.wantReason(url, PhaseHeader, reasonNoAnswer)
 	if !e.Temporary() || e.Written.IsZero() || !e.FirstByte.IsZero() {
 		t.Fatalf("%+v", e)
 	}

@@ -163,8 +163,8 @@ func TestSecondSignalAborts(t *testing.T) {
 	if out := p.stdout.String(); strings.Contains(out, `/slow","via"`) {
 		t.Errorf("visits %s: /slow has no fate yet", out)
 	}
-	if !strings.Contains(stderr, "interrupted, 2 URLs left") {
-		t.Errorf("stderr %s", stderr)
+	if want := fmt.Sprintf("  requests   %d, ", site.seen.Load()); !strings.Contains(stderr, "interrupted, 2 URLs left") || !strings.Contains(stderr, want) {
+		t.Errorf("the server has seen %d requests; stderr %s", site.seen.Load(), stderr)
 	}
 }
 
