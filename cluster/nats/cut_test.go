@@ -23,22 +23,24 @@ func TestSilentConnectionIsGivenUp(t *testing.T) {
 	c.URLs, c.ping, c.Timeout = "nats://"+first+","+s.urls(), 50*time.Millisecond, 100*time.Millisecond
 	c.Options = []nats.Option{nats.DontRandomize()}
 	e := connect(t, c)
-	if _, err := e.Append(t.Context(), 0, cluster.Nonce{1}, []byte("record"), 0); err != nil {
-		t.Fatal(err)
-	}
-	cut()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // that of a test which fails
 	defer cancel()
-	for {
-		short, done := context.WithTimeout(ctx, 200*time.Millisecond)
-		_, err := e.Append(short, 1, cluster.Nonce{2}, []byte("record"), 0)
-		if done(); err == nil {
-			return
-		}
-		if pause(ctx, 20*time.Millisecond) != nil {
-			t.Fatal(err)
+	answered := func(shard int, nonce cluster.Nonce) {
+		t.Helper()
+		for {
+			short, done := context.WithTimeout(ctx, 200*time.Millisecond)
+			_, err := e.Append(short, shard, nonce, []byte("record"), 0)
+			if done(); err == nil {
+				return
+			}
+			if pause(ctx, 20*time.Millisecond) != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	answered(0, cluster.Nonce{1})
+	cut()
+	answered(1, cluster.Nonce{2})
 }
 
 // silenced passes connections on to a server until it is told to cut them: then nothing arrives any more.
