@@ -30,9 +30,9 @@ type party struct {
 	Crawl string `json:"crawl,omitempty"`
 }
 
-// owed reports whether the delay of a gate holds after the last request. After one of another part of its job that is so at its own
-// host alone, whose delay only it knows: the other part asked for the robots.txt of another host there. An address or a domain rests
-// for the delay of the host that was requested, as in a job of one part.
+// owed reports whether the delay of a gate holds after the last request. If another part of the same job made that request, the delay
+// holds at a host only: the gate alone knows the host's Crawl-delay, and the other part came for another host's robots.txt. An
+// address or a domain rests for the delay of the host that was requested, as in a job of one part.
 func (c *clock) owed(p party) bool {
 	return p.Gate != c.Last.Gate && (c.host || p.Job == "" || p.Job != c.Last.Job)
 }

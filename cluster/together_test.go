@@ -371,8 +371,8 @@ func TestCrawlThatWaitsIsServedFirst(t *testing.T) {
 	})
 }
 
-// TestDelayOfAHostHoldsAfterAnotherPartOfItsJob: the part with the host knows its Crawl-delay; the other one, which requested the
-// robots.txt of its own host there, does not. An address rests for the delay of the host that was requested.
+// TestDelayOfAHostHoldsAfterAnotherPartOfItsJob: one part of a job follows a redirected robots.txt to a host of another part. The host
+// rests for its own delay, which only its part knows. An address rests for the delay of the host that was requested.
 func TestDelayOfAHostHoldsAfterAnotherPartOfItsJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()

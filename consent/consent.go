@@ -16,8 +16,8 @@
 //
 // # Vocabulary
 //
-// A statement is one sentence of a site about one use. A use is a site's word, such as train-ai. A purpose is that of a crawl. An
-// effect is what a statement means for a purpose. A licence is an RSL document.
+// A statement is one sentence of a site about one use. A use is a site's word, such as train-ai. A purpose belongs to a crawl. An
+// effect says what a statement means for a purpose. A license is an RSL document.
 //
 // The standards move. [Standards] lists the version of each that is read here.
 //
@@ -91,7 +91,7 @@ const (
 	Header    Place = "header"
 	Meta      Place = "meta"
 	TDMRep    Place = "tdmrep.json"
-	Licence   Place = "licence" // an RSL document
+	RSL       Place = "licence" // an RSL document
 	Status    Place = "status"  // an answer with status 401 or 402
 )
 
@@ -118,7 +118,7 @@ func (s Statement) Effect(p Purpose) Effect {
 // String returns the statement with its place, as in "Content-Usage: train-ai=n (robots.txt, line 3)".
 func (s Statement) String() string {
 	at := string(s.Place)
-	if s.Document != "" && s.Place == Licence {
+	if s.Document != "" && s.Place == RSL {
 		at = s.Document
 	}
 	if s.Line > 0 {
@@ -127,7 +127,7 @@ func (s Statement) String() string {
 	return fmt.Sprintf("%s: %s (%s)", s.Name, s.Text, at)
 }
 
-// Cost is what a site asks for a page. Nothing is ever paid.
+// Cost holds the price that a site asks for a page. This package only reads prices.
 type Cost struct {
 	Amount   string // a decimal number as written
 	Currency string // in upper case, such as "USD"; the name of an asset where there is no currency

@@ -69,7 +69,7 @@ var vectors = []vector{
 	{name: "use of an unknown level", want: ".....", robots: all + "Content-Signal: use=sideways\n"},
 	{name: "use beside signals", want: "..+?!", robots: all + "Content-Signal: ai-input=yes, use=reference\n", header: "Content-Signal: search=yes"},
 	{name: "a signal in other letters", want: "....!", robots: all + "content-signal: AI-Train=NO\n"},
-	{name: "a signal that is none", want: ".....", robots: all + "Content-Signal: perhaps\n"},
+	{name: "a signal without a value", want: ".....", robots: all + "Content-Signal: perhaps\n"},
 
 	// Robots directives.
 	{name: "noindex", want: "..!..", header: "X-Robots-Tag: noindex"},
@@ -170,7 +170,7 @@ func (v vector) page(t testing.TB) consent.Page {
 		}
 	}
 	if v.rsl != "" {
-		p.Licences = append(p.Licences, consent.ParseLicense("https://a.example/license.xml", []byte(document(v.rsl))))
+		p.Licenses = append(p.Licenses, consent.ParseLicense("https://a.example/license.xml", []byte(document(v.rsl))))
 	}
 	return p
 }
@@ -252,7 +252,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-func TestNamedLicences(t *testing.T) {
+func TestNamedLicenses(t *testing.T) {
 	p := vector{
 		robots: "License: /rsl.xml\nUser-agent: *\nLicense: https://licences.example/a\n",
 		header: `Link: </b>; rel="license"; type="application/rsl+xml", </cc>; rel=license, <c>; type="Application/RSL+xml"; rel="next license"` + "\nLink: </rsl.xml>; rel=license; type=application/rsl+xml",
@@ -264,7 +264,7 @@ func TestNamedLicences(t *testing.T) {
 	}
 }
 
-func TestLicencesThatCannotBeRead(t *testing.T) {
+func TestLicensesThatCannotBeRead(t *testing.T) {
 	bomb := `<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]><rsl xmlns="https://rslstandard.org/rsl"><content url="/"><license><permits type="usage">&b;</permits></license></content></rsl>`
 	for name, body := range map[string]string{
 		"empty":        "",
@@ -287,13 +287,13 @@ func TestLicencesThatCannotBeRead(t *testing.T) {
 			continue
 		}
 		p := vector{}.page(t)
-		p.Licences = []*consent.License{l}
+		p.Licenses = []*consent.License{l}
 		if got := signs(consent.Read(p)); got != "...!!" {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
 	p := vector{}.page(t)
-	p.Licences = []*consent.License{consent.Unread("https://a.example/rsl", errors.New("status 404"))}
+	p.Licenses = []*consent.License{consent.Unread("https://a.example/rsl", errors.New("status 404"))}
 	if v := consent.Read(p).For(consent.TrainAI); v.String() != "train-ai is forbidden by license: cannot be read: status 404 (https://a.example/rsl)" {
 		t.Error(v)
 	}
@@ -315,7 +315,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, robotsTxt, header, metas, tdm, rsl string, status int, body string) {
 		p := vector{robots: robotsTxt, header: header, metas: metas, status: status, body: body}.page(t)
 		p.TDM, _ = consent.ParseTDM("https://a.example/t", []byte(tdm))
-		p.Licences = append(p.Licences, consent.ParseLicense("https://a.example/l", []byte(document(rsl))))
+		p.Licenses = append(p.Licenses, consent.ParseLicense("https://a.example/l", []byte(document(rsl))))
 		p.Named()
 		r := consent.Read(p)
 		for _, s := range r.Statements {

@@ -16,7 +16,7 @@ type Page struct {
 	Agent    string        // the crawler's product token
 	Robots   *robots.Group // of the crawler, in the robots.txt of the page's origin; nil without a file
 	TDM      *TDM          // of the page's origin; nil without a file
-	Licences []*License    // those named for the page, see [Page.Named]
+	Licenses []*License    // those named for the page, see [Page.Named]
 
 	Status int           // of the answer; 0 before it
 	Header http.Header   // of the answer
@@ -32,7 +32,7 @@ type Page struct {
 // as that of Creative Commons, and is left out.
 func (p Page) Named() (urls []string) {
 	add := func(ref string) {
-		if u, err := p.URL.Resolve(ref); err == nil && len(urls) < maxLicences && !slices.Contains(urls, u.String()) {
+		if u, err := p.URL.Resolve(ref); err == nil && len(urls) < maxLicenses && !slices.Contains(urls, u.String()) {
 			urls = append(urls, u.String())
 		}
 	}
@@ -57,7 +57,7 @@ func (p Page) Named() (urls []string) {
 // MediaType is the media type of RSL documents.
 const MediaType = "application/rsl+xml"
 
-const maxLicences = 16 // named for one page
+const maxLicenses = 16 // named for one page
 
 // Read returns the record of a page.
 func Read(p Page) Record {
@@ -83,7 +83,7 @@ func Read(p Page) Record {
 	if p.TDM != nil {
 		p.TDM.read(&r, p.URL)
 	}
-	for _, l := range p.Licences {
+	for _, l := range p.Licenses {
 		l.read(&r, p.URL)
 	}
 	r.status(p)

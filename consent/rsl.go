@@ -27,7 +27,7 @@ type License struct {
 	contents []content
 }
 
-// content is what a document says about some URLs.
+// content holds the terms of a document for the URLs that its pattern matches.
 type content struct {
 	pattern robots.Pattern
 	origin  string // the pattern's; "" for that of every page which names the document
@@ -46,11 +46,11 @@ type payment struct {
 	kind, amount, currency string
 }
 
-// Unread returns the licence of a document that cannot be had: the request for it failed, its robots.txt forbids it, or it is
-// gone. It forbids ai-input and train-ai, for terms that a site names are not nothing.
+// Unread returns a license in place of a document that was not received: the request failed, robots.txt forbids it, or the document
+// is gone. It forbids ai-input and train-ai, because the site names terms and nobody has read them.
 func Unread(url string, why error) *License { return &License{url: url, err: why} }
 
-// ParseLicense reads an RSL document. One that cannot be read is as one that cannot be had, see [Unread] and [License.Err].
+// ParseLicense reads an RSL document. If the document is not valid, the result is that of [Unread], and [License.Err] says why.
 func ParseLicense(url string, body []byte) *License {
 	l := &License{url: url}
 	if l.err = l.parse(body); l.err != nil {
@@ -155,7 +155,7 @@ func (l *License) parse(body []byte) error {
 	}
 }
 
-// newContent returns the terms-to-be of the URLs that a url attribute matches.
+// newContent returns a content without terms, for the URLs that a url attribute matches.
 func newContent(pattern, server string) content {
 	c := content{server: strings.TrimSpace(server)}
 	pattern = strings.TrimSpace(pattern)
@@ -226,7 +226,7 @@ func inner(d *xml.Decoder) (string, error) {
 // several are equally long.
 func (l *License) read(r *Record, u weburl.URL) {
 	if l.err != nil {
-		r.add(Statement{Place: Licence, Document: l.url, Name: "license", Text: "cannot be read: " + l.err.Error(), effects: effects(Forbids, AIInput, TrainAI)})
+		r.add(Statement{Place: RSL, Document: l.url, Name: "license", Text: "cannot be read: " + l.err.Error(), effects: effects(Forbids, AIInput, TrainAI)})
 		return
 	}
 	longest := -1
@@ -249,7 +249,7 @@ func (l *License) read(r *Record, u weburl.URL) {
 // read adds the statement of a content element. Its licences are alternatives, so that the most lenient one counts for each
 // purpose.
 func (c *content) read(r *Record, document string) {
-	s := Statement{Place: Licence, Document: document, Name: "license"}
+	s := Statement{Place: RSL, Document: document, Name: "license"}
 	if len(c.terms) == 0 {
 		s.Text = "no terms"
 		r.add(s)

@@ -66,7 +66,7 @@ func x402(body []byte) (costs []Cost) {
 	if json.Unmarshal(body, &offer) != nil || offer.Version == 0 {
 		return nil
 	}
-	for _, a := range offer.Accepts[:min(len(offer.Accepts), maxLicences)] {
+	for _, a := range offer.Accepts[:min(len(offer.Accepts), maxLicenses)] {
 		amount := a.Max
 		if amount == "" {
 			amount = a.Amount
