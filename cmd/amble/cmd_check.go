@@ -204,11 +204,17 @@ func (c *checkCmd) crawl(a *app, o *keyflags.Origins, dir string) (*ending, erro
 	return end, err
 }
 
-// config returns the crawl for a check: everything on the site, and one request for each URL that it names elsewhere.
-func (c *checkCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
+// siteConfig returns the settings of a crawl of the seeds' sites, for amble check and amble mirror. The error says what cannot be used.
+func siteConfig(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := o.Config()
 	_, idErr := operator.Identity(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
-	if err := firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit())); err != nil {
+	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()))
+}
+
+// config returns the crawl for a check: everything on the site, and one request for each URL that it names elsewhere.
+func (c *checkCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
+	cfg, err := siteConfig(o, seeds)
+	if err != nil {
 		return cfg, err
 	}
 	x := &cfg.Crawl

@@ -27,7 +27,6 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/export/mirror"
-	"github.com/amble-crawler/amble/job/openfiles"
 	"github.com/amble-crawler/amble/job/report"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
@@ -113,9 +112,8 @@ func (c *mirrorCmd) Run(a *app, o *keyflags.Origins) error {
 
 // config returns the crawl for a copy: all of the site, and what its pages are displayed with.
 func (c *mirrorCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
-	cfg, err := o.Config()
-	_, idErr := operator.Identity(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
-	if err := firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit())); err != nil {
+	cfg, err := siteConfig(o, seeds)
+	if err != nil {
 		return cfg, err
 	}
 	x := &cfg.Crawl
