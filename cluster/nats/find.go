@@ -55,7 +55,7 @@ func Find(ctx context.Context, c Config) (Config, error) {
 	defer e.Close()
 	if e.ctl, err = e.js.Stream(ctx, e.c.stream("CTL")); err != nil {
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			return c, fmt.Errorf("%w: %s on %s: create it first, with amble cluster create --job %s", ErrNoJob, c.Job, c.URLs, c.Job)
+			return c, fmt.Errorf("%w: %s on %s: create it first", ErrNoJob, c.Job, c.URLs)
 		}
 		return c, e.failed(err)
 	}
@@ -114,9 +114,9 @@ func (e *Engine) answers(ctx context.Context) error {
 func unreachable(c Config, err error) error {
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
-		return fmt.Errorf("%w: %s refuses the credentials: check --cluster-creds; a server that was given none has made the file token in its directory", ErrServer, c.URLs)
+		return fmt.Errorf("%w: %w by %s", ErrServer, ErrCredentials, c.URLs)
 	case errors.Is(err, nats.ErrSecureConnRequired), strings.Contains(err.Error(), "tls:"), strings.Contains(err.Error(), "x509:"):
-		return fmt.Errorf("%w: %s: %w: check --cluster-ca, --cluster-cert, and that the address begins with tls://", ErrServer, c.URLs, err)
+		return fmt.Errorf("%w: %w to %s: %w", ErrServer, ErrTLS, c.URLs, err)
 	}
 	return fmt.Errorf("%w: no connection to %s: %w", ErrServer, c.URLs, errAway)
 }

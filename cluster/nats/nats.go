@@ -46,10 +46,13 @@ type Config struct {
 // shortest lease, also if the connection was cut and nothing says so.
 const pingEvery = 2 * time.Second
 
-// Errors of [Create] and [Connect].
+// Errors of [Create], [Connect], [Check] and [Find].
 var (
 	ErrExists = errors.New("nats: the job exists")
 	ErrNoJob  = errors.New("nats: no such job")
+	// ErrCredentials and ErrTLS say why servers cannot be used (ErrServer): what the client shows them, or its certificates.
+	ErrCredentials = errors.New("credentials refused")
+	ErrTLS         = errors.New("no secure connection")
 	// ErrFull is wrapped by errors of every call that stores something.
 	ErrFull = errors.New("nats: the disk of a server is full")
 )

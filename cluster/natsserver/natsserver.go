@@ -148,7 +148,7 @@ func (c *Config) options() (*server.Options, error) {
 			o.TLSConfig = c.TLS
 		}
 	}
-	if o.Host, o.Port, err = address("--listen", c.Listen); err != nil {
+	if o.Host, o.Port, err = address("listen", c.Listen); err != nil {
 		return nil, err
 	}
 	if o.Port == 0 {
@@ -163,9 +163,9 @@ func (c *Config) options() (*server.Options, error) {
 // routes makes the server one of several.
 func (c *Config) routes(o *server.Options) error {
 	if c.RoutesListen == "" || len(c.Routes) == 0 {
-		return errors.New("--routes-listen and --routes belong together: where this server is reached by the others, and where they are")
+		return errors.New("routes-listen and routes belong together: the address at which the others reach this server, and theirs")
 	}
-	host, port, err := address("--routes-listen", c.RoutesListen)
+	host, port, err := address("routes-listen", c.RoutesListen)
 	if err != nil {
 		return err
 	}
@@ -195,18 +195,18 @@ func route(s string) (*url.URL, error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Port() == "" || u.Hostname() == "" {
-		return nil, fmt.Errorf("--routes %q: want host:port of each server's --routes-listen", s)
+		return nil, fmt.Errorf("routes %q: want host:port of each server's routes-listen", s)
 	}
 	return u, nil
 }
 
-func address(flag, s string) (host string, port int, err error) {
+func address(name, s string) (host string, port int, err error) {
 	host, p, err := net.SplitHostPort(s)
 	if err == nil {
 		port, err = strconv.Atoi(p)
 	}
 	if err != nil || port < 0 || port > 65535 {
-		return "", 0, fmt.Errorf("%s %q: want host:port, as in 127.0.0.1:4222", flag, s)
+		return "", 0, fmt.Errorf("%s %q: want host:port, as in 127.0.0.1:4222", name, s)
 	}
 	return host, port, nil
 }

@@ -20,35 +20,47 @@ type Allowed struct {
 // ErrNotAllowed says that the settings of a job name what the node does not let jobs read.
 var ErrNotAllowed = errors.New("the job would have this node read what it lets no job read")
 
-// check returns an ErrNotAllowed with all that the settings name and a does not.
-func (a Allowed) check(name string, c *job.Config) error {
+// NotAllowedError lists what the settings of a job name and the node does not allow. It wraps [ErrNotAllowed].
+type NotAllowedError struct {
+	Job     string
+	Refused []job.Outside
+}
+
+// Error names the job and everything that is refused.
+func (e *NotAllowedError) Error() string {
 	var refused []string
+	for _, x := range e.Refused {
+		refused = append(refused, x.String())
+	}
+	return fmt.Sprintf("job %s: %v: %s", e.Job, ErrNotAllowed, strings.Join(refused, "; "))
+}
+
+// Unwrap returns [ErrNotAllowed].
+func (e *NotAllowedError) Unwrap() error { return ErrNotAllowed }
+
+// check returns a *NotAllowedError with all that the settings name and a does not.
+func (a Allowed) check(name string, c *job.Config) error {
+	var refused []job.Outside
 	for _, x := range c.Outside() {
-		if hint := a.refuses(x); hint != "" && !slices.Contains(refused, x.String()+": "+hint) {
-			refused = append(refused, x.String()+": "+hint)
+		if !a.allows(x) && !slices.Contains(refused, x) {
+			refused = append(refused, x)
 		}
 	}
 	if len(refused) == 0 {
 		return nil
 	}
-	return fmt.Errorf("job %s: %w; to allow it, start the node with the flag that is named: %s", name, ErrNotAllowed, strings.Join(refused, "; "))
+	return &NotAllowedError{name, refused}
 }
 
-// refuses returns how x can be allowed, "" if it is.
-func (a Allowed) refuses(x job.Outside) string {
+// allows reports whether jobs may use x. No job may start a browser that it names.
+func (a Allowed) allows(x job.Outside) bool {
 	switch x.Kind {
 	case job.OutsideVariable:
-		if !slices.Contains(a.Env, x.Name) {
-			return "--allow-env " + x.Name
-		}
+		return slices.Contains(a.Env, x.Name)
 	case job.OutsideFile:
-		if !slices.ContainsFunc(a.Files, func(path string) bool { return samePath(path, x.Name) }) {
-			return "--allow-file " + x.Name
-		}
-	default:
-		return "not on a node"
+		return slices.ContainsFunc(a.Files, func(path string) bool { return samePath(path, x.Name) })
 	}
-	return ""
+	return false
 }
 
 // samePath reports whether two paths are the same text once they are absolute. Links are not followed.

@@ -35,11 +35,11 @@ func TestNodeReadsOnlyWhatItAllows(t *testing.T) {
 		hosts    bool
 		want     string // of the refusal
 	}{
-		"variable": {job.Settings{{Name: "header", Values: []string{"X-A: env:AMBLE_TEST_SECRET"}}}, false, "the environment variable AMBLE_TEST_SECRET (header X-A): --allow-env AMBLE_TEST_SECRET"},
-		"file":     {job.Settings{{Name: "header", Values: []string{"X-A: @" + secret}}}, false, "the file " + secret + " (header X-A): --allow-file " + secret},
-		"own":      {job.Settings{{Name: "own-hosts", Values: []string{own}}}, false, "the file " + own + " (own-hosts): --allow-file " + own},
-		"optout":   {job.Settings{{Name: "opt-out", Values: []string{optOut}}}, false, "the file " + optOut + " (opt-out): --allow-file " + optOut},
-		"hosts":    {nil, true, "the environment variable AMBLE_TEST_SECRET (header X-A): --allow-env AMBLE_TEST_SECRET"},
+		"variable": {job.Settings{{Name: "header", Values: []string{"X-A: env:AMBLE_TEST_SECRET"}}}, false, "the environment variable AMBLE_TEST_SECRET (header X-A)"},
+		"file":     {job.Settings{{Name: "header", Values: []string{"X-A: @" + secret}}}, false, "the file " + secret + " (header X-A)"},
+		"own":      {job.Settings{{Name: "own-hosts", Values: []string{own}}}, false, "the file " + own + " (own-hosts)"},
+		"optout":   {job.Settings{{Name: "opt-out", Values: []string{optOut}}}, false, "the file " + optOut + " (opt-out)"},
+		"hosts":    {nil, true, "the environment variable AMBLE_TEST_SECRET (header X-A)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg, err := append(job.Settings{{Name: "contact", Values: []string{contact}}}, c.settings...).Config()

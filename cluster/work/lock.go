@@ -42,7 +42,7 @@ func lockDir(dir, process string) (*dirLock, error) {
 	was := readHolder(f, path)
 	file, held, err := lockFile(f)
 	if held {
-		return nil, errors.Join(fmt.Errorf("%w: process %d has locked %s: stop it first, or give this node another --name and -o", ErrHeld, was.PID, path), f.Close())
+		return nil, errors.Join(fmt.Errorf("%w: process %d has locked %s: stop it first, or give this node another name and directory", ErrHeld, was.PID, path), f.Close())
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

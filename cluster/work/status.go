@@ -110,7 +110,7 @@ func (x *Summary) Text(name string) string {
 		fmt.Fprintf(&b, storesNothing, cli.Printable(x.Unstored))
 	}
 	if x.Dead > 0 {
-		fmt.Fprintf(&b, "%s of inboxes could not be read and were put aside, links in them are lost: \"amble cluster check\" names them\n", cli.Plural(x.Dead, "message"))
+		fmt.Fprintf(&b, "%s of inboxes could not be read and were put aside, links in them are lost\n", cli.Plural(x.Dead, "message"))
 	}
 	for _, n := range x.Nodes {
 		if n.Refuses != "" {
@@ -122,7 +122,7 @@ func (x *Summary) Text(name string) string {
 		for i, n := range x.Nodes {
 			names[i] = cli.Printable(n.Name)
 		}
-		fmt.Fprintf(&b, "No node works on it any more; \"amble cluster collect\" makes a job directory of what they have written: %s\n", strings.Join(names, ", "))
+		fmt.Fprintf(&b, "No node works on it any more; what they have written is in their directories: %s\n", strings.Join(names, ", "))
 		return b.String()
 	}
 	if len(x.Nodes) > 0 {

@@ -16,7 +16,7 @@ func TestStatusWhenOver(t *testing.T) {
 		Shards: []cluster.ShardStatus{{Node: "n1", Epoch: 2, Closed: true}, {Number: 1, Node: "n\x1b2", Epoch: 1, Closed: true}},
 	}
 	const over = "job shop: 2 shards, done\n" +
-		"No node works on it any more; \"amble cluster collect\" makes a job directory of what they have written: n\\x1b2, n1\n"
+		"No node works on it any more; what they have written is in their directories: n\\x1b2, n1\n"
 	if got := Summarize(s, time.Now()).Text("shop"); got != over {
 		t.Errorf("%q, want %q", got, over)
 	}
@@ -37,7 +37,7 @@ func TestStatusWhenOver(t *testing.T) {
 		before := *s
 		s.Shards = append([]cluster.ShardStatus(nil), s.Shards...)
 		change()
-		if got := Summarize(s, time.Now()).Text("shop"); !strings.Contains(got, "not in the counts") || strings.Contains(got, "collect") {
+		if got := Summarize(s, time.Now()).Text("shop"); !strings.Contains(got, "not in the counts") || strings.Contains(got, "No node") {
 			t.Errorf("%s: %q", name, got)
 		}
 		*s = before

@@ -365,7 +365,7 @@ func TestClusterErrors(t *testing.T) {
 		{[]string{"status", "--cluster", "nats://127.0.0.1:1", "--job", "j"}, 9, "is a server running there?"},
 		{[]string{"check", "--cluster", "nats://127.0.0.1:1", "--job", "j"}, 9, "is a server running there?"},
 		{append([]string{"work", "--job", "j", "-o", node, "--listen", "127.0.0.1:9999"}, at...), 2, "--listen is for a server in this process, and there is none: add --serve"},
-		{[]string{"create", "--cluster", engine, "--cluster-creds", other, "--job", "j", "http://127.0.0.1:1/"}, 2, "refuses the credentials: check --cluster-creds"},
+		{[]string{"create", "--cluster", engine, "--cluster-creds", other, "--job", "j", "http://127.0.0.1:1/"}, 2, "credentials refused by " + engine + ": check --cluster-creds"},
 		{[]string{"work", "--cluster", old, "--job", "j", "-o", node}, 2, "is nats-server 2.9.0: 2.12 or newer is needed"},
 		{append([]string{"work", "--job", "j", "-o", node}, at...), 2, "no such job: j on " + engine + ": create it first, with amble cluster create --job j"},
 		{append([]string{"create", "--job", "j", "--cookies", "http://127.0.0.1:1/"}, at...), 2, "--cookies: not possible in a cluster job"},
@@ -383,7 +383,7 @@ func TestClusterErrors(t *testing.T) {
 		{[]string{"serve", "--dir", filepath.Join(dir, "e"), "--listen", "127.0.0.1:0", "--routes-listen", "127.0.0.1:0", "--routes", "127.0.0.1:1"}, 2, "need the same credentials: give --cluster-creds FILE"},
 		{[]string{"serve", "--dir", filepath.Join(dir, "e"), "--listen", "127.0.0.1:0", "--cluster-creds", open}, 2, open + " has mode 0644: others than its owner can read it: chmod 600 " + open},
 		{[]string{"status", "--cluster", engine, "--cluster-creds", open, "--job", "j"}, 2, open + " has mode 0644: others than its owner can read it: chmod 600 " + open},
-		{[]string{"status", "--cluster", engine, "--job", "j"}, 2, "refuses the credentials: check --cluster-creds"},
+		{[]string{"status", "--cluster", engine, "--job", "j"}, 2, "credentials refused by " + engine + ": check --cluster-creds"},
 	} {
 		x := launch(t, append([]string{"cluster"}, c.args...)...)
 		x.ends(c.code)

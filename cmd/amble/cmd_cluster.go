@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -76,7 +78,9 @@ func (f *engineFlags) open(ctx context.Context) (*nats.Engine, error) {
 	}
 	short, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if c, err = nats.Find(short, c); err != nil {
+	if c, err = nats.Find(short, c); errors.Is(err, nats.ErrNoJob) {
+		return nil, cli.Exit(cli.ExitUsage, fmt.Errorf("%w, with amble cluster create --job %s", err, f.Job))
+	} else if err != nil {
 		return nil, clusterError(err)
 	}
 	e, err := nats.Connect(short, c)
@@ -115,7 +119,38 @@ func clusterError(err error) error {
 	case nats.Away(err):
 		return cli.Exit(cli.ExitUnavailable, err)
 	}
-	return cli.Exit(cli.ExitUsage, err)
+	return cli.Exit(cli.ExitUsage, advised(err))
+}
+
+// advised adds to an error of the cluster the flags that mend it.
+func advised(err error) error {
+	var refused *work.NotAllowedError
+	switch {
+	case errors.As(err, &refused):
+		return fmt.Errorf("%w; to allow it, start the node with %s", err, allowing(refused.Refused))
+	case errors.Is(err, work.ErrHeld):
+		return fmt.Errorf("%w (--name, -o)", err)
+	case errors.Is(err, nats.ErrCredentials):
+		return fmt.Errorf("%w: check --cluster-creds; a server that was given none has made the file token in its directory", err)
+	case errors.Is(err, nats.ErrTLS):
+		return fmt.Errorf("%w: check --cluster-ca, --cluster-cert, and that the address begins with tls://", err)
+	}
+	return err
+}
+
+// allowing returns the flags that let jobs read what a node has refused. There is none for a browser.
+func allowing(refused []job.Outside) string {
+	var flags []string
+	for _, x := range refused {
+		switch x.Kind {
+		case job.OutsideVariable:
+			flags = append(flags, "--allow-env "+x.Name)
+		case job.OutsideFile:
+			flags = append(flags, "--allow-file "+x.Name)
+		}
+	}
+	slices.Sort(flags)
+	return cmp.Or(strings.Join(slices.Compact(flags), " "), "another job: nothing allows this")
 }
 
 // clusterStopCmd is "amble cluster stop".

@@ -29,13 +29,25 @@ func (c *clusterStatusCmd) Run(a *app) error {
 		if c.JSON {
 			err = cli.PrintJSON(a.out, work.Summarize(&s, time.Now()))
 		} else {
-			_, err = a.out.Write([]byte(work.Summarize(&s, time.Now()).Text(c.Job)))
+			x := work.Summarize(&s, time.Now())
+			_, err = a.out.Write([]byte(x.Text(c.Job) + c.next(x)))
 		}
 		if err == nil && s.Unstored != nil {
 			err = cli.Exit(cli.ExitUnavailable, fmt.Errorf("the engine stores nothing: %w", s.Unstored))
 		}
 		return err
 	})
+}
+
+// next returns the commands that a summary asks for, one a line.
+func (c *clusterStatusCmd) next(x *work.Summary) (lines string) {
+	if x.Dead > 0 {
+		lines += fmt.Sprintf("to name these messages: amble cluster check --job %s\n", c.Job)
+	}
+	if x.End != "" && len(x.Nodes) > 0 {
+		lines += fmt.Sprintf("to make one job directory of them: amble cluster collect --job %s -o DIR NODE-DIR...\n", c.Job)
+	}
+	return lines
 }
 
 // clusterCollectCmd is "amble cluster collect".
