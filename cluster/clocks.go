@@ -44,6 +44,7 @@ type Clocks struct {
 	turns  map[*politeness.Turn]*turn
 	waits  map[string]map[string]bool // by gate: the clocks that it waits for
 	rests  map[string]rest            // that are longer than what an engine that lost the clocks waits for
+	rates  map[time.Duration]*tokens  // by their interval
 	holds  map[chan struct{}]bool     // of clocks without a request, that are not stored yet
 	files  map[string]chan struct{}   // by origin: a robots.txt that is being stored
 
@@ -93,7 +94,7 @@ var errClock = errors.New("cluster: a clock that the request needs is not held a
 func NewClocks(ctx context.Context, store ClockStore, job string, hold time.Duration) *Clocks {
 	k := &Clocks{
 		store: store, job: job, hold: min(cmp.Or(hold, maxHold), maxHold), looks: make(chan struct{}, 1), known: map[string]*replica{}, sweep: 1000,
-		turns: map[*politeness.Turn]*turn{}, waits: map[string]map[string]bool{}, rests: map[string]rest{}, holds: map[chan struct{}]bool{},
+		turns: map[*politeness.Turn]*turn{}, waits: map[string]map[string]bool{}, rests: map[string]rest{}, rates: map[time.Duration]*tokens{}, holds: map[chan struct{}]bool{},
 		files: map[string]chan struct{}{},
 	}
 	k.ctx, k.end = context.WithCancel(ctx)
@@ -138,6 +139,9 @@ func clockNames(t *politeness.Turn) (keys []string, clauses []string) {
 
 // Take implements politeness.Sharing. It asks the engine, for a few seconds at most.
 func (k *Clocks) Take(t *politeness.Turn) error {
+	if t.Total {
+		return k.tokens(t.Delay).take(k, t)
+	}
 	keys, clauses := clockNames(t)
 	if len(keys) == 0 {
 		return nil
@@ -280,10 +284,15 @@ func (k *Clocks) attempt(ctx context.Context, x *turn, i int, r *replica, clause
 // clause returns the ledger clause for a wait: shared for another crawl, name for another part of the same job.
 func (k *Clocks) clause(name string, x *turn, by party, until int64, pause time.Duration) ledger.Clause {
 	c := ledger.Clause{Name: name, Until: k.local(until), Delay: ledger.Duration(pause)}
-	if by != (party{}) && (by.Job == "" || by.Job != x.Job) {
+	if others(by, x.party) {
 		c.Name, c.By = ledger.ClauseShared, by.Crawl
 	}
 	return c
+}
+
+// others reports whether somebody is a crawl that a gate's own is no part of.
+func others(by, me party) bool {
+	return by != (party{}) && by.Gate != me.Gate && (by.Job == "" || by.Job != me.Job)
 }
 
 // Done implements politeness.Sharing. What is due is stored as soon as the engine takes it; after a robots.txt that was requested,

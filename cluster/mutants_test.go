@@ -67,8 +67,9 @@ var mutants = []mutant{
 	{"an engine has the digest of an account", "robots.go", "	name := hex.EncodeToString(b)\n", "	_, name := b, digest\n", "RobotsFilesOfAccounts"},
 	{"a robots.txt is stored whatever its size", "robots.go", "len(b) <= maxRobots && ", "", "BrokenStore"},
 	{"a URL is offered before its host is held", "shard.go", "	if err := q.s.node.clocks.Stored(ctx); err != nil {\n		return err\n	}\n", "", "RetryAfterOfRedirect"},
-	{"the rate is each shard's", "turns.go", "err != nil || t.s.node.rate == nil {", "err != nil || true {", "Sim"},
-	{"the rate is each node's", "turns.go", "			first = max(first, at)\n", "			_ = at\n", "Sim"},
+	{"the rate is each shard's", "turns.go", "err != nil || t.s.node.job.Rate <= 0 {", "err != nil || true {", "Sim"},
+	{"the interval of another crawl does not hold", "rate.go", "last.End+int64(max(0, r.gap-last.Gap))", "last.End", "CrawlsOnAnEngineShareTheirTotalRate"},
+	{"the rate is each node's", "rate.go", "max(k.late(), last.End+int64(max(0, r.gap-last.Gap)))", "k.late()", "Sim"},
 
 	// The budget: I7.
 	{"pages are returned before that is committed", "budget.go", "returned := p.s.store.Offsets(ownerName)[offsetReturned]", "returned := p.returned", "PagesAreReturned"},

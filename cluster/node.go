@@ -92,7 +92,6 @@ type Node struct {
 	key    func(weburl.URL) weburl.Key
 	sent   *sentLinks
 	clocks *Clocks
-	rate   *tokens         // nil without Job.Rate
 	flight chan struct{}   // holds one for each request in flight; nil without Concurrency
 	id     string          // of this process
 	alive  context.Context // ends when the node is killed
@@ -198,7 +197,7 @@ func (n *Node) run(ctx, alive context.Context) error {
 
 // arise begins what ends with the process.
 func (n *Node) arise(alive context.Context) {
-	n.alive, n.clocks, n.rate = alive, NewClocks(alive, n.engine.Clocks(), hex.EncodeToString(n.job.Key[:8]), n.job.TTL), newTokens(&n.job)
+	n.alive, n.clocks = alive, NewClocks(alive, n.engine.Clocks(), hex.EncodeToString(n.job.Key[:8]), n.job.TTL)
 }
 
 // errOver: the job is over.

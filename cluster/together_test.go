@@ -403,3 +403,43 @@ func TestDelayOfAHostHoldsAfterAnotherPartOfItsJob(t *testing.T) {
 		own.Close()
 	})
 }
+
+// TestCrawlsOnAnEngineShareTheirTotalRate: also with jobs, and the longest interval of two crawls holds between their requests.
+func TestCrawlsOnAnEngineShareTheirTotalRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, start := mem.New(), time.Now()
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		var took [][2]int // crawl and time
+		for i, interval := range []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, 500 * time.Millisecond} {
+			conn := server.Connect()
+			conn.Misbehave(mem.Faults{Latency: 2 * time.Millisecond, Seed: uint64(i)})
+			k := cluster.NewClocks(t.Context(), conn, fmt.Sprint("job", i), 0)
+			all.Go(func() {
+				for range 20 {
+					turn := &politeness.Turn{Gate: fmt.Sprint("gate", i), Crawl: fmt.Sprint("crawl", i), Total: true, Delay: interval}
+					for err := k.Take(turn); err != nil; err = k.Take(turn) {
+						var w *politeness.NotYet
+						if !errors.As(err, &w) || w.Clauses[0].Name != ledger.ClauseRate {
+							t.Error(err)
+						}
+						time.Sleep(max(time.Millisecond, time.Until(w.Until)))
+					}
+					mu.Lock()
+					took = append(took, [2]int{i, int(time.Since(start).Milliseconds())})
+					mu.Unlock()
+				}
+				k.Close()
+			})
+		}
+		all.Wait()
+		if last := took[len(took)-1][1]; last > 30_000 {
+			t.Errorf("60 requests took %d ms", last)
+		}
+		for i, x := range took[1:] {
+			if due := 490; x[0] != took[i][0] && x[1]-took[i][1] < due { // a token may be used a little later
+				t.Errorf("request %d, of %d, is %d ms after one of %d", i+1, x[0], x[1]-took[i][1], took[i][0])
+			}
+		}
+	})
+}

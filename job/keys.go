@@ -136,7 +136,7 @@ var keys = []*Key{
 	{"max-delay", "Cap of what [delay-factor] adds (${default}).", Pace, Up, true, "Crawl.Politeness.MaxDelay", amount{is: Duration, def: float64(politeness.DefaultMaxDelay), none: forever, zero: shortest}},
 	{"per-host", "Requests in flight per host; more only for [own-hosts] (${default}).", Pace, Fixed, false, "PerHost", amount{is: Whole, def: 1, noZero: oneUp}},
 	{"own-hosts", "Hosts you own, one a line: the only ones that [per-host] and a [delay] below 100ms apply to. A job keeps a copy of the file and goes on with it.", Pace, Fixed, false, "OwnHosts", words{}},
-	{"rate", "Requests per second in all (${default}).", Pace, Down, false, "Crawl.Politeness.Rate", amount{is: Number, noZero: "would never ask anything; give a number or none"}},
+	{"rate", "Requests per second in all, with your other crawls that set it (${default}).", Pace, Down, false, "Crawl.Politeness.Rate", amount{is: Number, noZero: "would never ask anything; give a number or none"}},
 	{"hours", "Parts of the day in which requests are made (all day): HH:MM-HH:MM in UTC, or HH:MM-HH:MM@ZONE by the clocks of a time zone such as Europe/Berlin.", Pace, Free, false, "Crawl.Politeness.Hours", own[politeness.Hours]{is: List, read: readHours, write: hoursText, late: true}},
 	{"per-domain", "Hosts of one registrable domain share one clock, as hosts on one address do.", Pace, Up, true, "Crawl.Politeness.PerDomain", flag{}},
 	{"max-crawl-delay", "Longest Crawl-delay obeyed; a host that requests more is given up.", Pace, Free, true, "Crawl.Politeness.MaxCrawlDelay", patience(float64(politeness.DefaultMaxCrawlDelay))},

@@ -59,7 +59,7 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	if err != nil {
 		return Permit{}, err
 	}
-	p := &permit{turn: g.turn(q, first)}
+	p := &permit{turn: g.turn(q, first), rate: Turn{Gate: g.journal.run, Crawl: g.cfg.Name, Total: true, Delay: g.cfg.interval()}}
 	g.mu.Unlock()
 	err = g.takeTurn(q, p, first.step.purpose)
 	now = time.Now()
@@ -72,17 +72,29 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 		err = notYet(ledger.Clause{Name: ledger.ClauseStale, Until: now})
 	}
 	if err != nil {
+		g.endRate(p, Owed{})
 		g.cfg.Shared.Done(&p.turn, Owed{})
 		return Permit{}, err
 	}
-	if end := p.turn.Until; !end.IsZero() && (q.Deadline.IsZero() || end.Before(q.Deadline)) {
-		q.Deadline = end
+	for _, end := range [...]time.Time{p.turn.Until, p.rate.Until} {
+		if !end.IsZero() && (q.Deadline.IsZero() || end.Before(q.Deadline)) {
+			q.Deadline = end
+		}
 	}
-	return g.mint(now, q, a, p), nil
+	granted := g.mint(now, q, a, p)
+	g.endRate(p, Owed{Ended: now, Total: now.Add(p.rate.Delay)})
+	return granted, nil
+}
+
+// endRate gives back what p has of the total rate: it is had only while a request is allowed.
+func (g *Gate) endRate(p *permit, owed Owed) {
+	if p.rate.Delay > 0 {
+		g.cfg.Shared.Done(&p.rate, owed)
+	}
 }
 
 // takeTurn takes the turn of p. A robots.txt is not requested if another crawl has requested it, before or while this one waited.
-// The Gate is not locked.
+// Of the total rate it has its part last, when nothing else is missing. The Gate is not locked.
 func (g *Gate) takeTurn(q Request, p *permit, why Purpose) error {
 	if why == Robots {
 		if err := g.copyRobots(q, p); err != nil {
@@ -92,6 +104,11 @@ func (g *Gate) takeTurn(q Request, p *permit, why Purpose) error {
 	err := g.cfg.Shared.Take(&p.turn)
 	if err == nil && why == Robots {
 		if err = g.copyRobots(q, p); err != nil {
+			g.cfg.Shared.Done(&p.turn, Owed{})
+		}
+	}
+	if err == nil && p.rate.Delay > 0 {
+		if err = g.cfg.Shared.Take(&p.rate); err != nil {
 			g.cfg.Shared.Done(&p.turn, Owed{})
 		}
 	}
@@ -248,8 +265,10 @@ func (g *Gate) mint(now time.Time, q Request, a admission, p *permit) Permit {
 	} else { // not before: only an admitted request counts as use
 		o.use = usedLately
 	}
-	if p.turn.Waited.Name != "" {
-		passed = append(passed, p.turn.Waited)
+	for _, c := range [...]ledger.Clause{p.turn.Waited, p.rate.Waited} {
+		if c.Name != "" {
+			passed = append(passed, c)
+		}
 	}
 	c.host.local = q.Addr.IsLoopback()
 	p.clauses = g.pacer.take(now, p, passed)

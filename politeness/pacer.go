@@ -152,7 +152,7 @@ func (p *pacer) rateFree(now time.Time) (time.Time, bool) {
 	if p.total == nil {
 		return now, true
 	}
-	gap := time.Duration(float64(time.Second) / p.cfg.Rate)
+	gap := p.cfg.interval()
 	missing := time.Duration((1 - p.total.TokensAt(now)) * float64(gap))
 	if missing < slack { // the bucket counts in floating point
 		return now, true
@@ -179,7 +179,7 @@ func (p *pacer) restoreRate(now, until time.Time) {
 	if p.total == nil || !until.After(now) {
 		return
 	}
-	p.emptyRate(until.Add(-time.Duration(float64(time.Second) / p.cfg.Rate)))
+	p.emptyRate(until.Add(-p.cfg.interval()))
 }
 
 // emptyRate makes the bucket of all requests anew, with its token taken at t.

@@ -76,7 +76,8 @@ type permit struct {
 	clocks     clocks
 	slot       int              // the number of the clock of an own host
 	turn       Turn             // at what other crawls share; without a Gate: nothing
-	passed     [5]ledger.Clause // of host, address, domain, other crawls and a robots.txt that failed
+	rate       Turn             // at the total rate of the crawls that have one; without Delay: nothing
+	passed     [6]ledger.Clause // of host, address, domain, other crawls, their total rate and a robots.txt that failed
 	clauses    []ledger.Clause  // those of passed that are set
 	state      atomic.Int32
 	started    atomic.Bool // Begin has succeeded

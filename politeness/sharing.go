@@ -45,6 +45,9 @@ type Turn struct {
 	Addr   netip.Addr    // of the host; not valid if its clock is not shared
 	Domain string        // the registrable domain; "" without Config.PerDomain
 	Delay  time.Duration // the pause that this crawl owes before the request, whoever made the last one
+	// Total takes the clock of all requests, for the total rate of the crawls that have one, and no other. Delay is the interval
+	// that this crawl leaves between the starts of two requests.
+	Total bool
 	// Loopback is the address instead of Addr if it is a loopback address, whose ports are different programs: a cluster job has a
 	// clock for it, too.
 	Loopback netip.Addr
@@ -60,15 +63,25 @@ type Turn struct {
 	Held context.Context
 }
 
+// Clause returns the name of the ledger's clause for a wait for the Turn.
+func (t *Turn) Clause() string {
+	if t.Total {
+		return ledger.ClauseRate
+	}
+	return ledger.ClauseShared
+}
+
 // Owed are the times until which clocks are held. The zero Time holds none.
 type Owed struct {
 	Ended              time.Time // of the request; zero: none was made, and the crawl keeps its place in the order
 	Host, Addr, Domain time.Time
+	Total              time.Time // of a Turn with Total, of which Ended is when the request was allowed
 }
 
 // Hosts are what the crawls of one process share. A host, an address or a domain has one request at a time, whichever crawl
 // makes it. The next one comes after the longest pause that any crawl owes: the one that made the request, and those that wait
-// for their turn. Crawls that wait are served in the order in which they came.
+// for their turn. Crawls that wait are served in the order in which they came. Crawls with a Config.Rate leave the longest of their
+// intervals between the starts of their requests, to whichever hosts.
 type Hosts struct {
 	limits HostsLimits
 
@@ -96,7 +109,7 @@ func NewHosts(l HostsLimits) *Hosts {
 	}
 }
 
-// clockKey names a clock: that of a host by name and port, of a domain by its name, or of an address.
+// clockKey names a clock: that of a host by name and port, of a domain by its name, or of an address. The zero key is that of all requests.
 type clockKey struct {
 	name, port string
 	addr       netip.Addr
@@ -114,13 +127,13 @@ func (s *Hosts) Take(t *Turn) error {
 	late, until, by := sharedclock.Latest(now, clocks[:n], me, t.Delay)
 	if late != nil {
 		until = late.Wait(me, t.Delay, until, by)
-		return notYet(ledger.Clause{Name: ledger.ClauseShared, Until: until, Delay: ledger.Duration(late.Delay), By: by.Crawl})
+		return notYet(ledger.Clause{Name: t.Clause(), Until: until, Delay: ledger.Duration(late.Delay), By: by.Crawl})
 	}
-	if at := s.total(now); at.After(now) {
+	if at := s.total(now); at.After(now) && !t.Total {
 		return notYet(ledger.Clause{Name: ledger.ClauseRate, Until: at})
 	}
 	if c, w := sharedclock.Take(now, clocks[:n], me, t.Delay); c != nil {
-		t.Waited = ledger.Clause{Name: ledger.ClauseShared, Until: c.NotBefore, Delay: ledger.Duration(c.Delay), By: w.By.Crawl}
+		t.Waited = ledger.Clause{Name: t.Clause(), Until: c.NotBefore, Delay: ledger.Duration(c.Delay), By: w.By.Crawl}
 	}
 	s.out[t] = struct{}{}
 	return nil
@@ -153,6 +166,9 @@ func (s *Hosts) done(t *Turn, owed Owed) {
 	if t.Domain != "" {
 		end(clockKey{name: t.Domain}, owed.Domain)
 	}
+	if t.Total {
+		end(clockKey{}, owed.Total)
+	}
 }
 
 // Leave is that of [Sharing].
@@ -163,7 +179,7 @@ func (s *Hosts) Leave(gate string) {
 	for t := range s.out {
 		if t.Gate == gate {
 			rested := now.Add(t.Delay)
-			s.done(t, Owed{now, rested, rested, rested})
+			s.done(t, Owed{now, rested, rested, rested, rested})
 		}
 	}
 	for _, c := range s.clocks {
@@ -183,6 +199,10 @@ func (s *Hosts) of(now time.Time, t *Turn) (clocks [3]*sharedclock.Clock, n int)
 	}
 	if t.Domain != "" {
 		clocks[n] = s.clock(now, clockKey{name: t.Domain})
+		n++
+	}
+	if t.Total {
+		clocks[n] = s.clock(now, clockKey{})
 		n++
 	}
 	return clocks, n
@@ -250,6 +270,14 @@ func (g *Gate) turn(q Request, a admission) Turn {
 		t.Domain = a.step.url.Domain()
 	}
 	return t
+}
+
+// interval is the time between the starts of two requests by Config.Rate; 0 without it.
+func (c *Config) interval() time.Duration {
+	if c.Rate <= 0 {
+		return 0
+	}
+	return time.Duration(float64(time.Second) / c.Rate)
 }
 
 // endTurn gives back what p shares with other crawls, with the pauses that are due.

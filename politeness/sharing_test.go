@@ -400,3 +400,63 @@ func TestTurnsHaveADeadlineAndCanBeLost(t *testing.T) {
 		}
 	})
 }
+
+// TestCrawlsShareTheirTotalRate: crawls with a rate send no more together than the slower one alone, to whichever hosts, and their
+// ledgers say so. One without a rate neither waits nor counts.
+func TestCrawlsShareTheirTotalRate(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var allowed []time.Time
+		var lines bytes.Buffer
+		hosts, start := NewHosts(HostsLimits{}), time.Now()
+		var crawls sync.WaitGroup
+		for i := range 4 {
+			c := Config{Shared: hosts, Name: fmt.Sprint("crawl", i), Rate: 4 - float64(i%2)*2, Account: account(fmt.Sprint(i)), OwnHosts: func(string) int { return i / 2 }}
+			if i == 0 {
+				c.Ledger = &lines
+			}
+			b := newClient(t, c)
+			crawls.Go(func() {
+				for n := range 25 {
+					p := b.patient(fmt.Sprintf("http://h%d.%d.test/robots.txt", n, i), addrOf(100*i+n).String())
+					mu.Lock()
+					allowed = append(allowed, p.p.allowed)
+					mu.Unlock()
+					b.send(p, 3*time.Second, Reply{Status: 404})
+				}
+			})
+		}
+		free := newClient(t, Config{Shared: hosts})
+		for n := range 9 {
+			free.mustAt(fmt.Sprintf("http://free%d.test/robots.txt", n), addrOf(1000+n).String())
+		}
+		crawls.Wait()
+		for i, at := range allowed[1:] {
+			if gap := at.Sub(allowed[i]); gap < 500*time.Millisecond-slack {
+				t.Fatalf("request %d is allowed %v after the one before", i+1, gap)
+			}
+		}
+		if took := time.Since(start); took > 80*time.Second {
+			t.Errorf("100 requests in %v, two a second may be", took)
+		}
+		if !strings.Contains(lines.String(), `{"clause":"rate","until":"2000-01-01T00:00:0`) || !strings.Contains(lines.String(), `"delay":0.5,"by":"crawl`) {
+			t.Error(lines.String())
+		}
+	})
+}
+
+// TestRequestThatWaitsForTheTotalRateHoldsNoHost: others may have its host meanwhile.
+func TestRequestThatWaitsForTheTotalRateHoldsNoHost(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		hosts := NewHosts(HostsLimits{})
+		a := newClient(t, Config{Shared: hosts, Rate: 0.1, Name: "a"})
+		b := newClient(t, Config{Shared: hosts, Rate: 0.1})
+		free := newClient(t, Config{Shared: hosts})
+		a.must("http://a.test/robots.txt")
+		w := b.wait("http://h.test/robots.txt", addrOf(2))
+		if c := w.Clauses[0]; c.Name != ledger.ClauseRate || c.By != "a" || time.Until(w.Until) != 10*time.Second {
+			t.Errorf("%+v", w)
+		}
+		free.mustAt("http://h.test/robots.txt", addrOf(2).String())
+	})
+}

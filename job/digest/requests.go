@@ -164,7 +164,7 @@ type pause struct {
 	lost     time.Duration // of owed, what only another crawl caused
 }
 
-// lostToOthers returns the part of the wait before a request that only the clause shared caused: until then, from the latest of all
+// lostToOthers returns the part of the wait before a request that only other crawls caused: until then, from the latest of all
 // else that the request waited for: its other clauses, the end of the request before it at the host, the time at which its URL
 // was queued, and the first request of its process: a ledger does not say when the process began.
 func (d *Digest) lostToOthers(h *Host, e *ledger.Entry) time.Duration {
@@ -178,8 +178,10 @@ func (d *Digest) lostToOthers(h *Host, e *ledger.Entry) time.Duration {
 	}
 	for _, c := range e.Clauses {
 		switch {
-		case c.Name == ledger.ClauseShared:
-			until = c.Until
+		case c.Name == ledger.ClauseShared || c.By != "":
+			if c.Until.After(until) {
+				until = c.Until
+			}
 		case c.Until.After(free):
 			free = c.Until
 		}

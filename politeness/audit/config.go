@@ -25,7 +25,8 @@ type Config struct {
 	// Hours are parts of the day in which requests were allowed, as HH:MM-HH:MM in UTC or HH:MM-HH:MM@ZONE, the last minute included.
 	// None: all day.
 	Hours []string `json:"hours,omitempty"`
-	// Rate is the max number of requests per second in all; 0: no limit. It is not checked where Processes have shared the crawl.
+	// Rate is the max number of requests per second in all, also of several crawls that have one, on one machine; 0: no limit. It is
+	// not checked where Processes have shared the crawl.
 	Rate float64 `json:"rate,omitempty"`
 
 	// Overrides are the only ones that may have let requests through. nil: any, which the Report names.

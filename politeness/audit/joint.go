@@ -37,7 +37,7 @@ type Joint struct {
 
 // JointViolation is a request of one part that came too early after a request of another one.
 type JointViolation struct {
-	Invariant string       `json:"invariant"` // P1, or P3 to P8
+	Invariant string       `json:"invariant"` // P1, P3 to P8, or rate
 	Host      string       `json:"host"`
 	Lines     [2]JointLine `json:"lines"` // the request, and the one of the other part
 	Message   string       `json:"message"`
@@ -59,14 +59,14 @@ func (v JointViolation) String() string {
 // host (P7); a robots.txt that crawls share is requested once while it is fresh, and each copy of it is what the crawl that it names
 // was answered (P1); and one that fails is tried again no earlier than a single crawl would (P8). What one crawl owes
 // after its own requests is left to [Check]. A host that is an own one of both parts is left out if both may request it several
-// times at once. Hours and rates are each crawl's own: a note counts the requests of one outside the hours of another. An error means
+// times at once. Of two crawls with a Rate on one machine, the longer interval holds between the starts of their requests (rate). Hours are each crawl's own: a note counts the requests of one outside the hours of another. An error means
 // that a ledger cannot be read.
 //
 // It takes a few hundred bytes of memory for each request of the crawls that ran at the same time, and of each host for each crawl.
 func CheckTogether(parts []Part) (*Joint, error) {
 	j := &joint{
 		keys: map[string]int{}, domains: map[string]bool{}, hourly: map[string][]*part{}, places: map[string]*place{}, led: map[string][]*jointLed{},
-		outOf: map[[2]int]int{}, robots: jointRobots{byRun: map[string][]*partRequest{}, last: map[string]*partRequest{}, failed: map[string]*partRequest{}},
+		outOf: map[[2]int]int{}, rated: map[*part][]*partRequest{}, robots: jointRobots{byRun: map[string][]*partRequest{}, last: map[string]*partRequest{}, failed: map[string]*partRequest{}},
 		Joint: Joint{Parts: []string{}, Violations: []JointViolation{}, Notes: []string{}},
 	}
 	for i := range parts {
@@ -107,7 +107,8 @@ type joint struct {
 	led     map[string][]*jointLed
 	outOf   map[[2]int]int // requests of a part outside of the hours of another one
 	robots  jointRobots
-	dropped int // robots.txt files that were requested again for want of room
+	rated   map[*part][]*partRequest // of parts with a rate, in the order in which they were allowed
+	dropped int                      // robots.txt files that were requested again for want of room
 }
 
 // several is the number of a part for keys of several.
@@ -264,6 +265,7 @@ func (j *joint) check(r *partRequest) {
 		slices.SortStableFunc(j.led[host], func(x, y *jointLed) int { return x.known.Compare(y.known) })
 	}
 	j.sharedRobots(r)
+	j.rate(r)
 	for _, other := range j.hourly[r.start.Host] {
 		if other != r.of && outside(other.spans, r.request) {
 			j.outOf[[2]int{r.of.number, other.number}]++
@@ -371,6 +373,37 @@ func (j *joint) redirected(r *partRequest) {
 			return
 		}
 	}
+}
+
+// rate checks a request against those of other parts on its machine, to whichever hosts, if both have a rate. Requests come in the
+// order in which they began, which may be another one than that in which they were allowed.
+func (j *joint) rate(r *partRequest) {
+	mine := r.of
+	if mine.config.Rate <= 0 || len(mine.config.Processes) > 0 {
+		return
+	}
+	byAllowed := func(x *partRequest, at time.Time) int { return x.start.Allowed.Compare(at) }
+	for _, of := range j.parts {
+		theirs := j.rated[of]
+		if of == mine || len(theirs) == 0 || !sameMachine(r, theirs[0]) {
+			continue
+		}
+		due := secs(1 / min(mine.config.Rate, of.config.Rate))
+		i, _ := slices.BinarySearchFunc(theirs, r.start.Allowed, byAllowed)
+		for _, x := range theirs[max(0, i-1):min(i+1, len(theirs))] {
+			if gap := r.start.Allowed.Sub(x.start.Allowed).Abs(); gap < due-Tolerance {
+				j.violation("rate", r, x, "allowed within %v of a request of another crawl, of both together one in %v", gap, due)
+				break
+			}
+		}
+	}
+	all := j.rated[mine]
+	i, _ := slices.BinarySearchFunc(all, r.start.Allowed, byAllowed)
+	all = slices.Insert(all, i, r)
+	if n := len(all) / 2; n > 1000 && r.start.Written.Sub(all[n].start.Allowed) > secs(1/mine.config.Rate)+time.Hour {
+		all = slices.Delete(all, 0, n)
+	}
+	j.rated[mine] = all
 }
 
 // noteHours notes how many requests to hosts that several crawls request were made outside of the hours of another one.

@@ -25,6 +25,8 @@ func TestCheckTogether(t *testing.T) {
 		return with(robotsReq(at, ""), func(r *req) { r.addr, r.clause = "192.0.2.2", `,"shares":true` })
 	}
 	alive := moved(page(90, "/"), "c.test", 90)
+	rate := func(perSecond float64) func(*Config) { return func(c *Config) { c.Rate = perSecond } }
+	elsewhere := with(moved(robotsReq(0, ""), "b.test", 3), func(r *req) { r.addr = "192.0.2.2" })
 	for _, c := range []struct {
 		name          string
 		first         *book
@@ -61,6 +63,10 @@ func TestCheckTogether(t *testing.T) {
 		{name: "the same host on loopback", first: newBook().add(local(robots), local(page(2, "/1"))), second: local(robotsReq(2.6, "")), want: "P4", one: 1},
 		{name: "an own host of both", first: newBook().add(robots), second: robotsReq(0.05, ""), mine: own(2), theirs: own(3), one: 1},
 		{name: "an own host of one", first: newBook().add(robots), second: robotsReq(0.05, ""), mine: own(2), want: "P3", one: 1},
+		{name: "too early for the rate of both", first: newBook().add(robots, page(2, "/1")), second: elsewhere, mine: rate(0.5), theirs: rate(0.9), want: "rate"},
+		{name: "in time for the rate of both", first: newBook().add(robots, page(2, "/1")), second: elsewhere, mine: rate(1.1), theirs: rate(1.1)},
+		{name: "too early for the rate of one alone", first: newBook().add(robots, page(2, "/1")), second: elsewhere, mine: rate(0.5)},
+		{name: "too early for the rate of both on two machines", first: newBook().add(robots, page(2, "/1")), second: elsewhere, mine: rate(0.5), theirs: rate(0.9), machine: "m2"},
 		{name: "another machine", first: newBook().add(robots, page(2, "/1")), second: robotsReq(2.6, ""), machine: "m2", unproven: 2, one: 2},
 		{name: "another machine, by more than its clock can be wrong", first: newBook().add(robots, page(2, "/1")), second: robotsReq(2.6, ""), theirs: slow, machine: "m2", want: "P4", one: 2},
 	} {

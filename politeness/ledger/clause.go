@@ -12,7 +12,7 @@ type Clause struct {
 	Name  string    `json:"clause"`          // one of the Clause names below
 	Until time.Time `json:"until,omitzero"`  // not before
 	Delay Duration  `json:"delay,omitempty"` // the delay it came from, where there is one
-	By    string    `json:"by,omitempty"`    // of ClauseShared: the crawl that was waited for, "" if it has no name
+	By    string    `json:"by,omitempty"`    // the crawl that was waited for, if it is another one and has a name: of ClauseShared and ClauseRate
 }
 
 // Names of clauses, stable across versions.
@@ -27,7 +27,7 @@ const (
 	ClauseBusy        = "busy"          // a request to the host or its address is in flight
 	ClauseAddress     = "address"       // the clock of the server's address
 	ClauseDomain      = "domain"        // the clock of the registrable domain
-	ClauseRate        = "rate"          // requests per second in all
+	ClauseRate        = "rate"          // requests per second in all, of this crawl or of all that have such a limit
 	ClauseStale       = "next_changed"  // what must be requested first has changed meanwhile
 	ClauseQuiet       = "quiet_hours"   // outside the hours agreed for the host
 	ClauseRestart     = "restart"       // the process before this one may have connected to any host

@@ -186,7 +186,7 @@ func (p *pages) slot(id clockID) (*slot, error) {
 		return s, nil
 	}
 	wait := min(max(free.Sub(p.now), sharedclock.Recheck), look)
-	return nil, notYet(ledger.Clause{Until: p.now.Add(wait)})
+	return nil, notYet(ledger.ClauseShared, ledger.Clause{Until: p.now.Add(wait)})
 }
 
 // write stores a slot.

@@ -179,3 +179,25 @@ func TestFullPageMakesCrawlsWait(t *testing.T) {
 		}
 	})
 }
+
+// TestKilledProcessKeepsTheTotalRate: a process that is killed while it has the clock of all requests has made one.
+func TestKilledProcessKeepsTheTotalRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		killed, other := machine.Open(dir, politeness.NewHosts(politeness.HostsLimits{})), open(t, dir)
+		rate := func(gate string) *politeness.Turn {
+			return &politeness.Turn{Gate: gate, Crawl: gate, Total: true, Delay: 2 * time.Second}
+		}
+		if err := killed.Take(rate("killed")); err != nil {
+			t.Fatal(err)
+		}
+		killed.Kill()
+		for _, want := range []time.Duration{2 * time.Second, 0} {
+			var w *politeness.NotYet
+			if err := other.Take(rate("b")); errors.As(err, &w) != (want > 0) || want > 0 && time.Until(w.Until) != want {
+				t.Errorf("%v, want to wait for %v", err, want)
+			}
+			time.Sleep(want)
+		}
+	})
+}

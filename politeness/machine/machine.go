@@ -126,7 +126,7 @@ func (m *Hosts) Take(t *politeness.Turn) error {
 	var wait *politeness.NotYet
 	switch {
 	case errors.Is(err, errLocked):
-		return notYet(ledger.Clause{Until: time.Now().Add(again)})
+		return notYet(t.Clause(), ledger.Clause{Until: time.Now().Add(again)})
 	case errors.As(err, &wait):
 		return wait
 	}
@@ -139,8 +139,8 @@ func (m *Hosts) Take(t *politeness.Turn) error {
 	return nil
 }
 
-func notYet(c ledger.Clause) *politeness.NotYet {
-	c.Name = ledger.ClauseShared
+func notYet(name string, c ledger.Clause) *politeness.NotYet {
+	c.Name = name
 	return &politeness.NotYet{Until: c.Until, Clauses: []ledger.Clause{c}}
 }
 
@@ -176,10 +176,10 @@ func (m *Hosts) take(now time.Time, t *politeness.Turn) error {
 		if err != nil {
 			return err
 		}
-		return notYet(ledger.Clause{Until: until, Delay: ledger.Duration(late.Delay), By: m.name(by)})
+		return notYet(t.Clause(), ledger.Clause{Until: until, Delay: ledger.Duration(late.Delay), By: m.name(by)})
 	}
 	if waited, place := sharedclock.Take(now, clocks, c.party(), t.Delay); waited != nil && waited.NotBefore.After(t.Waited.Until) {
-		t.Waited = ledger.Clause{Name: ledger.ClauseShared, Until: waited.NotBefore, Delay: ledger.Duration(waited.Delay), By: m.name(place.By)}
+		t.Waited = ledger.Clause{Name: t.Clause(), Until: waited.NotBefore, Delay: ledger.Duration(waited.Delay), By: m.name(place.By)}
 	}
 	for i, s := range slots {
 		if err := pages.write(s); err != nil {
@@ -267,7 +267,7 @@ func (m *Hosts) Leave(gate string) {
 	for t := range m.out {
 		if t.Gate == gate {
 			rested := now.Add(t.Delay)
-			m.leaves(t, politeness.Owed{Ended: now, Host: rested, Addr: rested, Domain: rested})
+			m.leaves(t, politeness.Owed{Ended: now, Host: rested, Addr: rested, Domain: rested, Total: rested})
 		}
 	}
 	m.settle()
@@ -348,6 +348,9 @@ func clockIDs(t *politeness.Turn) (all []sharedID) {
 	}
 	if t.Domain != "" {
 		all = append(all, sharedID{idOf("domain", t.Domain, ""), func(o politeness.Owed) time.Time { return o.Domain }})
+	}
+	if t.Total {
+		all = append(all, sharedID{idOf("total", "", ""), func(o politeness.Owed) time.Time { return o.Total }})
 	}
 	return all
 }

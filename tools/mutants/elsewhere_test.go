@@ -65,6 +65,7 @@ var machines = []mutant{
 	{"a removed file is used on", "politeness/machine/machine.go", "		if err := m.inPlace(); err != nil {\n			return err\n		}\n", "", 0, false, nil},
 	{"a file that was removed for want of room was never there", "politeness/machine/robots.go", "	noteDropped(state, dropped)\n", "	_ = dropped\n", 0, false, nil},
 	{"a file that is too long was never there", "politeness/machine/robots.go", "		noteDropped(m.dir, f.Fetched)\n", "", 0, false, nil},
+	{"processes share no total rate", "politeness/machine/machine.go", "	if t.Total {\n", "	if false {\n", 0, false, nil},
 	{"others can write to the state directory", "politeness/machine/dir.go", "mode.Perm()&0o022 != 0", "mode.Perm()&0o022 == 0o7", 0, false, nil},
 }
 
@@ -77,6 +78,8 @@ var audits = []mutant{
 	{"attempts at a robots.txt are counted for each crawl", "politeness/audit/jointrobots.go", "retryPause(failed.failures)", "retryPause(1)", 0, false, nil},
 	{"a robots.txt that failed in a crawl that has ended", "politeness/audit/jointrobots.go", "!failed.heard().Before(r.start.Allowed) || failed.alive.Before(r.start.Written)", "!failed.heard().Before(r.start.Allowed)", 0, false, nil},
 	{"a copy of an attempt that came to no request", "politeness/audit/jointrobots.go", "	} else {\n		s.byRun[r.run] = append(s.byRun[r.run], r)\n	}", "	}", 0, false, nil},
+	{"rates of several crawls are not compared", "politeness/audit/joint.go", "	j.rate(r)\n", "", 0, false, nil},
+	{"rates of two machines are compared", "politeness/audit/joint.go", " || !sameMachine(r, theirs[0]) {", " {", 0, false, nil},
 	{"hours of others are not noted", "politeness/audit/joint.go", "	j.noteHours()\n", "", 0, false, nil},
 	{"crawls that ran one after the other are not compared", "politeness/audit/joint.go", "		p.forget(r.start.Written)\n", "		clear(p.last)\n", 0, false, nil},
 	{"ledgers are open together", "politeness/audit/joint.go", "	defer func() { _ = f.Close() }() // only read\n", "", 0, false, nil},

@@ -228,11 +228,14 @@ var sharings = []mutant{
 	{"crawls share no domain", "politeness/sharing.go", "		t.Domain = a.step.url.Domain()\n", "", 0, false, nil},
 	{"a crawl that does not come keeps its place", "politeness/internal/sharedclock/clock.go", "return w.Due.Add(waiting).Before(now)", "return false", 0, false, nil},
 	{"a turn that was not used costs its place", "politeness/internal/sharedclock/clock.go", "	if ended.IsZero() {\n		return\n	}\n", "", 0, false, nil},
-	{"a crawl that has left holds what it had", "politeness/sharing.go", "			s.done(t, Owed{now, rested, rested, rested})", "			_ = rested", 0, false, nil},
+	{"a crawl that has left holds what it had", "politeness/sharing.go", "			s.done(t, Owed{now, rested, rested, rested, rested})", "			_ = rested", 0, false, nil},
 	{"pauses of a resumed crawl hold for itself alone", "politeness/sharing.go", "			g.shareHold(r.Host, r.Until)\n", "", 0, false, nil},
 	{"pauses of domains of a resumed crawl hold for itself alone", "politeness/sharing.go", "Domain: r.Domain}, Owed{Domain: r.Until})", "Domain: r.Domain}, Owed{})", 0, false, nil},
 	{"clocks that crawls share are kept for ever", "politeness/sharing.go", "			delete(s.clocks, k)", "			_ = k", 0, false, nil},
 	{"crawls of loopback ports wait for each other", "politeness/sharing.go", "clockAddr(q.Addr); q.Addr.IsLoopback() {", "clockAddr(q.Addr); false {", 0, false, nil},
+	{"crawls share no total rate", "politeness/admit.go", "	if err == nil && p.rate.Delay > 0 {", "	if false {", 0, false, nil},
+	{"a request that waits for the total rate holds its host", "politeness/admit.go", "		if err = g.cfg.Shared.Take(&p.rate); err != nil {\n			g.cfg.Shared.Done(&p.turn, Owed{})\n		}", "		err = g.cfg.Shared.Take(&p.rate)", 0, false, nil},
+	{"a crawl of another interval does not obey the total rate", "politeness/sharing.go", "		end(clockKey{}, owed.Total)\n", "		end(clockKey{}, owed.Ended)\n", 0, false, nil},
 	{"a turn without a permit is not given back", "politeness/admit.go", "		g.cfg.Shared.Done(&p.turn, Owed{})\n		return Permit{}, err\n", "		return Permit{}, err\n", 0, false, nil},
 }
 

@@ -23,7 +23,7 @@ func Run(t *testing.T, open Open) {
 	for name, test := range map[string]func(*testing.T, Open){
 		"RandomCrawlsKeepPauses": randomCrawls, "TwoCrawlsTakeTurnsFairly": fair, "TwentyCrawlsTakeTurns": twenty,
 		"DelayOfWaitingCrawlHolds": longerDelay, "UnusedTurnKeepsItsPlace": unused, "CrawlThatDoesNotComeHoldsNobodyUp": absent,
-		"CrawlThatLeavesHoldsNobodyUp": leaves, "HoldWithoutTurn": hold,
+		"CrawlThatLeavesHoldsNobodyUp": leaves, "HoldWithoutTurn": hold, "CrawlsShareTotalRate": totalRate,
 		"ClocksAreApart": apart, "LedgerNamesTheOther": names, "ClockSetBack": setBack,
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { test(t, open) }) })
@@ -363,5 +363,60 @@ func setBack(t *testing.T, open Open) {
 	a.sharing.Done(turn, politeness.Owed{Ended: later, Host: later.Add(time.Second), Addr: later.Add(time.Second)})
 	if w := b.try(t, b.turn("h.test", addrOf(1))); w == nil || time.Until(w.Until) > 3*time.Second {
 		t.Errorf("%v", w)
+	}
+}
+
+// totalRate: crawls with a rate leave the longest of their intervals between the starts of their requests, and take turns. One
+// without a rate does not wait.
+func totalRate(t *testing.T, open Open) {
+	for _, intervals := range [][]time.Duration{{time.Second, time.Second}, {time.Second, 3 * time.Second}, {time.Second, time.Second, time.Second, time.Second}} {
+		s, longest, start := open(t, len(intervals)), slices.Max(intervals), time.Now()
+		l := new(log)
+		var crawls sync.WaitGroup
+		for i, d := range intervals {
+			c := &crawl{s[i], fmt.Sprint("c", i), d}
+			crawls.Go(func() {
+				for range 40 {
+					rate := &politeness.Turn{Gate: "gate-" + c.name, Crawl: c.name, Total: true, Delay: d}
+					for wait := c.try(t, rate); wait != nil; wait = c.try(t, rate) {
+						if name := wait.Clauses[0].Name; name != "rate" {
+							t.Errorf("waits for %s", name)
+						}
+						time.Sleep(time.Until(wait.Until))
+					}
+					now := time.Now()
+					l.add(seen{crawl: c, start: now})
+					c.sharing.Done(rate, politeness.Owed{Ended: now, Total: now.Add(d)})
+					time.Sleep(d) // its own rate, which its Gate keeps
+				}
+				c.sharing.Leave("gate-" + c.name)
+			})
+			other := &crawl{s[i], fmt.Sprint("without", i), time.Second}
+			if w := other.try(t, other.turn(fmt.Sprintf("h%d.test", i), addrOf(1+i))); w != nil {
+				t.Errorf("a crawl without a rate waits: %v", w)
+			}
+		}
+		crawls.Wait()
+		for i, r := range l.all[1:] {
+			if gap := r.start.Sub(l.all[i].start); gap < longest && r.crawl != l.all[i].crawl {
+				t.Fatalf("%v between request %d and %d, with intervals of %v", gap, i+1, i+2, intervals)
+			}
+		}
+		half := len(l.all) / 2 // in which all of them work
+		for i := range half - 19 {
+			n := map[*crawl]int{}
+			for _, r := range l.all[i : i+20] {
+				n[r.crawl]++
+			}
+			if len(n) < len(intervals) || len(n) == 2 && n[l.all[i].crawl] > 13 {
+				t.Fatalf("%d crawls have the requests %d to %d, one of them %d", len(n), i+1, i+20, n[l.all[i].crawl])
+			}
+		}
+		if bound := time.Duration(len(l.all)-1) * longest; time.Since(start) > bound*102/100+longest {
+			t.Errorf("%v for what takes %v", time.Since(start), bound)
+		}
+		for i := range s {
+			s[i].Leave(fmt.Sprint("gate-without", i))
+		}
 	}
 }

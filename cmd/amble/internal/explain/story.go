@@ -137,6 +137,9 @@ func clauseText(c ledger.Clause) string {
 	} else if c.Delay > 0 {
 		text += " " + time.Duration(c.Delay).String()
 	}
+	if c.Name != ledger.ClauseShared && c.By != "" {
+		text += " with " + otherCrawl(c.By)
+	}
 	if !c.Until.IsZero() {
 		text += " until " + c.Until.Format("15:04:05.000")
 	}
