@@ -29,6 +29,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/amble-crawler/amble/robots"
 )
 
 // Purpose names what a crawl collects pages for.
@@ -98,12 +100,13 @@ const (
 // Statement is one sentence of a site about one use of a page.
 type Statement struct {
 	Place     Place
-	Document  string // the URL of the file that has the statement; "" for the answer itself
-	Line      int    // in robots.txt, 1-based; else 0
-	Name      string // the field, element or directive, such as "Content-Usage"
-	Text      string // as written; at most 1,024 bytes
-	Use       string // the use, in lower case, such as "train-ai"; "" if it is about access alone
-	Condition string // what Conditional and Unmet ask for, such as "attribution"
+	Document  string        // the URL of the file that has the statement; "" for the answer itself
+	Line      int           // in robots.txt, 1-based; else 0
+	Name      string        // the field, element or directive, such as "Content-Usage"
+	Text      string        // as written; at most 1,024 bytes
+	Use       string        // the use, in lower case, such as "train-ai"; "" if it is about access, or about several uses
+	Signal    robots.Signal // what it says of Use; robots.Unsaid if that is neither yes nor no
+	Condition string        // what Conditional and Unmet ask for, such as "attribution"
 	effects   [purposes]Effect
 }
 
@@ -145,6 +148,40 @@ type Verdict struct {
 	Purpose   Purpose    // the one with the strictest answer
 	Effect    Effect     // the strictest effect
 	Statement *Statement // that decides; nil for [Silent]
+	Use       string     // of Policy.Uses, which Statement disallows; "" if a purpose decides
+}
+
+// Policy holds what a crawl obeys: the one place where a page is refused.
+type Policy struct {
+	Purposes []Purpose // what pages are collected for; none: Research
+	Uses     []string  // in the words of sites, such as "train-ai": a page whose site disallows one of them is refused
+}
+
+// Judge returns the verdict of a record: that of [Record.For], or that of the first statement that disallows one of the uses.
+func (p Policy) Judge(r Record) Verdict {
+	v := r.For(p.Collects()...)
+	if v.Refused() || len(p.Uses) == 0 {
+		return v
+	}
+	for i := range r.Statements {
+		if s := &r.Statements[i]; s.Signal == robots.Disallowed && slices.Contains(p.Uses, s.Use) {
+			return Verdict{Purpose: v.Purpose, Effect: Forbids, Statement: s, Use: s.Use}
+		}
+	}
+	return v
+}
+
+// Collects returns the purposes, which are never none.
+func (p Policy) Collects() []Purpose {
+	if len(p.Purposes) == 0 {
+		return []Purpose{Research}
+	}
+	return p.Purposes
+}
+
+// Obeys reports whether the policy has one of the purposes.
+func (p Policy) Obeys(ps ...Purpose) bool {
+	return slices.ContainsFunc(p.Collects(), func(x Purpose) bool { return slices.Contains(ps, x) })
 }
 
 // For returns the verdict for purposes: that of the one with the strictest answer. Of equally strict statements the first
@@ -153,7 +190,7 @@ func (r Record) For(ps ...Purpose) (v Verdict) {
 	for _, p := range ps {
 		for i := range r.Statements {
 			if e := r.Statements[i].Effect(p); e > v.Effect {
-				v = Verdict{p, e, &r.Statements[i]}
+				v = Verdict{Purpose: p, Effect: e, Statement: &r.Statements[i]}
 			}
 		}
 	}
@@ -165,6 +202,10 @@ func (v Verdict) Refused() bool { return v.Effect >= Unmet }
 
 // String returns the verdict as a sentence.
 func (v Verdict) String() string {
+	switch {
+	case v.Use != "":
+		return fmt.Sprintf("the use %s is disallowed by %s", v.Use, v.Statement)
+	}
 	switch v.Effect {
 	case Silent:
 		return "the site says nothing about it"

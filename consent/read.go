@@ -92,7 +92,7 @@ func Read(p Page) Record {
 
 // preference adds a statement about one use, of Content-Usage, Content-Signal or the TDM Reservation Protocol.
 func (r *Record) preference(s robots.Statement, place Place, document string) {
-	out := Statement{Place: place, Document: document, Line: s.Line, Name: s.Name, Text: s.Text, Use: s.Use}
+	out := Statement{Place: place, Document: document, Line: s.Line, Name: s.Name, Text: s.Text, Use: s.Use, Signal: s.Signal}
 	switch covers := uses[s.Use]; {
 	case s.Signal == robots.Disallowed:
 		out.effects = effects(Forbids, covers...)
@@ -113,9 +113,13 @@ func (r *Record) directives(d robots.Directives, place Place, name string) {
 			word = "nosnippet"
 		}
 		if forbidden, ok := directives[word]; ok {
-			r.add(Statement{Place: place, Name: name, Text: term, Use: word, effects: effects(Forbids, forbidden...)})
-		} else if word == "noimageai" {
-			r.add(Statement{Place: place, Name: name, Text: term, Use: robots.UseTrainAIImage}) // the images, not the page
+			s := Statement{Place: place, Name: name, Text: term, effects: effects(Forbids, forbidden...)}
+			if word == "noai" || word == "noml" {
+				s.Use, s.Signal = robots.UseTrainAI, robots.Disallowed
+			}
+			r.add(s)
+		} else if word == "noimageai" { // the images, not the page
+			r.add(Statement{Place: place, Name: name, Text: term, Use: robots.UseTrainAIImage, Signal: robots.Disallowed})
 		}
 	}
 }

@@ -15,6 +15,7 @@ const TDMPath = "/.well-known/tdmrep.json"
 // several goroutines.
 type TDM struct {
 	url   string
+	err   error // why it could not be read
 	rules []tdmRule
 }
 
@@ -61,8 +62,18 @@ func ParseTDM(url string, body []byte) (*TDM, error) {
 	return t, nil
 }
 
+// UnreadTDM returns a file in place of one that a server could not send, for a reason that may pass. Nobody knows what it reserves,
+// so it forbids train-ai and ai-input. It is not for a file that does not exist.
+func UnreadTDM(url string, why error) *TDM { return &TDM{url: url, err: why} }
+
 // read adds the statement of the longest location that matches; of equally long ones, a reservation.
 func (t *TDM) read(r *Record, u weburl.URL) {
+	if t.err != nil {
+		r.add(Statement{
+			Place: TDMRep, Document: t.url, Name: "tdm-reservation", Text: "cannot be read: " + t.err.Error(), effects: effects(Forbids, uses[robots.UseTDM]...),
+		})
+		return
+	}
 	best := -1
 	path := u.PathQuery()
 	for i, rule := range t.rules {
@@ -78,10 +89,10 @@ func (t *TDM) read(r *Record, u weburl.URL) {
 		return
 	}
 	rule := t.rules[best]
-	s := Statement{Place: TDMRep, Document: t.url, Name: "tdm-reservation", Text: "0 for " + rule.location, Use: robots.UseTDM}
+	s := Statement{Place: TDMRep, Document: t.url, Name: "tdm-reservation", Text: "0 for " + rule.location, Use: robots.UseTDM, Signal: robots.Allowed}
 	s.effects = effects(Allows, uses[robots.UseTDM]...)
 	if rule.reserved {
-		s.Text = "1 for " + rule.location
+		s.Text, s.Signal = "1 for "+rule.location, robots.Disallowed
 		s.effects = effects(Forbids, uses[robots.UseTDM]...)
 		if rule.policy != "" {
 			s.Text += ", policy " + rule.policy

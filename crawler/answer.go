@@ -134,7 +134,11 @@ func (a *attempt) finish(ctx context.Context, v *Visit) {
 	a.awaitRoom(ctx, v.content())
 	k := a.run.linkers.take(a.run.judge)
 	defer a.run.linkers.put(k)
-	a.end(ctx, v, a.read(k, v))
+	if links := a.read(ctx, k, v); a.held {
+		a.putBack(ctx, frontier.Again{}, nil)
+	} else {
+		a.end(ctx, v, links)
+	}
 }
 
 // awaitRoom waits until a large page may be read: the texts of its links and the requests queued from them
@@ -146,11 +150,11 @@ func (a *attempt) awaitRoom(ctx context.Context, p *fetcher.Page) {
 }
 
 // read parses an answered page and returns the links to queue.
-func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
+func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Request {
 	v.describe(a.claim.Request, a.claim.Attempt)
 	v.Validators = validators(v.Page)
 	if s := v.Page.Status; s == http.StatusUnauthorized || s == http.StatusPaymentRequired {
-		if a.run.cfg.refuses(v, nil, nil) {
+		if a.judgeUsage(ctx, v, nil) {
 			return nil
 		}
 	}
@@ -178,10 +182,7 @@ func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
 	v.Directives = a.run.cfg.directives(v, metas)
 	a.group = a.run.gate.Origin(v.URL).Group
 	v.Usage = robots.PageUsage(a.group, v.URL.PathQuery(), v.Page.Header, metas, v.Directives)
-	if a.run.cfg.refuses(v, a.group, metas) {
-		return nil
-	}
-	if doc == nil {
+	if a.judgeUsage(ctx, v, metas) || doc == nil {
 		return nil
 	}
 	if !out {
@@ -192,34 +193,38 @@ func (a *attempt) read(k *linker, v *Visit) []frontier.Request {
 	return append(a.reserved.links[:len(a.reserved.links):len(a.reserved.links)], raises...)
 }
 
-// refuses ends the visit of a page that must not be taken: the site forbids a purpose of the crawl or a use that it honours, or
-// asks for what a crawl does not give.
-func (c *Config) refuses(v *Visit, group *robots.Group, metas []robots.Meta) bool {
-	status := v.Page.Status
-	if len(v.Usage.Statements) == 0 && len(v.Directives.Terms()) == 0 && status != http.StatusUnauthorized && status != http.StatusPaymentRequired {
-		return false
+// judgeUsage makes v.Terms, and reports whether nothing more is read of the page: the site forbids it, and v says so, or it names
+// documents that have to be read first, and is held.
+func (a *attempt) judgeUsage(ctx context.Context, v *Visit, metas []robots.Meta) (over bool) {
+	info := a.run.gate.Origin(v.URL)
+	p := consent.Page{URL: v.URL, Robots: info.Group, Status: v.Page.Status, Header: v.Page.Header, Body: v.Page.Body, Metas: metas, Links: v.licenses()}
+	var more *consent.Page
+	if len(p.Links) > 0 || len(p.Header["Link"]) > 0 {
+		more = &consent.Page{URL: p.URL, Header: p.Header, Links: p.Links}
 	}
-	said := consent.Read(consent.Page{
-		URL: v.URL, Agent: c.identity().Product, Robots: group, Status: status, Header: v.Page.Header, Body: v.Page.Body, Metas: metas,
-	})
-	purposes := c.Politeness.Purposes
-	if purposes == nil {
-		purposes = []consent.Purpose{consent.Research}
-	}
-	if verdict := said.For(purposes...); verdict.Refused() {
-		v.Outcome, v.Reason, v.Detail = Refused, politeness.ReasonUsage, "refused: "+verdict.String()
-		if verdict.Statement.Place == consent.Status {
-			v.Reason = ReasonPayment
-		}
+	names := a.run.terms.named(v.URL, info.Group, more)
+	if a.waitsForTerms(ctx, v, names) {
+		a.held = true
 		return true
 	}
-	for _, use := range c.Politeness.RefuseUsage {
-		if v.Usage.For(use) == robots.Disallowed {
-			v.Outcome, v.Reason, v.Detail = Refused, politeness.ReasonUsage, "refused: the page disallows the use "+use
-			return true
-		}
+	asks := p.Status == http.StatusUnauthorized || p.Status == http.StatusPaymentRequired
+	if len(names) == 0 && len(v.Usage.Statements) == 0 && len(v.Directives.Terms()) == 0 && !asks {
+		return false
 	}
-	return false
+	v.Terms = a.run.terms.judge(ctx, p, info.Source, names)
+	return v.refuse()
+}
+
+// heldPage continues with an answer that waited for documents, and reports whether the claim has ended.
+func (a *attempt) heldPage(ctx context.Context) bool {
+	names := a.run.terms.waiting(a.claim.URL)
+	if names == nil {
+		return false
+	}
+	if !a.readTerms(ctx, names) {
+		a.accept(ctx, &Visit{Page: a.run.terms.release(a.claim.URL)})
+	}
+	return true
 }
 
 func metasOf(doc *extract.Document) []robots.Meta {

@@ -456,7 +456,15 @@ func (t *tally) needsRobots(host string, limited bool) {
 // overRobots returns the exhausted limit that forbids the request for robots.txt that u needs; "" if it may be made. Without a limit,
 // hosts whose robots.txt files name each other's sitemaps would be requested without end, because no page is counted.
 func (a *attempt) overRobots(u weburl.URL) string {
-	if a.ofSeed() || a.run.gate.Next(u) == u {
+	if a.run.gate.Next(u) == u {
+		return ""
+	}
+	return a.robotsSpent()
+}
+
+// robotsSpent returns the exhausted limit of requests for robots.txt and for documents of terms, "" if another one may be made.
+func (a *attempt) robotsSpent() string {
+	if a.ofSeed() {
 		return ""
 	}
 	crawl, host := budgets[kindRobots].crawl.of(&a.run.cfg, nil), a.robotsOfHost()

@@ -18,6 +18,7 @@ import (
 func (a *attempt) end(ctx context.Context, v *Visit, links []frontier.Request) {
 	v.describe(a.claim.Request, a.claim.Attempt)
 	a.run.cuts.take(a.claim.URL) // it is no longer needed
+	a.run.terms.release(a.claim.URL)
 	links, again := a.handle(ctx, v, links)
 	if again != nil {
 		if v.Outcome != Refused && v.Reason != reasonType {

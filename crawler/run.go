@@ -61,6 +61,7 @@ type state struct {
 	forbidden forbidden
 	vain      vain
 	linkers   linkers
+	terms     *terms
 }
 
 // idler is a Fetcher that keeps connections open between requests.
@@ -78,7 +79,7 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 		parts: parts{cfg: cfg, gate: c.gate, pins: &c.pins, seeds: urls},
 		state: state{
 			budget: newBudget(cfg.Limits.Pages), tally: newTally(time.Now()), bound: newBound(),
-			inflight: newInflight(cfg.Limits.InFlight), cuts: newCuts(),
+			inflight: newInflight(cfg.Limits.InFlight), cuts: newCuts(), terms: newTerms(&cfg),
 		},
 	}
 	if r.sampler, err = newSampler(cfg.Sample, urls); err != nil {
@@ -144,7 +145,7 @@ func (r *run) makeCommitter() error {
 	if store == nil {
 		return nil
 	}
-	r.checkpoint = newCheckpoint(r, store)
+	r.checkpoint, r.terms.store = newCheckpoint(r, store), store
 	r.commits = newCommitter(store, r.output, r.fail)
 	r.commits.checkpoint, r.commits.done, r.commits.trace, r.commits.how = r.checkpoint, r.leave, r.cfg.Trace, r.cfg.Commits
 	r.commits.ordered = r.judge.priorities.order != nil

@@ -108,6 +108,7 @@ type Visit struct {
 	Rendered   *Rendered          // nil if the page was not to be rendered: see Config.Render
 	Directives robots.Directives  // of META elements and headers
 	Usage      robots.Usage       // what the site says about uses of the page; neither a permission nor a refusal
+	Terms      *Usage             // what it says, with the verdict for the purposes of the crawl; nil if it says nothing
 	SHA256     [32]byte           // of the decoded body; zero if there is none
 	Validators fetcher.Validators // what makes a later request conditional; see Config.Since
 	NearOf     string             // with Config.Duplicates.NearBits: an earlier page that is nearly the same

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
@@ -62,7 +63,7 @@ func (r *run) claim(claims context.Context) (frontier.Claim, error) {
 
 // take begins the life of a claim.
 func (a *attempt) take(c frontier.Claim) {
-	a.claim, a.ready, a.sent, a.group, a.reserved, a.values = c, time.Time{}, false, nil, reservation{run: a.run, ticket: true}, nil
+	a.claim, a.ready, a.sent, a.held, a.group, a.reserved, a.values = c, time.Time{}, false, false, nil, reservation{run: a.run, ticket: true}, nil
 }
 
 // attempt is the life of one URL from its claim to its settlement; a worker reuses its attempt for the next
@@ -72,6 +73,7 @@ type attempt struct {
 	claim    frontier.Claim
 	ready    time.Time     // from when the host may be requested again; zero: unchanged
 	sent     bool          // a request was made, and ready is when its pause ends
+	held     bool          // the page waits for documents that it names
 	group    *robots.Group // the rules that apply to the page that was read; nil: none was
 	reserved reservation
 	share    share             // its share of the memory for pages
@@ -126,8 +128,15 @@ func (a *attempt) request(ctx context.Context) {
 		}, nil)
 		return
 	}
+	next := a.run.gate.Next(u)
+	if u == c.URL && a.heldPage(ctx) {
+		return
+	}
+	if u == c.URL && next == u && c.Kind != frontier.KindSitemap && u.PathQuery() != "/robots.txt" && a.forbiddenBefore(ctx) {
+		return
+	}
 	answer, err := a.run.client.Try(ctx, politeness.Request{
-		URL: u, Purpose: purpose(c.Kind), Attempt: c.Attempt, Queued: c.Queued, Deadline: c.Deadline,
+		URL: u, Next: next, Purpose: purpose(c.Kind), Attempt: c.Attempt, Queued: c.Queued, Deadline: c.Deadline,
 	})
 	if err != nil {
 		a.notRequested(ctx, err)
@@ -172,7 +181,7 @@ func (a *attempt) account(ctx context.Context, answer *fetcher.Answer) {
 	if all := a.run.requested(ctx, answer); a.run.cfg.Limits.Bytes > 0 && all >= a.run.cfg.Limits.Bytes {
 		a.run.drain(FinishBytes)
 	}
-	if answer.Permit.Purpose() == politeness.Robots && !answer.Aborted && !a.ofSeed() {
+	if p := answer.Permit.Purpose(); (p == politeness.Robots || p == politeness.Terms) && !answer.Aborted && !a.ofSeed() {
 		a.run.tally.needsRobots(a.claim.URL.Host(), a.robotsOfHost() >= 0)
 	}
 	if a.run.hosts != nil {
@@ -200,6 +209,9 @@ func (r *run) requested(ctx context.Context, answer *fetcher.Answer) (all int64)
 			r.tally.htmlRobots(p.URL.Origin())
 		}
 		r.output.archive(ctx, answer.Page, politeness.Robots.String())
+	}
+	if answer.Permit.Purpose() == politeness.Terms {
+		r.output.archive(ctx, answer.Page, politeness.Terms.String())
 	}
 	return all
 }
@@ -265,6 +277,10 @@ func (a *attempt) notRequested(ctx context.Context, err error) {
 // denied ends a claim that the gate denied.
 func (a *attempt) denied(ctx context.Context, d *politeness.Denied) {
 	v := &Visit{Outcome: Refused, Reason: d.Reason, Rule: d.Verdict.Rule, Detail: d.Detail}
+	if d.Reason == politeness.ReasonUsage || d.Reason == politeness.ReasonRobots {
+		info := a.run.gate.Origin(a.claim.URL)
+		v.Terms = a.run.terms.judge(ctx, consent.Page{URL: a.claim.URL, Robots: info.Group}, info.Source, nil)
+	}
 	v.Err = a.run.causes.of(a.claim.URL.Origin(), d)
 	a.run.forbidden.ended(a.claim.URL.Host())
 	if d.Deferred() {

@@ -25,11 +25,12 @@ const (
 	Manifest
 	Search
 	Self // of a feed
+	License
 )
 
 var relNames = [...]string{
 	"nofollow", "ugc", "sponsored", "canonical", "alternate", "next", "prev", "stylesheet", "icon", "other",
-	"preload", "modulepreload", "prefetch", "preconnect", "manifest", "search", "self",
+	"preload", "modulepreload", "prefetch", "preconnect", "manifest", "search", "self", "license",
 }
 
 // parseRel parses the value of a rel attribute: link types separated by white space, in any case.
@@ -86,6 +87,8 @@ func relWord(word string) Rel {
 		return Search
 	case "self":
 		return Self
+	case "license":
+		return License
 	}
 	return Other
 }

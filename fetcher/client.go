@@ -22,7 +22,7 @@ type Client struct {
 		Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 		Fetch(ctx context.Context, p politeness.Permit) (*Page, error)
 	}
-	// KeepRobots is called with every answer to a request for a robots.txt before the Gate, and with it the ledger,
+	// KeepRobots is called with every answer to a request for a robots.txt, or for a document with the Purpose Terms, before the Gate, and with it the ledger,
 	// knows of it, so that a restarted process has the body for every ledger entry. After an error, which Try returns,
 	// the request counts as aborted and its answer is not used. It is called by several goroutines at once if Try is.
 	// nil: nothing is kept.
@@ -83,11 +83,13 @@ func (e *LookupError) Unwrap() error { return e.Err }
 var ErrKeepRobots = errors.New("robots.txt is not kept")
 
 // Try makes at most one request for r.URL: for the URL itself, or for the robots.txt that it needs first, as
-// Answer.Permit tells. r.Next and r.Addr are set here. An error means that nothing was requested: *[politeness.NotYet]
+// Answer.Permit tells. r.Addr is set here, and so is r.Next if it is zero. An error means that nothing was requested: *[politeness.NotYet]
 // with the time to try again, *[politeness.Denied], the final word on the URL, or *[LookupError]; with
 // [ErrKeepRobots] the crawl cannot continue.
 func (c *Client) Try(ctx context.Context, r politeness.Request) (*Answer, error) {
-	r.Next = c.Gate.Next(r.URL)
+	if r.Next.IsZero() {
+		r.Next = c.Gate.Next(r.URL)
+	}
 	return c.step(ctx, r)
 }
 
@@ -169,7 +171,7 @@ func temporary(err error) bool {
 }
 
 func (c *Client) keep(a *Answer) error {
-	if c.KeepRobots == nil || a.Page == nil || a.Permit.Purpose() != politeness.Robots {
+	if c.KeepRobots == nil || a.Page == nil || a.Permit.Purpose() != politeness.Robots && a.Permit.Purpose() != politeness.Terms {
 		return nil
 	}
 	if err := c.KeepRobots(a.Page); err != nil {

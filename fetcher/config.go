@@ -218,6 +218,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// maxTerms is the size of the largest document that says which uses a site allows, that of consent.MaxDocument.
+const maxTerms = 1 << 20
+
 // limit returns the maximum size of a decoded body for this purpose.
 func (c *Config) limit(p politeness.Purpose) int {
 	switch p {
@@ -225,6 +228,8 @@ func (c *Config) limit(p politeness.Purpose) int {
 		return c.MaxRobots
 	case politeness.Sitemap:
 		return c.MaxSitemap
+	case politeness.Terms:
+		return maxTerms
 	case politeness.Resource:
 		return min(c.MaxBody, c.MaxResource)
 	}

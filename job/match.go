@@ -106,7 +106,7 @@ func (m *matcher) request(n int, line []byte) bool {
 	id := fmt.Sprint(q.Run, " ", q.ID)
 	switch q.Event {
 	case "start":
-		if q.Purpose != politeness.Robots.String() && q.Purpose != politeness.Resource.String() { // which have no visit
+		if p := q.Purpose; p != politeness.Robots.String() && p != politeness.Resource.String() && p != politeness.Terms.String() { // which have no visit
 			m.open[id] = m.url(q.URL)
 		}
 	case "end":

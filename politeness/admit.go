@@ -13,7 +13,7 @@ type Request struct {
 	URL      weburl.URL // what is wanted in the end
 	Next     weburl.URL // what [Gate.Next] named for it; zero: the caller resolved URL's own host
 	Addr     netip.Addr // the address of Next's host
-	Purpose  Purpose    // Page, Sitemap, Login or Resource; robots.txt permits the Gate makes by itself
+	Purpose  Purpose    // Page, Sitemap, Login, Resource or Terms; robots.txt permits the Gate makes by itself
 	For      weburl.URL // of a Resource, and of nothing else: the page that needs it, written to the ledger
 	Attempt  int        // 0 for the first; further failures of a page do not count for Config.MaxFailures
 	Queued   time.Time  // when the URL was queued, written to the ledger
@@ -190,18 +190,18 @@ func (g *Gate) step(now time.Time, h *host, q Request) (step, error) {
 	}
 	g.takeBack(now, o.fetching)
 	page := step{url: q.URL, purpose: Page}
-	if q.Purpose == Sitemap || q.Purpose == Login || q.Purpose == Resource { // a page cannot pass for a robots.txt
+	if q.Purpose != Robots && q.Purpose <= Terms { // a page cannot pass for a robots.txt
 		page.purpose = q.Purpose
 	}
 	switch {
 	case v != nil:
 		page.valid = at(v.Until)
-		return page, g.cfg.judge(v.group, v.source(), q.URL)
+		return page, g.cfg.judge(v.group, v.source(), q.URL, q.Purpose)
 	case isRobots(q.URL):
 		return page, nil
 	case o.usable(now):
 		page.valid = o.validUntil(now)
-		return page, g.rules.judge(now, o, q.URL)
+		return page, g.rules.judge(now, o, q.URL, q.Purpose)
 	}
 	return g.cfg.robotsStep(now, o, q.URL)
 }

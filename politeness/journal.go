@@ -116,6 +116,9 @@ func (j *journal) end(now time.Time, p *permit, r Reply, a answer) error {
 	e.Challenged, e.Wall = r.Challenged, r.Wall
 	if p.purpose == Robots && r.Err == nil && !r.Challenged {
 		e.SHA256, e.Expires = evidence(r, a)
+	} else if p.purpose == Terms && r.Err == nil && !r.Challenged {
+		sum := sha256.Sum256(r.Body)
+		e.SHA256 = hex.EncodeToString(sum[:])
 	}
 	if r.Err != nil {
 		e.Err, e.Timeout = r.Err.Error(), isTimeout(r.Err)

@@ -25,6 +25,8 @@ func (e line) purpose() Purpose {
 		return Login
 	case Resource.String():
 		return Resource
+	case Terms.String():
+		return Terms
 	}
 	return Page
 }

@@ -33,6 +33,7 @@ const (
 	Sitemap                 // a sitemap
 	Login                   // a form that the operator's program submits to log in: the one purpose that is not a GET
 	Resource                // what a page needs to be rendered: a script, data; treated like a page
+	Terms                   // a document that says which uses a site allows: an RSL document, tdmrep.json
 )
 
 // String is the name of p in the ledger.
@@ -46,6 +47,8 @@ func (p Purpose) String() string {
 		return "login"
 	case Resource:
 		return "resource"
+	case Terms:
+		return "terms"
 	}
 	return "page"
 }

@@ -9,7 +9,7 @@ import (
 type Reply struct {
 	Status    int         // 0 without an answer
 	Header    http.Header // may be nil
-	Body      []byte      // needed for robots.txt only
+	Body      []byte      // needed for the purposes Robots and Terms only
 	Truncated string      // why the body is not whole, "" when it is: CutByLength, CutShort, CutIdle or another
 	Err       error       // why there is no answer
 	Aborted   bool        // given back or broken off by the crawler: says nothing about the host

@@ -38,13 +38,13 @@ func (b *rulebook) override(now time.Time, u weburl.URL) *override {
 }
 
 // judge applies the rules of o, the origin of u, to u. The error is *[Denied].
-func (b *rulebook) judge(now time.Time, o *origin, u weburl.URL) error {
+func (b *rulebook) judge(now time.Time, o *origin, u weburl.URL, why Purpose) error {
 	group := o.group()
 	if group == nil {
 		return nil
 	}
 	if v := group.Test(u.PathQuery()); !v.Allowed || b.cfg.usesMatter() {
-		if err := b.cfg.judge(group, o.source(now, u), u); err != nil {
+		if err := b.cfg.judge(group, o.source(now, u), u, why); err != nil {
 			o.use = usedLately
 			return err
 		}
@@ -52,39 +52,31 @@ func (b *rulebook) judge(now time.Time, o *origin, u weburl.URL) error {
 	return nil
 }
 
-// judge applies a group's rules to u.
-func (c *Config) judge(group *robots.Group, src robots.Source, u weburl.URL) error {
+// judge applies a group's rules to u. What a site says about uses is not about the documents that say it.
+func (c *Config) judge(group *robots.Group, src robots.Source, u weburl.URL, why Purpose) error {
 	if group == nil {
 		return nil
 	}
 	if v := group.Test(u.PathQuery()); !v.Allowed {
 		return &Denied{URL: u, Reason: ReasonRobots, Verdict: v, Detail: robots.Explain(v, src)}
 	}
-	return c.judgeUsage(group, src, u)
+	if why == Terms || !c.usesMatter() || len(group.Usage(u.PathQuery())) == 0 {
+		return nil
+	}
+	if v := c.Policy().Judge(consent.Read(consent.Page{URL: u, Robots: group})); v.Refused() {
+		return &Denied{URL: u, Reason: ReasonUsage, Detail: "refused: " + v.String()}
+	}
+	return nil
+}
+
+// Policy returns what the crawl obeys of that which a site says about uses: Purposes and RefuseUsage.
+func (c *Config) Policy() consent.Policy {
+	return consent.Policy{Purposes: c.Purposes, Uses: c.RefuseUsage}
 }
 
 // usesMatter reports whether robots.txt can forbid a use of a page that it lets the crawl request.
-func (c *Config) usesMatter() bool { return len(c.RefuseUsage)+len(c.Purposes) > 0 }
-
-// judgeUsage refuses u when the site forbids a purpose of the crawl, or a use that the operator wants to honour.
-func (c *Config) judgeUsage(group *robots.Group, src robots.Source, u weburl.URL) error {
-	if !c.usesMatter() {
-		return nil
-	}
-	statements := group.Usage(u.PathQuery())
-	if len(statements) == 0 {
-		return nil
-	}
-	if v := consent.Read(consent.Page{URL: u, Robots: group}).For(c.Purposes...); v.Refused() {
-		return &Denied{URL: u, Reason: ReasonUsage, Detail: "refused: " + v.String()}
-	}
-	usage := robots.Usage{Statements: statements}
-	for _, use := range c.RefuseUsage {
-		if usage.For(use) == robots.Disallowed {
-			return &Denied{URL: u, Reason: ReasonUsage, Detail: "refused: " + src.RobotsURL + " disallows the use " + use}
-		}
-	}
-	return nil
+func (c *Config) usesMatter() bool {
+	return len(c.RefuseUsage) > 0 || c.Policy().Obeys(consent.Search, consent.AIInput, consent.TrainAI)
 }
 
 // learn applies an answer to p, a request for the robots.txt of an origin of p.wantedHost.

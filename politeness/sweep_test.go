@@ -122,7 +122,7 @@ func (b *client) mintSame(p Permit) Permit {
 	case s.purpose == Page && !o.usable(now):
 		b.Fatalf("%s at %v, but no rules are in force", p.URL(), now)
 	case s.purpose == Page:
-		if err := g.rules.judge(now, o, p.p.wanted); err != nil {
+		if err := g.rules.judge(now, o, p.p.wanted, Page); err != nil {
 			b.Fatalf("%s at %v, but %v", p.URL(), now, err)
 		}
 	case o.retryAt().after(now):

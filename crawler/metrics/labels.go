@@ -15,7 +15,7 @@ const other = "other"
 
 // Values of labels. Any other value is counted as other.
 var (
-	purposes = []string{politeness.Page.String(), politeness.Robots.String(), politeness.Sitemap.String(), politeness.Resource.String(), other}
+	purposes = []string{politeness.Page.String(), politeness.Robots.String(), politeness.Sitemap.String(), politeness.Resource.String(), politeness.Terms.String(), other}
 	classes  = []string{"1xx", "2xx", "3xx", "4xx", "5xx", "error", "aborted"}
 	outcomes = []string{
 		string(crawler.Fetched), string(crawler.Redirected), string(crawler.Refused), string(crawler.OutOfScope), string(crawler.Deferred),

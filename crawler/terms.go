@@ -1,0 +1,581 @@
+package crawler
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/consent"
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// This file has the whole life of the documents that say which uses a site allows: RSL documents, and the tdmrep.json of an origin.
+// Each is requested like a robots.txt, before the first page that it can forbid, and again when it has expired. A page whose own
+// answer names a document waits in memory until that is read.
+
+// Usage is what a site says about the uses of a page, and what follows from it.
+type Usage struct {
+	consent.Record
+	Verdict consent.Verdict
+	Files   []UsageFile // that the statements come from, and those that say nothing
+}
+
+// UsageFile is a file that was read for the verdict about a page: robots.txt, an RSL document or tdmrep.json.
+type UsageFile struct {
+	URL     string    // by which the site names it
+	Status  int       // of the answer; 0 without one
+	Fetched time.Time // of the answer
+	SHA256  string    // of its body, hexadecimal; "" without one
+	Error   string    // why it could not be read, "" if it was
+}
+
+// document is an RSL document or a tdmrep.json.
+type document struct {
+	UsageFile
+	Site    string // the origin that named it first
+	Expires time.Time
+	Body    []byte // as received; only when it is stored
+
+	license *consent.License // one of the two if the document says anything
+	tdm     *consent.TDM
+	known   bool // it was read, or is known to be unreadable
+	unused  bool // no page was judged by it since: one that expires sooner than the host's next turn serves one page
+	busy    bool // somebody requests it
+	next    weburl.URL
+	hops    int
+	tries   int
+	size    int
+}
+
+// terms holds the documents of a crawl. It is safe for concurrent use.
+type terms struct {
+	policy consent.Policy
+	agent  string
+	store  frontier.Durable // nil if nothing outlives the process
+
+	mu    sync.Mutex
+	files map[string]*document // by URL
+	bytes int                  // of their bodies
+	sites map[string]siteTerms // by origin
+	held  map[weburl.URL]waitingPage
+	holds int // bytes of held
+}
+
+// siteTerms caches what a robots.txt names.
+type siteTerms struct {
+	group *robots.Group
+	names []string
+}
+
+// waitingPage is a page that waits for the documents that it names.
+type waitingPage struct {
+	page  *fetcher.Page
+	names []string
+}
+
+const (
+	keyTerms = "crawler/terms/" // by URL of the document
+
+	maxDocuments  = 64       // of one origin: pages can name as many as they like
+	maxTermsBytes = 64 << 20 // of documents in memory; others are read again from the store, or requested
+	maxSites      = 10_000   // of the cache
+	failedTerms   = time.Hour
+	busyTerms     = time.Second
+)
+
+func newTerms(c *Config) *terms {
+	return &terms{
+		policy: c.Politeness.Policy(), agent: c.identity().Product,
+		files: map[string]*document{}, sites: map[string]siteTerms{}, held: map[weburl.URL]waitingPage{},
+	}
+}
+
+// named returns the URLs of the documents that have to be read before u may be requested, or before the answer of p may be used.
+func (t *terms) named(u weburl.URL, group *robots.Group, p *consent.Page) []string {
+	reserved := t.policy.Obeys(consent.AIInput, consent.TrainAI) // the purposes that tdmrep.json can forbid
+	if group == nil && !reserved && p == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	origin := u.Origin()
+	s, ok := t.sites[origin]
+	if !ok || s.group != group {
+		s = siteTerms{group: group}
+		if file, err := u.Resolve(consent.TDMPath); err == nil && reserved {
+			s.names = append(s.names, file.String())
+		}
+		s.names = append(s.names, consent.Page{URL: u.RobotsURL(), Robots: group}.Named()...)
+		if len(t.sites) >= maxSites {
+			clear(t.sites)
+		}
+		t.sites[origin] = s
+	}
+	if p == nil {
+		return s.names
+	}
+	return append(s.names[:len(s.names):len(s.names)], p.Named()...)
+}
+
+// missing returns the first of the named documents that is not known or has expired, marked as requested; busy says that somebody
+// requests one already. It returns nil if all are known.
+func (t *terms) missing(ctx context.Context, u weburl.URL, names []string) (d *document, busy bool) {
+	if len(names) == 0 {
+		return nil, false
+	}
+	now := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, name := range names {
+		d := t.file(ctx, u.Origin(), name)
+		switch {
+		case d.known && (now.Before(d.Expires) || d.unused && now.Before(d.Expires.Add(robots.MaxFreshness))):
+		case d.busy:
+			return nil, true
+		default:
+			d.busy = true
+			if d.next.IsZero() {
+				d.next, _ = weburl.Parse(name) // it was resolved
+			}
+			return d, false
+		}
+	}
+	return nil, false
+}
+
+// file returns the document of this URL, from memory or from the store. The lock is held.
+func (t *terms) file(ctx context.Context, origin, name string) *document {
+	if d := t.files[name]; d != nil {
+		return d
+	}
+	d := &document{UsageFile: UsageFile{URL: name}, Site: origin}
+	if t.store != nil {
+		if b, err := t.store.Value(context.WithoutCancel(ctx), "", keyTerms+name); err == nil && b != nil && json.Unmarshal(b, d) == nil {
+			d.read(d.Body)
+			t.count(d, len(d.Body))
+			d.Body, d.known = nil, true
+		}
+	}
+	if n := 0; !d.known {
+		for _, other := range t.files {
+			if other.Site == origin {
+				n++
+			}
+		}
+		if n >= maxDocuments {
+			d.fail(time.Now(), fmt.Errorf("the site names more than %d documents", maxDocuments))
+		}
+	}
+	t.files[name] = d
+	return d
+}
+
+// count notes the size of a document, and forgets others when there are too many. The lock is held.
+func (t *terms) count(d *document, size int) {
+	t.bytes += size + 512 - d.size
+	d.size = size + 512
+	for name, other := range t.files {
+		if t.bytes <= maxTermsBytes {
+			return
+		}
+		if other != d && other.known && !other.busy {
+			t.bytes -= other.size
+			delete(t.files, name)
+		}
+	}
+}
+
+// read reads the body of a document, or what its lack means.
+func (d *document) read(body []byte) {
+	d.license, d.tdm = nil, nil
+	isTDM := strings.HasSuffix(d.URL, consent.TDMPath)
+	switch {
+	case isTDM && d.Error != "":
+		d.tdm = consent.UnreadTDM(d.URL, errors.New(d.Error))
+	case isTDM && d.Status == http.StatusOK:
+		d.tdm, _ = consent.ParseTDM(d.URL, body) // many sites answer every address with a page of HTML
+	case isTDM:
+	case d.Error != "":
+		d.license = consent.Unread(d.URL, errors.New(d.Error))
+	default:
+		if d.license = consent.ParseLicense(d.URL, body); d.license.Err() != nil {
+			d.Error = d.license.Err().Error()
+		}
+	}
+}
+
+// fail notes that a document cannot be read for now. One that was read before stays as it was.
+func (d *document) fail(now time.Time, why error) {
+	if !d.known || d.Error != "" {
+		d.Error, d.Status, d.SHA256, d.Fetched = why.Error(), 0, "", now.UTC()
+		d.read(nil)
+	}
+	d.Expires, d.known = now.Add(failedTerms), true
+}
+
+// answered notes the answer of a server.
+func (d *document) answered(p *fetcher.Page) {
+	d.Status, d.Fetched, d.Error, d.known = p.Status, p.Ended.UTC(), "", true
+	sum := sha256.Sum256(p.Body)
+	d.SHA256 = hex.EncodeToString(sum[:])
+	isTDM := strings.HasSuffix(d.URL, consent.TDMPath)
+	switch {
+	case p.Truncated == politeness.CutByLength:
+		d.Error = fmt.Sprintf("longer than %d bytes", consent.MaxDocument)
+	case p.Truncated != "":
+		d.Error = "cut short: " + p.Truncated
+	case p.Status != http.StatusOK && !isTDM:
+		d.Error = fmt.Sprintf("status %d", p.Status)
+	}
+	d.read(p.Body)
+	life := robots.Freshness(p.Header, p.Ended)
+	if d.license != nil && d.license.MaxAge() > 0 {
+		if p.Header.Get("Cache-Control") == "" && p.Header.Get("Expires") == "" {
+			life = d.license.MaxAge()
+		}
+		life = min(life, d.license.MaxAge())
+	}
+	d.Expires = p.Ended.Add(life)
+}
+
+// settled ends a request for a document: it is known now, and outlives the process.
+func (t *terms) settled(ctx context.Context, d *document, p *fetcher.Page, why error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d.next, d.hops, d.tries, d.busy, d.unused = weburl.URL{}, 0, 0, false, true
+	var body []byte
+	if p == nil {
+		was := d.known && d.Error == ""
+		d.fail(time.Now(), why)
+		if was {
+			return nil
+		}
+	} else {
+		body = p.Body
+		d.answered(p)
+	}
+	t.count(d, len(body))
+	if t.store == nil {
+		return nil
+	}
+	kept := document{UsageFile: d.UsageFile, Site: d.Site, Expires: d.Expires, Body: body}
+	b, err := json.Marshal(&kept)
+	if err != nil {
+		return err
+	}
+	return t.store.Commit(context.WithoutCancel(ctx), nil, frontier.Checkpoint{Values: map[string][]byte{keyTerms + d.URL: b}})
+}
+
+// putBack notes that a document is still to be requested. With tried, it was requested in vain.
+func (t *terms) putBack(d *document, tried bool) (tries int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d.busy = false
+	if tried {
+		d.tries++
+	}
+	return d.tries
+}
+
+// redirected notes where a document leads. It returns false if that is one redirect too many, or nowhere.
+func (t *terms) redirected(d *document, p *fetcher.Page) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	to, err := d.next.Resolve(p.Header.Get("Location"))
+	if err != nil || p.Header.Get("Location") == "" || d.hops >= robots.MaxRedirects {
+		return false
+	}
+	d.next, d.busy, d.tries = to, false, 0
+	d.hops++
+	return true
+}
+
+// hold keeps a page that waits for a document. Without room it is requested once more.
+func (t *terms) hold(p *fetcher.Page, names []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if size := cutSize(p); t.holds+size <= maxCuts {
+		t.holds += size
+		t.held[p.URL] = waitingPage{p.Clone(), names}
+	}
+}
+
+// release returns the page that waits, nil if none does.
+func (t *terms) release(u weburl.URL) *fetcher.Page {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := t.held[u].page
+	t.holds -= cutSize(p)
+	delete(t.held, u)
+	return p
+}
+
+// waiting returns the documents that a held page names, nil if there is no such page.
+func (t *terms) waiting(u weburl.URL) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.held[u].names
+}
+
+// judge makes the record of a page, and the verdict of the crawl. It returns nil if the site says nothing. src is that of the group.
+func (t *terms) judge(ctx context.Context, p consent.Page, src robots.Source, names []string) *Usage {
+	var all Usage
+	if len(names) > 0 {
+		t.mu.Lock()
+		for _, name := range names {
+			d := t.file(ctx, p.URL.Origin(), name)
+			if d.license != nil {
+				p.Licenses = append(p.Licenses, d.license)
+			}
+			if d.tdm != nil {
+				p.TDM = d.tdm
+			}
+			if d.unused = false; d.known {
+				all.Files = append(all.Files, d.UsageFile)
+			}
+		}
+		t.mu.Unlock()
+	}
+	p.Agent = t.agent
+	if all.Record = consent.Read(p); len(all.Statements) == 0 {
+		return nil
+	}
+	if p.Robots != nil && src.SHA256 != [32]byte{} {
+		all.Files = append([]UsageFile{{
+			URL: src.RobotsURL, Status: src.Status, Fetched: src.FetchedAt.UTC(), SHA256: hex.EncodeToString(src.SHA256[:]),
+		}}, all.Files...)
+	}
+	all.Verdict = t.policy.Judge(all.Record)
+	return &all
+}
+
+// refuse makes v the visit of a page that must not be collected, if the verdict says so.
+func (v *Visit) refuse() bool {
+	if v.Terms == nil || !v.Terms.Verdict.Refused() {
+		return false
+	}
+	v.Outcome, v.Reason, v.Detail = Refused, politeness.ReasonUsage, "refused: "+v.Terms.Verdict.String()
+	if v.Terms.Verdict.Statement.Place == consent.Status {
+		v.Reason = ReasonPayment
+	}
+	return true
+}
+
+// forbiddenBefore ends the claim of a page that documents or robots.txt forbid, before it is requested: first they are read. It
+// returns false if the page may be requested as far as they are concerned.
+func (a *attempt) forbiddenBefore(ctx context.Context) (ended bool) {
+	u := a.claim.URL
+	info := a.run.gate.Origin(u)
+	if !info.Known || forbids(info.Group, u) {
+		return false // the gate's decision
+	}
+	if h := a.run.gate.Host(u.Host()); h.GivenUp != "" || h.OptedOut {
+		return false
+	}
+	names := a.run.terms.named(u, info.Group, nil)
+	if len(names) == 0 {
+		return false
+	}
+	if a.readTerms(ctx, names) {
+		return true
+	}
+	v := &Visit{Terms: a.run.terms.judge(ctx, consent.Page{URL: u, Robots: info.Group}, info.Source, names)}
+	if !v.refuse() {
+		return false
+	}
+	a.end(ctx, v, nil)
+	return true
+}
+
+// waitsForTerms holds the page of a visit that names documents which are not known.
+func (a *attempt) waitsForTerms(ctx context.Context, v *Visit, names []string) bool {
+	d, busy := a.run.terms.missing(ctx, v.URL, names)
+	if d != nil {
+		a.run.terms.putBack(d, false) // the next claim requests it, a delay later
+	}
+	if d == nil && !busy {
+		return false
+	}
+	a.run.terms.hold(v.Page, names)
+	return true
+}
+
+// readTerms requests the first of the documents that is missing, and reports whether the claim has ended.
+func (a *attempt) readTerms(ctx context.Context, names []string) (ended bool) {
+	d, busy := a.run.terms.missing(ctx, a.claim.URL, names)
+	switch {
+	case busy:
+		a.putBack(ctx, frontier.Again{NotBefore: time.Now().Add(busyTerms)}, nil)
+		return true
+	case d == nil:
+		return false
+	}
+	to := d.next
+	rule := a.overRobots(to)
+	if rule == "" {
+		rule = a.robotsSpent()
+	}
+	if rule != "" {
+		a.run.terms.putBack(d, false)
+		a.end(ctx, &Visit{
+			Outcome: Deferred, Reason: ReasonRobotsBudget, Rule: rule,
+			Detail: "a document of its site, " + to.String() + ", is not known, and the crawl has requested as many as it may",
+		}, nil)
+		return true
+	}
+	answer, err := a.run.client.Try(ctx, politeness.Request{
+		URL: to, Purpose: politeness.Terms, Attempt: d.tries, Queued: a.claim.Queued, Deadline: a.claim.Deadline,
+	})
+	if err != nil {
+		a.termsNotRequested(ctx, d, err)
+		return true
+	}
+	if to.Host() == a.claim.URL.Host() {
+		a.ready = answer.Ready
+	}
+	a.account(ctx, answer)
+	a.run.cfg.Trace.answered(a.claim.URL, answer)
+	if a.run.commits != nil {
+		a.run.commits.wake() // it ends no visit
+	}
+	a.termsAnswered(ctx, d, answer)
+	return true
+}
+
+// termsAnswered acts on the answer to a request for a document, or for the robots.txt that it needs first.
+func (a *attempt) termsAnswered(ctx context.Context, d *document, answer *fetcher.Answer) {
+	page, t := answer.Page, a.run.terms
+	if page != nil {
+		defer page.Release()
+	}
+	again := frontier.Again{}
+	switch {
+	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonLedger:
+		a.run.fail(answer.Err)
+		t.putBack(d, false)
+	case (ctx.Err() != nil || answer.TurnLost) && (page == nil || page.Truncated != ""), fetcher.ReasonOf(answer.Err) == fetcher.ReasonPermit:
+		t.putBack(d, false)
+	case answer.Permit.Purpose() == politeness.Robots:
+		a.run.causes.note(answer.Permit.URL().Origin(), page, answer.Err)
+		a.run.cfg.Trace.robots(d.next, a.run.gate)
+		t.putBack(d, false)
+	case page != nil && page.Challenged: // the Fetcher signs the next request for it
+		t.putBack(d, false)
+	case page != nil && page.Wall != "":
+		a.settleTerms(ctx, d, nil, &wallError{page.Wall})
+	case temporary(answer.Err) || page != nil && (retryable(page.Status) || brokeOff(page)):
+		tries := t.putBack(d, true)
+		if tries <= a.run.cfg.Retries.Max && a.run.tally.retry(d.next.Host()) {
+			again.NotBefore = time.Now().Add(pause(a.run.cfg.Retries.Pause, tries-1))
+			break
+		}
+		a.settleTerms(ctx, d, nil, statusError(answer))
+	case answer.Err != nil || page.Status >= http.StatusInternalServerError || page.Status == http.StatusAccepted:
+		a.settleTerms(ctx, d, nil, statusError(answer))
+	case isRedirect(page.Status) && t.redirected(d, page):
+	default:
+		a.settleTerms(ctx, d, page, nil)
+	}
+	a.putBack(ctx, again, nil)
+}
+
+// statusError returns why an answer is of no use.
+func statusError(a *fetcher.Answer) error {
+	if a.Page == nil {
+		return errors.New(reasonOf(a.Err))
+	}
+	return errors.New(cmp.Or(a.Page.Truncated, fmt.Sprintf("status %d", a.Page.Status)))
+}
+
+func (a *attempt) settleTerms(ctx context.Context, d *document, p *fetcher.Page, why error) {
+	if err := a.run.terms.settled(ctx, d, p, why); err != nil {
+		a.run.fail(fmt.Errorf("crawler: the document %s: %w", d.URL, err))
+	}
+}
+
+// termsNotRequested acts on what kept a document from being requested.
+func (a *attempt) termsNotRequested(ctx context.Context, d *document, err error) {
+	var wait *politeness.NotYet
+	var denied *politeness.Denied
+	var lookup *fetcher.LookupError
+	t, own, again := a.run.terms, d.next.Host() == a.claim.URL.Host(), frontier.Again{}
+	switch {
+	case errors.As(err, &wait):
+		t.putBack(d, false)
+		switch {
+		case wait.Copied:
+			a.run.cfg.Trace.robots(d.next, a.run.gate)
+		case own:
+			a.ready = wait.Until
+		default:
+			again.NotBefore = wait.Until
+		}
+		if !wait.Copied {
+			a.run.cfg.Trace.waiting(a.claim.URL, wait)
+		}
+	case errors.As(err, &denied) && denied.Deferred() && own: // the host is left
+		t.putBack(d, false)
+		a.denied(ctx, denied)
+		return
+	case errors.As(err, &denied) && denied.Reason == politeness.ReasonRobots && strings.HasSuffix(d.URL, consent.TDMPath): // the site says that nobody reads it
+		a.settleTerms(ctx, d, &fetcher.Page{URL: d.next, Status: http.StatusForbidden, Ended: time.Now()}, nil)
+	case errors.As(err, &denied):
+		a.settleTerms(ctx, d, nil, errors.New(denied.Reason))
+	case errors.As(err, &lookup):
+		a.termsUnresolved(ctx, d, lookup, &again)
+	case errors.Is(err, fetcher.ErrKeepRobots):
+		a.run.fail(err)
+		t.putBack(d, false)
+	default:
+		a.settleTerms(ctx, d, nil, err)
+	}
+	a.putBack(ctx, again, nil)
+}
+
+// termsUnresolved acts on a host without an address.
+func (a *attempt) termsUnresolved(ctx context.Context, d *document, e *fetcher.LookupError, again *frontier.Again) {
+	t := a.run.terms
+	switch reason := fetcher.ReasonOf(e.Err); {
+	case reason == fetcher.ReasonPin:
+		a.run.fail(e.Err)
+		t.putBack(d, false)
+	case ctx.Err() != nil && e.Ready.IsZero():
+		t.putBack(d, false)
+	case reason == fetcher.ReasonNoResources:
+		t.putBack(d, false)
+		again.NotBefore = time.Now().Add(pause(a.run.cfg.Retries.Pause, 0))
+	case !e.Ready.IsZero() && t.putBack(d, true) <= a.run.cfg.Retries.Max:
+		again.NotBefore = e.Ready
+	default:
+		a.settleTerms(ctx, d, nil, errors.New(reasonOf(e.Err)))
+	}
+}
+
+// licenses returns the licences that the link elements and the header of a document name.
+func (v *Visit) licenses() (urls []string) {
+	if v.Doc == nil {
+		return nil
+	}
+	for i := range v.Doc.Links {
+		l := &v.Doc.Links[i]
+		if l.Kind == extract.LinkRel && l.Rel&extract.License != 0 && strings.EqualFold(l.Type, consent.MediaType) {
+			if u, err := v.target(l.Ref); err == nil {
+				urls = append(urls, u.String())
+			}
+		}
+	}
+	return urls
+}
