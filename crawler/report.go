@@ -127,6 +127,14 @@ type Report struct {
 	UsageHosts map[string]map[string]int `json:"usage_hosts,omitempty"`
 	UsageMore  int                       `json:"usage_more,omitempty"`
 
+	// Verdicts counts visits by the verdict about the purposes of the crawl, as "train-ai forbids", those of sites that say
+	// anything. LeftOut counts, by host, the visits that were refused for it, by the place and name of the statement that decided;
+	// those of hosts after the first 1,000 have the host "". Cost is what pages would have cost that their sites offer for a
+	// payment; nothing is ever paid.
+	Verdicts map[string]int            `json:"verdicts,omitempty"`
+	LeftOut  map[string]map[string]int `json:"left_out,omitempty"`
+	Cost     []HostCost                `json:"cost,omitempty"`
+
 	// Unmet lists, by their Match, the entries of Config.Hosts that matched no host of the crawl.
 	Unmet []string `json:"unmet_hosts,omitempty"`
 
@@ -321,6 +329,9 @@ func (t *tally) visit(v *Visit) (failed int) {
 	if len(v.Usage.Statements) > 0 && t.usage.count(v.URL.Host(), v.Usage) && t.fresh != nil {
 		t.fresh[v.URL.Host()] = true
 	}
+	if v.Terms != nil {
+		t.terms(v)
+	}
 	if v.Rendered != nil {
 		t.r.Rendering = t.r.Rendering.rendered(v.Rendered)
 	}
@@ -412,7 +423,7 @@ func (t *tally) report(now time.Time, finish Finish, left int) *Report {
 	r.Started, r.Ended, r.Finish, r.Left, r.Hosts = r.Started.UTC(), now.UTC(), finish, left, len(t.hosts)
 	r.Elapsed = Duration{t.elapsed + now.Sub(t.since)}
 	r.Usage, r.UsageHosts, r.UsageMore = t.usage.report()
-	r.Walls = maps.Clone(r.Walls)
+	r.Walls, r.Verdicts, r.LeftOut, r.Cost = maps.Clone(r.Walls), maps.Clone(r.Verdicts), addLeftOut(nil, r.LeftOut), slices.Clone(r.Cost)
 	if r.Sitemaps == nil {
 		r.Sitemaps = []string{} // so that JSON has no null
 	}
@@ -527,6 +538,13 @@ func (r *Report) Add(o *Report) {
 	r.Types, r.Links = summed(r.Types, o.Types), summed(r.Links, o.Links)
 	if len(o.Walls) > 0 {
 		r.Walls = summed(r.Walls, o.Walls)
+	}
+	if len(o.Verdicts) > 0 {
+		r.Verdicts = summed(r.Verdicts, o.Verdicts)
+	}
+	r.LeftOut = addLeftOut(r.LeftOut, o.LeftOut)
+	for _, c := range o.Cost {
+		r.Cost = addCost(r.Cost, c)
 	}
 	if len(o.SitemapsCut) > 0 {
 		r.SitemapsCut = summed(r.SitemapsCut, o.SitemapsCut)

@@ -8,7 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math/big"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +22,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -578,4 +582,141 @@ func (v *Visit) licenses() (urls []string) {
 		}
 	}
 	return urls
+}
+
+// record returns u in the form that the sinks take.
+func (u *Usage) record() *sink.Terms {
+	if u == nil {
+		return nil
+	}
+	r := &sink.Terms{Effect: u.Verdict.Effect.String(), Use: u.Verdict.Use, Statements: make([]sink.Statement, len(u.Statements))}
+	if u.Verdict.Statement != nil {
+		r.Purpose = u.Verdict.Purpose.String()
+	}
+	for i := range u.Statements {
+		s := &u.Statements[i]
+		if s == u.Verdict.Statement {
+			r.By = i + 1
+		}
+		r.Statements[i] = StatementRecord(s)
+	}
+	for _, f := range u.Files {
+		r.Files = append(r.Files, sink.TermsFile{URL: f.URL, Status: f.Status, Fetched: f.Fetched.UTC().Truncate(time.Microsecond), SHA256: f.SHA256, Error: f.Error})
+	}
+	for _, c := range u.Costs {
+		r.Costs = append(r.Costs, sink.Cost(c))
+	}
+	return r
+}
+
+// StatementRecord returns a statement in the form that the sinks take.
+func StatementRecord(s *consent.Statement) sink.Statement {
+	effect := func(p consent.Purpose) string {
+		if e := s.Effect(p); e != consent.Silent {
+			return e.String()
+		}
+		return ""
+	}
+	return sink.Statement{
+		Place: string(s.Place), Document: s.Document, Line: s.Line, Name: s.Name, Text: s.Text, Use: s.Use, Condition: s.Condition,
+		Archive: effect(consent.Archive), Research: effect(consent.Research), Search: effect(consent.Search),
+		AIInput: effect(consent.AIInput), TrainAI: effect(consent.TrainAI),
+	}
+}
+
+// HostCost is what pages of a host would have cost: a site offers them for a payment, and the crawl left them out.
+type HostCost struct {
+	Host     string `json:"host"` // "" for all hosts after the first 1,000
+	Currency string `json:"currency"`
+	Per      string `json:"per"`    // request, or a payment's type of RSL
+	Pages    int    `json:"pages"`  // that have this price
+	Amount   string `json:"amount"` // of all of them, a decimal number
+}
+
+// terms counts the verdict about a visit. The lock is held.
+func (t *tally) terms(v *Visit) {
+	verdict := v.Terms.Verdict
+	if verdict.Statement == nil {
+		return
+	}
+	host := v.URL.Host()
+	if t.r.Verdicts == nil {
+		t.r.Verdicts = map[string]int{}
+	}
+	t.r.Verdicts[verdict.Purpose.String()+" "+verdict.Effect.String()]++
+	if !verdict.Refused() {
+		return
+	}
+	to := host
+	if t.r.LeftOut == nil {
+		t.r.LeftOut = map[string]map[string]int{}
+	}
+	if t.r.LeftOut[host] == nil && len(t.r.LeftOut) >= maxTermsHosts {
+		to = ""
+	}
+	if t.r.LeftOut[to] == nil {
+		t.r.LeftOut[to] = map[string]int{}
+	}
+	t.r.LeftOut[to][string(verdict.Statement.Place)+" "+verdict.Statement.Name]++
+	if verdict.Effect != consent.Unmet {
+		return
+	}
+	least := map[[2]string]consent.Cost{} // licences are alternatives
+	for _, c := range v.Terms.Costs {
+		key := [2]string{c.Currency, c.Per}
+		if was, ok := least[key]; !ok || decimal(c.Amount).Cmp(decimal(was.Amount)) < 0 {
+			least[key] = c
+		}
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(least), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		c := least[key]
+		t.r.Cost = addCost(t.r.Cost, HostCost{host, c.Currency, c.Per, 1, c.Amount})
+	}
+}
+
+const maxTermsHosts = 1000 // in LeftOut and Cost
+
+// addLeftOut returns the sum of two, and shares no memory with them.
+func addLeftOut(all, more map[string]map[string]int) map[string]map[string]int {
+	if len(all)+len(more) == 0 {
+		return nil
+	}
+	sum := map[string]map[string]int{}
+	for host, by := range all {
+		sum[host] = maps.Clone(by)
+	}
+	for _, host := range slices.Sorted(maps.Keys(more)) {
+		to := host
+		if sum[host] == nil && len(sum) >= maxTermsHosts {
+			to = ""
+		}
+		sum[to] = summed(sum[to], more[host])
+	}
+	return sum
+}
+
+// addCost adds a cost to those of its host, currency and unit.
+func addCost(all []HostCost, c HostCost) []HostCost {
+	at := slices.IndexFunc(all, func(x HostCost) bool { return x.Host == c.Host && x.Currency == c.Currency && x.Per == c.Per })
+	if at < 0 && c.Host != "" && len(all) >= maxTermsHosts {
+		c.Host = ""
+		return addCost(all, c)
+	}
+	if at < 0 {
+		return append(all, c)
+	}
+	sum := new(big.Rat).Add(decimal(all[at].Amount), decimal(c.Amount))
+	all[at].Pages += c.Pages
+	all[at].Amount = strings.TrimSuffix(strings.TrimRight(sum.FloatString(maxDecimals), "0"), ".")
+	return all
+}
+
+const maxDecimals = 32 // of an amount, which package consent reads up to 32 characters
+
+// decimal returns an amount as consent reads it.
+func decimal(s string) *big.Rat {
+	if r, ok := new(big.Rat).SetString(s); ok {
+		return r
+	}
+	return new(big.Rat)
 }

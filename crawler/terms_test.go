@@ -320,4 +320,3 @@ func TestDocumentsOfRefusedUsesMayBeRead(t *testing.T) {
 		w.MustRequest(s.URL("/l.xml"))
 	})
 }
-

@@ -37,12 +37,13 @@ func appendRecord(b []byte, r *Record) ([]byte, error) {
 	b = optString(b, `,"canonical":`, r.Canonical)
 	b = optStrings(b, `,"directives":`, r.Directives)
 	b = optUsage(b, `,"usage":`, r.Usage)
+	b, errT := optObject(b, `,"terms":`, r.Terms)
 	b = optString(b, `,"same_as":`, r.SameAs)
 	b = optString(b, `,"near_of":`, r.NearOf)
 	if r.Links != nil {
 		b = appendLinks(append(b, `,"links":`...), r.Links)
 	}
-	b, errR := optRendered(b, `,"rendered":`, r.Rendered)
+	b, errR := optObject(b, `,"rendered":`, r.Rendered)
 	b, err0 := optData(b, `,"data":`, r.Data)
 	b = optInt(b, `,"attempt":`, r.Attempt)
 	b, err1 := optTime(b, `,"queued":`, r.Queued)
@@ -51,7 +52,7 @@ func appendRecord(b []byte, r *Record) ([]byte, error) {
 	if r.WARC != nil {
 		b = appendLocation(append(b, `,"warc":`...), r.WARC)
 	}
-	return append(b, '}'), errors.Join(errR, err0, err1, err2, err3)
+	return append(b, '}'), errors.Join(errT, errR, err0, err1, err2, err3)
 }
 
 func optUsage(b []byte, name string, us []Usage) []byte {
@@ -74,8 +75,8 @@ func optUsage(b []byte, name string, us []Usage) []byte {
 	return append(b, ']')
 }
 
-// optRendered appends the outcome of rendering a page, which is rare enough for package encoding/json.
-func optRendered(b []byte, name string, r *Rendered) ([]byte, error) {
+// optObject appends an object that few lines have, by package encoding/json.
+func optObject[T any](b []byte, name string, r *T) ([]byte, error) {
 	if r == nil {
 		return b, nil
 	}

@@ -200,10 +200,16 @@ func (s *scanner) rare(key []byte, r *Record) bool {
 		into = &r.Usage
 	case "data":
 		into = &r.Data
+	case "terms":
+		if r.Terms != nil {
+			return false
+		}
+		object, ok := s.nested('{')
+		return ok && json.Unmarshal(object, &r.Terms) == nil
 	default:
 		return false
 	}
-	list, ok := s.list()
+	list, ok := s.nested('[')
 	return ok && json.Unmarshal(list, into) == nil
 }
 
@@ -432,8 +438,8 @@ func (s *scanner) time(to *time.Time, times *jsonl.Times) bool {
 	return ok || to.UnmarshalText(inner) == nil
 }
 
-// list returns an array, whatever is in it.
-func (s *scanner) list() ([]byte, bool) {
+// nested returns an array or an object, as its first character says, whatever is in it.
+func (s *scanner) nested(first byte) ([]byte, bool) {
 	begin, depth := s.i, 0
 	for s.i < len(s.b) {
 		switch s.b[s.i] {
@@ -449,7 +455,7 @@ func (s *scanner) list() ([]byte, bool) {
 		}
 		s.i++
 		if depth == 0 {
-			return s.b[begin:s.i], s.b[begin] == '['
+			return s.b[begin:s.i], s.b[begin] == first
 		}
 	}
 	return nil, false

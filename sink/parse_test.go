@@ -18,7 +18,8 @@ func whole() *Record {
 		Schema: "amble.visit/1", URL: "http://a.test/é?<\"\\>", Final: "http://b.test/", Hops: []string{"http://c.test/", "\u202e"}, Via: "http://a.test/", Depth: 3,
 		Status: 200, Outcome: "fetched", Reason: "r", Rule: "Disallow: /", Detail: "d\t", Error: "e\x00\xff", Type: "text/html", Charset: "utf-8", CharsetFrom: "meta",
 		Bytes: 1 << 40, Truncated: "length", SHA256: "ab", ETag: `W/"x"`, LastModified: "Fri", Title: "日本 \U0001f600", Canonical: "http://a.test/", Directives: []string{"noindex"},
-		Usage: []Usage{{"train-ai", "disallow", "header", "full"}}, SameAs: "s", NearOf: "n", Links: &LinkCount{1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
+		Usage: []Usage{{"train-ai", "disallow", "header", "full"}}, Terms: &Terms{Effect: "forbids", Purpose: "train-ai", By: 1, Statements: []Statement{{Place: "header", Name: "n}]", Text: "<\"", TrainAI: "forbids"}}, Files: []TermsFile{{URL: "u", Status: 200, Fetched: at, SHA256: "ab"}}, Costs: []Cost{{"1", "USD", "crawl"}}},
+		SameAs: "s", NearOf: "n", Links: &LinkCount{1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
 		Data: []json.RawMessage{[]byte(`{"a":["]}",{}]}`), []byte("1")}, Attempt: 2, Queued: at, Started: at.Add(time.Second), Ended: at.Add(time.Minute), WARC: &Location{"f", 1, 2},
 	}
 }
@@ -39,7 +40,7 @@ func linesForParse(t testing.TB) (all []string) {
 		`"depth":01`, `"depth":-1`, `"depth":-0`, `"depth":-`, `"depth":1.0`, `"depth":1e2`, `"depth":999999999999999999`, `"depth":9999999999999999999`, `"depth":9223372036854775807`, `"depth":`, `"depth":"1"`, `"depth":1x`,
 		`"queued":"2026-01-02T03:04:05.678901+02:00"`, `"queued":"2026-01-02T03:04:05Z"`, `"queued":"2026-02-30T03:04:05.000000Z"`, `"queued":""`, `"queued":null`, `"queued":"2026-01-02T03:04:05.67890\u0031Z"`,
 		`"hops":null`, `"hops":[]`, `"hops":["a",1]`, `"hops":["]"]`, `"hops":[}`, `"hops":["a"],"hops":["b","c"]`, `"usage":[{"use":"x","other":1}]`, `"data":[{"a": [1, 2 ]},"]"]`, `"data":[1,]`, `"data":{}`, `"data":[`,
-		`"links":{}`, `"links":null`, `"links":{"found":1,"more":2}`, `"links":{"found":1},"links":{"trap":1}`, `"links":{"Found":1}`, `"links":[]`,
+		`"terms":{}`, `"terms":null`, `"terms":[]`, `"terms":{"by":"1"}`, `"terms":{"effect":"x"},"terms":{"by":2}`, `"links":{}`, `"links":null`, `"links":{"found":1,"more":2}`, `"links":{"found":1},"links":{"trap":1}`, `"links":{"Found":1}`, `"links":[]`,
 		`"warc":{"file":"x","offset":-1,"length":1}`, `"warc":{"file":"x"},"warc":{"length":1}`, `"warc":null`, `"nothing":{"a":[1,"}"]}`, `"final":null`, `"schema":null`, `"schema":"\n"`, `"ended":0`,
 	} {
 		all = append(all, "{"+field+"}", `{"depth":7,`+field+`,"status":200}`, `{"depth":7,`+field, "{"+field+"} x", " {"+field+" }")

@@ -33,6 +33,7 @@ type Record struct {
 	Canonical    string     `json:"canonical,omitempty"`
 	Directives   []string   `json:"directives,omitempty"` // robots directives that apply to the page
 	Usage        []Usage    `json:"usage,omitempty"`      // what the site says about uses of the page
+	Terms        *Terms     `json:"terms,omitempty"`      // all that it says, with the verdict for the purposes of the crawl
 	SameAs       string     `json:"same_as,omitempty"`    // the first URL with the same body
 	NearOf       string     `json:"near_of,omitempty"`    // an earlier page that is nearly the same
 	Links        *LinkCount `json:"links,omitempty"`
