@@ -38,18 +38,18 @@ func (t *Tried) String() string {
 	return fmt.Sprintf("%s: %v (%s)", t.URL, t.Err, n)
 }
 
-// mostTriedTold is the number of hosts that the text of an UnreachableError describes.
-const mostTriedTold = 5
+// maxTriedTold is the number of hosts that the text of an UnreachableError describes.
+const maxTriedTold = 5
 
 func (e *UnreachableError) Error() string {
 	var b strings.Builder
 	b.WriteString("crawler: no host answered")
 	sep := ": "
-	for i := range e.Tried[:min(len(e.Tried), mostTriedTold)] {
+	for i := range e.Tried[:min(len(e.Tried), maxTriedTold)] {
 		b.WriteString(sep + e.Tried[i].String())
 		sep = "; "
 	}
-	if n := len(e.Tried) - mostTriedTold; n > 0 {
+	if n := len(e.Tried) - maxTriedTold; n > 0 {
 		fmt.Fprintf(&b, "; and %d more hosts", n)
 	}
 	return b.String()

@@ -327,7 +327,7 @@ func (b *builder) redirectEnd(h *randomHost, chain []*node) *node {
 	}
 }
 
-// link connects the nodes: each gets one link from an earlier page of its own host, each host one from another host,
+// link connects the nodes: each gets one link from an earlier page of the same host, each host one from another host,
 // and then there are random links.
 func (b *builder) link() {
 	for i, h := range b.hosts {

@@ -16,7 +16,7 @@ import (
 //   - enclosures, attachments and media:content, of kind Media, and images, of kind Image;
 //   - the feed's own page and all other Atom links, of kind LinkRel: rel=next leads to older entries.
 //
-// Base, Title and Lang are those of the feed. The references of an entry with an xml:base of its own are resolved
+// Base, Title and Lang are those of the feed. The references of an entry that has an xml:base are resolved
 // against it, as far as possible without the feed's address. Links inside an entry's content are not extracted: the
 // content is HTML, so pass it to HTML. At most 10,000 links are kept; the others are counted in Dropped.
 func Feed(body []byte) *Document {
@@ -52,7 +52,7 @@ type feed struct {
 	base    string // the entry's xml:base
 	title   string
 	date    string
-	linked  bool // the entry has a link of its own
+	linked  bool // the entry has a link
 	guid    Link
 
 	// For a sitemap: the entry that ended last, and whether it is new.

@@ -55,7 +55,7 @@ func (m *mover) each(d *Document, f func(*string)) {
 }
 
 // within reports whether s is part of the page. Names of tags are constants of the program, and decoded text has
-// memory of its own.
+// separate memory.
 func (m *mover) within(s string) bool {
 	if s == "" || len(m.page) == 0 {
 		return false

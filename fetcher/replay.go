@@ -28,7 +28,7 @@ type Recorded struct {
 var ErrNotRecorded = errors.New("fetcher: there is no recorded answer")
 
 // Replayer answers with what was recorded earlier, and sends nothing. It takes Permits of a Gate with
-// politeness.Config.Offline only, by which no Fetcher can send anything: since such a Gate has no waits, a crawl with a
+// politeness.Config.Offline only, with which no Fetcher can send anything: since such a Gate has no waits, a crawl with a
 // Replayer is as fast as its parser. Its Pages are like those of a Fetcher, except for their times. It is safe for
 // concurrent use.
 type Replayer struct {

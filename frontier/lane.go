@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// lane is a queue of records in chunks, which are freed as they are read. Every groupSize-th record of a chunk is
+// lane is a queue of records in chunks, each freed once it is read. Every groupSize-th record of a chunk is
 // whole; the others are deltas to the last whole one, their model: URLs of one host are much alike.
 type lane struct {
 	head []byte   // the chunk read from; written to while rest is empty

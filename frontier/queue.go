@@ -42,7 +42,7 @@ func (a *item) size() int { return itemOverhead + len(a.rec) }
 
 const itemOverhead = 64
 
-// Before orders items that came back as they are served.
+// Before reports whether a is served before b, for items that came back.
 func (a item) Before(b item) bool {
 	switch {
 	case a.priority != b.priority:

@@ -78,7 +78,7 @@ type CheckConfig struct {
 	Resolve Resolver  // for the source addresses; nil: they are not looked up
 	Now     time.Time // required
 
-	// Profile and KeyID are what is expected, when that is known: what the crawler sends must be what is
+	// Profile and KeyID are the expected ones, if known: the crawler must send what is
 	// published.
 	Profile *Profile
 	KeyID   string // the key that signs now

@@ -38,8 +38,8 @@ func (k *checking) page(u *url.URL) found {
 	return f
 }
 
-// followOnce fetches the page. A redirect to the folder of the same name is what static hosts do for people;
-// another one is not the page that the User-Agent names.
+// followOnce fetches the page. Static hosts redirect people to the folder of the same name;
+// any other redirect leads away from the page that the User-Agent names.
 func (k *checking) followOnce(f *found) *Response {
 	r := k.read("the contact page", f.contact)
 	if r == nil || r.Status/100 != 3 {

@@ -97,8 +97,8 @@ func directoryProofs(body []byte, h http.Header, authority string, keys []Public
 
 var errUnsignedDirectory = errors.New("no Signature-Input field")
 
-// checkDigest compares the body with its Content-Digest, of which sha-256 and sha-512 are the algorithms
-// that may be used; sha-256 is what is read.
+// checkDigest compares the body with its Content-Digest. RFC 9530 permits sha-256 and sha-512;
+// this reads sha-256.
 func checkDigest(body []byte, h http.Header) error {
 	d, err := dictionary(h.Values("Content-Digest"))
 	if err != nil {

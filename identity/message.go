@@ -9,8 +9,8 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// Message is what signatures cover of a request, or of a response: the parts that RFC 9421 makes components
-// of, as they are on the wire. It is only read.
+// Message holds the parts of a request or response that signatures can cover: those that RFC 9421 makes components
+// of, in their form on the wire. Nothing modifies it.
 type Message struct {
 	Method    string // of a request: "GET"
 	Scheme    string // "https" or "http"

@@ -54,7 +54,7 @@ func (m *Mode) UnmarshalText(b []byte) (err error) {
 const (
 	// maxOrigins bounds what a Policy remembers. An origin that is forgotten asks once more.
 	maxOrigins = 10000
-	// maxRejected is how many consecutive signatures an origin may turn down that it requested. After that its
+	// maxRejected limits the consecutive signatures that an origin requests and then rejects. After that its
 	// challenges are not answered: a site must not make a crawler ask twice for every page.
 	maxRejected = 3
 	// skewWorthTelling is a difference of clocks that makes signatures fail.

@@ -64,7 +64,7 @@ type Verified struct {
 	Nonce   string // "" when there is none
 	Created time.Time
 	Expires time.Time
-	Covered []string // component identifiers, as they are signed
+	Covered []string // component identifiers, in their signed form
 }
 
 // Defaults of a [Verifier].

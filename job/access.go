@@ -150,7 +150,7 @@ func (c *Config) Access(x *crawler.Config, seeds ...weburl.URL) error {
 	return errors.Join(c.addFields(x, seeds), readHostFields(x), c.addCookies(x, seeds))
 }
 
-// readHostFields puts the values of header fields in x.Hosts in the place of the names of files and variables.
+// readHostFields replaces the names of files and variables in x.Hosts with the values of the header fields.
 func readHostFields(x *crawler.Config) error {
 	var errs []error
 	x.Hosts = slices.Clone(x.Hosts)

@@ -41,7 +41,7 @@ type Assembly struct {
 	Of      string // what the job is, for the manifest: "cluster job NAME"
 	Sources []Source
 	Report  crawler.Report // of all segments; Hosts and Ended are filled in
-	MaxSkew time.Duration  // the most by which a clock may differ that was not measured
+	MaxSkew time.Duration  // maximum error of a clock that was not measured
 }
 
 // collectMark is a file in a directory that is being assembled. One that a killed process has left is recognized by it.
@@ -261,7 +261,7 @@ func copyBodies(to plainDir, from string, most int64) error {
 	return nil
 }
 
-// archives copies the archives as they are, each up to what was committed.
+// archives copies the archives unchanged, each up to its last committed byte.
 func (a *assembler) archives() error {
 	for i := range a.Sources {
 		s := &a.Sources[i]
@@ -299,7 +299,7 @@ func (a *assembler) archivesOf(s *Source) error {
 	return errors.Join(w.Restore(serial<<40|s.files[last].Bytes), w.Close()) // see package warc: Offsets
 }
 
-// archivePrefix is what the names of a segment's archives begin with.
+// archivePrefix returns the beginning of the names of a segment's archives.
 func archivePrefix(shard int, epoch uint64) string { return fmt.Sprintf("amble-%d-%d", shard, epoch) }
 
 // indexOf returns the name of an archive's index.

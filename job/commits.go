@@ -34,7 +34,7 @@ type commits struct {
 }
 
 // openCommits reads what the last commit stored in the queue and compares the archives with it. Other files
-// are compared as they are opened.
+// are compared when they are opened.
 func (j *Job) openCommits(store *disk.Store) (*commits, error) {
 	c := &commits{files: j.files, extents: map[string]extent{}}
 	if err := store.Values(context.Background(), "", keyExtent, c.read); err != nil {

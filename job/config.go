@@ -79,7 +79,7 @@ type Browser struct {
 	Path      string    // path or name of the browser; "": the first of the usual ones
 	Isolation Isolation // how it is kept from the network
 	Tabs      int       // pages that it renders at a time; 0: half the number of processors
-	// Name is what the browser calls itself, with its version. The manifest records it for each run. It is not a setting.
+	// Name is the browser's name and version, as the browser reports them. The manifest records it for each run. It is not a setting.
 	Name string
 }
 

@@ -116,7 +116,7 @@ func outputError(err error) error {
 	return &Error{Kind: Storage, Err: err}
 }
 
-// firstOf returns err, or next if err is nil: what follows a failure to write is mostly the same failure.
+// firstOf returns err, or next if err is nil: after a failed write, the next error usually has the same cause.
 func firstOf(err, next error) error {
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Story is what the files of a job say about one URL.
+// Story holds everything that the files of a job say about one URL.
 type Story struct {
 	Dir      string       `json:"dir"`
 	State    string       `json:"state"`           // "visited", or where else the URL is
@@ -28,18 +28,18 @@ type Story struct {
 	Line     int          `json:"line,omitempty"`  // of the visit
 	Requests []Request    `json:"requests"`        // for the URL, and the last one for its robots.txt
 
-	// Loads are the requests for what the page loads when it is rendered, at most MostLoads.
+	// Loads are the requests that the page made while it was rendered, at most MaxLoads.
 	Loads []Request `json:"loads,omitempty"`
 
 	// Static is why the page was not to be rendered, in a crawl that renders pages; "" if it was, or the crawl renders none.
 	Static string `json:"static,omitempty"`
 
-	// Robots is what was known of the robots.txt that judged the URL, or nil if none was requested.
+	// Robots describes the robots.txt that judged the URL; nil if none was requested.
 	Robots *politeness.OriginInfo `json:"-"`
 }
 
-// MostLoads is how many requests for what a page loads are in its Story.
-const MostLoads = 1000
+// MaxLoads limits the Loads of a Story.
+const MaxLoads = 1000
 
 // Found is a URL of the chain that leads from a seed to another URL.
 type Found struct {

@@ -24,7 +24,7 @@ type Follower struct {
 	records        sink.Parser
 }
 
-// following is how far a file has been read.
+// following holds the position up to which a file has been read.
 type following struct {
 	name string
 	at   int64

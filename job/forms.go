@@ -189,7 +189,7 @@ func (a amount) set(field reflect.Value, v []string) error {
 	return nil
 }
 
-// takesNone reports whether "none" is a value of its own, with another meaning than 0.
+// takesNone reports whether "none" is a value with another meaning than 0.
 func (a amount) takesNone() bool {
 	return a.is != Whole && a.noNone == "" && (a.noZero != "" || a.none != a.zero)
 }

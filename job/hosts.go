@@ -36,7 +36,7 @@ var hostNumbers = []struct {
 // hostEntryKeys are the keys of an entry.
 var hostEntryKeys = []string{"match", "delay", "max-pages", "max-bytes", "max-time", "headers", "rules"}
 
-// lineError is what is wrong in a line of a job file.
+// lineError says what is wrong in a line of a job file.
 type lineError struct {
 	line int
 	error

@@ -28,7 +28,7 @@ func (r *Reader) Standing(m *Manifest) string {
 	return "ended " + last.Ended.Format(time.DateTime) + " UTC (" + string(last.Finish) + ")"
 }
 
-// Interim is what the files of a job say that is [Manifest.Unfinished].
+// Interim sums up the files of a job that is [Manifest.Unfinished].
 type Interim struct {
 	// Report is as far as it can be told from ledger, visits and queue: without links, connections and the bound. Ended is the
 	// last that was written.
@@ -37,8 +37,8 @@ type Interim struct {
 	Queue  error // why Report.Left is not known; nil: it is
 }
 
-// mostTypes is how many media types are counted one by one.
-const mostTypes = 200
+// maxTypes limits the media types that are counted one by one.
+const maxTypes = 200
 
 // Interim sums up the ledger and the visits like Facts, and what is queued. It changes nothing, and does not hinder a process
 // that works on the job.
@@ -50,7 +50,7 @@ func (r *Reader) Interim(m *Manifest, each ...func(*sink.Record)) (*Interim, err
 		}
 		if v.Outcome == string(crawler.Fetched) {
 			name := v.Type
-			if _, known := rep.Types[name]; !known && len(rep.Types) >= mostTypes {
+			if _, known := rep.Types[name]; !known && len(rep.Types) >= maxTypes {
 				name = "other"
 			}
 			rep.Types[name]++

@@ -16,7 +16,7 @@ type Items struct {
 	open func(o *outputs, file string) (sink.Sink, error)
 }
 
-// ItemsLines returns the file items.jsonl: each result on a line of its own, as [sink.NewItems] writes it.
+// ItemsLines returns the file items.jsonl: one result a line, as [sink.NewItems] writes it.
 func ItemsLines() Items {
 	return Items{ItemsName, func(o *outputs, file string) (sink.Sink, error) {
 		return kept(o, file, func(f *evidence) (sink.Sink, error) { return sink.AppendItems(f, f.Name()) })

@@ -63,7 +63,7 @@ const (
 
 	ItemsName      = "items.jsonl" // one line per result, with ItemsLines
 	ItemsCSVName   = "items.csv"   // one row per result, with ItemsCSV
-	ItemsTableName = "items.db"    // likewise, with ItemsTable
+	ItemsTableName = "items.db"    // with ItemsTable
 )
 
 // Names reserved in a job directory for what package report writes.

@@ -245,7 +245,7 @@ func (j *Job) keepsLists(commit func() (map[string][]byte, error)) func() (map[s
 }
 
 // Crawler is [Config.Crawler] for a program that only looks at the job: nothing outside the directory is read for settings that
-// are those of the job. Own hosts are those of the job's check, and the opt-out list is what the job keeps of it. Earlier crawls,
+// are those of the job. Own hosts are those of the job's check, and the opt-out list is the copy that the job keeps. Earlier crawls,
 // identities and cookies, which only requests need, are left out.
 func (r *Reader) Crawler(c *Config) (crawler.Config, error) {
 	look := *c

@@ -22,8 +22,8 @@ type Matching struct {
 	finished bool // everything that was requested must have its visit
 }
 
-// mostUnrequested is the maximum number of lines that are named.
-const mostUnrequested = 100
+// maxUnrequested limits the lines that are named.
+const maxUnrequested = 100
 
 // requestLine is the part of a ledger line that is compared.
 type requestLine struct {
@@ -133,7 +133,7 @@ func (m *matcher) name(n int, line []byte) bool {
 		m.answers[key]++
 		m.Unrequested = append(m.Unrequested, n)
 	}
-	return len(m.Unrequested) < mostUnrequested
+	return len(m.Unrequested) < maxUnrequested
 }
 
 // Fault returns what does not correspond, or "" if everything does.

@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// mostOpen is how many files are merged at once; more are merged in several rounds.
-const mostOpen = 128
+// maxOpen limits the files that are merged at once; more are merged in several rounds.
+const maxOpen = 128
 
 // lineFile is the part of a file of lines that counts.
 type lineFile struct {
@@ -34,9 +34,9 @@ type merger struct {
 
 // merge calls f with each line.
 func (m *merger) merge(files []lineFile, f func(line []byte) error) error {
-	for len(files) > mostOpen {
-		rest := files[mostOpen:]
-		one, err := m.round(files[:mostOpen])
+	for len(files) > maxOpen {
+		rest := files[maxOpen:]
+		one, err := m.round(files[:maxOpen])
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 // once, in the order of the common time, and nothing is left between.
 func TestMergeInRounds(t *testing.T) {
 	dir, tmp := t.TempDir(), t.TempDir()
-	const files, each = 2*mostOpen + 9, 5
+	const files, each = 2*maxOpen + 9, 5
 	var list []lineFile
 	for i := range files {
 		ahead := i % 3 * 1000

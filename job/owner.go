@@ -31,7 +31,7 @@ type AccountRequest struct {
 	Pause Pause `json:"pause_s,omitempty"` // since the end of the previous request; 0: it is the first
 	Owed  Pause `json:"owed_s,omitempty"`  // part of Pause that the clauses of Start required; 0: none, or it had passed
 
-	// Robots is what was known of the robots.txt that judged the URL, or nil if none was requested.
+	// Robots describes the robots.txt that judged the URL; nil if none was requested.
 	Robots *politeness.OriginInfo `json:"-"`
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Recording is what earlier crawls were answered, for crawls that send nothing: see [Replay].
+// Recording holds the answers of earlier crawls, for crawls that send nothing: see [Replay].
 type Recording struct {
 	archive *warc.Archive
 	jobs    bool // all of it is from jobs, which record every answer
@@ -112,7 +112,7 @@ func (r *Recording) addJob(path string) (*Manifest, error) {
 	return m, r.addCopies(in)
 }
 
-// addCopies reads the robots.txt files that the job did not request itself: they are in no archive of its own.
+// addCopies reads the robots.txt files that another crawl requested for this one: the job's archives do not hold them.
 func (r *Recording) addCopies(in *Reader) error {
 	begins := []byte(`{"event":"` + ledger.Copied + `"`)
 	return in.files.eachLine(LedgerName, func(_ int, line []byte) bool {

@@ -55,7 +55,7 @@ func (j *Job) killedBefore() bool {
 	return slices.ContainsFunc(earlier, func(r Run) bool { return r.Ended.IsZero() })
 }
 
-// ReportJSON returns a report in the form of report.json: one line. err is what ended the crawl, if anything did.
+// ReportJSON returns a report in the form of report.json: one line. err is the error that ended the crawl, or nil.
 func ReportJSON(rep *crawler.Report, err error) []byte { return reportJSON(rep, nil, "", err) }
 
 // reportJSON is ReportJSON with what is known of each host, and with the state of a job that has not ended.

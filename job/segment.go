@@ -30,7 +30,7 @@ type Segment struct {
 
 	Process Run `json:"process"`
 	Visits  int `json:"visits"` // that were committed
-	// Clock is by how much the node's clock was ahead of the engine's. nil: it was never measured.
+	// Clock is the node's clock offset from the engine's clock. nil: it was never measured.
 	Clock *ClockOffset `json:"clock,omitempty"`
 	// Stored is when what hosts request was stored last, by the node's clock: a later owner knows nothing that was heard after that.
 	// Zero: an earlier version did not note it.
@@ -52,8 +52,8 @@ func (s *Segment) Dir() string {
 
 // SegmentWriter is the open files of a segment.
 type SegmentWriter struct {
-	// Clock is called before each commit: by how much this machine's clock is ahead of the engine's, and the most by which
-	// that may be wrong; when it was measured last, zero: never. nil: nothing is measured.
+	// Clock is called before each commit. It returns this machine's clock offset from the engine's clock, its maximum error,
+	// and the time of the last measurement (zero: never). nil: nothing is measured.
 	Clock func() (at time.Time, ahead, wrong time.Duration)
 	// Stored is called with each commit, and returns the latest time at which all that was heard is in it: politeness.Gate.LastChanges.
 	// nil: it is not noted.
@@ -152,15 +152,15 @@ func (w *SegmentWriter) values() (map[string][]byte, error) {
 	return values, nil
 }
 
-// ClockOffset is by how much a clock was ahead of another one, in seconds: between Least and Most, at all times when it was
+// ClockOffset bounds the offset of one clock from another, in seconds: it was between Least and Most whenever it was
 // measured.
 type ClockOffset struct {
 	Least float64 `json:"least_s"`
 	Most  float64 `json:"most_s"`
 }
 
-// mostVague is by how much a measurement may be wrong that is used, unless it is the only one.
-const mostVague = 100 * time.Millisecond
+// maxVague is the maximum error of a measurement that is used, unless it is the only one.
+const maxVague = 100 * time.Millisecond
 
 func (w *SegmentWriter) readClock() {
 	if w.Clock == nil {
@@ -172,7 +172,7 @@ func (w *SegmentWriter) readClock() {
 	}
 	w.clockAt = at
 	now := ClockOffset{(ahead - wrong).Seconds(), (ahead + wrong).Seconds()}
-	vague := wrong > mostVague
+	vague := wrong > maxVague
 	switch was := w.segment.Clock; {
 	case was == nil, w.vague && !vague:
 		w.segment.Clock, w.vague = &now, vague

@@ -23,7 +23,7 @@ const (
 // littleText is the number of characters of text below which a page with scripts counts as empty.
 const littleText = 200
 
-// Decide returns the name of the rule by which a page is to be rendered, or "" if it is left static. The
+// Decide returns the name of the rule that has a page rendered, or "" if it is left static. The
 // document is HTML in UTF-8. Decide takes time linear in the document's length. The names are stable across versions:
 //
 //	always     the Policy renders every page
@@ -52,7 +52,7 @@ func (p *Policy) Decide(status int, document []byte) string {
 	return ""
 }
 
-// Signs holds the properties of a document by which Decide chooses.
+// Signs holds the properties of a document that Decide depends on.
 type Signs struct {
 	// Noscript says that a noscript element's text has the word "JavaScript".
 	Noscript bool

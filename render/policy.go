@@ -176,7 +176,7 @@ const (
 //	render_wait      the page has waited for answers as long as the Policy allows
 //	render_store     the store has no room
 type Fate struct {
-	// URL is what was requested, at most 2048 bytes of it. It need not be a URL that can be requested.
+	// URL is the requested text, at most 2048 bytes of it. It need not be a URL that can be requested.
 	URL string `json:"url"`
 	// Method is the HTTP method if it is not GET.
 	Method string `json:"method,omitempty"`

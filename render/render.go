@@ -136,7 +136,7 @@ type Route struct {
 	How How
 }
 
-// How is the means by which a script tried to go to an address.
+// How names the means that a script used to go to an address.
 type How string
 
 // The means, stable across versions.

@@ -80,7 +80,7 @@ func (s *state) refs() []address {
 	return refs
 }
 
-// Begin starts the rendering of a page that was fetched at a time; why is the rule by which Policy.Decide chose
+// Begin starts the rendering of a page that was fetched at a time; why is the rule with which Policy.Decide chose
 // it. The error is ErrFull or the store's own.
 func Begin(p *Policy, s *Store, u weburl.URL, document *Answer, why string, at time.Time) (*Rendering, error) {
 	ref, err := s.keep(document)
@@ -164,7 +164,7 @@ func (r *Rendering) URL() weburl.URL { return r.page }
 // Document is the page as it was fetched, and when.
 func (r *Rendering) Document() (*Answer, time.Time) { return r.doc, r.state.Time }
 
-// Why is the rule by which the page is rendered.
+// Why returns the rule that has the page rendered.
 func (r *Rendering) Why() string { return r.state.Why }
 
 // Deadline is the time after which nothing more is requested for the page: the next round is its last. It is MaxWait of the

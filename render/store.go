@@ -191,7 +191,7 @@ func urlKey(u weburl.URL) string {
 	return prefixURL + hex.EncodeToString(h[:16])
 }
 
-// address is the SHA-256 of an answer in its stored form, by which the answer is found.
+// address is the SHA-256 of an answer in its stored form, and its key.
 type address [sha256.Size]byte
 
 // String returns the hexadecimal digits.

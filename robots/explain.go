@@ -17,7 +17,7 @@ type Source struct {
 	Stale     bool      // an old copy, used because no newer one could be fetched
 }
 
-// Explain is one sentence on a verdict: what was decided, by which line of which file, and which
+// Explain returns one sentence on a verdict: what was decided, on which line of which file, and which
 // other line would have decided otherwise.
 //
 //	refused: line 12 "Disallow: /*?sid=" of https://h.example/robots.txt (200, fetched 2026-01-05T10:00:00Z), group "*" line 9

@@ -186,7 +186,7 @@ func (c *CSV) rows(b []byte, r *Record) ([]byte, error) {
 
 // fields are the fields of an object, in order.
 type fields struct {
-	names  []string // as they are written
+	names  []string // in their written form
 	values map[string]json.RawMessage
 }
 

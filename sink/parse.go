@@ -366,7 +366,7 @@ func (s *scanner) name(to *string) bool {
 	return json.Unmarshal(s.b[begin:s.i], to) == nil
 }
 
-// same reads a string that the line before had, too, mostly.
+// same reads a string that usually equals that of the line before.
 func (s *scanner) same(to, last *string) bool {
 	begin := s.i
 	if end := begin + 1 + len(*last); begin+1 < end && end < len(s.b) && s.b[begin] == '"' && s.b[end] == '"' {

@@ -78,7 +78,7 @@ func isNormal(s string) bool {
 }
 
 // purellFlags are purell's safe flags and the removal of dot segments. The flags modify the net/url.URL that
-// NormalizeURL is given, so it gets one of its own.
+// NormalizeURL is given, so it gets a copy.
 const purellFlags = purell.FlagsSafe | purell.FlagRemoveDotSegments
 
 // purellNormal returns the normal form by purell, for any URL. purell does not touch queries, so the query is

@@ -68,7 +68,7 @@ func (v View) URL() URL {
 	return v.r.b.url(v.r.text)
 }
 
-// Peek returns the URL without memory of its own, for inspection: neither it nor any string obtained from it may be
+// Peek returns the URL in borrowed memory, for inspection: neither it nor any string obtained from it may be
 // kept beyond the next Resolve or Reset, which overwrite their bytes.
 func (v View) Peek() URL {
 	if v.r.b.isBase {

@@ -4,7 +4,7 @@
 // a base. [URL.String], which is sent, distinguishes two spellings of one address; [URL.Key], which
 // the seen set stores, equates them. A [Profile] equates more of them, at a risk that it names.
 //
-// Three names derived from a URL are the keys by which the rest of amble works: [URL.Host] for queueing and pacing,
+// The rest of amble uses three keys derived from a URL: [URL.Host] for queueing and pacing,
 // [URL.Origin] for the scope of a robots.txt, and [URL.PathQuery] for what its rules match.
 //
 // A crawler meets a hundred links for each one that is new to it. [Resolver] returns the key of a link before a URL

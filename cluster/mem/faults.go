@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Faults are what goes wrong with the calls of a connection, each with a probability from 0 to 1.
+// Faults holds the probability, from 0 to 1, of each fault in the calls of a connection.
 type Faults struct {
 	Seed    uint64
 	Latency time.Duration // of a call, there and back: up to twice as much
@@ -105,7 +105,7 @@ func (f *faults) isCut() bool {
 	return f.broken
 }
 
-// fate is what happens to a call.
+// fate holds the faults drawn for a call.
 type fate struct {
 	there, back   time.Duration
 	lost, unheard bool
@@ -161,7 +161,7 @@ func (f *faults) call(ctx context.Context, do func() error) error {
 	return err
 }
 
-// silence is what a caller hears of a call that gets no answer.
+// silence waits as long as the caller of a call that gets no answer.
 func (f *faults) silence(ctx context.Context, d time.Duration) error {
 	if err := pause(ctx, d); err != nil {
 		return err

@@ -73,7 +73,7 @@ func (e *Engine) put(ctx context.Context, m jetstream.ObjectMeta, r io.Reader) e
 	return e.failed(err)
 }
 
-// partTimeouts is how many of Config.Timeout it may take to send or to read a part.
+// partTimeouts is the maximum time to send or read a part, in multiples of Config.Timeout.
 const partTimeouts = 12
 
 // deleteParts removes parts as far as it can: what is left takes room, and nothing else.

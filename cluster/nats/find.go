@@ -85,10 +85,10 @@ func reach(ctx context.Context, c Config) (*Engine, error) {
 	return e, nil
 }
 
-// patience is how long servers may take to elect a leader: those that have just been started need some seconds.
+// patience limits the time that servers may take to elect a leader: just after their start they need some seconds.
 const patience = 20 * time.Second
 
-// noLeader is the code of the error by which servers say that they have been without a leader for some time.
+// noLeader is the error code of servers that have been without a leader for some time.
 const noLeader = 10008
 
 // answers asks whether JetStream works. Servers without a leader answer nothing at first, neither then nor when they have one, so

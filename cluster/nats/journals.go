@@ -194,7 +194,7 @@ func (e *Engine) messages(ctx context.Context, s jetstream.Stream, subject strin
 // attemptsToRead is how often a consumer that delivers nothing is replaced: the server that had it may be away.
 const attemptsToRead = 3
 
-// fetch calls f with the messages behind a sequence, until it returns false. It reads through a consumer of its own, which
+// fetch calls f with the messages behind a sequence, until it returns false. It reads through a new consumer, which
 // it removes: one that remains is kept by the servers for as long as nobody misses it, in a log that all of them replay when
 // they start.
 func (e *Engine) fetch(ctx context.Context, s jetstream.Stream, subject string, after uint64, f func(message) bool) error {
@@ -221,8 +221,8 @@ func (e *Engine) fetch(ctx context.Context, s jetstream.Stream, subject string, 
 func (e *Engine) fetchSome(ctx context.Context, c jetstream.Consumer, next uint64, f func(message) bool) (_ uint64, more bool, err error) {
 	short, cancel := context.WithTimeout(ctx, e.c.Timeout)
 	defer cancel()
-	const most, mostBytes = 200, 4 << 20 // no message is as large
-	all, err := c.Fetch(most, jetstream.FetchContext(short), jetstream.FetchMaxBytes(mostBytes))
+	const most, maxBytes = 200, 4 << 20 // no message is as large
+	all, err := c.Fetch(most, jetstream.FetchContext(short), jetstream.FetchMaxBytes(maxBytes))
 	if err != nil {
 		return 0, false, err
 	}

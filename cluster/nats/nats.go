@@ -35,7 +35,7 @@ type Config struct {
 	Replicas int
 	// Options are further options of the connection, such as nats.UserCredentials and nats.RootCAs.
 	Options []nats.Option
-	// Timeout is how long a call waits for an answer. 0: 5 s.
+	// Timeout limits the time that a call waits for an answer. 0: 5 s.
 	Timeout time.Duration
 
 	ping time.Duration // how often a connection is tried; 0: pingEvery
@@ -85,7 +85,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// groups is how many streams the journals are in, and the inboxes.
+// groups returns the number of streams of the journals, and of the inboxes.
 func (c Config) groups() int { return min(max(c.Shards/8, 1), 32) }
 
 func (c Config) stream(kind string) string { return "AMBLE_" + c.Job + "_" + kind }

@@ -1,5 +1,5 @@
 // Package natsserver runs a nats-server with JetStream in this process, as package cluster/nats needs it: each write is synced
-// before it is acknowledged. It is a package of its own because of its size: a sixth of the command amble (9 of 52 MB).
+// before it is acknowledged. It is a separate package because of its size: a sixth of the command amble (9 of 52 MB).
 package natsserver
 
 import (
@@ -30,7 +30,7 @@ type Config struct {
 	Routes       []string
 
 	User, Password string // of clients and of other servers; "": none is needed
-	Token          string // in the place of both
+	Token          string // instead of both
 	// TLS is for connections with clients and with other servers, which have to show certificates if it has ClientCAs. nil:
 	// they are in clear text.
 	TLS *tls.Config
@@ -48,7 +48,7 @@ type Server struct {
 	closed bool
 }
 
-// startTime is how long a server may take to begin.
+// startTime limits the time that a server may take to start.
 const startTime = 30 * time.Second
 
 // Start starts a server. It listens when Start returns; other servers may not be there yet.

@@ -49,9 +49,9 @@ type settings struct {
 
 const settingsSchema = "amble.cluster/1"
 
-// mostSettings is how many bytes settings and seeds may have together: they are one value in the engine, which keeps none
+// maxSettings is how many bytes settings and seeds may have together: they are one value in the engine, which keeps none
 // above 1 MiB.
-const mostSettings = 700 << 10
+const maxSettings = 700 << 10
 
 // Check returns the job that the spec describes, or says what is wrong with it. The error wraps job.ErrProgram if the Config has
 // what no setting can say, such as a Handler: nodes have the settings alone. Nothing is changed.
@@ -68,8 +68,8 @@ func (s *Spec) Check() (cluster.Job, error) {
 	if err != nil {
 		return cluster.Job{}, err
 	}
-	if len(file) > mostSettings {
-		return cluster.Job{}, fmt.Errorf("settings and seeds have %d bytes, and a cluster job has room for %d: name fewer seeds, or let a sitemap name them", len(file), mostSettings)
+	if len(file) > maxSettings {
+		return cluster.Job{}, fmt.Errorf("settings and seeds have %d bytes, and a cluster job has room for %d: name fewer seeds, or let a sitemap name them", len(file), maxSettings)
 	}
 	b, err := json.Marshal(settings{settingsSchema, time.Now().UTC(), string(file)})
 	if err != nil {

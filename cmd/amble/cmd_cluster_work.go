@@ -151,7 +151,7 @@ func (t *nodeTeller) tell(text string) {
 	fmt.Fprintf(t.a.err, "amble: %s\n", cli.Printable(text))
 }
 
-// trace tells of a shard's fate.
+// trace prints what happened to a shard.
 func (t *nodeTeller) trace(e cluster.Event) {
 	t.mu.Lock()
 	switch e.What {

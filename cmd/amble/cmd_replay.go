@@ -51,16 +51,16 @@ func (c *replayCmd) Run(a *app) error {
 	return err
 }
 
-// mostTold is how many differences are printed.
-const mostTold = 100
+// maxTold is how many differences are printed.
+const maxTold = 100
 
 func tellReplay(a *app, res *replay.Result) error {
-	for _, c := range res.Changes[:min(mostTold, len(res.Changes))] {
+	for _, c := range res.Changes[:min(maxTold, len(res.Changes))] {
 		if _, err := fmt.Fprintf(a.out, "differs: %s\n", cli.Printable(c.String())); err != nil {
 			return err
 		}
 	}
-	if more := len(res.Changes) - mostTold; more > 0 {
+	if more := len(res.Changes) - maxTold; more > 0 {
 		fmt.Fprintf(a.out, "and %d more fields: --json has them\n", more)
 	}
 	for _, n := range res.Notes {

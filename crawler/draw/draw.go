@@ -51,7 +51,7 @@ type Bottom struct {
 // ErrOther is returned by Bottom.Merge for samples that do not belong together.
 var ErrOther = errors.New("draw: samples of different sizes or seeds cannot be merged")
 
-// Add offers a URL that the list from names. text is what the ticket is of: one text for all spellings of the URL.
+// Add offers a URL that the list from names. The ticket is computed from text: one text for all spellings of the URL.
 func (b *Bottom) Add(text, url, from string) {
 	b.Listed++
 	b.add(Item{Ticket(b.Seed, text), url, from})

@@ -52,7 +52,7 @@ func (k *kit) crawl(together *committer) {
 	}
 }
 
-// watch is what the servers see.
+// watch records the requests that the servers receive.
 type watch struct {
 	*kit
 	stop func() // ends the crawl, which might not end by itself

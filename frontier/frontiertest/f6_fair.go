@@ -19,7 +19,7 @@ func earliestDueFirst(k *kit) {
 	k.drained()
 }
 
-func mostQueuedFirst(k *kit) {
+func maxQueuedFirst(k *kit) {
 	k.add(6, k.pages("a/1", "b/1", "b/2", "b/3", "c/1", "c/2")...)
 	b := k.claimOf("b/1")
 	c := k.claimOf("c/1")

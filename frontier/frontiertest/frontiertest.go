@@ -95,7 +95,7 @@ func each(o Options, test func(name string, check func(*kit))) {
 	test("F5 Again with NotBefore keeps the arrival", notBeforeKeepsArrival)
 	test("F5 a retry arrives anew", retryArrivesAnew)
 	test("F6 the host due earliest goes first", earliestDueFirst)
-	test("F6 of hosts due together the one with most queued goes first", mostQueuedFirst)
+	test("F6 of hosts due together the one with most queued goes first", maxQueuedFirst)
 	test("F6 new hosts and others take turns", newHostsTakeTurns)
 	test("F6 a host that was idle is new", newAgainWhenIdle)
 	test("F6 a host does not pass those that waited longer", noHostStarves)

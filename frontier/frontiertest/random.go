@@ -22,7 +22,7 @@ func (o Options) seeds() (from, to uint64) {
 }
 
 // random does runs of random operations. Each begins where the last ended, with the store empty of
-// work, and with hosts of its own: those of the run before may not be ready yet.
+// work, and with new hosts: those of the run before may not be ready yet.
 func (k *kit) random(from, to uint64) {
 	turn := false
 	for seed := from; seed < to; seed++ {
@@ -203,7 +203,7 @@ func (r *run) claimWithin(limit time.Duration) error {
 	return wantErr
 }
 
-// expect is what a Claim beginning now and ending at limit must return, and when. In real time all
+// expect returns what a Claim that begins now and ends at limit must return, and when. In real time all
 // hosts are ready at all times, and which of them is first depends on times that are not known.
 func (r *run) expect(now, limit time.Time) (want []*entry, at time.Time, err error) {
 	for {

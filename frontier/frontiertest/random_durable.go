@@ -28,8 +28,8 @@ func (r *run) beginDurable() {
 	}
 }
 
-// durableOperation does, now and then, what only a Durable can. It decides by random numbers of its
-// own, so that stores that are none see the same operations.
+// durableOperation sometimes calls a method that only a Durable has. It draws from a separate source of random
+// numbers, so that stores in memory see the same operations.
 func (r *run) durableOperation() bool {
 	if r.durableRand == nil {
 		return false

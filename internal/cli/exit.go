@@ -1,6 +1,6 @@
-// Package cli is what the commands of amble share that is no command: exit codes and the errors that carry them,
+// Package cli holds what the commands of amble share: exit codes and the errors that carry them,
 // values as users write them, suggestions for misspelt words, and text that is safe to print. It imports no other
-// package of the crawler, so that whatever the command is made of may use it.
+// package of the crawler, so that every package may import it.
 //
 // Reading order: exit.go, values.go, text.go, suggest.go, stdout.go.
 package cli

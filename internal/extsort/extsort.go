@@ -15,7 +15,7 @@ import (
 const (
 	// DefaultMemory limits the bytes of records that a Sorter keeps in memory.
 	DefaultMemory = 32 << 20
-	mostOpen      = 256      // runs that are read together
+	maxOpen       = 256      // runs that are read together
 	buffer        = 32 << 10 // bytes of a run that are read at once
 	overhead      = 24       // bytes in memory for a record besides its text
 )
@@ -137,9 +137,9 @@ func (s *Sorter) All() iter.Seq2[[]byte, error] {
 
 // reduce merges runs until they can be read together.
 func (s *Sorter) reduce() error {
-	for len(s.runs) > mostOpen {
-		first := s.runs[:mostOpen]
-		s.runs = slices.Clone(s.runs[mostOpen:])
+	for len(s.runs) > maxOpen {
+		first := s.runs[:maxOpen]
+		s.runs = slices.Clone(s.runs[maxOpen:])
 		err := s.write(func(put func([]byte)) error {
 			for b, err := range s.merge(first, false) {
 				if err != nil {

@@ -1,7 +1,7 @@
 // Package long says how often tests repeat what is random: a few times where somebody waits for them, and often in CI.
 //
 // A test that goes through seeds, kills processes or damages files has a default of [N]: the first number is enough to see
-// most mistakes a minute after they were made, the second is what .ci/run demands of each change, by TEST_FULL=1. Only the
+// most mistakes a minute after they were made, and .ci/run demands the second of each change, by TEST_FULL=1. Only the
 // number differs; what is checked is the same.
 package long
 

@@ -2,7 +2,7 @@
 // each host, which pauses were owed and kept, the outcome of each URL, and where the time went. The report of a finished job
 // and the live view of a running one are made from it.
 //
-// Up to [Config.MostHosts] hosts are kept in full; all others are summed in one [Host]. The totals count every line.
+// Up to [Config.MaxHosts] hosts are kept in full; all others are summed in one [Host]. The totals count every line.
 //
 // Reading order: digest.go, host.go, requests.go, visits.go, problems.go; then the stores: histogram.go, lanes.go, series.go.
 package digest
@@ -21,12 +21,12 @@ import (
 
 // Config configures a Digest. The zero Config is usable.
 type Config struct {
-	Audit audit.Config // by which requests are judged
+	Audit audit.Config // the rules that judge requests
 	// Body returns a robots.txt by its hash. If it is nil, the pauses that robots.txt requests are judged only by what the
 	// ledger says of them.
 	Body audit.Body
-	// MostHosts limits the hosts that are kept in full. The default is 10,000.
-	MostHosts int
+	// MaxHosts limits the hosts that are kept in full. The default is 10,000.
+	MaxHosts int
 	// Brief leaves out of the Facts what only the report of a whole crawl shows: Problems, Rules, Depths, Sizes, Crossed, Series, Lanes,
 	// Opening and Recent. It is for who watches a crawl that has better things to do.
 	Brief bool
@@ -51,7 +51,7 @@ type Digest struct {
 	facts  Facts // what a Snapshot copies; Total is in it
 	hosts  map[string]*Host
 	rest   Host            // the sum of all other hosts
-	others map[string]bool // their names, as far as they are counted
+	others map[string]bool // the names counted so far
 	run    *run            // whose line was the last
 	runs   map[string]*run // whose requests may end
 	opened int             // requests in them
@@ -70,7 +70,7 @@ type Digest struct {
 
 // New returns an empty Digest.
 func New(c Config) *Digest {
-	c.MostHosts = cmp.Or(c.MostHosts, defaultHosts)
+	c.MaxHosts = cmp.Or(c.MaxHosts, defaultHosts)
 	return &Digest{
 		config: c, pacer: audit.NewPacer(c.Audit, c.Body), hosts: map[string]*Host{}, others: map[string]bool{},
 		run: &run{}, runs: map[string]*run{}, problems: groups{}, rules: groups{},
@@ -219,12 +219,12 @@ func (d *Digest) host(name string) *Host {
 	if h := d.hosts[name]; h != nil {
 		return h
 	}
-	if len(d.hosts) < d.config.MostHosts {
+	if len(d.hosts) < d.config.MaxHosts {
 		h := &Host{Name: name}
 		d.hosts[name] = h
 		return h
 	}
-	if len(d.others) < 10*d.config.MostHosts {
+	if len(d.others) < 10*d.config.MaxHosts {
 		d.others[name] = true
 	}
 	return &d.rest

@@ -121,7 +121,7 @@ func TestProcessesThatShareACrawl(t *testing.T) {
 // TestADigestIsBounded adds more hosts, problems and requests than are kept: everything is still counted.
 func TestADigestIsBounded(t *testing.T) {
 	const hosts = 500
-	b := newBook(Config{MostHosts: hosts})
+	b := newBook(Config{MaxHosts: hosts})
 	for i := range 3 * hosts {
 		host := fmt.Sprintf("h%d.test:80", i)
 		b.request(host, "page", time.Duration(i)*time.Minute, time.Second, 200)
@@ -211,7 +211,7 @@ func TestProblemsAndRulesAreGrouped(t *testing.T) {
 // TestWhatIsBriefIsTheSame: what a brief Digest does not leave out is what any other has.
 func TestWhatIsBriefIsTheSame(t *testing.T) {
 	digest := func(brief bool) *Digest {
-		b := newBook(Config{Audit: audit.Config{Delay: 1}, MostHosts: 4, Brief: brief})
+		b := newBook(Config{Audit: audit.Config{Delay: 1}, MaxHosts: 4, Brief: brief})
 		for i := range 30 {
 			host, at := fmt.Sprintf("h%d.test:80", i%6), time.Duration(i)*300*ms
 			b.request(host, "robots", at, 10*ms, 200)

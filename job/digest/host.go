@@ -80,7 +80,7 @@ type Pauses struct {
 	Time   Times   // what the time between requests was owed to
 }
 
-// Times is time by cause: the clause that held longest, by its [ledger.ClauseID]; the last element, Free, is what was not owed.
+// Times holds time by cause: the clause that held longest, by its [ledger.ClauseID]. The last element, Free, is time that was not owed.
 type Times [Free + 1]time.Duration
 
 // Free is the index in Times of the time in which nothing was owed to the host: other hosts were served, or nothing was left.

@@ -109,7 +109,7 @@ func (d *Digest) hostOf(url string) string {
 	return d.names.Of(d.key)
 }
 
-// siteOf is the site of the URL of a page, which is mostly that of the page before.
+// siteOf returns the site of a page's URL. It is usually that of the page before, which is cached.
 func (d *Digest) siteOf(via string) string {
 	if d.via.url != via {
 		d.via.url, d.via.site = via, siteOf(d.hostOf(via))

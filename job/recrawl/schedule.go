@@ -342,8 +342,8 @@ func (s *Schedule) dueOf(i int) time.Time {
 	return p.tried.Add(max(s.cfg.Shortest, Duration(after)))
 }
 
-// early is the part of the time between two visits by which one may be early, rather than that a request of the budget
-// is not used.
+// early is the maximum fraction of the interval between two visits that a visit may be early, so that no request of the budget
+// is wasted.
 const early = 0.2
 
 // from returns when a page may be visited at the earliest.

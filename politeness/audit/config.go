@@ -8,7 +8,7 @@ import (
 
 // Config is the crawler's configuration, as far as its ledger can be checked against it.
 type Config struct {
-	Product       string         `json:"product"`                // the token by which groups of robots.txt are chosen
+	Product       string         `json:"product"`                // the token that selects groups of robots.txt
 	UserAgent     string         `json:"user_agent"`             // of every request
 	Contact       string         `json:"contact,omitempty"`      // must be part of UserAgent; "": none was needed
 	Delay         float64        `json:"delay_s"`                // seconds per host
@@ -38,11 +38,11 @@ type Config struct {
 	// Forgiven are the times from which hosts that had been given up were requested again, because the operator wanted that.
 	Forgiven []time.Time `json:"forgiven,omitempty"`
 
-	// Processes are those that have shared the crawl, if their clocks may differ. Lines of others are taken as they are.
+	// Processes are those that have shared the crawl, if their clocks may differ. The times of other lines are not corrected.
 	Processes []Process `json:"processes,omitempty"`
 }
 
-// HostDelay is the operator's delay for some hosts, in the place of Config.Delay if it is longer or the host is an own one.
+// HostDelay is the operator's delay for some hosts. It replaces Config.Delay if it is longer or the host is an own one.
 type HostDelay struct {
 	// Match is a host name, with or without a port, or with ":*" for all ports of an address; a domain with all names below it, as "*.site.test"; or a range of
 	// addresses, for requests to one of them and to a host that no entry matches by name.
@@ -68,7 +68,7 @@ type Mandate struct {
 // Body returns the robots.txt body with this SHA-256, in hexadecimal, or an error. Check verifies the hash.
 type Body func(sha256 string) ([]byte, error)
 
-// Tolerance is how much two readings of a wall clock may differ while it is being adjusted.
+// Tolerance is the maximum difference between two readings of a wall clock while it is being adjusted.
 const Tolerance = time.Millisecond
 
 // delay is the operator's delay after a request.

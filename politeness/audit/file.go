@@ -21,7 +21,7 @@ type section struct {
 	pause  time.Duration // of the robot for which it is read
 }
 
-// pause is what a section requests of the robots that it has named so far.
+// pause holds the Crawl-delay of a section for the robots that it has named so far.
 type pause struct {
 	agents int
 	d      time.Duration

@@ -24,11 +24,11 @@ type Pacer struct {
 	unjudged int
 }
 
-// mostClocks is how many hosts a Pacer remembers. Those that nothing can be due at any more are forgotten.
-const mostClocks = 50_000
+// maxClocks limits the hosts that a Pacer remembers. It forgets hosts at which no pause can be due any more.
+const maxClocks = 50_000
 
-// mostLed is how many redirects to one host a Pacer remembers, the last ones.
-const mostLed = 16
+// maxLed limits the redirects to one host that a Pacer remembers: the last ones.
+const maxLed = 16
 
 // Pause is the time between the end of a request and the start of the next to the same host.
 type Pause struct {
@@ -36,14 +36,14 @@ type Pause struct {
 	Due      time.Duration // without Retry-After, which is no pause after a request but a time
 }
 
-// latestRun is what reading knows of one process, so that it need not be looked up for each line.
+// latestRun caches the state of the process that wrote the last line.
 type latestRun struct {
 	name  string
 	last  time.Time // when it wrote a line last
 	epoch int
 }
 
-// clock is what is known of a host.
+// clock holds the state of a host.
 type clock struct {
 	hostClock
 	origins map[string]*origin // what is known of their robots.txt
@@ -53,7 +53,7 @@ type clock struct {
 	plain   string             // addr in one form
 }
 
-// sharedClock is what the requests to one address, or of one domain, require of the next to another host there.
+// sharedClock holds what the requests to one address, or of one domain, require of the next to another host there.
 type sharedClock struct{ last, open *request }
 
 // NewPacer returns a Pacer. Without body, the pauses that robots.txt requests are not checked.
@@ -126,7 +126,7 @@ func (p *Pacer) last(run string) time.Time {
 // begin checks a request that begins.
 func (p *Pacer) begin(k key, l *Line) (Pause, bool) {
 	c := p.clock(l.Host)
-	if c == nil || len(p.open) >= mostClocks {
+	if c == nil || len(p.open) >= maxClocks {
 		p.unjudged++
 		return Pause{}, false
 	}
@@ -221,7 +221,7 @@ func (p *Pacer) ended(r *request) {
 	c.open--
 	if host, l := p.leads(r); host != "" {
 		if to := p.clock(host); to != nil {
-			to.led = append(to.led[max(0, len(to.led)-mostLed):], l)
+			to.led = append(to.led[max(0, len(to.led)-maxLed):], l)
 		}
 	}
 	before := c.last
@@ -309,7 +309,7 @@ func (p *Pacer) share(name string, r *request) {
 	s.open = r
 }
 
-// origin is what is known of the robots.txt of a URL's origin, nil if there are too many hosts.
+// origin returns the state of the robots.txt of a URL's origin; nil if there are too many hosts.
 func (p *Pacer) origin(url string) *origin {
 	c := p.clock(hostOf(url))
 	if c == nil {
@@ -343,10 +343,10 @@ func (p *Pacer) clock(host string) *clock {
 	if c != nil {
 		return c
 	}
-	if len(p.clocks) >= mostClocks && len(p.clocks) > p.swept {
+	if len(p.clocks) >= maxClocks && len(p.clocks) > p.swept {
 		p.sweep()
 	}
-	if len(p.clocks) >= mostClocks {
+	if len(p.clocks) >= maxClocks {
 		return nil
 	}
 	c = &clock{}
@@ -366,7 +366,7 @@ func (p *Pacer) sweep() {
 			delete(p.shared, name)
 		}
 	}
-	p.swept = max(len(p.clocks), mostClocks-1)
+	p.swept = max(len(p.clocks), maxClocks-1)
 }
 
 // quiet reports whether no robots.txt of the host requests a pause or is to be tried again.

@@ -93,13 +93,13 @@ func TestAPacerForgetsOnlyWhatNothingIsDueAfter(t *testing.T) {
 		return n + len(found)
 	}
 	at := base
-	for i := range 3 * mostClocks {
+	for i := range 3 * maxClocks {
 		at = at.Add(2 * time.Millisecond)
 		if visit(i, at) != 0 {
 			t.Fatalf("host %d: too early", i)
 		}
 	}
-	if len(p.clocks) > mostClocks || len(p.open) > 0 {
+	if len(p.clocks) > maxClocks || len(p.open) > 0 {
 		t.Errorf("%d clocks, %d open", len(p.clocks), len(p.open))
 	}
 	unjudged := p.Unjudged()

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Process is what is known of one of several processes that have shared a crawl, each on a machine of its own. The times of its
+// Process describes one of several processes that have shared a crawl, each on another machine. The times of its
 // lines are compared with those of others by a clock that all of them have measured.
 type Process struct {
-	Run  string `json:"run"`  // by which its lines name it
+	Run  string `json:"run"`  // its name in its lines
 	Name string `json:"name"` // for people
-	// Ahead is by how many seconds its clock was ahead of the common one, and Error the most by which that may be wrong.
+	// Ahead is the offset of its clock from the common one, in seconds, and Error the maximum error of that.
 	Ahead float64 `json:"ahead_s"`
 	Error float64 `json:"error_s"`
 	// Until is when another process took over what it crawled, by the common clock: none of its requests may begin later, and
@@ -69,7 +69,7 @@ func (all processes) close(r *request) {
 // and stored nothing after that.
 func unknowable(r, other *request) bool { return other != nil && other.unstored && other.run != r.run }
 
-// doubt is by how much a difference between times of two processes may be wrong.
+// doubt returns the maximum error of a difference between times of two processes.
 func (all processes) doubt(a, b *request) time.Duration {
 	if a == nil || b == nil || a.run == b.run {
 		return 0

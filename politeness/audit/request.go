@@ -13,7 +13,7 @@ type Line struct {
 	EndLine
 }
 
-// StartLine is what a line says of a request that begins.
+// StartLine holds the fields of a line that begins a request.
 type StartLine struct {
 	URL      string    `json:"url"`
 	For      string    `json:"for"`
@@ -27,7 +27,7 @@ type StartLine struct {
 	Agent    string    `json:"agent"`
 	Override string    `json:"override"`
 	Signed   string    `json:"signed"`
-	Behind   float64   `json:"behind"` // seconds by which its process's clock is behind the lines before, as that process says
+	Behind   float64   `json:"behind"` // seconds that its process's clock is behind the lines before, as that process says
 	Allowed  time.Time `json:"allowed"`
 	Written  time.Time `json:"written"`
 	Clauses  []Clause  `json:"clauses"`
@@ -39,7 +39,7 @@ type Clause struct {
 	Until  time.Time `json:"until"`
 }
 
-// EndLine is what a line says of a request that is over.
+// EndLine holds the fields of a line that ends a request.
 type EndLine struct {
 	Ended      time.Time `json:"ended"`
 	Reported   time.Time `json:"reported"`

@@ -188,7 +188,7 @@ func (a *auditor) again(o *origin, r *request) {
 	}
 }
 
-// retryPause is what is due after so many failures to fetch a robots.txt, as docs/politeness.md says.
+// retryPause returns the pause that docs/politeness.md requires after so many failures to fetch a robots.txt.
 func retryPause(failures int) time.Duration {
 	first := [...]time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
 	if failures <= len(first) {
@@ -228,7 +228,7 @@ func (a *auditor) learn(o *origin, r *request) {
 	}
 }
 
-// origin is what is known of an origin's robots.txt at one place in the ledger.
+// origin holds the state of an origin's robots.txt at one place in the ledger.
 type origin struct {
 	known   bool
 	epoch   int

@@ -1,4 +1,4 @@
-// Package challenge recognizes answers by which a bot wall asks a browser to prove itself. It makes no request and solves
+// Package challenge recognizes answers in which a bot wall asks a browser to prove itself. It makes no request and solves
 // nothing: such an answer is the site's refusal, and no word about the URL.
 //
 // The signatures are a table, [Rows]. They look at header fields and at markup: elements, their attributes, and the beginning

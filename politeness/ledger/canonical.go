@@ -178,7 +178,7 @@ func (s *scanner) plain() []byte {
 	return text
 }
 
-// last is plain for a string that the line before had, too, mostly.
+// last is plain for a string that usually equals that of the line before.
 func (s *scanner) last(last *string) string {
 	if n := len(*last); n > 0 && n < len(s.b) && s.b[n] == '"' && string(s.b[:n]) == *last && jsonl.Quote(s.b[:n]) == n {
 		s.b = s.b[n+1:]

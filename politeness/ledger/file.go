@@ -14,7 +14,7 @@ type File struct {
 	size int64
 }
 
-// Storage is what a [File] needs from a file. An *os.File opened with O_RDWR and O_APPEND implements it.
+// Storage holds the methods of a file that a [File] needs. An *os.File opened with O_RDWR and O_APPEND implements it.
 type Storage interface {
 	io.Writer
 	io.ReaderAt

@@ -232,7 +232,7 @@ func (s *scanner) name() string {
 	return s.parser.names.Of(s.text())
 }
 
-// same reads a string that the line before had, too, mostly.
+// same reads a string that usually equals that of the line before.
 func (s *scanner) same(last func(*Parser) *string) string {
 	if s.parser == nil {
 		return string(s.text())

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Recorder is a ledger in memory: a [Writer] to it passes entries on as they are, without line numbers and without a chain.
+// Recorder is a ledger in memory: a [Writer] to it passes entries on unchanged, without line numbers and without a chain.
 // Record is not called concurrently. The entry and its clauses are valid until it returns.
 type Recorder interface {
 	io.Writer // not called

@@ -75,7 +75,7 @@ func allowed(h http.Header) http.Header {
 	return c
 }
 
-// headerBlock is a header as the browser takes it, with any bytes: lines ended by zero bytes. Lines that are none
+// headerBlock returns a header in the form that the browser takes, with any bytes: lines ended by zero bytes. Invalid lines
 // are left out.
 func headerBlock(h http.Header) []byte {
 	names := make([]string, 0, len(h))

@@ -110,7 +110,7 @@ type Info struct {
 	Pages     int       `json:"pages"`           // opened so far
 }
 
-// New finds a browser, starts it, looks whether it is isolated, and renders a small page of its own, before any page
+// New finds a browser, starts it, checks that it is isolated, and renders a small built-in page, before any page
 // of a crawl. The error is an *Error that says what to do, or the context's.
 func New(ctx context.Context, c Config) (*Renderer, error) {
 	path, err := Find(c.Browser)

@@ -22,7 +22,7 @@ type host struct {
 	retired bool
 }
 
-// attempt runs a round, in a parked page if there is one, and closes or parks its page. The Result is what there is
+// attempt runs a round, in a parked page if there is one, and closes or parks its page. The Result holds what there is
 // of one also if there is an error.
 func (r *Renderer) attempt(ctx context.Context, task *render.Task, p *parked) (*render.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, roundLimit)

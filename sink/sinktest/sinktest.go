@@ -22,7 +22,7 @@ type Suite struct {
 	// OpenFull opens the output in dir on a disk with room for room more bytes. The write that exceeds them is done
 	// in part and fails with syscall.ENOSPC. If OpenFull is nil, S9 is skipped.
 	OpenFull func(dir string, room int) (sink.Sink, error)
-	// InPlace says that files of the output are written in place, in an order that a library of its own sees to, as those
+	// InPlace says that files of the output are written in place, in an order that another library decides, as those
 	// of a database are. The states that a kill leaves then cannot be made up from the files: that part of S5 is left to
 	// RunKilled.
 	InPlace bool

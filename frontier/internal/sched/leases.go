@@ -2,7 +2,7 @@ package sched
 
 import "time"
 
-// Leases holds the claims that were given out and not settled. T is what the store keeps of each.
+// Leases holds the claims that were given out and not settled. T holds the store's data about each.
 type Leases[T any] struct {
 	timeout int64
 	last    uint64

@@ -7,7 +7,7 @@
 // passes the time, in nanoseconds of its [Clock].
 package sched
 
-// Schedule holds the hosts of one store in the order in which they are served. K identifies a host, Q is what the
+// Schedule holds the hosts of one store in the order in which they are served. K identifies a host, Q holds what the
 // store keeps for each.
 type Schedule[K comparable, Q any] struct {
 	hosts   map[K]*Host[K, Q]

@@ -52,7 +52,7 @@ type mirror struct {
 	ctx     context.Context
 	sources []source       // oldest first
 	read    func() error   // called for each page that is read
-	only    *export.Filter // writes the files that it selects as they are; nil: all of them, with links that lead to files
+	only    *export.Filter // selects the files, written unchanged; nil: all of them, with links that lead to files
 	root    *os.Root
 	put     func(name string, body []byte) error // writes a file
 	outcome func(v *sink.Record, k weburl.Key)   // called for each visit; nil: nobody needs it

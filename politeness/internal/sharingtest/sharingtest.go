@@ -78,7 +78,7 @@ type seen struct {
 	rest       time.Duration // that the answer asks for
 }
 
-// log is what servers see.
+// log records the requests that the servers receive.
 type log struct {
 	mu  sync.Mutex
 	all []seen

@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// readFile reads the records of a file, each in a gzip member or zstd frame of its own.
+// readFile reads the records of a file, each in a separate gzip member or zstd frame.
 func readFile(path string) ([]*Record, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package ask requests single files of the web as a crawl does: robots.txt first, one request at a time to a host, with the same
 // pauses.
 //
-// Reading order: ask.go (robots.txt files and whatever else a command needs), page.go (one page, by a crawl of its own).
+// Reading order: ask.go (robots.txt files and whatever else a command needs), page.go (one page, in a separate crawl).
 package ask
 
 import (

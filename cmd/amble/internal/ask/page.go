@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// giveUp is how long requests for an unreachable robots.txt are retried for a single page.
+// giveUp limits the time that an unreachable robots.txt is retried for a single page.
 const giveUp = 10 * time.Second
 
 // PageConfig returns the configuration of a crawl with one page as its seed: what it would follow, and what its connections are.

@@ -1,4 +1,4 @@
-// Package completion writes the scripts by which shells complete command lines, from the model of the command.
+// Package completion writes completion scripts for shells, from the model of the command.
 //
 // Reading order: completion.go, then a file for each shell.
 package completion

@@ -12,7 +12,7 @@ type book struct {
 	title, author, price string
 }
 
-// books are what the shop sells.
+// books lists the shop's articles.
 var books = []book{
 	{"Walden", "Henry David Thoreau", "9.50"}, {"Middlemarch", "George Eliot", "12.00"}, {"Emma", "Jane Austen", "8.25"},
 	{"Dracula", "Bram Stoker", "7.80"}, {"The Time Machine", "H. G. Wells", "6.40"}, {"Ulysses", "James Joyce", "14.90"},

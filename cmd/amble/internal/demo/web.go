@@ -41,7 +41,7 @@ var sites = []site{
 	{"a shy host: forbids everything", shyHost},
 }
 
-// Start serves the hosts of the demonstration on loopback, each on an address of its own where the system has more than
+// Start serves the hosts of the demonstration on loopback, each on its own address where the system has more than
 // one, so that they do not share an address's clock.
 func Start() (*Web, error) { return serve(sites, 0) }
 

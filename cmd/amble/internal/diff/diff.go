@@ -72,8 +72,8 @@ func (n Counts) Text() string {
 	return strings.Join(parts, ", ")
 }
 
-// mostMoves is how many URLs of moved pages are remembered: others are shown as new.
-const mostMoves = 200_000
+// maxMoves limits the URLs of moved pages that are remembered: others are shown as new.
+const maxMoves = 200_000
 
 // comparison is two crawls.
 type comparison struct {
@@ -143,7 +143,7 @@ func (c *comparison) before(k key, v *sink.Record) error {
 	if classOf(v) != page {
 		return nil
 	}
-	if to, ok := c.moved[k]; ok && len(c.came) < mostMoves {
+	if to, ok := c.moved[k]; ok && len(c.came) < maxMoves {
 		c.came[to] = v.URL
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// class is what a crawl had of a URL.
+// class says how a crawl knew a URL.
 type class uint8
 
 const (

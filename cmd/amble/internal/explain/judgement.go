@@ -17,7 +17,7 @@ type Question struct {
 	Dialect robots.Dialect
 }
 
-// Judgement is what robots.txt says about one URL: a line of "amble robots --json".
+// Judgement holds what robots.txt says about one URL: a line of "amble robots --json".
 type Judgement struct {
 	URL         string         `json:"url"`
 	Agent       string         `json:"agent"`

@@ -51,7 +51,7 @@ func (p *Page) Judge(see func(*crawler.Visit)) (err error) {
 	return err
 }
 
-// answer is what the page's server would answer.
+// answer returns the answer that the page's server would give.
 func (p *Page) answer(u weburl.URL, _ politeness.Purpose) (*fetcher.Recorded, error) {
 	head := "HTTP/1.1 404 Not Found\r\n\r\n"
 	var body []byte

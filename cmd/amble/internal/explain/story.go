@@ -146,7 +146,7 @@ func clauseText(c ledger.Clause) string {
 	return text
 }
 
-// renderedText says why a page was rendered, and what came of it.
+// renderedText says why a page was rendered, and with which result.
 func renderedText(r *sink.Rendered) string {
 	refused := map[string]int{}
 	answered := 0

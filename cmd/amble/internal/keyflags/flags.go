@@ -13,7 +13,7 @@ import (
 // shorts are the short names of flags.
 var shorts = map[string]string{"depth": "d", "delay": "w", "concurrency": "c", "header": "H"}
 
-// placeholders are what the values of flags are called, where their kind does not say.
+// placeholders names the values of flags in help texts, where their kind does not say.
 var placeholders = map[string]string{
 	"agent": "NAME/VERSION", "contact": "URL|MAIL", "since": "DIR|FILE", "scope": "KIND", "sample": "N:SEED", "order": "ORDER", "include": "RE", "exclude": "RE", "accept": "TYPE", "rules": "RULE",
 	"allow-address": "CIDR,...", "delay-factor": "F", "rate": "R", "own-hosts": "FILE", "opt-out": "FILE", "hours": "HH:MM-HH:MM,...",
@@ -22,7 +22,7 @@ var placeholders = map[string]string{
 	"render-kinds": "KIND,...", "render-hosts": "WHICH", "browser": "PATH", "render-isolation": "HOW",
 }
 
-// placeholder is what a value of the key is called.
+// placeholder returns the name of the key's value in help texts.
 func placeholder(k *job.Key) string {
 	if p, ok := placeholders[k.Name]; ok {
 		return p

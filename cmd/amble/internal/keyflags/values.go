@@ -28,7 +28,7 @@ func (v *word) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// Words is the value of a flag that takes several words, each with a comma or an occurrence of its own.
+// Words is the value of a flag that takes several words, separated by commas or given one by one.
 type Words []string
 
 // Decode implements kong.MapperValue.

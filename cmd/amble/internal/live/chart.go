@@ -15,7 +15,7 @@ const (
 	laneLeft   = 190
 	laneTop    = 18
 	laneHeight = 19
-	mostLanes  = 12
+	maxLanes   = 12
 	ahead      = 6 * time.Second // beyond the present
 
 	chartWidth  = 580
@@ -63,7 +63,7 @@ func (v *view) lanes(r *recent, rows []row) lanes {
 	var hosts []string
 	for _, x := range rows {
 		h := r.hosts[x.Host]
-		if h == nil || len(l.Lanes) == mostLanes {
+		if h == nil || len(l.Lanes) == maxLanes {
 			continue
 		}
 		hosts, h.lane = append(hosts, x.Host), len(l.Lanes)+1
@@ -217,7 +217,7 @@ func (r *recent) rateChart(now time.Time) rateChart {
 	}
 }
 
-// growth is how many URLs were known and how many pages fetched, over time. When it is full, every other sample is
+// growth holds the numbers of known URLs and fetched pages over time. When it is full, every other sample is
 // dropped.
 type growth struct {
 	every   time.Duration
@@ -229,7 +229,7 @@ type sample struct {
 	known, pages int
 }
 
-const mostSamples = 240
+const maxSamples = 240
 
 func (g *growth) add(now time.Time, known, pages int) {
 	if known == 0 && len(g.samples) > 0 { // the run is over
@@ -239,7 +239,7 @@ func (g *growth) add(now time.Time, known, pages int) {
 		return
 	}
 	g.samples = append(g.samples, sample{now, known, pages})
-	if len(g.samples) < mostSamples {
+	if len(g.samples) < maxSamples {
 		return
 	}
 	kept := g.samples[:0]

@@ -19,7 +19,7 @@ func TestDeferredIsNoTrouble(t *testing.T) {
 	} {
 		r.visit(&v)
 	}
-	for range 2 * mostEvents {
+	for range 2 * maxEvents {
 		r.visit(&sink.Record{URL: "http://a.test/4", Outcome: "deferred", Reason: "host_budget"})
 	}
 	if len(r.events) != 3 || r.events[0].what() != "refused" || r.events[1].what() != "failed" || r.events[2].what() != "404" {
@@ -30,10 +30,10 @@ func TestDeferredIsNoTrouble(t *testing.T) {
 // TestTheLastEventsAreShown: the newest first, and as text of bounded length, whatever a site has sent.
 func TestTheLastEventsAreShown(t *testing.T) {
 	r, now := newRecent(), time.Now()
-	for i := range 5*mostEvents + 7 {
+	for i := range 5*maxEvents + 7 {
 		r.visit(&sink.Record{URL: fmt.Sprint("http://a.test/", i), Outcome: "failed", Status: 200, Error: "\x1b[2J" + strings.Repeat("ä", 1000), Ended: now})
 		shown := r.shown(now.Add(time.Second))
-		if len(shown) != min(i+1, mostEvents) {
+		if len(shown) != min(i+1, maxEvents) {
 			t.Fatalf("%d of %d are shown", len(shown), i+1)
 		}
 		for j, e := range shown {
@@ -45,7 +45,7 @@ func TestTheLastEventsAreShown(t *testing.T) {
 	if why := r.shown(now)[0].Why; strings.Contains(why, "\x1b") || !strings.HasSuffix(why, "ä…") || len([]rune(why)) != 161 {
 		t.Errorf("%q", why)
 	}
-	if len(r.events) > 2*mostEvents {
+	if len(r.events) > 2*maxEvents {
 		t.Errorf("%d are kept", len(r.events))
 	}
 }

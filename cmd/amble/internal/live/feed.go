@@ -16,7 +16,7 @@ type Source interface {
 	Poll(line func(*ledger.Entry), visit func(*sink.Record)) error
 }
 
-// Feed is the Source of a crawl that is not kept in a directory: it is given entries and visits as they are, and Poll takes
+// Feed is the Source of a crawl that is not kept in a directory: it receives entries and visits, and Poll takes
 // them. It is a [ledger.Recorder] and a [sink.Sink]. Poll must not be called concurrently.
 type Feed struct {
 	// Full is called when there is enough to be taken, by the goroutines of the crawl. It must not wait for them. It is set
@@ -28,13 +28,13 @@ type Feed struct {
 	visits batch[sink.Record]
 }
 
-// batch is what has been given, in memory that is used again.
+// batch collects items that were given until they are taken, and reuses its memory.
 type batch[T any] struct{ given, taken []T }
 
 const (
-	enough    = 256  // visits that are given before Full is called: they are still in the processor's caches
-	many      = 1024 // lines without as many visits
-	mostSpare = 4096 // whose memory is kept
+	enough   = 256  // visits that are given before Full is called: they are still in the processor's caches
+	many     = 1024 // lines without as many visits
+	maxSpare = 4096 // whose memory is kept
 )
 
 // next returns room for another one.
@@ -50,14 +50,14 @@ func (b *batch[T]) next() *T {
 
 // take returns what was given since the last call. It is valid until the next call.
 func (b *batch[T]) take() []T {
-	if cap(b.taken) > mostSpare {
+	if cap(b.taken) > maxSpare {
 		b.taken = nil
 	}
 	b.given, b.taken = b.taken[:0], b.given
 	return b.taken
 }
 
-// Record implements [ledger.Recorder]. What is given is mostly taken in Append: the goroutine that writes a request has a small
+// Record implements [ledger.Recorder]. Append takes most of what is given: the goroutine that writes a request has a small
 // stack, which would have to grow whenever a collection of garbage has shrunk it.
 func (f *Feed) Record(e *ledger.Entry) error {
 	f.mu.Lock()

@@ -45,19 +45,19 @@ func TestAFeedGivesEachOnce(t *testing.T) {
 			poll()
 		}
 	}
-	for i := range 3 * mostSpare {
+	for i := range 3 * maxSpare {
 		give(3*enough + i)
 	}
 	poll()
-	if most := 3*enough + 3*mostSpare; lines != most || visits != most {
+	if most := 3*enough + 3*maxSpare; lines != most || visits != most {
 		t.Errorf("%d lines and %d visits of %d", lines, visits, most)
 	}
-	if full != 3*mostSpare/enough+3*mostSpare/many {
+	if full != 3*maxSpare/enough+3*maxSpare/many {
 		t.Errorf("it was full %d times", full)
 	}
 	poll()
 	poll()
-	if n := cap(f.lines.given) + cap(f.lines.taken) + cap(f.visits.given) + cap(f.visits.taken); n > 2*mostSpare {
+	if n := cap(f.lines.given) + cap(f.lines.taken) + cap(f.visits.given) + cap(f.visits.taken); n > 2*maxSpare {
 		t.Errorf("room for %d is kept", n)
 	}
 	e := ledger.Entry{Event: ledger.End}

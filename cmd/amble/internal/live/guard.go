@@ -36,16 +36,16 @@ func newGuard(address string, addr net.Addr) *guard {
 	return g
 }
 
-// leastToken is how many characters a token of the operator's own has at least: 120 bits in hexadecimal digits.
-const leastToken = 30
+// minToken is the minimum length of a token that the operator sets: 120 bits in hexadecimal digits.
+const minToken = 30
 
 // setToken replaces the token. It becomes part of a URL, a header field and a cookie as it is.
 func (g *guard) setToken(token string) error {
 	plain := func(c rune) bool {
 		return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_'
 	}
-	if len(token) < leastToken || strings.ContainsFunc(token, func(c rune) bool { return !plain(c) }) {
-		return fmt.Errorf("want a token of %d or more letters and digits, such as: openssl rand -hex 20", leastToken)
+	if len(token) < minToken || strings.ContainsFunc(token, func(c rune) bool { return !plain(c) }) {
+		return fmt.Errorf("want a token of %d or more letters and digits, such as: openssl rand -hex 20", minToken)
 	}
 	g.token, g.own = token, true
 	return nil

@@ -29,7 +29,7 @@ type Config struct {
 	Outlook *plan.Outlook    // with Crawler
 	Metrics *metrics.Metrics // with Crawler
 	Control Control          // nil: read only
-	// Timeout is how long a request may take, for [metrics.Metrics.Ready].
+	// Timeout limits the time of a request, for [metrics.Metrics.Ready].
 	Timeout time.Duration
 	// State says how a crawl that is not in this process ended, or that it has not. nil: with Crawler.
 	State func() State
@@ -39,14 +39,14 @@ type Config struct {
 	Debug bool
 }
 
-// State is how far a crawl has got that is not in this process.
+// State holds the progress of a crawl that runs in another process.
 type State struct {
 	Running bool
 	Text    string // how it ended, or who works on it
 	Left    int    // URLs still queued, if it has ended
 }
 
-// Control is what an operator can do. Each method may be called at any time.
+// Control holds the orders of an operator. Each method may be called at any time.
 type Control interface {
 	Pause() error
 	Resume() error

@@ -8,7 +8,7 @@ type shownOwner struct{ Name, Requests, Last, Until string }
 // owners are those of the shards, the first ones, and how many more there are.
 func (v *view) owners() (shown []shownOwner, more int) {
 	all := v.facts.Owners
-	for i := range all[:min(mostRows, len(all))] {
+	for i := range all[:min(maxRows, len(all))] {
 		o := &all[i]
 		x := shownOwner{Name: cli.Printable(o.Name), Requests: num(o.Requests)}
 		if x.Name == "" {

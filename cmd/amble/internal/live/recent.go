@@ -13,20 +13,20 @@ import (
 
 // Limits on what is kept.
 const (
-	mostMarks  = 8192 // requests
-	mostEvents = 12   // refusals and failures
-	mostHosts  = 5000 // whose last pause is remembered
+	maxMarks   = 8192 // requests
+	maxEvents  = 12   // refusals and failures
+	maxHosts   = 5000 // whose last pause is remembered
 	window     = 30 * time.Second
 	rateWindow = 120 // seconds
 )
 
-// recent is what happened last.
+// recent holds the last events.
 type recent struct {
-	marks  []mark // oldest first, at most mostMarks
+	marks  []mark // oldest first, at most maxMarks
 	open   map[flight]int
 	base   int // the number of the first mark
 	hosts  map[string]*lately
-	events []event // newest last, at most twice mostEvents
+	events []event // newest last, at most twice maxEvents
 	rates  [rateWindow]rate
 	run    string // the process that wrote the last line
 	shared bool   // several processes write at the same time
@@ -48,7 +48,7 @@ type mark struct {
 	held       bool         // the site, or trouble with it, lengthened the pause
 }
 
-// lately is what is known of a host's last request.
+// lately holds the state of a host's last request.
 type lately struct {
 	ended  time.Time
 	pause  time.Duration // that was owed before it
@@ -110,8 +110,8 @@ func (r *recent) begin(e *ledger.Entry) {
 			h.pause, h.held = until.Sub(h.ended), m.held
 		}
 	}
-	if len(r.marks) == mostMarks {
-		drop := mostMarks / 2
+	if len(r.marks) == maxMarks {
+		drop := maxMarks / 2
 		r.marks = append(r.marks[:0], r.marks[drop:]...)
 		r.base += drop
 	}
@@ -141,7 +141,7 @@ func (r *recent) end(e *ledger.Entry) {
 // host returns what is known of a host, or of all others if there are too many.
 func (r *recent) host(name string) *lately {
 	h := r.hosts[name]
-	if h == nil && len(r.hosts) >= mostHosts {
+	if h == nil && len(r.hosts) >= maxHosts {
 		name = ""
 		h = r.hosts[name]
 	}
@@ -152,7 +152,7 @@ func (r *recent) host(name string) *lately {
 	return h
 }
 
-// flight is what a request that is under way is found by: its number, if only one process has any.
+// flight returns the key of a request in flight: its number, if only one process has any.
 func (r *recent) flight(e *ledger.Entry) flight {
 	if !r.shared && e.Run == r.run {
 		return flight{"", e.ID}
@@ -186,15 +186,15 @@ func (r *recent) visit(v *sink.Record) {
 }
 
 func (r *recent) add(e event) {
-	if len(r.events) == 2*mostEvents {
-		r.events = r.events[:copy(r.events, r.events[mostEvents:])]
+	if len(r.events) == 2*maxEvents {
+		r.events = r.events[:copy(r.events, r.events[maxEvents:])]
 	}
 	r.events = append(r.events, e)
 }
 
 // shown are the last events, newest first.
 func (r *recent) shown(now time.Time) (shown []shownEvent) {
-	for _, e := range slices.Backward(r.events[max(0, len(r.events)-mostEvents):]) {
+	for _, e := range slices.Backward(r.events[max(0, len(r.events)-maxEvents):]) {
 		shown = append(shown, shownEvent{
 			span(now.Sub(e.at)) + " ago", e.what(), clip(cli.Printable(e.url), 120), clip(cli.Printable(e.why), 160),
 		})

@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// mostRows is how many hosts are shown.
-const mostRows = 50
+// maxRows limits the hosts that are shown.
+const maxRows = 50
 
 // row is a host in the table.
 type row struct {
@@ -39,7 +39,7 @@ type row struct {
 func (v *view) rows(r *recent, c *Config) (rows []row, more int) {
 	shown := map[string]bool{}
 	for i := range v.sites {
-		if len(rows) == mostRows {
+		if len(rows) == maxRows {
 			break
 		}
 		s := &v.sites[i]
@@ -50,7 +50,7 @@ func (v *view) rows(r *recent, c *Config) (rows []row, more int) {
 	}
 	for i := range v.facts.Hosts {
 		h := &v.facts.Hosts[i]
-		if len(rows) == mostRows {
+		if len(rows) == maxRows {
 			break
 		}
 		if h.Name != "" && !shown[h.Name] {

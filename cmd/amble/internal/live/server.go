@@ -152,8 +152,8 @@ func (l *Live) page(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(b.Bytes())
 }
 
-// mostWhy is the longest explanation that is shown, in bytes.
-const mostWhy = 64 << 10
+// maxWhy is the maximum length of an explanation, in bytes.
+const maxWhy = 64 << 10
 
 // because explains a URL.
 func (l *Live) because(url string) string {
@@ -162,7 +162,7 @@ func (l *Live) because(url string) string {
 	}
 	defer l.asking.Unlock()
 	var b bytes.Buffer
-	err := l.config.Why(url, &limited{&b, mostWhy})
+	err := l.config.Why(url, &limited{&b, maxWhy})
 	if err != nil {
 		fmt.Fprintln(&b, err)
 	}
@@ -224,7 +224,7 @@ func (l *Live) control(mux *http.ServeMux) {
 	})
 }
 
-// wasOrdered has Run show what came of an order.
+// wasOrdered makes Run show the result of an order.
 func (l *Live) wasOrdered() {
 	select {
 	case l.ordered <- struct{}{}:

@@ -242,7 +242,7 @@ func TestReaders(t *testing.T) {
 		var all []*reader
 		var open8 sync.WaitGroup
 		stop := make(chan struct{})
-		for i := range mostReaders {
+		for i := range maxReaders {
 			r := &reader{ResponseRecorder: httptest.NewRecorder()}
 			if i > 1 {
 				r.stop = stop

@@ -24,7 +24,7 @@ var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{"plural": plural}).ParseFS(files, "page.tmpl"))
 
-// page is what the templates show.
+// page holds the data of the templates.
 type page struct {
 	Title, Name  string
 	State, Class string // running, paused, …; and how serious that is: "", "w" or "b"
@@ -57,7 +57,7 @@ type box struct{ ID, Question, Answer, Text, Class string }
 
 type shownEvent struct{ Ago, What, URL, Why string }
 
-// view is what a page is made from.
+// view holds the data that a page is made from.
 type view struct {
 	now    time.Time
 	facts  *digest.Facts
@@ -71,7 +71,7 @@ type view struct {
 
 // look collects what a page is made from. The caller holds the lock.
 func (l *Live) look(now time.Time) *view {
-	v := &view{now: now, facts: l.config.Digest.View(mostRows), least: -1}
+	v := &view{now: now, facts: l.config.Digest.View(maxRows), least: -1}
 	c := &l.config
 	if c.Crawler == nil {
 		if v.state = c.State(); !v.state.Running && !v.facts.Last.IsZero() {

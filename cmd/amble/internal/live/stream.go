@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// mostReaders is how many may watch at the same time.
-const mostReaders = 8
+// maxReaders limits the readers that watch at the same time.
+const maxReaders = 8
 
-// patience is how long a reader may take for a snapshot. A snapshot that a slow reader misses is not kept for it.
+// patience limits the time that a reader may take for a snapshot. A snapshot that a slow reader misses is not kept for it.
 const patience = 10 * time.Second
 
 var errTooMany = errors.New("too many readers: eight may watch at the same time")
@@ -56,7 +56,7 @@ func (s *stream) close() {
 func (s *stream) enter() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.readers >= mostReaders {
+	if s.readers >= maxReaders {
 		return errTooMany
 	}
 	s.readers++

@@ -14,7 +14,7 @@ func TestTokenOfTheOperator(t *testing.T) {
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4000}
 	g := newGuard("127.0.0.1:4000", addr)
 	before := g.token
-	for _, bad := range []string{"", strings.Repeat("a", leastToken-1), strings.Repeat("a", 40) + ";", strings.Repeat("a", 40) + "\n", strings.Repeat("ä", 40)} {
+	for _, bad := range []string{"", strings.Repeat("a", minToken-1), strings.Repeat("a", 40) + ";", strings.Repeat("a", 40) + "\n", strings.Repeat("ä", 40)} {
 		if g.setToken(bad) == nil || g.token != before {
 			t.Errorf("%q is accepted", bad)
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// textWidth is how much of the text of an element is shown beside it.
+// textWidth limits the text of an element that is shown beside it, in characters.
 const textWidth = 160
 
 func (p *prompt) page(context.Context, string) error {

@@ -28,7 +28,7 @@ type prompt struct {
 	failed  error // of In or Out
 }
 
-// command is what the first word of a line names.
+// command describes a word that begins a line.
 type command struct {
 	name, args, help string
 	run              func(p *prompt, ctx context.Context, rest string) error

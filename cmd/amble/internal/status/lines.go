@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// lines is what the ledger says of hosts that have URLs left.
+// lines sums up the ledger's lines about hosts that have URLs left.
 type lines struct {
 	hosts   map[string]hostLines
 	open    map[request]string // the host of a request without an end
@@ -34,8 +34,8 @@ type hostLines struct {
 	others   bool   // it waited for another crawl
 }
 
-// mostOpen is how many requests without an end are remembered.
-const mostOpen = 100_000
+// maxOpen limits the requests without an end that are remembered.
+const maxOpen = 100_000
 
 // read reads the ledger and the visits.
 func (s *Status) read(r *job.Reader, hosts map[string]*Host) (*lines, error) {
@@ -84,7 +84,7 @@ func (l *lines) add(e *ledger.Entry, hosts map[string]*Host) {
 			h.addr = strings.Clone(e.Addr) // e's memory is not kept
 		}
 		l.hosts[name] = h
-		if len(l.open) < mostOpen {
+		if len(l.open) < maxOpen {
 			l.open[id] = name
 		}
 	case ledger.End:
@@ -111,5 +111,5 @@ func trouble(e *ledger.Entry) string {
 	return ""
 }
 
-// service is how long an answer takes, on average.
+// service returns the mean time of an answer.
 func (l *lines) service() time.Duration { return l.took / time.Duration(max(1, l.answers)) }

@@ -16,8 +16,8 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// mostHosts is how many hosts with URLs left are looked at one by one.
-const mostHosts = 100_000
+// maxHosts limits the hosts with URLs left that are looked at one by one.
+const maxHosts = 100_000
 
 // States of a job.
 const (
@@ -121,7 +121,7 @@ func (s *Status) queue(r *job.Reader) (map[string]*Host, error) {
 	hosts := map[string]*Host{}
 	_, _, err := r.Queue(func(c disk.HostCount) error {
 		s.Left, s.Retry, s.Hosts = s.Left+c.Queued+c.Waiting, s.Retry+c.Waiting, s.Hosts+1
-		if len(hosts) < mostHosts {
+		if len(hosts) < maxHosts {
 			hosts[c.Host] = &Host{Host: c.Host, Left: c.Queued + c.Waiting, Retry: c.Waiting, Until: c.Ready}
 		}
 		return nil

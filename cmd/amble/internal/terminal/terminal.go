@@ -135,7 +135,7 @@ func (a above) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// put writes text in the place of the status, and the status below it, at once: a status that were taken away first would
+// put replaces the status with text and the status below it, in one write: a status that were removed first would
 // flicker.
 func (s *Screen) put(w io.Writer, text []byte) error {
 	s.mu.Lock()

@@ -197,7 +197,7 @@ func (s *status) left(snap snapshot, claimed int) time.Duration {
 	return eta
 }
 
-// statusRows is the maximum number of lines of the status's facts. What a host waits for has a line of its own.
+// statusRows limits the lines of the status's facts. What a host waits for is on another line.
 const statusRows = 2
 
 // rows lays the snapshot out on lines for a terminal of this width: the facts, in the order of their importance, and if a

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/job/report"
 )
 
-// Summary prints the outcome of the crawl: how says how it ended, if its report cannot know, and err is what ended it, if
+// Summary prints the outcome of the crawl: how says how it ended, if its report cannot know, and err is the error that ended it, if
 // anything did. As JSON it goes to stdout if that is free of results.
 func (v *View) Summary(rep *crawler.Report, how string, err error, stdoutFree bool) {
 	line := job.ReportJSON(rep, err)

@@ -1,4 +1,4 @@
-// Package view is what a person sees of a running crawl: what is about to be crawled, one line for each URL with its
+// Package view shows a running crawl in a terminal: what is about to be crawled, one line for each URL with its
 // outcome, a status while it runs, notes and logs, and a summary at the end. It decides what is said; package
 // cmd/amble/internal/terminal lays it out.
 //
@@ -25,7 +25,7 @@ type Flags struct {
 	Color     string
 }
 
-// View is what a person sees of one crawl. With a terminal as stderr there is a status at its end, with one as stdout a
+// View shows one crawl to a person. With a terminal as stderr there is a status at its end, with one as stdout a
 // line for each URL; elsewhere stderr has log lines, and stdout is left to the results.
 type View struct {
 	flags  Flags

@@ -41,7 +41,7 @@ func (w *Watcher) SeedsFate() string {
 	return ":\n  " + strings.Join(w.seeds, "\n  ")
 }
 
-// Trace returns the trace by which the crawl tells its Watcher of its events.
+// Trace returns the trace that passes the crawl's events to the Watcher.
 func (w *Watcher) Trace() *crawler.Trace {
 	t := &crawler.Trace{Visited: w.visited, Robots: w.robots, Retrying: w.retrying}
 	if !w.view.flags.Verbose {
@@ -99,22 +99,22 @@ func (w *Watcher) visited(v *crawler.Visit) {
 	w.view.log.Debug("visit", "url", v.URL, "outcome", string(v.Outcome), "status", v.Status(), "reason", v.Reason)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.seeds) < mostTold && v.Outcome != crawler.Fetched && (v.Kind == frontier.KindSeed || len(v.Hops) > 0) {
+	if len(w.seeds) < maxTold && v.Outcome != crawler.Fetched && (v.Kind == frontier.KindSeed || len(v.Hops) > 0) {
 		w.seeds = append(w.seeds, fate(v))
 	}
 }
 
-// mostTold is the maximum number of outcomes that the message of a crawl that fetched nothing has.
-const mostTold = 5
+// maxTold limits the outcomes in the message of a crawl that fetched nothing.
+const maxTold = 5
 
 // Unreachable describes what a crawl tried that no host answered.
 func Unreachable(e *crawler.UnreachableError) string {
 	var b strings.Builder
 	b.WriteString("nothing was fetched, no host answered:")
-	for _, t := range e.Tried[:min(len(e.Tried), mostTold)] {
+	for _, t := range e.Tried[:min(len(e.Tried), maxTold)] {
 		fmt.Fprintf(&b, "\n  %s: %s (%s)", t.URL, cli.Printable(strings.TrimPrefix(t.Err.Error(), "fetcher: ")), cli.Plural(t.Attempts, "attempt"))
 	}
-	if n := len(e.Tried) - mostTold; n > 0 {
+	if n := len(e.Tried) - maxTold; n > 0 {
 		fmt.Fprintf(&b, "\n  and %s more", cli.Plural(n, "host"))
 	}
 	return b.String()
@@ -123,7 +123,7 @@ func Unreachable(e *crawler.UnreachableError) string {
 // Walled says which seeds a bot wall kept from being fetched, and what can be done about it.
 func Walled(seeds []crawler.WalledSeed) string {
 	var texts []string
-	for _, s := range seeds[:min(len(seeds), mostTold)] {
+	for _, s := range seeds[:min(len(seeds), maxTold)] {
 		wall := "a bot wall"
 		if s.Wall != "" {
 			wall += " (" + s.Wall + ")"

@@ -28,7 +28,7 @@ var classes = map[terminal.Style]string{
 	terminal.Bold: "b", terminal.Dim: "d", terminal.Red: "r", terminal.Green: "g", terminal.Yellow: "y", terminal.Cyan: "c",
 }
 
-// Film is what a terminal showed, and when.
+// Film records what a terminal showed, and when.
 type Film struct {
 	columns int
 	started time.Time
