@@ -277,7 +277,7 @@ func (a *attempt) notRequested(ctx context.Context, err error) {
 // denied ends a claim that the gate denied.
 func (a *attempt) denied(ctx context.Context, d *politeness.Denied) {
 	v := &Visit{Outcome: Refused, Reason: d.Reason, Rule: d.Verdict.Rule, Detail: d.Detail}
-	if d.Reason == politeness.ReasonUsage || d.Reason == politeness.ReasonRobots {
+	if d.Reason == politeness.ReasonUsage {
 		info := a.run.gate.Origin(a.claim.URL)
 		v.Terms = a.run.terms.judge(ctx, consent.Page{URL: a.claim.URL, Robots: info.Group}, info.Source, nil)
 	}

@@ -39,6 +39,14 @@ func (m visited) Append(_ context.Context, r *sink.Record) error {
 	}
 	v.Detail = fetchedAt.ReplaceAllString(v.Detail, "")
 	v.Error, v.SameAs = "", "" // likewise
+	if v.Terms != nil {
+		t := *v.Terms
+		t.Files = slices.Clone(t.Files)
+		for i := range t.Files {
+			t.Files[i].Fetched = time.Time{}
+		}
+		v.Terms = &t
+	}
 	b, err := json.Marshal(v)
 	m[v.URL] = string(b)
 	return err

@@ -17,6 +17,7 @@ type Verification struct {
 	FilesNote     string      `json:"files_note,omitempty"` // files that were not checked, and why
 	Sums          int         `json:"sums,omitempty"`       // lines of SHA256SUMS that were compared with the files
 	Matching      *Matching   `json:"matching,omitempty"`   // nil: one of the two files is damaged
+	Terms         *TermsCheck `json:"terms,omitempty"`      // of the verdicts about uses; nil: there are no visits
 	Queue         string      `json:"queue,omitempty"`      // what is wrong with the queue
 
 	QueueError error `json:"-"` // Queue as an error, or nil
@@ -35,7 +36,7 @@ func (v *Verification) Damaged() (n int) {
 // Verify checks: every request in the ledger against the robots.txt files as they were received and the delays
 // in force, with code that is independent of the code that admitted the requests; the files against the lengths and hashes
 // that were recorded with each commit, and against SHA256SUMS if there is one; the lines of the ledger against their chain, and its signed heads against the keys
-// of the job's identity; and the visits against the requests. What is wrong is in the Verification; the error is about
+// of the job's identity; and the visits against the requests; and the verdicts about uses, each computed again. What is wrong is in the Verification; the error is about
 // what could not be read.
 func (r *Reader) Verify() (*Verification, error) { return r.VerifyBy(nil) }
 
@@ -54,6 +55,13 @@ func (r *Reader) VerifyBy(keys PublicKeys) (*Verification, error) {
 	v, err := r.checkFiles()
 	if err != nil {
 		return nil, err
+	}
+	exempt := map[string]bool{}
+	for _, o := range cfg.Overrides {
+		exempt[o.Origin] = true
+	}
+	if v.Terms, err = r.checkTerms(exempt); err != nil && v.Damaged() == 0 {
+		return nil, readError(err)
 	}
 	ledger, err := r.files.open(LedgerName)
 	switch {

@@ -86,7 +86,7 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	if err != nil {
 		return err
 	}
-	e, q := explain.New(u), explain.Question{Agent: name, Dialect: c.cfg.Politeness.Dialect}
+	e, q := explain.New(u), explain.Question{Agent: name, Dialect: c.cfg.Politeness.Dialect, Policy: c.cfg.Politeness.Policy()}
 	if err := e.Judge(&c.cfg, u, seeds); err != nil {
 		return cli.UsageOf("", err)
 	}

@@ -99,7 +99,7 @@ func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge
 	if err != nil {
 		return nil, nil, err
 	}
-	q := explain.Question{Agent: name, Dialect: c.Dialect}
+	q := explain.Question{Agent: name, Dialect: c.Dialect, Policy: cfg.Crawl.Politeness.Policy()}
 	if c.File != "" {
 		body, err := safefile.ReadNamed(c.File, safefile.Settings)
 		return func(u weburl.URL) (*explain.Judgement, error) { return q.ByFile(u, c.File, body), nil }, func() {}, cli.UsageOf("--file: ", err)

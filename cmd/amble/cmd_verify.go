@@ -43,6 +43,9 @@ Of several directories it checks each, and then all requests together, as if one
 a host or address, the longest pause that either of two crawls owes, and a Retry-After that one of them was told. So it
 finds crawls that were run beside each other. Where their clocks may have differed, what is not proven is counted apart.
 
+Computes what sites say about the uses of each page once more, from the files that were kept, and names the URL of each verdict
+that does not follow from them. That, too, is exit code 7.
+
 Compares the files, too, with the lengths and SHA-256 hashes that were recorded with each commit and with
 SHA256SUMS, and the visits with the requests; and each line of the ledger with the chain of hashes over all lines, whose
 heads are signed in a crawl with --sign. Exit code 6 when a file is shorter than it was, or different.`
@@ -200,6 +203,8 @@ func verdictOf(v *job.Verification) error {
 	switch n := v.Damaged(); {
 	case v.Report != nil && len(v.Violations) > 0:
 		return cli.Exit(cli.ExitPoliteness, fmt.Errorf("%s of the politeness invariants", cli.Plural(len(v.Violations), "violation")))
+	case v.Terms != nil && len(v.Terms.Differ) > 0:
+		return cli.Exit(cli.ExitPoliteness, fmt.Errorf("%s about uses that the files do not say", cli.Plural(len(v.Terms.Differ)+v.Terms.More, "verdict")))
 	case n > 0:
 		return cli.Exit(cli.ExitOutput, fmt.Errorf("%s not as committed: put back what was there, or leave the job as it is and crawl into a new directory", cli.Plural(n, "file")))
 	case v.Chain != nil && v.Chain.Fault != "":

@@ -10,7 +10,7 @@ import (
 
 // Tables returns the tables that a job is exported as.
 func Tables() []*Table {
-	return []*Table{Visits(), Requests(), Hosts(), Robots(), Links(), Problems()}
+	return []*Table{Visits(), Requests(), Hosts(), Robots(), Usage(), Links(), Problems()}
 }
 
 // CSV returns the kind csv: a directory with a file for each of [Tables], by RFC 4180, in UTF-8, with line feeds and the

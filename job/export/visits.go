@@ -172,6 +172,25 @@ func ownFields() []field[visit] {
 		{Column{"last_modified", Text, "Last-Modified as received"}, func(v visit) Value { return text(v.LastModified) }},
 		{Column{"directives", List, "robots directives that apply to the page"}, func(v visit) Value { return list(v.Directives) }},
 		{Column{"usage", List, "what the site says about uses of the page, each as \"use signal origin\""}, func(v visit) Value { return list(usage(v.Usage)) }},
+		{Column{"terms_effect", Text, "verdict about the purposes of the crawl: silent, allows, conditional, unmet or forbids; null if the site says nothing"}, func(v visit) Value {
+			if v.Terms == nil {
+				return Value{}
+			}
+			return text(v.Terms.Effect)
+		}},
+		{Column{"terms_purpose", Text, "purpose with the strictest answer"}, func(v visit) Value {
+			if v.Terms == nil {
+				return Value{}
+			}
+			return text(v.Terms.Purpose)
+		}},
+		{Column{"terms_by", Text, "statement that decides, with its place"}, func(v visit) Value {
+			if v.Terms == nil || v.Terms.By < 1 || v.Terms.By > len(v.Terms.Statements) {
+				return Value{}
+			}
+			s := v.Terms.Statements[v.Terms.By-1]
+			return text(s.Name + ": " + s.Text + " (" + s.Place + ")")
+		}},
 		{Column{"same_as", Text, "first URL with the same body"}, func(v visit) Value { return text(v.SameAs) }},
 		{Column{"near_of", Text, "earlier page that is nearly the same"}, func(v visit) Value { return text(v.NearOf) }},
 		{Column{"links", Int, "links found on the page, null if it was not read for links"}, func(v visit) Value {

@@ -151,6 +151,14 @@ func (x *comparison) fields(v *sink.Record) (map[string]string, error) {
 	r := *v
 	r.Queued, r.Started, r.Ended, r.Attempt, r.WARC, r.Exchange = time.Time{}, time.Time{}, time.Time{}, 0, nil, nil
 	r.Detail = fetchedAt.ReplaceAllString(r.Detail, "")
+	if r.Terms != nil { // without the times of its files
+		t := *r.Terms
+		t.Files = slices.Clone(t.Files)
+		for i := range t.Files {
+			t.Files[i].Fetched = time.Time{}
+		}
+		r.Terms = &t
+	}
 	if r.Error = ""; x.byProgram {
 		r.Data = nil
 	}

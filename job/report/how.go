@@ -77,7 +77,7 @@ func (s *source) counts() (tables []countTable) {
 	r := s.report
 	for _, t := range []countTable{
 		counted("Outcomes", r.Outcomes), counted("Statuses", r.Statuses), counted("Types", r.Types),
-		counted("Reasons", r.Reasons), counted("Links", r.Links), counted("Usage signals", r.Usage),
+		counted("Reasons", r.Reasons), counted("Links", r.Links), counted("Usage signals", r.Usage), counted("Verdicts about uses", r.Verdicts),
 	} {
 		if len(t.Rows) > 0 {
 			t.Rows = t.Rows[:min(maxRows, len(t.Rows))]

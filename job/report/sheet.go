@@ -39,6 +39,7 @@ type sheet struct {
 	Censored   []censored              `json:"censored"`
 	Robots     sheetRobots             `json:"robots"`
 	Usage      map[string]int          `json:"usage"` // visits by what their sites say of a use
+	Terms      sheetTerms              `json:"terms"`
 	Duplicates sheetDuplicates         `json:"duplicates"`
 	Politeness sheetPoliteness         `json:"politeness"`
 	Cost       sheetCost               `json:"cost"`
@@ -46,6 +47,14 @@ type sheet struct {
 	Files      map[string]job.FileFact `json:"files"`    // as the last process left them
 	Settings   map[string]string       `json:"settings"` // all of them
 	Repeat     []string                `json:"repeat"`   // commands
+}
+
+// sheetTerms is what followed from what sites say about uses.
+type sheetTerms struct {
+	Purposes []string                  `json:"purposes"`           // what pages were collected for
+	Verdicts map[string]int            `json:"verdicts,omitempty"` // visits, as in report.json
+	LeftOut  map[string]map[string]int `json:"left_out,omitempty"` // visits by host and statement
+	Cost     []crawler.HostCost        `json:"cost,omitempty"`     // what was not paid
 }
 
 type sheetFrame struct {
@@ -186,7 +195,7 @@ func (s *source) sheet(written []byte) (*sheet, error) {
 		Who:   sheetWho{set["agent"], set["contact"], m.Runs[max(0, len(m.Runs)-maxRuns):]},
 		When:  sheetWhen{m.Created.UTC(), s.facts.First.UTC(), s.facts.Last.UTC(), r.Elapsed.Seconds(), r.Bound.Seconds()},
 		Got:   sheetGot{t.Pages(), s.hostCount(), t.Size, t.Outcomes, r.Left},
-		Usage: t.Usage, Duplicates: sheetDuplicates{t.Same, t.Near, t.Outcomes["duplicate"]},
+		Usage: t.Usage, Terms: sheetTerms{purposesOf(set), r.Verdicts, r.LeftOut, r.Cost}, Duplicates: sheetDuplicates{t.Same, t.Near, t.Outcomes["duplicate"]},
 		Politeness: sheetPoliteness{t.Requests, t.Pauses.Owed, t.Pauses.Ratio, t.Early, s.facts.Unjudged},
 		Cost:       sheetCost{t.Requests, t.Retries, t.Bytes, r.Connections, t.Server.Seconds(), t.TooMany, t.Classes[5], t.Walls},
 		Versions:   versions(m), Robots: s.robots(), Unseen: s.unseen(), Censored: s.censoredHosts(), Repeat: s.repeat(),

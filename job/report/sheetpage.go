@@ -197,6 +197,13 @@ func (t *sheetText) robots() {
 	for _, use := range sortedKeys(t.Usage) {
 		rows = append(rows, [2]string{"Signal: " + use, plural(t.Usage[use], "visit")})
 	}
+	rows = append(rows, [2]string{"Purpose of the crawl", strings.Join(t.Terms.Purposes, ", ")})
+	for _, verdict := range sortedKeys(t.Terms.Verdicts) {
+		rows = append(rows, [2]string{"Verdict: " + verdict, plural(t.Terms.Verdicts[verdict], "visit")})
+	}
+	for _, line := range usageLines(&crawler.Report{LeftOut: t.Terms.LeftOut, Cost: t.Terms.Cost}) {
+		rows = append(rows, [2]string{line[0], line[1]})
+	}
 	t.rows([2]string{"signal", "count"}, rows...)
 }
 

@@ -58,6 +58,10 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	row(&b, "bot walls", r.Walls)
 	row(&b, "links", r.Links)
 	row(&b, "usage", r.Usage)
+	row(&b, "verdicts", r.Verdicts)
+	for _, line := range usageLines(r) {
+		fmt.Fprintf(&b, "  %-10s %s\n", line[0], line[1])
+	}
 	if r.Rejected > 0 {
 		fmt.Fprintf(&b, "  %-10s full: no room for %s\n", "queue", cli.Plural(r.Rejected, "URL"))
 	}

@@ -23,6 +23,9 @@ func Verification(v *job.Verification) string {
 	if v.FilesNote != "" {
 		fmt.Fprintf(&b, "note: %s\n", v.FilesNote)
 	}
+	if v.Terms != nil {
+		b.WriteString(termsText(v.Terms))
+	}
 	if v.Matching != nil {
 		b.WriteString(matchingText(v.Matching))
 	}
@@ -63,6 +66,21 @@ func chainText(c *job.ChainCheck) string {
 	}
 	for _, n := range c.Notes {
 		fmt.Fprintf(&b, "note: %s\n", cli.Printable(n))
+	}
+	return b.String()
+}
+
+// termsText returns the result for the verdicts about uses as text for users.
+func termsText(t *job.TermsCheck) string {
+	var b strings.Builder
+	for _, d := range t.Differ[:min(20, len(t.Differ))] {
+		fmt.Fprintf(&b, "wrong verdict: %s, line %d of %s: %s\n", cli.Printable(d.URL), d.Line, job.VisitsName, cli.Printable(d.Why))
+	}
+	if more := len(t.Differ) + t.More - 20; more > 0 {
+		fmt.Fprintf(&b, "wrong verdict: %d more\n", more)
+	}
+	if t.Visits > 0 && len(t.Differ) == 0 {
+		fmt.Fprintf(&b, "%s about uses computed again from the files that were kept: all the same\n", cli.Plural(t.Visits, "verdict"))
 	}
 	return b.String()
 }

@@ -39,6 +39,9 @@ func Account(w io.Writer, r *job.Reader, account *job.Account, q Question, conta
 	for _, x := range files {
 		robotsText(&b, r, x)
 	}
+	if err := ownerUses(&b, r, account.Host); err != nil {
+		return err
+	}
 	fmt.Fprintf(&b, `
 How to refuse, slow or reach us
   To refuse all of it, put into robots.txt:        User-agent: %[1]s

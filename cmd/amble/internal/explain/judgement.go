@@ -5,9 +5,11 @@ import (
 	"io"
 	"strings"
 
+	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -15,6 +17,7 @@ import (
 type Question struct {
 	Agent   string // the name it is read for
 	Dialect robots.Dialect
+	Policy  consent.Policy // what the crawl obeys of that which sites say about uses
 }
 
 // Judgement holds what robots.txt says about one URL: a line of "amble robots --json".
@@ -33,6 +36,12 @@ type Judgement struct {
 	Lints       []Lint         `json:"lints"`
 	Disagree    []string       `json:"disagree"` // dialects with another decision
 	Explain     string         `json:"explain"`
+
+	Uses     []sink.Statement `json:"uses,omitempty"`     // what the file says about uses of the page
+	Licenses []string         `json:"licenses,omitempty"` // RSL documents that it names
+	Purposes []string         `json:"purposes,omitempty"` // of the crawl; with Uses or Licenses
+	Refused  bool             `json:"refused,omitempty"`  // the page must not be collected for them, even where it may be requested
+	Verdict  string           `json:"verdict,omitempty"`
 
 	group *robots.Group // the group that applies
 }
@@ -81,6 +90,9 @@ func (q Question) judge(u weburl.URL, rules *robots.Rules, src robots.Source, po
 		s := d.Seconds()
 		j.RequestRate = &s
 	}
+	if policy == robots.Obey {
+		q.uses(j, u, group)
+	}
 	for _, d := range rules.Disagree(q.Agent, u.PathQuery()) {
 		j.Disagree = append(j.Disagree, d.String())
 	}
@@ -110,6 +122,7 @@ func (j *Judgement) text(indent string) string {
 	if j.RequestRate != nil {
 		lines = append(lines, fmt.Sprintf("request-rate: one in %gs", *j.RequestRate))
 	}
+	lines = append(lines, j.usesText()...)
 	for _, s := range j.Sitemaps {
 		lines = append(lines, "sitemap: "+s)
 	}

@@ -39,6 +39,9 @@ func storyText(s *job.Story, line func(name, value string)) {
 	if s.Static != "" {
 		line("rendered", "no: "+s.Static)
 	}
+	if s.Visit != nil && s.Visit.Terms != nil {
+		termsText(s.Visit.Terms, line)
+	}
 	if s.Visit != nil {
 		line("result", resultText(s.Visit, s.Line))
 	}

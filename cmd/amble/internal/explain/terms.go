@@ -1,0 +1,154 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/consent"
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// termsText writes what a site says about the uses of a page, each statement with its source and date, and the verdict.
+func termsText(t *sink.Terms, line func(name, value string)) {
+	verdict := "for " + t.Purpose + ": " + t.Effect
+	if t.By == 0 {
+		verdict = "the site says nothing about the purpose of the crawl"
+	}
+	if t.Use != "" {
+		verdict = "the use " + t.Use + " is disallowed"
+	}
+	line("uses", verdict)
+	for i := range t.Statements {
+		s := &t.Statements[i]
+		text := statementText(s)
+		for k := range t.Files {
+			if f := &t.Files[k]; f.URL == s.Document && !f.Fetched.IsZero() {
+				text += ", read " + f.Fetched.UTC().Format(time.RFC3339)
+			}
+		}
+		if t.By == i+1 {
+			text += "; it decides"
+		}
+		line("", text)
+	}
+	for _, c := range t.Costs {
+		line("", fmt.Sprintf("asks %s %s per %s, which is not paid", c.Amount, c.Currency, c.Per))
+	}
+}
+
+// statementText returns a statement as written, its place, and what it means for purposes.
+func statementText(s *sink.Statement) string {
+	at := s.Place
+	if s.Document != "" {
+		at = s.Document
+	}
+	if s.Line > 0 {
+		at += fmt.Sprintf(", line %d", s.Line)
+	}
+	var means []string
+	for _, p := range []struct{ purpose, effect string }{
+		{"archive", s.Archive}, {"research", s.Research}, {"search", s.Search}, {"ai-input", s.AIInput}, {"train-ai", s.TrainAI},
+	} {
+		if n := len(means); p.effect == "" {
+			continue
+		} else if n > 0 && strings.HasPrefix(means[n-1], p.effect+" ") {
+			means[n-1] += ", " + p.purpose
+		} else {
+			means = append(means, p.effect+" "+p.purpose)
+		}
+	}
+	if len(means) == 0 {
+		means = []string{"means nothing for any purpose"}
+	}
+	text := fmt.Sprintf("%s: %s (%s): %s", s.Name, s.Text, at, strings.Join(means, "; "))
+	if s.Condition != "" {
+		text += " (" + s.Condition + ")"
+	}
+	return text
+}
+
+// uses adds to a judgement what its robots.txt says about uses.
+func (q Question) uses(j *Judgement, u weburl.URL, group *robots.Group) {
+	if group == nil {
+		return
+	}
+	record := consent.Read(consent.Page{URL: u, Robots: group})
+	for i := range record.Statements {
+		j.Uses = append(j.Uses, crawler.StatementRecord(&record.Statements[i]))
+	}
+	for _, l := range group.Licenses() {
+		j.Licenses = append(j.Licenses, weburl.Redact(l.URL))
+	}
+	if len(j.Uses)+len(j.Licenses) == 0 {
+		return
+	}
+	for _, p := range q.Policy.Collects() {
+		j.Purposes = append(j.Purposes, p.String())
+	}
+	j.Refused = q.Policy.Judge(record).Refused()
+	j.Verdict = q.Policy.Judge(record).String()
+}
+
+// usesText returns what a robots.txt says about uses in lines.
+func (j *Judgement) usesText() (lines []string) {
+	for i := range j.Uses {
+		if j.Uses[i].Name != "Disallow" { // the explanation has it
+			lines = append(lines, statementText(&j.Uses[i]))
+		}
+	}
+	for _, l := range j.Licenses {
+		lines = append(lines, "License: "+l+": a crawl reads this document before pages, and obeys it")
+	}
+	if len(lines) > 0 {
+		lines = append(lines, "for "+strings.Join(j.Purposes, " and ")+": "+j.Verdict)
+	}
+	return lines
+}
+
+// ownerUses adds what a host says about the uses of its pages, and what followed from it: each statement once.
+func ownerUses(b *strings.Builder, r *job.Reader, host string) error {
+	said := map[string]int{} // visits by statement
+	refused := map[string]int{}
+	for v, err := range r.Visits() {
+		if err != nil {
+			return err
+		}
+		u, err := weburl.Parse(v.URL)
+		if err != nil || v.Terms == nil || u.Host() != host && u.Hostname() != host {
+			continue
+		}
+		for i := range v.Terms.Statements {
+			text := statementText(&v.Terms.Statements[i])
+			if said[text] == 0 && len(said) >= maxStatements {
+				continue
+			}
+			if said[text]++; v.Terms.By == i+1 && v.Outcome == string(crawler.Refused) {
+				refused[text]++
+			}
+		}
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	b.WriteString("\nWhat your site says about uses, and what followed from it\n")
+	for _, text := range slices.SortedFunc(maps.Keys(said), func(x, y string) int { return cmp.Or(cmp.Compare(said[y], said[x]), cmp.Compare(x, y)) }) {
+		fmt.Fprintf(b, "  %s\n      said of %s", cli.Printable(text), cli.Plural(said[text], "URL"))
+		if n := refused[text]; n > 0 {
+			fmt.Fprintf(b, "; %s left out for it", cli.Plural(n, "URL"))
+		}
+		b.WriteString("\n")
+	}
+	return nil
+}
+
+// maxStatements is the number of different statements of a host that are shown to its owner.
+const maxStatements = 100

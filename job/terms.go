@@ -1,0 +1,261 @@
+package job
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"github.com/amble-crawler/amble/consent"
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// TermsCheck reports whether the verdicts about uses in the visits follow from the files that were kept. Statements of headers, META
+// elements and statuses are read again as the visits have them.
+type TermsCheck struct {
+	Visits int           `json:"visits"`           // of which anything is recorded or must be
+	Differ []TermsDiffer `json:"differ,omitempty"` // the first 100
+	More   int           `json:"more,omitempty"`
+}
+
+// TermsDiffer is a visit whose verdict does not follow from the files.
+type TermsDiffer struct {
+	URL  string `json:"url"`
+	Line int    `json:"line"` // of visits.jsonl
+	Why  string `json:"why"`
+}
+
+const maxDiffer = 100
+
+// termsChecker recomputes verdicts.
+type termsChecker struct {
+	TermsCheck
+	job     *Reader
+	policy  consent.Policy
+	product string
+	dialect robots.Dialect
+	exempt  map[string]bool         // origins with a mandate
+	lists   map[string]bool         // URLs requested as sitemaps
+	kept    map[string][]robotsLine // by origin: what is in the index, for visits without a record
+	groups  map[string]*robots.Group
+}
+
+// checkTerms recomputes the verdict of every visit. It also does so where files differ from what was committed.
+func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
+	cfg, err := r.Config()
+	if err != nil {
+		return nil, err
+	}
+	name, _, _ := strings.Cut(agentOf(&cfg.Crawl), "/")
+	c := &termsChecker{
+		job: r, policy: cfg.Crawl.Politeness.Policy(), product: name, dialect: cfg.Crawl.Politeness.Dialect, exempt: mandates,
+		lists: map[string]bool{}, kept: map[string][]robotsLine{}, groups: map[string]*robots.Group{},
+	}
+	err = r.files.eachLine(filepath.Join(robotsName, indexName), func(_ int, b []byte) bool {
+		var l robotsLine
+		if json.Unmarshal(b, &l) == nil {
+			if u, err := weburl.Parse(l.URL); err == nil {
+				c.kept[u.Origin()] = append(c.kept[u.Origin()], l)
+			}
+		}
+		return true
+	})
+	if err != nil && !missingFile(err) {
+		return nil, err
+	}
+	err = r.files.eachLine(LedgerName, func(_ int, b []byte) bool {
+		var q requestLine
+		if has(b, []byte(`"sitemap"`)) && json.Unmarshal(b, &q) == nil && q.Purpose == politeness.Sitemap.String() {
+			c.lists[q.URL] = true
+		}
+		return true
+	})
+	if err != nil && !missingFile(err) {
+		return nil, err
+	}
+	err = r.files.eachLine(VisitsName, func(n int, b []byte) bool {
+		var v sink.Record
+		if json.Unmarshal(b, &v) == nil { // the other checks name lines that are no JSON
+			if why := c.visit(&v); why != "" && len(c.Differ) < maxDiffer {
+				c.Differ = append(c.Differ, TermsDiffer{v.URL, n, why})
+			} else if why != "" {
+				c.More++
+			}
+		}
+		return true
+	})
+	if missingFile(err) {
+		return nil, nil //nolint:nilnil // the check of files says so
+	}
+	return &c.TermsCheck, err
+}
+
+// visit returns what is wrong with the verdict of a visit, "" if nothing is.
+func (c *termsChecker) visit(v *sink.Record) (why string) {
+	u, err := weburl.Parse(v.URL)
+	if err != nil {
+		return ""
+	}
+	byTerms := v.Reason == politeness.ReasonUsage || v.Reason == crawler.ReasonPayment
+	if v.Terms == nil {
+		switch {
+		case byTerms:
+			return "it was refused, and no statement is recorded"
+		case v.Outcome == string(crawler.Fetched) && !c.lists[v.URL] && !c.exempt[u.Origin()] && c.allSpeak(u):
+			c.Visits++
+			return "no statement is recorded, and the files that were kept have some"
+		}
+		return ""
+	}
+	c.Visits++
+	page, err := c.page(v.Terms, u)
+	if err != nil {
+		return err.Error()
+	}
+	record := consent.Read(page)
+	if why := c.compare(v.Terms, &record); why != "" {
+		return why
+	}
+	verdict := c.policy.Judge(record)
+	want := sink.Terms{Effect: verdict.Effect.String(), Use: verdict.Use}
+	for i := range record.Statements {
+		if verdict.Statement == &record.Statements[i] {
+			want.By, want.Purpose = i+1, verdict.Purpose.String()
+		}
+	}
+	t := v.Terms
+	switch {
+	case t.Effect != want.Effect || t.Purpose != want.Purpose || t.By != want.By || t.Use != want.Use:
+		return fmt.Sprintf("the verdict is recorded as %s, and follows as: %s", cmp.Or(t.Purpose+" "+t.Effect, "none"), verdict)
+	case verdict.Refused() && (v.Outcome == string(crawler.Fetched) || v.Outcome == string(crawler.Duplicate)):
+		return fmt.Sprintf("its outcome is %s, although %s", v.Outcome, verdict)
+	case byTerms && !verdict.Refused():
+		return "it was refused, although " + verdict.String()
+	}
+	return ""
+}
+
+// allSpeak reports whether each robots.txt of an origin that was kept says something about the uses of u. Then one of them did when
+// the page was judged.
+func (c *termsChecker) allSpeak(u weburl.URL) bool {
+	n := 0
+	for _, l := range c.kept[u.Origin()] {
+		if l.URL != u.RobotsURL().String() || robots.ForStatus(l.Status) != robots.Obey || l.Truncated != "" {
+			if l.URL == u.RobotsURL().String() {
+				return false
+			}
+			continue
+		}
+		body, err := c.job.RobotsBody(l.SHA256)
+		if err != nil || len(consent.Read(consent.Page{URL: u, Robots: c.group(u, l.SHA256, body)}).Statements) == 0 {
+			return false
+		}
+		n++
+	}
+	return n > 0
+}
+
+// group returns the rules of a robots.txt for the crawler.
+func (c *termsChecker) group(u weburl.URL, sum string, body []byte) *robots.Group {
+	key := u.Origin() + " " + sum
+	g, ok := c.groups[key]
+	if !ok {
+		if len(c.groups) > 1000 {
+			clear(c.groups)
+		}
+		g = robots.Parse(body[:min(len(body), robots.MaxSize+1)], robots.WithOrigin(u.Origin()), robots.WithDialect(c.dialect)).For(c.product)
+		c.groups[key] = g
+	}
+	return g
+}
+
+// page makes the page that a visit's verdict was about: the files from what was kept, the rest as the visit has it.
+func (c *termsChecker) page(t *sink.Terms, u weburl.URL) (p consent.Page, err error) {
+	p = consent.Page{URL: u, Agent: c.product, Header: http.Header{}}
+	for _, f := range t.Files {
+		var body []byte
+		if f.SHA256 != "" {
+			if body, err = c.job.RobotsBody(f.SHA256); err != nil {
+				return p, fmt.Errorf("%s was not kept: %w", f.URL, err)
+			}
+			if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != f.SHA256 {
+				return p, fmt.Errorf("%s is not as it was received", f.URL)
+			}
+		}
+		switch {
+		case f.URL == u.RobotsURL().String():
+			p.Robots = c.group(u, f.SHA256, body)
+		case strings.HasSuffix(f.URL, consent.TDMPath) && f.Error != "":
+			p.TDM = consent.UnreadTDM(f.URL, errors.New(f.Error))
+		case strings.HasSuffix(f.URL, consent.TDMPath):
+			if f.Status == http.StatusOK {
+				p.TDM, _ = consent.ParseTDM(f.URL, body)
+			}
+		default:
+			l := consent.ParseLicense(f.URL, body)
+			if readable := f.SHA256 != "" && f.Status == http.StatusOK && l.Err() == nil && len(body) < consent.MaxDocument; f.Error != "" && readable {
+				return p, fmt.Errorf("%s is recorded as unreadable (%s), and can be read", f.URL, f.Error)
+			}
+			if f.Error != "" {
+				l = consent.Unread(f.URL, errors.New(f.Error))
+			}
+			p.Licenses = append(p.Licenses, l)
+		}
+	}
+	for i := range t.Statements {
+		restate(&p, &t.Statements[i])
+	}
+	return p, nil
+}
+
+// restate adds a recorded statement of an answer to a page, so that it can be read again.
+func restate(p *consent.Page, s *sink.Statement) {
+	add := func(name string) {
+		for _, v := range p.Header.Values(name) {
+			if v == s.Text {
+				return
+			}
+		}
+		p.Header.Add(name, s.Text)
+	}
+	switch {
+	case s.Place == string(consent.Header):
+		add(s.Name)
+	case s.Place == string(consent.Meta):
+		p.Metas = append(p.Metas, robots.Meta{Name: s.Name, Content: s.Text})
+	case s.Place == string(consent.Status) && s.Name == "WWW-Authenticate":
+		p.Status = http.StatusUnauthorized
+		add(s.Name)
+	case s.Place == string(consent.Status):
+		p.Status = http.StatusPaymentRequired
+		if s.Name == "crawler-price" || s.Name == "crawler-error" {
+			add(s.Name)
+		}
+	}
+}
+
+// compare returns how the recorded statements differ from those that were read again.
+func (c *termsChecker) compare(t *sink.Terms, record *consent.Record) string {
+	if len(t.Statements) != len(record.Statements) {
+		return fmt.Sprintf("%d statements are recorded, and the files have %d", len(t.Statements), len(record.Statements))
+	}
+	for i := range record.Statements {
+		is, want := t.Statements[i], crawler.StatementRecord(&record.Statements[i])
+		if is.Name == "x402" { // the body is not kept
+			is.Name, is.Text = want.Name, want.Text
+		}
+		if is != want {
+			return fmt.Sprintf("the statement %q of %s is recorded, and reads %q of %s, or means something else", is.Name+": "+is.Text, is.Place, want.Name+": "+want.Text, want.Place)
+		}
+	}
+	return ""
+}
