@@ -47,6 +47,8 @@ type termsChecker struct {
 	lists   map[string]bool         // URLs requested as sitemaps
 	kept    map[string][]robotsLine // by origin: what is in the index, for visits without a record
 	groups  map[string]*robots.Group
+	absent  []TermsDiffer // visits without a record that should have one
+	some    bool          // a visit has a record: the job is not of a version that kept none
 }
 
 // checkTerms recomputes the verdict of every visit. It also does so where files differ from what was committed.
@@ -85,10 +87,11 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 	err = r.files.eachLine(VisitsName, func(n int, b []byte) bool {
 		var v sink.Record
 		if json.Unmarshal(b, &v) == nil { // the other checks name lines that are no JSON
-			if why := c.visit(&v); why != "" && len(c.Differ) < maxDiffer {
-				c.Differ = append(c.Differ, TermsDiffer{v.URL, n, why})
-			} else if why != "" {
-				c.More++
+			if v.Terms != nil {
+				c.some = true
+				c.differs(v.URL, n, c.visit(&v))
+			} else if why := c.missing(&v); why != "" {
+				c.absent = append(c.absent, TermsDiffer{v.URL, n, why})
 			}
 		}
 		return true
@@ -96,7 +99,38 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 	if missingFile(err) {
 		return nil, nil //nolint:nilnil // the check of files says so
 	}
+	if c.some {
+		c.Visits += len(c.absent)
+		for _, d := range c.absent {
+			c.differs(d.URL, d.Line, d.Why)
+		}
+	}
+	if c.Visits == 0 {
+		return nil, err
+	}
 	return &c.TermsCheck, err
+}
+
+func (c *termsChecker) differs(url string, line int, why string) {
+	if why != "" && len(c.Differ) < maxDiffer {
+		c.Differ = append(c.Differ, TermsDiffer{url, line, why})
+	} else if why != "" {
+		c.More++
+	}
+}
+
+// missing returns why a visit without a record should have one, "" if it should not.
+func (c *termsChecker) missing(v *sink.Record) string {
+	u, err := weburl.Parse(v.URL)
+	switch {
+	case err != nil:
+		return ""
+	case v.Reason == politeness.ReasonUsage || v.Reason == crawler.ReasonPayment:
+		return "it was refused, and no statement is recorded"
+	case v.Outcome == string(crawler.Fetched) && !c.lists[v.URL] && !c.exempt[u.Origin()] && c.allSpeak(u):
+		return "no statement is recorded, and the files that were kept have some"
+	}
+	return ""
 }
 
 // visit returns what is wrong with the verdict of a visit, "" if nothing is.
@@ -106,16 +140,6 @@ func (c *termsChecker) visit(v *sink.Record) (why string) {
 		return ""
 	}
 	byTerms := v.Reason == politeness.ReasonUsage || v.Reason == crawler.ReasonPayment
-	if v.Terms == nil {
-		switch {
-		case byTerms:
-			return "it was refused, and no statement is recorded"
-		case v.Outcome == string(crawler.Fetched) && !c.lists[v.URL] && !c.exempt[u.Origin()] && c.allSpeak(u):
-			c.Visits++
-			return "no statement is recorded, and the files that were kept have some"
-		}
-		return ""
-	}
 	c.Visits++
 	page, err := c.page(v.Terms, u)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/explain"
 	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
+	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/politeness"
@@ -99,7 +100,7 @@ func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge
 	if err != nil {
 		return nil, nil, err
 	}
-	q := explain.Question{Agent: name, Dialect: c.Dialect, Policy: cfg.Crawl.Politeness.Policy()}
+	q := explain.Question{Agent: name, Dialect: c.Dialect, Policy: consent.Policy{Purposes: consent.Purposes()}}
 	if c.File != "" {
 		body, err := safefile.ReadNamed(c.File, safefile.Settings)
 		return func(u weburl.URL) (*explain.Judgement, error) { return q.ByFile(u, c.File, body), nil }, func() {}, cli.UsageOf("--file: ", err)

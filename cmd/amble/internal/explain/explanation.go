@@ -150,6 +150,8 @@ func (e *Explanation) decide() {
 		e.Why = "not requested before robots.txt can be read"
 	case e.Robots != nil && !e.Robots.Allowed:
 		e.Why = "not requested: robots.txt refuses it"
+	case e.Robots != nil && len(e.Robots.Refused) > 0:
+		e.Why = "not requested: " + e.Robots.Refused[0].Why
 	case e.Robots == nil:
 		e.Crawl, e.Why = true, "requested, if robots.txt allows it"
 	default:

@@ -39,11 +39,16 @@ type Judgement struct {
 
 	Uses     []sink.Statement `json:"uses,omitempty"`     // what the file says about uses of the page
 	Licenses []string         `json:"licenses,omitempty"` // RSL documents that it names
-	Purposes []string         `json:"purposes,omitempty"` // of the crawl; with Uses or Licenses
-	Refused  bool             `json:"refused,omitempty"`  // the page must not be collected for them, even where it may be requested
-	Verdict  string           `json:"verdict,omitempty"`
+	Purposes []string         `json:"purposes,omitempty"` // that were asked about; with Uses or Licenses
+	Refused  []Refusal        `json:"refused,omitempty"`  // those that the file forbids
 
 	group *robots.Group // the group that applies
+}
+
+// Refusal is a purpose for which a page must not be collected, even where it may be requested, and why.
+type Refusal struct {
+	Purpose string `json:"purpose"`
+	Why     string `json:"why"`
 }
 
 // ByFile judges u by a file.

@@ -88,14 +88,16 @@ func (q Question) uses(j *Judgement, u weburl.URL, group *robots.Group) {
 	for _, l := range group.Licenses() {
 		j.Licenses = append(j.Licenses, weburl.Redact(l.URL))
 	}
-	if len(j.Uses)+len(j.Licenses) == 0 {
+	if len(j.Licenses) == 0 && !slices.ContainsFunc(j.Uses, func(s sink.Statement) bool { return s.Name != "Disallow" }) {
+		j.Uses = nil // Rule and Line say it
 		return
 	}
 	for _, p := range q.Policy.Collects() {
 		j.Purposes = append(j.Purposes, p.String())
+		if v := (consent.Policy{Purposes: []consent.Purpose{p}, Uses: q.Policy.Uses}).Judge(record); v.Refused() {
+			j.Refused = append(j.Refused, Refusal{p.String(), v.String()})
+		}
 	}
-	j.Refused = q.Policy.Judge(record).Refused()
-	j.Verdict = q.Policy.Judge(record).String()
 }
 
 // usesText returns what a robots.txt says about uses in lines.
@@ -108,8 +110,17 @@ func (j *Judgement) usesText() (lines []string) {
 	for _, l := range j.Licenses {
 		lines = append(lines, "License: "+l+": a crawl reads this document before pages, and obeys it")
 	}
+	if len(lines) > 0 && len(j.Refused) < len(j.Purposes) {
+		for _, p := range j.Purposes {
+			if !slices.ContainsFunc(j.Refused, func(r Refusal) bool { return r.Purpose == p }) {
+				lines = append(lines, "for "+p+": the file does not forbid it")
+			}
+		}
+	}
 	if len(lines) > 0 {
-		lines = append(lines, "for "+strings.Join(j.Purposes, " and ")+": "+j.Verdict)
+		for _, r := range j.Refused {
+			lines = append(lines, "for "+r.Purpose+": not collected; "+r.Why)
+		}
 	}
 	return lines
 }
