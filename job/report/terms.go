@@ -34,11 +34,11 @@ func usageLines(r *crawler.Report) (lines [][2]string) {
 			break
 		}
 		rows := counted("", r.LeftOut[host]).Rows
-		text := fmt.Sprintf("%s: %s", cli.Printable(cmp.Or(host, "other hosts")), cli.Plural(of(host), "page"))
-		for k, row := range rows[:min(3, len(rows))] {
-			text += [2]string{" (", ", "}[min(k, 1)] + cli.Printable(row.Name)
+		var names []string
+		for _, row := range rows[:min(3, len(rows))] {
+			names = append(names, cli.Printable(row.Name))
 		}
-		lines = append(lines, [2]string{"", text + ")"})
+		lines = append(lines, [2]string{"", fmt.Sprintf("%s: %s (%s)", cli.Printable(cmp.Or(host, "other hosts")), cli.Plural(of(host), "page"), strings.Join(names, ", "))})
 	}
 	for i, c := range r.Cost {
 		if i == 10 {

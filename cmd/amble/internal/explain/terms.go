@@ -30,10 +30,8 @@ func termsText(t *sink.Terms, line func(name, value string)) {
 	for i := range t.Statements {
 		s := &t.Statements[i]
 		text := statementText(s)
-		for k := range t.Files {
-			if f := &t.Files[k]; f.URL == s.Document && !f.Fetched.IsZero() {
-				text += ", read " + f.Fetched.UTC().Format(time.RFC3339)
-			}
+		if k := slices.IndexFunc(t.Files, func(f sink.TermsFile) bool { return f.URL == s.Document && !f.Fetched.IsZero() }); k >= 0 {
+			text += ", read " + t.Files[k].Fetched.UTC().Format(time.RFC3339)
 		}
 		if t.By == i+1 {
 			text += "; it decides"
