@@ -3,6 +3,7 @@ package crawler_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -318,5 +319,38 @@ func TestDocumentsOfRefusedUsesMayBeRead(t *testing.T) {
 			t.Error(got, v.by[s.URL("/free")].Detail)
 		}
 		w.MustRequest(s.URL("/l.xml"))
+	})
+}
+
+// What sites ask for is summed up by host and currency, and nothing is paid.
+func TestCostsAreSummed(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Robots("User-agent: *\nAllow: /\nLicense: /l.xml\n")
+		s.Page("/l.xml", rsl("", `<content url="/rsl"><license><payment type="crawl"><amount currency="EUR">0.5</amount></payment></license><license><payment type="crawl"><amount currency="EUR">0.125</amount></payment></license></content>`))
+		s.Page("/", links("/1", "/2", "/rsl1", "/rsl2"))
+		s.Page("/1", "").Status(402).Header("Crawler-Price", "USD 0.01")
+		s.Page("/2", "").Status(402).Header("Crawler-Price", "USD 0.005")
+		s.Page("/rsl1", "")
+		s.Page("/rsl2", "")
+		r, _ := crawl(t, w, crawler.Config{}, s.URL("/"))
+		want := []crawler.HostCost{
+			{Host: "a.example:80", Currency: "EUR", Per: "crawl", Pages: 2, Amount: "0.25"},
+			{Host: "a.example:80", Currency: "USD", Per: "request", Pages: 2, Amount: "0.015"},
+		}
+		slices.SortFunc(r.Cost, func(a, b crawler.HostCost) int { return strings.Compare(a.Currency, b.Currency) })
+		if !slices.Equal(r.Cost, want) {
+			t.Errorf("%+v", r.Cost)
+		}
+		if got := fmt.Sprint(r.Verdicts, r.LeftOut); got != "map[research unmet:4] map[a.example:80:map[licence license:2 status crawler-price:2]]" {
+			t.Error(got)
+		}
+		sum := &crawler.Report{}
+		sum.Add(r)
+		sum.Add(r)
+		if sum.Cost[0].Amount != "0.5" || sum.Cost[0].Pages != 4 || sum.LeftOut["a.example:80"]["licence license"] != 4 || r.Cost[0].Pages != 2 {
+			t.Errorf("%+v %+v", sum.Cost, sum.LeftOut)
+		}
+		w.MustNotRequest(s.URL("/rsl1"), s.URL("/rsl2"))
 	})
 }
