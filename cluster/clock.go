@@ -51,6 +51,8 @@ type waiter struct {
 	Delay time.Duration `json:"delay"` // that it owes
 	Due   int64         `json:"due"`   // when it comes again
 	By    party         `json:"by"`    // whom it waits for
+	// Closed says that the hours of its crawl begin at Due: nobody has the clock before.
+	Closed bool `json:"closed,omitempty"`
 }
 
 // The times of politeness.Hosts.
@@ -83,6 +85,11 @@ func (c *clock) until(now int64, me party, delay, grace time.Duration) (until in
 			until, by = own, c.Last
 		}
 	}
+	for _, w := range c.Line {
+		if w.Closed && w.Gate != me.Gate && w.Due > until {
+			until, by = w.Due, w.party
+		}
+	}
 	if n := c.place(me.Gate); n > 0 {
 		if turn := c.Free + int64(min(n, strangers))*int64(grace); turn > until {
 			until, by = turn, c.Line[0].party
@@ -109,11 +116,20 @@ func (c *clock) wait(me party, delay time.Duration, until int64, by party) int64
 		until += int64(i-1) * int64(max(delay, clockRecheck))
 	}
 	w := &c.Line[i]
-	w.Delay, w.Due, w.By = delay, until, by
+	w.Delay, w.Due, w.By, w.Closed = delay, until, by, false
 	if c.Held == nil {
 		c.owe(c.Ended, *w)
 	}
 	return until
+}
+
+// close puts a gate whose hours are over into the line: until they begin again, nobody has the clock.
+func (c *clock) close(me party, delay time.Duration, opens int64) {
+	i := c.place(me.Gate)
+	if i == len(c.Line) {
+		c.Line = append(c.Line, waiter{party: me})
+	}
+	c.Line[i] = waiter{party: me, Delay: delay, Due: opens, Closed: true}
 }
 
 // owe holds the clock for the delay of a gate that waits, from the end of the last request.

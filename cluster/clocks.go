@@ -37,8 +37,10 @@ type Clocks struct {
 	mu     sync.Mutex
 	looked time.Time // zero: the engine has to be asked before anything else
 	era    uint64
-	opens  time.Time // by the engine's clock: before that nothing is known of what it has lost
-	why    error     // why the engine gave no answer; nil: it did
+	opens  time.Time       // by the engine's clock: before that nothing is known of what it has lost
+	why    error           // why the engine gave no answer; nil: it did
+	back   time.Time       // when it gave one again
+	away   map[string]bool // gates and clocks of turns that were not granted because of that
 	known  map[string]*replica
 	sweep  int
 	turns  map[*politeness.Turn]*turn
@@ -94,7 +96,7 @@ var errClock = errors.New("cluster: a clock that the request needs is not held a
 func NewClocks(ctx context.Context, store ClockStore, job string, hold time.Duration) *Clocks {
 	k := &Clocks{
 		store: store, job: job, hold: min(cmp.Or(hold, maxHold), maxHold), looks: make(chan struct{}, 1), known: map[string]*replica{}, sweep: 1000,
-		turns: map[*politeness.Turn]*turn{}, waits: map[string]map[string]bool{}, rests: map[string]rest{}, rates: map[time.Duration]*tokens{}, holds: map[chan struct{}]bool{},
+		turns: map[*politeness.Turn]*turn{}, waits: map[string]map[string]bool{}, rests: map[string]rest{}, rates: map[time.Duration]*tokens{}, away: map[string]bool{}, holds: map[chan struct{}]bool{},
 		files: map[string]chan struct{}{},
 	}
 	k.ctx, k.end = context.WithCancel(ctx)
@@ -139,6 +141,28 @@ func clockNames(t *politeness.Turn) (keys []string, clauses []string) {
 
 // Take implements politeness.Sharing. It asks the engine, for a few seconds at most.
 func (k *Clocks) Take(t *politeness.Turn) error {
+	err := k.takeAll(t)
+	name := t.Gate + " " + t.Host + ":" + t.Port
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var wait *politeness.NotYet
+	switch {
+	case err == nil && k.away[name]:
+		delete(k.away, name)
+		t.Away = ledger.Clause{Name: ledger.ClauseEngine, Until: k.back}
+		if lost := k.local(k.opens.UnixNano()); !k.opens.IsZero() && lost.After(k.back) {
+			t.Away.Until = lost
+		}
+	case errors.As(err, &wait) && wait.Clauses[0].Name == ledger.ClauseEngine && len(k.away) < mostAway:
+		k.away[name] = true
+	}
+	return err
+}
+
+// mostAway limits the turns of which it is known that they had to wait for the engine.
+const mostAway = 10_000
+
+func (k *Clocks) takeAll(t *politeness.Turn) error {
 	if t.Total {
 		return k.tokens(t.Delay).take(k, t)
 	}
@@ -162,6 +186,9 @@ func (k *Clocks) Take(t *politeness.Turn) error {
 	if err != nil {
 		return k.failed(err)
 	}
+	if !t.Quiet.IsZero() {
+		return k.quiet(ctx, x, all[0], t.Quiet)
+	}
 	if err := k.free(ctx, x, all, clauses); err != nil {
 		return err
 	}
@@ -182,6 +209,30 @@ func (k *Clocks) Take(t *politeness.Turn) error {
 	}
 	k.granted(t, x, asked)
 	return nil
+}
+
+// quiet has everybody wait for the hours of a crawl at a host. The error is a *politeness.NotYet.
+func (k *Clocks) quiet(ctx context.Context, x *turn, r *replica, opens time.Time) error {
+	at := k.remote(opens)
+	err := k.change(ctx, x.keys[0], r, func(c *clock, _ int64) bool {
+		c.close(x.party, x.delay, at)
+		return true
+	})
+	if err != nil {
+		return k.failed(err)
+	}
+	k.waitsFor(x.Gate, x.keys[0])
+	return notYet(opens, ledger.ClauseQuiet)
+}
+
+// waitsFor notes that a gate is in the line of a clock.
+func (k *Clocks) waitsFor(gate, key string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.waits[gate] == nil {
+		k.waits[gate] = map[string]bool{}
+	}
+	k.waits[gate][key] = true
 }
 
 // stillEra reports an engine that has lost its clocks since it was last asked: then a clock that seemed free may have a holder.
@@ -272,12 +323,7 @@ func (k *Clocks) attempt(ctx context.Context, x *turn, i int, r *replica, clause
 	case wait.Name == "":
 		return nil
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.waits[x.Gate] == nil {
-		k.waits[x.Gate] = map[string]bool{}
-	}
-	k.waits[x.Gate][x.keys[i]] = true
+	k.waitsFor(x.Gate, x.keys[i])
 	return &politeness.NotYet{Until: wait.Until, Clauses: []ledger.Clause{wait}}
 }
 
@@ -599,10 +645,13 @@ func (k *Clocks) change(ctx context.Context, key string, r *replica, f func(c *c
 func (k *Clocks) failed(err error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !errors.Is(err, ErrConflict) && k.ctx.Err() == nil {
+	if errors.Is(err, ErrConflict) {
+		return notYet(time.Now().Add(retry), ledger.ClauseBusy)
+	}
+	if k.ctx.Err() == nil {
 		k.why, k.looked = err, time.Time{}
 	}
-	return notYet(time.Now().Add(retry), ledger.ClauseBusy)
+	return notYet(time.Now().Add(retry), ledger.ClauseEngine)
 }
 
 // lookEvery is how often the engine is asked whether it has lost the clocks.
@@ -630,7 +679,7 @@ func (k *Clocks) look(ctx context.Context) error {
 	opens := k.opens
 	k.mu.Unlock()
 	if at := k.local(opens.UnixNano()); !opens.IsZero() && at.After(time.Now()) {
-		return notYet(at, ledger.ClauseRestart)
+		return notYet(at, ledger.ClauseEngine)
 	}
 	return nil
 }
@@ -655,7 +704,10 @@ func (k *Clocks) ask(ctx context.Context) error {
 	}
 	k.offset.Store(&offset)
 	k.mu.Lock()
-	k.looked, k.why = time.Now(), nil
+	k.looked = time.Now()
+	if k.why != nil {
+		k.why, k.back = nil, k.looked
+	}
 	lost := map[string]rest{}
 	if k.era != 0 && k.era != era {
 		lost = k.rests

@@ -69,6 +69,8 @@ var mutants = []mutant{
 	{"a URL is offered before its host is held", "shard.go", "	if err := q.s.node.clocks.Stored(ctx); err != nil {\n		return err\n	}\n", "", "RetryAfterOfRedirect"},
 	{"the rate is each shard's", "turns.go", "err != nil || t.s.node.job.Rate <= 0 {", "err != nil || true {", "Sim"},
 	{"the interval of another crawl does not hold", "rate.go", "last.End+int64(max(0, r.gap-last.Gap))", "last.End", "CrawlsOnAnEngineShareTheirTotalRate"},
+	{"hours hold for one crawl on an engine alone", "clock.go", "		if w.Closed && w.Gate", "		if false && w.Gate", "HoursOfOneCrawl"},
+	{"the ledger does not say that the engine was away", "clocks.go", "		t.Away = ledger.Clause{Name: ledger.ClauseEngine, Until: k.back}\n", "", "EngineAway"},
 	{"the rate is each node's", "rate.go", "max(k.late(), last.End+int64(max(0, r.gap-last.Gap)))", "k.late()", "Sim"},
 
 	// The budget: I7.

@@ -245,8 +245,13 @@ func TestLostClockEndsRequest(t *testing.T) {
 func TestEngineAwayHoldsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := mem.New().Connect()
-		k := cluster.NewClocks(t.Context(), conn, "", 0)
-		g := gateOn(t, k, "a", time.Second)
+		k, written := cluster.NewClocks(t.Context(), conn, "", 0), &strings.Builder{}
+		g, err := politeness.NewGate(politeness.Config{
+			Identity: politeness.Identity{Product: "testbot", Contact: simContact}, Shared: k, Ledger: written,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		conn.Cut(true)
 		time.AfterFunc(time.Minute, func() {
 			if k.Err() == nil {
@@ -257,6 +262,9 @@ func TestEngineAwayHoldsRequests(t *testing.T) {
 		cut := time.Now()
 		if began := request(t, g, robots, "192.0.2.1", 0, ok); began.Sub(cut) < time.Minute || k.Err() != nil {
 			t.Errorf("requested %v after the cut, %v", began.Sub(cut), k.Err())
+		}
+		if again := request(t, g, robots, "192.0.2.1", 0, ok); strings.Count(written.String(), `{"clause":"engine","until":"`) != 1 || again.Before(cut.Add(time.Minute)) {
+			t.Error(written.String())
 		}
 		k.Close()
 	})
@@ -441,5 +449,35 @@ func TestCrawlsOnAnEngineShareTheirTotalRate(t *testing.T) {
 				t.Errorf("request %d, of %d, is %d ms after one of %d", i+1, x[0], x[1]-took[i][1], took[i][0])
 			}
 		}
+	})
+}
+
+// TestHoursOfOneCrawlHoldForAllOnAnEngine: while it waits for a host, until it leaves.
+func TestHoursOfOneCrawlHoldForAllOnAnEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := mem.New()
+		a, b := cluster.NewClocks(t.Context(), server.Connect(), "", 0), cluster.NewClocks(t.Context(), server.Connect(), "", 0)
+		turn := func(gate string) *politeness.Turn {
+			return &politeness.Turn{Gate: gate, Crawl: gate, Host: "a.test", Port: "80", Delay: time.Second}
+		}
+		quiet := turn("a")
+		quiet.Quiet = time.Now().Add(8 * time.Hour)
+		var w *politeness.NotYet
+		if err := a.Take(quiet); !errors.As(err, &w) || w.Clauses[0].Name != ledger.ClauseQuiet || !w.Until.Equal(quiet.Quiet) {
+			t.Errorf("%+v", err)
+		}
+		time.Sleep(time.Hour)
+		if err := b.Take(turn("b")); !errors.As(err, &w) || w.Clauses[0].Name != ledger.ClauseShared || w.Clauses[0].By != "a" || !w.Until.Equal(quiet.Quiet) {
+			t.Errorf("%+v", err)
+		}
+		a.Leave("a")
+		b.Leave("b")
+		time.Sleep(time.Second)
+		if err := b.Take(turn("b")); err != nil {
+			t.Error(err)
+		}
+		b.Leave("b")
+		a.Close()
+		b.Close()
 	})
 }

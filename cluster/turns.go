@@ -104,7 +104,7 @@ func (s *Shard) heard() error {
 	if s.owner.under.longest(time.Now()) < s.node.job.storeTime() {
 		return nil
 	}
-	return notYet(time.Now().Add(retry), ledger.ClauseBusy)
+	return notYet(time.Now().Add(retry), ledger.ClauseEngine)
 }
 
 // storeTime limits how long a commit or another append may take while requests begin.

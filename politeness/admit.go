@@ -57,7 +57,7 @@ type admission struct {
 func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	first, err := g.decide(now, q)
 	if err != nil {
-		return Permit{}, err
+		return Permit{}, g.shareQuiet(q, err)
 	}
 	p := &permit{turn: g.turn(q, first), rate: Turn{Gate: g.journal.run, Crawl: g.cfg.Name, Total: true, Delay: g.cfg.interval()}}
 	g.mu.Unlock()
@@ -265,7 +265,7 @@ func (g *Gate) mint(now time.Time, q Request, a admission, p *permit) Permit {
 	} else { // not before: only an admitted request counts as use
 		o.use = usedLately
 	}
-	for _, c := range [...]ledger.Clause{p.turn.Waited, p.rate.Waited} {
+	for _, c := range [...]ledger.Clause{p.turn.Waited, p.rate.Waited, p.turn.Away, p.rate.Away} {
 		if c.Name != "" {
 			passed = append(passed, c)
 		}

@@ -1,5 +1,7 @@
 package politeness
 
+import "errors"
+
 // both takes turns by two Sharings.
 type both struct{ first, second Sharing }
 
@@ -9,6 +11,9 @@ func Both(first, second Sharing) Sharing { return both{first, second} }
 
 // Take implements Sharing.
 func (b both) Take(t *Turn) error {
+	if !t.Quiet.IsZero() {
+		return sooner(b.first.Take(t), b.second.Take(t))
+	}
 	if err := b.first.Take(t); err != nil {
 		return err
 	}
@@ -27,6 +32,15 @@ func (b both) Take(t *Turn) error {
 		t.Until = until
 	}
 	return nil
+}
+
+// sooner returns the one of two errors after which to try again sooner.
+func sooner(first, second error) error {
+	var x, y *NotYet
+	if errors.As(first, &x) && errors.As(second, &y) && x.Until.Before(y.Until) {
+		return first
+	}
+	return second
 }
 
 // Done implements Sharing.

@@ -80,7 +80,7 @@ type permit struct {
 	slot       int              // the number of the clock of an own host
 	turn       Turn             // at what other crawls share; without a Gate: nothing
 	rate       Turn             // at the total rate of the crawls that have one; without Delay: nothing
-	passed     [6]ledger.Clause // of host, address, domain, other crawls, their total rate and a robots.txt that failed
+	passed     [8]ledger.Clause // of host, address, domain, other crawls, their total rate, an engine (of both) and a robots.txt that failed
 	clauses    []ledger.Clause  // those of passed that are set
 	state      atomic.Int32
 	started    atomic.Bool // Begin has succeeded

@@ -65,6 +65,9 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 			}
 		}
 	}
+	if first {
+		g.announce(now, p.p, r)
+	}
 	switch { // before it takes effect: in the ledger, a request that had to wait for this end comes after it
 	case first:
 		p.p.unrecorded = g.journal.end(now, p.p, r, a)

@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"strings"
 	"sync"
@@ -48,6 +49,9 @@ type Turn struct {
 	// Total takes the clock of all requests, for the total rate of the crawls that have one, and no other. Delay is the interval
 	// that this crawl leaves between the starts of two requests.
 	Total bool
+	// Quiet is when the hours begin again outside of which a URL of the host waits. Take then grants nothing: until Quiet, nobody
+	// has the clock of the host, unless the Gate has left before.
+	Quiet time.Time
 	// Loopback is the address instead of Addr if it is a loopback address, whose ports are different programs: a cluster job has a
 	// clock for it, too.
 	Loopback netip.Addr
@@ -56,11 +60,27 @@ type Turn struct {
 	// Take sets what follows.
 
 	Waited ledger.Clause // what the crawl had to wait for; without a name if it did not have to
+	Away   ledger.Clause // how long the crawl had to wait because those who have the clocks gave no answer; without a name if it did not have to
 	// Until limits when the request begins: the Permit expires then. The zero Time does not.
 	Until time.Time
 	// Held ends when others may have the Turn although there was no Done, such as after its keeper was not heard of. The request
 	// has to be broken off ([Permit.Held]). nil: the Turn cannot be lost.
 	Held context.Context
+}
+
+// shareQuiet lets other crawls wait for the hours, too, for which a request waits, and returns its error, or another time to try again.
+// The Gate is not locked meanwhile.
+func (g *Gate) shareQuiet(q Request, err error) error {
+	var wait *NotYet
+	if len(g.cfg.Hours) == 0 && !g.cfg.VisitTime || !errors.As(err, &wait) || wait.Clauses[0].Name != ledger.ClauseQuiet || g.host(q.URL).own {
+		return err
+	}
+	t := Turn{
+		Gate: g.journal.run, Crawl: g.cfg.Name, Host: q.URL.Hostname(), Port: q.URL.Port(), Delay: g.cfg.usualDelay(), URL: q.URL, Quiet: wait.Until,
+	}
+	g.mu.Unlock()
+	defer g.mu.Lock()
+	return g.cfg.Shared.Take(&t)
 }
 
 // Clause returns the name of the ledger's clause for a wait for the Turn.
@@ -124,6 +144,10 @@ func (s *Hosts) Take(t *Turn) error {
 	defer s.mu.Unlock()
 	now, me := time.Now(), sharedclock.Party{Gate: t.Gate, Crawl: t.Crawl}
 	clocks, n := s.of(now, t)
+	if !t.Quiet.IsZero() {
+		clocks[0].Close(me, t.Delay, t.Quiet)
+		return notYet(ledger.Clause{Name: ledger.ClauseQuiet, Until: t.Quiet})
+	}
 	late, until, by := sharedclock.Latest(now, clocks[:n], me, t.Delay)
 	if late != nil {
 		until = late.Wait(me, t.Delay, until, by)
@@ -270,6 +294,35 @@ func (g *Gate) turn(q Request, a admission) Turn {
 		t.Domain = a.step.url.Domain()
 	}
 	return t
+}
+
+// announce holds for other crawls what an answer asks for and what it lengthens, before the ledger has its end: from then on, a process
+// that is killed knows of it when it is resumed, and so must the others meanwhile. The turn goes on.
+func (g *Gate) announce(now time.Time, p *permit, r Reply) {
+	if p.turn.Host == "" {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	until, _ := retryAfter(r, now)
+	if d, _ := usedUp(r.Header); d > 0 {
+		until = later(until, now.Add(d))
+	}
+	h := p.clocks.host
+	s := h.stateBy(&g.cfg, h.entryAt(&g.cfg, p.addr), p.addr.IsLoopback())
+	if p.started.Load() {
+		s.Latency = max(s.Latency, orTime(r.Ended, now).Sub(p.began))
+	}
+	if failed(r) {
+		s.Backoff = min(max(firstBackoff, 2*s.Backoff), g.cfg.MaxBackoff)
+	}
+	d, _ := g.cfg.delayFor(s)
+	rest := now.Add(d)
+	if d <= p.turn.Delay && !until.After(rest) {
+		return // others hold that of a process that is killed
+	}
+	t := p.turn
+	g.cfg.Shared.Done(&t, Owed{Host: later(until, rest), Addr: rest, Domain: rest})
 }
 
 // interval is the time between the starts of two requests by Config.Rate; 0 without it.

@@ -460,3 +460,22 @@ func TestRequestThatWaitsForTheTotalRateHoldsNoHost(t *testing.T) {
 		free.mustAt("http://h.test/robots.txt", addrOf(2).String())
 	})
 }
+
+// TestHoursOfOneCrawlHoldForAll: while it waits for a host, as its delay does, and no longer.
+func TestHoursOfOneCrawlHoldForAll(t *testing.T) {
+	inBubble(t, func(t *testing.T) { // at midnight
+		hosts := NewHosts(HostsLimits{})
+		a := newClient(t, Config{Shared: hosts, Name: "a", Hours: Hours{{From: 22 * time.Hour, To: 23*time.Hour + 59*time.Minute}}})
+		b := newClient(t, Config{Shared: hosts})
+		b.must("http://h.test/robots.txt")
+		if w := a.wait("http://i.test/", addrOf(1)); w.Clauses[0].Name != ledger.ClauseQuiet || time.Until(w.Until) != 22*time.Hour {
+			t.Errorf("%+v", w)
+		}
+		time.Sleep(time.Hour)
+		if w := b.wait("http://i.test/", addrOf(1)); w.Clauses[0].By != "a" || time.Until(w.Until) != 21*time.Hour {
+			t.Errorf("%+v", w)
+		}
+		a.gate.Leave()
+		b.mustAt("http://i.test/", addrOf(1).String())
+	})
+}

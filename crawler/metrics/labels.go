@@ -25,7 +25,7 @@ var (
 		ledger.ClauseDelay, ledger.ClauseCrawlDelay, ledger.ClauseRequestRate, ledger.ClauseLatency, ledger.ClauseBackoff,
 		ledger.ClauseRetryAfter, ledger.ClauseRobots, ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate,
 		ledger.ClauseQuiet, ledger.ClauseRestart, ledger.ClauseHostDelay,
-		ledger.ClauseRedirect, ledger.ClauseRateLimit, ledger.ClauseShared,
+		ledger.ClauseRedirect, ledger.ClauseRateLimit, ledger.ClauseShared, ledger.ClauseEngine,
 	}
 )
 

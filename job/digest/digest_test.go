@@ -273,8 +273,13 @@ func TestTimeLostToOtherCrawlsIsWhatOnlyTheyCaused(t *testing.T) {
 	b.request("a.test:80", "page", 4*time.Second, 100*ms, 200, shared(3100*ms), delay(1100*ms)) // 2 s lost
 	b.request("a.test:80", "page", 9*time.Second, 100*ms, 200, shared(5*time.Second), delay(6*time.Second))
 	b.request("b.test:80", "robots", 12*time.Second, 100*ms, 200, shared(500*ms)) // when the process had not begun to wait: 0.5 s
+	b.request("c.test:80", "robots", 13*time.Second, 100*ms, 200)
+	b.request("c.test:80", "page", 74*time.Second, 100*ms, 200, shared(74*time.Second), ledger.Clause{Name: ledger.ClauseEngine, Until: base.Add(74 * time.Second)})
 	f := b.Snapshot(0)
 	a := f.Hosts[0]
+	if away := f.Total.Pauses.Time.Clause(ledger.ClauseEngine); away != 60*time.Second+900*ms {
+		t.Errorf("%v without an engine", away)
+	}
 	if a.LostToOthers != 2*time.Second || f.Total.LostToOthers != 2500*ms || a.Row().Lost != 2 {
 		t.Errorf("lost: %v, in all %v", a.LostToOthers, f.Total.LostToOthers)
 	}

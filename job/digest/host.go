@@ -84,7 +84,7 @@ type Pauses struct {
 type Times [Free + 1]time.Duration
 
 // Free is the index in Times of the time in which nothing was owed to the host: other hosts were served, or nothing was left.
-const Free = 19
+const Free = 20
 
 // Clause returns the time owed to a clause.
 func (t *Times) Clause(name string) time.Duration { return t[ledger.ClauseIDOf(name)] }
@@ -95,7 +95,7 @@ func Clauses() (names [Free]string) {
 		ledger.ClauseDelay, ledger.ClauseCrawlDelay, ledger.ClauseRequestRate, ledger.ClauseLatency, ledger.ClauseBackoff,
 		ledger.ClauseRetryAfter, ledger.ClauseRobots, ledger.ClauseBusy, ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate,
 		ledger.ClauseStale, ledger.ClauseQuiet, ledger.ClauseRestart, ledger.ClauseHostDelay,
-		ledger.ClauseRedirect, ledger.ClauseRateLimit, ledger.ClauseShared,
+		ledger.ClauseRedirect, ledger.ClauseRateLimit, ledger.ClauseShared, ledger.ClauseEngine,
 	} {
 		names[ledger.ClauseIDOf(name)] = name
 	}

@@ -38,6 +38,7 @@ var causes = []struct {
 		ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate, ledger.ClauseBusy, ledger.ClauseStale, ledger.ClauseQuiet, ledger.ClauseRestart,
 	}},
 	{keyEntry{"ot", "other crawls of yours"}, []string{ledger.ClauseShared}},
+	{keyEntry{"en", "the engine that has the clocks gave no answer"}, []string{ledger.ClauseEngine}},
 	{keyEntry{"free", "not owed: the crawler was elsewhere"}, nil},
 }
 
@@ -118,6 +119,9 @@ func (s *source) longest() string {
 	}
 	if d := s.facts.Total.LostToOthers; d > 0 {
 		texts = append(texts, "lost to other crawls of yours: "+span(d))
+	}
+	if d := s.facts.Total.Pauses.Time.Clause(ledger.ClauseEngine); d >= time.Second {
+		texts = append(texts, "waiting for an engine that gave no answer: "+span(d))
 	}
 	if len(texts) == 0 {
 		return ""

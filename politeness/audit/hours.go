@@ -34,10 +34,10 @@ func spans(texts []string) (all []span, err error) {
 	return all, nil
 }
 
-// outside reports whether a request was allowed at no time of the spans, whichever way the clock was adjusted.
-func outside(all []span, r *request) bool {
+// outside reports whether a time is in none of the spans, whichever way the clock was adjusted.
+func outside(all []span, t time.Time) bool {
 	for _, s := range all {
-		for _, at := range []time.Time{r.start.Allowed.Add(-Tolerance), r.start.Allowed.Add(Tolerance)} {
+		for _, at := range []time.Time{t.Add(-Tolerance), t.Add(Tolerance)} {
 			at = at.In(s.zone)
 			now := 60*at.Hour() + at.Minute()
 			if in := s.from <= now && now <= s.to; in || s.from > s.to && (now >= s.from || now <= s.to) {
@@ -55,7 +55,7 @@ func (a *auditor) hours(rs []*request) {
 		a.rep.Notes = append(a.rep.Notes, "hours were not checked: "+err.Error())
 	}
 	for _, r := range rs {
-		if outside(all, r) {
+		if outside(all, r.start.Allowed) {
 			a.violation("hours", r, nil, "allowed at %s, outside of %s", stamp(r.start.Allowed), strings.Join(a.config.Hours, ", "))
 		}
 	}

@@ -37,7 +37,7 @@ type Joint struct {
 
 // JointViolation is a request of one part that came too early after a request of another one.
 type JointViolation struct {
-	Invariant string       `json:"invariant"` // P1, P3 to P8, or rate
+	Invariant string       `json:"invariant"` // P1, P3 to P8, rate or hours
 	Host      string       `json:"host"`
 	Lines     [2]JointLine `json:"lines"` // the request, and the one of the other part
 	Message   string       `json:"message"`
@@ -59,14 +59,15 @@ func (v JointViolation) String() string {
 // host (P7); a robots.txt that crawls share is requested once while it is fresh, and each copy of it is what the crawl that it names
 // was answered (P1); and one that fails is tried again no earlier than a single crawl would (P8). What one crawl owes
 // after its own requests is left to [Check]. A host that is an own one of both parts is left out if both may request it several
-// times at once. Of two crawls with a Rate on one machine, the longer interval holds between the starts of their requests (rate). Hours are each crawl's own: a note counts the requests of one outside the hours of another. An error means
-// that a ledger cannot be read.
+// times at once. Of two crawls with a Rate on one machine, the longer interval holds between the starts of their requests (rate). While a URL of a crawl with hours waits
+// at a host, they hold for all, five minutes after they end at the latest (hours); a note counts the requests of one crawl outside the hours
+// of another, whether it waited or not. An error means that a ledger cannot be read.
 //
 // It takes a few hundred bytes of memory for each request of the crawls that ran at the same time, and of each host for each crawl.
 func CheckTogether(parts []Part) (*Joint, error) {
 	j := &joint{
 		keys: map[string]int{}, domains: map[string]bool{}, hourly: map[string][]*part{}, places: map[string]*place{}, led: map[string][]*jointLed{},
-		outOf: map[[2]int]int{}, rated: map[*part][]*partRequest{}, robots: jointRobots{byRun: map[string][]*partRequest{}, last: map[string]*partRequest{}, failed: map[string]*partRequest{}},
+		outOf: map[[2]int]int{}, outside: map[outsiders][]*partRequest{}, rated: map[*part][]*partRequest{}, robots: jointRobots{byRun: map[string][]*partRequest{}, last: map[string]*partRequest{}, failed: map[string]*partRequest{}},
 		Joint: Joint{Parts: []string{}, Violations: []JointViolation{}, Notes: []string{}},
 	}
 	for i := range parts {
@@ -106,9 +107,16 @@ type joint struct {
 	places  map[string]*place  // by key
 	led     map[string][]*jointLed
 	outOf   map[[2]int]int // requests of a part outside of the hours of another one
+	outside map[outsiders][]*partRequest
 	robots  jointRobots
 	rated   map[*part][]*partRequest // of parts with a rate, in the order in which they were allowed
 	dropped int                      // robots.txt files that were requested again for want of room
+}
+
+// outsiders names the requests to a host outside of the hours of another part, since that one's last request there.
+type outsiders struct {
+	host string
+	of   *part
 }
 
 // several is the number of a part for keys of several.
@@ -131,7 +139,8 @@ type part struct {
 	auditor
 	*Part
 	number int
-	begins time.Time // its first request
+	begins time.Time            // its first request
+	runs   map[string]time.Time // the first request of each process
 	spans  []span
 }
 
@@ -154,7 +163,7 @@ func (p *part) open() (*ledger, error) {
 
 // survey notes when a part begins, and what it requests.
 func (j *joint) survey(of *Part) error {
-	p := &part{Part: of, number: len(j.parts), auditor: auditor{config: of.Config, processes: processesOf(&of.Config), body: of.Body}}
+	p := &part{Part: of, number: len(j.parts), auditor: auditor{config: of.Config, processes: processesOf(&of.Config), body: of.Body}, runs: map[string]time.Time{}}
 	p.spans, _ = spans(of.Config.Hours) // Check says what is wrong
 	l, err := p.open()
 	if err != nil {
@@ -165,6 +174,9 @@ func (j *joint) survey(of *Part) error {
 	for _, r := range l.requests {
 		if p.begins.IsZero() || r.start.Written.Before(p.begins) {
 			p.begins = r.start.Written
+		}
+		if at, known := p.runs[r.run]; !known || r.start.Written.Before(at) {
+			p.runs[r.run] = r.start.Written
 		}
 		x := &partRequest{request: r, of: p}
 		for _, key := range x.keys() {
@@ -266,9 +278,32 @@ func (j *joint) check(r *partRequest) {
 	}
 	j.sharedRobots(r)
 	j.rate(r)
+	j.hours(r)
+}
+
+// waitTime is the time within which a crawl has come to each host that it waits for, after its hours have ended or its process has begun:
+// from then on they hold for all.
+const waitTime = 5 * time.Minute
+
+// hours checks the requests of others to a host, outside of the hours of a part, that were made while that one waited: before its request r,
+// whose URL was queued before them. Whether it waits is known only then.
+func (j *joint) hours(r *partRequest) {
+	mine := outsiders{r.start.Host, r.of}
+	for _, x := range j.outside[mine] {
+		from := x.start.Allowed.Add(-waitTime)
+		if !r.start.Queued.IsZero() && r.start.Queued.Before(from) && r.of.runs[r.run].Before(from) {
+			j.violation("hours", x, r, "allowed at %s, outside of the hours %s of a crawl that waited for the host", stamp(x.start.Allowed), strings.Join(r.of.config.Hours, ", "))
+		}
+	}
+	delete(j.outside, mine)
 	for _, other := range j.hourly[r.start.Host] {
-		if other != r.of && outside(other.spans, r.request) {
-			j.outOf[[2]int{r.of.number, other.number}]++
+		if other == r.of || !outside(other.spans, r.start.Allowed) {
+			continue
+		}
+		j.outOf[[2]int{r.of.number, other.number}]++
+		if outside(other.spans, r.start.Allowed.Add(-waitTime)) && outside(other.spans, r.start.Allowed.Add(r.error())) {
+			key := outsiders{r.start.Host, other}
+			j.outside[key] = append(j.outside[key], r)
 		}
 	}
 }
@@ -410,7 +445,7 @@ func (j *joint) rate(r *partRequest) {
 func (j *joint) noteHours() {
 	for _, p := range slices.SortedFunc(maps.Keys(j.outOf), func(x, y [2]int) int { return slices.Compare(x[:], y[:]) }) {
 		of, other := j.parts[p[0]], j.parts[p[1]]
-		j.Notes = append(j.Notes, fmt.Sprintf("%d requests of %s to hosts that %s requests, too, are outside of the hours of that one (%s): hours are each crawl's own",
+		j.Notes = append(j.Notes, fmt.Sprintf("%d requests of %s to hosts that %s requests, too, are outside of the hours of that one (%s)",
 			j.outOf[p], of.Name, other.Name, strings.Join(other.config.Hours, ", ")))
 	}
 }

@@ -26,6 +26,13 @@ func TestCheckTogether(t *testing.T) {
 	}
 	alive := moved(page(90, "/"), "c.test", 90)
 	rate := func(perSecond float64) func(*Config) { return func(c *Config) { c.Rate = perSecond } }
+	hours := func(c *Config) { c.Hours = []string{"03:13-03:04"} }
+	queued := func(r req, s float64) req {
+		return with(r, func(r *req) { r.clause = fmt.Sprintf(`,"queued":%q`, at(s)) })
+	}
+	stopped := newBook().add(robots)
+	stopped.run = "r3"
+	stopped.add(queued(page(700, "/2"), 2))
 	elsewhere := with(moved(robotsReq(0, ""), "b.test", 3), func(r *req) { r.addr = "192.0.2.2" })
 	for _, c := range []struct {
 		name          string
@@ -66,6 +73,9 @@ func TestCheckTogether(t *testing.T) {
 		{name: "too early for the rate of both", first: newBook().add(robots, page(2, "/1")), second: elsewhere, mine: rate(0.5), theirs: rate(0.9), want: "rate"},
 		{name: "in time for the rate of both", first: newBook().add(robots, page(2, "/1")), second: elsewhere, mine: rate(1.1), theirs: rate(1.1)},
 		{name: "too early for the rate of one alone", first: newBook().add(robots, page(2, "/1")), second: elsewhere, mine: rate(0.5)},
+		{name: "outside of the hours of one that waited", first: newBook().add(robots, page(2, "/1"), queued(page(700, "/2"), 2)), second: robotsReq(400, ""), mine: hours, want: "hours", one: 2},
+		{name: "outside of the hours of one that did not wait", first: newBook().add(robots, page(2, "/1"), queued(page(700, "/2"), 399)), second: robotsReq(400, ""), mine: hours, one: 2},
+		{name: "outside of the hours of one that was not running", first: stopped, second: robotsReq(400, ""), mine: hours, one: 2},
 		{name: "too early for the rate of both on two machines", first: newBook().add(robots, page(2, "/1")), second: elsewhere, mine: rate(0.5), theirs: rate(0.9), machine: "m2"},
 		{name: "another machine", first: newBook().add(robots, page(2, "/1")), second: robotsReq(2.6, ""), machine: "m2", unproven: 2, one: 2},
 		{name: "another machine, by more than its clock can be wrong", first: newBook().add(robots, page(2, "/1")), second: robotsReq(2.6, ""), theirs: slow, machine: "m2", want: "P4", one: 2},
@@ -162,7 +172,7 @@ func TestCheckTogetherKnowsCopiesOfFailures(t *testing.T) {
 	}
 }
 
-// TestCheckTogetherCountsRequestsOutsideHoursOfOthers: hours are each crawl's own, and people want to know.
+// TestCheckTogetherCountsRequestsOutsideHoursOfOthers: of a crawl that did not wait, people want to know.
 func TestCheckTogetherCountsRequestsOutsideHoursOfOthers(t *testing.T) {
 	for hours, want := range map[string]string{"00:00-03:03": "1 requests of B to hosts that A requests, too, are outside of the hours of that one (00:00-03:03)", "22:00-03:04": ""} {
 		first, second := newBook().add(robotsReq(0, "")), newBook().add(robotsReq(5.5, ""))

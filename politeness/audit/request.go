@@ -28,6 +28,7 @@ type StartLine struct {
 	Override string    `json:"override"`
 	Signed   string    `json:"signed"`
 	Behind   float64   `json:"behind"` // seconds that its process's clock is behind the lines before, as that process says
+	Queued   time.Time `json:"queued"`
 	Allowed  time.Time `json:"allowed"`
 	Written  time.Time `json:"written"`
 	Clauses  []Clause  `json:"clauses"`

@@ -35,6 +35,7 @@ const (
 	ClauseRedirect    = "redirect_wait" // Retry-After of a redirect that leads to the host
 	ClauseRateLimit   = "rate_limit"    // RateLimit of the host: its quota is used up
 	ClauseShared      = "shared"        // another crawl that shares the host, its address or its domain
+	ClauseEngine      = "engine"        // the engine that has the clocks gave no answer, or had lost them
 )
 
 // ClauseID identifies a clause by one byte. The zero value identifies none.
@@ -43,7 +44,7 @@ type ClauseID uint8
 var clauseNames = [...]string{
 	"", ClauseDelay, ClauseCrawlDelay, ClauseRequestRate, ClauseLatency, ClauseBackoff, ClauseRetryAfter, ClauseRobots, ClauseBusy,
 	ClauseAddress, ClauseDomain, ClauseRate, ClauseStale, ClauseQuiet, ClauseRestart, ClauseHostDelay,
-	ClauseRedirect, ClauseRateLimit, ClauseShared,
+	ClauseRedirect, ClauseRateLimit, ClauseShared, ClauseEngine,
 }
 
 // ClauseIDOf returns the ClauseID of a name, or 0 if the name is not one of the Clause names.

@@ -222,7 +222,10 @@ func (s *slot) encode(b []byte) {
 		b := b[slotHead+i*waitSize:]
 		copy(b[:4], w.Gate)
 		copy(b[4:8], w.By.Gate)
-		le.PutUint32(b[8:], uint32(min((w.Delay+time.Millisecond-1)/time.Millisecond, math.MaxUint32)))
+		le.PutUint32(b[8:], uint32(min((w.Delay+time.Millisecond-1)/time.Millisecond, math.MaxInt32)))
+		if w.Closed {
+			b[11] |= 1 << 7 // the one bit that no delay needs
+		}
 		le.PutUint64(b[12:], nanos(w.Due))
 	}
 	le.PutUint32(b, crc32.ChecksumIEEE(b[4:]))
@@ -240,7 +243,8 @@ func (s *slot) decode(b []byte) {
 	for i := range s.Line {
 		b := b[slotHead+i*waitSize:]
 		s.Line[i] = sharedclock.Waiter{
-			Party: partyOf(b[:4]), By: partyOf(b[4:8]), Delay: time.Duration(le.Uint32(b[8:])) * time.Millisecond, Due: timeOf(le.Uint64(b[12:])),
+			Party: partyOf(b[:4]), By: partyOf(b[4:8]), Delay: time.Duration(le.Uint32(b[8:])&math.MaxInt32) * time.Millisecond, Due: timeOf(le.Uint64(b[12:])),
+			Closed: b[11]>>7 == 1,
 		}
 	}
 }

@@ -2,6 +2,8 @@ package machine_test
 
 import (
 	"errors"
+	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/machine"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 func turn(gate string) *politeness.Turn {
@@ -200,4 +203,84 @@ func TestKilledProcessKeepsTheTotalRate(t *testing.T) {
 			time.Sleep(want)
 		}
 	})
+}
+
+// killer is a ledger whose process is killed before or after it stores a line.
+type killer struct {
+	strings.Builder
+	kill          func()
+	before, after int // which line; none if it is negative
+	n             int
+}
+
+func (k *killer) Write(line []byte) (int, error) {
+	if k.n == k.before {
+		k.kill()
+		return 0, errors.New("killed")
+	}
+	n, err := k.Builder.Write(line)
+	if k.n == k.after {
+		k.kill()
+	}
+	k.n++
+	return n, err
+}
+
+// TestKilledProcessLosesNoRetryAfterThatItsLedgerHas: at whatever step it is killed, other processes owe the pause until it is resumed.
+func TestKilledProcessLosesNoRetryAfterThatItsLedgerHas(t *testing.T) {
+	u, _ := weburl.Parse("http://h.test/robots.txt")
+	q := politeness.Request{URL: u, Next: u, Addr: netip.MustParseAddr("192.0.2.1")}
+	for _, answer := range []struct {
+		reply politeness.Reply
+		owed  time.Duration
+	}{
+		{politeness.Reply{Status: 503, Header: http.Header{"Retry-After": {"60"}}}, time.Minute},
+		{politeness.Reply{Status: 200, Header: http.Header{"Ratelimit": {`"a";r=0;t=40`}}}, 40 * time.Second},
+		{politeness.Reply{Status: 404}, 5 * time.Second}, // a slow answer
+	} {
+		for step := range 6 {
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				killed, other := machine.Open(dir, politeness.NewHosts(politeness.HostsLimits{})), open(t, dir)
+				lines := &killer{kill: killed.Kill, before: -1, after: -1}
+				switch step {
+				case 1, 3:
+					lines.before = step / 2
+				case 2, 4:
+					lines.after = step/2 - 1
+				}
+				g, err := politeness.NewGate(politeness.Config{
+					Identity: politeness.Identity{Product: "testbot", Contact: "https://lab.university.edu"}, Shared: killed, Ledger: lines,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				p, err := g.Admit(q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if step == 0 {
+					killed.Kill()
+				}
+				if grant, err := p.Redeem(); err == nil && step > 0 && grant.Begin() == nil && step > 2 {
+					time.Sleep(5 * time.Second)
+					r := answer.reply
+					r.Ended = time.Now()
+					g.Report(p, r)
+				}
+				if step == 5 {
+					killed.Kill()
+				}
+				want := time.Second // of the request that others take for one that was made
+				if strings.Contains(lines.String(), `"event":"end"`) {
+					want = answer.owed
+				}
+				var w *politeness.NotYet
+				err = other.Take(&politeness.Turn{Gate: "b", Crawl: "b", Host: "h.test", Port: "80", Delay: time.Second})
+				if !errors.As(err, &w) || time.Until(w.Until) < want {
+					t.Errorf("%d, killed at step %d: %v, want a pause of %v", answer.reply.Status, step, err, want)
+				}
+			})
+		}
+	}
 }

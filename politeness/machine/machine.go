@@ -161,6 +161,11 @@ func (m *Hosts) take(now time.Time, t *politeness.Turn) error {
 		}
 		clocks[i] = &slots[i].Clock
 	}
+	if !t.Quiet.IsZero() {
+		clocks[0].Close(c.party(), t.Delay, t.Quiet)
+		c.waits[keys[0].id] = true
+		return pages.write(slots[0])
+	}
 	late, until, by := sharedclock.Latest(now, clocks, c.party(), t.Delay)
 	if late != nil {
 		if late.Turns > 0 {

@@ -65,6 +65,7 @@ var machines = []mutant{
 	{"a removed file is used on", "politeness/machine/machine.go", "		if err := m.inPlace(); err != nil {\n			return err\n		}\n", "", 0, false, nil},
 	{"a file that was removed for want of room was never there", "politeness/machine/robots.go", "	noteDropped(state, dropped)\n", "	_ = dropped\n", 0, false, nil},
 	{"a file that is too long was never there", "politeness/machine/robots.go", "		noteDropped(m.dir, f.Fetched)\n", "", 0, false, nil},
+	{"hours hold for one process alone", "politeness/machine/machine.go", "		clocks[0].Close(c.party(), t.Delay, t.Quiet)\n", "", 0, false, nil},
 	{"processes share no total rate", "politeness/machine/machine.go", "	if t.Total {\n", "	if false {\n", 0, false, nil},
 	{"others can write to the state directory", "politeness/machine/dir.go", "mode.Perm()&0o022 != 0", "mode.Perm()&0o022 == 0o7", 0, false, nil},
 }
@@ -80,10 +81,12 @@ var audits = []mutant{
 	{"a copy of an attempt that came to no request", "politeness/audit/jointrobots.go", "	} else {\n		s.byRun[r.run] = append(s.byRun[r.run], r)\n	}", "	}", 0, false, nil},
 	{"rates of several crawls are not compared", "politeness/audit/joint.go", "	j.rate(r)\n", "", 0, false, nil},
 	{"rates of two machines are compared", "politeness/audit/joint.go", " || !sameMachine(r, theirs[0]) {", " {", 0, false, nil},
+	{"hours of a crawl that waits do not hold for all", "politeness/audit/joint.go", "		if !r.start.Queued.IsZero() && ", "		if false && ", 0, false, nil},
+	{"hours of a crawl that does not run hold for all", "politeness/audit/joint.go", " && r.of.runs[r.run].Before(from) {", " {", 0, false, nil},
 	{"hours of others are not noted", "politeness/audit/joint.go", "	j.noteHours()\n", "", 0, false, nil},
 	{"crawls that ran one after the other are not compared", "politeness/audit/joint.go", "		p.forget(r.start.Written)\n", "		clear(p.last)\n", 0, false, nil},
 	{"ledgers are open together", "politeness/audit/joint.go", "	defer func() { _ = f.Close() }() // only read\n", "", 0, false, nil},
-	{"hours are not checked", "politeness/audit/hours.go", "		if outside(all, r) {", "		if outside(all[:0], r) {", 0, false, nil},
+	{"hours are not checked", "politeness/audit/hours.go", "		if outside(all, r.start.Allowed) {", "		if outside(all[:0], r.start.Allowed) {", 0, false, nil},
 	{"hours do not span midnight", "politeness/audit/hours.go", "s.from > s.to && (now", "false && (now", 0, false, nil},
 	{"the rate is not checked", "politeness/audit/hours.go", "gap < due-Tolerance", "false", 0, false, nil},
 }

@@ -243,6 +243,9 @@ var sharings = []mutant{
 	{"crawls share no total rate", "politeness/admit.go", "	if err == nil && p.rate.Delay > 0 {", "	if false {", 0, false, nil},
 	{"a request that waits for the total rate holds its host", "politeness/admit.go", "		if err = g.cfg.Shared.Take(&p.rate); err != nil {\n			g.cfg.Shared.Done(&p.turn, Owed{})\n		}", "		err = g.cfg.Shared.Take(&p.rate)", 0, false, nil},
 	{"a crawl of another interval does not obey the total rate", "politeness/sharing.go", "		end(clockKey{}, owed.Total)\n", "		end(clockKey{}, owed.Ended)\n", 0, false, nil},
+	{"hours hold for one crawl alone", "politeness/admit.go", "g.shareQuiet(q, err)", "err", 0, false, nil},
+	{"hours of a crawl that has left hold", "politeness/sharing.go", "		c.Leave(gate)\n", "		_ = c\n", 0, false, nil},
+	{"a long pause is told to others after the ledger has its end", "politeness/report.go", "		g.announce(now, p.p, r)\n", "", 0, false, nil},
 	{"a turn without a permit is not given back", "politeness/admit.go", "		g.cfg.Shared.Done(&p.turn, Owed{})\n		return Permit{}, err\n", "		return Permit{}, err\n", 0, false, nil},
 }
 

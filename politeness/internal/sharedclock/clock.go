@@ -34,6 +34,8 @@ type Waiter struct {
 	Delay time.Duration // that it owes
 	Due   time.Time     // when it comes again
 	By    Party         // the crawl that it waits for
+	// Closed says that the hours in which it makes requests begin at Due: nobody has the clock before.
+	Closed bool
 }
 
 const (
@@ -68,6 +70,11 @@ func (c *Clock) Until(now time.Time, p Party, delay time.Duration) (until time.T
 	if c.Last.Gate != p.Gate && !c.Ended.IsZero() {
 		if own := now.Add(c.Ended.Add(delay).Sub(now)); own.After(until) {
 			until, by = own, c.Last
+		}
+	}
+	for _, w := range c.Line {
+		if w.Closed && w.Gate != p.Gate && w.Due.After(until) {
+			until, by = w.Due, w.Party
 		}
 	}
 	if n := c.place(now, p.Gate); n > 0 {
@@ -123,20 +130,32 @@ func (c *Clock) Idle(now time.Time) bool {
 // its turn rather than after it. The place of those behind the second is some pauses away. The delay that it owes holds from
 // now on, whoever made the last request.
 func (c *Clock) Wait(p Party, delay time.Duration, until time.Time, by Party) time.Time {
+	i := c.enter(p)
+	if i >= strangers {
+		until = until.Add(time.Duration(i-1) * max(delay, Recheck))
+	}
+	w := &c.Line[i]
+	w.Delay, w.Due, w.By, w.Closed = delay, until, by, false
+	if c.Turns == 0 && c.Last.Gate != p.Gate {
+		c.owe(c.Ended, *w)
+	}
+	return until
+}
+
+// Close puts a crawl whose hours are over into the line: until they begin again, nobody has the clock.
+func (c *Clock) Close(p Party, delay time.Duration, opens time.Time) {
+	w := &c.Line[c.enter(p)]
+	w.Delay, w.Due, w.By, w.Closed = delay, opens, Party{}, true
+}
+
+// enter puts a crawl at the end of the line, if it is not in it, and returns its place.
+func (c *Clock) enter(p Party) int {
 	i := slices.IndexFunc(c.Line, func(w Waiter) bool { return w.Gate == p.Gate })
 	if i < 0 {
 		i = len(c.Line)
 		c.Line = append(c.Line, Waiter{Party: p})
 	}
-	if i >= strangers {
-		until = until.Add(time.Duration(i-1) * max(delay, Recheck))
-	}
-	w := &c.Line[i]
-	w.Delay, w.Due, w.By = delay, until, by
-	if c.Turns == 0 && c.Last.Gate != p.Gate {
-		c.owe(c.Ended, *w)
-	}
-	return until
+	return i
 }
 
 // owe holds the clock for the delay of a crawl that waits, from the end of the last request.

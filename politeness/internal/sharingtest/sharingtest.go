@@ -23,7 +23,7 @@ func Run(t *testing.T, open Open) {
 	for name, test := range map[string]func(*testing.T, Open){
 		"RandomCrawlsKeepPauses": randomCrawls, "TwoCrawlsTakeTurnsFairly": fair, "TwentyCrawlsTakeTurns": twenty,
 		"DelayOfWaitingCrawlHolds": longerDelay, "UnusedTurnKeepsItsPlace": unused, "CrawlThatDoesNotComeHoldsNobodyUp": absent,
-		"CrawlThatLeavesHoldsNobodyUp": leaves, "HoldWithoutTurn": hold, "CrawlsShareTotalRate": totalRate,
+		"CrawlThatLeavesHoldsNobodyUp": leaves, "HoldWithoutTurn": hold, "CrawlsShareTotalRate": totalRate, "HoursHoldForAll": hours,
 		"ClocksAreApart": apart, "LedgerNamesTheOther": names, "ClockSetBack": setBack,
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { test(t, open) }) })
@@ -418,5 +418,42 @@ func totalRate(t *testing.T, open Open) {
 		for i := range s {
 			s[i].Leave(fmt.Sprint("gate-without", i))
 		}
+	}
+}
+
+// hours: while the hours of a crawl that waits for a host are over, nobody has the host's clock, until they begin or it leaves.
+func hours(t *testing.T, open Open) {
+	s := open(t, 2)
+	a, b := &crawl{s[0], "a", time.Second}, &crawl{s[1], "b", time.Second}
+	for _, leaves := range []bool{false, true} {
+		quiet := a.turn("h.test", netip.Addr{})
+		quiet.Quiet = time.Now().Add(8 * time.Hour)
+		if w := a.try(t, quiet); w == nil || !w.Until.Equal(quiet.Quiet) || w.Clauses[0].Name != "quiet_hours" {
+			t.Fatalf("%+v", w)
+		}
+		w := b.try(t, b.turn("h.test", addrOf(1)))
+		if w == nil || !w.Until.Equal(quiet.Quiet) || w.Clauses[0].Name != "shared" || w.Clauses[0].By != "a" {
+			t.Fatalf("%+v", w)
+		}
+		if w := b.try(t, b.turn("i.test", addrOf(2))); w != nil {
+			t.Errorf("another host: %v", w)
+		}
+		b.sharing.Leave("gate-b")
+		if leaves {
+			a.sharing.Leave("gate-a")
+			time.Sleep(2 * time.Second) // what b has left
+		} else {
+			time.Sleep(4 * time.Hour)
+			if w := b.try(t, b.turn("h.test", addrOf(1))); w == nil || !w.Until.Equal(quiet.Quiet) {
+				t.Fatalf("%+v", w)
+			}
+			time.Sleep(time.Until(quiet.Quiet) + time.Second)
+		}
+		turn := b.turn("h.test", addrOf(1))
+		if w := b.try(t, turn); w != nil {
+			t.Fatalf("leaves: %v: %v", leaves, w)
+		}
+		b.end(turn, 0)
+		time.Sleep(time.Minute)
 	}
 }

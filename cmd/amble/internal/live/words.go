@@ -62,6 +62,8 @@ func setBy(clause string) string {
 		return "robots.txt could not be fetched"
 	case ledger.ClauseShared:
 		return "another of your crawls"
+	case ledger.ClauseEngine:
+		return "the engine gives no answer"
 	case ledger.ClauseQuiet:
 		return "outside its hours"
 	}
