@@ -125,7 +125,7 @@ func (c *Config) ShareMachine(dir string) {
 // NotShared returns why the crawl takes no turns with those of other processes although that was wanted ([Config.ShareMachine]), or
 // nil.
 func (c *Crawler) NotShared() error {
-	if m, ok := c.shared.(interface{ NotShared() error }); ok {
+	if m := machine.Of(c.shared); m != nil {
 		return m.NotShared()
 	}
 	return nil

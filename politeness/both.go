@@ -76,11 +76,3 @@ func (b both) KeepRobots(key RobotsKey, f RobotsFile) {
 
 // Unwrap returns first.
 func (b both) Unwrap() Sharing { return b.first }
-
-// NotShared returns why first shares nothing with other processes, if it knows.
-func (b both) NotShared() error {
-	if s, ok := b.first.(interface{ NotShared() error }); ok {
-		return s.NotShared()
-	}
-	return nil
-}

@@ -33,4 +33,15 @@ func TestCommandsSayThatHostsAreNotShared(t *testing.T) {
 			_ = os.RemoveAll(filepath.Join(dir, "job"))
 		}
 	}
+	a, _, _ := testApp(nil)
+	if code := a.run([]string{"crawl", "-w", "0", "-q", "--state", filepath.Join(dir, "state-watched"), "-o", filepath.Join(dir, "job"), srv.URL + "/"}); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	for _, at := range []string{state, filepath.Join(dir, "state-watched")} {
+		a, out, errs := testApp(nil)
+		code := a.run([]string{"watch", filepath.Join(dir, "job"), "--budget", "50/day", "--for", "1s", "--state", at})
+		if said := strings.Contains(errs.String()+out.String(), "shared with no other process: "); said != (at == state) {
+			t.Errorf("watch with %s: exit code %d\n%s%s", at, code, out, errs)
+		}
+	}
 }

@@ -23,6 +23,7 @@ type watchCmd struct {
 	Dir    string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
 	Budget perDay `required:"" placeholder:"N/day" help:"Requests that each host gets in any 24 hours, at most, for everything: pages, robots.txt, redirects, further attempts. At least 10."`
 	For    span   `required:"" placeholder:"TIME" help:"How long the watch takes, such as 30d."`
+	State  string `placeholder:"DIR" help:"State directory by which it takes turns at hosts with your other crawls, if it is not that of the user."`
 
 	view.Flags
 }
@@ -104,7 +105,7 @@ func (c *watchCmd) Run(a *app) error {
 					counts[x.Change]++
 					_ = lines.Encode(x) // stdout remembers its failure
 				},
-				Program: func(j *job.Config) { j.Note, j.Crawl.Trace = v.Note, x.Trace },
+				Program: func(j *job.Config) { j.Note, j.Crawl.Trace, j.State = v.Note, x.Trace, c.State },
 			})
 			if err != nil {
 				return nil, err
@@ -146,7 +147,11 @@ func watchedConfig(dir string) (job.Config, error) {
 
 // again is the command that resumes the watch.
 func (c *watchCmd) again() string {
-	return fmt.Sprintf("amble watch %s --budget %d/day --for %s", cli.ShellWord(c.Dir), c.Budget, c.For)
+	text := fmt.Sprintf("amble watch %s --budget %d/day --for %s", cli.ShellWord(c.Dir), c.Budget, c.For)
+	if c.State != "" {
+		text += " --state " + cli.ShellWord(c.State)
+	}
+	return text
 }
 
 func nextText(w *watch.Watch) string {

@@ -3,10 +3,16 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/amble-crawler/amble/politeness/machine"
 )
 
 // The bookshop can be crawled by another process, and is served until a signal comes.
@@ -24,5 +30,18 @@ func TestDemoServes(t *testing.T) {
 	p.signal(t, syscall.SIGINT)
 	if code, stderr := p.end(t); code != 0 || !strings.Contains(stderr, "amble crawl "+base) {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+}
+
+// TestDemoLeavesTheStateDirectoryAlone: its hosts are its own, and its job is soon removed.
+func TestDemoLeavesTheStateDirectoryAlone(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	t.Setenv(machine.StateVariable, state)
+	a, out, errs := testApp(nil)
+	if code := a.run([]string{"demo", "-q", "-w", "1ms"}); code != 0 {
+		t.Fatalf("exit code %d\n%s%s", code, out, errs)
+	}
+	if _, err := os.Stat(state); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the state directory is there: %v", err)
 	}
 }

@@ -36,6 +36,9 @@ func newBudget(most int) *budget {
 
 // Take implements politeness.Sharing.
 func (b *budget) Take(t *politeness.Turn) error {
+	if t.Total || !t.Quiet.IsZero() { // no request more
+		return b.Sharing.Take(t)
+	}
 	if err := b.begin(t); err != nil {
 		return err
 	}
@@ -45,6 +48,9 @@ func (b *budget) Take(t *politeness.Turn) error {
 	}
 	return err
 }
+
+// Unwrap returns what the budget is a part of.
+func (b *budget) Unwrap() politeness.Sharing { return b.Sharing }
 
 // Done implements politeness.Sharing.
 func (b *budget) Done(t *politeness.Turn, owed politeness.Owed) {
