@@ -55,7 +55,8 @@ type Config struct {
 	DelayFactor float64
 	// MaxDelay caps what DelayFactor adds, and nothing else. 0: DefaultMaxDelay.
 	MaxDelay time.Duration
-	// Rate is the greatest number of requests per second in all. 0 or less: no such limit.
+	// Rate is the max number of requests per second in all. Crawls that share something and have a rate send no more together than
+	// the one with the lowest, while it has something to send. 0 or less: no such limit.
 	Rate float64
 	// PerDomain makes all hosts of one registrable domain share one clock, as hosts on one address
 	// always do.
@@ -112,7 +113,8 @@ type Config struct {
 	// RefuseUsage names uses (robots.UseTrainAI, …): a URL for which the site's robots.txt disallows
 	// one of them is denied with ReasonUsage. This is in addition to the rules and never replaces them.
 	RefuseUsage []string
-	// Hours are when requests may be made at all, by the clocks of a time zone. None: at any time.
+	// Hours are when requests may be made at all, by the clocks of a time zone. While a request to a host waits for them, they hold
+	// for the other crawls with which Shared shares it, too. None: at any time.
 	Hours Hours
 	// VisitTime also obeys the hours that robots.txt names (Visit-time of the 1996 proposals).
 	VisitTime bool

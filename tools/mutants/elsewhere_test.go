@@ -114,7 +114,7 @@ var mirrors = []mutant{
 	{"a file where a directory is", "job/export/mirror/mirror.go", "	if _, there := m.taken[hash(name)]; there {", "	if m.taken[hash(name)] {", 0, false, nil},
 	{"a directory where a file is", "job/export/mirror/mirror.go", "		if isFile {\n", "		if isFile && !there {\n", 0, false, nil},
 	{"an older file is overwritten", "job/export/mirror/mirror.go", "os.O_CREATE|os.O_EXCL|os.O_WRONLY", "os.O_CREATE|os.O_TRUNC|os.O_WRONLY", 0, false, nil},
-	{"a directory outside the mirror", "job/export/mirror/mirror.go", "m.root.MkdirAll(filepath.Dir(name), 0o755)", "os.MkdirAll(filepath.Join(m.x.Path, filepath.Dir(name)), 0o755)", 0, false, nil},
+	{"a directory outside the mirror", "job/export/mirror/mirror.go", "m.root.MkdirAll(filepath.Dir(name), 0o755)", "os.MkdirAll(filepath.Join(m.root.Name(), filepath.Dir(name)), 0o755)", 0, false, nil},
 	{"a fragment that ends an attribute", "job/export/mirror/mirror.go", "fragmentEscaper.Replace(fragment)", "fragment", 0, false, nil},
 	{"a name that ends a reference", "job/export/mirror/mirror.go", "strings.ReplaceAll(url.QueryEscape(s), \"+\", \"%20\")", "s", 0, false, nil},
 	{"links of a charset that is not ASCII", "job/export/mirror/mirror.go", "		case !superset(p.Charset):", "		case false:", 0, false, nil},
