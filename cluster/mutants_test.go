@@ -71,7 +71,7 @@ var mutants = []mutant{
 	{"the interval of another crawl does not hold", "rate.go", "last.End+int64(max(0, r.gap-last.Gap))", "last.End", "CrawlsOnAnEngineShareTheirTotalRate"},
 	{"hours hold for one crawl on an engine alone", "clock.go", "		if w.Closed && w.Gate", "		if false && w.Gate", "HoursOfOneCrawl"},
 	{"the ledger does not say that the engine was away", "clocks.go", "		t.Away = ledger.Clause{Name: ledger.ClauseEngine, Until: k.back}\n", "", "EngineAway"},
-	{"the rate is each node's", "rate.go", "max(k.late(), last.End+int64(max(0, r.gap-last.Gap)))", "k.late()", "Sim"},
+	{"the rate is each node's", "rate.go", "max(k.late(), last.End+int64(max(0, r.gap-last.Gap)))", "k.late()", "CrawlsOnAnEngineShareTheirTotalRate|Sim"},
 
 	// The budget: I7.
 	{"pages are returned before that is committed", "budget.go", "returned := p.s.store.Offsets(ownerName)[offsetReturned]", "returned := p.returned", "PagesAreReturned"},
