@@ -12,6 +12,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/identity"
 	"github.com/amble-crawler/amble/internal/safefile"
+	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
@@ -21,6 +22,10 @@ type Config struct {
 	// must be nil here. Its Sinks are written to after visits.jsonl; they are not part of the directory, and the caller
 	// closes them.
 	Crawl crawler.Config
+
+	// Also are sinks of this process, after those of Crawl. They are not part of the job, which is resumed without them, and the caller
+	// closes them.
+	Also []sink.Sink
 
 	// Items are further files with the results of the program ([crawler.Visit.Emit]): [ItemsLines], [ItemsCSV] and
 	// [ItemsTable]. Each result is in each of them once. A job is resumed with the same ones; others can be added, and
@@ -101,7 +106,7 @@ func (c *Config) checkBrowser() error {
 // Crawler returns the configuration for package crawler: Crawl, completed from the files that the other fields name.
 func (c *Config) Crawler() (crawler.Config, error) {
 	cfg := c.Crawl
-	cfg.Sinks = slices.Clone(cfg.Sinks)
+	cfg.Sinks = slices.Concat(cfg.Sinks, c.Also)
 	own, err := c.ownHosts()
 	if own != nil {
 		cfg.Politeness.OwnHosts = func(host string) int { return own[host] }

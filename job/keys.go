@@ -212,9 +212,10 @@ var keys = []*Key{
 	{"render-processor", "Processor time of a rendered page, its workers included; a page that exceeds it counts as it was fetched (${default}).", Rendering, Free, true, "Crawl.Render.MaxProcessor", timeout(float64(render.DefaultMaxProcessor))},
 	{"render-isolation", "How the browser is kept from the network: namespace, which needs Linux, or flags, its own settings, which are weaker (${default}).", Rendering, Free, true, "Browser.Isolation", choice{"namespace", []string{"namespace", "flags"}, nil}},
 
-	{"out", "Job directory: everything goes there instead of visits to stdout, and a crawl that was stopped or killed is resumed by the same command or by resume.", Command, Shown, false, "", words{}},
-	{"format", "With -o: also archive what went over the wire, as WARC with a CDXJ index (${default}).", Output, Free, false, "Archive", own[bool]{is: List, read: archived, write: formatText, late: true}},
-	{"keep-links", "With -o: also keep every link of each page in links.jsonl, with its text, rel, kind and fate.", Output, Fixed, false, "Links", flag{}},
+	{"out", "Job directory: everything goes there instead of visits to stdout, and a crawl that was stopped or killed is resumed by the same command or by resume. Without it the crawl is kept in the state directory.", Command, Shown, false, "", words{}},
+	{"no-keep", "Without [out]: keep nothing but what goes to stdout, as [quiet] does.", Command, Shown, false, "", flag{}},
+	{"format", "Also archive what went over the wire, as WARC with a CDXJ index (${default}).", Output, Free, false, "Archive", own[bool]{is: List, read: archived, write: formatText, late: true}},
+	{"keep-links", "Also keep every link of each page in links.jsonl, with its text, rel, kind and fate.", Output, Fixed, false, "Links", flag{}},
 
 	{"fail-on-limit", "Exit 5 when a limit ended the crawl.", Command, Shown, false, "", flag{}},
 	{"json", "Print visits as JSON lines on a terminal, too, and the summary as JSON: to stdout where that is free, else to stderr.", Command, Shown, false, "", flag{}},

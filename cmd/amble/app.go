@@ -44,6 +44,7 @@ type commands struct {
 	Explain    explainCmd    `cmd:"" group:"Look:" help:"Say what a crawl would do, or did, with a URL, and why."`
 	Links      linksCmd      `cmd:"" group:"Look:" help:"List the links of a page, and what a crawl would do with each."`
 	Status     statusCmd     `cmd:"" group:"Look:" help:"Say how a crawl stands: what is left, and what each host waits for."`
+	Jobs       jobsCmd       `cmd:"" group:"Look:" help:"List the crawls that were kept, and remove some."`
 	Diff       diffCmd       `cmd:"" group:"Look:" help:"Say which pages are new, gone, changed or moved between two crawls."`
 	Shell      shellCmd      `cmd:"" group:"Look:" help:"Try selectors, links and rules on a page, on the web or recorded."`
 	Check      checkCmd      `cmd:"" group:"Check:" help:"Find broken links, with the pages that have them, and what else is to mend."`
@@ -148,7 +149,7 @@ func (a *app) parser(c *commands, o *keyflags.Origins) (*kong.Kong, error) {
 		kong.Name("amble"), kong.Description(description),
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, WrapUpperBound: 80}),
-		kong.Resolvers(o), kong.Bind(a, o), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed), kong.PostBuild(hideSeldom),
+		kong.Resolvers(o), kong.Bind(a, o), kong.NamedMapper("job", jobMapper{}), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed), kong.PostBuild(hideSeldom),
 	)
 }
 

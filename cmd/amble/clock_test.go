@@ -36,7 +36,7 @@ func TestAJobOfTheFutureIsResumed(t *testing.T) {
 		}
 		w.Apply(&cfg.Crawl)
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: "https://lab.university.edu/crawl"})
-		if err := c.kept(a, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Start(dir, cfg, operator.Texts(seeds)...) }); err != nil {
+		if err := c.kept(a, a.view(c.Flags), &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Start(dir, cfg, operator.Texts(seeds)...) }); err != nil {
 			t.Fatal(err)
 		}
 		return errs.String()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/kept"
 	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
 	"github.com/amble-crawler/amble/cmd/amble/internal/view"
@@ -24,7 +25,7 @@ import (
 
 // checkCmd is "amble check".
 type checkCmd struct {
-	Target []string `arg:"" name:"url|job" help:"URLs of a site, or the directory of a crawl."`
+	Target []string `arg:"" type:"job" name:"url|job" help:"URLs of a site, or the directory of a crawl."`
 
 	All        bool       `help:"Print every broken URL and every page that links to it."`
 	NoExternal bool       `help:"Do not request what links to other sites name."`
@@ -59,7 +60,7 @@ Finds what is broken on a site: links that lead nowhere with every page that has
 element has, redirects to mend, mixed content. What links to other sites name is requested once each, and nothing
 there is followed. Flags of amble crawl that are not listed below work here, too.
 
-A crawl that was made before is checked as far as it went: best with --resources, --beyond 1, --keep-links and
+A crawl that was stopped is kept for "amble resume"; -o keeps a whole one, too. A crawl that was made before is checked as far as it went: best with --resources, --beyond 1, --keep-links and
 --format jsonl,warc.
 
 Exit codes: 0 nothing is broken, 1 something is, otherwise as for amble crawl. Redirects, mixed content and what
@@ -130,15 +131,29 @@ func (c *checkCmd) Run(a *app, o *keyflags.Origins) error {
 		defer func() { _ = r.Close() }() // only read
 		return c.print(a, r, onStdout > 0)
 	}
-	dir := c.Out
-	if dir == "" {
-		var err error
-		if dir, err = os.MkdirTemp("", "amble-check-"); err != nil {
-			return cli.Exit(cli.ExitOutput, err)
-		}
-		defer func() { _ = os.RemoveAll(dir) }() // what is left is in a directory for temporary files
+	seeds, err := operator.Seeds(o, c.Target, "", a.in)
+	if err != nil {
+		return err
 	}
-	end, err := c.crawl(a, o, dir)
+	cfg, err := c.config(o, seeds)
+	if err != nil {
+		return err
+	}
+	v := a.view(view.Flags{Quiet: c.Quiet, Verbose: c.Verbose, LogFormat: c.LogFormat, Color: c.Color})
+	dir, next, err := c.directory(cfg.State, seeds)
+	if err != nil {
+		return cli.Exit(cli.ExitOutput, err)
+	}
+	end, err := c.crawl(a, v, &cfg, seeds, dir, next)
+	switch whole := end != nil && end.Finish == crawler.FinishDone; {
+	case c.Out == "" && (next == "" || whole || !job.Holds(dir)):
+		defer func() { _ = os.RemoveAll(dir) }() // or somebody finds it among the kept jobs
+	case end != nil && end.Finish.Limit():
+		next = strings.Replace(next, " && ", doubled(&cfg.Crawl.Limits, end.Finish)+" && ", 1)
+		fallthrough
+	case end != nil && !whole:
+		defer v.Next("the crawl is kept; to go on with it and check again", next)
+	}
 	var cut bool
 	var cutErr error
 	switch {
@@ -166,30 +181,36 @@ func (c *checkCmd) Run(a *app, o *keyflags.Origins) error {
 	return err
 }
 
-// crawl crawls the site as a job in a directory, unless that has the whole crawl already. It returns no ending then.
-func (c *checkCmd) crawl(a *app, o *keyflags.Origins, dir string) (*ending, error) {
-	seeds, err := operator.Seeds(o, c.Target, "", a.in)
-	if err != nil {
-		return nil, err
+// directory returns the directory of the crawl, and the command that goes on with a crawl that was stopped. Without --out it is one
+// among the kept jobs, for as long as the crawl is not whole; or else a temporary one, and there is no command.
+func (c *checkCmd) directory(state string, seeds []weburl.URL) (dir, next string, err error) {
+	if dir = c.Out; dir == "" && !c.Quiet {
+		dir, _ = kept.New(state, seeds[0]) // or the crawl is not kept
 	}
-	cfg, err := c.config(o, seeds)
-	if err != nil {
-		return nil, err
+	if dir == "" {
+		dir, err = os.MkdirTemp("", "amble-check-")
+		return dir, "", err
 	}
-	v := a.view(view.Flags{Quiet: c.Quiet, Verbose: c.Verbose, LogFormat: c.LogFormat, Color: c.Color})
+	word := kept.Name(dir)
+	return dir, job.ResumeCommand(word) + " && amble check " + cli.ShellWord(word), nil
+}
+
+// crawl crawls the site as a job in a directory, unless that has the whole crawl already. It returns no ending then. next is the
+// command that goes on with it, "" if none does.
+func (c *checkCmd) crawl(a *app, v *view.View, cfg *job.Config, seeds []weburl.URL, dir, next string) (*ending, error) {
 	cfg.Note = v.Note
-	advice := "what was found so far is printed; with -o DIR the same command goes on later"
-	if c.Out != "" {
-		advice = "to go on later, give the same command"
+	advice := "what was found so far is printed"
+	if next != "" {
+		advice = "to go on later: " + next
 	}
 	restrain(v, &cfg.Crawl)
 	var j *job.Job
 	finished := false
 	end, err := a.crawl(&crawlJob{
-		view: v, cfg: cfg.Crawl, seeds: seeds, advice: advice, job: &cfg, noSummary: true,
+		view: v, cfg: cfg.Crawl, seeds: seeds, advice: advice, job: cfg, noSummary: true,
 		open: func(x crawler.Config) (_ opened, err error) {
 			cfg.Crawl = x
-			if j, err = job.Start(dir, cfg, operator.Texts(seeds)...); errors.Is(err, job.ErrFinished) {
+			if j, err = job.Start(dir, *cfg, operator.Texts(seeds)...); errors.Is(err, job.ErrFinished) {
 				finished = true
 			}
 			return j, err

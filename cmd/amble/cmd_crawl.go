@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/kept"
 	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
 	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
@@ -39,9 +40,12 @@ type crawlFlags struct {
 	joinFlags `group:"Cluster:"`
 
 	Out         string `short:"o" group:"Output:"`
+	NoKeep      bool   `group:"Output:"`
 	FailOnLimit bool   `group:"Output:"`
 	view.Flags  `group:"Output:"`
 	liveFlags   `group:"Output:"`
+
+	named string // the name under which the crawl is kept; "" if --out names its directory
 }
 
 // configFlag names the job file.
@@ -57,7 +61,8 @@ func (*crawlCmd) Help() string {
 	amble crawl --contact me@university.edu -o job https://site.to.crawl/docs/
 	amble crawl --config job.yaml -i seeds.txt --max-time 1h --fail-on-limit
 
-With -o the same command resumes a crawl that did not end, and says so of one that did.
+Without -o the crawl is kept in the state directory, under a name that is printed: "amble jobs" lists such
+crawls. With -o the same command resumes a crawl that did not end, and says so of one that did.
 
 Exit codes: 0 done, 2 usage, 3 nothing fetched, 4 too many failed, 5 limit (with --fail-on-limit),
 6 output, 8 a bot wall answers for a seed, 130 or 143 interrupted. A limit of none is no limit.
@@ -79,8 +84,12 @@ func (c *crawlCmd) Run(a *app, o *keyflags.Origins) error {
 	if err != nil {
 		return err
 	}
-	if c.Out == "" {
-		return c.unkept(a, &cfg, seeds)
+	v := a.view(c.Flags)
+	switch {
+	case !c.keeps():
+		return c.unkept(a, v, &cfg, seeds)
+	case c.Out == "":
+		return c.keptByName(a, v, &cfg, seeds)
 	}
 	if c.Fresh {
 		if err := checkFresh(c.Out); err != nil {
@@ -91,7 +100,7 @@ func (c *crawlCmd) Run(a *app, o *keyflags.Origins) error {
 	if err := job.CheckMaker(c.Out, &theirs); err != nil {
 		return err
 	}
-	return c.kept(a, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Start(c.Out, cfg, operator.Texts(seeds)...) })
+	return c.kept(a, v, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Start(c.Out, cfg, operator.Texts(seeds)...) })
 }
 
 // printConfig writes the configuration and nothing else.
@@ -111,13 +120,13 @@ func (a *app) printConfig(c *crawlCmd, o *keyflags.Origins) error {
 // config returns the crawl that the flags describe. The error names everything that is wrong with them.
 func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := o.Config()
-	if c.Out != "" && o.Given("accept") && !o.Given("format") && !job.Holds(c.Out) {
+	if c.keeps() && o.Given("accept") && !o.Given("format") && !job.Holds(c.Out) {
 		cfg.Archive = true // who names the files to keep wants them
 	}
 	_, idErr := operator.Identity(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()), c.check(),
-		cli.Refuse(cfg.KeepCookies && c.Out == "", "--keep-cookies needs a directory: name one with --out"),
-		cli.Refuse(cfg.Archive && c.Out == "", "--format warc: an archive needs a directory: name one with --out"))
+		cli.Refuse(cfg.KeepCookies && !c.keeps(), "--keep-cookies needs a directory: name one with --out"),
+		cli.Refuse(cfg.Archive && !c.keeps(), "--format warc: an archive needs a directory: name one with --out"))
 }
 
 // checkScope refuses a crawl of arbitrary hosts without a limit set by the operator.
@@ -142,9 +151,44 @@ func checkFresh(dir string) error {
 	return cli.Refuse(len(entries) > 0, "--fresh: directory %s is not empty: name another one, or leave --fresh out to resume the crawl in it", dir)
 }
 
+// keeps reports whether the crawl is kept in a directory. One with --quiet is not unless the directory is named: jobs that nobody is
+// told of would pile up.
+func (c *crawlFlags) keeps() bool { return c.Out != "" || !c.NoKeep && !c.Quiet }
+
+// keptByName runs a crawl that is kept in the state directory. Its visits go to stdout, too. If there is no such directory, the crawl
+// is not kept.
+func (c *crawlFlags) keptByName(a *app, v *view.View, cfg *job.Config, seeds []weburl.URL) error {
+	dir, err := kept.New(cfg.State, seeds[0])
+	switch {
+	case err != nil && (cfg.Archive || cfg.KeepCookies || cfg.Links):
+		return cli.Exit(cli.ExitOutput, fmt.Errorf("the state directory cannot be used: %w; name a directory with --out", err))
+	case err != nil:
+		v.Tell("the crawl is not kept, because the state directory cannot be used: %v; -o DIR names another one", err)
+		return c.unkept(a, v, cfg, seeds)
+	}
+	c.Out, c.named = dir, kept.Name(dir)
+	lines := terminal.NewBurst(a.out)
+	if !v.ShowsPages() {
+		cfg.Also = []sink.Sink{sink.NewJSONL(lines)}
+	}
+	err = c.kept(a, v, cfg, seeds, func(cfg job.Config) (*job.Job, error) {
+		j, err := job.Create(dir, cfg, operator.Texts(seeds)...)
+		if err == nil {
+			v.Tell("the crawl is kept as %s; amble jobs lists what is kept", c.named)
+		}
+		return j, err
+	})
+	if closed := lines.Close(); err == nil {
+		err = closed
+	}
+	if !job.Holds(dir) {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
+}
+
 // unkept runs a crawl whose visits are written to stdout.
-func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
-	v := a.view(c.Flags)
+func (c *crawlFlags) unkept(a *app, v *view.View, cfg *job.Config, seeds []weburl.URL) error {
 	cfg.Note = v.Note
 	leave, err := c.join(cfg, v.Tell)
 	if err != nil {
@@ -165,15 +209,12 @@ func (c *crawlFlags) unkept(a *app, cfg *job.Config, seeds []weburl.URL) error {
 		x.Sinks = []sink.Sink{sink.NewJSONL(lines)}
 	}
 	restrain(v, &x)
-	if v.ShowsPages() && !c.Quiet {
-		v.Tell("without -o DIR nothing is kept: no resume, no report")
-	}
 	end, err := a.crawl(&crawlJob{
 		view: v, cfg: x, seeds: seeds, pages: v.ShowsPages(), open: inMemory(seeds), watch: c.liveFlags, job: cfg,
-		advice: "nothing is kept but what was printed: with -o DIR a crawl can be resumed, and has a report",
+		advice: "nothing is kept but what was printed: without --no-keep a crawl can be resumed, and has a report",
 	})
 	if end != nil && end.Rejected > 0 {
-		v.Tell("the queue was full, which is in memory: with -o DIR it is on disk")
+		v.Tell("the queue was full, which is in memory: without --no-keep it is on disk")
 	}
 	if closed := lines.Close(); err == nil {
 		err = closed

@@ -10,8 +10,8 @@ import (
 
 // diffCmd is "amble diff".
 type diffCmd struct {
-	Job1 string `arg:"" name:"job1" help:"Job directory of the earlier crawl."`
-	Job2 string `arg:"" name:"job2" help:"Job directory of the later crawl."`
+	Job1 string `arg:"" type:"job" name:"job1" help:"Job directory of the earlier crawl."`
+	Job2 string `arg:"" type:"job" name:"job2" help:"Job directory of the later crawl."`
 	JSON bool   `help:"Print one JSON object per page."`
 }
 

@@ -21,7 +21,7 @@ import (
 
 // explainCmd is "amble explain".
 type explainCmd struct {
-	Subject string `arg:"" name:"url" help:"The URL to explain; or a job directory, and after it:"`
+	Subject string `arg:"" type:"job" name:"url" help:"The URL to explain; or a job directory, and after it:"`
 	Of      string `arg:"" optional:"" name:"of" help:"The URL."`
 
 	Seed    []string `sep:"none" group:"What a crawl would do:" placeholder:"URL" help:"Seed of the crawl, for its scope; may be repeated. Without one it is the URL itself."`

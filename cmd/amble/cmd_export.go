@@ -24,7 +24,7 @@ import (
 
 // exportCmd is "amble export".
 type exportCmd struct {
-	Dir    string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
+	Dir    string `arg:"" type:"job" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
 	To     string `required:"" placeholder:"KIND" help:"What to make of it; the kinds are above."`
 	Output string `short:"o" placeholder:"PATH" help:"File or directory to write, which must not exist; - is stdout, for one file. Without it, the job's name and an ending, here."`
 

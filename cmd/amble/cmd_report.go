@@ -11,7 +11,7 @@ import (
 
 // reportCmd is "amble report".
 type reportCmd struct {
-	Dir   string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
+	Dir   string `arg:"" type:"job" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
 	JSON  bool   `help:"Print the report as JSON."`
 	Color string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Colour: auto, always or never (${default})."`
 }

@@ -9,7 +9,7 @@ import (
 
 // resumeCmd is "amble resume".
 type resumeCmd struct {
-	Dir string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
+	Dir string `arg:"" type:"job" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
 
 	Retry keyflags.Words `placeholder:"OUTCOMES" help:"Try again the URLs that ended so: deferred, failed or both (deferred,failed). Pages whose connection broke (cut_short) are failed ones here. Each has a further line in visits.jsonl then."`
 
@@ -57,5 +57,5 @@ func (c *resumeCmd) Run(a *app, o *keyflags.Origins) error {
 	for _, outcome := range c.Retry {
 		retry = append(retry, crawler.Outcome(outcome))
 	}
-	return c.kept(a, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Resume(c.Dir, cfg, operator.Texts(seeds), retry...) })
+	return c.kept(a, a.view(c.Flags), &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Resume(c.Dir, cfg, operator.Texts(seeds), retry...) })
 }

@@ -21,7 +21,7 @@ import (
 
 // shellCmd is "amble shell".
 type shellCmd struct {
-	Subject string `arg:"" name:"url" help:"The page to look at; or a job directory with an archive, or a WARC file, and after it:"`
+	Subject string `arg:"" type:"job" name:"url" help:"The page to look at; or a job directory with an archive, or a WARC file, and after it:"`
 	Of      string `arg:"" optional:"" name:"of" help:"The page in it. Without one it is the first."`
 
 	configFlag `group:"Who crawls:"`

@@ -10,7 +10,7 @@ import (
 
 // statusCmd is "amble status".
 type statusCmd struct {
-	Dir  string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
+	Dir  string `arg:"" type:"job" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
 	Most int    `default:"20" placeholder:"N" help:"Show this many hosts, those that take longest first; 0: all (${default})."`
 	JSON bool   `help:"Print one JSON object, with all hosts that have URLs left."`
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/kept"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/report"
@@ -17,7 +18,7 @@ import (
 
 // verifyCmd is "amble verify".
 type verifyCmd struct {
-	Dir   []string `arg:"" optional:"" name:"dir" help:"Directory that \"amble crawl -o\" wrote; of several, the requests are checked against each other, too."`
+	Dir   []string `arg:"" type:"job" optional:"" name:"dir" help:"Directory that \"amble crawl -o\" wrote; of several, the requests are checked against each other, too."`
 	Keys  string   `placeholder:"DIR|FILE" help:"Public keys for the signed heads of the ledger: the folder of an identity or a JWK Set (that of --sign)."`
 	All   bool     `help:"Check the jobs that the state directory knows of, together."`
 	State string   `placeholder:"DIR" help:"State directory for --all, if it is not that of the user."`
@@ -108,8 +109,18 @@ func (c *verifyCmd) findAll(a *app) error {
 			named = append(named, abs)
 		}
 	}
+	jobs, folder, err := kept.List(c.State) // also those whose crawl could not use the state directory otherwise
+	if err != nil {
+		return cli.Usage("--all: %w", err)
+	}
+	for i := range jobs {
+		if !slices.Contains(known, jobs[i].Dir) {
+			known = append(known, jobs[i].Dir)
+		}
+	}
 	for _, dir := range known {
 		switch {
+		case !job.Holds(dir) && filepath.Dir(dir) == folder: // removed by amble jobs
 		case !job.Holds(dir):
 			gone = append(gone, cli.Printable(dir))
 		case !slices.Contains(named, dir):

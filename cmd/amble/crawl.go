@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/kept"
 	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
 	"github.com/amble-crawler/amble/cmd/amble/internal/view"
@@ -148,8 +149,7 @@ func (m *memoryCrawl) Run(ctx context.Context) (*crawler.Report, error) {
 }
 
 // kept runs a crawl that is kept in the directory that --out names.
-func (c *crawlFlags) kept(a *app, cfg *job.Config, seeds []weburl.URL, open func(job.Config) (*job.Job, error)) error {
-	v := a.view(c.Flags)
+func (c *crawlFlags) kept(a *app, v *view.View, cfg *job.Config, seeds []weburl.URL, open func(job.Config) (*job.Job, error)) error {
 	cfg.Note = v.Note
 	leave, err := c.join(cfg, v.Tell)
 	if err != nil {
@@ -159,7 +159,7 @@ func (c *crawlFlags) kept(a *app, cfg *job.Config, seeds []weburl.URL, open func
 	var j *job.Job
 	var finished error
 	end, err := a.crawl(&crawlJob{
-		view: v, cfg: cfg.Crawl, seeds: seeds, stdoutFree: true, pages: v.ShowsPages() && !c.Quiet, advice: "to resume it later: " + job.ResumeCommand(c.Out),
+		view: v, cfg: cfg.Crawl, seeds: seeds, stdoutFree: c.named == "", pages: v.ShowsPages() && !c.Quiet, advice: "to resume it later: " + job.ResumeCommand(kept.Name(c.Out)),
 		watch: c.liveFlags, dir: c.Out, job: cfg,
 		open: func(x crawler.Config) (opened, error) {
 			cfg.Crawl = x
@@ -186,8 +186,9 @@ func (c *crawlFlags) kept(a *app, cfg *job.Config, seeds []weburl.URL, open func
 	if err == nil && end.signal == 0 {
 		err = writePage(c.Out)
 	}
-	c.tellHow(v, end)
-	return errors.Join(c.verdict(cfg, end, err), j.Close())
+	closed := j.Close()
+	c.tellNext(v, &cfg.Crawl.Limits, end)
+	return errors.Join(c.verdict(cfg, end, err), closed)
 }
 
 // writePage writes the report of a job into its directory as a page.
@@ -199,16 +200,31 @@ func writePage(dir string) error {
 	return errors.Join(report.Write(r), r.Close())
 }
 
-// tellHow prints how to resume a job that did not finish.
-func (c *crawlFlags) tellHow(v *view.View, end *ending) {
-	if end == nil || end.Finish == crawler.FinishDone || end.signal != 0 {
-		return // nothing is left, or it was printed when the signal came
+// tellNext prints where a job is kept whose directory nobody named, and a command to go on with.
+func (c *crawlFlags) tellNext(v *view.View, l *crawler.Limits, end *ending) {
+	if end == nil {
+		return
 	}
-	command := job.ResumeCommand(c.Out)
-	if end.Finish.Limit() || end.Finish == crawler.FinishErrors {
-		command += " --" + report.LimitName(end.Finish) + " MORE"
+	word := cli.ShellWord(kept.Name(c.Out))
+	if c.named != "" {
+		v.Tell("kept as %s, %s; to remove it: amble jobs rm %s", c.named, cli.Bytes(kept.Size(c.Out)), word)
 	}
-	v.Tell("to resume it: %s", command)
+	switch {
+	case end.Finish == crawler.FinishDone:
+		v.Next("its report", "amble report "+word)
+	case end.Finish.Limit() || end.Finish == crawler.FinishErrors:
+		v.Next("to resume it with a higher limit", job.ResumeCommand(kept.Name(c.Out))+doubled(l, end.Finish))
+	default:
+		v.Next("to resume it", job.ResumeCommand(kept.Name(c.Out)))
+	}
+}
+
+// doubled returns the flag that doubles the limit that ended a crawl.
+func doubled(l *crawler.Limits, by crawler.Finish) string {
+	value := map[crawler.Finish]any{
+		crawler.FinishPages: 2 * l.Pages, crawler.FinishBytes: 2 * l.Bytes, crawler.FinishTime: cli.Duration(2 * l.Time), crawler.FinishErrors: 2 * l.Errors,
+	}[by]
+	return fmt.Sprintf(" --%s %v", report.LimitName(by), value)
 }
 
 // cutShort reports whether an error or a signal ended a run, and the error of the command if it did.

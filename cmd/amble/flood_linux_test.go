@@ -111,12 +111,12 @@ func TestFloodFitsInMemory(t *testing.T) {
 func TestFloodInMemoryIsTold(t *testing.T) {
 	t.Parallel()
 	pages := long.N(28, 32) // 264 MiB of URLs, or 302
-	summary, mib := flooded(t, pages)
+	summary, mib := flooded(t, pages, "--no-keep")
 	t.Logf("peak resident size: %d MiB\n%s", mib, summary)
 	if mib > 640 {
 		t.Errorf("peak %d MiB, with a queue of 256", mib)
 	}
-	for _, want := range []string{"queue_full ", "queue      full: no room for ", "with -o DIR it is on disk"} {
+	for _, want := range []string{"queue_full ", "queue      full: no room for ", "without --no-keep it is on disk"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary lacks %q", want)
 		}

@@ -88,7 +88,7 @@ func tellPage(v *view.View, url string, public bool) {
 
 // serveCmd is "amble serve".
 type serveCmd struct {
-	Dir    string `arg:"" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
+	Dir    string `arg:"" type:"job" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
 	Listen string `default:"loopback:0" placeholder:"ADDR" help:"Address to listen on (${default}, which is any free port of a random address of 127.0.0.0/8, or of 127.0.0.1 if the system has no others)."`
 }
 

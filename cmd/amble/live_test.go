@@ -88,19 +88,19 @@ func checkRefusals(t *testing.T, base, token string) {
 // TestListenAndServe watches a crawl, ends it on its page, and shows it again from its directory.
 func TestListenAndServe(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
-	for _, args := range [][]string{nil, {"-o", dir}} {
+	for _, args := range [][]string{{"--no-keep"}, {"-o", dir}} {
 		site := newSlowSite(t)
 		p := start(t, append([]string{"crawl", "--listen", "loopback:0", "--delay", "none", site.URL + "/"}, args...)...)
 		base, token := p.page(t)
 		<-site.asked
 		status, text := request(t, http.MethodGet, base+"/", token)
-		if status != 200 || !strings.Contains(text, "Crawl of "+site.URL) || strings.Contains(text, "Explain") != (args != nil) {
+		if status != 200 || !strings.Contains(text, "Crawl of "+site.URL) || strings.Contains(text, "Explain") != (args[0] == "-o") {
 			t.Errorf("%v: %d %s", args, status, text)
 		}
 		if status, text = request(t, http.MethodGet, base+"/metrics", token); status != 200 || !strings.Contains(text, "amble_early_requests_total 0") {
 			t.Errorf("%v: %d %s", args, status, text)
 		}
-		if args != nil {
+		if args[0] == "-o" {
 			status, text = request(t, http.MethodGet, base+"/?url="+site.URL+"/", token)
 			if status != 200 || !strings.Contains(text, "  verdict  ") {
 				t.Errorf("why: %d %s", status, text)

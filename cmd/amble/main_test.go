@@ -20,6 +20,9 @@ import (
 
 func TestMain(m *testing.M) {
 	quicktmp.Use()
+	if state := os.Getenv("TEST_STATE"); state != "" { // of a script whose commands share one
+		_ = os.Setenv("AMBLE_STATE", state) // it never fails for such a name
+	}
 	if !raceEnabled {
 		_ = flag.Set("test.parallel", "16") // tests of processes wait more than they compute; -parallel decides as always
 	}
@@ -39,7 +42,6 @@ func TestScript(t *testing.T) {
 		Dir: dir, Files: files,
 		Setup: func(e *testscript.Env) error {
 			e.Values["hosts"] = newHosts()
-			e.Setenv("AMBLE_STATE", filepath.Join(e.WorkDir, ".state"))
 			return nil
 		},
 		Condition: condition(t),

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"regexp"
@@ -48,7 +47,9 @@ func watched(t *testing.T, see func(*vt.Terminal)) {
 	screen, buf := vt.New(pictureColumns, pictureRows), make([]byte, 4096)
 	for {
 		n, err := pty.Read(buf)
-		_, _ = screen.Write(bytes.ReplaceAll(buf[:n], []byte(authority(web.Hosts[0].Base)), []byte(authority(pictureShop))))
+		here, there := authority(web.Hosts[0].Base), authority(pictureShop)
+		name := strings.NewReplacer(here, there, strings.ReplaceAll(here, ":", "-"), strings.ReplaceAll(there, ":", "-"))
+		_, _ = screen.Write([]byte(name.Replace(string(buf[:n]))))
 		see(screen)
 		if err != nil { // EIO: the last writer has gone
 			break

@@ -58,6 +58,7 @@ type process struct {
 	*exec.Cmd
 	stdout bytes.Buffer
 	stderr *bufio.Reader
+	kept   string // the name that line has read last
 }
 
 func start(t *testing.T, args ...string) *process {
@@ -85,6 +86,9 @@ func (p *process) line(t *testing.T, text string) {
 			t.Fatalf("stderr ended without %q: %v", text, err)
 		}
 		if strings.Contains(l, text) {
+			if _, name, ok := strings.Cut(l, "is kept as "); ok {
+				p.kept, _, _ = strings.Cut(name, ";")
+			}
 			return
 		}
 	}
@@ -116,8 +120,10 @@ func TestFirstSignalFinishesWhatIsInFlight(t *testing.T) {
 	}{{syscall.SIGINT, cli.ExitInterrupted}, {syscall.SIGTERM, cli.ExitTerminated}} {
 		site := newSlowSite(t)
 		p := start(t, "crawl", "-w", "0", site.URL)
+		p.line(t, "amble: the crawl is kept as ")
 		<-site.asked
 		p.signal(t, s.signal)
+		p.line(t, "amble: to resume it later: amble resume "+p.kept+"\n")
 		p.line(t, "stopping: waiting for requests in flight; press again to abort them")
 		site.release()
 		code, stderr := p.end(t)
@@ -127,7 +133,7 @@ func TestFirstSignalFinishesWhatIsInFlight(t *testing.T) {
 		if out := p.stdout.String(); !strings.Contains(out, `/slow","via"`) || strings.Contains(out, "/after\",\"via") {
 			t.Errorf("%v: visits %s: want /slow, which was in flight, and not /after", s.signal, out)
 		}
-		if !strings.Contains(stderr, ": interrupted, 2 URLs left") || strings.Contains(stderr, "amble:") {
+		if !strings.Contains(stderr, ": interrupted, 2 URLs left") || !strings.HasSuffix(stderr, "\namble: to resume it:\n  amble resume "+p.kept+"\n") {
 			t.Errorf("%v: stderr %s", s.signal, stderr)
 		}
 	}

@@ -67,7 +67,7 @@ func TestTerminalShowsScopeStatusAndSummary(t *testing.T) {
 			site.release()
 		}
 	}, "crawl", "-w", "0", site.URL)
-	if !strings.HasPrefix(out, "amble/") || !strings.Contains(out, `to robots.txt "amble"`) ||
+	if _, rest, _ := strings.Cut(out, "\n"); !strings.HasPrefix(rest, "amble/") || !strings.Contains(out, `to robots.txt "amble"`) ||
 		!strings.Contains(out, "scope host "+strings.TrimPrefix(site.URL, "http://")+"; depth 5, at most 1000 pages\r\n") {
 		t.Errorf("does not begin with identity, scope and limits: %q", out)
 	}

@@ -25,7 +25,7 @@ func envName(flag string) string {
 // isShown reports whether a flag is about the output of this process.
 func isShown(flag string) bool {
 	k := job.KeyNamed(flag)
-	return k != nil && k.Freedom == job.Shown && flag != "out" && flag != "seeds"
+	return k != nil && k.Freedom == job.Shown && flag != "out" && flag != "no-keep" && flag != "seeds"
 }
 
 // UnknownEnv returns what is wrong with the variables of environ ("NAME=value" each, as of os.Environ) that look like

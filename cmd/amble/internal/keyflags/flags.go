@@ -119,7 +119,7 @@ func HideFixed(k *kong.Kong) error {
 	for _, cmd := range k.Model.Children {
 		for _, f := range cmd.Flags {
 			key := job.KeyNamed(f.Name)
-			if cmd.Name == "resume" && (key != nil && key.Freedom == job.Fixed || f.Name == "out" || f.Name == "seeds" || f.Name == "config") {
+			if cmd.Name == "resume" && (key != nil && key.Freedom == job.Fixed || f.Name == "out" || f.Name == "no-keep" || f.Name == "seeds" || f.Name == "config") {
 				f.Hidden = true
 			}
 		}

@@ -91,6 +91,17 @@ func (v *View) Answer(format string, args ...any) {
 	fmt.Fprintf(v.screen, "amble: "+format+"\n", args...)
 }
 
+// Next prints a command to go on with, alone on its line, unless -q suppresses it.
+func (v *View) Next(why, command string) {
+	switch {
+	case v.flags.Quiet:
+	case v.flags.LogFormat == "json":
+		v.log.Info(why, "command", command)
+	default:
+		fmt.Fprintf(v.screen, "amble: %s:\n  %s\n", why, command)
+	}
+}
+
 // Note prints a message that is not about a single URL.
 func (v *View) Note(text string) { v.Tell("%s", text) }
 

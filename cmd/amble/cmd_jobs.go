@@ -1,0 +1,166 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/cmd/amble/internal/kept"
+	"github.com/amble-crawler/amble/internal/cli"
+)
+
+// jobsCmd is "amble jobs".
+type jobsCmd struct {
+	Words []string `arg:"" optional:"" name:"rm job" help:"Nothing, to list the jobs; or rm and the jobs to remove."`
+
+	Finished bool   `help:"With rm: remove all jobs whose crawl is finished."`
+	Older    span   `placeholder:"TIME" help:"With rm: remove all jobs on which no process has worked for this time, such as 30d."`
+	State    string `placeholder:"DIR" help:"State directory, if it is not that of the user."`
+	JSON     bool   `help:"Print one JSON object."`
+}
+
+// Help returns the beginning of the command's help.
+func (*jobsCmd) Help() string {
+	return `Examples:
+
+	amble jobs
+	amble jobs rm site.org-1 site.org-2
+	amble jobs rm --finished --older 30d
+
+A crawl without -o is kept in the state directory, under the host of its first seed and a number. The commands resume, report,
+explain, verify, export and all others that take a job directory take such a name, too. Nothing is removed before you say so.
+
+The state directory is $AMBLE_STATE, or amble in $XDG_STATE_HOME, or the place for state of the system.`
+}
+
+// Run executes the command.
+func (c *jobsCmd) Run(a *app) error {
+	jobs, folder, err := kept.List(c.State)
+	if err != nil {
+		return cli.Exit(cli.ExitOutput, err)
+	}
+	if len(c.Words) > 0 && c.Words[0] == "rm" {
+		return c.remove(a, jobs)
+	}
+	if len(c.Words) > 0 || c.Finished || c.Older > 0 {
+		return cli.Usage("to remove jobs, say amble jobs rm JOB, or amble jobs rm --finished")
+	}
+	total := int64(0)
+	for i := range jobs {
+		total += jobs[i].Bytes
+	}
+	if c.JSON {
+		return cli.PrintJSON(a.out, struct {
+			Dir   string     `json:"dir"`
+			Bytes int64      `json:"bytes"`
+			Jobs  []kept.Job `json:"jobs"`
+		}{folder, total, append([]kept.Job{}, jobs...)})
+	}
+	return c.list(a, jobs, fmt.Sprintf("%s, %s, in %s", cli.Plural(len(jobs), "job"), cli.Bytes(total), cli.Printable(folder)))
+}
+
+// list prints the jobs, three lines each: what it is, its seed, and what to do with it next.
+func (c *jobsCmd) list(a *app, jobs []kept.Job, total string) error {
+	for i := range jobs {
+		j := &jobs[i]
+		seed := ""
+		if len(j.Seeds) > 0 {
+			seed = "  " + cli.Printable(j.Seeds[0]) + cli.AndMore(len(j.Seeds)-1) + "\n"
+		}
+		_, err := fmt.Fprintf(a.out, "%s: %s, %s, %s, %s ago\n%s  %s\n", cli.Printable(j.Name), j.StateText(), cli.Plural(j.Pages, "page"), cli.Bytes(j.Bytes),
+			ageText(time.Since(j.Last)), seed, c.next(j))
+		if err != nil {
+			return err
+		}
+	}
+	if len(jobs) > 0 {
+		total += "\nto remove some: amble jobs rm JOB, amble jobs rm --finished, amble jobs rm --older 30d"
+	}
+	_, err := fmt.Fprintln(a.out, total)
+	return err
+}
+
+// next returns the command that somebody probably wants next.
+func (c *jobsCmd) next(j *kept.Job) string {
+	word := cli.ShellWord(kept.Name(j.Dir))
+	switch j.State {
+	case "finished":
+		return "amble report " + word
+	case "running":
+		return "amble status " + word
+	case "empty":
+		return "amble jobs rm " + word
+	}
+	return "amble resume " + word
+}
+
+// ageText returns a time in the largest unit that there is one of.
+func ageText(d time.Duration) string {
+	for _, u := range []struct {
+		unit time.Duration
+		name string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
+		if n := int(d / u.unit); n > 0 {
+			return cli.Plural(n, u.name)
+		}
+	}
+	return cli.Plural(max(0, int(d/time.Second)), "second")
+}
+
+// remove removes the jobs that are named, and those that the flags choose.
+func (c *jobsCmd) remove(a *app, jobs []kept.Job) error {
+	names := c.Words[1:]
+	if len(names) == 0 && !c.Finished && c.Older == 0 {
+		return cli.Usage("name the jobs to remove, or say --finished or --older 30d: amble jobs lists them")
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(jobs, func(j kept.Job) bool { return j.Name == filepath.Base(name) && (name == j.Name || name == j.Dir) }) {
+			return cli.Usage("no job is kept as %s: amble jobs lists those that are", name)
+		}
+	}
+	var errs []error
+	for i := range jobs {
+		j := &jobs[i]
+		named := slices.Contains(names, j.Name) || slices.Contains(names, j.Dir)
+		chosen := (c.Finished || c.Older > 0) && j.State != "running" &&
+			(!c.Finished || j.State == "finished") && time.Since(j.Last) >= time.Duration(c.Older)
+		if !named && !chosen {
+			continue
+		}
+		if err := j.Remove(); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if _, err := fmt.Fprintf(a.out, "removed %s, %s\n", cli.Printable(j.Name), cli.Bytes(j.Bytes)); err != nil {
+			return err
+		}
+	}
+	if len(errs) > 0 {
+		return cli.Exit(cli.ExitOutput, errors.Join(errs...))
+	}
+	return nil
+}
+
+// jobMapper decodes arguments that are the directory of a job or the name of a kept one, and leaves URLs as they are.
+type jobMapper struct{}
+
+// Decode implements kong.Mapper, for a string and for several.
+func (jobMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	if target.Kind() == reflect.String {
+		var s string
+		if err := ctx.Scan.PopValueInto("dir", &s); err != nil {
+			return err
+		}
+		target.SetString(kept.Path(s))
+		return nil
+	}
+	for _, t := range ctx.Scan.PopWhile(func(t kong.Token) bool { return t.IsValue() }) {
+		target.Set(reflect.Append(target, reflect.ValueOf(kept.Path(t.String()))))
+	}
+	return nil
+}

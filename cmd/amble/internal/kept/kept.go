@@ -1,0 +1,207 @@
+// Package kept holds the jobs of crawls for which no directory was named. Each is in the folder kept of the state directory, under a
+// short name: the host of its first seed and a number, as in site.org-1. Commands find it by that name.
+package kept
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/politeness/machine"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Folder returns the folder of kept jobs in a state directory; "" is that of the user.
+func Folder(state string) (string, error) {
+	if state == "" {
+		var err error
+		if state, err = machine.Dir(); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Abs(filepath.Join(state, "kept"))
+}
+
+// New makes an empty directory for a job with this first seed, and returns its path. Others can neither read the folder nor write to it.
+func New(state string, seed weburl.URL) (string, error) {
+	folder, err := Folder(state)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(folder)
+	if err != nil {
+		return "", err
+	}
+	if mode := info.Mode(); runtime.GOOS != "windows" && mode.Perm()&0o022 != 0 {
+		return "", fmt.Errorf("others can write to %s, which has mode %04o: chmod 700 it", folder, mode.Perm())
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return "", err
+	}
+	host, last := hostWord(seed.Authority()), 0
+	for _, e := range entries {
+		if text, ok := strings.CutPrefix(e.Name(), host+"-"); ok {
+			n, _ := strconv.Atoi(text) // 0 for that of another host
+			last = max(last, n)
+		}
+	}
+	for n := last + 1; ; n++ {
+		dir := filepath.Join(folder, fmt.Sprintf("%s-%d", host, n))
+		if err := os.Mkdir(dir, 0o700); err == nil || !errors.Is(err, fs.ErrExist) || n > last+100 { // another process was faster
+			return dir, err
+		}
+	}
+}
+
+// hostWord returns the name of a host as part of the name of a file, on every system.
+func hostWord(host string) string {
+	word := strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '.' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(host))
+	return cmp.Or(strings.Trim(word[:min(60, len(word))], "-."), "host")
+}
+
+// Path returns the directory of the kept job that has this name, or name itself if it is a path, or if no job has it.
+func Path(name string) string {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\:`) {
+		return name
+	}
+	if _, err := os.Lstat(name); err == nil {
+		return name
+	}
+	folder, err := Folder("")
+	if err != nil {
+		return name
+	}
+	if dir := filepath.Join(folder, name); isDir(dir) {
+		return dir
+	}
+	return name
+}
+
+func isDir(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}
+
+// Name returns the shortest word by which commands find the job in a directory: its name if it is kept in the state directory of the
+// user, else the directory.
+func Name(dir string) string {
+	if name := filepath.Base(dir); Path(name) == dir {
+		return name
+	}
+	return dir
+}
+
+// Job is a kept job.
+type Job struct {
+	Name  string    `json:"name"`
+	Dir   string    `json:"dir"`
+	State string    `json:"state"` // finished, running, killed, stopped, limit, failed or empty
+	Seeds []string  `json:"seeds,omitempty"`
+	Pages int       `json:"pages"`
+	Left  int       `json:"left"` // URLs still queued when the last process ended
+	Bytes int64     `json:"bytes"`
+	Last  time.Time `json:"last"` // when its last process ended, or began if it runs or was killed
+}
+
+// List returns the jobs that are kept in a state directory, the oldest first, and their folder. "" is that of the user.
+func List(state string) (jobs []Job, folder string, err error) {
+	if folder, err = Folder(state); err != nil {
+		return nil, "", err
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, folder, err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			jobs = append(jobs, read(filepath.Join(folder, e.Name())))
+		}
+	}
+	slices.SortFunc(jobs, func(a, b Job) int { return cmp.Or(a.Last.Compare(b.Last), strings.Compare(a.Name, b.Name)) })
+	return jobs, folder, nil
+}
+
+// read returns what a directory says of its job. What cannot be read is left out.
+func read(dir string) Job {
+	j := Job{Name: filepath.Base(dir), Dir: dir, State: "empty", Bytes: Size(dir)}
+	if info, err := os.Stat(dir); err == nil {
+		j.Last = info.ModTime().UTC()
+	}
+	r, err := job.Read(dir)
+	if err != nil {
+		return j
+	}
+	defer func() { _ = r.Close() }() // only read
+	m, err := r.Manifest()
+	if err != nil {
+		return j
+	}
+	last := m.Last()
+	j.Seeds, j.Pages, j.Left, j.Last = m.Seeds, last.Pages, last.Left, last.Ended
+	switch {
+	case m.Unfinished():
+		if j.State, j.Last = "killed", last.Started; r.Running() {
+			j.State = "running"
+		}
+	case m.Finished():
+		j.State = "finished"
+	case m.Finish.Limit():
+		j.State = "limit"
+	case last.Error != "":
+		j.State = "failed"
+	default:
+		j.State = "stopped"
+	}
+	return j
+}
+
+// Size returns the bytes of all files below a directory. What cannot be read counts for nothing.
+func Size(dir string) (bytes int64) {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				bytes += info.Size()
+			}
+		}
+		return nil
+	})
+	return bytes
+}
+
+// StateText returns the state in words.
+func (j *Job) StateText() string {
+	text := map[string]string{
+		"limit": "stopped by a limit", "failed": "stopped by an error", "empty": "not begun",
+	}[j.State]
+	if text = cmp.Or(text, j.State); j.State != "finished" && j.Left > 0 {
+		text += ", " + cli.Plural(j.Left, "URL") + " left"
+	}
+	return text
+}
+
+// Remove removes a kept job with all that it has. A job that runs stays.
+func (j *Job) Remove() error {
+	if j.State == "running" {
+		return fmt.Errorf("%s runs: stop its crawl first", j.Name)
+	}
+	return os.RemoveAll(j.Dir)
+}
