@@ -64,7 +64,7 @@ var (
 	pictureLine = regexp.MustCompile(`<text [^>]*class="(on|now)"[^>]*>(.*)</text>`)
 	pictureTag  = regexp.MustCompile(`<[^>]*>`)
 	statusText  = regexp.MustCompile(`^[0-9]+ pages?  [0-9.]+/s  [0-9]+ queued  eta [0-9a-z?]+  hosts `)
-	sentences   = strings.NewReplacer("&#34;", `"`, "&gt;", ">", "&lt;", "<", "&amp;", "&")
+	sentences   = strings.NewReplacer("&#34;", `"`, "&#39;", "'", "&gt;", ">", "&lt;", "<", "&amp;", "&")
 )
 
 // pictured returns the lines of a picture of that class.

@@ -38,7 +38,7 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 		fmt.Fprintf(&b, "  %-10s its hosts were shared with no other crawl: %s\n", "alone", cli.Printable(r.NotShared))
 	}
 	if r.Requests > 0 {
-		fmt.Fprintf(&b, "  %-10s %s\n", "cost", costText(r))
+		fmt.Fprintf(&b, "  %-10s %s\n", "cost", wrapped(costText(r)))
 	}
 	if r.Rendering != nil {
 		fmt.Fprintf(&b, "  %-10s %s\n", "rendered", renderedText(r))
@@ -49,12 +49,8 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 		}
 	}
 	row(&b, "outcomes", r.Outcomes)
-	if n := errorPages(r); n > 0 {
-		fmt.Fprintf(&b, "  %-10s %s with status 4xx or 5xx\n", "errors", plural(n, "answer"))
-	}
 	row(&b, "statuses", r.Statuses)
 	row(&b, "types", r.Types)
-	row(&b, "reasons", r.Reasons)
 	row(&b, "bot walls", r.Walls)
 	row(&b, "links", r.Links)
 	row(&b, "usage", r.Usage)
@@ -82,7 +78,7 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 		}
 		b.WriteByte('\n')
 	}
-	return b.String()
+	return b.String() + results(r)
 }
 
 // errorPages returns the number of visits whose answer has a status of 4xx or 5xx.

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// refusals are the reasons for which a URL was not requested because the site or the operator does not want it.
+var refusals = []string{
+	politeness.ReasonRobots, politeness.ReasonChallenge, politeness.ReasonUsage, crawler.ReasonPayment, politeness.ReasonOptOut,
+	politeness.ReasonNoContact, politeness.ReasonRobotsUnreachable, politeness.ReasonRetryAfter, politeness.ReasonCrawlDelay,
+	politeness.ReasonHostFailed, fetcher.ReasonAddress, fetcher.ReasonPort,
+}
+
+// budgets are the reasons for which a URL was left out because a limit was reached, with the names of the limits.
+var budgets = map[string]string{
+	crawler.ReasonHostBudget: "max-per-host", crawler.ReasonSitemapBudget: "max-sitemaps", crawler.ReasonRobotsBudget: "max-robots-requests",
+	"retry_budget": "retries", "redirect_limit": "max-redirects", "render_resources": "max-resources",
+}
+
+// results returns the result of a crawl in plain words, a line each for what was fetched, is broken, was refused and was over a budget.
+func results(r *crawler.Report) string {
+	const most = 5
+	var b strings.Builder
+	line := func(name string, parts []string) {
+		for i, part := range parts {
+			if i == most {
+				part = num(len(parts)-most) + " more kinds"
+			}
+			fmt.Fprintf(&b, "  %-10s %s\n", name, wrapped(part))
+			if name = ""; i == most {
+				return
+			}
+		}
+	}
+	line("fetched", []string{plural(max(0, r.Pages-errorPages(r)), "page") + " and files with content"})
+	var broken, refused, over, other []string
+	for _, status := range slices.Sorted(maps.Keys(r.Statuses)) {
+		if status >= 400 {
+			broken = append(broken, fmt.Sprintf("status %d: %s", status, num(r.Statuses[status])))
+		}
+	}
+	for _, reason := range slices.SortedFunc(maps.Keys(r.Reasons), func(x, y string) int {
+		return cmp.Or(cmp.Compare(r.Reasons[y], r.Reasons[x]), cmp.Compare(x, y))
+	}) {
+		text := fmt.Sprintf("%s (%s): %s", ReasonText(reason), cli.Printable(reason), num(r.Reasons[reason]))
+		switch key, isBudget := budgets[reason]; {
+		case slices.Contains(refusals, reason):
+			refused = append(refused, text)
+		case broke(reason):
+			broken = append(broken, text)
+		case isBudget:
+			over = append(over, fmt.Sprintf("%s (%s, set by %s): %s", ReasonText(reason), reason, key, num(r.Reasons[reason])))
+		default:
+			other = append(other, text)
+		}
+	}
+	if n := r.Links[crawler.FateLimit]; n > 0 {
+		over = append(over, "links beyond those that are read of a page (link_limit, set by max-links): "+num(n))
+	}
+	if r.Left > 0 && r.Finish.Limit() {
+		over = append(over, fmt.Sprintf("still queued when %s was reached: %s", LimitName(r.Finish), num(r.Left)))
+	}
+	line("broken", broken)
+	line("refused", refused)
+	line("over", over)
+	line("other", other)
+	return b.String()
+}
+
+// broke reports whether a reason is that a URL had no usable answer.
+func broke(reason string) bool {
+	for _, begin := range []string{"dns_", "connect_", "tls_", "header_", "redirect_loop", "redirect_bad", "unreachable", "reset", "no_answer", "malformed", "idle_", "fetch_", "encoding"} {
+		if strings.HasPrefix(reason, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// wrapped breaks a text at words, for the column of values of a terminal with 80 columns.
+func wrapped(text string) string {
+	const width, indent = 67, "\n             "
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		n := len([]rune(word))
+		switch {
+		case i == 0:
+		case column+1+n > width:
+			b.WriteString(indent)
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String()
+}
