@@ -116,7 +116,7 @@ keys to editors.
 func (r *reference) page() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
-	crawl := parseHelp(r.run("crawl", "--help"))
+	crawl := parseHelp(r.run("crawl", "--help-all"))
 	r.writeKeys(&b, crawl)
 	for _, name := range r.commands("--help") {
 		if name == "crawl" {
@@ -142,7 +142,7 @@ func (r *reference) commands(args ...string) (names []string) {
 // writeKeys writes the settings of a crawl in the order of the table of package job, under the groups of the help.
 // Keys that the help leaves out belong to the group of the key before them.
 func (r *reference) writeKeys(b *strings.Builder, crawl []helpFlag) {
-	fmt.Fprintf(b, "## amble crawl\n\n%s\n\n", paragraph(r.run("crawl", "--help")))
+	fmt.Fprintf(b, "## amble crawl\n\n%s\n\n", paragraph(r.run("crawl", "--help-all")))
 	b.WriteString("Flags that are not keys of a job file:\n")
 	writeFlags(b, slices.DeleteFunc(slices.Clone(crawl), func(f helpFlag) bool { return job.KeyNamed(f.name) != nil }))
 	b.WriteString(keysHead)
@@ -165,7 +165,7 @@ func (r *reference) writeKeys(b *strings.Builder, crawl []helpFlag) {
 }
 
 const keysHead = `
-The tables list all keys. Those in *italics* are seldom needed, and ` + "`amble crawl --help`" + ` does not list them. A job file has
+The tables list all keys. Those in *italics* are seldom needed, and ` + "`amble crawl --help-all`" + ` does not list them. A job file has
 one more key, ` + "`urls`" + `: the seeds. "On resume" says how a setting may differ if a job is resumed; settings
 of one process are not part of the job. The last line of a meaning is the field of ` + "`job.Config`" + ` that the key sets.
 `
@@ -194,7 +194,7 @@ func (r *reference) writeKey(b *strings.Builder, k *job.Key, short string) {
 
 // writeCommand writes a command with its own flags in full, and the names of those that it shares with crawl.
 func (r *reference) writeCommand(b *strings.Builder, name string, crawl []helpFlag) {
-	help := r.run(append(strings.Fields(name), "--help")...)
+	help := r.run(append(strings.Fields(name), "--help-all")...)
 	usage, _, _ := strings.Cut(strings.TrimPrefix(help, "Usage: "), "\n")
 	fmt.Fprintf(b, "\n## amble %s\n\n`%s`\n\n%s\n", name, strings.ReplaceAll(usage, "|", " or "), paragraph(help))
 	var own []helpFlag
@@ -254,7 +254,7 @@ func parseHelp(help string) []helpFlag {
 			flags[len(flags)-1].doc += " " + strings.TrimSpace(line)
 		}
 	}
-	return slices.DeleteFunc(flags, func(f helpFlag) bool { return f.name == "help" || f.name == "version" })
+	return slices.DeleteFunc(flags, func(f helpFlag) bool { return f.name == "help" || f.name == "help-all" || f.name == "version" })
 }
 
 // paragraph returns the description of a command in its help, without the examples.

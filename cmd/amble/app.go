@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -28,6 +29,7 @@ type app struct {
 	ignore  func(chan<- os.Signal) // ends it: the signals end the process again
 	exit    func(int)              // called on the third signal only
 	begins  func()                 // called when the command line is read
+	all     bool                   // helps list all flags
 }
 
 // commands is the command line. Kong reads flags, defaults and help texts from its tags.
@@ -56,6 +58,7 @@ type commands struct {
 	Completion completionCmd `cmd:"" group:"Set up:" help:"Print a completion script for a shell."`
 	Version    versionCmd    `cmd:"" group:"Set up:" help:"Print version and build."`
 
+	HelpAll     bool        `name:"help-all" help:"Show help with all flags."`
 	ShowVersion versionFlag `name:"version" help:"Print version and build."`
 }
 
@@ -112,7 +115,7 @@ Examples:
 	amble crawl --contact me@university.edu https://site.to.crawl/
 	amble robots --contact me@university.edu https://site.to.crawl/some/page
 
-Results go to stdout, everything else to stderr. "amble help COMMAND" has the flags of a command. Every
+Results go to stdout, everything else to stderr. "amble help COMMAND" has the flags of a command that a first week needs, "amble COMMAND --help-all" all. Every
 flag may also be set in the environment (--max-pages as AMBLE_MAX_PAGES) or in a job file (--config). What
 amble promises to site owners is in docs/politeness.md.`
 
@@ -120,6 +123,10 @@ amble promises to site owners is in docs/politeness.md.`
 func (a *app) run(args []string) (code int) {
 	defer func() { code = a.survive(recover(), code) }()
 	origins := keyflags.New(a.env)
+	if i := slices.Index(args, "--help-all"); i >= 0 {
+		a.all, args = true, slices.Clone(args)
+		args[i] = "--help"
+	}
 	parser, err := a.parser(newCommands(), origins)
 	if err != nil {
 		return a.complain(err, "")
@@ -145,11 +152,15 @@ func (a *app) run(args []string) (code int) {
 
 // parser returns a parser that reads command lines into c.
 func (a *app) parser(c *commands, o *keyflags.Origins) (*kong.Kong, error) {
+	hide := hideRare
+	if a.all {
+		hide = sayDefaults
+	}
 	return kong.New(c,
 		kong.Name("amble"), kong.Description(description),
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, WrapUpperBound: 80}),
-		kong.Resolvers(o), kong.Bind(a, o), kong.NamedMapper("job", jobMapper{}), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed), kong.PostBuild(hideSeldom),
+		kong.Resolvers(o), kong.Bind(a, o), kong.NamedMapper("job", jobMapper{}), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed), kong.PostBuild(hide),
 	)
 }
 

@@ -58,37 +58,13 @@ func (*checkCmd) Help() string {
 
 Finds what is broken on a site: links that lead nowhere with every page that has them, fragments (#name) that no
 element has, redirects to mend, mixed content. What links to other sites name is requested once each, and nothing
-there is followed. Flags of amble crawl that are not listed below work here, too.
+there is followed. --help-all lists all flags.
 
 A crawl that was stopped is kept for "amble resume"; -o keeps a whole one, too. A crawl that was made before is checked as far as it went: best with --resources, --beyond 1, --keep-links and
 --format jsonl,warc.
 
 Exit codes: 0 nothing is broken, 1 something is, otherwise as for amble crawl. Redirects, mixed content and what
 robots.txt forbids are listed and alone exit 0.`
-}
-
-// hideSeldom hides flags of amble check and amble mirror that are seldom needed, and says what their defaults are. It is for
-// kong.PostBuild.
-func hideSeldom(k *kong.Kong) error {
-	for _, cmd := range k.Model.Children {
-		shown, help := checkShown, map[string]string{
-			"depth": "Links followed from a seed (none).", "max-pages": "Pages and files requested, exactly (10000).",
-		}
-		switch cmd.Name {
-		case "check":
-		case "mirror":
-			shown, help = mirrorShown, mirrorDefaults
-		default:
-			continue
-		}
-		for _, f := range cmd.Flags {
-			f.Hidden = job.KeyNamed(f.Name) != nil && !shown[f.Name]
-			if text := help[f.Name]; text != "" {
-				f.Help = text
-			}
-		}
-	}
-	return nil
 }
 
 // formatFile is a flag that may be given with the name of a file.

@@ -3,9 +3,8 @@ package main
 import (
 	"fmt"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/amble-crawler/amble/cmd/amble/internal/completion"
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 )
 
 // completionCmd is "amble completion".
@@ -23,7 +22,13 @@ func (*completionCmd) Help() string {
 }
 
 // Run prints the script.
-func (c *completionCmd) Run(a *app, k *kong.Kong) error {
-	_, err := fmt.Fprint(a.out, completion.Script(c.Shell, k.Model))
+func (c *completionCmd) Run(a *app) error {
+	all := *a
+	all.all = true
+	k, err := all.parser(newCommands(), keyflags.New(a.env))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(a.out, completion.Script(c.Shell, k.Model))
 	return err
 }

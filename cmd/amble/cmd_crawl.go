@@ -67,8 +67,7 @@ crawls. With -o the same command resumes a crawl that did not end, and says so o
 Exit codes: 0 done, 2 usage, 3 nothing fetched, 4 too many failed, 5 limit (with --fail-on-limit),
 6 output, 8 a bot wall answers for a seed, 130 or 143 interrupted. A limit of none is no limit.
 
-Flags that are seldom needed, such as --max-links and --sign-mode, are not listed below: --print-config --commented
-explains them all.`
+--help-all lists the other flags, --print-config --commented explains all.`
 }
 
 // Run executes the command.

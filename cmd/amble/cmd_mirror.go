@@ -70,7 +70,7 @@ again, only what has changed is sent, and only files that differ are written. Wi
 settings are those of the last time. What the site has no more stays in the copy.
 
 The names of files are valid on Linux, macOS and Windows. The copy's folder .amble has the crawls, for amble report,
-verify and export, and the list left-out.txt. Flags of amble crawl that are not listed below work here, too.`
+verify and export, and the list left-out.txt. --help-all lists all flags.`
 }
 
 // Names in the directory mirror.OwnDir of a copy, beside the directory crawls that keyflags.LastCrawl reads.

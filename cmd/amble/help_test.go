@@ -35,6 +35,12 @@ func TestHelpFitsATerminal(t *testing.T) {
 		if code := a.run(append([]string{"help"}, strings.Fields(keyflags.CommandName(c))...)); code != 0 {
 			t.Errorf("help %s: exit code %d, %s", c.Name, code, errs)
 		}
+		if n := strings.Count(out.String(), "\n"); n > 60 {
+			t.Errorf("help %s: %d lines, more than 60: a first week needs less", c.Name, n)
+		}
+		if code := a.run(append(strings.Fields(keyflags.CommandName(c)), "--help-all")); code != 0 {
+			t.Errorf("%s --help-all: exit code %d, %s", c.Name, code, errs)
+		}
 		for line := range strings.Lines(out.String()) {
 			if len(line) > 81 {
 				t.Errorf("help %s: a line of %d columns: %s", c.Name, len(line)-1, line)

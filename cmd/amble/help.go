@@ -1,0 +1,84 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/job"
+)
+
+// firstWeek are the keys whose flags --help lists, with short helps; "" leaves the help as it is. --help-all lists all others, too.
+var firstWeek = map[string]string{
+	"config":        "Job file (YAML) with flags as keys.",
+	"contact":       "Page or mail address where site owners reach you.",
+	"seeds":         "Read further seeds, one a line; - is stdin.",
+	"depth":         "Links followed from a seed (5).",
+	"scope":         "How far: host, domain, prefix or any (host).",
+	"include":       "Take in links that match; the last rule wins.",
+	"exclude":       "Leave out URLs that match.",
+	"accept":        "Keep only these media types; follow HTML.",
+	"sitemaps":      "Also crawl what sitemaps list.",
+	"resources":     "Also fetch images, style sheets and scripts.",
+	"allow-address": "Private address ranges that may be requested.",
+	"delay":         "Pause between two requests to a host (1s).",
+	"max-pages":     "Pages fetched, exactly (1000).",
+	"max-time":      "Time until the last request starts (none).",
+	"out":           "Keep the crawl in this directory.",
+	"no-keep":       "Keep nothing but what goes to stdout.",
+	"format":        "Also archive the traffic as WARC: jsonl,warc.",
+	"json":          "",
+	"quiet":         "",
+	"listen":        "Serve a page to watch and control the crawl.",
+	"print-config":  "Print all values and their origins, and stop.",
+}
+
+// shownOnly are the keys that --help lists of single commands, in place of all of firstWeek.
+var shownOnly = map[string]map[string]bool{"check": checkShown, "mirror": mirrorShown}
+
+// otherDefaults are helps of flags that have other defaults than in a crawl.
+var otherDefaults = map[string]map[string]string{
+	"check":  {"depth": "Links followed from a seed (none).", "max-pages": "Pages and files requested, exactly (10000)."},
+	"mirror": mirrorDefaults,
+	"crawl":  {"json": "Print visits and the summary as JSON.", "quiet": "Print no status, log or summary; keep nothing."},
+}
+
+// rare are flags without a key that the helps of single commands leave out.
+var rare = map[string][]string{
+	"crawl":  {"fresh", "commented", "cluster", "cluster-creds", "cluster-ca", "cluster-cert", "cluster-key", "listen-token", "debug"},
+	"resume": {"cluster", "cluster-creds", "cluster-ca", "cluster-cert", "cluster-key", "listen-token", "debug"},
+	"create": {"cluster-creds", "cluster-ca", "cluster-cert", "cluster-key"},
+	"work":   {"listen", "routes-listen", "routes", "insecure", "tls-cert", "tls-key", "tls-ca"},
+}
+
+// hideRare hides the flags of crawls that a first week does not need, and shortens the helps of the others. It is for kong.PostBuild.
+func hideRare(k *kong.Kong) error {
+	for _, cmd := range append(k.Model.Leaves(false), k.Model.Children...) {
+		crawls := slices.ContainsFunc(cmd.Flags, func(f *kong.Flag) bool { return f.Name == "contact" || f.Name == "log-format" })
+		for _, f := range cmd.Flags {
+			short, needed := firstWeek[f.Name]
+			if only := shownOnly[cmd.Name]; only != nil && f.Name != "config" {
+				needed = only[f.Name]
+			}
+			switch {
+			case crawls && !needed && job.KeyNamed(f.Name) != nil, slices.Contains(rare[cmd.Name], f.Name):
+				f.Hidden = true
+			case crawls && short != "":
+				f.Help = short
+			}
+		}
+	}
+	return sayDefaults(k)
+}
+
+// sayDefaults gives flags the helps of commands where they have other defaults. It is for kong.PostBuild.
+func sayDefaults(k *kong.Kong) error {
+	for _, cmd := range k.Model.Children {
+		for _, f := range cmd.Flags {
+			if text := otherDefaults[cmd.Name][f.Name]; text != "" {
+				f.Help = text
+			}
+		}
+	}
+	return nil
+}
