@@ -126,12 +126,12 @@ func (c commandLine) check(t *testing.T, bin string, helps map[string]help) {
 	t.Helper()
 	ask := []string{bin, "-help"}
 	if c.program == "cmd/amble" {
-		ask[1] = "--help"
+		ask[1] = "--help-all"
 		switch {
 		case c.args[0] == "cluster" && len(c.args) > 1 && isWord(c.args[1]):
-			ask = []string{bin, "cluster", c.args[1], "--help"}
+			ask = []string{bin, "cluster", c.args[1], "--help-all"}
 		case isWord(c.args[0]):
-			ask = []string{bin, c.args[0], "--help"}
+			ask = []string{bin, c.args[0], "--help-all"}
 		}
 	}
 	key := strings.Join(ask, " ")

@@ -40,26 +40,33 @@ type commands struct {
 	Cluster    clusterCmd    `cmd:"" group:"Crawl:" help:"Crawl with several machines."`
 	Demo       demoCmd       `cmd:"" group:"Crawl:" help:"Crawl a small web that the command itself serves on loopback."`
 	Mirror     mirrorCmd     `cmd:"" group:"Crawl:" help:"Copy a site to files that a browser opens, and update the copy."`
-	Report     reportCmd     `cmd:"" group:"Look:" help:"Print the summary of a crawl again, and write it as a page."`
+	Show       showCmd       `cmd:"" group:"Look:" help:"Say how a crawl stands, what came of it, and whether it was polite."`
+	Report     reportCmd     `cmd:"" hidden:"" group:"Look:" help:"Print the summary of a crawl again, and write it as a page."`
 	Export     exportCmd     `cmd:"" group:"Look:" help:"Write a crawl as tables, a log or an archive for other programs."`
 	Serve      serveCmd      `cmd:"" group:"Look:" help:"Show a crawl on a page: one that is over, or runs in another process."`
 	Explain    explainCmd    `cmd:"" group:"Look:" help:"Say what a crawl would do, or did, with a URL, and why."`
-	Links      linksCmd      `cmd:"" group:"Look:" help:"List the links of a page, and what a crawl would do with each."`
-	Status     statusCmd     `cmd:"" group:"Look:" help:"Say how a crawl stands: what is left, and what each host waits for."`
+	Links      linksCmd      `cmd:"" hidden:"" group:"Look:" help:"List the links of a page, and what a crawl would do with each."`
+	Status     statusCmd     `cmd:"" hidden:"" group:"Look:" help:"Say how a crawl stands: what is left, and what each host waits for."`
 	Jobs       jobsCmd       `cmd:"" group:"Look:" help:"List the crawls that were kept, and remove some."`
 	Diff       diffCmd       `cmd:"" group:"Look:" help:"Say which pages are new, gone, changed or moved between two crawls."`
-	Shell      shellCmd      `cmd:"" group:"Look:" help:"Try selectors, links and rules on a page, on the web or recorded."`
+	Shell      shellCmd      `cmd:"" hidden:"" group:"Look:" help:"Try selectors, links and rules on a page, on the web or recorded."`
 	Check      checkCmd      `cmd:"" group:"Check:" help:"Find broken links, with the pages that have them, and what else is to mend."`
 	Plan       planCmd       `cmd:"" group:"Check:" help:"Say how long a polite crawl will take at least, and what decides it."`
 	Robots     robotsCmd     `cmd:"" group:"Check:" help:"Judge URLs by robots.txt, and say why."`
 	Verify     verifyCmd     `cmd:"" group:"Check:" help:"Check the ledger of a crawl against the politeness invariants."`
-	Replay     replayCmd     `cmd:"" group:"Check:" help:"Make a whole crawl again from its archive, and say what differs."`
+	Replay     replayCmd     `cmd:"" hidden:"" group:"Check:" help:"Make a whole crawl again from its archive, and say what differs."`
 	Identity   identityCmd   `cmd:"" group:"Set up:" help:"Make, publish and check what sites recognise the crawler by."`
 	Completion completionCmd `cmd:"" group:"Set up:" help:"Print a completion script for a shell."`
 	Version    versionCmd    `cmd:"" group:"Set up:" help:"Print version and build."`
 
 	HelpAll     bool        `name:"help-all" help:"Show help with all flags."`
 	ShowVersion versionFlag `name:"version" help:"Print version and build."`
+}
+
+// renamed are the commands that another one does now, and how. They work in this version, and no help lists them.
+var renamed = map[string]string{
+	"status": "amble show JOB", "report": "amble show JOB", "links": "amble explain --links PAGE", "shell": "amble explain --shell PAGE",
+	"replay": "amble verify --replay JOB",
 }
 
 // dumb reports whether the terminal says that it knows no control sequences.
@@ -146,6 +153,9 @@ func (a *app) run(args []string) (code int) {
 	for _, wrong := range keyflags.UnknownEnv(ctx.Model, a.environ()) {
 		fmt.Fprintf(a.err, "amble: warning: %s\n", wrong)
 	}
+	if now := renamed[keyflags.CommandName(ctx.Selected())]; now != "" {
+		fmt.Fprintf(a.err, "amble: this command is %s now; the old name works in this version\n", now)
+	}
 	a.begins()
 	return a.complain(ctx.Run(), keyflags.CommandName(ctx.Selected()))
 }
@@ -191,7 +201,7 @@ func remedy(err error) string {
 	case !errors.As(err, &of) || of.Dir == "":
 		return ""
 	case errors.Is(err, job.ErrFinished):
-		return "; its summary: amble report " + cli.ShellWord(of.Dir)
+		return "; its summary: amble show " + cli.ShellWord(of.Dir)
 	case errors.Is(err, job.ErrNoJob):
 		return ": begin one with: amble crawl -o " + cli.ShellWord(of.Dir) + " URL"
 	}

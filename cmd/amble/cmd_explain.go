@@ -30,6 +30,10 @@ type explainCmd struct {
 	Offline bool     `group:"What a crawl would do:" help:"Request nothing: leave robots.txt out."`
 	JSON    bool     `group:"What a crawl would do:" help:"Print one JSON object."`
 
+	Links bool   `group:"What a page has:" help:"List the links of a page, a URL or an HTML file."`
+	Base  string `group:"What a page has:" placeholder:"URL" help:"With --links: address of the page in a file."`
+	Shell bool   `group:"What a page has:" help:"Try selectors, links and rules on a page: a URL, or a job or WARC file and after it a URL."`
+
 	ForOwner bool   `group:"For the owner of a site:" help:"With a job directory alone: what the crawl did at --host, for its owner. --json: with the evidence, as JSON lines."`
 	Host     string `group:"For the owner of a site:" placeholder:"HOST" help:"The host: its name, or host:port."`
 
@@ -45,18 +49,26 @@ func (*explainCmd) Help() string {
 
 	amble explain --contact me@university.edu https://site.to.crawl/some/page
 	amble explain job https://site.to.crawl/some/page
-	amble explain --offline --seed https://site.to.crawl https://site.to.crawl/x
+	amble explain --links --contact me@university.edu https://site.to.crawl/page
 	amble explain job --host site.to.crawl --for-owner
 
 For a job directory it tells how the URL was found, by which line of robots.txt it was judged, what each
-request for it waited for, and its outcome; nothing is requested.
+request for it waited for, and its outcome; nothing is requested. Without one it is judged as a link that a crawl finds.
 
-Without one, scope and traps are judged as for a link that a crawl finds, or for a seed if it is one; how deep it is found, and whether it was
-found before, only a crawl can know.`
+With --links each line says what a crawl from the page would do with a link, and why. With --shell each line
+tries something on the page: "help" lists what.`
 }
 
 // Run executes the command.
 func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
+	switch {
+	case c.Links && c.Shell, c.Links && c.Of != "", c.Base != "" && !c.Links:
+		return cli.Usage("--links and --base are for one page; --shell is for itself")
+	case c.Links:
+		return (&linksCmd{Page: c.Subject, Base: c.Base, JSON: c.JSON}).Run(a, o)
+	case c.Shell:
+		return (&shellCmd{Subject: c.Subject, Of: c.Of}).Run(a, o)
+	}
 	if c.ForOwner || c.Host != "" {
 		return c.forOwner(a)
 	}

@@ -32,7 +32,7 @@ func (*jobsCmd) Help() string {
 	amble jobs rm site.org-1 site.org-2
 	amble jobs rm --finished --older 30d
 
-A crawl without -o is kept in the state directory, under the host of its first seed and a number. The commands resume, report,
+A crawl without -o is kept in the state directory, under the host of its first seed and a number. The commands show, resume,
 explain, verify, export and all others that take a job directory take such a name, too. Nothing is removed before you say so.
 
 The state directory is $AMBLE_STATE, or amble in $XDG_STATE_HOME, or the place for state of the system.`
@@ -90,9 +90,9 @@ func (c *jobsCmd) next(j *kept.Job) string {
 	word := cli.ShellWord(kept.Name(j.Dir))
 	switch j.State {
 	case "finished":
-		return "amble report " + word
+		return "amble show " + word
 	case "running":
-		return "amble status " + word
+		return "amble show " + word
 	case "empty":
 		return "amble jobs rm " + word
 	}

@@ -69,7 +69,7 @@ The same command goes on with a copy that was stopped or killed, and updates a w
 again, only what has changed is sent, and only files that differ are written. With the directory alone, URLs and
 settings are those of the last time. What the site has no more stays in the copy.
 
-The names of files are valid on Linux, macOS and Windows. The copy's folder .amble has the crawls, for amble report,
+The names of files are valid on Linux, macOS and Windows. The copy's folder .amble has the crawls, for amble show,
 verify and export, and the list left-out.txt. --help-all lists all flags.`
 }
 

@@ -18,11 +18,12 @@ import (
 
 // verifyCmd is "amble verify".
 type verifyCmd struct {
-	Dir   []string `arg:"" type:"job" optional:"" name:"dir" help:"Directory that \"amble crawl -o\" wrote; of several, the requests are checked against each other, too."`
-	Keys  string   `placeholder:"DIR|FILE" help:"Public keys for the signed heads of the ledger: the folder of an identity or a JWK Set (that of --sign)."`
-	All   bool     `help:"Check the jobs that the state directory knows of, together."`
-	State string   `placeholder:"DIR" help:"State directory for --all, if it is not that of the user."`
-	JSON  bool     `help:"Print the result as JSON."`
+	Dir    []string `arg:"" type:"job" optional:"" name:"dir" help:"Directory that \"amble crawl -o\" wrote; of several, the requests are checked against each other, too."`
+	Keys   string   `placeholder:"DIR|FILE" help:"Public keys for the signed heads of the ledger: the folder of an identity or a JWK Set (that of --sign)."`
+	All    bool     `help:"Check the jobs that the state directory knows of, together."`
+	State  string   `placeholder:"DIR" help:"State directory for --all, if it is not that of the user."`
+	JSON   bool     `help:"Print the result as JSON."`
+	Replay bool     `help:"Make the whole crawl again from its archive, without a request, and compare every visit with the recorded one."`
 
 	found []string // of Dir: those that the state directory knows of
 }
@@ -34,7 +35,7 @@ func (*verifyCmd) Help() string {
 	amble verify job
 	amble verify --json job | jq .violations
 	amble verify monday tuesday shop
-	amble verify --all
+	amble verify --replay job
 
 Checks the ledger of every request against the robots.txt files as they were received and the delays
 in force. The check shares no code with the part that admitted the requests. Exit code 7 on a
@@ -49,7 +50,11 @@ that does not follow from them. That, too, is exit code 7.
 
 Compares the files, too, with the lengths and SHA-256 hashes that were recorded with each commit and with
 SHA256SUMS, and the visits with the requests; and each line of the ledger with the chain of hashes over all lines, whose
-heads are signed in a crawl with --sign. Exit code 6 when a file is shorter than it was, or different.`
+heads are signed in a crawl with --sign. Exit code 6 when a file is shorter than it was, or different.
+
+With --replay it makes the whole crawl again from the answers in the archive, without a request and without waiting: each
+robots.txt is obeyed, each page parsed, each link judged as then. A visit that differs is named, with what it was and what it
+is, except for times and for what only the network of then could decide. Exit code 6 if one does.`
 }
 
 // Run executes the command.
@@ -68,6 +73,12 @@ func (c *verifyCmd) Run(a *app) error {
 	}
 	if len(c.Dir) == 0 {
 		return cli.Usage("name the directory of a crawl, or give --all")
+	}
+	if c.Replay {
+		if len(c.Dir) > 1 || c.Keys != "" {
+			return cli.Usage("--replay is for one job, and without --keys")
+		}
+		return (&replayCmd{Dir: c.Dir[0], JSON: c.JSON}).Run(a)
 	}
 	if len(c.Dir) > 1 {
 		return c.together(a, keys)

@@ -211,7 +211,7 @@ func (c *crawlFlags) tellNext(v *view.View, l *crawler.Limits, end *ending) {
 	}
 	switch {
 	case end.Finish == crawler.FinishDone:
-		v.Next("its report", "amble report "+word)
+		v.Next("its report", "amble show "+word)
 	case end.Finish.Limit() || end.Finish == crawler.FinishErrors:
 		v.Next("to resume it with a higher limit", job.ResumeCommand(kept.Name(c.Out))+doubled(l, end.Finish))
 	default:

@@ -15,7 +15,7 @@ import (
 func TestReplayCommand(t *testing.T) {
 	t.Parallel()
 	dir, _ := limitedJob(t)
-	if code, stderr := amble(t, "replay", dir); code != cli.ExitDone || stderr != "" {
+	if code, stderr := amble(t, "verify", "--replay", dir); code != cli.ExitDone || stderr != "" {
 		t.Errorf("exit code %d, stderr %s", code, stderr)
 	}
 	path := filepath.Join(dir, job.VisitsName)
@@ -26,7 +26,7 @@ func TestReplayCommand(t *testing.T) {
 	if err := os.WriteFile(path, bytes.Replace(b, []byte(`"status":200`), []byte(`"status":201`), 1), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, stderr := amble(t, "replay", dir); code != cli.ExitOutput || !strings.Contains(stderr, "1 visit not what the archive") {
+	if code, stderr := amble(t, "verify", "--replay", dir); code != cli.ExitOutput || !strings.Contains(stderr, "1 visit not what the archive") {
 		t.Errorf("a status was changed: exit code %d, stderr %s", code, stderr)
 	}
 }

@@ -62,7 +62,7 @@ func (t *sheetText) head() {
 	if n := missing(t.Answers); n > 0 {
 		fmt.Fprintf(t, "**%s %s missing**: each stands below as %s. ", plural(n, "answer"), map[bool]string{true: "is", false: "are"}[n == 1], strings.Trim(blank, "*"))
 	}
-	fmt.Fprintf(t, "Answers stand between two marker lines, which must stay; all else is written again by `amble report`. The same for programs is in %s.\n\n", job.SheetDataName)
+	fmt.Fprintf(t, "Answers stand between two marker lines, which must stay; all else is written again by `amble show`. The same for programs is in %s.\n\n", job.SheetDataName)
 	t.ask("purpose")
 }
 

@@ -34,7 +34,7 @@ func TestImage(t *testing.T) {
 	docker(t, append(run, "-d", "--name", name, name, "demo", "--serve")...)
 	for _, args := range [][]string{
 		{"crawl", "-q", "-w", "100ms", "--format", "jsonl,warc", "-o", "job", "http://127.0.0.1:8808/"},
-		{"verify", "job"}, {"report", "job"}, {"export", "job", "--to", "sqlite"},
+		{"verify", "job"}, {"show", "job"}, {"export", "job", "--to", "sqlite"},
 	} {
 		docker(t, append(append(run, "--rm", "--network", "container:"+name, "-v", name+":/crawls", name), args...)...)
 	}
@@ -57,7 +57,7 @@ func oneMachine(t *testing.T, p *project) {
 	p.compose(append([]string{"up", "-d", "amble"}, others...)...)
 	p.shop("amble")
 	p.wait("amble")
-	for _, args := range [][]string{{"verify", "job"}, {"report", "job"}} {
+	for _, args := range [][]string{{"verify", "job"}, {"show", "job"}} {
 		p.compose(append([]string{"run", "--rm", "amble"}, args...)...)
 	}
 	if up := strings.Fields(p.compose("ps", "--services", "--status", "running")); len(up) != len(others) {

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// linkLine is one link: a line of "amble links --json".
+// linkLine is one link: a line of "amble explain --links --json".
 type linkLine struct {
 	URL  string       `json:"url"` // "" if Ref is not a valid URL
 	Ref  string       `json:"ref"` // as written

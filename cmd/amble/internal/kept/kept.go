@@ -122,6 +122,9 @@ type Job struct {
 	Last  time.Time `json:"last"` // when its last process ended, or began if it runs or was killed
 }
 
+// reportSuffix ends the directory with the report of a job that has not ended, beside that of the job.
+const reportSuffix = "-report"
+
 // List returns the jobs that are kept in a state directory, the oldest first, and their folder. "" is that of the user.
 func List(state string) (jobs []Job, folder string, err error) {
 	if folder, err = Folder(state); err != nil {
@@ -132,7 +135,7 @@ func List(state string) (jobs []Job, folder string, err error) {
 		return nil, folder, err
 	}
 	for _, e := range entries {
-		if e.IsDir() {
+		if e.IsDir() && !strings.HasSuffix(e.Name(), reportSuffix) {
 			jobs = append(jobs, read(filepath.Join(folder, e.Name())))
 		}
 	}
@@ -203,5 +206,5 @@ func (j *Job) Remove() error {
 	if j.State == "running" {
 		return fmt.Errorf("%s runs: stop its crawl first", j.Name)
 	}
-	return os.RemoveAll(j.Dir)
+	return errors.Join(os.RemoveAll(j.Dir), os.RemoveAll(j.Dir+reportSuffix))
 }

@@ -27,7 +27,7 @@ const (
 	Done    = "done"
 )
 
-// Status is how a crawl stands. It is the form of "amble status --json".
+// Status is how a crawl stands. It is the form of "amble show --json".
 type Status struct {
 	Dir      string         `json:"dir"`
 	State    string         `json:"state"`
