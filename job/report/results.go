@@ -8,16 +8,13 @@ import (
 	"strings"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/politeness"
 )
 
 // refusals are the reasons for which a URL was not requested because the site or the operator does not want it.
 var refusals = []string{
-	politeness.ReasonRobots, politeness.ReasonChallenge, politeness.ReasonUsage, crawler.ReasonPayment, politeness.ReasonOptOut,
-	politeness.ReasonNoContact, politeness.ReasonRobotsUnreachable, politeness.ReasonRetryAfter, politeness.ReasonCrawlDelay,
-	politeness.ReasonHostFailed, fetcher.ReasonAddress, fetcher.ReasonPort,
+	"robots_disallow", "challenge", "usage_signal", crawler.ReasonPayment, "opt_out", "no_contact", "robots_unreachable", "retry_after_long",
+	"crawl_delay_long", "host_failed", "address_refused", "port_refused",
 }
 
 // budgets are the reasons for which a URL was left out because a limit was reached, with the names of the limits.
