@@ -138,6 +138,8 @@ var thirdParty = map[string][]string{
 	"cluster":           {"github.com/klauspost/compress"},
 	"cluster/nats":      {"github.com/nats-io/nats.go"},
 	"extract":           {"golang.org/x/net/html"},
+	"article":           {"golang.org/x/net/html"},
+	"schema":            {"golang.org/x/net/html"},
 	"extract/css":       {"golang.org/x/net/html", "github.com/andybalholm/cascadia"},
 	"frontier/disk":     {"github.com/cockroachdb/pebble/v2"},
 	"identity":          {"github.com/dunglas/httpsfv", "golang.org/x/net/html"},

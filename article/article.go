@@ -1,0 +1,99 @@
+// Package article finds the main text of a page and what the page says about it: title, author, dates, licence.
+//
+//	a, err := article.Read(page, "https://news.site.example/herons")
+//	fmt.Println(a.Title, a.Published)
+//	fmt.Println(a.Markdown())
+//
+// The main text is a part of the page's tree, without navigation, advertisements, comments and links to other texts. [Article.Text] and
+// [Article.Markdown] write it. What is lost: formulas, comments of readers, captions that the page keeps outside of
+// the text, videos, and forms.
+//
+// A page is cut into blocks, and a model of two stages of decision trees judges each block: by its length, links and
+// punctuation, by the elements and classes around it, by its neighbours, and by its distance from the title and from
+// the densest part of the page. The comment of model.go says what it was learned from, and how to learn it again.
+//
+// The result depends on the bytes of the page alone. Work and memory are linear in its size, whatever is in it. Functions may be
+// called concurrently; an Article may not be used by several goroutines at once.
+//
+// Reading order: article.go; blocks.go (how a page is cut), classes.go, features.go and model.go (how blocks are judged), choose.go
+// (what is kept); text.go, markdown.go and table.go (how it is written); meta.go, date.go and licence.go.
+package article
+
+import (
+	"bytes"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/schema"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Article is the main text of a page, with what the page says about it. Strings that the page does not state are "".
+type Article struct {
+	Title     string // without the name of the site
+	Byline    string // names of the authors, with ", " between them
+	Published string // as in RFC 3339: a date, or a time with its zone if both are known
+	Modified  string // of the same form
+	Site      string // name of the site
+	Licence   string // SPDX identifier, or else the address or the text that the page states
+	Language  string // declared language tag; the language of the text may be another one
+	Words     int    // of the main text; in scripts without spaces, each letter counts
+
+	// Tree is the main text: the innermost element of the page that contains all of it, without what does not belong to
+	// it. It is nil for a page without text.
+	Tree *html.Node
+
+	// Data is the structured data of the page.
+	Data *schema.Page
+
+	base weburl.URL
+}
+
+// Read finds the main text of a page in HTML, which should be UTF-8: what is not is replaced. address is the page's; "" leaves relative addresses
+// as they are. The error is that of [extract.Tree], for a page whose tree would be too large or too deep, or says that
+// the address is not valid.
+func Read(page []byte, address string) (*Article, error) {
+	tree, err := extract.Tree(bytes.ToValidUTF8(page, []byte("\uFFFD")))
+	if err != nil {
+		return nil, err
+	}
+	return FromTree(tree, address)
+}
+
+// FromTree finds the main text of a page in its tree, which it takes over and changes.
+func FromTree(tree *html.Node, address string) (*Article, error) {
+	a := &Article{}
+	if address != "" {
+		var err error
+		if a.base, err = weburl.Parse(address); err != nil {
+			return nil, err
+		}
+	}
+	a.Data = schema.Read(tree, address)
+	p := newPage(tree, a.Data)
+	a.describe(tree, p)
+	a.Tree = p.cut(tree, p.choose())
+	a.Words = len(words(a.Text()))
+	return a, nil
+}
+
+// resolve makes an address of the page absolute. It returns "" for one that leads to no other place, or runs a script.
+func (a *Article) resolve(ref string) string {
+	ref = strings.TrimSpace(ref)
+	if ref == "" || strings.HasPrefix(ref, "#") {
+		return ""
+	}
+	if scheme, _, ok := strings.Cut(ref, ":"); ok && (strings.EqualFold(scheme, "javascript") || strings.EqualFold(scheme, "data")) {
+		return ""
+	}
+	if a.base.IsZero() {
+		return ref
+	}
+	u, err := a.base.Resolve(ref)
+	if err != nil {
+		return ref
+	}
+	return u.String()
+}

@@ -1,0 +1,125 @@
+package article
+
+import (
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// choose returns which blocks belong to the main text: those that the model prefers, without longer ones that repeat
+// what the text had before. If it prefers none, the block with the highest score is the text.
+func (p *page) choose() []bool { return p.chooseBy(p.judge(standard())) }
+
+func (p *page) chooseBy(score []float32) []bool {
+	keep := make([]bool, len(p.blocks))
+	had := map[uint64]bool{}
+	best, some := -1, false
+	for i := range p.blocks {
+		b := &p.blocks[i]
+		if b.chars > 0 && (best < 0 || score[i] > score[best]) {
+			best = i
+		}
+		if score[i] <= 0 || b.chars > 100 && b.share(had) > 0.8 {
+			continue
+		}
+		keep[i], some = true, true
+		b.shingles(func(h uint64) { had[h] = true })
+	}
+	if !some && best >= 0 {
+		keep[best] = true
+	}
+	return keep
+}
+
+// cut removes everything from the tree but the blocks to keep and the images among them, and returns the innermost
+// element that contains them; nil if nothing is kept.
+func (p *page) cut(tree *html.Node, keep []bool) *html.Node {
+	kept := map[*html.Node]bool{}
+	boxes := make([]bool, len(p.boxes))
+	for i, k := range keep {
+		if !k {
+			continue
+		}
+		for _, n := range p.blocks[i].nodes {
+			kept[n] = true
+		}
+		boxes[p.blocks[i].box] = true
+	}
+	for _, img := range p.images {
+		before, after := img.next > 0 && keep[img.next-1], img.next < len(keep) && keep[img.next]
+		if before && after || boxes[img.box] {
+			kept[img.node] = true
+		}
+	}
+	if !prune(tree, kept) {
+		return nil
+	}
+	for {
+		only := onlyChild(tree)
+		if only == nil || !frame(only.DataAtom) {
+			break
+		}
+		tree = only
+	}
+	if tree.Parent != nil {
+		tree.Parent.RemoveChild(tree)
+	}
+	return tree
+}
+
+// prune removes what contains nothing to keep, and reports whether n does. Cells of a table stay in their row.
+func prune(n *html.Node, kept map[*html.Node]bool) (some bool) {
+	switch {
+	case n.Type == html.TextNode:
+		return kept[n]
+	case n.DataAtom == atom.Img:
+		return kept[n]
+	case n.Type == html.ElementNode && (silent(n.DataAtom) || n.Namespace != ""):
+		return false
+	}
+	var empty []*html.Node
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if prune(c, kept) {
+			some = true
+		} else if !quiet(c) {
+			empty = append(empty, c)
+		}
+	}
+	for _, c := range empty {
+		if !some || c.DataAtom != atom.Td && c.DataAtom != atom.Th {
+			n.RemoveChild(c)
+			continue
+		}
+		for c.FirstChild != nil {
+			c.RemoveChild(c.FirstChild)
+		}
+	}
+	return some
+}
+
+// quiet reports whether a node has no content but arranges what is around it.
+func quiet(n *html.Node) bool {
+	return n.Type == html.TextNode && blank(n.Data) || n.DataAtom == atom.Br || n.DataAtom == atom.Hr
+}
+
+// onlyChild returns the child of n if it has one, apart from those that are quiet.
+func onlyChild(n *html.Node) (only *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if quiet(c) || c.Type == html.DoctypeNode || c.Type == html.CommentNode {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = c
+	}
+	return only
+}
+
+// frame reports whether an element only arranges the page, so that the tree may begin inside of it.
+func frame(a atom.Atom) bool {
+	switch a {
+	case atom.Html, atom.Body, atom.Div, atom.Section, atom.Main, atom.Article, atom.Form, atom.Center, atom.Span:
+		return true
+	}
+	return false
+}

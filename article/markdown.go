@@ -1,0 +1,462 @@
+package article
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// Markdown returns the main text as CommonMark 0.31 with the tables and the strikethrough of GitHub. The text is escaped,
+// so that it contains no markup but that of the page. Lists and quotations nested more than eight deep are written at
+// the eighth level. The work is linear in the size of the tree, and so is the length of the text.
+func (a *Article) Markdown() string {
+	if a.Tree == nil {
+		return ""
+	}
+	w := mdWriter{resolve: a.resolve}
+	w.node(a.Tree)
+	w.flush()
+	return w.out.String()
+}
+
+// maxNesting limits the open lists and quotations, because every line repeats the marks of all its containers.
+const maxNesting = 8
+
+const quoteMark = "> "
+
+// mdWriter writes Markdown. Inline text is collected in line until a block ends.
+type mdWriter struct {
+	resolve func(ref string) string // makes an address absolute; "" for one that is not followed
+	out     strings.Builder
+	levels  []*mdLevel // open lists and quotations, outermost first
+	rule    bool       // a thematic break is due before the next block
+
+	line   strings.Builder
+	gap    bool     // white space before the next letter
+	broke  bool     // a line break before the next letter
+	marks  []mdMark // of open emphasis and links
+	due    int      // how many of the last marks are not written yet
+	cell   bool     // the line is a cell of a table
+	linked bool     // inside of a link
+}
+
+// mdLevel is a list item or a quotation.
+type mdLevel struct {
+	first, rest string // what its first line and the others begin with
+	begun       bool
+	tight       bool // no empty line before it
+}
+
+func (w *mdWriter) node(n *html.Node) {
+	switch {
+	case n.Type == html.TextNode:
+		w.text(n.Data)
+	case n.Type != html.ElementNode && n.Type != html.DocumentNode:
+	case w.cell && breaks(n.DataAtom):
+		w.gap = true
+		w.inside(n)
+		w.gap = true
+	case n.DataAtom == atom.Br:
+		w.broke, w.gap = !w.cell, true
+	case n.DataAtom == atom.A:
+		w.link(n)
+	case n.DataAtom == atom.Img:
+		w.image(n)
+	case codeSpan(n.DataAtom):
+		w.code(n)
+	case emphasis[n.DataAtom] != "":
+		w.between(n, mdMark{emphasis[n.DataAtom], emphasis[n.DataAtom]})
+	case n.Type == html.DocumentNode || breaks(n.DataAtom):
+		w.block(n)
+	default:
+		w.inside(n)
+	}
+}
+
+func (w *mdWriter) inside(n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		w.node(c)
+	}
+}
+
+// block writes a block element, between two others.
+func (w *mdWriter) block(n *html.Node) {
+	w.flush()
+	switch n.DataAtom {
+	case atom.Pre, atom.Listing, atom.Xmp:
+		w.pre(n)
+	case atom.Blockquote:
+		w.within(&mdLevel{first: quoteMark, rest: quoteMark}, n)
+	case atom.Ul, atom.Ol, atom.Menu, atom.Dir:
+		w.list(n)
+	case atom.Table:
+		if rows, ok := gridOf(n); ok {
+			w.table(n, rows)
+		} else {
+			w.inside(n)
+		}
+	case atom.Hr:
+		w.rule = w.out.Len() > 0
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		w.inside(n)
+		if text := strings.ReplaceAll(w.take(), "\n", " "); text != "" {
+			w.lines(strings.Repeat("#", int(n.Data[1]-'0')) + " " + text)
+		}
+	default:
+		w.inside(n)
+	}
+	w.flush()
+}
+
+// list writes a list. Content that is not in an item is a block by itself.
+func (w *mdWriter) list(n *html.Node) {
+	number := 0
+	if start, err := strconv.Atoi(attr(n, "start")); err == nil && start > 0 && start < 1e6 {
+		number = start - 1
+	}
+	began, nested := false, len(w.levels) > 0 && w.levels[len(w.levels)-1].rest != quoteMark
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type != html.ElementNode || c.DataAtom != atom.Li {
+			w.node(c)
+			continue
+		}
+		number++
+		mark := "- "
+		if n.DataAtom == atom.Ol {
+			mark = strconv.Itoa(number) + ". "
+		}
+		w.within(&mdLevel{first: mark, rest: strings.Repeat(" ", len(mark)), tight: nested || began}, c)
+		began = true
+	}
+}
+
+// within writes the content of an element one level deeper.
+func (w *mdWriter) within(l *mdLevel, n *html.Node) {
+	w.flush()
+	if len(w.levels) >= maxNesting {
+		w.inside(n)
+		w.flush()
+		return
+	}
+	w.levels = append(w.levels, l)
+	w.inside(n)
+	w.flush()
+	w.levels = w.levels[:len(w.levels)-1]
+}
+
+// pre writes text unchanged, in a fence longer than any in it.
+func (w *mdWriter) pre(n *html.Node) {
+	text := strings.Trim(rawText(n), "\n")
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	fence := fenceFor(text, 3)
+	w.lines(append(append([]string{fence + codeLanguage(n)}, strings.Split(text, "\n")...), fence)...)
+}
+
+// fenceFor returns a run of backticks that is longer than each in a text.
+func fenceFor(text string, least int) string {
+	longest, run := least-1, 0
+	for i := range len(text) {
+		if run++; text[i] != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return strings.Repeat("`", longest+1)
+}
+
+var languageClass = regexp.MustCompile(`(?:^|\s)(?:language|lang|highlight-source|brush:)[-\s]?([A-Za-z0-9+#]{1,20})(?:\s|;|$)`)
+
+// codeLanguage returns the language that a PRE element, or the CODE element in it, names in its class.
+func codeLanguage(n *html.Node) string {
+	for _, e := range []*html.Node{n, n.FirstChild, n.Parent} {
+		if e == nil || e.Type != html.ElementNode {
+			continue
+		}
+		if m := languageClass.FindStringSubmatch(attr(e, "class")); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// rawText returns the text in an element, unchanged; BR is a line feed.
+func rawText(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		} else if d.DataAtom == atom.Br {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+func codeSpan(a atom.Atom) bool {
+	return a == atom.Code || a == atom.Kbd || a == atom.Samp || a == atom.Tt
+}
+
+// code writes a code span.
+func (w *mdWriter) code(n *html.Node) {
+	text := strings.Join(strings.Fields(rawText(n)), " ")
+	if text == "" {
+		return
+	}
+	if w.cell {
+		text = strings.ReplaceAll(text, "|", `\|`)
+	}
+	w.begin()
+	fence := fenceFor(text, 1)
+	if text[0] == '`' || text[len(text)-1] == '`' {
+		text = " " + text + " "
+	}
+	w.line.WriteString(fence + text + fence)
+}
+
+// link writes a link, or its content alone if it leads nowhere or is no inline text.
+func (w *mdWriter) link(n *html.Node) {
+	to := w.resolve(attr(n, "href"))
+	if to == "" || w.linked || containsBlock(n) {
+		w.inside(n)
+		return
+	}
+	w.linked = true
+	w.between(n, mdMark{"[", "](" + destination(to) + ")"})
+	w.linked = false
+}
+
+// containsBlock reports whether a block element is in n.
+func containsBlock(n *html.Node) bool {
+	for d := range n.Descendants() {
+		if d.Type == html.ElementNode && breaks(d.DataAtom) {
+			return true
+		}
+	}
+	return false
+}
+
+// image writes an image that has an alternative text.
+func (w *mdWriter) image(n *html.Node) {
+	alt := strings.Join(strings.Fields(attr(n, "alt")), " ")
+	to := w.resolve(imageAddress(n))
+	if alt == "" || to == "" {
+		return
+	}
+	w.begin()
+	w.line.WriteString("![" + escapeText(alt) + "](" + destination(to) + ")")
+}
+
+// imageAddress returns the address of an image, also of one that a script would load.
+func imageAddress(n *html.Node) string {
+	for _, name := range []string{"src", "data-src", "data-original", "data-lazy-src"} {
+		if v := strings.TrimSpace(attr(n, name)); v != "" && !strings.HasPrefix(v, "data:") {
+			return v
+		}
+	}
+	return ""
+}
+
+var destinationEscaper = strings.NewReplacer(" ", "%20", "(", `\(`, ")", `\)`, "<", "%3C", ">", "%3E", "\n", "", "|", "%7C", `\`, "%5C")
+
+func destination(to string) string { return destinationEscaper.Replace(to) }
+
+// emphasis maps elements to their marks.
+var emphasis = map[atom.Atom]string{
+	atom.Em: "*", atom.I: "*", atom.Cite: "*", atom.Dfn: "*", atom.Var: "*", atom.Strong: "**", atom.B: "**",
+	atom.Del: "~~", atom.S: "~~", atom.Strike: "~~",
+}
+
+// mdMark is written around inline text. It is empty for emphasis inside emphasis of the same kind.
+type mdMark struct{ before, after string }
+
+// between writes an element between marks, which are placed next to its text and omitted if it has none.
+func (w *mdWriter) between(n *html.Node, m mdMark) {
+	if slices.Contains(w.marks, m) {
+		m = mdMark{}
+	}
+	w.marks = append(w.marks, m)
+	w.due++
+	depth := len(w.marks)
+	w.inside(n)
+	if len(w.marks) != depth {
+		return // a block ended in it, and all marks with it
+	}
+	if w.due > 0 {
+		w.due--
+	} else {
+		w.line.WriteString(m.after)
+	}
+	w.marks = w.marks[:depth-1]
+}
+
+// text adds a text to the line, with white space collapsed and markup escaped.
+func (w *mdWriter) text(s string) {
+	s = strings.ToValidUTF8(s, "\uFFFD") // so that a letter is as long as it is when it is written
+	before := ' '
+	for i, r := range s {
+		if unicode.IsSpace(r) {
+			w.gap, before = true, ' '
+			continue
+		}
+		if unicode.IsControl(r) || r == '\u200b' || r == '\ufeff' {
+			continue
+		}
+		w.begin()
+		if escaped(r, before, s[i+len(string(r)):]) || w.cell && r == '|' {
+			w.line.WriteByte('\\')
+		}
+		w.line.WriteRune(r)
+		before = r
+	}
+}
+
+// escaped reports whether a character would be markup.
+func escaped(r, before rune, after string) bool {
+	switch r {
+	case '\\', '`', '*', '[', ']', '<':
+		return true
+	case '~':
+		return strings.HasPrefix(after, "~") || before == '~'
+	case '_':
+		return !isWord(before) || !isWord(firstRune(after))
+	case '&':
+		return entity.MatchString(after[:min(len(after), 40)])
+	}
+	return false
+}
+
+var entity = regexp.MustCompile(`^(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
+
+func escapeText(s string) string {
+	var b strings.Builder
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	before := ' '
+	for i, r := range s {
+		if escaped(r, before, s[i+len(string(r)):]) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return b.String()
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// firstRune returns the first letter of s, or a blank if there is none.
+func firstRune(s string) rune {
+	for _, r := range s {
+		return r
+	}
+	return ' '
+}
+
+// begin writes what must precede the next letter: white space, the end of a line, marks of emphasis.
+func (w *mdWriter) begin() {
+	switch {
+	case w.line.Len() == 0:
+	case w.broke:
+		w.line.WriteByte('\n')
+	case w.gap:
+		w.line.WriteByte(' ')
+	}
+	w.gap, w.broke = false, false
+	for _, m := range w.marks[len(w.marks)-w.due:] {
+		w.line.WriteString(m.before)
+	}
+	w.due = 0
+}
+
+// take ends the line and returns it, with emphasis closed.
+func (w *mdWriter) take() string {
+	for i := len(w.marks) - w.due - 1; i >= 0; i-- {
+		w.line.WriteString(w.marks[i].after)
+	}
+	text := w.line.String()
+	w.line = strings.Builder{}
+	w.marks, w.due, w.gap, w.broke = nil, 0, false, false
+	return text
+}
+
+// flush writes the collected line as a paragraph.
+func (w *mdWriter) flush() {
+	text := w.take()
+	if text == "" {
+		return
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = escapeStart(l)
+		if i < len(lines)-1 {
+			lines[i] += "\\" // a hard line break
+		}
+	}
+	w.lines(lines...)
+}
+
+// lineStart matches what at the beginning of a line makes it something other than a paragraph.
+var lineStart = regexp.MustCompile(`^(#{1,6}|[-+]|[0-9]{1,9}[.)])( |$)|^(>|~~~|=+$|-+$)`)
+
+// escapeStart makes a line a paragraph, whatever it begins with.
+func escapeStart(line string) string {
+	at := lineStart.FindStringSubmatchIndex(line)
+	switch {
+	case at == nil:
+		return line
+	case at[3] > 0:
+		return line[:at[3]-1] + "\\" + line[at[3]-1:]
+	}
+	return "\\" + line
+}
+
+// lines writes a block, each line after the marks of its containers.
+func (w *mdWriter) lines(lines ...string) {
+	if w.rule {
+		w.rule = false
+		w.lines("---")
+	}
+	for i, l := range lines {
+		if w.out.Len() > 0 {
+			w.out.WriteByte('\n')
+			if i == 0 && !w.tight() {
+				w.out.WriteString(strings.TrimRight(w.prefix(false), " "))
+				w.out.WriteByte('\n')
+			}
+		}
+		w.out.WriteString(strings.TrimRight(w.prefix(true)+l, " "))
+	}
+}
+
+// tight reports whether the next block follows the previous one without an empty line.
+func (w *mdWriter) tight() bool {
+	for _, l := range w.levels {
+		if !l.begun {
+			return l.tight
+		}
+	}
+	return false
+}
+
+// prefix returns the marks of a line. The first line of a level takes the level's mark.
+func (w *mdWriter) prefix(begin bool) string {
+	var b strings.Builder
+	for _, l := range w.levels {
+		switch {
+		case l.begun:
+			b.WriteString(l.rest)
+		case begin:
+			b.WriteString(l.first)
+			l.begun = true
+		default:
+			return b.String()
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,173 @@
+package article
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/net/html/atom"
+)
+
+// model.txt holds two forests of boosted decision trees, one tree a line: the number of the feature and the threshold of
+// each inner node, then the values of the leaves. They were learned from the 181 pages of the public article extraction
+// benchmark (MIT licence), with a share of each block that is in the article as its label. To learn them again:
+//
+//	go test ./article -run Learn -args -eval DIR -model model.txt
+//
+//go:embed model.txt
+var modelText string
+
+const treeDepth = 4
+
+// forest is a sum of trees.
+type forest struct {
+	bias  float32
+	trees []tree
+}
+
+// tree is a complete binary tree: the children of inner node i are 2i+1 and 2i+2, and the leaves follow the inner nodes.
+type tree struct {
+	feature   [1<<treeDepth - 1]uint8
+	threshold [1<<treeDepth - 1]float32
+	value     [1 << treeDepth]float32
+}
+
+// score returns the log-odds that a block with these features belongs to the text.
+func (f *forest) score(x []float32) float32 {
+	s := f.bias
+	for i := range f.trees {
+		t := &f.trees[i]
+		n := 0
+		for range treeDepth {
+			n = 2*n + 1
+			if x[t.feature[(n-1)/2]] > t.threshold[(n-1)/2] {
+				n++
+			}
+		}
+		s += t.value[n-len(t.feature)]
+	}
+	return s
+}
+
+// confidence maps log-odds to 0 to 1. It is linear, because the logarithms of different machines differ in the last bit.
+func confidence(score float32) float32 { return max(0, min(1, score/8+0.5)) }
+
+// model holds the two stages.
+type model [2]forest
+
+var standard = sync.OnceValue(func() *model {
+	m, err := parseModel(modelText)
+	if err != nil {
+		panic("article: model.txt is damaged: " + err.Error()) // a test reads it
+	}
+	return m
+})
+
+// parseModel reads a model as [model.String] writes it.
+func parseModel(text string) (*model, error) {
+	m := new(model)
+	stage := -1
+	for line := range strings.Lines(text) {
+		var numbers []float32
+		for _, field := range strings.Fields(line) {
+			v, err := strconv.ParseFloat(field, 32)
+			if err != nil {
+				return nil, err
+			}
+			numbers = append(numbers, float32(v))
+		}
+		var t tree
+		switch inner := len(t.feature); {
+		case len(numbers) == 1 && stage < 1:
+			stage++
+			m[stage].bias = numbers[0]
+		case len(numbers) == 2*inner+len(t.value) && stage >= 0:
+			for i := range inner {
+				t.feature[i], t.threshold[i] = uint8(numbers[2*i]), numbers[2*i+1]
+			}
+			copy(t.value[:], numbers[2*inner:])
+			m[stage].trees = append(m[stage].trees, t)
+		default:
+			return nil, strconv.ErrSyntax
+		}
+	}
+	return m, nil
+}
+
+// String writes a model as model.txt.
+func (m *model) String() string {
+	var b strings.Builder
+	number := func(v float32) { b.WriteString(strconv.FormatFloat(float64(v), 'g', -1, 32)) }
+	for _, f := range m {
+		number(f.bias)
+		b.WriteByte('\n')
+		for _, t := range f.trees {
+			for i := range t.feature {
+				b.WriteString(strconv.Itoa(int(t.feature[i])) + " ")
+				number(t.threshold[i])
+				b.WriteByte(' ')
+			}
+			for i, v := range t.value {
+				if i > 0 {
+					b.WriteByte(' ')
+				}
+				number(v)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// first returns the first stage's confidence in each block, and looks for the main element again by it.
+func (p *page) first(f *forest) []float32 {
+	conf := make([]float32, len(p.blocks))
+	var x []float32
+	for i := range p.blocks {
+		if p.demoted[p.blocks[i].box]&saysComment == 0 {
+			x = p.features(x[:0], i)
+			conf[i] = confidence(f.score(x))
+		}
+	}
+	p.locate(func(i int) float32 { return conf[i] })
+	return conf
+}
+
+// judge returns the second stage's log-odds of each block. What readers have written is never part of the text.
+func (p *page) judge(m *model) []float32 {
+	inner := make([][]float32, len(p.blocks))
+	for i := range inner {
+		inner[i] = p.features(nil, i)
+	}
+	first := p.first(&m[0])
+	means := p.means(first)
+	score := make([]float32, len(p.blocks))
+	for i := range p.blocks {
+		score[i] = m[1].score(p.context(inner[i], i, first, means))
+		if p.demoted[p.blocks[i].box]&saysComment != 0 {
+			score[i] = -8
+		}
+	}
+	p.evenLists(score)
+	return score
+}
+
+// evenLists moves the scores of a list's items halfway to their mean, because a list mostly belongs to the text as a whole.
+func (p *page) evenLists(score []float32) {
+	for i := range p.boxes {
+		list := &p.boxes[i]
+		if list.el.DataAtom != atom.Ul && list.el.DataAtom != atom.Ol || list.blocks < 2 || list.blocks != list.last-list.first {
+			continue
+		}
+		var sum float32
+		chars := 0
+		for j := list.first; j < list.last; j++ {
+			sum += float32(score[j] * float32(p.blocks[j].chars))
+			chars += p.blocks[j].chars
+		}
+		for j := list.first; j < list.last && chars > 0; j++ {
+			score[j] = score[j]/2 + sum/float32(2*chars)
+		}
+	}
+}

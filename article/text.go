@@ -1,0 +1,115 @@
+package article
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// Text returns the main text as plain text: paragraphs and other blocks have an empty line between them, items of a list
+// and rows of a table begin on lines, cells have a tab between them, and preformatted text is unchanged. Images are left out.
+func (a *Article) Text() string {
+	if a.Tree == nil {
+		return ""
+	}
+	var w textWriter
+	w.node(a.Tree, false)
+	return w.out.String()
+}
+
+// textWriter writes plain text.
+type textWriter struct {
+	out  strings.Builder
+	feed int  // line feeds due before the next letter
+	gap  byte // a blank or a tab that is due
+}
+
+func (w *textWriter) node(n *html.Node, pre bool) {
+	if n.Type == html.TextNode {
+		w.text(n.Data, pre)
+		return
+	}
+	feeds := 0
+	switch a := n.DataAtom; {
+	case a == atom.Br:
+		w.feed = max(w.feed, 1)
+		return
+	case a == atom.Td || a == atom.Th:
+		w.gap = '\t'
+	case a == atom.Li || a == atom.Tr || a == atom.Dt || a == atom.Dd:
+		feeds = 1
+	case breaks(a):
+		feeds = 2
+		if inCell(n) {
+			feeds = 0
+			w.blank()
+		}
+	}
+	pre = pre || n.DataAtom == atom.Pre || n.DataAtom == atom.Listing || n.DataAtom == atom.Xmp
+	w.feed = max(w.feed, feeds)
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		w.node(c, pre)
+	}
+	w.feed = max(w.feed, feeds)
+}
+
+// inCell reports whether an element is the content of a cell: its parent is one.
+func inCell(n *html.Node) bool {
+	return n.Parent != nil && (n.Parent.DataAtom == atom.Td || n.Parent.DataAtom == atom.Th)
+}
+
+// blank makes a blank due, unless a tab is.
+func (w *textWriter) blank() {
+	if w.gap == 0 {
+		w.gap = ' '
+	}
+}
+
+func (w *textWriter) text(s string, pre bool) {
+	for _, r := range s {
+		switch {
+		case pre && (r == '\n' || r == ' ' || r == '\t') && w.out.Len() > 0 && w.feed == 0:
+			w.out.WriteRune(r)
+			continue
+		case unicode.IsSpace(r):
+			w.blank()
+			continue
+		case unicode.IsControl(r) || r == '\u200b' || r == '\ufeff':
+			continue
+		}
+		switch {
+		case w.out.Len() == 0:
+		case w.feed > 0:
+			w.out.WriteString("\n\n"[:w.feed])
+		case w.gap != 0:
+			w.out.WriteByte(w.gap)
+		}
+		w.feed, w.gap = 0, 0
+		w.out.WriteRune(r)
+	}
+}
+
+// words returns the words of a text. In scripts without spaces between words, each letter is one.
+func words(s string) (list []string) {
+	begin := -1
+	for i, r := range s {
+		spaceless := unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+		inside := unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
+		if begin >= 0 && (!inside || spaceless) {
+			list = append(list, s[begin:i])
+			begin = -1
+		}
+		switch {
+		case spaceless && inside && !unicode.IsMark(r):
+			list = append(list, string(r))
+		case inside && !spaceless && begin < 0:
+			begin = i
+		}
+	}
+	if begin >= 0 {
+		list = append(list, s[begin:])
+	}
+	return list
+}

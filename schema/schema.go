@@ -1,0 +1,196 @@
+// Package schema reads the structured data of a page: JSON-LD, Microdata and RDFa Lite as items, and the properties of
+// OpenGraph and Dublin Core.
+//
+//	page := schema.Read(tree, "https://shop.site.example/kettle")
+//	products, err := schema.All[Product](page, "Product")
+//
+// An [Item] has types and properties, whichever syntax it was written in. [All] decodes items of a type into structs,
+// by the names in their json tags. Sites write the same property as a text, an item or a list of either; All takes each
+// of these where the struct has a string, a number, a struct or a slice.
+//
+// Everything here accepts hostile input: the work is linear in the size of the page, and [Limits] bound what is kept.
+// The package makes no request: a JSON-LD context is not loaded, names are compared without their namespace.
+//
+// Reading order: schema.go, jsonld.go, markup.go (Microdata and RDFa Lite), decode.go.
+package schema
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// Limits of what is kept of a page. What exceeds them is dropped.
+const (
+	MaxItems  = 10_000  // items, nested ones included
+	MaxValues = 100_000 // values of properties, nested ones included
+	MaxDepth  = 64      // items in items
+)
+
+// Page holds the structured data of a page.
+type Page struct {
+	Items []*Item // items that are no property of another one, in document order; those of JSON-LD first
+
+	// Properties holds the META elements of OpenGraph (og:, article:, …) and Dublin Core (dc., dcterms.) by their
+	// names in lower case, in document order.
+	Properties map[string][]string
+
+	items, values int
+	byID          map[string]*Item
+}
+
+// Item is a thing that a page describes.
+type Item struct {
+	Syntax string   // "json-ld", "microdata" or "rdfa"
+	ID     string   // its address or identifier; ""
+	Types  []string // names without their namespace, for example "Product"
+
+	// Properties holds the values of each property, by its name without namespace. A value is a string, a float64, a bool
+	// or an *Item.
+	Properties map[string][]any
+}
+
+// Is reports whether the item has a type, which is compared without its namespace and with its case ignored.
+func (it *Item) Is(name string) bool {
+	name = local(name)
+	for _, t := range it.Types {
+		if strings.EqualFold(t, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Text returns the first value of a property as a text: the name of an item, or its identifier. It is "" if there is none.
+func (it *Item) Text(property string) string {
+	for _, v := range it.Properties[property] {
+		if s := plain(v); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// Read reads the structured data of an element tree. base is the page's address, by which relative addresses in
+// Microdata and RDFa are made absolute; "" leaves them as written.
+func Read(tree *html.Node, base string) *Page {
+	p := &Page{Properties: map[string][]string{}, byID: map[string]*Item{}}
+	for n := range tree.Descendants() {
+		if n.Type != html.ElementNode || n.Namespace != "" {
+			continue
+		}
+		switch n.DataAtom {
+		case atom.Script:
+			if isJSONLD(attr(n, "type")) && n.FirstChild != nil {
+				p.jsonLD(n.FirstChild.Data)
+			}
+		case atom.Meta:
+			p.meta(n)
+		}
+	}
+	p.link()
+	p.markup(tree, base)
+	return p
+}
+
+// meta reads a META element.
+func (p *Page) meta(n *html.Node) {
+	content := strings.TrimSpace(attr(n, "content"))
+	for _, key := range []string{"property", "name"} {
+		for _, name := range strings.Fields(strings.ToLower(attr(n, key))) {
+			prefix, _, ok := strings.Cut(strings.Replace(name, ".", ":", 1), ":")
+			if ok && metaPrefixes[prefix] && content != "" && p.count() {
+				p.Properties[name] = append(p.Properties[name], content)
+			}
+		}
+	}
+}
+
+var metaPrefixes = map[string]bool{
+	"og": true, "article": true, "book": true, "profile": true, "video": true, "music": true, "product": true,
+	"dc": true, "dcterms": true, "twitter": true, "fb": true,
+}
+
+// Property returns the first value of the first of these META properties that has one.
+func (p *Page) Property(names ...string) string {
+	for _, name := range names {
+		if v := p.Properties[name]; len(v) > 0 {
+			return v[0]
+		}
+	}
+	return ""
+}
+
+// Find returns the items of any of these types, nested ones too, in document order, each once.
+func (p *Page) Find(types ...string) (found []*Item) {
+	seen := map[*Item]bool{}
+	var visit func(it *Item)
+	visit = func(it *Item) {
+		if seen[it] {
+			return
+		}
+		seen[it] = true
+		for _, t := range types {
+			if it.Is(t) {
+				found = append(found, it)
+				break
+			}
+		}
+		for _, name := range sortedNames(it.Properties) {
+			for _, v := range it.Properties[name] {
+				if sub, ok := v.(*Item); ok {
+					visit(sub)
+				}
+			}
+		}
+	}
+	for _, it := range p.Items {
+		visit(it)
+	}
+	return found
+}
+
+// count reports whether another value may be kept.
+func (p *Page) count() bool {
+	p.values++
+	return p.values <= MaxValues
+}
+
+// newItem returns an item, or nil if there are too many.
+func (p *Page) newItem(syntax string) *Item {
+	if p.items++; p.items > MaxItems {
+		return nil
+	}
+	return &Item{Syntax: syntax, Properties: map[string][]any{}}
+}
+
+// add adds a value to a property.
+func (p *Page) add(it *Item, name string, v any) {
+	if name != "" && v != nil && p.count() {
+		it.Properties[name] = append(it.Properties[name], v)
+	}
+}
+
+// local returns a name without its namespace: "Product" of "https://schema.org/Product" and "schema:Product".
+func local(name string) string {
+	if i := strings.LastIndexAny(name, "/#:"); i >= 0 {
+		return name[i+1:]
+	}
+	return name
+}
+
+// attr returns an attribute's value, or "".
+func attr(n *html.Node, name string) string {
+	v, _ := lookup(n, name)
+	return v
+}
+
+func lookup(n *html.Node, name string) (string, bool) {
+	for _, a := range n.Attr {
+		if a.Key == name && a.Namespace == "" {
+			return a.Val, true
+		}
+	}
+	return "", false
+}
