@@ -74,7 +74,7 @@ func TestFlagsExist(t *testing.T) {
 	amble := program(t, "cmd/amble")
 	var known []string
 	for _, args := range [][]string{
-		{"crawl", "--help"}, {"crawl", "--print-config"}, {"resume", "--help"}, {"robots", "--help"}, {"explain", "--help"}, {"links", "--help"},
+		{"crawl", "--help"}, {"crawl", "--print-config"}, {"resume", "--help"}, {"robots", "--help"}, {"explain", "--help"}, {"links", "--help"}, {"text", "--help"},
 		{"plan", "--help"}, {"check", "--help"}, {"export", "--help"}, {"verify", "--help"}, {"report", "--help"}, {"demo", "--help"}, {"identity", "--help"}, {"watch", "--help"},
 		{"cluster", "serve", "--help"}, {"cluster", "create", "--help"}, {"cluster", "work", "--help"}, {"cluster", "status", "--help"},
 		{"cluster", "collect", "--help"}, {"cluster", "check", "--help"},

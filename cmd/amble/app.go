@@ -48,6 +48,7 @@ type commands struct {
 	Links      linksCmd      `cmd:"" hidden:"" group:"Look:" help:"List the links of a page, and what a crawl would do with each."`
 	Status     statusCmd     `cmd:"" hidden:"" group:"Look:" help:"Say how a crawl stands: what is left, and what each host waits for."`
 	Jobs       jobsCmd       `cmd:"" group:"Look:" help:"List the crawls that were kept, and remove some."`
+	Text       textCmd       `cmd:"" group:"Look:" help:"Print the main text of a page, as text, Markdown or JSON."`
 	Diff       diffCmd       `cmd:"" group:"Look:" help:"Say which pages are new, gone, changed or moved between two crawls."`
 	Shell      shellCmd      `cmd:"" hidden:"" group:"Look:" help:"Try selectors, links and rules on a page, on the web or recorded."`
 	Check      checkCmd      `cmd:"" group:"Check:" help:"Find broken links, with the pages that have them, and what else is to mend."`
@@ -101,6 +102,7 @@ func newCommands() *commands {
 	c.Shell.Plugins = keyflags.Of(map[job.Group]string{
 		job.InScope: "What a crawl from this page would follow:", job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:",
 	})
+	c.Text.Plugins = keyflags.Of(map[job.Group]string{job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:"})
 	c.Check.Plugins = keyflags.Of(map[job.Group]string{
 		job.Who: "Who crawls:", job.Reach: "What:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:",
 	})

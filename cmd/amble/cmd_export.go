@@ -20,6 +20,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/mirror"
 	"github.com/amble-crawler/amble/job/export/parquet"
 	"github.com/amble-crawler/amble/job/export/sqlite"
+	"github.com/amble-crawler/amble/job/export/text"
 )
 
 // exportCmd is "amble export".
@@ -36,7 +37,7 @@ type exportCmd struct {
 
 // exportKinds are the kinds that the command knows.
 func exportKinds(f export.Filter) []export.Kind {
-	return append(export.Kinds(), mirror.Kind(), mirror.Files(f), export.URLs(f), parquet.Kind(), sqlite.Kind())
+	return append(export.Kinds(), mirror.Kind(), mirror.Files(f), export.URLs(f), parquet.Kind(), sqlite.Kind(), text.Text(), text.Markdown())
 }
 
 // Help returns the beginning of the command's help.

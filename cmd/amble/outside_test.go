@@ -351,6 +351,8 @@ func TestOutsideExitCodes(t *testing.T) {
 		{3, "explain NOBODY/"},
 		{0, "links WEB/"},
 		{2, "links"},
+		{0, "text WEB/"},
+		{2, "text"},
 		{0, "status JOB"},
 		{0, "status KILLED"},
 		{2, "status TMP/none"},

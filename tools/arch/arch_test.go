@@ -139,6 +139,7 @@ var thirdParty = map[string][]string{
 	"cluster/nats":      {"github.com/nats-io/nats.go"},
 	"extract":           {"golang.org/x/net/html"},
 	"article":           {"golang.org/x/net/html"},
+	"article/language":  {},
 	"schema":            {"golang.org/x/net/html"},
 	"extract/css":       {"golang.org/x/net/html", "github.com/andybalholm/cascadia"},
 	"frontier/disk":     {"github.com/cockroachdb/pebble/v2"},

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/article"
+	"github.com/amble-crawler/amble/article/language"
+	"github.com/amble-crawler/amble/cmd/amble/internal/ask"
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
+	"github.com/amble-crawler/amble/cmd/amble/internal/view"
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/schema"
+)
+
+// textCmd is "amble text".
+type textCmd struct {
+	Page string `arg:"" name:"url|file" help:"A page's URL, or an HTML file in UTF-8; - is stdin."`
+
+	Base     string `placeholder:"URL" help:"Address of a page that is read from a file: its links become whole."`
+	Markdown bool   `xor:"form" help:"The text as Markdown."`
+	JSON     bool   `name:"json" xor:"form" help:"One JSON object: both forms, title, author, dates, licence, language, structured data."`
+
+	configFlag `group:"Who crawls:"`
+	kong.Plugins
+}
+
+// Help returns the beginning of the command's help.
+func (*textCmd) Help() string {
+	return `Examples:
+
+	amble text --contact me@university.edu https://site.to.crawl/page
+	amble text --markdown --base https://site.to.crawl/page page.html
+	amble text --json - <page.html
+
+The main text of one page, without menus, advertisements and comments. A page on the web is requested as
+in a crawl, after its robots.txt. amble export --to text has the texts of a whole crawl.
+
+Exit codes: 0 there is a text; 3 there is none, or no page.`
+}
+
+// Run executes the command.
+func (c *textCmd) Run(a *app, o *keyflags.Origins) error {
+	page, address, err := c.read(a, o)
+	if err != nil {
+		return err
+	}
+	found, err := article.Read(page, address)
+	if err != nil {
+		return cli.Exit(cli.ExitNothing, fmt.Errorf("%s: %w", c.Page, err))
+	}
+	if found.Tree == nil {
+		return cli.Exit(cli.ExitNothing, fmt.Errorf("%s: the page has no text", c.Page))
+	}
+	return outputError(c.print(a.out, found, address))
+}
+
+// read returns a page in UTF-8 and its address.
+func (c *textCmd) read(a *app, o *keyflags.Origins) (page []byte, address string, err error) {
+	if !strings.Contains(c.Page, "://") {
+		if c.Base != "" {
+			base, err := operator.URL("--base", c.Base)
+			if err != nil {
+				return nil, "", err
+			}
+			address = base.String()
+		}
+		body, err := operator.File(c.Page, a.in)
+		if err != nil {
+			return nil, "", cli.Usage("page: %w", err)
+		}
+		return body, address, nil
+	}
+	if c.Base != "" {
+		return nil, "", cli.Usage("--base is for a page from a file: a page on the web has its own address")
+	}
+	u, err := operator.URL("URL", c.Page)
+	if err != nil {
+		return nil, "", err
+	}
+	cfg, err := ask.PageConfig(o)
+	if err == nil {
+		err = ask.PageAccess(o, &cfg, u)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	var reason error
+	err = ask.Page(a.view(view.Flags{}), cfg, u, func(v *crawler.Visit) {
+		if v.Outcome != crawler.Fetched {
+			return
+		}
+		address = v.URL.String()
+		if p := v.Page; p.Status != http.StatusOK || p.ContentType != "text/html" && p.ContentType != "application/xhtml+xml" {
+			reason = fmt.Errorf("%s is %s with status %d: only pages of HTML with status 200 have a main text", address, p.ContentType, p.Status)
+			return
+		}
+		page, reason = v.Page.Text()
+		page = bytes.Clone(page) // it is the visit's
+	})
+	if err == nil && reason != nil {
+		err = cli.Exit(cli.ExitNothing, reason)
+	}
+	return page, address, err
+}
+
+// print writes a text in the form that was asked for.
+func (c *textCmd) print(w io.Writer, a *article.Article, address string) error {
+	if c.JSON {
+		guess := language.Detect(a.Text())
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		return e.Encode(struct {
+			URL                string         `json:"url"`
+			Title              string         `json:"title"`
+			Byline             string         `json:"byline"`
+			Published          string         `json:"published"`
+			Modified           string         `json:"modified"`
+			Site               string         `json:"site"`
+			Language           string         `json:"language"`
+			LanguageConfidence float64        `json:"language_confidence"`
+			DeclaredLanguage   string         `json:"declared_language"`
+			Licence            string         `json:"licence"`
+			Words              int            `json:"words"`
+			Text               string         `json:"text"`
+			Markdown           string         `json:"markdown"`
+			Data               []*schema.Item `json:"data"`
+		}{
+			address, a.Title, a.Byline, a.Published, a.Modified, a.Site, guess.Tag, guess.Confidence, a.Language, a.Licence, a.Words, a.Text(), a.Markdown(),
+			append([]*schema.Item{}, a.Data.Items...),
+		})
+	}
+	text := a.Text()
+	if c.Markdown {
+		text = a.Markdown()
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}
