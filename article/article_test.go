@@ -79,6 +79,31 @@ func TestStatementsInOtherPlaces(t *testing.T) {
 	}
 }
 
+// TestRepeatedTextIsWrittenOnce reads a page that has its text twice, for wide and narrow screens.
+func TestRepeatedTextIsWrittenOnce(t *testing.T) {
+	from, to := strings.Index(news, "<div class=article-body>"), strings.Index(news, "</main>")
+	a, err := Read([]byte(news[:to]+news[from:to]+news[to:]), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(a.Text(), "Three pairs of grey herons"); n != 1 {
+		t.Errorf("the text is there %d times:\n%s", n, a.Text())
+	}
+}
+
+// TestCommentsAreNeverText reads a page with more comments than text.
+func TestCommentsAreNeverText(t *testing.T) {
+	from, to := strings.Index(news, "<div class=comment>"), strings.Index(news, "<footer>")
+	comment := strings.TrimSuffix(strings.TrimSpace(news[from:to]), "</div>")
+	a, err := Read([]byte(news[:from]+strings.Repeat(comment, 30)+news[from:]), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := a.Text(); strings.Contains(text, "beside my car") || !strings.Contains(text, "Three pairs") {
+		t.Errorf("%s", text)
+	}
+}
+
 // TestSameBytesGiveSameText reads pages several times, also with other pages in between.
 func TestSameBytesGiveSameText(t *testing.T) {
 	for _, page := range []string{news, "", "<p>x", strings.Repeat("<p>The same sentence, again and again, in all of the paragraphs of this page.</p>", 50)} {
