@@ -44,6 +44,7 @@ type Row struct {
 	SHA256             string  `json:"sha256"` // of the page's decoded body
 
 	Consent []sink.Usage   `json:"consent"` // what the site says about uses of the page
+	Terms   *sink.Terms    `json:"terms"`   // all that it says, with the verdict for the purposes of the crawl; null: nothing
 	Data    []*schema.Item `json:"data"`    // structured data, as JSON-LD without a context
 
 	// DuplicateOf is the first URL, in alphabetical order, of those with the same text; "" for that URL.
@@ -158,7 +159,7 @@ func (w *writer) article(v *sink.Record, body []byte, fill func(*Row, *article.A
 	r := Row{
 		URL: v.URL, Title: a.Title, Byline: a.Byline, Published: a.Published, Modified: a.Modified, Site: a.Site,
 		Language: guess.Tag, LanguageConfidence: float64(int(guess.Confidence*1000)) / 1000, DeclaredLanguage: a.Language, Licence: a.Licence, Words: a.Words,
-		WARC: v.WARC.File, Offset: v.WARC.Offset, SHA256: v.SHA256, Consent: append([]sink.Usage{}, v.Usage...), Data: append([]*schema.Item{}, a.Data.Items...),
+		WARC: v.WARC.File, Offset: v.WARC.Offset, SHA256: v.SHA256, Consent: append([]sink.Usage{}, v.Usage...), Terms: v.Terms, Data: append([]*schema.Item{}, a.Data.Items...),
 	}
 	fill(&r, a)
 	var sum digest

@@ -92,7 +92,7 @@ func TestRowsOfPages(t *testing.T) {
 	if b.DuplicateOf != a.URL {
 		t.Errorf("duplicate of %q", b.DuplicateOf)
 	}
-	if c.Language != "de" || c.DuplicateOf != "" || len(c.Consent) != 1 || c.Consent[0].Use != "train-ai" {
+	if c.Language != "de" || c.DuplicateOf != "" || len(c.Consent) != 1 || c.Consent[0].Use != "train-ai" || c.Terms == nil || a.Terms != nil {
 		t.Errorf("%+v", c)
 	}
 }
