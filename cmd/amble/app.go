@@ -200,7 +200,9 @@ func remedy(err error) string {
 	switch {
 	case errors.Is(err, job.ErrUntrusted):
 		return ", then resume it with --trust"
-	case !errors.As(err, &of) || of.Dir == "":
+	case errors.As(err, &of) && of.Dir == "" && errors.Is(err, job.ErrNoJob):
+		return "; amble jobs lists the crawls that are kept"
+	case of == nil || of.Dir == "":
 		return ""
 	case errors.Is(err, job.ErrFinished):
 		return "; its summary: amble show " + cli.ShellWord(of.Dir)

@@ -62,8 +62,12 @@ tries something on the page: "help" lists what.`
 // Run executes the command.
 func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	switch {
-	case c.Links && c.Shell, c.Links && c.Of != "", c.Base != "" && !c.Links:
-		return cli.Usage("--links and --base are for one page; --shell is for itself")
+	case c.Links && c.Shell:
+		return cli.Usage("--links and --shell: give one of them")
+	case c.Links && c.Of != "":
+		return cli.Usage("--links reads one page: give its URL or its file alone, without a job")
+	case c.Base != "" && !c.Links:
+		return cli.Usage("--base is the address of a page that --links reads from a file: add --links, or leave it out")
 	case c.Links:
 		return (&linksCmd{Page: c.Subject, Base: c.Base, JSON: c.JSON}).Run(a, o)
 	case c.Shell:
