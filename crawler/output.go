@@ -161,7 +161,7 @@ func (v *Visit) record() *sink.Record {
 	for _, s := range v.Usage.Statements {
 		rec.Usage = append(rec.Usage, sink.Usage{Use: s.Use, Signal: s.Signal.String(), Origin: string(s.Origin), Value: s.Value})
 	}
-	rec.Terms = v.Terms.record()
+	rec.Terms = v.Terms.Terms()
 	// An answer that the page's own signal keeps us from taking is not archived.
 	if v.Outcome != Refused && v.Reason != reasonType {
 		rec.Exchange = exchange(v.Page, "")

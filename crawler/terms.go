@@ -584,8 +584,8 @@ func (v *Visit) licenses() (urls []string) {
 	return urls
 }
 
-// record returns u in the form that the sinks take.
-func (u *Usage) record() *sink.Terms {
+// Terms returns u in the form that the sinks take; nil if u is nil.
+func (u *Usage) Terms() *sink.Terms {
 	if u == nil {
 		return nil
 	}
@@ -598,7 +598,7 @@ func (u *Usage) record() *sink.Terms {
 		if s == u.Verdict.Statement {
 			r.By = i + 1
 		}
-		r.Statements[i] = StatementRecord(s)
+		r.Statements[i] = statementRecord(s)
 	}
 	for _, f := range u.Files {
 		r.Files = append(r.Files, sink.TermsFile{URL: f.URL, Status: f.Status, Fetched: f.Fetched.UTC().Truncate(time.Microsecond), SHA256: f.SHA256, Error: f.Error})
@@ -609,8 +609,8 @@ func (u *Usage) record() *sink.Terms {
 	return r
 }
 
-// StatementRecord returns a statement in the form that the sinks take.
-func StatementRecord(s *consent.Statement) sink.Statement {
+// statementRecord returns a statement in the form that the sinks take.
+func statementRecord(s *consent.Statement) sink.Statement {
 	effect := func(p consent.Purpose) string {
 		if e := s.Effect(p); e != consent.Silent {
 			return e.String()

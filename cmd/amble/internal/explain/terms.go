@@ -80,9 +80,7 @@ func (q Question) uses(j *Judgement, u weburl.URL, group *robots.Group) {
 		return
 	}
 	record := consent.Read(consent.Page{URL: u, Robots: group})
-	for i := range record.Statements {
-		j.Uses = append(j.Uses, crawler.StatementRecord(&record.Statements[i]))
-	}
+	j.Uses = (&crawler.Usage{Record: record}).Terms().Statements
 	for _, l := range group.Licenses() {
 		j.Licenses = append(j.Licenses, weburl.Redact(l.URL))
 	}
