@@ -12,7 +12,7 @@ var groupTitles = map[Group]string{
 	Access: "What sites are shown by whom they gave access to.", State: "What is kept from one request for later ones.", Network: "How requests are sent.", Output: "What is written.",
 }
 
-const commentedHead = `# A job file for amble: amble crawl --config FILE
+const commentedHead = `# A job file for amble.
 #
 # These are all keys, with their defaults. A key that begins with # is not set: take the # away and
 # change the value. A flag of the same name, or an environment variable (AMBLE_MAX_PAGES for max-pages),

@@ -4,15 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-
-	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // Error reports why an operation on a job is not possible. It wraps the cause.
 type Error struct {
 	Kind ErrorKind
 	Err  error
-	Dir  string // of the job, for ErrNoJob and ErrFinished
+	Dir  string // of the job, for ErrNoJob, ErrFinished and ErrNoReport
 }
 
 // ErrorKind says what has to change before an operation on a job can succeed.
@@ -41,6 +39,8 @@ var (
 	// ErrFinished is wrapped by the error of Open and Resume for a job that has nothing left to do. Nothing was
 	// changed.
 	ErrFinished = errors.New("nothing is left to do")
+	// ErrNoReport is wrapped by the error of Reader.Report for a job of which no process has come to its end.
+	ErrNoReport = errors.New("no report yet")
 	// ErrUntrusted is wrapped by the error of [CheckMaker].
 	ErrUntrusted = errors.New("the job was made by somebody else")
 	// ErrProgram is wrapped by the error of Open for a job that was made with functions or objects that text cannot
@@ -123,6 +123,3 @@ func firstOf(err, next error) error {
 	}
 	return next
 }
-
-// ResumeCommand returns the command line that resumes the job in a directory.
-func ResumeCommand(dir string) string { return "amble resume " + cli.ShellWord(dir) }

@@ -119,7 +119,7 @@ func (r *Reader) ReportJSON() ([]byte, error) {
 func (r *Reader) Report() (*crawler.Report, error) {
 	b, err := r.files.read(reportName)
 	if missingFile(err) {
-		return nil, refused("job %s has no report yet: no process has come to its end; resume it with: %s", r.dir, ResumeCommand(r.dir))
+		return nil, refusedAs(ErrNoReport, "job %s has no report yet: no process has come to its end", r.dir).in(r.dir)
 	}
 	if err != nil {
 		return nil, readError(err)

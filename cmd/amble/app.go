@@ -206,6 +206,8 @@ func remedy(err error) string {
 		return ""
 	case errors.Is(err, job.ErrFinished):
 		return "; its summary: amble show " + cli.ShellWord(of.Dir)
+	case errors.Is(err, job.ErrNoReport):
+		return "; resume it with: " + resumeCommand(of.Dir)
 	case errors.Is(err, job.ErrNoJob):
 		return ": begin one with: amble crawl -o " + cli.ShellWord(of.Dir) + " URL"
 	}

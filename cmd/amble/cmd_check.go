@@ -168,7 +168,7 @@ func (c *checkCmd) directory(state string, seeds []weburl.URL) (dir, next string
 		return dir, "", err
 	}
 	word := kept.Name(dir)
-	return dir, job.ResumeCommand(word) + " && amble check " + cli.ShellWord(word), nil
+	return dir, resumeCommand(word) + " && amble check " + cli.ShellWord(word), nil
 }
 
 // crawl crawls the site as a job in a directory, unless that has the whole crawl already. It returns no ending then. next is the

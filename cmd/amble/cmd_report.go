@@ -61,7 +61,7 @@ func (c *reportCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return report.Write(r)
+	return report.Write(r, reportCommands)
 }
 
 // unfinished reports on a job that runs or was killed. Nothing in its directory is changed.
@@ -69,7 +69,7 @@ func (c *reportCmd) unfinished(a *app, r *job.Reader) error {
 	if c.JSON {
 		return printReport(a.out, r)
 	}
-	u, err := report.ReadUnfinished(r)
+	u, err := report.ReadUnfinished(r, reportCommands)
 	if err != nil {
 		return err
 	}

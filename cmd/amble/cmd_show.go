@@ -104,7 +104,7 @@ func (c *showCmd) summary(r *job.Reader) (text string, written bool, err error) 
 		return "", false, err
 	}
 	if m.Unfinished() {
-		switch u, err := report.ReadUnfinished(r); {
+		switch u, err := report.ReadUnfinished(r, reportCommands); {
 		case err != nil:
 			return "", false, err
 		case u != nil && c.Page:
@@ -121,7 +121,7 @@ func (c *showCmd) summary(r *job.Reader) (text string, written bool, err error) 
 	if err != nil {
 		return "", false, err
 	}
-	return report.Text(rep, "", nil), true, report.Write(r)
+	return report.Text(rep, "", nil), true, report.Write(r, reportCommands)
 }
 
 // verifyShort verifies a job, and returns the result in short.

@@ -159,7 +159,7 @@ func (c *crawlFlags) kept(a *app, v *view.View, cfg *job.Config, seeds []weburl.
 	var j *job.Job
 	var finished error
 	end, err := a.crawl(&crawlJob{
-		view: v, cfg: cfg.Crawl, seeds: seeds, stdoutFree: c.named == "", pages: v.ShowsPages() && !c.Quiet, advice: "to resume it later: " + job.ResumeCommand(kept.Name(c.Out)),
+		view: v, cfg: cfg.Crawl, seeds: seeds, stdoutFree: c.named == "", pages: v.ShowsPages() && !c.Quiet, advice: "to resume it later: " + resumeCommand(kept.Name(c.Out)),
 		watch: c.liveFlags, dir: c.Out, job: cfg,
 		open: func(x crawler.Config) (opened, error) {
 			cfg.Crawl = x
@@ -191,13 +191,19 @@ func (c *crawlFlags) kept(a *app, v *view.View, cfg *job.Config, seeds []weburl.
 	return errors.Join(c.verdict(cfg, end, err), closed)
 }
 
+// reportCommands are the commands that reports name.
+var reportCommands = report.Commands{Verify: "amble verify", Explain: "amble explain", Resume: "amble resume", Crawl: "amble crawl --config"}
+
+// resumeCommand returns the command line that resumes the job in a directory.
+func resumeCommand(dir string) string { return "amble resume " + cli.ShellWord(dir) }
+
 // writePage writes the report of a job into its directory as a page.
 func writePage(dir string) error {
 	r, err := job.Read(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(report.Write(r), r.Close())
+	return errors.Join(report.Write(r, reportCommands), r.Close())
 }
 
 // tellNext prints where a job is kept whose directory nobody named, and a command to go on with.
@@ -213,9 +219,9 @@ func (c *crawlFlags) tellNext(v *view.View, l *crawler.Limits, end *ending) {
 	case end.Finish == crawler.FinishDone:
 		v.Next("its report", "amble show "+word)
 	case end.Finish.Limit() || end.Finish == crawler.FinishErrors:
-		v.Next("to resume it with a higher limit", job.ResumeCommand(kept.Name(c.Out))+doubled(l, end.Finish))
+		v.Next("to resume it with a higher limit", resumeCommand(kept.Name(c.Out))+doubled(l, end.Finish))
 	default:
-		v.Next("to resume it", job.ResumeCommand(kept.Name(c.Out)))
+		v.Next("to resume it", resumeCommand(kept.Name(c.Out)))
 	}
 }
 

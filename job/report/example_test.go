@@ -23,7 +23,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer r.Close()
-	if err := report.Write(r); err != nil {
+	if err := report.Write(r, report.Commands{}); err != nil {
 		log.Fatal(err)
 	}
 	for _, name := range []string{"report.html", "report.json", "datasheet.md", "SHA256SUMS"} {

@@ -25,7 +25,9 @@ func (s *source) how() []fact {
 	if f, ok := s.manifest.Outputs["visits.jsonl"]; ok {
 		facts = append(facts, fact{"Visits", fmt.Sprintf("%s, SHA-256 %s", plural(s.facts.Known, "URL"), f.SHA256)})
 	}
-	facts = append(facts, fact{"Check it yourself", "amble verify DIR judges every request again; amble explain DIR URL says the outcome of a URL, and why"})
+	if s.commands.Verify != "" {
+		facts = append(facts, fact{"Check it yourself", s.commands.Verify + " DIR judges every request again; " + s.commands.Explain + " DIR URL says the outcome of a URL, and why"})
+	}
 	for _, o := range s.report.Overrides {
 		facts = append(facts, fact{"robots.txt replaced", o.Origin + ": " + o.Reason})
 	}

@@ -170,7 +170,7 @@ func (s *source) owners() (rows []ownerRow, more string) {
 		more += num(idle) + " of all made no request. "
 	}
 	return rows, more + "Each shard has its own hosts, and one owner at a time: with each takeover the epoch is one more. Times are of the owner's clock. " +
-		"How far a node lags behind is not kept: while a job runs, amble cluster status says it."
+		"How far a node lags behind is not kept; while a job runs, the status of the cluster says it."
 }
 
 func rowOf(o *digest.Owner) ownerRow {

@@ -72,7 +72,7 @@ func TestOwners(t *testing.T) {
 	}
 	for _, want := range []string{
 		title, "node &lt;a&gt;, shard 0, epoch 2</th><td class=\"r\">" + num(facts.Total.Requests) + "</td>", "node b, shard 0, epoch 1</th><td class=\"r\">0</td>",
-		"2026-01-02 03:04:05", "250 ms ahead, ± 10 ms", "1 s behind", "process third", "2 of all made no request", "amble cluster status",
+		"2026-01-02 03:04:05", "250 ms ahead, ± 10 ms", "1 s behind", "process third", "2 of all made no request", "the status of the cluster",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q: %s", want, page[max(0, strings.Index(page, "id=\"owners\"")):][:1500])

@@ -161,7 +161,7 @@ func BenchmarkWrite(b *testing.B) {
 	dir, r := crawled(b, crawler.None)
 	largeJob(b, dir, requests, 2000)
 	for b.Loop() {
-		if err := Write(r); err != nil {
+		if err := Write(r, testCommands); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -24,8 +24,8 @@ import (
 
 // Write writes the report of a job that has ended into its directory: the page, the lists that it names, the data sheet with the answers that it
 // had, and the hashes of all files (job.Reader.WriteSums). Each file is written whole or not at all.
-func Write(r *job.Reader) error {
-	s, err := read(r)
+func Write(r *job.Reader, c Commands) error {
+	s, err := read(r, c)
 	if err != nil {
 		return err
 	}
@@ -52,16 +52,26 @@ func Write(r *job.Reader) error {
 }
 
 // Page returns the report of a job as HTML.
-func Page(r *job.Reader) ([]byte, error) {
-	s, err := read(r)
+func Page(r *job.Reader, c Commands) ([]byte, error) {
+	s, err := read(r, c)
 	if err != nil {
 		return nil, err
 	}
 	return s.page()
 }
 
+// Commands are the commands that a report names, so that its readers can check the crawl, explain a URL, resume and repeat the
+// crawl. The zero value is for programs that have none: the report then names none.
+type Commands struct {
+	Verify  string // is followed by the directory of the job
+	Explain string // is followed by the directory and a URL
+	Resume  string // is followed by the directory
+	Crawl   string // is followed by a job file and a new directory, with -o
+}
+
 // source is all that a page is made of.
 type source struct {
+	commands Commands
 	report   *crawler.Report
 	manifest *job.Manifest
 	facts    *digest.Facts
@@ -75,8 +85,8 @@ type source struct {
 }
 
 // read reads a job.
-func read(r *job.Reader) (s *source, err error) {
-	s = &source{}
+func read(r *job.Reader, c Commands) (s *source, err error) {
+	s = &source{commands: c}
 	if s.manifest, err = r.Manifest(); err != nil {
 		return nil, err
 	}
@@ -224,7 +234,7 @@ func (s *source) verdict() verdict {
 			text += " Least pause observed ÷ owed: " + times(t.Pauses.Ratio) + "."
 		}
 		if s.facts.Unjudged > 0 {
-			text += fmt.Sprintf(" %s not judged here: amble verify does.", plural(s.facts.Unjudged, "request"))
+			text += fmt.Sprintf(" %s not judged here%s.", plural(s.facts.Unjudged, "request"), after(": use ", s.commands.Verify))
 		}
 		if t.Requests == 0 {
 			text = "No request was made."
@@ -235,8 +245,8 @@ func (s *source) verdict() verdict {
 	for _, e := range s.facts.Early[:min(5, len(s.facts.Early))] {
 		v.Lines = append(v.Lines, fmt.Sprintf("line %d of ledger.jsonl, %s: %s (%s)", e.Lines[0], cmp.Or(e.Host, "no single site"), e.Message, e.Invariant))
 	}
-	if t.Early > len(v.Lines) {
-		v.Lines = append(v.Lines, "all of them: amble verify")
+	if t.Early > len(v.Lines) && s.commands.Verify != "" {
+		v.Lines = append(v.Lines, "all of them: "+s.commands.Verify)
 	}
 	return v
 }

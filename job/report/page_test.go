@@ -148,7 +148,7 @@ func reader(t testing.TB, dir string) *job.Reader {
 
 func written(t *testing.T, r *job.Reader) string {
 	t.Helper()
-	if err := Write(r); err != nil {
+	if err := Write(r, testCommands); err != nil {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(filepath.Join(r.Dir(), job.PageName))
@@ -375,3 +375,6 @@ func early(t *testing.T, lines []string) (line int, host string) {
 	lines[line-1] = string(request.Append(nil)) + "\n"
 	return line, request.Host
 }
+
+// testCommands are the commands that reports name in tests.
+var testCommands = Commands{Verify: "crawl-verify", Explain: "crawl-explain", Resume: "crawl-resume", Crawl: "crawl --config"}

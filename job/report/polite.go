@@ -235,5 +235,5 @@ func (s *source) ratios() (columns, string) {
 	}
 	c := drawColumns("Pauses by observed ÷ owed", 1080, 190, all)
 	return c, fmt.Sprintf("%s by observed ÷ owed. Left of 1 would be impolite; far right of 1 the site was left alone longer than was owed. "+
-		"What is owed is computed by the checker of amble verify, which shares no code with the crawler, and taken from the ledger where that says more.", plural(p.Owed, "pause"))
+		"What is owed is computed by a checker that shares no code with the crawler, and taken from the ledger where that says more.", plural(p.Owed, "pause"))
 }

@@ -300,11 +300,17 @@ func (s *source) robots() sheetRobots {
 
 // repeat lists the commands that check and repeat the crawl.
 func (s *source) repeat() []string {
-	list := []string{"sha256sum -c " + job.SumsName, "amble verify ."}
+	list := []string{"sha256sum -c " + job.SumsName}
+	if s.commands.Verify != "" {
+		list = append(list, s.commands.Verify+" .")
+	}
 	if len(s.manifest.Program) > 0 {
 		return append(list, "the program that made the crawl: it sets "+and(s.manifest.Program...)+", which no setting can say")
 	}
-	return append(list, "amble crawl --config job.yaml -o ../again")
+	if s.commands.Crawl != "" {
+		list = append(list, s.commands.Crawl+" job.yaml -o ../again")
+	}
+	return list
 }
 
 // writeSheet writes the data sheet.

@@ -166,7 +166,7 @@ func TestAnswersAreKept(t *testing.T) {
 		t.Errorf("written again: %v %+v", err, v)
 	}
 	write(strings.Replace(text, ends, "", 1))
-	if err := Write(r); err == nil || !strings.Contains(err.Error(), "purpose") {
+	if err := Write(r, testCommands); err == nil || !strings.Contains(err.Error(), "purpose") {
 		t.Errorf("without the end of an answer: %v", err)
 	}
 	if _, now := readSheet(t, dir); !strings.Contains(now, given) {

@@ -62,7 +62,7 @@ func (t *sheetText) head() {
 	if n := missing(t.Answers); n > 0 {
 		fmt.Fprintf(t, "**%s %s missing**: each stands below as %s. ", plural(n, "answer"), map[bool]string{true: "is", false: "are"}[n == 1], strings.Trim(blank, "*"))
 	}
-	fmt.Fprintf(t, "Answers stand between two marker lines, which must stay; all else is written again by `amble show`. The same for programs is in %s.\n\n", job.SheetDataName)
+	fmt.Fprintf(t, "Answers stand between two marker lines, which must stay; all else is written again with each report. The same for programs is in %s.\n\n", job.SheetDataName)
 	t.ask("purpose")
 }
 
@@ -212,7 +212,7 @@ func (t *sheetText) cost() {
 	t.section("Politeness, and cost to the sites")
 	early := "none"
 	if p.Early > 0 {
-		early = "**" + num(p.Early) + "**: amble verify names them"
+		early = "**" + num(p.Early) + "**, which the report names"
 	}
 	fmt.Fprintf(t, "%s and %s judged against the rules; too early, or against another rule: %s.", plural(p.Requests, "request"), plural(p.Judged, "pause"), early)
 	if p.Ratio > 0 {

@@ -68,7 +68,7 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 		fmt.Fprintf(&b, "  %-10s robots.txt of %s%s is an HTML page, and has no rules\n", "warning", cli.Printable(strings.Join(r.HTMLRobots[:min(3, n)], " and ")), cli.AndMore(max(0, n-3)))
 	}
 	if hosts := slices.Sorted(maps.Keys(r.SitemapsCut)); len(hosts) > 0 {
-		fmt.Fprintf(&b, "  %-10s not all sitemaps of %s%s are read (--max-sitemaps): %s left out\n", "warning",
+		fmt.Fprintf(&b, "  %-10s not all sitemaps of %s%s are read (max-sitemaps): %s left out\n", "warning",
 			cli.Printable(strings.Join(hosts[:min(3, len(hosts))], " and ")), cli.AndMore(max(0, len(hosts)-3)), num(r.Reasons[crawler.ReasonSitemapBudget]))
 	}
 	if n := len(r.Sitemaps); n > 0 {
@@ -162,8 +162,8 @@ func leftText(r *crawler.Report) string {
 	var texts []string
 	for _, c := range [...]struct{ reason, what, why string }{
 		{crawler.ReasonHostBudget, "URL", "the budgets of their hosts were used up"},
-		{crawler.ReasonSitemapBudget, "sitemap", "their hosts have more than --max-sitemaps"},
-		{crawler.ReasonRobotsBudget, "URL", "as many robots.txt files were requested as --max-robots-requests and --max-per-host allow"},
+		{crawler.ReasonSitemapBudget, "sitemap", "their hosts have more than max-sitemaps"},
+		{crawler.ReasonRobotsBudget, "URL", "as many robots.txt files were requested as max-robots-requests and max-per-host allow"},
 	} {
 		if n := r.Reasons[c.reason]; n > 0 {
 			texts = append(texts, fmt.Sprintf("%s left out: %s", cli.Plural(n, c.what), c.why))
@@ -172,7 +172,7 @@ func leftText(r *crawler.Report) string {
 	return cmp.Or(strings.Join(texts, "; "), "nothing left")
 }
 
-// LimitName returns a limit by the name of its flag.
+// LimitName returns a limit by the name of its key.
 func LimitName(f crawler.Finish) string { return strings.ReplaceAll(string(f), "_", "-") }
 
 // wallsText counts challenges by the name of their wall.

@@ -53,8 +53,8 @@ func TestSummaryNamesHostsWhoseSitemapsAreLeftOut(t *testing.T) {
 	}
 	text := Text(r, "", nil)
 	for _, want := range []string{
-		"done, 2 URLs left out: the budgets of their hosts were used up; 107 sitemaps left out: their hosts have more than --max-sitemaps\n",
-		"  warning    not all sitemaps of a.test:80 and b.test:80 are read (--max-sitemaps): 107 left out\n",
+		"done, 2 URLs left out: the budgets of their hosts were used up; 107 sitemaps left out: their hosts have more than max-sitemaps\n",
+		"  warning    not all sitemaps of a.test:80 and b.test:80 are read (max-sitemaps): 107 left out\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q lacks %q", text, want)
@@ -74,7 +74,7 @@ func TestTheCostToTheSitesIsSaid(t *testing.T) {
 	text := Text(&r, "", nil)
 	for _, want := range []string{
 		": stopped in good order, 3 URLs left\n",
-		"  cost       to the sites: 17 requests, 2.0 KiB, 4 connections, 1m30s of their servers' time; they answered 429 once and 5xx 12 times\n",
+		"  cost       to the sites: 17 requests, 2.0 KiB, 4 connections, 1m30s of their\n             servers' time; they answered 429 once and 5xx 12 times\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q lacks %q", text, want)

@@ -17,12 +17,12 @@ import (
 type Unfinished struct{ s *source }
 
 // ReadUnfinished reads a job, without changing anything in it. It returns nil if the last process has ended in good order.
-func ReadUnfinished(r *job.Reader) (*Unfinished, error) {
+func ReadUnfinished(r *job.Reader, c Commands) (*Unfinished, error) {
 	m, err := r.Manifest()
 	if err != nil || !m.Unfinished() {
 		return nil, err
 	}
-	s, err := read(r)
+	s, err := read(r, c)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,9 @@ func (s *source) readUnfinished(r *job.Reader) error {
 	if in.Queue != nil {
 		s.open += ", what is left cannot be told"
 	}
-	s.resume = job.ResumeCommand(r.Dir())
+	if s.commands.Resume != "" {
+		s.resume = s.commands.Resume + " " + cli.ShellWord(r.Dir())
+	}
 	return nil
 }
 
@@ -78,5 +80,5 @@ func (s *source) covers() string {
 	if s.alive {
 		return "This crawl has not finished: what its process had written by " + at + " is covered."
 	}
-	return "This crawl was killed: what its last process had written by " + at + " is covered, some of which is repeated when it is resumed: " + s.resume
+	return "This crawl was killed: what its last process had written by " + at + " is covered, some of which is repeated when it is resumed" + after(": ", s.resume)
 }

@@ -280,7 +280,7 @@ func selects(f *ast.File, each func(importPath, name string)) {
 
 var (
 	flagWord    = regexp.MustCompile(`(^|[\s"'(\x60])--?[a-z][a-z-]+`)
-	commandWord = regexp.MustCompile(`\bamble [a-z]+`)
+	commandWord = regexp.MustCompile(`\bamble (crawl|resume|watch|cluster|demo|mirror|jobs|show|report|export|serve|explain|links|text|status|diff|shell|check|plan|robots|verify|replay|identity|completion|version)\b`)
 )
 
 // startBrowsers lists the packages whose strings are flags of another program.

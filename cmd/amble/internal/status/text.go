@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
@@ -70,7 +69,7 @@ func (s *Status) stateText() string {
 	if s.Runs > 1 {
 		process += fmt.Sprintf(", the %d. of this crawl", s.Runs)
 	}
-	resume := "resume it with: " + job.ResumeCommand(s.Dir)
+	resume := "resume it with: " + "amble resume " + cli.ShellWord(s.Dir)
 	switch s.State {
 	case Running:
 		return fmt.Sprintf("running since %s (%s)", when(s.Since), process)
