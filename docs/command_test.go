@@ -74,10 +74,10 @@ func TestFlagsExist(t *testing.T) {
 	amble := program(t, "cmd/amble")
 	var known []string
 	for _, args := range [][]string{
-		{"crawl", "--help"}, {"crawl", "--print-config"}, {"resume", "--help"}, {"robots", "--help"}, {"explain", "--help"}, {"links", "--help"}, {"text", "--help"},
-		{"plan", "--help"}, {"check", "--help"}, {"export", "--help"}, {"verify", "--help"}, {"report", "--help"}, {"demo", "--help"}, {"identity", "--help"}, {"watch", "--help"},
-		{"cluster", "serve", "--help"}, {"cluster", "create", "--help"}, {"cluster", "work", "--help"}, {"cluster", "status", "--help"},
-		{"cluster", "collect", "--help"}, {"cluster", "check", "--help"},
+		{"crawl", "--help-all"}, {"jobs", "--help-all"}, {"show", "--help-all"}, {"mirror", "--help-all"}, {"crawl", "--print-config"}, {"resume", "--help-all"}, {"robots", "--help-all"}, {"explain", "--help-all"}, {"links", "--help-all"}, {"text", "--help-all"},
+		{"plan", "--help-all"}, {"check", "--help-all"}, {"export", "--help-all"}, {"verify", "--help-all"}, {"report", "--help-all"}, {"demo", "--help-all"}, {"identity", "--help-all"}, {"watch", "--help-all"},
+		{"cluster", "serve", "--help-all"}, {"cluster", "create", "--help-all"}, {"cluster", "work", "--help-all"}, {"cluster", "status", "--help-all"},
+		{"cluster", "collect", "--help-all"}, {"cluster", "check", "--help-all"},
 	} {
 		out, err := exec.Command(amble, args...).CombinedOutput()
 		if err != nil {
