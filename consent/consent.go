@@ -164,8 +164,12 @@ func (p Policy) Judge(r Record) Verdict {
 		return v
 	}
 	for i := range r.Statements {
-		if s := &r.Statements[i]; s.Signal == robots.Disallowed && slices.Contains(p.Uses, s.Use) {
-			return Verdict{Purpose: v.Purpose, Effect: Forbids, Statement: s, Use: s.Use}
+		s := &r.Statements[i]
+		one := robots.Usage{Statements: []robots.Statement{{Use: s.Use, Signal: s.Signal}}}
+		for _, use := range p.Uses {
+			if one.For(use) == robots.Disallowed { // by itself or by a wider use: a reservation of mining includes train-ai
+				return Verdict{Purpose: v.Purpose, Effect: Forbids, Statement: s, Use: s.Use}
+			}
 		}
 	}
 	return v

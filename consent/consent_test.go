@@ -261,3 +261,25 @@ func TestStandardsAreDocumented(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// TestWiderUsesAreRefused checks that a use is refused by a statement about a use that includes it, and by any of its names.
+func TestWiderUsesAreRefused(t *testing.T) {
+	u, err := weburl.Parse("https://h.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mining := consent.Read(consent.Page{URL: u, Header: http.Header{"Tdm-Reservation": {"1"}}})
+	training := consent.Read(consent.Page{URL: u, Header: http.Header{"Content-Usage": {"train-ai=n"}}})
+	for _, c := range []struct {
+		record consent.Record
+		use    string
+		want   bool
+	}{
+		{mining, "tdm", true}, {mining, "train-ai", true}, {mining, "search", false},
+		{training, "train-ai", true}, {training, "ai-train", true}, {training, "train-ai-image", true}, {training, "tdm", false},
+	} {
+		if got := (consent.Policy{Uses: []string{c.use}}).Judge(c.record).Refused(); got != c.want {
+			t.Errorf("%s: refused %t, want %t", c.use, got, c.want)
+		}
+	}
+}
