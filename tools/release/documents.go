@@ -53,13 +53,16 @@ func documents(root string) ([]file, error) {
 	return files, nil
 }
 
-// link is a link or an image of a Markdown document, up to its fragment.
-var link = regexp.MustCompile(`\]\(([^)#\s]+)`)
+// link matches a link or an image of a Markdown document, up to its fragment, and blocks of code, in which there are none.
+var link = regexp.MustCompile("(?s)```.*?```|\\]\\(([^)#\\s]+)")
 
 // retarget returns the document called name with links that lead to those files that are there, and otherwise to the source.
 func retarget(root, name string, b []byte, files []string) ([]byte, error) {
 	var wrong error
 	b = link.ReplaceAllFunc(b, func(m []byte) []byte {
+		if m[0] == '`' {
+			return m
+		}
 		at := path.Join(path.Dir(name), string(m[2:]))
 		if slices.Contains(files, at) || strings.Contains(string(m), ":") { // a URL has a scheme
 			return m

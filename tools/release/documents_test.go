@@ -28,7 +28,10 @@ func TestDocuments(t *testing.T) {
 		if path.Ext(f.name) != ".md" {
 			continue
 		}
-		for _, m := range regexp.MustCompile(`\]\(([^)#]+)`).FindAllStringSubmatch(string(f.data), -1) {
+		for _, m := range link.FindAllStringSubmatch(string(f.data), -1) {
+			if m[1] == "" {
+				continue // code
+			}
 			switch to := m[1]; {
 			case strings.HasPrefix(to, source+"/tree/v"), strings.HasPrefix(to, source+"/blob/v"):
 				outside++
