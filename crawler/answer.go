@@ -180,7 +180,7 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 	}
 	metas := metasOf(doc)
 	v.Directives = a.run.cfg.directives(v, metas)
-	a.group = a.run.gate.Origin(v.URL).Group
+	a.group, _ = a.run.gate.Group(v.URL)
 	v.Usage = robots.PageUsage(a.group, v.URL.PathQuery(), v.Page.Header, metas, v.Directives)
 	if a.judgeUsage(ctx, v, metas) || doc == nil {
 		return nil
@@ -196,13 +196,13 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 // judgeUsage makes v.Terms, and reports whether nothing more is read of the page: the site forbids it, and v says so, or it names
 // documents that have to be read first, and is held.
 func (a *attempt) judgeUsage(ctx context.Context, v *Visit, metas []robots.Meta) (over bool) {
-	info := a.run.gate.Origin(v.URL)
-	p := consent.Page{URL: v.URL, Robots: info.Group, Status: v.Page.Status, Header: v.Page.Header, Body: v.Page.Body, Metas: metas, Links: v.licenses()}
+	group, _ := a.run.gate.Group(v.URL)
+	p := consent.Page{URL: v.URL, Robots: group, Status: v.Page.Status, Header: v.Page.Header, Body: v.Page.Body, Metas: metas, Links: v.licenses()}
 	var more *consent.Page
 	if len(p.Links) > 0 || len(p.Header["Link"]) > 0 {
 		more = &consent.Page{URL: p.URL, Header: p.Header, Links: p.Links}
 	}
-	names := a.run.terms.named(v.URL, info.Group, more)
+	names := a.run.terms.named(v.URL, group, more)
 	if a.waitsForTerms(ctx, v, names) {
 		a.held = true
 		return true
@@ -211,7 +211,7 @@ func (a *attempt) judgeUsage(ctx context.Context, v *Visit, metas []robots.Meta)
 	if len(names) == 0 && len(v.Usage.Statements) == 0 && len(v.Directives.Terms()) == 0 && !asks {
 		return false
 	}
-	v.Terms = a.run.terms.judge(ctx, p, info.Source, names)
+	v.Terms = a.run.terms.judge(ctx, p, a.run.gate.Origin(v.URL).Source, names)
 	return v.refuse()
 }
 

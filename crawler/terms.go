@@ -382,21 +382,21 @@ func (v *Visit) refuse() bool {
 // returns false if the page may be requested as far as they are concerned.
 func (a *attempt) forbiddenBefore(ctx context.Context) (ended bool) {
 	u := a.claim.URL
-	info := a.run.gate.Origin(u)
-	if !info.Known || forbids(info.Group, u) {
-		return false // the gate's decision
-	}
-	if h := a.run.gate.Host(u.Host()); h.GivenUp != "" || h.OptedOut {
+	group, known := a.run.gate.Group(u)
+	if !known {
 		return false
 	}
-	names := a.run.terms.named(u, info.Group, nil)
-	if len(names) == 0 {
+	names := a.run.terms.named(u, group, nil)
+	if len(names) == 0 || forbids(group, u) { // the latter is the gate's decision
+		return false
+	}
+	if h := a.run.gate.Host(u.Host()); h.GivenUp != "" || h.OptedOut {
 		return false
 	}
 	if a.readTerms(ctx, names) {
 		return true
 	}
-	v := &Visit{Terms: a.run.terms.judge(ctx, consent.Page{URL: u, Robots: info.Group}, info.Source, names)}
+	v := &Visit{Terms: a.run.terms.judge(ctx, consent.Page{URL: u, Robots: group}, a.run.gate.Origin(u).Source, names)}
 	if !v.refuse() {
 		return false
 	}

@@ -225,7 +225,7 @@ func (a *attempt) robotsAnswered(ctx context.Context, answer *fetcher.Answer) {
 	if trouble := robotsTrouble(answer); trouble != "" && a.run.gate.Origin(u).Unreachable {
 		a.run.cfg.Trace.retrying(u, trouble, answer.Ready)
 	}
-	if forbids(a.run.gate.Origin(u).Group, u) {
+	if group, _ := a.run.gate.Group(u); forbids(group, u) {
 		a.ready = time.Time{} // the gate says so at once
 	}
 	a.putBack(ctx, frontier.Again{}, a.sitemaps(u))

@@ -122,6 +122,22 @@ func (g *Gate) Origin(u weburl.URL) OriginInfo {
 	return info
 }
 
+// Group returns the crawler's group in the robots.txt of u's origin, nil if it has none. known reports whether the file, or its
+// lack, is known. Unlike [Gate.Origin], Group allocates nothing.
+func (g *Gate) Group(u weburl.URL) (group *robots.Group, known bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if v := g.rules.override(time.Now(), u); v != nil {
+		return v.group, true
+	}
+	h := g.hosts.find(u)
+	if u.IsZero() || h == nil || h.origins[originIndex(u)] == nil {
+		return nil, false
+	}
+	o := h.origin(u)
+	return o.group(), o.known
+}
+
 // HostInfo is what the Gate knows of one host's pace.
 type HostInfo struct {
 	HostState               // what Delay depends on
