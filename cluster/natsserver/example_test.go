@@ -1,0 +1,27 @@
+package natsserver_test
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"strings"
+
+	"github.com/amble-crawler/amble/cluster/natsserver"
+)
+
+// A server of the engine in this process, on a free port of loopback. It stores everything in a directory, where the next one finds
+// it.
+func Example() {
+	dir, err := os.MkdirTemp("", "engine")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	server, err := natsserver.Start(natsserver.Config{Name: "first", Dir: dir, Listen: "127.0.0.1:0"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	fmt.Println(strings.HasPrefix(server.URL(), "nats://127.0.0.1:"))
+	// Output: true
+}
