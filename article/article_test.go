@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 // news is a page with everything around its text that a page has.
@@ -158,30 +160,31 @@ func TestModelIsReadAsWritten(t *testing.T) {
 
 // hostile are pages that would take a careless reader very long, or all memory.
 func hostile() map[string]string {
+	times := func(s string, n int) string { return strings.Repeat(s, long.N(n/8, n)) }
 	return map[string]string{
-		"deep":          strings.Repeat("<div><ul><li>", 160) + "text",
-		"too deep":      strings.Repeat("<div>", 100_000) + "text",
-		"tags":          strings.Repeat("<p></p>", 10<<20/7),
-		"blocks":        strings.Repeat("<p>Some words, and more of them.", 100_000),
-		"inline":        "<p>" + strings.Repeat("<i>a</i>", 200_000),
-		"formatting":    strings.Repeat("<b><i><u><p>x", 20_000),
-		"classes":       strings.Repeat(`<div class="`+strings.Repeat("a-b ", 200)+`">x</div>`, 5_000),
-		"one class":     `<div class="` + strings.Repeat("comment-", 1<<20) + `">x</div>`,
-		"links":         strings.Repeat("<a href=/x>y</a> ", 200_000),
-		"nested links":  strings.Repeat("<a href=/x><table><tr><td>", 100) + "x",
-		"images":        strings.Repeat("<img src=x alt=y>", 200_000),
-		"cells":         "<table>" + strings.Repeat("<tr>"+strings.Repeat("<td rowspan=1000 colspan=1000>x", 50), 2_000),
-		"nested tables": strings.Repeat("<table><tr><td>", 120) + strings.Repeat("<p>x", 20_000),
-		"quotes":        strings.Repeat("<blockquote>", 450) + strings.Repeat("x<br>", 100_000),
-		"marks":         strings.Repeat("*_`[#&~", 200_000),
-		"backticks":     "<pre>" + strings.Repeat("`", 1<<20) + "</pre>" + strings.Repeat("<code>`</code>", 50_000),
-		"one text":      strings.Repeat("x", 2<<20),
-		"repeats":       strings.Repeat("<p>This is the same long sentence again, with its many words, of which there are enough to be a repetition, I think.", 30_000),
-		"metas":         strings.Repeat("<meta name=author content=x><meta property=og:title content=y><link rel=license href=z>", 50_000),
-		"stated":        `<script type="application/ld+json">{"@type":"Article","articleBody":"` + strings.Repeat("a b c d ", 1<<18) + `"}</script>` + strings.Repeat("<p>a b c d", 50_000),
-		"headings":      strings.Repeat("<h1 class=byline>x</h1>", 100_000),
-		"zero bytes":    strings.Repeat("\x00<\x00p>", 100_000),
-		"no UTF-8":      strings.Repeat("<p>\xff\xfe words \x80", 50_000),
+		"deep":          times("<div><ul><li>", 160) + "text",
+		"too deep":      times("<div>", 100_000) + "text",
+		"tags":          times("<p></p>", 10<<20/7),
+		"blocks":        times("<p>Some words, and more of them.", 100_000),
+		"inline":        "<p>" + times("<i>a</i>", 200_000),
+		"formatting":    times("<b><i><u><p>x", 20_000),
+		"classes":       times(`<div class="`+times("a-b ", 200)+`">x</div>`, 5_000),
+		"one class":     `<div class="` + times("comment-", 1<<20) + `">x</div>`,
+		"links":         times("<a href=/x>y</a> ", 200_000),
+		"nested links":  times("<a href=/x><table><tr><td>", 100) + "x",
+		"images":        times("<img src=x alt=y>", 200_000),
+		"cells":         "<table>" + times("<tr>"+times("<td rowspan=1000 colspan=1000>x", 50), 2_000),
+		"nested tables": times("<table><tr><td>", 120) + times("<p>x", 20_000),
+		"quotes":        times("<blockquote>", 450) + times("x<br>", 100_000),
+		"marks":         times("*_`[#&~", 200_000),
+		"backticks":     "<pre>" + times("`", 1<<20) + "</pre>" + times("<code>`</code>", 50_000),
+		"one text":      times("x", 2<<20),
+		"repeats":       times("<p>This is the same long sentence again, with its many words, of which there are enough to be a repetition, I think.", 30_000),
+		"metas":         times("<meta name=author content=x><meta property=og:title content=y><link rel=license href=z>", 50_000),
+		"stated":        `<script type="application/ld+json">{"@type":"Article","articleBody":"` + times("a b c d ", 1<<18) + `"}</script>` + times("<p>a b c d", 50_000),
+		"headings":      times("<h1 class=byline>x</h1>", 100_000),
+		"zero bytes":    times("\x00<\x00p>", 100_000),
+		"no UTF-8":      times("<p>\xff\xfe words \x80", 50_000),
 	}
 }
 
