@@ -20,7 +20,7 @@ import (
 type grants struct {
 	Left     int64
 	Granted  []int64 // by shard, only ever growing
-	Returned []int64 // likewise
+	Returned []int64 // by shard
 	Starving []int   `json:",omitempty"` // shards that wait for pages, in order
 }
 
@@ -87,7 +87,7 @@ func (p *pages) granted() (all, spent int64) {
 	return p.has - p.returned, p.spent
 }
 
-// free is how many more claims may become pages. The caller holds the lock.
+// free returns the number of further claims that may become pages. The caller holds the lock.
 func (p *pages) free() int64 { return p.has - p.returned - p.spent - p.out }
 
 // any reports whether begin may succeed.

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// Ownership is what one node has written for a shard in one epoch, as far as it was committed. What lies behind that in its
+// Ownership describes the committed files that one node has written for a shard in one epoch. What lies behind that in its
 // directory, Dir/Shard/Epoch of the node, does not count: the next owner has done it again. The ledger and the robots.txt
 // files there count as a whole, as they say what was requested.
 type Ownership struct {
@@ -32,7 +32,7 @@ const (
 	offsetVisits = "cluster/visits"
 )
 
-// atEpoch is the name of what one epoch has of its own.
+// atEpoch returns the storage key of data owned by one epoch.
 func atEpoch(name string, epoch uint64) string { return name + "@" + strconv.FormatUint(epoch, 10) }
 
 // cutEpoch is the reverse of atEpoch.

@@ -72,7 +72,7 @@ type Entry struct {
 	At    time.Time // when it was stored, by the engine's clock
 }
 
-// Journals are what the owners of shards write.
+// Journals holds the journals that the owners of shards write.
 type Journals interface {
 	// Append adds a record of at most 900 KiB to a journal whose last record has the sequence last, 0 if it has none, and
 	// returns the new one's. The record is durable then. The error is ErrFenced, ErrWentBack, the context's, or one after which

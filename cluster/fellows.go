@@ -16,9 +16,9 @@ type sign struct {
 	ID   string // of the process
 	Beat uint64 // counts
 	At   int64  // in milliseconds since 1970, by the node's clock
-	// Clock is how far that is off.
+	// Clock is the offset of that clock.
 	Clock Offset
-	// Most is how many shards it owns at most. 0: all.
+	// Most limits the shards that it owns. 0: all.
 	Most int `json:",omitempty"`
 	// Leaves says that it gives all of them back, and takes none.
 	Leaves bool `json:",omitempty"`
@@ -26,7 +26,7 @@ type sign struct {
 	Refuses string `json:",omitempty"`
 }
 
-// room is how many shards of the job a node can own.
+// room returns the number of the job's shards that a node can own.
 func (s sign) room(j *Job) int {
 	switch {
 	case s.Leaves, s.Refuses != "", s.Clock.exceeds(j.MaxSkew):
@@ -37,7 +37,7 @@ func (s sign) room(j *Job) int {
 	return j.Shards
 }
 
-// share is how many shards a node owns that has room for them: those that others have no room for are shared by the rest.
+// share returns the number of shards of a node that has room for them: the others share those that a node has no room for.
 func share(shards int, rooms []int) int {
 	slices.Sort(rooms)
 	rest := shards

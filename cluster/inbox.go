@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// takeSize is how many links are queued in one step.
+// takeSize is the number of links that are queued in one step.
 const takeSize = 10_000
 
 // receive reads the inbox and queues what it has not read before. It reports whether it has read a probe.

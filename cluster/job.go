@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// Job is what all nodes of a cluster job know. It never changes.
+// Job holds the facts about a cluster job that all nodes know. It never changes.
 type Job struct {
 	Shards   int           // how many: from 1 to 1024
 	Key      []byte        // of the hash that decides which host belongs to which shard; Create makes it
 	TTL      time.Duration // how long an owner that is silent keeps its shard. 0: DefaultTTL; at least MinTTL
-	MaxSkew  time.Duration // the most by which the clocks of two nodes may differ. 0: DefaultMaxSkew
+	MaxSkew  time.Duration // maximum difference between the clocks of two nodes. 0: DefaultMaxSkew
 	Delay    time.Duration // the crawl's delay: how long a shard rests when another node takes it over
 	Settings []byte        // the crawl's, for the nodes' user
 

@@ -29,7 +29,7 @@ type Config struct {
 	// Dir: what it owned is taken over at once. "": it is not proven, and its leases have to end.
 	Gone string
 	// Crawl crawls a shard until its frontier says that it is drained, or ctx ends: then the shard is lost, and nothing may be
-	// sent any more. It is called once for each ownership, by a goroutine of its own, and makes a new crawler with these
+	// sent any more. It is called once for each ownership, in a separate goroutine, and makes a new crawler with these
 	// parts of its Config, where s is the shard and j its job:
 	//
 	//	Frontier             s.Frontier()
@@ -48,9 +48,9 @@ type Config struct {
 	Store disk.Config
 	// Concurrency limits the requests in flight, of all shards together. 0: it does not.
 	Concurrency int
-	// MaxShards is how many shards the node owns at most. 0: its share of all.
+	// MaxShards limits the shards that the node owns. 0: its share of all.
 	MaxShards int
-	// SnapshotSize is by how many bytes the journal of a shard grows before a snapshot of its queue is stored and the journal
+	// SnapshotSize is the growth of a shard's journal, in bytes, after which a snapshot of its queue is stored and the journal
 	// is trimmed. 0: DefaultSnapshotSize.
 	SnapshotSize int64
 	// Poll is how often the inboxes are looked at. 0: each second.
@@ -456,7 +456,7 @@ func (n *Node) read(ctx context.Context, s *Shard, h *held) {
 	}
 }
 
-// giveBackTime is how long requests under way may take when a shard is given back.
+// giveBackTime limits the time of requests in flight when a shard is given back.
 const giveBackTime = 30 * time.Second
 
 // giveOneBack drains a shard if this node has more than its share, one each ten seconds.

@@ -25,7 +25,7 @@ const (
 
 var errOffer = errors.New("cluster: a message of the inbox is damaged, or a newer version wrote it")
 
-// message is what an inbox holds at one place: an offer or a probe.
+// message is an entry of an inbox: an offer or a probe.
 type message struct {
 	from  int // the shard that sent it
 	epoch uint64
@@ -132,7 +132,7 @@ func (d *decoder) link() (r frontier.Request, err error) {
 	return r, r.Validate()
 }
 
-// linkSize is how much of an offer a link takes.
+// linkSize returns the size of a link in an offer.
 func linkSize(r *frontier.Request) int {
 	n := len(r.URL.String()) + len(r.Via.String()) + len(r.Meta) + 20
 	for _, h := range r.Hops {

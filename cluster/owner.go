@@ -151,7 +151,7 @@ func (o *owner) appended(seq uint64, sent time.Time) {
 	o.latest = sent
 }
 
-// patience is how long the first attempt of an append waits for its answer. Each one after it waits twice as long: what was
+// patience limits the time that the first attempt of an append waits for its answer. Each one after it waits twice as long: what was
 // lost with a connection or a server is sent again in time, and a slow engine is not asked to do ever more.
 const patience = time.Second
 

@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// kind is what a record of a journal says.
+// kind is the kind of a record of a journal.
 type kind uint8
 
 // The kinds. Their numbers are stored.
@@ -23,7 +23,7 @@ const (
 
 const recordVersion = 1
 
-// record is what a journal holds at one place.
+// record is an entry of a journal.
 type record struct {
 	kind  kind
 	epoch uint64 // of the owner: the first has 1
@@ -109,7 +109,7 @@ func (d *decoder) text() string {
 	return s
 }
 
-// partSize is how much of a compressed group one record holds.
+// partSize limits the bytes of a compressed group that one record holds.
 const partSize = 512 << 10
 
 // split compresses a group and cuts it into the bodies of records, all but the last of which are parts.

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Offset is by how much a node's clock is ahead of the engine's.
+// Offset is the offset of a node's clock from the engine's.
 type Offset struct {
 	At    time.Time     // when it was measured, by the node's clock; zero: it was not yet
 	Ahead time.Duration // negative: behind
-	Error time.Duration // the most by which Ahead may be wrong: half of what the question took
+	Error time.Duration // maximum error of Ahead: half of the round-trip time
 }
 
 // String returns such as "1.2s ahead (± 3ms)".

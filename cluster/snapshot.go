@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// DefaultSnapshotSize is how much a journal grows before the owner stores a snapshot and trims it.
+// DefaultSnapshotSize is the growth of a journal after which the owner stores a snapshot and trims it.
 const DefaultSnapshotSize = 64 << 20
 
 // pointer says which snapshot of a shard is the latest. It is a register, and only ever moves forward.

@@ -35,7 +35,7 @@ const (
 	EndTime    = "max_time"   //
 )
 
-// NodeStatus is what a node says of itself.
+// NodeStatus holds a node's statements about itself.
 type NodeStatus struct {
 	Name  string
 	Live  bool      // it has said so within the TTL, as far as this machine's clock is right
@@ -125,7 +125,7 @@ func readNodes(ctx context.Context, e Registers, ttl time.Duration) (all []NodeS
 	return all, err
 }
 
-// readers is how many shards are read at once.
+// readers limits the shards that are read at once.
 const readers = 32
 
 func readShards(ctx context.Context, e Engine, shards int) ([]ShardStatus, error) {

@@ -66,7 +66,7 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// redirected queues the target of a redirect. The target is a URL of its own, at the same depth: it passes
+// redirected queues the target of a redirect. The target is a separate URL, at the same depth: it passes
 // scope, robots and pacing like any other, and always gets a visit.
 func (a *attempt) redirected(ctx context.Context, v *Visit) {
 	v.Outcome, v.Reason = Redirected, ""
@@ -261,8 +261,8 @@ type cuts struct {
 	bytes int
 }
 
-// maxCuts bounds the bodies that wait for another attempt, and cutOverhead is what each counts in addition
-// to its body.
+// maxCuts limits the bytes of partial bodies that wait for another attempt. cutOverhead is added to each
+// for its bookkeeping.
 const (
 	maxCuts     = 64 << 20
 	cutOverhead = 8 << 10

@@ -202,7 +202,7 @@ func (v *Visit) spent() {
 	v.Reason = reasonRetryBudget
 }
 
-// spending is what is counted of a host with budgets of its own besides its pages.
+// spending counts the bytes, sitemaps and resources of a host that has separate budgets.
 type spending struct {
 	bytes int64
 	began time.Duration // of the crawl's time when its first request was made, and 1 ns; 0: none was
@@ -250,7 +250,7 @@ func (r *run) counts(host string) *HostSettings {
 	return nil
 }
 
-// overBudget returns the rule by which no more is requested from a host, "" if there is none; h may be nil.
+// overBudget returns the budget of a host that is used up; "" if none is. h may be nil.
 func (t *tally) overBudget(host string, h *HostSettings, now time.Time) string {
 	if h == nil || h.Bytes == 0 && h.Time == 0 {
 		return ""

@@ -48,7 +48,7 @@ type committer struct {
 
 	unsaved  map[string][]byte // what commits that failed would have stored of the gate
 	snapshot snapshots
-	parts    bool // of the gate are stored, in the place of the snapshot of an earlier version
+	parts    bool // of the gate are stored, instead of the snapshot of an earlier version
 }
 
 func newCommitter(store frontier.Durable, out *output, fail func(error)) *committer {

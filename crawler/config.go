@@ -198,7 +198,7 @@ type ScopeConfig struct {
 	// that pages inside link to are fetched; with 2, also the pages that those link to; and so on up to
 	// frontier.MaxBeyond. A page that leads back into the scope starts the count again; links of the last
 	// page outside are not followed, wherever they lead. URLs that an exclude rule matches are never
-	// fetched. The links are counted on the path by which a page is found first. 0: none.
+	// fetched. The links are counted on the path on which a page is found first. 0: none.
 	Beyond int
 	// BeyondKinds are the kinds of links that may lead out of the scope: for example "image" and "style",
 	// together with Follow.Resources, for the resources that a page is displayed with. Of kind "link" those

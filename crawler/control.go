@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// control is what an operator changes while a Crawler runs. It only ever makes a crawl do less.
+// control holds the changes that an operator makes while a Crawler runs. They only ever make a crawl do less.
 type control struct {
 	paused bool                            // guarded by Crawler.mu
 	left   atomic.Pointer[map[string]bool] // host names that are left out; never changed, only replaced

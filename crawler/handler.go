@@ -38,7 +38,7 @@ type HandlerFunc func(ctx context.Context, v *Visit) error
 // Handle calls f.
 func (f HandlerFunc) Handle(ctx context.Context, v *Visit) error { return f(ctx, v) }
 
-// Errors by which a Handler keeps the visit and changes what follows it.
+// Errors that a Handler returns to keep the visit and change what happens next.
 var (
 	// SkipLinks follows none of the page's links. URLs that the Handler enqueued are still queued.
 	SkipLinks = errors.New("crawler: skip links")
@@ -135,7 +135,7 @@ func (e *EnqueueError) Error() string {
 // Unwrap returns the cause, nil if a rule decided.
 func (e *EnqueueError) Unwrap() error { return e.Err }
 
-// Enqueue adds a URL to the crawl in addition to the page's links. It is judged as they are: a page's
+// Enqueue adds a URL to the crawl in addition to the page's links. It is judged like them: a page's
 // nofollow, Config.Limits.LinksPerPage, the form and length of URLs, depth, scope and traps are checked
 // here, with an *EnqueueError that names what rejected the URL; robots.txt and pacing are applied later, as
 // for any URL. A URL that is already known stays as it is, without an error, but for a higher Priority, which raises one

@@ -161,7 +161,7 @@ func (h *Visited) All() iter.Seq2[weburl.URL, int] {
 	}
 }
 
-// Past is what an earlier crawl knows about a URL.
+// Past holds what an earlier crawl knew about a URL.
 type Past struct {
 	Validators fetcher.Validators
 	SHA256     [32]byte // of the decoded body; zero if it is unknown

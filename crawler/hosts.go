@@ -259,7 +259,7 @@ func (t *hostTable) request(fc *fetcher.Config) func(context.Context, weburl.URL
 type hostScope struct {
 	rules []compiledRule // for URLs
 	types []compiledRule // for answers
-	none  string         // the rule by which what no include matches is out
+	none  string         // the rule that leaves out URLs that no include matches
 }
 
 func (s *hostScope) add(h *HostSettings) error {

@@ -109,7 +109,7 @@ func (j *judge) hasLists(u weburl.URL) bool {
 	return ok && s.reaches(u)
 }
 
-// redirectKind returns the kind by which a redirect's target is judged. The target of a seed's redirect is
+// redirectKind returns the kind that a redirect's target is judged as. The target of a seed's redirect is
 // the page that the seed was meant for, so no include rule has to name it. Only redirects of seeds have no
 // depth.
 func (j *judge) redirectKind(to weburl.URL, depth int) frontier.Kind {

@@ -156,7 +156,7 @@ func (c *Config) parses(contentType string) bool {
 }
 
 // mayBeFeed reports whether documents of a media type can be feeds: RFC 4287 section 7 for Atom and JSON
-// Feed section "Suggestions for Publishers" register types, RSS has no type of its own, and many feeds are
+// Feed section "Suggestions for Publishers" register types, RSS has no registered type, and many feeds are
 // served as generic XML or JSON.
 func mayBeFeed(contentType string) bool {
 	switch contentType {

@@ -98,7 +98,7 @@ func (r *route) fits(v *Visit) bool {
 	return ok
 }
 
-// PathValue returns what matched {name} in the pattern by which a [Mux] chose the Handler of the visit; ""
+// PathValue returns the text that matched {name} in the pattern with which a [Mux] chose the Handler of the visit; ""
 // if the pattern has no such name.
 func (v *Visit) PathValue(name string) string {
 	for _, p := range v.path {
@@ -109,7 +109,7 @@ func (v *Visit) PathValue(name string) string {
 	return ""
 }
 
-// Condition is what a visit must satisfy for a route of a [Mux], in addition to its URL.
+// Condition is a test that a visit must pass for a route of a [Mux], in addition to its URL.
 type Condition struct {
 	holds func(v *Visit) bool
 	fate  bool // it is about the outcome of the URL

@@ -26,7 +26,7 @@ const maxSeed = 64
 
 // OrderHash returns the order by the tickets of URLs (draw.Ticket, with this seed, of the canonical form under Config.Canonical):
 // of those known, one with a small ticket comes first, wherever its link stood. Tickets are ordered by their class; within
-// one, URLs come as they are found. So all known URLs with a ticket below those that remain were requested, and they are a
+// one, URLs come in the order in which they are found. So all known URLs with a ticket below those that remain were requested, and they are a
 // random sample of the known URLs; those beyond were requested while fewer were known, or belong to a class that was begun.
 // The seed is 1 to 64 bytes, without white space.
 func OrderHash(seed string) Order { return Order(orderHash + seed) }
@@ -34,7 +34,7 @@ func OrderHash(seed string) Order { return Order(orderHash + seed) }
 // Seed returns the seed of an order of [OrderHash]. ok is false for another.
 func (o Order) Seed() (seed string, ok bool) { return strings.CutPrefix(string(o), orderHash) }
 
-// Validate reports an order that is none.
+// Validate reports an unknown order.
 func (o Order) Validate() error {
 	seed, hash := o.Seed()
 	switch {

@@ -21,14 +21,14 @@ type Renderer interface {
 	Round(ctx context.Context, t render.Task) (*render.Result, error)
 }
 
-// Rendered is what a page became when its scripts had run.
+// Rendered describes a page after its scripts have run.
 type Rendered struct {
 	Why        string         // the rule that decided to render it, one of render's Rule constants
 	Rounds     int            // rounds taken
 	Virtual    time.Duration  // how long the page ran by its own clock
 	DOM        []byte         // the document, HTML in UTF-8; nil if there is none: then the Visit is of the page as fetched
 	Routes     []render.Route // where scripts tried to go: links of the page
-	Requests   []render.Fate  // what it requested, and what came of it
+	Requests   []render.Fate  // its requests, with their outcomes
 	Dropped    int            // requests that Requests has no room for
 	Console    []string       // the first lines that it wrote to its console
 	Dialogs    int            // that it opened
@@ -198,7 +198,7 @@ const (
 	renderingSize = 16 << 10
 )
 
-// roundPause is how long a page waits for its round when as many run as may.
+// roundPause is the time that a page waits for its round when the maximum number runs.
 const roundPause = time.Second
 
 func newRenders(c *Config) *renders {

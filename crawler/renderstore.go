@@ -74,7 +74,7 @@ func recordValues(values map[string][]byte, records []render.Record) map[string]
 	return values
 }
 
-// heldPage is what is kept of the page besides its document.
+// heldPage holds the parts of the page that are kept besides its document.
 type heldPage struct {
 	Attempt int
 	Page    fetcher.Page

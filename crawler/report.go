@@ -159,7 +159,7 @@ const (
 	maxSitemapsCut = 100
 )
 
-// RenderingCount counts pages that were to be rendered, and what came of it.
+// RenderingCount counts pages that were to be rendered, by outcome.
 type RenderingCount struct {
 	Pages    int            `json:"pages"`              // with a rendered document
 	Cut      map[string]int `json:"cut,omitempty"`      // not rendered to their end, by Rendered.Cut
@@ -453,7 +453,7 @@ func (t *tally) keep(now time.Time) kept {
 	return k
 }
 
-// hostCount is what a crawl must know of a host's counts after a crash.
+// hostCount holds the counts of a host that must survive a crash.
 type hostCount struct {
 	pages, retries int
 	usage          usageCounts

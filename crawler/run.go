@@ -469,7 +469,7 @@ func (e *ending) reason() string {
 	return e.why
 }
 
-// fail ends the crawl because one of its own parts failed.
+// fail ends the crawl because one of its parts failed.
 func (e *ending) fail(err error) {
 	e.mu.Lock()
 	if e.err == nil {

@@ -120,7 +120,7 @@ type sampler struct {
 	once    sync.Once
 }
 
-// lot is what is known of a site's lists. Its JSON is stored in durable frontiers.
+// lot holds the state of a site's lists. Its JSON is stored in durable frontiers.
 type lot struct {
 	draw.Bottom
 
@@ -128,7 +128,7 @@ type lot struct {
 	Closed   bool `json:"closed"` // the sample is drawn: what is listed from now on comes too late
 }
 
-// listed is what one sitemap lists, by site.
+// listed holds the URLs that one sitemap lists, by site.
 type listed map[string]*draw.Bottom
 
 // newSampler returns the sampler of a crawl of these seeds, nil without a sample.

@@ -30,7 +30,7 @@ import (
 // Each is requested like a robots.txt, before the first page that it can forbid, and again when it has expired. A page whose own
 // answer names a document waits in memory until that is read.
 
-// Usage is what a site says about the uses of a page, and what follows from it.
+// Usage holds a site's statements about the uses of a page, and the verdict that follows from them.
 type Usage struct {
 	consent.Record
 	Verdict consent.Verdict
@@ -39,7 +39,7 @@ type Usage struct {
 
 // UsageFile is a file that was read for the verdict about a page: robots.txt, an RSL document or tdmrep.json.
 type UsageFile struct {
-	URL     string    // by which the site names it
+	URL     string    // as the site names it
 	Status  int       // of the answer; 0 without one
 	Fetched time.Time // of the answer
 	SHA256  string    // of its body, hexadecimal; "" without one
@@ -624,7 +624,7 @@ func statementRecord(s *consent.Statement) sink.Statement {
 	}
 }
 
-// HostCost is what pages of a host would have cost: a site offers them for a payment, and the crawl left them out.
+// HostCost sums the prices of a host's pages that the site offers for a payment. The crawl left them out.
 type HostCost struct {
 	Host     string `json:"host"` // "" for all hosts after the first 1,000
 	Currency string `json:"currency"`

@@ -158,7 +158,7 @@ func (t *Trace) committed(c Commit) {
 //	retrying  reason, at
 //	visited   outcome, status, reason, rule, bytes, took (of the last request), error; those that are empty left out
 //
-// URLs are logged as they are, including their queries.
+// URLs are logged whole, including their queries.
 func SlogTrace(l *slog.Logger, level slog.Level) *Trace {
 	log := func(msg string, u weburl.URL, attrs func() []slog.Attr) {
 		if ctx := context.Background(); l.Enabled(ctx, level) {

@@ -72,7 +72,7 @@ func repeats(path string) bool {
 // calendarWords occur in the paths and queries of generated calendars.
 var calendarWords = []string{"calendar", "kalender", "calendrier", "month=", "day=", "date=", "/events/"}
 
-// calendarReach is how many years ahead of today a calendar is followed.
+// calendarReach limits the years ahead of today that a calendar is followed.
 const calendarReach = 3
 
 // trapCalendar names a page of a calendar that lies years ahead, "" for anything else: generated calendars

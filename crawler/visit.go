@@ -21,7 +21,7 @@ type Outcome string
 // The outcomes, stable across versions.
 const (
 	Fetched    Outcome = "fetched"      // an answer of any status that is not a redirect
-	Redirected Outcome = "redirected"   // a redirect; its target is a URL of its own
+	Redirected Outcome = "redirected"   // a redirect; its target is a separate URL
 	Refused    Outcome = "refused"      // a rule forbids it, or a bot wall answered (politeness.ReasonChallenge)
 	OutOfScope Outcome = "out_of_scope" // a seed or redirect target outside the scope
 	Deferred   Outcome = "deferred"     // not forbidden, but not available in this crawl
@@ -32,7 +32,7 @@ const (
 	NotModified Outcome = "not_modified"
 )
 
-// Codes of Visit.Reason by which callers decide, and of Rendered.Cut, stable across versions. The crawler's other reasons are
+// Codes of Visit.Reason that callers decide with, and of Rendered.Cut, stable across versions. The crawler's other reasons are
 //
 //	scope            a scope rule
 //	type             a scope rule for media types
@@ -92,7 +92,7 @@ type Visit struct {
 	Depth    int        // links followed from a seed
 	Hops     []string   // the redirects that led here, oldest first
 	Kind     frontier.Kind
-	Priority int8   // by which it was queued: of Config.Priority, a seed or Enqueue
+	Priority int8   // in the queue: of Config.Priority, a seed or Enqueue
 	Attempt  int    // 0 when the first attempt was final
 	Beyond   int    // links followed since the last page in scope, with Config.Scope.Beyond
 	Meta     []byte // what came with the URL: Request.Meta

@@ -24,7 +24,7 @@ type Request struct {
 // word on q.URL; *[NotYet], with the time to try again; or [ErrRequest] for a Request without URL or address, or for a Resource
 // without For.
 //
-// The Permit expires after Config.PermitTTL, at q.Deadline, or when the rules by which it was judged or the hours for
+// The Permit expires after Config.PermitTTL, at q.Deadline, or when the rules that judged it or the hours for
 // requests end, whichever is first. Every Permit must be followed by one Report, used or not.
 //
 // With Config.Shared it may block as long as that does.
@@ -46,7 +46,7 @@ func (g *Gate) admit(now time.Time, q Request) (Permit, error) {
 	return g.mint(now, q, a, new(permit)), nil
 }
 
-// admission is what a Gate alone decides about a request.
+// admission holds the decision of a Gate alone about a request.
 type admission struct {
 	host   *host // of Request.URL
 	step   step
@@ -171,7 +171,7 @@ type step struct {
 	valid   instant // when the rules expire that allow it; 0: none were needed
 }
 
-// step is what q.URL needs next: itself when its origin's rules allow it, or a request for robots.txt.
+// step returns the next request for q.URL: itself if its origin's rules allow it, or that for robots.txt.
 func (g *Gate) step(now time.Time, h *host, q Request) (step, error) {
 	if g.cfg.optedOut(q.URL) {
 		return step{}, &Denied{URL: q.URL, Reason: ReasonOptOut, Detail: "the host is on the opt-out list"}
@@ -234,7 +234,7 @@ func (g *Gate) clocks(now time.Time, h *host, target weburl.URL, addr netip.Addr
 	return c
 }
 
-// life is how long a Permit for s lasts that is granted now.
+// life returns the lifetime of a Permit for s that is granted now.
 func (c *Config) life(now time.Time, q Request, s step, o *origin) time.Duration {
 	d := c.PermitTTL
 	if !q.Deadline.IsZero() {

@@ -125,7 +125,7 @@ func (c *Config) ruleset(origin, body string) *ruleset {
 	return s
 }
 
-// denyAll is what 401 and 403 mean with Config.ForbiddenDenies.
+// denyAll returns the rules for 401 and 403 with Config.ForbiddenDenies.
 func (c *Config) denyAll() *ruleset {
 	s := c.ruleset("", "User-agent: *\nDisallow: /\n")
 	s.body = ""

@@ -137,7 +137,7 @@ func (g *Gate) everything() iter.Seq2[string, []byte] {
 	}
 }
 
-// touched is what may have changed since the last call of Changes. nil: nobody wants to know.
+// touched records the state that may have changed since the last call of Changes. nil: nobody calls it.
 type touched struct {
 	all     bool
 	hosts   []string // their keys; each host says what of it (changed)
@@ -150,7 +150,7 @@ func newTouched() *touched {
 	return &touched{addrs: map[netip.Addr]bool{}, domains: map[string]bool{}}
 }
 
-// changed is what of a host may have changed since the last call of Changes.
+// changed says which parts of a host's state may have changed since the last call of Changes.
 type changed uint8
 
 const (

@@ -66,10 +66,10 @@ type Config struct {
 	// nil: no host is owned.
 	OwnHosts func(host string) int
 
-	// Shared is what this crawl shares with others: they take turns at hosts, addresses and domains, and each obeys the pauses
-	// that any of them owes, and uses a robots.txt that another one has requested while it is fresh. Hosts of OwnHosts are not shared, nor are the clock of a loopback address
-	// and robots.txt files there. With Offline nothing
-	// is. nil: nothing is shared; a crawler.Crawler then shares the Hosts of its process.
+	// Shared connects this crawl with others. They take turns at hosts, addresses and domains. Each obeys the pauses that any of
+	// them owes, and uses a robots.txt that another one has requested while it is fresh. Hosts of OwnHosts are not shared, nor are
+	// the clock of a loopback address and robots.txt files there, and with Offline nothing is. nil: nothing is shared; a
+	// crawler.Crawler then shares the Hosts of its process.
 	Shared Sharing
 	// Name names the crawl to others that share something with it, and in their ledgers.
 	Name string
@@ -95,7 +95,7 @@ type Config struct {
 	// 0: default; None: never.
 	MaxFailures int
 	MaxSilence  time.Duration
-	// RobotsGiveUp is how long an unreachable robots.txt is retried before its origin is given up with
+	// RobotsGiveUp limits the time that an unreachable robots.txt is retried before its origin is given up with
 	// ReasonRobotsUnreachable. The time for which an attempt that is due has to wait for requests to other hosts does not
 	// count. 0: default; None: forever.
 	RobotsGiveUp time.Duration
@@ -103,11 +103,11 @@ type Config struct {
 	// section 2.3.1.3 says.
 	ForbiddenDenies bool
 
-	// Dialect is the standard by which robots.txt files are read. The default is RFC 9309.
+	// Dialect is the standard that robots.txt files are read with. The default is RFC 9309.
 	Dialect robots.Dialect
 	// Overrides replace the robots.txt of individual origins.
 	Overrides []Override
-	// Purposes are what the crawl collects pages for. A URL for which the site's robots.txt forbids one of them is denied with
+	// Purposes are the uses that the crawl collects pages for. A URL for which the site's robots.txt forbids one of them is denied with
 	// ReasonUsage. This is in addition to the rules and never replaces them. nil: research.
 	Purposes []consent.Purpose
 	// RefuseUsage names uses (robots.UseTrainAI, …): a URL for which the site's robots.txt disallows
@@ -128,7 +128,7 @@ type Config struct {
 	// Ledger, which is the record of requests.
 	Offline bool
 
-	// PermitTTL is how long a Permit can be used. 0: default.
+	// PermitTTL is the lifetime of a Permit. 0: default.
 	PermitTTL time.Duration
 	// Fence is called immediately before each request is sent; an error keeps it from being sent, and is that of [Grant.Begin].
 	// It is for crawls that may lose their hosts to another process at any time. It must not block. nil: none.
@@ -139,13 +139,13 @@ type Config struct {
 	// the bound.
 	// 0: DefaultMaxRulesBytes; None: no bound.
 	MaxRulesBytes int64
-	// Snapshot is what [Gate.Snapshot] returned in an earlier process: the Gate continues from there.
+	// Snapshot is the result of [Gate.Snapshot] in an earlier process: the Gate continues from there.
 	Snapshot []byte
 	// Ledger receives one JSON line when a request starts and one when it ends. A Write that stores a part of its line ends
 	// the Gate's requests, unless the writer takes the part back as [ledger.File] does; so does one that fails to store the
 	// end of a request. A [ledger.Recorder] gets the entries instead. nil: none is kept.
 	Ledger io.Writer
-	// LedgerSize is how many bytes the ledger already has, from earlier processes. See [Gate.Replay].
+	// LedgerSize is the size of the ledger that earlier processes wrote, in bytes. See [Gate.Replay].
 	LedgerSize int64
 	// SignHead signs the state of the ledger's hash chain (package ledger): its sum, over how many lines, and when. The token,
 	// if it is not "", becomes a line of the ledger, every five minutes of a crawl that makes requests, and in

@@ -7,10 +7,10 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// HostState is what the delay of a host depends on besides the [Config].
+// HostState holds the facts that the delay of a host depends on besides the [Config].
 type HostState struct {
 	Exempt      bool          // an own host or one on loopback: MinDelay does not apply
-	Operator    time.Duration // by Config.HostDelays, in the place of Config.Delay; 0: that applies; None: no delay
+	Operator    time.Duration // by Config.HostDelays, instead of Config.Delay; 0: that applies; None: no delay
 	Entry       string        // what the entry of Config.HostDelays matches that holds for the host, "" without one
 	Latency     time.Duration // the response time of its last answer
 	Requested   time.Duration // by its robots.txt: Crawl-delay or Request-rate, whichever is longer
@@ -29,7 +29,7 @@ func (c Config) HostState(key string, rules *robots.Group) HostState {
 	return s
 }
 
-// DelayFor is the delay from the end of a request to a host in state s to the start of the next, and the clause that sets
+// DelayFor returns the delay from the end of a request to a host in state s to the start of the next, and the clause that sets
 // it. It is what a [Gate] with this Config applies: a site can lengthen the operator's delay, never shorten it. Everything
 // that shows or predicts a delay takes it from here or from [Gate.Host].
 func (c Config) DelayFor(s HostState) (d time.Duration, clause string) {

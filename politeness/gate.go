@@ -57,7 +57,7 @@ func NewGate(c Config) (*Gate, error) {
 // UserAgent is the header that every request carries.
 func (g *Gate) UserAgent() string { return g.journal.agent }
 
-// Next is what has to be requested before u may be: u itself when the rules of its origin are known and fresh, else the
+// Next returns the URL that has to be requested before u may be: u itself when the rules of its origin are known and fresh, else the
 // origin's robots.txt or the next hop of its redirects. It may be on another host than u; its address is the one that
 // [Request.Addr] must have.
 func (g *Gate) Next(u weburl.URL) weburl.URL {
@@ -86,7 +86,7 @@ func isRobots(u weburl.URL) bool { return u.PathQuery() == "/robots.txt" }
 // host is the state of u's host, made when new.
 func (g *Gate) host(u weburl.URL) *host { return g.hosts.of(&g.cfg, u) }
 
-// OriginInfo is what the Gate knows of one origin's robots.txt.
+// OriginInfo holds the Gate's knowledge of one origin's robots.txt.
 type OriginInfo struct {
 	Known       bool // rules, or their absence, are known
 	Unreachable bool // the last attempt failed
@@ -138,7 +138,7 @@ func (g *Gate) Group(u weburl.URL) (group *robots.Group, known bool) {
 	return o.group(), o.known
 }
 
-// HostInfo is what the Gate knows of one host's pace.
+// HostInfo holds the Gate's knowledge of one host's pace.
 type HostInfo struct {
 	HostState               // what Delay depends on
 	Delay     time.Duration // in force now, from the end of a request to the start of the next: [Config.DelayFor] of HostState

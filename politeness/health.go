@@ -16,7 +16,7 @@ const maxWalls = 5
 // host fit into a long time.
 const minSilent = 5
 
-// fault is how much a failure counts against a host.
+// fault is the weight of a failure against a host.
 type fault int32
 
 const (
@@ -51,7 +51,7 @@ func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
 	h.obeyRateLimit(c, now, r)
 }
 
-// fault is how much p's failure counts against its host: fully if the host cannot be reached, does not answer in time or
+// fault returns the weight of p's failure against its host: full if the host cannot be reached, does not answer in time or
 // wants no more requests, half if one of its pages fails.
 func (p *permit) fault(r Reply) fault {
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// host is what is known of one host:port: its clocks, its origins and its health.
+// host holds the state of one host:port: its clocks, its origins and its health.
 //
 // It is made when a URL of it is first seen, waits only through its slots' clocks, and may be forgotten only when it equals
 // a new one (fresh).
@@ -157,7 +157,7 @@ func (h *host) waits(now time.Time) (at time.Time, clause string) {
 	return at, clause
 }
 
-// state is what h's delay depends on after a request, which was at a loopback address or not.
+// state returns the facts that h's delay depends on after a request, which was at a loopback address or not.
 func (h *host) state(c *Config, local bool) HostState { return h.stateBy(c, h.entry, local) }
 
 // stateBy is state, for which an entry of Config.HostDelays holds.

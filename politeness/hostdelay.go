@@ -19,7 +19,7 @@ type HostDelay struct {
 	// hosts that are requested at one of its addresses and that no entry matches by name; ranges come after all names. A host
 	// that has an address for its name is matched by name with its port ("192.0.2.7:8080") or, at any port, "192.0.2.7:*".
 	Match string
-	// Delay is the least time between the end of one request to a host and the start of the next, in the place of
+	// Delay is the least time between the end of one request to a host and the start of the next, instead of
 	// Config.Delay. A shorter one is only for hosts in Config.OwnHosts, others keep Config.Delay; so is None.
 	// 0: Config.Delay.
 	Delay time.Duration

@@ -13,7 +13,7 @@ type Hours []Window
 // Window is a part of the day, from From up to and including the minute To, both counted from midnight by the clocks of a
 // time zone. It may span midnight: From is then after To. The zero Window is the whole day.
 //
-// It is what clocks on the wall show that counts. On the day when they are put forward, a Window of times that they leave
+// The time that clocks on the wall show counts. On the day when they are put forward, a Window of times that they leave
 // out does not occur; on the day when they are put back, times that they show twice are in the Window twice.
 type Window struct {
 	From, To time.Duration
@@ -42,7 +42,7 @@ func (w Window) Contains(t time.Time) bool {
 	return w.plain().Contains(shown)
 }
 
-// horizon is how many changes of its clocks a zone may have during which a Window does not occur: zones have two in a year.
+// horizon limits the changes of a zone's clocks during which a Window does not occur: zones have two in a year.
 const horizon = 8
 
 // opens is the first instant from now on that is in w.
@@ -123,7 +123,7 @@ func (c *Config) visitTimes(o *origin) (h Hours) {
 	return h
 }
 
-// openUntil is how long a request for a page of o may be begun that is admitted now; 0 when there is no end.
+// openUntil returns the time until which a request for a page of o may be begun that is admitted now; 0 when there is no end.
 func (c *Config) openUntil(now time.Time, o *origin) instant {
 	last := c.Hours.end(now)
 	if t := c.visitTimes(o).end(now); t != 0 && (last == 0 || t < last) {

@@ -9,7 +9,7 @@ import (
 )
 
 // Identity tells site owners who the crawler is. The User-Agent header of every request is built from it, and its Product is
-// the token by which groups of robots.txt are chosen, so that the two cannot differ.
+// the token that selects groups of robots.txt, so that the two cannot differ.
 type Identity struct {
 	Product string // product token: letters, digits, "-" and "_" (RFC 9309 section 2.2.1)
 	Version string // without spaces; may be empty

@@ -52,7 +52,7 @@ func (j *journal) through() uint64 {
 }
 
 // begin writes the start line. Its error keeps the request from being sent: what cannot be recorded does not happen (P10).
-// The override, if any, is what replaces the rules for p's URL.
+// The override, if any, replaces the rules for p's URL.
 func (j *journal) begin(now time.Time, p *permit, v *override) error {
 	if j.ledger.Discards() {
 		return nil
@@ -130,7 +130,7 @@ func (j *journal) end(now time.Time, p *permit, r Reply, a answer) error {
 	return err
 }
 
-// evidence is what a check needs of an answer for a robots.txt.
+// evidence returns the facts about an answer for a robots.txt that a check needs.
 func evidence(r Reply, a answer) (hash string, expires time.Time) {
 	if a.hash == ([sha256.Size]byte{}) {
 		a.hash = sha256.Sum256(r.Body)
@@ -171,7 +171,7 @@ func (j *journal) unresolved(now time.Time, u, next weburl.URL, err error) {
 	_ = j.write(now, &e)
 }
 
-// headInterval is how long a line waits for a signature at most, while others follow it.
+// headInterval limits the time that a line waits for a signature while others follow it.
 const headInterval = 5 * time.Minute
 
 // write writes a line, and a head when one is due. A head that cannot be written is made up for by the next one.

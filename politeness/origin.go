@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// maxStale is how long a copy serves while the file is unavailable (RFC 9309 section 2.3.1.4).
+// maxStale limits the time that a copy serves while the file is unavailable (RFC 9309 section 2.3.1.4).
 const maxStale = 30 * 24 * time.Hour
 
 // origin is the state of one origin's robots.txt.
@@ -58,7 +58,7 @@ func (o *origin) retryAt() instant {
 	return o.outage.retryAt
 }
 
-// failures is how many consecutive attempts have failed.
+// failures returns the number of consecutive failed attempts.
 func (o *origin) failures() int {
 	if o.outage == nil {
 		return 0
@@ -83,7 +83,7 @@ func (o *origin) validUntil(now time.Time) instant {
 	return min(o.retryAt(), o.fetched.add(maxStale))
 }
 
-// next is what to request next for the rules of o, the origin of u.
+// next returns the URL to request next for the rules of o, the origin of u.
 func (o *origin) next(u weburl.URL) weburl.URL {
 	if o.chain != nil {
 		return o.chain.next

@@ -110,7 +110,7 @@ func (p *permit) asked() time.Time {
 	return ledger.Ceil(p.allowed)
 }
 
-// pause is what is due after p's request.
+// pause returns the pause that is due after p's request.
 func (p *permit) pause() (time.Duration, string) {
 	c, h := &p.gate.cfg, p.clocks.host
 	return c.delayFor(h.stateBy(c, h.entryAt(c, p.addr), p.addr.IsLoopback()))

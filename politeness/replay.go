@@ -16,7 +16,7 @@ import (
 // line is not valid.
 var ErrReplay = errors.New("politeness: ledger cannot be replayed")
 
-// restored is what a snapshot leaves for Replay.
+// restored holds the part of a snapshot that Replay needs.
 type restored struct {
 	run    string
 	mark   int64                     // bytes of the ledger that the snapshot includes

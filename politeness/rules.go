@@ -25,7 +25,7 @@ func newRulebook(c *Config, all hosts, dropped func(key string, h *host)) rulebo
 	return rulebook{cfg: c, hosts: all, overrides: c.overrides(), evictAt: c.MaxRulesBytes, dropped: dropped}
 }
 
-// override is what replaces the robots.txt of u's origin at now, nil when nothing does.
+// override returns the replacement for the robots.txt of u's origin at now; nil if there is none.
 func (b *rulebook) override(now time.Time, u weburl.URL) *override {
 	if len(b.overrides) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func (b *rulebook) learn(now time.Time, p *permit, r Reply, a answer) {
 		return
 	}
 	var hops []string
-	if o.chain != nil && o.chain.next == p.url { // else begun anew: no line tells of a Permit that was taken back
+	if o.chain != nil && o.chain.next == p.url { // else begun anew: a Permit that was taken back has no line
 		hops = o.chain.hops
 	}
 	switch {
@@ -121,7 +121,7 @@ func (b *rulebook) unlearn(o *origin) {
 	*o = origin{requestedDelay: o.requestedDelay, requestedBy: o.requestedBy, givenUp: o.givenUp}
 }
 
-// keep puts rules in the place of o's, and evicts others when there are too many.
+// keep replaces o's rules, and evicts others when there are too many.
 func (b *rulebook) keep(now time.Time, o *origin, rules *ruleset) {
 	b.put(o, rules)
 	o.known, o.use = true, unused
@@ -130,7 +130,7 @@ func (b *rulebook) keep(now time.Time, o *origin, rules *ruleset) {
 	}
 }
 
-// put puts rules in the place of o's. nil: none.
+// put replaces o's rules. nil: none.
 func (b *rulebook) put(o *origin, rules *ruleset) {
 	b.remove(o.rules)
 	if o.rules = rules; rules == nil {

@@ -17,7 +17,7 @@ type shared struct {
 	tickets map[*host]int // of the hosts in line: the place, plus left
 }
 
-// grace is how long the clock is kept free for the host whose turn it is: as that host may have nothing to request any more,
+// grace is the time that the clock is kept free for the host whose turn it is: as that host may have nothing to request any more,
 // the one behind it comes after that time, and takes its turn.
 const grace = 10 * time.Millisecond
 
@@ -38,7 +38,7 @@ func (p *shared) turn(now time.Time, place int) time.Time {
 	return p.ready(now).Add(time.Duration(place) * grace)
 }
 
-// place is how many hosts are before h.
+// place returns the number of hosts before h.
 func (p *shared) place(h *host) int {
 	if t, ok := p.tickets[h]; ok {
 		return t - p.left

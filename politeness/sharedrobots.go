@@ -19,7 +19,7 @@ type RobotsKey struct {
 	Account string // [Config.Account] of the crawls; "" if they have none
 }
 
-// RobotsFile is what a crawl was answered for the robots.txt of an origin, with its redirects, or that it could not be fetched.
+// RobotsFile holds the answer that a crawl received for the robots.txt of an origin, with its redirects, or the failure to fetch it.
 type RobotsFile struct {
 	Crawl     string    // Config.Name of the crawl that requested it
 	Gate      string    // of that crawl, as the ledger has it (Entry.Run)

@@ -32,12 +32,12 @@ type Sharing interface {
 	// if that was dropped for want of room: the crawl then requests the file. Fetched is then the latest of the files that were
 	// dropped, zero if none was. It is called without locks and may block.
 	Robots(key RobotsKey) (RobotsFile, bool)
-	// KeepRobots keeps what a crawl was answered, in the place of what is kept for the key. Once it has returned, Robots returns the
+	// KeepRobots replaces the file that is kept for the key with the answer of a crawl. Once it has returned, Robots returns the
 	// file to any other crawl that has a turn at the host. Like Done, which it is called before, it must not block.
 	KeepRobots(key RobotsKey, f RobotsFile)
 }
 
-// Turn is what a request needs of what crawls share.
+// Turn describes the shared clocks that a request needs.
 type Turn struct {
 	Gate   string        // of the request, as the ledger has it (Entry.Run)
 	Crawl  string        // Config.Name
@@ -98,7 +98,7 @@ type Owed struct {
 	Total              time.Time // of a Turn with Total, of which Ended is when the request was allowed
 }
 
-// Hosts are what the crawls of one process share. A host, an address or a domain has one request at a time, whichever crawl
+// Hosts holds the clocks and files that the crawls of one process share. A host, an address or a domain has one request at a time, whichever crawl
 // makes it. The next one comes after the longest pause that any crawl owes: the one that made the request, and those that wait
 // for their turn. Crawls that wait are served in the order in which they came. Crawls with a Config.Rate leave the longest of their
 // intervals between the starts of their requests, to whichever hosts.

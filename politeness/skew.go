@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// unsteady is by how much a clock may be set back without consequences, and how much earlier than another one's a
+// unsteady is the maximum by which a clock may be set back without consequences, and by how much earlier than another one's a
 // goroutine's now may be.
 const unsteady = time.Second
 
-// Skew is how far this machine's clock is behind the latest time in the snapshot and the ledger that the Gate was made with,
+// Skew returns the time that this machine's clock is behind the latest time in the snapshot and the ledger that the Gate was made with,
 // and the longest pause that is due nevertheless: one of the two clocks is wrong, or this one has been set back. Both are 0
 // when nothing is dated in the future. Whatever is dated later than now happened, at the latest, just now: each pause begins
 // anew, a robots.txt has to be fetched again, and no host waits longer for it than its delay or its Retry-After requires.
@@ -18,7 +18,7 @@ func (g *Gate) Skew() (behind, longest time.Duration) {
 	return g.skew.behind, g.skew.longest
 }
 
-// skew is what rewind found.
+// skew holds the result of rewind.
 type skew struct{ behind, longest time.Duration }
 
 // correct rewinds g to now, this process's time, and notes what it found.

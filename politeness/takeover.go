@@ -8,13 +8,13 @@ import (
 )
 
 // TakeOver is for a new Gate that continues, on another machine, what the Gate of Config.Snapshot began and whose ledger is
-// not at hand. It takes the place of [Gate.Replay]: call it once, before the first Admit. The other Gate must send nothing
+// not at hand. It replaces [Gate.Replay]: call it once, before the first Admit. The other Gate must send nothing
 // any more.
 //
 // What that Gate did after the snapshot is unknown, so every host and address that the snapshot knows may just have been
 // requested: each rests from now as after another failure, its full pause or a back-off twice as long as before, and nothing at all is admitted before the operator's delay has passed.
-// Pauses that last longer, such as for a Retry-After, last slack longer than the snapshot says: the most by which the clocks of
-// two machines differ. The error wraps [ErrReplay] if the Gate was used before.
+// Pauses that last longer, such as for a Retry-After, last slack longer than the snapshot says: the maximum difference between the clocks of
+// two machines. The error wraps [ErrReplay] if the Gate was used before.
 func (g *Gate) TakeOver(slack time.Duration) error {
 	g.recording.Lock()
 	defer g.recording.Unlock()

@@ -24,7 +24,7 @@ type Collecting struct {
 	Partial bool
 }
 
-// Collected is what was collected.
+// Collected is the result of [Collecting.Into].
 type Collected struct {
 	Report   *crawler.Report
 	Segments int
@@ -38,7 +38,7 @@ type Collected struct {
 var ErrMissing = errors.New("not everything that was crawled is at hand")
 
 // Into makes a job directory of what the nodes have committed. It changes nothing in the engine and in the nodes' directories,
-// and may be called while the job runs: then the result is what was committed until now.
+// and may be called while the job runs: the result then holds everything committed until now.
 func (c *Collecting) Into(ctx context.Context, dir string) (*Collected, error) {
 	j, err := Load(ctx, c.Engine)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *Collecting) Into(ctx context.Context, dir string) (*Collected, error) {
 	return res, nil
 }
 
-// survey is what the journals say, and what is at hand of it.
+// survey compares the contents of the journals with the files at hand.
 type survey struct {
 	res     *Collected
 	sources []job.Source

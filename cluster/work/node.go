@@ -33,7 +33,7 @@ type Node struct {
 	JobName string
 	// Allow names the files and variables that the job's settings may have this node read.
 	Allow Allowed
-	// MaxShards is how many shards it owns at most. 0: its share of all.
+	// MaxShards limits the shards that it owns. 0: its share of all.
 	MaxShards int
 	// Trace is called for what happens to its shards, and Note for what an operator should know. nil: not. They are called
 	// concurrently.
@@ -120,7 +120,7 @@ func (n *Node) trace(e cluster.Event) {
 	}
 }
 
-// perShard is how much one of a node's shards gets of what is for all of them.
+// perShard returns the part of a node's total that one of its shards gets.
 func (n *Node) perShard(all, least int) int {
 	return max(least, all/max(1, min(n.job.Shards, cmp.Or(n.MaxShards, n.job.Shards))))
 }
@@ -203,7 +203,7 @@ func (n *Node) config(sh *cluster.Shard) crawler.Config {
 	return c
 }
 
-// mark is what a node's directory says of itself.
+// mark is the file that says which node and job a directory belongs to.
 type mark struct {
 	Schema string `json:"schema"`
 	Node   string `json:"node"`

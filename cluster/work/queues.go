@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// shardState is what the journal of a shard says at its end.
+// shardState holds the state at the end of a shard's journal.
 type shardState struct {
 	segments []job.Segment
 	report   *crawler.Report

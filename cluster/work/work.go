@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// DefaultShards is how many shards a job has that does not say.
+// DefaultShards is the default number of shards of a job.
 const DefaultShards = 64
 
 // Spec is a job to be created.
@@ -40,7 +40,7 @@ type Job struct {
 	crawl crawler.Config
 }
 
-// settings is what the nodes of a job know of the crawl.
+// settings holds the facts about the crawl that the nodes of a job know.
 type settings struct {
 	Schema  string    `json:"schema"`
 	Created time.Time `json:"created"`
@@ -49,7 +49,7 @@ type settings struct {
 
 const settingsSchema = "amble.cluster/1"
 
-// maxSettings is how many bytes settings and seeds may have together: they are one value in the engine, which keeps none
+// maxSettings limits the bytes of settings and seeds together: they are one value in the engine, which keeps none
 // above 1 MiB.
 const maxSettings = 700 << 10
 

@@ -48,7 +48,7 @@ type Progress struct {
 	Requests int   // likewise
 	Links    int   // likewise
 	Pages    int   // read from the archive
-	Bytes    int64 // written to files, as far as they are counted
+	Bytes    int64 // written to files that are counted
 }
 
 // Export is an export while it is written. It is not safe for concurrent use.

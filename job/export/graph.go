@@ -114,7 +114,7 @@ func (g *graph) hash(v *vertex) [2]uint64 {
 }
 
 // reversedHost returns the host of a URL as it was written by this module, its labels in reverse order: org.example.www. Addresses
-// are left as they are. It is false for text that is no such URL.
+// are left unchanged. It is false for text that is no such URL.
 func reversedHost(url string) (string, bool) {
 	_, rest, ok := strings.Cut(url, "://")
 	if !ok || strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
