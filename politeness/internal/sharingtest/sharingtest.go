@@ -392,9 +392,12 @@ func totalRate(t *testing.T, open Open) {
 				c.sharing.Leave("gate-" + c.name)
 			})
 			other := &crawl{s[i], fmt.Sprint("without", i), time.Second}
-			if w := other.try(t, other.turn(fmt.Sprintf("h%d.test", i), addrOf(1+i))); w != nil {
+			turn := other.turn(fmt.Sprintf("h%d.test", i), addrOf(1+i))
+			if w := other.try(t, turn); w != nil {
 				t.Errorf("a crawl without a rate waits: %v", w)
+				continue
 			}
+			other.end(turn, 0)
 		}
 		crawls.Wait()
 		for i, r := range l.all[1:] {
