@@ -221,10 +221,14 @@ func (a *attempt) heldPage(ctx context.Context) bool {
 	if names == nil {
 		return false
 	}
-	if !a.readTerms(ctx, names) {
-		a.accept(ctx, &Visit{Page: a.run.terms.release(a.claim.URL)})
+	if a.readTerms(ctx, names) {
+		return true
 	}
-	return true
+	page := a.run.terms.release(a.claim.URL)
+	if page != nil {
+		a.accept(ctx, &Visit{Page: page})
+	}
+	return page != nil
 }
 
 func metasOf(doc *extract.Document) []robots.Meta {

@@ -86,7 +86,7 @@ type siteTerms struct {
 
 // waitingPage is a page that waits for the documents that it names.
 type waitingPage struct {
-	page  *fetcher.Page
+	page  *fetcher.Page // nil: there was no room for it, so it is requested once more when they are known
 	names []string
 }
 
@@ -307,17 +307,19 @@ func (t *terms) redirected(d *document, p *fetcher.Page) bool {
 	return true
 }
 
-// hold keeps a page that waits for a document. Without room it is requested once more.
+// hold keeps a page that waits for documents, or their names alone if there is no room for it.
 func (t *terms) hold(p *fetcher.Page, names []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	w := waitingPage{names: names}
 	if size := cutSize(p); t.holds+size <= maxCuts {
 		t.holds += size
-		t.held[p.URL] = waitingPage{p.Clone(), names}
+		w.page = p.Clone()
 	}
+	t.held[p.URL] = w
 }
 
-// release returns the page that waits, nil if none does.
+// release forgets that a page waits. It returns the page, nil if none was kept.
 func (t *terms) release(u weburl.URL) *fetcher.Page {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -327,7 +329,7 @@ func (t *terms) release(u weburl.URL) *fetcher.Page {
 	return p
 }
 
-// waiting returns the documents that a held page names, nil if there is no such page.
+// waiting returns the documents that a page waits for, nil if it does not wait.
 func (t *terms) waiting(u weburl.URL) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -308,6 +308,31 @@ func TestDocumentsOfASiteAreBounded(t *testing.T) {
 	})
 }
 
+// A page for which there is no room while it waits is requested once more, and not for ever.
+func TestLargePageThatNamesADocument(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", strings.Repeat(" ", 65<<20)).Header("Link", `</l.xml>; rel=license; type="application/rsl+xml"`)
+		s.Page("/l.xml", rsl("", `<content url="/"><license><permits type="usage">all</permits></license></content>`))
+		c := purposes(consent.TrainAI)
+		c.Fetch.MaxBody, c.Limits.Time = 70<<20, time.Minute
+		v := &visits{}
+		c.Handler = v
+		c = config(w, c)
+		w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact, AllowRepeats: true})
+		x, err := crawler.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := x.Run(t.Context(), s.URL("/")); err != nil {
+			t.Fatal(err)
+		}
+		if got, n := v.line(s.URL("/")), w.Count(s.URL("/")); got != "fetched 200" || n != 2 {
+			t.Errorf("%s, after %d requests", got, n)
+		}
+	})
+}
+
 func TestDocumentsOfRefusedUsesMayBeRead(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
