@@ -153,6 +153,7 @@ func (a *attempt) awaitRoom(ctx context.Context, p *fetcher.Page) {
 func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Request {
 	v.describe(a.claim.Request, a.claim.Attempt)
 	v.Validators = validators(v.Page)
+	a.group, _ = a.run.gate.Group(v.URL)
 	if s := v.Page.Status; s == http.StatusUnauthorized || s == http.StatusPaymentRequired {
 		if a.judgeUsage(ctx, v, nil) {
 			return nil
@@ -180,7 +181,6 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 	}
 	metas := metasOf(doc)
 	v.Directives = a.run.cfg.directives(v, metas)
-	a.group, _ = a.run.gate.Group(v.URL)
 	v.Usage = robots.PageUsage(a.group, v.URL.PathQuery(), v.Page.Header, metas, v.Directives)
 	if a.judgeUsage(ctx, v, metas) || doc == nil {
 		return nil
@@ -196,13 +196,12 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 // judgeUsage makes v.Terms, and reports whether nothing more is read of the page: the site forbids it, and v says so, or it names
 // documents that have to be read first, and is held.
 func (a *attempt) judgeUsage(ctx context.Context, v *Visit, metas []robots.Meta) (over bool) {
-	group, _ := a.run.gate.Group(v.URL)
-	p := consent.Page{URL: v.URL, Robots: group, Status: v.Page.Status, Header: v.Page.Header, Body: v.Page.Body, Metas: metas, Links: v.licenses()}
+	p := consent.Page{URL: v.URL, Robots: a.group, Status: v.Page.Status, Header: v.Page.Header, Body: v.Page.Body, Metas: metas, Links: v.licenses()}
 	var more *consent.Page
 	if len(p.Links) > 0 || len(p.Header["Link"]) > 0 {
 		more = &consent.Page{URL: p.URL, Header: p.Header, Links: p.Links}
 	}
-	names := a.run.terms.named(v.URL, group, more)
+	names := a.run.terms.named(v.URL, a.group, more)
 	if a.waitsForTerms(ctx, v, names) {
 		a.held = true
 		return true

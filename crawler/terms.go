@@ -72,6 +72,7 @@ type terms struct {
 
 	mu    sync.Mutex
 	files map[string]*document // by URL
+	of    map[string]int       // files by their Site
 	bytes int                  // of their bodies
 	sites map[string]siteTerms // by origin
 	held  map[weburl.URL]waitingPage
@@ -103,7 +104,7 @@ const (
 func newTerms(c *Config) *terms {
 	return &terms{
 		policy: c.Politeness.Policy(), agent: c.identity().Product,
-		files: map[string]*document{}, sites: map[string]siteTerms{}, held: map[weburl.URL]waitingPage{},
+		files: map[string]*document{}, of: map[string]int{}, sites: map[string]siteTerms{}, held: map[weburl.URL]waitingPage{},
 	}
 }
 
@@ -173,17 +174,11 @@ func (t *terms) file(ctx context.Context, origin, name string) *document {
 			d.Body, d.known = nil, true
 		}
 	}
-	if n := 0; !d.known {
-		for _, other := range t.files {
-			if other.Site == origin {
-				n++
-			}
-		}
-		if n >= maxDocuments {
-			d.fail(time.Now(), fmt.Errorf("the site names more than %d documents", maxDocuments))
-		}
+	if !d.known && t.of[origin] >= maxDocuments {
+		d.fail(time.Now(), fmt.Errorf("the site names more than %d documents", maxDocuments))
 	}
 	t.files[name] = d
+	t.of[d.Site]++
 	return d
 }
 
@@ -198,6 +193,9 @@ func (t *terms) count(d *document, size int) {
 		if other != d && other.known && !other.busy {
 			t.bytes -= other.size
 			delete(t.files, name)
+			if t.of[other.Site]--; t.of[other.Site] == 0 {
+				delete(t.of, other.Site)
+			}
 		}
 	}
 }
@@ -649,17 +647,10 @@ func (t *tally) terms(v *Visit) {
 	if !verdict.Refused() {
 		return
 	}
-	to := host
 	if t.r.LeftOut == nil {
 		t.r.LeftOut = map[string]map[string]int{}
 	}
-	if t.r.LeftOut[host] == nil && len(t.r.LeftOut) >= maxTermsHosts {
-		to = ""
-	}
-	if t.r.LeftOut[to] == nil {
-		t.r.LeftOut[to] = map[string]int{}
-	}
-	t.r.LeftOut[to][string(verdict.Statement.Place)+" "+verdict.Statement.Name]++
+	leftOutOf(t.r.LeftOut, host)[string(verdict.Statement.Place)+" "+verdict.Statement.Name]++
 	if verdict.Effect != consent.Unmet {
 		return
 	}
@@ -678,6 +669,17 @@ func (t *tally) terms(v *Visit) {
 
 const maxTermsHosts = 1000 // in LeftOut and Cost
 
+// leftOutOf returns the counts of a host in all, or those of all further hosts once there are too many.
+func leftOutOf(all map[string]map[string]int, host string) map[string]int {
+	if all[host] == nil && len(all) >= maxTermsHosts {
+		host = ""
+	}
+	if all[host] == nil {
+		all[host] = map[string]int{}
+	}
+	return all[host]
+}
+
 // addLeftOut returns the sum of two, and shares no memory with them.
 func addLeftOut(all, more map[string]map[string]int) map[string]map[string]int {
 	if len(all)+len(more) == 0 {
@@ -688,11 +690,10 @@ func addLeftOut(all, more map[string]map[string]int) map[string]map[string]int {
 		sum[host] = maps.Clone(by)
 	}
 	for _, host := range slices.Sorted(maps.Keys(more)) {
-		to := host
-		if sum[host] == nil && len(sum) >= maxTermsHosts {
-			to = ""
+		counts := leftOutOf(sum, host)
+		for statement, n := range more[host] {
+			counts[statement] += n
 		}
-		sum[to] = summed(sum[to], more[host])
 	}
 	return sum
 }
