@@ -2,7 +2,10 @@ package consent
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
@@ -99,4 +102,23 @@ func (t *TDM) read(r *Record, u weburl.URL) {
 		}
 	}
 	r.add(s)
+}
+
+// ReadDocument reads the answer for a document that a site names: a tdmrep.json if its URL ends with [TDMPath], or else an RSL
+// document. failure says why it could not be read, "" if it was. At most one of the results is not nil; both are nil for a tdmrep.json
+// that does not exist or is no JSON, because many sites answer every address with a page of HTML.
+func ReadDocument(url string, status int, failure string, body []byte) (*License, *TDM) {
+	isTDM := strings.HasSuffix(url, TDMPath)
+	switch {
+	case isTDM && failure != "":
+		return nil, UnreadTDM(url, errors.New(failure))
+	case isTDM && status == http.StatusOK:
+		t, _ := ParseTDM(url, body)
+		return nil, t
+	case isTDM:
+		return nil, nil
+	case failure != "":
+		return Unread(url, errors.New(failure)), nil
+	}
+	return ParseLicense(url, body), nil
 }

@@ -202,20 +202,8 @@ func (t *terms) count(d *document, size int) {
 
 // read reads the body of a document, or what its lack means.
 func (d *document) read(body []byte) {
-	d.license, d.tdm = nil, nil
-	isTDM := strings.HasSuffix(d.URL, consent.TDMPath)
-	switch {
-	case isTDM && d.Error != "":
-		d.tdm = consent.UnreadTDM(d.URL, errors.New(d.Error))
-	case isTDM && d.Status == http.StatusOK:
-		d.tdm, _ = consent.ParseTDM(d.URL, body) // many sites answer every address with a page of HTML
-	case isTDM:
-	case d.Error != "":
-		d.license = consent.Unread(d.URL, errors.New(d.Error))
-	default:
-		if d.license = consent.ParseLicense(d.URL, body); d.license.Err() != nil {
-			d.Error = d.license.Err().Error()
-		}
+	if d.license, d.tdm = consent.ReadDocument(d.URL, d.Status, d.Error, body); d.license != nil && d.Error == "" && d.license.Err() != nil {
+		d.Error = d.license.Err().Error()
 	}
 }
 

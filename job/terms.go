@@ -5,11 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/crawler"
@@ -46,9 +46,24 @@ type termsChecker struct {
 	exempt  map[string]bool         // origins with a mandate
 	lists   map[string]bool         // URLs requested as sitemaps
 	kept    map[string][]robotsLine // by origin: what is in the index, for visits without a record
-	groups  map[string]*robots.Group
-	absent  []TermsDiffer // visits without a record that should have one
-	some    bool          // a visit has a record: the job is not of a version that kept none
+	read    map[termsKey]*termsFile
+	absent  TermsCheck // visits without a record that should have one
+	some    bool       // a visit has a record: the job is not of a version that kept none
+}
+
+// termsFile is a file of the job that says which uses a site allows.
+type termsFile struct {
+	err      error         // the file was not kept, or is not as it was received
+	group    *robots.Group // of a robots.txt
+	license  *consent.License
+	tdm      *consent.TDM
+	readable bool // it is recorded as an RSL document that cannot be read, and can be
+}
+
+// termsKey identifies a termsFile; its time of receipt is zero.
+type termsKey struct {
+	sink.TermsFile
+	isRobots bool
 }
 
 // checkTerms recomputes the verdict of every visit. It also does so where files differ from what was committed.
@@ -60,7 +75,7 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 	name, _, _ := strings.Cut(agentOf(&cfg.Crawl), "/")
 	c := &termsChecker{
 		job: r, policy: cfg.Crawl.Politeness.Policy(), product: name, dialect: cfg.Crawl.Politeness.Dialect, exempt: mandates,
-		lists: map[string]bool{}, kept: map[string][]robotsLine{}, groups: map[string]*robots.Group{},
+		lists: map[string]bool{}, kept: map[string][]robotsLine{}, read: map[termsKey]*termsFile{},
 	}
 	err = r.files.eachLine(filepath.Join(robotsName, indexName), func(_ int, b []byte) bool {
 		var l robotsLine
@@ -84,14 +99,16 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 	if err != nil && !missingFile(err) {
 		return nil, err
 	}
+	parse := parseVisits()
 	err = r.files.eachLine(VisitsName, func(n int, b []byte) bool {
 		var v sink.Record
-		if json.Unmarshal(b, &v) == nil { // the other checks name lines that are no JSON
+		if parse(b, &v) == nil { // the other checks name lines that are no JSON
 			if v.Terms != nil {
 				c.some = true
 				c.differs(v.URL, n, c.visit(&v))
 			} else if why := c.missing(&v); why != "" {
-				c.absent = append(c.absent, TermsDiffer{v.URL, n, why})
+				c.absent.Visits++
+				c.absent.differs(v.URL, n, why)
 			}
 		}
 		return true
@@ -100,8 +117,9 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 		return nil, nil //nolint:nilnil // the check of files says so
 	}
 	if c.some {
-		c.Visits += len(c.absent)
-		for _, d := range c.absent {
+		c.Visits += c.absent.Visits
+		c.More += c.absent.More
+		for _, d := range c.absent.Differ {
 			c.differs(d.URL, d.Line, d.Why)
 		}
 	}
@@ -111,11 +129,12 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 	return &c.TermsCheck, err
 }
 
-func (c *termsChecker) differs(url string, line int, why string) {
-	if why != "" && len(c.Differ) < maxDiffer {
-		c.Differ = append(c.Differ, TermsDiffer{url, line, why})
+// differs notes what is wrong with a visit, if why is not "".
+func (t *TermsCheck) differs(url string, line int, why string) {
+	if why != "" && len(t.Differ) < maxDiffer {
+		t.Differ = append(t.Differ, TermsDiffer{url, line, why})
 	} else if why != "" {
-		c.More++
+		t.More++
 	}
 }
 
@@ -146,17 +165,11 @@ func (c *termsChecker) visit(v *sink.Record) (why string) {
 		return err.Error()
 	}
 	record := consent.Read(page)
-	if why := c.compare(v.Terms, &record); why != "" {
+	verdict := c.policy.Judge(record)
+	t, want := v.Terms, (&crawler.Usage{Record: record, Verdict: verdict}).Terms()
+	if why := compare(t.Statements, want.Statements); why != "" {
 		return why
 	}
-	verdict := c.policy.Judge(record)
-	want := sink.Terms{Effect: verdict.Effect.String(), Use: verdict.Use}
-	for i := range record.Statements {
-		if verdict.Statement == &record.Statements[i] {
-			want.By, want.Purpose = i+1, verdict.Purpose.String()
-		}
-	}
-	t := v.Terms
 	switch {
 	case t.Effect != want.Effect || t.Purpose != want.Purpose || t.By != want.By || t.Use != want.Use:
 		return fmt.Sprintf("the verdict is recorded as %s, and follows as: %s", cmp.Or(t.Purpose+" "+t.Effect, "none"), verdict)
@@ -179,8 +192,8 @@ func (c *termsChecker) allSpeak(u weburl.URL) bool {
 			}
 			continue
 		}
-		body, err := c.job.RobotsBody(l.SHA256)
-		if err != nil || len(consent.Read(consent.Page{URL: u, Robots: c.group(u, l.SHA256, body)}).Statements) == 0 {
+		f := c.file(sink.TermsFile{URL: l.URL, Status: l.Status, SHA256: l.SHA256}, u)
+		if f.group == nil || len(consent.Read(consent.Page{URL: u, Robots: f.group}).Statements) == 0 {
 			return false
 		}
 		n++
@@ -188,51 +201,54 @@ func (c *termsChecker) allSpeak(u weburl.URL) bool {
 	return n > 0
 }
 
-// group returns the rules of a robots.txt for the crawler.
-func (c *termsChecker) group(u weburl.URL, sum string, body []byte) *robots.Group {
-	key := u.Origin() + " " + sum
-	g, ok := c.groups[key]
-	if !ok {
-		if len(c.groups) > 1000 {
-			clear(c.groups)
-		}
-		g = robots.Parse(body[:min(len(body), robots.MaxSize+1)], robots.WithOrigin(u.Origin()), robots.WithDialect(c.dialect)).For(c.product)
-		c.groups[key] = g
+// file returns a file that was read for u. The pages of a site share its files, so files stay in memory.
+func (c *termsChecker) file(f sink.TermsFile, u weburl.URL) *termsFile {
+	f.Fetched = time.Time{}
+	key := termsKey{f, f.URL == u.RobotsURL().String()}
+	if x := c.read[key]; x != nil {
+		return x
 	}
-	return g
+	x, body := &termsFile{}, []byte(nil)
+	if f.SHA256 != "" {
+		if body, x.err = c.job.RobotsBody(f.SHA256); x.err != nil {
+			x.err = fmt.Errorf("%s was not kept: %w", f.URL, x.err)
+		} else if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != f.SHA256 {
+			x.err = fmt.Errorf("%s is not as it was received", f.URL)
+		}
+	}
+	switch {
+	case !key.isRobots:
+		x.license, x.tdm = consent.ReadDocument(f.URL, f.Status, f.Error, body)
+		x.readable = x.license != nil && f.Error != "" && f.SHA256 != "" && f.Status == http.StatusOK && len(body) < consent.MaxDocument &&
+			consent.ParseLicense(f.URL, body).Err() == nil
+	case f.SHA256 == "" || body != nil:
+		x.group = robots.Parse(body[:min(len(body), robots.MaxSize+1)], robots.WithOrigin(u.Origin()), robots.WithDialect(c.dialect)).For(c.product)
+	}
+	if len(c.read) >= maxTermsFiles {
+		clear(c.read)
+	}
+	c.read[key] = x
+	return x
 }
+
+const maxTermsFiles = 1000 // in memory
 
 // page makes the page that a visit's verdict was about: the files from what was kept, the rest as the visit has it.
 func (c *termsChecker) page(t *sink.Terms, u weburl.URL) (p consent.Page, err error) {
 	p = consent.Page{URL: u, Agent: c.product, Header: http.Header{}}
 	for _, f := range t.Files {
-		var body []byte
-		if f.SHA256 != "" {
-			if body, err = c.job.RobotsBody(f.SHA256); err != nil {
-				return p, fmt.Errorf("%s was not kept: %w", f.URL, err)
-			}
-			if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != f.SHA256 {
-				return p, fmt.Errorf("%s is not as it was received", f.URL)
-			}
-		}
+		x := c.file(f, u)
 		switch {
-		case f.URL == u.RobotsURL().String():
-			p.Robots = c.group(u, f.SHA256, body)
-		case strings.HasSuffix(f.URL, consent.TDMPath) && f.Error != "":
-			p.TDM = consent.UnreadTDM(f.URL, errors.New(f.Error))
-		case strings.HasSuffix(f.URL, consent.TDMPath):
-			if f.Status == http.StatusOK {
-				p.TDM, _ = consent.ParseTDM(f.URL, body)
-			}
-		default:
-			l := consent.ParseLicense(f.URL, body)
-			if readable := f.SHA256 != "" && f.Status == http.StatusOK && l.Err() == nil && len(body) < consent.MaxDocument; f.Error != "" && readable {
-				return p, fmt.Errorf("%s is recorded as unreadable (%s), and can be read", f.URL, f.Error)
-			}
-			if f.Error != "" {
-				l = consent.Unread(f.URL, errors.New(f.Error))
-			}
-			p.Licenses = append(p.Licenses, l)
+		case x.err != nil:
+			return p, x.err
+		case x.group != nil:
+			p.Robots = x.group
+		case x.tdm != nil:
+			p.TDM = x.tdm
+		case x.readable:
+			return p, fmt.Errorf("%s is recorded as unreadable (%s), and can be read", f.URL, f.Error)
+		case x.license != nil:
+			p.Licenses = append(p.Licenses, x.license)
 		}
 	}
 	for i := range t.Statements {
@@ -268,12 +284,12 @@ func restate(p *consent.Page, s *sink.Statement) {
 }
 
 // compare returns how the recorded statements differ from those that were read again.
-func (c *termsChecker) compare(t *sink.Terms, record *consent.Record) string {
-	if len(t.Statements) != len(record.Statements) {
-		return fmt.Sprintf("%d statements are recorded, and the files have %d", len(t.Statements), len(record.Statements))
+func compare(recorded, again []sink.Statement) string {
+	if len(recorded) != len(again) {
+		return fmt.Sprintf("%d statements are recorded, and the files have %d", len(recorded), len(again))
 	}
-	for i, want := range (&crawler.Usage{Record: *record}).Terms().Statements {
-		is := t.Statements[i]
+	for i, want := range again {
+		is := recorded[i]
 		if is.Name == "x402" { // the body is not kept
 			is.Name, is.Text = want.Name, want.Text
 		}
