@@ -127,10 +127,9 @@ type Report struct {
 	UsageHosts map[string]map[string]int `json:"usage_hosts,omitempty"`
 	UsageMore  int                       `json:"usage_more,omitempty"`
 
-	// Verdicts counts visits by the verdict about the purposes of the crawl, as "train-ai forbids", those of sites that say
-	// anything. LeftOut counts, by host, the visits that were refused for it, by the place and name of the statement that decided;
-	// those of hosts after the first 1,000 have the host "". Cost is what pages would have cost that their sites offer for a
-	// payment; nothing is ever paid.
+	// Verdicts counts visits by verdict, as "train-ai forbids", if their site says anything about uses. LeftOut counts those that
+	// were refused for it, by host, and by place and name of the statement that decided. Cost sums the prices of pages that their
+	// sites offer for a payment; nothing is ever paid. Both have the host "" for all hosts after the first 1,000.
 	Verdicts map[string]int            `json:"verdicts,omitempty"`
 	LeftOut  map[string]map[string]int `json:"left_out,omitempty"`
 	Cost     []HostCost                `json:"cost,omitempty"`

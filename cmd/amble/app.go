@@ -40,7 +40,7 @@ type commands struct {
 	Cluster    clusterCmd    `cmd:"" group:"Crawl:" help:"Crawl with several machines."`
 	Demo       demoCmd       `cmd:"" group:"Crawl:" help:"Crawl a small web that the command itself serves on loopback."`
 	Mirror     mirrorCmd     `cmd:"" group:"Crawl:" help:"Copy a site to files that a browser opens, and update the copy."`
-	Show       showCmd       `cmd:"" group:"Look:" help:"Say how a crawl stands, what came of it, and whether it was polite."`
+	Show       showCmd       `cmd:"" group:"Look:" help:"Show the state and the results of a crawl, and whether it was polite."`
 	Report     reportCmd     `cmd:"" hidden:"" group:"Look:" help:"Print the summary of a crawl again, and write it as a page."`
 	Export     exportCmd     `cmd:"" group:"Look:" help:"Write a crawl as tables, a log or an archive for other programs."`
 	Serve      serveCmd      `cmd:"" group:"Look:" help:"Show a crawl on a page: one that is over, or runs in another process."`

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"time"
@@ -89,9 +88,7 @@ func (c *jobsCmd) list(a *app, jobs []kept.Job, total string) error {
 func (c *jobsCmd) next(j *kept.Job) string {
 	word := cli.ShellWord(kept.Name(j.Dir))
 	switch j.State {
-	case "finished":
-		return "amble show " + word
-	case "running":
+	case "finished", "running":
 		return "amble show " + word
 	case "empty":
 		return "amble jobs rm " + word
@@ -119,7 +116,7 @@ func (c *jobsCmd) remove(a *app, jobs []kept.Job) error {
 		return cli.Usage("name the jobs to remove, or say --finished or --older 30d: amble jobs lists them")
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(jobs, func(j kept.Job) bool { return j.Name == filepath.Base(name) && (name == j.Name || name == j.Dir) }) {
+		if !slices.ContainsFunc(jobs, func(j kept.Job) bool { return name == j.Name || name == j.Dir }) {
 			return cli.Usage("no job is kept as %s: amble jobs lists those that are", name)
 		}
 	}

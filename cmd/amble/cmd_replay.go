@@ -51,7 +51,7 @@ func (c *replayCmd) Run(a *app) error {
 	return err
 }
 
-// maxTold is how many differences are printed.
+// maxTold limits the differences that are printed.
 const maxTold = 100
 
 func tellReplay(a *app, res *replay.Result) error {

@@ -43,53 +43,56 @@ func (c *reportCmd) Run(a *app) error {
 		return err
 	}
 	defer func() { _ = r.Close() }() // the page is durable once it is written
-	if m, err := r.Manifest(); err != nil {
-		return err
-	} else if m.Unfinished() {
-		return c.unfinished(a, r)
-	}
-	rep, err := r.Report()
+	text, ended, write, err := summarize(r, c.Dir)
 	if err != nil {
 		return err
 	}
+	v := a.view(view.Flags{Color: c.Color})
 	if c.JSON {
 		err = printReport(a.out, r)
 	} else {
-		v := a.view(view.Flags{Color: c.Color})
-		_, err = a.out.Write([]byte(v.Emphasized(report.Text(rep, "", nil))))
+		_, err = a.out.Write([]byte(v.Emphasized(text)))
 	}
-	if err != nil {
+	if err != nil || c.JSON && !ended {
 		return err
 	}
-	return report.Write(r, reportCommands)
+	page, err := write()
+	if err == nil && !ended {
+		v.Tell("the page is %s: nothing is written into the job before its crawl has ended", page)
+	}
+	return err
 }
 
-// unfinished reports on a job that runs or was killed. Nothing in its directory is changed.
-func (c *reportCmd) unfinished(a *app, r *job.Reader) error {
-	if c.JSON {
-		return printReport(a.out, r)
-	}
-	u, err := report.ReadUnfinished(r, reportCommands)
+// summarize returns the summary of a job, and a function that writes its page and returns where: into the job if its crawl has ended,
+// and beside it otherwise.
+func summarize(r *job.Reader, dir string) (text string, ended bool, write func() (page string, err error), err error) {
+	m, err := r.Manifest()
 	if err != nil {
-		return err
+		return "", false, nil, err
 	}
-	if u == nil { // it has ended meanwhile
-		return c.Run(a)
+	if m.Unfinished() {
+		u, err := report.ReadUnfinished(r, reportCommands)
+		if err != nil {
+			return "", false, nil, err
+		}
+		if u != nil { // or it has ended meanwhile
+			return u.Text(), false, func() (string, error) {
+				beside, err := filepath.Abs(dir)
+				if err != nil {
+					return "", err
+				}
+				beside += "-report"
+				return filepath.Join(beside, job.PageName), u.WriteTo(beside)
+			}, nil
+		}
 	}
-	v := a.view(view.Flags{Color: c.Color})
-	if _, err := a.out.Write([]byte(v.Emphasized(u.Text()))); err != nil {
-		return err
-	}
-	dir, err := filepath.Abs(c.Dir)
+	rep, err := r.Report()
 	if err != nil {
-		return err
+		return "", false, nil, err
 	}
-	page := filepath.Join(dir+"-report", job.PageName)
-	if err := u.WriteTo(filepath.Dir(page)); err != nil {
-		return err
-	}
-	v.Tell("the page is %s: nothing is written into the job before its crawl has ended", page)
-	return nil
+	return report.Text(rep, "", nil), true, func() (string, error) {
+		return filepath.Join(dir, job.PageName), report.Write(r, reportCommands)
+	}, nil
 }
 
 func printReport(w io.Writer, r *job.Reader) error {

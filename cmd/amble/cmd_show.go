@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/view"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
-	"github.com/amble-crawler/amble/job/report"
 )
 
 // showCmd is "amble show".
@@ -32,7 +30,7 @@ func (*showCmd) Help() string {
 	watch -n 10 amble show job
 	amble show --json job | jq .report.outcomes
 
-Says how a crawl stands, what came of it, and in one line whether it was polite and its files are whole; amble verify says more.
+Prints the state of a crawl, its results, and one line that says whether it was polite and its files are whole: amble verify has details.
 Of a crawl that runs, was stopped or killed it lists the hosts that have URLs left, and what each waits for.
 
 Of a crawl that has ended it writes report.html into the job directory: every request and every pause, the outcome of each
@@ -41,7 +39,7 @@ others must know before they use the data: what only you can say is marked in th
 Nothing is written into a job that runs or was killed: with --page the page goes to a directory beside it, job-report.`
 }
 
-// verified is what the verification of a job found, in short.
+// verified is the short result of verifying a job.
 type verified struct {
 	Requests   int    `json:"requests"`
 	Violations int    `json:"violations"`
@@ -78,7 +76,7 @@ func (c *showCmd) Run(a *app) error {
 			Verified *verified       `json:"verified,omitempty"`
 		}{s, b, check})
 	}
-	summary, written, err := c.summary(r)
+	summary, ended, write, err := summarize(r, c.Dir)
 	if err != nil {
 		return err
 	}
@@ -90,38 +88,14 @@ func (c *showCmd) Run(a *app) error {
 	if check != nil {
 		summary += check.text(s.Dir)
 	}
-	if written {
-		summary += "page: " + cli.Printable(filepath.Join(c.Dir, job.PageName)) + "\n"
+	if _, err = fmt.Fprint(a.out, a.view(view.Flags{Color: c.Color}).Emphasized(standing), summary); err != nil || !ended && !c.Page {
+		return err
 	}
-	_, err = fmt.Fprint(a.out, a.view(view.Flags{Color: c.Color}).Emphasized(standing), summary)
+	page, err := write()
+	if err == nil {
+		_, err = fmt.Fprintf(a.out, "page: %s\n", cli.Printable(page))
+	}
 	return err
-}
-
-// summary returns the summary of a job. It writes the report as a page if the crawl has ended.
-func (c *showCmd) summary(r *job.Reader) (text string, written bool, err error) {
-	m, err := r.Manifest()
-	if err != nil {
-		return "", false, err
-	}
-	if m.Unfinished() {
-		switch u, err := report.ReadUnfinished(r, reportCommands); {
-		case err != nil:
-			return "", false, err
-		case u != nil && c.Page:
-			dir, err := filepath.Abs(c.Dir)
-			if err != nil {
-				return "", false, err
-			}
-			return u.Text() + "page: " + cli.Printable(filepath.Join(dir+"-report", job.PageName)) + "\n", false, u.WriteTo(dir + "-report")
-		case u != nil: // or it has ended meanwhile
-			return u.Text(), false, nil
-		}
-	}
-	rep, err := r.Report()
-	if err != nil {
-		return "", false, err
-	}
-	return report.Text(rep, "", nil), true, report.Write(r, reportCommands)
 }
 
 // verifyShort verifies a job, and returns the result in short.

@@ -23,7 +23,7 @@ type watchCmd struct {
 	Dir    string `arg:"" type:"job" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
 	Budget perDay `required:"" placeholder:"N/day" help:"Requests that each host gets in any 24 hours, at most, for everything: pages, robots.txt, redirects, further attempts. At least 10."`
 	For    span   `required:"" placeholder:"TIME" help:"How long the watch takes, such as 30d."`
-	State  string `placeholder:"DIR" help:"State directory by which it takes turns at hosts with your other crawls, if it is not that of the user."`
+	State  string `placeholder:"DIR" help:"State directory that your crawls share to take turns at hosts, if it is not that of the user."`
 
 	view.Flags
 }

@@ -80,6 +80,14 @@ func AndMore(n int) string {
 	return fmt.Sprintf(" and %d more", n)
 }
 
+// After returns text behind a separator, "" if text is empty.
+func After(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
+}
+
 // Bytes is a number of bytes in the unit that suits it.
 func Bytes(n int64) string {
 	switch {

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/hidden"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/digest"
@@ -234,7 +235,7 @@ func (s *source) verdict() verdict {
 			text += " Least pause observed ÷ owed: " + times(t.Pauses.Ratio) + "."
 		}
 		if s.facts.Unjudged > 0 {
-			text += fmt.Sprintf(" %s not judged here%s.", plural(s.facts.Unjudged, "request"), after(": use ", s.commands.Verify))
+			text += fmt.Sprintf(" %s not judged here%s.", plural(s.facts.Unjudged, "request"), cli.After(": use ", s.commands.Verify))
 		}
 		if t.Requests == 0 {
 			text = "No request was made."

@@ -49,7 +49,7 @@ type sheet struct {
 	Repeat     []string                `json:"repeat"`   // commands
 }
 
-// sheetTerms is what followed from what sites say about uses.
+// sheetTerms holds the verdicts that followed from the statements of sites about uses.
 type sheetTerms struct {
 	Purposes []string                  `json:"purposes"`           // what pages were collected for
 	Verdicts map[string]int            `json:"verdicts,omitempty"` // visits, as in report.json

@@ -80,5 +80,5 @@ func (s *source) covers() string {
 	if s.alive {
 		return "This crawl has not finished: what its process had written by " + at + " is covered."
 	}
-	return "This crawl was killed: what its last process had written by " + at + " is covered, some of which is repeated when it is resumed" + after(": ", s.resume)
+	return "This crawl was killed: what its last process had written by " + at + " is covered, some of which is repeated when it is resumed" + cli.After(": ", s.resume)
 }

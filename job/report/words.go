@@ -182,11 +182,3 @@ func finishWords(f crawler.Finish) string {
 	}
 	return ""
 }
-
-// after returns text behind a separator, "" if it is empty.
-func after(separator, text string) string {
-	if text == "" {
-		return ""
-	}
-	return separator + text
-}

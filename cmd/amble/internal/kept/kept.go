@@ -101,8 +101,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Name returns the shortest word by which commands find the job in a directory: its name if it is kept in the state directory of the
-// user, else the directory.
+// Name returns the shortest argument with which commands find the job in a directory: its name if it is kept in the state directory
+// of the user, or else the directory.
 func Name(dir string) string {
 	if name := filepath.Base(dir); Path(name) == dir {
 		return name

@@ -18,7 +18,7 @@ func (s *Status) Text(most int) string {
 	for _, o := range s.Sorted() {
 		outcomes = append(outcomes, fmt.Sprintf("%s %d", o, s.Outcomes[o]))
 	}
-	line("  %s, %s%s", cli.Plural(s.Pages, "page"), cli.Plural(s.Requests, "request"), after(": ", strings.Join(outcomes, ", ")))
+	line("  %s, %s%s", cli.Plural(s.Pages, "page"), cli.Plural(s.Requests, "request"), cli.After(": ", strings.Join(outcomes, ", ")))
 	if s.Note != "" {
 		line("  %s", s.Note)
 	}
@@ -56,13 +56,6 @@ func (s *Status) Text(most int) string {
 	return b.String()
 }
 
-func after(separator, text string) string {
-	if text == "" {
-		return ""
-	}
-	return separator + text
-}
-
 func (s *Status) stateText() string {
 	when := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }
 	process := fmt.Sprintf("process %d on %s", s.PID, s.Machine)
@@ -78,7 +71,7 @@ func (s *Status) stateText() string {
 	case Done:
 		return "done " + when(s.Ended) + ", nothing left"
 	}
-	return fmt.Sprintf("stopped %s (%s%s); %s", when(s.Ended), s.Finish, after(": ", s.Error), resume)
+	return fmt.Sprintf("stopped %s (%s%s); %s", when(s.Ended), s.Finish, cli.After(": ", s.Error), resume)
 }
 
 // waitText says what a host waits for.
