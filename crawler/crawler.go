@@ -123,11 +123,14 @@ func (c *Crawler) Run(ctx context.Context, seeds ...string) (*Report, error) {
 }
 
 // Drain makes every Run in progress stop claiming URLs and end when the requests in flight have ended.
-func (c *Crawler) Drain() {
+func (c *Crawler) Drain() { c.DrainFor(FinishDrained) }
+
+// DrainFor is Drain for a limit that the caller watches, which becomes [Report.Finish]. The first end of a Run stands.
+func (c *Crawler) DrainFor(limit Finish) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for r := range c.runs {
-		r.drain(FinishDrained)
+		r.drain(limit)
 	}
 }
 

@@ -26,6 +26,8 @@ const (
 	FinishBytes    Finish = "max_bytes"
 	FinishTime     Finish = "max_time"
 	FinishErrors   Finish = "max_errors"
+	FinishMinFree  Finish = "min_free" // DrainFor was called: the disk has little room left
+	FinishMaxDisk  Finish = "max_disk" // DrainFor was called: the crawl has used the room that it may
 	FinishDrained  Finish = "drained"  // Drain was called, a Handler returned Stop, or the loop over Pages was left
 	FinishCanceled Finish = "canceled" // the context ended
 	FinishError    Finish = "error"    // a sink or the frontier failed
@@ -35,7 +37,7 @@ const (
 
 // Limit reports whether a limit of the Config ended the crawl.
 func (f Finish) Limit() bool {
-	return f == FinishPages || f == FinishBytes || f == FinishTime
+	return f == FinishPages || f == FinishBytes || f == FinishTime || f == FinishMinFree || f == FinishMaxDisk
 }
 
 // Duration is a time.Duration whose JSON form is a number of seconds.

@@ -43,6 +43,8 @@ var (
 	ErrNoReport = errors.New("no report yet")
 	// ErrUntrusted is wrapped by the error of [CheckMaker].
 	ErrUntrusted = errors.New("the job was made by somebody else")
+	// ErrSpace is wrapped by the error for a crawl whose disk or directory is too full to begin, by [Config.MinFree] or MaxDisk.
+	ErrSpace = errors.New("too little space on the disk")
 	// ErrProgram is wrapped by the error of Open for a job that was made with functions or objects that text cannot
 	// describe: only the program that has them can resume it.
 	ErrProgram = errors.New("the job needs its own program")

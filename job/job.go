@@ -236,6 +236,9 @@ func start(dir string, c Config, seeds []string, why opening) (*Job, error) {
 		}
 	}
 	j.config, j.seeds = c, urls
+	if err := j.checkSpace(); err != nil {
+		return nil, errors.Join(err, j.release())
+	}
 	if c.lists != nil {
 		j.notes = append(j.notes, c.lists.notes...)
 	}
@@ -429,6 +432,7 @@ func (j *Job) prepare(cfg *crawler.Config, why opening) (err error) {
 		}
 		cfg.Politeness.Name = filepath.Base(abs)
 	}
+	cfg.Trace = crawler.JoinTraces(cfg.Trace, j.watchSpace())
 	if j.crawler, err = crawler.New(*cfg); err != nil {
 		return beginError(err)
 	}

@@ -159,6 +159,8 @@ var keys = []*Key{
 	{"max-pages", "Pages and sitemaps fetched, exactly (${default}).", Amount, Free, false, "Crawl.Limits.Pages", amount{is: Count, def: crawler.DefaultMaxPages, none: noLimit, noZero: nothing}},
 	{"max-bytes", "Bytes received (${default}).", Amount, Free, false, "Crawl.Limits.Bytes", amount{is: Size, noZero: "would fetch nothing; give a size or none"}},
 	{"max-time", "Time until the last request starts (${default}).", Amount, Free, false, "Crawl.Limits.Time", amount{is: Duration, noZero: "would fetch nothing; give a duration or none"}},
+	{keyMinFree, "Bytes that stay free on the disk of the job: the crawl ends before there are fewer, with exit code 5. auto is 5 % of the disk, and 1GiB at most.", Amount, Free, true, "MinFree", own[int64]{is: Size, read: readMinFree, write: minFreeText}},
+	{"max-disk", "Bytes of all files of the job (${default}).", Amount, Free, true, "MaxDisk", amount{is: Size, noZero: "would leave no room; give a size or none"}},
 	{"max-per-host", "Pages and sitemaps fetched per host (${default}).", Amount, Free, false, "Crawl.Limits.PagesPerHost", amount{is: Count, noZero: nothing}},
 	{"max-sitemaps", "Sitemaps fetched per host.", Amount, Free, true, "Crawl.Limits.Sitemaps", amount{is: Count, def: crawler.DefaultSitemaps, none: noLimit, noZero: "would read none; leave sitemaps out, or give a number or none"}},
 	{"max-robots-requests", "Requests for robots.txt to which links, redirects, sitemaps and resources lead, of all hosts together; 0 is 20 for each of [max-pages].", Amount, Free, true, "Crawl.Limits.Robots", amount{is: Count, none: noLimit}},

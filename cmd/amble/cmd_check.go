@@ -125,7 +125,7 @@ func (c *checkCmd) Run(a *app, o *keyflags.Origins) error {
 	case c.Out == "" && (next == "" || whole || !job.Holds(dir)):
 		defer func() { _ = os.RemoveAll(dir) }() // or somebody finds it among the kept jobs
 	case end != nil && end.Finish.Limit():
-		next = strings.Replace(next, " && ", doubled(&cfg.Crawl.Limits, end.Finish)+" && ", 1)
+		next = strings.Replace(next, " && ", doubled(&cfg, end.Finish)+" && ", 1)
 		fallthrough
 	case end != nil && !whole:
 		defer v.Next("the crawl is kept; to go on with it and check again", next)

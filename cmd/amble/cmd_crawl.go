@@ -64,8 +64,8 @@ func (*crawlCmd) Help() string {
 Without -o the crawl is kept in the state directory, under a name that is printed: "amble jobs" lists such
 crawls. With -o the same command resumes a crawl that did not end, and says so of one that did.
 
-Exit codes: 0 done, 2 usage, 3 nothing fetched, 4 too many failed, 5 limit (with --fail-on-limit),
-6 output, 8 a bot wall answers for a seed, 130 or 143 interrupted. A limit of none is no limit.
+Exit codes: 0 done, 2 usage, 3 nothing fetched, 4 too many failed, 5 limit (with --fail-on-limit) or disk
+nearly full, 6 output, 8 a bot wall answers for a seed, 130 or 143 interrupted. A limit of none is no limit.
 
 --help-all lists the other flags, --print-config --commented explains all.`
 }

@@ -429,6 +429,8 @@ func (m *mirroring) print(done *mirror.Updated, end *ending, n int) error {
 	switch {
 	case whole:
 		fmt.Fprintf(&b, "To update it: %s\n", m.again())
+	case end.Finish == crawler.FinishMinFree:
+		fmt.Fprintf(&b, "The disk is nearly full. To go on once there is room: %s\n", m.again())
 	case end.Finish.Limit():
 		fmt.Fprintf(&b, "To go on: %s --%s MORE\n", m.again(), report.LimitName(end.Finish))
 	default:

@@ -84,7 +84,10 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	}
 	defer endBrowser()
 	run, err := j.open(j.cfg)
-	if err != nil {
+	switch {
+	case errors.Is(err, job.ErrSpace):
+		return nil, cli.Exit(cli.ExitLimit, err)
+	case err != nil:
 		return nil, keyflags.Errors(err)
 	}
 	c := run.Crawler()
@@ -187,7 +190,7 @@ func (c *crawlFlags) kept(a *app, v *view.View, cfg *job.Config, seeds []weburl.
 		err = writePage(c.Out)
 	}
 	closed := j.Close()
-	c.tellNext(v, &cfg.Crawl.Limits, end)
+	c.tellNext(v, cfg, end)
 	return errors.Join(c.verdict(cfg, end, err), closed)
 }
 
@@ -207,7 +210,7 @@ func writePage(dir string) error {
 }
 
 // tellNext prints where a job is kept whose directory nobody named, and a command to go on with.
-func (c *crawlFlags) tellNext(v *view.View, l *crawler.Limits, end *ending) {
+func (c *crawlFlags) tellNext(v *view.View, cfg *job.Config, end *ending) {
 	if end == nil {
 		return
 	}
@@ -218,17 +221,24 @@ func (c *crawlFlags) tellNext(v *view.View, l *crawler.Limits, end *ending) {
 	switch {
 	case end.Finish == crawler.FinishDone:
 		v.Next("its report", "amble show "+word)
+	case end.Finish == crawler.FinishMinFree:
+		v.Next("to resume it once there is room", resumeCommand(kept.Name(c.Out)))
 	case end.Finish.Limit() || end.Finish == crawler.FinishErrors:
-		v.Next("to resume it with a higher limit", resumeCommand(kept.Name(c.Out))+doubled(l, end.Finish))
+		v.Next("to resume it with a higher limit", resumeCommand(kept.Name(c.Out))+doubled(cfg, end.Finish))
 	default:
 		v.Next("to resume it", resumeCommand(kept.Name(c.Out)))
 	}
 }
 
-// doubled returns the flag that doubles the limit that ended a crawl.
-func doubled(l *crawler.Limits, by crawler.Finish) string {
+// doubled returns the flag that doubles the limit that ended a crawl, "" if only room on the disk helps.
+func doubled(cfg *job.Config, by crawler.Finish) string {
+	if by == crawler.FinishMinFree {
+		return ""
+	}
+	l := &cfg.Crawl.Limits
 	value := map[crawler.Finish]any{
-		crawler.FinishPages: 2 * l.Pages, crawler.FinishBytes: 2 * l.Bytes, crawler.FinishTime: cli.Duration(2 * l.Time), crawler.FinishErrors: 2 * l.Errors,
+		crawler.FinishPages: 2 * l.Pages, crawler.FinishBytes: cli.Size(2 * l.Bytes), crawler.FinishTime: cli.Duration(2 * l.Time), crawler.FinishErrors: 2 * l.Errors,
+		crawler.FinishMaxDisk: cli.Size(2 * cfg.MaxDisk),
 	}[by]
 	return fmt.Sprintf(" --%s %v", report.LimitName(by), value)
 }
@@ -258,6 +268,8 @@ func (c *crawlFlags) verdict(cfg *job.Config, end *ending, err error) error {
 		return cli.Exit(cli.ExitNothing, errors.New(view.Unreachable(end.vain)))
 	case end.Finish == crawler.FinishErrors:
 		return cli.Exit(cli.ExitFailures, fmt.Errorf("ended because %s failed (--max-errors)", cli.Plural(cfg.Crawl.Limits.Errors, "URL")))
+	case end.Finish == crawler.FinishMinFree:
+		return cli.Exit(cli.ExitLimit, fmt.Errorf("the disk is nearly full: the crawl ended with %s left, to leave free what --min-free says", cli.Plural(end.Left, "URL")))
 	case len(end.WalledSeeds) > 0:
 		return cli.Exit(cli.ExitWall, errors.New(view.Walled(end.WalledSeeds)))
 	case end.Pages+end.Outcomes[crawler.NotModified] == 0:

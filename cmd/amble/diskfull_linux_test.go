@@ -60,7 +60,7 @@ func TestFullDisk(t *testing.T) {
 			disk, remount := smallDisk(t, size)
 			web := newCrashWeb(t)
 			j := &killedJob{t: t, web: web, dir: filepath.Join(disk, "job"), rng: rand.New(rand.NewPCG(1, 1))}
-			args := append([]string{"crawl", "-q", "-o", j.dir, "-d", "none", "-w", crashDelay.String()}, web.seeds...)
+			args := append([]string{"crawl", "-q", "-o", j.dir, "-d", "none", "--min-free", "none", "-w", crashDelay.String()}, web.seeds...)
 			if code, stderr := amble(t, args...); code != cli.ExitOutput || !namesFile.MatchString(stderr) {
 				t.Errorf("exit code %d, stderr %s", code, stderr)
 			}

@@ -88,14 +88,25 @@ func (s *transcript) file(t *testing.T, path string) {
 }
 
 // now matches the moment at which status looked.
-var now = regexp.MustCompile(`"now":"[^"]*"`)
+// machines lists what depends on the machine and the time.
+var machines = []struct {
+	pattern *regexp.Regexp
+	by      string
+}{
+	{regexp.MustCompile(`"now":"[^"]*"`), `"now":"NOW"`},
+	{regexp.MustCompile(`"space":{[^}]*},"space_lasts_s":[^,}]*`), `"space":SPACE`},
+	{regexp.MustCompile(`(?m)^  .* on disk, .* more until .*$`), "  SPACE"},
+}
 
 func (s *transcript) named(text string) string {
 	text = s.names.Replace(text)
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	return now.ReplaceAllString(text, `"now":"NOW"`)
+	for _, of := range machines {
+		text = of.pattern.ReplaceAllString(text, of.by)
+	}
+	return text
 }
 
 func TestOutsideHelpOfEveryCommand(t *testing.T) {

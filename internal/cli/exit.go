@@ -19,7 +19,7 @@ const (
 	ExitUsage       = 2
 	ExitNothing     = 3 // nothing was fetched
 	ExitFailures    = 4 // too many URLs failed, with --max-errors
-	ExitLimit       = 5 // a limit ended the crawl, with --fail-on-limit
+	ExitLimit       = 5 // a limit ended the crawl, with --fail-on-limit; or the disk is nearly full
 	ExitOutput      = 6 // output or disk
 	ExitPoliteness  = 7 // the politeness check failed
 	ExitWall        = 8 // a bot wall kept a seed from being fetched

@@ -138,6 +138,12 @@ var sizeUnits = []struct {
 	n      int64
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1}}
 
+// String returns the size as MarshalText writes it.
+func (z Size) String() string {
+	b, _ := z.MarshalText() // never fails
+	return string(b)
+}
+
 // MarshalText implements encoding.TextMarshaler.
 func (z Size) MarshalText() ([]byte, error) {
 	if z < 0 {

@@ -359,7 +359,7 @@ func (s *source) order() sheetOrder {
 	}
 	switch r.Finish {
 	case crawler.FinishDone:
-	case crawler.FinishPages, crawler.FinishBytes, crawler.FinishTime, crawler.FinishErrors:
+	case crawler.FinishPages, crawler.FinishBytes, crawler.FinishTime, crawler.FinishErrors, crawler.FinishMinFree, crawler.FinishMaxDisk:
 		not("it ended by a limit over all sites (%s), which fast sites use up first", finishText(r, ""))
 	default:
 		not("it did not come to its end: %s", finishText(r, ""))

@@ -166,7 +166,7 @@ var thirdParty = map[string][]string{
 	"examples/search": {"golang.org/x/net/html", "modernc.org/sqlite"},
 
 	"crawler/metrics": {"github.com/prometheus/client_golang"},
-	"job":             {"go.yaml.in/yaml/v4"},
+	"job":             {"go.yaml.in/yaml/v4", "golang.org/x/sys"}, // job files; free space of a disk
 	"cmd/amble":       {"github.com/alecthomas/kong"},
 
 	"cmd/amble/internal/completion": {"github.com/alecthomas/kong"},

@@ -52,6 +52,10 @@ type Status struct {
 	By      string  `json:"by,omitempty"`
 	Waiting []Host  `json:"waiting"` // those that take longest first
 	Note    string  `json:"note,omitempty"`
+	// Space describes how much the crawl may still write, unless nothing is left; SpaceLasts is the time in seconds until a limit of it is
+	// reached, at the pace so far, 0 if that is not known.
+	Space      *job.Space `json:"space,omitempty"`
+	SpaceLasts float64    `json:"space_lasts_s,omitempty"`
 	// NotShared says why the last process takes no turns with other crawls of the user; "" if it does.
 	NotShared string `json:"not_shared,omitempty"`
 }
@@ -90,6 +94,9 @@ func Of(r *job.Reader, now time.Time) (*Status, error) {
 		Dir: r.Dir(), State: stateOf(r, m), Finish: last.Finish, Error: last.Error, Now: now.UTC(), Started: m.Runs[0].Started, Since: last.Started,
 		Ended: last.Ended, Runs: len(m.Runs), PID: last.PID, Machine: last.Host.Name, Outcomes: map[string]int{}, Waiting: []Host{}, NotShared: last.NotShared,
 	}
+	if s.State != Done {
+		s.measure(r, m)
+	}
 	hosts, err := s.queue(r)
 	if err != nil {
 		return nil, err
@@ -102,6 +109,24 @@ func Of(r *job.Reader, now time.Time) (*Status, error) {
 		return s, nil
 	}
 	return s, s.judge(r, now, hosts, lines)
+}
+
+// measure finds out how much the crawl may still write, and until when that lasts. An error becomes a note.
+func (s *Status) measure(r *job.Reader, m *job.Manifest) {
+	space, err := r.Space()
+	if err != nil {
+		s.Note = "how much space is left cannot be told: " + err.Error()
+		return
+	}
+	var taken time.Duration // by processes of which it is known when they ended
+	for i := range m.Runs {
+		end := m.Runs[i].Ended
+		if i == len(m.Runs)-1 && s.State == Running {
+			end = s.Now
+		}
+		taken += max(0, end.Sub(m.Runs[i].Started))
+	}
+	s.Space, s.SpaceLasts = &space, space.Lasts(taken).Seconds()
 }
 
 func stateOf(r *job.Reader, m *job.Manifest) string {

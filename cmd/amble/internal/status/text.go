@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
@@ -19,6 +20,9 @@ func (s *Status) Text(most int) string {
 		outcomes = append(outcomes, fmt.Sprintf("%s %d", o, s.Outcomes[o]))
 	}
 	line("  %s, %s%s", cli.Plural(s.Pages, "page"), cli.Plural(s.Requests, "request"), cli.After(": ", strings.Join(outcomes, ", ")))
+	if s.Space != nil {
+		line("  %s", s.spaceText())
+	}
 	if s.Note != "" {
 		line("  %s", s.Note)
 	}
@@ -54,6 +58,22 @@ func (s *Status) Text(most int) string {
 		line("  … and %s", cli.Plural(more, "more host"))
 	}
 	return b.String()
+}
+
+// spaceText says how much the crawl has written, how much it may still write, and until when that lasts.
+func (s *Status) spaceText() string {
+	left, by := s.Space.Left()
+	limit := "disk full"
+	if by == crawler.FinishMaxDisk {
+		limit = "max-disk of " + cli.Bytes(s.Space.MaxDisk)
+	} else if s.Space.MinFree > 0 {
+		limit = "min-free of " + cli.Bytes(s.Space.MinFree)
+	}
+	text := fmt.Sprintf("%s on disk, %s more until %s", cli.Bytes(s.Space.Used), cli.Bytes(max(0, left)), limit)
+	if s.SpaceLasts > 0 {
+		text += fmt.Sprintf(", in about %s at the pace so far", cli.Duration(seconds(s.SpaceLasts).Round(time.Second)))
+	}
+	return text
 }
 
 func (s *Status) stateText() string {

@@ -1,0 +1,159 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
+)
+
+const (
+	mostFree    = 1 << 30 // what [Config.MinFree] is at most if it is 0
+	freeShare   = 20      // or the disk divided by this
+	measurePart = 50      // measuring the directory takes a process at most one part in this many of its time
+)
+
+// Space describes how much the crawl of a job may still write.
+type Space struct {
+	Free    int64 `json:"free"`               // bytes that the disk has left for the user of this process
+	MinFree int64 `json:"min_free,omitempty"` // of these, bytes that the crawl leaves free; 0: none
+	Used    int64 `json:"used"`               // bytes of the files in the directory
+	MaxDisk int64 `json:"max_disk,omitempty"` // maximum of Used; 0: none
+}
+
+// Left returns the bytes that the crawl may still write, and the limit that comes first: [crawler.FinishMinFree] or
+// [crawler.FinishMaxDisk]. Less than 0 means that the limit is exceeded.
+func (s *Space) Left() (int64, crawler.Finish) {
+	if left := s.MaxDisk - s.Used; s.MaxDisk > 0 && left < s.Free-s.MinFree {
+		return left, crawler.FinishMaxDisk
+	}
+	return s.Free - s.MinFree, crawler.FinishMinFree
+}
+
+// Lasts returns the time until the limit that comes first is reached, if the crawl goes on to write as much as in the time that it has
+// taken so far. It returns 0 if that cannot be told.
+func (s *Space) Lasts(taken time.Duration) time.Duration {
+	left, _ := s.Left()
+	if s.Used <= 0 || left <= 0 {
+		return 0
+	}
+	return time.Duration(min(float64(taken)*(float64(left)/float64(s.Used)), float64(100*365*24*time.Hour)))
+}
+
+// spaceOf measures the space of a job. The size of its directory is measured only if used is set.
+func spaceOf(dir string, c *Config, used bool) (s Space, err error) {
+	free, all, err := diskOf(dir)
+	if err != nil {
+		return s, &fs.PathError{Op: "measure the disk of", Path: dir, Err: err}
+	}
+	s = Space{Free: free, MinFree: c.MinFree, MaxDisk: max(0, c.MaxDisk)}
+	switch {
+	case c.MinFree < 0:
+		s.MinFree = 0
+	case c.MinFree == 0:
+		s.MinFree = min(mostFree, all/freeShare)
+	}
+	if used {
+		err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				if info, err := d.Info(); err == nil {
+					s.Used += info.Size()
+				}
+			}
+			if errors.Is(err, fs.ErrNotExist) { // the queue replaces its files
+				return nil
+			}
+			return err
+		})
+	}
+	return s, err
+}
+
+// Space measures how much the crawl of a job may still write.
+func (r *Reader) Space() (Space, error) {
+	all, err := r.Settings()
+	if err != nil {
+		return Space{}, err
+	}
+	c, err := all.Config()
+	if err != nil {
+		return Space{}, &Error{Kind: Refused, Err: err}
+	}
+	s, err := spaceOf(r.Dir(), &c, true)
+	return s, readError(err)
+}
+
+const keyMinFree = "min-free"
+
+// autoFree is the text of MinFree 0.
+const autoFree = "auto"
+
+func readMinFree(v []string) (int64, error) {
+	if one(v) == autoFree || one(v) == "" {
+		return 0, nil
+	}
+	var size cli.Size
+	if err := size.UnmarshalText([]byte(one(v))); err != nil {
+		return 0, fmt.Errorf("%q: want a size such as 500MiB or 10GB, auto or none", one(v))
+	}
+	if size <= 0 {
+		return crawler.None, nil
+	}
+	return int64(size), nil
+}
+
+func minFreeText(n int64) []string {
+	if n == 0 {
+		return []string{autoFree}
+	}
+	return []string{cli.Size(n).String()}
+}
+
+// Space measures how much the crawl may still write. It may be called concurrently.
+func (j *Job) Space() (Space, error) {
+	s, err := spaceOf(j.dir, &j.config, true)
+	return s, readError(err)
+}
+
+// checkSpace refuses a crawl that would end at once because the disk or the directory is full.
+func (j *Job) checkSpace() error {
+	s, err := j.Space()
+	if err != nil {
+		return err
+	}
+	switch left, by := s.Left(); {
+	case left >= 0:
+		return nil
+	case by == crawler.FinishMaxDisk:
+		return refusedAs(ErrSpace, "job %s takes %s, more than max-disk (%s): give more, or remove what is not needed", j.dir, cli.Bytes(s.Used), cli.Bytes(s.MaxDisk))
+	default:
+		return refusedAs(ErrSpace, "the disk of %s has %s free, less than min-free (%s): make room, or set min-free", j.dir, cli.Bytes(s.Free), cli.Bytes(s.MinFree))
+	}
+}
+
+// watchSpace returns hooks that end the crawl in good order when too little space is left. They look after each commit.
+func (j *Job) watchSpace() *crawler.Trace {
+	var mu sync.Mutex
+	var next time.Time // when the directory is measured again
+	return &crawler.Trace{Committed: func(crawler.Commit) {
+		mu.Lock()
+		defer mu.Unlock()
+		now := time.Now()
+		used := j.config.MaxDisk > 0 && now.After(next)
+		s, err := spaceOf(j.dir, &j.config, used)
+		if used {
+			next = time.Now().Add(measurePart * time.Since(now))
+		}
+		if err != nil { // writing says what is wrong
+			return
+		}
+		if left, by := s.Left(); left < 0 {
+			j.crawler.DrainFor(by)
+		}
+	}}
+}

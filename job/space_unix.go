@@ -1,0 +1,15 @@
+//go:build unix
+
+package job
+
+import "golang.org/x/sys/unix"
+
+// diskOf returns the bytes of the disk with this directory: those that this user may still write, and all.
+func diskOf(dir string) (free, all int64, err error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, 0, err
+	}
+	block := int64(s.Bsize)                                      //nolint:unconvert // the type differs by system
+	return int64(s.Bavail) * block, int64(s.Blocks) * block, nil //nolint:unconvert // so do these
+}
