@@ -25,9 +25,10 @@ import (
 
 // exportCmd is "amble export".
 type exportCmd struct {
-	Dir    string `arg:"" type:"job" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
-	To     string `required:"" placeholder:"KIND" help:"What to make of it; the kinds are above."`
-	Output string `short:"o" placeholder:"PATH" help:"File or directory to write, which must not exist; - is stdout, for one file. Without it, the job's name and an ending, here."`
+	Dir    []string `arg:"" type:"job" name:"dir" help:"Job directory that \"amble crawl -o\" made; several with --to text, markdown and wet."`
+	To     string   `required:"" placeholder:"KIND" help:"What to make of it; the kinds are above."`
+	Output string   `short:"o" placeholder:"PATH" help:"File or directory to write, which must not exist; - is stdout, for one file. Without it, the job's name and an ending, here."`
+	Refuse []string `placeholder:"USE" help:"Leave out pages whose site disallows this use, such as train-ai, with --to text, markdown and wet."`
 
 	Status  []string `group:"Only these visits, with --to urls or files:" placeholder:"CODE" help:"With these statuses: 404, or 4xx for 400 to 499."`
 	Type    []string `group:"Only these visits, with --to urls or files:" aliases:"accept" placeholder:"TYPE" help:"With these media types, such as application/pdf or image/*. --accept is the same."`
@@ -36,8 +37,8 @@ type exportCmd struct {
 }
 
 // exportKinds are the kinds that the command knows.
-func exportKinds(f export.Filter) []export.Kind {
-	return append(export.Kinds(), mirror.Kind(), mirror.Files(f), export.URLs(f), parquet.Kind(), sqlite.Kind(), text.Text(), text.Markdown())
+func exportKinds(f export.Filter, refuse ...string) []export.Kind {
+	return append(export.Kinds(), mirror.Kind(), mirror.Files(f), export.URLs(f), parquet.Kind(), sqlite.Kind(), text.Text(refuse...), text.Markdown(refuse...), text.WET(refuse...))
 }
 
 // Help returns the beginning of the command's help.
@@ -49,6 +50,7 @@ func (*exportCmd) Help() string {
 	amble export job --to crawl.log -o job.log
 	amble export job --to urls --status 404 -o -
 	amble export job --to files --type application/pdf
+	amble export monday tuesday --to markdown --refuse train-ai -o texts.jsonl
 
 Writes a crawl in a form that other programs read. A crawl may still run: what it has
 committed so far is exported. The file or directory is there whole or not at all.
@@ -69,14 +71,21 @@ func (c *exportCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	r, err := job.Read(c.Dir)
-	if err != nil {
+	if err := c.many(kind); err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }() // only read
+	var jobs []*job.Reader
+	for _, dir := range c.Dir {
+		r, err := job.Read(dir)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = r.Close() }() // only read
+		jobs = append(jobs, r)
+	}
 	path := c.Output
 	if path == "" {
-		abs, err := filepath.Abs(c.Dir)
+		abs, err := filepath.Abs(c.Dir[0])
 		if err != nil {
 			return cli.Exit(cli.ExitOutput, err)
 		}
@@ -96,7 +105,7 @@ func (c *exportCmd) Run(a *app) error {
 	screen := newExportScreen(a)
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
-	res, err := export.Write(ctx, r, *kind, path, screen.show)
+	res, err := export.WriteAll(ctx, jobs, *kind, path, screen.show)
 	screen.clear()
 	if errors.Is(err, context.Canceled) {
 		return cli.Exit(endedBy(ctx), fmt.Errorf("stopped: nothing of %s is left", path))
@@ -119,6 +128,21 @@ func (c *exportCmd) Run(a *app) error {
 	return err
 }
 
+// many checks what only kinds with texts have: several jobs, and --refuse.
+func (c *exportCmd) many(kind *export.Kind) error {
+	switch {
+	case kind.Many && len(c.Dir) > 1 && c.Output == "":
+		return cli.Usage("name what to make of several jobs with -o")
+	case !kind.Many && len(c.Dir) > 1:
+		return cli.Usage("--to %s takes one job", kind.Name)
+	case !kind.Many && len(c.Refuse) > 0:
+		return cli.Usage("--refuse is for texts, not for --to %s", kind.Name)
+	case len(c.Dir) > 1:
+		return distinct(c.Dir)
+	}
+	return nil
+}
+
 // kind returns the kind that was named.
 func (c *exportCmd) kind() (*export.Kind, error) {
 	f := export.Filter{Status: c.Status, Types: c.Type, Hosts: c.Host, Outcomes: c.Outcome}
@@ -131,7 +155,7 @@ func (c *exportCmd) kind() (*export.Kind, error) {
 		}
 	}
 	var names []string
-	for _, k := range exportKinds(f) {
+	for _, k := range exportKinds(f, c.Refuse...) {
 		if k.Name == c.To {
 			if filtered := len(f.Status)+len(f.Types)+len(f.Hosts)+len(f.Outcomes) > 0; filtered && k.Name != "urls" && k.Name != "files" {
 				return nil, cli.Usage("--to %s has everything: --status, --type, --host and --outcome are for urls and files", k.Name)

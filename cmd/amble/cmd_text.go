@@ -11,13 +11,13 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/article"
-	"github.com/amble-crawler/amble/article/language"
 	"github.com/amble-crawler/amble/cmd/amble/internal/ask"
 	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
 	"github.com/amble-crawler/amble/cmd/amble/internal/view"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job/export/text"
 	"github.com/amble-crawler/amble/schema"
 )
 
@@ -115,33 +115,20 @@ func (c *textCmd) read(a *app, o *keyflags.Origins) (page []byte, address string
 // print writes a text in the form that was asked for.
 func (c *textCmd) print(w io.Writer, a *article.Article, address string) error {
 	if c.JSON {
-		guess := language.Detect(a.Text())
 		e := json.NewEncoder(w)
 		e.SetEscapeHTML(false)
 		return e.Encode(struct {
-			URL                string         `json:"url"`
-			Title              string         `json:"title"`
-			Byline             string         `json:"byline"`
-			Published          string         `json:"published"`
-			Modified           string         `json:"modified"`
-			Site               string         `json:"site"`
-			Language           string         `json:"language"`
-			LanguageConfidence float64        `json:"language_confidence"`
-			DeclaredLanguage   string         `json:"declared_language"`
-			Licence            string         `json:"licence"`
-			Words              int            `json:"words"`
-			Text               string         `json:"text"`
-			Markdown           string         `json:"markdown"`
-			Data               []*schema.Item `json:"data"`
-		}{
-			address, a.Title, a.Byline, a.Published, a.Modified, a.Site, guess.Tag, guess.Confidence, a.Language, a.Licence, a.Words, a.Text(), a.Markdown(),
-			append([]*schema.Item{}, a.Data.Items...),
-		})
+			URL string `json:"url"`
+			text.Facts
+			Text     string         `json:"text"`
+			Markdown string         `json:"markdown"`
+			Data     []*schema.Item `json:"data"`
+		}{address, text.FactsOf(a), a.Text(), a.Markdown(), append([]*schema.Item{}, a.Data.Items...)})
 	}
-	text := a.Text()
+	s := a.Text()
 	if c.Markdown {
-		text = a.Markdown()
+		s = a.Markdown()
 	}
-	_, err := fmt.Fprintln(w, text)
+	_, err := fmt.Fprintln(w, s)
 	return err
 }

@@ -158,7 +158,7 @@ func (c *verifyCmd) together(a *app, keys job.PublicKeys) error {
 		Jobs     []verifiedJob `json:"jobs"`
 		Together any           `json:"together"`
 	}{}
-	if err := c.distinct(); err != nil {
+	if err := distinct(c.Dir); err != nil {
 		return err
 	}
 	violations, verdict := 0, error(nil)
@@ -202,17 +202,17 @@ func (c *verifyCmd) together(a *app, keys job.PublicKeys) error {
 	return verdict
 }
 
-// distinct returns an error if two arguments are one directory, whose requests would be counted twice.
-func (c *verifyCmd) distinct() error {
-	infos := make([]fs.FileInfo, len(c.Dir))
-	for i, dir := range c.Dir {
+// distinct returns an error if two arguments are one directory, which would be counted twice.
+func distinct(dirs []string) error {
+	infos := make([]fs.FileInfo, len(dirs))
+	for i, dir := range dirs {
 		info, err := os.Stat(dir)
 		if err != nil {
 			return err
 		}
 		for k, other := range infos[:i] {
 			if os.SameFile(info, other) {
-				return cli.Usage("%s and %s are the same directory: name each job once", c.Dir[k], dir)
+				return cli.Usage("%s and %s are the same directory: name each job once", dirs[k], dir)
 			}
 		}
 		infos[i] = info

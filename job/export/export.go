@@ -35,6 +35,7 @@ type Kind struct {
 	Doc    string   // what it is and for whom, in one line
 	Suffix string   // of the file's or directory's name if the user does not choose one: that of the job and this
 	Dir    bool     // it is a directory
+	Many   bool     // it takes several jobs, as [Export.Jobs]
 	Tables []*Table // that it contains, for its documentation; nil: it is no set of tables
 
 	// Write writes to x.Path, which does not exist yet or, with Dir, is an empty directory. Whatever is there when it returns
@@ -53,9 +54,10 @@ type Progress struct {
 
 // Export is an export while it is written. It is not safe for concurrent use.
 type Export struct {
-	Job  *job.Reader // as far as it is committed
-	Path string      // where to write
-	Temp string      // a directory for temporary files, which is removed afterwards
+	Job  *job.Reader   // as far as it is committed
+	Jobs []*job.Reader // Job, and the others of a kind that takes several, in the order of [WriteAll]
+	Path string        // where to write
+	Temp string        // a directory for temporary files, which is removed afterwards
 
 	ctx   context.Context
 	done  Progress
@@ -76,15 +78,27 @@ const tempPrefix = ".amble-export-"
 // directory whose name begins with .amble-export-. progress is called now and then; it may be nil. The error is a
 // *job.Error, or that of the context.
 func Write(ctx context.Context, r *job.Reader, k Kind, path string, progress func(Progress)) (*Result, error) {
-	if err := checkTarget(r, path); err != nil {
-		return nil, err
+	return WriteAll(ctx, []*job.Reader{r}, k, path, progress)
+}
+
+// WriteAll is like [Write] for one or more jobs, which the kind must be able to take together: [Kind.Many].
+func WriteAll(ctx context.Context, rs []*job.Reader, k Kind, path string, progress func(Progress)) (*Result, error) {
+	if len(rs) != 1 && !k.Many {
+		return nil, refused("an export of the kind %s has one job, not %d", k.Name, len(rs))
 	}
-	if _, err := r.Manifest(); err != nil {
-		return nil, err
-	}
-	committed, err := r.Committed()
-	if err != nil {
-		return nil, err
+	var jobs []*job.Reader
+	for _, r := range rs {
+		if err := checkTarget(r, path); err != nil {
+			return nil, err
+		}
+		if _, err := r.Manifest(); err != nil {
+			return nil, err
+		}
+		committed, err := r.Committed()
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, committed)
 	}
 	parent := filepath.Dir(path)
 	temp, err := os.MkdirTemp(parent, tempPrefix+"*")
@@ -94,7 +108,7 @@ func Write(ctx context.Context, r *job.Reader, k Kind, path string, progress fun
 	if err != nil {
 		return nil, writeError(path, err)
 	}
-	x := &Export{Job: committed, Path: filepath.Join(temp, "out"), Temp: filepath.Join(temp, "tmp"), ctx: ctx, tell: progress}
+	x := &Export{Job: jobs[0], Jobs: jobs, Path: filepath.Join(temp, "out"), Temp: filepath.Join(temp, "tmp"), ctx: ctx, tell: progress}
 	err = x.run(k, path)
 	if cleaned := os.RemoveAll(temp); err == nil && cleaned != nil {
 		x.Note("%s could not be removed: %v", temp, cleaned)
@@ -195,9 +209,12 @@ func (x *Export) report() error {
 }
 
 // Visits returns the visits of the job. The sequence ends after an error, also that of the context.
-func (x *Export) Visits() iter.Seq2[*sink.Record, error] {
+func (x *Export) Visits() iter.Seq2[*sink.Record, error] { return x.VisitsOf(x.Job) }
+
+// VisitsOf returns the visits of one of Jobs, as Visits does.
+func (x *Export) VisitsOf(r *job.Reader) iter.Seq2[*sink.Record, error] {
 	return func(yield func(*sink.Record, error) bool) {
-		for v, err := range x.Job.Visits() {
+		for v, err := range r.Visits() {
 			if err == nil {
 				err = x.step(&x.done.Visits)
 			}

@@ -239,11 +239,18 @@ func OpenPages(r *job.Reader) (*Pages, error) {
 // Read returns the page of a visit that the archive has (sink.Record.WARC), whose URL is u. The caller releases it. The error
 // says that the archive is damaged there.
 func (p *Pages) Read(ctx context.Context, u weburl.URL, at *sink.Location) (*fetcher.Page, error) {
+	page, _, err := p.ReadRecord(ctx, u, at)
+	return page, err
+}
+
+// ReadRecord is like [Pages.Read] and returns the answer as the archive has it, too.
+func (p *Pages) ReadRecord(ctx context.Context, u weburl.URL, at *sink.Location) (*fetcher.Page, *warc.Answer, error) {
 	a, err := p.archive.At(at.File, at.Offset)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return p.read.Read(ctx, u, &fetcher.Recorded{Addr: a.Addr, Head: a.Head, Payload: a.Payload, Truncated: a.Truncated})
+	page, err := p.read.Read(ctx, u, &fetcher.Recorded{Addr: a.Addr, Head: a.Head, Payload: a.Payload, Truncated: a.Truncated})
+	return page, a, err
 }
 
 // Close closes the archive.

@@ -46,6 +46,7 @@ func (p place) compare(q place) int {
 
 // Answer is an answer that an archive has.
 type Answer struct {
+	ID   string     // WARC-Record-ID, with its angle brackets
 	URL  string     // WARC-Target-URI
 	Addr netip.Addr // of the server; invalid if it is not known
 	Date time.Time  // WARC-Date
@@ -216,7 +217,7 @@ func (a *Archive) places(target string) []place {
 
 // answer returns the answer in a record. The payload of a revisit is in the record that it refers to.
 func (a *Archive) answer(p place, r *stored) (*Answer, error) {
-	x := &Answer{URL: r.target(), File: a.files[p.file()].Name(), Offset: p.offset()}
+	x := &Answer{ID: r.get("WARC-Record-ID"), URL: r.target(), File: a.files[p.file()].Name(), Offset: p.offset()}
 	x.Date, _ = time.Parse(time.RFC3339, r.get("WARC-Date"))
 	x.Addr, _ = netip.ParseAddr(r.get("WARC-IP-Address"))
 	if x.Head, x.Payload = r.message(); len(x.Head) == 0 {

@@ -149,6 +149,7 @@ var thirdParty = map[string][]string{
 	"job/check":         {"golang.org/x/net/html"},
 	"job/export/mirror": {"golang.org/x/net/html", "golang.org/x/text/unicode/norm"},
 	"job/export/sqlite": {"modernc.org/sqlite"},
+	"job/export/text":   {"golang.org/x/text/language", "github.com/zeebo/xxh3"},
 
 	"job/export/parquet": {"github.com/parquet-go/parquet-go"},
 

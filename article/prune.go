@@ -1,0 +1,63 @@
+package article
+
+import (
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// Prune removes the blocks of the main text for which drop returns true, and counts its words again. A block is an element, such as a
+// paragraph or an item of a list, that contains no other block. Headings, tables and preformatted text are left alone. drop is called
+// with the plain text of each block, in the order of the page.
+func (a *Article) Prune(drop func(text string) bool) {
+	if a.Tree == nil {
+		return
+	}
+	if a.dropBlocks(a.Tree, drop) {
+		a.Words = len(words(a.Text()))
+	}
+}
+
+// dropBlocks removes blocks within an element, with the elements that are empty without them, and reports whether there were any.
+func (a *Article) dropBlocks(n *html.Node, drop func(string) bool) (some bool) {
+	for c := n.FirstChild; c != nil; {
+		next := c.NextSibling
+		switch {
+		case c.Type != html.ElementNode || fixed(c.DataAtom):
+		case !breaks(c.DataAtom) || containsBlock(c):
+			if a.dropBlocks(c, drop) {
+				some = true
+				if !hasText(c) {
+					n.RemoveChild(c)
+				}
+			}
+		default:
+			var w textWriter
+			w.node(c, false)
+			if text := w.out.String(); text != "" && drop(text) {
+				n.RemoveChild(c)
+				some = true
+			}
+		}
+		c = next
+	}
+	return some
+}
+
+// fixed reports whether Prune leaves an element alone.
+func fixed(a atom.Atom) bool {
+	switch a {
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Hgroup, atom.Table, atom.Pre, atom.Listing, atom.Xmp:
+		return true
+	}
+	return false
+}
+
+// hasText reports whether there is text or an image in n.
+func hasText(n *html.Node) bool {
+	for c := range n.Descendants() {
+		if c.Type == html.TextNode && !blank(c.Data) || c.DataAtom == atom.Img {
+			return true
+		}
+	}
+	return false
+}

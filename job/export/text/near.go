@@ -1,0 +1,212 @@
+package text
+
+import (
+	"encoding/binary"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/amble-crawler/amble/internal/extsort"
+)
+
+// Two texts are nearly the same if three in five of their sequences of shingleWords words are in both: that is what the Jaccard index
+// of 0.6 means. It is estimated by MinHash: of each text, the least hash of its sequences under signatureSize functions, of which a
+// byte is kept. Only texts are compared that agree in one of bands bands of bandRows bytes. A text with an index of 0.7 to another one
+// is found with a probability of 0.98, one of 0.8 with 0.9999; one of 0.5 is taken for nearly the same with 0.01.
+const (
+	shingleWords  = 5
+	bands         = 25
+	bandRows      = 5
+	signatureSize = bands * bandRows
+	nearIndex     = 0.6
+	bucketHeads   = 4 // texts of a bucket that each later one in it is compared with
+)
+
+// signature is the MinHash signature of a text.
+type signature [signatureSize]byte
+
+// multipliers are odd numbers that make hash functions, by splitmix64.
+var multipliers = func() (m [signatureSize][2]uint64) {
+	state := uint64(0)
+	next := func() uint64 {
+		state += 0x9E3779B97F4A7C15
+		z := (state ^ state>>30) * 0xBF58476D1CE4E5B9
+		z = (z ^ z>>27) * 0x94D049BB133111EB
+		return z ^ z>>31
+	}
+	for i := range m {
+		m[i] = [2]uint64{next() | 1, next()}
+	}
+	return m
+}()
+
+// signatureOf returns the signature of a text, and whether it has a word.
+func signatureOf(text string) (s signature, ok bool) {
+	var least [signatureSize]uint32
+	for i := range least {
+		least[i] = math.MaxUint32
+	}
+	for h := range shingles(text) {
+		ok = true
+		for i, m := range multipliers {
+			least[i] = min(least[i], uint32((h*m[0]+m[1])>>32))
+		}
+	}
+	for i, v := range least {
+		s[i] = byte(v)
+	}
+	return s, ok
+}
+
+// shingles calls yield with a hash of each sequence of words, or of all words if there are fewer. Case and punctuation do not count. In
+// scripts without spaces each letter is a word.
+func shingles(text string) func(yield func(uint64) bool) {
+	return func(yield func(uint64) bool) {
+		var window [shingleWords]uint64
+		var word []byte
+		n := 0
+		end := func() bool {
+			if len(word) == 0 {
+				return true
+			}
+			copy(window[:], window[1:])
+			window[shingleWords-1] = xxh3.Hash(word)
+			word = word[:0]
+			n++
+			return n < shingleWords || yield(hashWindow(window[:]))
+		}
+		for _, r := range text {
+			spaceless := r >= '\u0E00' && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+			inside := unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
+			if (spaceless || !inside) && !end() {
+				return
+			}
+			if inside {
+				word = utf8.AppendRune(word, unicode.ToLower(r))
+			}
+		}
+		if end() && n > 0 && n < shingleWords {
+			yield(hashWindow(window[shingleWords-n:]))
+		}
+	}
+}
+
+func hashWindow(words []uint64) uint64 {
+	var b [8 * shingleWords]byte
+	for i, w := range words {
+		binary.BigEndian.PutUint64(b[8*i:], w)
+	}
+	return xxh3.Hash(b[:8*len(words)])
+}
+
+// like reports whether the texts of two signatures are nearly the same. Bytes agree by chance in one of 256 cases.
+func (s *signature) like(other *signature) bool {
+	same := 0
+	for i := range s {
+		if s[i] == other[i] {
+			same++
+		}
+	}
+	return float64(same)/signatureSize >= nearIndex+(1-nearIndex)/256
+}
+
+// firstOf returns for each text the number of the first one that it is nearly the same as, or its own: a text belongs to the group of a
+// first text, and the others of a group need not be like each other. Texts without words are like none. What is compared is in files
+// in dir: signatures, buckets (band, part of a signature, number), and pairs that share a bucket.
+func firstOf(dir string, texts iter.Seq2[string, error]) (first []int32, err error) {
+	signatures, err := os.Create(filepath.Join(dir, "signatures"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = signatures.Close() }() // a temporary file
+	buckets, pairs := extsort.New(dir, 0), extsort.New(dir, 0)
+	defer func() { _, _ = buckets.Close(), pairs.Close() }() // temporary files
+	for text, err := range texts {
+		if err != nil {
+			return nil, err
+		}
+		n := uint32(len(first))
+		first = append(first, int32(n))
+		sig, ok := signatureOf(text)
+		if _, err := signatures.Write(sig[:]); err != nil {
+			return nil, err
+		}
+		for band := 0; ok && band < bands; band++ {
+			b := append([]byte{byte(band)}, sig[band*bandRows:(band+1)*bandRows]...)
+			if err := buckets.Add(binary.BigEndian.AppendUint32(b, n)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := pair(buckets, pairs); err != nil {
+		return nil, err
+	}
+	var candidates []int32 // for the text of the pairs before
+	text := int32(-1)
+	for b, err := range pairs.All() {
+		if err != nil {
+			return nil, err
+		}
+		if next := int32(binary.BigEndian.Uint32(b)); next != text {
+			if err := group(first, text, candidates, signatures); err != nil {
+				return nil, err
+			}
+			text, candidates = next, candidates[:0]
+		}
+		candidates = append(candidates, first[binary.BigEndian.Uint32(b[4:])])
+	}
+	return first, group(first, text, candidates, signatures)
+}
+
+// pair adds the pairs that share a bucket: a text, and one of the first in the bucket.
+func pair(buckets, pairs *extsort.Sorter) error {
+	var bucket []byte
+	var heads [][]byte
+	for b, err := range buckets.All() {
+		if err != nil {
+			return err
+		}
+		key, text := b[:1+bandRows], b[1+bandRows:]
+		if string(key) != string(bucket) {
+			bucket, heads = append(bucket[:0], key...), nil
+		}
+		for _, head := range heads {
+			if err := pairs.Add(append(slices.Clone(text), head...)); err != nil {
+				return err
+			}
+		}
+		if len(heads) < bucketHeads {
+			heads = append(heads, slices.Clone(text))
+		}
+	}
+	return nil
+}
+
+// group sets the first text of a text to the first of the candidates that it is like.
+func group(first []int32, text int32, candidates []int32, signatures io.ReaderAt) error {
+	if len(candidates) == 0 {
+		return nil
+	}
+	var own, other signature
+	if _, err := signatures.ReadAt(own[:], int64(text)*signatureSize); err != nil {
+		return err
+	}
+	slices.Sort(candidates)
+	for _, c := range slices.Compact(candidates) {
+		if _, err := signatures.ReadAt(other[:], int64(c)*signatureSize); err != nil {
+			return err
+		}
+		if own.like(&other) {
+			first[text] = c
+			return nil
+		}
+	}
+	return nil
+}
