@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -144,21 +145,45 @@ func (r *reference) commands(args ...string) (names []string) {
 func (r *reference) writeKeys(b *strings.Builder, crawl []helpFlag) {
 	fmt.Fprintf(b, "## amble crawl\n\n%s\n\n", paragraph(r.run("crawl", "--help-all")))
 	b.WriteString("Flags that are not keys of a job file:\n")
-	writeFlags(b, slices.DeleteFunc(slices.Clone(crawl), func(f helpFlag) bool { return job.KeyNamed(f.name) != nil }))
+	writeFlags(b, slices.DeleteFunc(slices.Clone(crawl), func(f helpFlag) bool { return job.KeyNamed(f.name) != nil || job.ShorthandNamed(f.name) != nil }))
 	b.WriteString(keysHead)
 	group := ""
-	for _, k := range job.Keys() {
+	written := map[*job.Shorthand]bool{}
+	for _, shared := range job.Keys() {
+		own := *shared
+		k := &own
 		i := slices.IndexFunc(crawl, func(f helpFlag) bool { return f.name == k.Name })
 		if i >= 0 && crawl[i].group != group {
 			group = crawl[i].group
 			fmt.Fprintf(b, "\n### %s\n\n| key | value | default | on resume | meaning |\n|---|---|---|---|---|\n", group)
 		}
+		of, as := job.ShorthandOf(k.Name)
+		if of != nil && of.Name != k.Name && !written[of] {
+			written[of] = true
+			j := slices.IndexFunc(crawl, func(f helpFlag) bool { return f.name == of.Name })
+			if j < 0 {
+				r.t.Fatalf("%s is not in the help", of.Name)
+			}
+			if crawl[j].group != group {
+				group = crawl[j].group
+				fmt.Fprintf(b, "\n### %s\n\n| key | value | default | on resume | meaning |\n|---|---|---|---|---|\n", group)
+			}
+			if job.KeyNamed(of.Name) == nil {
+				fmt.Fprintf(b, "| `%s` | %s | | as of its keys | %s |\n", of.Name, cmp.Or(strings.Join(of.Words, ", "), "boolean"), cell(of.Doc))
+			}
+		}
 		short := ""
 		if i >= 0 && crawl[i].short != "" {
 			short = ", `-" + crawl[i].short + "`"
 		}
+		switch {
+		case of != nil && of.Name == k.Name:
+			k.Doc = of.Doc
+		case of != nil:
+			k.Doc = "As a flag `--" + as + "`. " + k.Doc
+		}
 		r.writeKey(b, k, short)
-		if k.Seldom == (i >= 0) {
+		if hidden := k.Seldom || of != nil && of.Name != k.Name; hidden == (i >= 0) {
 			r.t.Errorf("%s: in the help %v, seldom needed %v", k.Name, i >= 0, k.Seldom)
 		}
 	}
@@ -166,7 +191,8 @@ func (r *reference) writeKeys(b *strings.Builder, crawl []helpFlag) {
 
 const keysHead = `
 The tables list all keys. Those in *italics* are seldom needed, and ` + "`amble crawl --help-all`" + ` does not list them. A job file has
-one more key, ` + "`urls`" + `: the seeds. "On resume" says how a setting may differ if a job is resumed; settings
+one more key, ` + "`urls`" + `: the seeds. A key whose meaning begins with "As a flag" is set by that flag, or by a line of that name, which sets
+more keys than one. "On resume" says how a setting may differ if a job is resumed; settings
 of one process are not part of the job. The last line of a meaning is the field of ` + "`job.Config`" + ` that the key sets.
 `
 

@@ -102,7 +102,7 @@ func (c *Config) checkBrowser() error {
 	case !r.Renders():
 		return &KeyError{Key: "screenshot", Err: errors.New("a picture is made of rendered pages: render chooses which ones are")}
 	default:
-		return &KeyError{Key: "screenshot", Err: errors.New("pictures are kept in the archive: add warc to format")}
+		return &KeyError{Key: "screenshot", Err: errors.New("pictures are kept in the archive: set archive")}
 	}
 }
 

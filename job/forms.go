@@ -57,14 +57,12 @@ func (flag) parse(v []string) error {
 }
 
 func (flag) set(field reflect.Value, v []string) error {
-	switch one(v) {
-	case "true", "yes", "on", "1":
-		field.SetBool(true)
-	default:
-		field.SetBool(false)
-	}
+	field.SetBool(isOn(one(v)))
 	return nil
 }
+
+// isOn reports whether the text of a bool, in valid form, means true.
+func isOn(text string) bool { return text == "true" || text == "yes" || text == "on" || text == "1" }
 
 func (flag) text(field reflect.Value) []string { return []string{strconv.FormatBool(field.Bool())} }
 

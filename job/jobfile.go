@@ -97,7 +97,8 @@ func (f *File) add(key, value *yaml.Node) error {
 	case keyHosts:
 		return f.addHosts(key, value)
 	}
-	if name != KeyURLs && KeyNamed(name) == nil {
+	short := ShorthandNamed(name)
+	if name != KeyURLs && KeyNamed(name) == nil && short == nil {
 		return fmt.Errorf("%s: unknown key %s%s: the keys are the settings of a crawl", f.at(key.Line), name, didYouMean(name, KeyURLs))
 	}
 	if earlier, ok := f.entries[name]; ok {
@@ -120,7 +121,29 @@ func (f *File) add(key, value *yaml.Node) error {
 		}
 		e.values = append(e.values, n.Value)
 	}
-	f.entries[name] = e
+	if short == nil {
+		f.entries[name] = e
+		return nil
+	}
+	return f.expand(short, &e)
+}
+
+// expand adds the keys that a shorthand stands for.
+func (f *File) expand(short *Shorthand, e *entry) error {
+	all, err := short.Expand(e.values...)
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", f.at(e.line), short.Name, err)
+	}
+	if key := KeyNamed(short.Name); key != nil && key.Check(e.values...) == nil { // as in the file of a job, which has the other keys, too
+		all = Settings{{Name: short.Name, Values: e.values}}
+	}
+	for i := range all {
+		name := all[i].Name
+		if earlier, ok := f.entries[name]; ok {
+			return fmt.Errorf("%s: %s: key %s stands in line %d already", f.at(e.line), short.Name, name, earlier.line)
+		}
+		f.entries[name] = entry{line: e.line, list: KeyNamed(name).Kind() == List, origin: e.origin, values: all[i].Values}
+	}
 	return nil
 }
 

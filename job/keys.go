@@ -208,7 +208,7 @@ var keys = []*Key{
 	{"render-kinds", "What rendered pages may load besides scripts and data: style, image, font.", Rendering, Fixed, true, "Crawl.Render.Kinds", list{loadable}},
 	{"render-hosts", "Hosts outside their site that rendered pages may load from: site (none), any, or a pattern such as *.cdn.example. Without it those of four origins for each page.", Rendering, Fixed, true, "Crawl.Render.Hosts", words{}},
 	{"max-resources", "Requests for what rendered pages load, of all together, after which they are rendered with what is known; 0 is 20 for each of [max-pages].", Rendering, Free, true, "Crawl.Limits.Resources", amount{is: Count, none: noLimit}},
-	{"screenshot", "With [format] warc: archive a picture of each rendered page. They may load style sheets, images and fonts then.", Rendering, Fixed, false, "Crawl.Render.Screenshot", flag{}},
+	{"screenshot", "With [archive]: archive a picture of each rendered page. They may load style sheets, images and fonts then.", Rendering, Fixed, false, "Crawl.Render.Screenshot", flag{}},
 	{"browser", "Browser that renders, as a path or a name in PATH; without it chromium-headless-shell, chromium or another of the usual ones.", Rendering, Free, true, "Browser.Path", words{}},
 	{"render-tabs", "Pages that are rendered at a time; 0 is half the number of processors.", Rendering, Free, true, "Browser.Tabs", amount{is: Whole}},
 	{"render-processor", "Processor time of a rendered page, its workers included; a page that exceeds it counts as it was fetched (${default}).", Rendering, Free, true, "Crawl.Render.MaxProcessor", timeout(float64(render.DefaultMaxProcessor))},
@@ -367,6 +367,9 @@ func didYouMean(name string, more ...string) string {
 	names := more
 	for _, k := range keys {
 		names = append(names, k.Name)
+	}
+	for _, s := range shorthands {
+		names = append(names, s.Name)
 	}
 	return suggest(name, names)
 }

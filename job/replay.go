@@ -39,7 +39,7 @@ type failure struct {
 
 func (f failure) compare(g failure) int { return cmp.Compare(f.key, g.key) }
 
-// Replay opens what was recorded in job directories with an archive (Config.Archive, --format warc), in other
+// Replay opens what was recorded in job directories with an archive (Config.Archive, --archive), in other
 // directories of archive files, or in archive files (.warc, .warc.gz, .warc.zst):
 //
 //	rec, err := job.Replay("job")

@@ -79,7 +79,7 @@ func TestAccessSurvivesAKill(t *testing.T) {
 		cmd.Stdout, cmd.Stderr = &said, &said
 		return cmd
 	}
-	first := amble("crawl", "-v", "-w", "0", "-d", "none", "-o", dir, "--format", "jsonl,warc", "-H", "Authorization: env:TEST_TOKEN",
+	first := amble("crawl", "-v", "-w", "0", "-d", "none", "-o", dir, "--archive", "-H", "Authorization: env:TEST_TOKEN",
 		"--load-cookies", cookies, "--keep-cookies", m.URL+"/0")
 	if err := first.Start(); err != nil {
 		t.Fatal(err)

@@ -158,6 +158,9 @@ func (a *app) run(args []string) (code int) {
 	if now := renamed[keyflags.CommandName(ctx.Selected())]; now != "" {
 		fmt.Fprintf(a.err, "amble: this command is %s now; the old name works in this version\n", now)
 	}
+	for _, old := range origins.Superseded() {
+		fmt.Fprintf(a.err, "amble: %s is %s now; the old flag works in this version\n", old[0], old[1])
+	}
 	a.begins()
 	return a.complain(ctx.Run(), keyflags.CommandName(ctx.Selected()))
 }

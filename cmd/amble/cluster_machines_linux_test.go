@@ -42,7 +42,7 @@ func createFor(t *testing.T, engine, name string, web *clusterWeb) (at []string)
 	at = []string{"--cluster", engine, "--job", name}
 	args := append([]string{"cluster", "create"}, at...)
 	launch(t, append(args, "--shards", "2", "--replicas", "1", "--lease", "6s", "--delay", "20ms", "--depth", "1000", "--scope", "any",
-		"--format", "jsonl,warc", "--max-pages", "none", "--max-time", "1h", web.bases[0]+"/0")...).ends(0)
+		"--archive", "--max-pages", "none", "--max-time", "1h", web.bases[0]+"/0")...).ends(0)
 	return at
 }
 

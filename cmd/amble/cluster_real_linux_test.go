@@ -204,7 +204,7 @@ func newRealCluster(t *testing.T, web *realWeb, limit string) *realCluster {
 		c.cuts = append(c.cuts, newCutter(t, ports[i]))
 	}
 	create := []string{
-		"--shards", "12", "--lease", realLease.String(), "--delay", realDelay.String(), "--depth", "1000", "--scope", "any", "--format", "jsonl,warc",
+		"--shards", "12", "--lease", realLease.String(), "--delay", realDelay.String(), "--depth", "1000", "--scope", "any", "--archive",
 		"--max-pages", limit, "--max-time", "1h",
 	}
 	for _, base := range web.bases {

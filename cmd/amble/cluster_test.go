@@ -234,7 +234,7 @@ func killedNode(t *testing.T, limit int) {
 	do := func(command string, args ...string) *proc {
 		return launch(t, append(append([]string{"cluster", command}, at...), args...)...)
 	}
-	create := []string{"--shards", "6", "--replicas", "1", "--lease", "6s", "--delay", "100ms", "--depth", "1000", "--scope", "any", "--format", "jsonl,warc"}
+	create := []string{"--shards", "6", "--replicas", "1", "--lease", "6s", "--delay", "100ms", "--depth", "1000", "--scope", "any", "--archive"}
 	if limit > 0 {
 		create = append(create, "--max-pages", fmt.Sprint(limit))
 	} else {

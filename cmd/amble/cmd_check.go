@@ -60,8 +60,8 @@ Finds what is broken on a site: links that lead nowhere with every page that has
 element has, redirects to mend, mixed content. What links to other sites name is requested once each, and nothing
 there is followed. --help-all lists all flags.
 
-A crawl that was stopped is kept for "amble resume"; -o keeps a whole one, too. A crawl that was made before is checked as far as it went: best with --resources, --beyond 1, --keep-links and
---format jsonl,warc.
+A crawl that was stopped is kept for "amble resume"; -o keeps a whole one, too. A crawl that was made before is checked as far as it went: best with --follow resources, --beyond 1, --keep-links and
+--archive.
 
 Exit codes: 0 nothing is broken, 1 something is, otherwise as for amble crawl. Redirects, mixed content and what
 robots.txt forbids are listed and alone exit 0.`

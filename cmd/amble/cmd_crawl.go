@@ -124,8 +124,8 @@ func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config
 	}
 	_, idErr := operator.Identity(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()), c.check(),
-		cli.Refuse(cfg.KeepCookies && !c.keeps(), "--keep-cookies needs a directory: name one with --out"),
-		cli.Refuse(cfg.Archive && !c.keeps(), "--format warc: an archive needs a directory: name one with --out"))
+		cli.Refuse(cfg.KeepCookies && !c.keeps(), "--cookies=keep needs a directory: name one with --out"),
+		cli.Refuse(cfg.Archive && !c.keeps(), "--archive: an archive needs a directory: name one with --out"))
 }
 
 // checkScope refuses a crawl of arbitrary hosts without a limit set by the operator.

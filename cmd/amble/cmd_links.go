@@ -34,7 +34,7 @@ func (*linksCmd) Help() string {
 
 	amble links --contact me@university.edu https://site.to.crawl/page
 	amble links --base https://site.to.crawl/page page.html
-	amble links --resources --json --base https://site.to.crawl/ - <page.html
+	amble links --follow resources --base https://site.to.crawl/ - <page.html
 
 Each line: what a crawl with the page as its seed would do with the link, its kind, where it is, its
 URL, its text, and the rule that decided. The links are not judged by robots.txt: see amble robots.`

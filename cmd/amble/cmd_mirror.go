@@ -51,7 +51,8 @@ var mirrorShown = map[string]bool{
 
 // mirrorDefaults are the helps of flags that have other defaults than in a crawl.
 var mirrorDefaults = map[string]string{
-	"depth": "Links followed from a seed (none).", "max-pages": "Pages and files fetched, exactly (none).", "max-body": "Bytes of one file; longer ones are cut and flagged (256MiB).",
+	"follow": "Also sitemaps, feeds, resources, nofollow; none (resources).",
+	"depth":  "Links followed from a seed (none).", "max-pages": "Pages and files fetched, exactly (none).", "max-body": "Bytes of one file; longer ones are cut and flagged (256MiB).",
 }
 
 // Help returns the beginning of the command's help.

@@ -11,7 +11,7 @@ import (
 
 // replayCmd is "amble replay".
 type replayCmd struct {
-	Dir  string `arg:"" type:"job" name:"dir" help:"Job directory of a crawl with an archive (--format jsonl,warc)."`
+	Dir  string `arg:"" type:"job" name:"dir" help:"Job directory of a crawl with an archive (--archive)."`
 	JSON bool   `help:"Print the result as JSON."`
 }
 

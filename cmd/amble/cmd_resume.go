@@ -24,7 +24,7 @@ func (*resumeCmd) Help() string {
 
 	amble resume job
 	amble resume job --max-pages 50000
-	amble resume job -w 5s --format jsonl,warc
+	amble resume job -w 5s --archive
 	amble resume job --retry deferred,failed
 
 Resumes a crawl that was stopped, killed, or ended by a limit, with the settings in its job.yaml.

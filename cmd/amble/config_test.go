@@ -19,11 +19,11 @@ import (
 var someFlags = []string{
 	"--include=a{1,2},b", "--exclude=c: d # e", "--include=- f", "--exclude=\"g\"", "--exclude=two\nlines", "--rules=exclude h", "-d0", "-wnone",
 	"--delay-factor=none", "--rate=0.25", "--max-delay=none", "--max-pages=7", "--max-bytes=1.5MiB", "--max-time=90",
-	"--max-per-host=3", "--max-body=1kB", "--retries=none", "--retry-pause=1ms", "--sitemaps", "--scope=any", "--agent=my_bot/1",
-	"--contact=me@site.university.edu", "--follow-nofollow", "--resources", "--allow-address=10.0.0.0/8,::1", "--allow-port=22,6000",
+	"--max-per-host=3", "--max-body=1kB", "--retries=none", "--retry-pause=1ms", "--follow=sitemaps", "--scope=any", "--agent=my_bot/1",
+	"--contact=me@site.university.edu", "--follow=nofollow", "--follow=resources", "--allow-address=10.0.0.0/8,::1", "--allow-port=22,6000",
 	"--max-crawl-delay=none", "--max-failures=none", "--dialect=strictest", "--refuse-usage=train-ai,search",
 	"--dns-timeout=1h", "--max-header=1MiB", "--max-header-fields=9", "--max-encodings=1", "--max-ratio=20", "--min-rate=1kB", "--json", "--color=never", "-o=yes", "--fail-on-limit", "--per-domain", "--canonical=usual",
-	"--max-queries=none", "--max-per-dir=9", "--max-same=4", "--near-bits=2", "--max-errors=5", "--feeds", "--beyond=1", "--cookies", "--proxy=http://a:b@127.0.0.1:1", "--source-address=127.0.0.1", "--hours=22:00-06:00,12:00-13:00", "--visit-time", "--insecure-hosts=a.org,b.org", "--max-soft=none", "--beyond-kinds=image,style",
+	"--max-queries=none", "--max-per-dir=9", "--max-same=4", "--near-bits=2", "--max-errors=5", "--follow=feeds", "--beyond=1", "--cookies", "--proxy=http://a:b@127.0.0.1:1", "--source-address=127.0.0.1", "--hours=22:00-06:00,12:00-13:00", "--visit-time", "--insecure-hosts=a.org,b.org", "--max-soft=none", "--beyond-kinds=image,style",
 }
 
 func yamlOf(t *testing.T, s string) map[string]any {

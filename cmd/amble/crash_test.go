@@ -120,7 +120,7 @@ func (j *killedJob) run(n int) {
 
 // process runs one process of the job. It reports whether it was killed.
 func (j *killedJob) process(kill bool) bool {
-	args := append([]string{"crawl", "-q", "-o", j.dir, "-d", "none", "-w", crashDelay.String(), "--format", "jsonl,warc"}, j.web.seeds...)
+	args := append([]string{"crawl", "-q", "-o", j.dir, "-d", "none", "-w", crashDelay.String(), "--archive"}, j.web.seeds...)
 	if job.Holds(j.dir) && j.rng.IntN(2) == 0 {
 		args = []string{"resume", "-q", j.dir}
 	}

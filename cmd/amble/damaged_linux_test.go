@@ -40,7 +40,7 @@ func killedJobDir(t *testing.T) (dir string) {
 	}))
 	t.Cleanup(srv.Close)
 	dir = filepath.Join(t.TempDir(), "job")
-	p := start(t, "crawl", "-q", "-w", "100ms", "-d", "none", "--max-pages", "none", "--format", "jsonl,warc", "-o", dir, srv.URL+"/")
+	p := start(t, "crawl", "-q", "-w", "100ms", "-d", "none", "--max-pages", "none", "--archive", "-o", dir, srv.URL+"/")
 	<-enough
 	p.signal(t, syscall.SIGKILL)
 	p.end(t)

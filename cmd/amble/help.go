@@ -18,15 +18,14 @@ var firstWeek = map[string]string{
 	"include":       "Take in links that match; the last rule wins.",
 	"exclude":       "Leave out URLs that match.",
 	"accept":        "Keep only these media types; follow HTML.",
-	"sitemaps":      "Also crawl what sitemaps list.",
-	"resources":     "Also fetch images, style sheets and scripts.",
+	"follow":        "Also sitemaps, feeds, resources, nofollow.",
 	"allow-address": "Private address ranges that may be requested.",
 	"delay":         "Pause between two requests to a host (1s).",
 	"max-pages":     "Pages fetched, exactly (1000).",
 	"max-time":      "Time until the last request starts (none).",
 	"out":           "Keep the crawl in this directory.",
 	"no-keep":       "Keep nothing but what goes to stdout.",
-	"format":        "Also archive the traffic as WARC: jsonl,warc.",
+	"archive":       "Also archive the traffic, as WARC.",
 	"json":          "",
 	"quiet":         "",
 	"listen":        "Serve a page to watch and control the crawl.",
@@ -38,7 +37,7 @@ var shownOnly = map[string]map[string]bool{"check": checkShown, "mirror": mirror
 
 // otherDefaults are helps of flags that have other defaults than in a crawl.
 var otherDefaults = map[string]map[string]string{
-	"check":  {"depth": "Links followed from a seed (none).", "max-pages": "Pages and files requested, exactly (10000)."},
+	"check":  {"follow": "Also sitemaps, feeds, resources, nofollow; none (resources).", "depth": "Links followed from a seed (none).", "max-pages": "Pages and files requested, exactly (10000)."},
 	"mirror": mirrorDefaults,
 	"crawl":  {"json": "Print visits and the summary as JSON.", "quiet": "Print no status, log or summary; keep nothing."},
 }
@@ -61,7 +60,7 @@ func hideRare(k *kong.Kong) error {
 				needed = only[f.Name]
 			}
 			switch {
-			case crawls && !needed && job.KeyNamed(f.Name) != nil, slices.Contains(rare[cmd.Name], f.Name):
+			case crawls && !needed && (job.KeyNamed(f.Name) != nil || job.ShorthandNamed(f.Name) != nil), slices.Contains(rare[cmd.Name], f.Name):
 				f.Hidden = true
 			case crawls && short != "":
 				f.Help = short

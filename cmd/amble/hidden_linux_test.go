@@ -48,7 +48,7 @@ func TestHiddenCharactersAndPasswords(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	var said bytes.Buffer
 	for _, args := range [][]string{
-		{"crawl", "-w", "0", "-v", "--retries", "0", "--format", "jsonl,warc", "-o", dir, srv.URL + "/"},
+		{"crawl", "-w", "0", "-v", "--retries", "0", "--archive", "-o", dir, srv.URL + "/"},
 		{"crawl", "-w", "0", "-v", "--retries", "0", srv.URL + "/"},
 		{"crawl", "-w", "0", "-v", "--log-format", "json", "--json", "--retries", "0", srv.URL + "/"},
 		{"report", dir}, {"report", "--json", dir}, {"verify", dir}, {"verify", "--json", dir},

@@ -93,6 +93,16 @@ func schemaOfKeys() *jobSchema {
 			s.Properties[k.Name] = schemaOfKey(k)
 		}
 	}
+	for _, short := range job.Shorthands() {
+		p := &jobSchema{Description: short.Doc, AnyOf: []*jobSchema{{Type: "boolean"}}}
+		if !short.Bare || short.Name == "cookies" {
+			p.AnyOf = append(p.AnyOf, &jobSchema{Ref: "#/$defs/list"})
+		}
+		if !short.Bare {
+			p = &jobSchema{Description: short.Doc, Ref: "#/$defs/list"}
+		}
+		s.Properties[short.Name] = p
+	}
 	return s
 }
 

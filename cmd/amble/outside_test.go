@@ -242,7 +242,7 @@ func TestOutsideOfTheFilesOfACrawl(t *testing.T) {
 	}
 	a, _, errs := testApp(nil)
 	code := a.run([]string{
-		"crawl", "-w", "0", "--delay-factor", "none", "-o", dir, "--format", "jsonl,warc", "--keep-links", "--own-hosts", own, "--proxy", proxy,
+		"crawl", "-w", "0", "--delay-factor", "none", "-o", dir, "--archive", "--keep-links", "--own-hosts", own, "--proxy", proxy,
 		"--contact", "https://lab.university.edu/crawl", "http://127.0.0.1:8807/",
 	})
 	if code != cli.ExitDone {

@@ -30,7 +30,7 @@ func limitedJob(t *testing.T) (dir, seed string) {
 	}))
 	t.Cleanup(srv.Close)
 	dir, seed = filepath.Join(t.TempDir(), "job"), srv.URL+"/"
-	if code, stderr := amble(t, "crawl", "-q", "-w", "0", "--max-pages", "2", "--format", "jsonl,warc", "-o", dir, seed); code != cli.ExitDone {
+	if code, stderr := amble(t, "crawl", "-q", "-w", "0", "--max-pages", "2", "--archive", "-o", dir, seed); code != cli.ExitDone {
 		t.Fatalf("exit code %d, stderr %s", code, stderr)
 	}
 	return dir, seed

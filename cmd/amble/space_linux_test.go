@@ -37,7 +37,7 @@ func TestCrawlEndsBeforeTheDiskIsFull(t *testing.T) {
 	const keep = 24 << 20
 	disk, remount := smallDisk(t, 64<<20)
 	dir := filepath.Join(disk, "job")
-	args := []string{"crawl", "-q", "-o", dir, "--format", "jsonl,warc", "-d", "none", "-w", "0", "--max-per-host", "none", "--min-free", fmt.Sprint(keep), bigPages(t)}
+	args := []string{"crawl", "-q", "-o", dir, "--archive", "-d", "none", "-w", "0", "--max-per-host", "none", "--min-free", fmt.Sprint(keep), bigPages(t)}
 
 	code, said := amble(t, args...)
 	if want := "the disk is nearly full"; code != cli.ExitLimit || !strings.Contains(said, want) {
@@ -74,7 +74,7 @@ func TestCrawlEndsBeforeTheDiskIsFull(t *testing.T) {
 func TestCrawlEndsAtMaxDisk(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "job")
-	code, said := ambleOut(t, "crawl", "-o", dir, "--format", "jsonl,warc", "-d", "none", "-w", "0", "--max-disk", "4MiB", "--fail-on-limit", bigPages(t))
+	code, said := ambleOut(t, "crawl", "-o", dir, "--archive", "-d", "none", "-w", "0", "--max-disk", "4MiB", "--fail-on-limit", bigPages(t))
 	for _, want := range []string{"the limit max-disk ended the crawl", "amble resume " + dir + " --max-disk 8MiB"} {
 		if code != cli.ExitLimit || !strings.Contains(said, want) {
 			t.Errorf("exit code %d, %s; want %d and %q", code, said, cli.ExitLimit, want)

@@ -33,7 +33,7 @@ func TestImage(t *testing.T) {
 	docker(t, append(run, "--rm", name, "demo", "-q")...)
 	docker(t, append(run, "-d", "--name", name, name, "demo", "--serve")...)
 	for _, args := range [][]string{
-		{"crawl", "-q", "-w", "100ms", "--format", "jsonl,warc", "-o", "job", "http://127.0.0.1:8808/"},
+		{"crawl", "-q", "-w", "100ms", "--archive", "-o", "job", "http://127.0.0.1:8808/"},
 		{"verify", "job"}, {"show", "job"}, {"export", "job", "--to", "sqlite"},
 	} {
 		docker(t, append(append(run, "--rm", "--network", "container:"+name, "-v", name+":/crawls", name), args...)...)

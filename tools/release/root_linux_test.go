@@ -31,7 +31,7 @@ func TestBareRoot(t *testing.T) {
 	defer site.Close()
 	inside(t, bare, "version")
 	inside(t, bare, "demo", "-q")
-	inside(t, bare, "crawl", "-q", "-o", "/crawls/job", "--format", "jsonl,warc", site.URL+"/")
+	inside(t, bare, "crawl", "-q", "-o", "/crawls/job", "--archive", site.URL+"/")
 	inside(t, bare, "verify", "/crawls/job")
 	inside(t, bare, "report", "/crawls/job")
 	inside(t, bare, "export", "/crawls/job", "--to", "sqlite", "-o", "/crawls/job.db")

@@ -19,6 +19,7 @@ var placeholders = map[string]string{
 	"allow-address": "CIDR,...", "delay-factor": "F", "rate": "R", "own-hosts": "FILE", "opt-out": "FILE", "hours": "HH:MM-HH:MM,...",
 	"proxy": "URL", "source-address": "IP", "allow-port": "PORT,...", "format": "jsonl,warc", "log-format": "FORM", "color": "WHEN",
 	"header": "'NAME: VALUE'", "accept-language": "LANG", "load-cookies": "FILE", "out": "DIR", "seeds": "FILE", "sign": "DIR", "render": "WHICH",
+	"follow": "WHAT,...", "cookies": "FILE",
 	"render-kinds": "KIND,...", "render-hosts": "WHICH", "browser": "PATH", "render-isolation": "HOW",
 }
 
@@ -38,16 +39,27 @@ func placeholder(k *job.Key) string {
 	return ""
 }
 
-// Of returns flags for the keys of these groups, under their titles. Their names, helps, defaults and forms are defined only
-// in package job.
+// Of returns flags for the keys and shorthands of these groups, under their titles. Their names, helps, defaults and forms are defined
+// only in package job.
 func Of(titles map[job.Group]string) kong.Plugins {
 	var fields []reflect.StructField
+	add := func(of reflect.Type, tag reflect.StructTag) {
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Key%d", len(fields)), Type: of, Tag: tag})
+	}
+	added := map[*job.Shorthand]bool{}
 	for _, k := range job.Keys() {
+		short, _ := job.ShorthandOf(k.Name)
+		if short != nil && !added[short] {
+			if title, ok := titles[short.Group]; ok {
+				added[short] = true
+				add(shortType(short), shortTag(short, title))
+			}
+		}
 		title, ok := titles[k.Group]
-		if !ok || k.Name == "overrides" || k.Name == "hosts" { // which are no flags
+		if !ok || k.Name == "overrides" || k.Name == "hosts" || job.ShorthandNamed(k.Name) != nil { // which are no flags, or have one
 			continue
 		}
-		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Key%d", len(fields)), Type: typeOf(k), Tag: tagOf(k, title)})
+		add(typeOf(k), tagOf(k, title))
 	}
 	return kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}
 }
@@ -75,7 +87,7 @@ func tagOf(k *job.Key, title string) reflect.StructTag {
 	if !k.Spellings() {
 		add("enum", strings.Join(k.Choices(), ","))
 	}
-	if k.Seldom {
+	if short, _ := job.ShorthandOf(k.Name); k.Seldom || short != nil {
 		tag.WriteString(`hidden:"" `)
 	}
 	return reflect.StructTag(tag.String())
@@ -119,7 +131,7 @@ func HideFixed(k *kong.Kong) error {
 	for _, cmd := range k.Model.Children {
 		for _, f := range cmd.Flags {
 			key := job.KeyNamed(f.Name)
-			if cmd.Name == "resume" && (key != nil && key.Freedom == job.Fixed || f.Name == "out" || f.Name == "no-keep" || f.Name == "seeds" || f.Name == "config") {
+			if cmd.Name == "resume" && (key != nil && key.Freedom == job.Fixed && f.Name != "cookies" || f.Name == "follow" || f.Name == "out" || f.Name == "no-keep" || f.Name == "seeds" || f.Name == "config") {
 				f.Hidden = true
 			}
 		}

@@ -10,7 +10,7 @@ var foreign = []struct{ flags, here string }{
 	{"user-agent U", "use --agent NAME/VERSION, with --contact"},
 	{"A", "use --accept TYPE, as in --accept application/pdf, to keep some types, --agent NAME/VERSION for a user agent"},
 	{"level l max-depth depth-limit", "use --depth N"},
-	{"recursive r follow", "leave it out: a crawl follows links; --depth says how many"},
+	{"recursive r", "leave it out: a crawl follows links; --depth says how many"},
 	{"mirror m", "say amble mirror URL DIR"},
 	{"wait download-delay sleep", "use --delay D"},
 	{"random-wait", "use --delay D; slow sites are given longer pauses anyway"},
@@ -37,10 +37,10 @@ var foreign = []struct{ flags, here string }{
 	{"P directory-prefix", "use -o DIR"},
 	{"continue resume", "say amble resume DIR"},
 	{"timestamping N", "use --since DIR"},
-	{"p page-requisites", "use --resources"},
-	{"warc-file", "use -o DIR --format jsonl,warc"},
+	{"p page-requisites", "use --follow resources"},
+	{"warc-file", "use -o DIR --archive"},
 	{"spider", "leave it out: every visit has its status; for broken links, say amble check URL"},
-	{"sitemap", "use --sitemaps"},
+	{"sitemap", "use --follow sitemaps"},
 	{"k", "for a copy to read offline, as in wget, say amble mirror URL DIR; for certificates, as in curl, use --insecure-hosts HOST"},
 	{"insecure no-check-certificate", "use --insecure-hosts HOST"},
 	{"threads workers jobs parallel", "use --concurrency N; to one host there is one request at a time"},
@@ -48,8 +48,8 @@ var foreign = []struct{ flags, here string }{
 	{"robots no-robots ignore-robots execute e", "nothing turns robots.txt off"},
 	{"set s", "each setting is a flag of its own: see amble help crawl"},
 	{"silent", "use --quiet"},
-	{"cookie b cookie-jar", "use --load-cookies FILE"},
-	{"save-cookies", "use -o DIR --keep-cookies"},
+	{"cookie b cookie-jar", "use --cookies=FILE"},
+	{"save-cookies", "use -o DIR --cookies=keep"},
 	{"user u http-user http-password", "use --header 'Authorization: env:NAME'"},
 }
 
@@ -57,9 +57,9 @@ var foreign = []struct{ flags, here string }{
 var foreignCommands = []struct{ words, here string }{
 	{"clone copy", "for a copy to read offline, say amble mirror URL DIR"},
 	{"spider scrape fetch get", "say amble crawl URL"},
-	{"download grab", "say amble crawl -o DIR --format jsonl,warc URL, and for a copy to read offline amble mirror URL DIR"},
+	{"download grab", "say amble crawl -o DIR --archive URL, and for a copy to read offline amble mirror URL DIR"},
 	{"linkcheck checklinks lint", "say amble check URL"},
-	{"sitemap", "to read sitemaps, say amble crawl --sitemaps URL"},
+	{"sitemap", "to read sitemaps, say amble crawl --follow sitemaps URL"},
 }
 
 // equivalentCommand returns the command here for a word that people try as one; "" if nothing is known of it.

@@ -60,9 +60,23 @@ func (o *Origins) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 	if OfInvocation(flag.Name) {
 		return nil, nil
 	}
+	short, _ := job.ShorthandOf(flag.Name)
+	if short != nil {
+		if s, ok := givenShort(ctx, short, flag.Name); ok {
+			o.from[flag.Name] = "flag"
+			return o.value(flag, s.Values), nil
+		}
+	}
 	if v, ok := o.env(envName(flag.Name)); ok && v != "" && (!o.ownJob(ctx) || isShown(flag.Name)) {
 		o.from[flag.Name] = "environment " + envName(flag.Name)
 		return o.value(flag, []string{v}), nil
+	}
+	if short != nil && !o.ownJob(ctx) {
+		v, given := o.env(envName(short.Name))
+		if s, ok := expanded(short, flag.Name, []string{v}); given && v != "" && ok {
+			o.from[flag.Name] = "environment " + envName(short.Name)
+			return o.value(flag, s.Values), nil
+		}
 	}
 	s, isList, ok := o.file.Get(flag.Name)
 	if !ok {

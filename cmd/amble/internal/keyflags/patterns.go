@@ -56,7 +56,7 @@ func (p *patterns) Decode(ctx *kong.DecodeContext) error {
 // takesSeveral reports whether a flag takes a list.
 func takesSeveral(flag *kong.Flag) bool {
 	switch flag.Target.Interface().(type) {
-	case patterns, Words:
+	case patterns, Words, several, perhaps:
 		return true
 	}
 	return false

@@ -24,6 +24,12 @@ func (o *Origins) Settings() job.Settings {
 		case f == nil, k.Name == "include", k.Name == "exclude", k.Name == "accept":
 		case k.Name == "rules":
 			all = append(all, o.rules(flags))
+		case job.ShorthandNamed(k.Name) != nil:
+			s, ok := expanded(job.ShorthandNamed(k.Name), k.Name, valuesOf(f))
+			if !ok {
+				s = k.Default()
+			}
+			all = append(all, job.Setting{Name: k.Name, Values: s.Values, Origin: o.Origin(k.Name)})
 		default:
 			all = append(all, job.Setting{Name: k.Name, Values: k.Normal(valuesOf(f)), Origin: o.Origin(k.Name)})
 		}
@@ -47,8 +53,11 @@ func (o *Origins) JobConfig() job.Config {
 
 // valuesOf is the value of a flag as text.
 func valuesOf(f *kong.Flag) []string {
-	if w, ok := f.Target.Interface().(Words); ok {
-		return w
+	switch v := f.Target.Interface().(type) {
+	case Words:
+		return v
+	case perhaps:
+		return v
 	}
 	return []string{fmt.Sprint(f.Target.Interface())}
 }

@@ -1,0 +1,112 @@
+package keyflags
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/amble-crawler/amble/job"
+)
+
+// several is the value of the flag of a shorthand: words, separated by commas.
+type several []string
+
+// Decode implements kong.MapperValue.
+func (v *several) Decode(ctx *kong.DecodeContext) error {
+	t, err := ctx.Scan.PopValue("value")
+	if err != nil {
+		return err
+	}
+	return v.set(ctx.Value.Name, t.Value)
+}
+
+func (v *several) set(name string, value any) error {
+	text, ok := value.(below)
+	if !ok {
+		text = below{fmt.Sprint(value)}
+	}
+	*v = append(*v, text...)
+	_, err := job.ShorthandNamed(name).Expand(*v...)
+	return err
+}
+
+// perhaps is like several, for a flag that may be given without a value.
+type perhaps several
+
+// IsBool implements kong.BoolMapperValue: the flag needs no value.
+func (*perhaps) IsBool() bool { return true }
+
+// Decode implements kong.MapperValue.
+func (v *perhaps) Decode(ctx *kong.DecodeContext) error {
+	var value any = "true"
+	if ctx.Scan.Peek().Type == kong.FlagValueToken {
+		value = ctx.Scan.Pop().Value
+	}
+	return (*several)(v).set(ctx.Value.Name, value)
+}
+
+func shortType(s *job.Shorthand) reflect.Type {
+	if s.Bare {
+		return reflect.TypeFor[perhaps]()
+	}
+	return reflect.TypeFor[several]()
+}
+
+func shortTag(s *job.Shorthand, title string) reflect.StructTag {
+	return reflect.StructTag(fmt.Sprintf("name:%q help:%q group:%q placeholder:%q", s.Name, s.Doc, title, placeholders[s.Name]))
+}
+
+// givenShort returns the value of a key that the flag of a shorthand sets on the command line.
+func givenShort(ctx *kong.Context, short *job.Shorthand, key string) (s job.Setting, ok bool) {
+	for _, p := range ctx.Path {
+		if p.Flag == nil || p.Flag.Name != short.Name || p.Resolved {
+			continue
+		}
+		switch v := ctx.FlagValue(p.Flag).(type) {
+		case several:
+			return expanded(short, key, v)
+		case perhaps:
+			return expanded(short, key, v)
+		}
+	}
+	return s, false
+}
+
+// expanded returns the setting of a key that a value of a shorthand stands for.
+func expanded(short *job.Shorthand, key string, values []string) (s job.Setting, ok bool) {
+	all, err := short.Expand(values...) // which the flag has checked
+	if err != nil {
+		return s, false
+	}
+	return all.Get(key)
+}
+
+// Superseded returns the flags of the command line that another one does now, with what to say instead.
+func (o *Origins) Superseded() (old [][2]string) {
+	for _, p := range o.ctx.Path {
+		if p.Flag == nil || p.Resolved || job.ShorthandNamed(p.Flag.Name) != nil {
+			continue
+		}
+		if short, as := job.ShorthandOf(p.Flag.Name); short != nil {
+			if !short.Bare {
+				as = strings.Replace(as, "=", " ", 1)
+			}
+			old = append(old, [2]string{"--" + p.Flag.Name, "--" + as})
+		}
+	}
+	return old
+}
+
+// flagOf returns the flag that sets a key, without hyphens.
+func flagOf(key string) string {
+	short, as := job.ShorthandOf(key)
+	switch {
+	case short == nil:
+		return key
+	case short.Bare:
+		return short.Name
+	}
+	return strings.Replace(as, "=", " ", 1)
+}
