@@ -195,7 +195,9 @@ func (c *crawlFlags) kept(a *app, v *view.View, cfg *job.Config, seeds []weburl.
 }
 
 // reportCommands are the commands that reports name.
-var reportCommands = report.Commands{Verify: "amble verify", Explain: "amble explain", Resume: "amble resume", Crawl: "amble crawl --config"}
+var reportCommands = report.Commands{
+	Verify: "amble verify", URLs: "amble export --to urls", Check: "amble check", Explain: "amble explain", Resume: "amble resume", Crawl: "amble crawl --config",
+}
 
 // resumeCommand returns the command line that resumes the job in a directory.
 func resumeCommand(dir string) string { return "amble resume " + cli.ShellWord(dir) }

@@ -25,7 +25,7 @@ func unavailable(t *testing.T, format string, args ...any) {
 
 // find returns the path of a Chromium, "" if there is none.
 func find() string {
-	for _, name := range [...]string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+	for _, name := range [...]string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chromium-headless-shell"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}

@@ -35,6 +35,7 @@ type Host struct {
 	Wait         Wait // what the host waits for
 
 	Visits     int            // URLs with an outcome
+	Results    [Results]int   // of them
 	Outcomes   map[string]int // of them
 	Reasons    map[string]int // of them, without ""
 	Statuses   map[int]int    // of visits, of the final answer; those of 4xx and 5xx alone

@@ -48,10 +48,50 @@ func IsProblem(v *sink.Record) bool {
 	return true
 }
 
+// Result is the result of a URL for a reader who wants its page.
+type Result int
+
+// The results. Each visit has exactly one.
+const (
+	Got     Result = iota // fetched, with content
+	Broken                // answered with 4xx or 5xx, or not usably
+	Refused               // by the site, by its robots.txt or its statements, or by an order of the operator
+	Over                  // known, and left out because a budget was used up
+	Other                 // redirected, unchanged, out of scope, a trap, …
+	Results               // the number of results
+)
+
+// ResultOf returns the result of a visit with this outcome, reason ("" for none) and status (0 for none).
+func ResultOf(outcome, reason string, status int) Result {
+	switch reason {
+	case "robots_disallow", challenge, "usage_signal", "payment", "opt_out", "no_contact", "robots_unreachable", "retry_after_long",
+		"crawl_delay_long", "host_failed", "address_refused", "port_refused":
+		return Refused
+	}
+	switch {
+	case outcome == "refused":
+		return Refused
+	case status >= 400:
+		return Broken
+	}
+	switch reason {
+	case "host_budget", "sitemap_budget", "robots_budget", "retry_budget", "redirect_limit", "render_resources":
+		return Over
+	}
+	switch outcome {
+	case "fetched":
+		return Got
+	case "failed":
+		return Broken
+	}
+	return Other
+}
+
 // challenge is the reason of visits that a bot wall answered.
 const challenge = "challenge"
 
-func problemStatus(v *sink.Record) int {
+// ProblemStatus returns the status of a visit that is a problem because of it, or 0. It is the Status of its [Group].
+func ProblemStatus(v *sink.Record) int {
 	if v.Status >= 400 && v.Reason != challenge {
 		return v.Status
 	}

@@ -33,7 +33,7 @@ func (d *Digest) report(v *sink.Record, host string, fetched bool) {
 	}
 	d.series.visit(v)
 	if IsProblem(v) {
-		d.problems.add(Group{Outcome: v.Outcome, Reason: v.Reason, Status: problemStatus(v)}, host, v)
+		d.problems.add(Group{Outcome: v.Outcome, Reason: v.Reason, Status: ProblemStatus(v)}, host, v)
 	}
 	if v.Rule != "" && (v.Outcome == "refused" || v.Outcome == "out_of_scope") {
 		d.rules.add(Group{Outcome: v.Outcome, Reason: v.Reason, Rule: cut(v.Rule), Where: cut(where(v.Detail))}, host, v)
@@ -42,6 +42,7 @@ func (d *Digest) report(v *sink.Record, host string, fetched bool) {
 
 func (h *Host) visit(v *sink.Record, fetched bool) {
 	h.Visits++
+	h.Results[ResultOf(v.Outcome, v.Reason, v.Status)]++
 	count(&h.Outcomes, v.Outcome)
 	if v.Reason != "" {
 		count(&h.Reasons, v.Reason)

@@ -7,73 +7,64 @@ import (
 	"strings"
 )
 
-// The pictures are 1,080 wide, with names in a margin.
+// The pictures are drawn for the width that they get: positions across are percentages, or units of a picture that is stretched. Texts
+// are beside the stretched pictures, never in them, so that no text is scaled.
 const (
-	pictureWidth = 1080.0
-	margin       = 170.0
-	barsWidth    = 800.0
+	trackWidth   = 1000.0 // units of a stretched picture
+	chartHeight  = 100.0
+	minMark      = 2.0 // the shortest mark, in units
+	maxTicks     = 4
+	maxLanesOpen = 6 // the other lanes are shown on request
 )
 
 // keyEntry is an entry of a legend.
 type keyEntry struct{ Class, Name string }
 
-// bars is a picture of horizontal bars of parts.
+// bars is a table with a horizontal bar of parts in each row.
 type bars struct {
-	Title, Label string
-	Height       int
-	Rows         []barRow
+	Caption string
+	Rows    []barRow
 }
 
 type barRow struct {
-	Name    string
-	Y, Text int
-	Parts   []barPart
-	End     string
-	Note    string
+	Name  string
+	Parts []barPart
+	Note  string
 }
 
+// barPart is a part of a bar, in percent of the width.
 type barPart struct{ Class, X, W string }
 
-// barFacts is a bar before it is drawn: the size of each part, in the order of the legend.
+// barFacts is a bar of one part before it is drawn.
 type barFacts struct {
-	name  string
-	sizes []float64
-	note  string
+	name, class string
+	size        float64
+	note        string
 }
 
-// drawBars draws bars to the scale of the largest. They have the colours of the legend.
-func drawBars(title string, keys []keyEntry, rows []barFacts) (b bars) {
-	b.Title = title
-	most := 0.0
+// drawBars draws bars to the scale of the largest.
+func drawBars(caption string, rows []barFacts) bars {
+	b, largest := bars{Caption: caption}, 0.0
 	for _, r := range rows {
-		most = max(most, sum(r.sizes))
+		largest = max(largest, r.size)
 	}
-	var label []string
-	for i, r := range rows {
-		y := 2 + 22*i
-		row := barRow{Name: short(r.name), Y: y, Text: y + 12, Note: r.note}
-		x := margin
-		for k, size := range r.sizes {
-			if size <= 0 {
-				continue
-			}
-			w := max(1, size/max(most, 1)*(barsWidth-100))
-			row.Parts = append(row.Parts, barPart{keys[k].Class, decimal(x), decimal(w)})
-			x += w
-		}
-		row.End = decimal(x + 6)
-		b.Rows = append(b.Rows, row)
-		label = append(label, site(r.name)+": "+r.note)
+	for _, r := range rows {
+		b.Rows = append(b.Rows, barRow{r.name, drawBar([]string{r.class}, []float64{r.size}, largest), r.note})
 	}
-	b.Height, b.Label = 22*len(rows)+4, title+". "+strings.Join(label, "; ")
 	return b
 }
 
-func sum(all []float64) (s float64) {
-	for _, v := range all {
-		s += v
+// drawBar draws the parts of a bar, of which all would be the whole width.
+func drawBar(classes []string, sizes []float64, all float64) (parts []barPart) {
+	x := 0.0
+	for i, size := range sizes {
+		if size > 0 {
+			w := max(0.6, 100*size/max(all, 1e-9))
+			parts = append(parts, barPart{classes[i], decimal(x), decimal(w)})
+			x += w
+		}
 	}
-	return s
+	return parts
 }
 
 // decimal writes a coordinate with one digit.
@@ -81,34 +72,52 @@ func decimal(v float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
 }
 
-// lanes is a picture of rows over time.
+// lanes is a picture of rows over time. Few of many are shown at once.
 type lanes struct {
-	Title, Label string
-	Height       int
-	Ticks        []tick
-	Rows         []laneRow
+	Label      string
+	Ticks      []tick
+	Grid       string // a path of lines at the ticks
+	Rows, Rest []laneRow
 }
 
-type tick struct{ X, Text string }
+// tick is a text at a percentage of the width.
+type tick struct{ X, Anchor, Text string }
 
 type laneRow struct {
 	Name  string
-	Text  int
-	At    string // the transformation of its paths
+	Scale string // the transformation of its paths, "" for none
 	Paths []lanePath
 }
 
 type lanePath struct{ Class, D string }
 
-const laneHeight = 20
-
-// ticksOf divides so many seconds by up to ten round steps, on a width from the margin.
-func ticksOf(seconds, from float64) (ticks []tick) {
-	step := niceStep(seconds / 8)
+// newLanes returns empty lanes over so many seconds, whose first second is from.
+func newLanes(label string, hosts []string, seconds, from float64) (p lanes) {
+	p.Label = label
+	step := niceStep(seconds / maxTicks)
 	for at := 0.0; at <= seconds; at += step {
-		ticks = append(ticks, tick{decimal(margin + at/seconds*(pictureWidth-margin-10)), clockText(from+at, step)})
+		t := tick{decimal(100 * at / seconds), "middle", clockText(from+at, step)}
+		switch share := at / seconds; {
+		case share < 0.04:
+			t.Anchor = "start"
+		case share > 0.93:
+			t.Anchor = "end"
+		}
+		p.Ticks = append(p.Ticks, t)
+		p.Grid += fmt.Sprintf("M%s 0V14", decimal(trackWidth*at/seconds))
 	}
-	return ticks
+	for _, h := range hosts {
+		p.Rows = append(p.Rows, laneRow{Name: site(h)})
+	}
+	return p
+}
+
+// folded returns lanes of which a few are shown at once.
+func (p lanes) folded() lanes {
+	if len(p.Rows) > maxLanesOpen+2 {
+		p.Rows, p.Rest = p.Rows[:maxLanesOpen], p.Rows[maxLanesOpen:]
+	}
+	return p
 }
 
 // niceStep is a step for people at least as long as so many seconds.
@@ -134,87 +143,13 @@ func clockText(seconds, step float64) string {
 	return decimal(seconds) + " s"
 }
 
-// columns is a picture of upright columns.
-type columns struct {
-	Label         string
-	Width, Height int
-	UnderY        int
-	Columns       []column
-}
-
-type column struct {
-	Class           string
-	X, Y, W, H, Mid string
-	Top, Under      string
-	TopY            string
-}
-
-// columnFacts is a column before it is drawn.
-type columnFacts struct {
-	class string
-	n     int
-	under string
-}
-
-// drawColumns draws columns to the scale of the largest.
-func drawColumns(label string, width, height int, all []columnFacts) columns {
-	c := columns{Width: width, Height: height, UnderY: height - 4}
-	most, texts := 1, make([]string, 0, len(all))
-	for _, f := range all {
-		most = max(most, f.n)
-	}
-	step := float64(width) / float64(max(1, len(all)))
-	for i, f := range all {
-		h := float64(f.n) / float64(most) * float64(height-44)
-		if f.n > 0 {
-			h = max(1, h)
-		}
-		x, w := float64(i)*step+step*0.12, step*0.76
-		y := float64(height) - 22 - h
-		c.Columns = append(c.Columns, column{
-			Class: f.class, X: decimal(x), Y: decimal(y), W: decimal(w), H: decimal(h), Mid: decimal(x + w/2),
-			Top: num(f.n), Under: f.under, TopY: decimal(y - 4),
-		})
-		texts = append(texts, f.under+": "+num(f.n))
-	}
-	c.Label = label + ". " + strings.Join(texts, "; ")
-	return c
-}
-
 // curves is a picture of lines or areas.
 type curves struct {
-	Label         string
-	Width, Height int
-	Frame         string
-	Curves        []lanePath
-	Texts         []curveText
-}
-
-type curveText struct {
-	Class      string
-	X, Y, Text string
-}
-
-// The chart of a curve, inside its texts.
-const (
-	chartWidth, chartHeight                      = 520, 220
-	chartLeft, chartTop, chartRight, chartBottom = 46.0, 10.0, 510.0, 196.0
-)
-
-func newCurves(label string) curves {
-	return curves{Label: label, Width: chartWidth, Height: chartHeight, Frame: fmt.Sprintf("M%v %vV%vH%v", chartLeft, chartTop, chartBottom, chartRight)}
-}
-
-// text adds a text.
-func (c *curves) text(class string, x, y float64, text string) {
-	c.Texts = append(c.Texts, curveText{class, decimal(x), decimal(y), text})
-}
-
-// scale writes the greatest values of both axes.
-func (c *curves) scale(most int, end string) {
-	c.text("d e", chartLeft-5, chartTop+10, num(most))
-	c.text("d e", chartLeft-5, chartBottom, "0")
-	c.text("d e", chartRight, chartBottom+16, end)
+	Label    string
+	Top      string // the greatest value
+	From, To string // the ends of the axis below
+	Keys     []keyEntry
+	Curves   []lanePath
 }
 
 // line is a path through shares of the chart's width and height.
@@ -225,7 +160,7 @@ func line(xs, ys []float64) string {
 		if i == 0 {
 			letter = "M"
 		}
-		fmt.Fprintf(&b, "%s%s %s", letter, decimal(chartLeft+xs[i]*(chartRight-chartLeft)), decimal(chartBottom-ys[i]*(chartBottom-chartTop)))
+		fmt.Fprintf(&b, "%s%s %s", letter, decimal(xs[i]*trackWidth), decimal((1-ys[i])*chartHeight))
 	}
 	return b.String()
 }

@@ -12,56 +12,154 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// got is the outcomes of the URLs of each site.
-type got struct {
-	Text string
-	Bars bars
-	Keys []keyEntry
-	More string
+// resultNames are the results of URLs in the order of package digest: their class, which is their colour everywhere, and their name.
+var resultNames = [digest.Results]keyEntry{{"got", "fetched"}, {"broken", "broken"}, {"refused", "refused"}, {"over", "over a budget"}, {"other", "redirected, unchanged or left out"}}
+
+// maxShown limits the URLs that the page lists of each result. A list up to it is complete.
+const maxShown = 100
+
+// result is a result with the list of its URLs.
+type result struct {
+	keyEntry
+	Count  string
+	Text   string // by cause, in a line
+	Causes []cause
+	Rules  []digest.Group
+	Rows   []listRow
+	Open   bool
+	File   string // beside the page, that has all of them
+	More   string
 }
 
-var fates = []keyEntry{
-	{"ok", "fetched"}, {"bad", "answered 4xx or 5xx, or not at all"}, {"sl", "redirected or unchanged"}, {"cd", "refused by a rule or a bot wall"},
-	{"mut", "known, over the site's budget"}, {"warn", "left out for another reason"},
+// cause is why URLs have a result. Class is that of the rows that have it, so that a reader can choose them.
+type cause struct {
+	Class, Name string
+	Count       int
 }
 
-// fatesOf counts the URLs of a host in the order of fates.
-func fatesOf(h *digest.Host) []float64 {
-	wrong := 0
-	for _, n := range h.Statuses {
-		wrong += n
+// listRow is a URL in a list.
+type listRow struct{ Class, URL, Cause, Detail, Via string }
+
+// maxCauses limits the causes of which a reader can choose one.
+const maxCauses = 8
+
+// results returns the results with their lists, and what else became of URLs.
+func (s *source) results() (all []result, other string) {
+	r, counts, others := s.report, s.facts.Total.Results, []string(nil)
+	for n := range digest.Other {
+		x := result{keyEntry: resultNames[n], Causes: s.causes(n)}
+		x.Rows = s.rows(n, x.Causes)
+		more := counts[n] - len(x.Rows)
+		switch n {
+		case digest.Got:
+			x.Text = fmt.Sprintf("pages and files with content, from %s; %s received", plural(s.withPages(), "site"), bytesText(s.facts.Total.Bytes))
+			x.More = withDir("all URLs: ", s.commands.URLs)
+		case digest.Broken:
+			x.File, x.More = job.ProblemsName, withDir("every page that links to a broken URL: ", s.commands.Check)
+		case digest.Refused:
+			x.File, x.Rules = job.ProblemsName, s.rules()
+		case digest.Over:
+			if x.More = withDir("all URLs: ", s.commands.URLs); r.Left > 0 && r.Finish.Limit() {
+				counts[n] += r.Left
+				x.Causes = append(x.Causes, cause{Name: "still queued when " + LimitName(r.Finish) + " was reached", Count: r.Left})
+			}
+		}
+		if more > 0 {
+			x.More = and(plural(more, "more URL")+" in visits.jsonl", x.More)
+		}
+		if n != digest.Got {
+			x.Text = causesText(x.Causes)
+		}
+		x.Count, x.Open = num(counts[n]), n == digest.Broken && 0 < counts[n] && counts[n] <= 8
+		all = append(all, x)
 	}
-	wrong = min(wrong-h.WallErrors, h.Pages()+h.Failed())
-	good := max(0, h.Pages()-max(0, wrong-h.Outcomes["failed"]))
-	bad := h.Pages() + h.Failed() - good
-	moved := h.Outcomes["redirected"] + h.Outcomes["not_modified"]
-	over := h.OverBudget()
-	rest := max(0, h.Visits-good-bad-moved-h.Refused()-over)
-	return []float64{float64(good), float64(bad), float64(moved), float64(h.Refused()), float64(over), float64(rest)}
-}
-
-func (s *source) got() got {
-	byVisits := slices.Clone(s.facts.Hosts)
-	slices.SortStableFunc(byVisits, func(a, b digest.Host) int { return cmp.Compare(b.Visits, a.Visits) })
-	var rows []barFacts
-	for i := range byVisits[:min(maxBars, len(byVisits))] {
-		h := &byVisits[i]
-		if h.Visits > 0 {
-			rows = append(rows, barFacts{h.Name, fatesOf(h), fmt.Sprintf("%s of %s", num(int(fatesOf(h)[0])), num(h.Visits))})
+	for _, c := range counted("", s.facts.Total.Outcomes).Rows {
+		if digest.ResultOf(c.Name, "", 0) == digest.Other && c.Name != "deferred" {
+			others = append(others, num(c.Count)+" "+strings.ReplaceAll(c.Name, "_", " "))
 		}
 	}
-	g := got{Bars: drawBars("URLs of each site by outcome", fates, rows), Keys: fates}
-	if n := len(byVisits) + s.facts.MoreHosts - len(rows); n > 0 {
-		g.More = plural(n, "more site") + ": see the table below and hosts.csv."
+	return all, and(others...)
+}
+
+// withDir is a command followed by the directory, behind a text; nothing if there is none.
+func withDir(text, command string) string {
+	if command == "" {
+		return ""
 	}
-	g.Text = "Every URL that entered the crawl has one fate."
-	if texts := s.gaps(); len(texts) > 0 {
-		g.Text += " " + strings.Join(texts, "; ") + "."
+	return text + command + " DIR"
+}
+
+// causes returns why URLs have a result, the most frequent first.
+func (s *source) causes(of digest.Result) (all []cause) {
+	at := map[string]int{}
+	for i := range s.facts.Problems {
+		g := &s.facts.Problems[i]
+		if digest.ResultOf(g.Outcome, g.Reason, g.Status) != of {
+			continue
+		}
+		name := problemText(g)
+		k, known := at[name]
+		if !known {
+			k, at[name] = len(all), len(all)
+			all = append(all, cause{Name: name})
+		}
+		all[k].Count += g.Count
 	}
-	if s.report.Left > 0 {
-		g.Text += " " + plural(s.report.Left, "URL") + " " + map[bool]string{true: "had none when the crawl ended.", false: "had none so far."}[s.open == ""]
+	slices.SortStableFunc(all, func(a, b cause) int { return cmp.Compare(b.Count, a.Count) })
+	for i := range all {
+		all[i].Class = fmt.Sprintf("c%d", min(i+1, maxCauses))
 	}
-	return g
+	return all
+}
+
+// causesText names the most frequent causes.
+func causesText(causes []cause) string {
+	var texts []string
+	for i, c := range causes {
+		if i == 3 {
+			texts = append(texts, plural(len(causes)-i, "other cause"))
+			break
+		}
+		texts = append(texts, c.Name+": "+num(c.Count))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// rows returns the first URLs with a result, those of the most frequent cause first, and examples of causes that none of them has.
+func (s *source) rows(of digest.Result, causes []cause) []listRow {
+	rows, at := slices.Clone(s.list.shown[of]), map[string]int{}
+	for i, c := range causes {
+		at[c.Name] = i
+	}
+	seen := map[string]bool{}
+	for i := range rows {
+		seen[rows[i].Cause] = true
+	}
+	for i := range s.facts.Problems {
+		g := &s.facts.Problems[i]
+		if name := problemText(g); of != digest.Got && len(rows) >= maxShown && !seen[name] && digest.ResultOf(g.Outcome, g.Reason, g.Status) == of {
+			for _, e := range g.Examples {
+				rows = append(rows, listRow{URL: e.URL, Cause: name, Detail: e.Detail, Via: e.Via})
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b listRow) int { return cmp.Compare(at[a.Cause], at[b.Cause]) })
+	for i := range rows {
+		if k, known := at[rows[i].Cause]; known {
+			rows[i].Class = causes[k].Class
+		}
+	}
+	return rows
+}
+
+// withPages returns the number of sites that gave pages.
+func (s *source) withPages() (n int) {
+	for i := range s.facts.Hosts {
+		if s.facts.Hosts[i].Pages() > 0 {
+			n++
+		}
+	}
+	return max(n, s.report.Hosts)
 }
 
 // gaps says which sites are not seen as a whole.
@@ -132,30 +230,30 @@ const (
 func (s *source) state(h *digest.Host) (state, class string) {
 	switch {
 	case h.Reasons["opt_out"] > 0:
-		return stateLeftOut, "w"
+		return stateLeftOut, "refused"
 	case h.Reasons["challenge"] > 0 || h.Pages() == 0 && h.Rules.Wall != "":
-		return stateWalled, "b"
+		return stateWalled, "refused"
 	case h.Reasons["robots_unreachable"]+h.Reasons["robots_budget"] > 0 || h.Pages() == 0 && h.Rules.Failed > 0:
-		return stateNotEntered, "w"
+		return stateNotEntered, "refused"
 	case h.OverBudget() > 0:
-		return stateCut, "w"
+		return stateCut, "over"
 	case h.Reasons["sitemap_budget"] > 0:
-		return stateMapsCut, "w"
+		return stateMapsCut, "over"
 	case h.Reasons["host_failed"]+h.Reasons["retry_after_long"]+h.Reasons["crawl_delay_long"] > 0:
-		return stateGivenUp, "w"
+		return stateGivenUp, "refused"
 	case h.Visits > 0 && h.Refused() == h.Visits:
-		return stateRefuses, "b"
+		return stateRefuses, "refused"
 	case s.report.Left > 0 || s.open != "":
 		if s.isLeftOut(h.Name) {
-			return stateLeftOut, "w"
+			return stateLeftOut, "refused"
 		}
-		return stateUnfinished, "w"
+		return stateUnfinished, ""
 	case h.Visits == 0:
 		return stateOnlyAsked, ""
 	case h.Failed() == h.Visits:
-		return stateFailed, "b"
+		return stateFailed, "broken"
 	}
-	return stateComplete, "o"
+	return stateComplete, ""
 }
 
 // seenToTheEnd reports whether counts of a site in this state are those of the site, and not lower bounds.

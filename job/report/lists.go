@@ -2,10 +2,10 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,19 +32,37 @@ func (s *source) hostsCSV() []byte {
 // maxListed limits the problems that the file lists.
 const maxListed = 100_000
 
-// problemList is a line for each URL that is a problem, in the order in which they ended.
+// problemList is a line for each URL that is a problem, in the order in which they ended, and the first URLs of each result.
 type problemList struct {
 	*table
-	n int
+	n     int
+	shown [digest.Other][]listRow
 }
 
 func (l *problemList) add(v *sink.Record) {
+	if of := digest.ResultOf(v.Outcome, v.Reason, v.Status); of < digest.Other && len(l.shown[of]) < maxShown {
+		row := listRow{URL: clip(v.URL), Via: clip(v.Via), Detail: clip(cmp.Or(v.Title, v.Type))}
+		if of != digest.Got {
+			row.Cause = problemText(&digest.Group{Outcome: v.Outcome, Reason: v.Reason, Status: digest.ProblemStatus(v)})
+			row.Detail = clip(cmp.Or(v.Error, v.Rule))
+		}
+		l.shown[of] = append(l.shown[of], row)
+	}
 	if !digest.IsProblem(v) || v.Reason == "host_budget" || v.Reason == "sitemap_budget" { // which is no problem of the URL
 		return
 	}
 	if l.n++; l.n <= maxListed {
 		l.row(v.URL, v.Outcome, v.Reason, v.Status, v.Via, v.Error, stamp(v.Ended))
 	}
+}
+
+// clip returns a copy of a text, cut to what a list has room for.
+func clip(s string) string {
+	const most = 300
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return strings.Clone(s)
 }
 
 // csv returns the list.
@@ -90,59 +108,32 @@ func (t *table) bytes() []byte {
 	return hidden.Escape(t.b.Bytes())
 }
 
-// problem is a kind of problem.
-type problem struct {
-	Count    int
-	What     string
-	Where    string
-	Examples []digest.Example
-	More     string
-}
-
-// problems lists the kinds of problems, the largest first.
-func (s *source) problems() (list []problem, more string) {
-	groups := slices.DeleteFunc(slices.Clone(s.facts.Problems), func(g digest.Group) bool {
-		return g.Reason == "host_budget" || g.Reason == "sitemap_budget" || g.Outcome == "refused" && g.Reason == "robots_disallow" // shown elsewhere
-	})
-	for i := range groups[:min(maxProblems, len(groups))] {
-		g := &groups[i]
-		p := problem{Count: g.Count, What: problemText(g), Where: plural(g.Hosts, "site"), Examples: g.Examples}
-		if g.Hosts == 1 && len(g.Examples) > 0 {
-			p.Where = site(g.Examples[0].Host)
-		}
-		if n := g.Count - len(g.Examples); n > 0 {
-			p.More = "and " + num(n) + " more in problems.csv"
-		}
-		list = append(list, p)
-	}
-	if n := len(groups) - len(list); n > 0 {
-		more = plural(n, "more kind") + " in problems.csv."
-	}
-	return list, more
-}
-
 // problemText names a kind of problem.
 func problemText(g *digest.Group) string {
 	switch {
 	case g.Status > 0:
 		text := fmt.Sprintf("%d %s", g.Status, strings.ToLower(http.StatusText(g.Status)))
-		if g.Outcome != "fetched" {
-			text += ", " + strings.ReplaceAll(g.Outcome, "_", " ")
+		if g.Reason != "" {
+			text += ", " + ReasonText(g.Reason)
 		}
 		return strings.TrimSpace(text)
 	case g.Reason == "":
 		return strings.ReplaceAll(g.Outcome, "_", " ")
 	}
-	return ReasonText(g.Reason) + " (" + strings.ReplaceAll(g.Outcome, "_", " ") + ")"
+	if key := budgets[g.Reason]; key != "" {
+		return ReasonText(g.Reason) + " (" + key + ")"
+	}
+	return ReasonText(g.Reason)
 }
 
-// rules lists the rules that refused URLs, those of robots.txt first that refused the most.
-func (s *source) rules() (list []digest.Group, more string) {
-	list = s.facts.Rules
-	if n := len(list) - maxRules; n > 0 {
-		list, more = list[:maxRules], plural(n, "more rule")+"."
+// rules returns the rules that refused URLs, those that refused the most first, without those of the crawl's scope.
+func (s *source) rules() (rules []digest.Group) {
+	for _, g := range s.facts.Rules {
+		if g.Outcome == "refused" && len(rules) < maxRules {
+			rules = append(rules, g)
+		}
 	}
-	return list, more
+	return rules
 }
 
 // ownerRow is a line of the table of those that have shared a crawl.

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job/digest"
 	"github.com/amble-crawler/amble/politeness/audit"
 )
 
@@ -77,5 +79,45 @@ func TestOwners(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q: %s", want, page[max(0, strings.Index(page, "id=\"owners\"")):][:1500])
 		}
+	}
+}
+
+// TestListsAreCompleteUpToAHundredURLs: each result has a list that its number leads to, with every URL up to a hundred; beyond, it
+// names the file and keeps examples of each cause. The results come before the politeness.
+func TestListsAreCompleteUpToAHundredURLs(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{13 * 100, 13 * 101} {
+		s := drawn(n, 20)
+		page, err := s.page()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, list, _ := strings.Cut(string(page), `<div id="broken">`)
+		list, _, _ = strings.Cut(list, "</details>")
+		wanted := 0
+		for _, p := range s.facts.Problems {
+			wanted += p.Count
+		}
+		rows := strings.Count(list, `<tr class="c`)
+		if rows != min(wanted, maxShown) || wanted != n/13 {
+			t.Errorf("%d broken URLs, %d listed", wanted, rows)
+		}
+		if more := strings.Contains(list, "1 more URL in visits.jsonl"); more != (wanted > maxShown) {
+			t.Errorf("%d broken URLs: %t that there are more", wanted, more)
+		}
+		if !strings.Contains(list, `<a href="problems.csv">`) || !strings.Contains(list, "crawl-check DIR") || !strings.Contains(string(page), `href="#broken"`) {
+			t.Errorf("the list leads nowhere: %.500s", list)
+		}
+		if first, second := strings.Index(string(page), `id="results"`), strings.Index(string(page), `id="polite"`); first < 0 || second < first {
+			t.Errorf("results at %d, politeness at %d", first, second)
+		}
+	}
+	s := drawn(13*101, 20)
+	s.list.shown[digest.Broken] = slices.DeleteFunc(s.list.shown[digest.Broken], func(r listRow) bool { return r.Cause != "404 not found" })
+	for len(s.list.shown[digest.Broken]) < maxShown {
+		s.list.shown[digest.Broken] = append(s.list.shown[digest.Broken], s.list.shown[digest.Broken][0])
+	}
+	if rows := s.rows(digest.Broken, s.causes(digest.Broken)); len(rows) != maxShown+3 || rows[len(rows)-1].Cause != "500 internal server error" {
+		t.Errorf("%d rows, the last %+v", len(rows), rows[len(rows)-1])
 	}
 }

@@ -90,6 +90,26 @@ func large(requests, hosts int, add func(begin, end *ledger.Entry, v *sink.Recor
 	}
 }
 
+// drawn returns what the page of a large crawl is made of.
+func drawn(requests, hosts int) *source {
+	d := digest.New(digest.Config{Audit: audit.Config{Delay: 1}})
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	s := &source{commands: testCommands, report: &crawler.Report{Started: start, Ended: start.Add(time.Hour), Pages: requests, Hosts: hosts}, list: problemList{table: newTable("url")}}
+	s.manifest = &job.Manifest{Seeds: []string{"https://www.site-1.example/"}, Settings: map[string]string{"delay": "1s"}, Runs: []job.Run{{}}}
+	n := 0
+	large(requests, hosts, func(begin, end *ledger.Entry, v *sink.Record) {
+		if n++; v.Status == 404 && n%7 == 0 {
+			v.Status = 500
+		}
+		d.Add(begin)
+		d.Add(end)
+		d.AddVisit(v)
+		s.list.add(v)
+	})
+	s.facts = d.Snapshot(0)
+	return s
+}
+
 // largeJob makes the lines of a large crawl those of a job.
 func largeJob(t testing.TB, dir string, requests, hosts int) {
 	t.Helper()

@@ -1,8 +1,8 @@
 // Package report sums up a crawl that package job keeps: as text, as a self-contained page that shows every request and every
 // pause, and as tables. The facts about each host are those of package job/digest.
 //
-// Reading order: text.go; page.go with page.tmpl, then its sections in their order (got.go, polite.go, spent.go, sites.go,
-// lists.go, sample.go, how.go), figures.go, words.go.
+// Reading order: text.go; page.go with page.tmpl, then its sections in their order (got.go, sites.go, lists.go,
+// polite.go, spent.go, sample.go, how.go), figures.go, words.go.
 package report
 
 import (
@@ -65,6 +65,8 @@ func Page(r *job.Reader, c Commands) ([]byte, error) {
 // crawl. The zero value is for programs that have none: the report then names none.
 type Commands struct {
 	Verify  string // is followed by the directory of the job
+	URLs    string // prints the URLs of the job: is followed by the directory
+	Check   string // names all pages with a broken link: is followed by the directory
 	Explain string // is followed by the directory and a URL
 	Resume  string // is followed by the directory
 	Crawl   string // is followed by a job file and a new directory, with -o
@@ -106,23 +108,20 @@ func read(r *job.Reader, c Commands) (s *source, err error) {
 // pageData is the data of the page.
 type pageData struct {
 	Policy              string
-	Style               template.HTML
+	Styles              []template.HTML
 	Title, When, Finish string
 	Agent, Contact      string
 	Unfinished          string // what the page covers of a crawl that has not ended
 	Verdict             verdict
-	Tiles               []tile
-	Got                 got
-	Polite              polite
-	Time                spent
-	Sites               []siteRow
-	SitesMore           string
+	Results             []result
+	Other               string // results that have no list
+	Gaps                []string
+	Sites               siteTable
+	SortKeys            []string
 	Owners              []ownerRow
 	OwnersMore          string
-	Rules               []digest.Group
-	RulesMore           string
-	Problems            []problem
-	ProblemsMore        string
+	Polite              polite
+	Time                spent
 	Sample              sample
 	How                 []fact
 	Changed             []changed
@@ -134,25 +133,31 @@ type pageData struct {
 
 type fact struct{ Name, Value string }
 
-type tile struct{ Value, Name string }
-
 // page makes the page.
 func (s *source) page() ([]byte, error) {
 	d := pageData{
-		Policy: policy, Style: template.HTML("<style>" + style + "</style>"), //nolint:gosec // it is ours
 		Title: "Crawl of " + s.seedsText(), When: when(s.report.Started, s.report.Ended), Finish: s.finish(),
 		Agent: s.manifest.Settings["agent"], Contact: s.manifest.Settings["contact"],
-		Verdict: s.verdict(), Tiles: s.tiles(), Got: s.got(), Polite: s.polite(), Time: s.spent(), Sample: s.sample(),
+		Verdict: s.verdict(), Gaps: s.gaps(), Sites: s.sites(), Polite: s.polite(), Time: s.spent(), Sample: s.sample(),
 		How: s.how(), Changed: s.changed(), Settings: s.settings(), Counts: s.counts(), Runs: s.manifest.Runs, Last: s.manifest.Last(),
 	}
 	if s.open != "" {
 		d.Unfinished = s.covers()
 	}
-	d.Sites, d.SitesMore = s.sites()
+	d.Results, d.Other = s.results()
 	d.Owners, d.OwnersMore = s.owners()
-	d.Rules, d.RulesMore = s.rules()
-	d.Problems, d.ProblemsMore = s.problems()
 	d.Runs = d.Runs[max(0, len(d.Runs)-maxRuns):]
+	styles := []string{Palette + style}
+	if d.Sites.Sorted {
+		styles = append(styles, s.sortStyle())
+		for _, k := range sortKeys {
+			d.SortKeys = append(d.SortKeys, k.Name)
+		}
+	}
+	d.Policy = policy(styles...)
+	for _, text := range styles {
+		d.Styles = append(d.Styles, template.HTML("<style>"+text+"</style>")) //nolint:gosec // it is ours
+	}
 	var b bytes.Buffer
 	if err := reportPage.Execute(&b, &d); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
@@ -162,12 +167,16 @@ func (s *source) page() ([]byte, error) {
 
 // Limits on what the page lists. The rest is in the files beside it.
 const (
-	maxRows     = 200 // sites
-	maxBars     = 40  // sites in a picture
-	maxRules    = 50
-	maxProblems = 50
-	maxRuns     = 50
+	maxRows  = 200 // sites
+	maxLanes = 40  // sites in a picture
+	maxRules = 50
+	maxRuns  = 50
 )
+
+// Palette is the style sheet of the colours, light and dark, as custom properties: each has one meaning on all pages.
+//
+//go:embed palette.css
+var Palette string
 
 //go:embed style.css
 var style string
@@ -175,11 +184,15 @@ var style string
 //go:embed page.tmpl
 var pageText string
 
-// policy lets the page do nothing but apply its own style.
-var policy = func() string {
-	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
-}()
+// policy lets the page do nothing but apply its own styles.
+func policy(styles ...string) string {
+	hashes := make([]string, len(styles))
+	for i, s := range styles {
+		sum := sha256.Sum256([]byte(s))
+		hashes[i] = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; style-src " + strings.Join(hashes, " ") + "; base-uri 'none'; form-action 'none'"
+}
 
 var reportPage = template.Must(template.New(job.PageName).Funcs(template.FuncMap{
 	"time": stamp, "num": num,
@@ -231,9 +244,6 @@ func (s *source) verdict() verdict {
 	t := &s.facts.Total
 	if t.Early == 0 {
 		text := fmt.Sprintf("✓ Polite: %s to %s, none too early.", plural(t.Requests, "request"), plural(s.hostCount(), "site"))
-		if t.Pauses.Owed > 0 {
-			text += " Least pause observed ÷ owed: " + times(t.Pauses.Ratio) + "."
-		}
 		if s.facts.Unjudged > 0 {
 			text += fmt.Sprintf(" %s not judged here%s.", plural(s.facts.Unjudged, "request"), cli.After(": use ", s.commands.Verify))
 		}
@@ -260,32 +270,4 @@ func (s *source) hostCount() (n int) {
 		}
 	}
 	return n + s.facts.MoreHosts
-}
-
-func (s *source) tiles() []tile {
-	r, t := s.report, &s.facts.Total
-	with := 0
-	for i := range s.facts.Hosts {
-		if s.facts.Hosts[i].Pages() > 0 {
-			with++
-		}
-	}
-	pages := "pages fetched"
-	if n := errorPages(r); n > 0 {
-		pages += fmt.Sprintf("; %s with status 4xx or 5xx", plural(n, "answer"))
-	}
-	tiles := []tile{
-		{num(r.Pages), pages},
-		{num(s.hostCount()), fmt.Sprintf("sites requested, %s with pages", num(max(with, r.Hosts)))},
-		{num(t.Requests), fmt.Sprintf("requests, %s of them for robots.txt", num(t.Robots))},
-		{bytesText(t.Bytes), "received"},
-	}
-	if r.Bound.Duration > 0 && r.Elapsed.Duration >= r.Bound.Duration {
-		tiles = append(tiles, tile{fmt.Sprintf("%.2f ×", r.Elapsed.Seconds()/r.Bound.Seconds()), "the least time that politeness allows"})
-	}
-	left := leftText(r)
-	if r.Left > 0 {
-		left = num(r.Left) + " left: the sample is bounded"
-	}
-	return append(tiles, tile{num(s.facts.Known + r.Left), "URLs known, " + left})
 }

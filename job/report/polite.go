@@ -17,40 +17,56 @@ type polite struct {
 	Caption       string
 	Close         lanes
 	CloseCaption  string
-	Ratios        columns
+	Ratios        bars
 	RatiosCaption string
 }
 
 var laneKeys = []keyEntry{
-	{"ok", "page"}, {"bad", "4xx, 5xx or no answer"}, {"cd", "robots.txt"}, {"ra light", "kept away by Retry-After, back-off or a robots.txt that could not be fetched"},
+	{"got", "page"}, {"broken", "4xx, 5xx or no answer"}, {"ink", "robots.txt"}, {"wait", "longer pause that the site asked for, or that trouble with it required"},
 }
 
 // kinds are the classes of paths in a lane, in the order in which they are drawn.
 var kinds = [...]struct {
 	kind  digest.Kind
 	class string
-}{{digest.Held, "s-ra light"}, {digest.Page, "s-ok"}, {digest.Robots, "s-cd"}, {digest.Error, "s-bad"}, {digest.Early, "s-ra"}}
+}{{digest.Held, "s-wait"}, {digest.Page, "s-got"}, {digest.Robots, "s-ink"}, {digest.Error, "s-broken"}, {digest.Early, "s-broken"}}
 
 func (s *source) polite() polite {
 	t := &s.facts.Total
-	p := polite{Keys: laneKeys, Text: fmt.Sprintf("Each mark is one request, as long as the answer took; what lies between the marks is what the crawler left the site alone. It owed each site %s from the end of one request to the start of the next, and longer where a site wanted that or was in trouble.", orText(s.manifest.Settings["delay"]))}
+	p := polite{Keys: laneKeys, Text: s.pauseText()}
 	if t.Requests == 0 {
 		p.Text = "There was no request."
 		return p
 	}
 	hosts, exact := s.laned(), t.Requests-t.Cut <= len(s.facts.Opening)
-	p.Lanes, p.Caption = s.binLanes(hosts), "The whole crawl; sites in the order in which they ended. "
+	p.Lanes, p.Caption = s.binLanes(hosts), "The whole crawl. Each mark is a request, as long as its answer took; the gaps are the pauses. "
 	if exact {
 		p.Lanes = s.exactLanes("Requests of each site over the whole crawl", hosts, s.facts.First, s.facts.Last)
 	} else {
-		p.Caption += fmt.Sprintf("A mark is at least %s wide: single pauses are seen below. ", span(s.facts.Bin))
+		p.Caption += fmt.Sprintf("A mark is at least %s wide, so single pauses are seen only below. ", span(s.facts.Bin))
 	}
 	if more := len(s.facts.Hosts) + s.facts.MoreHosts - len(hosts); more > 0 {
 		p.Caption += plural(more, "more site") + " with fewer requests."
 	}
 	p.Close, p.CloseCaption = s.closeUp(hosts)
+	p.Keys = slices.DeleteFunc(slices.Clone(laneKeys), func(k keyEntry) bool {
+		return !slices.ContainsFunc(p.Lanes.Rows, func(r laneRow) bool {
+			return slices.ContainsFunc(r.Paths, func(d lanePath) bool { return d.Class == "s-"+k.Class })
+		})
+	})
+	p.Lanes, p.Close = p.Lanes.folded(), p.Close.folded()
 	p.Ratios, p.RatiosCaption = s.ratios()
 	return p
+}
+
+// pauseText says which pauses were required, and how the shortest compares with that.
+func (s *source) pauseText() string {
+	p := &s.facts.Total.Pauses
+	text := fmt.Sprintf("One request at a time to each site, with %s from the end of one to the start of the next, and longer where a site asked for it or was in trouble.", orText(s.manifest.Settings["delay"]))
+	if p.Owed > 0 {
+		text += fmt.Sprintf(" Of %s, the shortest was %s; the one closest to its limit was %s × the required time.", plural(p.Owed, "required pause"), span(p.Least), times(p.Ratio))
+	}
+	return text
 }
 
 func orText(delay string) string {
@@ -60,15 +76,15 @@ func orText(delay string) string {
 	return "no pause"
 }
 
-// laned returns the hosts that have a lane: those with the most requests, in the order in which they ended.
+// laned returns the hosts that have a lane: those with the most requests, the last to end first.
 func (s *source) laned() []string {
 	var hosts []*digest.Host
-	for i := range s.facts.Hosts[:min(maxBars, len(s.facts.Hosts))] {
+	for i := range s.facts.Hosts[:min(maxLanes, len(s.facts.Hosts))] {
 		if h := &s.facts.Hosts[i]; h.Requests > 0 {
 			hosts = append(hosts, h)
 		}
 	}
-	slices.SortStableFunc(hosts, func(a, b *digest.Host) int { return a.Last.Compare(b.Last) })
+	slices.SortStableFunc(hosts, func(a, b *digest.Host) int { return b.Last.Compare(a.Last) })
 	names := make([]string, len(hosts))
 	for i, h := range hosts {
 		names[i] = h.Name
@@ -89,11 +105,10 @@ func (s *source) binLanes(hosts []string) lanes {
 			bins = max(bins, l.First+len(l.Bins))
 		}
 	}
-	scale := (pictureWidth - margin - 10) / float64(bins)
-	p := newLanes("Requests of each site over the whole crawl", hosts, time.Duration(bins)*s.facts.Bin, 0)
+	p := s.newLanes("Requests of each site over the whole crawl", hosts, time.Duration(bins)*s.facts.Bin, 0)
 	for i, h := range hosts {
 		if l := by[h]; l != nil {
-			p.Rows[i].At = fmt.Sprintf("translate(%v %v) scale(%.3f 1)", margin, p.Rows[i].Text-5, scale)
+			p.Rows[i].Scale = fmt.Sprintf("scale(%.4f 1)", trackWidth/float64(bins))
 			p.Rows[i].Paths = binPaths(l)
 		}
 	}
@@ -114,7 +129,7 @@ func binPaths(l *digest.Lane) (paths []lanePath) {
 				i++
 			}
 			if b.Len() == 0 {
-				fmt.Fprintf(&b, "M%d 0h%d", l.First+from, i+1-from)
+				fmt.Fprintf(&b, "M%d 7h%d", l.First+from, i+1-from)
 			} else {
 				fmt.Fprintf(&b, "m%d 0h%d", from-at, i+1-from)
 			}
@@ -128,26 +143,19 @@ func binPaths(l *digest.Lane) (paths []lanePath) {
 }
 
 // newLanes returns empty lanes over so long a time.
-func newLanes(title string, hosts []string, took time.Duration, from float64) lanes {
-	p := lanes{Title: title, Height: 20 + laneHeight*len(hosts), Ticks: ticksOf(max(took.Seconds(), 0.001), from)}
-	names := make([]string, len(hosts))
-	for i, h := range hosts {
-		p.Rows = append(p.Rows, laneRow{Name: short(h), Text: 34 + laneHeight*i, At: fmt.Sprintf("translate(%v %v)", margin, 29+laneHeight*i)})
-		names[i] = site(h)
-	}
-	p.Label = fmt.Sprintf("%s: a lane for each of %s, over %s", title, plural(len(hosts), "site"), span(took))
-	return p
+func (s *source) newLanes(title string, hosts []string, took time.Duration, from float64) lanes {
+	return newLanes(fmt.Sprintf("%s: a lane for each of %s, over %s", title, plural(len(hosts), "site"), span(took)), hosts, max(took.Seconds(), 0.001), from)
 }
 
 // exactLanes draws single requests, of a period.
 func (s *source) exactLanes(title string, hosts []string, from, to time.Time) lanes {
 	took := max(to.Sub(from), time.Millisecond)
-	p := newLanes(title, hosts, took, from.Sub(s.facts.First).Seconds())
+	p := s.newLanes(title, hosts, took, from.Sub(s.facts.First).Seconds())
 	row := map[string]int{}
 	for i, h := range hosts {
 		row[h] = i
 	}
-	scale := (pictureWidth - margin - 10) / took.Seconds()
+	scale := trackWidth / took.Seconds()
 	paths := make([][len(kinds)]strings.Builder, len(hosts))
 	for _, m := range s.facts.Opening {
 		i, ok := row[m.Host]
@@ -155,15 +163,15 @@ func (s *source) exactLanes(title string, hosts []string, from, to time.Time) la
 			continue
 		}
 		x := max(0, m.Start.Sub(from).Seconds()*scale)
-		w := min(max(1, m.Took.Seconds()*scale), pictureWidth-margin-x)
+		w := min(max(minMark, m.Took.Seconds()*scale), trackWidth-x)
 		for k := range kinds {
 			if m.Kind&kinds[k].kind != 0 {
-				fmt.Fprintf(&paths[i][k], "M%s 0h%s", decimal(x), decimal(w))
+				fmt.Fprintf(&paths[i][k], "M%s 7h%s", decimal(x), decimal(w))
 			}
 		}
 		if owed := min(m.Owed, m.Pause); m.Held && owed > 0 {
 			begin := max(0, (m.Start.Sub(from)-m.Pause).Seconds()*scale)
-			fmt.Fprintf(&paths[i][0], "M%s 0h%s", decimal(begin), decimal(min(owed.Seconds()*scale, x-begin)))
+			fmt.Fprintf(&paths[i][0], "M%s 7h%s", decimal(begin), decimal(min(owed.Seconds()*scale, x-begin)))
 		}
 	}
 	for i := range paths {
@@ -219,21 +227,19 @@ func busiest(marks []digest.Mark, took time.Duration) time.Time {
 // ratioNames are the names of the buckets of ratios.
 var ratioNames = [...]string{"< 1: too early", "1 to 1.001", "to 1.01", "to 1.1", "to 1.5", "to 2", "to 5", "over 5"}
 
-// ratios draws how pauses compare with what was owed.
-func (s *source) ratios() (columns, string) {
+// ratios draws how pauses compare with what was required.
+func (s *source) ratios() (bars, string) {
 	p := &s.facts.Total.Pauses
 	if p.Owed == 0 {
-		return columns{}, ""
+		return bars{}, ""
 	}
-	var all []columnFacts
+	var all []barFacts
 	for i, n := range p.Ratios {
-		class := "ok"
+		class := "ink"
 		if i == 0 {
-			class = "bad"
+			class = "broken"
 		}
-		all = append(all, columnFacts{class, n, ratioNames[i]})
+		all = append(all, barFacts{ratioNames[i], class, float64(n), num(n)})
 	}
-	c := drawColumns("Pauses by observed ÷ owed", 1080, 190, all)
-	return c, fmt.Sprintf("%s by observed ÷ owed. Left of 1 would be impolite; far right of 1 the site was left alone longer than was owed. "+
-		"What is owed is computed by a checker that shares no code with the crawler, and taken from the ledger where that says more.", plural(p.Owed, "pause"))
+	return drawBars("Pauses by observed ÷ required", all), "The first row must be 0. Required pauses are recomputed by code that shares nothing with the crawler; the ledger's own value is used if it is longer."
 }

@@ -9,13 +9,8 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job/digest"
 )
-
-// refusals are the reasons for which a URL was not requested because the site or the operator does not want it.
-var refusals = []string{
-	"robots_disallow", "challenge", "usage_signal", crawler.ReasonPayment, "opt_out", "no_contact", "robots_unreachable", "retry_after_long",
-	"crawl_delay_long", "host_failed", "address_refused", "port_refused",
-}
 
 // budgets are the reasons for which a URL was left out because a limit was reached, with the names of the limits.
 var budgets = map[string]string{
@@ -50,7 +45,7 @@ func results(r *crawler.Report) string {
 	}) {
 		text := fmt.Sprintf("%s (%s): %s", ReasonText(reason), cli.Printable(reason), num(r.Reasons[reason]))
 		switch key, isBudget := budgets[reason]; {
-		case slices.Contains(refusals, reason):
+		case digest.ResultOf("", reason, 0) == digest.Refused:
 			refused = append(refused, text)
 		case broke(reason):
 			broken = append(broken, text)

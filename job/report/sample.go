@@ -12,7 +12,7 @@ import (
 // sample says what kind of sample the crawl is.
 type sample struct {
 	Sentence      string
-	Depths, Sizes columns
+	Depths, Sizes bars
 	Lorenz        curves
 	LorenzCaption string
 	Facts         []fact
@@ -167,8 +167,8 @@ func (s *source) cost() string {
 		plural(t.Requests, "request"), bytesText(t.Bytes), connections, span(t.Server))
 }
 
-func (s *source) depths() columns {
-	var all []columnFacts
+func (s *source) depths() bars {
+	var all []barFacts
 	last := 0
 	for depth, n := range s.facts.Depths {
 		if n > 0 {
@@ -176,36 +176,37 @@ func (s *source) depths() columns {
 		}
 	}
 	if s.report.Pages == 0 {
-		return columns{}
+		return bars{}
 	}
 	for depth, n := range s.facts.Depths[:last+1] {
 		under := fmt.Sprint(depth)
 		if depth == len(s.facts.Depths)-1 {
 			under += "+"
 		}
-		all = append(all, columnFacts{"ok", n, under})
+		all = append(all, barFacts{under, "got", float64(n), num(n)})
 	}
-	return drawColumns("Pages fetched by depth", 520, 200, all)
+	return drawBars("Pages fetched by links from a seed", all)
 }
 
-func (s *source) sizes() columns {
+func (s *source) sizes() bars {
 	counts := s.facts.Sizes.Doublings()
 	if s.facts.Sizes.Count == 0 {
-		return columns{}
+		return bars{}
 	}
 	names := [...]string{"< 1 KiB", "to 4", "to 16", "to 64", "to 256", "to 1 MiB", "to 4", "more"}
-	all := make([]columnFacts, len(names))
-	for i := range all {
-		all[i] = columnFacts{"ok", 0, names[i]}
-	}
+	var sums [len(names)]int
 	for digits, n := range counts {
 		i := 0
 		if digits > 10 {
-			i = min((digits-9)/2, len(all)-1)
+			i = min((digits-9)/2, len(names)-1)
 		}
-		all[i].n += n
+		sums[i] += n
 	}
-	return drawColumns("Pages fetched by size", 520, 200, all)
+	var all []barFacts
+	for i, n := range sums {
+		all = append(all, barFacts{names[i], "got", float64(n), num(n)})
+	}
+	return drawBars("Pages fetched by bytes of the decoded body", all)
 }
 
 // lorenz draws how evenly the pages are spread over the sites.
@@ -223,11 +224,12 @@ func (s *source) lorenz() (curves, string) {
 	}
 	sort.Ints(pages)
 	gini, xs, ys := spread(pages, sum)
-	c := newCurves(fmt.Sprintf("Share of pages by share of sites: Gini coefficient %.2f over %s", gini, plural(len(pages), "site")))
-	c.Curves = []lanePath{{"s-mut thin", line([]float64{0, 1}, []float64{0, 1})}, {"s-ok thin", line(xs, ys)}}
-	c.text("d e", chartLeft-5, chartTop+10, "pages")
-	c.text("d e", chartRight, chartBottom+16, "sites, those with the fewest pages first")
-	return c, fmt.Sprintf("Lorenz curve: on the straight line each site would give as many pages. Gini coefficient %.2f over %s.", gini, plural(len(pages), "site"))
+	c := curves{
+		Label: fmt.Sprintf("Share of pages by share of sites: Gini coefficient %.2f over %s", gini, plural(len(pages), "site")), Top: "100 % of the pages",
+		From: "sites with the fewest pages first", To: "100 %", Keys: []keyEntry{{"ink", "as many pages from each site"}, {"got", "this crawl"}},
+		Curves: []lanePath{{"s-ink thin", line([]float64{0, 1}, []float64{0, 1})}, {"s-got thin", line(xs, ys)}},
+	}
+	return c, fmt.Sprintf("Lorenz curve, Gini coefficient %.2f over %s.", gini, plural(len(pages), "site"))
 }
 
 // spread returns the Gini coefficient of sorted numbers, and the points of their Lorenz curve.

@@ -5,41 +5,161 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// siteRow is a line of the table of sites.
+// siteGroup is sites that came to the same end. One row stands for many.
+type siteGroup struct {
+	State, Tag string
+	Name       string
+	Bar        []barPart
+	Text       string
+	Rows       []siteRow
+}
+
+// siteRow is a site in the table.
 type siteRow struct {
-	Name, State, Tag       string
-	Pages, Requests, Bytes string
-	Robots, Others         string
-	Least, Ratio, Answers  string
+	Order                string // the class by which the table can be sorted
+	Name, State, Tag     string
+	Bar                  []barPart
+	Got, Requests, Bytes string
+	Trouble              string
+	Least, Answers       string
 }
 
-// sites lists the sites with the most requests.
-func (s *source) sites() (rows []siteRow, more string) {
-	for i := range s.facts.Hosts[:min(maxRows, len(s.facts.Hosts))] {
-		rows = append(rows, s.siteRow(&s.facts.Hosts[i]))
-	}
-	if n := len(s.facts.Hosts) + s.facts.MoreHosts - len(rows); n > 0 {
-		more = plural(n, "more site") + " with fewer requests. "
-	}
-	return rows, more + "All figures: hosts.csv, beside this page."
+// fewSites is how many sites of one kind are shown each, not as a group.
+const fewSites = 3
+
+// siteTable holds the sites by what came of them.
+type siteTable struct {
+	Few    []siteRow // of kinds that have few sites
+	Groups []siteGroup
+	Keys   []keyEntry
+	Sorted bool // there is enough to sort
+	More   string
 }
 
-func (s *source) siteRow(h *digest.Host) siteRow {
-	row := siteRow{Name: site(h.Name), Pages: num(h.Pages()), Requests: num(h.Requests), Bytes: bytesText(h.Bytes), Robots: robotsText(&h.Rules), Others: others(h)}
-	row.State, row.Tag = s.state(h)
+// kind returns what came of a site for a reader, with the class of its tag.
+func (s *source) kind(h *digest.Host) (state, class string) {
+	if state, class = s.state(h); state == stateComplete {
+		if class = ""; h.Results[digest.Broken] > 0 {
+			return "complete, some broken", "broken"
+		}
+	}
+	return state, class
+}
+
+// sites lists the sites with the most requests by their kind, the worst kinds first.
+func (s *source) sites() (x siteTable) {
+	hosts, groups, at, largest := s.facts.Hosts[:min(maxRows, len(s.facts.Hosts))], []siteGroup(nil), map[string]int{}, 1
+	sums, members := []digest.Host(nil), 0
+	var used [digest.Results]bool
+	for i := range hosts {
+		largest = max(largest, hosts[i].Visits)
+	}
+	for i := range hosts {
+		h := &hosts[i]
+		state, tag := s.kind(h)
+		k, known := at[state]
+		if !known {
+			k, at[state] = len(groups), len(groups)
+			groups, sums = append(groups, siteGroup{State: state, Tag: tag}), append(sums, digest.Host{})
+		}
+		row := s.siteRow(h, largest)
+		row.Order = fmt.Sprintf("o%d", i)
+		groups[k].Rows = append(groups[k].Rows, row)
+		members = max(members, len(groups[k].Rows))
+		sum := &sums[k]
+		sum.Requests, sum.Bytes, sum.Visits = sum.Requests+h.Requests, sum.Bytes+h.Bytes, sum.Visits+h.Visits
+		for n, count := range h.Results {
+			sum.Results[n] += count
+			used[n] = used[n] || count > 0
+		}
+	}
+	order := make([]int, len(groups)) // what is not as it should be comes first
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(min(1, len(groups[b].Tag)), min(1, len(groups[a].Tag))) })
+	for _, k := range order {
+		g, sum := &groups[k], &sums[k]
+		if len(g.Rows) <= fewSites {
+			for _, row := range g.Rows {
+				row.State, row.Tag = g.State, g.Tag
+				x.Few = append(x.Few, row)
+			}
+			continue
+		}
+		g.Name = plural(len(g.Rows), "site")
+		g.Bar = resultBar(sum, sum.Visits)
+		g.Text = fmt.Sprintf("%s of %s fetched, %s, %s", num(sum.Results[digest.Got]), plural(sum.Visits, "URL"), plural(sum.Requests, "request"), bytesText(sum.Bytes))
+		x.Groups = append(x.Groups, *g)
+	}
+	for n, key := range resultNames {
+		if used[n] {
+			x.Keys = append(x.Keys, key)
+		}
+	}
+	x.Sorted = members > fewSites || len(x.Few) > fewSites
+	if n := len(s.facts.Hosts) + s.facts.MoreHosts - len(hosts); n > 0 {
+		x.More = plural(n, "more site") + " with fewer requests. "
+	}
+	return x
+}
+
+// resultBar draws the URLs of a site by their results.
+func resultBar(h *digest.Host, all int) []barPart {
+	classes, sizes := make([]string, len(resultNames)), make([]float64, len(resultNames))
+	for i, key := range resultNames {
+		classes[i], sizes[i] = key.Class, float64(h.Results[i])
+	}
+	return drawBar(classes, sizes, float64(all))
+}
+
+func (s *source) siteRow(h *digest.Host, largest int) siteRow {
+	row := siteRow{Name: site(h.Name), Bar: resultBar(h, largest), Requests: num(h.Requests), Bytes: bytesText(h.Bytes), Trouble: others(h)}
+	row.Got = fmt.Sprintf("%s of %s", num(h.Results[digest.Got]), num(h.Visits))
+	if text := robotsText(&h.Rules); text != "200" && text != "404" && text != "–" {
+		row.Trouble = and(slices.DeleteFunc([]string{"robots.txt: " + text, row.Trouble}, func(t string) bool { return t == "" })...)
+	}
 	if h.Pauses.Count > 0 {
 		row.Least = span(h.Pauses.Least)
-		row.Ratio = times(h.Pauses.Ratio)
 	}
 	if h.Answers.Count > 0 {
-		row.Answers = span(time.Duration(h.Answers.Quantile(0.5))) + ", " + span(time.Duration(h.Answers.Quantile(0.95)))
+		row.Answers = span(time.Duration(h.Answers.Quantile(0.5)))
 	}
 	return row
+}
+
+// sortKeys are what the table of sites can be sorted by, besides its own order, which is that of requests.
+var sortKeys = [...]struct {
+	Name    string
+	compare func(a, b *digest.Host) int
+}{
+	{"name", func(a, b *digest.Host) int { return cmp.Compare(a.Name, b.Name) }},
+	{"fetched", func(a, b *digest.Host) int { return cmp.Compare(b.Results[digest.Got], a.Results[digest.Got]) }},
+	{"broken", func(a, b *digest.Host) int { return cmp.Compare(b.Results[digest.Broken], a.Results[digest.Broken]) }},
+	{"slowest", func(a, b *digest.Host) int { return cmp.Compare(b.Answers.Quantile(0.5), a.Answers.Quantile(0.5)) }},
+}
+
+// sortStyle is the style that sorts the sites without a script: for each key, the place of each row.
+func (s *source) sortStyle() string {
+	var b strings.Builder
+	hosts := s.facts.Hosts[:min(maxRows, len(s.facts.Hosts))]
+	for k := range sortKeys {
+		order := make([]int, len(hosts))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(x, y int) int { return sortKeys[k].compare(&hosts[x], &hosts[y]) })
+		for place, i := range order {
+			fmt.Fprintf(&b, "section:has(.by%d:checked) .o%d{order:%d}", k, i, place)
+		}
+	}
+	return b.String()
 }
 
 // robotsText says what the last request for a robots.txt came to.

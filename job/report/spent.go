@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -14,32 +13,30 @@ import (
 type spent struct {
 	Text            string
 	Bars            bars
-	Keys            []keyEntry
 	Progress        curves
 	ProgressCaption string
 	Answers         curves
-	AnswerKeys      []keyEntry
 	AnswersCaption  string
 }
 
 // causes are what time is spent on, with the clauses that belong together.
 var causes = []struct {
-	keyEntry
+	name    string
 	clauses []string
 }{
-	{keyEntry{"ok", "the site answers"}, nil},
-	{keyEntry{"mut", "the operator's pause"}, []string{ledger.ClauseDelay, ledger.ClauseHostDelay}},
-	{keyEntry{"cd", "Crawl-delay or Request-rate of robots.txt"}, []string{ledger.ClauseCrawlDelay, ledger.ClauseRequestRate}},
-	{keyEntry{"sl", "pause after slow answers"}, []string{ledger.ClauseLatency}},
-	{keyEntry{"ra", "Retry-After or RateLimit"}, []string{ledger.ClauseRetryAfter, ledger.ClauseRedirect, ledger.ClauseRateLimit}},
-	{keyEntry{"bad", "back-off after errors"}, []string{ledger.ClauseBackoff}},
-	{keyEntry{"warn", "waiting for a robots.txt that could not be fetched"}, []string{ledger.ClauseRobots}},
-	{keyEntry{"sh", "other hosts of its server, or hours and rates agreed"}, []string{
+	{"the site answers", nil},
+	{"the operator's pause", []string{ledger.ClauseDelay, ledger.ClauseHostDelay}},
+	{"Crawl-delay, Request-rate", []string{ledger.ClauseCrawlDelay, ledger.ClauseRequestRate}},
+	{"after slow answers", []string{ledger.ClauseLatency}},
+	{"Retry-After, RateLimit", []string{ledger.ClauseRetryAfter, ledger.ClauseRedirect, ledger.ClauseRateLimit}},
+	{"back-off after errors", []string{ledger.ClauseBackoff}},
+	{"robots.txt not fetched", []string{ledger.ClauseRobots}},
+	{"shared server, hours, rates", []string{
 		ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate, ledger.ClauseBusy, ledger.ClauseStale, ledger.ClauseQuiet, ledger.ClauseRestart,
 	}},
-	{keyEntry{"ot", "other crawls of yours"}, []string{ledger.ClauseShared}},
-	{keyEntry{"en", "the engine that has the clocks gave no answer"}, []string{ledger.ClauseEngine}},
-	{keyEntry{"free", "not owed: the crawler was elsewhere"}, nil},
+	{"other crawls of yours", []string{ledger.ClauseShared}},
+	{"no answer of the clocks' engine", []string{ledger.ClauseEngine}},
+	{"not required", nil},
 }
 
 // causeTimes returns the time of a host in the order of causes.
@@ -57,32 +54,15 @@ func causeTimes(h *digest.Host) []time.Duration {
 
 func (s *source) spent() spent {
 	t := spent{Text: s.spentText()}
-	for _, c := range causes {
-		t.Keys = append(t.Keys, c.keyEntry)
-	}
-	hosts := slices.Clone(s.facts.Hosts)
-	total := func(h *digest.Host) (d time.Duration) {
-		for _, part := range causeTimes(h) {
-			d += part
-		}
-		return d
-	}
-	slices.SortStableFunc(hosts, func(a, b digest.Host) int { return cmp.Compare(total(&b), total(&a)) })
 	var rows []barFacts
-	for i := range hosts[:min(maxBars, len(hosts))] {
-		h := &hosts[i]
-		if h.Requests == 0 {
-			continue
+	for i, d := range causeTimes(&s.facts.Total) {
+		if d > 0 {
+			rows = append(rows, barFacts{causes[i].name, "ink", d.Seconds(), span(d)})
 		}
-		var sizes []float64
-		for _, d := range causeTimes(h) {
-			sizes = append(sizes, d.Seconds())
-		}
-		rows = append(rows, barFacts{h.Name, sizes, fmt.Sprintf("%s, %s", span(total(h)), plural(h.Requests, "request"))})
 	}
-	t.Bars = drawBars("Time of each site by what it was spent on", t.Keys, rows)
+	t.Bars = drawBars("Time by what it was spent on, summed over all sites", rows)
 	t.Progress, t.ProgressCaption = s.progress()
-	t.Answers, t.AnswerKeys, t.AnswersCaption = s.answers()
+	t.Answers, t.AnswersCaption = s.answers()
 	return t
 }
 
@@ -91,7 +71,7 @@ func (s *source) spentText() string {
 	r, f := s.report, s.facts
 	text := ""
 	if r.Bound.Duration > 0 && r.Elapsed.Duration >= r.Bound.Duration {
-		text = fmt.Sprintf("The crawl took %.2f times what %s makes inevitable: %s, one request at a time, with the pauses that were owed. ", r.Elapsed.Seconds()/r.Bound.Seconds(), site(r.BoundBy), span(r.Bound.Duration))
+		text = fmt.Sprintf("The crawl took %.2f times what %s makes inevitable: %s, one request at a time, with the required pauses. ", r.Elapsed.Seconds()/r.Bound.Seconds(), site(r.BoundBy), span(r.Bound.Duration))
 		if r.Elapsed.Seconds() < 1.5*r.Bound.Seconds() {
 			text += "More workers would change nothing. "
 		}
@@ -114,7 +94,7 @@ func (s *source) longest() string {
 	var texts []string
 	for i, c := range causes[2:7] {
 		if d := times[2+i]; d >= time.Second {
-			texts = append(texts, fmt.Sprintf("%s: %s", c.Name, span(d)))
+			texts = append(texts, fmt.Sprintf("%s: %s", c.name, span(d)))
 		}
 	}
 	if d := s.facts.Total.LostToOthers; d > 0 {
@@ -138,13 +118,15 @@ func (s *source) progress() (curves, string) {
 	found, done, xs := running(steps, func(p *digest.Step) int { return p.Found }), running(steps, func(p *digest.Step) int { return p.Done }), places(len(steps))
 	most := max(1, found[len(found)-1], done[len(done)-1])
 	took := time.Duration(len(steps)) * s.facts.Series.Width
-	c := newCurves(fmt.Sprintf("URLs known and URLs done over %s: %s and %s at the end", span(took), num(int(found[len(found)-1])), num(int(done[len(done)-1]))))
-	c.scale(int(most), span(took))
+	last := len(found) - 1
+	known, ended := num(int(found[last])), num(int(done[last]))
 	scale(found, most)
 	scale(done, most)
-	c.Curves = []lanePath{{"s-mut thin", line(xs, found)}, {"s-ok thin", line(xs, done)}}
-	c.text("d", chartLeft+8, chartTop+10, "upper line: known; lower: done")
-	return c, "Of URLs that have an outcome. The upper line flattens when the sites are known: until then the end cannot be told."
+	return curves{
+		Label: fmt.Sprintf("URLs known and URLs done over %s: %s and %s at the end", span(took), known, ended), Top: num(int(most)), From: "0", To: span(took),
+		Keys:   []keyEntry{{"ink", known + " known"}, {"got", ended + " done"}},
+		Curves: []lanePath{{"s-ink thin", line(xs, found)}, {"s-got thin", line(xs, done)}},
+	}, "Of URLs that have an outcome. The line of known URLs flattens when the sites are known: until then the end cannot be told."
 }
 
 func places(n int) []float64 {
@@ -175,15 +157,14 @@ var answerKinds = []struct {
 	keyEntry
 	classes []int
 }{
-	{keyEntry{"ok", "2xx"}, []int{1, 2}}, {keyEntry{"sl", "3xx"}, []int{3}}, {keyEntry{"warn", "4xx"}, []int{4}},
-	{keyEntry{"bad", "5xx"}, []int{5}}, {keyEntry{"mut", "none"}, []int{0}},
+	{keyEntry{"got", "2xx"}, []int{1, 2}}, {keyEntry{"other", "3xx"}, []int{3}}, {keyEntry{"broken", "4xx, 5xx or none"}, []int{4, 5, 0}},
 }
 
 // answers draws the answers over time.
-func (s *source) answers() (c curves, keys []keyEntry, caption string) {
+func (s *source) answers() (c curves, caption string) {
 	steps := s.facts.Series.Steps
 	if len(steps) < 2 {
-		return c, nil, ""
+		return c, ""
 	}
 	const most = 150 // points
 	merged := make([]digest.Step, 0, most)
@@ -206,7 +187,8 @@ func (s *source) answers() (c curves, keys []keyEntry, caption string) {
 		top = max(top, n)
 	}
 	t := &s.facts.Total
-	c = newCurves(fmt.Sprintf("Answers over time, by status: %s", s.classText()))
+	width, took := time.Duration(per)*s.facts.Series.Width, time.Duration(len(steps))*s.facts.Series.Width
+	c = curves{Label: "Answers over time, by status: " + s.classText(), Top: num(top), From: "0", To: span(took)}
 	low, xs := make([]float64, len(merged)), places(len(merged))
 	for _, k := range answerKinds {
 		high, some := slices.Clone(low), false
@@ -217,18 +199,16 @@ func (s *source) answers() (c curves, keys []keyEntry, caption string) {
 			}
 		}
 		if some {
-			keys = append(keys, k.keyEntry)
-			c.Curves = append(c.Curves, lanePath{"area " + k.Class, area(xs, low, high)})
+			c.Keys = append(c.Keys, k.keyEntry)
+			c.Curves = append(c.Curves, lanePath{k.Class, area(xs, low, high)})
 		}
 		low = high
 	}
-	width := time.Duration(per) * s.facts.Series.Width
-	c.scale(top, span(time.Duration(len(steps))*s.facts.Series.Width))
 	caption = fmt.Sprintf("Requests in %s, retries included.", span(width))
 	if text := repeated(t); text != "" {
 		caption += " " + text + "."
 	}
-	return c, keys, caption
+	return c, caption
 }
 
 // classText counts answers by class.

@@ -88,16 +88,6 @@ func site(host string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(host, ":80"), ":443")
 }
 
-// short is a name that fits into the margin of a picture.
-func short(host string) string {
-	const most = 24
-	name := []rune(site(host))
-	if len(name) <= most {
-		return string(name)
-	}
-	return string(name[:10]) + "…" + string(name[len(name)-most+11:])
-}
-
 // when writes a period.
 func when(from, to time.Time) string {
 	from, to = from.UTC(), to.UTC()
