@@ -182,9 +182,9 @@ func TestInABrowser(t *testing.T) {
 	in(down, "robots.txt 503")
 	says("refused")
 	p.Until("document.title.includes('pages of at most 5,000')")
-	p.Until("[...document.querySelectorAll('#lanes path.ok')].some(x => x.getAttribute('d').length > 100)")
+	p.Until("[...document.querySelectorAll('#lanes path.got')].some(x => x.getAttribute('d').length > 100)")
 	if out := os.Getenv("TEST_SCREENSHOTS"); out != "" {
-		p.Until("document.querySelector('#stuck').innerText.length > 0 && parseInt(document.querySelector('#comes .answer').innerText) > 150")
+		p.Until("document.querySelector('#stuck').innerText.length > 0 && parseInt(document.querySelector('.tile.got strong').innerText) > 150")
 		p.Screenshot(filepath.Join(out, "live.png"))
 		p.Show(browsertest.View{Width: 1280, Dark: true})
 		p.Screenshot(filepath.Join(out, "live-dark.png"))
@@ -238,8 +238,30 @@ func TestInABrowser(t *testing.T) {
 		t.Errorf("%d requests to the host that was left out", n)
 	}
 
-	for _, v := range []browsertest.View{{Width: 390, Height: 800}, {Width: 1280, Dark: true}, {Width: 1280, Still: true}} {
+	var first string
+	p.Eval(`(() => {
+		const say = (id, text) => { const x = document.getElementById(id); x.value = text; x.dispatchEvent(new Event('input', {bubbles: true})); };
+		const rows = () => [...document.querySelectorAll('#sites tbody tr')].filter(r => r.offsetHeight > 0).sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top);
+		say('sort', '0');
+		const all = rows().map(r => r.cells[0].innerText);
+		say('filter', all[2]);
+		const found = rows().map(r => r.cells[0].innerText);
+		say('filter', '');
+		return all.join(' ') + ': ' + found.join(' ');
+	})()`, &first)
+	if want := fmt.Sprintf("%s %s %s: %s", a, b, down, down); first != want {
+		t.Errorf("sorted by name, and the last of them looked for: %q, want %q", first, want)
+	}
+	for _, v := range []browsertest.View{{Width: 390, Height: 800}, {Width: 800}, {Width: 1440}, {Width: 1280, Dark: true}, {Width: 1280, Still: true}} {
 		p.Show(v)
+		var wrong []string
+		p.Eval(`[...document.querySelectorAll('svg')].filter(x => x.getBoundingClientRect().right > innerWidth).concat([...document.querySelectorAll('svg text')].filter(x => {
+			const m = x.getScreenCTM();
+			return Math.abs(m.a - 1) > 0.01 || Math.abs(m.d - 1) > 0.01 || x.previousElementSibling && x.previousElementSibling.getBoundingClientRect().right > x.getBoundingClientRect().left;
+		})).map(x => x.outerHTML.slice(0, 80))`, &wrong)
+		for _, text := range wrong {
+			t.Errorf("%+v: beyond the edge, scaled or upon another text: %s", v, text)
+		}
 		if n := p.Beyond(); n > 0 {
 			t.Errorf("%+v: %d pixels too wide", v, n)
 		}

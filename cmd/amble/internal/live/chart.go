@@ -9,57 +9,51 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// Dimensions of the pictures, in units of their viewBox.
+// Dimensions of the pictures, in units of their viewBox. They are stretched to the width that they have; texts are beside them, so that
+// none is scaled.
 const (
-	laneWidth  = 1180
-	laneLeft   = 190
-	laneTop    = 18
-	laneHeight = 19
+	laneWidth  = 1000
+	laneHeight = 18
 	maxLanes   = 12
 	ahead      = 6 * time.Second // beyond the present
 
-	chartWidth  = 580
-	chartHeight = 122
-	chartTop    = 14
-	chartBottom = 104
-	chartLeft   = 48
+	chartWidth  = 1000
+	chartHeight = 100
 )
 
-// lanes are the requests of the last seconds to each host, and the pauses owed between and after them.
+// lanes are the requests of the last seconds to each host, and the pauses required between and after them.
 type lanes struct {
-	Height, Now int
-	Lanes       []lane
-	Ticks       []tick
-	Label       string
+	Now   string
+	Lanes []lane
+	Ticks []tick
+	Label string
 }
 
 type lane struct {
 	Name       string
-	Y          int
-	Text       string
 	Pages      string // paths of SVG
 	Bad        string
 	Robots     string
 	Owed, Held string
 }
 
-type tick struct {
-	X    int
-	Text string
-}
+// tick is a text at a percentage of the width.
+type tick struct{ X, Text string }
 
 // scale returns where an instant is drawn.
 type scale struct{ now time.Time }
 
 func (s scale) x(t time.Time) float64 {
-	all := window + ahead
-	x := laneLeft + float64(t.Sub(s.now.Add(-window)))/float64(all)*(laneWidth-laneLeft)
-	return min(max(x, laneLeft), laneWidth)
+	x := float64(t.Sub(s.now.Add(-window))) / float64(window+ahead) * laneWidth
+	return min(max(x, 0), laneWidth)
 }
+
+// percent is where an instant is drawn, in percent.
+func (s scale) percent(t time.Time) string { return fmt.Sprintf("%.1f", 100*s.x(t)/laneWidth) }
 
 func (v *view) lanes(r *recent, rows []row) lanes {
 	s := scale{v.now}
-	l := lanes{Now: int(s.x(v.now))}
+	l := lanes{Now: fmt.Sprintf("%.1f", s.x(v.now))}
 	var hosts []string
 	for _, x := range rows {
 		h := r.hosts[x.Host]
@@ -67,15 +61,13 @@ func (v *view) lanes(r *recent, rows []row) lanes {
 			continue
 		}
 		hosts, h.lane = append(hosts, x.Host), len(l.Lanes)+1
-		y := laneTop + len(l.Lanes)*laneHeight
-		l.Lanes = append(l.Lanes, lane{Name: clip(x.Name, 26), Y: y, Text: fmt.Sprint(y + 13)})
+		l.Lanes = append(l.Lanes, lane{Name: clip(x.Name, 60)})
 	}
-	l.Height = laneTop + len(l.Lanes)*laneHeight + 4
 	paths := make([]pen, len(l.Lanes))
 	n := 0
 	for i := range r.marks {
 		m := &r.marks[i]
-		if at := m.site.lane - 1; at >= 0 && paths[at].mark(s, m, l.Lanes[at].Y) {
+		if at := m.site.lane - 1; at >= 0 && paths[at].mark(s, m) {
 			n++
 		}
 	}
@@ -83,13 +75,14 @@ func (v *view) lanes(r *recent, rows []row) lanes {
 		h := r.hosts[host]
 		h.lane = 0
 		until, held := v.due(host, h)
-		paths[at].rest(s, h, until, held, l.Lanes[at].Y)
+		paths[at].rest(s, h, until, held)
 		paths[at].put(&l.Lanes[at])
 	}
 	for d := window - 5*time.Second; d > 2*time.Second; d -= 5 * time.Second {
-		l.Ticks = append(l.Ticks, tick{int(s.x(v.now.Add(-d))), fmt.Sprintf("−%d s", int(d.Seconds()))})
+		l.Ticks = append(l.Ticks, tick{s.percent(v.now.Add(-d)), fmt.Sprintf("−%d s", int(d.Seconds()))})
 	}
-	l.Label = fmt.Sprintf("%s to %s in the last 30 seconds, and the pauses owed", plural(n, "request"), plural(len(l.Lanes), "site"))
+	l.Ticks = append(l.Ticks, tick{s.percent(v.now), "now"})
+	l.Label = fmt.Sprintf("%s to %s in the last 30 seconds, and the required pauses", plural(n, "request"), plural(len(l.Lanes), "site"))
 	return l
 }
 
@@ -114,10 +107,10 @@ type pen struct {
 }
 
 // mark draws a request and the pause before it, if they are in the window.
-func (p *pen) mark(s scale, m *mark, y int) bool {
+func (p *pen) mark(s scale, m *mark) bool {
 	begin := s.now.Add(-window)
 	if m.owed[1].After(begin) {
-		p.pause(s, m.owed[0], m.owed[1], m.held, y)
+		p.pause(s, m.owed[0], m.owed[1], m.held)
 	}
 	end := m.end
 	if end.IsZero() {
@@ -134,30 +127,30 @@ func (p *pen) mark(s scale, m *mark, y int) bool {
 	case m.failed:
 		kind = &p.bad
 	}
-	if kind == p.kind && x < p.last+0.5 && to < p.last+2 {
+	if kind == p.kind && x < p.last+0.5 && to < p.last+3 {
 		return true
 	}
-	w := max(2, to-x)
-	drawBox(kind, x, y+2, w, "v14h-")
+	w := max(3, to-x)
+	drawBox(kind, x, 2, w, "v14h-")
 	p.kind, p.last = kind, x+w
 	return true
 }
 
 // rest draws what is owed after the last request, beyond the present.
-func (p *pen) rest(s scale, h *lately, until time.Time, held bool, y int) {
+func (p *pen) rest(s scale, h *lately, until time.Time, held bool) {
 	if h.flying == 0 && until.After(h.ended) && until.After(s.now.Add(-window)) {
-		p.pause(s, h.ended, until, held, y)
+		p.pause(s, h.ended, until, held)
 	}
 }
 
-func (p *pen) pause(s scale, from, to time.Time, held bool, y int) {
+func (p *pen) pause(s scale, from, to time.Time, held bool) {
 	line := &p.owed
 	if held {
 		line = &p.held
 	}
 	x, w := s.x(from), s.x(to)-s.x(from)
 	if w >= 0.5 {
-		drawBox(line, x, y+8, w, "v3h-")
+		drawBox(line, x, 8, w, "v3h-")
 	}
 }
 
@@ -200,11 +193,11 @@ func (r *recent) rateChart(now time.Time) rateChart {
 		all, evil = all+b[0]+b[1], evil+b[1]
 	}
 	var g, e strings.Builder
-	width := float64(chartWidth-chartLeft) / float64(len(bars))
+	width := float64(chartWidth) / float64(len(bars))
 	bar := func(to *strings.Builder, i, from, n int) {
 		if n > 0 {
-			h := float64(chartBottom-chartTop) / float64(most)
-			fmt.Fprintf(to, "M%.1f %.1fh%.1fv-%.1fh-%.1fz", chartLeft+float64(i)*width, chartBottom-float64(from)*h, width-1.5, float64(n)*h, width-1.5)
+			h := float64(chartHeight) / float64(most)
+			fmt.Fprintf(to, "M%.1f %.1fh%.1fv-%.1fh-%.1fz", float64(i)*width, chartHeight-float64(from)*h, width-3, float64(n)*h, width-3)
 		}
 	}
 	for i, b := range bars {
@@ -254,7 +247,7 @@ type growthChart struct {
 	Known, Pages string // points of polylines
 	Most         string
 	Label, Upper string
-	Y1, Y2       string // of the labels
+	End, Fetched string // the numbers at the end
 	Samples      []sample
 }
 
@@ -273,17 +266,16 @@ func (l *Live) growthChart(v *view) growthChart {
 		most = max(most, s.known, s.pages)
 	}
 	span := max(last.at.Sub(first), time.Second)
-	y := func(n int) float64 { return chartBottom - float64(n)/float64(most)*(chartBottom-chartTop) }
+	y := func(n int) float64 { return chartHeight - float64(n)/float64(most)*chartHeight }
 	var known, pages strings.Builder
 	for _, s := range samples {
-		x := chartLeft + float64(s.at.Sub(first))/float64(span)*(chartWidth-chartLeft-4)
+		x := float64(s.at.Sub(first)) / float64(span) * chartWidth
 		fmt.Fprintf(&known, "%.1f,%.1f ", x, y(s.known))
 		fmt.Fprintf(&pages, "%.1f,%.1f ", x, y(s.pages))
 	}
 	c.Known, c.Pages, c.Most = known.String(), pages.String(), num(most)
 	c.Label = fmt.Sprintf("%s %s, %s fetched", plural(last.known, "URL"), upper, plural(last.pages, "page"))
-	up := min(max(y(last.known)+14, chartTop+12), chartBottom-16)
-	c.Y1, c.Y2 = fmt.Sprintf("%.1f", up), fmt.Sprintf("%.1f", min(max(y(last.pages)-6, up+14), chartBottom-4))
+	c.End, c.Fetched = num(last.known), num(last.pages)
 	return c
 }
 

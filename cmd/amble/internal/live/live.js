@@ -46,8 +46,29 @@
     while (at) { const gone = at; at = at.nextSibling; gone.remove(); }
   };
 
+  // arrange hides the sites that the reader does not look for and puts the others into the chosen order.
+  const arrange = () => {
+    const tools = document.getElementById('tools');
+    if (!tools) return;
+    tools.hidden = live.querySelectorAll('.hosts tr[id]').length < 3;
+    const words = document.getElementById('filter').value.toLowerCase(), by = document.getElementById('sort').value;
+    const key = (row) => by === '0' ? row.cells[0].textContent : -parseFloat('0' + row.cells[by].textContent.replace(/[^0-9.]/g, ''));
+    for (const body of live.querySelectorAll('.hosts tbody')) {
+      const rows = [...body.rows].filter((r) => r.id);
+      for (const r of rows) {
+        r.hidden = !r.textContent.toLowerCase().includes(words);
+        r.style.order = '';
+      }
+      if (words && rows.some((r) => !r.hidden) && body.closest('details')) body.closest('details').open = true;
+      if (by) rows.map((r) => [key(r), r]).sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0).forEach(([, r], i) => { r.style.order = i; });
+    }
+  };
+  live.addEventListener('input', (e) => { if (['filter', 'sort'].includes(e.target.id)) arrange(); });
+  arrange();
+
   const show = (html) => {
     update(live, new DOMParser().parseFromString('<div>' + html + '</div>', 'text/html').body.firstChild);
+    arrange();
     document.title = document.getElementById('head').dataset.title;
   };
 

@@ -35,6 +35,45 @@ type row struct {
 	Slower       string
 }
 
+// siteGroup is hosts that are shown together: a few at once, many of one kind as one line until it is opened.
+type siteGroup struct {
+	Slug, Title string // "" is shown at once
+	Rows        []row
+}
+
+const (
+	maxUnderWay = 8 // hosts with URLs left that are shown at once
+	fewHosts    = 3 // of one kind, that are shown at once
+)
+
+// grouped puts hosts of one kind together.
+func grouped(rows []row) []siteGroup {
+	groups := []siteGroup{{}, {Slug: "underway"}}
+	of := map[string]int{}
+	for _, x := range rows {
+		if !x.Open {
+			of[x.State]++
+		}
+	}
+	for _, x := range rows {
+		at := 0
+		switch {
+		case x.Open && len(groups[0].Rows) >= maxUnderWay:
+			at = 1
+		case !x.Open && of[x.State] > fewHosts:
+			name := slug(x.State)
+			if at = slices.IndexFunc(groups, func(g siteGroup) bool { return g.Slug == name && g.Title != "" }); at < 0 {
+				at, groups = len(groups), append(groups, siteGroup{Slug: name, Title: plural(of[x.State], "site") + " " + cmp.Or(x.State, "with nothing left")})
+			}
+		}
+		groups[at].Rows = append(groups[at].Rows, x)
+	}
+	if groups[1].Title = plural(len(groups[1].Rows), "more site") + " under way"; len(groups[1].Rows) == 0 {
+		groups = slices.Delete(groups, 1, 2)
+	}
+	return groups
+}
+
 // rows returns the hosts that decide the end first, then those with the most requests, and how many are not shown.
 func (v *view) rows(r *recent, c *Config) (rows []row, more int) {
 	shown := map[string]bool{}
@@ -100,9 +139,9 @@ func hostState(r *recent, h *digest.Host, s *plan.Site, info *politeness.HostInf
 	last := r.hosts[h.Name]
 	switch {
 	case info.GivenUp != "":
-		return "given up: " + causeText(info.GivenUp), "b"
+		return "given up: " + causeText(info.GivenUp), "refused"
 	case info.OptedOut, h.Reasons[politeness.ReasonOptOut] > 0: // which holds for all that is left
-		return "left out", "w"
+		return "left out", "refused"
 	case v.state.Running && last != nil && last.flying > 0:
 		return "answering", ""
 	case s != nil && s.Due.After(v.now):
@@ -110,13 +149,13 @@ func hostState(r *recent, h *digest.Host, s *plan.Site, info *politeness.HostInf
 	case s != nil:
 		return "ready", ""
 	case h.OverBudget() > 0:
-		return "budget reached", "w"
+		return "budget reached", "over"
 	case h.Reasons[politeness.ReasonChallenge] > 0 || h.Rules.Wall != "" && h.Pages() == 0:
-		return "bot wall", "b"
+		return "bot wall", "refused"
 	case h.Reasons[politeness.ReasonRobotsUnreachable] > 0:
-		return "not entered: robots.txt", "b"
+		return "not entered: robots.txt", "refused"
 	case h.Pages() == 0 && h.Refused() > 0:
-		return "refuses robots", "b"
+		return "refuses robots", "refused"
 	case !v.state.Running || v.p.Started.IsZero():
 		return "", ""
 	}
@@ -126,11 +165,11 @@ func hostState(r *recent, h *digest.Host, s *plan.Site, info *politeness.HostInf
 func waitState(s *plan.Site, h *digest.Host) (text, class string) {
 	switch s.Waits {
 	case ledger.ClauseRobots:
-		return "robots.txt " + statusText(h.Rules.Status), "w"
+		return "robots.txt " + statusText(h.Rules.Status), "wait"
 	case ledger.ClauseRetryAfter, ledger.ClauseRedirect, ledger.ClauseRateLimit:
-		return "told to wait", "w"
+		return "told to wait", "wait"
 	case ledger.ClauseBackoff:
-		return "backs off", "w"
+		return "backs off", "wait"
 	}
 	return "rests", ""
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler/metrics"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job/report"
 )
 
 // Server serves the page of a crawl.
@@ -109,8 +110,8 @@ func (l *Live) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", l.page)
 	mux.HandleFunc("GET /events", l.events)
-	mux.HandleFunc("GET /style.css", file("style.css", "text/css; charset=utf-8"))
-	mux.HandleFunc("GET /live.js", file("live.js", "text/javascript; charset=utf-8"))
+	mux.HandleFunc("GET /style.css", file("style.css", "text/css; charset=utf-8", report.Palette))
+	mux.HandleFunc("GET /live.js", file("live.js", "text/javascript; charset=utf-8", ""))
 	mux.Handle("GET /healthz", metrics.HealthHandler(l.Healthy))
 	mux.Handle("GET /readyz", metrics.HealthHandler(l.Ready))
 	if l.config.Metrics != nil {
@@ -125,7 +126,8 @@ func (l *Live) handler() http.Handler {
 	return mux
 }
 
-func file(name, contentType string) http.HandlerFunc {
+// file serves a file, behind a text.
+func file(name, contentType, before string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
 		b, err := files.ReadFile(name)
@@ -133,7 +135,7 @@ func file(name, contentType string) http.HandlerFunc {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		_, _ = w.Write(b)
+		_, _ = w.Write(append([]byte(before), b...))
 	}
 }
 

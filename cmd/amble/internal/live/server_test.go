@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -332,4 +333,33 @@ func TestWaitingAsItMust(t *testing.T) {
 			t.Errorf("not ready: %s", rec.Body)
 		}
 	})
+}
+
+// TestHostsOfOneKindAreOneRow: many hosts that have ended alike are a row until it is opened, those that decide the end are shown, and
+// each host once.
+func TestHostsOfOneKindAreOneRow(t *testing.T) {
+	var rows []row
+	for i := range 12 {
+		rows = append(rows, row{Host: fmt.Sprint("open", i), Open: true})
+	}
+	for i := range 20 {
+		rows = append(rows, row{Host: fmt.Sprint("done", i), State: "complete"})
+	}
+	rows = append(rows, row{Host: "wall", State: "bot wall"})
+	var shown []string
+	for _, g := range grouped(rows) {
+		shown = append(shown, fmt.Sprintf("%s: %d, %s", g.Title, len(g.Rows), g.Rows[0].Host))
+	}
+	if got, want := strings.Join(shown, "; "), ": 9, open0; 4 more sites under way: 4, open8; 20 sites complete: 20, done0"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	page := &page{Sites: grouped(rows)}
+	var b strings.Builder
+	if err := templates.ExecuteTemplate(&b, "live", page); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); strings.Count(text, "<details id=\"g-") != 2 || strings.Contains(text, "<details open") || strings.Count(text, `<th role="rowheader">`) != len(rows) ||
+		strings.Index(text, `id="results"`) > strings.Index(text, `id="answers"`) {
+		t.Errorf("%s", text)
+	}
 }

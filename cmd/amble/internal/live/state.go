@@ -6,6 +6,7 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/amble-crawler/amble/crawler/plan"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job/digest"
+	"github.com/amble-crawler/amble/job/report"
 	"github.com/amble-crawler/amble/sink"
 )
 
@@ -22,12 +24,20 @@ type record = sink.Record
 //go:embed page.tmpl style.css live.js
 var files embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"plural": plural}).ParseFS(files, "page.tmpl"))
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"plural": plural,
+	"pair": func(p *page, rows []row) any {
+		return struct {
+			Controls bool
+			Rows     []row
+		}{p.Controls, rows}
+	},
+}).ParseFS(files, "page.tmpl"))
 
 // page holds the data of the templates.
 type page struct {
 	Title, Name  string
-	State, Class string // running, paused, …; and how serious that is: "", "w" or "b"
+	State, Class string // running, paused, …; and its colour
 	Elapsed      string
 	Agent, Dir   string
 	Controls     bool
@@ -35,11 +45,12 @@ type page struct {
 	Running      bool
 	Live         bool // the crawl is in this process
 
+	Tiles  []tile
 	Boxes  []box
 	Lanes  lanes
 	Rate   rateChart
 	Growth growthChart
-	Rows   []row
+	Sites  []siteGroup
 	More   int
 	Events []shownEvent
 
@@ -52,6 +63,9 @@ type page struct {
 	Refresh bool
 	Note    string // what went wrong
 }
+
+// tile is a result with its number.
+type tile struct{ Class, Value, Name, Text, To string }
 
 type box struct{ ID, Question, Answer, Text, Class string }
 
@@ -127,9 +141,11 @@ func (l *Live) make(now time.Time) *page {
 	}
 	p.Title = fmt.Sprintf("%s%s · %s · amble", plural(pages, "page"), of, p.State)
 	p.Elapsed = span(v.elapsed(l.started))
-	p.Boxes = []box{v.polite(), v.ends(c), v.stuck(l.recent), v.comes(pages, c)}
-	p.Rows, p.More = v.rows(l.recent, c)
-	p.Lanes = v.lanes(l.recent, p.Rows)
+	p.Tiles = v.tiles(c)
+	p.Boxes = []box{v.ends(c), v.stuck(l.recent), v.polite()}
+	rows, more := v.rows(l.recent, c)
+	p.Sites, p.More = grouped(rows), more
+	p.Lanes = v.lanes(l.recent, rows)
 	p.Rate, p.Growth = l.recent.rateChart(v.now), l.growthChart(v)
 	p.Events = l.recent.shown(v.now)
 	p.Owners, p.MoreOwners = v.owners()
@@ -169,9 +185,9 @@ func (v *view) elapsed(started time.Time) time.Duration {
 func (v *view) stateText() (text, class string) {
 	switch {
 	case v.paused:
-		return "paused", "w"
+		return "paused", "wait"
 	case v.state.Running:
-		return cmp.Or(v.state.Text, "running"), ""
+		return cmp.Or(v.state.Text, "running"), "fine"
 	}
 	return cmp.Or(v.state.Text, "over"), ""
 }
@@ -179,10 +195,10 @@ func (v *view) stateText() (text, class string) {
 // polite answers by the audit of the ledger.
 func (v *view) polite() box {
 	t := &v.facts.Total
-	b := box{ID: "polite", Question: "Is it polite?"}
+	b := box{ID: "polite", Question: "Is it polite?", Class: "fine"}
 	switch {
 	case t.Early > 0:
-		b.Class, b.Answer = "b", fmt.Sprintf("No: %s of %s too early", num(t.Early), plural(t.Requests, "request"))
+		b.Class, b.Answer = "bad", fmt.Sprintf("No: %s of %s too early", num(t.Early), plural(t.Requests, "request"))
 		if len(v.facts.Early) > 0 {
 			first := v.facts.Early[0]
 			b.Text = fmt.Sprintf("The first: %s, %s: %s", clip(cli.Printable(first.Host), 60), first.Invariant, clip(cli.Printable(first.Message), 160))
@@ -195,7 +211,7 @@ func (v *view) polite() box {
 	b.Answer = fmt.Sprintf("Yes: %s, none too early", plural(t.Requests, "request"))
 	b.Text = "Audited as the ledger is written"
 	if t.Pauses.Owed > 0 {
-		b.Text = fmt.Sprintf("Least pause seen ÷ owed: %.4g, audited as the ledger is written", max(t.Pauses.Ratio, 1))
+		b.Text = fmt.Sprintf("Shortest pause: %.4g × the required time, audited as the ledger is written", max(t.Pauses.Ratio, 1))
 	}
 	if v.facts.Unjudged > 0 {
 		b.Text += fmt.Sprintf("; %s not judged, of too many hosts", plural(v.facts.Unjudged, "request"))
@@ -205,7 +221,7 @@ func (v *view) polite() box {
 
 // ends answers by the arithmetic of a plan.
 func (v *view) ends(c *Config) box {
-	b := box{ID: "ends", Question: "When does it end? Who decides?"}
+	b := box{ID: "ends", Question: "When will it finish? Who decides?"}
 	switch {
 	case !v.state.Running:
 		b.Answer, b.Text = "It has ended", v.state.Text
@@ -255,14 +271,14 @@ func (v *view) stuck(r *recent) box {
 		text = append(text, "Last answer "+span(time.Since(v.facts.Last))+" ago")
 	}
 	if v.paused {
-		b.Answer, b.Class = "Paused", "w"
+		b.Answer, b.Class = "Paused", "wait"
 		text = append(text, "nothing is requested until it is resumed")
 		b.Text = strings.Join(text, "; ")
 		return b
 	}
 	waiting, flying := v.waiting(r)
 	if first := waiting; first != nil && flying == 0 && digest.HeldBy(first.Waits) {
-		b.Answer, b.Class = "Waiting, as it must", "w"
+		b.Answer, b.Class = "Waiting, as it must", "wait"
 		why := setBy(first.Waits)
 		if first.Cause != "" {
 			why += " (" + causeText(first.Cause) + ")"
@@ -273,17 +289,10 @@ func (v *view) stuck(r *recent) box {
 		text = append(text, "next request in "+span(first.Due.Sub(v.now)))
 	}
 	if n := len(v.sites); n > 0 {
-		text = append(text, fmt.Sprintf("%s rest, %s", plural(max(0, n-flying), "site"), answering(flying)))
+		text = append(text, fmt.Sprintf("%s waiting, %s in flight", plural(max(0, n-flying), "site"), num(flying)))
 	}
 	b.Text = strings.Join(text, "; ")
 	return b
-}
-
-func answering(n int) string {
-	if n == 1 {
-		return "1 answers"
-	}
-	return num(n) + " answer"
 }
 
 // waiting returns the site that is due first, nil if one is due, and how many have a request under way.
@@ -308,23 +317,30 @@ func causeText(cause string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(cause, "http_", ""), "_", " ")
 }
 
-// comes says what came out.
-func (v *view) comes(pages int, c *Config) box {
-	b := box{ID: "comes", Question: "What comes out", Answer: plural(pages, "page")}
-	if c.Limits.Pages > 0 {
-		b.Answer = fmt.Sprintf("%s of at most %s", num(pages), plural(c.Limits.Pages, "page"))
-	}
+// tiles returns what came of the URLs so far, by its results.
+func (v *view) tiles(c *Config) []tile {
 	t := &v.facts.Total
-	count := func(o crawler.Outcome) int {
-		if c.Crawler != nil {
-			return v.p.Outcomes[o]
+	fetched := cli.Bytes(t.Bytes) + " received"
+	if c.Limits.Pages > 0 {
+		fetched = fmt.Sprintf("of at most %s; %s", plural(c.Limits.Pages, "page"), fetched)
+	}
+	reasons := func(of digest.Result) (texts []string) {
+		for _, reason := range slices.SortedFunc(maps.Keys(t.Reasons), func(a, b string) int { return cmp.Or(t.Reasons[b]-t.Reasons[a], cmp.Compare(a, b)) }) {
+			if digest.ResultOf("", reason, 0) == of {
+				texts = append(texts, report.ReasonText(reason)+": "+num(t.Reasons[reason]))
+			}
 		}
-		return t.Outcomes[string(o)]
+		return texts
 	}
-	b.Text = fmt.Sprintf("%s refused, %s deferred, %s failed; %s received", num(count(crawler.Refused)+count(crawler.OutOfScope)+count(crawler.Trapped)),
-		num(count(crawler.Deferred)), num(count(crawler.Failed)), cli.Bytes(t.Bytes))
-	if bad := t.Classes[5] + t.TooMany + t.Classes[0]; bad > 0 {
-		b.Text += fmt.Sprintf("; %s answered 429, 5xx or not at all", plural(bad, "request"))
+	var broken []string
+	for _, status := range slices.SortedFunc(maps.Keys(t.Statuses), func(a, b int) int { return cmp.Or(t.Statuses[b]-t.Statuses[a], a-b) }) {
+		broken = append(broken, fmt.Sprintf("status %d: %s", status, num(t.Statuses[status])))
 	}
-	return b
+	list := func(texts []string) string { return strings.Join(texts[:min(3, len(texts))], "; ") }
+	return []tile{
+		{"got", num(t.Results[digest.Got]), "fetched", fetched, "sites"},
+		{"broken", num(t.Results[digest.Broken]), "broken", list(broken), "events"},
+		{"refused", num(t.Results[digest.Refused]), "refused", list(reasons(digest.Refused)), "events"},
+		{"over", num(t.Results[digest.Over]), "over a budget", list(reasons(digest.Over)), "sites"},
+	}
 }
