@@ -32,6 +32,24 @@ type Statement struct {
 	TrainAI   string `json:"train_ai,omitempty"`
 }
 
+// Decisive returns the statement that decides the verdict, nil if none does. A nil Terms has none.
+func (t *Terms) Decisive() *Statement {
+	if t == nil || t.By < 1 || t.By > len(t.Statements) {
+		return nil
+	}
+	return &t.Statements[t.By-1]
+}
+
+// File returns the file that has a statement, nil if the answer itself has it.
+func (t *Terms) File(s *Statement) *TermsFile {
+	for i := range t.Files {
+		if f := &t.Files[i]; s.Document != "" && f.URL == s.Document {
+			return f
+		}
+	}
+	return nil
+}
+
 // TermsFile is a file that was read for the terms of a page: robots.txt, an RSL document or tdmrep.json.
 type TermsFile struct {
 	URL     string    `json:"url"`

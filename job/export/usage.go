@@ -60,13 +60,9 @@ func statements(x *Export) iter.Seq2[*statement, error] {
 				return
 			}
 			for i := range v.Terms.Statements {
-				s := &statement{url: v.URL, host: v.url.Hostname(), at: v, Statement: v.Terms.Statements[i], decides: v.Terms.By == i+1}
-				for k := range v.Terms.Files {
-					if v.Terms.Files[k].URL == s.Document {
-						s.file = &v.Terms.Files[k]
-					}
-				}
-				if !yield(s, nil) {
+				s := &v.Terms.Statements[i]
+				row := &statement{url: v.URL, host: v.url.Hostname(), at: v, Statement: *s, file: v.Terms.File(s), decides: s == v.Terms.Decisive()}
+				if !yield(row, nil) {
 					return
 				}
 			}

@@ -185,10 +185,10 @@ func ownFields() []field[visit] {
 			return text(v.Terms.Purpose)
 		}},
 		{Column{"terms_by", Text, "statement that decides, with its place"}, func(v visit) Value {
-			if v.Terms == nil || v.Terms.By < 1 || v.Terms.By > len(v.Terms.Statements) {
+			s := v.Terms.Decisive()
+			if s == nil {
 				return Value{}
 			}
-			s := v.Terms.Statements[v.Terms.By-1]
 			return text(s.Name + ": " + s.Text + " (" + s.Place + ")")
 		}},
 		{Column{"same_as", Text, "first URL with the same body"}, func(v visit) Value { return text(v.SameAs) }},

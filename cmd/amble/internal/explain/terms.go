@@ -20,7 +20,7 @@ import (
 // termsText writes what a site says about the uses of a page, each statement with its source and date, and the verdict.
 func termsText(t *sink.Terms, line func(name, value string)) {
 	verdict := "for " + t.Purpose + ": " + t.Effect
-	if t.By == 0 {
+	if t.Decisive() == nil {
 		verdict = "the site says nothing about the purpose of the crawl"
 	}
 	if t.Use != "" {
@@ -30,10 +30,10 @@ func termsText(t *sink.Terms, line func(name, value string)) {
 	for i := range t.Statements {
 		s := &t.Statements[i]
 		text := statementText(s)
-		if k := slices.IndexFunc(t.Files, func(f sink.TermsFile) bool { return f.URL == s.Document && !f.Fetched.IsZero() }); k >= 0 {
-			text += ", read " + t.Files[k].Fetched.UTC().Format(time.RFC3339)
+		if f := t.File(s); f != nil && !f.Fetched.IsZero() {
+			text += ", read " + f.Fetched.UTC().Format(time.RFC3339)
 		}
-		if t.By == i+1 {
+		if s == t.Decisive() {
 			text += "; it decides"
 		}
 		line("", text)
@@ -134,11 +134,12 @@ func ownerUses(b *strings.Builder, r *job.Reader, host string) error {
 			continue
 		}
 		for i := range v.Terms.Statements {
-			text := statementText(&v.Terms.Statements[i])
+			s := &v.Terms.Statements[i]
+			text := statementText(s)
 			if said[text] == 0 && len(said) >= maxStatements {
 				continue
 			}
-			if said[text]++; v.Terms.By == i+1 && v.Outcome == string(crawler.Refused) {
+			if said[text]++; s == v.Terms.Decisive() && v.Outcome == string(crawler.Refused) {
 				refused[text]++
 			}
 		}
