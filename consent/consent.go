@@ -141,6 +141,8 @@ type Cost struct {
 type Record struct {
 	Statements []Statement
 	Costs      []Cost
+
+	strictest [purposes]Effect // of Statements
 }
 
 // Verdict is a record's answer for the purposes of a crawl.
@@ -223,9 +225,16 @@ func (v Verdict) String() string {
 	return fmt.Sprintf("%s is forbidden by %s", v.Purpose, v.Statement)
 }
 
-// add appends a statement. It cuts the text, which can be of any length.
+// add appends a statement. It cuts the text, which can be of any length. Once there are too many statements, only those that are
+// stricter than all before are kept, so that no number of them hides another one.
 func (r *Record) add(s Statement) {
-	if len(r.Statements) == maxStatements {
+	stricter := false
+	for p, e := range s.effects {
+		if e > r.strictest[p] {
+			r.strictest[p], stricter = e, true
+		}
+	}
+	if len(r.Statements) >= maxStatements && !stricter {
 		return
 	}
 	s.Text = strings.ToValidUTF8(s.Text, "\ufffd")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/robots"
@@ -160,6 +161,35 @@ func TestCosts(t *testing.T) {
 	for _, junk := range []string{"", "USD", "USD -1", "USD 1e9", "USD NaN", "US 1", "1 2", "USD 1 2"} {
 		if got := consent.Read(vector{Status: 402, Header: "Crawler-Price: " + junk}.page(t)); len(got.Costs) != 0 || len(got.Statements) != 1 {
 			t.Errorf("%q: %v", junk, got)
+		}
+	}
+}
+
+// TestGarbageInHeaders checks that a header which cannot be read means nothing, whichever it is, and never hides another one.
+func TestGarbageInHeaders(t *testing.T) {
+	for _, name := range []string{
+		"Content-Usage", "Content-Signal", "X-Robots-Tag", "Robots-Tag", "TDM-Reservation", "TDM-Policy", "Link", "Crawler-Price", "Crawler-Error", "WWW-Authenticate",
+	} {
+		for _, junk := range []string{
+			"", ",", ";=;=", "()", `"`, "\x00\xff\xfe", "=?", "<", "<>;", `<a>; rel="`, "train-ai", "n=train-ai", "1e9", "-1", "%%%", "\u2028n",
+			strings.Repeat(",;=", 20_000), strings.Repeat("a", 70_000), strings.Repeat("(", 10_000), strings.Repeat("a=b,", 10_000),
+		} {
+			p := vector{}.page(t)
+			p.Header = http.Header{http.CanonicalHeaderKey(name): {junk}}
+			r := consent.Read(p)
+			if got := signs(r); got != "....." || len(p.Named()) > 0 {
+				t.Errorf("%s: %.20q: %s, %v", name, junk, got, p.Named())
+			}
+			for _, s := range r.Statements {
+				if len(s.Text) > 1024 || !utf8.ValidString(s.Text) {
+					t.Errorf("%s: %.20q: the text %.40q is kept", name, junk, s.Text)
+				}
+			}
+			p.Header["Tdm-Reservation"] = append(p.Header["Tdm-Reservation"], "1")
+			p.Metas = append(p.Metas, robots.Meta{Name: "robots", Content: "noindex"})
+			if got := signs(consent.Read(p)); got != "..!!!" {
+				t.Errorf("%s: %.20q hides what the page says: %s", name, junk, got)
+			}
 		}
 	}
 }

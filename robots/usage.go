@@ -135,13 +135,20 @@ func (u *Usage) add(prefs []preference, proto Statement) {
 }
 
 // readTDM reads the TDM Reservation Protocol (W3C community group report of 10 May 2024): META
-// elements have precedence over headers. The file /.well-known/tdmrep.json, which comes after both,
+// elements have precedence over headers. Of several elements or several headers, one that reserves counts, or else one that can be
+// read. The file /.well-known/tdmrep.json, which comes after both,
 // is not read here.
 func (u *Usage) readTDM(header map[string][]string, metas []Meta) {
-	s := Statement{Use: UseTDM, Name: "tdm-reservation", Origin: originMeta, Text: metaContent(metas, "tdm-reservation")}
-	if s.Signal = reservation(s.Text); s.Signal == Unsaid {
-		s.Origin, s.Text = originHeader, first(header["Tdm-Reservation"])
-		s.Signal = reservation(s.Text)
+	s := Statement{Use: UseTDM, Name: "tdm-reservation", Origin: originMeta}
+	var contents []string
+	for _, m := range metas {
+		if foldEqual(strings.TrimSpace(m.Name), s.Name) {
+			contents = append(contents, m.Content)
+		}
+	}
+	if s.Signal, s.Text = reservation(contents); s.Signal == Unsaid {
+		s.Origin = originHeader
+		s.Signal, s.Text = reservation(header["Tdm-Reservation"])
 	}
 	if s.Signal == Unsaid {
 		return
@@ -155,14 +162,17 @@ func (u *Usage) readTDM(header map[string][]string, metas []Meta) {
 	}
 }
 
-func reservation(value string) Signal {
-	switch strings.TrimSpace(value) {
-	case "1":
-		return Disallowed
-	case "0":
-		return Allowed
+// reservation returns the strictest of some values, and its text.
+func reservation(values []string) (signal Signal, text string) {
+	for _, v := range values {
+		switch strings.TrimSpace(v) {
+		case "1":
+			return Disallowed, v
+		case "0":
+			signal, text = Allowed, v
+		}
 	}
-	return Unsaid
+	return signal, text
 }
 
 func metaContent(metas []Meta, name string) string {
