@@ -196,7 +196,8 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 // judgeUsage makes v.Terms, and reports whether nothing more is read of the page: the site forbids it, and v says so, or it names
 // documents that have to be read first, and is held.
 func (a *attempt) judgeUsage(ctx context.Context, v *Visit, metas []robots.Meta) (over bool) {
-	p := consent.Page{URL: v.URL, Robots: a.group, Status: v.Page.Status, Header: v.Page.Header, Body: v.Page.Body, Metas: metas, Links: v.licenses()}
+	p := v.speaks(metas)
+	p.Robots = a.group
 	var more *consent.Page
 	if len(p.Links) > 0 || len(p.Header["Link"]) > 0 {
 		more = &consent.Page{URL: p.URL, Header: p.Header, Links: p.Links}
@@ -220,7 +221,7 @@ func (a *attempt) heldPage(ctx context.Context) bool {
 	if names == nil {
 		return false
 	}
-	if a.readTerms(ctx, names) {
+	if ended, _ := a.readTerms(ctx, a.claim.URL, names, nil); ended {
 		return true
 	}
 	page := a.run.terms.release(a.claim.URL)

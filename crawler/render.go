@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
@@ -406,6 +407,13 @@ func (a *attempt) resource(ctx context.Context, x *rendering, w render.Want) (en
 		x.Refused(w, ReasonRobotsBudget)
 		return false
 	}
+	switch reason, ended := a.resourceForbidden(ctx, x, w.URL); {
+	case ended:
+		return true
+	case reason != "":
+		x.refuse(w, reason)
+		return false
+	}
 	answer, err := a.run.client.Try(ctx, politeness.Request{
 		URL: w.URL, Purpose: politeness.Resource, For: a.claim.URL, Attempt: x.tries, Queued: a.claim.Queued, Deadline: a.claim.Deadline,
 	})
@@ -423,9 +431,10 @@ func (a *attempt) resource(ctx context.Context, x *rendering, w render.Want) (en
 
 // resourceAnswered ends a claim whose request was for a resource, or for the robots.txt that it needs.
 func (a *attempt) resourceAnswered(ctx context.Context, x *rendering, w render.Want, answer *fetcher.Answer) {
-	page := answer.Page
+	page, forbidden := answer.Page, ""
 	if page != nil {
 		defer page.Release()
+		forbidden = a.run.terms.resourceReason(ctx, consent.Page{URL: w.URL, Status: page.Status, Header: page.Header, Body: page.Body}, nil)
 	}
 	var later time.Time
 	switch {
@@ -444,6 +453,8 @@ func (a *attempt) resourceAnswered(ctx context.Context, x *rendering, w render.W
 		later = time.Now().Add(pause(a.run.cfg.Retries.Pause, x.tries))
 	case answer.Err != nil:
 		x.refuse(w, reasonOf(answer.Err))
+	case forbidden != "":
+		x.refuse(w, forbidden)
 	default:
 		x.Answered(w, &render.Answer{Status: page.Status, Header: page.Header, Body: page.Body, Truncated: page.Truncated}, time.Now())
 		x.tries = 0

@@ -331,7 +331,7 @@ func (t *tally) visit(v *Visit) (failed int) {
 		t.fresh[v.URL.Host()] = true
 	}
 	if v.Terms != nil {
-		t.terms(v)
+		t.r.AddTerms(v.URL.Host(), v.Terms.Terms())
 	}
 	if v.Rendered != nil {
 		t.r.Rendering = t.r.Rendering.rendered(v.Rendered)

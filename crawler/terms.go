@@ -381,7 +381,7 @@ func (a *attempt) forbiddenBefore(ctx context.Context) (ended bool) {
 	if h := a.run.gate.Host(u.Host()); h.GivenUp != "" || h.OptedOut {
 		return false
 	}
-	if a.readTerms(ctx, names) {
+	if ended, _ := a.readTerms(ctx, u, names, nil); ended {
 		return true
 	}
 	v := &Visit{Terms: a.run.terms.judge(ctx, consent.Page{URL: u, Robots: group}, a.run.gate.Origin(u).Source, names)}
@@ -390,6 +390,36 @@ func (a *attempt) forbiddenBefore(ctx context.Context) (ended bool) {
 	}
 	a.end(ctx, v, nil)
 	return true
+}
+
+// resourceForbidden returns the reason for which documents of its site forbid what a rendered page wants to load, "" if they do not.
+// First they are read, as those of a page are: then the claim has ended, and the page waits.
+func (a *attempt) resourceForbidden(ctx context.Context, x *rendering, u weburl.URL) (reason string, ended bool) {
+	group, known := a.run.gate.Group(u)
+	if !known { // its robots.txt comes first
+		return "", false
+	}
+	names := a.run.terms.named(u, group, nil)
+	if len(names) == 0 || forbids(group, u) {
+		return "", false
+	}
+	if ended, reason = a.readTerms(ctx, u, names, x); ended || reason != "" {
+		return reason, ended
+	}
+	return a.run.terms.resourceReason(ctx, consent.Page{URL: u, Robots: group}, names), false
+}
+
+// resourceReason returns the reason for which a resource may not be used, "" if it may. Of its robots directives only what they say
+// about models counts: noindex keeps a script out of an index, in which it would not be anyway.
+func (t *terms) resourceReason(ctx context.Context, p consent.Page, names []string) string {
+	if !t.policy.Obeys(consent.AIInput, consent.TrainAI) && p.Header != nil {
+		p.Header = p.Header.Clone()
+		p.Header.Del("X-Robots-Tag")
+		p.Header.Del("Robots-Tag")
+	}
+	v := Visit{Terms: t.judge(ctx, p, robots.Source{}, names)}
+	v.refuse()
+	return v.Reason
 }
 
 // waitsForTerms holds the page of a visit that names documents which are not known.
@@ -405,15 +435,16 @@ func (a *attempt) waitsForTerms(ctx context.Context, v *Visit, names []string) b
 	return true
 }
 
-// readTerms requests the first of the documents that is missing, and reports whether the claim has ended.
-func (a *attempt) readTerms(ctx context.Context, names []string) (ended bool) {
-	d, busy := a.run.terms.missing(ctx, a.claim.URL, names)
+// readTerms requests the first of the documents that is missing for u, and reports whether the claim has ended. u is the URL of the
+// claim, or what x, the rendering of its page, wants to load. The reason is why x must do without.
+func (a *attempt) readTerms(ctx context.Context, u weburl.URL, names []string, x *rendering) (ended bool, reason string) {
+	d, busy := a.run.terms.missing(ctx, u, names)
 	switch {
 	case busy:
-		a.putBack(ctx, frontier.Again{NotBefore: time.Now().Add(busyTerms)}, nil)
-		return true
+		a.requeue(ctx, x, frontier.Again{NotBefore: time.Now().Add(busyTerms)})
+		return true, ""
 	case d == nil:
-		return false
+		return false, ""
 	}
 	to := d.next
 	rule := a.overRobots(to)
@@ -422,18 +453,20 @@ func (a *attempt) readTerms(ctx context.Context, names []string) (ended bool) {
 	}
 	if rule != "" {
 		a.run.terms.putBack(d, false)
+		if x != nil {
+			return false, ReasonRobotsBudget
+		}
 		a.end(ctx, &Visit{
 			Outcome: Deferred, Reason: ReasonRobotsBudget, Rule: rule,
 			Detail: "a document of its site, " + to.String() + ", is not known, and the crawl has requested as many as it may",
 		}, nil)
-		return true
+		return true, ""
 	}
 	answer, err := a.run.client.Try(ctx, politeness.Request{
 		URL: to, Purpose: politeness.Terms, Attempt: d.tries, Queued: a.claim.Queued, Deadline: a.claim.Deadline,
 	})
 	if err != nil {
-		a.termsNotRequested(ctx, d, err)
-		return true
+		return a.termsNotRequested(ctx, d, err, x)
 	}
 	if to.Host() == a.claim.URL.Host() {
 		a.ready = answer.Ready
@@ -443,12 +476,21 @@ func (a *attempt) readTerms(ctx context.Context, names []string) (ended bool) {
 	if a.run.commits != nil {
 		a.run.commits.wake() // it ends no visit
 	}
-	a.termsAnswered(ctx, d, answer)
-	return true
+	a.termsAnswered(ctx, d, answer, x)
+	return true, ""
+}
+
+// requeue returns the claim to the queue, with the rendering of its page if there is one.
+func (a *attempt) requeue(ctx context.Context, x *rendering, again frontier.Again) {
+	if x == nil {
+		a.putBack(ctx, again, nil)
+		return
+	}
+	a.wait(ctx, x, again.NotBefore)
 }
 
 // termsAnswered acts on the answer to a request for a document, or for the robots.txt that it needs first.
-func (a *attempt) termsAnswered(ctx context.Context, d *document, answer *fetcher.Answer) {
+func (a *attempt) termsAnswered(ctx context.Context, d *document, answer *fetcher.Answer, x *rendering) {
 	page, t := answer.Page, a.run.terms
 	if page != nil {
 		defer page.Release()
@@ -481,7 +523,7 @@ func (a *attempt) termsAnswered(ctx context.Context, d *document, answer *fetche
 	default:
 		a.settleTerms(ctx, d, page, nil)
 	}
-	a.putBack(ctx, again, nil)
+	a.requeue(ctx, x, again)
 }
 
 // statusError returns why an answer is of no use.
@@ -498,8 +540,8 @@ func (a *attempt) settleTerms(ctx context.Context, d *document, p *fetcher.Page,
 	}
 }
 
-// termsNotRequested acts on what kept a document from being requested.
-func (a *attempt) termsNotRequested(ctx context.Context, d *document, err error) {
+// termsNotRequested acts on what kept a document from being requested, and returns what readTerms does.
+func (a *attempt) termsNotRequested(ctx context.Context, d *document, err error, x *rendering) (ended bool, reason string) {
 	var wait *politeness.NotYet
 	var denied *politeness.Denied
 	var lookup *fetcher.LookupError
@@ -520,8 +562,11 @@ func (a *attempt) termsNotRequested(ctx context.Context, d *document, err error)
 		}
 	case errors.As(err, &denied) && denied.Deferred() && own: // the host is left
 		t.putBack(d, false)
+		if x != nil {
+			return false, denied.Reason
+		}
 		a.denied(ctx, denied)
-		return
+		return true, ""
 	case errors.As(err, &denied) && denied.Reason == politeness.ReasonRobots && strings.HasSuffix(d.URL, consent.TDMPath): // the site says that nobody reads it
 		a.settleTerms(ctx, d, &fetcher.Page{URL: d.next, Status: http.StatusForbidden, Ended: time.Now()}, nil)
 	case errors.As(err, &denied):
@@ -534,7 +579,8 @@ func (a *attempt) termsNotRequested(ctx context.Context, d *document, err error)
 	default:
 		a.settleTerms(ctx, d, nil, err)
 	}
-	a.putBack(ctx, again, nil)
+	a.requeue(ctx, x, again)
+	return true, ""
 }
 
 // termsUnresolved acts on a host without an address.
@@ -554,6 +600,22 @@ func (a *attempt) termsUnresolved(ctx context.Context, d *document, e *fetcher.L
 	default:
 		a.settleTerms(ctx, d, nil, errors.New(reasonOf(e.Err)))
 	}
+}
+
+// ConsentPage returns what an answer says by itself about its uses, as a crawl with this configuration reads it: status, header, and
+// the META and link elements of its document. What it does not know, such as robots.txt, is zero. The error is that of its charset
+// or of c.Extractor.
+func (c *Config) ConsentPage(p *fetcher.Page) (consent.Page, error) {
+	doc, err := (&linker{cfg: c, scanner: extract.NewScanner(c.extraction())}).extract(p)
+	v := &Visit{URL: p.URL, Page: p, Doc: doc}
+	page := v.speaks(metasOf(doc))
+	page.Agent = c.identity().Product
+	return page, err
+}
+
+// speaks returns what the answer of a visit says by itself about its uses, with these META elements.
+func (v *Visit) speaks(metas []robots.Meta) consent.Page {
+	return consent.Page{URL: v.URL, Status: v.Page.Status, Header: v.Page.Header, Body: v.Page.Body, Metas: metas, Links: v.licenses()}
 }
 
 // licenses returns the licences that the link elements and the header of a document name.
@@ -621,29 +683,28 @@ type HostCost struct {
 	Amount   string `json:"amount"` // of all of them, a decimal number
 }
 
-// terms counts the verdict about a visit. The lock is held.
-func (t *tally) terms(v *Visit) {
-	verdict := v.Terms.Verdict
-	if verdict.Statement == nil {
+// AddTerms counts the verdict in the record of a visit to a host.
+func (r *Report) AddTerms(host string, t *sink.Terms) {
+	by := t.Decisive()
+	if by == nil {
 		return
 	}
-	host := v.URL.Host()
-	if t.r.Verdicts == nil {
-		t.r.Verdicts = map[string]int{}
+	if r.Verdicts == nil {
+		r.Verdicts = map[string]int{}
 	}
-	t.r.Verdicts[verdict.Purpose.String()+" "+verdict.Effect.String()]++
-	if !verdict.Refused() {
+	r.Verdicts[t.Purpose+" "+t.Effect]++
+	if t.Effect != consent.Unmet.String() && t.Effect != consent.Forbids.String() {
 		return
 	}
-	if t.r.LeftOut == nil {
-		t.r.LeftOut = map[string]map[string]int{}
+	if r.LeftOut == nil {
+		r.LeftOut = map[string]map[string]int{}
 	}
-	leftOutOf(t.r.LeftOut, host)[string(verdict.Statement.Place)+" "+verdict.Statement.Name]++
-	if verdict.Effect != consent.Unmet {
+	leftOutOf(r.LeftOut, host)[by.Place+" "+by.Name]++
+	if t.Effect != consent.Unmet.String() {
 		return
 	}
-	least := map[[2]string]consent.Cost{} // licences are alternatives
-	for _, c := range v.Terms.Costs {
+	least := map[[2]string]sink.Cost{} // licences are alternatives
+	for _, c := range t.Costs {
 		key := [2]string{c.Currency, c.Per}
 		if was, ok := least[key]; !ok || decimal(c.Amount).Cmp(decimal(was.Amount)) < 0 {
 			least[key] = c
@@ -651,7 +712,7 @@ func (t *tally) terms(v *Visit) {
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(least), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		c := least[key]
-		t.r.Cost = addCost(t.r.Cost, HostCost{host, c.Currency, c.Per, 1, c.Amount})
+		r.Cost = addCost(r.Cost, HostCost{host, c.Currency, c.Per, 1, c.Amount})
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/render"
+	"github.com/amble-crawler/amble/render/rendertest"
 )
 
 func rsl(attributes, contents string) string {
@@ -377,5 +379,94 @@ func TestCostsAreSummed(t *testing.T) {
 			t.Errorf("%+v %+v", sum.Cost, sum.LeftOut)
 		}
 		w.MustNotRequest(s.URL("/rsl1"), s.URL("/rsl2"))
+	})
+}
+
+// What a rendered page loads is content of its site, too: documents that forbid a purpose forbid it, on any host, and so does the
+// answer itself. Then the page is rendered without it.
+func TestDocumentsCoverWhatPagesLoad(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s, cdn, open := w.Site("http://app.example"), w.Site("http://cdn.example"), w.Site("http://open.example")
+		s.Page("/", fmt.Sprintf(shell, "fetch /data\nfetch /free\nfetch /said\nfetch /priced\nimport http://cdn.example/x.js\nimport http://open.example/x.js\ntext end"))
+		s.Page("/app.js", "text app\n").Type("text/javascript")
+		s.Robots("User-agent: *\nAllow: /\nLicense: /l.xml\n")
+		s.Page("/l.xml", rsl("", `<content url="/data"><license><prohibits type="usage">ai-train</prohibits></license></content>`))
+		s.Page("/data", "the data")
+		s.Page("/free", "free")
+		s.Page("/said", "said").Header("Content-Usage", "train-ai=n")
+		s.Page("/priced", "priced").Status(402)
+		cdn.Page(consent.TDMPath, `[{"location":"/","tdm-reservation":1}]`)
+		cdn.Page("/x.js", "text of the network\n").Type("text/javascript")
+		open.Page("/x.js", "text open\n").Type("text/javascript").Header("X-Robots-Tag", "noindex")
+		c := rendering(&rendertest.Fake{})
+		c.Politeness.Purposes = []consent.Purpose{consent.TrainAI, consent.Search}
+		c.Render.Hosts = "any"
+		_, v := crawl(t, w, c, s.URL("/"))
+		v.expect(t, map[string]string{s.URL("/"): "fetched 200"})
+		r := v.by[s.URL("/")].Rendered
+		if r == nil || r.Cut != "" {
+			t.Fatalf("%+v", r)
+		}
+		var fates []string
+		for _, f := range r.Requests {
+			fates = append(fates, fmt.Sprint(f.URL, " ", f.Status, " ", f.Refused))
+		}
+		for _, want := range []string{
+			"http://app.example/data 0 usage_signal", "http://app.example/free 200 ", "http://app.example/said 0 usage_signal",
+			"http://app.example/priced 0 payment", "http://cdn.example/x.js 0 usage_signal",
+		} {
+			if !slices.Contains(fates, want) {
+				t.Errorf("no %q in %q", want, fates)
+			}
+		}
+		for _, text := range []string{"the data", "said", "priced", "of the network"} {
+			if strings.Contains(string(r.DOM), text+"</p>") {
+				t.Errorf("%q is in the document:\n%s", text, r.DOM)
+			}
+		}
+		w.MustNotRequest(s.URL("/data"), cdn.URL("/x.js"))
+		for _, u := range []string{s.URL("/l.xml"), s.URL(consent.TDMPath), cdn.URL(consent.TDMPath), open.URL(consent.TDMPath)} {
+			if n := w.Count(u); n != 1 {
+				t.Errorf("%s was requested %d times", u, n)
+			}
+		}
+	})
+}
+
+// noindex is about an index: a script is in none, and a page for one may run it.
+func TestNoindexOfWhatPagesLoad(t *testing.T) {
+	for purpose, want := range map[consent.Purpose]string{consent.Search: "200 ", consent.AIInput: "200 ", consent.TrainAI: "0 usage_signal"} {
+		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+			s := w.Site("http://app.example")
+			s.Page("/", fmt.Sprintf(shell, "text end"))
+			s.Page("/app.js", "text app\n").Type("text/javascript").Header("X-Robots-Tag", "noindex, noml")
+			c := rendering(&rendertest.Fake{})
+			c.Politeness.Purposes = []consent.Purpose{purpose}
+			_, v := crawl(t, w, c, s.URL("/"))
+			f := v.by[s.URL("/")].Rendered.Requests[0]
+			if got := fmt.Sprint(f.Status, " ", f.Refused); got != want {
+				t.Errorf("%s: %s, want %s", purpose, got, want)
+			}
+		})
+	}
+}
+
+// A document that cannot be requested any more leaves a page without what it would load, and the page is read all the same.
+func TestDocumentsOverTheLimitOfRobots(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s, cdn := w.Site("http://app.example"), w.Site("http://cdn.example")
+		s.Page("/", links("/p"))
+		s.Page("/p", fmt.Sprintf(shell, "import http://cdn.example/x.js\ntext end"))
+		s.Page("/app.js", "text app\n").Type("text/javascript")
+		cdn.Page("/x.js", "text of the network\n").Type("text/javascript")
+		c := rendering(&rendertest.Fake{})
+		c.Politeness.Purposes, c.Render.Hosts = []consent.Purpose{consent.TrainAI}, "any"
+		c.Limits.Robots = 1 // of those for seeds none counts: one robots.txt
+		_, v := crawl(t, w, c, s.URL("/"))
+		v.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/p"): "fetched 200"})
+		if f := v.by[s.URL("/p")].Rendered.Requests; !slices.ContainsFunc(f, func(f render.Fate) bool { return f.Refused == crawler.ReasonRobotsBudget }) {
+			t.Errorf("%+v", f)
+		}
+		w.MustNotRequest(cdn.URL("/x.js"))
 	})
 }

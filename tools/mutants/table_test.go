@@ -48,6 +48,8 @@ var protections = []mutant{
 	{"a licence is lost with the process", "crawler/terms.go", "	if t.store == nil {", "	if t.store == nil || d != nil {", 0, false, nil},
 	{"a licence that cannot be read allows", "crawler/terms.go", "body); d.license != nil &&", "body); d.Error != \"\" {\n		d.license = nil\n	} else if d.license != nil &&", 0, false, nil},
 	{"a site names any number of documents", "crawler/terms.go", "t.of[origin] >= maxDocuments", "t.of[origin] > 1<<20", 0, false, nil},
+	{"documents do not cover what pages load", "crawler/render.go", "switch reason, ended := a.resourceForbidden(ctx, x, w.URL); {", "switch reason, ended := \"\", false; {", 0, false, nil},
+	{"what an answer for a page says about uses is ignored", "crawler/render.go", "case forbidden != \"\":", "case false:", 0, false, nil},
 	{"a page without room waits for nothing", "crawler/terms.go", "	t.held[p.URL] = w\n", "	if w.page != nil {\n		t.held[p.URL] = w\n	}\n", 0, false, nil},
 	{"what forbids uses forbids the documents that say it", "politeness/rules.go", "why == Terms || ", "", 0, false, nil},
 	{"a robots.txt that forbids the purpose lets pages be requested", "politeness/rules.go", "v.Refused()", "false", 0, false, nil},
