@@ -8,6 +8,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/job/digest"
 	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // Unfinished reports whether the last process has not ended in good order: it works on the job, or it was killed.
@@ -54,6 +55,11 @@ func (r *Reader) Interim(m *Manifest, each ...func(*sink.Record)) (*Interim, err
 				name = "other"
 			}
 			rep.Types[name]++
+		}
+		if v.Terms != nil {
+			if u, err := weburl.Parse(v.URL); err == nil {
+				rep.AddTerms(u.Host(), v.Terms)
+			}
 		}
 	})...)
 	if err != nil {

@@ -2,29 +2,37 @@ package job
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/sink/warc"
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TermsCheck reports whether the verdicts about uses in the visits follow from the files that were kept. Statements of headers, META
-// elements and statuses are read again as the visits have them.
+// TermsCheck reports whether the verdicts about uses in the visits follow from the files that were kept. Statements of headers and
+// META elements are read again from the archived answers. Without an archive, or where a visit was refused and its answer is not
+// kept, they are read again as the visits have them; META elements of rendered pages always.
 type TermsCheck struct {
-	Visits int           `json:"visits"`           // of which anything is recorded or must be
-	Differ []TermsDiffer `json:"differ,omitempty"` // the first 100
-	More   int           `json:"more,omitempty"`
+	Visits     int           `json:"visits"`           // of which anything is recorded or must be
+	FromVisits int           `json:"from_visits"`      // of these: statements of the answer itself were read as the visit has them
+	Differ     []TermsDiffer `json:"differ,omitempty"` // the first 100
+	More       int           `json:"more,omitempty"`
+	Unread     []TermsDiffer `json:"unread,omitempty"` // whose archived answers are damaged, so that FromVisits has them; the first 100
 }
 
 // TermsDiffer is a visit whose verdict does not follow from the files.
@@ -48,6 +56,7 @@ type termsChecker struct {
 	kept    map[string][]robotsLine // by origin: what is in the index, for visits without a record
 	read    map[termsKey]*termsFile
 	absent  TermsCheck // visits without a record that should have one
+	archive *answers   // nil: none is kept
 	some    bool       // a visit has a record: the job is not of a version that kept none
 }
 
@@ -64,6 +73,56 @@ type termsFile struct {
 type termsKey struct {
 	sink.TermsFile
 	isRobots bool
+}
+
+// answers reads archived answers as a crawl does.
+type answers struct {
+	config  crawler.Config
+	archive *warc.Archive
+	read    *fetcher.Replayer
+}
+
+// openAnswers opens the archive of the job, nil if there is none or it cannot be read: the check of files says so.
+func (r *Reader) openAnswers(c crawler.Config) (*answers, error) {
+	names, err := r.Archives()
+	if err != nil || len(names) == 0 {
+		return nil, nil //nolint:nilerr,nilnil // see above
+	}
+	a := &answers{config: c}
+	dir := filepath.Join(r.dir, archiveName)
+	if a.archive, err = warc.OpenArchive(nil, dir); err != nil {
+		if a.archive, err = warc.OpenFiles(dir); err != nil {
+			return nil, nil //nolint:nilerr,nilnil // see above
+		}
+	}
+	c.Fetch.Wanted, c.Fetch.Signer, c.Fetch.Headers = nil, nil, nil // nothing is sent
+	if a.read, err = fetcher.NewReplayer(c.Fetch, nil); err != nil {
+		return nil, errors.Join(err, a.archive.Close())
+	}
+	return a, nil
+}
+
+// page returns what the archived answer of a visit says about uses, and whether its META elements are those that were read; nil if
+// the answer is not archived. The error says that the archive is damaged there.
+func (a *answers) page(v *sink.Record, u weburl.URL) (p *consent.Page, metas bool, err error) {
+	if a == nil || v.WARC == nil || v.Outcome != string(crawler.Fetched) {
+		return nil, false, nil
+	}
+	found, err := a.archive.At(v.WARC.File, v.WARC.Offset)
+	if err != nil {
+		return nil, false, err
+	}
+	page, err := a.read.Read(context.Background(), u, &fetcher.Recorded{Addr: found.Addr, Head: found.Head, Payload: found.Payload, Truncated: found.Truncated})
+	if err != nil {
+		return nil, false, err
+	}
+	defer page.Release()
+	if !page.IsHTML() || v.Links == nil || v.Rendered != nil && v.Rendered.Bytes > 0 {
+		return &consent.Page{URL: u, Status: page.Status, Header: page.Header}, false, nil
+	}
+	says, err := a.config.ConsentPage(page)
+	says.Body = nil // it is released, and counts for status 402 only, whose answers are not kept
+	return &says, true, err
 }
 
 // checkTerms recomputes the verdict of every visit. It also does so where files differ from what was committed.
@@ -99,13 +158,19 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 	if err != nil && !missingFile(err) {
 		return nil, err
 	}
+	if c.archive, err = r.openAnswers(cfg.Crawl); err != nil {
+		return nil, err
+	}
+	if c.archive != nil {
+		defer func() { _ = c.archive.archive.Close() }() // only read
+	}
 	parse := parseVisits()
 	err = r.files.eachLine(VisitsName, func(n int, b []byte) bool {
 		var v sink.Record
 		if parse(b, &v) == nil { // the other checks name lines that are no JSON
 			if v.Terms != nil {
 				c.some = true
-				c.differs(v.URL, n, c.visit(&v))
+				c.differs(v.URL, n, c.visit(&v, n))
 			} else if why := c.missing(&v); why != "" {
 				c.absent.Visits++
 				c.absent.differs(v.URL, n, why)
@@ -146,21 +211,28 @@ func (c *termsChecker) missing(v *sink.Record) string {
 		return ""
 	case v.Reason == politeness.ReasonUsage || v.Reason == crawler.ReasonPayment:
 		return "it was refused, and no statement is recorded"
-	case v.Outcome == string(crawler.Fetched) && !c.lists[v.URL] && !c.exempt[u.Origin()] && c.allSpeak(u):
+	case v.Outcome != string(crawler.Fetched) || c.lists[v.URL]:
+		return ""
+	case !c.exempt[u.Origin()] && c.allSpeak(u):
 		return "no statement is recorded, and the files that were kept have some"
+	}
+	if p, _, err := c.archive.page(v, u); err == nil && p != nil {
+		if p.Agent = c.product; len(consent.Read(*p).Statements) > 0 {
+			return "no statement is recorded, and the archived answer has some"
+		}
 	}
 	return ""
 }
 
 // visit returns what is wrong with the verdict of a visit, "" if nothing is.
-func (c *termsChecker) visit(v *sink.Record) (why string) {
+func (c *termsChecker) visit(v *sink.Record, line int) (why string) {
 	u, err := weburl.Parse(v.URL)
 	if err != nil {
 		return ""
 	}
 	byTerms := v.Reason == politeness.ReasonUsage || v.Reason == crawler.ReasonPayment
 	c.Visits++
-	page, err := c.page(v.Terms, u)
+	page, err := c.page(v, line, u)
 	if err != nil {
 		return err.Error()
 	}
@@ -233,9 +305,23 @@ func (c *termsChecker) file(f sink.TermsFile, u weburl.URL) *termsFile {
 
 const maxTermsFiles = 1000 // in memory
 
-// page makes the page that a visit's verdict was about: the files from what was kept, the rest as the visit has it.
-func (c *termsChecker) page(t *sink.Terms, u weburl.URL) (p consent.Page, err error) {
-	p = consent.Page{URL: u, Agent: c.product, Header: http.Header{}}
+// page makes the page that a visit's verdict was about: the files from what was kept, the answer from the archive, and what is not
+// archived as the visit has it.
+func (c *termsChecker) page(v *sink.Record, line int, u weburl.URL) (p consent.Page, err error) {
+	t := v.Terms
+	answer, metas, err := c.archive.page(v, u)
+	if err != nil && len(c.Unread) < maxDiffer {
+		c.Unread = append(c.Unread, TermsDiffer{v.URL, line, fmt.Sprintf("its archived answer cannot be read: %v", err)})
+	}
+	if p = (consent.Page{URL: u, Header: http.Header{}}); answer != nil {
+		p = *answer
+	}
+	p.Agent = c.product
+	for _, name := range p.Named() {
+		if !slices.ContainsFunc(t.Files, func(f sink.TermsFile) bool { return f.URL == name }) {
+			return p, fmt.Errorf("the archived answer names the licence %s, and it is not recorded that it was read", name)
+		}
+	}
 	for _, f := range t.Files {
 		x := c.file(f, u)
 		switch {
@@ -251,8 +337,16 @@ func (c *termsChecker) page(t *sink.Terms, u weburl.URL) (p consent.Page, err er
 			p.Licenses = append(p.Licenses, x.license)
 		}
 	}
+	restated := false
 	for i := range t.Statements {
-		restate(&p, &t.Statements[i])
+		s := &t.Statements[i]
+		if s.Document == "" && (answer == nil || s.Place == string(consent.Meta) && !metas) {
+			restate(&p, s)
+			restated = true
+		}
+	}
+	if restated {
+		c.FromVisits++
 	}
 	return p, nil
 }
@@ -286,7 +380,7 @@ func restate(p *consent.Page, s *sink.Statement) {
 // compare returns how the recorded statements differ from those that were read again.
 func compare(recorded, again []sink.Statement) string {
 	if len(recorded) != len(again) {
-		return fmt.Sprintf("%d statements are recorded, and the files have %d", len(recorded), len(again))
+		return fmt.Sprintf("%d statements are recorded, and what was kept has %d", len(recorded), len(again))
 	}
 	for i, want := range again {
 		is := recorded[i]

@@ -2,18 +2,24 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"compress/gzip"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/amble-crawler/amble/cmd/amble/internal/demo"
 	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
@@ -23,143 +29,262 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// termsSite is a site of one vector of package consent: a page, and what its site says about uses.
-type termsSite struct {
+// termsPage is a page of one vector of package consent, and what its site says about uses.
+type termsPage struct {
 	Name, Want, Robots, Header, Metas, TDM, RSL, Body, Path string
 	Status                                                  int
 
-	url string // of the page
-	mu  sync.Mutex
-	log []string // paths
+	url, marker string // marker is in the body of the page, and of no other
 }
 
-// sites returns the vectors, each with a server.
-func sites(t *testing.T) (all []*termsSite) {
+// alone reports whether files of the page's origin say something about it: no other vector can have the same origin.
+func (p *termsPage) alone() bool { return p.Robots+p.TDM+p.RSL != "" }
+
+// termsVectors returns the vectors of package consent.
+func termsVectors(t *testing.T) (all []*termsPage) {
 	t.Helper()
 	b, err := os.ReadFile("../../consent/testdata/vectors.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range bytes.Lines(b) {
-		s := &termsSite{Path: "/a", Status: http.StatusOK}
-		if err := json.Unmarshal(line, s); err != nil {
+		p := &termsPage{Path: "/a", Status: http.StatusOK, marker: fmt.Sprintf("marker-%d-", len(all))}
+		if err := json.Unmarshal(line, p); err != nil {
 			t.Fatal(err)
 		}
-		server := httptest.NewServer(s)
-		t.Cleanup(server.Close)
-		s.url = server.URL + s.Path
-		s.RSL = strings.ReplaceAll(s.RSL, "https://a.example", server.URL)
-		if s.RSL != "" {
-			if s.Robots == "" {
-				s.Robots = "User-agent: *\nAllow: /\n"
-			}
-			s.Robots += "\nLicense: /license.xml\n"
+		if !p.alone() {
+			p.Path = fmt.Sprintf("/v%d", len(all))
 		}
-		all = append(all, s)
+		all = append(all, p)
 	}
 	return all
 }
 
-func (s *termsSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.log = append(s.log, r.URL.Path)
-	s.mu.Unlock()
+// termsOrigin is a server that has one vector with files about its origin, or any number of those without.
+type termsOrigin struct {
+	*httptest.Server
+	mu    sync.Mutex
+	pages []*termsPage
+	log   []string // paths
+}
+
+// termsOrigins starts servers at different addresses of loopback, where there are several.
+func termsOrigins(t *testing.T, n int) (all []*termsOrigin) {
+	t.Helper()
+	for i := range n {
+		l, err := demo.Listen(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &termsOrigin{}
+		o.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: o}}
+		o.Start()
+		t.Cleanup(o.Close)
+		all = append(all, o)
+	}
+	return all
+}
+
+// show makes these the pages of the origin, and forgets its log. It returns their URLs.
+func (o *termsOrigin) show(pages ...*termsPage) (urls []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.pages, o.log = pages, nil
+	for _, p := range pages {
+		p.url = o.URL + p.Path
+		p.RSL = strings.ReplaceAll(p.RSL, "https://a.example", o.URL)
+		if p.RSL != "" && !strings.Contains(p.Robots, "License:") {
+			p.Robots = cmp.Or(p.Robots, "User-agent: *\nAllow: /\n") + "\nLicense: /license.xml\n"
+		}
+		urls = append(urls, p.url)
+	}
+	return urls
+}
+
+// requested returns how often a path was requested since show.
+func (o *termsOrigin) requested(path string) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return count(o.log, path)
+}
+
+func (o *termsOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	o.mu.Lock()
+	o.log = append(o.log, r.URL.Path)
+	pages := o.pages
+	o.mu.Unlock()
+	file := func(text string) {
+		if text == "" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = fmt.Fprint(w, text)
+	}
 	switch r.URL.Path {
 	case "/robots.txt":
 		w.Header().Set("Content-Type", "text/plain")
-		if s.Robots == "" {
-			w.WriteHeader(http.StatusNotFound)
-		}
-		_, _ = fmt.Fprint(w, s.Robots)
+		file(pages[0].Robots)
+		return
 	case consent.TDMPath:
-		if s.TDM == "" {
-			w.WriteHeader(http.StatusNotFound)
-		}
-		_, _ = fmt.Fprint(w, s.TDM)
+		file(pages[0].TDM)
+		return
 	case "/license.xml":
-		_, _ = fmt.Fprint(w, `<rsl xmlns="https://rslstandard.org/rsl" max-age="7">`+s.RSL+`</rsl>`)
-	default:
-		w.Header().Set("Content-Type", "text/html")
-		for line := range strings.Lines(s.Header) {
-			name, value, _ := strings.Cut(line, ":")
-			w.Header().Add(name, strings.TrimSpace(value))
-		}
-		w.WriteHeader(s.Status)
-		_, _ = fmt.Fprint(w, s.Body)
-		for line := range strings.Lines(s.Metas) {
-			name, content, _ := strings.Cut(strings.TrimSpace(line), "=")
-			_, _ = fmt.Fprintf(w, "<meta name=%q content=%q>", name, content)
-		}
+		_, _ = fmt.Fprint(w, `<rsl xmlns="https://rslstandard.org/rsl" max-age="7">`+pages[0].RSL+`</rsl>`)
+		return
+	}
+	at := slices.IndexFunc(pages, func(p *termsPage) bool { return p.Path == r.URL.Path })
+	if at < 0 {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	p := pages[at]
+	w.Header().Set("Content-Type", "text/html")
+	for line := range strings.Lines(p.Header) {
+		name, value, _ := strings.Cut(line, ":")
+		w.Header().Add(name, strings.TrimSpace(value))
+	}
+	w.WriteHeader(p.Status)
+	_, _ = fmt.Fprint(w, p.Body)
+	if p.Body == "" {
+		_, _ = fmt.Fprintf(w, "<p>%s</p>", p.marker)
+	}
+	for line := range strings.Lines(p.Metas) {
+		name, content, _ := strings.Cut(strings.TrimSpace(line), "=")
+		_, _ = fmt.Fprintf(w, "<meta name=%q content=%q>", name, content)
 	}
 }
 
 // before returns the verdict for a purpose that is known before the page is requested.
-func (s *termsSite) before(t *testing.T, p consent.Purpose) consent.Verdict {
+func (p *termsPage) before(t *testing.T, purpose consent.Purpose) consent.Verdict {
 	t.Helper()
-	u, err := weburl.Parse(s.url)
+	u, err := weburl.Parse(p.url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := consent.Page{URL: u, Robots: robots.Parse([]byte(s.Robots)).For("amble")}
-	if s.TDM != "" {
-		page.TDM, _ = consent.ParseTDM("", []byte(s.TDM))
+	page := consent.Page{URL: u, Robots: robots.Parse([]byte(p.Robots)).For("amble")}
+	if p.TDM != "" {
+		page.TDM, _ = consent.ParseTDM("", []byte(p.TDM))
 	}
-	if s.RSL != "" {
-		page.Licenses = append(page.Licenses, consent.ParseLicense("", []byte(`<rsl xmlns="https://rslstandard.org/rsl">`+s.RSL+`</rsl>`)))
+	if p.RSL != "" {
+		page.Licenses = append(page.Licenses, consent.ParseLicense("", []byte(`<rsl xmlns="https://rslstandard.org/rsl">`+p.RSL+`</rsl>`)))
 	}
-	return consent.Read(page).For(p)
+	return consent.Read(page).For(purpose)
 }
 
-// TestVectorsThroughTheCommand crawls all vectors for each purpose. What every visit, report.json, the export and a check say is the
-// same, and no page is requested that its site forbids before.
+// TestVectorsThroughTheCommand crawls all vectors by the command, for each purpose, on six origins: five have a vector each whose
+// files are about the whole origin, and another one after each crawl; one has some of the others. What every visit, report.json, the
+// export and a check say is the same. No page is requested that its site forbids before, and no byte is kept of one that was refused
+// after.
 func TestVectorsThroughTheCommand(t *testing.T) {
-	for i, p := range consent.Purposes() {
-		t.Run(p.String(), func(t *testing.T) {
-			all := sites(t)
-			dir := filepath.Join(t.TempDir(), "job")
-			args := []string{"crawl", "-q", "-o", dir, "-w", "0s", "--depth", "0", "--purpose", p.String()}
-			for _, s := range all {
-				args = append(args, s.url)
+	t.Parallel()
+	if raceEnabled {
+		t.Skip("starts many processes")
+	}
+	for i, purpose := range consent.Purposes() {
+		t.Run(purpose.String(), func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && purpose != consent.TrainAI {
+				t.Skip("starts processes")
 			}
-			a, _, errs := testApp(nil)
-			if code := a.run(args); code != cli.ExitDone {
-				t.Fatal(code, errs)
-			}
-			visits := termsOf(t, dir)
-			verdicts, left := map[string]int{}, 0
-			for _, s := range all {
-				v := visits[s.url]
-				want := map[byte]string{'.': "", '+': "allows", '?': "conditional", '$': "unmet", '!': "forbids"}[s.Want[i]]
-				got := ""
-				if v.Terms != nil && v.Terms.By > 0 {
-					got = v.Terms.Effect
-					verdicts[v.Terms.Purpose+" "+v.Terms.Effect]++
-				}
-				refused := want == "unmet" || want == "forbids"
-				if v.Reason == politeness.ReasonRobots { // has no verdict about uses
-					got = "forbids"
-					left--
-				}
-				if got != want || refused != (v.Outcome == "refused") {
-					t.Errorf("%s: %s %s, the verdict is %q, want %q", s.Name, v.Outcome, v.Reason, got, want)
-				}
-				if refused {
-					left++
-				}
-				if s.before(t, p).Refused() && slices.Contains(s.log, s.Path) {
-					t.Errorf("%s: requested, although the site forbids it before: %v", s.Name, s.log)
-				}
-				if n := count(s.log, consent.TDMPath); n > 1 || n == 1 && p != consent.TrainAI && p != consent.AIInput {
-					t.Errorf("%s: tdmrep.json was requested %d times", s.Name, n)
+			origins, last := termsOrigins(t, 6), 5
+			var alone, others []*termsPage
+			for _, p := range termsVectors(t) {
+				if p.alone() {
+					alone = append(alone, p)
+				} else {
+					others = append(others, p)
 				}
 			}
-			sameAsReport(t, dir, verdicts, left)
-			a, out, _ := testApp(nil)
-			if code := a.run([]string{"verify", dir}); code != cli.ExitDone {
-				t.Errorf("verify: %d\n%s", code, out)
+			rounds := (len(alone) + last - 1) / last
+			for round := range rounds {
+				var pages []*termsPage
+				var seeds []string
+				for k := range last {
+					if at := round*last + k; at < len(alone) {
+						seeds = append(seeds, origins[k].show(alone[at])...)
+						pages = append(pages, alone[at])
+					}
+				}
+				if some := others[round*len(others)/rounds : (round+1)*len(others)/rounds]; len(some) > 0 {
+					seeds = append(seeds, origins[last].show(some...)...)
+					pages = append(pages, some...)
+				}
+				dir := filepath.Join(t.TempDir(), "job")
+				args := append([]string{"crawl", "-q", "-o", dir, "-w", "0s", "--depth", "0", "--format", "jsonl,warc", "--purpose", purpose.String()}, seeds...)
+				if out, err := exec.Command("amble", args...).CombinedOutput(); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+				checkTermsOf(t, dir, purpose, i, pages, origins)
 			}
 		})
 	}
+}
+
+// checkTermsOf checks a crawl of the pages for a purpose, whose place in Purposes is i.
+func checkTermsOf(t *testing.T, dir string, purpose consent.Purpose, i int, pages []*termsPage, origins []*termsOrigin) {
+	t.Helper()
+	visits, kept := termsOf(t, dir), keptBytes(t, dir)
+	verdicts, left := map[string]int{}, 0
+	for _, p := range pages {
+		v := visits[p.url]
+		o := origins[slices.IndexFunc(origins, func(o *termsOrigin) bool { return strings.HasPrefix(p.url, o.URL+"/") })]
+		want := map[byte]string{'.': "", '+': "allows", '?': "conditional", '$': "unmet", '!': "forbids"}[p.Want[i]]
+		got := ""
+		if v.Terms != nil && v.Terms.By > 0 {
+			got = v.Terms.Effect
+			verdicts[v.Terms.Purpose+" "+v.Terms.Effect]++
+		}
+		refused := want == "unmet" || want == "forbids"
+		if v.Reason == politeness.ReasonRobots { // has no verdict about uses
+			got = "forbids"
+			left--
+		}
+		if got != want || refused != (v.Outcome == "refused") {
+			t.Errorf("%s: %s %s, the verdict is %q, want %q", p.Name, v.Outcome, v.Reason, got, want)
+		}
+		if refused {
+			left++
+		}
+		if n := o.requested(p.Path); p.before(t, purpose).Refused() != (n == 0) || n > 1 {
+			t.Errorf("%s: the page was requested %d times", p.Name, n)
+		}
+		if p.Body == "" && bytes.Contains(kept, []byte(p.marker)) == refused {
+			t.Errorf("%s: refused %t, and its body is kept %t", p.Name, refused, !refused)
+		}
+		if n := o.requested(consent.TDMPath); n > 1 || n == 1 && purpose != consent.TrainAI && purpose != consent.AIInput {
+			t.Errorf("%s: tdmrep.json was requested %d times", p.Name, n)
+		}
+		if n, named := o.requested("/license.xml"), p.RSL != ""; n > 1 || named != (n == 1) {
+			t.Errorf("%s: the licence was requested %d times", p.Name, n)
+		}
+	}
+	sameAsReport(t, dir, verdicts, left)
+	a, out, _ := testApp(nil)
+	if code := a.run([]string{"verify", dir}); code != cli.ExitDone {
+		t.Errorf("verify: %d\n%s", code, out)
+	}
+}
+
+// keptBytes returns what the files of a job hold, without their compression.
+func keptBytes(t *testing.T, dir string) (all []byte) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err == nil && strings.HasSuffix(path, ".gz") {
+			var z *gzip.Reader
+			if z, err = gzip.NewReader(bytes.NewReader(b)); err == nil {
+				b, err = io.ReadAll(z)
+			}
+		}
+		all = append(all, b...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 func count(log []string, path string) (n int) {

@@ -82,6 +82,12 @@ func termsText(t *job.TermsCheck) string {
 	if t.Visits > 0 && len(t.Differ) == 0 {
 		fmt.Fprintf(&b, "%s about uses computed again from the files that were kept: all the same\n", cli.Plural(t.Visits, "verdict"))
 	}
+	for _, d := range t.Unread[:min(20, len(t.Unread))] {
+		fmt.Fprintf(&b, "not checked: %s, line %d of %s: %s\n", cli.Printable(d.URL), d.Line, job.VisitsName, cli.Printable(d.Why))
+	}
+	if t.FromVisits > 0 {
+		fmt.Fprintf(&b, "note: what header and META elements of %s say was read from %s, because no archive has the answers as they were\n", cli.Plural(t.FromVisits, "page"), job.VisitsName)
+	}
 	return b.String()
 }
 

@@ -99,6 +99,24 @@ func OpenArchive(same func(url string) string, paths ...string) (*Archive, error
 	return a, nil
 }
 
+// OpenFiles opens archive files, and those in directories, and reads nothing of them. [Archive.At] finds what is whole in files that
+// OpenArchive cannot read because they are damaged elsewhere; payloads in other records than the answer's are not found.
+func OpenFiles(paths ...string) (*Archive, error) {
+	a := &Archive{seed: maphash.MakeSeed(), same: func(url string) string { return url }}
+	names, err := archiveFiles(paths)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		f, err := safefile.Open(name)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("warc: %w", err), a.Close())
+		}
+		a.files = append(a.files, f)
+	}
+	return a, nil
+}
+
 // archiveFiles returns the files at paths and in the directories at paths, each directory's by name.
 func archiveFiles(paths []string) (names []string, err error) {
 	for _, path := range paths {
