@@ -79,6 +79,27 @@ func FromTree(tree *html.Node, address string) (*Article, error) {
 	return a, nil
 }
 
+// Whole returns all text of a tree as an Article, which takes over and changes the tree: nothing is chosen, and only scripts and the like are
+// left out. It is for documents that are text alone, such as the chapters of a book. The error says that the address is not valid.
+func Whole(tree *html.Node, address string) (*Article, error) {
+	a := &Article{Data: &schema.Page{}}
+	if address != "" {
+		var err error
+		if a.base, err = weburl.Parse(address); err != nil {
+			return nil, err
+		}
+	}
+	all := map[*html.Node]bool{}
+	for n := range tree.Descendants() {
+		all[n] = n.Type != html.TextNode || !blank(n.Data)
+	}
+	if prune(tree, all) {
+		a.Tree = tree
+	}
+	a.Words = len(words(a.Text()))
+	return a, nil
+}
+
 // resolve makes an address of the page absolute. It returns "" for one that leads to no other place, or runs a script.
 func (a *Article) resolve(ref string) string {
 	ref = strings.TrimSpace(ref)

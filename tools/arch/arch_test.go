@@ -139,6 +139,7 @@ var thirdParty = map[string][]string{
 	"cluster/nats":      {"github.com/nats-io/nats.go"},
 	"extract":           {"golang.org/x/net/html"},
 	"article":           {"golang.org/x/net/html"},
+	"article/document":  {"golang.org/x/net/html", "golang.org/x/sys/unix", "golang.org/x/text", "github.com/pdfcpu/pdfcpu"},
 	"article/language":  {},
 	"schema":            {"golang.org/x/net/html"},
 	"extract/css":       {"golang.org/x/net/html", "github.com/andybalholm/cascadia"},
@@ -323,7 +324,7 @@ func importNames(f *ast.File) map[string]string {
 }
 
 // starters may start goroutines; each waits for those that it started.
-var starters = privilege{"start goroutines", []string{"cluster", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "cmd/amble/internal/demo", "internal/jsonl", "cmd/amble/internal/live", "cmd/amble/internal/terminal", "cmd/amble/internal/view", "render/chromium"}, map[string][]string{
+var starters = privilege{"start goroutines", []string{"article/document", "cluster", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "cmd/amble/internal/demo", "internal/jsonl", "cmd/amble/internal/live", "cmd/amble/internal/terminal", "cmd/amble/internal/view", "render/chromium"}, map[string][]string{
 	"":        {"Go"}, // of sync.WaitGroup, and of similar groups
 	"time":    {"AfterFunc"},
 	"context": {"AfterFunc"},

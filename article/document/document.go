@@ -1,0 +1,214 @@
+// Package document reads the text of PDF, EPUB and DOCX files, page by page, and what they say about themselves.
+//
+//	d, err := document.Read(ctx, body, document.PDF)
+//	fmt.Println(d.Title, d.Article("").Text())
+//
+// [Read] runs in the calling process. Files on the web are at times broken or hostile: the parser of PDF files may need much time and
+// memory for them, and a goroutine cannot be stopped from outside. Programs that read files of others should use [Isolated],
+// which reads each file in a process with limits. EPUB and DOCX files are ZIP archives of XML, and what is unpacked of them is limited.
+//
+// What is lost: pictures and text in them, formulas, footnotes of DOCX files, and what is drawn as lines. Running titles and page
+// numbers of a PDF stay in its text. Its paragraphs, headings and the blanks between words are inferred from where letters are drawn. The
+// text of a PDF is in the order in which it is drawn, which is nearly always that of reading.
+//
+// Functions may be called concurrently.
+//
+// Reading order: document.go; isolated.go; pdf.go, glyphs.go, layout.go, tokens.go; zipped.go, epub.go and docx.go.
+package document
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/amble-crawler/amble/article"
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
+)
+
+// The media types of the documents that are read.
+const (
+	PDF  = "application/pdf"
+	EPUB = "application/epub+zip"
+	DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+)
+
+// Reads reports whether documents of a media type are read. It is without parameters and in lower case.
+func Reads(mediaType string) bool { return mediaType == PDF || mediaType == EPUB || mediaType == DOCX }
+
+// Type returns the media type of a file by its first bytes, and "" for a file that is not read.
+func Type(body []byte) string {
+	head := string(body[:min(len(body), 1024)])
+	switch {
+	case strings.Contains(head, "%PDF-"):
+		return PDF
+	case !strings.HasPrefix(head, "PK\x03\x04"):
+		return ""
+	case strings.Contains(head, "mimetype"+EPUB):
+		return EPUB
+	case bytes.Contains(body, []byte("word/document.xml")):
+		return DOCX
+	}
+	return ""
+}
+
+// The limits of a document; what exceeds them is left out, and Document.Cut says so.
+const (
+	maxPages = 10_000
+	maxLinks = 10_000
+	maxText  = 16 << 20 // bytes of all pages
+)
+
+// Document is the text of a file, with what the file says about itself. Strings that it does not state are "".
+type Document struct {
+	Title    string   `json:"title,omitempty"`
+	Author   string   `json:"author,omitempty"`   // names, with ", " between them
+	Language string   `json:"language,omitempty"` // declared language tag
+	Modified string   `json:"modified,omitempty"` // as in RFC 3339
+	Pages    []string `json:"pages"`              // text as HTML: of the pages of a PDF, of the chapters of an EPUB, or of a whole DOCX
+	Links    []string `json:"links,omitempty"`    // absolute addresses to which the document leads, each once
+	Cut      string   `json:"cut,omitempty"`      // what was left out, as a phrase; "" if nothing was
+
+	size int // of Pages, in bytes
+}
+
+// Reader reads documents, in this process or in another one.
+type Reader interface {
+	Read(ctx context.Context, body []byte, mediaType string) (*Document, error)
+}
+
+// ErrNotRead is returned for files that are no documents of their type, are encrypted with a password, or are broken.
+var ErrNotRead = errors.New("document: the file cannot be read")
+
+// Read reads a document of a media type in this process. The limits of [Isolated] do not hold: see the package comment. The context is
+// looked at now and then. The error is [ErrNotRead] or that of the context.
+func Read(ctx context.Context, body []byte, mediaType string) (d *Document, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			d, err = nil, fmt.Errorf("%w: the parser panicked: %v at %s", ErrNotRead, x, firstFrame(debug.Stack()))
+		}
+	}()
+	d = &Document{}
+	switch mediaType {
+	case PDF:
+		err = d.readPDF(ctx, body)
+	case EPUB:
+		err = d.readEPUB(ctx, body)
+	case DOCX:
+		err = d.readDOCX(ctx, body)
+	default:
+		err = fmt.Errorf("%w: %q is not the type of a PDF, EPUB or DOCX file", ErrNotRead, mediaType)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// firstFrame returns the place of a panic.
+func firstFrame(stack []byte) string {
+	_, after, _ := strings.Cut(string(stack), "panic(")
+	lines := strings.SplitN(after, "\n", 5)
+	if len(lines) < 4 {
+		return "an unknown place"
+	}
+	place, _, _ := strings.Cut(strings.TrimSpace(lines[3]), " ")
+	return place
+}
+
+// add adds a page, as far as the document has room.
+func (d *Document) add(page string) (ok bool) {
+	switch {
+	case len(d.Pages) >= maxPages:
+		d.Cut = fmt.Sprintf("pages after the first %d", maxPages)
+	case d.size+len(page) > maxText:
+		d.Cut = fmt.Sprintf("text after the first %d MiB", maxText>>20)
+	default:
+		d.Pages, d.size = append(d.Pages, page), d.size+len(page)
+		return true
+	}
+	return false
+}
+
+// link adds an address, unless it is known or leads to no page of the web.
+func (d *Document) link(address string, known map[string]bool) bool {
+	address = strings.TrimSpace(address)
+	scheme, _, _ := strings.Cut(strings.ToLower(address), "://")
+	if scheme != "http" && scheme != "https" || strings.ContainsAny(address, "\r\n\x00") {
+		return false
+	}
+	switch {
+	case known[address]:
+	case len(d.Links) >= maxLinks:
+		d.Cut = fmt.Sprintf("links after the first %d", maxLinks)
+	default:
+		known[address] = true
+		d.Links = append(d.Links, address)
+	}
+	return true
+}
+
+// Article returns the text as an article, all pages of the document one after the other. address is that of the document, and may be "". The
+// error is that of [article.Whole].
+func (d *Document) Article(address string) (*article.Article, error) {
+	root := &html.Node{Type: html.ElementNode, DataAtom: atom.Main, Data: "main"}
+	for _, page := range d.Pages {
+		tree, err := extract.Tree([]byte(page))
+		if err != nil {
+			return nil, err
+		}
+		body := find(tree, atom.Body)
+		section := &html.Node{Type: html.ElementNode, DataAtom: atom.Section, Data: "section"}
+		for c := body.FirstChild; c != nil; c = body.FirstChild {
+			body.RemoveChild(c)
+			section.AppendChild(c)
+		}
+		root.AppendChild(section)
+	}
+	a, err := article.Whole(root, address)
+	if err != nil {
+		return nil, err
+	}
+	a.Title, a.Byline, a.Modified, a.Language = d.Title, d.Author, d.Modified, d.Language
+	return a, nil
+}
+
+// find returns the first element of a kind in a tree, or the tree itself.
+func find(tree *html.Node, a atom.Atom) *html.Node {
+	for n := range tree.Descendants() {
+		if n.DataAtom == a {
+			return n
+		}
+	}
+	return tree
+}
+
+// Links finds the links of documents for a crawl: see crawler.Config.Documents.
+type Links struct {
+	Reader Reader // such as an Isolated
+}
+
+// Reads reports whether documents of a media type are read.
+func (Links) Reads(mediaType string) bool { return Reads(mediaType) }
+
+// Extract returns title and links of a document. A document that cannot be read, or was received in part, has none.
+func (l Links) Extract(p *fetcher.Page) (*extract.Document, error) {
+	if p.Truncated != "" {
+		return nil, nil
+	}
+	d, err := l.Reader.Read(context.Background(), p.Body, p.ContentType)
+	if err != nil {
+		return nil, nil //nolint:nilerr // the page was fetched all the same
+	}
+	doc := &extract.Document{Title: d.Title, Lang: d.Language}
+	for _, ref := range d.Links {
+		doc.Links = append(doc.Links, extract.Link{Ref: ref, Kind: extract.Anchor})
+	}
+	return doc, nil
+}

@@ -1,0 +1,166 @@
+package document
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Isolated reads documents in processes: each document has its own, which ends with it. A process that exceeds its limits is killed, and the
+// document cannot be read. It has an empty environment, and reads and writes nothing but its input and output. On Linux the kernel limits its
+// memory, processor time and open files; elsewhere it watches its memory itself.
+//
+// At most as many processes run at a time as there are processors. Its fields must not change after the first call of Read, which may be
+// called concurrently.
+type Isolated struct {
+	// Command is the program to start, with its arguments. It must call [Serve] with its standard input and output, and do nothing else: a
+	// program can start itself with an argument of its own.
+	Command []string
+	MaxTime time.Duration // of each document, by the clock. 0: 20 s
+	// MaxMemory limits the memory of a process, in bytes; for small documents it needs some 20 MiB. 0: 512 MiB.
+	MaxMemory int64
+
+	once  sync.Once
+	slots chan struct{}
+}
+
+// ErrLimit is returned for documents that needed more time or memory than an [Isolated] gives them, and for those that ended the process.
+var ErrLimit = errors.New("document: the file was given up")
+
+// maxAnswer limits what a process may write.
+const maxAnswer = 4 * maxText
+
+// request is the first line of what a process reads; the document follows.
+type request struct {
+	Type   string `json:"type"`
+	Memory int64  `json:"memory"`
+	Time   int64  `json:"time"` // seconds
+}
+
+// answer is what a process writes.
+type answer struct {
+	*Document
+
+	Error string `json:"error,omitempty"`
+}
+
+// Read reads a document in a process of its own. The error is [ErrNotRead], [ErrLimit], that of the context, or says that the command cannot be started.
+func (r *Isolated) Read(ctx context.Context, body []byte, mediaType string) (*Document, error) {
+	r.once.Do(func() { r.slots = make(chan struct{}, runtime.GOMAXPROCS(0)) })
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	q := request{Type: mediaType, Memory: r.MaxMemory, Time: int64(r.MaxTime / time.Second)}
+	if q.Memory <= 0 {
+		q.Memory = 512 << 20
+	}
+	limit := r.MaxTime
+	if limit <= 0 {
+		limit = 20 * time.Second
+	}
+	q.Time = int64(math.Ceil(limit.Seconds()))
+	head, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	out := &capped{left: maxAnswer, full: cancel}
+	cmd := exec.CommandContext(within, r.Command[0], r.Command[1:]...)
+	cmd.Env = []string{"SYSTEMROOT=" + os.Getenv("SYSTEMROOT")} // Windows needs it
+	cmd.Stdin = io.MultiReader(bytes.NewReader(append(head, '\n')), bytes.NewReader(body))
+	cmd.Stdout = out
+	cmd.WaitDelay = time.Second
+	err = cmd.Run()
+	var a answer
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(within.Err(), context.DeadlineExceeded):
+		return nil, fmt.Errorf("%w: it took more than %s", ErrLimit, limit)
+	case out.left < 0:
+		return nil, fmt.Errorf("%w: its text is too long", ErrLimit)
+	case errors.As(err, &exit):
+		return nil, fmt.Errorf("%w: its process ended with %w; it may have needed more than %d MiB", ErrLimit, exit, q.Memory>>20)
+	case err != nil && cmd.ProcessState == nil:
+		return nil, fmt.Errorf("document: start the process that reads files: %w", err)
+	}
+	if err := json.Unmarshal(out.data.Bytes(), &a); err != nil {
+		return nil, fmt.Errorf("%w: its process gave no answer", ErrLimit)
+	}
+	if a.Error != "" || a.Document == nil {
+		return nil, fmt.Errorf("%w: %s", ErrNotRead, strings.TrimPrefix(a.Error, ErrNotRead.Error()+": "))
+	}
+	return a.Document, nil
+}
+
+// capped is a buffer that ends its process when it is full. It has no ReadFrom, which would read past that.
+type capped struct {
+	data bytes.Buffer
+	left int
+	full func()
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	if c.left -= len(p); c.left < 0 {
+		c.full()
+		return 0, io.ErrShortWrite
+	}
+	return c.data.Write(p)
+}
+
+// Serve reads one document from in and writes what it says to out, for [Isolated] in another process. It limits the memory and the
+// processor time of this process, so that the process must end with it.
+func Serve(in io.Reader, out io.Writer) error {
+	var q request
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return err
+	}
+	head, body, _ := bytes.Cut(data, []byte("\n"))
+	if err := json.Unmarshal(head, &q); err != nil {
+		return err
+	}
+	debug.SetMaxStack(64 << 20)
+	debug.SetMemoryLimit(q.Memory * 3 / 4) // collect before the limit is reached
+	if err := limitProcess(q.Memory, q.Time); err != nil {
+		return err
+	}
+	go watchMemory(uint64(q.Memory))
+	d, err := Read(context.Background(), body, q.Type)
+	a := answer{Document: d}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	return json.NewEncoder(out).Encode(a)
+}
+
+// watchMemory ends the process when it uses more memory than it may, where the system does not.
+func watchMemory(limit uint64) {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	for range time.Tick(20 * time.Millisecond) {
+		metrics.Read(sample)
+		if sample[0].Value.Uint64()-sample[1].Value.Uint64() > limit {
+			os.Exit(exitMemory)
+		}
+	}
+}
+
+// exitMemory is the exit code of a process that used too much memory.
+const exitMemory = 3
