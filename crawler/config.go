@@ -143,6 +143,7 @@ type Config struct {
 	Frontier  frontier.Frontier // nil: a new frontier.Memory for each Run; one that is set is not closed
 	Fetcher   Fetcher           // nil: a fetcher.Fetcher made from Fetch
 	Extractor Extractor         // nil: links from HTML by package extract, with Extract
+	Documents DocumentReader    // must be set if Follow.Documents is; it reads before an Extractor
 	Trace     *Trace
 
 	// KeepRobots is called with every answer to a robots.txt request, to keep the body as evidence, before
@@ -212,6 +213,8 @@ type Follow struct {
 	Feeds     bool // what feeds list: RSS, Atom, JSON Feed
 	Resources bool // images, style sheets, scripts and the like
 	NoFollow  bool // links marked rel=nofollow; a page's own nofollow always holds
+	// Documents also follows the links in documents that are no web pages, such as PDF files. Config.Documents reads them.
+	Documents bool
 }
 
 // Retries bounds the further attempts at a URL: after answers and failures that may be temporary, and for

@@ -42,6 +42,9 @@ func New(c Config) (*Crawler, error) {
 	if c.Render.Renders() && c.Renderer == nil {
 		return nil, configError("Render.Mode is %q without a Renderer: set one, such as that of package render/chromium", c.Render.Mode)
 	}
+	if c.Follow.Documents && c.Documents == nil {
+		return nil, configError("Follow.Documents is set without Documents: set a reader, such as document.Links of package article/document")
+	}
 	c = c.withDefaults()
 	p := c.Politeness
 	p.Identity, p.Contactless = c.identity(), c.Contact == ""

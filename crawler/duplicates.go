@@ -83,7 +83,7 @@ const minWords = 40
 
 // similar looks for an earlier page that is nearly the same.
 func (d *duplicates) similar(v *Visit) {
-	if d.hasher == nil || v.SameAs != "" {
+	if d.hasher == nil || v.SameAs != "" || v.Page.Charset == "" { // a document that is no text
 		return
 	}
 	text, err := v.content().Text()

@@ -117,10 +117,19 @@ func (k *linker) extract(p *fetcher.Page) (doc *extract.Document, err error) {
 	return k.read(p)
 }
 
-// read returns a page's document, made by the Config's Extractor or, for HTML, by the linker's scanner. A
+// read returns a page's document, made by the Config's Documents or Extractor or, for HTML, by the linker's scanner. A
 // document that is labelled as something else has no links.
 func (k *linker) read(p *fetcher.Page) (*extract.Document, error) {
 	cfg := k.cfg
+	if cfg.readsDocuments(p.ContentType) {
+		doc, err := cfg.Documents.Extract(p)
+		if doc != nil {
+			kept := min(len(doc.Links), cfg.Limits.LinksPerPage)
+			doc.Dropped += len(doc.Links) - kept
+			doc.Links = doc.Links[:kept]
+		}
+		return doc, err
+	}
 	if cfg.Extractor != nil {
 		return cfg.Extractor.Extract(p)
 	}
@@ -152,7 +161,7 @@ func (c *Config) parses(contentType string) bool {
 	case typeCSS:
 		return c.Follow.Resources || c.Extractor != nil
 	}
-	return c.Extractor != nil || c.Follow.Feeds && mayBeFeed(contentType)
+	return c.Extractor != nil || c.Follow.Feeds && mayBeFeed(contentType) || c.readsDocuments(contentType)
 }
 
 // mayBeFeed reports whether documents of a media type can be feeds: RFC 4287 section 7 for Atom and JSON

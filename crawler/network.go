@@ -69,6 +69,19 @@ type Extractor interface {
 	Extract(p *fetcher.Page) (*extract.Document, error)
 }
 
+// DocumentReader reads the links of documents that are no web pages, such as the document.Links of package article/document. Extract is called
+// for answers of the types that it reads.
+type DocumentReader interface {
+	Extractor
+	// Reads reports whether documents of a media type are read, which is without parameters and in lower case.
+	Reads(mediaType string) bool
+}
+
+// readsDocuments reports whether answers of a media type are documents whose links are read.
+func (c *Config) readsDocuments(mediaType string) bool {
+	return c.Follow.Documents && c.Documents != nil && c.Documents.Reads(mediaType)
+}
+
 // UseNetwork replaces the network of the crawl: see fetcher.Config.UseNetwork. With it, crawltest.Web.Apply makes c a
 // crawl of a simulated web.
 func (c *Config) UseNetwork(

@@ -29,6 +29,7 @@ type rulebook struct {
 	Resources      bool
 	FollowNoFollow bool
 	Sample         string      `json:",omitempty"`
+	Documents      bool        `json:",omitempty"`
 	Hosts          []hostRules // entries of Config.Hosts; those after the last with rules do not matter
 }
 
@@ -53,12 +54,12 @@ var settingOf = map[string]string{
 	"Scope": "Scope.Kind", "Rules": "Scope.Rules", "MaxDepth": "Limits.Depth", "Beyond": "Scope.Beyond",
 	"BeyondKinds": "Scope.BeyondKinds", "Sitemaps": "Follow.Sitemaps", "Feeds": "Follow.Feeds",
 	"Resources": "Follow.Resources", "FollowNoFollow": "Follow.NoFollow",
-	"Sample": "Sample", "Hosts": "Hosts",
+	"Sample": "Sample", "Documents": "Follow.Documents", "Hosts": "Hosts",
 }
 
 func (c *Config) rulebook() rulebook {
 	s, f := c.Scope, c.Follow
-	b := rulebook{s.Kind, s.Rules, c.Limits.Depth, s.Beyond, s.BeyondKinds, f.Sitemaps, f.Feeds, f.Resources, f.NoFollow, "", c.hostRules()}
+	b := rulebook{s.Kind, s.Rules, c.Limits.Depth, s.Beyond, s.BeyondKinds, f.Sitemaps, f.Feeds, f.Resources, f.NoFollow, "", f.Documents, c.hostRules()}
 	if c.Sample.N > 0 {
 		b.Sample = c.Sample.String()
 	}

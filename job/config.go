@@ -181,7 +181,7 @@ func (c *Config) absolute() error {
 
 // jobsOwn lists the fields of crawler.Config that a job sets, and those that do not change a crawl.
 var jobsOwn = []string{
-	"Frontier", "KeepRobots", "AtCommit", "Trace", "Fetch.Listeners", "Renderer", "RenderDir",
+	"Frontier", "KeepRobots", "AtCommit", "Trace", "Fetch.Listeners", "Renderer", "RenderDir", "Documents",
 	"Politeness.Ledger", "Politeness.LedgerSize", "Politeness.Snapshot", "Politeness.Identity", "Politeness.Contactless",
 	"Politeness.Shared", "Politeness.Name",
 }
@@ -224,6 +224,9 @@ func (c *Config) validate() error {
 	}
 	if x.Render.Renders() && x.Renderer == nil {
 		return refused("job: Crawl.Render.Mode is %q without a Renderer: set Crawl.Renderer, such as that of package render/chromium", x.Render.Mode)
+	}
+	if x.Follow.Documents && x.Documents == nil {
+		return refused("job: Crawl.Follow.Documents is set without Crawl.Documents: set a reader, such as that of package article/document")
 	}
 	return c.checkItems()
 }

@@ -128,6 +128,7 @@ var keys = []*Key{
 	{"order", "In which order the pages of a host are requested: found, or hash:SEED for that of a keyed hash of their URLs, in which the first pages of a host are a random sample of those known (${default}). Without [priority].", InScope, Fixed, false, "Crawl.Order", own[crawler.Order]{is: Text, read: readOrder, write: orderText}},
 	{"follow-nofollow", "Follow links marked rel=nofollow, too.", InScope, Fixed, false, "Crawl.Follow.NoFollow", flag{}},
 	{"feeds", "What feeds list, too: RSS, Atom, JSON Feed.", InScope, Fixed, false, "Crawl.Follow.Feeds", flag{}},
+	{"documents", "Links in PDF, EPUB and DOCX files, too. Each file is read by a process with limits of time and memory; broken ones have no links.", InScope, Fixed, false, "Crawl.Follow.Documents", flag{}},
 	{"resources", "Images, style sheets, scripts and the like, too.", InScope, Fixed, false, "Crawl.Follow.Resources", flag{}},
 	{"allow-address", "Private or special address ranges that may be requested. Seeds need none, unless their names have other addresses later.", InScope, Fixed, false, "Crawl.Fetch.AllowAddresses", list{addressRange}},
 

@@ -109,6 +109,9 @@ func config(r *job.Reader) (crawler.Config, error) {
 	if mode := c.Crawl.Render.Mode; c.Crawl.Render.Renders() {
 		return crawler.Config{}, cli.Usage("%s was crawled with render %s: rendering is not repeated, and without it pages have other links", r.Dir(), mode)
 	}
+	if c.Crawl.Follow.Documents {
+		return crawler.Config{}, cli.Usage("%s was crawled with documents: they are not read again, and without their links it cannot be repeated", r.Dir())
+	}
 	if scope, err := c.Crawl.SeedScope(); err == nil && !scope.JudgeType(weburl.URL{}, "text/html").In && scope.WantsType("text/html") {
 		return crawler.Config{}, cli.Usage("%s was crawled with accept and without text/html: pages that led to others are not in its archive, so that it cannot be repeated", r.Dir())
 	}
