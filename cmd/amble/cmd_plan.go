@@ -66,6 +66,7 @@ func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
 		return err
 	}
 	defer client.Close()
+	c.cfg.Follow.Documents = false // a survey reads none
 	survey := plan.Survey{
 		Client: client.Client, Politeness: client.Policy, Crawl: c.cfg, Service: time.Duration(c.Service),
 		Pages: c.expected(), MaxPages: c.cfg.Limits.Pages, MaxPerHost: c.cfg.Limits.PagesPerHost,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/article"
+	"github.com/amble-crawler/amble/article/document"
 	"github.com/amble-crawler/amble/cmd/amble/internal/ask"
 	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
@@ -23,7 +25,7 @@ import (
 
 // textCmd is "amble text".
 type textCmd struct {
-	Page string `arg:"" name:"url|file" help:"A page's URL, or an HTML file in UTF-8; - is stdin."`
+	Page string `arg:"" name:"url|file" help:"A page's URL, or an HTML file in UTF-8, or a PDF, EPUB or DOCX file; - is stdin."`
 
 	Base     string `placeholder:"URL" help:"Address of a page that is read from a file: its links become whole."`
 	Markdown bool   `xor:"form" help:"The text as Markdown."`
@@ -40,9 +42,11 @@ func (*textCmd) Help() string {
 	amble text --contact me@university.edu https://site.to.crawl/page
 	amble text --markdown --base https://site.to.crawl/page page.html
 	amble text --json - <page.html
+	amble text report.pdf
 
-The main text of one page, without menus, advertisements and comments. A page on the web is requested as
-in a crawl, after its robots.txt. amble export --to text has the texts of a whole crawl.
+The main text of one page, without menus, advertisements and comments, or all text of a document. A page on
+the web is requested as in a crawl, after its robots.txt. A document is read by a process with limits of time
+and memory. amble export --to text has the texts of a whole crawl.
 
 Exit codes: 0 there is a text; 3 there is none, or no page.`
 }
@@ -53,17 +57,42 @@ func (c *textCmd) Run(a *app, o *keyflags.Origins) error {
 	if err != nil {
 		return err
 	}
-	found, err := article.Read(page, address)
+	var found *article.Article
+	var pages []string
+	if kind := document.Type(page); kind != "" {
+		found, pages, err = readDocumentText(page, kind, address)
+	} else {
+		found, err = article.Read(page, address)
+	}
 	if err != nil {
 		return cli.Exit(cli.ExitNothing, fmt.Errorf("%s: %w", c.Page, err))
 	}
 	if found.Tree == nil {
 		return cli.Exit(cli.ExitNothing, fmt.Errorf("%s: the page has no text", c.Page))
 	}
-	return outputError(c.print(a.out, found, address))
+	return outputError(c.print(a.out, found, pages, address))
 }
 
-// read returns a page in UTF-8 and its address.
+// readDocumentText returns the text of a document, and that of its pages.
+func readDocumentText(body []byte, kind, address string) (a *article.Article, pages []string, err error) {
+	d, err := documents().Read(context.Background(), body, kind)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range d.Pages {
+		page := *d
+		page.Pages = d.Pages[i : i+1]
+		one, err := page.Article(address)
+		if err != nil {
+			return nil, nil, err
+		}
+		pages = append(pages, one.Text())
+	}
+	a, err = d.Article(address)
+	return a, pages, err
+}
+
+// read returns a page in UTF-8, or a document, and its address.
 func (c *textCmd) read(a *app, o *keyflags.Origins) (page []byte, address string, err error) {
 	if !strings.Contains(c.Page, "://") {
 		if c.Base != "" {
@@ -99,8 +128,12 @@ func (c *textCmd) read(a *app, o *keyflags.Origins) (page []byte, address string
 			return
 		}
 		address = v.URL.String()
+		if p := v.Page; p.Status == http.StatusOK && document.Reads(p.ContentType) {
+			page = bytes.Clone(p.Body)
+			return
+		}
 		if p := v.Page; p.Status != http.StatusOK || p.ContentType != "text/html" && p.ContentType != "application/xhtml+xml" {
-			reason = fmt.Errorf("%s is %s with status %d: only pages of HTML with status 200 have a main text", address, p.ContentType, p.Status)
+			reason = fmt.Errorf("%s is %s with status %d: only pages of HTML and PDF, EPUB and DOCX files with status 200 have a text", address, p.ContentType, p.Status)
 			return
 		}
 		page, reason = v.Page.Text()
@@ -112,8 +145,8 @@ func (c *textCmd) read(a *app, o *keyflags.Origins) (page []byte, address string
 	return page, address, err
 }
 
-// print writes a text in the form that was asked for.
-func (c *textCmd) print(w io.Writer, a *article.Article, address string) error {
+// print writes a text in the form that was asked for. pages are those of a document.
+func (c *textCmd) print(w io.Writer, a *article.Article, pages []string, address string) error {
 	if c.JSON {
 		e := json.NewEncoder(w)
 		e.SetEscapeHTML(false)
@@ -123,7 +156,8 @@ func (c *textCmd) print(w io.Writer, a *article.Article, address string) error {
 			Text     string         `json:"text"`
 			Markdown string         `json:"markdown"`
 			Data     []*schema.Item `json:"data"`
-		}{address, text.FactsOf(a), a.Text(), a.Markdown(), append([]*schema.Item{}, a.Data.Items...)})
+			Pages    []string       `json:"pages,omitempty"`
+		}{address, text.FactsOf(a), a.Text(), a.Markdown(), append([]*schema.Item{}, a.Data.Items...), pages})
 	}
 	s := a.Text()
 	if c.Markdown {

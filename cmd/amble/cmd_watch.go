@@ -105,7 +105,9 @@ func (c *watchCmd) Run(a *app) error {
 					counts[x.Change]++
 					_ = lines.Encode(x) // stdout remembers its failure
 				},
-				Program: func(j *job.Config) { j.Note, j.Crawl.Trace, j.State = v.Note, x.Trace, c.State },
+				Program: func(j *job.Config) {
+					j.Note, j.Crawl.Trace, j.Crawl.Documents, j.State = v.Note, x.Trace, x.Documents, c.State
+				},
 			})
 			if err != nil {
 				return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/amble-crawler/amble/article/document"
 	"github.com/amble-crawler/amble/cmd/amble/internal/kept"
 	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
@@ -83,6 +84,9 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 		return nil, err
 	}
 	defer endBrowser()
+	if j.cfg.Follow.Documents && j.cfg.Documents == nil {
+		j.cfg.Documents = document.Links{Reader: documents()}
+	}
 	run, err := j.open(j.cfg)
 	switch {
 	case errors.Is(err, job.ErrSpace):

@@ -17,6 +17,9 @@ import (
 )
 
 func main() {
+	if readsDocument() {
+		return
+	}
 	a := newApp()
 	if _, chosen := os.LookupEnv("GOGC"); !chosen {
 		a.begins = collectLess()

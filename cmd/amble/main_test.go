@@ -19,6 +19,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if readsDocument() {
+		return
+	}
 	quicktmp.Use()
 	if state := os.Getenv("TEST_STATE"); state != "" { // of a script whose commands share one
 		_ = os.Setenv("AMBLE_STATE", state) // it never fails for such a name

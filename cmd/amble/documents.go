@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/amble-crawler/amble/article/document"
+)
+
+// readDocument is the argument with which the command starts itself to read a document of the web: see [document.Isolated].
+const readDocument = "read-document"
+
+// documents returns what reads PDF, EPUB and DOCX files, each in a process of this program.
+func documents() *document.Isolated {
+	program, err := os.Executable()
+	if err != nil {
+		program = os.Args[0]
+	}
+	return &document.Isolated{Command: []string{program, readDocument}}
+}
+
+// readsDocument reports whether this process was started to read a document, and reads it.
+func readsDocument() bool {
+	if len(os.Args) != 2 || os.Args[1] != readDocument {
+		return false
+	}
+	if err := document.Serve(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "amble: read a document: %v\n", err)
+		os.Exit(1)
+	}
+	return true
+}
