@@ -89,7 +89,7 @@ func Whole(tree *html.Node, address string) (*Article, error) {
 			return nil, err
 		}
 	}
-	all := map[*html.Node]bool{}
+	all := map[*html.Node]bool{tree: true}
 	for n := range tree.Descendants() {
 		all[n] = n.Type != html.TextNode || !blank(n.Data)
 	}

@@ -189,6 +189,23 @@ func find(tree *html.Node, a atom.Atom) *html.Node {
 	return tree
 }
 
+// Articles reads the texts of documents for an export: see text.Options.
+type Articles struct {
+	Reader Reader // such as an Isolated
+}
+
+// Reads reports whether documents of a media type are read.
+func (Articles) Reads(mediaType string) bool { return Reads(mediaType) }
+
+// Article returns the text of a document from an address.
+func (a Articles) Article(ctx context.Context, body []byte, mediaType, address string) (*article.Article, error) {
+	d, err := a.Reader.Read(ctx, body, mediaType)
+	if err != nil {
+		return nil, err
+	}
+	return d.Article(address)
+}
+
 // Links finds the links of documents for a crawl: see crawler.Config.Documents.
 type Links struct {
 	Reader Reader // such as an Isolated

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/amble-crawler/amble/article/document"
 	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
@@ -38,7 +39,8 @@ type exportCmd struct {
 
 // exportKinds are the kinds that the command knows.
 func exportKinds(f export.Filter, refuse ...string) []export.Kind {
-	return append(export.Kinds(), mirror.Kind(), mirror.Files(f), export.URLs(f), parquet.Kind(), sqlite.Kind(), text.Text(refuse...), text.Markdown(refuse...), text.WET(refuse...))
+	o := text.Options{Refuse: refuse, Documents: document.Articles{Reader: documents()}}
+	return append(export.Kinds(), mirror.Kind(), mirror.Files(f), export.URLs(f), parquet.Kind(), sqlite.Kind(), text.Text(o), text.Markdown(o), text.WET(o))
 }
 
 // Help returns the beginning of the command's help.

@@ -27,7 +27,7 @@ func Example() {
 	}
 	defer r.Close()
 	out := filepath.Join(parent, "shop.jsonl")
-	if _, err := export.Write(context.Background(), r, text.Text(), out, nil); err != nil {
+	if _, err := export.Write(context.Background(), r, text.Text(text.Options{}), out, nil); err != nil {
 		log.Fatal(err)
 	}
 	f, err := os.Open(out)

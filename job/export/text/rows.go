@@ -40,7 +40,7 @@ type collection struct {
 	n        int             // rows
 	first    []int32         // by row: the first one with the same text
 
-	unreadable, tooLarge, refused, cleaned int
+	unreadable, tooLarge, givenUp, refused, cleaned int
 }
 
 // stored is a row in a temporary file.
@@ -106,7 +106,7 @@ func (c *collection) close() {
 func (c *collection) collect() error {
 	for n, r := range c.x.Jobs {
 		for v, err := range c.x.VisitsOf(r) {
-			if err == nil && isPage(v) {
+			if err == nil && c.isPage(v) {
 				err = c.page(n, v)
 			}
 			if err != nil {
@@ -118,8 +118,13 @@ func (c *collection) collect() error {
 }
 
 // isPage reports whether a visit has a row, unless its site refuses.
-func isPage(v *sink.Record) bool {
-	return v.WARC != nil && v.Status == 200 && (v.Type == "text/html" || v.Type == "application/xhtml+xml")
+func (c *collection) isPage(v *sink.Record) bool {
+	return v.WARC != nil && v.Status == 200 && (v.Type == "text/html" || v.Type == "application/xhtml+xml" || c.isDocument(v.Type))
+}
+
+// isDocument reports whether answers of a media type are documents that are read.
+func (c *collection) isDocument(mediaType string) bool {
+	return c.o.Documents != nil && c.o.Documents.Reads(mediaType)
 }
 
 // refuses reports whether the crawl was refused a page, or the site disallows a use of it that the export is not to have.
@@ -165,12 +170,20 @@ func (c *collection) article(s *stored) (*article.Article, error) {
 		return nil, c.x.Context().Err()
 	}
 	defer page.Release()
+	s.Source.Record, s.Source.Target, s.Source.Date = answer.ID, answer.URL, answer.Date
+	if c.isDocument(page.ContentType) {
+		a, err := c.o.Documents.Article(c.x.Context(), page.Body, page.ContentType, s.Row.URL)
+		if err != nil {
+			c.givenUp++
+			return nil, c.x.Context().Err()
+		}
+		return a, nil
+	}
 	body, err := page.Text()
 	if err != nil {
 		c.unreadable++
 		return nil, c.x.Context().Err()
 	}
-	s.Source.Record, s.Source.Target, s.Source.Date = answer.ID, answer.URL, answer.Date
 	a, err := article.Read(body, s.Row.URL)
 	if err != nil {
 		c.tooLarge++
@@ -316,6 +329,9 @@ func (c *collection) notes() {
 	}
 	if c.tooLarge > 0 {
 		c.x.Note("%s left out: the tree would be too large or too deep", cli.Plural(c.tooLarge, "page"))
+	}
+	if c.givenUp > 0 {
+		c.x.Note("%s left out: broken, encrypted, received in part, or too costly to read", cli.Plural(c.givenUp, "document"))
 	}
 	if c.cleaned > 0 {
 		c.x.Note("%s lost blocks that their sites repeat", cli.Plural(c.cleaned, "page"))

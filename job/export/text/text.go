@@ -8,6 +8,7 @@
 package text
 
 import (
+	"context"
 	"bufio"
 	"encoding/json"
 	"errors"
@@ -76,16 +77,29 @@ type Source struct {
 type Options struct {
 	Text, Markdown bool
 	Refuse         []string // uses, such as train-ai: pages whose site disallows one of them are left out
+
+	// Documents reads documents that are no web pages, such as PDF files. nil: they have no rows.
+	Documents Documents
 }
 
-// Text returns the kind text: a file of JSON lines with the main texts as plain text. A job without an archive is refused.
-func Text(refuse ...string) export.Kind {
-	return lines("text", "main text of each page with facts, as JSON lines", Options{Text: true, Refuse: refuse})
+// Documents reads the text of documents, such as the document.Articles of package article/document.
+type Documents interface {
+	// Reads reports whether documents of a media type are read, which is without parameters and in lower case.
+	Reads(mediaType string) bool
+	// Article returns the text of a document from an address. A document that cannot be read is left out.
+	Article(ctx context.Context, body []byte, mediaType, address string) (*article.Article, error)
+}
+
+// Text returns the kind text: a file of JSON lines with the main texts as plain text, whichever form o names. A job without an archive is refused.
+func Text(o Options) export.Kind {
+	o.Text, o.Markdown = true, false
+	return lines("text", "main text of each page with facts, as JSON lines", o)
 }
 
 // Markdown returns the kind markdown, which is like [Text] with the main text as Markdown.
-func Markdown(refuse ...string) export.Kind {
-	return lines("markdown", "the same, with the text as Markdown", Options{Markdown: true, Refuse: refuse})
+func Markdown(o Options) export.Kind {
+	o.Text, o.Markdown = false, true
+	return lines("markdown", "the same, with the text as Markdown", o)
 }
 
 func lines(name, doc string, o Options) export.Kind {

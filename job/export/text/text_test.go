@@ -98,7 +98,7 @@ func birds(site *crawltest.Site) {
 }
 
 func TestRowsOfPages(t *testing.T) {
-	raw, notes := exported(t, text.Text(), crawled(t, birds))
+	raw, notes := exported(t, text.Text(text.Options{}), crawled(t, birds))
 	rows := rowsOf(t, raw)
 	if len(rows) != 3 || len(notes) > 0 {
 		t.Fatalf("%d rows, %q", len(rows), notes)
@@ -122,7 +122,7 @@ func TestRowsOfPages(t *testing.T) {
 }
 
 func TestMarkdownRows(t *testing.T) {
-	raw, _ := exported(t, text.Markdown(), crawled(t, birds))
+	raw, _ := exported(t, text.Markdown(text.Options{}), crawled(t, birds))
 	rows := rowsOf(t, raw)
 	if len(rows) != 3 || rows[0].Text != "" || !strings.Contains(rows[0].Markdown, "to let them grow **again**.") {
 		t.Errorf("%s", raw)
@@ -131,11 +131,11 @@ func TestMarkdownRows(t *testing.T) {
 
 func TestRefusedUsesAreLeftOut(t *testing.T) {
 	dir := crawled(t, birds)
-	raw, notes := exported(t, text.Text("train-ai"), dir)
+	raw, notes := exported(t, text.Text(text.Options{Refuse: []string{"train-ai"}}), dir)
 	if rows := rowsOf(t, raw); len(rows) != 2 || len(notes) != 1 || !strings.Contains(notes[0], "1 page left out: their sites refuse") {
 		t.Errorf("%d rows, %q", len(rows), notes)
 	}
-	if raw, _ := exported(t, text.Text("search"), dir); len(rowsOf(t, raw)) != 3 {
+	if raw, _ := exported(t, text.Text(text.Options{Refuse: []string{"search"}}), dir); len(rowsOf(t, raw)) != 3 {
 		t.Errorf("%s", raw)
 	}
 }
@@ -149,7 +149,7 @@ func TestJobsInAnyOrderGiveTheSameRows(t *testing.T) {
 		site.Page("/b", strings.Replace(herons, "this week", "last week", 1))
 		site.Page("/c", herons)
 	})
-	for _, kind := range []export.Kind{text.Text(), text.Markdown(), text.WET()} {
+	for _, kind := range []export.Kind{text.Text(text.Options{}), text.Markdown(text.Options{}), text.WET(text.Options{})} {
 		raw, _ := exported(t, kind, one, two)
 		if again, _ := exported(t, kind, two, one); !bytes.Equal(raw, again) {
 			t.Errorf("%s:\n%s\nand\n%s", kind.Name, raw, again)
@@ -185,7 +185,7 @@ func frames(site *crawltest.Site) {
 }
 
 func TestBlocksThatSiteRepeatsAreRemoved(t *testing.T) {
-	raw, notes := exported(t, text.Markdown(), crawled(t, frames))
+	raw, notes := exported(t, text.Markdown(text.Options{}), crawled(t, frames))
 	for _, r := range rowsOf(t, raw) {
 		switch {
 		case strings.Contains(r.URL, "/terms/"):
@@ -206,7 +206,7 @@ func TestBlocksThatSiteRepeatsAreRemoved(t *testing.T) {
 // A reader of its own: records of the type conversion, each a gzip member, that refer to answers of the archive.
 func TestWETRefersToAnswers(t *testing.T) {
 	dir := crawled(t, birds)
-	raw, _ := exported(t, text.WET(), dir)
+	raw, _ := exported(t, text.WET(text.Options{}), dir)
 	in := bufio.NewReader(bytes.NewReader(raw))
 	z, err := gzip.NewReader(in)
 	if err != nil {
@@ -258,7 +258,7 @@ func hasRecord(t *testing.T, dir, id, date string) bool {
 }
 
 func TestOtherProgramReadsWET(t *testing.T) {
-	raw, _ := exported(t, text.WET(), crawled(t, birds))
+	raw, _ := exported(t, text.WET(text.Options{}), crawled(t, birds))
 	path := filepath.Join(t.TempDir(), "birds.warc.wet.gz")
 	if err := os.WriteFile(path, raw, 0o644); err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func TestJobWithoutArchiveIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := export.Write(context.Background(), r, text.Text(), filepath.Join(t.TempDir(), "out"), nil); err == nil || !strings.Contains(err.Error(), "keeps no archive") {
+	if _, err := export.Write(context.Background(), r, text.Text(text.Options{}), filepath.Join(t.TempDir(), "out"), nil); err == nil || !strings.Contains(err.Error(), "keeps no archive") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -19,9 +19,10 @@ import (
 // WET returns the kind wet: the texts as records of the type conversion in one file in the WARC format 1.0, as Common Crawl publishes
 // them. Each record is a gzip member and refers to the answer in the archive. What else is in a [Row] is left out. A job without an
 // archive is refused.
-func WET(refuse ...string) export.Kind {
+func WET(o Options) export.Kind {
+	o.Text, o.Markdown = true, false
 	return export.Kind{Name: "wet", Doc: "the text alone, in the form of Common Crawl's WET files", Suffix: ".warc.wet.gz", Many: true, Write: func(x *export.Export) error {
-		return writeWET(x, Options{Text: true, Refuse: refuse})
+		return writeWET(x, o)
 	}}
 }
 
