@@ -8,8 +8,8 @@
 package text
 
 import (
-	"context"
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
