@@ -22,7 +22,7 @@ func TestThePageInABrowser(t *testing.T) {
 	written(t, r)
 	file := "file://" + filepath.Join(dir, job.PageName)
 	b := browsertest.Start(t)
-	for _, v := range []browsertest.View{{}, {Dark: true}, {Width: 390, Height: 844}, {Width: 800}, {Width: 1280}, {Width: 1440}, {NoScript: true}} {
+	for _, v := range []browsertest.View{{}, {Dark: true}, {Width: 390, Height: 844}, {Width: 640}, {Width: 800}, {Width: 1280}, {Width: 1440}, {NoScript: true}} {
 		p := b.Open(file, v)
 		if lines := p.Console(); len(lines) > 0 {
 			t.Errorf("%+v: the console says %v", v, lines)

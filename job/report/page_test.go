@@ -339,6 +339,9 @@ func TestAnEarlyRequestTurnsTheStripRed(t *testing.T) {
 	}
 	page := written(t, r)
 	want := fmt.Sprintf("line %d of ledger.jsonl, %s: ", at, host)
+	if !strings.Contains(page, "requested too early</span>") {
+		t.Error("its site is like any other")
+	}
 	if !strings.Contains(page, `class="verdict bad"`) || !strings.Contains(page, want) {
 		t.Errorf("the strip lacks %q: %s", want, regexp.MustCompile(`(?s)<div class="verdict.*?</div>`).FindString(page))
 	}

@@ -44,10 +44,12 @@ type siteTable struct {
 
 // kind returns what came of a site for a reader, with the class of its tag.
 func (s *source) kind(h *digest.Host) (state, class string) {
-	if state, class = s.state(h); state == stateComplete {
-		if class = ""; h.Results[digest.Broken] > 0 {
-			return "complete, some broken", "broken"
-		}
+	state, class = s.state(h)
+	switch {
+	case h.Early > 0:
+		return state + ", requested too early", "broken"
+	case state == stateComplete && h.Results[digest.Broken] > 0:
+		return "complete, some broken", "broken"
 	}
 	return state, class
 }

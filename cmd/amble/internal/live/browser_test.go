@@ -252,7 +252,7 @@ func TestInABrowser(t *testing.T) {
 	if want := fmt.Sprintf("%s %s %s: %s", a, b, down, down); first != want {
 		t.Errorf("sorted by name, and the last of them looked for: %q, want %q", first, want)
 	}
-	for _, v := range []browsertest.View{{Width: 390, Height: 800}, {Width: 800}, {Width: 1440}, {Width: 1280, Dark: true}, {Width: 1280, Still: true}} {
+	for _, v := range []browsertest.View{{Width: 390, Height: 800}, {Width: 640}, {Width: 800}, {Width: 1440}, {Width: 1280, Dark: true}, {Width: 1280, Still: true}} {
 		p.Show(v)
 		var wrong []string
 		p.Eval(`[...document.querySelectorAll('svg')].filter(x => x.getBoundingClientRect().right > innerWidth).concat([...document.querySelectorAll('svg text')].filter(x => {

@@ -144,13 +144,13 @@ func (p *pen) rest(s scale, h *lately, until time.Time, held bool) {
 }
 
 func (p *pen) pause(s scale, from, to time.Time, held bool) {
-	line := &p.owed
-	if held {
-		line = &p.held
-	}
 	x, w := s.x(from), s.x(to)-s.x(from)
-	if w >= 0.5 {
-		drawBox(line, x, 8, w, "v3h-")
+	switch {
+	case w < 0.5:
+	case held:
+		drawBox(&p.held, x, 6, w, "v6h-")
+	default:
+		drawBox(&p.owed, x, 8, w, "v2h-")
 	}
 }
 
