@@ -58,7 +58,7 @@ func TestPageSaysWhatItMust(t *testing.T) {
 		"Web Measurement Lab", "crawl@lab.university.edu", "We study how public bodies publish documents.", "Text and metadata, for two years.", "research",
 		"User-agent: labbot\nDisallow: /", "User-agent: labbot\nCrawl-delay: 10", "at least 1.5 seconds", "up to 5 minutes", "at most 500 in a crawl",
 		"22:00 to 06:00 UTC", "labbot/1.2 (+https://lab.university.edu/crawl)", "198.51.100.16/30", "2001:db8:7::4/126", vectorKeyID,
-		"Pages are not rendered", "amble robots", "Retry-After: 3600", "22 November 2026", "https://lab.university.edu/.well-known/http-message-signatures-directory",
+		"Pages are not rendered", "amble explain --robots", "Retry-After: 3600", "22 November 2026", "https://lab.university.edu/.well-known/http-message-signatures-directory",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)

@@ -43,7 +43,7 @@ type commands struct {
 	Show       showCmd       `cmd:"" group:"Look:" help:"Show the state and the results of a crawl, and whether it was polite."`
 	Report     reportCmd     `cmd:"" hidden:"" group:"Look:" help:"Print the summary of a crawl again, and write it as a page."`
 	Export     exportCmd     `cmd:"" group:"Look:" help:"Write a crawl as tables, a log or an archive for other programs."`
-	Serve      serveCmd      `cmd:"" group:"Look:" help:"Show a crawl on a page: one that is over, or runs in another process."`
+	Serve      serveCmd      `cmd:"" hidden:"" group:"Look:" help:"Show a crawl on a page: one that is over, or runs in another process."`
 	Explain    explainCmd    `cmd:"" group:"Look:" help:"Say what a crawl would do, or did, with a URL, and why."`
 	Links      linksCmd      `cmd:"" hidden:"" group:"Look:" help:"List the links of a page, and what a crawl would do with each."`
 	Status     statusCmd     `cmd:"" hidden:"" group:"Look:" help:"Say how a crawl stands: what is left, and what each host waits for."`
@@ -53,12 +53,12 @@ type commands struct {
 	Shell      shellCmd      `cmd:"" hidden:"" group:"Look:" help:"Try selectors, links and rules on a page, on the web or recorded."`
 	Check      checkCmd      `cmd:"" group:"Check:" help:"Find broken links, with the pages that have them, and what else is to mend."`
 	Plan       planCmd       `cmd:"" group:"Check:" help:"Say how long a polite crawl will take at least, and what decides it."`
-	Robots     robotsCmd     `cmd:"" group:"Check:" help:"Judge URLs by robots.txt, and say why."`
+	Robots     robotsCmd     `cmd:"" hidden:"" group:"Check:" help:"Judge URLs by robots.txt, and say why."`
 	Verify     verifyCmd     `cmd:"" group:"Check:" help:"Check the ledger of a crawl against the politeness invariants."`
 	Replay     replayCmd     `cmd:"" hidden:"" group:"Check:" help:"Make a whole crawl again from its archive, and say what differs."`
 	Identity   identityCmd   `cmd:"" group:"Set up:" help:"Make, publish and check what sites recognise the crawler by."`
 	Completion completionCmd `cmd:"" group:"Set up:" help:"Print a completion script for a shell."`
-	Version    versionCmd    `cmd:"" group:"Set up:" help:"Print version and build."`
+	Version    versionCmd    `cmd:"" hidden:"" group:"Set up:" help:"Print version and build."`
 
 	HelpAll     bool        `name:"help-all" help:"Show help with all flags."`
 	ShowVersion versionFlag `name:"version" help:"Print version and build."`
@@ -67,7 +67,9 @@ type commands struct {
 // renamed are the commands that another one does now, and how. They work in this version, and no help lists them.
 var renamed = map[string]string{
 	"status": "amble show JOB", "report": "amble show JOB", "links": "amble explain --links PAGE", "shell": "amble explain --shell PAGE",
-	"replay": "amble verify --replay JOB",
+	"replay": "amble verify --replay JOB", "serve": "amble show --listen ADDR JOB", "robots": "amble explain --robots URL", "version": "amble --version",
+	"cluster status": "amble cluster job status", "cluster stop": "amble cluster job stop", "cluster resume": "amble cluster job resume",
+	"cluster collect": "amble cluster job collect", "cluster check": "amble cluster job check",
 }
 
 // dumb reports whether the terminal says that it knows no control sequences.
@@ -122,7 +124,7 @@ Examples:
 
 	amble demo
 	amble crawl --contact me@university.edu https://site.to.crawl/
-	amble robots --contact me@university.edu https://site.to.crawl/some/page
+	amble explain --contact me@university.edu https://site.to.crawl/some/page
 
 Results go to stdout, everything else to stderr. "amble help COMMAND" has the flags of a command that a first week needs, "amble COMMAND --help-all" all. Every
 flag may also be set in the environment (--max-pages as AMBLE_MAX_PAGES) or in a job file (--config). What

@@ -376,7 +376,7 @@ func TestClusterErrors(t *testing.T) {
 		{append([]string{"work", "--job", "j", "-o", dir}, at...), 2, "name an empty directory with -o"},
 		{append([]string{"status", "--job", "j"}, at...), 0, "job j: 2 shards, running"},
 		{append([]string{"stop", "--job", "j"}, at...), 0, "job j is stopped"},
-		{append([]string{"work", "--job", "j", "-o", node, "--name", "n"}, at...), 0, "it was stopped; amble cluster resume lets nodes continue"},
+		{append([]string{"work", "--job", "j", "-o", node, "--name", "n"}, at...), 0, "it was stopped; amble cluster job resume lets nodes continue"},
 		{append([]string{"resume", "--job", "j"}, at...), 0, "nodes may work on job j again"},
 		{append([]string{"collect", "--job", "j", "-o", filepath.Join(dir, "out"), dir}, at...), 2, "is no directory of a node"},
 		{[]string{"serve", "--dir", filepath.Join(dir, "e"), "--listen", "nowhere"}, 2, "want host:port"},

@@ -24,11 +24,12 @@ type clusterCmd struct {
 	Serve   clusterServeCmd   `cmd:"" help:"Run a server of the engine in which a job is kept."`
 	Create  clusterCreateCmd  `cmd:"" help:"Create a job: all flags of crawl, except for where it is kept."`
 	Work    clusterWorkCmd    `cmd:"" help:"Work on a job until it is over."`
-	Status  clusterStatusCmd  `cmd:"" help:"Say who works on which shards, and how far the job is."`
-	Stop    clusterStopCmd    `cmd:"" help:"End a job for all its nodes; what is left stays queued."`
-	Resume  clusterResumeCmd  `cmd:"" help:"Let nodes work on a job again that was stopped or has ended."`
-	Collect clusterCollectCmd `cmd:"" help:"Make one job directory of what the nodes have written."`
-	Check   clusterCheckCmd   `cmd:"" help:"Compare the journals with each other and with what the nodes have written."`
+	Job     clusterJobCmd     `cmd:"" help:"Look at a job, stop or resume it, collect what its nodes have written."`
+	Status  clusterStatusCmd  `cmd:"" hidden:"" help:"Say who works on which shards, and how far the job is."`
+	Stop    clusterStopCmd    `cmd:"" hidden:"" help:"End a job for all its nodes; what is left stays queued."`
+	Resume  clusterResumeCmd  `cmd:"" hidden:"" help:"Let nodes work on a job again that was stopped or has ended."`
+	Collect clusterCollectCmd `cmd:"" hidden:"" help:"Make one job directory of what the nodes have written."`
+	Check   clusterCheckCmd   `cmd:"" hidden:"" help:"Compare the journals with each other and with what the nodes have written."`
 }
 
 // Help returns the beginning of the command's help.
@@ -37,7 +38,7 @@ func (*clusterCmd) Help() string {
 
 	amble cluster create --job shops --config shops.yaml -i seeds.txt
 	amble cluster work --job shops --name node1 -o node1
-	amble cluster collect --job shops -o shops node1 node2
+	amble cluster job collect --job shops -o shops node1 node2
 
 Exit codes: 0 done, 2 usage, 6 output or faults, 9 the servers of the engine cannot be used just now, 130 or 143 interrupted.
 

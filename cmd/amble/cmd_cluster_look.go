@@ -13,6 +13,60 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
+// clusterJobCmd is "amble cluster job".
+type clusterJobCmd struct {
+	Action string   `arg:"" enum:"status,stop,resume,collect,check" help:"status, stop, resume, collect or check."`
+	Nodes  []string `arg:"" optional:"" name:"dir" help:"collect, check: directories of the nodes, copied here or mounted: each that has worked on the job."`
+	engineFlags
+	Out     string `short:"o" placeholder:"DIR" help:"collect: job directory to make: empty, or not there yet."`
+	Partial bool   `help:"collect: go on although something is missing."`
+	JSON    bool   `help:"status, check: print one JSON object."`
+}
+
+// Help returns the beginning of the command's help.
+func (*clusterJobCmd) Help() string {
+	return `Examples:
+
+	amble cluster job status --job shops
+	amble cluster job stop --job shops
+	amble cluster job collect --job shops -o shops node1 node2 node3
+
+status says who works on which shards, and how far the job is. stop ends it for all its nodes; what is left stays queued.
+resume lets nodes work again on a job that was stopped or has ended. check compares the journals with each other and, with
+directories, with what the nodes have written.
+
+collect makes an ordinary job directory of what the nodes have committed: visits, archives, ledgers and robots.txt files, which
+verify, show and explain read. It changes nothing else, and may be broken off and repeated. While the job runs, it
+collects what was committed until then. What a node has written and is not at hand, or shorter than it was, is named
+with its number of visits: exit code 6.`
+}
+
+// Run executes the command.
+func (c *clusterJobCmd) Run(a *app) error {
+	collects := c.Action == "collect"
+	switch {
+	case collects && (c.Out == "" || len(c.Nodes) == 0):
+		return cli.Usage("name the job directory to make with --out, and the directories of the nodes")
+	case !collects && (c.Out != "" || c.Partial):
+		return cli.Usage("--out and --partial are for collect")
+	case c.JSON && c.Action != "status" && c.Action != "check":
+		return cli.Usage("--json is for status and check")
+	case len(c.Nodes) > 0 && !collects && c.Action != "check":
+		return cli.Usage("directories of nodes are for collect and check")
+	}
+	switch c.Action {
+	case "stop":
+		return (&clusterStopCmd{c.engineFlags}).Run(a)
+	case "resume":
+		return (&clusterResumeCmd{c.engineFlags}).Run(a)
+	case "collect":
+		return (&clusterCollectCmd{Nodes: c.Nodes, engineFlags: c.engineFlags, Out: c.Out, Partial: c.Partial}).Run(a)
+	case "check":
+		return (&clusterCheckCmd{Nodes: c.Nodes, engineFlags: c.engineFlags, JSON: c.JSON}).Run(a)
+	}
+	return (&clusterStatusCmd{c.engineFlags, c.JSON}).Run(a)
+}
+
 // clusterStatusCmd is "amble cluster status".
 type clusterStatusCmd struct {
 	engineFlags
@@ -42,10 +96,10 @@ func (c *clusterStatusCmd) Run(a *app) error {
 // next returns the commands that a summary asks for, one a line.
 func (c *clusterStatusCmd) next(x *work.Summary) (lines string) {
 	if x.Dead > 0 {
-		lines += fmt.Sprintf("to name these messages: amble cluster check --job %s\n", c.Job)
+		lines += fmt.Sprintf("to name these messages: amble cluster job check --job %s\n", c.Job)
 	}
 	if x.End != "" && len(x.Nodes) > 0 {
-		lines += fmt.Sprintf("to make one job directory of them: amble cluster collect --job %s -o DIR NODE-DIR...\n", c.Job)
+		lines += fmt.Sprintf("to make one job directory of them: amble cluster job collect --job %s -o DIR NODE-DIR...\n", c.Job)
 	}
 	return lines
 }

@@ -117,7 +117,7 @@ func (c *clusterWorkCmd) linger(ctx context.Context, _ *app, e *nats.Engine, t *
 	}
 	t.tell(fmt.Sprintf("job %s is over: %s", c.Job, endText(end)))
 	if c.WithServer {
-		t.tell("the server in this process remains, for amble cluster collect: Ctrl-C ends it")
+		t.tell("the server in this process remains, for amble cluster job collect: Ctrl-C ends it")
 		<-ctx.Done()
 	}
 	return nil
@@ -131,7 +131,7 @@ func endText(end string) string {
 	case cluster.EndDone:
 		return "everything is crawled"
 	case cluster.EndStopped:
-		return "it was stopped; amble cluster resume lets nodes continue"
+		return "it was stopped; amble cluster job resume lets nodes continue"
 	}
 	return "the limit --" + strings.ReplaceAll(end, "_", "-") + " is reached"
 }
@@ -167,7 +167,7 @@ func (t *nodeTeller) trace(e cluster.Event) {
 	case e.What == cluster.Skewed:
 		t.tell(e.Err.Error())
 	case e.What == cluster.Aside:
-		t.tell(fmt.Sprintf("a message was put aside, and links in it are lost: %s; amble cluster check names all of them", strings.TrimPrefix(e.Err.Error(), "cluster: ")))
+		t.tell(fmt.Sprintf("a message was put aside, and links in it are lost: %s; amble cluster job check names all of them", strings.TrimPrefix(e.Err.Error(), "cluster: ")))
 	case e.Err != nil && !errors.Is(e.Err, work.ErrFull):
 		why, _, _ := strings.Cut(e.Err.Error(), "\n") // what follows are consequences
 		t.tell(fmt.Sprintf("shard %d is lost to this node: %s; another one takes it over (%d owned)", e.Shard, strings.TrimPrefix(why, "cluster: "), n))

@@ -21,13 +21,14 @@ import (
 
 // explainCmd is "amble explain".
 type explainCmd struct {
-	Subject string `arg:"" type:"job" name:"url" help:"The URL to explain; or a job directory, and after it:"`
-	Of      string `arg:"" optional:"" name:"of" help:"The URL."`
+	Subject string   `arg:"" type:"job" name:"url" help:"The URL to explain; or a job directory, and after it:"`
+	Of      []string `arg:"" optional:"" name:"of" help:"The URL."`
 
 	Seed    []string `sep:"none" group:"What a crawl would do:" placeholder:"URL" help:"Seed of the crawl, for its scope; may be repeated. Without one it is the URL itself."`
 	Seeds   string   `short:"i" group:"What a crawl would do:" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
 	File    string   `group:"What a crawl would do:" placeholder:"FILE" help:"Judge by this robots.txt, without requesting anything."`
 	Offline bool     `group:"What a crawl would do:" help:"Request nothing: leave robots.txt out."`
+	Robots  bool     `group:"What a crawl would do:" help:"Judge URLs by robots.txt alone; - reads them from stdin."`
 	JSON    bool     `group:"What a crawl would do:" help:"Print one JSON object."`
 
 	Links bool   `group:"What a page has:" help:"List the links of a page, a URL or an HTML file."`
@@ -49,11 +50,15 @@ func (*explainCmd) Help() string {
 
 	amble explain --contact me@university.edu https://site.to.crawl/some/page
 	amble explain job https://site.to.crawl/some/page
+	amble explain --robots --file robots.txt https://my.site/private/
 	amble explain --links --contact me@university.edu https://site.to.crawl/page
 	amble explain job --host site.to.crawl --for-owner
 
 For a job directory it tells how the URL was found, by which line of robots.txt it was judged, what each
 request for it waited for, and its outcome; nothing is requested. Without one it is judged as a link that a crawl finds.
+
+With --robots it says of each URL whether robots.txt allows it, and by which line.
+Exit code 3: a robots.txt could not be fetched.
 
 With --links each line says what a crawl from the page would do with a link, and why. With --shell each line
 tries something on the page: "help" lists what.`
@@ -61,24 +66,32 @@ tries something on the page: "help" lists what.`
 
 // Run executes the command.
 func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
+	of := ""
+	if len(c.Of) > 0 {
+		of = c.Of[0]
+	}
 	switch {
-	case c.Links && c.Shell:
-		return cli.Usage("--links and --shell: give one of them")
-	case c.Links && c.Of != "":
+	case c.Links && c.Shell, c.Robots && (c.Links || c.Shell):
+		return cli.Usage("--robots, --links and --shell: give one of them")
+	case c.Robots:
+		return (&robotsCmd{URLs: append([]string{c.Subject}, c.Of...), File: c.File, JSON: c.JSON}).Run(a, o)
+	case len(c.Of) > 1:
+		return cli.Usage("one URL is explained at a time; only --robots judges several")
+	case c.Links && of != "":
 		return cli.Usage("--links reads one page: give its URL or its file alone, without a job")
 	case c.Base != "" && !c.Links:
 		return cli.Usage("--base is the address of a page that --links reads from a file: add --links, or leave it out")
 	case c.Links:
 		return (&linksCmd{Page: c.Subject, Base: c.Base, JSON: c.JSON}).Run(a, o)
 	case c.Shell:
-		return (&shellCmd{Subject: c.Subject, Of: c.Of}).Run(a, o)
+		return (&shellCmd{Subject: c.Subject, Of: of}).Run(a, o)
 	}
 	if c.ForOwner || c.Host != "" {
 		return c.forOwner(a)
 	}
 	dir, text := "", c.Subject
-	if c.Of != "" {
-		dir, text = c.Subject, c.Of
+	if of != "" {
+		dir, text = c.Subject, of
 		if !job.Holds(dir) {
 			return notJob(dir)
 		}
@@ -193,7 +206,7 @@ func (c *explainCmd) print(a *app, e *explain.Explanation) error {
 
 // forOwner writes what a crawl did at a host, for the host's owner.
 func (c *explainCmd) forOwner(a *app) error {
-	if !c.ForOwner || c.Host == "" || c.Of != "" {
+	if !c.ForOwner || c.Host == "" || len(c.Of) > 0 {
 		return cli.Usage("--for-owner and --host go together, with a job directory: amble explain job --host site.to.crawl --for-owner")
 	}
 	if !job.Holds(c.Subject) {

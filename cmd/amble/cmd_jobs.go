@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -21,6 +22,7 @@ type jobsCmd struct {
 	Older    span   `placeholder:"TIME" help:"With rm: remove all jobs on which no process has worked for this time, such as 30d."`
 	State    string `placeholder:"DIR" help:"State directory, if it is not that of the user."`
 	JSON     bool   `help:"Print one JSON object."`
+	Names    bool   `help:"Print the names alone, one a line: those that a shell takes without quotes."`
 }
 
 // Help returns the beginning of the command's help.
@@ -49,6 +51,9 @@ func (c *jobsCmd) Run(a *app) error {
 	if len(c.Words) > 0 || c.Finished || c.Older > 0 {
 		return cli.Usage("to remove jobs, say amble jobs rm JOB, or amble jobs rm --finished")
 	}
+	if c.Names {
+		return c.names(a, jobs)
+	}
 	total := int64(0)
 	for i := range jobs {
 		total += jobs[i].Bytes
@@ -61,6 +66,20 @@ func (c *jobsCmd) Run(a *app) error {
 		}{folder, total, append([]kept.Job{}, jobs...)})
 	}
 	return c.list(a, jobs, fmt.Sprintf("%s, %s, in %s", cli.Plural(len(jobs), "job"), cli.Bytes(total), cli.Printable(folder)))
+}
+
+// names prints the names of the jobs for completion in shells, which may expand what they read.
+func (c *jobsCmd) names(a *app, jobs []kept.Job) error {
+	for i := range jobs {
+		name := jobs[i].Name
+		if cli.ShellWord(name) != name || strings.HasPrefix(name, "-") {
+			continue
+		}
+		if _, err := fmt.Fprintln(a.out, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // list prints the jobs, three lines each: what it is, its seed, and what to do with it next.

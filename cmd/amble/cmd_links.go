@@ -37,7 +37,7 @@ func (*linksCmd) Help() string {
 	amble links --follow resources --base https://site.to.crawl/ - <page.html
 
 Each line: what a crawl with the page as its seed would do with the link, its kind, where it is, its
-URL, its text, and the rule that decided. The links are not judged by robots.txt: see amble robots.`
+URL, its text, and the rule that decided. The links are not judged by robots.txt: see amble explain --robots.`
 }
 
 // Run executes the command.

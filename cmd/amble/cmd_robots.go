@@ -100,6 +100,9 @@ func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge
 	if err != nil {
 		return nil, nil, err
 	}
+	if d := cfg.Crawl.Politeness.Dialect; d != robots.RFC9309 { // the flag of amble explain
+		c.Dialect = d
+	}
 	q := explain.Question{Agent: name, Dialect: c.Dialect, Policy: consent.Policy{Purposes: consent.Purposes()}}
 	if c.File != "" {
 		body, err := safefile.ReadNamed(c.File, safefile.Settings)

@@ -20,6 +20,8 @@ type showCmd struct {
 	JSON  bool   `help:"Print one JSON object: status, report and verified."`
 	Page  bool   `help:"Of a crawl that runs or was killed: write the page, too, into a directory beside the job."`
 	Color string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Colour: auto, always or never (${default})."`
+
+	Listen string `placeholder:"ADDR" help:"Show the crawl on a page at this address until Ctrl-C, read only. loopback:0 is any free port of a random address of 127.0.0.0/8, or of 127.0.0.1 if the system has no others."`
 }
 
 // Help returns the beginning of the command's help.
@@ -28,6 +30,7 @@ func (*showCmd) Help() string {
 
 	amble show job
 	watch -n 10 amble show job
+	amble show --listen loopback:8400 job
 	amble show --json job | jq .report.outcomes
 
 Prints the state of a crawl, its results, and one line that says whether it was polite and its files are whole: amble verify has details.
@@ -49,6 +52,9 @@ type verified struct {
 
 // Run executes the command.
 func (c *showCmd) Run(a *app) error {
+	if c.Listen != "" {
+		return (&serveCmd{Dir: c.Dir, Listen: c.Listen}).Run(a)
+	}
 	r, err := job.Read(c.Dir)
 	if err != nil {
 		return err

@@ -33,7 +33,9 @@ var firstWeek = map[string]string{
 }
 
 // shownOnly are the keys that --help lists of single commands, in place of all of firstWeek.
-var shownOnly = map[string]map[string]bool{"check": checkShown, "mirror": mirrorShown}
+var shownOnly = map[string]map[string]bool{
+	"check": checkShown, "mirror": mirrorShown, "explain": {"contact": true, "scope": true, "include": true, "exclude": true, "allow-address": true},
+}
 
 // otherDefaults are helps of flags that have other defaults than in a crawl.
 var otherDefaults = map[string]map[string]string{
@@ -44,10 +46,11 @@ var otherDefaults = map[string]map[string]string{
 
 // rare are flags without a key that the helps of single commands leave out.
 var rare = map[string][]string{
-	"crawl":  {"fresh", "commented", "cluster", "cluster-creds", "cluster-ca", "cluster-cert", "cluster-key", "listen-token", "debug"},
-	"resume": {"cluster", "cluster-creds", "cluster-ca", "cluster-cert", "cluster-key", "listen-token", "debug"},
-	"create": {"cluster-creds", "cluster-ca", "cluster-cert", "cluster-key"},
-	"work":   {"listen", "routes-listen", "routes", "insecure", "tls-cert", "tls-key", "tls-ca"},
+	"crawl":   {"fresh", "commented", "cluster", "cluster-creds", "cluster-ca", "cluster-cert", "cluster-key", "listen-token", "debug"},
+	"resume":  {"cluster", "cluster-creds", "cluster-ca", "cluster-cert", "cluster-key", "listen-token", "debug"},
+	"create":  {"cluster-creds", "cluster-ca", "cluster-cert", "cluster-key"},
+	"explain": {"base", "seed"},
+	"work":    {"listen", "routes-listen", "routes", "insecure", "tls-cert", "tls-key", "tls-ca"},
 }
 
 // hideRare hides the flags of crawls that a first week does not need, and shortens the helps of the others. It is for kong.PostBuild.

@@ -85,3 +85,20 @@ func TestForeignFlagsPointAtOurs(t *testing.T) {
 		}
 	}
 }
+
+// Help lists at most twenty commands, those of cluster counted, and each that it does not list names the one to use.
+func TestCommandsAreFew(t *testing.T) {
+	t.Parallel()
+	listed := 0
+	for _, c := range model(t).Leaves(false) {
+		switch now := renamed[keyflags.CommandName(c)]; {
+		case !c.Hidden:
+			listed++
+		case now == "":
+			t.Errorf("%s is in no help, and names no other command", keyflags.CommandName(c))
+		}
+	}
+	if listed > 20 {
+		t.Errorf("%d commands are listed, more than 20", listed)
+	}
+}

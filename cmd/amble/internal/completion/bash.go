@@ -46,7 +46,12 @@ func bashCommand(b *strings.Builder, c shellCommand) {
 	}), ":")
 	all := valued(c.flags, func(*shellFlag) bool { return true })
 	rest := `COMPREPLY=($(compgen -f -- "$cur"))`
-	if len(c.words) > 0 {
+	switch {
+	case c.job && len(c.words) > 0:
+		rest = fmt.Sprintf(`COMPREPLY=($(compgen -W "%s $(%s)" -- "$cur"))`, strings.Join(c.words, " "), keptNames)
+	case c.job:
+		rest = fmt.Sprintf(`COMPREPLY=($(compgen -W "$(%s)" -- "$cur") $(compgen -f -- "$cur"))`, keptNames)
+	case len(c.words) > 0:
 		rest = bashWords(c.words)
 	}
 	fmt.Fprintf(b, "        esac\n        if [[ $cur == -* ]]; then %s; else %s; fi ;;\n", bashWords(all), rest)

@@ -24,7 +24,11 @@ type shellCommand struct {
 	name, help string
 	flags      []shellFlag
 	words      []string // that its argument may be
+	job        bool     // its argument may be the name of a kept job
 }
+
+// keptNames is a command that prints the names of kept jobs, one a line. They have no characters that a shell reads.
+const keptNames = "amble jobs --names 2>/dev/null"
 
 // shellFlag is a flag as a shell completes it.
 type shellFlag struct {
@@ -42,9 +46,13 @@ func shellCommands(app *kong.Application) []shellCommand {
 		if n.Hidden {
 			continue
 		}
-		c := shellCommand{name: n.Name, help: n.Help}
+		c := shellCommand{name: n.Name, help: n.Help, job: n.Name == "jobs"}
+		if c.job {
+			c.words = []string{"rm"}
+		}
 		for _, arg := range n.Positional {
 			c.words = append(c.words, enumOf(arg)...)
+			c.job = c.job || arg.Tag.Type == "job"
 		}
 		subs := n.Leaves(true)
 		for _, sub := range subs {
@@ -71,6 +79,9 @@ func (c *shellCommand) add(f shellFlag) {
 
 func shellFlagOf(f *kong.Flag) shellFlag {
 	s := shellFlag{long: f.Name, help: firstSentence(f.Help), words: enumOf(f.Value)}
+	if words := f.Tag.Get("words"); words != "" {
+		s.words = strings.Split(words, ",")
+	}
 	if f.Short != 0 {
 		s.short = string(f.Short)
 	}

@@ -17,6 +17,9 @@ func fishScript(cmds []shellCommand) string {
 		if len(c.words) > 0 {
 			fmt.Fprintf(&b, "complete -c amble -n %s -f -a %s\n", within, fishQuote(strings.Join(c.words, " ")))
 		}
+		if c.job {
+			fmt.Fprintf(&b, "complete -c amble -n %s -a %s -d %s\n", within, fishQuote("("+keptNames+")"), fishQuote("kept job"))
+		}
 		for i := range c.flags {
 			fmt.Fprintf(&b, "complete -c amble -n %s%s -d %s\n", within, fishFlag(&c.flags[i]), fishQuote(c.flags[i].help))
 		}

@@ -23,7 +23,10 @@ func zshScript(cmds []shellCommand) string {
 			}
 		}
 		rest := "*:file:_files"
-		if len(c.words) > 0 {
+		switch {
+		case c.job:
+			rest = fmt.Sprintf(`*:job:{ compadd -- %s ${(f)"$(%s)"}; _files }`, strings.Join(c.words, " "), keptNames)
+		case len(c.words) > 0:
 			rest = "1:word:(" + strings.Join(c.words, " ") + ")"
 		}
 		fmt.Fprintf(&b, " \\\n            %s ;;\n", cli.ShellQuote(rest))

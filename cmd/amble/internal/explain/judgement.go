@@ -20,7 +20,7 @@ type Question struct {
 	Policy  consent.Policy // what the crawl obeys of that which sites say about uses
 }
 
-// Judgement holds what robots.txt says about one URL: a line of "amble robots --json".
+// Judgement holds what robots.txt says about one URL: a line of "amble explain --robots --json".
 type Judgement struct {
 	URL         string         `json:"url"`
 	Agent       string         `json:"agent"`

@@ -55,7 +55,11 @@ func shortType(s *job.Shorthand) reflect.Type {
 }
 
 func shortTag(s *job.Shorthand, title string) reflect.StructTag {
-	return reflect.StructTag(fmt.Sprintf("name:%q help:%q group:%q placeholder:%q", s.Name, s.Doc, title, placeholders[s.Name]))
+	tag := fmt.Sprintf("name:%q help:%q group:%q placeholder:%q", s.Name, s.Doc, title, placeholders[s.Name])
+	if !s.Bare {
+		tag += fmt.Sprintf(" words:%q", strings.Join(s.Words, ",")) // for completion
+	}
+	return reflect.StructTag(tag)
 }
 
 // givenShort returns the value of a key that the flag of a shorthand sets on the command line.
