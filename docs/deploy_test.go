@@ -53,7 +53,7 @@ func TestInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(in, "completions", "amble.bash"), "complete\n")
-	write(t, filepath.Join(in, "amble"), "#!/bin/sh\ntest \"$1\" = version && echo installed\n")
+	write(t, filepath.Join(in, "amble"), "#!/bin/sh\ntest \"$1\" = --version && echo installed\n")
 	if err := os.Chmod(filepath.Join(in, "amble"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,7 @@ var notRun = []struct{ document, command, reason string }{
 	{"*", "go tool pprof ", "reads what a benchmark wrote"},
 	{"*", "amble demo --serve", "serves until Ctrl-C: TestDemoServes of the command"},
 	{"*", "wget ", "another program"},
+	{"*", "httrack ", "another program"},
 	{"*", "scrapy ", "another program"},
 	{"docs/crawl-a-documentation-tree.md", "", "needs nginx and a tree of files: its walk says when it was last done, and with what result"},
 	{"docs/deploy.md", "docker ", "builds and starts containers: TestImage of tools/release, where there is Docker; TestComposeFiles checks what they run"},
@@ -54,7 +55,7 @@ type shellCommand struct {
 }
 
 // programs are the words that a command line of a document begins with, where nothing else marks it.
-var programs = []string{"amble", "go", "jq", "wget", "scrapy", "docker", "npm", ".ci/run", "mkdir", "cd"}
+var programs = []string{"amble", "go", "jq", "wget", "httrack", "scrapy", "docker", "npm", ".ci/run", "mkdir", "cd"}
 
 // variables are set for one command.
 var variables = regexp.MustCompile(`^(?:[A-Z_]+=(?:'[^']*'|\S*) )+`)

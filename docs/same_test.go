@@ -10,7 +10,7 @@ import (
 // have a program in Go for a table, it is the same one.
 func TestTheSameThreePrograms(t *testing.T) {
 	tables := map[string]bool{}
-	pages := []string{"docs/from-colly.md", "docs/from-scrapy.md", "docs/from-wget.md"}
+	pages := []string{"docs/from-colly.md", "docs/from-scrapy.md", "docs/from-wget.md", "docs/from-httrack.md"}
 	n := 0
 	for _, d := range documents(t) {
 		if !slices.Contains(pages, d.path) {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,5 +103,47 @@ func TestCommandsAreFew(t *testing.T) {
 	}
 	if listed > 20 {
 		t.Errorf("%d commands are listed, more than 20", listed)
+	}
+}
+
+// The pages for those who come from other programs and the hints of the command say the same: each flag in a first column is a flag
+// of ours, or has a hint with a flag or a command of the second column.
+func TestHintsAreThoseOfTheDocuments(t *testing.T) {
+	t.Parallel()
+	hints, ours := map[string]string{}, map[string]bool{}
+	for flag, here := range keyflags.ForeignFlags {
+		hints[flag] = here
+	}
+	for _, c := range model(t).Children {
+		if c.Name == "crawl" {
+			for _, f := range c.Flags {
+				ours[f.Name] = true
+			}
+		}
+	}
+	row := regexp.MustCompile("(?m)^\\| (.*) \\| (.*) \\|$")
+	foreign := regexp.MustCompile("[` ]--([a-z][a-z-]+)")
+	named := regexp.MustCompile(`--[a-z][a-z-]+|amble [a-z]+|nothing`)
+	checked := 0
+	for _, name := range []string{"from-wget.md", "from-httrack.md"} {
+		page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range row.FindAllStringSubmatch(string(page), -1) {
+			for _, f := range foreign.FindAllStringSubmatch(m[1], -1) {
+				if ours[f[1]] || strings.HasPrefix(m[2], "nothing: http") {
+					continue
+				}
+				checked++
+				said := named.FindAllString(hints[f[1]], -1)
+				if !slices.ContainsFunc(said, func(word string) bool { return strings.Contains(m[2], word) }) {
+					t.Errorf("%s, --%s: the command says %q, the page %q", name, f[1], hints[f[1]], m[2])
+				}
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d flags were checked", checked)
 	}
 }
