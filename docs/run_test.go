@@ -233,6 +233,10 @@ func newShell(t *testing.T, d document) *shell {
 	if d.path == "docs/from-wget.md" {
 		s.run("amble crawl -q -o yesterday " + s.base)
 	}
+	if d.path == "docs/text.md" {
+		s.run("amble crawl -q --archive -o monday " + s.base)
+		s.run("amble crawl -q --archive -o tuesday " + s.base)
+	}
 	for _, b := range d.blocks {
 		if d.path == "docs/tutorial.md" && b.lang == "go" {
 			writeModule(t, s.dir)

@@ -194,7 +194,7 @@ func (p *prompt) rule(ctx context.Context, text string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil || !info.Known:
-		p.print(fmt.Sprintf("robots.txt: %s is not recorded, and nothing is requested here: see amble robots", u.RobotsURL()))
+		p.print(fmt.Sprintf("robots.txt: %s is not recorded, and nothing is requested here: see amble explain --robots", u.RobotsURL()))
 	default:
 		p.print("robots.txt: " + explain(u, &info))
 	}
