@@ -18,6 +18,7 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/export"
+	"github.com/amble-crawler/amble/job/export/corpus"
 	"github.com/amble-crawler/amble/job/export/mirror"
 	"github.com/amble-crawler/amble/job/export/parquet"
 	"github.com/amble-crawler/amble/job/export/sqlite"
@@ -26,10 +27,10 @@ import (
 
 // exportCmd is "amble export".
 type exportCmd struct {
-	Dir    []string `arg:"" type:"job" name:"dir" help:"Job directory that \"amble crawl -o\" made; several with --to text, markdown and wet."`
+	Dir    []string `arg:"" type:"job" name:"dir" help:"Job directory that \"amble crawl -o\" made; several with --to text, markdown, wet and corpus."`
 	To     string   `required:"" placeholder:"KIND" help:"What to make of it; the kinds are above."`
 	Output string   `short:"o" placeholder:"PATH" help:"File or directory to write, which must not exist; - is stdout, for one file. Without it, the job's name and an ending, here."`
-	Refuse []string `placeholder:"USE" help:"Leave out pages whose site disallows this use, such as train-ai, with --to text, markdown and wet."`
+	Refuse []string `placeholder:"USE" help:"Leave out pages whose site disallows this use, such as train-ai, with --to text, markdown, wet and corpus."`
 
 	Status  []string `group:"Only these visits, with --to urls or files:" placeholder:"CODE" help:"With these statuses: 404, or 4xx for 400 to 499."`
 	Type    []string `group:"Only these visits, with --to urls or files:" aliases:"accept" placeholder:"TYPE" help:"With these media types, such as application/pdf or image/*. --accept is the same."`
@@ -40,7 +41,7 @@ type exportCmd struct {
 // exportKinds are the kinds that the command knows.
 func exportKinds(f export.Filter, refuse ...string) []export.Kind {
 	o := text.Options{Refuse: refuse, Documents: document.Articles{Reader: documents()}}
-	return append(export.Kinds(), mirror.Kind(), mirror.Files(f), export.URLs(f), parquet.Kind(), sqlite.Kind(), text.Text(o), text.Markdown(o), text.WET(o))
+	return append(export.Kinds(), mirror.Kind(), mirror.Files(f), export.URLs(f), parquet.Kind(), sqlite.Kind(), text.Text(o), text.Markdown(o), text.WET(o), corpus.Kind(o))
 }
 
 // Help returns the beginning of the command's help.
@@ -52,7 +53,7 @@ func (*exportCmd) Help() string {
 	amble export job --to crawl.log -o job.log
 	amble export job --to urls --status 404 -o -
 	amble export job --to files --type application/pdf
-	amble export monday tuesday --to markdown --refuse train-ai -o texts.jsonl
+	amble export monday tuesday --to corpus --refuse train-ai -o texts
 
 Writes a crawl in a form that other programs read. A crawl may still run: what it has
 committed so far is exported. The file or directory is there whole or not at all.

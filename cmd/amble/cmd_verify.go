@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,9 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/amble-crawler/amble/article/document"
 	"github.com/amble-crawler/amble/cmd/amble/internal/kept"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/export/corpus"
 	"github.com/amble-crawler/amble/job/report"
 	"github.com/amble-crawler/amble/politeness/machine"
 )
@@ -36,6 +39,7 @@ func (*verifyCmd) Help() string {
 	amble verify --json job | jq .violations
 	amble verify monday tuesday shop
 	amble verify --replay job
+	amble verify --replay corpus monday tuesday
 
 Checks the ledger of every request against the robots.txt files as they were received and the delays
 in force. The check shares no code with the part that admitted the requests. Exit code 7 on a
@@ -54,7 +58,10 @@ heads are signed in a crawl with --sign. Exit code 6 when a file is shorter than
 
 With --replay it makes the whole crawl again from the answers in the archive, without a request and without waiting: each
 robots.txt is obeyed, each page parsed, each link judged as then. A visit that differs is named, with what it was and what it
-is, except for times and for what only the network of then could decide. Exit code 6 if one does.`
+is, except for times and for what only the network of then could decide. Exit code 6 if one does.
+
+Of a corpus (amble export --to corpus) it compares the files with their hashes, and with --replay and the jobs that it was made from
+its parts with those that the jobs give today.`
 }
 
 // Run executes the command.
@@ -73,6 +80,9 @@ func (c *verifyCmd) Run(a *app) error {
 	}
 	if len(c.Dir) == 0 {
 		return cli.Usage("name the directory of a crawl, or give --all")
+	}
+	if corpus.Holds(c.Dir[0]) && !job.Holds(c.Dir[0]) {
+		return c.corpus(a)
 	}
 	if c.Replay {
 		if len(c.Dir) > 1 || c.Keys != "" {
@@ -96,6 +106,44 @@ func (c *verifyCmd) Run(a *app) error {
 		return err
 	}
 	return verdictOf(v)
+}
+
+// corpus checks a corpus, with --replay by the jobs that are named after it.
+func (c *verifyCmd) corpus(a *app) error {
+	dir, jobs := c.Dir[0], c.Dir[1:]
+	if c.Keys != "" || c.Replay != (len(jobs) > 0) {
+		return cli.Usage("%s is a corpus: name it alone, or give --replay and after it the jobs that it was made from", dir)
+	}
+	check := func() (*corpus.Verification, error) { return corpus.Verify(dir) }
+	if c.Replay {
+		var readers []*job.Reader
+		for _, name := range jobs {
+			r, err := job.Read(name)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = r.Close() }() // only read
+			readers = append(readers, r)
+		}
+		ctx, stop := a.untilSignal(context.Background())
+		defer stop()
+		check = func() (*corpus.Verification, error) {
+			return corpus.Replay(ctx, dir, "", readers, document.Articles{Reader: documents()})
+		}
+	}
+	v, err := check()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = cli.PrintJSON(a.out, v)
+	} else {
+		_, err = fmt.Fprintf(a.out, "%s compared, %d different\n", cli.Plural(v.Files, "file"), len(v.Differ))
+	}
+	if n := len(v.Differ); err == nil && n > 0 {
+		err = cli.Exit(cli.ExitOutput, fmt.Errorf("not as written: %s%s", strings.Join(v.Differ[:min(n, 3)], ", "), cli.AndMore(n-min(n, 3))))
+	}
+	return err
 }
 
 // verifyJob checks one job.

@@ -152,6 +152,7 @@ var thirdParty = map[string][]string{
 	"job/export/sqlite": {"modernc.org/sqlite"},
 	"job/export/text":   {"golang.org/x/text/language", "github.com/zeebo/xxh3"},
 
+	"job/export/corpus":  {"github.com/klauspost/compress"},
 	"job/export/parquet": {"github.com/parquet-go/parquet-go"},
 
 	"weburl/charset": {"golang.org/x/text/encoding"},

@@ -38,13 +38,17 @@ func Kind() export.Kind {
 	}
 }
 
-// groupRows is the number of rows of a row group.
-const groupRows = 128 << 10
+// A row group has this many rows, or fewer with this many bytes of text: it is in memory while it is written.
+const (
+	groupRows  = 128 << 10
+	groupBytes = 64 << 20
+)
 
 // dictionary are the columns with few different values.
 var dictionary = []string{
 	"url_host_name", "url_host_registered_domain", "url_protocol", "content_mime_type", "content_charset", "content_truncated", "warc_filename", "outcome", "reason",
 	"rule", "run", "purpose", "host", "domain", "addr", "agent", "clause", "override", "signed", "truncated", "kind", "fate", "rendered", "rendered_cut",
+	"site", "language", "declared_language", "licence", "warc",
 }
 
 // schemaOf returns the schema of a table. The fields of a struct keep their order.
@@ -111,32 +115,56 @@ func (c *counted) Write(b []byte) (int, error) {
 }
 
 func rows(x *export.Export, t *export.Table, out io.Writer) error {
-	options := []parquet.WriterOption{
-		schemaOf(t), parquet.KeyValueMetadata("amble.schema", Schema), parquet.CreatedBy("amble", "", ""), parquet.PageBufferSize(64 << 10), parquet.WriteBufferSize(256 << 10),
-	}
+	w := NewWriter(out, t)
 	read := t.Rows
 	if t.Columns[0].Name == "url_surtkey" {
-		options = append(options, parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("url_surtkey"))))
 		read = func(x *export.Export, f func([]export.Value) error) error { return ordered(x, t, f) }
 	}
-	w := parquet.NewWriter(out, options...)
-	n := 0
-	var row parquet.Row
-	err := read(x, func(values []export.Value) error {
-		row = appendRow(row[:0], t, values)
-		if _, err := w.WriteRows([]parquet.Row{row}); err != nil {
-			return err
-		}
-		if n++; n%groupRows == 0 {
-			return w.Flush()
-		}
-		return nil
-	})
-	if err != nil {
+	if err := read(x, w.Write); err != nil {
 		return err
 	}
 	return w.Close()
 }
+
+// Writer writes the rows of a table to a Parquet file. It is not safe for concurrent use.
+type Writer struct {
+	w     *parquet.GenericWriter[any]
+	t     *export.Table
+	row   parquet.Row
+	n     int // rows
+	bytes int // of texts in the row group
+}
+
+// NewWriter returns a Writer of a table to out. Of the table only the name and the columns count; rows of one whose first column is
+// url_surtkey must be sorted by it.
+func NewWriter(out io.Writer, t *export.Table) *Writer {
+	options := []parquet.WriterOption{
+		schemaOf(t), parquet.KeyValueMetadata("amble.schema", Schema), parquet.CreatedBy("amble", "", ""), parquet.PageBufferSize(64 << 10), parquet.WriteBufferSize(256 << 10),
+	}
+	if t.Columns[0].Name == "url_surtkey" {
+		options = append(options, parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("url_surtkey"))))
+	}
+	return &Writer{w: parquet.NewGenericWriter[any](out, options...), t: t}
+}
+
+// Write writes a row, a value for each column.
+func (w *Writer) Write(values []export.Value) error {
+	w.row = appendRow(w.row[:0], w.t, values)
+	if _, err := w.w.WriteRows([]parquet.Row{w.row}); err != nil {
+		return err
+	}
+	for i := range values {
+		w.bytes += len(values[i].Text)
+	}
+	if w.n++; w.n%groupRows == 0 || w.bytes > groupBytes {
+		w.bytes = 0
+		return w.w.Flush()
+	}
+	return nil
+}
+
+// Close completes the file. It does not close what is written to.
+func (w *Writer) Close() error { return w.w.Close() }
 
 // appendRow appends the values with their levels: 1 is the definition of what is there.
 func appendRow(row parquet.Row, t *export.Table, values []export.Value) parquet.Row {

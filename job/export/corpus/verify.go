@@ -1,0 +1,133 @@
+package corpus
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/amble-crawler/amble/internal/safefile"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/export"
+	"github.com/amble-crawler/amble/job/export/text"
+)
+
+// Verification is the result of Verify and Replay.
+type Verification struct {
+	Files  int      `json:"files"`  // that were compared
+	Differ []string `json:"differ"` // names of files that are missing or different
+}
+
+// Holds reports whether a directory holds a corpus.
+func Holds(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, CrateName))
+	_, err2 := os.Lstat(filepath.Join(dir, SumsName))
+	return err == nil && err2 == nil
+}
+
+// Verify compares the files of a corpus with their hashes in [SumsName]. The error is that of the file system.
+func Verify(dir string) (*Verification, error) {
+	want, err := sums(dir)
+	if err != nil {
+		return nil, err
+	}
+	v := &Verification{Differ: []string{}}
+	for _, f := range want {
+		got, err := sumOf(filepath.Join(dir, f.Name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		v.compare(f, got)
+	}
+	return v, nil
+}
+
+func (v *Verification) compare(f file, got string) {
+	if v.Files++; got != f.Sum {
+		v.Differ = append(v.Differ, f.Name)
+	}
+}
+
+// Replay makes the parts of a corpus again from its jobs, in a temporary directory in temp, and compares them with the hashes in
+// [SumsName]. The papers, which have the names of the jobs, are not compared. documents must
+// be that of [text.Options].
+func Replay(ctx context.Context, dir, temp string, jobs []*job.Reader, documents text.Documents) (*Verification, error) {
+	want, err := sums(dir)
+	if err != nil {
+		return nil, err
+	}
+	var made totals
+	b, err := safefile.Read(filepath.Join(dir, TotalsName), 1<<20)
+	if err == nil {
+		err = json.Unmarshal(b, &made)
+	}
+	if err != nil {
+		return nil, err
+	}
+	temp, err = os.MkdirTemp(temp, "corpus-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(temp) }() // it is compared
+	again := filepath.Join(temp, "corpus")
+	if _, err := export.WriteAll(ctx, jobs, Kind(text.Options{Refuse: made.Refuse, Documents: documents}), again, nil); err != nil {
+		return nil, err
+	}
+	v := &Verification{Differ: []string{}}
+	known := map[string]bool{}
+	for _, f := range want {
+		if known[f.Name] = true; !isPart(f.Name) {
+			continue
+		}
+		got, err := sumOf(filepath.Join(again, f.Name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		v.compare(f, got)
+	}
+	all, err := sums(again)
+	for _, f := range all {
+		if !known[f.Name] {
+			v.compare(f, "") // the corpus lacks it
+		}
+	}
+	return v, err
+}
+
+func isPart(name string) bool { return strings.HasPrefix(name, "part-") }
+
+// sums reads the list of hashes.
+func sums(dir string) (all []file, err error) {
+	f, err := safefile.Open(filepath.Join(dir, SumsName))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	for in := bufio.NewScanner(f); in.Scan(); {
+		sum, name, ok := strings.Cut(in.Text(), "  ")
+		if !ok || name == "" || filepath.Base(name) != name {
+			return nil, fmt.Errorf("%s: line %q is no hash with a name", f.Name(), in.Text())
+		}
+		all = append(all, file{Name: name, Sum: sum})
+	}
+	return all, nil
+}
+
+func sumOf(path string) (string, error) {
+	f, err := safefile.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // only read
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), err
+}
