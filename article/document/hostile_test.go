@@ -107,6 +107,12 @@ func hostile(t *testing.T) map[string][]byte {
 	return files
 }
 
+// harmless are the files that end no process: they are read or refused, unless the machine is very busy.
+var harmless = map[string]bool{
+	"arrays are deep": true, "page tree is a loop": true, "page tree of two loops": true, "parents are a loop": true, "count is huge": true, "numbers that are none": true,
+	"archive bomb": true, "forms in forms": true, "table is huge": true, "stream of objects is huge": true, "widths of the table are huge": true,
+}
+
 // TestHostileFiles reads files that are broken or meant to do harm: each is read, refused or given up within its limits.
 func TestHostileFiles(t *testing.T) {
 	files := hostile(t)
@@ -131,7 +137,9 @@ func TestHostileFiles(t *testing.T) {
 					t.Logf("%s: %v", name, err)
 				}
 			}
-			t.Logf("%s: %v", name, err)
+			if harmless[name] && err != nil && strings.Contains(err.Error(), "process ended") {
+				t.Errorf("%s: %v", name, err)
+			}
 		})
 	}
 	all.Wait()
