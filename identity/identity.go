@@ -250,25 +250,10 @@ func (f *Folder) removeStale(before *Profile, files []served) error {
 
 // writeFile replaces a file in one step: readers see the old one or the new one.
 func writeFile(name string, b []byte) error {
-	t, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
+	if err := durable.Replace(name, b); err != nil {
 		return fmt.Errorf("identity: %w", err)
 	}
-	_, err = t.Write(b)
-	if err == nil {
-		err = t.Chmod(0o644)
-	}
-	if err == nil {
-		err = t.Sync()
-	}
-	if err = errors.Join(err, t.Close()); err == nil {
-		err = os.Rename(t.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(t.Name())
-		return fmt.Errorf("identity: %w", err)
-	}
-	return durable.Dir(filepath.Dir(name))
+	return nil
 }
 
 // Rotate makes a new key and publishes it beside the old one. The new key signs after 24 hours, and the old one

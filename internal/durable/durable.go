@@ -4,8 +4,33 @@ package durable
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
 )
+
+// Replace writes a file, or replaces it, in one durable step: readers and a later process see the old one or the new one. Everybody
+// may read it.
+func Replace(path string, b []byte) error {
+	t, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = t.Write(b)
+	if err == nil {
+		err = t.Chmod(0o644)
+	}
+	if err == nil {
+		err = t.Sync()
+	}
+	if err = errors.Join(err, t.Close()); err == nil {
+		err = os.Rename(t.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(t.Name()) // or it remains, and nobody reads it
+		return err
+	}
+	return Dir(filepath.Dir(path))
+}
 
 // Dir makes the names in a directory durable where the system supports it.
 func Dir(path string) error {

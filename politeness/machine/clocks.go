@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/filelock"
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/politeness/internal/sharedclock"
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -50,7 +51,7 @@ func openClocks(dir string) (*os.File, error) {
 // prepare gives a new file its size and magic bytes, and checks those of another.
 func prepare(f *os.File) error {
 	for i := 0; ; i++ {
-		locked, err := tryLock(f, true)
+		locked, err := filelock.TryLock(f, true)
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func prepare(f *os.File) error {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	defer func() { _ = unlock(f) }() // the end of the process unlocks it, too
+	defer func() { _ = filelock.Unlock(f) }() // the end of the process unlocks it, too
 	info, err := f.Stat()
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/filelock"
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/politeness/internal/sharedclock"
 )
@@ -60,7 +61,7 @@ func (m *Hosts) join(gate, name string) (*crawl, error) {
 	if c.file, err = safefile.EditOwn(m.crawlPath(c.id)); err != nil {
 		return nil, err
 	}
-	locked, err := tryLock(c.file, true)
+	locked, err := filelock.TryLock(c.file, true)
 	if err == nil && !locked {
 		err = fmt.Errorf("%s is locked by another process", c.file.Name())
 	}
@@ -107,7 +108,7 @@ func (m *Hosts) alive(now time.Time, id string, moment time.Duration) bool {
 	}
 	alive := true // such as one whose file cannot be opened because this process has too many
 	if err == nil {
-		locked, err := tryLock(f, false)
+		locked, err := filelock.TryLock(f, false)
 		alive = !locked || err != nil
 		_ = f.Close() // only read
 	}

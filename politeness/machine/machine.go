@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/filelock"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/internal/sharedclock"
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -301,7 +302,7 @@ func (m *Hosts) locked(f func(now time.Time) error) error {
 	if err := m.lock(); err != nil {
 		return err
 	}
-	defer func() { _ = unlock(m.file) }() // the end of the process unlocks it, too
+	defer func() { _ = filelock.Unlock(m.file) }() // the end of the process unlocks it, too
 	now := time.Now()
 	if now.Sub(m.matched).Abs() > compare {
 		m.matched = now
@@ -320,7 +321,7 @@ var errLocked = errors.New("locked by another process")
 // lock locks the file. The error is errLocked if others have it for too long.
 func (m *Hosts) lock() error {
 	for range attempts {
-		locked, err := tryLock(m.file, true)
+		locked, err := filelock.TryLock(m.file, true)
 		if locked || err != nil {
 			m.blocked = time.Time{}
 			return err

@@ -169,6 +169,7 @@ var thirdParty = map[string][]string{
 	"examples/search": {"golang.org/x/net/html", "modernc.org/sqlite"},
 
 	"crawler/metrics": {"github.com/prometheus/client_golang"},
+	"jobs":            {"github.com/robfig/cron/v3"},
 	"job":             {"go.yaml.in/yaml/v4", "golang.org/x/sys"}, // job files; free space of a disk
 	"cmd/amble":       {"github.com/alecthomas/kong"},
 
@@ -325,7 +326,7 @@ func importNames(f *ast.File) map[string]string {
 }
 
 // starters may start goroutines; each waits for those that it started.
-var starters = privilege{"start goroutines", []string{"article/document", "cluster", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "cmd/amble/internal/demo", "internal/jsonl", "cmd/amble/internal/live", "cmd/amble/internal/terminal", "cmd/amble/internal/view", "render/chromium"}, map[string][]string{
+var starters = privilege{"start goroutines", []string{"article/document", "cluster", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "cmd/amble/internal/demo", "internal/jsonl", "jobs", "cmd/amble/internal/live", "cmd/amble/internal/terminal", "cmd/amble/internal/view", "render/chromium"}, map[string][]string{
 	"":        {"Go"}, // of sync.WaitGroup, and of similar groups
 	"time":    {"AfterFunc"},
 	"context": {"AfterFunc"},

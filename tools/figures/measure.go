@@ -25,7 +25,7 @@ const module = "github.com/amble-crawler/amble"
 // rooms lists the top-level folders from the ground up. An import of a room that stands further right is upward.
 var rooms = []string{
 	"internal", "weburl", "crawltest", "robots", "consent", "identity", "politeness", "fetcher", "extract", "schema", "article", "frontier", "sink",
-	"render", "crawler", "job", "cluster", "cmd",
+	"render", "crawler", "job", "jobs", "cluster", "cmd",
 }
 
 // source is a package of the main module as go list describes it, with its parsed production files.

@@ -1,6 +1,7 @@
 //go:build unix
 
-package machine
+// Package filelock locks files against other processes.
+package filelock
 
 import (
 	"errors"
@@ -8,8 +9,8 @@ import (
 	"syscall"
 )
 
-// tryLock locks a file, for this process alone or together with others, unless another process has it locked.
-func tryLock(f *os.File, alone bool) (locked bool, err error) {
+// TryLock locks a file, for this process alone or together with others, unless another process has it locked. The system unlocks it when the process ends.
+func TryLock(f *os.File, alone bool) (locked bool, err error) {
 	how := syscall.LOCK_SH
 	if alone {
 		how = syscall.LOCK_EX
@@ -24,7 +25,8 @@ func tryLock(f *os.File, alone bool) (locked bool, err error) {
 	}
 }
 
-func unlock(f *os.File) error { return flock(f, syscall.LOCK_UN) }
+// Unlock unlocks a file.
+func Unlock(f *os.File) error { return flock(f, syscall.LOCK_UN) }
 
 func flock(f *os.File, how int) (err error) {
 	raw, err := f.SyscallConn()

@@ -1,4 +1,5 @@
-package machine
+// Package filelock locks files against other processes.
+package filelock
 
 import (
 	"errors"
@@ -10,8 +11,8 @@ import (
 // lockAt is a byte beyond the end of every file: what is locked cannot be read by others.
 func lockAt() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 30} }
 
-// tryLock locks a file, for this process alone or together with others, unless another process has it locked.
-func tryLock(f *os.File, alone bool) (locked bool, err error) {
+// TryLock locks a file, for this process alone or together with others, unless another process has it locked. The system unlocks it when the process ends.
+func TryLock(f *os.File, alone bool) (locked bool, err error) {
 	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if alone {
 		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
@@ -27,4 +28,5 @@ func tryLock(f *os.File, alone bool) (locked bool, err error) {
 	}
 }
 
-func unlock(f *os.File) error { return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, lockAt()) }
+// Unlock unlocks a file.
+func Unlock(f *os.File) error { return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, lockAt()) }

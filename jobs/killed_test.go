@@ -1,0 +1,125 @@
+package jobs
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// killedRequests are the jobs of the process that is killed.
+func killedRequests(seed string) (all []Request) {
+	for i := range 6 {
+		all = append(all, Request{Key: fmt.Sprint(i), Seeds: []string{seed}, Settings: map[string]any{"delay": "1ms", "depth": "none"}})
+	}
+	return all
+}
+
+// runJobs is the process that is killed: it runs jobs and prints their results, as "job number URL".
+func runJobs(dir, seed string) {
+	m, err := Open(dir, Config{Running: 3, State: filepath.Join(dir, "state")})
+	if err != nil {
+		panic(err)
+	}
+	out := make(chan string)
+	for _, q := range killedRequests(seed) {
+		info, err := m.Start(q)
+		if err != nil {
+			panic(err)
+		}
+		go func() {
+			for r, err := range m.Results(context.Background(), info.ID, 0) {
+				if err != nil {
+					panic(err)
+				}
+				out <- fmt.Sprintf("%s %d %s\n", q.Key, r.N, urlOf(r))
+			}
+		}()
+	}
+	for line := range out { // until it is killed
+		_, _ = os.Stdout.WriteString(line)
+	}
+}
+
+func urlOf(r Result) string {
+	var v struct{ URL string }
+	if err := json.Unmarshal(r.Visit, &v); err != nil {
+		panic(err)
+	}
+	return v.URL
+}
+
+// Jobs whose process is killed again and again, at any moment, are resumed; a result keeps its number, and each page is one result.
+func TestKilledJobsGoOnAndResultsKeepTheirNumbers(t *testing.T) {
+	t.Parallel()
+	const pages, kills = 30, 8
+	s := newSite(t, pages)
+	dir := t.TempDir()
+	seen := map[string]string{} // URLs by job and number
+	note := func(key string, n int64, url string) {
+		at := fmt.Sprint(key, " ", n)
+		if was := seen[at]; was != "" && was != url {
+			t.Errorf("result %s was %s and is %s", at, was, url)
+		}
+		seen[at] = url
+	}
+	for range kills {
+		c := exec.CommandContext(t.Context(), os.Args[0])
+		c.Env = append(os.Environ(), helperDir+"="+dir, helperSeed+"="+s.URL+"/0")
+		c.Stderr = os.Stderr
+		out, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		left := 1 + rand.IntN(pages)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			var key, url string
+			var n int64
+			if _, err := fmt.Sscan(lines.Text(), &key, &n, &url); err == nil {
+				note(key, n, url)
+			}
+			if left--; left == 0 {
+				_ = c.Process.Kill()
+			}
+		}
+		if err := c.Wait(); c.ProcessState.ExitCode() >= 0 {
+			t.Fatalf("the process ended by itself: %v", err)
+		}
+	}
+
+	m := open(t, dir, Config{Running: 3})
+	for _, q := range killedRequests(s.URL + "/0") {
+		info := start(t, m, q)
+		if info = wait(t, m, info.ID, Done); info.Pages != pages {
+			t.Errorf("%+v", info)
+		}
+		once := map[string]bool{}
+		for r, err := range m.Results(t.Context(), info.ID, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			note(q.Key, r.N, urlOf(r))
+			once[urlOf(r)] = true
+		}
+		if len(once) != pages {
+			t.Errorf("job %s: %d pages, want %d", q.Key, len(once), pages)
+		}
+	}
+	if want := pages * len(killedRequests("")); len(seen) != want {
+		t.Errorf("%d results, want %d", len(seen), want)
+	}
+	if all := m.All(); len(all) != len(killedRequests("")) {
+		t.Errorf("%d jobs", len(all))
+	}
+	if s.most != 1 {
+		t.Errorf("%d requests in flight", s.most)
+	}
+}

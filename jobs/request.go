@@ -1,0 +1,190 @@
+package jobs
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/durable"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Request describes a job that is to be started.
+type Request struct {
+	// Key identifies the request: another one with the same key and the same contents starts nothing, and returns the same job. "": each
+	// request starts a job.
+	Key string `json:"key,omitempty"`
+	// Seeds are the URLs to begin with.
+	Seeds []string `json:"seeds"`
+	// Settings are keys of a job file with their values, as JSON has them.
+	Settings map[string]any `json:"settings,omitempty"`
+	// Program is the name of one of Config.Programs; "": none. Args are for it.
+	Program string          `json:"program,omitempty"`
+	Args    json.RawMessage `json:"args,omitempty"`
+	// Priority says which of the jobs that wait runs next: that with the highest one, and of several the first. It may be negative.
+	Priority int `json:"priority,omitempty"`
+}
+
+// State is the state of a job.
+type State string
+
+// The states.
+const (
+	Queued  State = "queued"  // it waits for others
+	Running State = "running" // it makes requests
+	Paused  State = "paused"  // it does nothing until [Manager.Resume]; a restart changes nothing about it
+	Done    State = "done"    // nothing is left, or one of its limits was reached: Info.Finish says which
+	Stopped State = "stopped" // by [Manager.Stop], or because its disk has too little space; [Manager.Resume] goes on with it
+	Failed  State = "failed"  // Info.Error says why; [Manager.Resume] tries again
+)
+
+var states = []State{Queued, Running, Paused, Done, Stopped, Failed}
+
+// Ended reports whether a job in this state does nothing more by itself and is not paused.
+func (s State) Ended() bool { return s == Done || s == Stopped || s == Failed }
+
+// Info describes a job. It is the form of the file job.json.
+type Info struct {
+	ID string `json:"id"`
+	Request
+	State   State     `json:"state"`
+	Created time.Time `json:"created"`
+	Started time.Time `json:"started,omitzero"` // when it last began to run
+	Ended   time.Time `json:"ended,omitzero"`   // when it last stopped running
+	// Finish, Pages, Requests and Left are those of the report of its last run.
+	Finish   crawler.Finish `json:"finish,omitempty"`
+	Pages    int            `json:"pages"`
+	Requests int            `json:"requests"`
+	Left     int            `json:"left"`
+	Error    string         `json:"error,omitempty"`
+	// Dir is the job directory, for package job and the command. There is none until the job has run.
+	Dir string `json:"-"`
+}
+
+// Start queues a job and returns it; a job that an equal request with the same key has started is returned as it is. The job is
+// durable when Start returns. The error wraps ErrKey, ErrFull or ErrClosed, a [*job.KeyError] for a setting, or says what is wrong with
+// a seed.
+func (m *Manager) Start(q Request) (Info, error) {
+	if _, err := m.configure(&q); err != nil {
+		return Info{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.start(q)
+}
+
+func (m *Manager) start(q Request) (Info, error) {
+	if m.closed {
+		return Info{}, ErrClosed
+	}
+	if e := m.keys[q.Key]; q.Key != "" && e != nil {
+		if !same(&q, &e.info.Request) {
+			return Info{}, fmt.Errorf("%w: %q is the key of job %s", ErrKey, q.Key, e.info.ID)
+		}
+		return e.info, nil
+	}
+	waiting := 0
+	for _, e := range m.jobs {
+		if e.info.State == Queued {
+			waiting++
+		}
+	}
+	if waiting >= m.config.Queued {
+		return Info{}, fmt.Errorf("%w: %d jobs wait", ErrFull, waiting)
+	}
+	e := newEntry()
+	now := stamp()
+	e.info = Info{ID: now.Format("20060102-150405-") + strings.ToLower(rand.Text()[:8]), Request: q, State: Queued, Created: now}
+	if err := m.create(e); err != nil {
+		return Info{}, err
+	}
+	m.add(e)
+	m.fill()
+	return e.info, nil
+}
+
+// create makes the directory of a job in one durable step.
+func (m *Manager) create(e *entry) error {
+	b, err := json.MarshalIndent(&e.info, "", "\t")
+	if err != nil {
+		return fmt.Errorf("jobs: %w", err)
+	}
+	temp := filepath.Join(m.dir, newPrefix+e.info.ID)
+	err = os.Mkdir(temp, 0o755)
+	if err == nil {
+		err = durable.Replace(filepath.Join(temp, infoName), append(b, '\n'))
+	}
+	if err == nil {
+		err = os.Rename(temp, filepath.Join(m.dir, e.info.ID))
+	}
+	if err == nil {
+		err = durable.Dir(m.dir)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("jobs: %w", err), os.RemoveAll(temp))
+	}
+	return nil
+}
+
+// same reports whether two requests say the same.
+func same(a, b *Request) bool {
+	x, err := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// configure returns the configuration that a request describes.
+func (m *Manager) configure(q *Request) (job.Config, error) {
+	var none job.Config
+	if len(q.Seeds) == 0 {
+		return none, errors.New("jobs: a request without seeds: give at least one URL")
+	}
+	for _, s := range q.Seeds {
+		if _, err := weburl.Parse(s); err != nil {
+			return none, fmt.Errorf("jobs: seed %q: %w", job.WithoutSecrets(s), err)
+		}
+	}
+	program, known := m.config.Programs[q.Program]
+	if q.Program != "" && !known {
+		names := make([]string, 0, len(m.config.Programs))
+		for name := range m.config.Programs {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return none, fmt.Errorf("jobs: no program is called %q: want one of %q", q.Program, names)
+	}
+	if _, has := q.Settings[job.KeyURLs]; has {
+		return none, errors.New("jobs: seeds are no setting: give them as Seeds")
+	}
+	text, err := json.Marshal(q.Settings) // a job file is YAML, which JSON is
+	if err != nil {
+		return none, fmt.Errorf("jobs: %w", err)
+	}
+	f, err := job.ParseFile("settings", text)
+	if err != nil {
+		return none, err
+	}
+	all, err := f.Settings()
+	if err != nil {
+		return none, err
+	}
+	c, err := all.Config()
+	if err != nil {
+		return none, err
+	}
+	if program != nil {
+		if err := program(q.Args, &c); err != nil {
+			return none, fmt.Errorf("jobs: program %s: %w", q.Program, err)
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,110 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/amble-crawler/amble/job"
+)
+
+// Result is a visit of a job that is final.
+type Result struct {
+	// N is the number of the result, from 1. Given to Results, it continues after this result.
+	N int64
+	// Visit is the visit, as in visits.jsonl; sink.Parser reads it. Its key "data" has what the program gave.
+	Visit json.RawMessage
+}
+
+// Results yields the visits of a job after the first from ones, in the order in which they became final. It waits for more until the job
+// is Done, Failed or Stopped, the Manager is closed, or ctx ends. Result number N is always the same, also after kill -9. The error of
+// the last pair wraps ErrNoJob, is ctx's, or that of the job's files.
+func (m *Manager) Results(ctx context.Context, id string, from int64) iter.Seq2[Result, error] {
+	return m.results(ctx, id, from, true)
+}
+
+// ResultsNow is like Results, and ends with the last visit that is final now.
+func (m *Manager) ResultsNow(ctx context.Context, id string, from int64) iter.Seq2[Result, error] {
+	return m.results(ctx, id, from, false)
+}
+
+func (m *Manager) results(ctx context.Context, id string, from int64, follow bool) iter.Seq2[Result, error] {
+	return func(yield func(Result, error) bool) {
+		var n, at int64 // lines and bytes that were read
+		for {
+			final, more, changed, err := m.final(id)
+			if err != nil {
+				yield(Result{}, err)
+				return
+			}
+			if n < final.lines {
+				ended := false
+				err = m.read(final, at, func(line []byte) bool {
+					if ctx.Err() != nil {
+						return false
+					}
+					n, at = n+1, at+int64(len(line))
+					if n > from && !yield(Result{n, json.RawMessage(line[:len(line)-1])}, nil) {
+						ended = true
+					}
+					return !ended && n < final.lines
+				})
+				if ended {
+					return
+				}
+			}
+			switch {
+			case err == nil && ctx.Err() != nil:
+				err = context.Cause(ctx)
+				fallthrough
+			case err != nil:
+				yield(Result{}, err)
+				return
+			case !more || !follow:
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// final is what of a job's visits is final.
+type final struct {
+	dir   string
+	lines int64
+}
+
+// final returns how many visits of a job are final, whether more may come, and a channel that is closed when this changes.
+func (m *Manager) final(id string) (f final, more bool, changed <-chan struct{}, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e, err := m.entry(id)
+	if err != nil {
+		return f, false, nil, err
+	}
+	if e.lines < 0 && e.stop == nil { // it has not run in this process
+		m.mu.Unlock()
+		lines, err := countLines(e.info.Dir)
+		m.mu.Lock()
+		if err != nil {
+			return f, false, nil, err
+		}
+		if e.lines < 0 && e.stop == nil {
+			e.lines = lines
+		}
+	}
+	return final{e.info.Dir, e.lines}, !e.info.State.Ended() && !m.closed, e.changed, nil
+}
+
+// read calls each with visits of a job from a byte on.
+func (m *Manager) read(f final, at int64, each func(line []byte) bool) error {
+	r, err := job.Read(f.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // only read
+	return eachLine(r, at, each)
+}

@@ -1,0 +1,226 @@
+package jobs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/amble-crawler/amble/internal/durable"
+	"github.com/amble-crawler/amble/internal/safefile"
+)
+
+const (
+	schedulesName = "schedules.json"
+	mostMissed    = 1000 // runs that are counted after a time without a process
+)
+
+// Schedule starts a job again and again. A run is left out while the job of the one before has not ended, or if no process had the
+// directory open when it was due.
+type Schedule struct {
+	Name string `json:"name"`
+	// Cron has five fields, as in crontab(5): minute, hour, day of the month, month, day of the week; or is a word such as @daily. Zone
+	// is the time zone that it means, such as Europe/Vienna; "": UTC.
+	Cron    string  `json:"cron"`
+	Zone    string  `json:"zone,omitempty"`
+	Request Request `json:"request"` // Key must be ""
+	// What follows is set by the Manager: the time up to which runs were started or left out, how many were left out, and the ID of the
+	// last job.
+	Last   time.Time `json:"last,omitzero"`
+	Missed int       `json:"missed,omitempty"`
+	Job    string    `json:"job,omitempty"`
+	Next   time.Time `json:"-"` // when the next run is due
+}
+
+// timed is a schedule in memory.
+type timed struct {
+	Schedule
+	cron cron.Schedule
+}
+
+// alarm wakes the Manager for the next schedule. The zero alarm is none.
+type alarm struct{ timer *time.Timer }
+
+func (a *alarm) stop() {
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+}
+
+// parse reads when a schedule is due.
+func (s *Schedule) parse() (*timed, error) {
+	zone := s.Zone
+	if zone == "" {
+		zone = "UTC"
+	}
+	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
+		return nil, fmt.Errorf("jobs: schedule %s: no time zone is called %q: want a name such as Europe/Vienna", s.Name, zone)
+	}
+	at, err := cron.ParseStandard("CRON_TZ=" + zone + " " + s.Cron)
+	if err != nil {
+		return nil, fmt.Errorf("jobs: schedule %s: %w: want minute, hour, day of the month, month and day of the week, such as \"30 4 * * 1\"", s.Name, err)
+	}
+	if at.Next(time.Now()).IsZero() {
+		return nil, fmt.Errorf("jobs: schedule %s: no time is ever %q", s.Name, s.Cron)
+	}
+	return &timed{*s, at}, nil
+}
+
+// Schedule stores a schedule, in the place of one with the same name. The first run is the next one that is due.
+func (m *Manager) Schedule(s Schedule) error {
+	if s.Name == "" || s.Request.Key != "" {
+		return errors.New("jobs: a schedule needs a Name, and its Request no Key: each run has its own")
+	}
+	if _, err := m.configure(&s.Request); err != nil {
+		return err
+	}
+	s.Last, s.Missed, s.Job = stamp(), 0, ""
+	t, err := s.parse()
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	m.timed[s.Name] = t
+	m.setAlarm()
+	return m.saveSchedules()
+}
+
+// Unschedule removes a schedule. Jobs that it has started are not changed. There is no error if there is none.
+func (m *Manager) Unschedule(name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	delete(m.timed, name)
+	m.setAlarm()
+	return m.saveSchedules()
+}
+
+// Schedules returns all schedules, by name.
+func (m *Manager) Schedules() []Schedule {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := []Schedule{}
+	for _, name := range slices.Sorted(maps.Keys(m.timed)) {
+		t := m.timed[name]
+		s := t.Schedule
+		s.Next = t.cron.Next(s.Last).UTC()
+		all = append(all, s)
+	}
+	return all
+}
+
+func (m *Manager) saveSchedules() error {
+	all := []Schedule{}
+	for _, name := range slices.Sorted(maps.Keys(m.timed)) {
+		all = append(all, m.timed[name].Schedule)
+	}
+	b, err := json.MarshalIndent(all, "", "\t")
+	if err == nil {
+		err = durable.Replace(filepath.Join(m.dir, schedulesName), append(b, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("jobs: %w", err)
+	}
+	return nil
+}
+
+// loadSchedules reads the schedules. Runs that were due while no process had the directory open count as left out.
+func (m *Manager) loadSchedules() error {
+	path := filepath.Join(m.dir, schedulesName)
+	b, err := safefile.Read(path, safefile.Settings)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	var all []Schedule
+	if err == nil {
+		err = json.Unmarshal(b, &all)
+	}
+	if err != nil {
+		return fmt.Errorf("jobs: %s: %w", path, err)
+	}
+	for i := range all {
+		t, err := all[i].parse()
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		m.timed[t.Name] = t
+		now, missed := stamp(), 0
+		for due := t.cron.Next(t.Last); !due.After(now) && missed < mostMissed; due = t.cron.Next(due) {
+			if m.keys[t.key(due)] == nil {
+				missed++
+			}
+		}
+		t.Last = now
+		if t.Missed += missed; missed > 0 {
+			m.note("", fmt.Sprintf("schedule %s: %d of its runs were due while nothing ran: they are left out", t.Name, missed))
+		}
+	}
+	return nil
+}
+
+// key returns the key of the job of a run.
+func (t *timed) key(due time.Time) string {
+	return "schedule " + t.Name + " " + due.UTC().Format(time.RFC3339)
+}
+
+// setAlarm sets the alarm for the schedule that is due first.
+func (m *Manager) setAlarm() {
+	m.alarm.stop()
+	var first time.Time
+	for _, t := range m.timed {
+		if due := t.cron.Next(t.Last); first.IsZero() || due.Before(first) {
+			first = due
+		}
+	}
+	if !first.IsZero() && !m.closed {
+		m.alarm.timer = time.AfterFunc(time.Until(first), m.ring)
+	}
+}
+
+// ring starts the jobs of all schedules that are due.
+func (m *Manager) ring() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return
+	}
+	now := stamp()
+	for _, t := range m.timed {
+		due := t.cron.Next(t.Last)
+		if due.After(now) {
+			continue
+		}
+		t.Last = now
+		q := t.Request
+		q.Key = t.key(due)
+		var info Info
+		var err error
+		if before := m.jobs[t.Job]; before != nil && !before.info.State.Ended() {
+			err = fmt.Errorf("job %s, of the run before, is %s", t.Job, before.info.State)
+		} else {
+			info, err = m.start(q)
+		}
+		if err != nil {
+			t.Missed++
+			m.note("", fmt.Sprintf("schedule %s: its run of %s is left out: %v", t.Name, due.Format(time.RFC3339), err))
+			continue
+		}
+		t.Job = info.ID
+	}
+	if err := m.saveSchedules(); err != nil {
+		m.note("", err.Error())
+	}
+	m.setAlarm()
+}

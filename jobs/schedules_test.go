@@ -1,0 +1,124 @@
+package jobs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/amble-crawler/amble/job"
+)
+
+// ends is a program without an effect.
+func ends(json.RawMessage, *job.Config) error { return nil }
+
+// nightly is a schedule of a job that cannot begin, because it has no contact.
+func nightly(name, cron, zone string) Schedule {
+	return Schedule{Name: name, Cron: cron, Zone: zone, Request: Request{Seeds: []string{"https://site.test/"}, Program: "ends"}}
+}
+
+func TestScheduleStartsJobsInItsTimeZone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // it begins at midnight UTC, 2000-01-01
+		m := open(t, t.TempDir(), Config{Programs: map[string]Program{"ends": ends}})
+		if err := m.Schedule(nightly("nightly", "30 4 * * *", "Europe/Vienna")); err != nil {
+			t.Fatal(err)
+		}
+		if next := m.Schedules()[0].Next; !next.Equal(time.Date(2000, 1, 1, 3, 30, 0, 0, time.UTC)) {
+			t.Errorf("next at %v", next)
+		}
+		for day := 1; day <= 3; day++ {
+			time.Sleep(24 * time.Hour)
+			synctest.Wait()
+			if all := m.All(); len(all) != day || all[day-1].State != Failed {
+				t.Fatalf("after %d days: %+v", day, all)
+			}
+		}
+		if s := m.Schedules()[0]; s.Missed != 0 || s.Job != m.All()[2].ID {
+			t.Errorf("%+v", s)
+		}
+		if err := m.Unschedule("nightly"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(48 * time.Hour)
+		synctest.Wait()
+		if all := m.All(); len(all) != 3 {
+			t.Errorf("%d jobs after it was removed", len(all))
+		}
+	})
+}
+
+func TestScheduleLeavesOutRunsThatWouldOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var notes []string
+		m := open(t, t.TempDir(), Config{Running: 1, Programs: map[string]Program{"ends": ends}, Note: func(_, text string) { notes = append(notes, text) }})
+		if err := m.Schedule(nightly("hourly", "@hourly", "")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		m.mu.Lock()
+		m.jobs[m.timed["hourly"].Job].info.State = Paused // as if it had been paused while it ran
+		m.mu.Unlock()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if s := m.Schedules()[0]; s.Missed != 1 || len(m.All()) != 1 || len(notes) != 1 || !strings.Contains(notes[0], "of the run before, is paused") {
+			t.Errorf("%+v, %d jobs, notes %q", s, len(m.All()), notes)
+		}
+	})
+}
+
+func TestRunsWhileNothingWasOpenAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		var notes []string
+		c := Config{Programs: map[string]Program{"ends": ends}, Note: func(_, text string) { notes = append(notes, text) }}
+		m := open(t, dir, c)
+		if err := m.Schedule(nightly("hourly", "@hourly", "")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(90 * time.Minute)
+		synctest.Wait()
+		closeNow(t, m)
+		path := filepath.Join(dir, schedulesName) // as if the process had been killed before it stored that the first run was started
+		b, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, bytes.Replace(b, []byte("2000-01-01T01:00:00Z"), []byte("2000-01-01T00:00:00Z"), 1), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Hour)
+		m = open(t, dir, c)
+		if s := m.Schedules()[0]; s.Missed != 3 || len(m.All()) != 1 || len(notes) != 1 || !strings.Contains(notes[0], "3 of its runs were due while nothing ran") {
+			t.Errorf("%+v, %d jobs, notes %q", s, len(m.All()), notes)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if len(m.All()) != 2 {
+			t.Errorf("%d jobs", len(m.All()))
+		}
+	})
+}
+
+func TestBadSchedulesAreRefused(t *testing.T) {
+	m := open(t, t.TempDir(), Config{Programs: map[string]Program{"ends": ends}})
+	for want, s := range map[string]Schedule{
+		"needs a Name":           nightly("", "@daily", ""),
+		"want minute, hour":      nightly("x", "every day", ""),
+		"no time zone is called": nightly("x", "@daily", "Vienna"),
+		"no time is ever":        nightly("x", "0 0 31 2 *", ""),
+		"without seeds":          {Name: "x", Cron: "@daily"},
+	} {
+		if err := m.Schedule(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", s, err, want)
+		}
+	}
+	if err := m.Schedule(Schedule{Name: "x", Cron: "@daily", Request: Request{Key: "k"}}); err == nil || errors.Is(err, ErrKey) {
+		t.Errorf("a request with a key: %v", err)
+	}
+}

@@ -1,0 +1,20 @@
+package jobs
+
+import (
+	"os"
+	"testing"
+
+	"github.com/amble-crawler/amble/internal/quicktmp"
+)
+
+// helperDir names the directory for the process that a test kills, and helperSeed the site.
+const helperDir, helperSeed = "AMBLE_JOBS_DIR", "AMBLE_JOBS_SEED"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(helperDir); dir != "" {
+		runJobs(dir, os.Getenv(helperSeed))
+		return
+	}
+	quicktmp.Use()
+	m.Run()
+}
