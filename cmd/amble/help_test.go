@@ -121,7 +121,7 @@ func TestHintsAreThoseOfTheDocuments(t *testing.T) {
 			}
 		}
 	}
-	row := regexp.MustCompile("(?m)^\\| (.*) \\| (.*) \\|$")
+	row := regexp.MustCompile(`(?m)^\| (.*) \| (.*) \|$`)
 	foreign := regexp.MustCompile("[` ]--([a-z][a-z-]+)")
 	named := regexp.MustCompile(`--[a-z][a-z-]+|amble [a-z]+|nothing`)
 	checked := 0
