@@ -97,7 +97,7 @@ func (c *jobsCmd) list(a *app, jobs []kept.Job, total string) error {
 		}
 	}
 	if len(jobs) > 0 {
-		total += "\nto remove some: amble jobs rm JOB, amble jobs rm --finished, amble jobs rm --older 30d"
+		total += "\nto remove some: amble jobs rm JOB, or --finished, or --older 30d"
 	}
 	_, err := fmt.Fprintln(a.out, total)
 	return err

@@ -125,5 +125,5 @@ func (v *verified) text(job string) string {
 	if v.Wrong != "" {
 		return fmt.Sprintf("verify: %s; for more: amble verify %s\n", cli.Printable(v.Wrong), cli.ShellWord(job))
 	}
-	return fmt.Sprintf("verified: %s, none too early and none forbidden; files as they were committed\n", cli.Plural(v.Requests, "request"))
+	return fmt.Sprintf("verified: %s, none too early, none forbidden; its files are unchanged\n", cli.Plural(v.Requests, "request"))
 }

@@ -197,9 +197,9 @@ func row[K cmp.Ordered](b *strings.Builder, name string, counts map[K]int) {
 	for _, k := range keys[:min(most, len(keys))] {
 		parts = append(parts, fmt.Sprintf("%s %d", cli.Printable(cmp.Or(fmt.Sprint(k), "unknown")), counts[k]))
 	}
-	fmt.Fprintf(b, "  %-10s %s", name, strings.Join(parts, ", "))
+	text := strings.Join(parts, ", ")
 	if n := len(keys); n > most {
-		fmt.Fprintf(b, " and %d more", n-most)
+		text += fmt.Sprintf(" and %d more", n-most)
 	}
-	b.WriteByte('\n')
+	fmt.Fprintf(b, "  %-10s %s\n", name, wrapped(text))
 }
