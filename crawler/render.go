@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -115,8 +116,8 @@ func (s *renders) visit(x *rendering, res *render.Result) *Visit {
 	return v
 }
 
-// complete adds to the document of a rendered page what it would lack: where scripts tried to go, and links that only the
-// page as fetched has, such as those in noscript elements that the browser does not show.
+// complete adds to the document of a rendered page what it would lack: where scripts tried to go, and what only the page as fetched
+// has: META elements that scripts have removed, and links such as those in noscript elements that the browser does not show.
 func (s *renders) complete(v *Visit, k *linker) {
 	if v.shown == nil {
 		return
@@ -130,6 +131,11 @@ func (s *renders) complete(v *Visit, k *linker) {
 	static, err := k.extract(v.Page)
 	if err == nil && static != nil {
 		s.gain(v, static, known)
+		for _, m := range static.Metas { // what the page says holds, whatever its scripts do to it
+			if !slices.Contains(v.Doc.Metas, m) {
+				v.Doc.Metas = append(v.Doc.Metas, m)
+			}
+		}
 		for _, l := range static.Links {
 			if !known[l.Ref] {
 				v.Doc.Links = append(v.Doc.Links, l)

@@ -1,6 +1,7 @@
 package crawler_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/render"
@@ -81,6 +83,36 @@ func TestRendering(t *testing.T) {
 		if f := fake.Faults(); len(f) > 0 {
 			t.Error(f)
 		}
+	})
+}
+
+// silent is a renderer of pages whose scripts remove what they say to robots.
+type silent struct{ rendertest.Fake }
+
+func (s *silent) Round(ctx context.Context, t render.Task) (*render.Result, error) {
+	res, err := s.Fake.Round(ctx, t)
+	if err == nil {
+		res.DOM = bytes.ReplaceAll(res.DOM, []byte("<meta"), []byte("<gone"))
+	}
+	return res, err
+}
+
+// What a page says to robots as it is fetched holds, whatever its scripts do to it.
+func TestScriptsCannotRemoveDirectives(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s, r := w.Site("http://app.example"), &silent{}
+		s.Page("/app.js", "").Type("text/javascript")
+		s.Page("/", `<meta name=robots content="noindex"><meta name=tdm-reservation content=1>`+fmt.Sprintf(shell, "link /a"))
+		s.Page("/a", `<meta name=robots content="nofollow">`+fmt.Sprintf(shell, "link /b"))
+		_, v := crawl(t, w, rendering(r), s.URL("/"))
+		home := v.by[s.URL("/")]
+		if home.Rendered == nil || bytes.Contains(home.Rendered.DOM, []byte("<meta")) || !home.Directives.NoIndex {
+			t.Errorf("%+v, %+v", home.Rendered, home.Directives)
+		}
+		if home.Terms == nil || !slices.ContainsFunc(home.Terms.Statements, func(s consent.Statement) bool { return s.Name == "tdm-reservation" }) {
+			t.Errorf("statements about uses: %+v", home.Terms)
+		}
+		w.MustNotRequest(s.URL("/b"))
 	})
 }
 
