@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/export"
 )
@@ -147,7 +148,7 @@ func (c *corpus) sheet(sources []source) ([]byte, error) {
 	counts("Languages of the texts", "language", t.Languages)
 	b.WriteString("\n## Provenance\n\nEach row names file, offset and SHA-256 of the answer that it was made from.\n")
 	for _, s := range sources {
-		fmt.Fprintf(&b, "\n### %s\n\nMade on %s by %s, contact %s, from %s: %d rows.\n\n| file | bytes | SHA-256 |\n|---|---|---|\n", s.name, day(s.created), s.software, s.contact, strings.Join(s.seeds, ", "), s.rows)
+		fmt.Fprintf(&b, "\n### %s\n\nMade on %s by %s%s, from %s: %d rows.\n\n| file | bytes | SHA-256 |\n|---|---|---|\n", s.name, day(s.created), s.software, cli.After(", contact ", s.contact), strings.Join(s.seeds, ", "), s.rows)
 		for _, f := range s.files {
 			fmt.Fprintf(&b, "| %s | %d | %s |\n", f.Name, f.Bytes, f.Sum)
 		}
