@@ -65,7 +65,7 @@ func (r *Isolated) Read(ctx context.Context, body []byte, mediaType string) (*Do
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	q := request{Type: mediaType, Memory: r.MaxMemory, Time: int64(r.MaxTime / time.Second)}
+	q := request{Type: mediaType, Memory: r.MaxMemory}
 	if q.Memory <= 0 {
 		q.Memory = 512 << 20
 	}
