@@ -8,7 +8,7 @@ import (
 )
 
 // elsewhere holds protections that have nothing to do with politeness: without each, a test of the packages must fail.
-var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits}
+var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues}
 
 // seenBy says which tests must see the mutants of a table, by the directory of the table's first file.
 var seenBy = map[string]string{
@@ -17,6 +17,30 @@ var seenBy = map[string]string{
 	"job/export/mirror":  ".",
 	"politeness/machine": ".",
 	"politeness/audit":   ".",
+
+	"cmd/amble/internal/kept": ".",
+	"jobs":                    "Key|Paused|Stopped|Priority|Told|Overlap|Once|Removed",
+}
+
+// queues are protections of services that run jobs.
+var queues = []mutant{
+	{"what was paused goes on after a restart", "jobs/jobs.go", "cmp.Or(e.asked, Queued)", "cmp.Or(Queued, e.asked)", 0, false, nil},
+	{"a directory is opened twice", "jobs/jobs.go", "err == nil && !mine", "err == nil && !mine && false", 0, false, nil},
+	{"what is paused is queued", "jobs/run.go", "cmp.Or(e.asked, Queued)", "cmp.Or(Queued, e.asked)", 0, false, nil},
+	{"visits that are not committed are results", "jobs/run.go", "e.lines += int64(t.Visits)", "e.lines += int64(t.Visits) + 1", 0, false, nil},
+	{"results begin anew after each stop", "jobs/run.go", "	e.lines = lines\n", "	e.lines = lines * 0\n", 0, false, nil},
+	{"a request that is repeated starts another job", "jobs/request.go", "q.Key != \"\" && e != nil", "q.Key != \"\" && e != nil && false", 0, false, nil},
+	{"a job that runs is removed", "jobs/control.go", "	case e.info.State == Running:\n		err = ", "	case false:\n		err = ", 0, false, nil},
+	{"a run that was started counts as missed", "jobs/schedules.go", "if m.keys[t.key(due)] == nil {", "if m.keys[t.key(due)] == nil || true {", 0, false, nil},
+	{"runs of a schedule overlap", "jobs/schedules.go", "before != nil && !before.info.State.Ended()", "before != nil && !before.info.State.Ended() && false", 0, false, nil},
+}
+
+// keeps are protections of jobs that are kept.
+var keeps = []mutant{
+	{"a kept job that runs is removed", "cmd/amble/internal/kept/kept.go", "	if read(j.Dir).State == \"running\" {", "	if false {", 0, false, nil},
+	{"a kept job that began after it was listed is removed", "cmd/amble/internal/kept/kept.go", "	if read(j.Dir).State == \"running\" {", "	if j.State == \"running\" {", 0, false, nil},
+	{"a name leaves the directory of kept jobs", "cmd/amble/internal/kept/kept.go", "strings.ContainsAny(name, `/\\:`)", "false", 0, false, nil},
+	{"a name follows a link", "cmd/amble/internal/kept/kept.go", "	info, err := os.Lstat(path)\n", "	info, err := os.Stat(path)\n", 0, false, nil},
 }
 
 // revisits are protections of watches.
