@@ -42,19 +42,19 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	}
 	if r.Rendering != nil {
 		fmt.Fprintf(&b, "  %-10s %s\n", "rendered", renderedText(r))
-		row(&b, "cut short", r.Rendering.Cut)
-		row(&b, "not loaded", r.Rendering.Refused)
+		row(&b, "cut short", r.Rendering.Cut, ReasonText)
+		row(&b, "not loaded", r.Rendering.Refused, ReasonText)
 		if n := r.Rendering.Cut[crawler.CutHost]; n > 0 {
 			fmt.Fprintf(&b, "  %-10s three renderings in a row of a host were stuck: %s of such hosts not rendered\n", "warning", cli.Plural(n, "page"))
 		}
 	}
-	row(&b, "outcomes", r.Outcomes)
-	row(&b, "statuses", r.Statuses)
-	row(&b, "types", r.Types)
-	row(&b, "bot walls", r.Walls)
-	row(&b, "links", r.Links)
-	row(&b, "usage", r.Usage)
-	row(&b, "verdicts", r.Verdicts)
+	row(&b, "outcomes", r.Outcomes, ReasonText)
+	row(&b, "statuses", r.Statuses, nil)
+	row(&b, "types", r.Types, nil)
+	row(&b, "bot walls", r.Walls, nil)
+	row(&b, "links", r.Links, linkText)
+	row(&b, "usage", r.Usage, nil)
+	row(&b, "verdicts", r.Verdicts, nil)
 	for _, line := range usageLines(r) {
 		fmt.Fprintf(&b, "  %-10s %s\n", line[0], line[1])
 	}
@@ -184,8 +184,27 @@ func wallsText(walls map[string]int) string {
 	return cmp.Or(and(texts...), "none")
 }
 
-// row prints counts, the largest first.
-func row[K cmp.Ordered](b *strings.Builder, name string, counts map[K]int) {
+// linkText says in words what became of links.
+func linkText(fate string) string {
+	switch crawler.Fate(fate) {
+	case crawler.FateFollow:
+		return "in scope"
+	case crawler.FateResource:
+		return "images, styles and other parts of pages"
+	case crawler.FateInvalid:
+		return "no URLs that can be requested"
+	case crawler.FateTrap:
+		return "endless paths and queries"
+	case crawler.FateLimit:
+		return "beyond those that are read of a page"
+	case crawler.FateFull:
+		return "no room in the queue"
+	}
+	return ReasonText(fate)
+}
+
+// row prints counts, the largest first. text says a key in words; nil: it is one.
+func row[K cmp.Ordered](b *strings.Builder, name string, counts map[K]int, text func(string) string) {
 	const most = 8
 	if len(counts) == 0 {
 		return
@@ -195,11 +214,15 @@ func row[K cmp.Ordered](b *strings.Builder, name string, counts map[K]int) {
 	})
 	parts := make([]string, 0, most)
 	for _, k := range keys[:min(most, len(keys))] {
-		parts = append(parts, fmt.Sprintf("%s %d", cli.Printable(cmp.Or(fmt.Sprint(k), "unknown")), counts[k]))
+		key := cmp.Or(fmt.Sprint(k), "unknown")
+		if text != nil {
+			key = text(key)
+		}
+		parts = append(parts, fmt.Sprintf("%s %d", cli.Printable(key), counts[k]))
 	}
-	text := strings.Join(parts, ", ")
+	line := strings.Join(parts, ", ")
 	if n := len(keys); n > most {
-		text += fmt.Sprintf(" and %d more", n-most)
+		line += fmt.Sprintf(" and %d more", n-most)
 	}
-	fmt.Fprintf(b, "  %-10s %s\n", name, wrapped(text))
+	fmt.Fprintf(b, "  %-10s %s\n", name, wrapped(line))
 }
