@@ -48,7 +48,6 @@ type explainCmd struct {
 func (*explainCmd) Help() string {
 	return `Examples:
 
-	amble explain --contact me@university.edu https://site.to.crawl/some/page
 	amble explain job https://site.to.crawl/some/page
 	amble explain --robots --file robots.txt https://my.site/private/
 	amble explain --links --contact me@university.edu https://site.to.crawl/page

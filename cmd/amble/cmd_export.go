@@ -50,7 +50,6 @@ func (*exportCmd) Help() string {
 	b.WriteString(`Examples:
 
 	amble export job --to csv
-	amble export job --to crawl.log -o job.log
 	amble export job --to urls --status 404 -o -
 	amble export job --to files --type application/pdf
 	amble export monday tuesday --to corpus --refuse train-ai -o texts

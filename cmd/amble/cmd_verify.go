@@ -38,7 +38,6 @@ func (*verifyCmd) Help() string {
 	amble verify job
 	amble verify --json job | jq .violations
 	amble verify monday tuesday shop
-	amble verify --replay job
 	amble verify --replay corpus monday tuesday
 
 Checks the ledger of every request against the robots.txt files as they were received and the delays

@@ -83,7 +83,7 @@ func TestFlagsAreTheKeys(t *testing.T) {
 	flags := map[string]bool{"overrides": true, "hosts": true}
 	for _, f := range o.Flags() {
 		flags[f.Name] = true
-		if !keyflags.OfInvocation(f.Name) && job.KeyNamed(f.Name) == nil && !strings.HasPrefix(f.Name, "cluster") { // those name servers
+		if !keyflags.OfInvocation(f.Name) && job.KeyNamed(f.Name) == nil && job.ShorthandNamed(f.Name) == nil && !strings.HasPrefix(f.Name, "cluster") { // those name servers
 			t.Errorf("--%s is not a key", f.Name)
 		}
 		if f.Help == "" {

@@ -116,7 +116,7 @@ func TestFloodInMemoryIsTold(t *testing.T) {
 	if mib > 640 {
 		t.Errorf("peak %d MiB, with a queue of 256", mib)
 	}
-	for _, want := range []string{"queue_full ", "queue      full: no room for ", "without --no-keep it is on disk"} {
+	for _, want := range []string{"no room in the queue ", "queue      full: no room for ", "without --no-keep it is on disk"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary lacks %q", want)
 		}

@@ -111,7 +111,11 @@ func schemaOfKey(k *job.Key) *jobSchema {
 	def := k.Default()
 	s := &jobSchema{Description: strings.ReplaceAll(k.DocWith(func(name string) string { return name }), "${default}", def.Text())}
 	switch kind := k.Kind(); kind {
-	case job.List, job.Count, job.Number, job.Duration, job.Size:
+	case job.Size:
+		if s.Ref = "#/$defs/size"; def.Text() == "auto" {
+			s.Ref, s.AnyOf = "", []*jobSchema{{Ref: s.Ref}, {Const: def.Text()}}
+		}
+	case job.List, job.Count, job.Number, job.Duration:
 		s.Ref = "#/$defs/" + string(kind)
 	case job.Bool:
 		s.Type = "boolean"

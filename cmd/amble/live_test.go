@@ -178,7 +178,7 @@ func TestServeHearsSignalsFromTheBeginning(t *testing.T) {
 		}
 		c <- syscall.SIGTERM
 	}
-	if code := a.run([]string{"serve", dir}); code != cli.ExitTerminated {
+	if code := a.run([]string{"show", "--listen", "loopback:0", dir}); code != cli.ExitTerminated {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

@@ -56,7 +56,7 @@ func TestCrawlEndsBeforeTheDiskIsFull(t *testing.T) {
 	if _, said := ambleOut(t, "show", dir); !strings.Contains(said, "limit min-free reached") || !strings.Contains(said, "until min-free of 24.0 MiB") {
 		t.Errorf("show: %s", said)
 	}
-	remount(0, 40<<20)
+	remount(0, 64<<20-int(s.Bavail)*int(s.Bsize)+keep/2)
 	code, said = amble(t, "resume", "-q", dir)
 	if want := "min-free (24.0 MiB): make room, or set min-free"; code != cli.ExitLimit || !strings.Contains(said, want) {
 		t.Errorf("resumed without room: exit code %d, %s; want %q", code, said, want)
