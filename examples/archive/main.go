@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, base craw
 		var whole bool
 		var err error
 		if o.check != "" {
-			whole, err = check(o.check, stdout)
+			whole, err = check(o.check, stdout) //nolint:contextcheck // nothing is requested
 		} else {
 			whole, err = archive(ctx, o, stdout, base)
 		}
