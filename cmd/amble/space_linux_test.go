@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// bigPages serves 400 pages of 128 KiB that do not compress; each links to the next two.
+// bigPages serves 250 pages of 128 KiB that hardly compress; each links to the next two.
 func bigPages(t *testing.T) (seed string) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var n int
@@ -22,7 +22,7 @@ func bigPages(t *testing.T) (seed string) {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, "<a href=/%d>x</a><a href=/%d>x</a><p>", min(n*2+1, 399), min(n*2+2, 399))
+		fmt.Fprintf(w, "<a href=/%d>x</a><a href=/%d>x</a><p>", min(n*2+1, 249), min(n*2+2, 249))
 		rng := rand.New(rand.NewPCG(uint64(n), 1))
 		for range 8192 {
 			fmt.Fprintf(w, "%016x", rng.Uint64())
@@ -34,8 +34,8 @@ func bigPages(t *testing.T) (seed string) {
 
 func TestCrawlEndsBeforeTheDiskIsFull(t *testing.T) {
 	t.Parallel()
-	const keep = 24 << 20
-	disk, remount := smallDisk(t, 64<<20)
+	const keep = 20 << 20
+	disk, remount := smallDisk(t, 48<<20)
 	dir := filepath.Join(disk, "job")
 	args := []string{"crawl", "-q", "-o", dir, "--archive", "-d", "none", "-w", "0", "--max-per-host", "none", "--min-free", fmt.Sprint(keep), bigPages(t)}
 
@@ -53,12 +53,12 @@ func TestCrawlEndsBeforeTheDiskIsFull(t *testing.T) {
 	if code, said := amble(t, "verify", dir); code != cli.ExitDone {
 		t.Errorf("verify: exit code %d, %s", code, said)
 	}
-	if _, said := ambleOut(t, "show", dir); !strings.Contains(said, "limit min-free reached") || !strings.Contains(said, "until min-free of 24.0 MiB") {
+	if _, said := ambleOut(t, "show", dir); !strings.Contains(said, "limit min-free reached") || !strings.Contains(said, "until min-free of 20.0 MiB") {
 		t.Errorf("show: %s", said)
 	}
-	remount(0, 64<<20-int(s.Bavail)*int(s.Bsize)+keep/2)
+	remount(0, 48<<20-int(s.Bavail)*int(s.Bsize)+keep/2)
 	code, said = amble(t, "resume", "-q", dir)
-	if want := "min-free (24.0 MiB): make room, or set min-free"; code != cli.ExitLimit || !strings.Contains(said, want) {
+	if want := "min-free (20.0 MiB): make room, or set min-free"; code != cli.ExitLimit || !strings.Contains(said, want) {
 		t.Errorf("resumed without room: exit code %d, %s; want %q", code, said, want)
 	}
 
@@ -66,7 +66,7 @@ func TestCrawlEndsBeforeTheDiskIsFull(t *testing.T) {
 	if code, said := amble(t, "resume", "-q", dir); code != cli.ExitDone {
 		t.Errorf("resumed with room: exit code %d, %s", code, said)
 	}
-	if _, said := ambleOut(t, "show", dir); !strings.Contains(said, "fetched 400") {
+	if _, said := ambleOut(t, "show", dir); !strings.Contains(said, "fetched 250") {
 		t.Errorf("show: %s", said)
 	}
 }
