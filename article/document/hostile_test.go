@@ -115,6 +115,9 @@ var harmless = map[string]bool{
 
 // TestHostileFiles reads files that are broken or meant to do harm: each is read, refused or given up within its limits.
 func TestHostileFiles(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector needs more memory than the processes get")
+	}
 	files := hostile(t)
 	if len(files) < 50 {
 		t.Fatalf("%d files", len(files))
