@@ -34,6 +34,7 @@ func bigPages(t *testing.T) (seed string) {
 
 func TestCrawlEndsBeforeTheDiskIsFull(t *testing.T) {
 	t.Parallel()
+	skipUnderRace(t)
 	const keep = 20 << 20
 	disk, remount := smallDisk(t, 48<<20)
 	dir := filepath.Join(disk, "job")
@@ -73,6 +74,7 @@ func TestCrawlEndsBeforeTheDiskIsFull(t *testing.T) {
 
 func TestCrawlEndsAtMaxDisk(t *testing.T) {
 	t.Parallel()
+	skipUnderRace(t)
 	dir := filepath.Join(t.TempDir(), "job")
 	code, said := ambleOut(t, "crawl", "-o", dir, "--archive", "-d", "none", "-w", "0", "--max-disk", "4MiB", "--fail-on-limit", bigPages(t))
 	for _, want := range []string{"the limit max-disk ended the crawl", "amble resume " + dir + " --max-disk 8MiB"} {
