@@ -5,7 +5,8 @@ package job
 import (
 	"errors"
 	"os"
-	"syscall"
+
+	"github.com/amble-crawler/amble/internal/filelock"
 )
 
 // openLocked opens a file, creating it if it is missing, and locks it for this process. The system releases the lock
@@ -15,7 +16,7 @@ func (d plainDir) openLocked(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f, d.flock(f, syscall.LOCK_EX)
+	return f, d.flock(f, true)
 }
 
 // openShared opens an existing file and locks it against openLocked. Nothing is written, so the file may be on a
@@ -25,24 +26,17 @@ func (d plainDir) openShared(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f, d.flock(f, syscall.LOCK_SH)
+	return f, d.flock(f, false)
 }
 
-// flock locks a file, and closes it on failure.
-func (d plainDir) flock(f *os.File, how int) (err error) {
-	for {
-		err = syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, syscall.EWOULDBLOCK):
+// flock locks a file, alone or together with others, and closes it on failure.
+func (d plainDir) flock(f *os.File, alone bool) error {
+	locked, err := filelock.TryLock(f, alone)
+	if err == nil && !locked {
 		err = ErrHeld
-	default:
-		err = &os.PathError{Op: "flock", Path: f.Name(), Err: err}
 	}
-	return errors.Join(err, f.Close())
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return nil
 }

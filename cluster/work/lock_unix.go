@@ -3,22 +3,18 @@
 package work
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"syscall"
+
+	"github.com/amble-crawler/amble/internal/filelock"
 )
 
 // lockFile locks a file for this process, and returns what identifies it on this machine.
 func lockFile(f *os.File) (id string, held bool, err error) {
-	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
-	if err != nil {
-		return "", errors.Is(err, syscall.EWOULDBLOCK), &os.PathError{Op: "flock", Path: f.Name(), Err: err}
+	locked, err := filelock.TryLock(f, true)
+	if err != nil || !locked {
+		return "", !locked && err == nil, err
 	}
 	info, err := f.Stat()
 	if err != nil {
