@@ -2,9 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +48,11 @@ func PrintJSON(w io.Writer, v any) error {
 	}
 	_, err := w.Write(hidden.Escape(b.Bytes()))
 	return err
+}
+
+// ByCount returns the keys of counts, those with the largest first, and equal ones in their order.
+func ByCount[K cmp.Ordered](counts map[K]int) []K {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 }
 
 // Plural is "1 what" or "n whats".

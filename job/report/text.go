@@ -209,9 +209,7 @@ func row[K cmp.Ordered](b *strings.Builder, name string, counts map[K]int, text 
 	if len(counts) == 0 {
 		return
 	}
-	keys := slices.SortedFunc(maps.Keys(counts), func(x, y K) int {
-		return cmp.Or(cmp.Compare(counts[y], counts[x]), cmp.Compare(x, y))
-	})
+	keys := cli.ByCount(counts)
 	parts := make([]string, 0, most)
 	for _, k := range keys[:min(most, len(keys))] {
 		key := cmp.Or(fmt.Sprint(k), "unknown")

@@ -1,9 +1,7 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -148,7 +146,7 @@ func ownerUses(b *strings.Builder, r *job.Reader, host string) error {
 		return nil
 	}
 	b.WriteString("\nWhat your site says about uses, and what followed from it\n")
-	for _, text := range slices.SortedFunc(maps.Keys(said), func(x, y string) int { return cmp.Or(cmp.Compare(said[y], said[x]), cmp.Compare(x, y)) }) {
+	for _, text := range cli.ByCount(said) {
 		fmt.Fprintf(b, "  %s\n      said of %s", cli.Printable(text), cli.Plural(said[text], "URL"))
 		if n := refused[text]; n > 0 {
 			fmt.Fprintf(b, "; %s left out for it", cli.Plural(n, "URL"))

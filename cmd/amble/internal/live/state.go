@@ -6,7 +6,6 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -317,7 +316,7 @@ func causeText(cause string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(cause, "http_", ""), "_", " ")
 }
 
-// tiles returns what came of the URLs so far, by its results.
+// tiles counts the URLs so far by result.
 func (v *view) tiles(c *Config) []tile {
 	t := &v.facts.Total
 	fetched := cli.Bytes(t.Bytes) + " received"
@@ -325,7 +324,7 @@ func (v *view) tiles(c *Config) []tile {
 		fetched = fmt.Sprintf("of at most %s; %s", plural(c.Limits.Pages, "page"), fetched)
 	}
 	reasons := func(of digest.Result) (texts []string) {
-		for _, reason := range slices.SortedFunc(maps.Keys(t.Reasons), func(a, b string) int { return cmp.Or(t.Reasons[b]-t.Reasons[a], cmp.Compare(a, b)) }) {
+		for _, reason := range cli.ByCount(t.Reasons) {
 			if digest.ResultOf("", reason, 0) == of {
 				texts = append(texts, report.ReasonText(reason)+": "+num(t.Reasons[reason]))
 			}
@@ -333,7 +332,7 @@ func (v *view) tiles(c *Config) []tile {
 		return texts
 	}
 	var broken []string
-	for _, status := range slices.SortedFunc(maps.Keys(t.Statuses), func(a, b int) int { return cmp.Or(t.Statuses[b]-t.Statuses[a], a-b) }) {
+	for _, status := range cli.ByCount(t.Statuses) {
 		broken = append(broken, fmt.Sprintf("status %d: %s", status, num(t.Statuses[status])))
 	}
 	list := func(texts []string) string { return strings.Join(texts[:min(3, len(texts))], "; ") }

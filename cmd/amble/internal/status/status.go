@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawler/plan"
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -271,8 +271,4 @@ func (a addressRests) hold(addr string, h *Host) {
 }
 
 // Sorted returns the outcomes, the most frequent first.
-func (s *Status) Sorted() []string {
-	return slices.SortedFunc(maps.Keys(s.Outcomes), func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.Outcomes[b], s.Outcomes[a]), cmp.Compare(a, b))
-	})
-}
+func (s *Status) Sorted() []string { return cli.ByCount(s.Outcomes) }
