@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/sink"
@@ -77,9 +75,8 @@ type termsKey struct {
 
 // answers reads archived answers as a crawl does.
 type answers struct {
-	config  crawler.Config
-	archive *warc.Archive
-	read    *fetcher.Replayer
+	*Pages
+	config crawler.Config
 }
 
 // openAnswers opens the archive of the job, nil if there is none or it cannot be read: the check of files says so.
@@ -88,18 +85,18 @@ func (r *Reader) openAnswers(c crawler.Config) (*answers, error) {
 	if err != nil || len(names) == 0 {
 		return nil, nil //nolint:nilerr,nilnil // see above
 	}
-	a := &answers{config: c}
 	dir := filepath.Join(r.dir, archiveName)
-	if a.archive, err = warc.OpenArchive(nil, dir); err != nil {
-		if a.archive, err = warc.OpenFiles(dir); err != nil {
+	archive, err := warc.OpenArchive(nil, dir)
+	if err != nil {
+		if archive, err = warc.OpenFiles(dir); err != nil {
 			return nil, nil //nolint:nilerr,nilnil // see above
 		}
 	}
-	c.Fetch.Wanted, c.Fetch.Signer, c.Fetch.Headers = nil, nil, nil // nothing is sent
-	if a.read, err = fetcher.NewReplayer(c.Fetch, nil); err != nil {
-		return nil, errors.Join(err, a.archive.Close())
+	p, err := newPages(archive, c.Fetch)
+	if err != nil {
+		return nil, err
 	}
-	return a, nil
+	return &answers{p, c}, nil
 }
 
 // page returns what the archived answer of a visit says about uses, and whether its META elements are those that were read; nil if
@@ -108,11 +105,7 @@ func (a *answers) page(v *sink.Record, u weburl.URL) (p *consent.Page, metas boo
 	if a == nil || v.WARC == nil || v.Outcome != string(crawler.Fetched) {
 		return nil, false, nil
 	}
-	found, err := a.archive.At(v.WARC.File, v.WARC.Offset)
-	if err != nil {
-		return nil, false, err
-	}
-	page, err := a.read.Read(context.Background(), u, &fetcher.Recorded{Addr: found.Addr, Head: found.Head, Payload: found.Payload, Truncated: found.Truncated})
+	page, err := a.Read(context.Background(), u, v.WARC)
 	if err != nil {
 		return nil, false, err
 	}
@@ -162,7 +155,7 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 		return nil, err
 	}
 	if c.archive != nil {
-		defer func() { _ = c.archive.archive.Close() }() // only read
+		defer func() { _ = c.archive.Close() }() // only read
 	}
 	parse := parseVisits()
 	err = r.files.eachLine(VisitsName, func(n int, b []byte) bool {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/job/replay"
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -69,7 +69,7 @@ func (c *checker) fragments(ctx context.Context) (lacking bool, err error) {
 	if len(c.names) == 0 {
 		return false, nil
 	}
-	pages, err := replay.OpenPages(c.job)
+	pages, err := c.job.Pages()
 	if err != nil {
 		return false, err
 	}
@@ -115,7 +115,7 @@ func (c *checker) fragments(ctx context.Context) (lacking bool, err error) {
 }
 
 // namesAt returns the hashes of the names that a page in the archive has. ok is false if the archive has no complete page.
-func (c *checker) namesAt(ctx context.Context, pages *replay.Pages, u weburl.URL, v *sink.Record) (names map[uint64]struct{}, ok bool) {
+func (c *checker) namesAt(ctx context.Context, pages *job.Pages, u weburl.URL, v *sink.Record) (names map[uint64]struct{}, ok bool) {
 	if v.WARC == nil {
 		return nil, false
 	}

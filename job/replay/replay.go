@@ -9,16 +9,12 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"path"
-	"path/filepath"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/sink"
-	"github.com/amble-crawler/amble/sink/warc"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -210,51 +206,3 @@ func (*reread) Restore(int64) error { return nil }
 
 // Close implements sink.Sink.
 func (*reread) Close() error { return nil }
-
-// Pages reads answers in the archive of a job as the pages that a crawl gets. It is safe for concurrent use until Close.
-type Pages struct {
-	archive *warc.Archive
-	read    *fetcher.Replayer
-}
-
-// OpenPages opens the archive of a job, nil if the job keeps none. The error is that of its files or settings.
-func OpenPages(r *job.Reader) (*Pages, error) {
-	archives, err := r.Archives()
-	if err != nil || len(archives) == 0 {
-		return nil, err
-	}
-	cfg, err := r.Config()
-	if err != nil {
-		return nil, err
-	}
-	p := &Pages{}
-	if p.archive, err = warc.OpenArchive(nil, filepath.Join(r.Dir(), path.Dir(archives[0]))); err != nil {
-		return nil, &job.Error{Kind: job.Storage, Err: err}
-	}
-	fetch := cfg.Crawl.Fetch
-	fetch.Wanted, fetch.Signer, fetch.Headers = nil, nil, nil // nothing is sent
-	if p.read, err = fetcher.NewReplayer(fetch, nil); err != nil {
-		return nil, errors.Join(err, p.archive.Close())
-	}
-	return p, nil
-}
-
-// Read returns the page of a visit that the archive has (sink.Record.WARC), whose URL is u. The caller releases it. The error
-// says that the archive is damaged there.
-func (p *Pages) Read(ctx context.Context, u weburl.URL, at *sink.Location) (*fetcher.Page, error) {
-	page, _, err := p.ReadRecord(ctx, u, at)
-	return page, err
-}
-
-// ReadRecord is like [Pages.Read] and returns the answer as the archive has it, too.
-func (p *Pages) ReadRecord(ctx context.Context, u weburl.URL, at *sink.Location) (*fetcher.Page, *warc.Answer, error) {
-	a, err := p.archive.At(at.File, at.Offset)
-	if err != nil {
-		return nil, nil, err
-	}
-	page, err := p.read.Read(ctx, u, &fetcher.Recorded{Addr: a.Addr, Head: a.Head, Payload: a.Payload, Truncated: a.Truncated})
-	return page, a, err
-}
-
-// Close closes the archive.
-func (p *Pages) Close() error { return p.archive.Close() }

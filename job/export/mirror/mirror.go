@@ -24,8 +24,8 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/durable"
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/export"
-	"github.com/amble-crawler/amble/job/replay"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 	"github.com/amble-crawler/amble/weburl/charset"
@@ -73,7 +73,7 @@ type mirror struct {
 // source is a crawl whose pages are in the mirror.
 type source struct {
 	visits  func() iter.Seq2[*sink.Record, error]
-	archive *replay.Pages
+	archive *job.Pages
 }
 
 // file says where the file of a URL is.
@@ -85,7 +85,7 @@ type file struct {
 }
 
 func write(x *export.Export, only *export.Filter) (err error) {
-	archive, err := replay.OpenPages(x.Job)
+	archive, err := x.Job.Pages()
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/export"
-	"github.com/amble-crawler/amble/job/replay"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -86,7 +85,7 @@ func Update(ctx context.Context, dir string, jobs []*job.Reader, seeds []weburl.
 		if err != nil {
 			return nil, err
 		}
-		archive, err := replay.OpenPages(r)
+		archive, err := r.Pages()
 		if err != nil {
 			return nil, err
 		}

@@ -19,8 +19,8 @@ import (
 	"github.com/amble-crawler/amble/article"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/extsort"
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/export"
-	"github.com/amble-crawler/amble/job/replay"
 	"github.com/amble-crawler/amble/schema"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
@@ -33,7 +33,7 @@ var errEnough = errors.New("no more rows are wanted")
 type collection struct {
 	x        *export.Export
 	o        Options
-	archives []*replay.Pages // of the jobs
+	archives []*job.Pages    // of the jobs
 	created  []string        // when each job was made
 	pages    *extsort.Sorter // by URL, then job
 	final    *os.File        // the rows without what repeats, as JSON lines
@@ -80,7 +80,7 @@ func (c *collection) open() error {
 		if err != nil {
 			return err
 		}
-		archive, err := replay.OpenPages(r)
+		archive, err := r.Pages()
 		if err != nil {
 			return err
 		}
