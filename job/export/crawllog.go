@@ -17,7 +17,7 @@ func CrawlLog() Kind {
 	return Kind{
 		Name: "crawl.log", Doc: "a line for each visit in the form of Heritrix's crawl.log", Suffix: "-crawl.log",
 		Write: func(x *Export) error {
-			return x.write(x.Path, func(w *bufio.Writer) error {
+			return x.WriteFile(x.Path, func(w *bufio.Writer) error {
 				var b []byte
 				for v, err := range x.Visits() {
 					if err != nil {

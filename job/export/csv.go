@@ -21,7 +21,7 @@ func CSV() Kind {
 		Name: "csv", Doc: "tables for spreadsheets: visits, requests, hosts, …", Suffix: "-csv", Dir: true, Tables: Tables(),
 		Write: func(x *Export) error {
 			return EachTable(x, Tables(), func(t *Table) error {
-				return x.write(filepath.Join(x.Path, t.Name+".csv"), func(w *bufio.Writer) error { return writeCSV(x, t, w) })
+				return x.WriteFile(filepath.Join(x.Path, t.Name+".csv"), func(w *bufio.Writer) error { return writeCSV(x, t, w) })
 			})
 		},
 	}

@@ -290,8 +290,8 @@ func (o *output) finish(err error) error {
 	return errors.Join(err, o.f.Close())
 }
 
-// write creates a file and fills it.
-func (x *Export) write(path string, fill func(w *bufio.Writer) error) error {
+// WriteFile creates a file, fills it through a buffer and makes it durable. What is written counts as progress.
+func (x *Export) WriteFile(path string, fill func(w *bufio.Writer) error) error {
 	o, err := x.create(path)
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ func URLs(f Filter) Kind {
 				n++
 			}
 			n = 0
-			return x.write(x.Path, func(w *bufio.Writer) error {
+			return x.WriteFile(x.Path, func(w *bufio.Writer) error {
 				for v, err := range x.Visits() {
 					if err != nil {
 						return err

@@ -7,8 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -94,9 +92,8 @@ func (c *corpus) sources() (all []source, err error) {
 			if err != nil {
 				return nil, err
 			}
-			sum := sha256.New()
-			_, err = io.Copy(sum, f)
-			s.files = append(s.files, file{path.Base(name), f.Size(), hex.EncodeToString(sum.Sum(nil))})
+			sum, err := hashOf(f)
+			s.files = append(s.files, file{path.Base(name), f.Size(), sum})
 			if err := cmp.Or(err, f.Close(), c.x.Context().Err()); err != nil {
 				return nil, err
 			}
@@ -121,11 +118,6 @@ func licence(s string) string {
 	return "other, as stated"
 }
 
-// counted returns the keys of a map by count, the largest first, and then by name.
-func counted(m map[string]int) []string {
-	return slices.SortedFunc(maps.Keys(m), func(a, b string) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) })
-}
-
 // sheet returns the data sheet.
 func (c *corpus) sheet(sources []source) ([]byte, error) {
 	t := &c.totals
@@ -138,7 +130,7 @@ func (c *corpus) sheet(sources []source) ([]byte, error) {
 	}
 	counts := func(title, what string, m map[string]int) {
 		fmt.Fprintf(&b, "\n## %s\n\n| %s | rows |\n|---|---|\n", title, what)
-		for _, k := range counted(m) {
+		for _, k := range cli.ByCount(m) {
 			fmt.Fprintf(&b, "| %s | %d |\n", cell.Replace(cmp.Or(k, "unknown")), m[k])
 		}
 	}
@@ -177,10 +169,10 @@ func encode(v any) ([]byte, error) {
 func (c *corpus) described() object {
 	t := &c.totals
 	var uses, licences []object
-	for _, k := range counted(t.Consent) {
+	for _, k := range cli.ByCount(t.Consent) {
 		uses = append(uses, object{"@type": "DefinedTerm", "name": k, "description": fmt.Sprintf("%d of %d rows: their site says so", t.Consent[k], t.Rows)})
 	}
-	for _, k := range counted(t.Licences) {
+	for _, k := range cli.ByCount(t.Licences) {
 		l := object{"@type": "CreativeWork", "name": k, "description": fmt.Sprintf("%d of %d rows", t.Licences[k], t.Rows)}
 		if spdx.MatchString(k) {
 			l["url"] = "https://spdx.org/licenses/" + k

@@ -127,7 +127,12 @@ func sumOf(path string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = f.Close() }() // only read
+	return hashOf(f)
+}
+
+// hashOf returns the SHA-256 of what r has.
+func hashOf(r io.Reader) (string, error) {
 	sum := sha256.New()
-	_, err = io.Copy(sum, f)
+	_, err := io.Copy(sum, r)
 	return hex.EncodeToString(sum.Sum(nil)), err
 }

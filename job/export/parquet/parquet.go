@@ -5,9 +5,8 @@
 package parquet
 
 import (
-	"errors"
+	"bufio"
 	"io"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -90,28 +89,7 @@ func goType(t export.Type) reflect.Type {
 
 // file writes a table.
 func file(x *export.Export, t *export.Table) error {
-	f, err := os.OpenFile(filepath.Join(x.Path, t.Name+".parquet"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	err = rows(x, t, &counted{x, f})
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
-}
-
-// counted counts what is written.
-type counted struct {
-	x *export.Export
-	w io.Writer
-}
-
-// Write implements io.Writer.
-func (c *counted) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	c.x.Wrote(int64(n))
-	return n, err
+	return x.WriteFile(filepath.Join(x.Path, t.Name+".parquet"), func(w *bufio.Writer) error { return rows(x, t, w) })
 }
 
 func rows(x *export.Export, t *export.Table, out io.Writer) error {

@@ -9,10 +9,9 @@ package text
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"os"
 	"time"
 
 	"github.com/amble-crawler/amble/article"
@@ -103,44 +102,30 @@ func Markdown(o Options) export.Kind {
 }
 
 func lines(name, doc string, o Options) export.Kind {
-	return export.Kind{Name: name, Doc: doc, Suffix: "." + name + ".jsonl", Many: true, Write: func(x *export.Export) (err error) {
-		f, err := os.OpenFile(x.Path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		out := bufio.NewWriterSize(f, 256<<10)
-		for row, err := range Rows(x, o) {
-			if err != nil {
-				return err
+	return export.Kind{Name: name, Doc: doc, Suffix: "." + name + ".jsonl", Many: true, Write: func(x *export.Export) error {
+		return x.WriteFile(x.Path, func(w *bufio.Writer) error {
+			for row, err := range Rows(x, o) {
+				if err != nil {
+					return err
+				}
+				b, err := Line(row)
+				if err != nil {
+					return err
+				}
+				if _, err := w.Write(b); err != nil {
+					return err
+				}
 			}
-			b, err := Line(row)
-			if err != nil {
-				return err
-			}
-			x.Wrote(int64(len(b)))
-			if _, err := out.Write(b); err != nil {
-				return err
-			}
-		}
-		return errors.Join(out.Flush(), f.Sync())
+			return nil
+		})
 	}}
 }
 
 // Line returns a row as a line of JSON, with its end.
 func Line(r *Row) ([]byte, error) {
-	var b lineBuffer
+	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err := e.Encode(r)
-	return b, err
-}
-
-// lineBuffer collects a line.
-type lineBuffer []byte
-
-// Write implements io.Writer.
-func (b *lineBuffer) Write(p []byte) (int, error) {
-	*b = append(*b, p...)
-	return len(p), nil
+	return b.Bytes(), err
 }

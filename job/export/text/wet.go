@@ -1,14 +1,13 @@
 package text
 
 import (
-	"bytes"
+	"bufio"
 	"compress/gzip"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/base32"
-	"errors"
 	"fmt"
-	"os"
+	"io"
 	"time"
 
 	"golang.org/x/text/language"
@@ -22,16 +21,11 @@ import (
 func WET(o Options) export.Kind {
 	o.Text, o.Markdown = true, false
 	return export.Kind{Name: "wet", Doc: "the text alone, in the form of Common Crawl's WET files", Suffix: ".warc.wet.gz", Many: true, Write: func(x *export.Export) error {
-		return writeWET(x, o)
+		return x.WriteFile(x.Path, func(w *bufio.Writer) error { return writeWET(x, w, o) })
 	}}
 }
 
-func writeWET(x *export.Export, o Options) (err error) {
-	f, err := os.OpenFile(x.Path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+func writeWET(x *export.Export, w io.Writer, o Options) error {
 	var created time.Time
 	for _, r := range x.Jobs {
 		m, err := r.Manifest()
@@ -43,23 +37,16 @@ func writeWET(x *export.Export, o Options) (err error) {
 		}
 	}
 	z := gzip.NewWriter(nil)
-	var member bytes.Buffer
 	write := func(kind, about string, at time.Time, fields, block string) error {
-		member.Reset()
-		z.Reset(&member)
+		z.Reset(w)
 		name := sha256.Sum256([]byte(kind + "\n" + about + "\n" + block))
 		name[6], name[8] = name[6]&0x0f|0x80, name[8]&0x3f|0x80 // UUID version 8: made of a hash
 		sum := sha1.Sum([]byte(block))
 		fmt.Fprintf(z, "WARC/1.0\r\nWARC-Type: %s\r\n%sWARC-Date: %s\r\nWARC-Record-ID: <urn:uuid:%x-%x-%x-%x-%x>\r\nWARC-Block-Digest: sha1:%s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
 			kind, fields, at.UTC().Format(time.RFC3339), name[:4], name[4:6], name[6:8], name[8:10], name[10:16], base32.StdEncoding.EncodeToString(sum[:]), len(block), block)
-		if err := z.Close(); err != nil {
-			return err
-		}
-		x.Wrote(int64(member.Len()))
-		_, err := f.Write(member.Bytes())
-		return err
+		return z.Close()
 	}
-	err = write("warcinfo", "", created, "Content-Type: application/warc-fields\r\n",
+	err := write("warcinfo", "", created, "Content-Type: application/warc-fields\r\n",
 		"Software-Info: amble\r\nFormat: WARC File Format 1.0\r\nDescription: main text of the pages of a crawl\r\n")
 	if err != nil {
 		return err
@@ -77,5 +64,5 @@ func writeWET(x *export.Export, o Options) (err error) {
 			return err
 		}
 	}
-	return f.Sync()
+	return nil
 }
