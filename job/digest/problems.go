@@ -74,8 +74,7 @@ func ResultOf(outcome, reason string, status int) Result {
 	case status >= 400:
 		return Broken
 	}
-	switch reason {
-	case "host_budget", "sitemap_budget", "robots_budget", "retry_budget", "redirect_limit", "render_resources":
+	if LimitOf(reason) != "" {
 		return Over
 	}
 	switch outcome {
@@ -85,6 +84,15 @@ func ResultOf(outcome, reason string, status int) Result {
 		return Broken
 	}
 	return Other
+}
+
+// LimitOf returns the key of the limit that a URL was left out for, by its reason; "" if it was for another reason.
+func LimitOf(reason string) (key string) { return limits[reason] }
+
+// limits names the keys of limits by the reason for which a URL is left out.
+var limits = map[string]string{
+	"host_budget": "max-per-host", "sitemap_budget": "max-sitemaps", "robots_budget": "max-robots-requests",
+	"retry_budget": "retries", "redirect_limit": "max-redirects", "render_resources": "max-resources",
 }
 
 // challenge is the reason of visits that a bot wall answered.

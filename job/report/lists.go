@@ -120,7 +120,7 @@ func problemText(g *digest.Group) string {
 	case g.Reason == "":
 		return strings.ReplaceAll(g.Outcome, "_", " ")
 	}
-	if key := budgets[g.Reason]; key != "" {
+	if key := digest.LimitOf(g.Reason); key != "" {
 		return ReasonText(g.Reason) + " (" + key + ")"
 	}
 	return ReasonText(g.Reason)

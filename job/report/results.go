@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,12 +10,6 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job/digest"
 )
-
-// budgets are the reasons for which a URL was left out because a limit was reached, with the names of the limits.
-var budgets = map[string]string{
-	crawler.ReasonHostBudget: "max-per-host", crawler.ReasonSitemapBudget: "max-sitemaps", crawler.ReasonRobotsBudget: "max-robots-requests",
-	"retry_budget": "retries", "redirect_limit": "max-redirects", "render_resources": "max-resources",
-}
 
 // results returns the result of a crawl in plain words, a line each for what was fetched, is broken, was refused and was over a budget.
 func results(r *crawler.Report) string {
@@ -40,16 +33,14 @@ func results(r *crawler.Report) string {
 			broken = append(broken, fmt.Sprintf("status %d: %s", status, num(r.Statuses[status])))
 		}
 	}
-	for _, reason := range slices.SortedFunc(maps.Keys(r.Reasons), func(x, y string) int {
-		return cmp.Or(cmp.Compare(r.Reasons[y], r.Reasons[x]), cmp.Compare(x, y))
-	}) {
+	for _, reason := range cli.ByCount(r.Reasons) {
 		text := fmt.Sprintf("%s (%s): %s", ReasonText(reason), cli.Printable(reason), num(r.Reasons[reason]))
-		switch key, isBudget := budgets[reason]; {
+		switch key := digest.LimitOf(reason); {
 		case digest.ResultOf("", reason, 0) == digest.Refused:
 			refused = append(refused, text)
 		case broke(reason):
 			broken = append(broken, text)
-		case isBudget:
+		case key != "":
 			over = append(over, fmt.Sprintf("%s (%s, set by %s): %s", ReasonText(reason), reason, key, num(r.Reasons[reason])))
 		default:
 			other = append(other, text)
