@@ -59,19 +59,25 @@ func spaceOf(dir string, c *Config, used bool) (s Space, err error) {
 		s.MinFree = min(mostFree, all/freeShare)
 	}
 	if used {
-		err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() {
-				if info, err := d.Info(); err == nil {
-					s.Used += info.Size()
-				}
-			}
-			if errors.Is(err, fs.ErrNotExist) { // the queue replaces its files
-				return nil
-			}
-			return err
-		})
+		s.Used, err = SizeOf(dir)
 	}
 	return s, err
+}
+
+// SizeOf returns the bytes of all files below a directory. The error is the first one; what cannot be read counts for nothing.
+func SizeOf(dir string) (bytes int64, err error) {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, unread error) error {
+		if unread == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				bytes += info.Size()
+			}
+		}
+		if err == nil && !errors.Is(unread, fs.ErrNotExist) { // the queue replaces its files
+			err = unread
+		}
+		return nil
+	})
+	return bytes, err
 }
 
 // Space measures how much the crawl of a job may still write.
@@ -122,9 +128,9 @@ func (j *Job) Space() (Space, error) {
 
 // checkSpace refuses a crawl that would end at once because the disk or the directory is full.
 func (j *Job) checkSpace() error {
-	s, err := j.Space()
+	s, err := spaceOf(j.dir, &j.config, j.config.MaxDisk > 0)
 	if err != nil {
-		return err
+		return readError(err)
 	}
 	switch left, by := s.Left(); {
 	case left >= 0:

@@ -222,7 +222,8 @@ func (c *crawlFlags) tellNext(v *view.View, cfg *job.Config, end *ending) {
 	}
 	word := cli.ShellWord(kept.Name(c.Out))
 	if c.named != "" {
-		v.Tell("kept as %s, %s; to remove it: amble jobs rm %s", c.named, cli.Bytes(kept.Size(c.Out)), word)
+		size, _ := job.SizeOf(c.Out) // as far as it can be read
+		v.Tell("kept as %s, %s; to remove it: amble jobs rm %s", c.named, cli.Bytes(size), word)
 	}
 	switch {
 	case end.Finish == crawler.FinishDone:

@@ -145,7 +145,8 @@ func List(state string) (jobs []Job, folder string, err error) {
 
 // read returns what a directory says of its job. What cannot be read is left out.
 func read(dir string) Job {
-	j := Job{Name: filepath.Base(dir), Dir: dir, State: "empty", Bytes: Size(dir)}
+	j := Job{Name: filepath.Base(dir), Dir: dir, State: "empty"}
+	j.Bytes, _ = job.SizeOf(dir) // as far as it can be read
 	if info, err := os.Stat(dir); err == nil {
 		j.Last = info.ModTime().UTC()
 	}
@@ -175,19 +176,6 @@ func read(dir string) Job {
 		j.State = "stopped"
 	}
 	return j
-}
-
-// Size returns the bytes of all files below a directory. What cannot be read counts for nothing.
-func Size(dir string) (bytes int64) {
-	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			if info, err := e.Info(); err == nil {
-				bytes += info.Size()
-			}
-		}
-		return nil
-	})
-	return bytes
 }
 
 // StateText returns the state in words.
