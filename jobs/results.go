@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"iter"
@@ -44,7 +45,7 @@ func (m *Manager) results(ctx context.Context, id string, from int64, follow boo
 						return false
 					}
 					n, at = n+1, at+int64(len(line))
-					if n > from && !yield(Result{n, json.RawMessage(line[:len(line)-1])}, nil) {
+					if n > from && !yield(Result{n, bytes.Clone(line[:len(line)-1])}, nil) {
 						ended = true
 					}
 					return !ended && n < final.lines

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -180,7 +179,7 @@ func countLines(dir string) (n int64, err error) {
 	return n, err
 }
 
-// eachLine calls f with the visits in the file from a byte on, until f returns false.
+// eachLine calls f with the visits in the file from a byte on, each valid until f returns, until that is false.
 func eachLine(r *job.Reader, from int64, f func(line []byte) bool) error {
 	c, err := r.Open(job.VisitsName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -193,17 +192,8 @@ func eachLine(r *job.Reader, from int64, f func(line []byte) bool) error {
 	if _, err := c.Seek(from, io.SeekStart); err != nil {
 		return err
 	}
-	br := bufio.NewReaderSize(c, 1<<16)
-	for {
-		line, err := jsonl.ReadLine(br, nil)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", filepath.Join(r.Dir(), job.VisitsName), err)
-		}
-		if !f(line) {
-			return nil
-		}
+	if err := jsonl.Lines(c, func(_ int, line []byte) bool { return f(line) }); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(r.Dir(), job.VisitsName), err)
 	}
+	return nil
 }
