@@ -35,7 +35,7 @@ func hostile(t *testing.T) map[string][]byte {
 	files["noise"] = append([]byte("%PDF-1.7\n"), noise...)
 	files["no objects"] = []byte("%PDF-1.7\nxref\n0 0\ntrailer\n<< /Root 1 0 R /Size 0 >>\nstartxref\n9\n%%EOF\n")
 
-	// Loops of references, and trees of pages that are none.
+	// Loops of references, and malformed trees of pages.
 	objects := func(root string, all ...string) []byte {
 		f := pdfFile(all)
 		return f.file("/Root " + root)

@@ -25,8 +25,8 @@ import (
 // At most as many processes run at a time as there are processors. Its fields must not change after the first call of Read, which may be
 // called concurrently.
 type Isolated struct {
-	// Command is the program to start, with its arguments. It must call [Serve] with its standard input and output, and do nothing else: a
-	// program can start itself with an argument of its own.
+	// Command is the program to start, with its arguments. It must call [Serve] with its standard input and output, and do nothing else. A
+	// program can start itself with an argument that says so.
 	Command []string
 	MaxTime time.Duration // of each document, by the clock. 0: 20 s
 	// MaxMemory limits the memory of a process, in bytes; for small documents it needs some 20 MiB. 0: 512 MiB.
@@ -49,14 +49,14 @@ type request struct {
 	Time   int64  `json:"time"` // seconds
 }
 
-// answer is what a process writes.
+// answer holds the result that a process writes.
 type answer struct {
 	*Document
 
 	Error string `json:"error,omitempty"`
 }
 
-// Read reads a document in a process of its own. The error is [ErrNotRead], [ErrLimit], that of the context, or says that the command cannot be started.
+// Read reads a document in a separate process. The error is [ErrNotRead], [ErrLimit], that of the context, or says that the command cannot be started.
 func (r *Isolated) Read(ctx context.Context, body []byte, mediaType string) (*Document, error) {
 	r.once.Do(func() { r.slots = make(chan struct{}, runtime.GOMAXPROCS(0)) })
 	select {

@@ -56,7 +56,7 @@ func (*explainCmd) Help() string {
 For a job directory it tells how the URL was found, by which line of robots.txt it was judged, what each
 request for it waited for, and its outcome; nothing is requested. Without one it is judged as a link that a crawl finds.
 
-With --robots it says of each URL whether robots.txt allows it, and by which line.
+With --robots it prints for each URL whether robots.txt allows it, and the line that decides.
 Exit code 3: a robots.txt could not be fetched.
 
 With --links each line says what a crawl from the page would do with a link, and why. With --shell each line

@@ -76,15 +76,11 @@ func (c *exportCmd) Run(a *app) error {
 	if err := c.many(kind); err != nil {
 		return err
 	}
-	var jobs []*job.Reader
-	for _, dir := range c.Dir {
-		r, err := job.Read(dir)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = r.Close() }() // only read
-		jobs = append(jobs, r)
+	jobs, closeJobs, err := readJobs(c.Dir)
+	if err != nil {
+		return err
 	}
+	defer closeJobs()
 	path := c.Output
 	if path == "" {
 		abs, err := filepath.Abs(c.Dir[0])
@@ -128,6 +124,24 @@ func (c *exportCmd) Run(a *app) error {
 	}
 	_, err = fmt.Fprintln(a.out, cli.Printable(path))
 	return err
+}
+
+// readJobs opens jobs for reading.
+func readJobs(dirs []string) (jobs []*job.Reader, closeJobs func(), err error) {
+	closeJobs = func() {
+		for _, r := range jobs {
+			_ = r.Close() // only read
+		}
+	}
+	for _, dir := range dirs {
+		r, err := job.Read(dir)
+		if err != nil {
+			closeJobs()
+			return nil, nil, err
+		}
+		jobs = append(jobs, r)
+	}
+	return jobs, closeJobs, nil
 }
 
 // many checks what only kinds with texts have: several jobs, and --refuse.

@@ -60,7 +60,7 @@ func (c *textCmd) Run(a *app, o *keyflags.Origins) error {
 	var found *article.Article
 	var pages []string
 	if kind := document.Type(page); kind != "" {
-		found, pages, err = readDocumentText(page, kind, address)
+		found, pages, err = readDocumentText(page, kind, address, c.JSON)
 	} else {
 		found, err = article.Read(page, address)
 	}
@@ -73,13 +73,13 @@ func (c *textCmd) Run(a *app, o *keyflags.Origins) error {
 	return outputError(c.print(a.out, found, pages, address))
 }
 
-// readDocumentText returns the text of a document, and that of its pages.
-func readDocumentText(body []byte, kind, address string) (a *article.Article, pages []string, err error) {
+// readDocumentText returns the text of a document, and with each that of its pages.
+func readDocumentText(body []byte, kind, address string, each bool) (a *article.Article, pages []string, err error) {
 	d, err := documents().Read(context.Background(), body, kind)
 	if err != nil {
 		return nil, nil, err
 	}
-	for i := range d.Pages {
+	for i := 0; each && i < len(d.Pages); i++ {
 		page := *d
 		page.Pages = d.Pages[i : i+1]
 		one, err := page.Article(address)

@@ -115,15 +115,11 @@ func (c *verifyCmd) corpus(a *app) error {
 	}
 	check := func() (*corpus.Verification, error) { return corpus.Verify(dir) }
 	if c.Replay {
-		var readers []*job.Reader
-		for _, name := range jobs {
-			r, err := job.Read(name)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = r.Close() }() // only read
-			readers = append(readers, r)
+		readers, closeJobs, err := readJobs(jobs)
+		if err != nil {
+			return err
 		}
+		defer closeJobs()
 		ctx, stop := a.untilSignal(context.Background())
 		defer stop()
 		check = func() (*corpus.Verification, error) {

@@ -176,9 +176,7 @@ func (p *termsPage) before(t *testing.T, purpose consent.Purpose) consent.Verdic
 // after.
 func TestVectorsThroughTheCommand(t *testing.T) {
 	t.Parallel()
-	if raceEnabled {
-		t.Skip("starts many processes")
-	}
+	skipUnderRace(t)
 	for i, purpose := range consent.Purposes() {
 		t.Run(purpose.String(), func(t *testing.T) {
 			t.Parallel()
