@@ -176,7 +176,9 @@ func (p *termsPage) before(t *testing.T, purpose consent.Purpose) consent.Verdic
 // after.
 func TestVectorsThroughTheCommand(t *testing.T) {
 	t.Parallel()
-	skipUnderRace(t)
+	if raceEnabled {
+		t.Skip("starts many processes")
+	}
 	for i, purpose := range consent.Purposes() {
 		t.Run(purpose.String(), func(t *testing.T) {
 			t.Parallel()
