@@ -81,6 +81,9 @@ type Report struct {
 	Outcomes map[Outcome]int `json:"outcomes"` // visits by outcome
 	Reasons  map[string]int  `json:"reasons"`  // visits by reason code, without ""
 	Statuses map[int]int     `json:"statuses"` // answered visits by HTTP status
+	// Errors counts fetched visits with status 4xx or 5xx, by status. It is nil in reports of earlier versions, which did not count
+	// them apart from visits with other outcomes.
+	Errors map[int]int `json:"error_pages"`
 	// Types counts fetched visits by media type; long names and those after the first 200 are "other".
 	Types    map[string]int `json:"types"`
 	Links    map[Fate]int   `json:"links"`    // links found, by fate
@@ -220,7 +223,7 @@ type tally struct {
 func newTally(now time.Time) *tally {
 	return &tally{
 		r: Report{
-			Started: now, Runs: 1, Outcomes: map[Outcome]int{}, Reasons: map[string]int{}, Statuses: map[int]int{},
+			Started: now, Runs: 1, Outcomes: map[Outcome]int{}, Reasons: map[string]int{}, Statuses: map[int]int{}, Errors: map[int]int{},
 			Types: map[string]int{}, Links: map[Fate]int{},
 		},
 		hosts:    map[string]int{},
@@ -339,6 +342,9 @@ func (t *tally) visit(v *Visit) (failed int) {
 	if v.Outcome == Fetched {
 		t.duplicate(v)
 		t.r.Pages++
+		if v.Page.Status >= 400 {
+			t.r.Errors[v.Page.Status]++
+		}
 		t.countType(v.Page.ContentType)
 	}
 	for fate, n := range v.counts {
@@ -479,6 +485,7 @@ func (t *tally) recall(k kept) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.r, t.elapsed = k.Report, k.Elapsed
+	t.r.Errors = t.r.errors()
 	t.usage.all, t.usage.more = k.Usage, k.UsageMore
 	t.r.Runs++
 	for _, ref := range t.r.Sitemaps {
@@ -513,6 +520,29 @@ func ParseStored(value []byte) (*Report, error) {
 	return &r, nil
 }
 
+// ContentPages returns the number of fetched visits whose status is none of 4xx or 5xx.
+func (r *Report) ContentPages() int {
+	n := r.Pages
+	for _, count := range r.errors() {
+		n -= count
+	}
+	return max(0, n)
+}
+
+// errors returns a copy of Errors, taken from Statuses in a report of an earlier version.
+func (r *Report) errors() map[int]int {
+	if r.Errors != nil {
+		return maps.Clone(r.Errors)
+	}
+	errors := map[int]int{}
+	for status, n := range r.Statuses {
+		if status >= 400 {
+			errors[status] = n
+		}
+	}
+	return errors
+}
+
 // Add adds the counts of another crawl, of other hosts. Started becomes the earlier time, Ended the later one, and Bound the
 // longer one. Elapsed and Runs are sums. Finish, Usage and what belongs to single hosts stay as they are.
 func (r *Report) Add(o *Report) {
@@ -536,6 +566,7 @@ func (r *Report) Add(o *Report) {
 		*to += n
 	}
 	r.Outcomes, r.Reasons, r.Statuses = summed(r.Outcomes, o.Outcomes), summed(r.Reasons, o.Reasons), summed(r.Statuses, o.Statuses)
+	r.Errors = summed(r.errors(), o.errors())
 	r.Types, r.Links = summed(r.Types, o.Types), summed(r.Links, o.Links)
 	if len(o.Walls) > 0 {
 		r.Walls = summed(r.Walls, o.Walls)

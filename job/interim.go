@@ -44,7 +44,7 @@ const maxTypes = 200
 // Interim sums up the ledger and the visits like Facts, and what is queued. It changes nothing, and does not hinder a process
 // that works on the job.
 func (r *Reader) Interim(m *Manifest, each ...func(*sink.Record)) (*Interim, error) {
-	rep := &crawler.Report{Runs: len(m.Runs), Statuses: map[int]int{}, Types: map[string]int{}, Outcomes: map[crawler.Outcome]int{}}
+	rep := &crawler.Report{Runs: len(m.Runs), Statuses: map[int]int{}, Errors: map[int]int{}, Types: map[string]int{}, Outcomes: map[crawler.Outcome]int{}}
 	facts, err := r.Facts(append(each, func(v *sink.Record) {
 		if v.Status > 0 {
 			rep.Statuses[v.Status]++
@@ -55,6 +55,9 @@ func (r *Reader) Interim(m *Manifest, each ...func(*sink.Record)) (*Interim, err
 				name = "other"
 			}
 			rep.Types[name]++
+			if v.Status >= 400 {
+				rep.Errors[v.Status]++
+			}
 		}
 		if v.Terms != nil {
 			if u, err := weburl.Parse(v.URL); err == nil {

@@ -26,7 +26,7 @@ func results(r *crawler.Report) string {
 			}
 		}
 	}
-	line("fetched", []string{plural(max(0, r.Pages-errorPages(r)), "page") + " and files with content"})
+	line("fetched", []string{plural(r.ContentPages(), "page") + " and files with content"})
 	var broken, refused, over, other []string
 	for _, status := range slices.Sorted(maps.Keys(r.Statuses)) {
 		if status >= 400 {

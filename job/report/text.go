@@ -81,16 +81,6 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	return b.String() + results(r)
 }
 
-// errorPages returns the number of visits whose answer has a status of 4xx or 5xx.
-func errorPages(r *crawler.Report) (n int) {
-	for status, count := range r.Statuses {
-		if status >= 400 {
-			n += count
-		}
-	}
-	return n
-}
-
 // costText says what a crawl cost the sites: what they had to do for it, and how often they were in trouble.
 func costText(r *crawler.Report) string {
 	text := fmt.Sprintf("to the sites: %s, %s", cli.Plural(r.Requests, "request"), cli.Bytes(r.Bytes))
