@@ -172,6 +172,7 @@ var thirdParty = map[string][]string{
 	"jobs":            {"github.com/robfig/cron/v3"},
 	"job":             {"go.yaml.in/yaml/v4", "golang.org/x/sys"}, // job files; free space of a disk
 	"cmd/amble":       {"github.com/alecthomas/kong"},
+	"tools/release":   {"github.com/goreleaser/nfpm/v2", "github.com/google/go-containerregistry", "golang.org/x/crypto/x509roots/fallback/bundle"},
 
 	"cmd/amble/internal/completion": {"github.com/alecthomas/kong"},
 	"cmd/amble/internal/keyflags":   {"github.com/alecthomas/kong"},

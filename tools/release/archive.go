@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/amble-crawler/amble/crawler"
 )
 
 // file is one file of an archive.
@@ -19,6 +21,9 @@ type file struct {
 	data []byte
 	mode fs.FileMode
 }
+
+// name returns the name that the files of the target have, without an ending.
+func (t target) name() string { return "amble-" + crawler.Version + "-" + t.os + "-" + t.arch }
 
 // ending is that of the names of the target's archives.
 func (t target) ending() string {

@@ -1,26 +1,27 @@
-// Command release makes the archives of a release, one for each system, and SHA256SUMS over them:
+// Command release makes what a release consists of, and SHA256SUMS over it: an archive for each system, packages for Debian and
+// Fedora, images for containers, a formula for Homebrew and a manifest for Scoop:
 //
 //	go run ./tools/release -o dist
 //
 // An archive has the command, LICENSE, README and what it leads to, completions, the licences of everything that is linked in, and BUILD, which says how the
 // same bytes are made again: with the same source and the same Go they do not depend on machine, directory or time.
 //
-// Reading order: main.go, build.go, documents.go, licenses.go, archive.go.
+// Reading order: main.go, build.go, documents.go, licenses.go, archive.go, packages.go, image.go, managers.go.
 package main
 
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/amble-crawler/amble/crawler"
 )
 
 func main() {
@@ -58,7 +59,7 @@ func run(ctx context.Context, out, only string) error {
 	return os.Rename(part, out)
 }
 
-// makeAll makes one archive for each target in dir, and SHA256SUMS.
+// makeAll makes in dir the archives, packages and images of the targets, the recipes of package managers, and SHA256SUMS.
 func makeAll(ctx context.Context, dir string, list []target, at time.Time) error {
 	work, err := os.MkdirTemp("", "amble-release-")
 	if err != nil {
@@ -69,26 +70,54 @@ func makeAll(ctx context.Context, dir string, list []target, at time.Time) error
 	if err != nil {
 		return err
 	}
-	var sums strings.Builder
-	for _, t := range list {
-		name := "amble-" + crawler.Version + "-" + t.os + "-" + t.arch
-		files, err := t.files(ctx, filepath.Join(work, t.os+"-"+t.arch))
+	sums := map[string]string{} // by the name of a file
+	write := func(name string, b []byte, err error) error {
 		if err != nil {
 			return err
 		}
-		b, err := t.archive(name, append(files, common...), at)
-		if err != nil {
-			return err
-		}
-		name += t.ending()
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
-			return err
-		}
-		line := fmt.Sprintf("%x  %s\n", sha256.Sum256(b), name)
-		fmt.Print(line)
-		sums.WriteString(line)
+		sums[name] = fmt.Sprintf("%x", sha256.Sum256(b))
+		fmt.Printf("%s  %s\n", sums[name], name)
+		return os.WriteFile(filepath.Join(dir, name), b, 0o644)
 	}
-	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(sums.String()), 0o644)
+	for _, t := range list {
+		own, err := t.files(ctx, filepath.Join(work, t.os+"-"+t.arch))
+		if err != nil {
+			return err
+		}
+		files := append(own, common...)
+		b, err := t.archive(t.name(), files, at)
+		if err := write(t.name()+t.ending(), b, err); err != nil {
+			return err
+		}
+		if t.os != "linux" {
+			continue
+		}
+		for format := range packageFormats {
+			b, err := t.systemPackage(format, files, at, filepath.Join(work, "files"))
+			if err := write(t.name()+"."+format, b, err); err != nil {
+				return err
+			}
+		}
+		b, err = t.image(files, at)
+		if err := write(t.name()+".image.tar", b, err); err != nil {
+			return err
+		}
+	}
+	for name, recipe := range map[string]func(map[string]string) ([]byte, error){"amble.rb": formula, "amble.json": manifest} {
+		b, err := recipe(sums)
+		if errors.Is(err, errNotMade) {
+			fmt.Printf("%s is left out: %v\n", name, err)
+			continue
+		}
+		if err := write(name, b, err); err != nil {
+			return err
+		}
+	}
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		fmt.Fprintf(&text, "%s  %s\n", sums[name], name)
+	}
+	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(text.String()), 0o644)
 }
 
 // chosen returns the targets in a list with commas, or all.

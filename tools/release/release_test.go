@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// build makes TestSameBytesTwice and TestBareRoot build the command from nothing, which takes minutes.
+// build makes TestSameBytesTwice and TestInstalled build the command, which takes minutes.
 var build = flag.Bool("release.build", false, "build the command twice, once with an empty cache, and run it with nothing but its own files")
 
 // root is the module's folder.

@@ -1,48 +1,186 @@
 package main
 
 import (
+	"archive/tar"
+	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// TestBareRoot runs the command as its container does: without privileges, below a root that has the command, certificates and a
-// folder for crawls, and nothing else.
-func TestBareRoot(t *testing.T) {
+// TestInstalled installs the packages and unpacks the image, each below a root that has nothing else, and runs the command there as
+// a user without privileges. Packages are removed again, and leave nothing.
+func TestInstalled(t *testing.T) {
 	if !*build {
 		t.Skip("-release.build is not given")
 	}
-	dir := t.TempDir()
-	bare := filepath.Join(dir, "root")
-	err := errors.Join(os.Chmod(dir, 0o755), os.MkdirAll(filepath.Join(bare, "crawls"), 0o755), os.Chmod(filepath.Join(bare, "crawls"), 0o777))
-	if err = errors.Join(err, target{"linux", "amd64"}.build(t.Context(), root, filepath.Join(bare, "amble"))); err != nil {
+	dist := filepath.Join(t.TempDir(), "dist")
+	t.Chdir(root)
+	here := target{"linux", runtime.GOARCH}
+	if err := run(t.Context(), dist, here.String()); err != nil {
 		t.Fatal(err)
 	}
+	made := func(ending string) string { return filepath.Join(dist, here.name()+ending) }
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, "<title>A page</title>")
 	}))
 	defer site.Close()
-	inside(t, bare, "version")
-	inside(t, bare, "demo", "-q")
-	inside(t, bare, "crawl", "-q", "-o", "/crawls/job", "--archive", site.URL+"/")
-	inside(t, bare, "verify", "/crawls/job")
-	inside(t, bare, "report", "/crawls/job")
-	inside(t, bare, "export", "/crawls/job", "--to", "sqlite", "-o", "/crawls/job.db")
+
+	t.Run("deb", func(t *testing.T) {
+		bare := bareRoot(t, "crawls", "var/lib/dpkg/info", "var/lib/dpkg/updates")
+		program(t, "dpkg", "--root="+bare, "--force-not-root", "--log=/dev/null", "-i", made(".deb"))
+		inside(t, bare, "/usr/bin/amble", "version")
+		program(t, "dpkg", "--root="+bare, "--force-not-root", "--log=/dev/null", "--purge", "amble")
+		removed(t, bare)
+	})
+	t.Run("rpm", func(t *testing.T) {
+		bare := bareRoot(t, "crawls")
+		program(t, "rpm", "--root="+bare, "--nodeps", "-i", made(".rpm"))
+		inside(t, bare, "/usr/bin/amble", "version")
+		program(t, "rpm", "--root="+bare, "-e", "amble")
+		removed(t, bare)
+	})
+	t.Run("image", func(t *testing.T) {
+		bare := bareRoot(t)
+		unpackImage(t, made(".image.tar"), bare)
+		inside(t, bare, "/amble", "version")
+		inside(t, bare, "/amble", "demo", "-q")
+		inside(t, bare, "/amble", "crawl", "-q", "-o", "/crawls/job", "--archive", site.URL+"/")
+		inside(t, bare, "/amble", "verify", "/crawls/job")
+		inside(t, bare, "/amble", "show", "/crawls/job")
+		inside(t, bare, "/amble", "export", "/crawls/job", "--to", "sqlite", "-o", "/crawls/job.db")
+	})
+}
+
+// bareRoot returns an empty folder with those below it, which every user may write to and whose parents all may enter.
+func bareRoot(t *testing.T, dirs ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	err := os.Chmod(dir, 0o755)
+	for _, name := range dirs {
+		err = errors.Join(err, os.MkdirAll(filepath.Join(dir, name), 0o755), os.Chmod(filepath.Join(dir, name), 0o777))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// program runs a program of the system, or skips the test where there is none.
+func program(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		t.Skip(err)
+	}
+	if os.Getuid() != 0 {
+		t.Skipf("%s installs as root alone", name)
+	}
+	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+}
+
+// removed checks that a root has no file of the package.
+func removed(t *testing.T, bare string) {
+	t.Helper()
+	err := filepath.WalkDir(bare, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.Contains(d.Name(), "amble") {
+			t.Errorf("%s is left", p)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// unpackImage unpacks the layer of an image with the owners of its files, as far as this user may, and checks that the image is run as
+// one of the Dockerfile is.
+func unpackImage(t *testing.T, path, to string) {
+	t.Helper()
+	image, err := tarball.ImageFromPath(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipe, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, recipe, _ = bytes.Cut(recipe, []byte("FROM scratch"))
+	c := config.Config
+	var want []string
+	for _, env := range c.Env {
+		want = append(want, "ENV "+env)
+	}
+	want = append(want, "USER "+c.User, "WORKDIR "+c.WorkingDir, `ENTRYPOINT ["`+c.Entrypoint[0]+`"]`)
+	for volume := range c.Volumes {
+		want = append(want, "VOLUME "+volume)
+	}
+	for _, line := range want {
+		if !bytes.Contains(recipe, []byte("\n"+line+"\n")) {
+			t.Errorf("the Dockerfile has no line %q", line)
+		}
+	}
+	for _, verb := range []string{"ENV ", "USER ", "WORKDIR ", "ENTRYPOINT ", "VOLUME "} {
+		for line := range bytes.Lines(recipe) {
+			if line = bytes.TrimSpace(line); bytes.HasPrefix(line, []byte(verb)) && !slices.Contains(want, string(line)) {
+				t.Errorf("the image does not have %q", line)
+			}
+		}
+	}
+	content := mutate.Extract(image)
+	defer func() { _ = content.Close() }()
+	for r := tar.NewReader(content); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := filepath.Join(to, filepath.FromSlash(h.Name)) // of an image that was made here
+		if h.Typeflag == tar.TypeDir {
+			err = os.MkdirAll(p, 0o755)
+		} else {
+			var b []byte
+			b, err = io.ReadAll(r)
+			err = errors.Join(err, os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, b, h.FileInfo().Mode()))
+		}
+		if err == nil && h.Uid != 0 {
+			if err = os.Chown(p, h.Uid, h.Gid); errors.Is(err, syscall.EPERM) {
+				err = os.Chmod(p, 0o777) // the one who runs inside is another
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // inside runs the command below a root, as a user without privileges.
 func inside(t *testing.T, bare string, args ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "/amble", args...)
-	cmd.Dir, cmd.Env = "/crawls", []string{"TMPDIR=/crawls"} // as in the Dockerfile
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: bare, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Dir, cmd.Env = "/crawls", imageConfig.Env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: bare, Credential: &syscall.Credential{Uid: user, Gid: user}}
 	if os.Getuid() != 0 { // in a namespace where this user is root as far as chroot needs it
 		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 65532, HostID: os.Getuid(), Size: 1}}
@@ -54,6 +192,6 @@ func inside(t *testing.T, bare string, args ...string) {
 		t.Skip("this machine permits no other root: ", err)
 	}
 	if err != nil {
-		t.Fatalf("amble %v: %v\n%s", args, err, out)
+		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
 }
