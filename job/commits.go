@@ -59,7 +59,7 @@ func (d jobFiles) checkFrontier() error {
 
 // checkEmpty returns an error if a file is not empty although no commit was made.
 func (d jobFiles) checkEmpty(why string) error {
-	for _, name := range []string{VisitsName, LedgerName, LinksName, ItemsName, ItemsCSVName} { // a database without rows is not empty
+	for _, name := range []string{VisitsName, LedgerName, LinksName, TextName, ItemsName, ItemsCSVName} { // a database without rows is not empty
 		info, err := d.root.Lstat(name)
 		if err == nil && info.Size() > 0 {
 			return d.told(frontierName, &damage{why + ", and " + name + " is not empty"})

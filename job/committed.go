@@ -25,7 +25,7 @@ func (r *Reader) Committed() (*Reader, error) {
 	if err != nil && !errors.Is(err, disk.ErrDamaged) && !missingFile(err) {
 		return nil, readError(err)
 	}
-	names := []string{VisitsName, LedgerName, LinksName, ItemsName}
+	names := []string{VisitsName, LedgerName, LinksName, TextName, ItemsName}
 	archives, err := r.archiveNames()
 	if err != nil {
 		return nil, err

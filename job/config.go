@@ -34,6 +34,10 @@ type Config struct {
 	// Links adds the file links.jsonl: every link of each page, with its text, rel, kind and fate, as [sink.NewLinks] writes
 	// it. It is committed with the visits.
 	Links bool
+	// Text adds the file text.jsonl: the main text of each page, with what the page says about it. It is committed with the visits.
+	// TextReader reads the pages and must be set if Text is; package job/export/text has one.
+	Text       bool
+	TextReader TextReader
 	// Archive adds an archive of the traffic on the wire: WARC with a CDXJ index.
 	Archive bool
 	// WARC configures the archive. Its Prefix is not used; Software, Operator and UserAgent are set if they are empty.
@@ -227,6 +231,9 @@ func (c *Config) validate() error {
 	}
 	if x.Follow.Documents && x.Documents == nil {
 		return refused("job: Crawl.Follow.Documents is set without Crawl.Documents: set a reader, such as that of package article/document")
+	}
+	if c.Text && c.TextReader == nil {
+		return refused("job: Text is set without TextReader: set a reader, such as that of package job/export/text")
 	}
 	return c.checkItems()
 }

@@ -24,7 +24,7 @@ func openJobFiles(path string) (jobFiles, error) {
 // ownFiles lists the files in a job directory. While a file is replaced as a whole, a second one is written beside it,
 // which a killed process leaves behind.
 var ownFiles = map[string]bool{
-	lockName: false, VisitsName: false, LedgerName: false, LinksName: false, ItemsName: false, ItemsCSVName: false, ItemsTableName: false, lastWriteName: false,
+	lockName: false, VisitsName: false, LedgerName: false, LinksName: false, TextName: false, ItemsName: false, ItemsCSVName: false, ItemsTableName: false, lastWriteName: false,
 	cookiesName: true, manifestName: true, jobName: true, auditName: true, reportName: true, PageName: true, HostsName: true, ProblemsName: true,
 	SheetName: true, SheetDataName: true, SumsName: true,
 }

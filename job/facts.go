@@ -14,7 +14,7 @@ import (
 func fileFacts(d jobFiles, extents map[string]extent) (map[string]FileFact, error) {
 	facts := map[string]FileFact{}
 	names := []string{VisitsName, LedgerName, reportName, auditName, path.Join(robotsName, indexName)}
-	for _, name := range []string{LinksName, ItemsName, ItemsCSVName} {
+	for _, name := range []string{LinksName, TextName, ItemsName, ItemsCSVName} {
 		if _, ok := extents[name]; ok {
 			names = append(names, name)
 		}

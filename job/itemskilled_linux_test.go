@@ -74,6 +74,15 @@ func TestItemsOfKilledJobs(t *testing.T) {
 			t.Errorf("%s, after %d kills: %v, %d results, want %d: %q", name, kills, err, len(got), len(want), got)
 		}
 	}
+	var paths []string
+	for n := range killedPages {
+		paths = append(paths, fmt.Sprintf("/%d", n))
+	}
+	slices.Sort(paths)
+	texts, err := os.ReadFile(filepath.Join(dir, job.TextName))
+	if got := slices.Sorted(strings.FieldsSeq(string(texts))); err != nil || !slices.Equal(got, paths) {
+		t.Errorf("%s, after %d kills: %v, %d lines, want %d: %q", job.TextName, kills, err, len(got), len(paths), got)
+	}
 	if v := verified(t, dir); v.Damaged() != 0 || v.FilesNote != "" || !slices.ContainsFunc(v.Files, func(f job.FileCheck) bool { return f.File == job.ItemsTableName }) {
 		t.Errorf("%+v %s", v.Files, v.FilesNote)
 	}
@@ -197,18 +206,26 @@ func runKilled(ctx context.Context, k *killer, dir, seed string) (*crawler.Repor
 	c.Crawl.Trace = &crawler.Trace{Committed: func(crawler.Commit) { k.at("committed") }}
 	c.Crawl.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		k.at("handle")
-		path := v.URL.Path()
-		if path == "/" {
-			path = "/0"
-		}
+		path := killedPath(v)
 		return errors.Join(v.Emit(killedItem{path, "one"}), v.Emit(killedItem{path, "two"}))
 	})
+	c.Text, c.TextReader = true, func(_ context.Context, v *crawler.Visit) (func(*sink.Record) ([]byte, error), error) {
+		path := killedPath(v)
+		return func(*sink.Record) ([]byte, error) { return []byte(path + "\n"), nil }, nil
+	}
 	j, err := job.Start(dir, c, seed)
 	if err != nil {
 		return nil, err
 	}
 	rep, err := j.Run(ctx)
 	return rep, errors.Join(err, j.Close())
+}
+
+func killedPath(v *crawler.Visit) string {
+	if path := v.URL.Path(); path != "/" {
+		return path
+	}
+	return "/0"
 }
 
 // killedSink is a sink with a step before the end of each call.

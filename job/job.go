@@ -59,6 +59,7 @@ const (
 const (
 	VisitsName = "visits.jsonl" // one line per visit
 	LinksName  = "links.jsonl"  // one line per link of a page, with Config.Links
+	TextName   = "text.jsonl"   // one line per page with its main text, with Config.Text
 	LedgerName = "ledger.jsonl" // two lines per request: one for its start and one for its end
 
 	ItemsName      = "items.jsonl" // one line per result, with ItemsLines

@@ -219,6 +219,7 @@ var keys = []*Key{
 	{"no-keep", "Without [out]: keep nothing but what goes to stdout, as [quiet] does.", Command, Shown, false, "", flag{}},
 	{"format", "Also archive what went over the wire, as WARC with a CDXJ index (${default}).", Output, Free, false, "Archive", own[bool]{is: List, read: archived, write: formatText, late: true}},
 	{"keep-links", "Also keep every link of each page in links.jsonl, with its text, rel, kind and fate.", Output, Fixed, false, "Links", flag{}},
+	{"text", "Also write the main text of each page to text.jsonl, plain and as Markdown, with title, author, dates, language, licence and consent.", Output, Fixed, false, "Text", flag{}},
 
 	{"fail-on-limit", "Exit 5 when a limit ended the crawl.", Command, Shown, false, "", flag{}},
 	{"json", "Print visits as JSON lines on a terminal, too, and the summary as JSON: to stdout where that is free, else to stderr.", Command, Shown, false, "", flag{}},

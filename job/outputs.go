@@ -78,6 +78,11 @@ func (o *outputs) openFiles(j *Job, cfg *crawler.Config) (err error) {
 		}
 		o.items, o.closers = append(o.items, s), append(o.closers, s.Close)
 	}
+	if j.config.Text {
+		if err := o.openText(j.config.TextReader, cfg); err != nil {
+			return err
+		}
+	}
 	if err := o.openItems(j.config.Items); err != nil {
 		return err
 	}

@@ -86,6 +86,17 @@ func AppendJSONL(f File, path string) (*JSONL, error) {
 	return &JSONL{w: f, encode: appendVisit, f: f, path: path, stale: true, hold: holdLines, written: end}, nil
 }
 
+// AppendLines is like [AppendJSONL] with lines of another form. encode appends the lines of a record to b, each with its end; a record
+// may have none. It must not keep b.
+func AppendLines(f File, path string, encode func(b []byte, r *Record) ([]byte, error)) (*JSONL, error) {
+	j, err := AppendJSONL(f, path)
+	if err != nil {
+		return nil, err
+	}
+	j.encode = encode
+	return j, nil
+}
+
 // Name implements [Named]: the last element of the file's path. Where the output is not a file it is "stdout", and
 // "items" for [NewItems].
 func (j *JSONL) Name() string {

@@ -125,6 +125,7 @@ func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config
 	_, idErr := operator.Identity(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()), c.check(),
 		cli.Refuse(cfg.KeepCookies && !c.keeps(), "--cookies=keep needs a directory: name one with --out"),
+		cli.Refuse(cfg.Text && !c.keeps(), "--text: texts need a directory: name one with --out"),
 		cli.Refuse(cfg.Archive && !c.keeps(), "--archive: an archive needs a directory: name one with --out"))
 }
 
@@ -159,7 +160,7 @@ func (c *crawlFlags) keeps() bool { return c.Out != "" || !c.NoKeep && !c.Quiet 
 func (c *crawlFlags) keptByName(a *app, v *view.View, cfg *job.Config, seeds []weburl.URL) error {
 	dir, err := kept.New(cfg.State, seeds[0])
 	switch {
-	case err != nil && (cfg.Archive || cfg.KeepCookies || cfg.Links):
+	case err != nil && (cfg.Archive || cfg.KeepCookies || cfg.Links || cfg.Text):
 		return cli.Exit(cli.ExitOutput, fmt.Errorf("the state directory cannot be used: %w; name a directory with --out", err))
 	case err != nil:
 		v.Tell("the crawl is not kept, because the state directory cannot be used: %v; -o DIR names another one", err)

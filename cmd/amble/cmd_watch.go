@@ -107,6 +107,7 @@ func (c *watchCmd) Run(a *app) error {
 				},
 				Program: func(j *job.Config) {
 					j.Note, j.Crawl.Trace, j.Crawl.Documents, j.State = v.Note, x.Trace, x.Documents, c.State
+					j.TextReader = cfg.TextReader
 				},
 			})
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/export/text"
 	"github.com/amble-crawler/amble/job/openfiles"
 	"github.com/amble-crawler/amble/job/report"
 	"github.com/amble-crawler/amble/weburl"
@@ -86,6 +87,9 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	defer endBrowser()
 	if j.cfg.Follow.Documents && j.cfg.Documents == nil {
 		j.cfg.Documents = document.Links{Reader: documents()}
+	}
+	if j.job != nil && j.job.Text {
+		j.job.TextReader = text.Reader(document.Articles{Reader: documents()})
 	}
 	run, err := j.open(j.cfg)
 	switch {

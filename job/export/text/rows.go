@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/amble-crawler/amble/article"
+	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/extsort"
 	"github.com/amble-crawler/amble/job"
@@ -40,8 +42,12 @@ type collection struct {
 	n        int             // rows
 	first    []int32         // by row: the first one with the same text
 
-	unreadable, tooLarge, givenUp, refused, cleaned int
+	skipped
+	refused, cleaned int
 }
+
+// skipped counts pages that have no row.
+type skipped struct{ unreadable, tooLarge, givenUp int }
 
 // stored is a row in a temporary file.
 type stored struct {
@@ -119,12 +125,12 @@ func (c *collection) collect() error {
 
 // isPage reports whether a visit has a row, unless its site refuses.
 func (c *collection) isPage(v *sink.Record) bool {
-	return v.WARC != nil && v.Status == 200 && (v.Type == "text/html" || v.Type == "application/xhtml+xml" || c.isDocument(v.Type))
+	return v.WARC != nil && v.Status == 200 && (v.Type == "text/html" || v.Type == "application/xhtml+xml" || c.o.isDocument(v.Type))
 }
 
 // isDocument reports whether answers of a media type are documents that are read.
-func (c *collection) isDocument(mediaType string) bool {
-	return c.o.Documents != nil && c.o.Documents.Reads(mediaType)
+func (o *Options) isDocument(mediaType string) bool {
+	return o.Documents != nil && o.Documents.Reads(mediaType)
 }
 
 // refuses reports whether the crawl was refused a page, or the site disallows a use of it that the export is not to have.
@@ -171,22 +177,27 @@ func (c *collection) article(s *stored) (*article.Article, error) {
 	}
 	defer page.Release()
 	s.Source.Record, s.Source.Target, s.Source.Date = answer.ID, answer.URL, answer.Date
-	if c.isDocument(page.ContentType) {
-		a, err := c.o.Documents.Article(c.x.Context(), page.Body, page.ContentType, s.Row.URL)
+	return c.o.read(c.x.Context(), page, s.Row.URL, &c.skipped)
+}
+
+// read returns the article of a page or document, nil if it cannot be read. The error is that of ctx.
+func (o *Options) read(ctx context.Context, page *fetcher.Page, address string, s *skipped) (*article.Article, error) {
+	if o.isDocument(page.ContentType) {
+		a, err := o.Documents.Article(ctx, page.Body, page.ContentType, address)
 		if err != nil {
-			c.givenUp++
-			return nil, c.x.Context().Err()
+			s.givenUp++
+			return nil, ctx.Err()
 		}
 		return a, nil
 	}
 	body, err := page.Text()
 	if err != nil {
-		c.unreadable++
-		return nil, c.x.Context().Err()
+		s.unreadable++
+		return nil, ctx.Err()
 	}
-	a, err := article.Read(body, s.Row.URL)
+	a, err := article.Read(body, address)
 	if err != nil {
-		c.tooLarge++
+		s.tooLarge++
 		return nil, nil //nolint:nilerr // a note counts it
 	}
 	return a, nil
@@ -194,11 +205,16 @@ func (c *collection) article(s *stored) (*article.Article, error) {
 
 // fill fills a row with what an article says.
 func (c *collection) fill(s *stored, a *article.Article) {
-	s.Row.Facts, s.Row.Data, s.Row.Text, s.Row.Markdown = FactsOf(a), append([]*schema.Item{}, a.Data.Items...), a.Text(), ""
-	if c.o.Markdown {
-		s.Row.Markdown = a.Markdown()
-	}
+	s.Row.fill(a, c.o.Markdown)
 	s.Sum, s.Blocks = xxh3.HashString(s.Row.Text), blocks(a)
+}
+
+// fill fills a row with what an article says.
+func (r *Row) fill(a *article.Article, markdown bool) {
+	r.Facts, r.Data, r.Text, r.Markdown = FactsOf(a), append([]*schema.Item{}, a.Data.Items...), a.Text(), ""
+	if markdown {
+		r.Markdown = a.Markdown()
+	}
 }
 
 // rows calls f with each page in order.

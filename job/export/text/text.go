@@ -4,7 +4,8 @@
 // The rows are in the order of their URLs. The same jobs give the same rows, in whatever order they are named and their pages were
 // visited. What has to be sorted and compared is in temporary files: memory is some 16 bytes for each page, besides 128 MiB.
 //
-// Reading order: text.go, rows.go, repeated.go (blocks that a site repeats), near.go (pages with the same text), wet.go.
+// Reading order: text.go, rows.go, repeated.go (blocks that a site repeats), near.go (pages with the same text), wet.go; reader.go (texts while
+// pages are crawled).
 package text
 
 import (
@@ -122,10 +123,12 @@ func lines(name, doc string, o Options) export.Kind {
 }
 
 // Line returns a row as a line of JSON, with its end.
-func Line(r *Row) ([]byte, error) {
+func Line(r *Row) ([]byte, error) { return line(r) }
+
+func line(row any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	err := e.Encode(r)
+	err := e.Encode(row)
 	return b.Bytes(), err
 }
