@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/amble-crawler/amble/politeness/audit"
 )
 
 // TestGlossaryHasEveryCode expects the codes of the packages in the first columns of the glossary: outcomes, reasons, decisions
@@ -60,5 +62,22 @@ func TestGlossaryHasEveryCode(t *testing.T) {
 	}
 	if codes < 100 {
 		t.Errorf("only %d codes were looked for", codes)
+	}
+}
+
+// TestGlossaryHasEveryRule expects the rules of politeness in the words of package audit.
+func TestGlossaryHasEveryRule(t *testing.T) {
+	page, err := os.ReadFile("glossary.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := []string{"hours", "rate"}
+	for i := range 12 {
+		codes = append(codes, fmt.Sprintf("P%d", i+1))
+	}
+	for _, code := range codes {
+		if row := fmt.Sprintf("| `%s` | %s |\n", code, audit.Rule(code)); !strings.Contains(string(page), row) {
+			t.Errorf("docs/glossary.md lacks %s", row)
+		}
 	}
 }

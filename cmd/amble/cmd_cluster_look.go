@@ -119,7 +119,7 @@ func (*clusterCollectCmd) Help() string {
 	amble cluster collect --job shops -o shops node1 node2 node3
 
 Makes an ordinary job directory of what the nodes have committed: visits, archives, ledgers and robots.txt files, which
-verify, report and explain read. It changes nothing else, and may be broken off and repeated. While the job runs, it
+verify, show and explain read. It changes nothing else, and may be broken off and repeated. While the job runs, it
 collects what was committed until then. What a node has written and is not at hand, or shorter than it was, is named
 with its number of visits: exit code 6.`
 }

@@ -55,7 +55,7 @@ func (c *clusterWorkCmd) Run(a *app) error {
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
 	if given := c.Server.given(); !c.WithServer && given != "" {
-		return cli.Usage("%s is for a server in this process, and there is none: add --serve, or leave it out; what a node itself says is in amble cluster status", given)
+		return cli.Usage("%s is for a server in this process, and there is none: add --serve, or leave it out; what a node itself says is in amble cluster job status", given)
 	}
 	if c.WithServer {
 		s, err := c.Server.start(a, c.Name, work.EngineDir(c.Out), nats.Access{Creds: c.ClusterCreds})

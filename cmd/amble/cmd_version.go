@@ -16,7 +16,7 @@ import (
 type versionCmd struct{}
 
 // Help returns the beginning of the command's help.
-func (versionCmd) Help() string {
+func (*versionCmd) Help() string {
 	return `Examples:
 
 	amble version
@@ -25,7 +25,7 @@ func (versionCmd) Help() string {
 }
 
 // Run prints the version, and what the binary was built from, if the build recorded it.
-func (versionCmd) Run(a *app) error { return printVersion(a.out) }
+func (*versionCmd) Run(a *app) error { return printVersion(a.out) }
 
 // versionFlag is --version.
 type versionFlag bool

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"cmp"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -103,6 +107,75 @@ func TestCommandsAreFew(t *testing.T) {
 	}
 	if listed > 20 {
 		t.Errorf("%d commands are listed, more than 20", listed)
+	}
+}
+
+// Messages, pages and help name commands by their present names. An old command's own help may name it as it is called there.
+func TestNamedCommandsExist(t *testing.T) {
+	t.Parallel()
+	exists := map[string]bool{"help": true}
+	for _, c := range model(t).Leaves(false) {
+		for n := c; n != nil && n.Parent != nil; n = n.Parent {
+			exists[keyflags.CommandName(n)] = renamed[keyflags.CommandName(n)] == "" && !n.Hidden
+		}
+	}
+	prose := regexp.MustCompile(`^(runs|promises|has|never|neither|does|machine|in|from|text report)\b`) // "text report": a kind of report
+	named := regexp.MustCompile(`\bamble\s+((?:cluster )?[a-z]+)(?: ([a-z]+))?`)
+	found := 0
+	check := func(where, text, self string) {
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			found++
+			name, ok := m[1], exists[m[1]] || m[1] == self || prose.MatchString(m[0][len("amble "):])
+			if name == "cluster job" && m[2] != "" {
+				ok = renamed["cluster "+m[2]] != ""
+			}
+			if !ok {
+				t.Errorf("%s names %q, which is no command, or one with another name now", where, m[0])
+			}
+		}
+	}
+	for _, room := range []string{"cmd", "job", "jobs", "identity", "cluster"} {
+		err := filepath.WalkDir(filepath.Join("..", "..", room), func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() && d.Name() == "testdata" {
+				return cmp.Or(err, filepath.SkipDir)
+			}
+			switch filepath.Ext(path) {
+			case ".tmpl", ".html", ".js":
+				page, err := os.ReadFile(path)
+				check(path, string(page), "")
+				return err
+			case ".go":
+				if strings.HasSuffix(path, "_test.go") {
+					return nil
+				}
+				f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+				if err != nil {
+					return err
+				}
+				for _, decl := range f.Decls {
+					self := ""
+					if fn, ok := decl.(*ast.FuncDecl); ok && fn.Name.Name == "Help" && fn.Recv != nil {
+						if star, ok := fn.Recv.List[0].Type.(*ast.StarExpr); ok {
+							self = strings.TrimSuffix(star.X.(*ast.Ident).Name, "Cmd")
+							self = strings.ToLower(strings.Replace(self, "cluster", "cluster ", 1))
+						}
+					}
+					ast.Inspect(decl, func(n ast.Node) bool {
+						if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+							check(path, lit.Value, self)
+						}
+						return true
+					})
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d names of commands were found", found)
 	}
 }
 

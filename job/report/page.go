@@ -21,6 +21,7 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/digest"
+	"github.com/amble-crawler/amble/politeness/audit"
 )
 
 // Write writes the report of a job that has ended into its directory: the page, the lists that it names, the data sheet with the answers that it
@@ -254,12 +255,20 @@ func (s *source) verdict() verdict {
 	}
 	v := verdict{Bad: true, Text: fmt.Sprintf("✗ Not polite: %s of %s too early, or against another rule of pace:", num(t.Early), plural(t.Requests, "request"))}
 	for _, e := range s.facts.Early[:min(5, len(s.facts.Early))] {
-		v.Lines = append(v.Lines, fmt.Sprintf("line %d of ledger.jsonl, %s: %s (%s)", e.Lines[0], cmp.Or(e.Host, "no single site"), e.Message, e.Invariant))
+		v.Lines = append(v.Lines, fmt.Sprintf("line %d of ledger.jsonl, %s: %s (%s)", e.Lines[0], cmp.Or(e.Host, "no single site"), e.Message, ruleText(e.Invariant)))
 	}
 	if t.Early > len(v.Lines) && s.commands.Verify != "" {
 		v.Lines = append(v.Lines, "all of them: "+s.commands.Verify)
 	}
 	return v
+}
+
+// ruleText says in words which rule of politeness an invariant is, with its code.
+func ruleText(invariant string) string {
+	if rule := audit.Rule(invariant); rule != "" {
+		return "rule " + invariant + ": " + rule
+	}
+	return "rule " + invariant
 }
 
 // hostCount is the number of hosts that were requested.

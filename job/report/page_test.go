@@ -339,6 +339,9 @@ func TestAnEarlyRequestTurnsTheStripRed(t *testing.T) {
 	}
 	page := written(t, r)
 	want := fmt.Sprintf("line %d of ledger.jsonl, %s: ", at, host)
+	if !strings.Contains(page, "(rule P4: the operator&#39;s delay between two requests to a host)</li>") || !strings.Contains(page, "docs/glossary.md#rules-of-politeness") {
+		t.Error("the rule is not said in words")
+	}
 	if !strings.Contains(page, "requested too early</span>") {
 		t.Error("its site is like any other")
 	}

@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +44,7 @@ func Together(j *audit.Joint) string {
 	if more := len(j.Violations) - 20; more > 0 {
 		fmt.Fprintf(&b, "violation: %d more\n", more)
 	}
+	brokenRules(&b, slices.Values(j.Violations), func(v audit.JointViolation) string { return v.Invariant })
 	for _, n := range j.Notes {
 		fmt.Fprintf(&b, "note: %s\n", cli.Printable(n))
 	}
@@ -49,6 +52,17 @@ func Together(j *audit.Joint) string {
 		b.WriteString("no violation between them\n")
 	}
 	return b.String()
+}
+
+// brokenRules says in words which rules violations break, each once.
+func brokenRules[V any](b *strings.Builder, violations iter.Seq[V], invariant func(V) string) {
+	said := map[string]bool{}
+	for v := range violations {
+		if inv := invariant(v); !said[inv] {
+			said[inv] = true
+			fmt.Fprintln(b, ruleText(inv))
+		}
+	}
 }
 
 // chainText returns the result for the chain of the ledger as text for users.
@@ -136,6 +150,7 @@ func auditText(rep *audit.Report) string {
 	for _, v := range rep.Violations {
 		fmt.Fprintf(&b, "violation: %s\n", cli.Printable(v.String()))
 	}
+	brokenRules(&b, slices.Values(rep.Violations), func(v audit.Violation) string { return v.Invariant })
 	for _, o := range rep.Overrides {
 		fmt.Fprintf(&b, "override: %s by other rules than %s/robots.txt: %s\n", cli.Plural(o.Requests, "request"), cli.Printable(o.Origin), cli.Printable(o.Reason))
 	}

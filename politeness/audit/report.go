@@ -37,6 +37,27 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s: %s (ledger lines %v)", strings.TrimSpace(v.Invariant+" "+v.Host), v.Message, v.Lines)
 }
 
+// Rule returns in words what an invariant requires, by its code as in [Violation]; "" for an unknown one.
+func Rule(invariant string) string { return rules[invariant] }
+
+// rules say what the invariants require. docs/glossary.md has the same.
+var rules = map[string]string{
+	"P1":    "robots.txt is requested first, and again when its copy is too old",
+	"P2":    "nothing is requested that robots.txt or an opt-out list forbids",
+	"P3":    "one request at a time to a host",
+	"P4":    "the operator's delay between two requests to a host",
+	"P5":    "a longer delay where the site asks for it, is slow or in trouble",
+	"P6":    "the same pauses for all hosts of an address or a domain together",
+	"P7":    "Retry-After and rate limits of a site are waited for",
+	"P8":    "no page is requested while robots.txt cannot be fetched, which is tried again with growing pauses",
+	"P9":    "what a crawl knows of a host outlives a restart",
+	"P10":   "every request has its lines in the ledger",
+	"P11":   "every request names the crawler and a contact",
+	"P12":   "no two processes request from a host at once",
+	"hours": "nothing is requested outside of the hours of a crawl",
+	"rate":  "no more requests a second in all than the crawl allows itself",
+}
+
 // Host is the summary of one host.
 type Host struct {
 	Host     string

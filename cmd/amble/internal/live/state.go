@@ -15,6 +15,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job/digest"
 	"github.com/amble-crawler/amble/job/report"
+	"github.com/amble-crawler/amble/politeness/audit"
 	"github.com/amble-crawler/amble/sink"
 )
 
@@ -200,7 +201,7 @@ func (v *view) polite() box {
 		b.Class, b.Answer = "bad", fmt.Sprintf("No: %s of %s too early", num(t.Early), plural(t.Requests, "request"))
 		if len(v.facts.Early) > 0 {
 			first := v.facts.Early[0]
-			b.Text = fmt.Sprintf("The first: %s, %s: %s", clip(cli.Printable(first.Host), 60), first.Invariant, clip(cli.Printable(first.Message), 160))
+			b.Text = fmt.Sprintf("The first: %s: %s. The rule (%s): %s", clip(cli.Printable(first.Host), 60), clip(cli.Printable(first.Message), 160), first.Invariant, audit.Rule(first.Invariant))
 		}
 		return b
 	case t.Requests == 0:
