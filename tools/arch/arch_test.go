@@ -165,7 +165,6 @@ var thirdParty = map[string][]string{
 	"sink/warc/warctest": {"github.com/klauspost/compress"},
 	"crawltest":          {"golang.org/x/tools/txtar"},
 
-	"examples/corpus": {"golang.org/x/net/html"},
 	"examples/search": {"golang.org/x/net/html", "modernc.org/sqlite"},
 
 	"crawler/metrics": {"github.com/prometheus/client_golang"},
