@@ -23,7 +23,7 @@ type Job struct {
 	Settings []byte        // the crawl's, for the nodes' user
 
 	// What holds for all shards together. The crawls of the shards have none of it: their crawler.Config has no
-	// Limits.Pages (crawler.None), Bytes, Errors and Time, and politeness.Config no Rate.
+	// Limits.Pages (crawler.Unlimited), Bytes, Errors and Time, and politeness.Config no Rate.
 	Limits Limits
 	Rate   float64 // requests a second. 0: as many as the pauses allow
 }

@@ -48,7 +48,7 @@ func (x *reader) open(store cluster.ClockStore, account string) {
 	var err error
 	x.Gate, err = politeness.NewGate(politeness.Config{
 		Identity: politeness.Identity{Product: "testbot", Contact: simContact}, Shared: x.clocks, Name: x.name, Delay: time.Second,
-		DelayFactor: politeness.None, Ledger: &x.ledger, Account: func(weburl.URL) string { return account },
+		DelayFactor: politeness.NoFactor, Ledger: &x.ledger, Account: func(weburl.URL) string { return account },
 		CopyRobots: func(_ weburl.URL, f politeness.RobotsFile) error { x.keep(f.Body); return nil },
 	})
 	if err != nil {

@@ -290,7 +290,7 @@ func (x *simNode) crawl(ctx context.Context, sh *cluster.Shard) error {
 	c := crawler.Config{
 		Agent: "testbot/1.0", Contact: simContact, Frontier: sh.Frontier(), Sinks: []sink.Sink{sh.Sink(out)},
 		Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Concurrency: 6,
-		Limits:  crawler.Limits{Depth: crawler.None, Pages: crawler.None, Time: 10000 * time.Hour},
+		Limits:  crawler.Limits{Depth: crawler.Unlimited, Pages: crawler.Unlimited, Time: 10000 * time.Hour},
 		Commits: crawler.Commits{Interval: 250 * time.Millisecond, Gate: true},
 	}
 	x.s.w.Apply(&c)

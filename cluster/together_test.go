@@ -143,7 +143,7 @@ func TestJobsOnAnEngineShareItsClocks(t *testing.T) {
 func gateOn(t *testing.T, k *cluster.Clocks, name string, delay time.Duration) *politeness.Gate {
 	t.Helper()
 	g, err := politeness.NewGate(politeness.Config{
-		Identity: politeness.Identity{Product: "testbot", Contact: simContact}, Shared: k, Name: name, Delay: delay, DelayFactor: politeness.None,
+		Identity: politeness.Identity{Product: "testbot", Contact: simContact}, Shared: k, Name: name, Delay: delay, DelayFactor: politeness.NoFactor,
 		Ledger: &lines{},
 	})
 	if err != nil {

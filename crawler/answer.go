@@ -32,7 +32,7 @@ func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
 	case isRedirect(page.Status):
 		a.redirected(ctx, v)
 		return
-	case a.claim.Attempt >= a.run.cfg.Retries.Max, !retryable(page.Status) && !(brokeOff(page) && a.run.cuts.keep(u, page)):
+	case a.run.cfg.Retries.Max.Reached(a.claim.Attempt), !retryable(page.Status) && !(brokeOff(page) && a.run.cuts.keep(u, page)):
 	case !a.run.tally.retry(u.Host()):
 		v.spent()
 	default:

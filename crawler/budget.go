@@ -22,11 +22,11 @@ type budgetRow struct {
 	host, crawl allowance
 }
 
-// allowance is one limit: the field of Config that sets it, and its value, which is None if there is no limit. h are the settings
+// allowance is one limit: the field of Config that sets it, and its value. h are the settings
 // of the host, nil if there are none.
 type allowance struct {
 	setting string
-	of      func(c *Config, h *HostSettings) int
+	of      func(c *Config, h *HostSettings) Limit
 }
 
 // budgets holds every budget. Whatever a URL of the queue costs is of one of these kinds, and with limits of the pages there is a
@@ -40,25 +40,25 @@ var budgets = [...]budgetRow{
 	},
 	kindSitemaps: {
 		"sitemaps",
-		allowance{"Limits.Sitemaps", func(c *Config, _ *HostSettings) int { return c.Limits.Sitemaps }},
+		allowance{"Limits.Sitemaps", func(c *Config, _ *HostSettings) Limit { return c.Limits.Sitemaps }},
 		allowance{"Limits.Pages", pagesOfCrawl},
 	},
 	kindRobots: {
 		"robots.txt", // but for seeds, whose number the operator knows
-		allowance{"Limits.PagesPerHost", func(c *Config, h *HostSettings) int { return times(defaultRobots, pagesOfHost(c, h)) }},
-		allowance{"Limits.Robots", func(c *Config, _ *HostSettings) int { return c.Limits.Robots }},
+		allowance{"Limits.PagesPerHost", func(c *Config, h *HostSettings) Limit { return times(defaultRobots, pagesOfHost(c, h)) }},
+		allowance{"Limits.Robots", func(c *Config, _ *HostSettings) Limit { return c.Limits.Robots }},
 	},
 	kindResources: {
 		"resources",
-		allowance{"Render.MaxRequests", func(c *Config, h *HostSettings) int {
+		allowance{"Render.MaxRequests", func(c *Config, h *HostSettings) Limit {
 			return times(or(c.Render.MaxRequests, render.DefaultMaxRequests), pagesOfHost(c, h))
 		}},
-		allowance{"Limits.Resources", func(c *Config, _ *HostSettings) int { return c.Limits.Resources }},
+		allowance{"Limits.Resources", func(c *Config, _ *HostSettings) Limit { return c.Limits.Resources }},
 	},
 	kindProcessor: {
 		"processor seconds", // of the browser; also, a host is left static after maxStuck pages in a row that had all of it
-		allowance{"Render.MaxProcessor", func(c *Config, h *HostSettings) int { return times(c.processorSeconds(), pagesOfHost(c, h)) }},
-		allowance{"Render.MaxProcessor", func(c *Config, h *HostSettings) int { return times(c.processorSeconds(), pagesOfCrawl(c, h)) }},
+		allowance{"Render.MaxProcessor", func(c *Config, h *HostSettings) Limit { return times(c.processorSeconds(), pagesOfHost(c, h)) }},
+		allowance{"Render.MaxProcessor", func(c *Config, h *HostSettings) Limit { return times(c.processorSeconds(), pagesOfCrawl(c, h)) }},
 	},
 }
 
@@ -71,13 +71,13 @@ const (
 	kindProcessor
 )
 
-func pagesOfCrawl(c *Config, _ *HostSettings) int { return c.Limits.Pages }
+func pagesOfCrawl(c *Config, _ *HostSettings) Limit { return c.Limits.Pages }
 
-func pagesOfHost(c *Config, h *HostSettings) int {
+func pagesOfHost(c *Config, h *HostSettings) Limit {
 	if most, _ := c.pagesOf(h); most > 0 {
 		return most
 	}
-	return None
+	return Unlimited
 }
 
 func (c *Config) processorSeconds() int {
@@ -85,12 +85,12 @@ func (c *Config) processorSeconds() int {
 	return int((limit + time.Second - 1) / time.Second)
 }
 
-// times returns n for each page, None if the pages have no limit.
-func times(n, pages int) int {
-	if pages < 0 || pages > math.MaxInt/n {
-		return None
+// times returns n for each page.
+func times(n int, pages Limit) Limit {
+	if pages < 0 || pages > math.MaxInt64/Limit(n) {
+		return Unlimited
 	}
-	return n * pages
+	return Limit(n) * pages
 }
 
 // budget hands out one ticket for each page that may still be fetched, so that a crawl of N pages fetches
@@ -105,8 +105,8 @@ type budget struct {
 	unlimited bool
 }
 
-func newBudget(pages int) *budget {
-	b := &budget{left: pages, unlimited: pages < 0}
+func newBudget(pages Limit) *budget {
+	b := &budget{left: int(pages), unlimited: pages < 0}
 	b.cond = sync.NewCond(&b.mu)
 	return b
 }
@@ -252,7 +252,7 @@ func (r *run) counts(host string) *HostSettings {
 
 // overBudget returns the budget of a host that is used up; "" if none is. h may be nil.
 func (t *tally) overBudget(host string, h *HostSettings, now time.Time) string {
-	if h == nil || h.Bytes == 0 && h.Time == 0 {
+	if h == nil || h.Bytes <= 0 && h.Time == 0 {
 		return ""
 	}
 	t.mu.Lock()
@@ -260,7 +260,7 @@ func (t *tally) overBudget(host string, h *HostSettings, now time.Time) string {
 	s := t.spent[host]
 	switch {
 	case s == nil:
-	case h.Bytes > 0 && s.bytes >= h.Bytes:
+	case h.Bytes > 0 && Limit(s.bytes) >= h.Bytes:
 		return fmt.Sprintf("%s%s: %d bytes", ofEntry, h.Match, h.Bytes)
 	case h.Time > 0 && s.began > 0 && t.clock(now)-(s.began-1) >= h.Time:
 		return fmt.Sprintf("%s%s: %v", ofEntry, h.Match, h.Time)
@@ -269,7 +269,7 @@ func (t *tally) overBudget(host string, h *HostSettings, now time.Time) string {
 }
 
 // pagesOf returns how many pages of a host may be fetched, 0 if there is no limit, and the rule that says so.
-func (c *Config) pagesOf(h *HostSettings) (most int, rule string) {
+func (c *Config) pagesOf(h *HostSettings) (most Limit, rule string) {
 	if h == nil || h.Pages == 0 {
 		return c.Limits.PagesPerHost, ""
 	}
@@ -401,10 +401,10 @@ func (t *tally) recallUses(host string, value []byte) {
 }
 
 // reserve counts one page for a host, unless it already has most. If most is 0, there is no limit.
-func (t *tally) reserve(host string, most int) bool {
+func (t *tally) reserve(host string, most Limit) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if most > 0 && t.hosts[host] >= most {
+	if most > 0 && most.Reached(t.hosts[host]) {
 		return false
 	}
 	t.hosts[host]++
@@ -421,11 +421,11 @@ func (t *tally) unreserve(host string) {
 }
 
 // reserveSitemap counts one sitemap for a host, unless it already has most. If most is negative, there is no limit.
-func (t *tally) reserveSitemap(host string, most int) bool {
+func (t *tally) reserveSitemap(host string, most Limit) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	u := t.usesOf(host)
-	if most >= 0 && u.sitemaps >= most {
+	if most.Reached(u.sitemaps) {
 		return false
 	}
 	u.sitemaps++
@@ -471,16 +471,16 @@ func (a *attempt) robotsSpent() string {
 	a.run.tally.mu.Lock()
 	defer a.run.tally.mu.Unlock()
 	switch {
-	case crawl >= 0 && a.run.tally.r.Robots >= crawl:
+	case crawl.Reached(a.run.tally.r.Robots):
 		return fmt.Sprintf("%d robots.txt", crawl)
-	case host >= 0 && a.run.tally.usedBy(a.claim.URL.Host()).robots >= host:
+	case host.Reached(a.run.tally.usedBy(a.claim.URL.Host()).robots):
 		return fmt.Sprintf("%d robots.txt for a host", host)
 	}
 	return ""
 }
 
 // robotsOfHost returns the limit of requests for robots.txt that URLs of the claim's host may need.
-func (a *attempt) robotsOfHost() int {
+func (a *attempt) robotsOfHost() Limit {
 	return budgets[kindRobots].host.of(&a.run.cfg, a.run.entry(a.claim.URL.Host()))
 }
 

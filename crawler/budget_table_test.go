@@ -83,7 +83,7 @@ func TestEveryBudgetHolds(t *testing.T) {
 			hostile[row.kind](w)
 			renderer := &busyRenderer{}
 			c := Config{
-				Agent: "testbot/1.0", Contact: "https://lab.university.edu/crawl", Limits: Limits{Pages: 7, PagesPerHost: 5, Depth: None},
+				Agent: "testbot/1.0", Contact: "https://lab.university.edu/crawl", Limits: Limits{Pages: 7, PagesPerHost: 5, Depth: Unlimited},
 				Scope: ScopeConfig{Kind: ScopeAny}, Follow: Follow{Sitemaps: true},
 				Render: render.Policy{Mode: render.Auto}, Renderer: renderer,
 			}
@@ -110,10 +110,10 @@ func TestEveryBudgetHolds(t *testing.T) {
 			if all == 0 {
 				t.Errorf("%s: the hostile web spent nothing", row.kind)
 			}
-			if most := row.host.of(&effective, nil); host > most {
+			if most := row.host.of(&effective, nil); Limit(host) > most {
 				t.Errorf("%s: %d of one host, more than %s allows: %d", row.kind, host, row.host.setting, most)
 			}
-			if most := row.crawl.of(&effective, nil); all > most {
+			if most := row.crawl.of(&effective, nil); Limit(all) > most {
 				t.Errorf("%s: %d in all, more than %s allows: %d", row.kind, all, row.crawl.setting, most)
 			}
 		})

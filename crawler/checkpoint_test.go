@@ -26,7 +26,7 @@ func TestKeptCrowds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			k := &checkpoint{store: store, crowds: newCrowds(Traps{Queries: 5, PerDir: None, Sessions: None}, nil)}
+			k := &checkpoint{store: store, crowds: newCrowds(Traps{Queries: 5, PerDir: Unlimited, Sessions: Unlimited}, nil)}
 			if err := k.recallCrowds(t.Context()); err != nil {
 				t.Fatal(err)
 			}

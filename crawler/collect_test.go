@@ -125,7 +125,7 @@ func TestCollectBreakDrains(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := numbers(w, 50)
 		var report []string
-		c := newCrawler(t, w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}, Trace: &crawler.Trace{Visited: func(v *crawler.Visit) {
+		c := newCrawler(t, w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited}, Trace: &crawler.Trace{Visited: func(v *crawler.Visit) {
 			report = append(report, v.URL.Path())
 		}}})
 		read := func(_ context.Context, v *crawler.Visit) ([]int, error) { return []int{v.Depth, v.Depth}, nil }

@@ -19,11 +19,21 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Special values and defaults of Config. Zero always means the default.
-const (
-	None      = politeness.None // no limit
-	SeedsOnly = -2              // Limits.Depth: follow no link
+// Limit is a maximum number. The zero Limit stands for the default of its field.
+type Limit = politeness.Limit
 
+// Limits and durations that are no number, for the fields that allow them. 0 is the default of every field.
+const (
+	Unlimited = politeness.Unlimited // no limit
+	Zero      = politeness.Zero      // a limit of 0
+	SeedsOnly = Zero                 // Limits.Depth: follow no link
+	NoDelay   = politeness.NoDelay   // no pause
+	Forever   = politeness.Forever   // a maximum duration that is never reached
+	NoFactor  = politeness.NoFactor  // Politeness.DelayFactor: response times lengthen no pause
+)
+
+// Defaults of Config.
+const (
 	DefaultAgent       = "amble/" + Version
 	DefaultConcurrency = 64
 	DefaultMaxDepth    = 5
@@ -160,25 +170,25 @@ type Config struct {
 
 // Limits bounds a crawl as a whole, its hosts and its pages.
 type Limits struct {
-	Depth        int // links followed from a seed. 0: 5; None; SeedsOnly
-	Pages        int // pages and sitemaps fetched, exactly. 0: 1,000; None
-	PagesPerHost int // pages and sitemaps fetched per host. 0: no limit
+	Depth        Limit // links followed from a seed. 0: 5; Unlimited; SeedsOnly
+	Pages        Limit // pages and sitemaps fetched, exactly. 0: 1,000; Unlimited
+	PagesPerHost Limit // pages and sitemaps fetched per host. 0: Unlimited
 	// Sitemaps limits the sitemaps fetched per host, which PagesPerHost and Pages count, too. What exceeds it is [Deferred], with
-	// [ReasonSitemapBudget]. One robots.txt or index adds at most twice as many to the queue. 0: 500; None.
-	Sitemaps int
+	// [ReasonSitemapBudget]. One robots.txt or index adds at most twice as many to the queue. 0: 500; Unlimited.
+	Sitemaps Limit
 	// Resources bounds the requests for what rendered pages load, of all pages together; those in flight when it is reached
-	// are completed. Pages are then rendered with what is known. 0: 20 for each of Pages; None.
-	Resources int
+	// are completed. Pages are then rendered with what is known. 0: 20 for each of Pages; Unlimited.
+	Resources Limit
 	// Robots limits the requests for robots.txt to which links, redirects, sitemaps and resources lead; those for seeds do not
 	// count, and those in flight when it is reached are completed. What needs another one is [Deferred], with
 	// [ReasonRobotsBudget]. With PagesPerHost, 20 for each of a host's pages is the limit of what leads there.
-	// 0: 20 for each of Pages; None.
-	Robots int
-	Bytes  int64         // body bytes received; requests in flight when it is reached are completed. 0: no limit
-	Time   time.Duration // from start to the last claim. 0: no limit
+	// 0: 20 for each of Pages; Unlimited.
+	Robots Limit
+	Bytes  Limit         // body bytes received; requests in flight when it is reached are completed. 0: Unlimited
+	Time   time.Duration // from start to the last claim. 0: Forever
 	// Errors is the number of Failed visits that ends the crawl, including those failed by errors and panics of
-	// the Handler. 0: no limit.
-	Errors       int
+	// the Handler. 0: Unlimited.
+	Errors       Limit
 	URLLength    int // bytes of a URL that is queued. 0: 2,083; at most weburl.MaxLen
 	LinksPerPage int // links read from one page. 0: 10,000
 	Redirects    int // redirects in one chain. 0: 10
@@ -222,7 +232,7 @@ type Follow struct {
 // MiB for all pages together; a page for which there is no room is final as it is. There is a budget for
 // all hosts together: see [RetriesPerHost].
 type Retries struct {
-	Max   int           // attempts after the first. 0: 2; None
+	Max   Limit         // attempts after the first. 0: 2; Zero
 	Pause time.Duration // before the first retry, doubling. 0: 1 s
 }
 
@@ -241,23 +251,23 @@ type Commits struct {
 type Traps struct {
 	// Queries is the number of query variants of one path that are queued, and PerDir the number of URLs in
 	// one directory. Neither applies to hosts in Politeness.OwnHosts. 0: 1,000 and
-	// 50,000; None.
-	Queries int
-	PerDir  int
+	// 50,000; Unlimited.
+	Queries Limit
+	PerDir  Limit
 	// Sessions is the number of queued variants of one URL that differ only in a session identifier (PHPSESSID,
-	// jsessionid and the like; see weburl.URL.Sessionless). 0: 2; None.
-	Sessions int
+	// jsessionid and the like; see weburl.URL.Sessionless). 0: 2; Unlimited.
+	Sessions Limit
 }
 
 // Duplicates decides how pages are handled that have the same content as others.
 type Duplicates struct {
 	// Same is the number of URLs that may have the same body before further ones are [Duplicate] and their
-	// links are not followed, which ends soft errors and mirrored parts. 0: no limit.
-	Same int
+	// links are not followed, which ends soft errors and mirrored parts. 0: Unlimited.
+	Same Limit
 	// Soft is the number of URLs of one host that may answer with status 200 and the same HTML page before
 	// further ones are [Duplicate], with [reasonSoft404], and their links are not followed. Such pages are
-	// nearly always error pages. 0: 50; None.
-	Soft int
+	// nearly always error pages. 0: 50; Unlimited.
+	Soft Limit
 	// NearBits enables the search for pages that are nearly the same: when the 64-bit similarity hashes of
 	// two pages differ in at most this many bits (1 to 3), Visit.NearOf of the later one names the earlier.
 	// It changes no outcome. 0: off.
@@ -275,7 +285,7 @@ func (c Config) withDefaults() Config {
 	c.Commits.Interval = or(c.Commits.Interval, defaultCommitInterval)
 	c.Limits.InFlight = or(c.Limits.InFlight, DefaultMaxInFlight)
 	c.Scope.Kind = or(c.Scope.Kind, ScopeHost)
-	c.Retries.Max = max(0, or(c.Retries.Max, DefaultRetries))
+	c.Retries.Max = or(c.Retries.Max, DefaultRetries)
 	c.Retries.Pause = or(c.Retries.Pause, time.Second)
 	c.Limits.URLLength = or(c.Limits.URLLength, DefaultMaxURL)
 	c.Limits.LinksPerPage = or(c.Limits.LinksPerPage, DefaultMaxLinks)
@@ -312,6 +322,10 @@ func (c Config) Validate() error {
 			errs = append(errs, configError(format, args...))
 		}
 	}
+	limit := func(field string, l, special Limit) {
+		name := map[Limit]string{Unlimited: "Unlimited", Zero: "Zero"}[special]
+		bad(l.Valid(special), "%s is %d: must be 1 or more, or %s", field, l, name)
+	}
 	p := c.Politeness
 	bad(p.Identity == politeness.Identity{} && !p.Contactless, "Politeness.Identity and Contactless are set from Agent and Contact: leave them empty")
 	bad(!p.Offline || c.Fetcher != nil, "Politeness.Offline is for a Fetcher of recorded answers, such as job.Replay makes: set Fetcher")
@@ -323,32 +337,32 @@ func (c Config) Validate() error {
 		errs = append(errs, c.ofHosts(err)...)
 	}
 	bad(c.Login == nil || c.Fetch.Cookies || c.Fetch.Jar != nil || c.Fetcher != nil, "Login needs Fetch.Cookies: without them, what a site sets is lost")
-	bad(c.Limits.Depth >= SeedsOnly, "Limits.Depth is %d: must be 1 or more, None or SeedsOnly", c.Limits.Depth)
-	bad(c.Limits.Pages >= None, "Limits.Pages is %d: must be 1 or more, or None", c.Limits.Pages)
-	bad(c.Limits.PagesPerHost >= 0, "Limits.PagesPerHost is %d: must not be negative", c.Limits.PagesPerHost)
-	bad(c.Limits.Sitemaps >= None, "Limits.Sitemaps is %d: must be 1 or more, or None", c.Limits.Sitemaps)
-	bad(c.Limits.Robots >= None, "Limits.Robots is %d: must be 1 or more, or None", c.Limits.Robots)
-	bad(c.Limits.Resources >= None, "Limits.Resources is %d: must be 1 or more, or None", c.Limits.Resources)
-	bad(c.Limits.Bytes >= 0, "Limits.Bytes is %d: must not be negative", c.Limits.Bytes)
+	bad(c.Limits.Depth.Valid(Unlimited, SeedsOnly), "Limits.Depth is %d: must be 1 or more, Unlimited or SeedsOnly", c.Limits.Depth)
+	limit("Limits.Pages", c.Limits.Pages, Unlimited)
+	limit("Limits.PagesPerHost", c.Limits.PagesPerHost, Unlimited)
+	limit("Limits.Sitemaps", c.Limits.Sitemaps, Unlimited)
+	limit("Limits.Robots", c.Limits.Robots, Unlimited)
+	limit("Limits.Resources", c.Limits.Resources, Unlimited)
+	limit("Limits.Bytes", c.Limits.Bytes, Unlimited)
 	bad(c.Limits.Time >= 0, "Limits.Time is %v: must not be negative", c.Limits.Time)
 	bad(c.Limits.InFlight >= 0, "Limits.InFlight is %d: must be 1 or more", c.Limits.InFlight)
 	bad(c.Commits.Interval >= 0, "Commits.Interval is %v: must not be negative", c.Commits.Interval)
 	bad(c.Concurrency >= 0, "Concurrency is %d: must be 1 or more", c.Concurrency)
-	bad(c.Retries.Max >= None, "Retries.Max is %d: must be 1 or more, or None", c.Retries.Max)
+	limit("Retries.Max", c.Retries.Max, Zero)
 	bad(c.Retries.Pause >= 0, "Retries.Pause is %v: must not be negative", c.Retries.Pause)
 	bad(c.Limits.URLLength >= 0 && c.Limits.URLLength <= weburl.MaxLen, "Limits.URLLength is %d: must be 1 to %d", c.Limits.URLLength, weburl.MaxLen)
 	bad(c.Limits.LinksPerPage >= 0, "Limits.LinksPerPage is %d: must not be negative", c.Limits.LinksPerPage)
-	bad(c.Traps.Queries >= None, "Traps.Queries is %d: must be 1 or more, or None", c.Traps.Queries)
-	bad(c.Traps.PerDir >= None, "Traps.PerDir is %d: must be 1 or more, or None", c.Traps.PerDir)
-	bad(c.Traps.Sessions >= None, "Traps.Sessions is %d: must be 1 or more, or None", c.Traps.Sessions)
-	bad(c.Duplicates.Soft >= None, "Duplicates.Soft is %d: must be 1 or more, or None", c.Duplicates.Soft)
+	limit("Traps.Queries", c.Traps.Queries, Unlimited)
+	limit("Traps.PerDir", c.Traps.PerDir, Unlimited)
+	limit("Traps.Sessions", c.Traps.Sessions, Unlimited)
+	limit("Duplicates.Soft", c.Duplicates.Soft, Unlimited)
 	bad(c.Scope.Beyond >= 0 && c.Scope.Beyond <= frontier.MaxBeyond, "Scope.Beyond is %d: must be 0 to %d", c.Scope.Beyond, frontier.MaxBeyond)
 	for _, k := range c.Scope.BeyondKinds {
 		errs = append(errs, checkKind(k))
 	}
-	bad(c.Duplicates.Same >= 0, "Duplicates.Same is %d: must not be negative", c.Duplicates.Same)
+	limit("Duplicates.Same", c.Duplicates.Same, Unlimited)
 	bad(c.Duplicates.NearBits >= 0 && c.Duplicates.NearBits <= simhash.MaxDistance, "Duplicates.NearBits is %d: must be 0 to %d", c.Duplicates.NearBits, simhash.MaxDistance)
-	bad(c.Limits.Errors >= 0, "Limits.Errors is %d: must not be negative", c.Limits.Errors)
+	limit("Limits.Errors", c.Limits.Errors, Unlimited)
 	bad(c.Limits.Redirects >= 0, "Limits.Redirects is %d: must not be negative", c.Limits.Redirects)
 	errs = append(errs, c.validateOrder(), c.validateSample())
 	for i, r := range c.Priorities {
@@ -373,7 +387,7 @@ func (c Config) Validate() error {
 
 // bounded reports whether the operator set a limit that ends the crawl.
 func (c Config) bounded() bool {
-	return c.Limits.Pages > 0 || c.Limits.Bytes > 0 || c.Limits.Time > 0
+	return c.Limits.Pages > 0 || c.Limits.Bytes > 0 || c.Limits.Time > 0 && c.Limits.Time < Forever
 }
 
 // ConfigError is a field of a Config with an invalid value. [Config.Validate] joins one for each such field

@@ -27,7 +27,7 @@ func TestBadInput(t *testing.T) {
 		{"agent", crawler.Config{Agent: "my bot/1"}, nil, "product token"},
 		{"scope", crawler.Config{Scope: crawler.ScopeConfig{Kind: "world"}}, nil, "host, domain, prefix or any"},
 		{"rule", crawler.Config{Scope: crawler.ScopeConfig{Rules: []crawler.ScopeRule{{Pattern: "("}}}}, nil, `scope rule "("`},
-		{"any without limit", crawler.Config{Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: crawler.None}}, nil, "explicit limit"},
+		{"any without limit", crawler.Config{Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: crawler.Unlimited}}, nil, "explicit limit"},
 		{"priority rule", crawler.Config{Priorities: []crawler.PriorityRule{{Pattern: "/a"}, {Pattern: "(", Priority: 3}}}, nil, `Priorities[1] is wrong: crawler: priority rule "(=3": error parsing`},
 		{"priority rule without pattern", crawler.Config{Priorities: []crawler.PriorityRule{{Priority: 3}}}, nil, `priority rule "=3": no pattern`},
 		{"order", crawler.Config{Order: "random"}, nil, `Order is wrong: crawler: order "random": want found, or hash:SEED`},
@@ -55,7 +55,7 @@ func TestBadInput(t *testing.T) {
 
 func TestSeedsAreValidated(t *testing.T) {
 	err := crawler.Config{
-		Seeds: []crawler.Request{{URL: "http://a.example/"}, {URL: "/relative"}}, Limits: crawler.Limits{Pages: -7, Bytes: -1}, Sinks: []sink.Sink{nil},
+		Seeds: []crawler.Request{{URL: "http://a.example/"}, {URL: "/relative"}}, Limits: crawler.Limits{Pages: -7, Bytes: -3}, Sinks: []sink.Sink{nil},
 	}.Validate()
 	var all interface{ Unwrap() []error }
 	if !errors.As(err, &all) {
@@ -68,8 +68,8 @@ func TestSeedsAreValidated(t *testing.T) {
 			fields = append(fields, c.Field+" "+c.Problem)
 		}
 	}
-	same(t, fields, `Seeds[1].URL is not a URL to crawl: weburl: url_syntax: "/relative"`, "Limits.Pages is -7: must be 1 or more, or None",
-		"Limits.Bytes is -1: must not be negative", "Sinks[0] is nil")
+	same(t, fields, `Seeds[1].URL is not a URL to crawl: weburl: url_syntax: "/relative"`, "Limits.Pages is -7: must be 1 or more, or Unlimited",
+		"Limits.Bytes is -3: must be 1 or more, or Unlimited", "Sinks[0] is nil")
 	var bad *weburl.Error
 	if !errors.As(err, &bad) {
 		t.Errorf("%v does not wrap weburl's error", err)

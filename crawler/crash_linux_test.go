@@ -555,7 +555,7 @@ func (b *bomb) crawl(seeds []string) (*crawler.Report, error) {
 	}
 	defer before.Close()
 	c, err := crawler.New(crawler.Config{
-		Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 1_000_000, Depth: crawler.None}, Handler: crawler.HandlerFunc(crashHandle),
+		Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 1_000_000, Depth: crawler.Unlimited}, Handler: crawler.HandlerFunc(crashHandle),
 		Frontier: &bombFrontier{store, b}, Sinks: []sink.Sink{&bombArchive{archive, b}, items, &bombSink{visits, b}, rows, table},
 		Politeness: politeness.Config{Delay: crashDelay, Ledger: &bombWriter{ledger, b}, LedgerSize: size},
 		KeepRobots: func(p *fetcher.Page) error {

@@ -50,7 +50,7 @@ func TestCrowdedAddress(t *testing.T) {
 					seeds[i] = s.URL("/")
 					all += min(1+len(refs), cmp.Or(c.budget, 1000))
 				}
-				limits := crawler.Limits{Pages: crawler.None, PagesPerHost: c.budget}
+				limits := crawler.Limits{Pages: crawler.Unlimited, PagesPerHost: crawler.Limit(c.budget)}
 				start := time.Now()
 				rep, _ := crawl(t, w, crawler.Config{Limits: limits}, seeds...)
 				took := time.Since(start)

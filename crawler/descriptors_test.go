@@ -41,7 +41,7 @@ func TestDescriptorsAreNoFailures(t *testing.T) {
 		s.Page("/", `<a href=/b>b</a>`)
 		s.Page("/b", "")
 		few := &scarce{web: w, names: time.Now().Add(2 * time.Minute), dial: time.Now().Add(5 * time.Minute)}
-		cfg, seen := config(w, crawler.Config{Retries: crawler.Retries{Max: crawler.None}}), &visits{}
+		cfg, seen := config(w, crawler.Config{Retries: crawler.Retries{Max: crawler.Zero}}), &visits{}
 		cfg.Fetch.DialContext, cfg.Fetch.Resolver, cfg.Handler = few.DialContext, few, seen
 		c, err := crawler.New(cfg)
 		if err != nil {

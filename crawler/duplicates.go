@@ -55,12 +55,12 @@ func (d *duplicates) meet(v *Visit) (m meeting, tooMany bool) {
 	v.SameAs, times = d.contents.meet(v.URL.String(), sum)
 	m = meeting{host: v.URL.Host(), sum: sum, met: v.SameAs != ""}
 	switch {
-	case d.limits.Same > 0 && times > d.limits.Same:
+	case d.limits.Same > 0 && Limit(times) > d.limits.Same:
 		v.Outcome, v.Reason = Duplicate, reasonSame
 		return m, true
 	case !m.met || d.limits.Soft <= 0 || !v.Page.IsHTML() || v.Page.Truncated != "":
 		return m, false
-	case d.crowds.same(m.host, m.sum, max(1, d.limits.Soft-1)):
+	case d.crowds.same(m.host, m.sum, int(max(1, d.limits.Soft-1))):
 		v.Outcome, v.Reason = Duplicate, reasonSoft404
 		return m, true
 	}

@@ -19,8 +19,9 @@ import (
 // are not followed. Pages of another host are counted separately, and images are not counted.
 func TestSoftErrors(t *testing.T) {
 	for _, c := range []struct {
-		most, want int
-	}{{0, crawler.DefaultMaxSoft}, {3, 3}, {crawler.None, 70}} {
+		most crawler.Limit
+		want int
+	}{{0, crawler.DefaultMaxSoft}, {3, 3}, {crawler.Unlimited, 70}} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 			s, o := w.Site("http://a.example"), w.Site("http://b.example")
 			var refs []string
@@ -53,7 +54,7 @@ func TestSessionsEnd(t *testing.T) {
 		for i := range 5 {
 			s.Handle(fmt.Sprintf("/%d", i), h)
 		}
-		rep, _ := crawl(t, w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}}, s.URL("/"))
+		rep, _ := crawl(t, w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited}}, s.URL("/"))
 		if rep.Finish != crawler.FinishDone || rep.Pages != 11 || rep.Links[crawler.FateTrap] == 0 {
 			t.Errorf("%d pages, want the seed and two of each of 5: %+v", rep.Pages, rep)
 		}
@@ -70,7 +71,7 @@ func TestCutPagesAreNoSoftErrors(t *testing.T) {
 			s.Page(refs[i], strings.Repeat("the same ", 1000)).Fault(crawltest.CutShort(500))
 		}
 		s.Page("/", links(refs...))
-		rep, _ := crawl(t, w, crawler.Config{Duplicates: crawler.Duplicates{Soft: 2}, Retries: crawler.Retries{Max: crawler.None}}, s.URL("/"))
+		rep, _ := crawl(t, w, crawler.Config{Duplicates: crawler.Duplicates{Soft: 2}, Retries: crawler.Retries{Max: crawler.Zero}}, s.URL("/"))
 		if rep.Outcomes[crawler.Fetched] != 7 {
 			t.Errorf("%v %v", rep.Outcomes, rep.Reasons)
 		}
@@ -118,7 +119,7 @@ func TestTrapHostDoesNotSlowTheOthers(t *testing.T) {
 				seeds = append(seeds, s.URL("/0"))
 			}
 			last := &lastPage{except: "trap.example:80"}
-			cr, err := crawler.New(config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None, PagesPerHost: 100, Pages: crawler.None}, Concurrency: 16, Handler: last}))
+			cr, err := crawler.New(config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited, PagesPerHost: 100, Pages: crawler.Unlimited}, Concurrency: 16, Handler: last}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +142,7 @@ func TestTrapHostDoesNotSlowTheOthers(t *testing.T) {
 // TestRetryCountsABodyOnce: a page that is fetched again does not count as another page with the same body,
 // or else /4 would be one too many.
 func TestRetryCountsABodyOnce(t *testing.T) {
-	for name, c := range map[string]crawler.Config{"same": {Duplicates: crawler.Duplicates{Same: 3, Soft: crawler.None}}, "soft": {Duplicates: crawler.Duplicates{Soft: 3}}} {
+	for name, c := range map[string]crawler.Config{"same": {Duplicates: crawler.Duplicates{Same: 3, Soft: crawler.Unlimited}}, "soft": {Duplicates: crawler.Duplicates{Soft: 3}}} {
 		t.Run(name, func(t *testing.T) {
 			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 				s := w.Site("http://a.example")

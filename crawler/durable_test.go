@@ -87,7 +87,7 @@ func TestReportCoversAllRuns(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 30)
 		j := job{t, t.TempDir()}
-		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}, Concurrency: 3})
+		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited}, Concurrency: 3})
 		var rep *crawler.Report
 		runs := 0
 		for done := false; !done; runs++ {
@@ -120,7 +120,7 @@ func TestLimitsCountOverAllRuns(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 30)
 		j := job{t, t.TempDir()}
-		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None, Pages: 8}})
+		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited, Pages: 8}})
 		ctx, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
 		defer cancel()
 		if _, err := j.run(ctx, c, "http://a.example/"); !errors.Is(err, context.DeadlineExceeded) {
@@ -152,7 +152,7 @@ func TestMemoryOfHostsAndBodies(t *testing.T) {
 		if _, err := j.run(t.Context(), c, "http://a.example/"); err != nil {
 			t.Fatal(err)
 		}
-		c.Limits.Pages = crawler.None
+		c.Limits.Pages = crawler.Unlimited
 		rep, err := j.run(t.Context(), c, "http://a.example/")
 		if err != nil || rep.Pages != 4 || rep.Same != 2 || rep.Reasons[crawler.ReasonHostBudget] != 1 {
 			t.Errorf("%+v, %v", rep, err)
@@ -195,7 +195,7 @@ func TestCrowdsOutliveTheProcess(t *testing.T) {
 			s.Page(fmt.Sprint("/p?", i), fmt.Sprintf("<title>%d</title><a href=/p?%d>x</a>", i, i+1))
 		}
 		j := job{t, t.TempDir()}
-		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}, Traps: crawler.Traps{Queries: 10}})
+		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited}, Traps: crawler.Traps{Queries: 10}})
 		for {
 			ctx, cancel := context.WithTimeout(t.Context(), 4500*time.Millisecond)
 			rep, err := j.run(ctx, c, "http://a.example/")
@@ -265,7 +265,7 @@ func TestFailedSinkLosesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		full := &fullSink{left: 5}
-		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}})
+		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited}})
 		w.Expect(crawltest.Expect{Delay: time.Second, AllowRepeats: true})
 		c.Frontier, c.Sinks = store, []sink.Sink{full}
 		x, err := crawler.New(c)
@@ -314,7 +314,7 @@ func TestAtCommitGoesWithItsVisits(t *testing.T) {
 		j := job{t, t.TempDir()}
 		path := filepath.Join(j.dir, "visits.jsonl")
 		calls := 0
-		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}, AtCommit: func() (map[string][]byte, error) {
+		c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited}, AtCommit: func() (map[string][]byte, error) {
 			calls++
 			info, err := os.Stat(path)
 			if err != nil {
@@ -348,7 +348,7 @@ func TestAtCommitMayFail(t *testing.T) {
 		broken := errors.New("broken")
 		for calls := range 3 {
 			left := calls
-			c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}, AtCommit: func() (map[string][]byte, error) {
+			c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited}, AtCommit: func() (map[string][]byte, error) {
 				if left--; left < 0 {
 					return map[string][]byte{"x": []byte("y")}, broken
 				}
@@ -358,7 +358,7 @@ func TestAtCommitMayFail(t *testing.T) {
 				t.Errorf("at call %d: %v", calls, err)
 			}
 		}
-		if _, err := j.run(t.Context(), config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}}), "http://a.example/"); err != nil {
+		if _, err := j.run(t.Context(), config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited}}), "http://a.example/"); err != nil {
 			t.Fatal(err)
 		}
 		repeats(w) // what was not committed
@@ -401,7 +401,7 @@ func TestResumedCrawlTakesASnapshot(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := &noted{Store: store}
-			c := config(w, crawler.Config{Limits: crawler.Limits{Pages: 3 * (i + 1)}})
+			c := config(w, crawler.Config{Limits: crawler.Limits{Pages: crawler.Limit(3 * (i + 1))}})
 			c.Frontier = n
 			x, err := crawler.New(c)
 			if err != nil {

@@ -34,11 +34,11 @@ gone
 `
 
 // inShop makes a crawler that sees the shop in place of the network. With one worker the order of visits is
-// always the same, and politeness.None makes the pauses as short as possible.
+// always the same, and politeness.NoDelay makes the pauses as short as possible.
 func inShop(c crawler.Config) (*crawler.Crawler, func()) {
 	web := crawltest.NewWeb()
 	web.Load([]byte(shop))
-	c.Contact, c.Concurrency, c.Politeness.Delay = "https://lab.university.edu/crawl", 1, politeness.None
+	c.Contact, c.Concurrency, c.Politeness.Delay = "https://lab.university.edu/crawl", 1, politeness.NoDelay
 	c.Fetch.DialContext, c.Fetch.Resolver = web.DialContext, web
 	cr, err := crawler.New(c)
 	if err != nil {
@@ -216,7 +216,7 @@ func ExampleChain() {
 		return nil
 	})
 	c, done := inShop(crawler.Config{
-		Handler: crawler.Chain(handler, crawler.Only(crawler.Refused), crawler.Limit(4)),
+		Handler: crawler.Chain(handler, crawler.Only(crawler.Refused), crawler.MaxCalls(4)),
 	})
 	defer done()
 	if _, err := c.Run(context.Background(), "http://shop.example/"); err != nil {

@@ -100,7 +100,7 @@ func (a *attempt) obey(ctx context.Context, v *Visit, links []frontier.Request, 
 		return links, nil
 	case ctx.Err() != nil && (errors.Is(answer, ctx.Err()) || errors.Is(answer, context.Cause(ctx))):
 		return nil, &frontier.Again{}
-	case !errors.As(answer, &retry) || a.claim.Attempt >= a.run.cfg.Retries.Max:
+	case !errors.As(answer, &retry) || a.run.cfg.Retries.Max.Reached(a.claim.Attempt):
 		a.spoil(v, answer)
 		return nil, nil
 	case !a.run.tally.retry(a.claim.URL.Host()):
@@ -156,7 +156,7 @@ func (r *run) count(v *Visit) {
 		}
 		v.listed = nil
 	}
-	if failed := r.tally.visit(v); r.cfg.Limits.Errors > 0 && failed >= r.cfg.Limits.Errors {
+	if failed := r.tally.visit(v); r.cfg.Limits.Errors > 0 && r.cfg.Limits.Errors.Reached(failed) {
 		r.drain(FinishErrors)
 	}
 }

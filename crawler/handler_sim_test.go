@@ -75,7 +75,7 @@ func TestMoodyHandlers(t *testing.T) {
 				web := w.Random(seed+1, crawltest.RandomConfig{Hosts: 3, Pages: 12, Links: 4, Agent: "testbot"})
 				var out bytes.Buffer
 				c := newCrawler(t, w, crawler.Config{
-					Handler: m, Limits: crawler.Limits{Depth: crawler.None, Pages: crawler.None, Time: 1000 * time.Hour}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Retries: crawler.Retries{Max: 3},
+					Handler: m, Limits: crawler.Limits{Depth: crawler.Unlimited, Pages: crawler.Unlimited, Time: 1000 * time.Hour}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Retries: crawler.Retries{Max: 3},
 					Sinks: []sink.Sink{sink.NewJSONL(&out)},
 				})
 				repeats(w)

@@ -84,7 +84,7 @@ func TestFailedHandlerLeavesNothing(t *testing.T) {
 					}
 					return c.fail(v)
 				}
-				_, got := run(t, w, crawler.Config{Handler: crawler.HandlerFunc(h), Retries: crawler.Retries{Max: crawler.None}}, s.URL("/"))
+				_, got := run(t, w, crawler.Config{Handler: crawler.HandlerFunc(h), Retries: crawler.Retries{Max: crawler.Zero}}, s.URL("/"))
 				same(t, got, "/ failed "+c.reason)
 			})
 		})

@@ -115,8 +115,8 @@ func hostileSites(t testing.TB, bomb int64) []hostile {
 // outcome; the outcome for servers that never answer is tested in virtual time.
 func hostileConfig(srv *crawltest.Server, h crawler.Handler) crawler.Config {
 	return crawler.Config{
-		Agent: "testbot/1.0", Contact: contact, Handler: h, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 10_000, Depth: 1}, Retries: crawler.Retries{Max: crawler.None},
-		Politeness: politeness.Config{Delay: politeness.None, DelayFactor: politeness.None, PermitTTL: 10 * time.Minute},
+		Agent: "testbot/1.0", Contact: contact, Handler: h, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 10_000, Depth: 1}, Retries: crawler.Retries{Max: crawler.Zero},
+		Politeness: politeness.Config{Delay: politeness.NoDelay, DelayFactor: politeness.NoFactor, PermitTTL: 10 * time.Minute},
 		Fetch: fetcher.Config{
 			Resolver: srv, AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 			FirstByteTimeout: 5 * time.Minute, IdleTimeout: 5 * time.Minute, FetchTimeout: 5 * time.Minute,

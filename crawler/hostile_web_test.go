@@ -499,7 +499,7 @@ func retryCases() []web {
 				s.Page(p, "").Fault(f)
 			}
 			s.Page("/", links(paths(n)...))
-			c.Retries.Max = crawler.None
+			c.Retries.Max = crawler.Zero
 		}
 	}
 	return []web{

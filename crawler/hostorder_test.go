@@ -49,14 +49,14 @@ func TestPagesAreFetchedWhileHostsAreBegun(t *testing.T) {
 	}
 	t.Run("memory", func(t *testing.T) {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
-			crawl(t, w, crawler.Config{Concurrency: workers, Limits: crawler.Limits{Pages: crawler.None}}, build(w)...)
+			crawl(t, w, crawler.Config{Concurrency: workers, Limits: crawler.Limits{Pages: crawler.Unlimited}}, build(w)...)
 			judge(t, w)
 		})
 	})
 	t.Run("disk", func(t *testing.T) {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 			seeds, j := build(w), job{t, t.TempDir()}
-			c := config(w, crawler.Config{Concurrency: workers, Limits: crawler.Limits{Pages: crawler.None}})
+			c := config(w, crawler.Config{Concurrency: workers, Limits: crawler.Limits{Pages: crawler.Unlimited}})
 			ctx, cancel := context.WithTimeout(t.Context(), 3100*time.Millisecond)
 			_, _ = j.run(ctx, c, seeds...)
 			cancel()

@@ -29,14 +29,14 @@ type HostSettings struct {
 	Match string
 	// Delay is the least time between the end of one request to a host and the start of the next, in the place
 	// of Politeness.Delay. Only hosts in Politeness.OwnHosts may have a shorter one. Of a range of
-	// addresses, it holds for each request to one of them. 0: Politeness.Delay; None: no delay, for own hosts.
+	// addresses, it holds for each request to one of them. 0: Politeness.Delay; NoDelay: for own hosts.
 	Delay time.Duration
 
 	// Budgets of each host; what exceeds one is [Deferred], with [ReasonHostBudget]. Of a range, they hold for
 	// hosts that had one of its addresses when the crawl first met them.
-	Pages int           // fetched pages, exactly. 0: Limits.PagesPerHost; None
-	Bytes int64         // body bytes received; requests in flight when it is reached are completed. 0: no limit
-	Time  time.Duration // from its first request to the last claim; time between runs does not count. 0: no limit
+	Pages Limit         // fetched pages, exactly. 0: Limits.PagesPerHost; Unlimited
+	Bytes Limit         // body bytes received; requests in flight when it is reached are completed. 0: Unlimited
+	Time  time.Duration // from its first request to the last claim; time between runs does not count. 0: Forever
 
 	// Header has fields for requests to these hosts and to no other: a redirect or a link that leads elsewhere is
 	// requested without them. They go to every port and scheme that Match names; a secret for one origin is better
@@ -92,8 +92,8 @@ func (c *Config) validateHosts() error {
 				errs = append(errs, &ConfigError{Field: fmt.Sprintf("Hosts[%d]", i), Problem: "(" + h.Match + "): " + fmt.Sprintf(format, args...)})
 			}
 		}
-		bad(h.Pages >= None, "Pages is %d: must be 1 or more, or None", h.Pages)
-		bad(h.Bytes >= 0, "Bytes is %d: must not be negative", h.Bytes)
+		bad(h.Pages.Valid(Unlimited), "Pages is %d: must be 1 or more, or Unlimited", h.Pages)
+		bad(h.Bytes.Valid(Unlimited), "Bytes is %d: must be 1 or more, or Unlimited", h.Bytes)
 		bad(h.Time >= 0, "Time is %v: must not be negative", h.Time)
 		ranged := hostmatch.IsRange(h.Match)
 		bad(!ranged || len(h.Rules) == 0, "has Rules, and whether a link belongs to the crawl is decided before the address of its host is known: name hosts or domains")

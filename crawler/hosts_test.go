@@ -50,7 +50,7 @@ func TestSettingsOfHosts(t *testing.T) {
 		})
 		cfg := config(w, crawler.Config{Limits: crawler.Limits{PagesPerHost: 8}, Hosts: []crawler.HostSettings{
 			{Match: "www.a.test", Delay: 4 * time.Second, Pages: 3}, // the whole entry: its delay is not the domain's
-			{Match: "*.a.test", Delay: 7 * time.Second, Pages: crawler.None},
+			{Match: "*.a.test", Delay: 7 * time.Second, Pages: crawler.Unlimited},
 			{Match: "e.test", Delay: 9 * time.Second},
 			{Match: "192.0.3.0/24", Delay: 3 * time.Second, Pages: 2},
 			{Match: "192.0.4.1", Bytes: 2500},
@@ -226,8 +226,8 @@ func TestHostSettingsThatMakeNoSense(t *testing.T) {
 		`Hosts[1] (www.a.test): never holds, because "*.a.test" comes before it and matches all that it does`:       {{Match: "*.a.test"}, {Match: "www.a.test"}},
 		`Hosts[1] (a.test): a name must come before all ranges of addresses, and this one follows "192.0.2.0/24"`:   {{Match: "192.0.2.0/24"}, {Match: "a.test"}},
 		"Hosts[0] (): want a host such as www.site.test":                                                            {{}},
-		"Hosts[0] (a.test): Pages is -2: must be 1 or more, or None":                                                {{Match: "a.test", Pages: -2}},
-		"Hosts[0] (a.test): Bytes is -1: must not be negative":                                                      {{Match: "a.test", Bytes: -1}},
+		"Hosts[0] (a.test): Pages is -2: must be 1 or more, or Unlimited":                                           {{Match: "a.test", Pages: -2}},
+		"Hosts[0] (a.test): Bytes is -3: must be 1 or more, or Unlimited":                                           {{Match: "a.test", Bytes: -3}},
 		"Hosts[0] (a.test): Time is -1s: must not be negative":                                                      {{Match: "a.test", Time: -time.Second}},
 		"Hosts[0] (192.0.2.0/24): has Rules, and whether a link belongs to the crawl is decided before the address": {{Match: "192.0.2.0/24", Rules: rules}},
 		"Hosts[0] (192.0.2.0/24): has a Header, which whoever points a name at such an address would get":           {{Match: "192.0.2.0/24", Header: http.Header{"X": {"y"}}}},
@@ -245,7 +245,7 @@ func TestHostSettingsThatMakeNoSense(t *testing.T) {
 		t.Error(err)
 	}
 	own := politeness.Config{OwnHosts: func(host string) int { return len(host) % 2 }}
-	if err := (crawler.Config{Contact: contact, Politeness: own, Hosts: []crawler.HostSettings{{Match: "*.a.test", Delay: crawler.None}}}).Validate(); err != nil {
+	if err := (crawler.Config{Contact: contact, Politeness: own, Hosts: []crawler.HostSettings{{Match: "*.a.test", Delay: crawler.NoDelay}}}).Validate(); err != nil {
 		t.Error(err)
 	}
 }

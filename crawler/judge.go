@@ -44,7 +44,7 @@ func (j *judge) limit(length, depth int) verdict {
 	switch {
 	case length > j.cfg.Limits.URLLength:
 		return verdict{fate: FateInvalid, rule: weburl.ReasonTooLong}
-	case j.cfg.Limits.Depth != None && depth > max(0, j.cfg.Limits.Depth):
+	case int64(depth) > j.cfg.Limits.Depth.Value():
 		return verdict{fate: FateDepth, rule: "depth"}
 	}
 	return verdict{fate: FateFollow}
@@ -80,7 +80,7 @@ func (j *judge) outside(c frontier.Claim) *Visit {
 	default:
 		return nil
 	}
-	d := j.admissible(c.URL, min(c.Depth, max(0, j.cfg.Limits.Depth)), kind)
+	d := j.admissible(c.URL, int(min(int64(c.Depth), max(0, int64(j.cfg.Limits.Depth)))), kind)
 	if c.Kind == frontier.KindSitemap && d.fate == FateScope && !d.firm && j.hasLists(c.URL) {
 		d = trapped(c.URL)
 	}

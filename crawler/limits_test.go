@@ -11,7 +11,10 @@ import (
 )
 
 func TestDepth(t *testing.T) {
-	for _, c := range []struct{ depth, pages int }{{crawler.SeedsOnly, 1}, {1, 2}, {3, 4}, {0, 6}, {crawler.None, 9}} {
+	for _, c := range []struct {
+		depth crawler.Limit
+		pages int
+	}{{crawler.SeedsOnly, 1}, {1, 2}, {3, 4}, {0, 6}, {crawler.Unlimited, 9}} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 			s := w.Site("http://a.example")
 			for i := range 9 {
@@ -19,7 +22,7 @@ func TestDepth(t *testing.T) {
 			}
 			s.Page("/9", "end").Status(404)
 			rep, _ := crawl(t, w, crawler.Config{Limits: crawler.Limits{Depth: c.depth}}, s.URL("/0"))
-			if c.depth == crawler.None {
+			if c.depth == crawler.Unlimited {
 				c.pages = 10
 			}
 			if rep.Pages != c.pages {
@@ -42,7 +45,7 @@ func TestMaxPagesIsExact(t *testing.T) {
 				}
 				seeds = append(seeds, s.URL("/0"))
 			}
-			rep, v := crawl(t, w, crawler.Config{Limits: crawler.Limits{Pages: n}, Concurrency: 50}, seeds...)
+			rep, v := crawl(t, w, crawler.Config{Limits: crawler.Limits{Pages: crawler.Limit(n)}, Concurrency: 50}, seeds...)
 			pages := 0
 			for _, r := range w.Requests() {
 				if !strings.HasSuffix(r.URL, "/robots.txt") {
@@ -80,7 +83,7 @@ func TestMaxTimeAndBytes(t *testing.T) {
 			for i := range 30 {
 				s.Page(fmt.Sprintf("/%d", i), links(fmt.Sprintf("/%d", i+1))+strings.Repeat("x", 1000))
 			}
-			c.config.Limits.Depth = crawler.None
+			c.config.Limits.Depth = crawler.Unlimited
 			rep, _ := crawl(t, w, c.config, s.URL("/0"))
 			if rep.Finish != c.finish || rep.Left != 1 || rep.Pages > 6 {
 				t.Errorf("report %+v", rep)
@@ -98,7 +101,7 @@ func TestErrorBudget(t *testing.T) {
 			s.Page(refs[i], "").Fault(crawltest.Reset())
 		}
 		s.Page("/", links(refs...))
-		rep, _ := crawl(t, w, crawler.Config{Limits: crawler.Limits{Errors: 3}, Retries: crawler.Retries{Max: crawler.None}}, s.URL("/"))
+		rep, _ := crawl(t, w, crawler.Config{Limits: crawler.Limits{Errors: 3}, Retries: crawler.Retries{Max: crawler.Zero}}, s.URL("/"))
 		if rep.Finish != crawler.FinishErrors || rep.Outcomes[crawler.Failed] != 3 {
 			t.Errorf("report %+v", rep)
 		}

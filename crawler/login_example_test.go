@@ -51,7 +51,7 @@ func ExampleConfig_login() {
 			return err
 		},
 		Fetch:      fetcher.Config{Cookies: true, DialContext: web.DialContext, Resolver: web},
-		Politeness: politeness.Config{Delay: politeness.None},
+		Politeness: politeness.Config{Delay: politeness.NoDelay},
 	})
 	if err != nil {
 		fmt.Println(err)

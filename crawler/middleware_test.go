@@ -83,7 +83,7 @@ func TestLimit(t *testing.T) {
 			done++
 			mu.Unlock()
 			return nil
-		}), crawler.Limit(3))
+		}), crawler.MaxCalls(3))
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Minute)
 		defer cancel()
 		var wg sync.WaitGroup
@@ -95,7 +95,7 @@ func TestLimit(t *testing.T) {
 			t.Errorf("%d at once, %d done", most, done)
 		}
 		cancel()
-		full := crawler.Limit(0)(crawler.HandlerFunc(func(ctx context.Context, v *crawler.Visit) error {
+		full := crawler.MaxCalls(0)(crawler.HandlerFunc(func(ctx context.Context, v *crawler.Visit) error {
 			time.Sleep(time.Hour)
 			return nil
 		}))
@@ -165,7 +165,7 @@ func TestAnswers(t *testing.T) {
 					}
 					return c.answer
 				}
-				rep, got := run(t, w, crawler.Config{Handler: crawler.HandlerFunc(h), Retries: crawler.Retries{Max: crawler.None}, Concurrency: 1}, s.URL("/"))
+				rep, got := run(t, w, crawler.Config{Handler: crawler.HandlerFunc(h), Retries: crawler.Retries{Max: crawler.Zero}, Concurrency: 1}, s.URL("/"))
 				want := []string{"/ " + c.outcome}
 				if c.links && c.finish == crawler.FinishDone {
 					want = append(want, "/link fetched")

@@ -315,10 +315,10 @@ func Timeout(d time.Duration) Middleware {
 	}
 }
 
-// Limit lets at most n calls (at least one) run at once, for Handlers that need a scarce resource. Other
+// MaxCalls lets at most n calls (at least one) run at once, for Handlers that need a scarce resource. Other
 // calls wait, and so do the hosts their pages came from. When the crawl is cancelled they return its
 // context's error, and their URLs stay queued.
-func Limit(n int) Middleware {
+func MaxCalls(n int) Middleware {
 	places := make(chan struct{}, max(1, n))
 	return func(h Handler) Handler {
 		return HandlerFunc(func(ctx context.Context, v *Visit) error {

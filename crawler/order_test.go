@@ -74,7 +74,7 @@ func star(w *crawltest.Web, n int) *crawltest.Site {
 // so does a crawl that is stopped and resumed, and whose commits come later than the next request to the host could be made.
 func TestOrderByHash(t *testing.T) {
 	c := crawler.Config{Order: crawler.OrderHash("7"), Concurrency: 4}
-	c.Limits.PagesPerHost, c.Limits.Depth = 60, crawler.None
+	c.Limits.PagesPerHost, c.Limits.Depth = 60, crawler.Unlimited
 	var first []string
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := star(w, 150)

@@ -28,7 +28,7 @@ func TestUnreachableHostsCostTheOthersNothing(t *testing.T) {
 			s.Page("/", "never")
 			seeds = append(seeds, s.URL("/"))
 		}
-		rep, v := crawl(t, w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}}, seeds...)
+		rep, v := crawl(t, w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited}}, seeds...)
 		for name := range bad {
 			x := v.by["http://"+name+".example/"]
 			if x.Outcome != crawler.Failed && x.Outcome != crawler.Deferred {
@@ -62,7 +62,7 @@ func TestHangingHostsDoNotSlowTheOthers(t *testing.T) {
 				}
 			}
 			v := &lastPage{}
-			c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None, Pages: crawler.None}, Concurrency: 32, Handler: v})
+			c := config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited, Pages: crawler.Unlimited}, Concurrency: 32, Handler: v})
 			cr, err := crawler.New(c)
 			if err != nil {
 				t.Fatal(err)
@@ -110,7 +110,7 @@ func TestTimeTakenIsTheBound(t *testing.T) {
 			s.Page("/20", "")
 			seeds = append(seeds, s.URL("/0"))
 		}
-		rep, _ := crawl(t, w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None, Pages: crawler.None}}, seeds...)
+		rep, _ := crawl(t, w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited, Pages: crawler.Unlimited}}, seeds...)
 		took := rep.Ended.Sub(rep.Started)
 		if ratio := took.Seconds() / rep.Bound.Seconds(); ratio < 1 || ratio > 1.05 {
 			t.Errorf("took %v, bound %v by %s: ratio %.3f", took, rep.Bound, rep.BoundBy, ratio)

@@ -24,7 +24,7 @@ func movingSite(w *crawltest.Web, addrs ...string) (c crawler.Config, now *atomi
 	s.Page("/2", "")
 	now = new(atomic.Pointer[string])
 	now.Store(&addrs[0])
-	c = config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.None}})
+	c = config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited}})
 	c.Fetch.AllowAddresses = nil
 	c.Fetch.Resolver = resolver(func(context.Context, string, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr(*now.Load())}, nil

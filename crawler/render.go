@@ -256,7 +256,7 @@ func (s *renders) room(b *budget, t *tally, u weburl.URL, h *HostSettings) bool 
 		return false
 	}
 	most, _ := s.cfg.pagesOf(h)
-	return here == 0 || most <= 0 || t.pagesOf(host)+here < most
+	return here == 0 || most <= 0 || !most.Reached(t.pagesOf(host)+here)
 }
 
 // keep keeps a rendering until its URL is claimed again.
@@ -350,7 +350,7 @@ func (a *attempt) resume(ctx context.Context, x *rendering) {
 // crawl can exceed the limit by as many.
 func (a *attempt) spentResources() bool {
 	most := budgets[kindResources].crawl.of(&a.run.cfg, nil)
-	return most >= 0 && a.run.tally.resources() >= most
+	return most.Reached(a.run.tally.resources())
 }
 
 // wait returns the page to the queue until it may continue.
@@ -471,7 +471,7 @@ func (a *attempt) resourceAnswered(ctx context.Context, x *rendering, w render.W
 
 // again reports whether what is missing may be requested once more, and counts that.
 func (a *attempt) again(x *rendering, w render.Want) bool {
-	if x.tries >= a.run.cfg.Retries.Max || !a.run.tally.retry(w.URL.Host()) {
+	if a.run.cfg.Retries.Max.Reached(x.tries) || !a.run.tally.retry(w.URL.Host()) {
 		return false
 	}
 	x.tries++

@@ -258,7 +258,7 @@ func TestRenderingWithinBudgetsOfHosts(t *testing.T) {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 			s := app(w)
 			c := rendering(&rendertest.Fake{})
-			c.Hosts = []crawler.HostSettings{{Match: host, Bytes: budget}}
+			c.Hosts = []crawler.HostSettings{{Match: host, Bytes: crawler.Limit(budget)}}
 			rep, v := crawl(t, w, c, s.URL("/"))
 			home := v.by[s.URL("/")]
 			if rep.Finish != crawler.FinishDone || home.Rendered == nil || home.Rendered.Cut != "" || home.Rendered.DOM == nil {
@@ -315,7 +315,7 @@ func TestStuckHostIsLeftStatic(t *testing.T) {
 		}
 		other.Page("/", fmt.Sprintf(shell, ""))
 		r := stuckRenderer{fine: []string{s.URL("/"), s.URL("/fine"), s.URL("/6"), other.URL("/")}, rounds: map[string]int{}}
-		run := func(pages int) *crawler.Report {
+		run := func(pages crawler.Limit) *crawler.Report {
 			c := config(w, rendering(r))
 			c.Scope.Kind, c.Limits.Pages, c.Render.Mode, c.RenderDir = crawler.ScopeAny, pages, render.Always, filepath.Join(j.dir, "resources")
 			rep, err := j.run(t.Context(), c, s.URL("/"))

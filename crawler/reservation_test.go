@@ -139,7 +139,7 @@ func TestNothingLeaks(t *testing.T) {
 				out.last = 20
 			}
 			c, err := New(Config{
-				Limits: Limits{Depth: None, Pages: 60, PagesPerHost: 25}, Frontier: store, Sinks: []sink.Sink{out}, Concurrency: 1,
+				Limits: Limits{Depth: Unlimited, Pages: 60, PagesPerHost: 25}, Frontier: store, Sinks: []sink.Sink{out}, Concurrency: 1,
 				Fetcher: chance(rng), Politeness: apart(), Handler: leaky(rng, out), Duplicates: Duplicates{Same: 12, Soft: 3},
 			})
 			if err != nil {

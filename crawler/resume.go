@@ -59,7 +59,7 @@ var settingOf = map[string]string{
 
 func (c *Config) rulebook() rulebook {
 	s, f := c.Scope, c.Follow
-	b := rulebook{s.Kind, s.Rules, c.Limits.Depth, s.Beyond, s.BeyondKinds, f.Sitemaps, f.Feeds, f.Resources, f.NoFollow, "", f.Documents, c.hostRules()}
+	b := rulebook{s.Kind, s.Rules, int(c.Limits.Depth), s.Beyond, s.BeyondKinds, f.Sitemaps, f.Feeds, f.Resources, f.NoFollow, "", f.Documents, c.hostRules()}
 	if c.Sample.N > 0 {
 		b.Sample = c.Sample.String()
 	}

@@ -28,7 +28,7 @@ func broken(w *crawltest.Web, host string, n int, faults ...crawltest.Fault) (se
 }
 
 func patient(c crawler.Config) crawler.Config {
-	c.Politeness.MaxFailures, c.Politeness.MaxSilence = politeness.None, politeness.None
+	c.Politeness.MaxFailures, c.Politeness.MaxSilence = politeness.Unlimited, politeness.Forever
 	c.Politeness.MaxBackoff = time.Second
 	c.Limits.Depth = crawler.SeedsOnly
 	return c

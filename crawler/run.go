@@ -102,7 +102,7 @@ func (r *run) make(had *atomic.Bool) error {
 		return err
 	}
 	r.duplicates = newDuplicates(r.cfg.Duplicates, r.judge.crowds)
-	r.vain = vain{had: had, off: r.cfg.Politeness.RobotsGiveUp == politeness.None, gate: r.gate, counter: r.counter, giveUp: r.giveUp}
+	r.vain = vain{had: had, off: r.cfg.Politeness.RobotsGiveUp == Forever, gate: r.gate, counter: r.counter, giveUp: r.giveUp}
 	r.output = newOutput(r.cfg.Sinks, r.archiveFailed)
 	if err := r.makeCommitter(); err != nil {
 		return err

@@ -62,7 +62,7 @@ func timed(t *testing.T, web, timing uint64, faults crawltest.FaultLevel, alone 
 		}
 		rng.Shuffle(len(seeds), func(i, j int) { seeds[i], seeds[j] = seeds[j], seeds[i] })
 		c := Config{Agent: "testbot/1", Contact: "https://crawl.university.edu/", Sinks: []sink.Sink{o}, Concurrency: 1 + rng.IntN(40)}
-		c.Scope.Kind, c.Limits.PagesPerHost, c.Limits.Depth = ScopeHost, 3+int(web%6), None
+		c.Scope.Kind, c.Limits.PagesPerHost, c.Limits.Depth = ScopeHost, 3+Limit(web%6), Unlimited
 		if web/2%2 == 1 {
 			c.Order = OrderHash(fmt.Sprint(web))
 		}

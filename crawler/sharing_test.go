@@ -21,7 +21,7 @@ func together(t *testing.T, w *crawltest.Web, crawls map[string]*part) {
 	var all sync.WaitGroup
 	for name, p := range crawls {
 		c := config(w, p.Config)
-		c.Limits.Depth, c.Retries.Max, c.Fetch.Header = crawler.None, crawler.None, http.Header{"X-Crawl": {name}}
+		c.Limits.Depth, c.Retries.Max, c.Fetch.Header = crawler.Unlimited, crawler.Zero, http.Header{"X-Crawl": {name}}
 		c.Politeness.Name = name
 		all.Go(func() {
 			time.Sleep(p.after)

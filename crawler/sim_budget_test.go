@@ -16,9 +16,9 @@ func (s *sim) setBudgets(rng *rand.Rand) {
 		e := &s.config.Hosts[i]
 		switch rng.IntN(6) {
 		case 0:
-			e.Pages = 1 + rng.IntN(6)
+			e.Pages = crawler.Limit(1 + rng.IntN(6))
 		case 1:
-			e.Bytes = int64(1 + rng.IntN(3000))
+			e.Bytes = crawler.Limit(1 + rng.IntN(3000))
 		case 2:
 			e.Time = time.Duration(1+rng.IntN(20)) * time.Second
 		}
@@ -55,7 +55,7 @@ func (s *sim) budget(h crawltest.RandomHost, e *crawler.HostSettings, run span, 
 	wrong := func(what string, is, most any) {
 		s.t.Errorf("%s: %s %v in the Run from %v, the budget of entry %s is %v", h.Host, what, is, run.from.Sub(s.w.Start()), e.Match, most)
 	}
-	if n := s.fetched(h, run); e.Pages > 0 && n > e.Pages {
+	if n := s.fetched(h, run); e.Pages > 0 && crawler.Limit(n) > e.Pages {
 		wrong("pages:", n, e.Pages)
 	}
 	// A request whose Permit was given in time may leave later, and at an own host others may be in flight.
@@ -79,7 +79,7 @@ func (s *sim) budget(h crawltest.RandomHost, e *crawler.HostSettings, run span, 
 		if !over.IsZero() && r.Start.Sub(over) > slack && !forOther {
 			wrong("a request after bytes:", bytes, e.Bytes)
 		}
-		if bytes += s.received(&r); e.Bytes > 0 && over.IsZero() && bytes >= e.Bytes {
+		if bytes += s.received(&r); e.Bytes > 0 && over.IsZero() && crawler.Limit(bytes) >= e.Bytes {
 			over = r.End
 		}
 	}

@@ -187,7 +187,7 @@ func (s *renderSim) process(m *mortal) (done bool) {
 	c.Fetch.Record, c.Concurrency = true, 1+int(s.seed%5)
 	c.Limits.Pages, c.Scope.Kind, c.RenderDir = 1000, crawler.ScopeAny, filepath.Join(s.dir, "resources")
 	c.Render.MaxWait = 1000 * time.Hour // a kill makes waits longer
-	c.Politeness.MaxFailures, c.Politeness.MaxSilence = politeness.None, politeness.None
+	c.Politeness.MaxFailures, c.Politeness.MaxSilence = politeness.Unlimited, politeness.Forever
 	c.Frontier, c.Sinks = &mortalFrontier{store, m}, []sink.Sink{&mortalSink{visits, m}, &mortalArchive{&s.archive, m}}
 	c.KeepRobots = func(p *fetcher.Page) error { return s.keepRobots(m, p) }
 	s.ledger.Truncate(bytes.LastIndexByte(s.ledger.Bytes(), '\n') + 1)

@@ -142,9 +142,9 @@ func (p *simProcess) crawl(ctx context.Context, c *simCrawl, seeds []string, can
 	ctx, end := context.WithTimeout(ctx, cancel)
 	defer end()
 	x := config(p.w, crawler.Config{
-		Limits: crawler.Limits{Depth: crawler.None, Pages: 25}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Concurrency: 1 + c.rng.IntN(4),
+		Limits: crawler.Limits{Depth: crawler.Unlimited, Pages: 25}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Concurrency: 1 + c.rng.IntN(4),
 		KeepRobots: c.keep, Politeness: politeness.Config{
-			Name: c.name, Delay: c.delay, DelayFactor: politeness.None, Shared: &mortalHosts{p.machine, p}, Ledger: &mortalLedger{c, p}, LedgerSize: c.open(),
+			Name: c.name, Delay: c.delay, DelayFactor: politeness.NoFactor, Shared: &mortalHosts{p.machine, p}, Ledger: &mortalLedger{c, p}, LedgerSize: c.open(),
 		},
 	})
 	cr, err := crawler.New(x)

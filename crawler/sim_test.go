@@ -155,7 +155,7 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	s.makeWeb()
 	s.front = &forgetful{sim: s, Memory: frontier.NewMemory(frontier.MemoryConfig{HostSlots: s.slots})}
 	s.config = crawler.Config{
-		Limits: crawler.Limits{Depth: crawler.None, Pages: crawler.None, Time: 3000 * time.Hour, Redirects: 50}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny},
+		Limits: crawler.Limits{Depth: crawler.Unlimited, Pages: crawler.Unlimited, Time: 3000 * time.Hour, Redirects: 50}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny},
 		Concurrency: 1 + rng.IntN(40), Handler: &s.visits, KeepRobots: s.disk.keep,
 		Frontier: s.front, Retries: crawler.Retries{Max: 5},
 	}
@@ -225,7 +225,7 @@ func (s *sim) setPace(p *politeness.Config) {
 		p.Delay = time.Duration(s.rng.IntN(800)+100) * time.Millisecond
 	}
 	if s.Quick {
-		p.Delay = []time.Duration{politeness.None, 10 * time.Millisecond}[s.rng.IntN(2)]
+		p.Delay = []time.Duration{politeness.NoDelay, 10 * time.Millisecond}[s.rng.IntN(2)]
 	}
 	p.DelayFactor = float64(s.rng.IntN(3)) - 1
 	p.PerDomain = s.rng.IntN(2) == 0
@@ -249,21 +249,21 @@ func window(from, to time.Duration) politeness.Window {
 
 // setLimits chooses the limits that end things.
 func (s *sim) setLimits(p *politeness.Config) {
-	p.MaxFailures, p.MaxSilence = politeness.None, politeness.None // the truth expects every page that works
+	p.MaxFailures, p.MaxSilence = politeness.Unlimited, politeness.Forever // the truth expects every page that works
 	if s.Month {
 		p.RobotsGiveUp = 60 * 24 * time.Hour // no robots.txt works for days
 	}
 	if s.Hard {
 		p.MaxFailures = 8
 		if s.rng.IntN(2) == 0 {
-			p.MaxFailures, p.MaxSilence = politeness.None, 20*time.Minute
+			p.MaxFailures, p.MaxSilence = politeness.Unlimited, 20*time.Minute
 		}
 	}
 	if s.Hard && s.rng.IntN(2) == 0 {
 		p.MaxRetryAfter = time.Minute
 	}
 	if s.Tight {
-		p.MaxRulesBytes = int64(1 + s.rng.IntN(4000))
+		p.MaxRulesBytes = politeness.Limit(1 + s.rng.IntN(4000))
 	}
 	for origin, until := range s.lifted {
 		p.Overrides = append(p.Overrides, politeness.Override{Origin: origin, Skip: true, Until: until, Reason: "a test"})
@@ -359,7 +359,10 @@ func (s *sim) setJudges() {
 		}
 		delays[h.Host] = s.delayAt(h, delay)
 	}
-	none := func(d time.Duration) time.Duration { return max(0, d) } // politeness.None is no limit, for which they use 0
+	silence := p.MaxSilence
+	if silence == politeness.Forever {
+		silence = 0 // no limit
+	}
 	s.expect = crawltest.Expect{
 		Delay: delay, Delays: delays, PerAddress: true, PerDomain: p.PerDomain, Hosts: s.hosts, Agent: "testbot", Contact: s.config.Contact,
 		AllowRepeats:  true, // of what the ledger lost: see compare
@@ -371,7 +374,7 @@ func (s *sim) setJudges() {
 		RobotsGiveUp:  or(p.RobotsGiveUp, politeness.DefaultRobotsGiveUp),
 		MaxCrawlDelay: politeness.DefaultMaxCrawlDelay, Rate: p.Rate, RateSlack: 10 * time.Second,
 		LatencyFactor: max(0, p.DelayFactor), MaxLatencyDelay: politeness.DefaultMaxDelay,
-		MaxFailures: max(0, p.MaxFailures), MaxSilence: none(p.MaxSilence),
+		MaxFailures: int(max(0, p.MaxFailures)), MaxSilence: silence,
 		OptOut: s.out, Overrides: s.lifted, Contactless: s.Contactless, Late: s.ttl() + 5*time.Second,
 	}
 	for _, h := range p.Hours {

@@ -121,10 +121,7 @@ func (a *attempt) overSitemaps() *Visit {
 // sitemapsOfAFile limits the sitemaps that are queued from one robots.txt or index: those that exceed the budget of their host
 // have visits that say so, and there must not be 50,000 from each of 500 indexes.
 func (c *Config) sitemapsOfAFile() int {
-	if c.Limits.Sitemaps < 0 || c.Limits.Sitemaps > math.MaxInt/2 {
-		return math.MaxInt
-	}
-	return 2 * c.Limits.Sitemaps
+	return int(min(c.Limits.Sitemaps.Value(), math.MaxInt/2)) * 2
 }
 
 // named returns Requests for the sitemaps that the robots.txt of u's origin names, as far as it is known: at most sitemapsOfAFile.

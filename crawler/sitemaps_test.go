@@ -217,7 +217,10 @@ func namesSitemaps(w *crawltest.Web, n int) *crawltest.Site {
 }
 
 func TestSitemapsOfAHostAreLimited(t *testing.T) {
-	for _, c := range []struct{ limit, named, read int }{{0, 600, 500}, {7, 10, 7}, {10, 10, 10}, {crawler.None, 600, 600}} {
+	for _, c := range []struct {
+		limit       crawler.Limit
+		named, read int
+	}{{0, 600, 500}, {7, 10, 7}, {10, 10, 10}, {crawler.Unlimited, 600, 600}} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 			s := namesSitemaps(w, c.named)
 			cfg := crawler.Config{Follow: crawler.Follow{Sitemaps: true}}

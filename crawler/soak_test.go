@@ -267,9 +267,9 @@ func soak(t *testing.T, hosts, hours, perURL int, open func() frontier.Frontier)
 func soaking(t *testing.T, w *endless, hosts int, long time.Duration, store frontier.Frontier) (r *run, end func()) {
 	t.Helper()
 	c, err := New(Config{
-		Contact: "https://crawler-tests.org/", Limits: Limits{Depth: None, Pages: None, Time: long}, Concurrency: 16,
-		Traps: Traps{Queries: None, PerDir: 100}, Sinks: []sink.Sink{sink.NewJSONL(io.Discard)}, Duplicates: Duplicates{NearBits: 1},
-		Politeness: politeness.Config{Delay: 10 * time.Second, Ledger: io.Discard, MaxFailures: politeness.None, MaxSilence: politeness.None},
+		Contact: "https://crawler-tests.org/", Limits: Limits{Depth: Unlimited, Pages: Unlimited, Time: long}, Concurrency: 16,
+		Traps: Traps{Queries: Unlimited, PerDir: 100}, Sinks: []sink.Sink{sink.NewJSONL(io.Discard)}, Duplicates: Duplicates{NearBits: 1},
+		Politeness: politeness.Config{Delay: 10 * time.Second, Ledger: io.Discard, MaxFailures: politeness.Unlimited, MaxSilence: politeness.Forever},
 		Fetch:      fetcher.Config{DialContext: w.dial, Resolver: w}, Frontier: store,
 	})
 	if err != nil {

@@ -512,7 +512,7 @@ func (a *attempt) termsAnswered(ctx context.Context, d *document, answer *fetche
 		a.settleTerms(ctx, d, nil, &wallError{page.Wall})
 	case temporary(answer.Err) || page != nil && (retryable(page.Status) || brokeOff(page)):
 		tries := t.putBack(d, true)
-		if tries <= a.run.cfg.Retries.Max && a.run.tally.retry(d.next.Host()) {
+		if int64(tries) <= a.run.cfg.Retries.Max.Value() && a.run.tally.retry(d.next.Host()) {
 			again.NotBefore = time.Now().Add(pause(a.run.cfg.Retries.Pause, tries-1))
 			break
 		}
@@ -595,7 +595,7 @@ func (a *attempt) termsUnresolved(ctx context.Context, d *document, e *fetcher.L
 	case reason == fetcher.ReasonNoResources:
 		t.putBack(d, false)
 		again.NotBefore = time.Now().Add(pause(a.run.cfg.Retries.Pause, 0))
-	case !e.Ready.IsZero() && t.putBack(d, true) <= a.run.cfg.Retries.Max:
+	case !e.Ready.IsZero() && int64(t.putBack(d, true)) <= a.run.cfg.Retries.Max.Value():
 		again.NotBefore = e.Ready
 	default:
 		a.settleTerms(ctx, d, nil, errors.New(reasonOf(e.Err)))

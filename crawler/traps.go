@@ -137,7 +137,7 @@ const maxCrowds = 1 << 20
 
 func newCrowds(t Traps, own func(host string) int) *crowds {
 	return &crowds{
-		queries: max(0, t.Queries), dir: max(0, t.PerDir), sessions: max(0, t.Sessions), own: own, most: maxCrowds,
+		queries: max(0, int(t.Queries)), dir: max(0, int(t.PerDir)), sessions: max(0, int(t.Sessions)), own: own, most: maxCrowds,
 		seed: rand.Uint64(), counts: map[uint64]uint32{},
 	}
 }

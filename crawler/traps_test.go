@@ -31,7 +31,7 @@ func TestTrapCalendar(t *testing.T) {
 }
 
 func TestCrowds(t *testing.T) {
-	c := newCrowds(Traps{Queries: 3, PerDir: 5, Sessions: None}, nil)
+	c := newCrowds(Traps{Queries: 3, PerDir: 5, Sessions: Unlimited}, nil)
 	enter := func(u string) bool { return c.enter(mustURL(t, u)) == "" }
 	for i := range 4 {
 		if got, want := enter(fmt.Sprintf("http://a.test/s/x?q=%d", i)), i < 3; got != want {
@@ -44,7 +44,7 @@ func TestCrowds(t *testing.T) {
 	if !enter("http://a.test/s/z") || enter("http://a.test/s/zz") {
 		t.Error("the sixth URL of a directory is one too many")
 	}
-	off := newCrowds(Traps{Queries: None, PerDir: None, Sessions: None}, nil)
+	off := newCrowds(Traps{Queries: Unlimited, PerDir: Unlimited, Sessions: Unlimited}, nil)
 	for i := range 10_000 {
 		if off.enter(mustURL(t, fmt.Sprintf("http://a.test/?%d", i))) != "" {
 			t.Fatal("None is no limit")
@@ -54,7 +54,7 @@ func TestCrowds(t *testing.T) {
 
 // Variants of one URL that differ only in their session form one crowd; variants that differ otherwise do not.
 func TestSessionCrowds(t *testing.T) {
-	c := newCrowds(Traps{Queries: None, PerDir: None, Sessions: 2}, nil)
+	c := newCrowds(Traps{Queries: Unlimited, PerDir: Unlimited, Sessions: 2}, nil)
 	for i, u := range []string{"/x?PHPSESSID=1&a=1", "/x?a=1&PHPSESSID=2", "/x;jsessionid=3?a=1", "/x?PHPSESSID=4&a=2", "/x?a=1", "/x?a=1&sid=5"} {
 		if got, want := c.enter(mustURL(t, "http://a.test"+u)), i == 2; (got != "") != want {
 			t.Errorf("%s: %q", u, got)
@@ -64,7 +64,7 @@ func TestSessionCrowds(t *testing.T) {
 
 // A table continues from what changes returned after load restores it.
 func TestCrowdsOutliveTheProcess(t *testing.T) {
-	c := newCrowds(Traps{Queries: 5, PerDir: None, Sessions: None}, nil)
+	c := newCrowds(Traps{Queries: 5, PerDir: Unlimited, Sessions: Unlimited}, nil)
 	enter := func(c *crowds, i int) bool { return c.enter(mustURL(t, fmt.Sprintf("http://a.test/x?%d", i))) == "" }
 	for i := range 3 {
 		enter(c, i)
@@ -84,7 +84,7 @@ func TestCrowdsOutliveTheProcess(t *testing.T) {
 	for k, n := range more {
 		stored[k] = n
 	}
-	d := newCrowds(Traps{Queries: 5, PerDir: None, Sessions: None}, nil)
+	d := newCrowds(Traps{Queries: 5, PerDir: Unlimited, Sessions: Unlimited}, nil)
 	d.load(seed, func(crowd uint64) uint32 { return stored[crowd] })
 	if !enter(d, 4) || enter(d, 5) {
 		t.Error("the fifth variant is the last, also after a restart")
@@ -105,7 +105,7 @@ func TestCrowdsOutliveTheProcess(t *testing.T) {
 
 // A full table is emptied instead of growing.
 func TestCrowdsAreBounded(t *testing.T) {
-	c := newCrowds(Traps{Queries: 5, PerDir: None, Sessions: None}, nil)
+	c := newCrowds(Traps{Queries: 5, PerDir: Unlimited, Sessions: Unlimited}, nil)
 	for i := range uint64(maxCrowds) {
 		c.counts[i] = 1
 	}

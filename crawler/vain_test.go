@@ -125,7 +125,7 @@ func TestCrawlThatWaitsForEverIsNotInVain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example").Fault(crawltest.Refuse().Until(3 * time.Hour))
 		s.Page("/", "")
-		c := crawler.Config{Politeness: politeness.Config{RobotsGiveUp: politeness.None}}
+		c := crawler.Config{Politeness: politeness.Config{RobotsGiveUp: politeness.Forever}}
 		if _, v := crawl(t, w, c, s.URL("/")); v.line(s.URL("/")) != "fetched 200" {
 			t.Error(v.line(s.URL("/")))
 		}

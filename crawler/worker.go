@@ -178,7 +178,7 @@ func purpose(k frontier.Kind) politeness.Purpose {
 
 // account counts a request, whatever its outcome.
 func (a *attempt) account(ctx context.Context, answer *fetcher.Answer) {
-	if all := a.run.requested(ctx, answer); a.run.cfg.Limits.Bytes > 0 && all >= a.run.cfg.Limits.Bytes {
+	if all := a.run.requested(ctx, answer); a.run.cfg.Limits.Bytes > 0 && Limit(all) >= a.run.cfg.Limits.Bytes {
 		a.run.drain(FinishBytes)
 	}
 	if p := answer.Permit.Purpose(); (p == politeness.Robots || p == politeness.Terms) && !answer.Aborted && !a.ofSeed() {
@@ -309,7 +309,7 @@ func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 		a.salvage(ctx, v)
 	default:
 		a.ready = e.Ready
-		if a.claim.Attempt < a.run.cfg.Retries.Max { // otherwise the URL ends anyway
+		if !a.run.cfg.Retries.Max.Reached(a.claim.Attempt) { // otherwise the URL ends anyway
 			a.run.vain.tried(a.claim, e.URL, e.Err)
 		}
 		a.retry(ctx, v)
@@ -340,7 +340,7 @@ func temporary(err error) bool {
 // them up.
 func (a *attempt) retry(ctx context.Context, v *Visit) {
 	switch {
-	case a.claim.Attempt >= a.run.cfg.Retries.Max:
+	case a.run.cfg.Retries.Max.Reached(a.claim.Attempt):
 		a.salvage(ctx, v)
 	case !a.run.tally.retry(a.claim.URL.Host()):
 		v.spent()

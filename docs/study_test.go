@@ -38,7 +38,7 @@ func shownPrograms() (map[string]string, error) {
 	if !strings.Contains(code[study], pause) {
 		return nil, fmt.Errorf("the program of research-crawls.md has no %q", pause)
 	}
-	code[study] = strings.Replace(code[study], pause, "cfg.Crawl.Politeness.Delay = crawler.None", 1)
+	code[study] = strings.Replace(code[study], pause, "cfg.Crawl.Politeness.Delay = crawler.NoDelay", 1)
 	return code, nil
 }
 

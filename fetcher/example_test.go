@@ -36,8 +36,8 @@ func Example() {
 	gate, err := politeness.NewGate(politeness.Config{
 		Identity:    politeness.Identity{Product: "mycrawler", Version: "1.0"},
 		Contactless: true, // loopback only; elsewhere a contact is required
-		Delay:       politeness.None,
-		DelayFactor: politeness.None,
+		Delay:       politeness.NoDelay,
+		DelayFactor: politeness.NoFactor,
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -64,8 +64,8 @@ func newRig(t testing.TB, c Config) *rig {
 func newGate(t testing.TB, c politeness.Config) *politeness.Gate {
 	t.Helper()
 	c.Identity = politeness.Identity{Product: "ambletest", Version: "1", Contact: "https://lab.university.edu/crawl"}
-	c.Delay, c.DelayFactor = politeness.None, politeness.None
-	c.MaxFailures, c.MaxSilence = politeness.None, politeness.None
+	c.Delay, c.DelayFactor = politeness.NoDelay, politeness.NoFactor
+	c.MaxFailures, c.MaxSilence = politeness.Unlimited, politeness.Forever
 	c.OwnHosts = func(string) int { return 100 }
 	g, err := politeness.NewGate(c)
 	if err != nil {

@@ -141,7 +141,7 @@ func TestWhatAJobKeepsOfHeaders(t *testing.T) {
 	t.Setenv("JOB_TEST_TOKEN", "s3cretenv")
 	dir := filepath.Join(t.TempDir(), "job")
 	c := Config{Header: []string{"X-Env: env:JOB_TEST_TOKEN", "X-File: @" + file, srv + " Authorization: s3cretgiven"}}
-	c.Crawl.Politeness.Delay, c.Crawl.Limits.Pages, c.Crawl.Fetch.AcceptLanguage = crawler.None, 1, "de, en;q=0.8"
+	c.Crawl.Politeness.Delay, c.Crawl.Limits.Pages, c.Crawl.Fetch.AcceptLanguage = crawler.NoDelay, 1, "de, en;q=0.8"
 	c.Archive = true
 	endJob(t, must(Create(dir, c, srv+"/")))
 	if h := <-got; h.Get("X-Env") != "s3cretenv" || h.Get("X-File") != "s3cretfile" || h.Get("Authorization") != "s3cretgiven" || h.Get("Accept-Language") != "de, en;q=0.8" {

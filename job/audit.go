@@ -26,15 +26,21 @@ func agentOf(cfg *crawler.Config) string {
 	return cfg.Agent
 }
 
+// auditForever is longer than any pause, and short enough for times that it is added to.
+const auditForever = 1 << 60
+
 // auditConfig returns the crawl's politeness settings in the form that they are checked in.
 func auditConfig(cfg *crawler.Config, own map[string]int) audit.Config {
 	name, _, _ := strings.Cut(agentOf(cfg), "/")
 	p := cfg.Politeness
 	c := audit.Config{
 		Product: name, UserAgent: userAgent(cfg), Contact: cfg.Contact, Delay: max(0, p.Delay).Seconds(),
-		DelayFactor: max(0, p.DelayFactor), MaxDelay: p.MaxDelay.Seconds(), MaxRetryAfter: max(0, p.MaxRetryAfter).Seconds(),
+		DelayFactor: max(0, p.DelayFactor), MaxDelay: min(p.MaxDelay, auditForever).Seconds(),
 		MaxBackoff: p.MaxBackoff.Seconds(), PerDomain: p.PerDomain, OwnHosts: own, ForbidDenies: p.ForbiddenDenies,
 		Hours: hoursText(p.Hours), Rate: max(0, p.Rate),
+	}
+	if p.MaxRetryAfter != politeness.Forever {
+		c.MaxRetryAfter = p.MaxRetryAfter.Seconds()
 	}
 	for _, h := range cfg.Hosts {
 		c.HostDelays = append(c.HostDelays, audit.HostDelay{Match: h.Match, Delay: h.Delay.Seconds()})

@@ -75,8 +75,8 @@ type Config struct {
 	// It is no setting of the job, and must be given again when the job is resumed. "": that of the user.
 	State string
 	// MinFree is how many bytes the crawl leaves free on the disk of its directory: it ends in good order before there are fewer.
-	// 0: 5 % of the disk, and 1 GiB at most; [crawler.None]: none. MaxDisk limits the bytes of the directory; 0: no limit.
-	MinFree, MaxDisk int64
+	// 0: 5 % of the disk, and 1 GiB at most; [crawler.Zero]: none. MaxDisk limits the bytes of the directory. 0: Unlimited.
+	MinFree, MaxDisk crawler.Limit
 	// Browser is the browser that renders pages, if Crawl.Render says that pages are rendered. A job starts none: the program
 	// does, with these settings, and sets Crawl.Renderer.
 	Browser Browser

@@ -87,7 +87,7 @@ func TestCookiesAreKept(t *testing.T) {
 	write(t, file, host+"\tFALSE\t/\tFALSE\t0\tfile\ts3cret0\n")
 	dir := filepath.Join(t.TempDir(), "job")
 	c := Config{LoadCookies: file, KeepCookies: true, Archive: true}
-	c.Crawl.Politeness.Delay, c.Crawl.Limits.Pages, c.Crawl.Concurrency = crawler.None, 1, 1
+	c.Crawl.Politeness.Delay, c.Crawl.Limits.Pages, c.Crawl.Concurrency = crawler.NoDelay, 1, 1
 	endJob(t, must(Create(dir, c, srv+"/")))
 	info, err := os.Stat(filepath.Join(dir, cookiesName))
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -98,7 +98,7 @@ func TestCookiesAreKept(t *testing.T) {
 			write(t, file, host+"\tFALSE\t/\tFALSE\t0\tfile\ts3cret4\n")
 		}
 		if n > 0 {
-			c.Crawl.Limits.Pages = n + 1
+			c.Crawl.Limits.Pages = crawler.Limit(n + 1)
 			endJob(t, must(Resume(dir, c, []string{srv + "/"})))
 		}
 		if cookie := <-got; cookie != want {
@@ -123,7 +123,7 @@ func TestDamagedCookies(t *testing.T) {
 	srv := numbered(t, func(http.ResponseWriter, *http.Request) {})
 	dir := filepath.Join(t.TempDir(), "job")
 	c := Config{KeepCookies: true}
-	c.Crawl.Politeness.Delay, c.Crawl.Limits.Pages = crawler.None, 1
+	c.Crawl.Politeness.Delay, c.Crawl.Limits.Pages = crawler.NoDelay, 1
 	endJob(t, must(Create(dir, c, srv+"/")))
 	write(t, filepath.Join(dir, cookiesName), "s3cret")
 	c.Crawl.Limits.Pages = 2

@@ -29,7 +29,7 @@ func Example() {
 
 	var config job.Config
 	config.Crawl.Limits.Pages = 2
-	config.Crawl.Politeness.Delay = crawler.None // on loopback
+	config.Crawl.Politeness.Delay = crawler.NoDelay // on loopback
 	j, err := job.Create(dir, config, site.URL+"/")
 	if err != nil {
 		log.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
@@ -91,13 +92,47 @@ func (w words) text(field reflect.Value) []string {
 	return []string{w.def}
 }
 
-// amount is the form of a limit: a number of things or bytes, a duration, a factor. It has field values for "none" and
-// for 0, because 0 in a Config mostly means its default.
+// special is a value of a field that is no number.
+type special int
+
+const (
+	byDefault special = iota // the field is 0
+	unlimited                // crawler.Unlimited or crawler.Forever
+	zero                     // crawler.Zero, crawler.NoDelay or crawler.NoFactor
+)
+
+// set sets a field to s.
+func (s special) set(field reflect.Value) {
+	switch {
+	case s == byDefault:
+		field.SetZero()
+	case field.CanFloat():
+		field.SetFloat(crawler.NoFactor)
+	case field.Type() == reflect.TypeFor[time.Duration]() && s == unlimited:
+		field.SetInt(int64(crawler.Forever))
+	case field.Type() == reflect.TypeFor[time.Duration]():
+		field.SetInt(int64(crawler.NoDelay))
+	case s == unlimited:
+		field.SetInt(int64(crawler.Unlimited))
+	default:
+		field.SetInt(int64(crawler.Zero))
+	}
+}
+
+// is reports whether a field is s.
+func (s special) is(field reflect.Value) bool {
+	v := reflect.New(field.Type()).Elem()
+	s.set(v)
+	return v.Equal(field)
+}
+
+// amount is the form of a limit: a number of things or bytes, a duration, a factor. "none" and "0" are special values of the
+// field, because 0 in a Config mostly means its default.
 type amount struct {
 	is   Kind
 	def  float64 // what a field of 0 stands for
-	none float64 // the field for "none"
-	zero float64 // the field for "0"
+	none special // the field for "none"
+	zero special // the field for "0"
 
 	noNone string  // why "none" is refused; "" if it is not
 	noZero string  // why 0 is refused
@@ -175,13 +210,12 @@ func (a amount) set(field reflect.Value, v []string) error {
 	case a.most > 0 && n > a.most:
 		return errors.New(cmp.Or(a.noNone, a.noZero))
 	case n < 0:
-		n = a.none
+		a.none.set(field)
 	case n == 0:
-		n = a.zero
-	}
-	if field.CanFloat() {
+		a.zero.set(field)
+	case field.CanFloat():
 		field.SetFloat(n)
-	} else {
+	default:
 		field.SetInt(int64(n))
 	}
 	return nil
@@ -193,21 +227,15 @@ func (a amount) takesNone() bool {
 }
 
 func (a amount) text(field reflect.Value) []string {
-	var n float64
-	if field.CanFloat() {
-		n = field.Float()
-	} else {
-		n = float64(field.Int())
-	}
 	switch {
-	case n == a.none && a.takesNone():
+	case a.takesNone() && (a.none.is(field) || unlimited.is(field)):
 		return []string{cli.None}
-	case n == 0:
-		n = a.def
-	case n == a.zero, n < 0:
-		n = 0
+	case byDefault.is(field):
+		return []string{a.write(a.def)}
+	case field.CanFloat():
+		return []string{a.write(max(0, field.Float()))}
 	}
-	return []string{a.write(n)}
+	return []string{a.write(float64(max(0, field.Int())))}
 }
 
 // choice is the form of a type that is one of a few words: a string, or a type that reads and writes its own text.

@@ -27,8 +27,8 @@ var hostNumbers = []struct {
 	form  amount
 	field func(h *crawler.HostSettings) any
 }{
-	{"delay", amount{is: Duration, none: noLimit, zero: noLimit}, func(h *crawler.HostSettings) any { return &h.Delay }},
-	{"max-pages", amount{is: Count, none: noLimit, noZero: nothing}, func(h *crawler.HostSettings) any { return &h.Pages }},
+	{"delay", amount{is: Duration, none: zero, zero: zero}, func(h *crawler.HostSettings) any { return &h.Delay }},
+	{"max-pages", amount{is: Count, none: unlimited, noZero: nothing}, func(h *crawler.HostSettings) any { return &h.Pages }},
 	{"max-bytes", amount{is: Size, noZero: "would fetch nothing; give a size or none"}, func(h *crawler.HostSettings) any { return &h.Bytes }},
 	{"max-time", amount{is: Duration, noZero: "would fetch nothing; give a duration or none"}, func(h *crawler.HostSettings) any { return &h.Time }},
 }

@@ -30,7 +30,7 @@ func TestItemsOfAJob(t *testing.T) {
 		file := filepath.Join(dir, job.ItemsName)
 		config := func(pages int) job.Config {
 			cfg := job.Config{Items: []job.Items{job.ItemsLines()}}
-			cfg.Crawl.Contact, cfg.Crawl.Limits.Pages = contact, pages
+			cfg.Crawl.Contact, cfg.Crawl.Limits.Pages = contact, crawler.Limit(pages)
 			w.Apply(&cfg.Crawl)
 			cfg.Crawl.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 				return v.Emit(map[string]string{"path": v.URL.Path()})
@@ -83,7 +83,7 @@ func TestItemsRefused(t *testing.T) {
 	defer srv.Close()
 	dir := filepath.Join(t.TempDir(), "job")
 	config := func(items ...job.Items) (c job.Config) {
-		c.Items, c.Crawl.Politeness.Delay = items, crawler.None
+		c.Items, c.Crawl.Politeness.Delay = items, crawler.NoDelay
 		return c
 	}
 	for want, c := range map[string]job.Config{
@@ -123,8 +123,8 @@ func TestItemsColumns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	file := filepath.Join(dir, job.ItemsCSVName)
 	config := func(pages int, columns ...string) (c job.Config) {
-		c.Items, c.Crawl.Politeness.Delay = []job.Items{job.ItemsCSV(columns...)}, crawler.None
-		c.Crawl.Limits.Pages = pages
+		c.Items, c.Crawl.Politeness.Delay = []job.Items{job.ItemsCSV(columns...)}, crawler.NoDelay
+		c.Crawl.Limits.Pages = crawler.Limit(pages)
 		c.Crawl.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 			if v.URL.Path() == "/1" {
 				return nil

@@ -19,7 +19,7 @@ func TestWhatAJobRefuses(t *testing.T) {
 	defer srv.Close()
 	dir := filepath.Join(t.TempDir(), "job")
 	var c Config
-	c.Crawl.Politeness.Delay = crawler.None
+	c.Crawl.Politeness.Delay = crawler.NoDelay
 	if _, err := Open(dir); !errors.Is(err, ErrNoJob) {
 		t.Errorf("opened: %v", err)
 	}
@@ -75,7 +75,7 @@ func TestClosedWithoutARun(t *testing.T) {
 	defer srv.Close()
 	dir := filepath.Join(t.TempDir(), "job")
 	var c Config
-	c.Crawl.Politeness.Delay = crawler.None
+	c.Crawl.Politeness.Delay = crawler.NoDelay
 	j, err := Create(dir, c, srv.URL+"/")
 	if err != nil {
 		t.Fatal(err)

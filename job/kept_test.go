@@ -26,7 +26,7 @@ func newListsJob(t *testing.T) *listsJob {
 	overwrite(t, j.own, []byte(strings.TrimPrefix(j.origin, "http://")+"\n"))
 	overwrite(t, j.out, []byte("left.test\n"))
 	c := Config{OwnHosts: j.own, OptOut: j.out}
-	c.Crawl.Politeness.Delay, c.Crawl.Limits.Pages = crawler.None, 2
+	c.Crawl.Politeness.Delay, c.Crawl.Limits.Pages = crawler.NoDelay, 2
 	endJob(t, must(Create(j.dir, c, j.origin+"/1")))
 	return j
 }

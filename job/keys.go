@@ -87,9 +87,6 @@ const (
 	endless  = "no wait is without end; give a duration above zero"
 	memory   = "memory is not without end; give a size up to 1024GiB"
 	oneUp    = "must be 1 or more"
-	noLimit  = float64(crawler.None)
-	forever  = 1 << 60 // a maximum that is never reached, for fields that have no value for "no limit"
-	shortest = 1       // a duration of 0, where a field's 0 is its default
 )
 
 func timeout(def float64) amount {
@@ -102,7 +99,7 @@ func bodySize(def float64) amount {
 
 // patience returns the form of a maximum waiting time.
 func patience(def float64) amount {
-	return amount{is: Duration, def: def, none: noLimit, zero: shortest}
+	return amount{is: Duration, def: def, none: unlimited, zero: zero}
 }
 
 // keys lists all keys, in the order of job files and help texts.
@@ -111,7 +108,7 @@ var keys = []*Key{
 	{"contact", "Where site owners reach you. Required unless every seed is on loopback.", Who, Fixed, false, "Crawl.Contact", words{}},
 
 	{"seeds", "Read further seeds, one a line; - is stdin.", Command, Shown, false, "", words{}},
-	{"depth", "Links followed from a seed (${default}).", Reach, Fixed, false, "Crawl.Limits.Depth", amount{is: Count, def: crawler.DefaultMaxDepth, none: noLimit, zero: crawler.SeedsOnly}},
+	{"depth", "Links followed from a seed (${default}).", Reach, Fixed, false, "Crawl.Limits.Depth", amount{is: Count, def: crawler.DefaultMaxDepth, none: unlimited, zero: zero}},
 	{"sitemaps", "Also crawl what the sitemaps named in robots.txt list in scope, wherever on its host a sitemap lies.", Reach, Fixed, false, "Crawl.Follow.Sitemaps", flag{}},
 	{"beyond", "Links followed out of the scope: with 1 also the pages that pages in scope link to (${default}).", Reach, Fixed, false, "Crawl.Scope.Beyond", amount{is: Whole}},
 	{"beyond-kinds", "Kinds of links that [beyond] follows, such as image and style; none is all.", Reach, Fixed, true, "Crawl.Scope.BeyondKinds", list{}},
@@ -132,9 +129,9 @@ var keys = []*Key{
 	{"resources", "Images, style sheets, scripts and the like, too.", InScope, Fixed, false, "Crawl.Follow.Resources", flag{}},
 	{"allow-address", "Private or special address ranges that may be requested. Seeds need none, unless their names have other addresses later.", InScope, Fixed, false, "Crawl.Fetch.AllowAddresses", list{addressRange}},
 
-	{"delay", "Least time from the end of one request to a host to the start of the next (${default}). A site can lengthen it, never shorten it.", Pace, Up, false, "Crawl.Politeness.Delay", amount{is: Duration, def: float64(politeness.DefaultDelay), none: noLimit, zero: noLimit}},
-	{"delay-factor", "Wait at least F times the last response time (${default}).", Pace, Up, true, "Crawl.Politeness.DelayFactor", amount{is: Number, def: politeness.DefaultDelayFactor, none: noLimit, zero: noLimit}},
-	{"max-delay", "Cap of what [delay-factor] adds (${default}).", Pace, Up, true, "Crawl.Politeness.MaxDelay", amount{is: Duration, def: float64(politeness.DefaultMaxDelay), none: forever, zero: shortest}},
+	{"delay", "Least time from the end of one request to a host to the start of the next (${default}). A site can lengthen it, never shorten it.", Pace, Up, false, "Crawl.Politeness.Delay", amount{is: Duration, def: float64(politeness.DefaultDelay), none: zero, zero: zero}},
+	{"delay-factor", "Wait at least F times the last response time (${default}).", Pace, Up, true, "Crawl.Politeness.DelayFactor", amount{is: Number, def: politeness.DefaultDelayFactor, none: zero, zero: zero}},
+	{"max-delay", "Cap of what [delay-factor] adds (${default}).", Pace, Up, true, "Crawl.Politeness.MaxDelay", patience(float64(politeness.DefaultMaxDelay))},
 	{"per-host", "Requests in flight per host; more only for [own-hosts] (${default}).", Pace, Fixed, false, "PerHost", amount{is: Whole, def: 1, noZero: oneUp}},
 	{"own-hosts", "Hosts you own, one a line: the only ones that [per-host] and a [delay] below 100ms apply to. A job keeps a copy of the file and goes on with it.", Pace, Fixed, false, "OwnHosts", words{}},
 	{"rate", "Requests per second in all, with your other crawls that set it (${default}).", Pace, Down, false, "Crawl.Politeness.Rate", amount{is: Number, noZero: "would never ask anything; give a number or none"}},
@@ -143,7 +140,7 @@ var keys = []*Key{
 	{"max-crawl-delay", "Longest Crawl-delay obeyed; a host that requests more is given up.", Pace, Free, true, "Crawl.Politeness.MaxCrawlDelay", patience(float64(politeness.DefaultMaxCrawlDelay))},
 	{"max-retry-after", "Longest Retry-After obeyed; a host that requests more is given up.", Pace, Free, true, "Crawl.Politeness.MaxRetryAfter", patience(float64(politeness.DefaultMaxRetryAfter))},
 	{"max-backoff", "Longest pause after failures.", Pace, Free, true, "Crawl.Politeness.MaxBackoff", amount{is: Duration, def: float64(politeness.DefaultMaxBackoff), noNone: positive, noZero: positive}},
-	{"max-failures", "Failures of a host, with no good answer between, after which it is given up.", Pace, Free, true, "Crawl.Politeness.MaxFailures", amount{is: Count, def: politeness.DefaultMaxFailures, none: noLimit, noZero: "would give up every host; give a number or none"}},
+	{"max-failures", "Failures of a host, with no good answer between, after which it is given up.", Pace, Free, true, "Crawl.Politeness.MaxFailures", amount{is: Count, def: politeness.DefaultMaxFailures, none: unlimited, noZero: "would give up every host; give a number or none"}},
 	{"max-silence", "Time of failures without one success after which a host is given up, if there were five.", Pace, Free, true, "Crawl.Politeness.MaxSilence", patience(float64(politeness.DefaultMaxSilence))},
 	{"robots-give-up", "How long an unreachable robots.txt is tried again before its host is given up; the time in which other hosts at its address have their turn does not count. With none, a crawl also waits when no host has ever answered.", Pace, Free, true, "Crawl.Politeness.RobotsGiveUp", patience(float64(politeness.DefaultRobotsGiveUp))},
 	{"forbidden-denies", "Read 401 and 403 for robots.txt as a refusal of everything.", Pace, Fixed, true, "Crawl.Politeness.ForbiddenDenies", flag{}},
@@ -157,24 +154,24 @@ var keys = []*Key{
 	{keyOverrides, "Other rules in the place of single origins' robots.txt, for those who may. Every request that they let through says so in the ledger.", Pace, Fixed, true, "Crawl.Politeness.Overrides", own[[]politeness.Override]{is: Text, read: readOverrides, write: overridesText}},
 
 	{"concurrency", "Requests in flight in all (${default}).", Amount, Free, false, "Crawl.Concurrency", amount{is: Whole, def: crawler.DefaultConcurrency, noZero: oneUp}},
-	{"max-pages", "Pages and sitemaps fetched, exactly (${default}).", Amount, Free, false, "Crawl.Limits.Pages", amount{is: Count, def: crawler.DefaultMaxPages, none: noLimit, noZero: nothing}},
+	{"max-pages", "Pages and sitemaps fetched, exactly (${default}).", Amount, Free, false, "Crawl.Limits.Pages", amount{is: Count, def: crawler.DefaultMaxPages, none: unlimited, noZero: nothing}},
 	{"max-bytes", "Bytes received (${default}).", Amount, Free, false, "Crawl.Limits.Bytes", amount{is: Size, noZero: "would fetch nothing; give a size or none"}},
 	{"max-time", "Time until the last request starts (${default}).", Amount, Free, false, "Crawl.Limits.Time", amount{is: Duration, noZero: "would fetch nothing; give a duration or none"}},
-	{keyMinFree, "Bytes that stay free on the disk of the job: the crawl ends before there are fewer, with exit code 5. auto is 5 % of the disk, and 1GiB at most.", Amount, Free, true, "MinFree", own[int64]{is: Size, read: readMinFree, write: minFreeText}},
+	{keyMinFree, "Bytes that stay free on the disk of the job: the crawl ends before there are fewer, with exit code 5. auto is 5 % of the disk, and 1GiB at most.", Amount, Free, true, "MinFree", own[crawler.Limit]{is: Size, read: readMinFree, write: minFreeText}},
 	{"max-disk", "Bytes of all files of the job (${default}).", Amount, Free, true, "MaxDisk", amount{is: Size, noZero: "would leave no room; give a size or none"}},
 	{"max-per-host", "Pages and sitemaps fetched per host (${default}).", Amount, Free, false, "Crawl.Limits.PagesPerHost", amount{is: Count, noZero: nothing}},
-	{"max-sitemaps", "Sitemaps fetched per host.", Amount, Free, true, "Crawl.Limits.Sitemaps", amount{is: Count, def: crawler.DefaultSitemaps, none: noLimit, noZero: "would read none; leave sitemaps out, or give a number or none"}},
-	{"max-robots-requests", "Requests for robots.txt to which links, redirects, sitemaps and resources lead, of all hosts together; 0 is 20 for each of [max-pages].", Amount, Free, true, "Crawl.Limits.Robots", amount{is: Count, none: noLimit}},
+	{"max-sitemaps", "Sitemaps fetched per host.", Amount, Free, true, "Crawl.Limits.Sitemaps", amount{is: Count, def: crawler.DefaultSitemaps, none: unlimited, noZero: "would read none; leave sitemaps out, or give a number or none"}},
+	{"max-robots-requests", "Requests for robots.txt to which links, redirects, sitemaps and resources lead, of all hosts together; 0 is 20 for each of [max-pages].", Amount, Free, true, "Crawl.Limits.Robots", amount{is: Count, none: unlimited}},
 	{"max-body", "Bytes of one body, decoded; longer ones are cut and flagged (${default}).", Amount, Free, false, "Crawl.Fetch.MaxBody", bodySize(fetcher.DefaultMaxBody)},
 	{"max-errors", "Failed URLs that end the crawl, with exit code 4 (${default}).", Amount, Free, false, "Crawl.Limits.Errors", amount{is: Count, noZero: "would end before it begins; give a number or none"}},
-	{"retries", "Attempts after the first (${default}).", Amount, Free, false, "Crawl.Retries.Max", amount{is: Count, def: crawler.DefaultRetries, none: noLimit, zero: noLimit}},
+	{"retries", "Attempts after the first (${default}).", Amount, Free, false, "Crawl.Retries.Max", amount{is: Count, def: crawler.DefaultRetries, none: zero, zero: zero}},
 	{"retry-pause", "Pause before the first retry; it doubles with each.", Amount, Free, true, "Crawl.Retries.Pause", amount{is: Duration, def: 1e9, noNone: positive, noZero: positive}},
 	{"max-url", "Bytes of a URL that is queued.", Amount, Free, true, "Crawl.Limits.URLLength", amount{is: Whole, def: crawler.DefaultMaxURL, noZero: fmt.Sprintf("must be 1 to %d", weburl.MaxLen), most: weburl.MaxLen}},
 	{"max-links", "Links of one page that are read.", Amount, Free, true, "Crawl.Limits.LinksPerPage", amount{is: Whole, def: crawler.DefaultMaxLinks, noZero: oneUp}},
-	{"max-queries", "Query variants of one path; more are a trap.", Amount, Free, true, "Crawl.Traps.Queries", amount{is: Count, def: crawler.DefaultMaxQueries, none: noLimit, noZero: leaves}},
-	{"max-per-dir", "URLs of one directory; more are a trap.", Amount, Free, true, "Crawl.Traps.PerDir", amount{is: Count, def: crawler.DefaultMaxPerDir, none: noLimit, noZero: leaves}},
-	{"max-sessions", "Variants of one URL that differ in a session identifier; more are a trap.", Amount, Free, true, "Crawl.Traps.Sessions", amount{is: Count, def: crawler.DefaultMaxSessions, none: noLimit, zero: noLimit}},
-	{"max-soft", "URLs of a host that answer 200 with the same page, after which further ones are duplicates.", Amount, Free, true, "Crawl.Duplicates.Soft", amount{is: Count, def: crawler.DefaultMaxSoft, none: noLimit, zero: noLimit}},
+	{"max-queries", "Query variants of one path; more are a trap.", Amount, Free, true, "Crawl.Traps.Queries", amount{is: Count, def: crawler.DefaultMaxQueries, none: unlimited, noZero: leaves}},
+	{"max-per-dir", "URLs of one directory; more are a trap.", Amount, Free, true, "Crawl.Traps.PerDir", amount{is: Count, def: crawler.DefaultMaxPerDir, none: unlimited, noZero: leaves}},
+	{"max-sessions", "Variants of one URL that differ in a session identifier; more are a trap.", Amount, Free, true, "Crawl.Traps.Sessions", amount{is: Count, def: crawler.DefaultMaxSessions, none: unlimited, zero: unlimited}},
+	{"max-soft", "URLs of a host that answer 200 with the same page, after which further ones are duplicates.", Amount, Free, true, "Crawl.Duplicates.Soft", amount{is: Count, def: crawler.DefaultMaxSoft, none: unlimited, zero: unlimited}},
 	{"max-same", "URLs with the same body, after which further ones are duplicates.", Amount, Free, true, "Crawl.Duplicates.Same", amount{is: Count, noZero: leaves}},
 	{"near-bits", "Name pages that are nearly the same: bits in which their hashes may differ, 1 to 3.", Amount, Free, true, "Crawl.Duplicates.NearBits", amount{is: Whole}},
 	{"max-redirects", "Redirects of one chain.", Amount, Free, true, "Crawl.Limits.Redirects", amount{is: Whole, def: crawler.DefaultRedirects, noZero: oneUp}},
@@ -208,7 +205,7 @@ var keys = []*Key{
 	{"render", "Render pages, which runs their scripts, before their links are read: never, auto (those that look empty without their scripts) or always (${default}). Needs Chromium, which gets no network: what a page loads is requested by the crawler.", Rendering, Fixed, false, "Crawl.Render.Mode", choice{string(render.Never), []string{string(render.Never), string(render.Auto), string(render.Always)}, nil}},
 	{"render-kinds", "What rendered pages may load besides scripts and data: style, image, font.", Rendering, Fixed, true, "Crawl.Render.Kinds", list{loadable}},
 	{"render-hosts", "Hosts outside their site that rendered pages may load from: site (none), any, or a pattern such as *.cdn.example. Without it those of four origins for each page.", Rendering, Fixed, true, "Crawl.Render.Hosts", words{}},
-	{"max-resources", "Requests for what rendered pages load, of all together, after which they are rendered with what is known; 0 is 20 for each of [max-pages].", Rendering, Free, true, "Crawl.Limits.Resources", amount{is: Count, none: noLimit}},
+	{"max-resources", "Requests for what rendered pages load, of all together, after which they are rendered with what is known; 0 is 20 for each of [max-pages].", Rendering, Free, true, "Crawl.Limits.Resources", amount{is: Count, none: unlimited}},
 	{"screenshot", "With [archive]: archive a picture of each rendered page. They may load style sheets, images and fonts then.", Rendering, Fixed, false, "Crawl.Render.Screenshot", flag{}},
 	{"browser", "Browser that renders, as a path or a name in PATH; without it chromium-headless-shell, chromium or another of the usual ones.", Rendering, Free, true, "Browser.Path", words{}},
 	{"render-tabs", "Pages that are rendered at a time; 0 is half the number of processors.", Rendering, Free, true, "Browser.Tabs", amount{is: Whole}},

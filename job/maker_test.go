@@ -23,7 +23,7 @@ func TestResumeOfForeignJobNamesWhatItWouldRead(t *testing.T) {
 	t.Setenv("AMBLE_TEST_SECRET", "a")
 	dir := filepath.Join(t.TempDir(), "job")
 	var c Config
-	c.Crawl.Politeness.Delay = crawler.None
+	c.Crawl.Politeness.Delay = crawler.NoDelay
 	c.Header = []string{"X-One: env:AMBLE_TEST_SECRET", "X-Two: @" + secret}
 	j, err := Create(dir, c, srv.URL+"/")
 	if err = errors.Join(err, j.Close()); err != nil {

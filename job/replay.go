@@ -163,7 +163,7 @@ func (r *Recording) Apply(c *crawler.Config) error {
 	if err != nil {
 		return err
 	}
-	c.Fetcher, c.Login, c.Retries.Max = f, nil, crawler.None
+	c.Fetcher, c.Login, c.Retries.Max = f, nil, crawler.Zero
 	c.Hosts = slices.Clone(c.Hosts)
 	for i := range c.Hosts {
 		c.Hosts[i].Header = nil

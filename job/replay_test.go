@@ -88,8 +88,8 @@ func TestReplayIsTheSameCrawl(t *testing.T) {
 				}
 				first := visited{}
 				c := crawler.Config{Agent: "testbot/1", Contact: "https://crawl.university.edu/", Sinks: []sink.Sink{archive, first}}
-				c.Scope.Kind, c.Limits.Pages, c.Limits.Depth = crawler.ScopeAny, 10_000, crawler.None
-				c.Politeness.MaxFailures, c.Politeness.MaxSilence = crawler.None, crawler.None
+				c.Scope.Kind, c.Limits.Pages, c.Limits.Depth = crawler.ScopeAny, 10_000, crawler.Unlimited
+				c.Politeness.MaxFailures, c.Politeness.MaxSilence = crawler.Unlimited, crawler.Forever
 				c.Fetch.DialContext, c.Fetch.Resolver, c.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
 				run(t, c, web.Seeds())
 				if err := archive.Close(); err != nil {
@@ -171,9 +171,9 @@ func recorded(t *testing.T) (dir, seed string, requests *atomic.Int32) {
 	dir = filepath.Join(t.TempDir(), "job")
 	var c Config
 	c.Archive = true
-	c.Crawl.Politeness.Delay, c.Crawl.Retries.Pause = crawler.None, time.Millisecond
+	c.Crawl.Politeness.Delay, c.Crawl.Retries.Pause = crawler.NoDelay, time.Millisecond
 	c.Crawl.Limits.Pages = 4
-	for _, pages := range []int{4, 1000} { // the second process resumes the job
+	for _, pages := range []crawler.Limit{4, 1000} { // the second process resumes the job
 		c.Crawl.Limits.Pages = pages
 		j, err := Start(dir, c, srv.URL+"/")
 		if err != nil {

@@ -58,8 +58,8 @@ func restartProcess(role string, args []string) error {
 	}
 	f := &offline{hosts: hosts, pages: visits/hosts*3/2 + 1}
 	c := Config{Crawl: crawler.Config{Contact: "https://lab.university.edu/crawl", Fetcher: f, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}}}
-	c.Crawl.Limits = crawler.Limits{Depth: crawler.None, Pages: crawler.None, Time: 240 * time.Hour}
-	c.Crawl.Politeness.Delay, c.Crawl.Politeness.DelayFactor = crawler.None, crawler.None
+	c.Crawl.Limits = crawler.Limits{Depth: crawler.Unlimited, Pages: crawler.Unlimited, Time: 240 * time.Hour}
+	c.Crawl.Politeness.Delay, c.Crawl.Politeness.DelayFactor = crawler.NoDelay, crawler.NoFactor
 	if role == "make" {
 		f.left.Store(int64(visits))
 	}

@@ -80,11 +80,11 @@ func TestDefaultsAreTheLibrarys(t *testing.T) {
 	}
 	cfg := c.Crawl
 	for _, d := range []struct{ got, want any }{
-		{cfg.Limits.Depth, crawler.DefaultMaxDepth}, {cfg.Limits.Pages, crawler.DefaultMaxPages},
-		{cfg.Concurrency, crawler.DefaultConcurrency}, {cfg.Retries.Max, crawler.DefaultRetries},
+		{cfg.Limits.Depth, crawler.Limit(crawler.DefaultMaxDepth)}, {cfg.Limits.Pages, crawler.Limit(crawler.DefaultMaxPages)},
+		{cfg.Concurrency, crawler.DefaultConcurrency}, {cfg.Retries.Max, crawler.Limit(crawler.DefaultRetries)},
 		{cfg.Politeness.Delay, politeness.DefaultDelay}, {cfg.Politeness.DelayFactor, politeness.DefaultDelayFactor},
 		{cfg.Politeness.MaxRetryAfter, politeness.DefaultMaxRetryAfter}, {cfg.Politeness.Rate, 0.0},
-		{cfg.Limits.Bytes, int64(0)}, {cfg.Limits.Time, time.Duration(0)}, {cfg.Limits.PagesPerHost, 0}, {cfg.Scope.Kind, crawler.ScopeHost},
+		{cfg.Limits.Bytes, crawler.Limit(0)}, {cfg.Limits.Time, time.Duration(0)}, {cfg.Limits.PagesPerHost, crawler.Limit(0)}, {cfg.Scope.Kind, crawler.ScopeHost},
 	} {
 		if d.got != d.want {
 			t.Errorf("%v, want %v", d.got, d.want)
@@ -106,11 +106,11 @@ func TestNothingAndNoneReachTheConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := cfg.Politeness
-	if cfg.Limits.Depth != crawler.SeedsOnly || cfg.Limits.Pages != crawler.None || cfg.Retries.Max != crawler.None {
+	if cfg.Limits.Depth != crawler.SeedsOnly || cfg.Limits.Pages != crawler.Unlimited || cfg.Retries.Max != crawler.Zero {
 		t.Errorf("depth %d, pages %d, retries %d", cfg.Limits.Depth, cfg.Limits.Pages, cfg.Retries.Max)
 	}
-	if p.Delay != politeness.None || p.DelayFactor != politeness.None || p.MaxDelay != forever ||
-		p.MaxRetryAfter != politeness.None || p.MaxCrawlDelay != 1 || p.MaxFailures != politeness.None {
+	if p.Delay != politeness.NoDelay || p.DelayFactor != politeness.NoFactor || p.MaxDelay != politeness.Forever ||
+		p.MaxRetryAfter != politeness.Forever || p.MaxCrawlDelay != politeness.NoDelay || p.MaxFailures != politeness.Unlimited {
 		t.Errorf("%+v", p)
 	}
 }

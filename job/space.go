@@ -51,7 +51,7 @@ func spaceOf(dir string, c *Config, used bool) (s Space, err error) {
 	if err != nil {
 		return s, &fs.PathError{Op: "measure the disk of", Path: dir, Err: err}
 	}
-	s = Space{Free: free, MinFree: c.MinFree, MaxDisk: max(0, c.MaxDisk)}
+	s = Space{Free: free, MinFree: int64(c.MinFree), MaxDisk: int64(max(0, c.MaxDisk))}
 	switch {
 	case c.MinFree < 0:
 		s.MinFree = 0
@@ -99,7 +99,7 @@ const keyMinFree = "min-free"
 // autoFree is the text of MinFree 0.
 const autoFree = "auto"
 
-func readMinFree(v []string) (int64, error) {
+func readMinFree(v []string) (crawler.Limit, error) {
 	if one(v) == autoFree || one(v) == "" {
 		return 0, nil
 	}
@@ -108,12 +108,12 @@ func readMinFree(v []string) (int64, error) {
 		return 0, fmt.Errorf("%q: want a size such as 500MiB or 10GB, auto or none", one(v))
 	}
 	if size <= 0 {
-		return crawler.None, nil
+		return crawler.Zero, nil
 	}
-	return int64(size), nil
+	return crawler.Limit(size), nil
 }
 
-func minFreeText(n int64) []string {
+func minFreeText(n crawler.Limit) []string {
 	if n == 0 {
 		return []string{autoFree}
 	}

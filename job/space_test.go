@@ -44,7 +44,7 @@ func TestSpaceLastsAtThePaceSoFar(t *testing.T) {
 }
 
 func TestMinFreeIsReadAsWritten(t *testing.T) {
-	for text, want := range map[string]int64{"auto": 0, "none": crawler.None, "0": crawler.None, "500MiB": 500 << 20} {
+	for text, want := range map[string]crawler.Limit{"auto": 0, "none": crawler.Zero, "0": crawler.Zero, "500MiB": 500 << 20} {
 		n, err := readMinFree([]string{text})
 		if err != nil || n != want {
 			t.Errorf("%s: %d, %v; want %d", text, n, err, want)

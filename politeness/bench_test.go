@@ -26,7 +26,7 @@ func pages(b *testing.B, n int) []weburl.URL {
 // robots.txt. Nothing has a delay, so that every page may be requested at once.
 func population(b *testing.B, urls []weburl.URL) *Gate {
 	b.Helper()
-	g, err := NewGate(Config{Identity: identity(), Delay: None, DelayFactor: None, OwnHosts: func(string) int { return 1 }})
+	g, err := NewGate(Config{Identity: identity(), Delay: NoDelay, DelayFactor: NoFactor, OwnHosts: func(string) int { return 1 }})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func heap() int64 {
 
 func TestAllocationsOfOnePage(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		b := newClient(t, Config{Delay: None, DelayFactor: None, OwnHosts: func(string) int { return 1 }})
+		b := newClient(t, Config{Delay: NoDelay, DelayFactor: NoFactor, OwnHosts: func(string) int { return 1 }})
 		b.rules("https://a.test/", "User-agent: *\nDisallow: /no\n")
 		u := b.url("https://a.test/yes")
 		n := testing.AllocsPerRun(100, func() {

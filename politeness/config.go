@@ -14,9 +14,6 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// None switches a wait or a maximum off, in the fields of Config that say so. Zero always means the default.
-const None = -1
-
 // Defaults of Config. Where they come from: docs/politeness.md.
 const (
 	DefaultDelay         = time.Second
@@ -45,15 +42,15 @@ type Config struct {
 	Contactless bool
 
 	// Delay is the least time between the end of one request to a host and the start of the next.
-	// 0: DefaultDelay; None: no delay of the operator's own; what sites request still applies.
+	// 0: DefaultDelay; [NoDelay]: what sites request still applies.
 	Delay time.Duration
 	// HostDelays are delays of single hosts: the first entry that matches a host holds for it, and no other. It lengthens
 	// Delay; what would shorten it has no effect, unless the host is an own one.
 	HostDelays []HostDelay
 	// DelayFactor times the last response time is the delay if that is longer than Delay, up to MaxDelay: a slow server gets
-	// fewer requests. 0: DefaultDelayFactor; None: off.
+	// fewer requests. 0: DefaultDelayFactor; [NoFactor]: off.
 	DelayFactor float64
-	// MaxDelay caps what DelayFactor adds, and nothing else. 0: DefaultMaxDelay.
+	// MaxDelay caps what DelayFactor adds, and nothing else. 0: DefaultMaxDelay; NoDelay; [Forever]: no cap.
 	MaxDelay time.Duration
 	// Rate is the max number of requests per second in all. Crawls that share something and have a rate send no more together than
 	// the one with the lowest, while it has something to send. 0 or less: no such limit.
@@ -81,23 +78,23 @@ type Config struct {
 	CopyRobots func(u weburl.URL, f RobotsFile) error
 
 	// MaxCrawlDelay is the longest Crawl-delay or Request-rate pause obeyed; a host that requests more is given up with
-	// ReasonCrawlDelay; it never gets more frequent requests. 0: default; None: always obey.
+	// ReasonCrawlDelay; it never gets more frequent requests. 0: DefaultMaxCrawlDelay; NoDelay: none; Forever: every one.
 	MaxCrawlDelay time.Duration
 	// MaxRetryAfter is the longest Retry-After obeyed; a host that requests more is given up with ReasonRetryAfter.
-	// 0: default; None: always obey.
+	// 0: DefaultMaxRetryAfter; NoDelay: none; Forever: every one.
 	MaxRetryAfter time.Duration
-	// MaxBackoff is the longest pause after failures. 0: default.
+	// MaxBackoff is the longest pause after failures. 0: DefaultMaxBackoff.
 	MaxBackoff time.Duration
 	// MaxFailures is after how many failures without a good answer in between, and MaxSilence after how long a time of at least
 	// five such failures, a host is given up with ReasonHostFailed. A failure is that its name has no address, that it cannot be
 	// connected to, does not answer in time, or answers 429. A page that fails in another way, such as with 5xx, counts half,
 	// only at the first attempt at its URL, and not for MaxSilence; further attempts only lengthen the pause (MaxBackoff).
-	// 0: default; None: never.
-	MaxFailures int
+	// 0: DefaultMaxFailures and DefaultMaxSilence; [Unlimited], Forever: never.
+	MaxFailures Limit
 	MaxSilence  time.Duration
 	// RobotsGiveUp limits the time that an unreachable robots.txt is retried before its origin is given up with
 	// ReasonRobotsUnreachable. The time for which an attempt that is due has to wait for requests to other hosts does not
-	// count. 0: default; None: forever.
+	// count. 0: DefaultRobotsGiveUp; NoDelay: it is retried once; Forever.
 	RobotsGiveUp time.Duration
 	// ForbiddenDenies treats the statuses 401 and 403 of a robots.txt as "nothing allowed", not as "no rules" as RFC 9309
 	// section 2.3.1.3 says.
@@ -114,7 +111,7 @@ type Config struct {
 	// one of them is denied with ReasonUsage. This is in addition to the rules and never replaces them.
 	RefuseUsage []string
 	// Hours are when requests may be made at all, by the clocks of a time zone. While a request to a host waits for them, they hold
-	// for the other crawls with which Shared shares it, too. None: at any time.
+	// for the other crawls with which Shared shares it, too. The zero Hours: at any time.
 	Hours Hours
 	// VisitTime also obeys the hours that robots.txt names (Visit-time of the 1996 proposals).
 	VisitTime bool
@@ -128,7 +125,7 @@ type Config struct {
 	// Ledger, which is the record of requests.
 	Offline bool
 
-	// PermitTTL is the lifetime of a Permit. 0: default.
+	// PermitTTL is the lifetime of a Permit. 0: DefaultPermitTTL.
 	PermitTTL time.Duration
 	// Fence is called immediately before each request is sent; an error keeps it from being sent, and is that of [Grant.Begin].
 	// It is for crawls that may lose their hosts to another process at any time. It must not block. nil: none.
@@ -137,8 +134,8 @@ type Config struct {
 	// again when it is needed. When that is too much as well, it drops files that have decided about a page, the least recently
 	// used first; they are fetched again before the next page of their site. Files that were just fetched are kept even above
 	// the bound.
-	// 0: DefaultMaxRulesBytes; None: no bound.
-	MaxRulesBytes int64
+	// 0: DefaultMaxRulesBytes; Unlimited.
+	MaxRulesBytes Limit
 	// Snapshot is the result of [Gate.Snapshot] in an earlier process: the Gate continues from there.
 	Snapshot []byte
 	// Ledger receives one JSON line when a request starts and one when it ends. A Write that stores a part of its line ends
@@ -159,18 +156,18 @@ type Config struct {
 // minRate is one request in 30 years: gaps beyond overflow a time.Duration.
 const minRate = 1e-9
 
-// withDefaults is c with every zero field set and every None replaced by the value that the Gate computes with.
+// withDefaults returns c with every field set to the value that the Gate computes with.
 func (c Config) withDefaults() Config {
 	c.Delay = or(c.Delay, DefaultDelay)
 	c.DelayFactor = max(0, or(c.DelayFactor, DefaultDelayFactor))
-	c.MaxDelay = or(c.MaxDelay, DefaultMaxDelay)
-	c.MaxCrawlDelay = unlimited(or(c.MaxCrawlDelay, DefaultMaxCrawlDelay))
-	c.MaxRetryAfter = unlimited(or(c.MaxRetryAfter, DefaultMaxRetryAfter))
+	c.MaxDelay = longest(c.MaxDelay, DefaultMaxDelay)
+	c.MaxCrawlDelay = longest(c.MaxCrawlDelay, DefaultMaxCrawlDelay)
+	c.MaxRetryAfter = longest(c.MaxRetryAfter, DefaultMaxRetryAfter)
 	c.MaxBackoff = or(c.MaxBackoff, DefaultMaxBackoff)
-	c.MaxFailures = unlimited(or(c.MaxFailures, DefaultMaxFailures))
-	c.MaxSilence = unlimited(or(c.MaxSilence, DefaultMaxSilence))
-	c.RobotsGiveUp = unlimited(or(c.RobotsGiveUp, DefaultRobotsGiveUp))
-	c.MaxRulesBytes = unlimited(or(c.MaxRulesBytes, DefaultMaxRulesBytes))
+	c.MaxFailures = Limit(or(c.MaxFailures, DefaultMaxFailures).Value())
+	c.MaxSilence = longest(c.MaxSilence, DefaultMaxSilence)
+	c.RobotsGiveUp = longest(c.RobotsGiveUp, DefaultRobotsGiveUp)
+	c.MaxRulesBytes = Limit(or(c.MaxRulesBytes, DefaultMaxRulesBytes).Value())
 	c.PermitTTL = or(c.PermitTTL, DefaultPermitTTL)
 	c.Delay = max(0, c.Delay)
 	if c.Offline {
@@ -191,13 +188,9 @@ func or[T comparable](v, def T) T {
 	return v
 }
 
-// unlimited turns None into the largest value of its type.
-func unlimited[T ~int | ~int64](v T) T {
-	if v < 0 {
-		return T(1<<63 - 1)
-	}
-	return v
-}
+// longest returns the maximum that a field sets. NoDelay becomes the shortest time in which anything passes: what has just begun
+// has not exceeded it.
+func longest(v, def time.Duration) time.Duration { return max(1, or(v, def)) }
 
 // Validate reports everything wrong with c, joined, each with the field's name.
 func (c Config) Validate() error {
@@ -205,10 +198,10 @@ func (c Config) Validate() error {
 	for _, f := range []struct {
 		name string
 		v    time.Duration
-		none bool
+		zero bool // NoDelay is allowed
 	}{
 		{"Delay", c.Delay, true},
-		{"MaxDelay", c.MaxDelay, false},
+		{"MaxDelay", c.MaxDelay, true},
 		{"MaxCrawlDelay", c.MaxCrawlDelay, true},
 		{"MaxRetryAfter", c.MaxRetryAfter, true},
 		{"MaxBackoff", c.MaxBackoff, false},
@@ -216,12 +209,12 @@ func (c Config) Validate() error {
 		{"RobotsGiveUp", c.RobotsGiveUp, true},
 		{"PermitTTL", c.PermitTTL, false},
 	} {
-		if f.v < 0 && !(f.none && f.v == None) {
+		if f.v < 0 && !(f.zero && f.v == NoDelay) {
 			errs = append(errs, fmt.Errorf("politeness: %s is %v: must not be negative", f.name, f.v))
 		}
 	}
-	if c.DelayFactor < 0 && c.DelayFactor != None || math.IsNaN(c.DelayFactor) || math.IsInf(c.DelayFactor, 0) {
-		errs = append(errs, fmt.Errorf("politeness: DelayFactor is %v: must be 0 or more, or None", c.DelayFactor))
+	if c.DelayFactor < 0 && c.DelayFactor != NoFactor || math.IsNaN(c.DelayFactor) || math.IsInf(c.DelayFactor, 0) {
+		errs = append(errs, fmt.Errorf("politeness: DelayFactor is %v: must be 0 or more, or NoFactor", c.DelayFactor))
 	}
 	if math.IsNaN(c.Rate) || math.IsInf(c.Rate, 0) || c.Rate > 0 && c.Rate < minRate {
 		errs = append(errs, fmt.Errorf("politeness: Rate is %v: must be a number of requests per second, at least %v, or 0", c.Rate, minRate))
@@ -232,11 +225,11 @@ func (c Config) Validate() error {
 	if c.LedgerSize < 0 {
 		errs = append(errs, fmt.Errorf("politeness: LedgerSize is %d: must be 0 or more", c.LedgerSize))
 	}
-	if c.MaxRulesBytes < None {
-		errs = append(errs, fmt.Errorf("politeness: MaxRulesBytes is %d: must be 1 or more, or None", c.MaxRulesBytes))
+	if !c.MaxRulesBytes.Valid(Unlimited) {
+		errs = append(errs, fmt.Errorf("politeness: MaxRulesBytes is %d: must be 1 or more, or Unlimited", c.MaxRulesBytes))
 	}
-	if c.MaxFailures < None {
-		errs = append(errs, fmt.Errorf("politeness: MaxFailures is %d: must be 1 or more, or None", c.MaxFailures))
+	if !c.MaxFailures.Valid(Unlimited) {
+		errs = append(errs, fmt.Errorf("politeness: MaxFailures is %d: must be 1 or more, or Unlimited", c.MaxFailures))
 	}
 	errs = append(errs, c.validateOverrides(), c.validateHostDelays())
 	return errors.Join(errs...)

@@ -10,7 +10,7 @@ import (
 // HostState holds the facts that the delay of a host depends on besides the [Config].
 type HostState struct {
 	Exempt      bool          // an own host or one on loopback: MinDelay does not apply
-	Operator    time.Duration // by Config.HostDelays, instead of Config.Delay; 0: that applies; None: no delay
+	Operator    time.Duration // by Config.HostDelays, instead of Config.Delay; 0: that applies; NoDelay
 	Entry       string        // what the entry of Config.HostDelays matches that holds for the host, "" without one
 	Latency     time.Duration // the response time of its last answer
 	Requested   time.Duration // by its robots.txt: Crawl-delay or Request-rate, whichever is longer

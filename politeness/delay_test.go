@@ -26,17 +26,17 @@ func TestDelayFor(t *testing.T) {
 		clause string
 	}{
 		{"defaults", Config{}, HostState{}, DefaultDelay, ledger.ClauseDelay},
-		{"no delay", Config{Delay: None}, HostState{}, MinDelay, ledger.ClauseDelay},
-		{"no delay, exempt", Config{Delay: None}, HostState{Exempt: true}, 0, ledger.ClauseDelay},
+		{"no delay", Config{Delay: NoDelay}, HostState{}, MinDelay, ledger.ClauseDelay},
+		{"no delay, exempt", Config{Delay: NoDelay}, HostState{Exempt: true}, 0, ledger.ClauseDelay},
 		{"slow", Config{DelayFactor: 2}, HostState{Latency: 3 * time.Second}, 6 * time.Second, ledger.ClauseLatency},
 		{"very slow", Config{MaxDelay: 4 * time.Second}, HostState{Latency: time.Hour}, 4 * time.Second, ledger.ClauseLatency},
-		{"slow, without a factor", Config{DelayFactor: None}, HostState{Latency: time.Hour}, DefaultDelay, ledger.ClauseDelay},
+		{"slow, without a factor", Config{DelayFactor: NoFactor}, HostState{Latency: time.Hour}, DefaultDelay, ledger.ClauseDelay},
 		{"less requested", Config{Delay: 9 * time.Second}, Config{}.HostState("a.test:443", rules), 9 * time.Second, ledger.ClauseDelay},
 		{"more requested", Config{}, Config{}.HostState("a.test:443", rules), 5 * time.Second, ledger.ClauseRequestRate},
 		{"failing", Config{}, HostState{Requested: 5 * time.Second, RequestedBy: ledger.ClauseCrawlDelay, Backoff: time.Minute}, time.Minute, ledger.ClauseBackoff},
-		{"unknown, on loopback", Config{Delay: None}, Config{}.HostState("[::1]:80", nil), 0, ledger.ClauseDelay},
-		{"unknown, own", Config{Delay: None}, Config{OwnHosts: own}.HostState("own.test:443", nil), 0, ledger.ClauseDelay},
-		{"unknown, of others", Config{Delay: None}, Config{OwnHosts: own}.HostState("a.test:443", nil), MinDelay, ledger.ClauseDelay},
+		{"unknown, on loopback", Config{Delay: NoDelay}, Config{}.HostState("[::1]:80", nil), 0, ledger.ClauseDelay},
+		{"unknown, own", Config{Delay: NoDelay}, Config{OwnHosts: own}.HostState("own.test:443", nil), 0, ledger.ClauseDelay},
+		{"unknown, of others", Config{Delay: NoDelay}, Config{OwnHosts: own}.HostState("a.test:443", nil), MinDelay, ledger.ClauseDelay},
 	} {
 		if d, clause := c.config.DelayFor(c.state); d != c.want || clause != c.clause {
 			t.Errorf("%s: %v by %s, want %v by %s", c.name, d, clause, c.want, c.clause)
@@ -59,11 +59,11 @@ func TestP5DelayInForceIsTheLargest(t *testing.T) {
 		{"Request-rate", Config{}, "User-agent: *\nRequest-rate: 1/20\nCrawl-delay: 7\n", time.Second, Reply{Status: 200}, 20 * time.Second, ledger.ClauseRequestRate},
 		{"latency", Config{DelayFactor: 2}, "", 4 * time.Second, Reply{Status: 200}, 8 * time.Second, ledger.ClauseLatency},
 		{"latency capped", Config{DelayFactor: 2, MaxDelay: 5 * time.Second}, "", 4 * time.Second, Reply{Status: 200}, 5 * time.Second, ledger.ClauseLatency},
-		{"latency off", Config{DelayFactor: None}, "", 4 * time.Second, Reply{Status: 200}, time.Second, ledger.ClauseDelay},
+		{"latency off", Config{DelayFactor: NoFactor}, "", 4 * time.Second, Reply{Status: 200}, time.Second, ledger.ClauseDelay},
 		{"back-off", Config{Delay: 100 * time.Millisecond}, "", 0, Reply{Status: 500}, time.Second, ledger.ClauseBackoff},
 		{"group of another robot", Config{}, "User-agent: x\nDisallow: /x\nCrawl-delay: 9\n\nUser-agent: *\nDisallow:\n", 0, Reply{Status: 200}, time.Second, ledger.ClauseDelay},
-		{"no operator's delay", Config{Delay: None}, "User-agent: *\nCrawl-delay: 2\n", 0, Reply{Status: 200}, 2 * time.Second, ledger.ClauseCrawlDelay},
-		{"not even that", Config{Delay: None}, "", 0, Reply{Status: 200}, MinDelay, ledger.ClauseDelay},
+		{"no operator's delay", Config{Delay: NoDelay}, "User-agent: *\nCrawl-delay: 2\n", 0, Reply{Status: 200}, 2 * time.Second, ledger.ClauseCrawlDelay},
+		{"not even that", Config{Delay: NoDelay}, "", 0, Reply{Status: 200}, MinDelay, ledger.ClauseDelay},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestP5TwoOriginsOfOneHostKeepBothTheirDelays(t *testing.T) {
 
 func TestLoopbackMayHaveNoDelay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		b := newClient(t, Config{Delay: None, DelayFactor: None})
+		b := newClient(t, Config{Delay: NoDelay, DelayFactor: NoFactor})
 		ready := b.send(b.mustAt("http://127.0.0.1/", "127.0.0.1"), 0, Reply{Status: 404})
 		if got := time.Until(ready); got > 0 {
 			t.Errorf("waits %v", got)

@@ -30,15 +30,15 @@ func (b *rulebook) evict(now time.Time) {
 			b.evictFrom(now, key, h, least)
 		}
 	}
-	b.evictAt = max(b.cfg.MaxRulesBytes, b.size+b.cfg.MaxRulesBytes/4)
+	b.evictAt = max(int64(b.cfg.MaxRulesBytes), b.size+int64(b.cfg.MaxRulesBytes)/4)
 }
 
 // enough is the size down to which room is made.
-func (b *rulebook) enough() int64 { return b.cfg.MaxRulesBytes / 4 * 3 }
+func (b *rulebook) enough() int64 { return int64(b.cfg.MaxRulesBytes) / 4 * 3 }
 
 // bound packs rules when those that were parsed again take too much. Their files were there before, so none has to be dropped.
 func (b *rulebook) bound() {
-	if b.size-b.evictAt > b.cfg.MaxRulesBytes/4 {
+	if b.size-b.evictAt > int64(b.cfg.MaxRulesBytes)/4 {
 		b.pack()
 	}
 }

@@ -30,7 +30,7 @@ func TestRulesAreEvictedAndRequestedAgain(t *testing.T) {
 					time.Sleep(time.Until(b.send(p, 0, Reply{Status: 200, Body: []byte(body)})))
 				}
 			}
-			if limit := b.gate.cfg.MaxRulesBytes; b.gate.rules.size > limit*5/4 {
+			if limit := int64(b.gate.cfg.MaxRulesBytes); b.gate.rules.size > limit*5/4 {
 				t.Fatalf("%d bytes of rules, %d allowed", b.gate.rules.size, limit)
 			}
 		}
@@ -48,7 +48,7 @@ func TestRulesArePackedFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const hosts = 200
 		body := "User-agent: *\nDisallow: /no\n" + strings.Repeat("#\n", 485)
-		limit := int64(hosts*(256+len(body))) * 4 / 3
+		limit := Limit(hosts*(256+len(body))) * 4 / 3
 		b := newClient(t, Config{MaxRulesBytes: limit})
 		for i := range hosts {
 			b.ready(fmt.Sprintf("https://h%d.test/", i), body)
@@ -60,7 +60,7 @@ func TestRulesArePackedFirst(t *testing.T) {
 				if _, err := b.admit(fmt.Sprintf("https://h%d.test/no", i), addrOf(i)); !errors.As(err, &denied) || denied.Reason != ReasonRobots {
 					t.Fatalf("host %d: %v", i, err)
 				}
-				if size := b.gate.rules.size; size > limit*5/4+10_000 {
+				if size := b.gate.rules.size; Limit(size) > limit*5/4+10_000 {
 					t.Fatalf("%d bytes of rules, %d allowed", size, limit)
 				}
 			}

@@ -19,7 +19,7 @@ func TestTheDelayOfAHostInfoHasItsFloor(t *testing.T) {
 			}
 			return 0
 		}
-		b := newClient(t, Config{Delay: None, OwnHosts: own})
+		b := newClient(t, Config{Delay: NoDelay, OwnHosts: own})
 		told := func(when, host string, want time.Duration) {
 			t.Helper()
 			if i := b.gate.Host(host); i.Delay != want || i.Exempt != (want == 0) {
@@ -37,7 +37,7 @@ func TestTheDelayOfAHostInfoHasItsFloor(t *testing.T) {
 		told("after a request", "a.test:443", MinDelay)
 		told("after a request", "own.test:443", 0)
 		told("after a request to loopback", "near.test:443", 0)
-		r := b.restored(Config{Delay: None, OwnHosts: own})
+		r := b.restored(Config{Delay: NoDelay, OwnHosts: own})
 		if d := r.gate.Host("near.test:443").Delay; d != 0 {
 			t.Errorf("after a restart: %v", d)
 		}

@@ -106,7 +106,7 @@ func (h *host) fail(c *Config, now time.Time, f fault) {
 		h.failures += int32(f)
 	}
 	switch {
-	case int(h.failures)/int(wholeFault) >= c.MaxFailures:
+	case Limit(h.failures)/Limit(wholeFault) >= c.MaxFailures:
 		h.giveUp(ReasonHostFailed, "the host failed too often without a good answer in between")
 	case f == wholeFault && h.failing.since(now) >= c.MaxSilence && int(h.failures)/int(wholeFault) >= minSilent:
 		h.giveUp(ReasonHostFailed, "the host has not answered well for too long")

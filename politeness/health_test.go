@@ -42,16 +42,16 @@ func TestAHostIsGivenUpAfterSoManyFailuresOrSoLong(t *testing.T) {
 		reply    Reply
 		failures int
 	}{
-		{Config{MaxFailures: 3, MaxSilence: None}, timeout, 3},
-		{Config{MaxFailures: 3, MaxSilence: None}, Reply{Status: 429}, 3},
-		{Config{MaxFailures: 3, MaxSilence: None}, Reply{Status: 200, Truncated: CutIdle}, 3},
-		{Config{MaxFailures: 3, MaxSilence: None}, Reply{Status: 500}, 6}, // of pages twice as many
-		{Config{MaxFailures: 3, MaxSilence: None}, Reply{Status: 200, Truncated: CutShort}, 6},
-		{Config{MaxFailures: 3, MaxSilence: None}, Reply{Err: errors.New("reset")}, 6},
-		{Config{MaxFailures: None, MaxSilence: 10 * time.Second}, timeout, 5}, // at 0, 1, 3, 7 and 15 s
-		{Config{MaxFailures: None, MaxSilence: 10 * time.Second}, Reply{Status: 429}, 5},
-		{Config{MaxFailures: None, MaxSilence: 10 * time.Second}, Reply{Status: 500}, 0},
-		{Config{MaxFailures: None, MaxSilence: None}, timeout, 0},
+		{Config{MaxFailures: 3, MaxSilence: Forever}, timeout, 3},
+		{Config{MaxFailures: 3, MaxSilence: Forever}, Reply{Status: 429}, 3},
+		{Config{MaxFailures: 3, MaxSilence: Forever}, Reply{Status: 200, Truncated: CutIdle}, 3},
+		{Config{MaxFailures: 3, MaxSilence: Forever}, Reply{Status: 500}, 6}, // of pages twice as many
+		{Config{MaxFailures: 3, MaxSilence: Forever}, Reply{Status: 200, Truncated: CutShort}, 6},
+		{Config{MaxFailures: 3, MaxSilence: Forever}, Reply{Err: errors.New("reset")}, 6},
+		{Config{MaxFailures: Unlimited, MaxSilence: 10 * time.Second}, timeout, 5}, // at 0, 1, 3, 7 and 15 s
+		{Config{MaxFailures: Unlimited, MaxSilence: 10 * time.Second}, Reply{Status: 429}, 5},
+		{Config{MaxFailures: Unlimited, MaxSilence: 10 * time.Second}, Reply{Status: 500}, 0},
+		{Config{MaxFailures: Unlimited, MaxSilence: Forever}, timeout, 0},
 	} {
 		inBubble(t, func(t *testing.T) {
 			b := newClient(t, c.config)

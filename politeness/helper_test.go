@@ -250,7 +250,7 @@ func (c *closing) Write(b []byte) (int, error) {
 func randomConfig(rng *rand.Rand) Config {
 	c := Config{
 		Delay: time.Duration(rng.IntN(3000)) * time.Millisecond, DelayFactor: float64(rng.IntN(3)), PerDomain: rng.IntN(2) == 0,
-		MaxRetryAfter: None, MaxCrawlDelay: None, MaxFailures: None, MaxSilence: None, RobotsGiveUp: None,
+		MaxRetryAfter: Forever, MaxCrawlDelay: Forever, MaxFailures: Unlimited, MaxSilence: Forever, RobotsGiveUp: Forever,
 	}
 	if rng.IntN(3) == 0 {
 		c.Rate = 0.2 + rng.Float64()*3

@@ -174,7 +174,7 @@ func (h *host) shortest(c *Config) HostState {
 	switch {
 	case !c.hosts.Ranges() || c.hosts.ByName(int(h.entry)-1):
 	case h.own:
-		s.Operator = None
+		s.Operator = NoDelay
 	default:
 		s.Operator = 0 // ranges only lengthen the delay of other hosts
 	}

@@ -20,7 +20,7 @@ type HostDelay struct {
 	// that has an address for its name is matched by name with its port ("192.0.2.7:8080") or, at any port, "192.0.2.7:*".
 	Match string
 	// Delay is the least time between the end of one request to a host and the start of the next, instead of
-	// Config.Delay. A shorter one is only for hosts in Config.OwnHosts, others keep Config.Delay; so is None.
+	// Config.Delay. A shorter one is only for hosts in Config.OwnHosts, others keep Config.Delay; so is NoDelay.
 	// 0: Config.Delay.
 	Delay time.Duration
 }
@@ -66,7 +66,7 @@ func (c *Config) validateHostDelays() error {
 	least := or(c.Delay, DefaultDelay)
 	for i, d := range c.HostDelays {
 		switch {
-		case d.Delay < 0 && d.Delay != None:
+		case d.Delay < 0 && d.Delay != NoDelay:
 			bad(i, "Delay is %v: must not be negative", d.Delay)
 		case d.Delay != 0 && d.Delay < least && !c.mayOwn(d.Match):
 			bad(i, "Delay is %v, which would shorten the delay of %v: that is only for hosts of your own", max(0, d.Delay), least)

@@ -68,7 +68,7 @@ func TestAnOwnHostsOwnDelay(t *testing.T) {
 func TestHostDelaysThatMakeNoSense(t *testing.T) {
 	for want, all := range map[string][]HostDelay{
 		"HostDelays[0] (a.test): Delay is 20ms, which would shorten the delay of 1s":                 {{"a.test", 20 * time.Millisecond}},
-		"HostDelays[0] (a.test): Delay is 0s, which would shorten the delay of 1s":                   {{"a.test", None}},
+		"HostDelays[0] (a.test): Delay is 0s, which would shorten the delay of 1s":                   {{"a.test", NoDelay}},
 		"HostDelays[1] (a.test): Delay is -2ns: must not be negative":                                {{"b.test", 0}, {"a.test", -2}},
 		`HostDelays[1] (www.a.test): never holds, because "*.a.test" comes before it`:                {{"*.a.test", 0}, {"www.a.test", 0}},
 		`HostDelays[1] (a.test): a name must come before all ranges of addresses`:                    {{"192.0.2.0/24", 0}, {"a.test", 0}},

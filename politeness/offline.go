@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"errors"
+	"math"
 	"time"
 )
 
@@ -32,5 +33,5 @@ func (c *Config) goOffline() {
 	c.Delay, c.DelayFactor, c.Rate, c.RobotsGiveUp = 0, 0, 0, 0
 	c.Hours, c.VisitTime = Hours{}, false
 	c.Shared = nil
-	c.MaxRetryAfter, c.MaxFailures, c.MaxSilence = unlimited(time.Duration(None)), unlimited(None), unlimited(time.Duration(None))
+	c.MaxRetryAfter, c.MaxFailures, c.MaxSilence = Forever, math.MaxInt64, Forever
 }

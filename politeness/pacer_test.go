@@ -30,7 +30,7 @@ func TestP3OneRequestInFlight(t *testing.T) {
 
 func TestP3OwnHostsMayHaveMore(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		b := newClient(t, Config{Delay: None, DelayFactor: None, OwnHosts: func(h string) int {
+		b := newClient(t, Config{Delay: NoDelay, DelayFactor: NoFactor, OwnHosts: func(h string) int {
 			if h == "a.test:443" {
 				return 3
 			}

@@ -486,7 +486,7 @@ func TestP9ARateOutlivesAnOlderLineBehindASnapshot(t *testing.T) {
 // BenchmarkReplay replays a crawl of 500,000 requests, two lines each, to 5000 hosts.
 func BenchmarkReplay(b *testing.B) {
 	var out bytes.Buffer
-	c := Config{Identity: identity(), Delay: None, DelayFactor: None, Ledger: &out, OwnHosts: func(string) int { return 1 }}
+	c := Config{Identity: identity(), Delay: NoDelay, DelayFactor: NoFactor, Ledger: &out, OwnHosts: func(string) int { return 1 }}
 	g, err := NewGate(c)
 	if err != nil {
 		b.Fatal(err)

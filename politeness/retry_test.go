@@ -72,7 +72,7 @@ func TestP7TooLongIsGivenUpNotClamped(t *testing.T) {
 		}
 	})
 	inBubble(t, func(t *testing.T) {
-		b := newClient(t, Config{MaxRetryAfter: None})
+		b := newClient(t, Config{MaxRetryAfter: Forever})
 		time.Sleep(time.Until(b.rules("https://a.test/", "")))
 		ready := b.send(b.must("https://a.test/"), 0, Reply{Status: 429, Header: http.Header{"Retry-After": {"99999999999999"}}})
 		if ready.Before(time.Now().AddDate(100, 0, 0)) {
@@ -102,7 +102,7 @@ func TestP7OddRetryAfters(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				b := newClient(t, Config{MaxRetryAfter: None})
+				b := newClient(t, Config{MaxRetryAfter: Forever})
 				b.ready("https://a.test/", "")
 				if got := time.Until(b.send(b.must("https://a.test/"), 0, Reply{Status: 503, Header: c.header()})); got != c.want {
 					t.Errorf("waits %v, want %v", got, c.want)

@@ -22,7 +22,7 @@ type rulebook struct {
 }
 
 func newRulebook(c *Config, all hosts, dropped func(key string, h *host)) rulebook {
-	return rulebook{cfg: c, hosts: all, overrides: c.overrides(), evictAt: c.MaxRulesBytes, dropped: dropped}
+	return rulebook{cfg: c, hosts: all, overrides: c.overrides(), evictAt: int64(c.MaxRulesBytes), dropped: dropped}
 }
 
 // override returns the replacement for the robots.txt of u's origin at now; nil if there is none.

@@ -109,7 +109,7 @@ func TestChangedRulesApplyToWhatIsQueued(t *testing.T) {
 
 func TestRobotsRedirects(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		b := newClient(t, Config{Delay: None})
+		b := newClient(t, Config{Delay: NoDelay})
 		to := func(u string) Reply { return Reply{Status: 302, Header: http.Header{"Location": {u}}} }
 		p := b.must("https://a.test/x")
 		b.send(p, 0, to("https://other.test/r"))
@@ -132,7 +132,7 @@ func TestRobotsRedirects(t *testing.T) {
 		}
 	})
 	inBubble(t, func(t *testing.T) {
-		b := newClient(t, Config{Delay: None})
+		b := newClient(t, Config{Delay: NoDelay})
 		for i := range 6 {
 			p := b.must("https://a.test/x")
 			if p.Purpose() != Robots {

@@ -40,7 +40,7 @@ func turns(b *client, n, rounds int, took func(int) time.Duration) (hosts []int,
 func TestHostsAtOneAddressTakeTurns(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const n, rounds = 40, 4
-		b := newClient(t, Config{DelayFactor: None})
+		b := newClient(t, Config{DelayFactor: NoFactor})
 		hosts, at := turns(b, n, rounds, func(i int) time.Duration { return time.Duration(i%7) * 400 * time.Millisecond })
 		for round := range rounds {
 			now := slices.Sorted(slices.Values(hosts[round*n : (round+1)*n]))
@@ -99,7 +99,7 @@ func TestWaitingForATurnIsNoFailure(t *testing.T) {
 // TestFewFailuresInALongTimeEndNoHost: at a crowded address a host has few requests in MaxSilence.
 func TestFewFailuresInALongTimeEndNoHost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		b := newClient(t, Config{MaxFailures: None})
+		b := newClient(t, Config{MaxFailures: Unlimited})
 		b.ready("https://a.test/", "")
 		for n := range minSilent {
 			if gone := b.gate.Host("a.test:443").GivenUp; gone != "" {

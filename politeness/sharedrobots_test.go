@@ -224,7 +224,7 @@ func TestFailureOfARobotsFileIsShared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				hosts := NewHosts(HostsLimits{})
-				a, b := newSharer(t, hosts, "a", Config{RobotsGiveUp: None}), newSharer(t, hosts, "b", Config{RobotsGiveUp: None})
+				a, b := newSharer(t, hosts, "a", Config{RobotsGiveUp: Forever}), newSharer(t, hosts, "b", Config{RobotsGiveUp: Forever})
 				all, tries := []*sharer{a, b}, 0
 				begun := time.Now()
 				for time.Since(begun) < time.Hour {

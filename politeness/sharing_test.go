@@ -21,7 +21,7 @@ import (
 // sharing makes a client whose Gate shares hosts with others. It has an account, so that it requests each robots.txt itself.
 func sharing(t *testing.T, hosts *Hosts, name string, delay time.Duration) *client {
 	t.Helper()
-	return newClient(t, Config{Shared: hosts, Name: name, Delay: delay, DelayFactor: None, Account: account(name)})
+	return newClient(t, Config{Shared: hosts, Name: name, Delay: delay, DelayFactor: NoFactor, Account: account(name)})
 }
 
 // account is Config.Account of a crawl that has one.

@@ -285,7 +285,7 @@ func (l *law) fail(h *hostLaw, at time.Time, fault int) {
 		h.failing = at
 	}
 	h.failures += fault
-	if fault > 0 && h.failures/2 >= l.config.MaxFailures || fault == 2 && h.failures >= 2*5 && at.Sub(h.failing) >= l.config.MaxSilence {
+	if fault > 0 && h.failures/2 >= int(l.config.MaxFailures) || fault == 2 && h.failures >= 2*5 && at.Sub(h.failing) >= l.config.MaxSilence {
 		h.gone = politeness.ReasonHostFailed
 	}
 }

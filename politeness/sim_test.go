@@ -101,22 +101,21 @@ func newHistory(t *testing.T, seed uint64) *history {
 }
 
 func (h *history) randomConfig() politeness.Config {
-	const none = politeness.None
 	rng := h.rng
 	c := politeness.Config{
 		Identity:      politeness.Identity{Product: "testbot", Version: "1.0", Contact: "https://lab.university.edu/crawl"},
-		Delay:         pick(rng, none, 0, 50*time.Millisecond, 2*time.Second, 3*time.Second),
-		DelayFactor:   pick[float64](rng, none, 0, 2),
+		Delay:         pick(rng, politeness.NoDelay, 0, 50*time.Millisecond, 2*time.Second, 3*time.Second),
+		DelayFactor:   pick(rng, politeness.NoFactor, 0, 2),
 		MaxDelay:      pick(rng, 0, 5*time.Second),
 		Rate:          pick(rng, 0, 0, 0, 0.1, 0.5, 2),
 		PerDomain:     rng.IntN(2) == 0,
-		MaxCrawlDelay: pick(rng, none, 0, 8*time.Second),
-		MaxRetryAfter: pick(rng, none, none, 0, 100*time.Second),
+		MaxCrawlDelay: pick(rng, politeness.Forever, 0, 8*time.Second),
+		MaxRetryAfter: pick(rng, politeness.Forever, politeness.Forever, 0, 100*time.Second),
 		MaxBackoff:    pick(rng, 0, 10*time.Second),
-		MaxFailures:   pick(rng, none, 0, 4), MaxSilence: pick(rng, none, 0, time.Minute),
-		RobotsGiveUp:  pick(rng, none, 0, time.Minute),
+		MaxFailures:   pick(rng, politeness.Unlimited, 0, 4), MaxSilence: pick(rng, politeness.Forever, 0, time.Minute),
+		RobotsGiveUp:  pick(rng, politeness.Forever, 0, time.Minute),
 		PermitTTL:     pick(rng, 0, 2*time.Second, 10*time.Second),
-		MaxRulesBytes: pick[int64](rng, 0, none, 1, 1, 2000),
+		MaxRulesBytes: pick(rng, 0, politeness.Unlimited, 1, 1, 2000),
 		OptOut:        func(name string) bool { return h.optOut[name] },
 	}
 	c.ForbiddenDenies = rng.IntN(3) == 0
@@ -158,7 +157,7 @@ func (h *history) randomHostDelays(rng *rand.Rand) (all []politeness.HostDelay) 
 		}
 		d := politeness.HostDelay{Match: match, Delay: pick(rng, 0, usual+time.Millisecond, usual+4*time.Second, usual+30*time.Second)}
 		if h.config.OwnHosts != nil && rng.IntN(2) == 0 && (match[0] == '*' || h.config.OwnHosts(match) > 0) {
-			d.Delay = pick(rng, politeness.None, 20*time.Millisecond, usual+4*time.Second)
+			d.Delay = pick(rng, politeness.NoDelay, 20*time.Millisecond, usual+4*time.Second)
 		}
 		all = append(all, d)
 	}
@@ -191,36 +190,34 @@ func (h *history) randomOverride() override {
 	return o
 }
 
-// effective is c with the numbers of docs/politeness.md in the place of zeros, and endless ones in that of
-// None.
+// effective is c with the numbers of docs/politeness.md in the place of zeros, and 0 in that of NoDelay.
 func effective(c politeness.Config) politeness.Config {
-	number := func(v *time.Duration, def, none time.Duration) {
+	number := func(v *time.Duration, def time.Duration) {
 		switch {
 		case *v == 0:
 			*v = def
 		case *v < 0:
-			*v = none
+			*v = 0
 		}
 	}
-	const endless = time.Duration(1<<63 - 1)
-	number(&c.Delay, time.Second, 0)
-	number(&c.MaxDelay, time.Minute, 0)
-	number(&c.MaxCrawlDelay, 5*time.Minute, endless)
-	number(&c.MaxRetryAfter, 5*time.Minute, endless)
-	number(&c.MaxBackoff, 5*time.Minute, 0)
-	number(&c.MaxSilence, 15*time.Minute, endless)
-	number(&c.RobotsGiveUp, 15*time.Minute, endless)
-	number(&c.PermitTTL, 30*time.Second, 0)
+	number(&c.Delay, time.Second)
+	number(&c.MaxDelay, time.Minute)
+	number(&c.MaxCrawlDelay, 5*time.Minute)
+	number(&c.MaxRetryAfter, 5*time.Minute)
+	number(&c.MaxBackoff, 5*time.Minute)
+	number(&c.MaxSilence, 15*time.Minute)
+	number(&c.RobotsGiveUp, 15*time.Minute)
+	number(&c.PermitTTL, 30*time.Second)
 	switch c.DelayFactor {
 	case 0:
 		c.DelayFactor = 1
-	case politeness.None:
+	case politeness.NoFactor:
 		c.DelayFactor = 0
 	}
 	switch c.MaxFailures {
 	case 0:
 		c.MaxFailures = 20
-	case politeness.None:
+	case politeness.Unlimited:
 		c.MaxFailures = 1 << 30
 	}
 	if c.OwnHosts == nil {

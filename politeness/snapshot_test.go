@@ -241,7 +241,7 @@ func TestASnapshotIncludesWholeLines(t *testing.T) {
 func TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark(t *testing.T) {
 	var out bytes.Buffer
 	c := Config{
-		Delay: None, DelayFactor: None, MaxFailures: None, MaxSilence: None, MaxBackoff: 1, Ledger: &out,
+		Delay: NoDelay, DelayFactor: NoFactor, MaxFailures: Unlimited, MaxSilence: Forever, MaxBackoff: 1, Ledger: &out,
 		Overrides: []Override{{Origin: "http://127.0.0.1:8080", Reason: "a test", Skip: true, Until: time.Now().Add(time.Hour)}},
 		OwnHosts:  func(string) int { return 4 },
 	}

@@ -152,7 +152,7 @@ func sendBoth(a, b *client, pa, pb Permit, took time.Duration, r Reply) {
 // TestP9ABackoffShorterThanTheDelayIsKept: the next failure doubles it.
 func TestP9ABackoffShorterThanTheDelayIsKept(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		b := newClient(t, Config{Delay: 2 * time.Second, MaxFailures: None})
+		b := newClient(t, Config{Delay: 2 * time.Second, MaxFailures: Unlimited})
 		b.send(b.must("https://a.test/"), 0, Reply{Status: 404, Header: http.Header{"Cache-Control": {"max-age=60"}}})
 		for _, status := range []int{500, 500, 200} {
 			time.Sleep(4 * time.Second)

@@ -166,7 +166,7 @@ func crawl(w *crawltest.Web, delay time.Duration) func(ctx context.Context, sh *
 		c := crawler.Config{
 			Agent: "testbot/1.0", Contact: "https://lab.university.edu/crawl", Frontier: sh.Frontier(), Sinks: []sink.Sink{sh.Sink(out)},
 			Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Concurrency: 8,
-			Limits:     crawler.Limits{Depth: crawler.None, Pages: crawler.None, Time: time.Hour},
+			Limits:     crawler.Limits{Depth: crawler.Unlimited, Pages: crawler.Unlimited, Time: time.Hour},
 			Politeness: politeness.Config{Delay: delay, Fence: sh.Fence, Shared: sh.Sharing()},
 			Commits:    crawler.Commits{Interval: 250 * time.Millisecond, Gate: true},
 		}

@@ -192,7 +192,7 @@ func (n *Node) config(sh *cluster.Shard) crawler.Config {
 	if n.job.Shards > 128 {
 		c.Commits.Interval = time.Second
 	}
-	c.Limits.Pages, c.Limits.Bytes, c.Limits.Errors, c.Limits.Time = crawler.None, 0, 0, 0
+	c.Limits.Pages, c.Limits.Bytes, c.Limits.Errors, c.Limits.Time = crawler.Unlimited, 0, 0, 0
 	c.Politeness.Rate = 0
 	if c.Scope.Kind == crawler.ScopeAny {
 		c.Limits.Time = 100 * 365 * 24 * time.Hour // the job's limits are the cluster's: this scope wants one of the crawl

@@ -80,7 +80,9 @@ func (s *Spec) Check() (cluster.Job, error) {
 		j.Shards = DefaultShards
 	}
 	l := cfg.Limits
-	j.Limits = cluster.Limits{Pages: int64(max(0, l.Pages)), Bytes: l.Bytes, Failed: int64(l.Errors), Time: l.Time}
+	j.Limits = cluster.Limits{
+		Pages: int64(max(0, l.Pages)), Bytes: int64(max(0, l.Bytes)), Failed: int64(max(0, l.Errors)), Time: l.Time,
+	}
 	j.Rate = cfg.Politeness.Rate
 	return j, nil
 }

@@ -219,7 +219,7 @@ func (c *checkCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, 
 		key string
 		set func()
 	}{
-		{"depth", func() { x.Limits.Depth = crawler.None }},
+		{"depth", func() { x.Limits.Depth = crawler.Unlimited }},
 		{"max-pages", func() { x.Limits.Pages = 10_000 }},
 		{"resources", func() { x.Follow.Resources = true }},
 		{"beyond", func() { x.Scope.Beyond = 1 }},

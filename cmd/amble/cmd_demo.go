@@ -75,7 +75,7 @@ func (d *demoCmd) crawl(a *app, web *demo.Web, seed weburl.URL, dir string) (*en
 	cfg := crawler.Config{
 		Agent: crawler.DefaultAgent, Concurrency: 16, Limits: crawler.Limits{Pages: 200}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny},
 		Politeness: politeness.Config{
-			Delay:  cmp.Or(max(0, time.Duration(d.Delay)), crawler.None),
+			Delay:  cmp.Or(max(0, time.Duration(d.Delay)), crawler.NoDelay),
 			Shared: politeness.NewHosts(politeness.HostsLimits{}), // its own servers, and a job that is soon removed: nothing for the state directory
 		},
 		Fetch: fetcher.Config{AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},

@@ -122,7 +122,10 @@ func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.P
 		}
 	}
 	p.Delay, _ = x.Politeness.DelayFor(politeness.HostState{}) // what hosts are given that are not our own
-	p.MaxCrawlDelay, p.PagesPerHost = x.Politeness.MaxCrawlDelay, x.Limits.PagesPerHost
+	p.MaxCrawlDelay, p.PagesPerHost = max(0, x.Politeness.MaxCrawlDelay), int(max(0, x.Limits.PagesPerHost))
+	if p.MaxCrawlDelay == politeness.Forever {
+		p.MaxCrawlDelay = 0
+	}
 	if hours, ok := o.Settings().Get("hours"); ok {
 		p.Hours = strings.Join(hours.Values, ", ")
 	}

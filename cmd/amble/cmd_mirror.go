@@ -122,8 +122,8 @@ func (c *mirrorCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config,
 		key string
 		set func()
 	}{
-		{"depth", func() { x.Limits.Depth = crawler.None }},
-		{"max-pages", func() { x.Limits.Pages = crawler.None }},
+		{"depth", func() { x.Limits.Depth = crawler.Unlimited }},
+		{"max-pages", func() { x.Limits.Pages = crawler.Unlimited }},
 		{"max-links", func() { x.Limits.LinksPerPage = 100_000 }},
 		{"max-body", func() { x.Fetch.MaxBody = 256 << 20 }},
 		{"fetch-timeout", func() { x.Fetch.FetchTimeout = time.Hour }}, // a large file comes slowly; idle-timeout gives up what has stopped

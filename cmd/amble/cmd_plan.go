@@ -69,7 +69,7 @@ func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
 	c.cfg.Follow.Documents = false // a survey reads none
 	survey := plan.Survey{
 		Client: client.Client, Politeness: client.Policy, Crawl: c.cfg, Service: time.Duration(c.Service),
-		Pages: c.expected(), MaxPages: c.cfg.Limits.Pages, MaxPerHost: c.cfg.Limits.PagesPerHost,
+		Pages: c.expected(), MaxPages: int(c.cfg.Limits.Pages), MaxPerHost: int(c.cfg.Limits.PagesPerHost),
 	}
 	p, err := survey.Plan(context.Background(), seeds...)
 	if err != nil {
@@ -94,9 +94,9 @@ func (c *planCmd) expected() int {
 	case c.Pages > 0:
 		return c.Pages
 	case c.cfg.Limits.PagesPerHost > 0:
-		return c.cfg.Limits.PagesPerHost
+		return int(c.cfg.Limits.PagesPerHost)
 	case c.cfg.Limits.Pages > 0:
-		return c.cfg.Limits.Pages
+		return int(c.cfg.Limits.Pages)
 	}
 	return crawler.DefaultMaxPages
 }

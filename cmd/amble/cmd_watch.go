@@ -144,7 +144,7 @@ func watchedConfig(dir string) (job.Config, error) {
 	if err == nil {
 		err = job.CheckMaker(dir, &c)
 	}
-	c.Crawl.Limits.Pages, c.Crawl.Limits.Time = crawler.None, 0
+	c.Crawl.Limits.Pages, c.Crawl.Limits.Time = crawler.Unlimited, 0
 	return c, keyflags.Errors(err)
 }
 

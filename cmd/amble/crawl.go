@@ -278,7 +278,7 @@ func (c *crawlFlags) verdict(cfg *job.Config, end *ending, err error) error {
 	case end.vain != nil:
 		return cli.Exit(cli.ExitNothing, errors.New(view.Unreachable(end.vain)))
 	case end.Finish == crawler.FinishErrors:
-		return cli.Exit(cli.ExitFailures, fmt.Errorf("ended because %s failed (--max-errors)", cli.Plural(cfg.Crawl.Limits.Errors, "URL")))
+		return cli.Exit(cli.ExitFailures, fmt.Errorf("ended because %s failed (--max-errors)", cli.Plural(int(cfg.Crawl.Limits.Errors), "URL")))
 	case end.Finish == crawler.FinishMinFree:
 		return cli.Exit(cli.ExitLimit, fmt.Errorf("the disk is nearly full: the crawl ended with %s left, to leave free what --min-free says", cli.Plural(end.Left, "URL")))
 	case len(end.WalledSeeds) > 0:

@@ -14,11 +14,11 @@ import (
 func program() {
 	dir, seed := os.Args[1], os.Args[2]
 	var config job.Config
-	config.Crawl.Politeness.Delay = crawler.None
+	config.Crawl.Politeness.Delay = crawler.NoDelay
 	config.Crawl.Limits.Pages = 2
 	if r, err := job.Read(dir); err == nil {
 		if rep, err := r.Report(); err == nil {
-			config.Crawl.Limits.Pages += rep.Pages
+			config.Crawl.Limits.Pages += crawler.Limit(rep.Pages)
 		}
 		_ = r.Close()
 	}

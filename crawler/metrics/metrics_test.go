@@ -56,7 +56,7 @@ func crawled(t *testing.T, w *crawltest.Web, n int, faulty bool) *metrics.Metric
 		seeds = append(seeds, s.URL("/"))
 	}
 	c := simulated(w)
-	c.Trace, c.Limits.Pages = m.Trace(), crawler.None
+	c.Trace, c.Limits.Pages = m.Trace(), crawler.Unlimited
 	look := plan.NewOutlook(0)
 	look.Trace(c.Trace)
 	x, err := crawler.New(c)

@@ -94,7 +94,7 @@ func (p *Plan) apply(h *Host, settingsOf func(string, netip.Addr) (crawler.HostS
 		}
 	}
 	if s.Pages > 0 {
-		limit(s.Pages, fmt.Sprintf("max-pages %d", s.Pages))
+		limit(int(s.Pages), fmt.Sprintf("max-pages %d", s.Pages))
 	}
 	if each := service + h.Delay; s.Time > 0 && each > 0 { // of which robots.txt has the first
 		limit(int(max(0, (s.Time-1)/each)), fmt.Sprintf("max-time %v", s.Time))

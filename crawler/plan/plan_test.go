@@ -84,8 +84,8 @@ func crawled(t *testing.T, p *Plan, service time.Duration, concurrency int) (rep
 			seeds = append(seeds, synthetic(w, &p.Hosts[i], i, service))
 		}
 		cfg := crawler.Config{
-			Contact: "https://lab.university.edu/crawl", Limits: crawler.Limits{Depth: crawler.None, Pages: crawler.None}, Concurrency: concurrency,
-			Politeness: politeness.Config{Delay: crawler.None, DelayFactor: crawler.None, Rate: p.Rate, MaxCrawlDelay: politeness.None},
+			Contact: "https://lab.university.edu/crawl", Limits: crawler.Limits{Depth: crawler.Unlimited, Pages: crawler.Unlimited}, Concurrency: concurrency,
+			Politeness: politeness.Config{Delay: crawler.NoDelay, DelayFactor: crawler.NoFactor, Rate: p.Rate, MaxCrawlDelay: politeness.Forever},
 		}
 		w.Apply(&cfg)
 		c, err := crawler.New(cfg)

@@ -21,7 +21,7 @@ func (o options) config(base crawler.Config) job.Config {
 		c.WARC.Compression = warc.Zstd
 	}
 	o.Set(&c.Crawl)
-	c.Crawl.Limits.Depth, c.Crawl.Limits.Time = crawler.None, o.maxTime
+	c.Crawl.Limits.Depth, c.Crawl.Limits.Time = crawler.Unlimited, o.maxTime
 	c.Crawl.Follow.Resources = o.resources
 	return c
 }

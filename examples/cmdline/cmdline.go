@@ -88,9 +88,9 @@ func (c *Crawl) Check() error {
 func (c *Crawl) Set(to *crawler.Config) {
 	to.Agent, to.Contact = c.Agent, c.Contact
 	if c.Pages > 0 {
-		to.Limits.Pages, to.Politeness.Delay = c.Pages, c.Delay
+		to.Limits.Pages, to.Politeness.Delay = crawler.Limit(c.Pages), c.Delay
 	}
 	if c.Pages > 0 && c.Delay == 0 {
-		to.Politeness.Delay = crawler.None
+		to.Politeness.Delay = crawler.NoDelay
 	}
 }

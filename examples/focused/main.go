@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string, stdout io.Writer, cfg crawler.Confi
 	flags := flag.NewFlagSet("focused", flag.ContinueOnError)
 	flags.StringVar(&cfg.Contact, "contact", "", "`URL or mail address` at which site owners reach you")
 	words := flags.String("words", "", "the topic: `words` separated by commas, each perhaps with =WEIGHT; solar also stands for solarium")
-	flags.IntVar(&cfg.Limits.Pages, "max-pages", 200, "pages fetched at most")
+	flags.Int64Var((*int64)(&cfg.Limits.Pages), "max-pages", 200, "pages fetched at most")
 	top := flags.Uint("top", 20, "pages printed")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil

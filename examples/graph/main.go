@@ -88,7 +88,7 @@ func (o options) check() error {
 func draw(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawler.Config) error {
 	g := newGraph(o.maxEdges)
 	o.Set(&cfg)
-	cfg.Limits.Depth = crawler.None
+	cfg.Limits.Depth = crawler.Unlimited
 	cfg.Fetch.Wanted = isHTML
 	cfg.Handler = &site{graph: g, external: o.external}
 	c, err := crawler.New(cfg)

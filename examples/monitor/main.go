@@ -107,7 +107,7 @@ func monitor(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawl
 	}
 	after := state{}
 	o.Set(&cfg)
-	cfg.Limits.Depth = crawler.None
+	cfg.Limits.Depth = crawler.Unlimited
 	cfg.Fetch.Wanted = func(string) bool { return true } // what is compared must be whole
 	cfg.Since, cfg.Handler = before, follower{before}
 	cfg.Sinks = []sink.Sink{recorder{before, after}}

@@ -125,7 +125,7 @@ func survey(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawle
 	queue := &robotsOnly{Memory: frontier.NewMemory(frontier.MemoryConfig{}), study: s}
 	defer queue.Close() //nolint:errcheck // a memory store's Close cannot fail
 	o.Set(&cfg)
-	cfg.Limits.Depth, cfg.Limits.Pages, cfg.Retries.Max = crawler.SeedsOnly, crawler.None, 1
+	cfg.Limits.Depth, cfg.Limits.Pages, cfg.Retries.Max = crawler.SeedsOnly, crawler.Unlimited, 1
 	cfg.Politeness.RobotsGiveUp, cfg.Politeness.MaxSilence = o.giveUp, o.giveUp
 	cfg.Frontier, cfg.Handler, cfg.KeepRobots = queue, s, s.keep
 	c, err := crawler.New(cfg)

@@ -98,7 +98,7 @@ func sample(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawle
 		return nil
 	}
 	o.Set(&cfg)
-	cfg.Limits.Pages, cfg.Limits.PagesPerHost = crawler.None, o.pages
+	cfg.Limits.Pages, cfg.Limits.PagesPerHost = crawler.Unlimited, crawler.Limit(o.pages)
 	pages := counted{}
 	cfg.Sinks = []sink.Sink{sink.NewJSONL(stdout), pages}
 	c, err := crawler.New(cfg)

@@ -24,7 +24,7 @@ type crawlOptions struct {
 // searchable.
 func (o crawlOptions) config(c crawler.Config) crawler.Config {
 	o.Set(&c)
-	c.Limits.Depth = cmp.Or(o.maxDepth, crawler.None)
+	c.Limits.Depth = cmp.Or(crawler.Limit(o.maxDepth), crawler.Unlimited)
 	c.Politeness.RefuseUsage = []string{robots.UseSearch}
 	c.Fetch.Wanted = isHTML
 	return c

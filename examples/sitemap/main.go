@@ -71,8 +71,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 // config returns the configuration of the crawl: the whole site, at any depth, and HTML only.
 func (o options) config(c crawler.Config) crawler.Config {
 	o.Set(&c)
-	c.Limits.Depth = crawler.None
-	c.Traps.PerDir = crawler.None // a site may have all its pages in one directory
+	c.Limits.Depth = crawler.Unlimited
+	c.Traps.PerDir = crawler.Unlimited // a site may have all its pages in one directory
 	c.Fetch.Wanted = isHTML
 	return c
 }

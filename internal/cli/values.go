@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// None is how users write that there is no limit. A value holds it as -1, as crawler.None is.
+// None is how users write that there is no limit. A value holds it as -1.
 const None = "none"
 
 const noLimit = -1

@@ -48,7 +48,7 @@ func checked(t *testing.T, w *crawltest.Web, seed string, change func(*job.Confi
 	var c job.Config
 	c.Links, c.Archive = true, true
 	c.Crawl.Agent, c.Crawl.Contact = "testbot/1", "https://crawl.university.edu/"
-	c.Crawl.Limits.Depth, c.Crawl.Follow.Resources, c.Crawl.Scope.Beyond = crawler.None, true, 1
+	c.Crawl.Limits.Depth, c.Crawl.Follow.Resources, c.Crawl.Scope.Beyond = crawler.Unlimited, true, 1
 	c.Crawl.Scope.Rules = []crawler.ScopeRule{{Types: []string{"text/html"}}}
 	c.Crawl.Fetch.DialContext, c.Crawl.Fetch.Resolver, c.Crawl.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
 	if change != nil {

@@ -117,7 +117,7 @@ func config(r *job.Reader) (crawler.Config, error) {
 	}
 	l := &cfg.Limits
 	cfg.Concurrency, l.Pages, l.Bytes, l.Time, l.Errors = 1, math.MaxInt32, 0, 0, 0
-	cfg.Politeness.MaxFailures, cfg.Politeness.MaxSilence, cfg.Politeness.OptOut = crawler.None, crawler.None, nil
+	cfg.Politeness.MaxFailures, cfg.Politeness.MaxSilence, cfg.Politeness.OptOut = crawler.Unlimited, crawler.Forever, nil
 	return cfg, nil
 }
 

@@ -34,12 +34,12 @@ func crawled(t *testing.T, w *crawltest.Web, n uint64, scope crawler.ScopeKind, 
 	var c job.Config
 	c.Archive, c.Links = true, true
 	c.Crawl.Agent, c.Crawl.Contact = "testbot/1", "https://crawl.university.edu/"
-	c.Crawl.Scope.Kind, c.Crawl.Limits.Depth, c.Crawl.Limits.PagesPerHost = scope, crawler.None, 25
+	c.Crawl.Scope.Kind, c.Crawl.Limits.Depth, c.Crawl.Limits.PagesPerHost = scope, crawler.Unlimited, 25
 	c.Crawl.Limits.Pages = 10_000
 	c.Crawl.Fetch.DialContext, c.Crawl.Fetch.Resolver, c.Crawl.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
 	for i := range processes {
 		if i < processes-1 {
-			c.Crawl.Limits.Pages = 20 * (i + 1)
+			c.Crawl.Limits.Pages = crawler.Limit(20 * (i + 1))
 		} else {
 			c.Crawl.Limits.Pages = 10_000
 		}

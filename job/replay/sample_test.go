@@ -32,7 +32,7 @@ func sampledJob(t *testing.T, w *crawltest.Web, finish bool) string {
 	c.Crawl.Agent, c.Crawl.Contact = "testbot/1", "https://crawl.university.edu/"
 	c.Crawl.Sample = crawler.Sample{N: 5, Seed: "x"}
 	c.Crawl.Fetch.DialContext, c.Crawl.Fetch.Resolver, c.Crawl.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
-	for pages := 3; ; pages++ {
+	for pages := crawler.Limit(3); ; pages++ {
 		c.Crawl.Limits.Pages = pages
 		j, err := job.Start(dir, c, s.URL("/"))
 		if err != nil {

@@ -36,7 +36,7 @@ func TestHostileCells(t *testing.T) {
 // word of it.
 func TestOwners(t *testing.T) {
 	t.Parallel()
-	dir, r := crawled(t, crawler.None)
+	dir, r := crawled(t, crawler.NoDelay)
 	const title = "Shards and their owners"
 	if page := written(t, r); strings.Contains(page, title) {
 		t.Error("an ordinary job has owners")

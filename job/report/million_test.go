@@ -178,7 +178,7 @@ func eachLine[T any](t *testing.T, path string, use func(*T)) {
 // BenchmarkWrite writes the report of a job of 100,000 requests.
 func BenchmarkWrite(b *testing.B) {
 	const requests = 100_000
-	dir, r := crawled(b, crawler.None)
+	dir, r := crawled(b, crawler.NoDelay)
 	largeJob(b, dir, requests, 2000)
 	for b.Loop() {
 		if err := Write(r, testCommands); err != nil {

@@ -185,7 +185,7 @@ func TestAPageOfAHostileCrawl(t *testing.T) {
 // TestTheSumsOfAReport adds up ledger and visits independently, and compares them with the page's lists and report.json.
 func TestTheSumsOfAReport(t *testing.T) {
 	t.Parallel()
-	dir, r := crawled(t, crawler.None)
+	dir, r := crawled(t, crawler.NoDelay)
 	written(t, r)
 	requests, bytes, pages, open := map[string]int{}, map[string]int64{}, map[string]int{}, map[uint64]string{}
 	for e, err := range r.Ledger() {
@@ -313,7 +313,7 @@ func TestNoCellIsAFormula(t *testing.T) {
 			t.Errorf("%q", line)
 		}
 	}
-	dir, r := crawled(t, crawler.None)
+	dir, r := crawled(t, crawler.NoDelay)
 	written(t, r)
 	if rows := readCSV(t, filepath.Join(dir, job.ProblemsName)); len(rows) < 3 {
 		t.Errorf("%v", rows)

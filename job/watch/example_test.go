@@ -30,7 +30,7 @@ func Example() {
 	dir := filepath.Join(parent, "site")
 
 	var config job.Config
-	config.Crawl.Politeness.Delay = crawler.None // on loopback
+	config.Crawl.Politeness.Delay = crawler.NoDelay // on loopback
 	j, err := job.Create(dir, config, site.URL+"/")
 	if err != nil {
 		log.Fatal(err)

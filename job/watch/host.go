@@ -66,7 +66,7 @@ func (w *Watch) add(key weburl.Key, u weburl.URL, depth int, at time.Time) *ref 
 // full reports whether the limits of the job allow for no further page of a host.
 func (w *Watch) full(u weburl.URL) bool {
 	l := &w.limits
-	return l.Pages > 0 && w.known >= l.Pages || l.PagesPerHost > 0 && len(w.hostOf(u).pages) >= l.PagesPerHost
+	return l.Pages > 0 && l.Pages.Reached(w.known) || l.PagesPerHost > 0 && l.PagesPerHost.Reached(len(w.hostOf(u).pages))
 }
 
 // mapsEvery returns the time between two visits to each of n sitemaps of a host: they take at most a third of the requests

@@ -145,13 +145,13 @@ func (w *Watch) configure(c *crawler.Config) error {
 	w.store = c.Frontier.(frontier.Durable)
 	w.counter = c.Frontier.(frontier.Counter)
 	l := &c.Limits
-	l.Pages, l.PagesPerHost, l.Bytes, l.Time, l.Errors = crawler.None, 0, 0, 0, 0
-	l.Sitemaps, l.Robots = crawler.None, crawler.None // the same ones are read again and again
+	l.Pages, l.PagesPerHost, l.Bytes, l.Time, l.Errors = crawler.Unlimited, 0, 0, 0, 0
+	l.Sitemaps, l.Robots = crawler.Unlimited, crawler.Unlimited // the same ones are read again and again
 	c.Hosts = slices.Clone(c.Hosts)
 	for i := range c.Hosts {
 		c.Hosts[i].Pages, c.Hosts[i].Bytes, c.Hosts[i].Time = 0, 0, 0
 	}
-	c.Duplicates.Same, c.Duplicates.Soft = 0, crawler.None // one page is met many times
+	c.Duplicates.Same, c.Duplicates.Soft = 0, crawler.Unlimited // one page is met many times
 	c.Frontier = &queue{Durable: w.store, w: w, turn: make(chan struct{}, 1)}
 	w.budget.Sharing = c.Sharing()
 	c.Politeness.Shared = w.budget

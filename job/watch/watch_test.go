@@ -282,7 +282,7 @@ func TestBudgetHoldsWhenPagesFail(t *testing.T) {
 
 // What a job's limits excluded is not found by its watch, and what is new takes no more than its part of the budget.
 func TestWatchDiscovers(t *testing.T) {
-	for _, limit := range []int{crawler.None, 10} {
+	for _, limit := range []crawler.Limit{crawler.Unlimited, 10} {
 		crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 			s := newSite(web, 10)
 			dir := filepath.Join(t.TempDir(), "job")
@@ -297,7 +297,7 @@ func TestWatchDiscovers(t *testing.T) {
 					news++
 				}
 			}
-			if limit == crawler.None && (news < 10 || news > 20*int(days(1)/day)) || limit == 10 && news != 0 {
+			if limit == crawler.Unlimited && (news < 10 || news > 20*int(days(1)/day)) || limit == 10 && news != 0 {
 				t.Errorf("limit %d: %d new pages in a day with 15 requests a day for them", limit, news)
 			}
 			if err := s.overBudget(100); err != nil {

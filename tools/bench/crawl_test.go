@@ -73,10 +73,10 @@ func benchmarkCrawl(b *testing.B, s shape, ledger bool) {
 // host, which only its owner may do; many hosts get requests from one worker each, as always.
 func config(visits io.Writer, ledger, single bool) crawler.Config {
 	c := crawler.Config{
-		Agent: "bench/1.0", Limits: crawler.Limits{Depth: crawler.None, Pages: crawler.None}, Concurrency: workers,
+		Agent: "bench/1.0", Limits: crawler.Limits{Depth: crawler.Unlimited, Pages: crawler.Unlimited}, Concurrency: workers,
 		Sinks: []sink.Sink{sink.NewJSONL(visits)},
 	}
-	c.Politeness.Delay, c.Politeness.DelayFactor = politeness.None, politeness.None
+	c.Politeness.Delay, c.Politeness.DelayFactor = politeness.NoDelay, politeness.NoFactor
 	if ledger {
 		c.Politeness.Ledger = io.Discard
 	}

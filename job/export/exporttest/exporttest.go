@@ -42,7 +42,7 @@ func Shop(dir string, config job.Config) (*job.Reader, error) {
 		fmt.Fprint(w, "<title>Shop</title><a href=/pen>a pen</a>")
 	}))
 	defer site.Close()
-	config.Crawl.Politeness.Delay = crawler.None // on loopback
+	config.Crawl.Politeness.Delay = crawler.NoDelay // on loopback
 	j, err := job.Create(dir, config, site.URL+"/")
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func Job(t *testing.T, archive bool) (dir string) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: Contact})
 		Web(w)
-		config := func(pages int) job.Config {
+		config := func(pages crawler.Limit) job.Config {
 			cfg := job.Config{Archive: archive, Links: !archive}
 			cfg.Crawl.Contact, cfg.Crawl.Limits.Pages, cfg.Crawl.Follow.Resources = Contact, pages, true
 			cfg.Crawl.Scope.Kind = crawler.ScopeAny

@@ -70,7 +70,7 @@ func visited(t *testing.T, dir, first string) map[string]int {
 	host := strings.TrimPrefix(srv.URL, "http://")
 	cfg := crawler.Config{Contact: exporttest.Contact}
 	cfg.Politeness.OwnHosts = func(h string) int { return map[bool]int{true: 4}[h == host] }
-	cfg.Politeness.Delay = crawler.None
+	cfg.Politeness.Delay = crawler.NoDelay
 	cfg.Follow.Resources, cfg.Scope.Kind = true, crawler.ScopeHost
 	var mu sync.Mutex
 	all := map[string]int{}

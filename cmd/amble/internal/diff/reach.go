@@ -11,7 +11,7 @@ import (
 // reach is which URLs a crawl would have found and looked at, if links had led to them.
 type reach struct {
 	ended string // why it did not look at all that it knew; "" if it did
-	depth int    // the greatest; negative: no limit
+	depth crawler.Limit
 	scope *crawler.SeedScope
 }
 
@@ -31,9 +31,6 @@ func reachOf(r *job.Reader) (*reach, error) {
 		}
 	}
 	x := &reach{depth: c.Crawl.Limits.Depth}
-	if x.depth == crawler.SeedsOnly {
-		x.depth = 0
-	}
 	if x.scope, err = c.Crawl.SeedScope(seeds...); err != nil {
 		return nil, err
 	}
@@ -58,7 +55,7 @@ func (x *reach) missed(url string, depth int) string {
 	if d := x.scope.Decide(u); !d.In {
 		return "out of its scope: " + d.Rule
 	}
-	if x.depth >= 0 && depth > x.depth {
+	if int64(depth) > x.depth.Value() {
 		return fmt.Sprintf("deeper than its depth of %d", x.depth)
 	}
 	return x.ended

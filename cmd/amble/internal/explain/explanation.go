@@ -65,7 +65,7 @@ func (e *Explanation) Judge(cfg *crawler.Config, u weburl.URL, seeds []weburl.UR
 		e.First = r.String()
 	}
 	link := fmt.Sprintf("<a href=\"%s\">", html.EscapeString(u.String()))
-	p := Page{Base: u, Body: []byte(link), Scope: scope, Config: crawler.Config{Limits: crawler.Limits{Depth: crawler.None}}}
+	p := Page{Base: u, Body: []byte(link), Scope: scope, Config: crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited}}}
 	return p.Judge(func(v *crawler.Visit) {
 		for _, l := range v.Links() {
 			e.Fate, e.Rule = l.Fate, l.Rule

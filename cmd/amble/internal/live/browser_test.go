@@ -97,7 +97,7 @@ func begin(t *testing.T, dir string, seeds ...string) (o *live.Opening, j *job.J
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := job.Config{Crawl: crawler.Config{Trace: &crawler.Trace{}, Limits: crawler.Limits{Depth: crawler.None, Pages: 5000}}}
+	cfg := job.Config{Crawl: crawler.Config{Trace: &crawler.Trace{}, Limits: crawler.Limits{Depth: crawler.Unlimited, Pages: 5000}}}
 	cfg.Crawl.Politeness.Delay = 100 * time.Millisecond
 	look := plan.NewOutlook(0)
 	look.Trace(cfg.Crawl.Trace)

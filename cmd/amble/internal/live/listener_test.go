@@ -38,7 +38,7 @@ func TestNoLinkLeadsToThePage(t *testing.T) {
 		defer mu.Unlock()
 		got[v.URL.String()] = string(v.Outcome) + " " + v.Reason
 	}}}
-	c.Politeness.Delay = crawler.None
+	c.Politeness.Delay = crawler.NoDelay
 	c.Fetch.AllowAddresses = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	o.live = New(Config{Source: new(Feed)})
 	o.Configure(&c, false)

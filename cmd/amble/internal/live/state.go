@@ -95,7 +95,7 @@ func (l *Live) look(now time.Time) *view {
 	}
 	v.state.Running, v.paused, v.p = true, c.Crawler.Paused(), c.Crawler.Progress()
 	v.sites, v.known = c.Outlook.Sites(now)
-	if o, ok := c.Outlook.Look(); ok && c.Limits.PagesPerHost == 0 {
+	if o, ok := c.Outlook.Look(); ok && c.Limits.PagesPerHost <= 0 {
 		v.least = o.Least
 	}
 	v.cap(c)
@@ -104,13 +104,13 @@ func (l *Live) look(now time.Time) *view {
 
 // cap leaves out what the budget of a host will not let through.
 func (v *view) cap(c *Config) {
-	if c.Limits.PagesPerHost == 0 {
+	if c.Limits.PagesPerHost <= 0 {
 		return
 	}
 	for i := range v.sites {
 		s := &v.sites[i]
 		h, _ := c.Digest.Host(s.Host)
-		if most := max(1, c.Limits.PagesPerHost-h.Pages()); s.URLs > most {
+		if most := max(1, int(c.Limits.PagesPerHost)-h.Pages()); s.URLs > most {
 			s.Least = time.Duration(float64(s.Least) * float64(most) / float64(s.URLs))
 			s.URLs = most
 		}
@@ -137,7 +137,7 @@ func (l *Live) make(now time.Time) *page {
 	}
 	of := ""
 	if c.Limits.Pages > 0 {
-		of = " of at most " + num(c.Limits.Pages)
+		of = " of at most " + num(int(c.Limits.Pages))
 	}
 	p.Title = fmt.Sprintf("%s%s · %s · amble", plural(pages, "page"), of, p.State)
 	p.Elapsed = span(v.elapsed(l.started))
@@ -253,7 +253,7 @@ func (v *view) ends(c *Config) box {
 		}
 	}
 	left := v.p.Frontier.Queued + v.p.Frontier.Waiting + v.p.Frontier.Claimed
-	if pages := c.Limits.Pages; pages > 0 && left > pages-v.p.Pages {
+	if pages := int(c.Limits.Pages); pages > 0 && left > pages-v.p.Pages {
 		b.Answer = "In " + span(max(v.least, s.Least)) + ", or by its limit"
 		b.Text += "; it also ends with page " + num(pages)
 	}
@@ -322,7 +322,7 @@ func (v *view) tiles(c *Config) []tile {
 	t := &v.facts.Total
 	fetched := cli.Bytes(t.Bytes) + " received"
 	if c.Limits.Pages > 0 {
-		fetched = fmt.Sprintf("of at most %s; %s", plural(c.Limits.Pages, "page"), fetched)
+		fetched = fmt.Sprintf("of at most %s; %s", plural(int(c.Limits.Pages), "page"), fetched)
 	}
 	reasons := func(of digest.Result) (texts []string) {
 		for _, reason := range cli.ByCount(t.Reasons) {

@@ -39,7 +39,7 @@ func (c *Capture) Apply(cfg *crawler.Config) error {
 	if err != nil {
 		return err
 	}
-	cfg.Fetcher, cfg.Retries.Max, cfg.Politeness.Offline = f, crawler.None, true
+	cfg.Fetcher, cfg.Retries.Max, cfg.Politeness.Offline = f, crawler.Zero, true
 	return nil
 }
 

@@ -77,7 +77,7 @@ func (s *Shell) config(u weburl.URL) (crawler.Config, error) {
 		return c, err
 	}
 	c.Scope.Custom, c.Hosts = scope, nil // with their rules; nothing else of them matters where nothing is requested
-	c.Concurrency, c.Limits.Pages, c.Limits.Depth, c.Limits.PagesPerHost = 1, 1, crawler.None, 0
+	c.Concurrency, c.Limits.Pages, c.Limits.Depth, c.Limits.PagesPerHost = 1, 1, crawler.Unlimited, 0
 	c.Seeds, c.Since, c.Sinks, c.Frontier, c.Trace, c.KeepRobots, c.AtCommit = nil, nil, nil, nil, nil, nil, nil
 	return c, s.Offline(&c)
 }

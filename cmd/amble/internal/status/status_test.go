@@ -87,7 +87,7 @@ func TestStatusOfAJob(t *testing.T) {
 	})
 	down = serve(t, 2, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	var c job.Config
-	c.Crawl.Politeness.Delay, c.Crawl.Limits.Pages = crawler.None, 2
+	c.Crawl.Politeness.Delay, c.Crawl.Limits.Pages = crawler.NoDelay, 2
 	j, err := job.Start(dir, c, slow+"/", busy+"/", down+"/")
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestStatusOfAFinishedJob(t *testing.T) {
 	defer srv.Close()
 	dir := filepath.Join(t.TempDir(), "job")
 	var c job.Config
-	c.Crawl.Politeness.Delay = crawler.None
+	c.Crawl.Politeness.Delay = crawler.NoDelay
 	j, err := job.Start(dir, c, srv.URL)
 	if err == nil {
 		_, err = j.Run(t.Context())

@@ -103,10 +103,10 @@ func limitsText(c *crawler.Config) string {
 		limits = append(limits, fmt.Sprintf("depth %d", c.Limits.Depth))
 	}
 	if c.Limits.Pages > 0 {
-		limits = append(limits, "at most "+cli.Plural(c.Limits.Pages, "page"))
+		limits = append(limits, "at most "+cli.Plural(int(c.Limits.Pages), "page"))
 	}
 	if c.Limits.Bytes > 0 {
-		limits = append(limits, cli.Bytes(c.Limits.Bytes))
+		limits = append(limits, cli.Bytes(int64(c.Limits.Bytes)))
 	}
 	if c.Limits.Time > 0 {
 		limits = append(limits, cli.Duration(c.Limits.Time).String())

@@ -27,7 +27,7 @@ func (v *View) Watch(c *crawler.Crawler, cfg *crawler.Config, o *plan.Outlook) (
 	if v.screen.Live() {
 		every = drawEvery
 	}
-	s := status{maxPages: cfg.Limits.Pages, maxTime: cfg.Limits.Time, outlook: o}
+	s := status{maxPages: int(cfg.Limits.Pages), maxTime: cfg.Limits.Time, outlook: o}
 	done := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {

@@ -115,7 +115,7 @@ func TestBeginNamesIdentityPaceAndScope(t *testing.T) {
 	if got := beginText(&cfg, seeds); got != want {
 		t.Errorf("%q,\nwant %q", got, want)
 	}
-	cfg.Politeness.Delay, cfg.Scope.Kind, cfg.Limits.Depth, cfg.Limits.Pages, cfg.Limits.Time = politeness.None, crawler.ScopeDomain, crawler.SeedsOnly, -1, time.Hour
+	cfg.Politeness.Delay, cfg.Scope.Kind, cfg.Limits.Depth, cfg.Limits.Pages, cfg.Limits.Time = politeness.NoDelay, crawler.ScopeDomain, crawler.SeedsOnly, -1, time.Hour
 	cfg.Scope.Rules = make([]crawler.ScopeRule, 2)
 	got := beginText(&cfg, seeds[:2])
 	for _, part := range []string{"100ms (own hosts and loopback: 0s) between", "scope domain site.org, 2 rules; seeds only, 1h\n"} {
@@ -136,8 +136,8 @@ func TestEstimateIsThePlans(t *testing.T) {
 	}{
 		{3 * time.Second, "127.0.0.1", 0, "2m40s"},
 		{3 * time.Second, "127.0.0.1", 4, "16s"},
-		{politeness.None, "127.0.0.1", 0, "40s"},
-		{politeness.None, "a.test", 0, "44s"}, // no less than 100 ms after each
+		{politeness.NoDelay, "127.0.0.1", 0, "40s"},
+		{politeness.NoDelay, "a.test", 0, "44s"}, // no less than 100 ms after each
 	} {
 		queue := frontier.NewMemory(frontier.MemoryConfig{})
 		defer queue.Close()

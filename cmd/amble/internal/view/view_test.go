@@ -85,7 +85,7 @@ func TestRaisedDelayIsTold(t *testing.T) {
 	}{
 		{"raised", 10 * time.Millisecond, []string{"http://127.0.0.1/", "http://a.test/"}, Flags{}, told},
 		{"default", 0, []string{"http://a.test/"}, Flags{}, ""},
-		{"none", crawler.None, []string{"http://a.test/"}, Flags{}, strings.Replace(told, "10ms", "0s", 1)},
+		{"none", crawler.NoDelay, []string{"http://a.test/"}, Flags{}, strings.Replace(told, "10ms", "0s", 1)},
 		{"long enough", politeness.MinDelay, []string{"http://a.test/"}, Flags{}, ""},
 		{"loopback", 10 * time.Millisecond, []string{"http://127.0.0.1/", "http://localhost/"}, Flags{}, ""},
 		{"own", 10 * time.Millisecond, []string{"http://own.test/"}, Flags{}, ""},

@@ -86,7 +86,7 @@ func (w *Watcher) retrying(u weburl.URL, reason string, at time.Time) {
 		return
 	}
 	until := "trying again"
-	if w.giveUp > 0 {
+	if w.giveUp > 0 && w.giveUp < crawler.Forever {
 		until += " for " + cli.Duration(w.giveUp).String() + " at most"
 	}
 	w.view.Tell("%s cannot be fetched (%s): no page of its site is requested before it can be read; %s", u.RobotsURL(), reason, until)
