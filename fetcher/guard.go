@@ -86,6 +86,10 @@ func (g *addressGuard) refuses(addr netip.Addr) string {
 	return refused(addr)
 }
 
+// IsPublic reports whether a public web site can have an address. The guard refuses all others, unless [Config].AllowAddresses or
+// AllowHosts exempts them.
+func IsPublic(addr netip.Addr) bool { return new(addressGuard).public(addr) }
+
 // refused returns why addr is not public, or "" if it is.
 func refused(addr netip.Addr) string {
 	if v4, ok := embedded(addr); ok {

@@ -77,6 +77,9 @@ type Config struct {
 	InFlight    int64
 	// Programs are the programs that requests may name.
 	Programs map[string]Program
+	// Check, if set, is called after the program, each time a job is configured: when it is asked for, and when it runs. It may
+	// change c. An error refuses the request, and fails a job that is to run.
+	Check func(q Request, c *job.Config) error
 	// State is the directory by which all processes of the user take turns at hosts: see [job.Config.State].
 	State string
 	// Note is called with messages for the operator: about a job, or with the ID "" about all. It is called concurrently. nil: none is.
@@ -245,6 +248,9 @@ func (m *Manager) Close(ctx context.Context) error {
 func byTime(a, b *entry) int {
 	return cmp.Or(a.info.Created.Compare(b.info.Created), strings.Compare(a.info.ID, b.info.ID))
 }
+
+// Temp makes a new directory beside the jobs, for temporary files of the caller. Open removes those that are left.
+func (m *Manager) Temp() (string, error) { return os.MkdirTemp(m.dir, newPrefix+"temp-") }
 
 // All returns all jobs, in the order in which they were started.
 func (m *Manager) All() []Info {

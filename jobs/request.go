@@ -32,6 +32,8 @@ type Request struct {
 	Args    json.RawMessage `json:"args,omitempty"`
 	// Priority says which of the jobs that wait runs next: that with the highest one, and of several the first. It may be negative.
 	Priority int `json:"priority,omitempty"`
+	// Owner names who asks, for services with several users. The Manager only keeps it.
+	Owner string `json:"owner,omitempty"`
 }
 
 // State is the state of a job.
@@ -48,6 +50,9 @@ const (
 )
 
 var states = []State{Queued, Running, Paused, Done, Stopped, Failed}
+
+// States returns all states.
+func States() []State { return slices.Clone(states) }
 
 // Ended reports whether a job in this state does nothing more by itself and is not paused.
 func (s State) Ended() bool { return s == Done || s == Stopped || s == Failed }
@@ -184,6 +189,11 @@ func (m *Manager) configure(q *Request) (job.Config, error) {
 	if program != nil {
 		if err := program(q.Args, &c); err != nil {
 			return none, fmt.Errorf("jobs: program %s: %w", q.Program, err)
+		}
+	}
+	if m.config.Check != nil {
+		if err := m.config.Check(*q, &c); err != nil {
+			return none, err
 		}
 	}
 	return c, nil

@@ -38,12 +38,12 @@ type commands struct {
 	Resume     resumeCmd     `cmd:"" group:"Crawl:" help:"Resume a crawl that was stopped, killed or limited."`
 	Watch      watchCmd      `cmd:"" group:"Crawl:" help:"Request the pages of a crawl again, each as often as it is worth it."`
 	Cluster    clusterCmd    `cmd:"" group:"Crawl:" help:"Crawl with several machines."`
+	Serve      serveCmd      `cmd:"" group:"Crawl:" help:"Run jobs for other programs, by an HTTP API."`
 	Demo       demoCmd       `cmd:"" group:"Crawl:" help:"Crawl a small web that the command itself serves on loopback."`
 	Mirror     mirrorCmd     `cmd:"" group:"Crawl:" help:"Copy a site to files that a browser opens, and update the copy."`
 	Show       showCmd       `cmd:"" group:"Look:" help:"Show the state and the results of a crawl, and whether it was polite."`
 	Report     reportCmd     `cmd:"" hidden:"" group:"Look:" help:"Print the summary of a crawl again, and write it as a page."`
 	Export     exportCmd     `cmd:"" group:"Look:" help:"Write a crawl as tables, a log or an archive for other programs."`
-	Serve      serveCmd      `cmd:"" hidden:"" group:"Look:" help:"Show a crawl on a page: one that is over, or runs in another process."`
 	Explain    explainCmd    `cmd:"" group:"Look:" help:"Say what a crawl would do, or did, with a URL, and why."`
 	Links      linksCmd      `cmd:"" hidden:"" group:"Look:" help:"List the links of a page, and what a crawl would do with each."`
 	Status     statusCmd     `cmd:"" hidden:"" group:"Look:" help:"Say how a crawl stands: what is left, and what each host waits for."`
@@ -67,7 +67,7 @@ type commands struct {
 // renamed are the commands that another one does now, and how. They work in this version, and no help lists them.
 var renamed = map[string]string{
 	"status": "amble show JOB", "report": "amble show JOB", "links": "amble explain --links PAGE", "shell": "amble explain --shell PAGE",
-	"replay": "amble verify --replay JOB", "serve": "amble show --listen ADDR JOB", "robots": "amble explain --robots URL", "version": "amble --version",
+	"replay": "amble verify --replay JOB", "robots": "amble explain --robots URL", "version": "amble --version",
 	"cluster status": "amble cluster job status", "cluster stop": "amble cluster job stop", "cluster resume": "amble cluster job resume",
 	"cluster collect": "amble cluster job collect", "cluster check": "amble cluster job check",
 }

@@ -53,7 +53,7 @@ type verified struct {
 // Run executes the command.
 func (c *showCmd) Run(a *app) error {
 	if c.Listen != "" {
-		return (&serveCmd{Dir: c.Dir, Listen: c.Listen}).Run(a)
+		return showPage(a, c.Dir, c.Listen)
 	}
 	r, err := job.Read(c.Dir)
 	if err != nil {

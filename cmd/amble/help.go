@@ -41,6 +41,7 @@ var shownOnly = map[string]map[string]bool{
 var otherDefaults = map[string]map[string]string{
 	"check":  {"follow": "Also sitemaps, feeds, resources, nofollow; none (resources).", "depth": "Links followed from a seed (none).", "max-pages": "Pages and files requested, exactly (10000)."},
 	"mirror": mirrorDefaults,
+	"serve":  {"listen": "Address to listen on (127.0.0.1:8420).", "contact": "Page or mail address for site owners, in jobs that give none.", "allow-address": "Private address ranges that jobs may request (none)."},
 	"crawl":  {"json": "Print visits and the summary as JSON.", "quiet": "Print no status, log or summary; keep nothing."},
 }
 

@@ -86,27 +86,9 @@ func tellPage(v *view.View, url string, public bool) {
 	}
 }
 
-// serveCmd is "amble serve".
-type serveCmd struct {
-	Dir    string `arg:"" type:"job" name:"dir" help:"Job directory that \"amble crawl -o\" made."`
-	Listen string `default:"loopback:0" placeholder:"ADDR" help:"Address to listen on (${default}, which is any free port of a random address of 127.0.0.0/8, or of 127.0.0.1 if the system has no others)."`
-}
-
-// Help returns the beginning of the command's help.
-func (*serveCmd) Help() string {
-	return `Examples:
-
-	amble serve job
-	amble crawl -o job --listen loopback:8400 https://site.to.crawl/
-	amble serve --listen loopback:8400 job
-
-Shows a crawl on a page, read only: one that is over, was killed, or runs in another process. Nothing in
-the directory is changed. To control a crawl, run it with "amble crawl --listen". Ends with Ctrl-C.`
-}
-
-// Run executes the command.
-func (c *serveCmd) Run(a *app) error {
-	r, err := job.Read(c.Dir)
+// showPage shows a crawl on a page, read only: one that is over, was killed, or runs in another process.
+func showPage(a *app, dir, listen string) error {
+	r, err := job.Read(dir)
 	if err != nil {
 		return err
 	}
@@ -123,8 +105,8 @@ func (c *serveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	s, err := live.Show(c.Listen, live.Config{
-		Seeds: m.Seeds, Agent: cfg.Agent, Dir: c.Dir, Limits: cfg.Limits, Source: r.Follow(), Why: explain.Job(a.err, c.Dir),
+	s, err := live.Show(listen, live.Config{
+		Seeds: m.Seeds, Agent: cfg.Agent, Dir: dir, Limits: cfg.Limits, Source: r.Follow(), Why: explain.Job(a.err, dir),
 		Digest: digest.New(digest.Config{Audit: rules, Body: r.RobotsBody}), State: func() live.State { return stateOf(r) },
 	})
 	if err != nil {

@@ -2,7 +2,7 @@
 //
 // Reading order: main.go, app.go (the commands, and how they are run; package cmd/amble/internal/keyflags has their flags), then
 // cmd_crawl.go and crawl.go; package cmd/amble/internal/operator reads seeds and identity, cmd/amble/internal/view shows what happens. Each other
-// command is in its cmd_*.go, "amble serve" with the page of a crawl in live.go.
+// command is in its cmd_*.go; the page of a crawl is in live.go.
 package main
 
 import (

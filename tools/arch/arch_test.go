@@ -169,6 +169,7 @@ var thirdParty = map[string][]string{
 
 	"crawler/metrics": {"github.com/prometheus/client_golang"},
 	"jobs":            {"github.com/robfig/cron/v3"},
+	"jobs/server":     {"golang.org/x/net/netutil", "golang.org/x/time/rate"},
 	"job":             {"go.yaml.in/yaml/v4", "golang.org/x/sys"}, // job files; free space of a disk
 	"cmd/amble":       {"github.com/alecthomas/kong"},
 	"tools/release":   {"github.com/goreleaser/nfpm/v2", "github.com/google/go-containerregistry", "golang.org/x/crypto/x509roots/fallback/bundle"},
@@ -221,7 +222,7 @@ var network = []privilege{
 	// Nothing submits a form but the function that the operator's program gives as crawler.Config.Login.
 	{"submit forms", []string{"fetcher"}, map[string][]string{module + "/politeness": {"Login"}, "": {"Post"}}},
 	{"log in", []string{"fetcher", "crawler", "job"}, map[string][]string{"": {"Login"}}},
-	{"listen", []string{"cmd/amble/internal/demo", "cmd/amble/internal/live", "crawltest", "render/chromium"}, map[string][]string{
+	{"listen", []string{"cmd/amble/internal/demo", "cmd/amble/internal/live", "crawltest", "jobs/server", "render/chromium"}, map[string][]string{
 		"net": {
 			"Listen", "ListenConfig", "ListenIP", "ListenMulticastUDP", "ListenPacket", "ListenTCP", "ListenUDP", "ListenUnix",
 			"ListenUnixgram", "FileListener",
@@ -326,7 +327,7 @@ func importNames(f *ast.File) map[string]string {
 }
 
 // starters may start goroutines; each waits for those that it started.
-var starters = privilege{"start goroutines", []string{"article/document", "cluster", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "cmd/amble/internal/demo", "internal/jsonl", "jobs", "cmd/amble/internal/live", "cmd/amble/internal/terminal", "cmd/amble/internal/view", "render/chromium"}, map[string][]string{
+var starters = privilege{"start goroutines", []string{"article/document", "cluster", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "cmd/amble/internal/demo", "internal/jsonl", "jobs", "jobs/server", "cmd/amble/internal/live", "cmd/amble/internal/terminal", "cmd/amble/internal/view", "render/chromium"}, map[string][]string{
 	"":        {"Go"}, // of sync.WaitGroup, and of similar groups
 	"time":    {"AfterFunc"},
 	"context": {"AfterFunc"},

@@ -2,13 +2,12 @@ package live
 
 import (
 	"crypto/rand"
-	"crypto/subtle"
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
-	"strconv"
 	"strings"
+
+	"github.com/amble-crawler/amble/internal/localweb"
 )
 
 // guard decides who may see and use the page: a program with the token, or a browser that exchanged the token for a cookie and
@@ -16,24 +15,21 @@ import (
 // the path to nobody else. So neither opens the page without the other, and neither contains the token.
 type guard struct {
 	token  string
-	own    bool            // it is the operator's, and is not printed
-	cookie string          // its name: two crawls on one machine have different ones
-	value  string          // of the cookie
-	path   string          // under which a browser sees the page: /s/SECRET
-	port   string          // that the server listens on
-	names  map[string]bool // host names under which it may be requested, in addition to addresses
+	own    bool   // it is the operator's, and is not printed
+	cookie string // its name: two crawls on one machine have different ones
+	value  string // of the cookie
+	path   string // under which a browser sees the page: /s/SECRET
+	port   string // that the server listens on
+	hosts  *localweb.Hosts
 }
 
 // newGuard returns the guard of a server that was told to listen on address and does so on addr.
 func newGuard(address string, addr net.Addr) *guard {
 	_, port, _ := net.SplitHostPort(addr.String())
-	name, _, _ := net.SplitHostPort(address)
-	g := &guard{token: rand.Text(), value: rand.Text(), path: "/s/" + rand.Text(), port: port, names: map[string]bool{"localhost": true}} // 130 bits
-	g.cookie = "amble-" + port
-	if _, err := netip.ParseAddr(name); err != nil && name != "" {
-		g.names[strings.ToLower(name)] = true
+	return &guard{
+		token: rand.Text(), cookie: "amble-" + port, value: rand.Text(), path: "/s/" + rand.Text(), // 130 bits
+		port: port, hosts: localweb.NewHosts(address),
 	}
-	return g
 }
 
 // minToken is the minimum length of a token that the operator sets: 120 bits in hexadecimal digits.
@@ -51,17 +47,6 @@ func (g *guard) setToken(token string) error {
 	return nil
 }
 
-// headers are sent with every answer.
-var headers = map[string]string{
-	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
-		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-	"X-Content-Type-Options":       "nosniff",
-	"Referrer-Policy":              "no-referrer",
-	"Cross-Origin-Opener-Policy":   "same-origin",
-	"Cross-Origin-Resource-Policy": "same-origin",
-	"Cache-Control":                "no-store",
-}
-
 // protect returns the handler of a page, for those who may.
 func (g *guard) protect(l *Live) http.Handler {
 	return g.wrap(http.NewCrossOriginProtection().Handler(l.handler()), map[string]bool{"/healthz": true, "/readyz": true})
@@ -70,17 +55,15 @@ func (g *guard) protect(l *Live) http.Handler {
 // wrap protects a handler. open are paths that need no token: they say nothing about the crawl but whether it works.
 func (g *guard) wrap(next http.Handler, open map[string]bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for name, value := range headers {
-			w.Header().Set(name, value)
-		}
+		localweb.SetHeaders(w.Header())
 		switch {
-		case !g.ours(r.Host):
+		case !g.hosts.Ours(r.Host, g.port):
 			http.Error(w, "this page is not served under that name", http.StatusMisdirectedRequest)
 		case open[r.URL.Path] || g.hasToken(r):
 			next.ServeHTTP(w, r)
 		case g.hasCookieAndPath(r):
 			http.StripPrefix(g.path, next).ServeHTTP(w, r)
-		case r.Method == http.MethodGet && same(r.URL.Query().Get("token"), g.token):
+		case r.Method == http.MethodGet && localweb.Same(r.URL.Query().Get("token"), g.token):
 			g.admit(w, r)
 		default:
 			http.Error(w, "this page opens with /?token= and its token, which the command that serves it prints or was given in a file; open it so again after a restart", http.StatusUnauthorized)
@@ -88,35 +71,21 @@ func (g *guard) wrap(next http.Handler, open map[string]bool) http.Handler {
 	})
 }
 
-// ours reports whether a Host header names this server. A page of another site can make a browser send requests here under
-// the name of that site (DNS rebinding), but not under an address or one of the names.
-func (g *guard) ours(host string) bool {
-	name, port, err := net.SplitHostPort(host)
-	if err != nil {
-		name, port = strings.Trim(host, "[]"), "80"
-	}
-	_, err = netip.ParseAddr(name)
-	return port == g.port && (err == nil || g.names[strings.ToLower(name)])
-}
-
 // hasToken reports whether a request has the token as a bearer, as programs send it.
 func (g *guard) hasToken(r *http.Request) bool {
 	bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return ok && same(bearer, g.token)
+	return ok && localweb.Same(bearer, g.token)
 }
 
 // hasCookieAndPath reports whether a browser that had the token makes the request.
 func (g *guard) hasCookieAndPath(r *http.Request) bool {
 	n := len(g.path)
-	if len(r.URL.Path) <= n || r.URL.Path[n] != '/' || !same(r.URL.Path[:n], g.path) {
+	if len(r.URL.Path) <= n || r.URL.Path[n] != '/' || !localweb.Same(r.URL.Path[:n], g.path) {
 		return false
 	}
 	c, err := r.Cookie(g.cookie)
-	return err == nil && same(c.Value, g.value)
+	return err == nil && localweb.Same(c.Value, g.value)
 }
-
-// same compares secrets in a time that says nothing about them.
-func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // admit exchanges the token in a URL for a cookie and the path to which the browser sends it.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
@@ -130,18 +99,9 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
-// onLoopback reports whether addr is one of loopback.
-func onLoopback(addr net.Addr) bool {
-	ap, err := netip.ParseAddrPort(addr.String())
-	return err == nil && ap.Addr().Unmap().IsLoopback()
-}
-
 // urlOf returns the address that an operator opens, with the token unless it is the operator's own.
 func (g *guard) urlOf(addr net.Addr) string {
-	host := addr.String()
-	if ap, err := netip.ParseAddrPort(host); err == nil && ap.Addr().IsUnspecified() {
-		host = net.JoinHostPort("127.0.0.1", strconv.Itoa(int(ap.Port())))
-	}
+	host := localweb.HostPort(addr)
 	if g.own {
 		return "http://" + host + "/"
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler/metrics"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/localweb"
 	"github.com/amble-crawler/amble/job/report"
 )
 
@@ -67,7 +68,7 @@ func randomLoopback() string {
 func (s *Server) URL() string { return s.guard.urlOf(s.listener.Addr()) }
 
 // Public reports whether other machines can reach the page.
-func (s *Server) Public() bool { return !onLoopback(s.listener.Addr()) }
+func (s *Server) Public() bool { return !localweb.OnLoopback(s.listener.Addr()) }
 
 // Addr returns what the server listens on: a crawler must not connect to it.
 func (s *Server) Addr() netip.AddrPort {

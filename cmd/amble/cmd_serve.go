@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/article/document"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/localweb"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/export"
+	"github.com/amble-crawler/amble/job/export/text"
+	"github.com/amble-crawler/amble/jobs"
+	"github.com/amble-crawler/amble/jobs/server"
+)
+
+// serveCmd is "amble serve".
+type serveCmd struct {
+	Old string `arg:"" optional:"" type:"job" name:"job" help:"The old form of amble show --listen ADDR JOB."`
+
+	Jobs   string `placeholder:"DIR" help:"Directory of the jobs, made if it is missing."`
+	Listen string `default:"127.0.0.1:8420" placeholder:"ADDR" help:"Address to listen on (${default})."`
+	Token  string `placeholder:"FILE" help:"Lines of NAME TOKEN SCOPES (DIR/tokens, which is made with one token)."`
+
+	MaxRunning   int      `default:"4" placeholder:"N" help:"Jobs that run at a time; others wait (${default})."`
+	Contact      string   `placeholder:"CONTACT" help:"Page or mail address for site owners, in jobs that give none."`
+	AllowAddress []string `placeholder:"RANGE" help:"Private address ranges that jobs may request (none)."`
+	Host         []string `placeholder:"NAME" help:"Host names by which clients reach a proxy in front of it."`
+	Proxied      bool     `help:"A proxy in front of it encrypts, and says so: X-Forwarded-Proto."`
+	TLSCert      string   `name:"tls-cert" placeholder:"FILE" help:"Certificate (PEM), to encrypt."`
+	TLSKey       string   `name:"tls-key" placeholder:"FILE" help:"Its key."`
+}
+
+// Help returns the beginning of the command's help.
+func (*serveCmd) Help() string {
+	return `Examples:
+
+	amble serve --jobs data --contact me@university.edu
+	amble serve --jobs data --listen 10.0.0.1:8420 --tls-cert cert.pem \
+	    --tls-key key.pem --token tokens
+	curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8420/v1/jobs
+
+Runs jobs for other programs, which start them, follow their results and download them by an
+HTTP API: docs/services.md. SCOPES are read, or read,write; limits such as jobs=10 and rate=5
+(a second) may follow. Clients set the keys of a job file, except those that name files or
+programs of this machine or lead into its network.
+
+When it is stopped, requests in flight end first, for up to a minute. Jobs go on when it is
+started again, after kill -9 too; those that are paused stay paused. Every request with its
+token is logged in DIR/audit.jsonl.`
+}
+
+// stopPatience is the time that requests in flight have to end.
+const stopPatience = time.Minute
+
+// Run executes the command.
+func (c *serveCmd) Run(a *app) error {
+	switch {
+	case c.Old != "" && c.Jobs == "":
+		fmt.Fprintln(a.err, "amble: this is amble show --listen ADDR JOB now; the old form works in this version")
+		return showPage(a, c.Old, c.Listen)
+	case c.Jobs == "" || c.Old != "":
+		return cli.Usage("name the directory of the jobs, and nothing else: amble serve --jobs DIR")
+	}
+	conf, err := c.config()
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(c.Jobs, "audit.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return cli.Exit(cli.ExitOutput, err)
+	}
+	defer func() { _ = log.Close() }() // each line was written
+	conf.Audit, conf.Jobs.Note = log, func(id, said string) {
+		fmt.Fprintf(a.err, "amble: %s\n", cli.Printable(strings.TrimSpace(id+" "+said)))
+	}
+	if conf.Listener, err = server.Listen(c.Listen, c.TLSCert, c.TLSKey, c.Proxied); errors.Is(err, server.ErrOpen) {
+		return cli.Usage("--listen: %w (--tls-cert, --proxied)", err)
+	} else if err != nil {
+		return cli.UsageOf("--listen: ", err)
+	}
+	ctx, stop := a.untilSignal(context.Background())
+	defer stop()
+	s, err := server.Open(c.Jobs, *conf)
+	if err != nil {
+		return errors.Join(cli.Exit(cli.ExitOutput, err), conf.Listener.Close())
+	}
+	scheme := "http"
+	if c.TLSCert != "" {
+		scheme = "https"
+	}
+	fmt.Fprintf(a.err, "amble: serves the jobs of %s at %s://%s/; tokens are in %s; to stop it: Ctrl-C\n", cli.Printable(c.Jobs), scheme, localweb.HostPort(conf.Listener.Addr()), cli.Printable(c.Token))
+	if err := s.Serve(ctx, stopPatience); err != nil && endedBy(ctx) == 0 {
+		return cli.Exit(cli.ExitOutput, err)
+	}
+	return cli.Exit(endedBy(ctx), nil)
+}
+
+// config returns the configuration of the server, and makes the directory of the jobs.
+func (c *serveCmd) config() (*server.Config, error) {
+	conf := &server.Config{Contact: c.Contact, Hosts: c.Host, Proxied: c.Proxied, Kinds: exportKinds(export.Filter{})}
+	if c.MaxRunning < 1 {
+		return nil, cli.Usage("--max-running %d: give 1 or more", c.MaxRunning)
+	}
+	for _, one := range c.AllowAddress {
+		p, err := netip.ParsePrefix(one)
+		if err != nil {
+			return nil, cli.Usage("--allow-address %q: want a range such as 10.0.0.0/8", one)
+		}
+		conf.AllowAddresses = append(conf.AllowAddresses, p.Masked())
+	}
+	if err := os.MkdirAll(c.Jobs, 0o755); err != nil {
+		return nil, cli.Exit(cli.ExitOutput, err)
+	}
+	if c.Token == "" {
+		c.Token = filepath.Join(c.Jobs, "tokens")
+		if err := server.MakeTokens(c.Token); err != nil {
+			return nil, cli.Exit(cli.ExitOutput, err)
+		}
+	}
+	var err error
+	if conf.Tokens, err = server.ReadTokens(c.Token); err != nil {
+		return nil, cli.UsageOf("--token: ", err)
+	}
+	conf.Jobs = jobs.Config{Running: c.MaxRunning, Check: func(_ jobs.Request, x *job.Config) error {
+		if x.Crawl.Follow.Documents {
+			x.Crawl.Documents = document.Links{Reader: documents()}
+		}
+		if x.Text {
+			x.TextReader = text.Reader(document.Articles{Reader: documents()})
+		}
+		return nil
+	}}
+	return conf, nil
+}

@@ -1,0 +1,99 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/jobs"
+)
+
+// A signal lets the request in flight end. The job goes on when the service is started again, with the token that the first start made.
+func TestServeEndsInGoodOrderAndGoesOn(t *testing.T) {
+	dir, site := filepath.Join(t.TempDir(), "data"), newSlowSite(t)
+	serve := func() (p *process, ask func(method, path, body string) string) {
+		p = start(t, "serve", "--jobs", dir, "--listen", "127.0.0.1:0", "--allow-address", "127.0.0.0/8")
+		line, err := p.stderr.ReadString('\n')
+		_, rest, _ := strings.Cut(line, " at ")
+		base, _, ok := strings.Cut(rest, "/;")
+		if err != nil || !ok {
+			t.Fatalf("%q, %v", line, err)
+		}
+		tokens, err := os.ReadFile(filepath.Join(dir, "tokens"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret := strings.Fields(strings.Split(string(tokens), "\n")[1])[1]
+		return p, func(method, path, body string) string {
+			r, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer "+secret)
+			r.Header.Set("Content-Type", "application/json")
+			a, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Body.Close()
+			b, err := io.ReadAll(a.Body)
+			if err != nil || a.StatusCode > 299 {
+				t.Fatalf("%s %s: %s %s %v", method, path, a.Status, b, err)
+			}
+			return string(b)
+		}
+	}
+	p, ask := serve()
+	var info jobs.Info
+	request := fmt.Sprintf(`{"seeds":[%q],"settings":{"delay":"1ms"}}`, site.URL+"/")
+	if err := json.Unmarshal([]byte(ask("POST", "/v1/jobs", request)), &info); err != nil {
+		t.Fatal(err)
+	}
+	<-site.asked
+	p.signal(t, syscall.SIGTERM)
+	site.release()
+	if code, stderr := p.end(t); code != cli.ExitTerminated {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	p, ask = serve()
+	if got := ask("GET", "/v1/jobs/"+info.ID+"/results?follow=1", ""); strings.Count(got, "\n") != 4 {
+		t.Errorf("results: %s", got)
+	}
+	p.signal(t, syscall.SIGTERM)
+	if code, stderr := p.end(t); code != cli.ExitTerminated {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "audit.jsonl"))
+	if err != nil || strings.Count(string(log), "\n") != 2 || !strings.Contains(string(log), `"token":"operator"`) {
+		t.Errorf("audit log: %s, %v", log, err)
+	}
+}
+
+func TestServeRefusesWhatIsNotSafe(t *testing.T) {
+	dir := t.TempDir()
+	open := filepath.Join(dir, "open")
+	if err := os.WriteFile(open, []byte("ann 9d1c6f0fb0a94b5e8a6a4e2f0c7d3b1a read\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"--jobs DIR":                  {},
+		"chmod 600":                   {"--jobs", dir, "--token", open},
+		"nothing is encrypted":        {"--jobs", dir, "--listen", "0.0.0.0:0"},
+		"--max-running 0":             {"--jobs", dir, "--max-running", "0"},
+		`--allow-address "127.0.0.1"`: {"--jobs", dir, "--allow-address", "127.0.0.1"},
+	} {
+		a, _, errs := testApp(nil)
+		if code := a.run(append([]string{"serve"}, args...)); code != cli.ExitUsage || !strings.Contains(errs.String(), want) {
+			t.Errorf("%q: exit code %d, %s, want %q", args, code, errs, want)
+		}
+	}
+}

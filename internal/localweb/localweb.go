@@ -1,0 +1,78 @@
+// Package localweb protects what a program serves to its operator, such as the page of a crawl: from pages of other sites in the
+// operator's browser, and from other machines.
+package localweb
+
+import (
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// headers are sent with every answer.
+var headers = map[string]string{
+	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
+		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+	"X-Content-Type-Options":       "nosniff",
+	"Referrer-Policy":              "no-referrer",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Cache-Control":                "no-store",
+}
+
+// SetHeaders sets the header fields with which every answer is sent.
+func SetHeaders(h http.Header) {
+	for name, value := range headers {
+		h.Set(name, value)
+	}
+}
+
+// Hosts knows the Host header fields of requests that are meant for a server.
+type Hosts struct {
+	names map[string]bool // of the machine, with the port that the server listens on
+	front map[string]bool // of a proxy in front of the server, with any port
+}
+
+// NewHosts returns the Hosts of a server that was told to listen on address. Proxies in front of it have the names front.
+func NewHosts(address string, front ...string) *Hosts {
+	h := &Hosts{names: map[string]bool{"localhost": true}, front: map[string]bool{}}
+	if name, _, _ := net.SplitHostPort(address); name != "" {
+		h.names[strings.ToLower(name)] = true
+	}
+	for _, name := range front {
+		h.front[strings.ToLower(name)] = true
+	}
+	return h
+}
+
+// Ours reports whether a Host header field names this server, which listens on port. A page of another site can make a browser send
+// requests here under the name of that site (DNS rebinding), but not under an address or one of the names.
+func (h *Hosts) Ours(host, port string) bool {
+	name, asked, err := net.SplitHostPort(host)
+	if err != nil {
+		name, asked = strings.Trim(host, "[]"), "80"
+	}
+	name = strings.ToLower(name)
+	_, err = netip.ParseAddr(name)
+	return asked == port && (err == nil || h.names[name]) || h.front[name]
+}
+
+// Same compares secrets in a time that says nothing about them.
+func Same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// OnLoopback reports whether addr is one of loopback.
+func OnLoopback(addr net.Addr) bool {
+	ap, err := netip.ParseAddrPort(addr.String())
+	return err == nil && ap.Addr().Unmap().IsLoopback()
+}
+
+// HostPort returns an address under which this machine reaches a server that listens on addr.
+func HostPort(addr net.Addr) string {
+	ap, err := netip.ParseAddrPort(addr.String())
+	if err == nil && ap.Addr().IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(int(ap.Port())))
+	}
+	return addr.String()
+}

@@ -1,0 +1,82 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/jobs"
+)
+
+// Problem is the body of an answer to a request that failed (RFC 9457).
+type Problem struct {
+	Title   string `json:"title"`             // what is wrong
+	Status  int    `json:"status"`            // of the answer
+	Detail  string `json:"detail,omitempty"`  // more, and what to do
+	Pointer string `json:"pointer,omitempty"` // where in the body it is wrong (RFC 6901)
+
+	retry time.Duration // when to try again; 0: not said
+}
+
+// Error returns the title and the detail.
+func (p *Problem) Error() string { return strings.TrimSuffix(p.Title+": "+p.Detail, ": ") }
+
+// problemOf returns what a client is told about an error.
+func problemOf(err error) *Problem {
+	var p *Problem
+	var key *job.KeyError
+	var large *http.MaxBytesError
+	var of *job.Error
+	is := func(target error) bool { return errors.Is(err, target) }
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &large):
+		return &Problem{Status: http.StatusRequestEntityTooLarge, Title: "the body is too large", Detail: "up to 1 MiB is taken"}
+	case errors.As(err, &key):
+		return &Problem{Status: http.StatusBadRequest, Title: "a setting is not taken", Detail: err.Error(), Pointer: "/settings/" + key.Key}
+	case is(jobs.ErrNoJob):
+		return &Problem{Status: http.StatusNotFound, Title: "no such job", Detail: "GET /v1/jobs lists all jobs"}
+	case is(jobs.ErrKey), is(jobs.ErrState):
+		return &Problem{Status: http.StatusConflict, Title: "not possible now", Detail: err.Error()}
+	case is(jobs.ErrFull):
+		return &Problem{Status: http.StatusTooManyRequests, Title: "the queue is full", Detail: err.Error(), retry: time.Minute}
+	case is(jobs.ErrClosed), is(context.Canceled):
+		return &Problem{Status: http.StatusServiceUnavailable, Title: "the server is stopping", Detail: "try again when it has started", retry: 10 * time.Second}
+	case errors.As(err, &of) && of.Kind == job.Storage, errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.LinkError)):
+		return &Problem{Status: http.StatusInternalServerError, Title: "the server cannot store or read the job", Detail: "the operator has to look after its disk"}
+	}
+	return &Problem{Status: http.StatusBadRequest, Title: "the request is not taken", Detail: err.Error()}
+}
+
+// write answers with a problem.
+func write(w http.ResponseWriter, p *Problem) {
+	h := w.Header()
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	if p.retry > 0 {
+		h.Set("Retry-After", seconds(p.retry))
+	}
+	h.Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // the client may have gone
+}
+
+// answer answers with a value as JSON.
+func answer(w http.ResponseWriter, status int, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n')) // the client may have gone
+	return nil
+}

@@ -1,0 +1,215 @@
+package server
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/amble-crawler/amble/internal/safefile"
+)
+
+// Scope is what a token allows.
+type Scope string
+
+// The scopes.
+const (
+	Read  Scope = "read"  // jobs, results, exports and schedules can be read
+	Write Scope = "write" // jobs and schedules can be started, paused, resumed, stopped and removed
+)
+
+// Token is what a client shows. Only a hash of its secret is kept.
+type Token struct {
+	Name   string // in the audit log, and as the owner of jobs
+	Scopes []Scope
+	// MaxJobs limits the jobs of the token that are queued or run; 0: DefaultMaxJobs. MaxRate limits its requests a second; 0:
+	// DefaultMaxRate.
+	MaxJobs int
+	MaxRate float64
+
+	hash [sha256.Size]byte
+}
+
+const (
+	// DefaultMaxJobs is the number of jobs of a token that may be queued or run.
+	DefaultMaxJobs = 1000
+	// DefaultMaxRate is the number of requests that a token may make a second.
+	DefaultMaxRate = 20.0
+
+	minSecret  = 30 // letters and digits: 120 bits in hexadecimal digits
+	maxStreams = 16 // results of jobs that a token follows, and exports that it downloads, at a time
+)
+
+// NewToken returns a token with this secret: 30 or more letters, digits, - and _.
+func NewToken(name, secret string, scopes ...Scope) (Token, error) {
+	word := func(s string) bool {
+		return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
+			return (c < '0' || '9' < c) && (c < 'a' || 'z' < c) && (c < 'A' || 'Z' < c) && c != '-' && c != '_'
+		})
+	}
+	switch {
+	case !word(name):
+		return Token{}, fmt.Errorf("server: name of a token %q: want letters, digits, - and _", name)
+	case len(secret) < minSecret || !word(secret):
+		return Token{}, fmt.Errorf("server: token %s: want a secret of %d or more letters and digits, such as: openssl rand -hex 20", name, minSecret)
+	case len(scopes) == 0:
+		return Token{}, fmt.Errorf("server: token %s: want scopes: read, or read,write", name)
+	}
+	for _, s := range scopes {
+		if s != Read && s != Write {
+			return Token{}, fmt.Errorf("server: token %s: no scope is called %q: want read or write", name, s)
+		}
+	}
+	return Token{Name: name, Scopes: scopes, hash: sha256.Sum256([]byte(secret))}, nil
+}
+
+// ReadTokens reads a file of tokens that nobody but its owner may read. Each line has a name, a secret and scopes separated by a comma;
+// after them, limits such as jobs=10 and rate=5 may follow. Lines that begin with # are comments.
+func ReadTokens(path string) ([]Token, error) {
+	b, err := safefile.ReadSecret(path, safefile.Token)
+	if err != nil {
+		return nil, err
+	}
+	var all []Token
+	for i, line := range strings.Split(string(b), "\n") {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		t, err := parseToken(words)
+		if err == nil && slices.ContainsFunc(all, func(o Token) bool { return o.Name == t.Name || o.hash == t.hash }) {
+			err = fmt.Errorf("token %s has the name or the secret of another one", t.Name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w", path, i+1, err)
+		}
+		all = append(all, t)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s has no token: want lines of NAME TOKEN SCOPES, such as: ann $(openssl rand -hex 20) read,write", path)
+	}
+	return all, nil
+}
+
+// parseToken reads the words of a line. Its errors do not show the secret.
+func parseToken(words []string) (Token, error) {
+	if len(words) < 3 {
+		return Token{}, errors.New("want NAME TOKEN SCOPES, such as: ann SECRET read,write")
+	}
+	var scopes []Scope
+	for s := range strings.SplitSeq(words[2], ",") {
+		scopes = append(scopes, Scope(s))
+	}
+	t, err := NewToken(words[0], words[1], scopes...)
+	if err != nil {
+		return t, err
+	}
+	for _, limit := range words[3:] {
+		name, value, _ := strings.Cut(limit, "=")
+		switch n, err := strconv.ParseFloat(value, 64); {
+		case name == "jobs" && err == nil && n >= 1 && n == float64(int(n)):
+			t.MaxJobs = int(n)
+		case name == "rate" && err == nil && n > 0 && n <= 1e6:
+			t.MaxRate = n
+		default:
+			return t, fmt.Errorf("token %s: limit %q: want jobs=N or rate=N, above 0", t.Name, limit)
+		}
+	}
+	return t, nil
+}
+
+// MakeTokens makes a file with one token, called operator, that may do everything. A file that exists is left as it is.
+func MakeTokens(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "# NAME TOKEN SCOPES, and limits such as jobs=10 rate=5\noperator %s read,write\n", rand.Text()+rand.Text())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// client is a token in use.
+type client struct {
+	Token
+	rate *rate.Limiter
+
+	mu      sync.Mutex
+	streams int
+}
+
+// clients are all tokens.
+type clients []*client
+
+func newClients(all []Token) (clients, error) {
+	var cs clients
+	for _, t := range all {
+		if t.hash == ([sha256.Size]byte{}) {
+			return nil, fmt.Errorf("server: token %s has no secret: make it with NewToken", t.Name)
+		}
+		per := cmp.Or(t.MaxRate, DefaultMaxRate)
+		t.MaxJobs = cmp.Or(t.MaxJobs, DefaultMaxJobs)
+		cs = append(cs, &client{Token: t, rate: rate.NewLimiter(rate.Limit(per), max(1, int(2*per)))})
+	}
+	if len(cs) == 0 {
+		return nil, errors.New("server: without a token nobody may do anything: give one")
+	}
+	return cs, nil
+}
+
+// of returns the client with a secret, nil if there is none. The time it takes says nothing about secrets.
+func (cs clients) of(secret string) (found *client) {
+	hash := sha256.Sum256([]byte(secret))
+	for _, c := range cs {
+		if subtle.ConstantTimeCompare(hash[:], c.hash[:]) == 1 {
+			found = c
+		}
+	}
+	return found
+}
+
+// may reports whether a token allows something.
+func (c *client) may(s Scope) bool { return slices.Contains(c.Scopes, s) }
+
+// wait returns how long a client has to wait before its next request; 0: it may be made now, and counts.
+func (c *client) wait(now time.Time) time.Duration {
+	r := c.rate.ReserveN(now, 1)
+	d := r.DelayFrom(now)
+	if d > 0 {
+		r.CancelAt(now)
+	}
+	return d
+}
+
+// enter makes room for a stream, if there is any.
+func (c *client) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.streams >= maxStreams {
+		return false
+	}
+	c.streams++
+	return true
+}
+
+func (c *client) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.streams--
+}
