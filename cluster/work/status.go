@@ -125,16 +125,16 @@ func (x *Summary) Text(name string) string {
 		fmt.Fprintf(&b, "No node works on it any more; what they have written is in their directories: %s\n", strings.Join(names, ", "))
 		return b.String()
 	}
-	if len(x.Nodes) > 0 {
-		fmt.Fprintf(&b, "%-24s %6s %8s %10s %10s %10s %16s\n", "node", "live", "shards", "pages", "left", "lag", "clock ahead")
-	}
+	nodes := cli.NewTable("", "node", ">live", ">shards", ">pages", ">left", ">lag", ">clock ahead")
 	for _, n := range x.Nodes {
 		live := "yes"
 		if !n.Live {
 			live = "no"
 		}
-		fmt.Fprintf(&b, "%-24s %6s %8d %10d %10d %10s %16s\n", cli.Printable(n.Name), live, n.Shards, n.Pages, n.Left, cli.Bytes(n.Lag),
-			fmt.Sprintf("%v ± %v", seconds(n.Ahead), seconds(n.Error)))
+		nodes.Row(n.Name, live, n.Shards, n.Pages, n.Left, cli.Bytes(n.Lag), fmt.Sprintf("%v ± %v", seconds(n.Ahead), seconds(n.Error)))
+	}
+	if len(x.Nodes) > 0 {
+		b.WriteString(nodes.String())
 	}
 	if x.Unheard > 0 {
 		fmt.Fprintf(&b, "%s without an owner that answers: not in the counts\n", cli.Plural(x.Unheard, "shard"))

@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
 	"github.com/amble-crawler/amble/cmd/amble/internal/view"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
@@ -157,6 +158,7 @@ func (a *app) run(args []string) (code int) {
 	for _, wrong := range keyflags.UnknownEnv(ctx.Model, a.environ()) {
 		fmt.Fprintf(a.err, "amble: warning: %s\n", wrong)
 	}
+	a.foldFor(keyflags.CommandName(ctx.Selected()), args)
 	if now := renamed[keyflags.CommandName(ctx.Selected())]; now != "" {
 		fmt.Fprintf(a.err, "amble: this command is %s now; the old name works in this version\n", now)
 	}
@@ -165,6 +167,18 @@ func (a *app) run(args []string) (code int) {
 	}
 	a.begins()
 	return a.complain(ctx.Run(), keyflags.CommandName(ctx.Selected()))
+}
+
+// foldFor breaks the lines of a command's text at words if stdout is a terminal. JSON, scripts, prompts and the lines of a crawl, which
+// are cut to the width instead, stay as they are.
+func (a *app) foldFor(command string, args []string) {
+	stdout := a.out.Unwrap()
+	if slices.Contains([]string{"crawl", "resume", "watch", "shell", "completion"}, command) || slices.Contains(args, "--json") || slices.Contains(args, "--shell") ||
+		!terminal.Is(stdout) || a.dumb() {
+		return
+	}
+	columns := terminal.Columns(stdout)
+	a.out.Edit(func(text []byte) []byte { return terminal.Fold(text, columns()) })
 }
 
 // parser returns a parser that reads command lines into c.
@@ -233,12 +247,21 @@ func (a *app) complain(err error, command string) int {
 		return exitCode(err)
 	}
 	for line := range strings.Lines(err.Error() + remedy(err)) {
-		fmt.Fprintf(a.err, "amble: %s\n", cli.Printable(strings.TrimRight(line, "\n")))
+		a.note("amble: " + cli.Printable(strings.TrimRight(line, "\n")))
 	}
 	if exitCode(err) == cli.ExitUsage {
 		fmt.Fprintf(a.err, "amble: see \"%s --help\"\n", strings.TrimSpace("amble "+command))
 	}
 	return exitCode(err)
+}
+
+// note prints a line on stderr, broken at words if that is a terminal.
+func (a *app) note(line string) {
+	text := []byte(line + "\n")
+	if terminal.Is(a.err) && !a.dumb() {
+		text = terminal.Fold(text, terminal.Columns(a.err)())
+	}
+	_, _ = a.err.Write(text) // nobody is left to tell
 }
 
 // firstUsage joins all errors into one about the user's input, or returns nil if there are none.

@@ -112,7 +112,7 @@ func (c *exportCmd) Run(a *app) error {
 		return err
 	}
 	for _, note := range res.Notes {
-		fmt.Fprintf(a.err, "note: %s\n", cli.Printable(note))
+		a.note("note: " + cli.Printable(note))
 	}
 	if c.Output == "-" {
 		f, err := safefile.Open(path)

@@ -183,7 +183,7 @@ func (c *verifyCmd) findAll(a *app) error {
 		}
 	}
 	if n := len(gone); n > 0 {
-		fmt.Fprintf(a.err, "amble: not there any more: %s%s\n", strings.Join(gone[:min(n, 3)], ", "), cli.AndMore(n-min(n, 3)))
+		a.note(fmt.Sprintf("amble: not there any more: %s%s", strings.Join(gone[:min(n, 3)], ", "), cli.AndMore(n-min(n, 3))))
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func (c *verifyCmd) together(a *app, keys job.PublicKeys) error {
 		v, err := verifyJob(dir, keys)
 		switch found := slices.Contains(c.found, dir); {
 		case err != nil && found:
-			fmt.Fprintf(a.err, "amble: left out: %s: %s\n", cli.Printable(dir), cli.Printable(err.Error()))
+			a.note(fmt.Sprintf("amble: left out: %s: %s", cli.Printable(dir), cli.Printable(err.Error())))
 			continue
 		case err != nil:
 			return err

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -104,15 +105,61 @@ func TestPagesAreLinesOnATerminal(t *testing.T) {
 		if len(tty.Odd) > 0 || strings.Contains(out, `"schema"`) || strings.Contains(screen, "queued") {
 			t.Errorf("odd controls %v, JSON, or a status at the end:\n%s", tty.Odd, screen)
 		}
-		want := map[uint16]string{100: "[24]0[04] +[0-9]+ B  text/(?:html|plain) {8,9}" + site.URL + "/", 60: "[24]0[04] +[0-9]+ B  " + site.URL + "/", 40: "[24]0[04]  " + site.URL + "/"}[columns]
+		want := map[uint16]string{100: "[24]0[04] +[0-9]+ B  text/(?:html|plain) {2,3}" + site.URL + "/", 60: "[24]0[04] +[0-9]+ B  " + site.URL + "/", 40: "[24]0[04]  " + site.URL + "/"}[columns]
 		if want == "" {
-			want = "[24]0[04] +[0-9]+ B  text/(?:html|plain) {8,9}" + site.URL + "/"
+			want = "[24]0[04] +[0-9]+ B  text/(?:html|plain) {2,3}" + site.URL + "/"
 		}
 		if n := len(regexp.MustCompile("(?m)^"+want).FindAllString(screen, -1)); n != 4 {
 			t.Errorf("%d lines like %s:\n%s", n, want, screen)
 		}
 		if !regexp.MustCompile(`\x1b\[32m200\x1b\[0m`).MatchString(out) {
 			t.Errorf("no colour: %q", out)
+		}
+	}
+}
+
+// What commands say about a job is broken at words on a terminal of 80 columns, however long URLs are; in a pipe it stays as it is.
+func TestLinesAreBrokenAtWordsOnATerminal(t *testing.T) {
+	folder := "/documentation/reference/manual/of/the/service/"
+	mux := http.NewServeMux()
+	mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprint(w, "User-agent: *\nDisallow: /private/\n")
+	})
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		for i := range 4 {
+			_, _ = fmt.Fprintf(w, "<a href=%schapter-%d-with-a-long-name.html>chapter</a><a href=%sgone-%d-with-a-long-name.html>gone</a>", folder, i, folder, i)
+		}
+		_, _ = fmt.Fprint(w, "<a href=/private/area/with/a/long/name/of/a/page.html>no</a>")
+	})
+	mux.HandleFunc(folder+"{page}", func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.PathValue("page"), "gone") {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = fmt.Fprintf(w, "<title>%s</title><p>text", r.PathValue("page"))
+	})
+	srv := httptest.NewServer(mux)
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "job")
+	env := []string{"TERM=xterm", "NO_COLOR=1", stdoutToo}
+	out := onTerminal(t, 80, env, func(string) {}, "crawl", "-w", "0", "-o", dir, srv.URL)
+	for i := range 4 { // the part that differs is shown
+		if want := fmt.Sprintf("chapter-%d-with", i); !strings.Contains(out, want) {
+			t.Errorf("no line has %q: %s", want, out)
+		}
+	}
+	for _, args := range [][]string{
+		{"show", dir}, {"verify", dir}, {"explain", dir, srv.URL + "/"}, {"explain", "--robots", srv.URL + "/private/x"}, {"plan", srv.URL}, {"diff", dir, dir},
+		{"export", dir, "--to", "csv", "-o", filepath.Join(t.TempDir(), "csv")}, {"explain", "--host", strings.TrimPrefix(srv.URL, "http://"), "--for-owner", dir},
+	} {
+		out := onTerminal(t, 80, env, func(string) {}, args...)
+		for line := range strings.SplitSeq(strings.ReplaceAll(out, "\r", ""), "\n") {
+			words := strings.Fields(line)
+			if terminal.Width(line) > 80 && !slices.ContainsFunc(words, func(w string) bool { return len(w) > 50 }) {
+				t.Errorf("%v: %d columns: %s", args, terminal.Width(line), line)
+			}
 		}
 	}
 }

@@ -127,16 +127,17 @@ func (p *Plan) sampled(h *Host, of crawler.Sample) {
 // Text returns the plan as text for people.
 func (p *Plan) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-36s %10s %-14s %8s %-9s %12s\n", "host", "delay", "set by", "pages", "from", "least time")
+	hosts := cli.NewTable("", "host", ">delay", "set by", ">pages", "from", ">least time")
 	for _, h := range p.Hosts {
-		fmt.Fprintf(&b, "%-36s %10s %-14s %8d %-9s %12s\n", h.Host, h.Delay, h.Clause, h.Pages, h.Source, h.Least.Round(time.Millisecond))
+		hosts.Row(h.Host, h.Delay, h.Clause, h.Pages, h.Source, h.Least.Round(time.Millisecond))
 		if h.Settings != "" {
-			fmt.Fprintf(&b, "    by the settings of hosts %s\n", h.Settings)
+			hosts.Line("    by the settings of hosts " + h.Settings)
 		}
 		if h.Problem != "" {
-			fmt.Fprintf(&b, "    robots.txt: %s\n", cli.Printable(h.Problem))
+			hosts.Line("    robots.txt: " + cli.Printable(h.Problem))
 		}
 	}
+	b.WriteString(hosts.String())
 	fmt.Fprintf(&b, "The crawl takes at least %s, decided by %s.\n", p.Bound.Round(time.Millisecond), p.DecidedBy)
 	fmt.Fprintf(&b, "Each answer is assumed to take %s.\n", p.Service)
 	if p.Simulated > 0 {

@@ -24,6 +24,8 @@ type Stdout struct {
 	w   io.Writer
 	cut []byte // the beginning of a character whose end has not come
 	err error
+
+	edit func([]byte) []byte // nil: text is written as it is
 }
 
 // NewStdout returns a Stdout that writes to w.
@@ -42,7 +44,11 @@ func (s *Stdout) Write(b []byte) (int, error) {
 	}
 	whole := len(text) - cutShort(text)
 	s.cut = slices.Clone(text[whole:])
-	_, err := s.w.Write(hidden.Escape(text[:whole]))
+	text = hidden.Escape(text[:whole])
+	if s.edit != nil {
+		text = s.edit(text)
+	}
+	_, err := s.w.Write(text)
 	switch {
 	case errors.Is(err, syscall.EPIPE):
 		s.err = ErrClosed
@@ -73,6 +79,13 @@ func (s *Stdout) Wrap(wrap func(io.Writer) io.Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.w = wrap(s.w)
+}
+
+// Edit has all text passed through f before it is written.
+func (s *Stdout) Edit(f func([]byte) []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.edit = f
 }
 
 // Unwrap returns the writer that is written to.

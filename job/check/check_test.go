@@ -242,3 +242,20 @@ func TestTextIsShortUnlessAllIsWanted(t *testing.T) {
 		}
 	})
 }
+
+// Long URLs of one folder are listed under it, their pages, too: the part that differs is shown.
+func TestTextNamesFoldersOnce(t *testing.T) {
+	const folder = "http://site.test/documentation/reference/manual/of/the/service/and/its/configuration/"
+	res := &Result{Findings: []Finding{
+		{URL: folder + "one.html", Level: Broken, Status: 404, Pages: []Page{{URL: folder + "index.html", Text: "1"}, {URL: "http://site.test/", Text: "2"}}},
+		{URL: folder + "two.html", Level: Broken, Status: 404, Pages: []Page{{URL: "http://other.test/", Text: "3"}}},
+		{URL: "http://site.test/a", Level: Broken, Status: 404, Pages: []Page{{URL: "http://site.test/", Text: "4"}}},
+		{URL: "http://site.test/b", Level: Broken, Status: 404},
+	}}
+	want := "  " + folder + "\n    one.html\n      on index.html: \"1\"\n      on /: \"2\"\n    two.html\n      on http://other.test/: \"3\"\n" +
+		"  http://site.test/a\n    on /: \"4\"\n  http://site.test/b\n"
+	var b strings.Builder
+	if err := res.WriteText(&b, false); err != nil || !strings.Contains(b.String(), want) {
+		t.Errorf("%v\n%s\nwant\n%s", err, b.String(), want)
+	}
+}

@@ -43,27 +43,60 @@ func writeGroup(b *strings.Builder, group []Finding, all bool) {
 	if !all {
 		shown = min(shown, maxURLs)
 	}
-	for i := range group[:shown] {
-		f := &group[i]
-		fmt.Fprintf(b, "  %s\n", cli.Printable(f.URL))
-		for _, to := range f.Redirects {
-			fmt.Fprintf(b, "    redirects to %s\n", cli.Printable(to))
+	for i := 0; i < shown; {
+		folder, n := sharedFolder(group[i:shown])
+		indent := "  "
+		if folder != "" {
+			fmt.Fprintf(b, "  %s\n", cli.Printable(folder))
+			indent = "    "
 		}
-		pages := len(f.Pages)
-		if !all {
-			pages = min(pages, maxPages)
-		}
-		for _, p := range f.Pages[:pages] {
-			fmt.Fprintf(b, "    on %s%s\n", cli.Printable(shortened(p.URL, f.URL)), p.label())
-		}
-		if pages < len(f.Pages) {
-			fmt.Fprintf(b, "    and on %s\n", cli.Nums(len(f.Pages)-pages, "more page"))
+		for range n {
+			writeFinding(b, &group[i], folder, indent, all)
+			i++
 		}
 	}
 	if shown < len(group) {
 		fmt.Fprintf(b, "  and %s\n", cli.Nums(len(group)-shown, "more URL"))
 	}
 	b.WriteByte('\n')
+}
+
+// writeFinding prints a URL with its pages: relative to a folder that is printed above, unless that is "".
+func writeFinding(b *strings.Builder, f *Finding, folder, indent string, all bool) {
+	fmt.Fprintf(b, "%s%s\n", indent, cli.Printable(strings.TrimPrefix(f.URL, folder)))
+	for _, to := range f.Redirects {
+		fmt.Fprintf(b, "%s  redirects to %s\n", indent, cli.Printable(to))
+	}
+	pages := len(f.Pages)
+	if !all {
+		pages = min(pages, maxPages)
+	}
+	for _, p := range f.Pages[:pages] {
+		name, in := strings.CutPrefix(p.URL, folder)
+		if !in || folder == "" || name == "" {
+			name = shortened(p.URL, f.URL)
+		}
+		fmt.Fprintf(b, "%s  on %s%s\n", indent, cli.Printable(name), p.label())
+	}
+	if pages < len(f.Pages) {
+		fmt.Fprintf(b, "%s  and on %s\n", indent, cli.Nums(len(f.Pages)-pages, "more page"))
+	}
+}
+
+// sharedFolder returns the folder of the first findings if several in a row are in it and too long for a terminal of 80 columns, and
+// the number of findings to print under it: 1 without a folder.
+func sharedFolder(group []Finding) (folder string, n int) {
+	const room = 78
+	folder = group[0].URL[:strings.LastIndexByte(group[0].URL, '/')+1]
+	long := false
+	for n < len(group) && strings.HasPrefix(group[n].URL, folder) && len(group[n].URL) > len(folder) {
+		long = long || len(group[n].URL) > room
+		n++
+	}
+	if n < 2 || !long || strings.Count(folder, "/") < 3 {
+		return "", 1
+	}
+	return folder, n
 }
 
 // label returns the text of the link, or what names the URL if that is no link for a reader.

@@ -139,14 +139,16 @@ func auditText(rep *audit.Report) string {
 	if rep.Unfinished > 0 {
 		fmt.Fprintf(&b, ", %d cut off", rep.Unfinished)
 	}
-	fmt.Fprintf(&b, "\n%-40s %9s %12s %12s\n", "host", "requests", "least pause", "due there")
+	b.WriteByte('\n')
+	hosts := cli.NewTable("", "host", ">requests", ">least pause", ">due there")
 	for _, h := range rep.Hosts {
 		if h.Least < 0 {
-			fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", cli.Printable(h.Host), h.Requests, "-", "-")
+			hosts.Row(h.Host, h.Requests, "-", "-")
 			continue
 		}
-		fmt.Fprintf(&b, "%-40s %9d %12s %12s\n", cli.Printable(h.Host), h.Requests, h.Least.Round(time.Millisecond), h.Required.Round(time.Millisecond))
+		hosts.Row(h.Host, h.Requests, h.Least.Round(time.Millisecond), h.Required.Round(time.Millisecond))
 	}
+	b.WriteString(hosts.String())
 	for _, v := range rep.Violations {
 		fmt.Fprintf(&b, "violation: %s\n", cli.Printable(v.String()))
 	}

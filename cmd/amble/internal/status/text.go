@@ -44,16 +44,12 @@ func (s *Status) Text(most int) string {
 	if most > 0 {
 		shown = shown[:min(most, len(shown))]
 	}
-	width := len("host")
-	for i := range shown {
-		width = min(40, max(width, len(shown[i].Host)))
-	}
-	line("")
-	line("  %-*s  %6s  %8s  %9s  %s", width, "host", "left", "requests", "at least", "waits for")
+	hosts := cli.NewTable("  ", "host", ">left", ">requests", ">at least", "waits for")
 	for i := range shown {
 		h := &shown[i]
-		line("  %-*s  %6d  %8d  %9s  %s", width, h.Host, h.Left, h.Requests, cli.Round(seconds(h.Least)), h.waitText(s.Now))
+		hosts.Row(h.Host, h.Left, h.Requests, cli.Round(seconds(h.Least)), h.waitText(s.Now))
 	}
+	b.WriteString("\n" + hosts.String())
 	if more := s.Hosts - len(shown); more > 0 {
 		line("  … and %s", cli.Plural(more, "more host"))
 	}

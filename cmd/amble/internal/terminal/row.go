@@ -43,7 +43,7 @@ func (r Row) Whole(color bool) string { return r.Text(math.MaxInt, color) }
 // Text returns the row in at most this many columns, without an end of line.
 func (r Row) Text(columns int, color bool) string {
 	room, mark := max(0, columns), ""
-	if r.columns() > room {
+	if r.Columns() > room {
 		mark = ellipsis[:min(len(ellipsis), room)]
 		room -= len(mark)
 	}
@@ -63,8 +63,8 @@ func (r Row) Text(columns int, color bool) string {
 	return b.String() + mark
 }
 
-// columns returns how many columns the row takes if it is not cut.
-func (r Row) columns() (n int) {
+// Columns returns the number of columns of the row if it is not cut.
+func (r Row) Columns() (n int) {
 	for _, span := range r {
 		n += Width(cli.Printable(span.Text))
 	}

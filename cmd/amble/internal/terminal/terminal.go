@@ -72,10 +72,18 @@ func (s *Screen) Color() bool { return s.color }
 // Write implements io.Writer. Text appears above the status. Nothing in it controls the terminal: except for ends of lines
 // and tabs, control characters are escaped, and hidden ones, too.
 func (s *Screen) Write(b []byte) (int, error) {
-	if err := s.put(s.w, hidden.Escape(plain(b))); err != nil {
+	if err := s.put(s.w, s.fold(hidden.Escape(plain(b)))); err != nil {
 		return 0, err
 	}
 	return len(b), nil
+}
+
+// fold breaks lines at words if the screen is a terminal.
+func (s *Screen) fold(text []byte) []byte {
+	if !Is(s.w) {
+		return text
+	}
+	return Fold(text, s.columns())
 }
 
 // plain escapes the C0 controls, except for ends of lines and tabs.
@@ -99,7 +107,7 @@ func plain(b []byte) []byte {
 func (s *Screen) Print(text string) {
 	first, rest, _ := strings.Cut(text, "\n")
 	b := Row{{Text: first, Style: Bold}}.Whole(s.color) + "\n"
-	_ = s.put(s.w, append([]byte(b), hidden.Escape(plain([]byte(rest)))...)) // as above: a terminal that has gone
+	_ = s.put(s.w, append([]byte(b), s.fold(hidden.Escape(plain([]byte(rest))))...)) // as above: a terminal that has gone
 }
 
 // Share returns a writer that writes to w: above the status, if w is the terminal that the status is on.
@@ -221,7 +229,7 @@ func (s *Screen) paint(b *bytes.Buffer) {
 	b.WriteString(text)
 	s.drawn, s.last = s.drawn[:0], text
 	for _, row := range s.status {
-		s.drawn = append(s.drawn, min(row.columns(), s.columns()-1))
+		s.drawn = append(s.drawn, min(row.Columns(), s.columns()-1))
 	}
 }
 

@@ -9,13 +9,29 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Widths of the columns before the URL, and of the terminals that have room for them.
+// Widths of the columns before the URL at the beginning and at the end, and of the terminals that have room for them.
 const (
-	sizeWidth = 10 // "1023.9 KiB"
-	typeWidth = 16
-	sizeFrom  = 48
-	typeFrom  = 72
+	minSize, maxSize = 7, 10  // "1.2 KiB", "1023.9 KiB"
+	minType, maxType = 10, 16 // "text/plain"
+	sizeFrom         = 48
+	typeFrom         = 72
 )
+
+// widths holds what lines have needed so far: the columns become wider with what is in them.
+type widths struct {
+	size, kind int
+	host       string            // of the line before
+	urls       map[string]string // the last URL of each host, of up to maxHosts
+}
+
+// maxHosts limits the hosts whose last URL is remembered.
+const maxHosts = 1000
+
+// fit makes room for a size and a type.
+func (w *widths) fit(size, kind string) {
+	w.size = min(maxSize, max(minSize, w.size, terminal.Width(size)))
+	w.kind = min(maxType, max(minType, w.kind, terminal.Width(cli.Printable(kind))))
+}
 
 // ShowsPages reports whether every URL has a line for a person on stdout, which is a terminal then. Otherwise stdout is for
 // programs.
@@ -24,7 +40,9 @@ func (v *View) ShowsPages() bool { return v.outTTY && !v.flags.JSON }
 // page prints the line of a URL.
 func (v *View) page(visit *crawler.Visit) {
 	columns := v.columns()
-	row := pageRow(visit, columns)
+	v.lines.Lock()
+	row := v.widths.row(visit, columns, v.whole)
+	v.lines.Unlock()
 	text := row.Text(columns-1, v.color)
 	if v.whole {
 		text = row.Whole(v.color)
@@ -32,21 +50,34 @@ func (v *View) page(visit *crawler.Visit) {
 	_, _ = v.pages.Write([]byte(text + "\n")) // stdout remembers its failure
 }
 
-// pageRow returns the line of a URL: status, size, type or outcome, URL, and what there is to say in addition.
-func pageRow(v *crawler.Visit, columns int) terminal.Row {
+// row returns the line of a URL: status, size, type or outcome, URL, and what there is to say in addition.
+func (w *widths) row(v *crawler.Visit, columns int, whole bool) terminal.Row {
 	status, style := statusText(v)
 	row := terminal.Row{{Text: terminal.Right(status, 3), Style: style}, {Text: "  "}}
 	kind, kindStyle := kindText(v)
+	w.fit(sizeText(v), kind)
 	switch {
 	case columns >= typeFrom:
-		row = append(row, terminal.Span{Text: terminal.Right(sizeText(v), sizeWidth) + "  "}, terminal.Span{Text: terminal.Left(kind, typeWidth) + "  ", Style: kindStyle})
+		row = append(row, terminal.Span{Text: terminal.Right(sizeText(v), w.size) + "  "}, terminal.Span{Text: terminal.Left(kind, w.kind) + "  ", Style: kindStyle})
 	case v.Outcome != crawler.Fetched:
 		row = append(row, terminal.Span{Text: kind + "  ", Style: kindStyle})
 	case columns >= sizeFrom:
-		row = append(row, terminal.Span{Text: terminal.Right(sizeText(v), sizeWidth) + "  "})
+		row = append(row, terminal.Span{Text: terminal.Right(sizeText(v), w.size) + "  "})
 	}
-	row = append(row, terminal.Span{Text: v.URL.String()})
-	if note := noteText(v); note != "" {
+	url, note := v.URL.String(), noteText(v)
+	if room := columns - 1 - row.Columns(); !whole {
+		if note != "" { // it gets a third, if it needs that
+			room -= min(room/3, 2+terminal.Width(cli.Printable(note)))
+		}
+		host := v.URL.Authority()
+		url = terminal.Shorten(url, w.urls[host], host != w.host, room)
+		if w.urls == nil || len(w.urls) >= maxHosts {
+			w.urls = map[string]string{}
+		}
+		w.host, w.urls[host] = host, v.URL.String()
+	}
+	row = append(row, terminal.Span{Text: url})
+	if note != "" {
 		row = append(row, terminal.Span{Text: "  " + note, Style: terminal.Dim})
 	}
 	return row

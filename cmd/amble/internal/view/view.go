@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 
 	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
 	"github.com/amble-crawler/amble/internal/cli"
@@ -39,6 +40,9 @@ type View struct {
 	color   bool       // of stdout
 	whole   bool       // lines of stdout are not cut: a screen reader gets all of them
 	pages   *terminal.Burst
+
+	lines  sync.Mutex
+	widths widths // of the lines of URLs
 }
 
 // New returns the view of a crawl whose messages go to errs and whose results go to out; stdout is the file behind out.
