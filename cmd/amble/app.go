@@ -52,6 +52,7 @@ type commands struct {
 	Text       textCmd       `cmd:"" group:"Look:" help:"Print the main text of a page, as text, Markdown or JSON."`
 	Diff       diffCmd       `cmd:"" group:"Look:" help:"Say which pages are new, gone, changed or moved between two crawls."`
 	Shell      shellCmd      `cmd:"" hidden:"" group:"Look:" help:"Try selectors, links and rules on a page, on the web or recorded."`
+	Estimate   estimateCmd   `cmd:"" group:"Look:" help:"Estimate from a sample what is true of all pages listed, with intervals."`
 	Check      checkCmd      `cmd:"" group:"Check:" help:"Find broken links, with the pages that have them, and what else is to mend."`
 	Plan       planCmd       `cmd:"" group:"Check:" help:"Say how long a polite crawl will take at least, and what decides it."`
 	Robots     robotsCmd     `cmd:"" hidden:"" group:"Check:" help:"Judge URLs by robots.txt, and say why."`

@@ -8,7 +8,7 @@ import (
 )
 
 // elsewhere holds protections that have nothing to do with politeness: without each, a test of the packages must fail.
-var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues, services}
+var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues, services, estimates}
 
 // seenBy says which tests must see the mutants of a table, by the directory of the table's first file.
 var seenBy = map[string]string{
@@ -18,9 +18,23 @@ var seenBy = map[string]string{
 	"politeness/machine": ".",
 	"politeness/audit":   ".",
 
+	"job/estimate": ".",
+
 	"cmd/amble/internal/kept": ".",
 	"jobs/server":             ".",
 	"jobs":                    "Key|Paused|Stopped|Priority|Told|Overlap|Once|Removed",
+}
+
+// estimates are what makes an interval hold the truth.
+var estimates = []mutant{
+	{"a page stands for itself alone", "job/estimate/sample.go", " / s.Probability }", " }", 0, false, nil},
+	{"pages without an answer stand for nothing", "job/estimate/sample.go", "float64(s.Drawn) / float64(s.answered) / ", "1 / ", 0, false, nil},
+	{"a redirect is an answer", "job/estimate/sample.go", "			end = next\n", "			break\n", 0, false, nil},
+	{"a page that was refused answers", "job/estimate/sample.go", "			p.answered = end.status.Valid", "			p.answered = true\n		default:\n			p.answered = true", 0, false, nil},
+	{"an interval is too narrow", "job/estimate/statistics.go", "		variance += u.weight * (u.weight - 1) * residual * residual", "		variance += (u.weight - 1) * residual * residual", 0, false, nil},
+	{"a total is too certain", "job/estimate/statistics.go", "		variance += u.weight * (u.weight - 1) * u.value * u.value", "		variance += (u.weight - 1) * u.value * u.value", 0, false, nil},
+	{"sites are no sample", "job/estimate/statistics.go", "			picked[i] = random.IntN(sites)", "			picked[i] = i", 0, false, nil},
+	{"text is a number", "job/estimate/sample.go", "		case int64, float64:", "		case string:\n		case int64, float64:", 0, false, nil},
 }
 
 // queues are protections of services that run jobs.

@@ -1,0 +1,170 @@
+package estimate
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+const (
+	normal    = 1.959964 // the 97.5th percentile of the normal distribution
+	minHosts  = 10       // fewer sites give no interval over sites
+	resamples = 2_000    // of the bootstrap
+)
+
+// unit is an answered page of the sample with a value of a group.
+type unit struct {
+	site   int
+	weight float64 // the inverse of the probability that it was drawn and answered
+	value  float64
+}
+
+// Interval is a range that holds the truth in 95 of 100 samples.
+type Interval struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// total returns the Horvitz–Thompson estimate of the sum of values, and its variance. Given the tickets of all other pages, each page is
+// drawn for itself with its probability, so the variance has no joint terms (Duffield, Lund and Thorup, "Priority sampling for
+// estimation of arbitrary subset sums", 2007).
+func total(units []unit) (sum, variance float64) {
+	for _, u := range units {
+		sum += u.weight * u.value
+		variance += u.weight * (u.weight - 1) * u.value * u.value
+	}
+	return sum, variance
+}
+
+// totalInterval returns the interval around a total that cannot be negative if no value is.
+func totalInterval(units []unit) Interval {
+	sum, variance := total(units)
+	if variance == 0 {
+		return Interval{sum, sum}
+	}
+	half := student(len(units)-1) * math.Sqrt(variance)
+	in := Interval{sum - half, sum + half}
+	if !slices.ContainsFunc(units, func(u unit) bool { return u.value < 0 }) {
+		in.Low = max(in.Low, 0)
+	}
+	return in
+}
+
+// mean returns the estimate of the mean, a ratio of two totals, with the variance of its linear approximation (Särndal, Swensson and
+// Wretman, "Model Assisted Survey Sampling", 1992, section 5.6).
+func mean(units []unit) (ratio, variance float64) {
+	var sum, weights float64
+	for _, u := range units {
+		sum += u.weight * u.value
+		weights += u.weight
+	}
+	ratio = sum / weights
+	for _, u := range units {
+		residual := (u.value - ratio) / weights
+		variance += u.weight * (u.weight - 1) * residual * residual
+	}
+	if n := float64(len(units)); n > 1 {
+		variance *= n / (n - 1)
+	}
+	return ratio, variance
+}
+
+// meanInterval returns the interval of the mean over the pages of these sites. That of a share is Wilson's, for as many independent
+// pages as have the variance of the sample: the normal one fails near 0 and 1, where most shares of a web are. It returns nil where nothing is known of the variance.
+func meanInterval(units []unit, share bool) *Interval {
+	ratio, variance := mean(units)
+	if !share {
+		if len(units) == 1 && units[0].weight > 1 {
+			return nil
+		}
+		half := student(len(units)-1) * math.Sqrt(variance)
+		return &Interval{ratio - half, ratio + half}
+	}
+	var weights, squares float64
+	for _, u := range units {
+		weights += u.weight
+		squares += u.weight * (u.weight - 1)
+	}
+	if squares == 0 { // every page answered
+		return &Interval{ratio, ratio}
+	}
+	n := weights * weights / squares // Kish's effective size, for a sample that is all 0 or 1
+	if variance > 0 {
+		n = ratio * (1 - ratio) / variance
+	}
+	return wilson(ratio, n, student(len(units)-1))
+}
+
+// wilson returns the score interval of a share in n pages (E. B. Wilson, 1927).
+func wilson(share, n, z float64) *Interval {
+	center := share + z*z/(2*n)
+	half := z * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
+	scale := 1 + z*z/n
+	return &Interval{max((center-half)/scale, 0), min((center+half)/scale, 1)}
+}
+
+// student returns the 97.5th percentile of Student's t distribution with df degrees of freedom (Cornish and Fisher's expansion,
+// within 1 % from 3 degrees on; for fewer, that of 3).
+func student(df int) float64 {
+	n, z := float64(max(df, 3)), normal
+	z3, z5, z7 := z*z*z, z*z*z*z*z, z*z*z*z*z*z*z
+	return z + (z3+z)/(4*n) + (5*z5+16*z3+3*z)/(96*n*n) + (3*z7+19*z5+17*z3-15*z)/(384*n*n*n)
+}
+
+// hostInterval returns the interval of the mean over all sites of a list from which these were drawn at random, by a bootstrap over
+// the sites with studentized ratios (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 12). A site is drawn
+// with all of its pages in the sample, so the interval has the error of both stages. It returns nil for fewer than minHosts sites.
+func hostInterval(units []unit, sites int, share bool, random *rand.Rand) *Interval {
+	sums, weights := make([]float64, sites), make([]float64, sites)
+	with := map[int]bool{}
+	for _, u := range units {
+		sums[u.site] += u.weight * u.value
+		weights[u.site] += u.weight
+		with[u.site] = true
+	}
+	if len(with) < minHosts {
+		return nil
+	}
+	ratio, spread := hostRatio(sums, weights, nil)
+	if spread == 0 {
+		return &Interval{ratio, ratio}
+	}
+	picked, studentized := make([]int, sites), make([]float64, 0, resamples)
+	for range resamples {
+		for i := range picked {
+			picked[i] = random.IntN(sites)
+		}
+		if r, s := hostRatio(sums, weights, picked); s > 0 {
+			studentized = append(studentized, (r-ratio)/s)
+		}
+	}
+	slices.Sort(studentized)
+	at := func(q float64) float64 { return studentized[int(q*float64(len(studentized)-1))] }
+	in := Interval{ratio - at(0.975)*spread, ratio - at(0.025)*spread}
+	if share {
+		in = Interval{max(in.Low, 0), min(in.High, 1)}
+	}
+	return &in
+}
+
+// hostRatio returns the ratio of the totals of the picked sites, or of all if none are given, and its standard error.
+func hostRatio(sums, weights []float64, picked []int) (ratio, spread float64) {
+	at := func(i int) int { return i }
+	if picked != nil {
+		at = func(i int) int { return picked[i] }
+	}
+	var sum, weight float64
+	for i := range sums {
+		sum, weight = sum+sums[at(i)], weight+weights[at(i)]
+	}
+	if weight == 0 {
+		return 0, 0
+	}
+	ratio = sum / weight
+	for i := range sums {
+		residual := (sums[at(i)] - ratio*weights[at(i)]) / weight
+		spread += residual * residual
+	}
+	n := float64(len(sums))
+	return ratio, math.Sqrt(spread * n / (n - 1))
+}
