@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/frontier"
-	"github.com/amble-crawler/amble/internal/hostmatch"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/render"
 	"github.com/amble-crawler/amble/weburl"
+	"github.com/amble-crawler/amble/weburl/hostmatch"
 )
 
 // budgetRow limits one kind of request or work, for one host and for the whole crawl.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
-	"github.com/amble-crawler/amble/internal/hostmatch"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
+	"github.com/amble-crawler/amble/weburl/hostmatch"
 )
 
 // HostSettings are settings of the hosts that Match describes: an entry of [Config].Hosts. The first entry that

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/amble-crawler/amble/internal/hostmatch"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
+	"github.com/amble-crawler/amble/weburl/hostmatch"
 )
 
 // Action is something that an operator did while a crawl ran. Each is a [Change] in the manifest, with its time.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/consent"
-	"github.com/amble-crawler/amble/internal/hostmatch"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
+	"github.com/amble-crawler/amble/weburl/hostmatch"
 )
 
 // Defaults of Config. Where they come from: docs/politeness.md.

@@ -8,8 +8,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/amble-crawler/amble/internal/hostmatch"
 	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/weburl/hostmatch"
 )
 
 // HostDelay is the operator's delay for the hosts that Match describes.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/amble-crawler/amble/internal/hostmatch"
 	"github.com/amble-crawler/amble/weburl"
+	"github.com/amble-crawler/amble/weburl/hostmatch"
 )
 
 // ErrShorter is wrapped by the error of [Gate.Slow] for a delay that is shorter than the one in force.
