@@ -124,8 +124,7 @@ const (
 func (s *Shard) Fence() error { return s.owner.lease.check() }
 
 // Frontier returns the shard's queue. Links to other shards are sent to them before a commit with their page takes effect.
-// Its Claim returns frontier.ErrDrained when the job is over or the node gives the shard back. It implements
-// frontier.Counter, frontier.Knower and frontier.Rationer, too.
+// Its Claim returns frontier.ErrDrained when the job is over or the node gives the shard back.
 func (s *Shard) Frontier() frontier.Durable { return &queue{s.store, s} }
 
 // queue is the frontier of a shard.
@@ -134,12 +133,7 @@ type queue struct {
 	s *Shard
 }
 
-var (
-	_ frontier.Durable  = (*queue)(nil)
-	_ frontier.Counter  = (*queue)(nil)
-	_ frontier.Knower   = (*queue)(nil)
-	_ frontier.Rationer = (*queue)(nil)
-)
+var _ frontier.Durable = (*queue)(nil)
 
 // Add implements frontier.Frontier.
 func (q *queue) Add(ctx context.Context, rs ...frontier.Request) (int, error) {
@@ -239,7 +233,7 @@ func (s *Shard) commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 	return nil
 }
 
-// Room implements frontier.Rationer. Another shard's room is not known.
+// Room implements frontier.Frontier. Another shard's room is not known.
 func (q *queue) Room(host string) (urls int, bytes int64) {
 	if q.s.node.job.Shard(host) != q.s.Number {
 		return math.MaxInt, math.MaxInt64

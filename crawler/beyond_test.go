@@ -168,7 +168,10 @@ func TestKindsOfOneURL(t *testing.T) {
 }
 
 // keeping is an archive in memory: it has the URLs of the answers it was given.
-type keeping struct{ urls []string }
+type keeping struct {
+	sink.Base
+	urls []string
+}
 
 func (k *keeping) Append(_ context.Context, r *sink.Record) error {
 	if r.Exchange != nil {
@@ -177,10 +180,10 @@ func (k *keeping) Append(_ context.Context, r *sink.Record) error {
 	return nil
 }
 
-func (k *keeping) AppendExchange(context.Context, *sink.Exchange) error { return nil }
-func (k *keeping) Sync() (int64, error)                                 { return 0, nil }
-func (k *keeping) Restore(int64) error                                  { return sink.ErrNotCuttable }
-func (k *keeping) Close() error                                         { return nil }
+func (k *keeping) Needs() sink.Needs    { return sink.Needs{Exchanges: true} }
+func (k *keeping) Sync() (int64, error) { return 0, nil }
+func (k *keeping) Restore(int64) error  { return sink.ErrNotCuttable }
+func (k *keeping) Close() error         { return nil }
 
 func TestTypesOutOfScopeAreNotArchived(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

@@ -119,11 +119,7 @@ func (m *committer) due(waited bool) bool {
 	if waited || m.full() {
 		return true
 	}
-	s, ok := m.store.(frontier.Counter)
-	if !ok {
-		return false
-	}
-	n := s.Stats()
+	n := m.store.Stats()
 	return n.Queued == 0 && n.Claimed <= len(m.ends)
 }
 

@@ -25,6 +25,7 @@ type full struct{ sink.Sink }
 
 var errNoRoom = errors.New("no room")
 
+func (full) Needs() sink.Needs                                    { return sink.Needs{Exchanges: true} }
 func (full) AppendExchange(context.Context, *sink.Exchange) error { return errNoRoom }
 
 // When an archive fails, whoever waits for a commit is released, because there will be none.

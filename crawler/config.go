@@ -148,13 +148,16 @@ type Config struct {
 	// is for this crawl alone. "": they are kept in memory, and are requested again.
 	RenderDir string
 
-	Handler   Handler           // nil: visits go to the sinks alone
-	Sinks     []sink.Sink       // appended to in order; not closed by the crawler
-	Frontier  frontier.Frontier // nil: a new frontier.Memory for each Run; one that is set is not closed
-	Fetcher   Fetcher           // nil: a fetcher.Fetcher made from Fetch
-	Extractor Extractor         // nil: links from HTML by package extract, with Extract
-	Documents DocumentReader    // must be set if Follow.Documents is; it reads before an Extractor
-	Trace     *Trace
+	Handler  Handler           // nil: visits go to the sinks alone
+	Sinks    []sink.Sink       // appended to in order; not closed by the crawler
+	Frontier frontier.Frontier // nil: a new frontier.Memory for each Run; one that is set is not closed
+	Fetcher  Fetcher           // nil: a fetcher.Fetcher made from Fetch
+	// AroundFetch returns a Fetcher that wraps the crawl's, which keeps everything that Fetch says: for a cache, for a log, to
+	// change answers. It is called once for each Run, and its result sees every request of the crawl. nil: nothing wraps it.
+	AroundFetch func(Fetcher) Fetcher
+	Extractor   Extractor      // nil: links from HTML by package extract, with Extract
+	Documents   DocumentReader // must be set if Follow.Documents is; it reads before an Extractor
+	Trace       *Trace
 
 	// KeepRobots is called with every answer to a robots.txt request, to keep the body as evidence, before
 	// any page is requested under its rules. Its error ends the crawl. It is called by several goroutines at once, with

@@ -184,8 +184,8 @@ func (c *Crawler) Progress() Progress {
 	p := Progress{Outcomes: map[Outcome]int{}}
 	for r := range c.runs {
 		r.tally.addTo(&p)
-		if s, ok := r.frontier.(frontier.Counter); ok {
-			p.Frontier = sum(p.Frontier, s.Stats())
+		if r.frontier != nil {
+			p.Frontier = sum(p.Frontier, r.frontier.Stats())
 		}
 	}
 	return p

@@ -291,6 +291,8 @@ var errFull = errors.New("no space left")
 
 // fullSink is an output with limited room.
 type fullSink struct {
+	sink.Base
+
 	kept []string
 	left int
 }

@@ -197,7 +197,7 @@ func ExampleVisit_Emit() {
 }
 
 // results is a sink that prints what was emitted.
-type results struct{}
+type results struct{ sink.Base }
 
 func (*results) Append(_ context.Context, r *sink.Record) error {
 	for _, d := range r.Data {

@@ -312,7 +312,7 @@ func forbids(g *robots.Group, u weburl.URL) bool { return g != nil && !g.Test(u.
 // requested again, or at once if all that the host has left is forbidden.
 func (a *attempt) readyAt(links []frontier.Request) time.Time {
 	u := a.claim.URL
-	if !a.sent || a.run.counter == nil {
+	if !a.sent {
 		return a.ready
 	}
 	own, more := 0, 0
@@ -328,7 +328,7 @@ func (a *attempt) readyAt(links []frontier.Request) time.Time {
 		return a.ready
 	}
 	host := u.Host()
-	left := a.run.counter.HostPending(host) - 1 + own // without the claim
+	left := a.run.frontier.HostPending(host) - 1 + own // without the claim
 	if known := a.run.forbidden.add(host, more); left > 0 && known >= left {
 		return time.Time{}
 	}

@@ -183,22 +183,16 @@ type History interface {
 	All() iter.Seq2[weburl.URL, int]
 }
 
-// conditionalFetcher is a Fetcher that can make requests conditional.
-type conditionalFetcher interface {
-	FetchConditional(ctx context.Context, p politeness.Permit, v fetcher.Validators) (*fetcher.Page, error)
-}
-
 // conditional is a Fetcher that makes requests for pages conditional if an earlier crawl knows the page.
 type conditional struct {
 	Fetcher
 	past func(u weburl.URL) (Past, bool)
-	with conditionalFetcher // the Fetcher
 }
 
 func (f conditional) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error) {
 	if p.Purpose() == politeness.Page {
 		if past, known := f.past(p.URL()); known {
-			return f.with.FetchConditional(ctx, p, past.Validators)
+			ctx = fetcher.WithValidators(ctx, past.Validators)
 		}
 	}
 	return f.Fetcher.Fetch(ctx, p)

@@ -14,11 +14,10 @@ import (
 // judge decides which URLs may enter the crawl: by the limits of the Config, by the scope, and by what is
 // already queued. It is safe for concurrent use.
 type judge struct {
-	cfg      *Config
-	scope    Scope
-	knower   frontier.Knower   // nil: every URL may be new
-	rationer frontier.Rationer // nil: there is room for every URL
-	crowds   *crowds
+	cfg    *Config
+	scope  Scope
+	queue  frontier.Frontier // nil: every URL is new, and there is room for it
+	crowds *crowds
 
 	priorities *priorities
 	sampler    *sampler // nil unless a sample is drawn
@@ -129,11 +128,11 @@ const lowest = math.MinInt8
 
 // knows reports whether queueing u would change nothing.
 func (j *judge) knows(u weburl.URL, depth int, priority int8) bool {
-	if j.knower == nil {
+	if j.queue == nil {
 		return false
 	}
 	known := []bool{false}
-	j.knower.Known([]weburl.Key{j.cfg.Canonical.Key(u)}, depth, priority, known)
+	j.queue.Known([]weburl.Key{j.cfg.Canonical.Key(u)}, depth, priority, known)
 	return known[0]
 }
 
@@ -238,22 +237,22 @@ func (j *judge) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
 // room counts the room in the queue for the links of one page. Other pages queue links at the same time:
 // nearly all links that are rejected for lack of room are noticed here, and the frontier counts the rest.
 type room struct {
-	rationer          frontier.Rationer
+	queue             frontier.Frontier
 	scheme, authority string // of the host that the counts are for
 	urls              int
 	bytes             int64
 }
 
-func (j *judge) room() *room { return &room{rationer: j.rationer} }
+func (j *judge) room() *room { return &room{queue: j.queue} }
 
 // has reports whether there is room for u.
 func (m *room) has(u weburl.URL) bool {
-	if m.rationer == nil {
+	if m.queue == nil {
 		return true
 	}
 	if u.Authority() != m.authority || u.Scheme() != m.scheme {
 		m.scheme, m.authority = u.Scheme(), u.Authority()
-		m.urls, m.bytes = m.rationer.Room(u.Host())
+		m.urls, m.bytes = m.queue.Room(u.Host())
 	}
 	return m.urls > 0 && m.bytes > 0
 }

@@ -204,8 +204,8 @@ func (k *linker) sort(v *Visit) (news, raises []frontier.Request) {
 func (k *linker) news(v *Visit) []frontier.Request {
 	k.known = slices.Grow(k.known[:0], len(k.keys))[:len(k.keys)]
 	clear(k.known)
-	if k.judge.knower != nil {
-		k.judge.knower.Known(k.keys, v.Depth+1, k.unraised(), k.known)
+	if k.judge.queue != nil {
+		k.judge.queue.Known(k.keys, v.Depth+1, k.unraised(), k.known)
 	}
 	var queue []frontier.Request
 	in := k.judge.room()
@@ -240,12 +240,12 @@ func (k *linker) unraised() int8 {
 // raises returns Requests for links in k.follow to URLs that are known, and that they may raise. It is called after
 // news.
 func (k *linker) raises(v *Visit) (queue []frontier.Request) {
-	if k.judge.priorities.firm() || k.judge.knower == nil {
+	if k.judge.priorities.firm() || k.judge.queue == nil {
 		return nil
 	}
 	k.final = slices.Grow(k.final[:0], len(k.keys))[:len(k.keys)]
 	clear(k.final)
-	k.judge.knower.Known(k.keys, v.Depth+1, math.MaxInt8, k.final)
+	k.judge.queue.Known(k.keys, v.Depth+1, math.MaxInt8, k.final)
 	for i, f := range k.follow {
 		if !k.known[i] || k.final[i] {
 			continue

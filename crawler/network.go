@@ -43,15 +43,16 @@ import (
 // Fetcher that answers from a disk answers for them, too. A status of 404 for robots.txt means that there
 // are no rules.
 //
-// A Fetcher may also have methods like those of fetcher.Fetcher: FetchConditional, without which Config.Since makes no
-// request conditional, and CloseIdle, which is called when a host (weburl.URL.Host) has no URLs left to request. A
-// wrapper keeps them by embedding *fetcher.Fetcher.
+// With Config.Since, the context of Fetch has the validators that fetcher.WithValidators sets, for a request that may be
+// conditional. A wrapper embeds the Fetcher that it wraps, and so keeps all that it does: see Config.AroundFetch.
 type Fetcher interface {
 	// Resolve returns the address of u's host: the same one as long as it works, because hosts that share
 	// an address share its clock. Errors are like those of Fetch.
 	Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 	// Fetch redeems the Permit and makes its request.
 	Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error)
+	// CloseIdle is called when a host (weburl.URL.Host) has no URLs left to request.
+	CloseIdle(host string)
 }
 
 // reasonOf returns the reason code of a Fetcher's error.

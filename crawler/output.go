@@ -17,9 +17,9 @@ import (
 // output passes visits to the sinks, one at a time.
 type output struct {
 	sinks     []sink.Sink
-	exchanges []sink.ExchangeSink // the sinks that archive exchanges
-	links     bool                // one of the sinks stores links
-	failed    func(error)         // called when an exchange could not be stored, with mu held
+	exchanges []sink.Sink // the sinks that archive exchanges
+	links     bool        // one of the sinks stores links
+	failed    func(error) // called when an exchange could not be stored, with mu held
 
 	mu sync.Mutex // the order of records is the order of ends in a durable frontier
 }
@@ -27,12 +27,11 @@ type output struct {
 func newOutput(sinks []sink.Sink, failed func(error)) *output {
 	o := &output{sinks: sinks, failed: failed}
 	for _, s := range sinks {
-		if x, ok := s.(sink.ExchangeSink); ok {
-			o.exchanges = append(o.exchanges, x)
+		needs := s.Needs()
+		if needs.Exchanges {
+			o.exchanges = append(o.exchanges, s)
 		}
-		if l, ok := s.(sink.LinkSink); ok && l.KeepsLinks() {
-			o.links = true
-		}
+		o.links = o.links || needs.Links
 	}
 	return o
 }
@@ -124,7 +123,7 @@ func (o *output) checkNames() error {
 	for i, s := range o.sinks {
 		name := sinkName(s, i)
 		if seen[name] {
-			return fmt.Errorf("crawler: Config.Sinks: two are named %s; in a crawl with a durable frontier each needs its own name (sink.Named)", name)
+			return fmt.Errorf("crawler: Config.Sinks: two are named %s; in a crawl with a durable frontier each needs its own name (Sink.Name)", name)
 		}
 		seen[name] = true
 	}
@@ -133,8 +132,8 @@ func (o *output) checkNames() error {
 
 // sinkName returns the name under which a sink's offset is stored.
 func sinkName(s sink.Sink, i int) string {
-	if n, ok := s.(sink.Named); ok {
-		return n.Name()
+	if name := s.Name(); name != "" {
+		return name
 	}
 	return fmt.Sprintf("sink-%d", i)
 }

@@ -70,6 +70,8 @@ func TestPanicWithStopIsAFailure(t *testing.T) {
 // brokenFetcher returns errors of its own, some of them temporary.
 type brokenFetcher struct{ resolve, fetch error }
 
+func (brokenFetcher) CloseIdle(string) {}
+
 func (f brokenFetcher) Resolve(context.Context, weburl.URL) (netip.Addr, error) {
 	return netip.MustParseAddr("127.0.0.1"), f.resolve
 }

@@ -45,6 +45,9 @@ type booking struct {
 	tooMany      map[string]bool // by URL
 }
 
+func (*booking) Needs() sink.Needs { return sink.Needs{} }
+func (*booking) Name() string      { return "booking" }
+
 func (b *booking) Append(_ context.Context, rec *sink.Record) error {
 	if b.visits++; b.visits == b.last {
 		return errors.New("no room")
@@ -94,6 +97,8 @@ const theSame = "the same"
 
 // pages is a Fetcher that invents its answers.
 type pages func(u weburl.URL) (status int, body string)
+
+func (pages) CloseIdle(string) {}
 
 func (pages) Resolve(context.Context, weburl.URL) (netip.Addr, error) {
 	return netip.MustParseAddr("127.0.0.1"), nil

@@ -29,9 +29,7 @@ type parts struct {
 	gate     *politeness.Gate // the Crawler's
 	pins     *pins            // the Crawler's
 	frontier frontier.Frontier
-	counter  frontier.Counter // the frontier, if it counts
 	fetcher  Fetcher
-	idler    idler           // the fetcher, if it keeps connections open
 	client   *fetcher.Client // combines gate and fetcher
 	closers  []func()
 
@@ -63,9 +61,6 @@ type state struct {
 	linkers   linkers
 	terms     *terms
 }
-
-// idler is a Fetcher that keeps connections open between requests.
-type idler interface{ CloseIdle(host string) }
 
 func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 	urls, err := parseSeeds(seedURLs(cfg.Seeds, seeds), cfg.Limits.URLLength)
@@ -102,7 +97,7 @@ func (r *run) make(had *atomic.Bool) error {
 		return err
 	}
 	r.duplicates = newDuplicates(r.cfg.Duplicates, r.judge.crowds)
-	r.vain = vain{had: had, off: r.cfg.Politeness.RobotsGiveUp == Forever, gate: r.gate, counter: r.counter, giveUp: r.giveUp}
+	r.vain = vain{had: had, off: r.cfg.Politeness.RobotsGiveUp == Forever, gate: r.gate, queue: r.frontier, giveUp: r.giveUp}
 	r.output = newOutput(r.cfg.Sinks, r.archiveFailed)
 	if err := r.makeCommitter(); err != nil {
 		return err
@@ -120,7 +115,6 @@ func (r *run) makeFrontier() {
 		r.frontier = m
 		r.closers = append(r.closers, func() { _ = m.Close() }) // closing a memory store cannot fail
 	}
-	r.counter, _ = r.frontier.(frontier.Counter)
 }
 
 func (r *run) makeJudge() (err error) {
@@ -131,8 +125,7 @@ func (r *run) makeJudge() (err error) {
 			return err
 		}
 	}
-	j.knower, _ = r.frontier.(frontier.Knower)
-	j.rationer, _ = r.frontier.(frontier.Rationer)
+	j.queue = r.frontier
 	if r.judge = j; r.left() == 0 {
 		return j.seeds(r.seeds)
 	}
@@ -174,10 +167,12 @@ func (r *run) makeFetcher() error {
 		r.fetcher = f
 		r.closers = append(r.closers, f.Close)
 	}
-	r.idler, _ = r.fetcher.(idler)
+	if around := r.cfg.AroundFetch; around != nil {
+		r.fetcher = around(r.fetcher)
+	}
 	r.client = &fetcher.Client{Gate: r.gate, Fetcher: r.fetcher, KeepRobots: r.cfg.KeepRobots, Admitted: r.admitted}
-	if with, ok := r.fetcher.(conditionalFetcher); ok && r.cfg.Since != nil {
-		r.client.Fetcher = conditional{r.fetcher, r.cfg.past, with}
+	if r.cfg.Since != nil {
+		r.client.Fetcher = conditional{r.fetcher, r.cfg.past}
 	}
 	return nil
 }
@@ -312,8 +307,8 @@ func (r *run) addSeeds(ctx context.Context) (added int, err error) {
 // leave closes the connections to a host that has no URLs left: connections stay open through the pauses of
 // a host that has some, but no longer.
 func (r *run) leave(host string) {
-	if r.counter != nil && r.idler != nil && r.counter.HostPending(host) == 0 {
-		r.idler.CloseIdle(host)
+	if r.frontier.HostPending(host) == 0 {
+		r.fetcher.CloseIdle(host)
 	}
 }
 
@@ -324,8 +319,8 @@ func (r *run) report(ctx context.Context) *Report {
 	rep.Stopped = r.reason()
 	rep.Bound.Duration, rep.BoundBy = r.bound.least()
 	rep.Rejected = rep.Links[FateFull]
-	if r.counter != nil {
-		rep.Rejected += r.counter.Stats().Rejected
+	if r.frontier != nil {
+		rep.Rejected += r.frontier.Stats().Rejected
 	}
 	rep.Overrides = r.cfg.Politeness.Overrides
 	rep.Unmet = r.hosts.unmet()
@@ -333,12 +328,9 @@ func (r *run) report(ctx context.Context) *Report {
 	return rep
 }
 
-// left returns the number of URLs that are known and not served, 0 if the frontier does not count.
+// left returns the number of URLs that are known and not served.
 func (r *run) left() int {
-	if r.counter == nil {
-		return 0
-	}
-	n := r.counter.Stats()
+	n := r.frontier.Stats()
 	return n.Queued + n.Waiting + n.Claimed
 }
 
@@ -395,7 +387,7 @@ func allLoopback(seeds []weburl.URL) bool {
 
 // login calls Config.Login.
 func (r *run) login(ctx context.Context) error {
-	if r.cfg.Login == nil || r.counter != nil && r.left() == 0 {
+	if r.cfg.Login == nil || r.left() == 0 {
 		return nil
 	}
 	client := *r.client

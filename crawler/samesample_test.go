@@ -25,6 +25,8 @@ var (
 
 // order is a sink that keeps, by host, what was fetched in which order.
 type order struct {
+	sink.Base
+
 	fetched map[string][]string
 	crossed int // URLs that a page of another host named first
 }

@@ -188,7 +188,7 @@ func (s *renderSim) process(m *mortal) (done bool) {
 	c.Limits.Pages, c.Scope.Kind, c.RenderDir = 1000, crawler.ScopeAny, filepath.Join(s.dir, "resources")
 	c.Render.MaxWait = 1000 * time.Hour // a kill makes waits longer
 	c.Politeness.MaxFailures, c.Politeness.MaxSilence = politeness.Unlimited, politeness.Forever
-	c.Frontier, c.Sinks = &mortalFrontier{store, m}, []sink.Sink{&mortalSink{visits, m}, &mortalArchive{&s.archive, m}}
+	c.Frontier, c.Sinks = &mortalFrontier{store, m}, []sink.Sink{&mortalSink{visits, m}, &mortalArchive{exchanges: &s.archive, m: m}}
 	c.KeepRobots = func(p *fetcher.Page) error { return s.keepRobots(m, p) }
 	s.ledger.Truncate(bytes.LastIndexByte(s.ledger.Bytes(), '\n') + 1)
 	c.Politeness.Ledger, c.Politeness.LedgerSize = mortalWriter{&s.ledger, m}, int64(s.ledger.Len())
@@ -382,11 +382,13 @@ func (s *mortalSink) Sync() (int64, error) {
 type exchanges struct{ lines []string }
 
 type mortalArchive struct {
+	sink.Base
 	*exchanges
 	m *mortal
 }
 
-func (*mortalArchive) Name() string { return "archive" }
+func (*mortalArchive) Name() string      { return "archive" }
+func (*mortalArchive) Needs() sink.Needs { return sink.Needs{Exchanges: true} }
 
 func (s *mortalArchive) Append(_ context.Context, r *sink.Record) error {
 	if err := s.m.at(); err != nil {

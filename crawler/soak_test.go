@@ -241,7 +241,7 @@ func soak(t *testing.T, hosts, hours, perURL int, open func() frontier.Frontier)
 					t.Errorf("hour %d: %d %s, want at most %d", hour, n, part, limit)
 				}
 			}
-			s := r.frontier.(frontier.Counter).Stats()
+			s := r.frontier.Stats()
 			all := heapKiB()
 			idle := r.dropIdle()
 			urls, heap := s.Queued+s.Waiting+s.Done, heapKiB()

@@ -34,21 +34,12 @@ import (
 type Usage struct {
 	consent.Record
 	Verdict consent.Verdict
-	Files   []UsageFile // that the statements come from, and those that say nothing
-}
-
-// UsageFile is a file that was read for the verdict about a page: robots.txt, an RSL document or tdmrep.json.
-type UsageFile struct {
-	URL     string    // as the site names it
-	Status  int       // of the answer; 0 without one
-	Fetched time.Time // of the answer
-	SHA256  string    // of its body, hexadecimal; "" without one
-	Error   string    // why it could not be read, "" if it was
+	Files   []sink.TermsFile // that the statements come from, and those that say nothing
 }
 
 // document is an RSL document or a tdmrep.json.
 type document struct {
-	UsageFile
+	sink.TermsFile
 	Site    string // the origin that named it first
 	Expires time.Time
 	Body    []byte // as received; only when it is stored
@@ -166,7 +157,7 @@ func (t *terms) file(ctx context.Context, origin, name string) *document {
 	if d := t.files[name]; d != nil {
 		return d
 	}
-	d := &document{UsageFile: UsageFile{URL: name}, Site: origin}
+	d := &document{TermsFile: sink.TermsFile{URL: name}, Site: origin}
 	if t.store != nil {
 		if b, err := t.store.Value(context.WithoutCancel(ctx), "", keyTerms+name); err == nil && b != nil && json.Unmarshal(b, d) == nil {
 			d.read(d.Body)
@@ -261,7 +252,7 @@ func (t *terms) settled(ctx context.Context, d *document, p *fetcher.Page, why e
 	if t.store == nil {
 		return nil
 	}
-	kept := document{UsageFile: d.UsageFile, Site: d.Site, Expires: d.Expires, Body: body}
+	kept := document{TermsFile: d.TermsFile, Site: d.Site, Expires: d.Expires, Body: body}
 	b, err := json.Marshal(&kept)
 	if err != nil {
 		return err
@@ -336,7 +327,7 @@ func (t *terms) judge(ctx context.Context, p consent.Page, src robots.Source, na
 				p.TDM = d.tdm
 			}
 			if d.unused = false; d.known {
-				all.Files = append(all.Files, d.UsageFile)
+				all.Files = append(all.Files, d.TermsFile)
 			}
 		}
 		t.mu.Unlock()
@@ -346,7 +337,7 @@ func (t *terms) judge(ctx context.Context, p consent.Page, src robots.Source, na
 		return nil
 	}
 	if p.Robots != nil && src.SHA256 != [32]byte{} {
-		all.Files = append([]UsageFile{{
+		all.Files = append([]sink.TermsFile{{
 			URL: src.RobotsURL, Status: src.Status, Fetched: src.FetchedAt.UTC(), SHA256: hex.EncodeToString(src.SHA256[:]),
 		}}, all.Files...)
 	}

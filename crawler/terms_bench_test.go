@@ -11,6 +11,7 @@ import (
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -29,7 +30,7 @@ func BenchmarkTermsOfSilentSites(b *testing.B) {
 	t := newTerms(&Config{Agent: "amble/1", Politeness: politeness.Config{Purposes: []consent.Purpose{consent.TrainAI}}})
 	names := t.named(u, group, nil)
 	for _, name := range names {
-		t.files[name] = &document{UsageFile: UsageFile{URL: name, Status: http.StatusNotFound}, known: true, Expires: time.Now().Add(24 * time.Hour)}
+		t.files[name] = &document{TermsFile: sink.TermsFile{URL: name, Status: http.StatusNotFound}, known: true, Expires: time.Now().Add(24 * time.Hour)}
 	}
 	var terms, page time.Duration
 	for b.Loop() {

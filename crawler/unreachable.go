@@ -57,11 +57,11 @@ func (e *UnreachableError) Error() string {
 
 // vain records the attempts made while no host has answered anything.
 type vain struct {
-	had     *atomic.Bool // whether there was an answer, in any Run of the Crawler
-	off     bool         // the crawl waits for ever
-	gate    *politeness.Gate
-	counter frontier.Counter        // nil: it is not known which hosts have URLs
-	giveUp  func(*UnreachableError) // ends the crawl
+	had    *atomic.Bool // whether there was an answer, in any Run of the Crawler
+	off    bool         // the crawl waits for ever
+	gate   *politeness.Gate
+	queue  frontier.Frontier
+	giveUp func(*UnreachableError) // ends the crawl
 
 	mu    sync.Mutex
 	hosts map[string]*Tried // by weburl.URL.Host; never more than maxVain
@@ -146,12 +146,9 @@ func (v *vain) tried(c frontier.Claim, u weburl.URL, err error) {
 		return
 	}
 	spent := v.note(c.URL.Host(), u, err, v.gate.Origin(c.URL).Failures)
-	if v.counter == nil {
-		return
-	}
 	everyHost := fetcher.ReasonOf(err) == fetcher.ReasonProxyUnusable // all hosts are behind the proxy
-	if pending := v.counter.Stats().Hosts; everyHost || spent >= pending {
-		all, enough := v.of(func(host string) bool { return v.counter.HostPending(host) > 0 })
+	if pending := v.queue.Stats().Hosts; everyHost || spent >= pending {
+		all, enough := v.of(func(host string) bool { return v.queue.HostPending(host) > 0 })
 		if everyHost || enough >= pending {
 			v.giveUp(&UnreachableError{all})
 		}

@@ -165,7 +165,7 @@ const (
 	FateInvalid  Fate = "invalid"  // not a URL that can be requested
 	FateTrap     Fate = "trap"
 	FateLimit    Fate = "link_limit" // beyond Config.Limits.LinksPerPage
-	FateFull     Fate = "queue_full" // in scope, but there is no room for it in the queue: see frontier.Rationer
+	FateFull     Fate = "queue_full" // in scope, but there is no room for it in the queue: see frontier.Frontier
 )
 
 // Link is a link of a page with its fate.

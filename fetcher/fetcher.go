@@ -160,12 +160,16 @@ type Validators struct {
 // status and even if the body was cut; otherwise the error is an *[Error]. Either outcome must be reported to the Gate,
 // by [Page.Reply] or [ReplyForError]; a [Client] does that.
 func (f *Fetcher) Fetch(ctx context.Context, p politeness.Permit) (*Page, error) {
-	return f.FetchConditional(ctx, p, Validators{})
+	v, _ := ctx.Value(validatorsKey{}).(Validators)
+	return f.exchange(ctx, p, v, nil)
 }
 
-// FetchConditional is like Fetch, with the validators of an earlier answer. An answer with status 304 has no body.
-func (f *Fetcher) FetchConditional(ctx context.Context, p politeness.Permit, v Validators) (*Page, error) {
-	return f.exchange(ctx, p, v, nil)
+type validatorsKey struct{}
+
+// WithValidators returns a context with the validators of an earlier answer: a Fetch with it makes its request conditional. An
+// answer with status 304 has no body. As they are in the context, whatever wraps a Fetcher passes them on.
+func WithValidators(ctx context.Context, v Validators) context.Context {
+	return context.WithValue(ctx, validatorsKey{}, v)
 }
 
 // exchange makes the request of a Permit: with a form, a POST.

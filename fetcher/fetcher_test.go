@@ -42,7 +42,7 @@ func TestRequestOnTheWire(t *testing.T) {
 		io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n")
 	})
 	r := newRig(t, Config{AcceptLanguage: "de", Header: http.Header{"x-purpose": {"research"}}})
-	p, err := r.f.FetchConditional(t.Context(), r.permit(url+"/p|{}^?q=%zz&a|b", politeness.Page), Validators{ETag: `W/"1"`, LastModified: "yesterday"})
+	p, err := r.f.Fetch(WithValidators(t.Context(), Validators{ETag: `W/"1"`, LastModified: "yesterday"}), r.permit(url+"/p|{}^?q=%zz&a|b", politeness.Page))
 	if err != nil || p.Status != 204 {
 		t.Fatal(p, err)
 	}

@@ -48,6 +48,9 @@ func NewReplayer(c Config, find func(u weburl.URL, why politeness.Purpose) (*Rec
 	return &Replayer{f, find}, nil
 }
 
+// CloseIdle does nothing: there are no connections.
+func (*Replayer) CloseIdle(string) {}
+
 // Resolve returns an address on loopback, to which nothing is sent: the same one for the same host name.
 func (*Replayer) Resolve(_ context.Context, u weburl.URL) (netip.Addr, error) {
 	h := fnv.New32a()

@@ -9,7 +9,8 @@
 //   - Package frontier/disk is for crawls that must survive, or that know more URLs than fit in memory.
 //     It also implements [Durable], so that a crawl's outputs and its frontier agree after a crash.
 //
-// Stores may also implement [Counter], [Knower] and [Rationer].
+// A wrapper embeds the Frontier or the [Durable] that it wraps, and then has all methods that it does not replace: there are no
+// abilities that it could lose.
 //
 // Reading order: frontier.go and durable.go (the contract), kind.go; then the store in memory:
 // memory.go, add.go, claim.go, raise.go (F20), queue.go, lane.go and delta.go (how a host's URLs are packed), seen.go
@@ -85,6 +86,20 @@ type Frontier interface {
 	// crawl's cancellation, or the URL stays held until the claim's Deadline. The error is ErrLost,
 	// ErrClosed, ErrRequest, the context's or the store's own.
 	Settle(ctx context.Context, c Claim, s Settlement) error
+	// Known sets known[i] to whether it is known that adding the URL with keys[i] at depth and with
+	// priority would change nothing, so that a crawler need not make a Request of a link. It is a shortcut, never a
+	// decision: a link that is not reported as known still goes through Add, and a store that cannot tell sets all to
+	// false. The keys are made as the store makes them. With the least priority, -128, it says whether the URL is
+	// known at that depth, since it cannot be raised to it. It allocates nothing.
+	Known(keys []weburl.Key, depth int, priority int8, known []bool)
+	// Stats returns the counts of all URLs, in constant time.
+	Stats() Stats
+	// HostPending returns how many URLs of a host (weburl.URL.Host) are queued, waiting or claimed.
+	HostPending(host string) int
+	// Room returns how many more URLs of a host (weburl.URL.Host) may be queued at present, and how many
+	// bytes their texts may have. What exceeds it is rejected. A store without bounds returns math.MaxInt and
+	// math.MaxInt64.
+	Room(host string) (urls int, bytes int64)
 	// Close releases the store. Claims not settled are as after a crash.
 	Close() error
 }

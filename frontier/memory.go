@@ -44,7 +44,7 @@ type MemoryConfig struct {
 // Memory is a Frontier in memory, for bounded crawls of up to a few million URLs. A known URL costs
 // 12 to 15 bytes. A queued one costs 30 to 50 more where the paths of a host are alike, and up to the length
 // of its path and 30 where they are not. A host with nothing queued costs about 250 bytes until its ready
-// time has come, and nothing after. Memory implements [Counter], [Knower] and [Rationer]. Nothing of it
+// time has come, and nothing after. Nothing of it
 // survives the process.
 //
 // A URL over a quota, of URLs or of bytes, is rejected: it is counted, and queued if it is added again when
@@ -89,8 +89,6 @@ func (a waiter) Before(b waiter) bool {
 
 var (
 	_ Frontier = (*Memory)(nil)
-	_ Counter  = (*Memory)(nil)
-	_ Rationer = (*Memory)(nil)
 )
 
 // NewMemory makes an empty Memory.
@@ -206,7 +204,7 @@ func (m *Memory) next() int64 {
 
 func (m *Memory) notify() { m.line.Notify(m.next()) }
 
-// Stats implements [Counter].
+// Stats implements [Frontier].
 func (m *Memory) Stats() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -221,7 +219,7 @@ func (m *Memory) Stats() Stats {
 	}
 }
 
-// Room implements [Rationer]. There may be room for more bytes than it returns: URLs that resemble each
+// Room implements [Frontier]. There may be room for more bytes than it returns: URLs that resemble each
 // other take less than their texts.
 func (m *Memory) Room(host string) (urls int, bytes int64) {
 	m.mu.Lock()
@@ -229,7 +227,7 @@ func (m *Memory) Room(host string) (urls int, bytes int64) {
 	return m.room(m.hosts.Find(host))
 }
 
-// HostPending implements [Counter].
+// HostPending implements [Frontier].
 func (m *Memory) HostPending(host string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -239,7 +237,7 @@ func (m *Memory) HostPending(host string) int {
 	return 0
 }
 
-// Known implements [Knower], for keys made by MemoryConfig.Key.
+// Known implements [Frontier], for keys made by MemoryConfig.Key.
 func (m *Memory) Known(keys []weburl.Key, depth int, priority int8, known []bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -250,7 +250,7 @@ func (s *killedSink) Sync() (int64, error) {
 }
 
 // noSink is an output that stays empty.
-type noSink struct{}
+type noSink struct{ sink.Base }
 
 func (noSink) Append(context.Context, *sink.Record) error { return nil }
 func (noSink) Sync() (int64, error)                       { return 0, nil }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -17,34 +16,24 @@ import (
 // override replaces the robots.txt of one origin, as written in a job file: a few lines that somebody takes
 // responsibility for. As the text of a setting it is JSON.
 type override struct {
-	Origin string    `yaml:"origin" json:"origin"`
-	Reason string    `yaml:"reason" json:"reason"`
-	Body   string    `yaml:"body,omitempty" json:"body,omitempty"`
-	File   string    `yaml:"file,omitempty" json:"-"` // the file that contains Body
-	Skip   bool      `yaml:"skip,omitempty" json:"skip,omitempty"`
-	Until  time.Time `yaml:"until,omitempty" json:"until,omitzero"`
+	politeness.Override `yaml:",inline"`
+
+	File string `json:"-"` // the file that contains Body
 }
 
 // readOverrides reads the text of the setting.
 func readOverrides(v []string) ([]politeness.Override, error) {
-	var list []override
-	if err := json.Unmarshal([]byte(one(v)), &list); err != nil {
-		return nil, err
-	}
-	var res []politeness.Override
-	for _, o := range list {
-		res = append(res, politeness.Override{Origin: o.Origin, Body: o.Body, Skip: o.Skip, Reason: o.Reason, Until: o.Until})
-	}
-	return res, nil
+	var list []politeness.Override
+	err := json.Unmarshal([]byte(one(v)), &list)
+	return list, err
 }
 
 // overridesText returns the text of the setting.
 func overridesText(all []politeness.Override) []string {
-	list := make([]override, len(all))
-	for i, o := range all {
-		list[i] = override{Origin: o.Origin, Body: o.Body, Skip: o.Skip, Reason: o.Reason, Until: o.Until}
+	if all == nil {
+		all = []politeness.Override{} // [], not null
 	}
-	b, err := json.Marshal(list)
+	b, err := json.Marshal(all)
 	if err != nil { // only strings and times; a year beyond 9999 is refused when it is read
 		panic(err)
 	}

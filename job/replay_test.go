@@ -52,9 +52,13 @@ func (m visited) Append(_ context.Context, r *sink.Record) error {
 	return err
 }
 
-func (visited) Sync() (int64, error) { return 0, nil }
-func (visited) Restore(int64) error  { return nil }
-func (visited) Close() error         { return nil }
+func (visited) AppendExchange(context.Context, *sink.Exchange) error { return nil }
+
+func (visited) Needs() (n sink.Needs) { return n }
+func (visited) Name() string          { return "" }
+func (visited) Sync() (int64, error)  { return 0, nil }
+func (visited) Restore(int64) error   { return nil }
+func (visited) Close() error          { return nil }
 
 func (m visited) compare(t *testing.T, got visited) {
 	t.Helper()

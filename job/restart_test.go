@@ -77,6 +77,8 @@ type offline struct {
 	left         atomic.Int64 // pages that are fetched before the process is killed
 }
 
+func (*offline) CloseIdle(string) {}
+
 func (f *offline) Resolve(_ context.Context, u weburl.URL) (netip.Addr, error) {
 	h := hostNumber(u)
 	return netip.AddrFrom4([4]byte{127, byte(1 + h>>16), byte(h >> 8), byte(h)}), nil

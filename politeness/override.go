@@ -12,11 +12,11 @@ import (
 // Override replaces the robots.txt of one origin, for those who are entitled to it: the site's owner, or an archive with a
 // mandate. It needs a reason, which is written to the ledger with every request that it lets through.
 type Override struct {
-	Origin string    // scheme://host[:port]
-	Body   string    // the robots.txt that applies instead, unless Skip
-	Skip   bool      // no rules apply at all
-	Reason string    // who allowed it, and why; required
-	Until  time.Time // when it ends; required with Skip
+	Origin string    `json:"origin"`         // scheme://host[:port]
+	Reason string    `json:"reason"`         // who allowed it, and why; required
+	Body   string    `json:"body,omitempty"` // the robots.txt that applies instead, unless Skip
+	Skip   bool      `json:"skip,omitempty"` // no rules apply at all
+	Until  time.Time `json:"until,omitzero"` // when it ends; required with Skip
 }
 
 // override is an Override ready for use.

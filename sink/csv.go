@@ -23,6 +23,8 @@ import (
 // @, a tab or a line end, or with a full-width form of these signs, gets an apostrophe in front (OWASP, "CSV
 // Injection"). Control characters, and those that hide or reorder text, are written as \u and four digits.
 type CSV struct {
+	Base
+
 	out     *JSONL
 	columns []string
 	chosen  bool  // the columns were named: other fields are left out
@@ -113,7 +115,7 @@ func firstRow(f io.ReaderAt) ([]string, error) {
 	return row, err
 }
 
-// Name implements Named: it returns the last element of the file's path, or "csv" if the output is not a file.
+// Name implements Sink: it returns the last element of the file's path, or "csv" if the output is not a file.
 func (c *CSV) Name() string { return c.out.Name() }
 
 // Append implements Sink. An error of a result, such as one that is not an object, names it and leaves the output

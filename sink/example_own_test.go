@@ -13,6 +13,8 @@ import (
 
 // Table is a custom sink: a text file with the status and the URL of each page.
 type Table struct {
+	sink.Base // it takes records alone
+
 	f      *os.File
 	w      io.Writer // the same as f, except in tests of a full disk
 	lines  []byte    // not written yet

@@ -33,6 +33,8 @@ const (
 // syscall.ENOSPC if the disk is full. A process whose standard output breaks also gets SIGPIPE, which ends it unless
 // it handles that signal with os/signal.
 type JSONL struct {
+	Base
+
 	encode  func(b []byte, r *Record) ([]byte, error) // appends the lines of a record
 	stream  string                                    // the name of an output that is not a file
 	links   bool                                      // it needs Record.Outlinks
@@ -97,7 +99,7 @@ func AppendLines(f File, path string, encode func(b []byte, r *Record) ([]byte, 
 	return j, nil
 }
 
-// Name implements [Named]: the last element of the file's path. Where the output is not a file it is "stdout", and
+// Name implements [Sink]: the last element of the file's path. Where the output is not a file it is "stdout", and
 // "items" for [NewItems].
 func (j *JSONL) Name() string {
 	if j.path == "" {

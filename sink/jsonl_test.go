@@ -141,7 +141,7 @@ func TestNamesOfOutputs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	for want, n := range map[string]Named{"pages.jsonl": j, "stdout": NewJSONL(io.Discard)} {
+	for want, n := range map[string]Sink{"pages.jsonl": j, "stdout": NewJSONL(io.Discard)} {
 		if got := n.Name(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

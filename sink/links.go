@@ -23,14 +23,8 @@ type Outlink struct {
 	Rule     string   `json:"rule,omitempty"` // that decided
 }
 
-// LinkSink is a Sink that stores links. A crawl sets [Record].Outlinks only if one of its sinks does.
-type LinkSink interface {
-	// KeepsLinks reports whether the sink reads Record.Outlinks. The answer never changes.
-	KeepsLinks() bool
-}
-
-// KeepsLinks implements [LinkSink]: it reports whether [NewLinks] or the like made j.
-func (j *JSONL) KeepsLinks() bool { return j.links }
+// Needs implements [Sink]: links, if [NewLinks] or the like made j.
+func (j *JSONL) Needs() Needs { return Needs{Links: j.links} }
 
 // NewLinks writes only the links of pages: each [Outlink] on one line, in the order in which they are on the page. Like all
 // sinks it is committed with the visits, so that a crawl which is killed and resumed has the links of each page once.

@@ -63,7 +63,7 @@ func TestKilledWhileItWritesLinks(t *testing.T) { sinktest.RunKilled(t, linksSui
 func TestLinksHaveALineEach(t *testing.T) {
 	var out bytes.Buffer
 	s := sink.NewLinks(&out)
-	if s.Name() != "links" || !s.KeepsLinks() || sink.NewJSONL(&out).KeepsLinks() {
+	if s.Name() != "links" || !s.Needs().Links || sink.NewJSONL(&out).Needs().Links {
 		t.Errorf("Name: %q", s.Name())
 	}
 	r := &sink.Record{URL: "http://a.test/", Outlinks: []sink.Outlink{

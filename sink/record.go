@@ -55,7 +55,7 @@ type Record struct {
 	WARC *Location `json:"warc,omitempty"`
 
 	// Outlinks are the links of the page in document order, each with its fate, if one of the crawl's sinks is a
-	// [LinkSink]. They are not part of the JSON form.
+	// [Needs].Links. They are not part of the JSON form.
 	Outlinks []Outlink `json:"-"`
 
 	// Exchange is the last request for the URL with its answer, for sinks that store it. It is nil if there was none

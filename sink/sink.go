@@ -10,8 +10,8 @@
 //
 // # A custom sink
 //
-// A [Sink] has four methods, and [Named] adds a fifth. The example OwnSink is a complete sink for a text file, in 80
-// lines. The methods must do the following:
+// A sink embeds [Base] and has the methods Append, Sync, Restore and Close. The example OwnSink is a complete sink for a text
+// file, in 80 lines. The methods must do the following:
 //
 //   - Append copies what it needs of the record and keeps it in memory, or writes it: nothing needs to be durable
 //     yet. It never keeps the record or its slices.
@@ -27,8 +27,8 @@
 // An output that cannot remove anything, such as a message queue, can be a sink of crawls that are never resumed: its
 // Restore returns an error. Otherwise its readers must expect pages twice.
 //
-// A sink that stores what was on the wire reads [Record].Exchange and implements [ExchangeSink] to get requests for
-// robots.txt, too. A nil Exchange is not an error: not every visit has one.
+// A sink that stores what was on the wire returns Needs.Exchanges, reads [Record].Exchange and has AppendExchange to get requests
+// for robots.txt, too. A nil Exchange is not an error: not every visit has one.
 //
 // Package sink/sinktest tests a sink against each clause of the contract: call its Run and RunKilled with a function
 // that opens the output in a directory and one that reads it back.
@@ -72,6 +72,15 @@ type Sink interface {
 	// Append adds a record. The output may be buffered until Sync. After an error the output is only valid up to the
 	// last offset that Sync returned.
 	Append(ctx context.Context, r *Record) error
+	// AppendExchange adds an exchange that is not a visit, under the same conditions as Append: a request for a robots.txt, or an
+	// answer after which the URL is requested again. It is called if Needs says so.
+	AppendExchange(ctx context.Context, x *Exchange) error
+	// Needs returns what the sink reads. The answer never changes.
+	Needs() Needs
+	// Name returns the name under which the frontier stores the committed offsets of the sink. It must be the same whenever the
+	// output is opened again, and unique among the sinks of the crawl: a crawl that resumes after a crash restores each sink to the
+	// offset under its name. "" stands for the sink's place among them. It may be called at any time, by any goroutine.
+	Name() string
 	// Sync makes everything appended so far durable and returns the offset of its end.
 	Sync() (offset int64, err error)
 	// Restore cuts the output back to an offset that Sync returned. It is called before the first Append, when a
@@ -81,17 +90,21 @@ type Sink interface {
 	Close() error
 }
 
-// ExchangeSink is a Sink that also stores exchanges that are not visits: requests for a robots.txt, and answers after
-// which the URL is requested again.
-type ExchangeSink interface {
-	// AppendExchange adds an exchange, under the same conditions as Append.
-	AppendExchange(ctx context.Context, x *Exchange) error
+// Needs says what a Sink reads beyond what every Record has. What no sink of a crawl needs is not collected.
+type Needs struct {
+	Exchanges bool // Record.Exchange and AppendExchange: what was on the wire
+	Links     bool // Record.Outlinks
 }
 
-// Named is a Sink with a name. The frontier stores the committed offsets of a crawl's sinks under their names, so a
-// name must be the same whenever the output is opened again, and unique among the sinks of the crawl. A crawl that
-// resumes after a crash restores each sink to the offset under its name.
-type Named interface {
-	// Name returns the name, which is not empty and does not change. It may be called at any time, by any goroutine.
-	Name() string
-}
+// Base has the methods of a Sink that takes records alone and has no name. A sink embeds it and replaces what it needs. A wrapper
+// embeds the Sink that it wraps instead, and so keeps all that the Sink can do.
+type Base struct{}
+
+// AppendExchange does nothing.
+func (Base) AppendExchange(context.Context, *Exchange) error { return nil }
+
+// Needs returns the zero Needs.
+func (Base) Needs() Needs { return Needs{} }
+
+// Name returns "".
+func (Base) Name() string { return "" }

@@ -110,7 +110,7 @@ func monitor(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawl
 	cfg.Limits.Depth = crawler.Unlimited
 	cfg.Fetch.Wanted = func(string) bool { return true } // what is compared must be whole
 	cfg.Since, cfg.Handler = before, follower{before}
-	cfg.Sinks = []sink.Sink{recorder{before, after}}
+	cfg.Sinks = []sink.Sink{recorder{before: before, after: after}}
 	rep, err := o.crawl(ctx, cfg)
 	if err == nil && rep.Pages+rep.Outcomes[crawler.NotModified] == 0 {
 		err = fmt.Errorf("no page of %s could be fetched", o.seed.Origin())

@@ -41,7 +41,10 @@ func (s state) Past(u weburl.URL) (p crawler.Past, ok bool) {
 func (state) All() iter.Seq2[weburl.URL, int] { return nil }
 
 // recorder makes the state of a crawl. It is a Sink, which is given one visit after the other.
-type recorder struct{ before, after state }
+type recorder struct {
+	sink.Base
+	before, after state
+}
 
 // Append implements sink.Sink. A page that is as it was stands in the new state as in the old.
 func (s recorder) Append(_ context.Context, r *sink.Record) error {

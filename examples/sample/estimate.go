@@ -11,11 +11,17 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// counted is a sink that counts the pages of each host, by the URL of its home page.
+// counted is the number of pages of each host, by the URL of its home page.
 type counted map[string]int
 
+// counting is a sink that counts pages.
+type counting struct {
+	sink.Base
+	pages counted
+}
+
 // Append counts a page.
-func (c counted) Append(_ context.Context, r *sink.Record) error {
+func (c counting) Append(_ context.Context, r *sink.Record) error {
 	if r.Outcome != "fetched" || r.Status >= 400 {
 		return nil
 	}
@@ -24,19 +30,19 @@ func (c counted) Append(_ context.Context, r *sink.Record) error {
 		u, err = u.Resolve("/")
 	}
 	if err == nil {
-		c[u.String()]++
+		c.pages[u.String()]++
 	}
 	return err
 }
 
 // Sync does nothing: counts are kept in the memory.
-func (counted) Sync() (int64, error) { return 0, nil }
+func (counting) Sync() (int64, error) { return 0, nil }
 
 // Restore does nothing.
-func (counted) Restore(int64) error { return nil }
+func (counting) Restore(int64) error { return nil }
 
 // Close does nothing.
-func (counted) Close() error { return nil }
+func (counting) Close() error { return nil }
 
 // estimate is a total over a group of the population, or over all of it, as the sample says.
 type estimate struct {

@@ -100,7 +100,7 @@ func sample(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawle
 	o.Set(&cfg)
 	cfg.Limits.Pages, cfg.Limits.PagesPerHost = crawler.Unlimited, crawler.Limit(o.pages)
 	pages := counted{}
-	cfg.Sinks = []sink.Sink{sink.NewJSONL(stdout), pages}
+	cfg.Sinks = []sink.Sink{sink.NewJSONL(stdout), counting{pages: pages}}
 	c, err := crawler.New(cfg)
 	if err != nil {
 		return err

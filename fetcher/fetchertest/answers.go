@@ -74,8 +74,8 @@ func expiredMeanwhile(k *kit) {
 // drop closes the connections that are kept open, where the fetcher can.
 func (k *kit) drop(url string) {
 	u, err := weburl.Parse(url)
-	if c, ok := k.f.(interface{ CloseIdle(host string) }); ok && err == nil {
-		c.CloseIdle(u.Host())
+	if err == nil {
+		k.f.CloseIdle(u.Host())
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 type Fetcher interface {
 	Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 	Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error)
+	CloseIdle(host string)
 }
 
 // Run tests the fetchers that open makes. They must connect by w.DialContext and look names up by

@@ -29,6 +29,8 @@ type naive struct {
 
 func (n naive) has(flaw string) bool { return strings.Contains(n.flaws, flaw) }
 
+func (naive) CloseIdle(string) {}
+
 func (n naive) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error) {
 	addrs, err := n.w.LookupNetIP(ctx, "ip", u.Hostname())
 	if err != nil {

@@ -52,7 +52,7 @@ type Config struct {
 	// PrefetchSize is the memory, in bytes, for the heads of queues. 0: DefaultPrefetchSize.
 	PrefetchSize int
 	// KnownURLs limits the URLs that are remembered, at some 40 bytes each, so that a link on every page of a site costs no
-	// look-up (frontier.Knower). 0: DefaultKnownURLs.
+	// look-up (frontier.Frontier.Known). 0: DefaultKnownURLs.
 	KnownURLs int
 	// MaxTables is about how many of its sorted files the store keeps open; some ten other files are open too.
 	// 0: the engine's default, nearly 1,000.

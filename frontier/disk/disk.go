@@ -33,8 +33,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// Store is a Frontier in a directory. It implements frontier.Durable, frontier.Counter,
-// frontier.Knower and frontier.Rationer.
+// Store is a Frontier in a directory. It implements frontier.Durable.
 //
 // When the disk fails, the calls that meet the failure and every later one return its error. All that
 // was acknowledged is in the directory, which can be opened again once the process has ended; of
@@ -53,10 +52,7 @@ type Store struct {
 }
 
 var (
-	_ frontier.Durable  = (*Store)(nil)
-	_ frontier.Counter  = (*Store)(nil)
-	_ frontier.Knower   = (*Store)(nil)
-	_ frontier.Rationer = (*Store)(nil)
+	_ frontier.Durable = (*Store)(nil)
 )
 
 // Open opens the crawl in dir, or begins one there: dir must be a crawl's directory, or empty, or

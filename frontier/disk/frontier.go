@@ -125,18 +125,18 @@ func (s *Store) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlem
 	return s.writer.write(o)
 }
 
-// Stats implements frontier.Counter.
+// Stats implements frontier.Frontier.
 func (s *Store) Stats() frontier.Stats { return s.lanes.stats() }
 
-// HostPending implements frontier.Counter.
+// HostPending implements frontier.Frontier.
 func (s *Store) HostPending(host string) int { return s.lanes.pending(s.secret.hashHost(host)) }
 
-// Room implements frontier.Rationer. Only the disk limits the bytes.
+// Room implements frontier.Frontier. Only the disk limits the bytes.
 func (s *Store) Room(host string) (urls int, bytes int64) {
 	return s.lanes.room(s.secret.hashHost(host)), math.MaxInt64
 }
 
-// Known implements frontier.Knower from memory: it knows the URLs that were added or linked last, about half
+// Known implements frontier.Frontier from memory: it knows the URLs that were added or linked last, about half
 // a million of them.
 func (s *Store) Known(keys []weburl.Key, depth int, priority int8, known []bool) {
 	s.known.tell(keys, depth, priority, known)

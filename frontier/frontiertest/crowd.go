@@ -47,7 +47,7 @@ func (k *kit) crawl(together *committer) {
 		}
 	}
 	k.drained()
-	if got := k.counted(); got.Done != 0 && got != (frontier.Stats{Done: pages}) {
+	if got := k.f.Stats(); got.Done != 0 && got != (frontier.Stats{Done: pages}) {
 		k.Errorf("Stats %+v, want %d done and nothing else", got, pages)
 	}
 }

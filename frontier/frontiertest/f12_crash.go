@@ -181,23 +181,15 @@ func reopenKeepsAll(k *kit) {
 			k.settle(c, frontier.Settlement{Again: &frontier.Again{NotBefore: in(5 * k.step)}})
 		}
 	}
-	before := k.counted()
+	before := k.f.Stats()
 	k.reopened()
 	want := before
 	want.Queued, want.Claimed = before.Queued+before.Claimed, 0
-	if got := k.counted(); got != want {
+	if got := k.f.Stats(); got != want {
 		k.Errorf("Stats %+v, want %+v", got, want)
 	}
 	for range want.Queued + want.Waiting {
 		k.done(k.claim())
 	}
 	k.drained()
-}
-
-// counted returns the store's Stats, as far as it counts.
-func (k *kit) counted() frontier.Stats {
-	if s, ok := k.f.(frontier.Counter); ok {
-		return s.Stats()
-	}
-	return frontier.Stats{}
 }

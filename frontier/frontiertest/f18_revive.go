@@ -59,9 +59,9 @@ func reviveLeavesPending(k *kit) {
 	released := k.claim()
 	k.release(released, in(0))
 	held := k.claim()
-	before := k.counted()
+	before := k.f.Stats()
 	k.revive(0, all...)
-	if got := k.counted(); got != before {
+	if got := k.f.Stats(); got != before {
 		k.Errorf("Stats %+v, want %+v", got, before)
 	}
 	k.commit(end(released))

@@ -20,11 +20,9 @@ func (k *kit) link(hostPath string, priority int8, depth int) frontier.Request {
 // raise adds q, which is queued at a lower priority.
 func (k *kit) raise(q frontier.Request) {
 	k.Helper()
-	if n, ok := k.f.(frontier.Knower); ok {
-		told := []bool{true}
-		if n.Known([]weburl.Key{q.URL.Key()}, q.Depth, q.Priority, told); told[0] {
-			k.Errorf("%s is said to be known, and it raises its URL", name(q))
-		}
+	told := []bool{true}
+	if k.f.Known([]weburl.Key{q.URL.Key()}, q.Depth, q.Priority, told); told[0] {
+		k.Errorf("%s is said to be known, and it raises its URL", name(q))
 	}
 	k.add(0, q)
 }

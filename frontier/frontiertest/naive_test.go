@@ -518,6 +518,8 @@ func (n *naive) Known(keys []weburl.Key, depth int, priority int8, known []bool)
 	}
 }
 
+func (*naive) Room(string) (urls int, bytes int64) { return math.MaxInt, math.MaxInt64 }
+
 func (n *naive) HostPending(host string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -21,6 +21,8 @@ import (
 
 // comparison is a sink that compares each visit with the recorded one.
 type comparison struct {
+	sink.Base
+
 	result    *Result
 	byProgram bool
 	script    *script

@@ -183,10 +183,13 @@ func Links(ctx context.Context, r *job.Reader, f func(*sink.Outlink) error) (*Re
 }
 
 // reread is a sink that passes links on.
-type reread struct{ f func(*sink.Outlink) error }
+type reread struct {
+	sink.Base
+	f func(*sink.Outlink) error
+}
 
-// KeepsLinks implements sink.LinkSink.
-func (*reread) KeepsLinks() bool { return true }
+// Needs implements sink.Sink.
+func (*reread) Needs() sink.Needs { return sink.Needs{Links: true} }
 
 // Append implements sink.Sink.
 func (l *reread) Append(_ context.Context, r *sink.Record) error {

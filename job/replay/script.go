@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"iter"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -94,7 +95,7 @@ func (s *script) beganBefore(e *entry, t time.Time) bool {
 	return ok && at.Before(t)
 }
 
-// Known implements frontier.Knower.
+// Known implements frontier.Frontier.
 func (s *script) Known(keys []weburl.Key, depth int, priority int8, known []bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,14 +229,17 @@ func maxTime(a, b time.Time) time.Time {
 // Close implements frontier.Frontier.
 func (*script) Close() error { return nil }
 
-// Stats implements frontier.Counter.
+// Stats implements frontier.Frontier.
 func (s *script) Stats() frontier.Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return frontier.Stats{Queued: s.queued, Done: len(s.urls) - s.queued}
 }
 
-// HostPending implements frontier.Counter.
+// Room implements frontier.Frontier: whatever the recorded crawl queued has room.
+func (*script) Room(string) (urls int, bytes int64) { return math.MaxInt, math.MaxInt64 }
+
+// HostPending implements frontier.Frontier.
 func (*script) HostPending(string) int { return 1 }
 
 // left returns URLs that were queued and have no visit, at most this many, and how many there are.

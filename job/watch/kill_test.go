@@ -311,7 +311,7 @@ func (x *victim) watch(t *testing.T, s *site, dir string) {
 	c := watch.Config{Budget: killBudget, For: 30 * time.Hour, Found: func(watch.Change) { x.at("found") }, Program: func(c *job.Config) {
 		s.w.Apply(&c.Crawl)
 		c.Crawl.Trace = x.trace()
-		c.Crawl.Sinks = []sink.Sink{&victimSink{x}}
+		c.Crawl.Sinks = []sink.Sink{&victimSink{x: x}}
 		c.Crawl.Handler = crawler.HandlerFunc(func(context.Context, *crawler.Visit) error { x.at("handle"); return nil })
 	}}
 	open := func() *watch.Watch {
@@ -399,7 +399,10 @@ func (x *victim) trace() *crawler.Trace {
 }
 
 // victimSink is an output that stays empty. Its steps come behind those of the job's outputs.
-type victimSink struct{ x *victim }
+type victimSink struct {
+	sink.Base
+	x *victim
+}
 
 func (s *victimSink) Append(context.Context, *sink.Record) error { s.x.at("append"); return nil }
 func (s *victimSink) Sync() (int64, error)                       { s.x.at("sync"); return 0, nil }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/frontier"
-	"github.com/amble-crawler/amble/weburl"
 )
 
 // queue is the frontier of the job, to which pages return when they are due. It is never drained.
@@ -16,34 +15,7 @@ type queue struct {
 	turn chan struct{} // holds one while a worker claims: the others need not look at each change of the queue
 }
 
-var (
-	_ frontier.Durable  = (*queue)(nil)
-	_ frontier.Counter  = (*queue)(nil)
-	_ frontier.Knower   = (*queue)(nil)
-	_ frontier.Rationer = (*queue)(nil)
-)
-
-// Stats implements frontier.Counter.
-func (q *queue) Stats() frontier.Stats { return q.w.counter.Stats() }
-
-// HostPending implements frontier.Counter. A page that is not due does not count: a connection is not worth keeping until its
-// next visit.
-func (q *queue) HostPending(host string) int { return q.w.counter.HostPending(host) }
-
-// Known implements frontier.Knower.
-func (q *queue) Known(keys []weburl.Key, depth int, priority int8, known []bool) {
-	if k, ok := q.Durable.(frontier.Knower); ok {
-		k.Known(keys, depth, priority, known)
-	}
-}
-
-// Room implements frontier.Rationer.
-func (q *queue) Room(host string) (urls int, bytes int64) {
-	if r, ok := q.Durable.(frontier.Rationer); ok {
-		return r.Room(host)
-	}
-	return 1 << 30, 1 << 50
-}
+var _ frontier.Durable = (*queue)(nil)
 
 // Claim implements frontier.Frontier: it queues what is due, and waits for it if nothing is queued.
 func (q *queue) Claim(ctx context.Context) (frontier.Claim, error) {

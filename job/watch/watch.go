@@ -86,7 +86,6 @@ type Watch struct {
 	budget  *budget
 	limits  crawler.Limits      // of the job, for pages that are not known yet
 	store   frontier.Durable    // of the job
-	counter frontier.Counter    // the store
 	profile weburl.Profile      // of the job
 	mu      sync.Mutex          // guards what follows
 	hosts   map[string]*host    // by weburl.URL.Host
@@ -143,7 +142,6 @@ func (w *Watch) configure(c *crawler.Config) error {
 	}
 	w.limits, w.profile = c.Limits, c.Canonical
 	w.store = c.Frontier.(frontier.Durable)
-	w.counter = c.Frontier.(frontier.Counter)
 	l := &c.Limits
 	l.Pages, l.PagesPerHost, l.Bytes, l.Time, l.Errors = crawler.Unlimited, 0, 0, 0, 0
 	l.Sitemaps, l.Robots = crawler.Unlimited, crawler.Unlimited // the same ones are read again and again

@@ -23,6 +23,8 @@ var fault = flag.String("fault", "", "of the sink that TestFaulty tests")
 
 // plain is a small correct sink, into which a test puts one fault: a line per record, "url length-of-the-url".
 type plain struct {
+	sink.Base
+
 	f      *os.File
 	buf    []byte
 	size   int64

@@ -34,6 +34,8 @@ import (
 //
 // A Sink is not safe for concurrent use.
 type Sink struct {
+	sink.Base
+
 	db      *sql.DB
 	path    string
 	table   string
@@ -45,8 +47,7 @@ type Sink struct {
 }
 
 var (
-	_ sink.Sink  = (*Sink)(nil)
-	_ sink.Named = (*Sink)(nil)
+	_ sink.Sink = (*Sink)(nil)
 )
 
 // Open opens the database at path and creates it, and the table, if they do not exist. The name of the table may be
@@ -111,7 +112,7 @@ func (s *Sink) read() error {
 	return failure(rows.Err())
 }
 
-// Name implements sink.Named: it returns the last element of the path, and the table.
+// Name implements sink.Sink: it returns the last element of the path, and the table.
 func (s *Sink) Name() string { return filepath.Base(s.path) + "#" + s.table }
 
 // Append implements sink.Sink. An error of a result names it, and leaves the table unchanged.

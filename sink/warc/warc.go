@@ -56,7 +56,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Writer writes archive files. It is a [sink.Sink] and a [sink.ExchangeSink], and like them it is used by one
+// Writer writes archive files. It is a [sink.Sink], and like all it is used by one
 // goroutine at a time. No other process may write files with its prefix to its directory.
 type Writer struct {
 	opts    Options
@@ -76,9 +76,7 @@ type Writer struct {
 }
 
 var (
-	_ sink.Sink         = (*Writer)(nil)
-	_ sink.ExchangeSink = (*Writer)(nil)
-	_ sink.Named        = (*Writer)(nil)
+	_ sink.Sink = (*Writer)(nil)
 )
 
 // Open returns a Writer for the directory, which is created if it does not exist. The error is that of
@@ -129,7 +127,7 @@ func (w *Writer) forget(ps []part) {
 	w.seen, w.err, w.extents = newPayloads(w.opts.Revisits), nil, nil
 }
 
-// Name implements [sink.Named]: "warc".
+// Name implements [sink.Sink]: "warc".
 func (w *Writer) Name() string { return "warc" }
 
 // Append implements [sink.Sink]. It sets r.WARC to the place of the response or revisit record, or of the request
@@ -147,7 +145,10 @@ func (w *Writer) Append(_ context.Context, r *sink.Record) error {
 	return err
 }
 
-// AppendExchange implements [sink.ExchangeSink].
+// Needs implements [sink.Sink]: exchanges.
+func (*Writer) Needs() sink.Needs { return sink.Needs{Exchanges: true} }
+
+// AppendExchange implements [sink.Sink].
 func (w *Writer) AppendExchange(_ context.Context, x *sink.Exchange) error {
 	if err := w.usable(); err != nil {
 		return err

@@ -59,6 +59,9 @@ func (n knownLinks) target(i, k int) int {
 // memoryFetcher has every page in memory: a crawl with it costs everything but HTTP.
 type memoryFetcher struct{ *memorySite }
 
+// CloseIdle implements crawler.Fetcher.
+func (memoryFetcher) CloseIdle(string) {}
+
 // Resolve implements crawler.Fetcher.
 func (memoryFetcher) Resolve(context.Context, weburl.URL) (netip.Addr, error) {
 	return netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil

@@ -37,6 +37,9 @@ func newMadeWeb(s shape) *madeWeb {
 
 func madeHost(h int) string { return fmt.Sprintf("http://h%d.example/", h) }
 
+// CloseIdle implements crawler.Fetcher.
+func (*madeWeb) CloseIdle(string) {}
+
 // Resolve implements crawler.Fetcher. Each host has an address of its own.
 func (w *madeWeb) Resolve(_ context.Context, u weburl.URL) (netip.Addr, error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(u.Host(), "h"), ".")

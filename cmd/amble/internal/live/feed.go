@@ -19,6 +19,8 @@ type Source interface {
 // Feed is the Source of a crawl that is not kept in a directory: it receives entries and visits, and Poll takes
 // them. It is a [ledger.Recorder] and a [sink.Sink]. Poll must not be called concurrently.
 type Feed struct {
+	sink.Base
+
 	// Full is called when there is enough to be taken, by the goroutines of the crawl. It must not wait for them. It is set
 	// before the crawl begins. nil: what is given is kept until Poll is called.
 	Full func()
@@ -107,7 +109,7 @@ func (f *Feed) Poll(line func(*ledger.Entry), visit func(*sink.Record)) error {
 // Write implements [ledger.Recorder]: it is not called.
 func (f *Feed) Write([]byte) (int, error) { return 0, errors.ErrUnsupported }
 
-// Name implements [sink.Named].
+// Name implements [sink.Sink].
 func (f *Feed) Name() string { return "page" }
 
 // Sync implements [sink.Sink]. Nothing is ever durable.

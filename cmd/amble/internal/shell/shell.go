@@ -115,7 +115,10 @@ func stopAt(v *crawler.Visit) error {
 }
 
 // recordOf is a sink that keeps the last record.
-type recordOf struct{ r *sink.Record }
+type recordOf struct {
+	sink.Base
+	r *sink.Record
+}
 
 func (s *recordOf) Append(_ context.Context, r *sink.Record) error {
 	s.r = r
