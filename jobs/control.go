@@ -36,6 +36,7 @@ func (m *Manager) ask(id string, to State, from ...State) error {
 		return fmt.Errorf("%w: job %s is %s", ErrState, id, e.info.State)
 	case e.info.State != Running:
 		e.info.State = to
+		m.owe(e)
 	case to == Queued: // it is stopping, and goes on when it has
 		e.asked = ""
 	default:

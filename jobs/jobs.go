@@ -80,6 +80,10 @@ type Config struct {
 	// Check, if set, is called after the program, each time a job is configured: when it is asked for, and when it runs. It may
 	// change c. An error refuses the request, and fails a job that is to run.
 	Check func(q Request, c *job.Config) error
+	// Send, if set, sends an [Event] in JSON to a webhook of a request; nil: none is told. It is called again, with pauses of 10 s to
+	// 1 h, also by later processes, until it returns no error, or for 24 h: a webhook is told at least once. One call is made at a time;
+	// it must end soon when its context does.
+	Send func(ctx context.Context, url string, event []byte) error
 	// State is the directory by which all processes of the user take turns at hosts: see [job.Config.State].
 	State string
 	// Note is called with messages for the operator: about a job, or with the ID "" about all. It is called concurrently. nil: none is.
@@ -94,6 +98,10 @@ type Manager struct {
 	ctx    context.Context // of the crawls
 	cancel context.CancelFunc
 	runs   sync.WaitGroup
+	hooks  chan struct{}   // has an entry when webhooks are to be told something
+	ending context.Context // ends the sender of events
+	end    context.CancelFunc
+	sender sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
 	jobs    map[string]*entry
@@ -107,6 +115,7 @@ type Manager struct {
 // entry is a job in memory.
 type entry struct {
 	info    Info          // guarded by Manager.mu
+	untold  []untold      // events that webhooks have not acknowledged
 	lines   int64         // of its visits, that are final; -1: not counted yet
 	asked   State         // Paused or Stopped, while it still runs; "": it shall run
 	stop    chan struct{} // closed when it shall stop; nil unless it runs
@@ -137,12 +146,18 @@ func Open(dir string, c Config) (*Manager, error) {
 	}
 	m := &Manager{config: c, dir: dir, lock: lock, jobs: map[string]*entry{}, keys: map[string]*entry{}, timed: map[string]*timed{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.hooks = make(chan struct{}, 1)
+	m.ending, m.end = context.WithCancel(context.Background())
 	if err == nil {
 		err = m.load()
 	}
 	if err != nil {
 		m.cancel()
+		m.end()
 		return nil, errors.Join(err, lock.Close())
+	}
+	if c.Send != nil {
+		m.sender.Go(m.send)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,9 +185,11 @@ func (m *Manager) load() error {
 				continue // not one of ours
 			}
 			e := newEntry()
+			var s stored
 			if err == nil {
-				err = json.Unmarshal(b, &e.info)
+				err = json.Unmarshal(b, &s)
 			}
+			e.info, e.untold = s.Info, s.Untold
 			if err == nil && (e.info.ID != d.Name() || !slices.Contains(states, e.info.State)) {
 				err = errors.New("it does not describe this job")
 			}
@@ -195,14 +212,21 @@ func (m *Manager) add(e *entry) {
 	}
 }
 
+// stored is the form of the file job.json.
+type stored struct {
+	Info
+	Untold []untold `json:"untold,omitempty"`
+}
+
 // save stores what is known of a job, and wakes those that wait for a change.
 func (m *Manager) save(e *entry) error {
 	e.wake()
-	stored := e.info
-	if stored.State == Running { // resumed unless somebody wants another state
-		stored.State = cmp.Or(e.asked, Queued)
+	s := stored{e.info, e.untold}
+	if s.State == Running { // resumed unless somebody wants another state
+		s.State = cmp.Or(e.asked, Queued)
+		s.Untold = m.events(e, s.State) // if the process is killed before it has stopped
 	}
-	b, err := json.MarshalIndent(&stored, "", "\t")
+	b, err := json.MarshalIndent(&s, "", "\t")
 	if err == nil {
 		err = durable.Replace(filepath.Join(m.dir, e.info.ID, infoName), append(b, '\n'))
 	}
@@ -240,6 +264,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Unlock()
 	defer context.AfterFunc(ctx, m.cancel)()
 	m.runs.Wait()
+	m.stopHooks()
 	m.cancel()
 	return m.lock.Close()
 }

@@ -32,6 +32,8 @@ type Request struct {
 	Args    json.RawMessage `json:"args,omitempty"`
 	// Priority says which of the jobs that wait runs next: that with the highest one, and of several the first. It may be negative.
 	Priority int `json:"priority,omitempty"`
+	// Webhooks are URLs that are told when the job is paused, done, stopped or has failed: see Config.Send.
+	Webhooks []string `json:"webhooks,omitempty"`
 	// Owner names who asks, for services with several users. The Manager only keeps it.
 	Owner string `json:"owner,omitempty"`
 }
@@ -57,7 +59,7 @@ func States() []State { return slices.Clone(states) }
 // Ended reports whether a job in this state does nothing more by itself and is not paused.
 func (s State) Ended() bool { return s == Done || s == Stopped || s == Failed }
 
-// Info describes a job. It is the form of the file job.json.
+// Info describes a job. The file job.json has it.
 type Info struct {
 	ID string `json:"id"`
 	Request

@@ -72,6 +72,7 @@ func (m *Manager) run(e *entry) {
 		i.State = Done
 	}
 	i.Ended, e.stop, e.asked = stamp(), nil, ""
+	m.owe(e)
 	m.running--
 	if err := m.save(e); err != nil {
 		m.note(i.ID, err.Error())

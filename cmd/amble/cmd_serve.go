@@ -31,6 +31,7 @@ type serveCmd struct {
 	MaxRunning   int      `default:"4" placeholder:"N" help:"Jobs that run at a time; others wait (${default})."`
 	Contact      string   `placeholder:"CONTACT" help:"Page or mail address for site owners, in jobs that give none."`
 	AllowAddress []string `placeholder:"RANGE" help:"Private address ranges that jobs may request (none)."`
+	Webhooks     string   `placeholder:"FILE" help:"Lines of PREFIX SECRET: URLs that clients may have told of events (none)."`
 	Host         []string `placeholder:"NAME" help:"Host names by which clients reach a proxy in front of it."`
 	Proxied      bool     `help:"A proxy in front of it encrypts, and says so: X-Forwarded-Proto."`
 	TLSCert      string   `name:"tls-cert" placeholder:"FILE" help:"Certificate (PEM), to encrypt."`
@@ -127,6 +128,11 @@ func (c *serveCmd) config() (*server.Config, error) {
 	var err error
 	if conf.Tokens, err = server.ReadTokens(c.Token); err != nil {
 		return nil, cli.UsageOf("--token: ", err)
+	}
+	if c.Webhooks != "" {
+		if conf.Webhooks, err = server.ReadWebhooks(c.Webhooks); err != nil {
+			return nil, cli.UsageOf("--webhooks: ", err)
+		}
 	}
 	conf.Jobs = jobs.Config{Running: c.MaxRunning, Check: func(_ jobs.Request, x *job.Config) error {
 		if x.Crawl.Follow.Documents {

@@ -25,6 +25,7 @@ var fields = map[string]string{
 	"program":  "Name of a program of the server that handles the pages.",
 	"args":     "For the program.",
 	"priority": "Of the jobs that wait, the one with the highest number runs next, and of several the first.",
+	"webhooks": "URLs that are told when the job is paused, done, stopped or has failed, by a POST that is repeated until it is answered with 2xx, for 24 h. The operator has to allow them.",
 	"owner":    "Token that started the job.",
 	"state":    "queued: it waits for others; running; paused: until it is resumed; done: Finish says why; stopped: on request, or because the disk is full; failed: error says why.",
 	"created":  "When it was started.",

@@ -87,6 +87,7 @@ type startRequest struct {
 	Program  string          `json:"program,omitempty"`
 	Args     json.RawMessage `json:"args,omitempty"`
 	Priority int             `json:"priority,omitempty"`
+	Webhooks []string        `json:"webhooks,omitempty"`
 }
 
 // settings are keys of a job file with their values.
@@ -192,6 +193,9 @@ func (s *Server) request(q *startRequest, c *client) (jobs.Request, error) {
 	if err := checkSettings(q.Settings); err != nil {
 		return jobs.Request{}, err
 	}
+	if err := s.checkWebhooks(q.Webhooks); err != nil {
+		return jobs.Request{}, err
+	}
 	all := map[string]any(maps.Clone(q.Settings))
 	if _, has := all["contact"]; !has && s.config.Contact != "" {
 		if all == nil {
@@ -199,7 +203,7 @@ func (s *Server) request(q *startRequest, c *client) (jobs.Request, error) {
 		}
 		all["contact"] = s.config.Contact
 	}
-	return jobs.Request{Key: q.Key, Seeds: q.Seeds, Settings: all, Program: q.Program, Args: q.Args, Priority: q.Priority, Owner: c.Name}, nil
+	return jobs.Request{Key: q.Key, Seeds: q.Seeds, Settings: all, Program: q.Program, Args: q.Args, Priority: q.Priority, Webhooks: q.Webhooks, Owner: c.Name}, nil
 }
 
 func (s *Server) start(w *recorder, r *call) error {

@@ -45,6 +45,8 @@ type Config struct {
 	// AllowAddresses are ranges of addresses that jobs may request although they are not public. Seeds are no exception, other than in
 	// other crawls: clients choose them.
 	AllowAddresses []netip.Prefix
+	// Webhooks are those that clients may name; nil: none.
+	Webhooks []Webhook
 	// Kinds are the kinds of exports; nil: those of [export.Kinds].
 	Kinds []export.Kind
 	// Audit gets one line of JSON for each request that came with a token, or was refused for want of one. nil: none is written.
@@ -101,6 +103,9 @@ func Open(dir string, c Config) (*Server, error) {
 			x.Crawl.Fetch.Listeners = append(x.Crawl.Fetch.Listeners, addr)
 		}
 		return confine(c.AllowAddresses, &q, x)
+	}
+	if len(c.Webhooks) > 0 {
+		c.Jobs.Send = s.send
 	}
 	s.handle()
 	s.manager, err = jobs.Open(dir, c.Jobs)

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/amble-crawler/amble/internal/quicktmp"
 	"github.com/amble-crawler/amble/job"
@@ -608,5 +609,51 @@ func TestListenWithoutEncryptionIsForLoopback(t *testing.T) {
 	_ = ln.Close()
 	if _, err := Listen("127.0.0.1:0", "nothing", "nothing", false); err == nil {
 		t.Error("a certificate that is missing")
+	}
+}
+
+// A webhook gets the events that the operator has allowed it, signed, and no redirect leads them elsewhere.
+func TestWebhooksAreThoseOfTheOperator(t *testing.T) {
+	type told struct {
+		path, signature string
+		body            []byte
+	}
+	got := make(chan told, 10)
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got <- told{r.URL.Path, r.Header.Get(SignatureHeader), b}
+		if r.URL.Path == "/hooks/moved" {
+			http.Redirect(w, r, "/admin", http.StatusTemporaryRedirect)
+		}
+	}))
+	defer hook.Close()
+	w := Webhook{hook.URL + "/hooks/", "s3cret-s3cret-s3cret-s3cret-s3cret"}
+	s := newService(t, t.TempDir(), Config{Webhooks: []Webhook{w}})
+	site := newSite(t, 1, nil)
+	for _, bad := range []string{
+		hook.URL + "/admin", hook.URL + "/hooks/../admin", hook.URL + "/hooks/%2e%2e/admin", "http://evil.test/hooks/", hook.URL + ".evil.test/hooks/",
+		strings.Replace(hook.URL, "://", "://x@", 1) + "/hooks/", "file:///etc/passwd", "",
+	} {
+		s.refused(http.StatusBadRequest, "POST", "/v1/jobs", body(site, fmt.Sprintf(`"webhooks":[%q]`, bad)), "/webhooks/0")
+	}
+	info := s.start(body(site, fmt.Sprintf(`"webhooks":[%q]`, hook.URL+"/hooks/7")))
+	one := <-got
+	var e jobs.Event
+	if err := json.Unmarshal(one.body, &e); err != nil || one.path != "/hooks/7" || e.State != jobs.Done || e.Job.ID != info.ID {
+		t.Errorf("%s: %s, %v", one.path, one.body, err)
+	}
+	var at int64
+	if _, err := fmt.Sscanf(one.signature, "t=%d,", &at); err != nil || one.signature != w.sign(time.Unix(at, 0), one.body) {
+		t.Errorf("signature %q, %v", one.signature, err)
+	}
+	s.start(body(site, fmt.Sprintf(`"webhooks":[%q]`, hook.URL+"/hooks/moved")))
+	if one = <-got; one.path != "/hooks/moved" {
+		t.Errorf("told %s", one.path)
+	}
+	if err := s.Close(t.Context()); err != nil { // the sender has ended
+		t.Fatal(err)
+	}
+	if len(got) > 0 {
+		t.Errorf("a redirect was followed: %s", (<-got).path)
 	}
 }

@@ -206,9 +206,9 @@ type privilege struct {
 
 // network lists the privileges to use it. Whoever makes requests, or looks up names for them, could bypass the gate (the
 // command looks up the names of the operator's own addresses, to check what is published of them);
-// whoever listens can be reached from outside.
+// whoever listens can be reached from outside. jobs/server tells webhooks that the operator has allowed.
 var network = []privilege{
-	{"make requests", []string{"fetcher", "crawltest"}, map[string][]string{
+	{"make requests", []string{"fetcher", "crawltest", "jobs/server"}, map[string][]string{
 		"net/http":   {"Get", "Head", "Post", "PostForm", "Client", "DefaultClient", "DefaultTransport", "Transport", "NewRequest", "NewRequestWithContext"},
 		"net":        {"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialIP", "DialUnix", "Dialer", "FileConn", "FilePacketConn"},
 		"crypto/tls": {"Dial", "DialWithDialer", "Dialer", "Client"},

@@ -22,7 +22,7 @@ var seenBy = map[string]string{
 
 	"cmd/amble/internal/kept": ".",
 	"jobs/server":             ".",
-	"jobs":                    "Key|Paused|Stopped|Priority|Told|Overlap|Once|Removed",
+	"jobs":                    "Key|Paused|Stopped|Priority|Told|Overlap|Once|Removed|Webhook",
 }
 
 // estimates are what makes an interval hold the truth.
@@ -47,23 +47,28 @@ var queues = []mutant{
 	{"a request that is repeated starts another job", "jobs/request.go", "q.Key != \"\" && e != nil", "q.Key != \"\" && e != nil && false", 0, false, nil},
 	{"a job that runs is removed", "jobs/control.go", "	case e.info.State == Running:\n		err = ", "	case false:\n		err = ", 0, false, nil},
 	{"a run that was started counts as missed", "jobs/schedules.go", "if m.keys[t.key(due)] == nil {", "if m.keys[t.key(due)] == nil || true {", 0, false, nil},
+	{"a webhook that does not answer is not told again", "jobs/webhooks.go", "if err != nil && !old {", "if err != nil && !old && false {", 0, false, nil},
+	{"what a webhook was not told is lost with the process", "jobs/jobs.go", "s := stored{e.info, e.untold}", "s := stored{e.info, nil}", 0, false, nil},
+	{"a process that is killed while a job stops does not tell it", "jobs/jobs.go", "		s.Untold = m.events(e, s.State)", "		s.Untold = m.events(e, Queued)", 0, false, nil},
 	{"runs of a schedule overlap", "jobs/schedules.go", "before != nil && !before.info.State.Ended()", "before != nil && !before.info.State.Ended() && false", 0, false, nil},
 }
 
 // services are protections of servers that run jobs for others.
 var services = []mutant{
-	{"a token without a secret of the file", "jobs/server/tokens.go", "subtle.ConstantTimeCompare(hash[:], c.hash[:]) == 1", "true", 0, false, nil},
+	{"a token without a secret of the file", "jobs/server/tokens.go", "subtle.ConstantTimeCompare(hash[:], c.hash[:]) == 1", "subtle.ConstantTimeCompare(hash[:], c.hash[:]) <= 1", 0, false, nil},
 	{"whoever reads may write", "jobs/server/server.go", "	if !c.may(scope) {", "	if !c.may(Read) {", 0, false, nil},
 	{"requests without a token", "jobs/server/server.go", "	if c == nil {", "	if c == nil && scope == Write {", 0, false, nil},
 	{"a token makes any number of requests", "jobs/server/server.go", "d := c.wait(now); d > 0", "d := c.wait(now); d < 0", 0, false, nil},
 	{"a token starts any number of jobs", "jobs/server/routes.go", "	if n >= c.MaxJobs {", "	if n > 10*c.MaxJobs {", 0, false, nil},
-	{"pages of other sites make requests", "jobs/server/server.go", "case !s.hosts.Ours(r.Host, port):", "case false:", 0, false, nil},
+	{"pages of other sites make requests", "jobs/server/server.go", "case !s.hosts.Ours(r.Host, port):", "case !s.hosts.Ours(r.Host, port) && false:", 0, false, nil},
 	{"requests that a proxy had in the clear", "jobs/server/server.go", "s.config.Proxied && ", "false && ", 0, false, nil},
 	{"clients name files by shorthands", "jobs/server/settings.go", "why := refused[s.Name]; why != \"\"", "why := refused[s.Name]; why != \"\" && settings[s.Name] != nil", 0, false, nil},
 	{"clients set keys that nobody has classified", "jobs/server/settings.go", "why := refused[s.Name]; why != \"\"", "why := \"\"; why != \"\"", 0, false, nil},
 	{"settings of hosts name files", "jobs/server/settings.go", "out := c.Outside(); len(out) > 0", "out := c.Outside(); len(out) > 1", 0, false, nil},
 	{"seeds are private addresses", "jobs/server/settings.go", "err == nil && !open(addr)", "err == nil && !open(addr) && false", 0, false, nil},
 	{"names of seeds have private addresses", "jobs/server/settings.go", "return slices.DeleteFunc(private, func(a netip.Addr) bool { return !open(a) }), nil", "return private, nil", 0, false, nil},
+	{"webhooks lead to other hosts", "jobs/server/webhooks.go", "strings.HasPrefix(text, w.Prefix)", "true || strings.HasPrefix(text, w.Prefix)", 0, false, nil},
+	{"webhooks lead out of their prefix", "jobs/server/webhooks.go", "u.Path != clean", "false", 0, false, nil},
 	{"an answer that breaks off seems whole", "jobs/server/results.go", "err == nil && !info.State.Ended()", "err == nil && !info.State.Ended() && false", 0, false, nil},
 	{"other machines connect without encryption", "jobs/server/listen.go", "!proxied && !localweb.OnLoopback(ln.Addr())", "false", 0, false, nil},
 }

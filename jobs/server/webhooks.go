@@ -1,0 +1,133 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/amble-crawler/amble/internal/safefile"
+)
+
+// Webhook allows clients to have URLs told what becomes of a job.
+type Webhook struct {
+	Prefix string // the URLs begin with it; it ends with a slash
+	Secret string // with which events are signed
+}
+
+const (
+	// SignatureHeader has the time in seconds since 1970 and the signature of an event: t=TIME,v1=HEX. The signature is the HMAC-SHA256 of
+	// the time, a point and the body.
+	SignatureHeader = "Amble-Signature"
+
+	maxWebhooks = 5 // of a job
+	hookTime    = 10 * time.Second
+)
+
+// ReadWebhooks reads a file of webhooks that nobody but its owner may read: lines of a prefix of URLs and a secret of 30 or more bytes.
+// Lines that begin with # are comments.
+func ReadWebhooks(name string) (all []Webhook, err error) {
+	b, err := safefile.ReadSecret(name, safefile.Token)
+	if err != nil {
+		return nil, err
+	}
+	for i, line := range strings.Split(string(b), "\n") {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		u, err := url.Parse(words[0])
+		if err != nil || len(words) != 2 || len(words[1]) < minSecret || plainURL(u) != words[0] || !strings.HasSuffix(u.Path, "/") {
+			return nil, fmt.Errorf("%s, line %d: want PREFIX SECRET, such as https://hooks.company.example/amble/ and 30 or more letters and digits", name, i+1)
+		}
+		all = append(all, Webhook{words[0], words[1]})
+	}
+	return all, nil
+}
+
+// plainURL returns a URL of http or https as it is compared with prefixes, "" if it has parts that could lead elsewhere.
+func plainURL(u *url.URL) string {
+	clean := path.Clean(u.Path)
+	if strings.HasSuffix(u.Path, "/") && clean != "/" {
+		clean += "/"
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" || u.Path != clean || u.RawPath != "" {
+		return ""
+	}
+	return u.String()
+}
+
+// webhookOf returns what allows a URL, nil if nothing does.
+func (s *Server) webhookOf(text string) *Webhook {
+	u, err := url.Parse(text)
+	if err != nil || plainURL(u) != text {
+		return nil
+	}
+	for i := range s.config.Webhooks {
+		if w := &s.config.Webhooks[i]; strings.HasPrefix(text, w.Prefix) {
+			return w
+		}
+	}
+	return nil
+}
+
+// checkWebhooks refuses webhooks that the operator has not allowed.
+func (s *Server) checkWebhooks(urls []string) error {
+	for i, u := range urls {
+		switch {
+		case i >= maxWebhooks:
+			return &Problem{Status: http.StatusBadRequest, Title: "too many webhooks", Detail: fmt.Sprintf("a job may have %d", maxWebhooks), Pointer: "/webhooks"}
+		case s.webhookOf(u) == nil:
+			return &Problem{Status: http.StatusBadRequest, Title: "a webhook is not allowed", Detail: "the operator of the server has to allow its prefix", Pointer: "/webhooks/" + strconv.Itoa(i)}
+		}
+	}
+	return nil
+}
+
+// hooks makes the requests. It follows no redirect: the operator has allowed no other address.
+var hooks = &http.Client{
+	Timeout:       hookTime,
+	Transport:     &http.Transport{DisableKeepAlives: true},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// send sends an event to a webhook. Anything but an answer of 2xx is an error.
+func (s *Server) send(ctx context.Context, to string, event []byte) error {
+	w := s.webhookOf(to)
+	if w == nil {
+		return errors.New("the operator does not allow it any more")
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(event))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", mediaJSON)
+	r.Header.Set(SignatureHeader, w.sign(time.Now(), event))
+	a, err := hooks.Do(r)
+	if err != nil {
+		return err
+	}
+	_ = a.Body.Close() // it is not read
+	if a.StatusCode < 200 || a.StatusCode > 299 {
+		return fmt.Errorf("it answered with status %d", a.StatusCode)
+	}
+	return nil
+}
+
+// sign returns the value of SignatureHeader.
+func (w *Webhook) sign(now time.Time, event []byte) string {
+	t := strconv.FormatInt(now.Unix(), 10)
+	h := hmac.New(sha256.New, []byte(w.Secret))
+	h.Write([]byte(t + "."))
+	h.Write(event)
+	return "t=" + t + ",v1=" + hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,149 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Event is what a webhook is told: that a job has come into a state.
+type Event struct {
+	State State     `json:"state"` // Paused, Done, Stopped or Failed
+	Time  time.Time `json:"time"`
+	Job   Info      `json:"job"` // as it is when the event is sent
+}
+
+// Times of webhooks.
+const (
+	firstRetry = 10 * time.Second // after the first failure; it doubles with each
+	maxRetry   = time.Hour
+	maxUntold  = 24 * time.Hour // after which an event is dropped
+)
+
+// untold is an event that a webhook has not acknowledged. It is stored with the state of its job, in one step.
+type untold struct {
+	URL   string    `json:"url"`
+	State State     `json:"state"`
+	Time  time.Time `json:"time"`
+}
+
+// attempt says when an event is sent again. A new process sends it at once.
+type attempt struct {
+	at    time.Time
+	pause time.Duration
+}
+
+// maxOwed limits the events of a job that are kept. The oldest are dropped.
+const maxOwed = 100
+
+// owe notes that the webhooks of a job are to be told its state. The caller holds the lock, and saves the job.
+func (m *Manager) owe(e *entry) {
+	e.untold = m.events(e, e.info.State)
+	m.ringHooks()
+}
+
+// events returns what the webhooks of a job have to be told once it has come into a state.
+func (m *Manager) events(e *entry, s State) []untold {
+	if m.config.Send == nil || s != Paused && !s.Ended() {
+		return e.untold
+	}
+	all := slices.Clone(e.untold)
+	for _, url := range e.info.Webhooks {
+		all = append(all, untold{url, s, stamp()})
+	}
+	return all[max(0, len(all)-maxOwed):]
+}
+
+// ringHooks wakes the sender of events.
+func (m *Manager) ringHooks() {
+	select {
+	case m.hooks <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// send sends events until the Manager is closed: one at a time, and those of a job in their order.
+func (m *Manager) send() {
+	tries := map[untold]attempt{}
+	for {
+		id, what, event, wait := m.next(tries)
+		if id == "" {
+			timer := time.NewTimer(wait)
+			select {
+			case <-m.hooks:
+			case <-timer.C:
+			case <-m.ending.Done():
+				timer.Stop()
+				return
+			}
+			timer.Stop()
+			continue
+		}
+		body, err := json.Marshal(event)
+		if err == nil {
+			err = m.config.Send(m.ending, what.URL, body)
+		}
+		if m.ending.Err() != nil {
+			return // the next process sends it
+		}
+		old := time.Since(what.Time) >= maxUntold
+		if err != nil && !old {
+			t := tries[what]
+			t.pause = min(max(firstRetry, 2*t.pause), maxRetry)
+			t.at = time.Now().Add(t.pause)
+			tries[what] = t
+			continue
+		}
+		if err != nil {
+			m.note(id, fmt.Sprintf("the webhook %s was not told that it is %s, and will not be: %v", what.URL, what.State, err))
+		}
+		delete(tries, what)
+		m.told(id, what)
+	}
+}
+
+// next returns an event that is due, or how long none is.
+func (m *Manager) next(tries map[untold]attempt) (id string, what untold, event *Event, wait time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	wait = maxRetry
+	now := time.Now()
+	for id, e := range m.jobs {
+		seen := map[string]bool{} // webhooks whose earlier event comes first
+		for _, u := range e.untold {
+			if seen[u.URL] {
+				continue
+			}
+			seen[u.URL] = true
+			if d := tries[u].at.Sub(now); d > 0 {
+				wait = min(wait, d)
+				continue
+			}
+			return id, u, &Event{u.State, u.Time, e.info}, 0
+		}
+	}
+	return "", what, nil, wait
+}
+
+// told records that a webhook has acknowledged an event.
+func (m *Manager) told(id string, what untold) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.jobs[id]
+	if e == nil {
+		return
+	}
+	if at := slices.Index(e.untold, what); at >= 0 {
+		e.untold = slices.Delete(e.untold, at, at+1)
+	}
+	if err := m.save(e); err != nil {
+		m.note(id, err.Error())
+	}
+}
+
+// stopHooks ends the sender of events.
+func (m *Manager) stopHooks() {
+	m.end()
+	m.sender.Wait()
+}
