@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type serveCmd struct {
 	Old string `arg:"" optional:"" type:"job" name:"job" help:"The old form of amble show --listen ADDR JOB."`
 
 	Jobs   string `placeholder:"DIR" help:"Directory of the jobs, made if it is missing."`
-	Listen string `default:"127.0.0.1:8420" placeholder:"ADDR" help:"Address to listen on (${default})."`
+	Listen string `placeholder:"ADDR" help:"Address to listen on (127.0.0.1:8420)."`
 	Token  string `placeholder:"FILE" help:"Lines of NAME TOKEN SCOPES (DIR/tokens, which is made with one token)."`
 
 	MaxRunning   int      `default:"4" placeholder:"N" help:"Jobs that run at a time; others wait (${default})."`
@@ -43,9 +44,8 @@ func (*serveCmd) Help() string {
 	return `Examples:
 
 	amble serve --jobs data --contact me@university.edu
-	amble serve --jobs data --listen 10.0.0.1:8420 --tls-cert cert.pem \
-	    --tls-key key.pem --token tokens
-	curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8420/v1/jobs
+	amble serve --jobs data --listen :8420 --tls-cert cert.pem --tls-key key.pem
+	amble serve --jobs data --max-running 20 --webhooks hooks
 
 Runs jobs for other programs, which start them, follow their results and download them by an
 HTTP API: docs/services.md. SCOPES are read, or read,write; limits such as jobs=10 and rate=5
@@ -65,7 +65,7 @@ func (c *serveCmd) Run(a *app) error {
 	switch {
 	case c.Old != "" && c.Jobs == "":
 		fmt.Fprintln(a.err, "amble: this is amble show --listen ADDR JOB now; the old form works in this version")
-		return showPage(a, c.Old, c.Listen)
+		return showPage(a, c.Old, cmp.Or(c.Listen, "loopback:0"))
 	case c.Jobs == "" || c.Old != "":
 		return cli.Usage("name the directory of the jobs, and nothing else: amble serve --jobs DIR")
 	}
@@ -81,7 +81,7 @@ func (c *serveCmd) Run(a *app) error {
 	conf.Audit, conf.Jobs.Note = log, func(id, said string) {
 		fmt.Fprintf(a.err, "amble: %s\n", cli.Printable(strings.TrimSpace(id+" "+said)))
 	}
-	if conf.Listener, err = server.Listen(c.Listen, c.TLSCert, c.TLSKey, c.Proxied); errors.Is(err, server.ErrOpen) {
+	if conf.Listener, err = server.Listen(cmp.Or(c.Listen, "127.0.0.1:8420"), c.TLSCert, c.TLSKey, c.Proxied); errors.Is(err, server.ErrOpen) {
 		return cli.Usage("--listen: %w (--tls-cert, --proxied)", err)
 	} else if err != nil {
 		return cli.UsageOf("--listen: ", err)

@@ -121,7 +121,7 @@ func TestListenAndServe(t *testing.T) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
-	p := start(t, "serve", dir)
+	p := start(t, "show", "--listen", "loopback:0", dir)
 	base, token := p.page(t)
 	status, text := request(t, http.MethodGet, base+"/", token)
 	if status != 200 || !strings.Contains(text, "(drained)") || !strings.Contains(text, "with 2 URLs left") && !strings.Contains(text, "with 1 URL left") {

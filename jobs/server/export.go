@@ -22,7 +22,7 @@ func (s *Server) export(w *recorder, r *call) error {
 	to := r.URL.Query().Get("to")
 	at := slices.IndexFunc(s.config.Kinds, func(k export.Kind) bool { return k.Name == to })
 	if at < 0 {
-		return &Problem{Status: http.StatusBadRequest, Title: "a parameter of the query is not taken", Detail: fmt.Sprintf("to: want one of %s", strings.Join(kindNames(s.config.Kinds), ", "))}
+		return &problemError{Status: http.StatusBadRequest, Title: "a parameter of the query is not taken", Detail: fmt.Sprintf("to: want one of %s", strings.Join(kindNames(s.config.Kinds), ", "))}
 	}
 	kind := s.config.Kinds[at]
 	info, err := s.named(w, r)
@@ -67,7 +67,7 @@ func (s *Server) write(r *call, info jobs.Info, kind export.Kind) (path string, 
 	}
 	from, err := job.Read(info.Dir)
 	if errors.Is(err, job.ErrNoJob) || errors.Is(err, os.ErrNotExist) {
-		return "", &Problem{Status: http.StatusConflict, Title: "the job has not begun", Detail: "wait until it has run"}
+		return "", &problemError{Status: http.StatusConflict, Title: "the job has not begun", Detail: "wait until it has run"}
 	}
 	if err != nil {
 		return "", err

@@ -75,7 +75,7 @@ func (p *process) kill() {
 
 // read reads results after the first from ones, until a number of them came or the answer ends.
 func (p *process) read(id string, from, most int) (lines []string) {
-	r, err := http.NewRequestWithContext(p.t.Context(), "GET", fmt.Sprintf("%s/v1/jobs/%s/results?follow=1&from=%d", p.url, id, from), nil)
+	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, fmt.Sprintf("%s/v1/jobs/%s/results?follow=1&from=%d", p.url, id, from), nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ var fields = map[string]string{
 // describe returns the description of all requests and answers (OpenAPI 3.1).
 func (s *Server) describe() object {
 	schemas := object{"Settings": settingsSchema()}
-	problem := object{"description": "What is wrong, and what to do.", "content": object{"application/problem+json": object{"schema": schemaOf(reflect.TypeFor[Problem](), schemas)}}}
+	problem := object{"description": "What is wrong, and what to do.", "content": object{"application/problem+json": object{"schema": schemaOf(reflect.TypeFor[problemError](), schemas)}}}
 	paths := object{}
 	for _, r := range routes() {
 		op := object{"operationId": strings.ToLower(r.method) + strings.NewReplacer("/v1", "", "/", "_", "{", "", "}", "", ".", "_").Replace(r.path), "summary": r.summary}

@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/jobs"
 )
 
-// Problem is the body of an answer to a request that failed (RFC 9457).
-type Problem struct {
+// problemError is the body of an answer to a request that failed (RFC 9457).
+type problemError struct {
 	Title   string `json:"title"`             // what is wrong
 	Status  int    `json:"status"`            // of the answer
 	Detail  string `json:"detail,omitempty"`  // more, and what to do
@@ -25,11 +25,11 @@ type Problem struct {
 }
 
 // Error returns the title and the detail.
-func (p *Problem) Error() string { return strings.TrimSuffix(p.Title+": "+p.Detail, ": ") }
+func (p *problemError) Error() string { return strings.TrimSuffix(p.Title+": "+p.Detail, ": ") }
 
 // problemOf returns what a client is told about an error.
-func problemOf(err error) *Problem {
-	var p *Problem
+func problemOf(err error) *problemError {
+	var p *problemError
 	var key *job.KeyError
 	var large *http.MaxBytesError
 	var of *job.Error
@@ -38,25 +38,25 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &large):
-		return &Problem{Status: http.StatusRequestEntityTooLarge, Title: "the body is too large", Detail: "up to 1 MiB is taken"}
+		return &problemError{Status: http.StatusRequestEntityTooLarge, Title: "the body is too large", Detail: "up to 1 MiB is taken"}
 	case errors.As(err, &key):
-		return &Problem{Status: http.StatusBadRequest, Title: "a setting is not taken", Detail: err.Error(), Pointer: "/settings/" + key.Key}
+		return &problemError{Status: http.StatusBadRequest, Title: "a setting is not taken", Detail: err.Error(), Pointer: "/settings/" + key.Key}
 	case is(jobs.ErrNoJob):
-		return &Problem{Status: http.StatusNotFound, Title: "no such job", Detail: "GET /v1/jobs lists all jobs"}
+		return &problemError{Status: http.StatusNotFound, Title: "no such job", Detail: "GET /v1/jobs lists all jobs"}
 	case is(jobs.ErrKey), is(jobs.ErrState):
-		return &Problem{Status: http.StatusConflict, Title: "not possible now", Detail: err.Error()}
+		return &problemError{Status: http.StatusConflict, Title: "not possible now", Detail: err.Error()}
 	case is(jobs.ErrFull):
-		return &Problem{Status: http.StatusTooManyRequests, Title: "the queue is full", Detail: err.Error(), retry: time.Minute}
+		return &problemError{Status: http.StatusTooManyRequests, Title: "the queue is full", Detail: err.Error(), retry: time.Minute}
 	case is(jobs.ErrClosed), is(context.Canceled):
-		return &Problem{Status: http.StatusServiceUnavailable, Title: "the server is stopping", Detail: "try again when it has started", retry: 10 * time.Second}
+		return &problemError{Status: http.StatusServiceUnavailable, Title: "the server is stopping", Detail: "try again when it has started", retry: 10 * time.Second}
 	case errors.As(err, &of) && of.Kind == job.Storage, errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.LinkError)):
-		return &Problem{Status: http.StatusInternalServerError, Title: "the server cannot store or read the job", Detail: "the operator has to look after its disk"}
+		return &problemError{Status: http.StatusInternalServerError, Title: "the server cannot store or read the job", Detail: "the operator has to look after its disk"}
 	}
-	return &Problem{Status: http.StatusBadRequest, Title: "the request is not taken", Detail: err.Error()}
+	return &problemError{Status: http.StatusBadRequest, Title: "the request is not taken", Detail: err.Error()}
 }
 
 // write answers with a problem.
-func write(w http.ResponseWriter, p *Problem) {
+func write(w http.ResponseWriter, p *problemError) {
 	h := w.Header()
 	if p.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")

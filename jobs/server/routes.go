@@ -144,11 +144,11 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(methods) == 0 {
-		write(w, &Problem{Status: http.StatusNotFound, Title: "nothing is served there", Detail: "/v1/openapi.json lists what is"})
+		write(w, &problemError{Status: http.StatusNotFound, Title: "nothing is served there", Detail: "/v1/openapi.json lists what is"})
 		return
 	}
 	w.Header().Set("Allow", strings.Join(methods, ", "))
-	write(w, &Problem{Status: http.StatusMethodNotAllowed, Title: "the method is not for this resource", Detail: "use " + strings.Join(methods, " or ")})
+	write(w, &problemError{Status: http.StatusMethodNotAllowed, Title: "the method is not for this resource", Detail: "use " + strings.Join(methods, " or ")})
 }
 
 // maxRequest is the maximum number of bytes of a body.
@@ -157,7 +157,7 @@ const maxRequest = 1 << 20
 // decode reads the body of a request into v.
 func decode(w http.ResponseWriter, r *call, v any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != mediaJSON {
-		return &Problem{Status: http.StatusUnsupportedMediaType, Title: "the body is not declared as JSON", Detail: "send Content-Type: application/json"}
+		return &problemError{Status: http.StatusUnsupportedMediaType, Title: "the body is not declared as JSON", Detail: "send Content-Type: application/json"}
 	}
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
 	d.DisallowUnknownFields()
@@ -172,9 +172,9 @@ func decode(w http.ResponseWriter, r *call, v any) error {
 	case err == nil, asLarge(err) != nil:
 		return err
 	case errors.As(err, &kind):
-		return &Problem{Status: http.StatusBadRequest, Title: "the body has a value of another type", Detail: fmt.Sprintf("want %s, not a JSON %s", kind.Type, kind.Value), Pointer: "/" + strings.ReplaceAll(kind.Field, ".", "/")}
+		return &problemError{Status: http.StatusBadRequest, Title: "the body has a value of another type", Detail: fmt.Sprintf("want %s, not a JSON %s", kind.Type, kind.Value), Pointer: "/" + strings.ReplaceAll(kind.Field, ".", "/")}
 	}
-	return &Problem{Status: http.StatusBadRequest, Title: "the body is not taken", Detail: strings.TrimPrefix(err.Error(), "json: ") + "; /v1/openapi.json has its form"}
+	return &problemError{Status: http.StatusBadRequest, Title: "the body is not taken", Detail: strings.TrimPrefix(err.Error(), "json: ") + "; /v1/openapi.json has its form"}
 }
 
 // asLarge returns err if it says that a body is too large, or nil.
@@ -188,7 +188,7 @@ func asLarge(err error) error {
 // request returns what a client asks for, if it may.
 func (s *Server) request(q *startRequest, c *client) (jobs.Request, error) {
 	if len(q.Seeds) == 0 {
-		return jobs.Request{}, &Problem{Status: http.StatusBadRequest, Title: "no seeds", Detail: "give at least one URL to begin with", Pointer: "/seeds"}
+		return jobs.Request{}, &problemError{Status: http.StatusBadRequest, Title: "no seeds", Detail: "give at least one URL to begin with", Pointer: "/seeds"}
 	}
 	if err := checkSettings(q.Settings); err != nil {
 		return jobs.Request{}, err
@@ -242,7 +242,7 @@ func (s *Server) room(c *client, same func(*jobs.Info) bool) error {
 		}
 	}
 	if n >= c.MaxJobs {
-		return &Problem{Status: http.StatusTooManyRequests, Title: "too many jobs", Detail: fmt.Sprintf("%d jobs of token %s are queued or run, and it may have %d: wait until one has ended, or stop one", n, c.Name, c.MaxJobs), retry: time.Minute}
+		return &problemError{Status: http.StatusTooManyRequests, Title: "too many jobs", Detail: fmt.Sprintf("%d jobs of token %s are queued or run, and it may have %d: wait until one has ended, or stop one", n, c.Name, c.MaxJobs), retry: time.Minute}
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func number(r *call, name string, def, least, most int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < least || n > most {
-		return 0, &Problem{Status: http.StatusBadRequest, Title: "a parameter of the query is not taken", Detail: fmt.Sprintf("%s: want a number from %d to %d", name, least, most)}
+		return 0, &problemError{Status: http.StatusBadRequest, Title: "a parameter of the query is not taken", Detail: fmt.Sprintf("%s: want a number from %d to %d", name, least, most)}
 	}
 	return n, nil
 }
@@ -363,7 +363,7 @@ func (s *Server) schedule(w *recorder, r *call) error {
 		return err
 	}
 	if len(s.manager.Schedules()) >= maxSchedules {
-		return &Problem{Status: http.StatusTooManyRequests, Title: "too many schedules", Detail: fmt.Sprintf("the server keeps %d: remove one", maxSchedules)}
+		return &problemError{Status: http.StatusTooManyRequests, Title: "too many schedules", Detail: fmt.Sprintf("the server keeps %d: remove one", maxSchedules)}
 	}
 	if err := s.manager.Schedule(jobs.Schedule{Name: body.Name, Cron: body.Cron, Zone: body.Zone, Request: q}); err != nil {
 		return err
@@ -373,13 +373,13 @@ func (s *Server) schedule(w *recorder, r *call) error {
 			return answer(w, http.StatusCreated, &schedule{one, one.Next})
 		}
 	}
-	return &Problem{Status: http.StatusConflict, Title: "another client has removed the schedule", Detail: "store it again"}
+	return &problemError{Status: http.StatusConflict, Title: "another client has removed the schedule", Detail: "store it again"}
 }
 
 func (s *Server) unschedule(w *recorder, r *call) error {
 	name := r.PathValue("name")
 	if !slices.ContainsFunc(s.manager.Schedules(), func(one jobs.Schedule) bool { return one.Name == name }) {
-		return &Problem{Status: http.StatusNotFound, Title: "no such schedule", Detail: "GET /v1/schedules lists all schedules"}
+		return &problemError{Status: http.StatusNotFound, Title: "no such schedule", Detail: "GET /v1/schedules lists all schedules"}
 	}
 	if err := s.manager.Unschedule(name); err != nil {
 		return err
@@ -395,8 +395,11 @@ func (s *Server) openAPI(w *recorder, _ *call) error {
 // typeName returns the name of a type in the description.
 func typeName(t reflect.Type) string {
 	name := t.Name()
-	if t == reflect.TypeFor[jobs.Info]() {
+	switch t {
+	case reflect.TypeFor[jobs.Info]():
 		name = "Job"
+	case reflect.TypeFor[problemError]():
+		name = "Problem"
 	}
 	return strings.ToUpper(name[:1]) + name[1:]
 }

@@ -130,10 +130,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case !s.hosts.Ours(r.Host, port):
-		write(w, &Problem{Status: http.StatusMisdirectedRequest, Title: "nothing is served under that host name", Detail: "request it by an address, or have the operator name the host"})
+		write(w, &problemError{Status: http.StatusMisdirectedRequest, Title: "nothing is served under that host name", Detail: "request it by an address, or have the operator name the host"})
 		return
 	case s.config.Proxied && r.Header.Get("X-Forwarded-Proto") != "https":
-		write(w, &Problem{Status: http.StatusForbidden, Title: "the request was not encrypted", Detail: "request https: of the proxy, which must set X-Forwarded-Proto"})
+		write(w, &problemError{Status: http.StatusForbidden, Title: "the request was not encrypted", Detail: "request https: of the proxy, which must set X-Forwarded-Proto"})
 		return
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTime)) // a writer without deadlines has others, or none
@@ -172,13 +172,13 @@ func (s *Server) client(r *http.Request) *client {
 // admit returns why a client may not make a request.
 func admit(c *client, scope Scope, now time.Time) error {
 	if c == nil {
-		return &Problem{Status: http.StatusUnauthorized, Title: "no valid token", Detail: "send it as Authorization: Bearer TOKEN; the operator has tokens"}
+		return &problemError{Status: http.StatusUnauthorized, Title: "no valid token", Detail: "send it as Authorization: Bearer TOKEN; the operator has tokens"}
 	}
 	if d := c.wait(now); d > 0 {
-		return &Problem{Status: http.StatusTooManyRequests, Title: "too many requests", Detail: fmt.Sprintf("token %s may make %g a second", c.Name, c.rate.Limit()), retry: d}
+		return &problemError{Status: http.StatusTooManyRequests, Title: "too many requests", Detail: fmt.Sprintf("token %s may make %g a second", c.Name, c.rate.Limit()), retry: d}
 	}
 	if !c.may(scope) {
-		return &Problem{Status: http.StatusForbidden, Title: fmt.Sprintf("token %s has no scope %s", c.Name, scope), Detail: "ask the operator for a token that has it"}
+		return &problemError{Status: http.StatusForbidden, Title: fmt.Sprintf("token %s has no scope %s", c.Name, scope), Detail: "ask the operator for a token that has it"}
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func (s *Server) log(began time.Time, c *client, r *http.Request, out *recorder)
 // seconds returns a time as whole seconds, rounded up, as Retry-After has it.
 func seconds(d time.Duration) string { return strconv.Itoa(max(1, int(math.Ceil(d.Seconds())))) }
 
-var errStreams = &Problem{Status: http.StatusTooManyRequests, Title: "too many streams", Detail: fmt.Sprintf("a token may follow and download %d at a time: end one", maxStreams), retry: time.Second}
+var errStreams = &problemError{Status: http.StatusTooManyRequests, Title: "too many streams", Detail: fmt.Sprintf("a token may follow and download %d at a time: end one", maxStreams), retry: time.Second}
 
 // isClosed reports whether an error says that the Server is closed.
 func isClosed(err error) bool { return errors.Is(err, jobs.ErrClosed) }

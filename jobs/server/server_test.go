@@ -144,7 +144,7 @@ func (s *service) want(status int, v any, method, path, body string) {
 func (s *service) refused(status int, method, path, body string, words ...string) {
 	s.t.Helper()
 	got, text := s.do(annSecret, method, path, body)
-	var p Problem
+	var p problemError
 	if err := json.Unmarshal([]byte(text), &p); err != nil || got != status || p.Status != status || p.Title == "" || p.Detail == "" {
 		s.t.Errorf("%s %s %.200s: %d %s, want the problem %d", method, path, body, got, text, status)
 	}
@@ -508,7 +508,7 @@ func TestFollowedAnswerBreaksOffWhenTheServerStops(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{})
 	hold := make(chan struct{})
 	info := s.start(body(newSite(t, 2, hold)))
-	r, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/v1/jobs/"+info.ID+"/results?follow=1", nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v1/jobs/"+info.ID+"/results?follow=1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

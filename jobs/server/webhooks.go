@@ -85,9 +85,9 @@ func (s *Server) checkWebhooks(urls []string) error {
 	for i, u := range urls {
 		switch {
 		case i >= maxWebhooks:
-			return &Problem{Status: http.StatusBadRequest, Title: "too many webhooks", Detail: fmt.Sprintf("a job may have %d", maxWebhooks), Pointer: "/webhooks"}
+			return &problemError{Status: http.StatusBadRequest, Title: "too many webhooks", Detail: fmt.Sprintf("a job may have %d", maxWebhooks), Pointer: "/webhooks"}
 		case s.webhookOf(u) == nil:
-			return &Problem{Status: http.StatusBadRequest, Title: "a webhook is not allowed", Detail: "the operator of the server has to allow its prefix", Pointer: "/webhooks/" + strconv.Itoa(i)}
+			return &problemError{Status: http.StatusBadRequest, Title: "a webhook is not allowed", Detail: "the operator of the server has to allow its prefix", Pointer: "/webhooks/" + strconv.Itoa(i)}
 		}
 	}
 	return nil

@@ -56,7 +56,7 @@ func (x *reach) missed(url string, depth int) string {
 		return "out of its scope: " + d.Rule
 	}
 	if int64(depth) > x.depth.Value() {
-		return fmt.Sprintf("deeper than its depth of %d", x.depth)
+		return fmt.Sprintf("deeper than its depth of %d", x.depth.Value())
 	}
 	return x.ended
 }
