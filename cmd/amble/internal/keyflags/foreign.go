@@ -49,7 +49,9 @@ var foreign = []struct{ flags, here string }{
 	{"convert-links", "say amble mirror URL DIR: the links of its pages lead to files"},
 	{"robots no-robots ignore-robots execute", "nothing turns robots.txt off"},
 	{"e", "nothing turns robots.txt off; to keep files of some types, as em does in katana, use --accept TYPE"},
-	{"set s", "each setting is a flag of its own: see amble help crawl"},
+	{"set s", "each setting is a flag of its own: see amble help crawl; for silent, use --quiet"},
+	{"urls f csv", "after the crawl say amble export JOB, with the kind: urls for a list, csv, parquet, sqlite or another"},
+	{"markdown", "use --text, or for one page say amble text URL"},
 	{"silent nolog", "use --quiet"},
 	{"loglevel", "use --verbose or --quiet"},
 	{"extension-match em", "use --accept TYPE, as in --accept application/pdf"},
@@ -71,7 +73,7 @@ var foreign = []struct{ flags, here string }{
 var foreignCommands = []struct{ words, here string }{
 	{"clone copy", "for a copy to read offline, say amble mirror URL DIR"},
 	{"spider scrape fetch get", "say amble crawl URL"},
-	{"download grab", "say amble crawl -o DIR --archive URL, and for a copy to read offline amble mirror URL DIR"},
+	{"download grab", "say amble mirror URL DIR for a copy to read offline, amble crawl -o DIR --archive URL for an archive"},
 	{"linkcheck checklinks lint", "say amble check URL"},
 	{"sitemap", "to read sitemaps, say amble crawl --follow sitemaps URL"},
 }
