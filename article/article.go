@@ -22,6 +22,7 @@ package article
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 
@@ -55,7 +56,10 @@ type Article struct {
 // as they are. The error is that of [extract.Tree], for a page whose tree would be too large or too deep, or says that
 // the address is not valid.
 func Read(page []byte, address string) (*Article, error) {
-	tree, err := extract.Tree(bytes.ToValidUTF8(page, []byte("\uFFFD")))
+	if !utf8.Valid(page) {
+		page = bytes.ToValidUTF8(page, []byte("\uFFFD"))
+	}
+	tree, err := extract.Tree(page)
 	if err != nil {
 		return nil, err
 	}

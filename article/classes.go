@@ -1,8 +1,8 @@
 package article
 
 import (
-	"slices"
 	"strings"
+	"sync"
 )
 
 // classes is a set of meanings of classes and ids.
@@ -55,15 +55,42 @@ var classWords = []struct {
 	{saysLegal, []string{"copyright", "disclaimer", "legal", "terms", "privacy", "correction", "footnote", "=print", "=source"}},
 }
 
-// meaning returns what a class or id says.
-func meaning(name string) (m classes) {
-	name = strings.ToLower(name)
-	tokens := strings.FieldsFunc(name, func(r rune) bool { return r < '0' || r > '9' && r < 'a' || r > 'z' && r < 128 })
+// wordIndex finds the words of classWords: whole words of a name, and parts by their first byte.
+type wordIndex struct {
+	whole map[string]classes
+	parts [256][]part
+}
+
+type part struct {
+	word  string
+	means classes
+}
+
+var classIndex = sync.OnceValue(func() *wordIndex {
+	x := &wordIndex{whole: map[string]classes{}}
 	for _, c := range classWords {
 		for _, w := range c.words {
-			if token, whole := strings.CutPrefix(w, "="); whole && slices.Contains(tokens, token) || !whole && strings.Contains(name, w) {
-				m |= c.means
-				break
+			if token, whole := strings.CutPrefix(w, "="); whole {
+				x.whole[token] |= c.means
+			} else {
+				x.parts[w[0]] = append(x.parts[w[0]], part{w, c.means})
+			}
+		}
+	}
+	return x
+})
+
+// meaning returns what a class or id says.
+func meaning(name string) (m classes) {
+	x := classIndex()
+	name = strings.ToLower(name)
+	for token := range strings.FieldsFuncSeq(name, func(r rune) bool { return r < '0' || r > '9' && r < 'a' || r > 'z' && r < 128 }) {
+		m |= x.whole[token]
+	}
+	for i := range len(name) {
+		for _, p := range x.parts[name[i]] {
+			if strings.HasPrefix(name[i:], p.word) {
+				m |= p.means
 			}
 		}
 	}

@@ -127,6 +127,22 @@ func TestQuality(t *testing.T) {
 	}
 }
 
+// BenchmarkRead reads all pages of a benchmark once in each round.
+func BenchmarkRead(b *testing.B) {
+	all, size := samples(b), 0
+	for _, s := range all {
+		size += len(s.body)
+	}
+	b.SetBytes(int64(size))
+	for b.Loop() {
+		for _, s := range all {
+			if _, err := Read(s.body, s.address); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
 // shinglesOf returns the runs of four words in a text.
 func shinglesOf(text string) map[string]int {
 	words := strings.FieldsFunc(text, func(r rune) bool { return r != '_' && !isWord(r) })

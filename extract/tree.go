@@ -28,9 +28,12 @@ func treeSize(body []byte, markup bool) (nodes int) {
 		case html.TextToken:
 			nodes += f.repeat()
 		case html.StartTagToken, html.SelfClosingTagToken:
-			tag := string(z.Raw()[:min(len(z.Raw()), 1<<10)])
 			name, more := z.TagName()
 			a := atom.Lookup(name)
+			var tag string // of a formatting element, before TagAttr changes it
+			if isFormatting(a) {
+				tag = string(z.Raw()[:min(len(z.Raw()), 1<<10)])
+			}
 			size := 2
 			for more {
 				_, _, more = z.TagAttr()
@@ -115,6 +118,20 @@ func (f *formatting) end(a atom.Atom) {
 	}
 }
 
+// hasForeign reports whether a page may have SVG or MathML elements.
+func hasForeign(body []byte) bool {
+	for {
+		i := bytes.IndexByte(body, '<')
+		if i < 0 {
+			return false
+		}
+		body = body[i+1:]
+		if len(body) >= 3 && bytes.EqualFold(body[:3], []byte("svg")) || len(body) >= 4 && bytes.EqualFold(body[:4], []byte("math")) {
+			return true
+		}
+	}
+}
+
 // ErrTreeSize says that the tree of a page would have many more than a million nodes, as far as can be estimated.
 var ErrTreeSize = errors.New("extract: tree: the page would take too much memory: too many elements, or formatting elements that repeat")
 
@@ -122,7 +139,7 @@ var ErrTreeSize = errors.New("extract: tree: the page would take too much memory
 // long as HTML. No script runs, so noscript contains elements. The error is that of x/net/html, which builds no
 // tree deeper than 512 elements, or [ErrTreeSize]; HTML finds the links of such a page nevertheless.
 func Tree(body []byte) (*html.Node, error) {
-	if treeSize(body, false) > maxTree || treeSize(body, true) > maxTree {
+	if treeSize(body, false) > maxTree || hasForeign(body) && treeSize(body, true) > maxTree {
 		return nil, ErrTreeSize
 	}
 	n, err := html.ParseWithOptions(bytes.NewReader(body), html.ParseOptionEnableScripting(false))

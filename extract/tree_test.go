@@ -45,6 +45,7 @@ func TestTreeIsBounded(t *testing.T) {
 		"formatting":       bomb,
 		"ended in a table": "<p>" + fonts.String() + "<table>" + strings.Repeat("</font>", 400) + "</table>" + strings.Repeat("<p>x", 10_000),
 		"inside SVG style": "<svg><style></svg>" + bomb,
+		"inside SvG style": "<p>x</p><SvG><style></svg>" + bomb,
 		"elements":         strings.Repeat("<p>x", maxTree),
 		"in a quote":       `<script>a<b c="</script>` + bomb,
 		"distinct":         fonts.String() + strings.Repeat("</div><div>x", 10_000),
