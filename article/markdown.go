@@ -40,6 +40,7 @@ type mdWriter struct {
 	gap    bool     // white space before the next letter
 	broke  bool     // a line break before the next letter
 	marks  []mdMark // of open emphasis and links
+	ends   []string // marks that end elements and are not written yet
 	due    int      // how many of the last marks are not written yet
 	cell   bool     // the line is a cell of a table
 	linked bool     // inside of a link
@@ -291,7 +292,7 @@ func (w *mdWriter) between(n *html.Node, m mdMark) {
 	if w.due > 0 {
 		w.due--
 	} else {
-		w.line.WriteString(m.after)
+		w.ends = append(w.ends, m.after)
 	}
 	w.marks = w.marks[:depth-1]
 }
@@ -360,6 +361,11 @@ func firstRune(s string) rune {
 
 // begin writes what must precede the next letter: white space, the end of a line, marks of emphasis.
 func (w *mdWriter) begin() {
+	due := w.marks[len(w.marks)-w.due:]
+	for !w.gap && !w.broke && len(due) > 0 && len(w.ends) > 0 && due[0].before == w.ends[len(w.ends)-1] { // emphasis goes on: **** would be read otherwise
+		due, w.ends = due[1:], w.ends[:len(w.ends)-1]
+	}
+	w.end()
 	switch {
 	case w.line.Len() == 0:
 	case w.broke:
@@ -368,14 +374,23 @@ func (w *mdWriter) begin() {
 		w.line.WriteByte(' ')
 	}
 	w.gap, w.broke = false, false
-	for _, m := range w.marks[len(w.marks)-w.due:] {
+	for _, m := range due {
 		w.line.WriteString(m.before)
 	}
 	w.due = 0
 }
 
+// end writes the marks that end elements.
+func (w *mdWriter) end() {
+	for _, mark := range w.ends {
+		w.line.WriteString(mark)
+	}
+	w.ends = w.ends[:0]
+}
+
 // take ends the line and returns it, with emphasis closed.
 func (w *mdWriter) take() string {
+	w.end()
 	for i := len(w.marks) - w.due - 1; i >= 0; i-- {
 		w.line.WriteString(w.marks[i].after)
 	}

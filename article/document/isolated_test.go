@@ -31,6 +31,11 @@ func TestMain(m *testing.M) {
 				os.Exit(1)
 			}
 			os.Exit(0)
+		case "environment":
+			if os.Getenv("HOME") == "" && os.Getenv("PATH") == "" {
+				_ = document.Serve(os.Stdin, os.Stdout)
+			}
+			os.Exit(0)
 		case "hang":
 			_, _ = io.Copy(io.Discard, os.Stdin) // as a program that has begun to work
 			select {}
@@ -57,6 +62,9 @@ func TestIsolatedReadsAsInThisProcess(t *testing.T) {
 	got, err := isolated("read-document").Read(t.Context(), herons(), document.PDF)
 	if err != nil || !reflect.DeepEqual(got.Pages, want.Pages) || !reflect.DeepEqual(got.Links, want.Links) || got.Title != want.Title {
 		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := isolated("environment").Read(t.Context(), herons(), document.PDF); err != nil {
+		t.Errorf("with an environment: %v", err)
 	}
 	if d, err := isolated("read-document").Read(t.Context(), []byte("%PDF-1.7 broken"), document.PDF); !errors.Is(err, document.ErrNotRead) || d != nil {
 		t.Errorf("error %v", err)

@@ -8,7 +8,7 @@ import (
 )
 
 // elsewhere holds protections that have nothing to do with politeness: without each, a test of the packages must fail.
-var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues, services, estimates}
+var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues, services, estimates, texts, documents, outputs}
 
 // seenBy says which tests must see the mutants of a table, by the directory of the table's first file.
 var seenBy = map[string]string{
@@ -23,6 +23,9 @@ var seenBy = map[string]string{
 	"cmd/amble/internal/kept": ".",
 	"jobs/server":             ".",
 	"jobs":                    "Key|Paused|Stopped|Priority|Told|Overlap|Once|Removed|Webhook",
+	"job/export/text":         ".",
+	"article/document":        "Isolated|Misbehave|Links",
+	"job":                     "^Test(ItemsOfKilledJobs|JobToBeKilled)$",
 }
 
 // estimates are what makes an interval hold the truth.
@@ -71,6 +74,30 @@ var services = []mutant{
 	{"webhooks lead out of their prefix", "jobs/server/webhooks.go", "u.Path != clean", "false", 0, false, nil},
 	{"an answer that breaks off seems whole", "jobs/server/results.go", "err == nil && !info.State.Ended()", "err == nil && !info.State.Ended() && false", 0, false, nil},
 	{"other machines connect without encryption", "jobs/server/listen.go", "!proxied && !localweb.OnLoopback(ln.Addr())", "false", 0, false, nil},
+}
+
+// texts are protections of exported texts.
+var texts = []mutant{
+	{"a page whose site refuses the use has a row", "job/export/text/rows.go", "slices.Contains(c.o.Refuse, u.Use)", "slices.Contains(c.o.Refuse, u.Use) && false", 0, false, nil},
+	{"rows of one URL are in the order of the jobs", "job/export/text/rows.go", "c.created[n], v.WARC.File", "fmt.Sprint(n), v.WARC.File", 0, false, nil},
+	{"a page loses most of its text", "job/export/text/repeated.go", "if 2*a.Words < words {", "if 2*a.Words < words && false {", 0, false, nil},
+	{"what three pages have is repeated", "job/export/text/repeated.go", "texts < repeatedPages", "texts < repeatedPages-1", 0, false, nil},
+	{"what a few of many pages have is repeated", "job/export/text/repeated.go", "texts*repeatedShare < pages", "texts*repeatedShare < pages && false", 0, false, nil},
+	{"each copy of a page counts", "job/export/text/repeated.go", "if !bytes.Equal(b[16:24], text) {", "if true {", 0, false, nil},
+	{"a page that the crawl is refused is read", "job/export/text/reader.go", "v.Outcome == crawler.Refused || ", "", 0, false, nil},
+}
+
+// documents are protections from files that do harm.
+var documents = []mutant{
+	{"a text has no limit", "article/document/isolated.go", "c.left -= len(p); c.left < 0", "c.left -= len(p); c.left < -1<<26", 0, false, nil},
+	{"a process that crashed has read a document", "article/document/isolated.go", "case errors.As(err, &exit):", "case false:", 0, false, nil},
+	{"a document takes any memory", "article/document/isolated.go", "q := request{Type: mediaType, Memory: r.MaxMemory}", "q := request{Type: mediaType}", 0, false, nil},
+	{"a document sees the environment", "article/document/isolated.go", "	cmd.Env = []string{", "	_ = []string{", 0, false, nil},
+}
+
+// outputs are protections of what a job writes.
+var outputs = []mutant{
+	{"texts are not committed", "job/text.go", "o.items, o.closers = append(o.items, k), ", "o.items, o.closers = o.items, ", 0, false, nil},
 }
 
 // keeps are protections of jobs that are kept.
