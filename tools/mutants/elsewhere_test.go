@@ -89,8 +89,6 @@ var texts = []mutant{
 
 // documents are protections from files that do harm.
 var documents = []mutant{
-	{"a text has no limit", "article/document/isolated.go", "c.left -= len(p); c.left < 0", "c.left -= len(p); c.left < -1<<26", 0, false, nil},
-	{"a process that crashed has read a document", "article/document/isolated.go", "case errors.As(err, &exit):", "case false:", 0, false, nil},
 	{"a document takes any memory", "article/document/isolated.go", "q := request{Type: mediaType, Memory: r.MaxMemory}", "q := request{Type: mediaType}", 0, false, nil},
 	{"a document sees the environment", "article/document/isolated.go", "	cmd.Env = []string{", "	_ = []string{", 0, false, nil},
 }

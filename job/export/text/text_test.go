@@ -203,6 +203,47 @@ func TestBlocksThatSiteRepeatsAreRemoved(t *testing.T) {
 	}
 }
 
+// A block stays that three pages of a small site have, or four of a large one, or copies of one page.
+func TestBlocksOfFewPagesStay(t *testing.T) {
+	raw, notes := exported(t, text.Markdown(text.Options{}), crawled(t, func(site *crawltest.Site) {
+		links := ""
+		page := func(path, name, more string) {
+			links += fmt.Sprintf("<a href=%s>%s</a> ", path, name)
+			site.Page(path, fmt.Sprintf("<title>%[1]s</title><article><h1>The %[1]s</h1><p>The %[1]s has been seen at the lake this week, said the society of the %[1]s, and will stay until the end of the %[1]s season.</p>%[2]s<p>Of all kinds of fish the %[1]s likes the small ones, which every %[1]s catches with patience in the water of the lake.</p></article>", name, more))
+		}
+		const note = "<p>A note that few of the pages have, though more than one.</p>"
+		for i := range 50 {
+			more := ""
+			if i < 4 {
+				more = note
+			}
+			page(fmt.Sprintf("/%d", i), fmt.Sprintf("bird%d", i), more)
+		}
+		site.Page("/", links)
+	}))
+	if n := bytes.Count(raw, []byte("A note that few")); n != 4 {
+		t.Errorf("%d pages have the note", n)
+	}
+	if len(notes) > 0 {
+		t.Errorf("of four in fifty pages: %q", notes)
+	}
+	_, notes = exported(t, text.Markdown(text.Options{}), crawled(t, func(site *crawltest.Site) {
+		links := ""
+		for i, bird := range []string{"heron", "swan", "goose", "heron", "heron", "heron", "duck", "coot"} {
+			links += fmt.Sprintf("<a href=/%d>%s</a> ", i, bird)
+			more := ""
+			if bird == "heron" || bird == "swan" || bird == "goose" {
+				more = "<p>A note that three texts of the site have, one of them four times.</p>"
+			}
+			site.Page(fmt.Sprintf("/%d", i), fmt.Sprintf("<title>%[1]s</title><article><h1>The %[1]s</h1><p>The %[1]s has been seen at the lake this week, said the society of the %[1]s, and will stay until the end of the %[1]s season.</p>%[2]s<p>Of all kinds of fish the %[1]s likes the small ones, which every %[1]s catches with patience in the water of the lake.</p></article>", bird, more))
+		}
+		site.Page("/", links)
+	}))
+	if len(notes) > 0 {
+		t.Errorf("of three texts: %q", notes)
+	}
+}
+
 // A reader of its own: records of the type conversion, each a gzip member, that refer to answers of the archive.
 func TestWETRefersToAnswers(t *testing.T) {
 	dir := crawled(t, birds)
