@@ -218,3 +218,19 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// The cells of a table belong together: one after the last paragraph is there as a whole, and a table of links is not.
+func TestTablesAreWhole(t *testing.T) {
+	page := `<html lang=en><title>Herons</title><article><h1>Herons</h1>
+<p>Three pairs of grey herons have been seen at the lake this week, for the first time since the winter of 2011, said the bird society.</p>
+<p>The birds had left after the reeds were cut, and the society had asked the town, year after year, to let them grow <b>again</b>.</p>
+<table><tr><th colspan=2>Birds<th>n<tr><td>grey<td>heron<td>3</table></article>
+<aside><table><tr><th>More<th>texts<tr><td><a href=/a>Swans are back</a><td><a href=/b>Geese fly</a></table></aside>`
+	a, err := Read([]byte(page), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := a.Markdown(); !strings.HasSuffix(got, "**again**.\n\n| Birds |  | n |\n| --- | --- | --- |\n| grey | heron | 3 |") {
+		t.Errorf("%s", got)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
 
@@ -150,7 +151,45 @@ func (p *page) judge(m *model) []float32 {
 		}
 	}
 	p.evenLists(score)
+	p.evenTables(score)
 	return score
+}
+
+// evenTables gives the cells of a table with headings one score, because half a table is of no use: their mean, or a good one for a
+// table between blocks of the main text that is not made of links. Tables that contain others arrange the page.
+func (p *page) evenTables(score []float32) {
+	for i := range p.boxes {
+		x := &p.boxes[i]
+		if x.el.DataAtom != atom.Table || x.last-x.first < 2 || !isData(x.el) {
+			continue
+		}
+		var sum float32
+		chars := 0
+		for j := x.first; j < x.last; j++ {
+			sum += float32(score[j] * float32(p.blocks[j].chars))
+			chars += p.blocks[j].chars
+		}
+		between := func(j int) bool { return j < 0 || j >= len(score) || score[j] > 0 || p.fromMain[p.blocks[j].box] >= 0 }
+		if p.fromMain[i] < 0 && x.linked*3 < x.chars && between(x.first-1) && between(x.last) {
+			sum = max(sum, float32(chars))
+		}
+		for j := x.first; j < x.last && chars > 0; j++ {
+			score[j] = sum / float32(chars)
+		}
+	}
+}
+
+// isData reports whether a table has headings and no other table in it.
+func isData(table *html.Node) (headed bool) {
+	for n := range table.Descendants() {
+		switch n.DataAtom {
+		case atom.Table:
+			return false
+		case atom.Th:
+			headed = true
+		}
+	}
+	return headed
 }
 
 // evenLists moves the scores of a list's items halfway to their mean, because a list mostly belongs to the text as a whole.
