@@ -48,6 +48,7 @@ func TestWebhookIsToldUntilItAnswers(t *testing.T) {
 		m := open(t, dir, c)
 		start(t, m, failing)
 		time.Sleep(75 * time.Second)
+		synctest.Wait()
 		if want := []time.Duration{0, 10 * time.Second, 30 * time.Second, 70 * time.Second}; !slices.Equal(r.at, want) {
 			t.Errorf("called after %v, want %v", r.at, want)
 		}
@@ -59,6 +60,7 @@ func TestWebhookIsToldUntilItAnswers(t *testing.T) {
 		closeNow(t, m)
 		m = open(t, dir, c)
 		time.Sleep(2 * time.Hour)
+		synctest.Wait()
 		if len(r.at) != 1 || !slices.Equal(r.states, []State{Failed}) {
 			t.Errorf("after a restart: %d calls, states %v", len(r.at), r.states)
 		}
@@ -72,6 +74,7 @@ func TestWebhookThatNeverAnswersIsGivenUpAfterADay(t *testing.T) {
 		m := open(t, dir, Config{State: filepath.Join(dir, "state"), Send: r.send, Note: func(_, text string) { notes = append(notes, text) }})
 		start(t, m, failing)
 		time.Sleep(72 * time.Hour)
+		synctest.Wait()
 		closeNow(t, m)
 		last := r.at[len(r.at)-1]
 		if last < 24*time.Hour || last > 25*time.Hour || len(notes) != 1 || !strings.Contains(notes[0], "https://hooks.test/") {
@@ -91,8 +94,11 @@ func TestWebhookIsToldOfEachStateInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		r.mu.Lock()
 		r.works = true
+		r.mu.Unlock()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if want := []State{Failed, Stopped, Failed}; !slices.Equal(r.states, want) {
 			t.Errorf("told %v, want %v", r.states, want)
 		}
