@@ -232,8 +232,8 @@ func TestJobFromStartToRemoval(t *testing.T) {
 func TestListComesInParts(t *testing.T) {
 	hold := make(chan struct{})
 	s := newService(t, t.TempDir(), Config{})
-	t.Cleanup(func() { close(hold) })
 	site := newSite(t, 1, hold)
+	t.Cleanup(func() { close(hold) }) // before the site is closed, which waits for its pages
 	var ids, got []string
 	for range 5 {
 		ids = append(ids, s.start(body(site)).ID)
