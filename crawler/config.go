@@ -22,7 +22,7 @@ import (
 // Limit is a maximum number. The zero Limit stands for the default of its field.
 type Limit = politeness.Limit
 
-// Limits and durations that are no number, for the fields that allow them. 0 is the default of every field.
+// Defaults of Config, and values of its fields that no number expresses, because 0 is the default.
 const (
 	Unlimited = politeness.Unlimited // no limit
 	Zero      = politeness.Zero      // a limit of 0
@@ -30,10 +30,7 @@ const (
 	NoDelay   = politeness.NoDelay   // no pause
 	Forever   = politeness.Forever   // a maximum duration that is never reached
 	NoFactor  = politeness.NoFactor  // Politeness.DelayFactor: response times lengthen no pause
-)
 
-// Defaults of Config.
-const (
 	DefaultAgent       = "amble/" + Version
 	DefaultConcurrency = 64
 	DefaultMaxDepth    = 5

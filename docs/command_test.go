@@ -76,7 +76,7 @@ func TestFlagsExist(t *testing.T) {
 	for _, args := range [][]string{
 		{"crawl", "--help-all"}, {"jobs", "--help-all"}, {"show", "--help-all"}, {"mirror", "--help-all"}, {"crawl", "--print-config"}, {"resume", "--help-all"}, {"robots", "--help-all"}, {"explain", "--help-all"}, {"links", "--help-all"}, {"text", "--help-all"},
 		{"plan", "--help-all"}, {"check", "--help-all"}, {"export", "--help-all"}, {"verify", "--help-all"}, {"report", "--help-all"}, {"demo", "--help-all"}, {"identity", "--help-all"}, {"watch", "--help-all"},
-		{"cluster", "serve", "--help-all"}, {"cluster", "create", "--help-all"}, {"cluster", "work", "--help-all"}, {"cluster", "status", "--help-all"},
+		{"serve", "--help-all"}, {"estimate", "--help-all"}, {"cluster", "serve", "--help-all"}, {"cluster", "create", "--help-all"}, {"cluster", "work", "--help-all"}, {"cluster", "status", "--help-all"},
 		{"cluster", "collect", "--help-all"}, {"cluster", "check", "--help-all"},
 	} {
 		out, err := exec.Command(amble, args...).CombinedOutput()

@@ -102,7 +102,7 @@ func (s *Server) describe() object {
 		paths[r.path].(object)[strings.ToLower(r.method)] = op
 	}
 	return object{
-		"openapi": "3.1.0", "info": object{"title": "amble serve", "version": "1", "description": "Crawls, each a job: start them, follow their results, pause, resume and stop them, download them."},
+		"openapi": "3.1.0", "info": object{"title": "Jobs of amble", "version": "1", "description": "Crawls, each a job: start them, follow their results, pause, resume and stop them, download them."},
 		"paths": paths,
 		"components": object{
 			"schemas":         schemas,
