@@ -45,6 +45,7 @@ var notRun = []struct{ document, command, reason string }{
 	{"docs/watch.md", "amble watch job --budget 2000/day --for 30d", "takes 30 days: TestWatchCommand of the command"},
 	{"docs/measuring.md", "go run ./tools/bench/report ", "benchmarks that take minutes"},
 	{"changelog/README.md", "go run ./tools/changelog ", "at a release, in a checkout: TestFold of that package"},
+	{"docs/research-crawls.md", "amble estimate ", "the bookshop lists no pages in a sitemap: the script sample of the command"},
 	{"docs/research-crawls.md", "npm ", "installs a reader of archives from the network"},
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -31,7 +32,7 @@ type serveCmd struct {
 
 	MaxRunning   int      `default:"4" placeholder:"N" help:"Jobs that run at a time; others wait (${default})."`
 	Contact      string   `placeholder:"CONTACT" help:"Page or mail address for site owners, in jobs that give none."`
-	AllowAddress []string `placeholder:"RANGE" help:"Private address ranges that jobs may request (none)."`
+	AllowAddress []string `placeholder:"RANGE" help:"Private address ranges that seeds may have (loopback, if it listens there)."`
 	Webhooks     string   `placeholder:"FILE" help:"Lines of PREFIX SECRET: URLs that clients may have told of events (none)."`
 	Host         []string `placeholder:"NAME" help:"Host names by which clients reach a proxy in front of it."`
 	Proxied      bool     `help:"A proxy in front of it encrypts, and says so: X-Forwarded-Proto."`
@@ -85,6 +86,10 @@ func (c *serveCmd) Run(a *app) error {
 		return cli.Usage("--listen: %w (--tls-cert, --proxied)", err)
 	} else if err != nil {
 		return cli.UsageOf("--listen: ", err)
+	}
+	if here, ok := conf.Listener.Addr().(*net.TCPAddr); ok && here.IP.IsLoopback() && !c.Proxied {
+		// Whoever reaches the server is on this machine, and reaches these without it.
+		conf.AllowAddresses = append(conf.AllowAddresses, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
 	}
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()

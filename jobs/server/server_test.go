@@ -461,9 +461,6 @@ func TestHostileRequestsAreRefused(t *testing.T) {
 			s.refused(want, "POST", "/v1/jobs", b)
 		}
 	}
-	if status, text := s.do(annSecret, "POST", "/v1/jobs", body("http://127.0.0.1"), func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }); status != http.StatusUnsupportedMediaType {
-		t.Errorf("a form of another site: %d %s", status, text)
-	}
 	for _, id := range []string{"..", "%2e%2e", "..%2f..%2fetc", "lock", "state", "schedules.json", "%00", strings.Repeat("a", 5000)} {
 		for _, path := range []string{"", "/results", "/export?to=csv", "/results?follow=1"} {
 			if status, text := s.do(annSecret, "GET", "/v1/jobs/"+id+path, ""); status != http.StatusNotFound && status != http.StatusBadRequest {
