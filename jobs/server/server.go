@@ -28,6 +28,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/amble-crawler/amble/internal/localweb"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/export"
@@ -69,6 +71,7 @@ type Server struct {
 	mux     *http.ServeMux
 	starts  sync.Mutex    // held from counting the jobs of a token to the start of one
 	exports chan struct{} // has an entry for each export that is written
+	guesses *rate.Limiter // of tokens
 
 	serving sync.WaitGroup
 	audit   sync.Mutex // guards Config.Audit
@@ -86,7 +89,7 @@ func Open(dir string, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, clients: all, exports: make(chan struct{}, maxExports)}
+	s := &Server{config: c, clients: all, exports: make(chan struct{}, maxExports), guesses: rate.NewLimiter(maxGuesses, 10*maxGuesses)}
 	address := ""
 	if c.Listener != nil {
 		address = c.Listener.Addr().String()
@@ -146,7 +149,7 @@ func (s *Server) guarded(r *route) http.HandlerFunc {
 		began, out := time.Now(), &recorder{ResponseWriter: w}
 		c := s.client(q)
 		defer func() { s.log(began, c, q, out) }()
-		err := admit(c, r.scope, began)
+		err := s.admit(c, r.scope, began)
 		if err == nil {
 			err = r.serve(s, out, &call{Request: q, client: c})
 		}
@@ -170,7 +173,10 @@ func (s *Server) client(r *http.Request) *client {
 }
 
 // admit returns why a client may not make a request.
-func admit(c *client, scope Scope, now time.Time) error {
+func (s *Server) admit(c *client, scope Scope, now time.Time) error {
+	if c == nil && !s.guesses.AllowN(now, 1) {
+		return &problemError{Status: http.StatusTooManyRequests, Title: "too many requests without a valid token", Detail: "tokens that are valid are not delayed", retry: time.Second}
+	}
 	if c == nil {
 		return &problemError{Status: http.StatusUnauthorized, Title: "no valid token", Detail: "send it as Authorization: Bearer TOKEN; the operator has tokens"}
 	}

@@ -297,6 +297,19 @@ func TestTokensAllowWhatTheirScopesSay(t *testing.T) {
 	}
 }
 
+// Whoever guesses tokens is slowed down, and nobody else is.
+func TestGuessesAreLimited(t *testing.T) {
+	s := newService(t, t.TempDir(), Config{})
+	s.guesses.SetLimit(0)
+	for range 10 * maxGuesses {
+		s.guesses.Allow()
+	}
+	if status, text := s.do("guess-guess", "GET", "/v1/jobs", ""); status != http.StatusTooManyRequests {
+		t.Errorf("%d %s", status, text)
+	}
+	s.want(http.StatusOK, nil, "GET", "/v1/jobs", "")
+}
+
 // A page of another site can make a browser request an address of this machine under the name of that site.
 func TestRequestsUnderOtherNamesAreRefused(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{Hosts: []string{"crawls.site.test"}})
@@ -539,12 +552,12 @@ func TestTokenFilesAreChecked(t *testing.T) {
 		}
 		return ReadTokens(path)
 	}
-	all, err := put("# who\n\nann " + annSecret + " read,write jobs=3 rate=0.5\nbob " + bobSecret + " read\n")
-	if err != nil || len(all) != 2 || all[0].MaxJobs != 3 || all[0].MaxRate != 0.5 || !slices.Equal(all[0].Scopes, []Scope{Read, Write}) {
+	all, err := put("# who\n\nann " + annSecret + " read,write jobs=3 rate=0.5\nbob " + bobSecret + " read write jobs=1\n")
+	if err != nil || len(all) != 2 || len(all[1].Scopes) != 2 || all[1].MaxJobs != 1 || all[0].MaxJobs != 3 || all[0].MaxRate != 0.5 || !slices.Equal(all[0].Scopes, []Scope{Read, Write}) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	for text, want := range map[string]string{
-		"": "no token", "ann " + annSecret: "line 1: want NAME TOKEN SCOPES", "ann short read": "30 or more", "a/b " + annSecret + " read": "name",
+		"": "no token", "ann " + annSecret: "line 1: want NAME TOKEN SCOPES", "ann short read": "8 or more", "a/b " + annSecret + " read": "name",
 		"ann " + annSecret + " admin": "no scope", "ann " + annSecret + " read jobs=0": "jobs=N", "ann " + annSecret + " read rate=NaN": "rate=N",
 		"ann " + annSecret + " read\nann " + bobSecret + " read": "line 2", "ann " + annSecret + " read\nbob " + annSecret + " read": "line 2",
 	} {

@@ -47,11 +47,12 @@ const (
 	// DefaultMaxRate is the number of requests that a token may make a second.
 	DefaultMaxRate = 20.0
 
-	minSecret  = 30 // letters and digits: 120 bits in hexadecimal digits
+	minSecret  = 8  // characters: at maxGuesses a second nobody finds them
+	maxGuesses = 10 // requests a second with tokens that are not known, of all clients together
 	maxStreams = 16 // results of jobs that a token follows, and exports that it downloads, at a time
 )
 
-// NewToken returns a token with this secret: 30 or more letters, digits, - and _.
+// NewToken returns a token with this secret: 8 or more letters, digits, - and _.
 func NewToken(name, secret string, scopes ...Scope) (Token, error) {
 	word := func(s string) bool {
 		return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
@@ -74,7 +75,7 @@ func NewToken(name, secret string, scopes ...Scope) (Token, error) {
 	return Token{Name: name, Scopes: scopes, hash: sha256.Sum256([]byte(secret))}, nil
 }
 
-// ReadTokens reads a file of tokens that nobody but its owner may read. Each line has a name, a secret and scopes separated by a comma;
+// ReadTokens reads a file of tokens that nobody but its owner may read. Each line has a name, a secret and scopes separated by commas or spaces;
 // after them, limits such as jobs=10 and rate=5 may follow. Lines that begin with # are comments.
 func ReadTokens(path string) ([]Token, error) {
 	b, err := safefile.ReadSecret(path, safefile.Token)
@@ -108,14 +109,20 @@ func parseToken(words []string) (Token, error) {
 		return Token{}, errors.New("want NAME TOKEN SCOPES, such as: ann SECRET read,write")
 	}
 	var scopes []Scope
-	for s := range strings.SplitSeq(words[2], ",") {
-		scopes = append(scopes, Scope(s))
+	limits := slices.IndexFunc(words, func(w string) bool { return strings.Contains(w, "=") })
+	if limits < 0 {
+		limits = len(words)
+	}
+	for _, list := range words[2:max(limits, 2)] {
+		for s := range strings.SplitSeq(list, ",") {
+			scopes = append(scopes, Scope(s))
+		}
 	}
 	t, err := NewToken(words[0], words[1], scopes...)
 	if err != nil {
 		return t, err
 	}
-	for _, limit := range words[3:] {
+	for _, limit := range words[max(limits, 2):] {
 		name, value, _ := strings.Cut(limit, "=")
 		switch n, err := strconv.ParseFloat(value, 64); {
 		case name == "jobs" && err == nil && n >= 1 && n == float64(int(n)):

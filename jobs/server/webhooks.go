@@ -33,6 +33,9 @@ const (
 	hookTime    = 10 * time.Second
 )
 
+// minKey is the length of a key for signatures: 120 bits in hexadecimal digits.
+const minKey = 30
+
 // ReadWebhooks reads a file of webhooks that nobody but its owner may read: lines of a prefix of URLs and a secret of 30 or more bytes.
 // Lines that begin with # are comments.
 func ReadWebhooks(name string) (all []Webhook, err error) {
@@ -46,7 +49,7 @@ func ReadWebhooks(name string) (all []Webhook, err error) {
 			continue
 		}
 		u, err := url.Parse(words[0])
-		if err != nil || len(words) != 2 || len(words[1]) < minSecret || plainURL(u) != words[0] || !strings.HasSuffix(u.Path, "/") {
+		if err != nil || len(words) != 2 || len(words[1]) < minKey || plainURL(u) != words[0] || !strings.HasSuffix(u.Path, "/") {
 			return nil, fmt.Errorf("%s, line %d: want PREFIX SECRET, such as https://hooks.company.example/amble/ and 30 or more letters and digits", name, i+1)
 		}
 		all = append(all, Webhook{words[0], words[1]})

@@ -61,6 +61,7 @@ var services = []mutant{
 	{"a token without a secret of the file", "jobs/server/tokens.go", "subtle.ConstantTimeCompare(hash[:], c.hash[:]) == 1", "subtle.ConstantTimeCompare(hash[:], c.hash[:]) <= 1", 0, false, nil},
 	{"whoever reads may write", "jobs/server/server.go", "	if !c.may(scope) {", "	if !c.may(Read) {", 0, false, nil},
 	{"requests without a token", "jobs/server/server.go", "	if c == nil {", "	if c == nil && scope == Write {", 0, false, nil},
+	{"tokens can be guessed", "jobs/server/server.go", "c == nil && !s.guesses.AllowN(now, 1)", "false", 0, false, nil},
 	{"a token makes any number of requests", "jobs/server/server.go", "d := c.wait(now); d > 0", "d := c.wait(now); d < 0", 0, false, nil},
 	{"a token starts any number of jobs", "jobs/server/routes.go", "	if n >= c.MaxJobs {", "	if n > 10*c.MaxJobs {", 0, false, nil},
 	{"pages of other sites make requests", "jobs/server/server.go", "case !s.hosts.Ours(r.Host, port):", "case !s.hosts.Ours(r.Host, port) && false:", 0, false, nil},
