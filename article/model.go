@@ -163,12 +163,7 @@ func (p *page) evenTables(score []float32) {
 		if x.el.DataAtom != atom.Table || x.last-x.first < 2 || !isData(x.el) {
 			continue
 		}
-		var sum float32
-		chars := 0
-		for j := x.first; j < x.last; j++ {
-			sum += float32(score[j] * float32(p.blocks[j].chars))
-			chars += p.blocks[j].chars
-		}
+		sum, chars := p.weighted(score, x)
 		between := func(j int) bool { return j < 0 || j >= len(score) || score[j] > 0 || p.fromMain[p.blocks[j].box] >= 0 }
 		if p.fromMain[i] < 0 && x.linked*3 < x.chars && between(x.first-1) && between(x.last) {
 			sum = max(sum, float32(chars))
@@ -199,14 +194,18 @@ func (p *page) evenLists(score []float32) {
 		if list.el.DataAtom != atom.Ul && list.el.DataAtom != atom.Ol || list.blocks < 2 || list.blocks != list.last-list.first {
 			continue
 		}
-		var sum float32
-		chars := 0
-		for j := list.first; j < list.last; j++ {
-			sum += float32(score[j] * float32(p.blocks[j].chars))
-			chars += p.blocks[j].chars
-		}
+		sum, chars := p.weighted(score, list)
 		for j := list.first; j < list.last && chars > 0; j++ {
 			score[j] = score[j]/2 + sum/float32(2*chars)
 		}
 	}
+}
+
+// weighted returns the sum of the scores of a box's blocks, each times its characters, and the number of characters.
+func (p *page) weighted(score []float32, x *box) (sum float32, chars int) {
+	for j := x.first; j < x.last; j++ {
+		sum += float32(score[j] * float32(p.blocks[j].chars))
+		chars += p.blocks[j].chars
+	}
+	return sum, chars
 }
