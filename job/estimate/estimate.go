@@ -21,6 +21,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/url"
 	"os"
@@ -187,47 +188,50 @@ func (s *sample) result() *Result {
 }
 
 // groups returns the estimates, the largest group first.
-func (s *sample) groups(share bool, random *rand.Rand) (groups []Group) {
-	units, values := map[string][]unit{}, map[string]*string{}
+func (s *sample) groups(share bool, random *rand.Rand) []Group {
+	type part struct {
+		Group
+
+		units []unit
+	}
+	parts := map[sql.NullString]*part{}
 	for i := range s.pages {
 		p := &s.pages[i]
 		if !p.answered || !p.value.Valid {
 			continue
 		}
-		key := "NULL"
-		if p.group.Valid {
-			key = "=" + p.group.String
-			values[key] = &p.group.String
+		g := parts[p.group]
+		if g == nil {
+			g = &part{}
+			if p.group.Valid {
+				g.Value = &p.group.String
+			}
+			parts[p.group] = g
 		}
-		units[key] = append(units[key], unit{p.site, s.sites[p.site].weight(), p.value.Float64})
+		g.units = append(g.units, unit{p.site, s.sites[p.site].weight(), p.value.Float64})
 	}
-	for key, list := range units {
-		g := Group{Value: values[key], Pages: len(list), Of: meanInterval(list, share), TotalOf: totalInterval(list)}
-		g.Mean, _ = mean(list)
-		g.Total, _ = total(list)
+	for _, g := range parts {
 		with := map[int]bool{}
-		ones := slices.Clone(list)
+		ones := slices.Clone(g.units)
 		for i := range ones {
 			ones[i].value = 1
 			with[ones[i].site] = true
 		}
-		g.Sites = len(with)
-		g.Listed, _ = total(ones)
-		g.ListedOf = totalInterval(ones)
-		if share && len(units) == 1 {
+		g.Pages, g.Sites = len(ones), len(with)
+		g.Mean, g.Of = mean(g.units, share)
+		g.Total, g.TotalOf = total(g.units)
+		g.Listed, g.ListedOf = total(ones)
+		if share && len(parts) == 1 {
 			g.Bounds = s.bounds()
 		}
-		groups = append(groups, g)
 	}
-	slices.SortFunc(groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(b.Listed, a.Listed), compareValues(a.Value, b.Value))
-	})
-	for i := range groups { // in this order, so that random numbers are the same each time
-		key := "NULL"
-		if groups[i].Value != nil {
-			key = "=" + *groups[i].Value
-		}
-		groups[i].OfAll = hostInterval(units[key], len(s.sites), share, random)
+	var groups []Group
+	for _, of := range slices.SortedFunc(maps.Keys(parts), func(a, b sql.NullString) int {
+		return cmp.Or(cmp.Compare(parts[b].Listed, parts[a].Listed), cmp.Compare(a.String, b.String))
+	}) { // in this order, so that random numbers are the same each time
+		g := parts[of]
+		g.OfAll = hostInterval(g.units, len(s.sites), share, random)
+		groups = append(groups, g.Group)
 	}
 	return groups
 }
@@ -248,17 +252,4 @@ func (s *sample) bounds() *Interval {
 		}
 	}
 	return &Interval{ones / frame, (frame - zeros) / frame}
-}
-
-// compareValues orders values with NULL first.
-func compareValues(a, b *string) int {
-	switch {
-	case a == nil && b == nil:
-		return 0
-	case a == nil:
-		return -1
-	case b == nil:
-		return 1
-	}
-	return cmp.Compare(*a, *b)
 }

@@ -178,10 +178,10 @@ func TestErrorsNameTheExpression(t *testing.T) {
 
 // One page says nothing about how much pages vary.
 func TestMeanOfOnePageHasNoInterval(t *testing.T) {
-	if in := meanInterval([]unit{{0, 5, 300}}, false); in != nil {
+	if _, in := mean([]unit{{0, 5, 300}}, false); in != nil {
 		t.Errorf("the interval %+v", *in)
 	}
-	if in := meanInterval([]unit{{0, 1, 300}}, false); in == nil || *in != (Interval{300, 300}) {
+	if _, in := mean([]unit{{0, 1, 300}}, false); in == nil || *in != (Interval{300, 300}) {
 		t.Errorf("of the only page: %+v", in)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // maxHops limits the redirects that are followed from a page drawn to its answer.
 const maxHops = 20
 
-// site is a site with what became of the pages drawn of it.
+// site counts the pages that were drawn of a site and visited, by whether they answered.
 type site struct {
 	crawler.SiteDraw
 

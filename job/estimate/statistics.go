@@ -25,38 +25,38 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-// total returns the Horvitz–Thompson estimate of the sum of values, and its variance. Given the tickets of all other pages, each page is
-// drawn for itself with its probability, so the variance has no joint terms (Duffield, Lund and Thorup, "Priority sampling for
-// estimation of arbitrary subset sums", 2007).
-func total(units []unit) (sum, variance float64) {
+// total returns the Horvitz–Thompson estimate of the sum of values, with its interval, which has no negative end if no value is negative.
+// Given the tickets of all other pages, each page is drawn for itself with its probability, so the variance has no joint terms
+// (Duffield, Lund and Thorup, "Priority sampling for estimation of arbitrary subset sums", 2007).
+func total(units []unit) (float64, Interval) {
+	var sum, variance float64
+	negative := false
 	for _, u := range units {
 		sum += u.weight * u.value
 		variance += u.weight * (u.weight - 1) * u.value * u.value
+		negative = negative || u.value < 0
 	}
-	return sum, variance
-}
-
-// totalInterval returns the interval around a total that cannot be negative if no value is.
-func totalInterval(units []unit) Interval {
-	sum, variance := total(units)
-	if variance == 0 {
-		return Interval{sum, sum}
+	in := Interval{sum, sum}
+	if variance > 0 {
+		half := student(len(units)-1) * math.Sqrt(variance)
+		in = Interval{sum - half, sum + half}
 	}
-	half := student(len(units)-1) * math.Sqrt(variance)
-	in := Interval{sum - half, sum + half}
-	if !slices.ContainsFunc(units, func(u unit) bool { return u.value < 0 }) {
+	if !negative {
 		in.Low = max(in.Low, 0)
 	}
-	return in
+	return sum, in
 }
 
-// mean returns the estimate of the mean, a ratio of two totals, with the variance of its linear approximation (Särndal, Swensson and
-// Wretman, "Model Assisted Survey Sampling", 1992, section 5.6).
-func mean(units []unit) (ratio, variance float64) {
-	var sum, weights float64
+// mean returns the estimate of the mean, a ratio of two totals, and its interval over the pages of these sites. Its variance is that of
+// the linear approximation (Särndal, Swensson and Wretman, "Model Assisted Survey Sampling", 1992, section 5.6). The interval of a share is Wilson's, for
+// as many independent pages as have that variance: the normal one fails near 0 and 1, where most shares of a web are. It is nil for one page
+// of several whose value is no share: nothing is known of the variance.
+func mean(units []unit, share bool) (ratio float64, in *Interval) {
+	var sum, weights, squares, variance float64
 	for _, u := range units {
 		sum += u.weight * u.value
 		weights += u.weight
+		squares += u.weight * (u.weight - 1)
 	}
 	ratio = sum / weights
 	for _, u := range units {
@@ -66,33 +66,19 @@ func mean(units []unit) (ratio, variance float64) {
 	if n := float64(len(units)); n > 1 {
 		variance *= n / (n - 1)
 	}
-	return ratio, variance
-}
-
-// meanInterval returns the interval of the mean over the pages of these sites. That of a share is Wilson's, for as many independent
-// pages as have the variance of the sample: the normal one fails near 0 and 1, where most shares of a web are. It returns nil where nothing is known of the variance.
-func meanInterval(units []unit, share bool) *Interval {
-	ratio, variance := mean(units)
-	if !share {
-		if len(units) == 1 && units[0].weight > 1 {
-			return nil
-		}
-		half := student(len(units)-1) * math.Sqrt(variance)
-		return &Interval{ratio - half, ratio + half}
+	switch t := student(len(units) - 1); {
+	case squares == 0: // every page answered
+		return ratio, &Interval{ratio, ratio}
+	case share && variance > 0:
+		return ratio, wilson(ratio, ratio*(1-ratio)/variance, t)
+	case share: // all 0 or all 1: Kish's effective size
+		return ratio, wilson(ratio, weights*weights/squares, t)
+	case len(units) == 1:
+		return ratio, nil
+	default:
+		half := t * math.Sqrt(variance)
+		return ratio, &Interval{ratio - half, ratio + half}
 	}
-	var weights, squares float64
-	for _, u := range units {
-		weights += u.weight
-		squares += u.weight * (u.weight - 1)
-	}
-	if squares == 0 { // every page answered
-		return &Interval{ratio, ratio}
-	}
-	n := weights * weights / squares // Kish's effective size, for a sample that is all 0 or 1
-	if variance > 0 {
-		n = ratio * (1 - ratio) / variance
-	}
-	return wilson(ratio, n, student(len(units)-1))
 }
 
 // wilson returns the score interval of a share in n pages (E. B. Wilson, 1927).

@@ -75,9 +75,12 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 				held[what]++
 			}
 		}
-		holds("share of these sites", *meanInterval(sampleBad, true), hereBad/hereCount)
-		holds("mean of these sites", *meanInterval(sampleWords, false), hereWords/hereCount)
-		holds("total of these sites", totalInterval(sampleWords), hereWords)
+		_, share := mean(sampleBad, true)
+		_, length := mean(sampleWords, false)
+		_, sum := total(sampleWords)
+		holds("share of these sites", *share, hereBad/hereCount)
+		holds("mean of these sites", *length, hereWords/hereCount)
+		holds("total of these sites", sum, hereWords)
 		holds("share of the web", *hostInterval(sampleBad, chosen, true, r), bad/count)
 		holds("mean of the web", *hostInterval(sampleWords, chosen, false, r), words/count)
 	}

@@ -42,18 +42,18 @@ func (r *Result) WriteText(w io.Writer) error {
 
 // writeTable prints a line for each group, and what the columns mean.
 func (r *Result) writeTable(b *strings.Builder) {
-	head := []string{"mean", "in these sites", "in all sites", "total", "in sample"}
+	mean, total := ">mean", ">total"
 	if r.Share {
-		head[0], head[3] = "share", "such pages"
+		mean, total = ">share", ">such pages"
 	}
-	rows := [][]string{append([]string{cli.Printable(r.By)}, head...)}
+	table := cli.NewTable("", r.By, mean, ">in these sites", ">in all sites", total, ">in sample")
 	overSites := false
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		name := "all"
 		switch {
 		case g.Value != nil:
-			name = cli.Printable(*g.Value)
+			name = *g.Value
 		case r.By != "":
 			name = "(none)"
 		}
@@ -64,24 +64,9 @@ func (r *Result) writeTable(b *strings.Builder) {
 		if g.OfAll != nil {
 			all, overSites = r.interval(*g.OfAll), true
 		}
-		rows = append(rows, []string{
-			name, r.figure(g.Mean), here, all, number(g.Total) + " ± " + number(g.TotalOf.High-g.Total), cli.Num(g.Pages),
-		})
+		table.Row(name, r.figure(g.Mean), here, all, number(g.Total)+" ± "+number(g.TotalOf.High-g.Total), cli.Num(g.Pages))
 	}
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], len([]rune(cell)))
-		}
-	}
-	fmt.Fprintf(b, "\n%s\n\n", cli.Printable(r.Of))
-	for _, row := range rows {
-		fmt.Fprintf(b, "%-*s", widths[0], row[0])
-		for i, cell := range row[1:] {
-			fmt.Fprintf(b, "  %*s", widths[i+1], cell)
-		}
-		b.WriteByte('\n')
-	}
+	fmt.Fprintf(b, "\n%s\n\n%s", cli.Printable(r.Of), table)
 	b.WriteString("\nAn interval holds the truth in 95 of 100 samples: of all pages that these sites\nlist")
 	if overSites {
 		b.WriteString(", and of all sites, if the seeds were drawn from them at random")
