@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Event is what a webhook is told: that a job has come into a state.
+// Event is the body of a request to a webhook: a job has reached a state.
 type Event struct {
 	State State     `json:"state"` // Paused, Done, Stopped or Failed
 	Time  time.Time `json:"time"`

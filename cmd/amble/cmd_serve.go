@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -34,7 +33,7 @@ type serveCmd struct {
 	Contact      string   `placeholder:"CONTACT" help:"Page or mail address for site owners, in jobs that give none."`
 	AllowAddress []string `placeholder:"RANGE" help:"Private address ranges that seeds may have (loopback, if it listens there)."`
 	Webhooks     string   `placeholder:"FILE" help:"Lines of PREFIX SECRET: URLs that clients may have told of events (none)."`
-	Host         []string `placeholder:"NAME" help:"Host names by which clients reach a proxy in front of it."`
+	Host         []string `placeholder:"NAME" help:"Host names of proxies in front of it."`
 	Proxied      bool     `help:"A proxy in front of it encrypts, and says so: X-Forwarded-Proto."`
 	TLSCert      string   `name:"tls-cert" placeholder:"FILE" help:"Certificate (PEM), to encrypt."`
 	TLSKey       string   `name:"tls-key" placeholder:"FILE" help:"Its key."`
@@ -87,7 +86,7 @@ func (c *serveCmd) Run(a *app) error {
 	} else if err != nil {
 		return cli.UsageOf("--listen: ", err)
 	}
-	if here, ok := conf.Listener.Addr().(*net.TCPAddr); ok && here.IP.IsLoopback() && !c.Proxied {
+	if localweb.OnLoopback(conf.Listener.Addr()) && !c.Proxied {
 		// Whoever reaches the server is on this machine, and reaches these without it.
 		conf.AllowAddresses = append(conf.AllowAddresses, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
 	}

@@ -59,6 +59,14 @@ func (h *Hosts) Ours(host, port string) bool {
 	return asked == port && (err == nil || h.names[name]) || h.front[name]
 }
 
+// Plain reports whether a token has only letters, digits, - and _, so that it may be part of a URL, a header field and a line of a file
+// as it is.
+func Plain(token string) bool {
+	return token != "" && !strings.ContainsFunc(token, func(c rune) bool {
+		return (c < '0' || '9' < c) && (c < 'a' || 'z' < c) && (c < 'A' || 'Z' < c) && c != '-' && c != '_'
+	})
+}
+
 // Same compares secrets in a time that says nothing about them.
 func Same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 

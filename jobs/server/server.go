@@ -16,7 +16,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -53,10 +52,10 @@ type Config struct {
 	Kinds []export.Kind
 	// Audit gets one line of JSON for each request that came with a token, or was refused for want of one. nil: none is written.
 	Audit io.Writer
-	// Listener is what the Server listens on, so that no job connects to it. It may be nil.
+	// Listener accepts connections in Serve. No job connects to its address. nil: the Server is used as an http.Handler alone.
 	Listener net.Listener
-	// Hosts are the host names by which clients reach the Server through a proxy. Without a name, requests must name it by an address
-	// or localhost: pages of other sites cannot.
+	// Hosts are the names of proxies in front of the Server. Requests for any other name but localhost are refused, so that no page of
+	// another site reaches it (DNS rebinding); addresses are accepted.
 	Hosts []string
 	// Proxied refuses requests without "X-Forwarded-Proto: https": a proxy in front of the Server sets it.
 	Proxied bool
@@ -251,6 +250,3 @@ func (s *Server) log(began time.Time, c *client, r *http.Request, out *recorder)
 func seconds(d time.Duration) string { return strconv.Itoa(max(1, int(math.Ceil(d.Seconds())))) }
 
 var errStreams = &problemError{Status: http.StatusTooManyRequests, Title: "too many streams", Detail: fmt.Sprintf("a token may follow and download %d at a time: end one", maxStreams), retry: time.Second}
-
-// isClosed reports whether an error says that the Server is closed.
-func isClosed(err error) bool { return errors.Is(err, jobs.ErrClosed) }

@@ -90,7 +90,7 @@ func newService(t *testing.T, dir string, c Config) *service {
 	}
 	web := httptest.NewServer(s)
 	t.Cleanup(func() {
-		if err := s.Close(context.Background()); err != nil && !isClosed(err) {
+		if err := s.Close(context.Background()); err != nil && !errors.Is(err, jobs.ErrClosed) {
 			t.Error(err)
 		}
 		web.Close()

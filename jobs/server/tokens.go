@@ -17,10 +17,11 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/amble-crawler/amble/internal/localweb"
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// Scope is what a token allows.
+// Scope names the operations that a token permits.
 type Scope string
 
 // The scopes.
@@ -29,7 +30,7 @@ const (
 	Write Scope = "write" // jobs and schedules can be started, paused, resumed, stopped and removed
 )
 
-// Token is what a client shows. Only a hash of its secret is kept.
+// Token authenticates a client. It holds a hash of the secret, never the secret.
 type Token struct {
 	Name   string // in the audit log, and as the owner of jobs
 	Scopes []Scope
@@ -54,15 +55,10 @@ const (
 
 // NewToken returns a token with this secret: 8 or more letters, digits, - and _.
 func NewToken(name, secret string, scopes ...Scope) (Token, error) {
-	word := func(s string) bool {
-		return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
-			return (c < '0' || '9' < c) && (c < 'a' || 'z' < c) && (c < 'A' || 'Z' < c) && c != '-' && c != '_'
-		})
-	}
 	switch {
-	case !word(name):
+	case !localweb.Plain(name):
 		return Token{}, fmt.Errorf("server: name of a token %q: want letters, digits, - and _", name)
-	case len(secret) < minSecret || !word(secret):
+	case len(secret) < minSecret || !localweb.Plain(secret):
 		return Token{}, fmt.Errorf("server: token %s: want a secret of %d or more letters and digits, such as: openssl rand -hex 20", name, minSecret)
 	case len(scopes) == 0:
 		return Token{}, fmt.Errorf("server: token %s: want scopes: read, or read,write", name)
@@ -77,30 +73,41 @@ func NewToken(name, secret string, scopes ...Scope) (Token, error) {
 
 // ReadTokens reads a file of tokens that nobody but its owner may read. Each line has a name, a secret and scopes separated by commas or spaces;
 // after them, limits such as jobs=10 and rate=5 may follow. Lines that begin with # are comments.
-func ReadTokens(path string) ([]Token, error) {
-	b, err := safefile.ReadSecret(path, safefile.Token)
-	if err != nil {
-		return nil, err
-	}
-	var all []Token
-	for i, line := range strings.Split(string(b), "\n") {
-		words := strings.Fields(line)
-		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
-			continue
-		}
+func ReadTokens(path string) (all []Token, err error) {
+	err = eachLine(path, func(words []string) error {
 		t, err := parseToken(words)
 		if err == nil && slices.ContainsFunc(all, func(o Token) bool { return o.Name == t.Name || o.hash == t.hash }) {
 			err = fmt.Errorf("token %s has the name or the secret of another one", t.Name)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%s, line %d: %w", path, i+1, err)
-		}
 		all = append(all, t)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s has no token: want lines of NAME TOKEN SCOPES, such as: ann $(openssl rand -hex 20) read,write", path)
 	}
 	return all, nil
+}
+
+// eachLine calls parse with the words of each line of a file with secrets, which nobody but its owner may read. Empty lines, and those
+// that begin with #, are left out. The error names the line.
+func eachLine(path string, parse func(words []string) error) error {
+	b, err := safefile.ReadSecret(path, safefile.Token)
+	if err != nil {
+		return err
+	}
+	for i, line := range strings.Split(string(b), "\n") {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		if err := parse(words); err != nil {
+			return fmt.Errorf("%s, line %d: %w", path, i+1, err)
+		}
+	}
+	return nil
 }
 
 // parseToken reads the words of a line. Its errors do not show the secret.

@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // Webhook allows clients to have URLs told what becomes of a job.
@@ -39,20 +37,16 @@ const minKey = 30
 // ReadWebhooks reads a file of webhooks that nobody but its owner may read: lines of a prefix of URLs and a secret of 30 or more bytes.
 // Lines that begin with # are comments.
 func ReadWebhooks(name string) (all []Webhook, err error) {
-	b, err := safefile.ReadSecret(name, safefile.Token)
-	if err != nil {
-		return nil, err
-	}
-	for i, line := range strings.Split(string(b), "\n") {
-		words := strings.Fields(line)
-		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
-			continue
-		}
+	err = eachLine(name, func(words []string) error {
 		u, err := url.Parse(words[0])
 		if err != nil || len(words) != 2 || len(words[1]) < minKey || plainURL(u) != words[0] || !strings.HasSuffix(u.Path, "/") {
-			return nil, fmt.Errorf("%s, line %d: want PREFIX SECRET, such as https://hooks.company.example/amble/ and 30 or more letters and digits", name, i+1)
+			return errors.New("want PREFIX SECRET, such as https://hooks.company.example/amble/ and 30 or more letters and digits")
 		}
 		all = append(all, Webhook{words[0], words[1]})
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return all, nil
 }

@@ -37,10 +37,7 @@ const minToken = 30
 
 // setToken replaces the token. It becomes part of a URL, a header field and a cookie as it is.
 func (g *guard) setToken(token string) error {
-	plain := func(c rune) bool {
-		return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_'
-	}
-	if len(token) < minToken || strings.ContainsFunc(token, func(c rune) bool { return !plain(c) }) {
+	if len(token) < minToken || !localweb.Plain(token) {
 		return fmt.Errorf("want a token of %d or more letters and digits, such as: openssl rand -hex 20", minToken)
 	}
 	g.token, g.own = token, true
