@@ -98,19 +98,7 @@ func TestKilledCommandsReadDocumentsOnce(t *testing.T) {
 	for _, path := range []string{"/robots.txt", consent.TDMPath, "/l.xml", "/", "/5", "/8", "/page.xml", "/9"} {
 		hangs := s.next(path)
 		p := exec.Command("amble", args(dir)...)
-		if err := p.Start(); err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan error, 1)
-		var waiting sync.WaitGroup
-		waiting.Go(func() { ended <- p.Wait() })
-		select {
-		case <-hangs:
-			_ = p.Process.Signal(syscall.SIGKILL)
-		case err := <-ended:
-			t.Fatalf("%s: the crawl has ended: %v", path, err)
-		}
-		waiting.Wait()
+		killWhen(t, p, hangs, path)
 	}
 	if out, err := exec.Command("amble", "resume", "-q", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -161,4 +149,22 @@ func verdictsOf(t *testing.T, dir string) map[string]string {
 		all[v.URL] = v.Outcome + " " + v.Reason + " " + string(b)
 	}
 	return all
+}
+
+// killWhen starts a crawl and kills it once its site hangs, which it does at a path.
+func killWhen[T any](t *testing.T, p *exec.Cmd, hangs <-chan T, path string) {
+	t.Helper()
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	var waiting sync.WaitGroup
+	waiting.Go(func() { ended <- p.Wait() })
+	select {
+	case <-hangs:
+		_ = p.Process.Signal(syscall.SIGKILL)
+	case err := <-ended:
+		t.Fatalf("%s: the crawl has ended: %v", path, err)
+	}
+	waiting.Wait()
 }

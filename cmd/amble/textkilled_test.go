@@ -13,9 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/amble-crawler/amble/job"
@@ -65,19 +63,7 @@ func TestKilledCrawlWritesEachTextOnce(t *testing.T) {
 	for _, path := range []string{"/", "/3", "/11", "/12", "/30", "/39"} {
 		hang.Store(&path)
 		p := crawl(killed, "--archive")
-		if err := p.Start(); err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan error, 1)
-		var waiting sync.WaitGroup
-		waiting.Go(func() { ended <- p.Wait() })
-		select {
-		case <-hangs:
-			_ = p.Process.Signal(syscall.SIGKILL)
-		case err := <-ended:
-			t.Fatalf("%s: the crawl has ended: %v", path, err)
-		}
-		waiting.Wait()
+		killWhen(t, p, hangs, path)
 	}
 	output(exec.Command("amble", "resume", "-q", killed))
 	output(exec.Command("amble", "verify", killed))

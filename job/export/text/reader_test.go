@@ -11,32 +11,18 @@ import (
 	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/job"
-	"github.com/amble-crawler/amble/job/export/exporttest"
 	"github.com/amble-crawler/amble/job/export/text"
 )
 
 // Texts that are written while pages are crawled are those of the export, without what needs the whole crawl. A page that the crawl is
 // refused has none.
 func TestTextsWhileCrawlingAreThoseOfTheExport(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "job")
-	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
-		site := w.Site("https://birds.example")
+	dir := crawled(t, func(site *crawltest.Site) {
 		birds(site)
 		site.Page("/", herons+`<a href=/paper>paper</a> <a href=/gone>gone</a>`)
 		site.Page("/paper", "x").Header("Content-Type", "text/plain")
-		config := job.Config{Archive: true, Text: true, TextReader: text.Reader(nil)}
-		config.Crawl.Contact, config.Crawl.Politeness.Purposes = exporttest.Contact, []consent.Purpose{consent.TrainAI}
-		w.Apply(&config.Crawl)
-		j, err := job.Create(dir, config, "https://birds.example/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := j.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := j.Close(); err != nil {
-			t.Fatal(err)
-		}
+	}, func(c *job.Config) {
+		c.Text, c.TextReader, c.Crawl.Politeness.Purposes = true, text.Reader(nil), []consent.Purpose{consent.TrainAI}
 	})
 	raw, err := os.ReadFile(filepath.Join(dir, job.TextName))
 	if err != nil {

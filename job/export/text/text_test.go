@@ -33,14 +33,17 @@ const herons = `<html lang=en><title>Herons</title><meta name=author content="Ad
 <p>Three pairs of grey herons have been seen at the lake this week, for the first time since the winter of 2011, said the bird society.</p>
 <p>The birds had left after the reeds were cut, and the society had asked the town, year after year, to let them grow <b>again</b>.</p></article>`
 
-// crawled crawls a site with an archive and returns the job's directory.
-func crawled(t *testing.T, set func(site *crawltest.Site)) (dir string) {
+// crawled crawls a site with an archive, configured by change, and returns the job's directory.
+func crawled(t *testing.T, set func(site *crawltest.Site), change ...func(*job.Config)) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "job")
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		set(w.Site("https://birds.example"))
 		config := job.Config{Archive: true}
 		config.Crawl.Contact = exporttest.Contact
+		for _, f := range change {
+			f(&config)
+		}
 		w.Apply(&config.Crawl)
 		j, err := job.Create(dir, config, "https://birds.example/")
 		if err != nil {
