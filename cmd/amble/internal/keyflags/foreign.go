@@ -49,7 +49,7 @@ var foreign = []struct{ flags, here string }{
 	{"convert-links", "say amble mirror URL DIR: the links of its pages lead to files"},
 	{"robots no-robots ignore-robots execute", "nothing turns robots.txt off"},
 	{"e", "nothing turns robots.txt off; to keep files of some types, as em does in katana, use --accept TYPE"},
-	{"set s", "use the flag of the setting, which amble help crawl lists; for -silent, --quiet"},
+	{"set s", "use the flag of the setting, which amble help crawl lists; for silent, --quiet"},
 	{"urls f csv", "after the crawl say amble export JOB, with the kind: urls for a list, csv, parquet, sqlite or another"},
 	{"markdown", "use --text, or for one page say amble text URL"},
 	{"silent nolog", "use --quiet"},
