@@ -144,7 +144,7 @@ func (a *attempt) finish(ctx context.Context, v *Visit) {
 // awaitRoom waits until a large page may be read: the texts of its links and the requests queued from them
 // each take as much memory as its body.
 func (a *attempt) awaitRoom(ctx context.Context, p *fetcher.Page) {
-	if len(p.Body) > largePage && a.run.cfg.parses(p.ContentType) {
+	if len(p.Body) > largePage && a.run.cfg.reads(p.ContentType) {
 		_ = reserve(ctx, 2*len(p.Body)) // the page is also read when the crawl is about to end
 	}
 }

@@ -154,7 +154,11 @@ type Config struct {
 	AroundFetch func(Fetcher) Fetcher
 	Extractor   Extractor      // nil: links from HTML by package extract, with Extract
 	Documents   DocumentReader // must be set if Follow.Documents is; it reads before an Extractor
-	Trace       *Trace
+	// AroundExtract returns an Extractor that wraps the crawl's, which keeps everything that Extract, Follow, Documents and
+	// Extractor say: to read further types ([ExtractType]), to add links or to take some away. It is called once for each Run, and
+	// its result reads every page, whatever its type: bodies of all types are received. nil: nothing wraps it.
+	AroundExtract func(Extractor) Extractor
+	Trace         *Trace
 
 	// KeepRobots is called with every answer to a robots.txt request, to keep the body as evidence, before
 	// any page is requested under its rules. Its error ends the crawl. It is called by several goroutines at once, with

@@ -2,6 +2,7 @@ package crawler_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 )
@@ -31,6 +34,8 @@ Disallow: /cart/
 gone
 -- http://shop.example/api/stock type=application/json --
 {"pens": 3}
+-- http://shop.example/api/items type=application/json --
+["/item/1", "/item/2"]
 `
 
 // inShop makes a crawler that sees the shop in place of the network. With one worker the order of visits is
@@ -276,4 +281,32 @@ func ExampleConfig_priority() {
 	// Output:
 	// http://shop.example/
 	// http://shop.example/item/2
+}
+
+// Read links from a type of answers that the crawler does not read itself. HTML is read as before.
+func ExampleExtractType() {
+	listing := func(p *fetcher.Page) (*extract.Document, error) {
+		var pages []string
+		if json.Unmarshal(p.Body, &pages) != nil {
+			return nil, nil // something else: no links
+		}
+		doc := &extract.Document{}
+		for _, ref := range pages {
+			doc.Links = append(doc.Links, extract.Link{Ref: ref, Kind: extract.Entry})
+		}
+		return doc, nil
+	}
+	c, done := inShop(crawler.Config{AroundExtract: crawler.ExtractType("application/json", listing)})
+	defer done()
+	for v, err := range c.Pages(context.Background(), "http://shop.example/api/items") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(v.Outcome, v.URL.Path())
+	}
+	// Output:
+	// fetched /api/items
+	// fetched /item/1
+	// fetched /item/2
 }

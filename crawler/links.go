@@ -19,6 +19,7 @@ import (
 type linker struct {
 	judge   *judge
 	cfg     *Config
+	around  *aroundExtract // nil without Config.AroundExtract
 	scanner *extract.Scanner
 	xhtml   *extract.Scanner // nil before the first page of that kind
 	res     *weburl.Resolver
@@ -77,8 +78,9 @@ func (k *linker) scannerOf(p *fetcher.Page) *extract.Scanner {
 // than there are processors, and the buffers of a few linkers stay in their caches. No more linkers with
 // grown buffers are kept than there are processors.
 type linkers struct {
-	mu   sync.Mutex
-	idle []*linker
+	mu     sync.Mutex
+	idle   []*linker
+	around *aroundExtract // nil without Config.AroundExtract
 }
 
 // take returns a linker for one page, until put returns it.
@@ -87,7 +89,9 @@ func (l *linkers) take(j *judge) *linker {
 	defer l.mu.Unlock()
 	last := len(l.idle) - 1
 	if last < 0 {
-		return newLinker(j)
+		k := newLinker(j)
+		k.around = l.around
+		return k
 	}
 	k := l.idle[last]
 	l.idle[last] = nil // it may not come back
@@ -111,10 +115,62 @@ func (l *linkers) put(k *linker) {
 func (k *linker) extract(p *fetcher.Page) (doc *extract.Document, err error) {
 	defer func() {
 		if x := recover(); x != nil {
-			err = &PanicError{"Config.Extractor", x, debug.Stack()}
+			part := "Config.Extractor"
+			if k.around != nil {
+				part = "Config.AroundExtract"
+			}
+			err = &PanicError{part, x, debug.Stack()}
 		}
 	}()
-	return k.read(p)
+	if k.around == nil {
+		return k.read(p)
+	}
+	doc, err = k.around.extract(k, p)
+	k.limit(doc)
+	return doc, err
+}
+
+// limit applies Limits.LinksPerPage to a document that code of the program has made.
+func (k *linker) limit(doc *extract.Document) {
+	if doc != nil {
+		kept := min(len(doc.Links), k.cfg.Limits.LinksPerPage)
+		doc.Dropped += len(doc.Links) - kept
+		doc.Links = doc.Links[:kept]
+	}
+}
+
+// aroundExtract calls the Extractor that Config.AroundExtract has made. What that one wraps is the linker that has the page.
+type aroundExtract struct {
+	outer   Extractor
+	judge   *judge
+	linkers sync.Map // *fetcher.Page → *linker, until the wrapped Extractor is called
+}
+
+func newAroundExtract(j *judge, around func(Extractor) Extractor) *aroundExtract {
+	if around == nil {
+		return nil
+	}
+	a := &aroundExtract{judge: j}
+	a.outer = around(innerExtract{a})
+	return a
+}
+
+func (a *aroundExtract) extract(k *linker, p *fetcher.Page) (*extract.Document, error) {
+	a.linkers.Store(p, k)
+	defer a.linkers.Delete(p)
+	return a.outer.Extract(p)
+}
+
+// innerExtract is the Extractor that Config.AroundExtract is given.
+type innerExtract struct{ of *aroundExtract }
+
+// Extract reads a page as a crawl without AroundExtract does. A second call for a page, or one for a copy of it, has buffers to
+// itself, because those of the linker hold the first Document.
+func (i innerExtract) Extract(p *fetcher.Page) (*extract.Document, error) {
+	if k, ok := i.of.linkers.LoadAndDelete(p); ok {
+		return k.(*linker).read(p)
+	}
+	return newLinker(i.of.judge).read(p)
 }
 
 // read returns a page's document, made by the Config's Documents or Extractor or, for HTML, by the linker's scanner. A
@@ -123,11 +179,7 @@ func (k *linker) read(p *fetcher.Page) (*extract.Document, error) {
 	cfg := k.cfg
 	if cfg.readsDocuments(p.ContentType) {
 		doc, err := cfg.Documents.Extract(p)
-		if doc != nil {
-			kept := min(len(doc.Links), cfg.Limits.LinksPerPage)
-			doc.Dropped += len(doc.Links) - kept
-			doc.Links = doc.Links[:kept]
-		}
+		k.limit(doc)
 		return doc, err
 	}
 	if cfg.Extractor != nil {
@@ -153,7 +205,12 @@ func (k *linker) read(p *fetcher.Page) (*extract.Document, error) {
 
 const typeCSS = "text/css"
 
-// parses reports whether bodies of a type are read for links.
+// reads reports whether bodies of a type are received for links: what AroundExtract reads is not known.
+func (c *Config) reads(contentType string) bool {
+	return c.AroundExtract != nil || c.parses(contentType)
+}
+
+// parses reports whether bodies of a type are read for links, without AroundExtract.
 func (c *Config) parses(contentType string) bool {
 	switch contentType {
 	case "text/html", "application/xhtml+xml":

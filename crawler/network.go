@@ -70,6 +70,26 @@ type Extractor interface {
 	Extract(p *fetcher.Page) (*extract.Document, error)
 }
 
+// ExtractType returns a function for [Config.AroundExtract] with which read reads the answers of a media type, which is without
+// parameters and in lower case. Answers of other types are read as before. The conditions of [Extractor] hold for read.
+func ExtractType(mediaType string, read func(p *fetcher.Page) (*extract.Document, error)) func(Extractor) Extractor {
+	return func(next Extractor) Extractor { return typeExtractor{mediaType, read, next} }
+}
+
+// typeExtractor is an Extractor for one media type. Another one reads the others.
+type typeExtractor struct {
+	mediaType string
+	read      func(p *fetcher.Page) (*extract.Document, error)
+	next      Extractor
+}
+
+func (x typeExtractor) Extract(p *fetcher.Page) (*extract.Document, error) {
+	if p.ContentType == x.mediaType {
+		return x.read(p)
+	}
+	return x.next.Extract(p)
+}
+
 // DocumentReader reads the links of documents that are no web pages, such as the document.Links of package article/document. Extract is called
 // for answers of the types that it reads.
 type DocumentReader interface {

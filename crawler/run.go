@@ -126,6 +126,7 @@ func (r *run) makeJudge() (err error) {
 		}
 	}
 	j.queue = r.frontier
+	r.linkers.around = newAroundExtract(j, cfg.AroundExtract)
 	if r.judge = j; r.left() == 0 {
 		return j.seeds(r.seeds)
 	}
@@ -187,7 +188,7 @@ func (r *run) fetching() fetcher.Config {
 	archives := len(r.output.exchanges) > 0
 	fc.Record = fc.Record || archives
 	if fc.Wanted == nil && r.cfg.Handler == nil && !archives && !r.cfg.KeepBodies {
-		fc.Wanted = r.cfg.parses
+		fc.Wanted = r.cfg.reads
 	}
 	fc.Wanted = r.judge.wanted(fc.Wanted)
 	if fc.Reserve == nil {

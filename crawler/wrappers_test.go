@@ -11,6 +11,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
@@ -106,6 +107,85 @@ func TestAroundFetchKeepsTheConfig(t *testing.T) {
 		if requests.Load() != 2 || marked.Load() != 1 || conditional.Load() != 1 || rep.Outcomes[crawler.NotModified] != 1 {
 			t.Errorf("%d requests of robots.txt and the page, %d with the header, %d conditional; outcomes %v",
 				requests.Load(), marked.Load(), conditional.Load(), rep.Outcomes)
+		}
+	})
+}
+
+// tagged adds a link to what the crawl's own Extractor finds.
+type tagged struct {
+	crawler.Extractor
+	ref string
+}
+
+func (x tagged) Extract(p *fetcher.Page) (*extract.Document, error) {
+	doc, err := x.Extractor.Extract(p)
+	if doc != nil {
+		doc.Links = append(doc.Links, extract.Link{Ref: x.ref, Kind: extract.Anchor})
+	}
+	return doc, err
+}
+
+// AroundExtract sees every page, and what Extract, Follow and Limits say still holds. Without a Handler or an archive the bodies of
+// types that the crawl does not read are received, too.
+func TestAroundExtractKeepsTheConfig(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", `<p data-to="/data"><a href="/list">l</a>`)
+		for _, path := range []string{"/data", "/added", "/one", "/two"} {
+			s.Page(path, "")
+		}
+		s.Handle("/list", http.HandlerFunc(func(a http.ResponseWriter, _ *http.Request) {
+			a.Header().Set("Content-Type", "application/x-list")
+			_, _ = a.Write([]byte(strings.Repeat(" ", 1<<17) + "/one /two /three /four")) // more than is read of what nobody wants
+		}))
+		list := crawler.ExtractType("application/x-list", func(p *fetcher.Page) (*extract.Document, error) {
+			doc := &extract.Document{}
+			for ref := range strings.FieldsSeq(string(p.Body)) {
+				doc.Links = append(doc.Links, extract.Link{Ref: ref, Kind: extract.Entry})
+			}
+			return doc, nil
+		})
+		made := 0
+		rep, err := newCrawler(t, w, crawler.Config{
+			Extract: extract.Options{DataAttrs: []string{"data-to"}},
+			Limits:  crawler.Limits{LinksPerPage: 3, Depth: 2},
+			AroundExtract: func(x crawler.Extractor) crawler.Extractor {
+				made++
+				return list(tagged{x, "/added"})
+			},
+		}).Run(t.Context(), s.URL("/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.MustOrder(s.URL("/data"), s.URL("/list"), s.URL("/added"), s.URL("/one"), s.URL("/two"))
+		w.MustNotRequest(s.URL("/four"))
+		if made != 1 || rep.Links[crawler.FateLimit] != 1 {
+			t.Errorf("made %d times; %d links above the limit", made, rep.Links[crawler.FateLimit])
+		}
+	})
+}
+
+// A wrapper that has a page read twice, or a copy of it, gets two whole documents.
+func TestAroundExtractMayReadTwice(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := w.Site("http://a.example")
+		s.Page("/", links("/1", "/2"))
+		s.Page("/1", "")
+		s.Page("/2", "")
+		rep, _ := crawl(t, w, crawler.Config{AroundExtract: func(x crawler.Extractor) crawler.Extractor {
+			return extractorFunc(func(p *fetcher.Page) (*extract.Document, error) {
+				first, err := x.Extract(p)
+				for _, p := range []*fetcher.Page{p, p.Clone()} {
+					if again, _ := x.Extract(p); again != nil && len(again.Links) > 0 {
+						again.Links[0].Ref = "/nowhere"
+					}
+				}
+				return first, err
+			})
+		}}, s.URL("/"))
+		w.MustNotRequest(s.URL("/nowhere"))
+		if rep.Pages != 3 {
+			t.Errorf("%d pages, want 3", rep.Pages)
 		}
 	})
 }
