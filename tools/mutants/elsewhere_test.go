@@ -78,7 +78,7 @@ var services = []mutant{
 // texts are protections of exported texts.
 var texts = []mutant{
 	{"a page whose site refuses the use has a row", "job/export/text/rows.go", "slices.Contains(c.o.Refuse, u.Use)", "slices.Contains(c.o.Refuse, u.Use) && false", 0, false, nil},
-	{"rows of one URL are in the order of the jobs", "job/export/text/rows.go", "c.created[n], v.WARC.File", "fmt.Sprint(n), v.WARC.File", 0, false, nil},
+	{"rows of one URL are in the order of the jobs", "job/export/text/rows.go", "c.created[p.job], v.WARC.File", "fmt.Sprint(p.job), v.WARC.File", 0, false, nil},
 	{"a page loses most of its text", "job/export/text/repeated.go", "if 2*a.Words < words {", "if 2*a.Words < words && false {", 0, false, nil},
 	{"what three pages have is repeated", "job/export/text/repeated.go", "texts < repeatedPages", "texts < repeatedPages-1", 0, false, nil},
 	{"what a few of many pages have is repeated", "job/export/text/repeated.go", "texts*repeatedShare < pages", "texts*repeatedShare < pages && false", 0, false, nil},

@@ -1,12 +1,12 @@
 package text
 
 import (
+	"bufio"
 	"encoding/binary"
+	"errors"
 	"io"
-	"iter"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -29,8 +29,10 @@ const (
 	bucketHeads   = 4 // texts of a bucket that each later one in it is compared with
 )
 
-// signature is the MinHash signature of a text.
+// signature is the MinHash signature of a text. Each byte of that of a text without words is 255.
 type signature [signatureSize]byte
+
+var noWords = signatureOf("")
 
 // multipliers are odd numbers that make hash functions, by splitmix64.
 var multipliers = func() (m [signatureSize][2]uint64) {
@@ -47,14 +49,13 @@ var multipliers = func() (m [signatureSize][2]uint64) {
 	return m
 }()
 
-// signatureOf returns the signature of a text, and whether it has a word.
-func signatureOf(text string) (s signature, ok bool) {
+// signatureOf returns the signature of a text.
+func signatureOf(text string) (s signature) {
 	var least [signatureSize]uint32
 	for i := range least {
 		least[i] = math.MaxUint32
 	}
 	for h := range shingles(text) {
-		ok = true
 		for i, m := range multipliers {
 			least[i] = min(least[i], uint32((h*m[0]+m[1])>>32))
 		}
@@ -62,7 +63,7 @@ func signatureOf(text string) (s signature, ok bool) {
 	for i, v := range least {
 		s[i] = byte(v)
 	}
-	return s, ok
+	return s
 }
 
 // shingles calls yield with a hash of each sequence of words, or of all words if there are fewer. Case and punctuation do not count. In
@@ -118,28 +119,26 @@ func (s *signature) like(other *signature) bool {
 }
 
 // firstOf returns for each text the number of the first one that it is nearly the same as, or its own: a text belongs to the group of a
-// first text, and the others of a group need not be like each other. Texts without words are like none. What is compared is in files
-// in dir: signatures, buckets (band, part of a signature, number), and pairs that share a bucket.
-func firstOf(dir string, texts iter.Seq2[string, error]) (first []int32, err error) {
-	signatures, err := os.Create(filepath.Join(dir, "signatures"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = signatures.Close() }() // a temporary file
+// first text, and the others of a group need not be like each other. Texts without words are like none. The file has the signatures of
+// the texts, in order. What is compared is in files in dir: buckets (band, part of a signature, number), and pairs that share a bucket.
+func firstOf(dir string, signatures *os.File) (first []int32, err error) {
 	buckets, pairs := extsort.New(dir, 0), extsort.New(dir, 0)
 	defer func() { _, _ = buckets.Close(), pairs.Close() }() // temporary files
-	for text, err := range texts {
-		if err != nil {
+	if _, err := signatures.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	in := bufio.NewReaderSize(signatures, 256<<10)
+	for {
+		var s signature
+		if _, err := io.ReadFull(in, s[:]); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
 			return nil, err
 		}
 		n := uint32(len(first))
 		first = append(first, int32(n))
-		sig, ok := signatureOf(text)
-		if _, err := signatures.Write(sig[:]); err != nil {
-			return nil, err
-		}
-		for band := 0; ok && band < bands; band++ {
-			b := append([]byte{byte(band)}, sig[band*bandRows:(band+1)*bandRows]...)
+		for band := 0; band < bands && s != noWords; band++ {
+			b := append([]byte{byte(band)}, s[band*bandRows:(band+1)*bandRows]...)
 			if err := buckets.Add(binary.BigEndian.AppendUint32(b, n)); err != nil {
 				return nil, err
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -50,13 +52,19 @@ func articles(rng *rand.Rand, n int) (all [][]string) {
 // near finds the groups of texts.
 func near(t *testing.T, texts []string) []int32 {
 	t.Helper()
-	first, err := firstOf(t.TempDir(), func(yield func(string, error) bool) {
-		for _, s := range texts {
-			if !yield(s, nil) {
-				return
-			}
+	dir := t.TempDir()
+	signatures, err := os.Create(filepath.Join(dir, "signatures"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer signatures.Close()
+	for _, text := range texts {
+		s := signatureOf(text)
+		if _, err := signatures.Write(s[:]); err != nil {
+			t.Fatal(err)
 		}
-	})
+	}
+	first, err := firstOf(dir, signatures)
 	if err != nil {
 		t.Fatal(err)
 	}

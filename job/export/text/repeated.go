@@ -44,24 +44,25 @@ func hashOf(block string) uint64 { return max(1, xxh3.HashString(block)) }
 func (c *collection) repeated() (*extsort.Sorter, error) {
 	counts, hits := extsort.New(c.x.Temp, 0), extsort.New(c.x.Temp, 0)
 	defer func() { _ = counts.Close() }() // a temporary file
+	row := uint32(0)
 	var b []byte
-	err := c.rows(func(row int, s *stored) error {
-		u, err := weburl.Parse(s.Row.URL)
+	for s, err := range inOrder(c.workers, c.rows(), parse) {
+		var u weburl.URL
+		if err == nil {
+			u, err = weburl.Parse(s.Row.URL)
+		}
 		if err != nil {
-			return err
+			return hits, err
 		}
 		for _, block := range append([]uint64{0}, s.Blocks...) { // 0 stands for the page
 			b = binary.BigEndian.AppendUint64(b[:0], xxh3.HashString(u.Host()))
 			b = binary.BigEndian.AppendUint64(b, block)
 			b = binary.BigEndian.AppendUint64(b, s.Sum)
-			if err := counts.Add(binary.BigEndian.AppendUint32(b, uint32(row))); err != nil {
-				return err
+			if err := counts.Add(binary.BigEndian.AppendUint32(b, row)); err != nil {
+				return hits, err
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		return hits, err
+		row++
 	}
 	var group, text []byte // site and block; text of the record before
 	var rows []uint32      // that have the block
@@ -100,18 +101,17 @@ func (c *collection) repeated() (*extsort.Sorter, error) {
 	return hits, end()
 }
 
-// without makes a row again without blocks, unless most of the text would go.
-func (c *collection) without(s *stored, drop map[uint64]bool) error {
+// without makes a row again without blocks, unless most of the text would go, and reports whether it did.
+func (c *collection) without(s *stored, drop map[uint64]bool) (bool, error) {
 	a, err := c.article(s)
 	if err != nil || a == nil {
-		return err
+		return false, err
 	}
 	words := a.Words
 	a.Prune(func(text string) bool { return drop[hashOf(text)] })
 	if 2*a.Words < words {
-		return nil
+		return false, nil
 	}
-	c.cleaned++
 	c.fill(s, a)
-	return nil
+	return true, nil
 }

@@ -13,7 +13,9 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 
@@ -28,26 +30,24 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// errEnough ends the reading of rows.
-var errEnough = errors.New("no more rows are wanted")
-
 // collection makes the rows of an export.
 type collection struct {
 	x        *export.Export
 	o        Options
+	workers  int
 	archives []*job.Pages    // of the jobs
 	created  []string        // when each job was made
 	pages    *extsort.Sorter // by URL, then job
-	final    *os.File        // the rows without what repeats, as JSON lines
-	n        int             // rows
 	first    []int32         // by row: the first one with the same text
+
+	final, signatures *os.File // the rows without what repeats, as JSON lines, and the signatures of their texts
 
 	skipped
 	refused, cleaned int
 }
 
 // skipped counts pages that have no row.
-type skipped struct{ unreadable, tooLarge, givenUp int }
+type skipped struct{ unreadable, tooLarge, givenUp atomic.Int64 }
 
 // stored is a row in a temporary file.
 type stored struct {
@@ -61,7 +61,7 @@ type stored struct {
 // jobs has no archive.
 func Rows(x *export.Export, o Options) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
-		c := &collection{x: x, o: o, pages: extsort.New(x.Temp, 0)}
+		c := &collection{x: x, o: o, workers: runtime.GOMAXPROCS(0), pages: extsort.New(x.Temp, 0)}
 		err := c.open()
 		defer c.close()
 		for _, step := range []func() error{c.collect, c.clean, c.compare} {
@@ -102,25 +102,50 @@ func (c *collection) close() {
 	for _, a := range c.archives {
 		_ = a.Close() // only read
 	}
-	_ = c.pages.Close() // temporary files
-	if c.final != nil {
-		_ = c.final.Close()
-	}
+	_ = c.pages.Close()                          // temporary files
+	_, _ = c.final.Close(), c.signatures.Close() // a nil file has nothing to close
+}
+
+// visited is a visit of one of the jobs.
+type visited struct {
+	job   int
+	visit *sink.Record
 }
 
 // collect reads the pages of all jobs.
 func (c *collection) collect() error {
-	for n, r := range c.x.Jobs {
-		for v, err := range c.x.VisitsOf(r) {
-			if err == nil && c.isPage(v) {
-				err = c.page(n, v)
-			}
-			if err != nil {
-				return err
-			}
+	for record, err := range inOrder(c.workers, c.visits(), c.page) {
+		if err == nil && record != nil {
+			err = c.pages.Add(record)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// visits returns the visits that have a row if their page can be read.
+func (c *collection) visits() iter.Seq2[visited, error] {
+	return func(yield func(visited, error) bool) {
+		for n, r := range c.x.Jobs {
+			for v, err := range c.x.VisitsOf(r) {
+				if err == nil && !c.isPage(v) {
+					continue
+				}
+				if err == nil {
+					err = c.x.Read()
+				}
+				if err == nil && c.refuses(v) {
+					c.refused++
+					continue
+				}
+				if !yield(visited{n, v}, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
 }
 
 // isPage reports whether a visit has a row, unless its site refuses.
@@ -140,39 +165,33 @@ func (c *collection) refuses(v *sink.Record) bool {
 	})
 }
 
-// page adds the row of a page.
-func (c *collection) page(n int, v *sink.Record) error {
-	if err := c.x.Read(); err != nil {
-		return err
-	}
-	if c.refuses(v) {
-		c.refused++
-		return nil
-	}
-	s := &stored{Source: Source{Job: n}, Row: &Row{URL: v.URL, WARC: v.WARC.File, Offset: v.WARC.Offset, SHA256: v.SHA256, Consent: append([]sink.Usage{}, v.Usage...), Terms: v.Terms}}
+// page returns the row of a page as a record that sorts by URL and job, nil if the page cannot be read.
+func (c *collection) page(p visited) ([]byte, error) {
+	v := p.visit
+	s := &stored{Source: Source{Job: p.job}, Row: &Row{URL: v.URL, WARC: v.WARC.File, Offset: v.WARC.Offset, SHA256: v.SHA256, Consent: append([]sink.Usage{}, v.Usage...), Terms: v.Terms}}
 	a, err := c.article(s)
 	if err != nil || a == nil {
-		return err
+		return nil, err
 	}
 	c.fill(s, a)
 	b, err := json.Marshal(s)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	key := fmt.Sprintf("%s\x00%s\x00%s\x00%016x\n", v.URL, c.created[n], v.WARC.File, v.WARC.Offset)
-	return c.pages.Add(append([]byte(key), b...))
+	key := fmt.Sprintf("%s\x00%s\x00%s\x00%016x\n", v.URL, c.created[p.job], v.WARC.File, v.WARC.Offset)
+	return append([]byte(key), b...), nil
 }
 
 // article reads the article of a page, nil if it cannot be read, and completes what the row says of the answer.
 func (c *collection) article(s *stored) (*article.Article, error) {
 	u, err := weburl.Parse(s.Row.URL)
 	if err != nil {
-		c.unreadable++
+		c.unreadable.Add(1)
 		return nil, nil //nolint:nilerr // a note counts it
 	}
 	page, answer, err := c.archives[s.Source.Job].ReadRecord(c.x.Context(), u, &sink.Location{File: s.Row.WARC, Offset: s.Row.Offset})
 	if err != nil {
-		c.unreadable++
+		c.unreadable.Add(1)
 		return nil, c.x.Context().Err()
 	}
 	defer page.Release()
@@ -185,19 +204,19 @@ func (o *Options) read(ctx context.Context, page *fetcher.Page, address string, 
 	if o.isDocument(page.ContentType) {
 		a, err := o.Documents.Article(ctx, page.Body, page.ContentType, address)
 		if err != nil {
-			s.givenUp++
+			s.givenUp.Add(1)
 			return nil, ctx.Err()
 		}
 		return a, nil
 	}
 	body, err := page.Text()
 	if err != nil {
-		s.unreadable++
+		s.unreadable.Add(1)
 		return nil, ctx.Err()
 	}
 	a, err := article.Read(body, address)
 	if err != nil {
-		s.tooLarge++
+		s.tooLarge.Add(1)
 		return nil, nil //nolint:nilerr // a note counts it
 	}
 	return a, nil
@@ -217,94 +236,107 @@ func (r *Row) fill(a *article.Article, markdown bool) {
 	}
 }
 
-// rows calls f with each page in order.
-func (c *collection) rows(f func(row int, s *stored) error) error {
-	row := 0
-	for b, err := range c.pages.All() {
-		if err != nil {
-			return err
-		}
-		_, b, _ = bytes.Cut(b, []byte("\n"))
-		s := new(stored)
-		if err := json.Unmarshal(b, s); err != nil {
-			return err
-		}
-		if err := f(row, s); err != nil {
-			return err
-		}
-		if row++; row%512 == 0 && c.x.Context().Err() != nil {
-			return c.x.Context().Err()
+// rows returns the pages in order, as JSON.
+func (c *collection) rows() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		row := 0
+		for record, err := range c.pages.All() {
+			if row++; err == nil && row%512 == 0 {
+				err = c.x.Context().Err()
+			}
+			_, line, _ := bytes.Cut(record, []byte("\n"))
+			if !yield(bytes.Clone(line), err) || err != nil {
+				return
+			}
 		}
 	}
-	return nil
 }
 
-// clean removes from each page the blocks that its site repeats, and writes the rows and what they are compared by.
+func parse(row []byte) (*stored, error) {
+	s := new(stored)
+	return s, json.Unmarshal(row, s)
+}
+
+// rowToClean is a row with the hashes of the blocks that its site repeats.
+type rowToClean struct {
+	row  []byte // as JSON
+	drop map[uint64]bool
+}
+
+// cleaned is a row as a JSON line with its signature.
+type cleaned struct {
+	line      []byte
+	signature signature
+	changed   bool
+}
+
+// clean removes from each page the blocks that its site repeats, and writes the rows and their signatures.
 func (c *collection) clean() (err error) {
 	hits, err := c.repeated()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = hits.Close() }() // a temporary file
-	next, stop := iter.Pull2(hits.All())
-	defer stop()
 	if c.final, err = os.Create(filepath.Join(c.x.Temp, "rows")); err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(c.final, 256<<10)
-	b, err, more := next()
-	if err := c.rows(func(row int, s *stored) error {
-		drop := map[uint64]bool{}
-		for ; more && err == nil && int(binary.BigEndian.Uint32(b)) == row; b, err, more = next() {
-			drop[binary.BigEndian.Uint64(b[4:])] = true
-		}
-		if err == nil && len(drop) > 0 {
-			err = c.without(s, drop)
-		}
+	if c.signatures, err = os.Create(filepath.Join(c.x.Temp, "signatures")); err != nil {
+		return err
+	}
+	rows, signatures := bufio.NewWriterSize(c.final, 256<<10), bufio.NewWriterSize(c.signatures, 256<<10) // keep the first error for Flush
+	for r, err := range inOrder(c.workers, c.toClean(hits), c.cleanRow) {
 		if err != nil {
 			return err
 		}
-		c.n++
-		return json.NewEncoder(out).Encode(s)
-	}); err != nil {
-		return err
+		_, _ = rows.Write(r.line)
+		_, _ = signatures.Write(r.signature[:])
+		if r.changed {
+			c.cleaned++
+		}
 	}
-	return errors.Join(err, out.Flush())
+	return errors.Join(rows.Flush(), signatures.Flush())
+}
+
+// toClean returns the rows in order, with what hits has of each.
+func (c *collection) toClean(hits *extsort.Sorter) iter.Seq2[rowToClean, error] {
+	return func(yield func(rowToClean, error) bool) {
+		next, stop := iter.Pull2(hits.All())
+		defer stop()
+		hit, broken, more := next()
+		row := 0
+		for b, err := range c.rows() {
+			r := rowToClean{b, map[uint64]bool{}}
+			for ; more && broken == nil && int(binary.BigEndian.Uint32(hit)) == row; hit, broken, more = next() {
+				r.drop[binary.BigEndian.Uint64(hit[4:])] = true
+			}
+			if err = cmp.Or(err, broken); !yield(r, err) || err != nil {
+				return
+			}
+			row++
+		}
+	}
+}
+
+// cleanRow removes blocks from a row.
+func (c *collection) cleanRow(r rowToClean) (out cleaned, err error) {
+	s, err := parse(r.row)
+	if err == nil && len(r.drop) > 0 {
+		out.changed, err = c.without(s, r.drop)
+	}
+	if err != nil {
+		return out, err
+	}
+	out.signature = signatureOf(s.Row.Text)
+	out.line, err = json.Marshal(s)
+	out.line = append(out.line, '\n')
+	return out, err
 }
 
 // compare finds the rows with the same text.
 func (c *collection) compare() (err error) {
 	_ = c.pages.Close() // gives its memory back
-	c.first, err = firstOf(c.x.Temp, func(yield func(string, error) bool) {
-		err := c.eachFinal(func(_ int, s *stored) error {
-			if !yield(s.Row.Text, nil) {
-				return errEnough
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errEnough) {
-			yield("", err)
-		}
-	})
+	c.first, err = firstOf(c.x.Temp, c.signatures)
 	return err
-}
-
-// eachFinal calls f with each final row until it returns an error.
-func (c *collection) eachFinal(f func(row int, s *stored) error) error {
-	if _, err := c.final.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	d := json.NewDecoder(bufio.NewReaderSize(c.final, 256<<10))
-	for row := range c.n {
-		s := new(stored)
-		if err := cmp.Or(d.Decode(s), c.x.Context().Err()); err != nil {
-			return err
-		}
-		if err := f(row, s); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // read calls f with the final rows until it returns false.
@@ -315,39 +347,57 @@ func (c *collection) read(f func(*Row) bool) error {
 			heads[first] = ""
 		}
 	}
-	err := c.eachFinal(func(row int, s *stored) error {
+	row := int32(0)
+	for s, err := range inOrder(c.workers, c.lines(), parse) {
+		if err != nil {
+			return err
+		}
 		r, first := s.Row, c.first[row]
 		r.Source = s.Source
 		if !c.o.Text {
 			r.Text = ""
 		}
-		if _, ok := heads[int32(row)]; ok {
-			heads[int32(row)] = r.URL
+		if _, ok := heads[row]; ok {
+			heads[row] = r.URL
 		}
-		if int(first) != row {
+		if first != row {
 			r.DuplicateOf = heads[first]
 		}
 		if !f(r) {
-			return errEnough
+			return nil
 		}
-		return nil
-	})
-	if errors.Is(err, errEnough) {
-		return nil
+		row++
 	}
-	return err
+	return nil
+}
+
+// lines returns the lines of the final rows.
+func (c *collection) lines() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		_, err := c.final.Seek(0, io.SeekStart)
+		in := bufio.NewReaderSize(c.final, 256<<10)
+		for range c.first {
+			var line []byte
+			if err == nil {
+				line, err = in.ReadBytes('\n')
+			}
+			if err = cmp.Or(err, c.x.Context().Err()); !yield(line, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // notes says what is left out.
 func (c *collection) notes() {
-	if c.unreadable > 0 {
-		c.x.Note("%s could not be read from the archive", cli.Plural(c.unreadable, "page"))
+	if n := int(c.unreadable.Load()); n > 0 {
+		c.x.Note("%s could not be read from the archive", cli.Plural(n, "page"))
 	}
-	if c.tooLarge > 0 {
-		c.x.Note("%s left out: the tree would be too large or too deep", cli.Plural(c.tooLarge, "page"))
+	if n := int(c.tooLarge.Load()); n > 0 {
+		c.x.Note("%s left out: the tree would be too large or too deep", cli.Plural(n, "page"))
 	}
-	if c.givenUp > 0 {
-		c.x.Note("%s left out: broken, encrypted, received in part, or too costly to read", cli.Plural(c.givenUp, "document"))
+	if n := int(c.givenUp.Load()); n > 0 {
+		c.x.Note("%s left out: broken, encrypted, received in part, or too costly to read", cli.Plural(n, "document"))
 	}
 	if c.cleaned > 0 {
 		c.x.Note("%s lost blocks that their sites repeat", cli.Plural(c.cleaned, "page"))

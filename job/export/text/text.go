@@ -5,7 +5,7 @@
 // visited. What has to be sorted and compared is in temporary files: memory is some 16 bytes for each page, besides 128 MiB.
 //
 // Reading order: text.go, rows.go, repeated.go (blocks that a site repeats), near.go (pages with the same text), wet.go; reader.go (texts while
-// pages are crawled).
+// pages are crawled); ordered.go (work on all processors).
 package text
 
 import (
@@ -82,7 +82,7 @@ type Options struct {
 	Documents Documents
 }
 
-// Documents reads the text of documents, such as the document.Articles of package article/document.
+// Documents reads the text of documents, such as the document.Articles of package article/document. It is called concurrently.
 type Documents interface {
 	// Reads reports whether documents of a media type are read, which is without parameters and in lower case.
 	Reads(mediaType string) bool
