@@ -251,7 +251,7 @@ func (c *Config) directives(v *Visit, metas []robots.Meta) robots.Directives {
 	if c.RevisitedDirectives {
 		opts = append(opts, robots.WithDialect(robots.Revisited1996))
 	}
-	return robots.PageDirectives(c.identity().Product, v.Page.Header.Values("X-Robots-Tag"), metas, opts...)
+	return robots.PageDirectives(c.Identity().Product, v.Page.Header.Values("X-Robots-Tag"), metas, opts...)
 }
 
 // cuts keeps, for URLs that are requested again because an answer broke off, the longest body that any

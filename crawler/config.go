@@ -70,6 +70,9 @@ type Config struct {
 	// Contact is an http(s) URL or mail address at which site owners reach a person. Placeholders are
 	// refused.
 	Contact string
+	// Promises is an http(s) URL that the User-Agent header names next to Contact, where site owners read what the
+	// crawler promises them, such as politeness.PromisesPage. "": none.
+	Promises string
 
 	// Seeds are crawled in addition to those that Run, Pages and Collect are given. If a URL is in both,
 	// the entry of this list applies.
@@ -95,8 +98,8 @@ type Config struct {
 	Canonical weburl.Profile
 	// Concurrency is the total number of requests in flight. 0: 64.
 	Concurrency int
-	// Politeness is the gate's policy. Its Identity and Contactless are set from Agent, Contact and
-	// the seeds; setting them here is an error.
+	// Politeness is the gate's policy. Its Identity and Contactless are set from Agent, Contact, Promises
+	// and the seeds; setting them here is an error.
 	Politeness politeness.Config
 	// RevisitedDirectives reads META robots as the 1996 workshop defined it: see robots.WithDialect and
 	// robots.PageDirectives.
@@ -310,17 +313,17 @@ func or[T comparable](v, def T) T {
 	return v
 }
 
-// identity returns Agent and Contact in the form that the gate expects.
-func (c Config) identity() politeness.Identity {
+// Identity returns Agent, Contact and Promises in the form that the gate expects; its UserAgent is that of every request.
+func (c *Config) Identity() politeness.Identity {
 	name, version, _ := strings.Cut(or(c.Agent, DefaultAgent), "/")
-	return politeness.Identity{Product: name, Version: version, Contact: c.Contact}
+	return politeness.Identity{Product: name, Version: version, Contact: c.Contact, Promises: c.Promises}
 }
 
 // Validate reports everything wrong with c that can be known without seeds, joined, each with the field's
 // name: *ConfigErrors, and the errors of the Configs inside it. A missing Contact is reported when the
 // seeds are known, a missing Renderer by New.
 func (c Config) Validate() error {
-	errs := []error{c.identity().Validate(true), c.Fetch.Validate(), checkSeeds(c.Seeds)}
+	errs := []error{c.Identity().Validate(true), c.Fetch.Validate(), checkSeeds(c.Seeds)}
 	bad := func(ok bool, format string, args ...any) {
 		if !ok {
 			errs = append(errs, configError(format, args...))
@@ -331,13 +334,13 @@ func (c Config) Validate() error {
 		bad(l.Valid(special), "%s is %d: must be 1 or more, or %s", field, l, name)
 	}
 	p := c.Politeness
-	bad(p.Identity == politeness.Identity{} && !p.Contactless, "Politeness.Identity and Contactless are set from Agent and Contact: leave them empty")
+	bad(p.Identity == politeness.Identity{} && !p.Contactless, "Politeness.Identity and Contactless are set from Agent, Contact and Promises: leave them empty")
 	bad(!p.Offline || c.Fetcher != nil, "Politeness.Offline is for a Fetcher of recorded answers, such as job.Replay makes: set Fetcher")
-	p.Identity, p.Contactless = c.identity(), true
+	p.Identity, p.Contactless = c.Identity(), true
 	bad(len(c.Hosts) == 0 || len(p.HostDelays) == 0, "Politeness.HostDelays is set from Hosts: leave it empty")
 	p.HostDelays = c.HostDelays()
 	errs = append(errs, c.validateHosts())
-	if err := p.Validate(); err != nil && c.identity().Validate(true) == nil {
+	if err := p.Validate(); err != nil && c.Identity().Validate(true) == nil {
 		errs = append(errs, c.ofHosts(err)...)
 	}
 	bad(c.Login == nil || c.Fetch.Cookies || c.Fetch.Jar != nil || c.Fetcher != nil, "Login needs Fetch.Cookies: without them, what a site sets is lost")

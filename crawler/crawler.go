@@ -47,7 +47,7 @@ func New(c Config) (*Crawler, error) {
 	}
 	c = c.withDefaults()
 	p := c.Politeness
-	p.Identity, p.Contactless = c.identity(), c.Contact == ""
+	p.Identity, p.Contactless = c.Identity(), c.Contact == ""
 	p.HostDelays = c.HostDelays()
 	if err := restoreGate(&p, c.Frontier); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrResume, err)

@@ -378,7 +378,7 @@ func (a *attempt) round(ctx context.Context, x *rendering) (needs bool) {
 		a.wait(ctx, x, time.Now().Add(roundPause))
 		return false
 	}
-	identity := a.run.cfg.identity()
+	identity := a.run.cfg.Identity()
 	res, err := a.run.cfg.Renderer.Round(ctx, x.Task(identity.UserAgent(), time.Now()))
 	<-a.run.renders.slots
 	switch {

@@ -68,7 +68,7 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 		return nil, err
 	}
 	if cfg.Contact == "" && !cfg.Politeness.Offline && !allLoopback(urls) {
-		return nil, cfg.identity().Validate(false)
+		return nil, cfg.Identity().Validate(false)
 	}
 	r := &run{
 		parts: parts{cfg: cfg, gate: c.gate, pins: &c.pins, seeds: urls},

@@ -94,7 +94,7 @@ const (
 
 func newTerms(c *Config) *terms {
 	return &terms{
-		policy: c.Politeness.Policy(), agent: c.identity().Product,
+		policy: c.Politeness.Policy(), agent: c.Identity().Product,
 		files: map[string]*document{}, of: map[string]int{}, sites: map[string]siteTerms{}, held: map[weburl.URL]waitingPage{},
 	}
 }
@@ -600,7 +600,7 @@ func (c *Config) ConsentPage(p *fetcher.Page) (consent.Page, error) {
 	doc, err := (&linker{cfg: c, scanner: extract.NewScanner(c.extraction())}).extract(p)
 	v := &Visit{URL: p.URL, Page: p, Doc: doc}
 	page := v.speaks(metasOf(doc))
-	page.Agent = c.identity().Product
+	page.Agent = c.Identity().Product
 	return page, err
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/hidden"
@@ -13,28 +12,15 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// userAgent returns the User-Agent header of every request.
-func userAgent(cfg *crawler.Config) string {
-	name, version, _ := strings.Cut(agentOf(cfg), "/")
-	return politeness.Identity{Product: name, Version: version, Contact: cfg.Contact}.UserAgent()
-}
-
-func agentOf(cfg *crawler.Config) string {
-	if cfg.Agent == "" {
-		return crawler.DefaultAgent
-	}
-	return cfg.Agent
-}
-
 // auditForever is longer than any pause, and short enough for times that it is added to.
 const auditForever = 1 << 60
 
 // auditConfig returns the crawl's politeness settings in the form that they are checked in.
 func auditConfig(cfg *crawler.Config, own map[string]int) audit.Config {
-	name, _, _ := strings.Cut(agentOf(cfg), "/")
+	id := cfg.Identity()
 	p := cfg.Politeness
 	c := audit.Config{
-		Product: name, UserAgent: userAgent(cfg), Contact: cfg.Contact, Delay: max(0, p.Delay).Seconds(),
+		Product: id.Product, UserAgent: id.UserAgent(), Contact: cfg.Contact, Delay: max(0, p.Delay).Seconds(),
 		DelayFactor: max(0, p.DelayFactor), MaxDelay: min(p.MaxDelay, auditForever).Seconds(),
 		MaxBackoff: p.MaxBackoff.Seconds(), PerDomain: p.PerDomain, OwnHosts: own, ForbidDenies: p.ForbiddenDenies,
 		Hours: hoursText(p.Hours), Rate: max(0, p.Rate),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // Kind is the textual form of a key's value.
@@ -462,3 +463,16 @@ func clock(text string) (time.Duration, error) {
 	t, err := time.Parse("15:04", strings.TrimSpace(text))
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, err
 }
+
+// noPage is the text of an empty Crawl.Promises.
+const noPage = "none"
+
+func readPromises(v []string) (string, error) {
+	page := one(v)
+	if page == noPage {
+		return "", nil
+	}
+	return page, politeness.Identity{Product: "x", Promises: page}.Validate(true)
+}
+
+func promisesText(page string) []string { return []string{cmp.Or(page, noPage)} }

@@ -278,9 +278,7 @@ func (c *Config) forJob(dir string, seeds []weburl.URL) (crawler.Config, error) 
 
 // checkContact refuses a crawl of other people's sites without a contact, before a directory is made for it.
 func checkContact(cfg *crawler.Config, seeds []weburl.URL) error {
-	name, version, _ := strings.Cut(agentOf(cfg), "/")
-	id := politeness.Identity{Product: name, Version: version, Contact: cfg.Contact}
-	if err := id.Validate(OnLoopback(seeds)); err != nil {
+	if err := cfg.Identity().Validate(OnLoopback(seeds)); err != nil {
 		return &Error{Kind: Refused, Err: err}
 	}
 	return nil

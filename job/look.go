@@ -2,7 +2,6 @@ package job
 
 import (
 	"io"
-	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/frontier/disk"
@@ -47,8 +46,7 @@ func (r *Reader) HostStates() (func(host string) politeness.HostInfo, error) {
 		return nil, err
 	}
 	p := cfg.Politeness
-	p.Identity.Product, p.Identity.Version, _ = strings.Cut(cfg.Agent, "/")
-	p.Identity.Contact, p.Contactless = cfg.Contact, cfg.Contact == ""
+	p.Identity, p.Contactless = cfg.Identity(), cfg.Contact == ""
 	f, err := r.files.open(LedgerName)
 	if err != nil {
 		return nil, readError(err)

@@ -112,7 +112,7 @@ func (o *outputs) openArchive(j *Job, cfg *crawler.Config) error {
 	w := j.config.WARC
 	w.Prefix = o.archivePrefix
 	w.Info.Software, w.Info.Operator = cmp.Or(w.Info.Software, "amble/"+crawler.Version), cmp.Or(w.Info.Operator, cfg.Contact)
-	w.Info.UserAgent, w.Info.Robots = cmp.Or(w.Info.UserAgent, userAgent(cfg)), cmp.Or(w.Info.Robots, "obey")
+	w.Info.UserAgent, w.Info.Robots = cmp.Or(w.Info.UserAgent, cfg.Identity().UserAgent()), cmp.Or(w.Info.Robots, "obey")
 	o.archive, err = warc.OpenRoot(dir.root, w)
 	if err != nil {
 		return errors.Join(err, dir.close())

@@ -4,13 +4,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/identity"
-	"github.com/amble-crawler/amble/politeness"
 )
 
 // sign makes cfg sign requests and heads of the ledger with the identity that the setting "sign" names.
@@ -27,8 +25,7 @@ func (c *Config) sign(cfg *crawler.Config) error {
 	if err != nil {
 		return bad(err)
 	}
-	name, version, _ := strings.Cut(c.Crawl.Agent, "/")
-	agent := politeness.Identity{Product: name, Version: version, Contact: c.Crawl.Contact}.UserAgent()
+	agent := c.Crawl.Identity().UserAgent()
 	if published := folder.Profile().UserAgent; published != agent && c.Note != nil {
 		c.Note(fmt.Sprintf("the identity in %s is that of %q, and requests say %q: sites compare them", c.Sign, published, agent))
 	}

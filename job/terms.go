@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/consent"
@@ -124,9 +123,8 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, _, _ := strings.Cut(agentOf(&cfg.Crawl), "/")
 	c := &termsChecker{
-		job: r, policy: cfg.Crawl.Politeness.Policy(), product: name, dialect: cfg.Crawl.Politeness.Dialect, exempt: mandates,
+		job: r, policy: cfg.Crawl.Politeness.Policy(), product: cfg.Crawl.Identity().Product, dialect: cfg.Crawl.Politeness.Dialect, exempt: mandates,
 		lists: map[string]bool{}, kept: map[string][]robotsLine{}, read: map[termsKey]*termsFile{},
 	}
 	err = r.files.eachLine(filepath.Join(robotsName, indexName), func(_ int, b []byte) bool {

@@ -14,28 +14,41 @@ type Identity struct {
 	Product string // product token: letters, digits, "-" and "_" (RFC 9309 section 2.2.1)
 	Version string // without spaces; may be empty
 	Contact string // an http(s) URL or a mail address at which a person answers
+	// Promises is an http(s) URL of at most 200 bytes at which site owners read what the crawler promises whoever runs it,
+	// such as PromisesPage. It may be empty, and is part of the User-Agent only together with a Contact.
+	Promises string
 }
 
-// UserAgent is the value of the header: Product/Version (+Contact), the form that robots have used since the 1994 standard
-// required one.
+// PromisesPage is the page for site owners of this module: what it promises them, and how they slow or stop it.
+const PromisesPage = "https://github.com/amble-crawler/amble/blob/main/docs/politeness.md#what-to-do-now"
+
+// maxPromises bounds Identity.Promises in bytes, because servers limit the size of a header.
+const maxPromises = 200
+
+// UserAgent is the value of the header: Product/Version (+Contact; promises: Promises). Robots have put the contact there since
+// the 1994 standard required one.
 func (id Identity) UserAgent() string {
 	ua := id.Product
 	if id.Version != "" {
 		ua += "/" + id.Version
 	}
-	switch {
-	case id.Contact == "":
+	if id.Contact == "" {
 		return ua
-	case isMail(id.Contact):
-		return ua + " (+mailto:" + strings.TrimPrefix(id.Contact, "mailto:") + ")"
 	}
-	return ua + " (+" + id.Contact + ")"
+	comment := "+" + id.Contact
+	if isMail(id.Contact) {
+		comment = "+mailto:" + strings.TrimPrefix(id.Contact, "mailto:")
+	}
+	if id.Promises != "" {
+		comment += "; promises: " + id.Promises
+	}
+	return ua + " (" + comment + ")"
 }
 
 // Validate reports everything that is wrong with id. Contact may be empty only when contactless is
 // true, which is for crawls of loopback addresses.
 func (id Identity) Validate(contactless bool) error {
-	return errors.Join(id.checkProduct(), id.checkVersion(), id.checkContact(contactless))
+	return errors.Join(id.checkProduct(), id.checkVersion(), id.checkContact(contactless), id.checkPromises())
 }
 
 func (id Identity) checkProduct() error {
@@ -64,17 +77,38 @@ func (id Identity) checkContact(contactless bool) error {
 		return nil
 	case c == "":
 		return errors.New("politeness: contact is empty: give an http(s) URL or a mail address where site owners reach you")
-	case strings.ContainsFunc(c, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '(' || r == ')' }):
+	case strings.ContainsFunc(c, endsComment):
 		return fmt.Errorf("politeness: contact %q: spaces, parentheses and control characters are not allowed in a User-Agent", c)
 	case isPlaceholder(c):
 		return fmt.Errorf("politeness: contact %q is a placeholder: give an address where site owners really reach you", c)
 	case isMail(c):
 		return nil
 	}
-	if u, err := url.Parse(c); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
+	if isPage(c) {
 		return nil
 	}
 	return fmt.Errorf("politeness: contact %q is neither an http(s) URL nor a mail address", c)
+}
+
+func (id Identity) checkPromises() error {
+	p := id.Promises
+	switch {
+	case p == "":
+		return nil
+	case len(p) > maxPromises:
+		return fmt.Errorf("politeness: promises page has %d bytes: at most %d are allowed in a User-Agent", len(p), maxPromises)
+	case strings.ContainsFunc(p, endsComment) || !isPage(p):
+		return fmt.Errorf("politeness: promises page %q: give an http(s) URL without spaces, parentheses and control characters", p)
+	}
+	return nil
+}
+
+// endsComment reports whether r may not be in the comment of a User-Agent.
+func endsComment(r rune) bool { return r <= ' ' || r == 0x7f || r == '(' || r == ')' }
+
+func isPage(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
 func isMail(c string) bool {

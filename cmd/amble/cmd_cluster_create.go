@@ -49,7 +49,7 @@ func (c *clusterCreateCmd) Run(a *app, o *keyflags.Origins) error {
 		return err
 	}
 	cfg, err := o.Config()
-	_, idErr := operator.Identity(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
+	_, idErr := operator.Identity(&cfg.Crawl, seeds)
 	if err := firstUsage(idErr, err, checkScope(&cfg, o),
 		cli.Refuse(cfg.Crawl.Render.Renders(), "render: the nodes of a cluster render no pages: leave it out, or crawl on one machine"),
 		cli.Refuse(cfg.Crawl.Sample.N > 0, "sample: no node of a cluster knows when all sitemaps are read: leave it out, or crawl on one machine")); err != nil {

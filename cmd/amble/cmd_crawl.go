@@ -122,7 +122,7 @@ func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config
 	if c.keeps() && o.Given("accept") && !o.Given("format") && !job.Holds(c.Out) {
 		cfg.Archive = true // who names the files to keep wants them
 	}
-	_, idErr := operator.Identity(cfg.Crawl.Agent, cfg.Crawl.Contact, seeds)
+	_, idErr := operator.Identity(&cfg.Crawl, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()), c.check(),
 		cli.Refuse(cfg.KeepCookies && !c.keeps(), "--cookies=keep needs a directory: name one with --out"),
 		cli.Refuse(cfg.Text && !c.keeps(), "--text: texts need a directory: name one with --out"),

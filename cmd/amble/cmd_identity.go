@@ -110,7 +110,7 @@ func (c *identityCmd) manage(a *app, o *keyflags.Origins, cfg *job.Config, folde
 func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.Profile) (identity.Profile, error) {
 	x := &cfg.Crawl
 	if o.Given("agent") || o.Given("contact") || p.UserAgent == "" {
-		id, err := operator.PublicIdentity(x.Agent, x.Contact)
+		id, err := operator.PublicIdentity(x)
 		if err != nil {
 			return p, err
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/jobs"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // route is one kind of request: the handler and its description come from it.
@@ -192,13 +193,11 @@ func (s *Server) request(q *startRequest, c *client) (jobs.Request, error) {
 	if err := s.checkWebhooks(q.Webhooks); err != nil {
 		return jobs.Request{}, err
 	}
-	all := map[string]any(maps.Clone(q.Settings))
-	if _, has := all["contact"]; !has && s.config.Contact != "" {
-		if all == nil {
-			all = map[string]any{}
-		}
+	all := map[string]any{"promises": politeness.PromisesPage}
+	if s.config.Contact != "" {
 		all["contact"] = s.config.Contact
 	}
+	maps.Copy(all, q.Settings)
 	return jobs.Request{Key: q.Key, Seeds: q.Seeds, Settings: all, Program: q.Program, Args: q.Args, Priority: q.Priority, Webhooks: q.Webhooks, Owner: c.Name}, nil
 }
 

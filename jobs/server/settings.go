@@ -42,7 +42,7 @@ var refused = map[string]string{
 
 // allowed are the keys of a job file that clients may set. Of hosts, they may not set headers; max-body has a maximum.
 var allowed = []string{
-	"agent", "contact",
+	"agent", "contact", "promises",
 	"depth", "sitemaps", "beyond", "beyond-kinds",
 	"scope", "include", "exclude", "accept", "rules", "canonical", "priority", "sample", "order", "follow-nofollow", "feeds", "documents", "resources",
 	"delay", "delay-factor", "max-delay", "rate", "hours", "per-domain", "max-crawl-delay", "max-retry-after", "max-backoff", "max-failures",

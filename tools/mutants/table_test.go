@@ -131,7 +131,7 @@ var protections = []mutant{
 	{"a request under way is taken back", "politeness/report.go", "p.state.CompareAndSwap(redeemed, lapsed)", "p.state.CompareAndSwap(begun, lapsed)", both, false, seeds{crawl: 18, gate: 1}},
 	{"a Permit is taken back before it expires", "politeness/report.go", "if p == nil || !p.abandoned(now) {", "if p == nil {", both, false, seeds{crawl: 1, gate: 6}},
 	{"a request goes out that the ledger has not", "politeness/report.go", "if err := g.journal.begin(now, p, v); err != nil {", "if err := g.journal.begin(now, p, v); err != nil && false {", both, false, seeds{crawl: 4, gate: 17}},
-	{"the User-Agent has no contact", "politeness/identity.go", `return ua + " (+" + id.Contact + ")"`, "return ua", both, false, seeds{crawl: 1, gate: 2}},
+	{"the User-Agent has no contact", "politeness/identity.go", `comment := "+" + id.Contact`, `comment := "+"`, both, false, seeds{crawl: 1, gate: 2}},
 	{"an address for a page's host serves a hop on another", "politeness/admit.go", "case q.Next != target && (!q.Next.IsZero() || target.Host() != q.URL.Host()):", "case false:", gate, false, seeds{gate: 236}},
 	{"no contact is needed", "politeness/admit.go", "case c.Contactless && !q.Addr.IsLoopback():", "case false:", both, false, seeds{crawl: 2, gate: 8}},
 

@@ -33,7 +33,7 @@ type answer struct {
 // New makes a Client for these URLs, of the crawl that cfg describes. Their hosts may have any address, because the operator named
 // them.
 func New(cfg *crawler.Config, policy politeness.Config, urls []weburl.URL) (*Client, error) {
-	id, err := operator.Identity(cfg.Agent, cfg.Contact, urls)
+	id, err := operator.Identity(cfg, urls)
 	if err != nil {
 		return nil, err
 	}

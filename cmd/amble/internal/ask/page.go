@@ -23,7 +23,7 @@ func PageConfig(o *keyflags.Origins) (crawler.Config, error) {
 	cfg, err := o.Config()
 	x := &cfg.Crawl
 	return crawler.Config{
-		Agent: x.Agent, Contact: x.Contact, Scope: x.Scope, Hosts: rulesOf(x.Hosts), Follow: x.Follow,
+		Agent: x.Agent, Contact: x.Contact, Promises: x.Promises, Scope: x.Scope, Hosts: rulesOf(x.Hosts), Follow: x.Follow,
 		Fetch: fetcher.Config{
 			AllowAddresses: x.Fetch.AllowAddresses, AllowPorts: x.Fetch.AllowPorts,
 			Proxy: x.Fetch.Proxy, LocalAddr: x.Fetch.LocalAddr, InsecureHosts: x.Fetch.InsecureHosts,
@@ -53,7 +53,7 @@ func rulesOf(hosts []crawler.HostSettings) (rules []crawler.HostSettings) {
 // Page requests one page as in a crawl, after its robots.txt, and calls see with its visit, and before that with those of
 // redirects. v tells what happens meanwhile.
 func Page(v *view.View, cfg crawler.Config, u weburl.URL, see func(*crawler.Visit)) error {
-	if _, err := operator.Identity(cfg.Agent, cfg.Contact, []weburl.URL{u}); err != nil {
+	if _, err := operator.Identity(&cfg, []weburl.URL{u}); err != nil {
 		return err
 	}
 	w := v.Follow(giveUp, false)

@@ -34,7 +34,7 @@ func (p *Page) Judge(see func(*crawler.Visit)) (err error) {
 	}
 	cfg := p.Config
 	cfg.Scope.Custom, cfg.Extractor, cfg.Hosts = p, p, nil
-	cfg.Agent, cfg.Contact, cfg.Politeness = "", "", politeness.Config{Offline: true}
+	cfg.Agent, cfg.Contact, cfg.Promises, cfg.Politeness = "", "", "", politeness.Config{Offline: true}
 	cfg.Concurrency, cfg.Limits.Pages = 1, 1
 	cfg.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		see(v)

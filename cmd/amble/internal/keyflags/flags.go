@@ -15,7 +15,7 @@ var shorts = map[string]string{"depth": "d", "delay": "w", "concurrency": "c", "
 
 // placeholders names the values of flags in help texts, where their kind does not say.
 var placeholders = map[string]string{
-	"agent": "NAME/VERSION", "contact": "URL|MAIL", "since": "DIR|FILE", "scope": "KIND", "sample": "N:SEED", "order": "ORDER", "include": "RE", "exclude": "RE", "accept": "TYPE", "rules": "RULE",
+	"agent": "NAME/VERSION", "contact": "URL|MAIL", "promises": "URL", "since": "DIR|FILE", "scope": "KIND", "sample": "N:SEED", "order": "ORDER", "include": "RE", "exclude": "RE", "accept": "TYPE", "rules": "RULE",
 	"allow-address": "CIDR,...", "delay-factor": "F", "rate": "R", "own-hosts": "FILE", "opt-out": "FILE", "hours": "HH:MM-HH:MM,...",
 	"proxy": "URL", "source-address": "IP", "allow-port": "PORT,...", "format": "jsonl,warc", "log-format": "FORM", "color": "WHEN",
 	"header": "'NAME: VALUE'", "accept-language": "LANG", "load-cookies": "FILE", "out": "DIR", "seeds": "FILE", "sign": "DIR", "render": "WHICH",

@@ -7,6 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // Settings returns the settings of the crawl that the command line, the environment and the files describe.
@@ -22,6 +23,8 @@ func (o *Origins) Settings() job.Settings {
 		case k.Name == "overrides", k.Name == "hosts":
 			all = append(all, o.records(k))
 		case f == nil, k.Name == "include", k.Name == "exclude", k.Name == "accept":
+		case k.Name == "promises" && o.job == nil && !o.Given(k.Name): // an earlier job goes on as it began
+			all = append(all, job.Setting{Name: k.Name, Values: []string{politeness.PromisesPage}, Origin: "amble"})
 		case k.Name == "rules":
 			all = append(all, o.rules(flags))
 		case job.ShorthandNamed(k.Name) != nil:

@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness"
@@ -18,30 +19,25 @@ import (
 )
 
 // Identity returns who crawls these URLs. The contact may be missing only if nothing but loopback is requested.
-func Identity(agent, contact string, urls []weburl.URL) (politeness.Identity, error) {
-	id := identity(agent, contact)
-	bare := id
-	bare.Contact = ""
-	err := cli.UsageOf("--agent: ", bare.Validate(true))
+func Identity(cfg *crawler.Config, urls []weburl.URL) (politeness.Identity, error) {
+	id := cfg.Identity()
+	alone := func(flag string, id politeness.Identity) error { return cli.UsageOf(flag+": ", id.Validate(true)) }
+	err := errors.Join(alone("--agent", politeness.Identity{Product: id.Product, Version: id.Version}),
+		alone("--promises", politeness.Identity{Product: "x", Promises: id.Promises}))
 	switch {
-	case contact == "" && !job.OnLoopback(urls):
+	case id.Contact == "" && !job.OnLoopback(urls):
 		err = errors.Join(err, cli.Usage("--contact is missing: give a web page or mail address where site owners reach you"+
 			" (or AMBLE_CONTACT, or the key contact in a job file)"))
-	case contact != "":
-		err = errors.Join(err, cli.UsageOf("--contact: ", politeness.Identity{Product: "x", Contact: contact}.Validate(true)))
+	case id.Contact != "":
+		err = errors.Join(err, alone("--contact", politeness.Identity{Product: "x", Contact: id.Contact}))
 	}
 	return id, err
 }
 
 // PublicIdentity returns who crawls, to be published: a contact is needed.
-func PublicIdentity(agent, contact string) (politeness.Identity, error) {
-	id := identity(agent, contact)
-	return id, cli.UsageOf("--agent, --contact: ", id.Validate(false))
-}
-
-func identity(agent, contact string) politeness.Identity {
-	name, version, _ := strings.Cut(agent, "/")
-	return politeness.Identity{Product: name, Version: version, Contact: contact}
+func PublicIdentity(cfg *crawler.Config) (politeness.Identity, error) {
+	id := cfg.Identity()
+	return id, cli.UsageOf("--agent, --contact, --promises: ", id.Validate(false))
 }
 
 // RobotsName returns the name that robots.txt is read for. If agent is a whole User-Agent header, the name is printed,

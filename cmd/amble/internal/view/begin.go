@@ -45,10 +45,9 @@ func (v *View) tellRaised(p *politeness.Config, seeds []weburl.URL) {
 }
 
 func beginText(c *crawler.Config, seeds []weburl.URL) string {
-	name, version, _ := strings.Cut(c.Agent, "/")
-	id := politeness.Identity{Product: name, Version: version, Contact: c.Contact}
+	id := c.Identity()
 	return fmt.Sprintf("%s, to robots.txt %q; %s between requests to a host\nscope %s; %s\n",
-		id.UserAgent(), name, delayText(&c.Politeness), scopeText(c, seeds), limitsText(c))
+		id.UserAgent(), id.Product, delayText(&c.Politeness), scopeText(c, seeds), limitsText(c))
 }
 
 func delayText(p *politeness.Config) string {
