@@ -154,7 +154,7 @@ func (v *Visit) record() *sink.Record {
 	if p := v.Page; p != nil {
 		rec.Type, rec.Charset, rec.Bytes, rec.Truncated = p.ContentType, p.Charset, len(p.Body), p.Truncated
 		rec.CharsetFrom, rec.ETag, rec.LastModified = p.CharsetFrom, v.Validators.ETag, v.Validators.LastModified
-		rec.SHA256 = v.hash()
+		rec.SHA256, rec.Cached = v.hash(), p.Cached
 	}
 	rec.SameAs, rec.NearOf = v.SameAs, v.NearOf
 	for _, s := range v.Usage.Statements {

@@ -143,7 +143,9 @@ func (a *attempt) request(ctx context.Context) {
 		return
 	}
 	a.ready, a.sent = answer.Ready, true
-	a.account(ctx, answer)
+	if answer.Page == nil || !answer.Page.Cached {
+		a.account(ctx, answer)
+	}
 	a.run.cfg.Trace.answered(c.URL, answer)
 	page := answer.Page
 	if a.run.commits != nil && (a.run.cfg.Commits.Gate || page == nil || answer.Permit.Purpose() == politeness.Robots) { // it may end no visit

@@ -65,6 +65,8 @@ type Page struct {
 	// Fetcher. The answer does not count as the site's answer for the URL.
 	Wall string
 
+	Cached bool // a cache answered: nothing was requested, and the Permit was not redeemed
+
 	Reused bool // the connection had served another request before; otherwise it was opened for this one
 
 	Encoding string // the Content-Encoding layers undone, outermost last, as in the header: "gzip", "br, gzip"
@@ -101,7 +103,7 @@ type Raw struct {
 func (p *Page) Reply() politeness.Reply {
 	return politeness.Reply{
 		Status: p.Status, Header: p.Header, Body: p.Body,
-		Truncated: p.Truncated, Challenged: p.Challenged, Wall: p.Wall, Written: p.Written, FirstByte: p.FirstByte, Ended: p.Ended, WireBytes: p.WireBytes,
+		Unused: p.Cached, Truncated: p.Truncated, Challenged: p.Challenged, Wall: p.Wall, Written: p.Written, FirstByte: p.FirstByte, Ended: p.Ended, WireBytes: p.WireBytes,
 	}
 }
 

@@ -147,7 +147,7 @@ func absoluteFields(v []string) (abs []string, err error) {
 // and the cookies of LoadCookies. It reads files and the environment. The error names each field and file that is
 // unavailable, and shows no value.
 func (c *Config) Access(x *crawler.Config, seeds ...weburl.URL) error {
-	return errors.Join(c.addFields(x, seeds), readHostFields(x), c.addCookies(x, seeds))
+	return errors.Join(c.addFields(x, seeds), readHostFields(x), c.addCookies(x, seeds), c.addCache(x))
 }
 
 // readHostFields replaces the names of files and variables in x.Hosts with the values of the header fields.

@@ -71,6 +71,9 @@ type Config struct {
 	// KeepCookies keeps the cookies in the directory, for later processes of the job, in a file that only its owner may
 	// read. It turns cookies on.
 	KeepCookies bool
+	// Cache names a directory of answers: see package crawler/cache. What it has is not requested, and what is received is kept there. It is
+	// for the development of programs, and excludes Archive, cookies and Header. "": nothing is kept.
+	Cache string
 	// State names the directory that all processes of the user share to take turns at hosts: see [crawler.Config.ShareMachine].
 	// It is no setting of the job, and must be given again when the job is resumed. "": that of the user.
 	State string
@@ -175,7 +178,7 @@ func (c *Config) absolute() error {
 	if strings.ContainsRune(c.Browser.Path, filepath.Separator) && err == nil { // else it is a name in PATH
 		c.Browser.Path, err = filepath.Abs(c.Browser.Path)
 	}
-	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since, &c.Sign, &c.LoadCookies, &c.State} {
+	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since, &c.Sign, &c.LoadCookies, &c.Cache, &c.State} {
 		if *p != "" && err == nil {
 			*p, err = filepath.Abs(*p)
 		}

@@ -249,7 +249,7 @@ func (j *Job) keepsLists(commit func() (map[string][]byte, error)) func() (map[s
 // identities and cookies, which only requests need, are left out.
 func (r *Reader) Crawler(c *Config) (crawler.Config, error) {
 	look := *c
-	look.Since, look.Sign, look.LoadCookies = "", "", ""
+	look.Since, look.Sign, look.LoadCookies, look.Cache = "", "", "", ""
 	all, err := r.Settings()
 	if err != nil {
 		return crawler.Config{}, err

@@ -96,7 +96,7 @@ func (c *Config) Outside() (all []Outside) {
 			}
 		}
 	}
-	for _, key := range []string{"own-hosts", "opt-out", "since", "load-cookies", "sign"} {
+	for _, key := range []string{"own-hosts", "opt-out", "since", "load-cookies", "sign", "cache"} {
 		if s := KeyNamed(key).of(c); s.Text() != "" {
 			all = append(all, Outside{OutsideFile, s.Text(), key})
 		}

@@ -18,6 +18,7 @@ type Matching struct {
 	Requests    int   `json:"requests"`              // answered ones, without those for robots.txt and for what pages load
 	Unrequested []int `json:"unrequested,omitempty"` // lines of visits whose answer belongs to no request
 	Unvisited   int   `json:"unvisited"`             // URLs that were requested but have no visit
+	Cached      int   `json:"cached,omitempty"`      // visits that a cache answered: by what they say, nothing was requested for them
 
 	finished bool // everything that was requested must have its visit
 }
@@ -39,6 +40,7 @@ type requestLine struct {
 type visitLine struct {
 	URL    string `json:"url"`
 	Status int    `json:"status"`
+	Cached bool   `json:"cached"`
 }
 
 // matcher compares visits and requests. It uses some ten bytes for each.
@@ -90,7 +92,10 @@ func (m *matcher) visit(n int, line []byte) bool {
 	}
 	url := m.url(v.URL)
 	m.visited[url] = true
-	if v.Status > 0 {
+	switch {
+	case v.Cached:
+		m.Cached++
+	case v.Status > 0:
 		m.Visits++
 		m.answers[m.answer(url, v.Status)]--
 	}
@@ -126,7 +131,7 @@ func (m *matcher) request(n int, line []byte) bool {
 // first.
 func (m *matcher) name(n int, line []byte) bool {
 	var v visitLine
-	if json.Unmarshal(line, &v) != nil || v.Status == 0 {
+	if json.Unmarshal(line, &v) != nil || v.Status == 0 || v.Cached {
 		return true
 	}
 	if key := m.answer(m.url(v.URL), v.Status); m.answers[key] < 0 {

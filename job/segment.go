@@ -264,6 +264,7 @@ func (c *Config) checkShared() error {
 	bad(c.Crawl.Follow.Documents, "documents", "its nodes have no program that reads them")
 	bad(c.Text, "text", "its nodes have no program that reads it; export the texts of the collected job")
 	bad(c.Crawl.Sample.N > 0, "sample", "no node knows when all lists are read")
+	bad(c.Cache != "", "cache", "it is a directory of one machine")
 	bad(c.Sign != "", "sign", "the key would have to be on every node")
 	bad(c.Crawl.Fetch.LocalAddr.IsValid(), "source-address", "it is an address of one machine")
 	for _, h := range c.Header {

@@ -135,6 +135,22 @@ func (c *clocks) rest(end time.Time, d time.Duration, clause string) {
 	}
 }
 
+// free ends the turn of a permit on every clock that it holds, without a pause.
+func (c *clocks) free(by *permit) {
+	all := [...]*pace{c.slot, nil, nil}
+	if c.addr != nil {
+		all[1] = &c.addr.pace
+	}
+	if c.domain != nil {
+		all[2] = &c.domain.pace
+	}
+	for _, p := range all {
+		if p != nil && p.holder == by {
+			p.holder = nil
+		}
+	}
+}
+
 // hold makes every clock wait until t.
 func (c *clocks) hold(t time.Time, d time.Duration, clause string) {
 	c.slot.hold(t, d, clause)

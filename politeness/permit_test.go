@@ -304,3 +304,35 @@ func TestP9WhatIsReportedAfterItWasTakenBackIsInTheLedger(t *testing.T) {
 		}
 	})
 }
+
+// A Permit by which nothing was done leaves no pause and no line; whatever else is said to be unused is followed by both: a Permit that
+// was redeemed, whose holder may have connected, and one for a robots.txt.
+func TestAnUnusedPermitLeavesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var lines bytes.Buffer
+		b := newClient(t, Config{Ledger: &lines, Delay: time.Second, PerDomain: true})
+		p := b.must("https://a.test/")
+		if ready := b.gate.Report(p, Reply{Unused: true}); time.Until(ready) <= 0 || p.Purpose() != Robots {
+			t.Errorf("no pause after %v", p.Purpose())
+		}
+		time.Sleep(time.Minute)
+		b.ready("https://a.test/", "")
+		before := lines.Len()
+		for range 3 {
+			p := b.must("https://a.test/page")
+			if ready := b.gate.Report(p, Reply{Unused: true, Status: 200, Header: http.Header{"Retry-After": {"60"}}}); time.Until(ready) > 0 || lines.Len() != before {
+				t.Errorf("ready in %v; lines:\n%s", time.Until(ready), lines.Bytes()[before:])
+			}
+			if _, err := p.Redeem(); !errors.Is(err, ErrUsed) {
+				t.Errorf("Redeem after it was given back: %v", err)
+			}
+		}
+		p = b.must("https://a.test/page")
+		if _, err := p.Redeem(); err != nil {
+			t.Fatal(err)
+		}
+		if ready := b.gate.Report(p, Reply{Unused: true}); time.Until(ready) < time.Second {
+			t.Errorf("a redeemed Permit: ready in %v", time.Until(ready))
+		}
+	})
+}

@@ -13,6 +13,10 @@ type Reply struct {
 	Truncated string      // why the body is not whole, "" when it is: CutByLength, CutShort, CutIdle or another
 	Err       error       // why there is no answer
 	Aborted   bool        // given back or broken off by the crawler: says nothing about the host
+	// Unused: the answer came from elsewhere, and nothing was done by the Permit. The Gate gives the host back as it was: there is
+	// no pause and no line in the ledger. It counts for a Permit that was never redeemed and is not for a robots.txt; for any other
+	// it means nothing.
+	Unused bool
 	// Challenged: the answer requests a signature, and the request is to be made once more with it. A robots.txt then counts
 	// as not answered; its host rests as after any answer.
 	Challenged bool

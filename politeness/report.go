@@ -56,6 +56,9 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	g.recording.RLock()
 	defer g.recording.RUnlock()
 	before := p.p.state.Swap(reported)
+	if before == minted && r.Unused && p.p.purpose != Robots {
+		return g.giveBack(clock, p.p)
+	}
 	first := before != reported && before != lapsed
 	if first { // before the line is dated: what is sent to the target after that is too early
 		if held := g.holdTarget(p.p, r); !held.IsZero() {
@@ -91,6 +94,18 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 		g.endTurn(now, p.p)
 	}
 	return g.ready(clock, p.p)
+}
+
+// giveBack frees the clocks of a Permit by which nothing was done: no connection, no byte. They are as they were before it.
+func (g *Gate) giveBack(now time.Time, p *permit) time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.touch(p)
+	p.clocks.free(p)
+	if p.turn.Gate != "" {
+		g.cfg.Shared.Done(&p.turn, Owed{})
+	}
+	return g.ready(now, p)
 }
 
 // clocksAnew finds the clocks of a Permit that was taken back: they may have been forgotten since then.

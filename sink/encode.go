@@ -30,6 +30,9 @@ func appendRecord(b []byte, r *Record) ([]byte, error) {
 	b = optString(b, `,"charset_from":`, r.CharsetFrom)
 	b = optInt(b, `,"bytes":`, r.Bytes)
 	b = optString(b, `,"truncated":`, r.Truncated)
+	if r.Cached {
+		b = append(b, `,"cached":true`...)
+	}
 	b = optString(b, `,"sha256":`, r.SHA256)
 	b = optString(b, `,"etag":`, r.ETag)
 	b = optString(b, `,"last_modified":`, r.LastModified)

@@ -31,6 +31,8 @@ func fill(r *rand.Rand, v reflect.Value) {
 			b.WriteString(awkward[r.IntN(len(awkward))])
 		}
 		v.SetString(b.String())
+	case reflect.Bool:
+		v.SetBool(r.IntN(2) == 0)
 	case reflect.Int, reflect.Int64:
 		v.SetInt([]int64{0, 1, -1, 200, math.MaxInt64, math.MinInt64}[r.IntN(6)])
 	case reflect.Slice:

@@ -164,6 +164,9 @@ func (s *scanner) page(key []byte, r *Record) bool {
 		return s.number(&r.Bytes)
 	case "truncated":
 		return s.dropped(&r.Truncated)
+	case "cached":
+		r.Cached = s.has("true")
+		return r.Cached || s.has("false")
 	case "sha256":
 		return s.dropped(&r.SHA256)
 	case "etag":

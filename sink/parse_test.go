@@ -19,7 +19,7 @@ func whole() *Record {
 		Status: 200, Outcome: "fetched", Reason: "r", Rule: "Disallow: /", Detail: "d\t", Error: "e\x00\xff", Type: "text/html", Charset: "utf-8", CharsetFrom: "meta",
 		Bytes: 1 << 40, Truncated: "length", SHA256: "ab", ETag: `W/"x"`, LastModified: "Fri", Title: "日本 \U0001f600", Canonical: "http://a.test/", Directives: []string{"noindex"},
 		Usage: []Usage{{"train-ai", "disallow", "header", "full"}}, Terms: &Terms{Effect: "forbids", Purpose: "train-ai", By: 1, Statements: []Statement{{Place: "header", Name: "n}]", Text: "<\"", TrainAI: "forbids"}}, Files: []TermsFile{{URL: "u", Status: 200, Fetched: at, SHA256: "ab"}}, Costs: []Cost{{"1", "USD", "crawl"}}},
-		SameAs: "s", NearOf: "n", Links: &LinkCount{1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
+		Cached: true, SameAs: "s", NearOf: "n", Links: &LinkCount{1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
 		Data: []json.RawMessage{[]byte(`{"a":["]}",{}]}`), []byte("1")}, Attempt: 2, Queued: at, Started: at.Add(time.Second), Ended: at.Add(time.Minute), WARC: &Location{"f", 1, 2},
 	}
 }

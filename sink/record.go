@@ -26,6 +26,7 @@ type Record struct {
 	CharsetFrom  string     `json:"charset_from,omitempty"`  // where Charset comes from: "header", "meta", …
 	Bytes        int        `json:"bytes,omitempty"`         // of the decoded body
 	Truncated    string     `json:"truncated,omitempty"`     // why the body is incomplete
+	Cached       bool       `json:"cached,omitempty"`        // a cache answered: nothing was requested
 	SHA256       string     `json:"sha256,omitempty"`        // of the decoded body, hexadecimal
 	ETag         string     `json:"etag,omitempty"`          // as received, for conditional requests later
 	LastModified string     `json:"last_modified,omitempty"` // likewise

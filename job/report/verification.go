@@ -129,7 +129,11 @@ func matchingText(m *job.Matching) string {
 	if fault := m.Fault(); fault != "" {
 		return fmt.Sprintf("damaged: %s and %s do not go together: %s\n", job.VisitsName, job.LedgerName, fault)
 	}
-	return fmt.Sprintf("%s, each with its request\n", cli.Plural(m.Visits, "answered visit"))
+	text := cli.Plural(m.Visits, "answered visit") + ", each with its request\n"
+	if m.Cached > 0 {
+		text += cli.Plural(m.Cached, "visit") + " answered by a cache, without a request: by what they say themselves\n"
+	}
+	return text
 }
 
 // auditText returns the result for the ledger as text for users.

@@ -28,7 +28,7 @@ const (
 
 // refused has the reason for each key of a job file that clients may not set. A key that is neither here nor in allowed is refused.
 var refused = map[string]string{
-	"since": namesFile, "own-hosts": namesFile, "opt-out": namesFile, "load-cookies": namesFile, "sign": namesFile, "state": namesFile,
+	"since": namesFile, "own-hosts": namesFile, "opt-out": namesFile, "load-cookies": namesFile, "sign": namesFile, "cache": namesFile, "state": namesFile,
 	"sign-mode": mandate, "overrides": mandate, "per-host": mandate,
 	"header": secrets,
 	"proxy":  network, "source-address": network, "allow-address": network, "allow-port": network,

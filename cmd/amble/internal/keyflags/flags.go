@@ -18,7 +18,7 @@ var placeholders = map[string]string{
 	"agent": "NAME/VERSION", "contact": "URL|MAIL", "promises": "URL", "since": "DIR|FILE", "scope": "KIND", "sample": "N:SEED", "order": "ORDER", "include": "RE", "exclude": "RE", "accept": "TYPE", "rules": "RULE",
 	"allow-address": "CIDR,...", "delay-factor": "F", "rate": "R", "own-hosts": "FILE", "opt-out": "FILE", "hours": "HH:MM-HH:MM,...",
 	"proxy": "URL", "source-address": "IP", "allow-port": "PORT,...", "format": "jsonl,warc", "log-format": "FORM", "color": "WHEN",
-	"header": "'NAME: VALUE'", "accept-language": "LANG", "load-cookies": "FILE", "out": "DIR", "seeds": "FILE", "sign": "DIR", "render": "WHICH",
+	"header": "'NAME: VALUE'", "accept-language": "LANG", "load-cookies": "FILE", "cache": "DIR", "out": "DIR", "seeds": "FILE", "sign": "DIR", "render": "WHICH",
 	"follow": "WHAT,...", "cookies": "FILE",
 	"render-kinds": "KIND,...", "render-hosts": "WHICH", "browser": "PATH", "render-isolation": "HOW",
 }

@@ -1,0 +1,314 @@
+// Package cache keeps answers in a directory, so that a program that is being written can be run again and again over the same pages,
+// and their site is asked for each of them once. It is for development: answers do not expire unless MaxAge says so, and a crawl that is to
+// find out what has changed needs crawler.Config.Since instead.
+//
+// A [Cache] wraps the Fetcher of a crawl:
+//
+//	pages, err := cache.Open(cache.Config{Dir: "pages"})
+//	cfg.AroundFetch = pages.Around
+//
+// The gate decides about every URL as in any crawl: robots.txt is requested and obeyed, and so are the hours and the pauses that are due. For
+// what the cache has, nothing is requested: the permit is given back unused, without a pause after it, the ledger has no line, and
+// fetcher.Page.Cached and sink.Record.Cached say so.
+package cache
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/safefile"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/challenge"
+)
+
+// Defaults of Config.
+const (
+	DefaultMaxBytes = 1 << 30
+	DefaultMaxBody  = 64 << 20
+)
+
+// ErrFull is the error for an answer that is not kept because the directory has Config.MaxBytes.
+var ErrFull = errors.New("cache: the directory is full: nothing more is kept")
+
+// Config describes a Cache. Only Dir must be set.
+type Config struct {
+	// Dir is the directory. It is made if it is missing, and only its owner may read it. Several crawls may use it at the same time.
+	Dir string
+	// Variant is what answers depend on besides their URL, such as the header fields that are sent. Answers that were kept with another
+	// one are not found.
+	Variant  string
+	MaxBytes int64         // of all answers together. 0: 1 GiB
+	MaxBody  int64         // of one answer. 0: 64 MiB
+	MaxAge   time.Duration // older answers are requested again. 0: none is too old
+	// Problem is called with every answer that could not be kept or read, as a *FileError, and once with ErrFull. The page
+	// is requested then. It is called concurrently. nil: nothing is called.
+	Problem func(error)
+}
+
+// FileError is a file of a cache that cannot be used.
+type FileError struct {
+	Path string
+	Err  error // what is wrong with it
+}
+
+func (e *FileError) Error() string { return "cache: " + e.Path + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// Cache keeps answers in a directory. It is safe for concurrent use.
+type Cache struct {
+	cfg  Config
+	size atomic.Int64
+	full atomic.Bool
+}
+
+// Open opens a directory of answers. The error is about the directory or a Config with negative limits.
+func Open(c Config) (*Cache, error) {
+	if c.Dir == "" || c.MaxBytes < 0 || c.MaxBody < 0 || c.MaxAge < 0 {
+		return nil, errors.New("cache: Config needs Dir, and no limit is negative")
+	}
+	if c.MaxBytes == 0 {
+		c.MaxBytes = DefaultMaxBytes
+	}
+	if c.MaxBody == 0 {
+		c.MaxBody = DefaultMaxBody
+	}
+	if c.Problem == nil {
+		c.Problem = func(error) {}
+	}
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("cache: %w", err)
+	}
+	k := &Cache{cfg: c}
+	err := filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() && strings.HasSuffix(path, suffix) {
+			k.size.Add(info.Size())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cache: %w", err)
+	}
+	return k, nil
+}
+
+// Around returns a Fetcher that answers from the cache, and keeps what next receives. It is a function for crawler.Config.AroundFetch.
+//
+// Kept are whole answers to requests for pages, sitemaps and resources of pages, with status 2xx (but for 206), 301, 302, 303, 307, 308, 404 or 410. An
+// answer that sets cookies is not kept, nor is a challenge of a bot wall, and robots.txt is never answered from the cache.
+func (k *Cache) Around(next crawler.Fetcher) crawler.Fetcher { return &around{next, k} }
+
+type around struct {
+	crawler.Fetcher
+	cache *Cache
+}
+
+// Fetch answers from the cache, or lets the wrapped Fetcher answer.
+func (a *around) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error) {
+	switch p.Purpose() {
+	case politeness.Page, politeness.Sitemap, politeness.Resource:
+	default:
+		return a.Fetcher.Fetch(ctx, p)
+	}
+	if page := a.cache.load(p); page != nil {
+		return page, nil
+	}
+	page, err := a.Fetcher.Fetch(ctx, p)
+	if err == nil && keeps(page) {
+		a.cache.keep(page)
+	}
+	return page, err
+}
+
+// keeps reports whether an answer is the page, and will be next time.
+func keeps(p *fetcher.Page) bool {
+	return status(p.Status) && p.Truncated == "" && !p.Challenged && len(p.Header["Set-Cookie"]) == 0 && challenge.Of(p.Status, p.Header, p.Body) == ""
+}
+
+func status(s int) bool {
+	switch s {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect,
+		http.StatusNotFound, http.StatusGone:
+		return true
+	case http.StatusPartialContent:
+		return false
+	}
+	return s >= 200 && s <= 299
+}
+
+// suffix ends the names of files with answers.
+const suffix = ".page"
+
+// maxHead limits the first line of a file. The header of an answer is never as long.
+const maxHead = 4 << 20
+
+// head is the first line of a file. The body follows.
+type head struct {
+	Version     int         `json:"version"`
+	URL         string      `json:"url"`
+	Addr        netip.Addr  `json:"addr"`
+	Received    time.Time   `json:"received"`
+	Status      int         `json:"status"`
+	Proto       string      `json:"proto"`
+	Header      http.Header `json:"header"`
+	Type        string      `json:"type"`
+	Sniffed     bool        `json:"sniffed,omitempty"`
+	Charset     string      `json:"charset,omitempty"`
+	CharsetFrom string      `json:"charset_from,omitempty"`
+	Certain     bool        `json:"certain,omitempty"`
+	Encoding    string      `json:"encoding,omitempty"`
+	Note        string      `json:"note,omitempty"`
+	Insecure    bool        `json:"insecure,omitempty"`
+	Bytes       int64       `json:"bytes"`
+	SHA256      string      `json:"sha256"` // of the line without it, and the body
+}
+
+const version = 1
+
+// path returns the name of the file with the answer for a URL.
+func (k *Cache) path(url string) string {
+	sum := sha256.Sum256([]byte(k.cfg.Variant + "\n" + url))
+	name := hex.EncodeToString(sum[:])
+	return filepath.Join(k.cfg.Dir, name[:2], name[2:]+suffix)
+}
+
+// load returns the answer for a Permit's URL, nil if there is none that can be used.
+func (k *Cache) load(p politeness.Permit) *fetcher.Page {
+	url := p.URL().String()
+	path := k.path(url)
+	h, body, err := k.read(path, url)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		k.cfg.Problem(&FileError{path, err})
+		return nil
+	case k.cfg.MaxAge > 0 && time.Since(h.Received) > k.cfg.MaxAge:
+		return nil
+	}
+	now := time.Now()
+	return &fetcher.Page{
+		URL: p.URL(), Addr: h.Addr, Status: h.Status, Proto: h.Proto, Header: h.Header, Body: body, ContentType: h.Type, Sniffed: h.Sniffed,
+		Charset: h.Charset, CharsetFrom: h.CharsetFrom, CharsetCertain: h.Certain, Encoding: h.Encoding, Note: h.Note, Insecure: h.Insecure,
+		Permit: p, Cached: true, Started: now, Ended: now,
+	}
+}
+
+// read reads a file that anybody may have written.
+func (k *Cache) read(path, url string) (*head, []byte, error) {
+	f, err := safefile.OpenOwn(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if info.Size() > maxHead+k.cfg.MaxBody {
+		return nil, nil, safefile.ErrTooLong
+	}
+	all, err := safefile.ReadAll(f, path, maxHead+k.cfg.MaxBody)
+	if err != nil {
+		return nil, nil, err
+	}
+	line, body, ok := bytes.Cut(all, []byte("\n"))
+	h := &head{}
+	switch {
+	case !ok || len(line) > maxHead:
+		return nil, nil, errors.New("is not a file of a cache, or has been cut off")
+	case json.Unmarshal(line, h) != nil || h.Version != version:
+		return nil, nil, errors.New("does not begin with the description of an answer")
+	case h.URL != url:
+		return nil, nil, fmt.Errorf("is the answer for another URL, %.200q", h.URL)
+	case h.Bytes != int64(len(body)) || h.SHA256 != h.sum(body):
+		return nil, nil, errors.New("is damaged: the answer is not the one that was received")
+	case !status(h.Status) || h.Bytes > k.cfg.MaxBody:
+		return nil, nil, errors.New("has an answer that is not kept")
+	}
+	return h, body, nil
+}
+
+// sum returns the value of SHA256.
+func (h head) sum(body []byte) string {
+	h.SHA256 = ""
+	line, _ := json.Marshal(h) // texts, numbers and times can be encoded
+	d := sha256.New()
+	_, _ = d.Write(line) // it never fails
+	_, _ = d.Write(body)
+	return hex.EncodeToString(d.Sum(nil))
+}
+
+// keep writes an answer. A file that cannot be written is a problem, and the crawl goes on.
+func (k *Cache) keep(p *fetcher.Page) {
+	url := p.URL.String()
+	path := k.path(url)
+	h := head{
+		Version: version, URL: url, Addr: p.Addr, Received: p.Ended.UTC(), Status: p.Status, Proto: p.Proto, Header: p.Header, Type: p.ContentType,
+		Sniffed: p.Sniffed, Charset: p.Charset, CharsetFrom: p.CharsetFrom, Certain: p.CharsetCertain, Encoding: p.Encoding, Note: p.Note,
+		Insecure: p.Insecure, Bytes: int64(len(p.Body)),
+	}
+	h.SHA256 = h.sum(p.Body)
+	line, err := json.Marshal(h)
+	size := int64(len(line)) + 1 + h.Bytes
+	switch {
+	case err != nil:
+		k.cfg.Problem(&FileError{path, err})
+		return
+	case h.Bytes > k.cfg.MaxBody || len(line) > maxHead:
+		return
+	case k.size.Add(size) > k.cfg.MaxBytes:
+		k.size.Add(-size)
+		if !k.full.Swap(true) {
+			k.cfg.Problem(ErrFull)
+		}
+		return
+	}
+	if err := write(path, line, p.Body); err != nil {
+		k.size.Add(-size)
+		k.cfg.Problem(&FileError{path, err})
+	}
+}
+
+// write writes a file in one step: others see all of it or nothing. It need not survive a failure of power.
+func write(path string, line, body []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".part-*")
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	_, _ = w.Write(line) // Flush returns the error
+	_ = w.WriteByte('\n')
+	_, _ = w.Write(body)
+	err = errors.Join(w.Flush(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
