@@ -11,8 +11,8 @@
 // A job is a directory below the Manager's: job.json describes it ([Info]), and job/ is what package job writes, for its readers and for
 // the command amble.
 //
-// Reading order: jobs.go (Config, Open, Close), request.go (Request, Start), run.go (from queued to its end), control.go, results.go,
-// schedules.go.
+// Reading order: jobs.go (Config, Open, Close), request.go (Request, Start), plan.go (what a request would do), run.go (from queued to
+// its end), control.go, results.go, schedules.go.
 package jobs
 
 import (
@@ -28,6 +28,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/durable"
 	"github.com/amble-crawler/amble/internal/filelock"
 	"github.com/amble-crawler/amble/internal/safefile"
@@ -114,12 +115,13 @@ type Manager struct {
 
 // entry is a job in memory.
 type entry struct {
-	info    Info          // guarded by Manager.mu
-	untold  []untold      // events that webhooks have not acknowledged
-	lines   int64         // of its visits, that are final; -1: not counted yet
-	asked   State         // Paused or Stopped, while it still runs; "": it shall run
-	stop    chan struct{} // closed when it shall stop; nil unless it runs
-	changed chan struct{} // closed, and made anew, when anything changes
+	info    Info             // guarded by Manager.mu
+	untold  []untold         // events that webhooks have not acknowledged
+	lines   int64            // of its visits, that are final; -1: not counted yet
+	asked   State            // Paused or Stopped, while it still runs; "": it shall run
+	stop    chan struct{}    // closed when it shall stop; nil unless it runs
+	crawl   *crawler.Crawler // that runs; nil: none does
+	changed chan struct{}    // closed, and made anew, when anything changes
 }
 
 // Open opens a directory of jobs, which is made if it is missing. Jobs that ran or waited when its last process ended are queued again
@@ -280,28 +282,44 @@ func (m *Manager) Temp() (string, error) { return os.MkdirTemp(m.dir, newPrefix+
 // All returns all jobs, in the order in which they were started.
 func (m *Manager) All() []Info {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	all := make([]*entry, 0, len(m.jobs))
 	for _, e := range m.jobs {
 		all = append(all, e)
 	}
 	slices.SortFunc(all, byTime)
-	infos := make([]Info, len(all))
+	infos, crawls := make([]Info, len(all)), make([]*crawler.Crawler, len(all))
 	for i, e := range all {
-		infos[i] = e.info
+		infos[i], crawls[i] = e.info, e.crawl
+	}
+	m.mu.Unlock()
+	for i, c := range crawls {
+		infos[i].watch(c)
 	}
 	return infos
+}
+
+// watch sets what changes while a crawl runs; nil: none does. The caller does not hold the lock, which a crawl takes when it commits.
+func (i *Info) watch(c *crawler.Crawler) {
+	if c == nil {
+		return
+	}
+	if p := c.Progress(); !p.Started.IsZero() {
+		i.Pages, i.Requests, i.Left = p.Pages, p.Requests, p.Frontier.Queued+p.Frontier.Waiting+p.Frontier.Claimed
+	}
 }
 
 // Info describes a job. The error wraps ErrNoJob.
 func (m *Manager) Info(id string) (Info, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	e, err := m.entry(id)
 	if err != nil {
+		m.mu.Unlock()
 		return Info{}, err
 	}
-	return e.info, nil
+	info, crawl := e.info, e.crawl
+	m.mu.Unlock()
+	info.watch(crawl)
+	return info, nil
 }
 
 func (m *Manager) entry(id string) (*entry, error) {

@@ -67,7 +67,7 @@ type Info struct {
 	Created time.Time `json:"created"`
 	Started time.Time `json:"started,omitzero"` // when it last began to run
 	Ended   time.Time `json:"ended,omitzero"`   // when it last stopped running
-	// Finish, Pages, Requests and Left are those of the report of its last run.
+	// Finish, Pages, Requests and Left are those of the report of its last run. While it runs, the numbers are those of now.
 	Finish   crawler.Finish `json:"finish,omitempty"`
 	Pages    int            `json:"pages"`
 	Requests int            `json:"requests"`

@@ -71,7 +71,7 @@ func (m *Manager) run(e *entry) {
 	default:
 		i.State = Done
 	}
-	i.Ended, e.stop, e.asked = stamp(), nil, ""
+	i.Ended, e.stop, e.crawl, e.asked = stamp(), nil, nil, ""
 	m.owe(e)
 	m.running--
 	if err := m.save(e); err != nil {
@@ -112,7 +112,7 @@ func (m *Manager) crawl(e *entry) (*crawler.Report, error) {
 		return nil, errors.Join(err, j.Close())
 	}
 	m.mu.Lock()
-	e.lines = lines
+	e.lines, e.crawl = lines, j.Crawler()
 	m.mu.Unlock()
 	over, watched := make(chan struct{}), sync.WaitGroup{}
 	watched.Go(func() { drain(j, e.stop, over) })

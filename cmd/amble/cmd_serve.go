@@ -48,9 +48,10 @@ func (*serveCmd) Help() string {
 	amble serve --jobs data --max-running 20 --webhooks hooks
 
 Runs jobs for other programs, which start them, follow their results and download them by an
-HTTP API: docs/services.md. SCOPES are read, or read,write; limits such as jobs=10 and rate=5
-(a second) may follow. Clients set the keys of a job file, except those that name files or
-programs of this machine or lead into its network.
+HTTP API: docs/services.md. For people there is a page that does the same and opens with a
+token. SCOPES are read, or read,write; limits such as jobs=10 and rate=5 (a second) may follow.
+Clients set the keys of a job file, except those that name files or programs of this machine or
+lead into its network.
 
 When it is stopped, requests in flight end first, for up to a minute. Jobs go on when it is
 started again, after kill -9 too; those that are paused stay paused. Every request with its

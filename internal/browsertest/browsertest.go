@@ -171,6 +171,18 @@ func (p *Page) Eval(script string, res any) {
 	}
 }
 
+// Follow evaluates JavaScript that leads to another page, such as a click, and waits until that is loaded.
+func (p *Page) Follow(script string) {
+	p.b.t.Helper()
+	p.b.conn.mu.Lock()
+	was := p.b.conn.loads(p.session)
+	p.b.conn.mu.Unlock()
+	p.Eval("setTimeout(() => {"+script+"}); 0", nil)
+	if !p.b.conn.await(func() bool { return p.b.conn.loads(p.session) > was }, patience) {
+		p.b.t.Fatalf("%.200s leads to no page: %s", script, p.Text())
+	}
+}
+
 // Until waits until a JavaScript expression is true.
 func (p *Page) Until(script string) {
 	p.b.t.Helper()

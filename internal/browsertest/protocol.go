@@ -179,6 +179,18 @@ func (c *conn) loaded(session, loader string) bool {
 	return false
 }
 
+// loads returns, with the lock held, how many pages a session has loaded.
+func (c *conn) loads(session string) (n int) {
+	for i := range c.events {
+		e := &c.events[i]
+		var life struct{ Name string }
+		if e.SessionID == session && e.Method == "Page.lifecycleEvent" && json.Unmarshal(e.Params, &life) == nil && life.Name == "load" {
+			n++
+		}
+	}
+	return n
+}
+
 // of returns the parameters of a session's events of a kind.
 func (c *conn) of(session, method string) (all []json.RawMessage) {
 	c.mu.Lock()

@@ -40,7 +40,8 @@ type parameter struct {
 // call is a request with its client.
 type call struct {
 	*http.Request
-	client *client
+	client  *client
+	session *session // of a browser; nil for other clients
 }
 
 const (
@@ -130,6 +131,7 @@ func (s *Server) handle() {
 		}
 		s.mux.HandleFunc(r.method+" "+r.path, s.guarded(r))
 	}
+	s.handlePages()
 	s.mux.HandleFunc("/", s.unknown)
 }
 
@@ -210,18 +212,23 @@ func (s *Server) start(w *recorder, r *call) error {
 	if err != nil {
 		return err
 	}
-	s.starts.Lock()
-	defer s.starts.Unlock()
-	if err := s.room(r.client, func(i *jobs.Info) bool { return q.Key != "" && i.Key == q.Key }); err != nil {
-		return err
-	}
-	info, err := s.manager.Start(q)
+	info, err := s.startOnce(r.client, q)
 	if err != nil {
 		return err
 	}
 	w.job = info.ID
 	w.Header().Set("Location", "/v1/jobs/"+info.ID)
 	return answer(w, http.StatusCreated, info)
+}
+
+// startOnce starts a job of a client, if it may have another one.
+func (s *Server) startOnce(c *client, q jobs.Request) (jobs.Info, error) {
+	s.starts.Lock()
+	defer s.starts.Unlock()
+	if err := s.room(c, func(i *jobs.Info) bool { return q.Key != "" && i.Key == q.Key }); err != nil {
+		return jobs.Info{}, err
+	}
+	return s.manager.Start(q)
 }
 
 // room refuses another job if too many of a client's jobs are queued or run, unless a job for which same is true exists.

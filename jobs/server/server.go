@@ -63,14 +63,18 @@ type Config struct {
 
 // Server serves jobs. It is an [http.Handler], and safe for concurrent use.
 type Server struct {
-	config  Config
-	manager *jobs.Manager
-	clients clients
-	hosts   *localweb.Hosts
-	mux     *http.ServeMux
-	starts  sync.Mutex    // held from counting the jobs of a token to the start of one
-	exports chan struct{} // has an entry for each export that is written
-	guesses *rate.Limiter // of tokens
+	config   Config
+	manager  *jobs.Manager
+	clients  clients
+	hosts    *localweb.Hosts
+	mux      *http.ServeMux
+	pages    *http.ServeMux // below the path of a session
+	sessions sessions
+	closing  chan struct{} // closed when the Server closes
+	close    sync.Once
+	starts   sync.Mutex    // held from counting the jobs of a token to the start of one
+	exports  chan struct{} // has an entry for each export that is written
+	guesses  *rate.Limiter // of tokens
 
 	serving sync.WaitGroup
 	audit   sync.Mutex // guards Config.Audit
@@ -88,7 +92,7 @@ func Open(dir string, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, clients: all, exports: make(chan struct{}, maxExports), guesses: rate.NewLimiter(maxGuesses, 10*maxGuesses)}
+	s := &Server{config: c, clients: all, exports: make(chan struct{}, maxExports), pages: http.NewServeMux(), closing: make(chan struct{}), guesses: rate.NewLimiter(maxGuesses, 10*maxGuesses)}
 	address := ""
 	if c.Listener != nil {
 		address = c.Listener.Addr().String()
@@ -118,7 +122,10 @@ func Open(dir string, c Config) (*Server, error) {
 func (s *Server) Manager() *jobs.Manager { return s.manager }
 
 // Close ends the streams of results and closes the Manager, as [jobs.Manager.Close] does.
-func (s *Server) Close(ctx context.Context) error { return s.manager.Close(ctx) }
+func (s *Server) Close(ctx context.Context) error {
+	s.close.Do(func() { close(s.closing) })
+	return s.manager.Close(ctx)
+}
 
 // requestTime limits the time to write an answer that is no stream.
 const requestTime = 30 * time.Second
