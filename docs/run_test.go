@@ -38,6 +38,7 @@ var notRun = []struct{ document, command, reason string }{
 	{"docs/deploy.md", "docker ", "builds and starts containers: TestImage of tools/release, where there is Docker; TestComposeFiles checks what they run"},
 	{"docs/deploy.md", "cd ", "as above"},
 	{"docs/services.md", "amble serve ", "serves until Ctrl-C: TestServeEndsInGoodOrderAndGoesOn of the command"},
+	{"examples/README.md", "go run ./examples/service", "serves until Ctrl-C: TestClientsStartAndFollowJobs of the example"},
 	{"docs/cluster.md", "amble cluster serve ", "serves until Ctrl-C: newShell starts one"},
 	{"docs/cluster.md", "amble cluster create --cluster ", "needs three machines: TestClusterOfProcesses of the command has them on loopback"},
 	{"docs/cluster.md", "amble cluster work --cluster ", "as above"},

@@ -77,6 +77,9 @@ type Config struct {
 	// State names the directory that all processes of the user share to take turns at hosts: see [crawler.Config.ShareMachine].
 	// It is no setting of the job, and must be given again when the job is resumed. "": that of the user.
 	State string
+	// Parallel is the number of jobs that may run in the process at a time: more than four share the memory that four have for their
+	// queues, and all share the files that the process may have open. It is no setting of the job. 0: one.
+	Parallel int
 	// MinFree is how many bytes the crawl leaves free on the disk of its directory: it ends in good order before there are fewer.
 	// 0: 5 % of the disk, and 1 GiB at most; [crawler.Zero]: none. MaxDisk limits the bytes of the directory. 0: Unlimited.
 	MinFree, MaxDisk crawler.Limit

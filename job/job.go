@@ -243,7 +243,7 @@ func start(dir string, c Config, seeds []string, why opening) (*Job, error) {
 	if c.lists != nil {
 		j.notes = append(j.notes, c.lists.notes...)
 	}
-	shares, wanted := openfiles.Share(openfiles.Limit()), cfg.Concurrency
+	shares, wanted := openfiles.Share(openfiles.Limit()/max(1, c.Parallel)), cfg.Concurrency
 	shares.Restrain(&cfg)
 	if note := shares.Note(wanted, cfg.Concurrency); note != "" {
 		j.notef("%s", note)

@@ -126,9 +126,12 @@ func (o *outputs) openFrontier(j *Job, cfg *crawler.Config) error {
 	if err := j.files.checkFrontier(); err != nil {
 		return err
 	}
+	share := func(all, least int) int { return max(least, 4*all/max(4, j.config.Parallel)) } // of what four jobs have
 	store, err := disk.Open(j.files.path(frontierName), disk.Config{
 		Key: cfg.Canonical.Key, HostSlots: cfg.Politeness.OwnHosts, ReopenDelay: max(0, cfg.Politeness.Delay),
-		LastWrite: j.files.path(lastWriteName), MaxTables: openfiles.Share(openfiles.Limit()).Tables,
+		LastWrite: j.files.path(lastWriteName), MaxTables: openfiles.Share(openfiles.Limit() / max(1, j.config.Parallel)).Tables,
+		CacheSize: int64(share(disk.DefaultCacheSize, 4<<20)), MemTableSize: share(disk.DefaultMemTableSize, 1<<20),
+		PrefetchSize: share(disk.DefaultPrefetchSize, 1<<20), KnownURLs: share(disk.DefaultKnownURLs, 1<<12),
 	})
 	if err != nil {
 		return err

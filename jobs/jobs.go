@@ -33,6 +33,7 @@ import (
 	"github.com/amble-crawler/amble/internal/filelock"
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/job/openfiles"
 )
 
 const (
@@ -73,7 +74,8 @@ type Config struct {
 	// Queued limits the jobs that wait; 0: DefaultQueued.
 	Queued int
 	// Concurrency limits the requests in flight of all jobs together, and InFlight the bytes of memory for their pages. A job gets an
-	// equal share, of one request at least. 0: each job has what its settings say.
+	// equal share, of one request at least. 0: each job has what its settings say. The memory of queues and of robots.txt files is
+	// that of four jobs if more run, and all share the files that the process may have open, without being told.
 	Concurrency int
 	InFlight    int64
 	// Programs are the programs that requests may name.
@@ -130,6 +132,9 @@ func Open(dir string, c Config) (*Manager, error) {
 	c.Running, c.Queued = cmp.Or(c.Running, DefaultRunning), cmp.Or(c.Queued, DefaultQueued)
 	if c.Running < 0 || c.Queued < 0 || c.Concurrency < 0 || c.InFlight < 0 {
 		return nil, errors.New("jobs: a limit of Config is negative: give 0 for the default, or more")
+	}
+	if all := openfiles.Limit(); all > 0 && openfiles.Check(max(1, all/c.Running)) != nil {
+		return nil, fmt.Errorf("jobs: this process may have %d open files (ulimit -n), too few for %d jobs at a time: let fewer run, or raise the limit", all, c.Running)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {

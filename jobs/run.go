@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/jsonl"
 	"github.com/amble-crawler/amble/job"
-	"github.com/amble-crawler/amble/job/openfiles"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // fill runs jobs that wait while there is room for them.
@@ -149,7 +149,10 @@ func (m *Manager) restrain(c *job.Config) {
 	if share := max(1, m.config.InFlight/int64(n)); m.config.InFlight > 0 && (x.Limits.InFlight == 0 || x.Limits.InFlight > share) {
 		x.Limits.InFlight = share
 	}
-	openfiles.Share(openfiles.Limit() / n).Restrain(x)
+	if all := 4 * politeness.DefaultMaxRulesBytes; n > 4 && x.Politeness.MaxRulesBytes == 0 { // what four jobs have
+		x.Politeness.MaxRulesBytes = politeness.Limit(all / n)
+	}
+	c.Parallel = n
 }
 
 // finished returns the report of a job that has nothing left.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/article/document"
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/localweb"
 	"github.com/amble-crawler/amble/job"
@@ -139,7 +140,7 @@ func (c *serveCmd) config() (*server.Config, error) {
 			return nil, cli.UsageOf("--webhooks: ", err)
 		}
 	}
-	conf.Jobs = jobs.Config{Running: c.MaxRunning, Check: func(_ jobs.Request, x *job.Config) error {
+	conf.Jobs = jobs.Config{Running: c.MaxRunning, Concurrency: 4 * crawler.DefaultConcurrency, InFlight: 4 * crawler.DefaultMaxInFlight, Check: func(_ jobs.Request, x *job.Config) error {
 		if x.Crawl.Follow.Documents {
 			x.Crawl.Documents = document.Links{Reader: documents()}
 		}
