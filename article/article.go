@@ -120,5 +120,8 @@ func (a *Article) resolve(ref string) string {
 	if err != nil {
 		return ref
 	}
+	if _, fragment, ok := strings.Cut(ref, "#"); ok && fragment != "" {
+		return u.String() + "#" + fragment
+	}
 	return u.String()
 }

@@ -1,6 +1,8 @@
 package article
 
 import (
+	"strings"
+
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
@@ -19,6 +21,9 @@ func (p *page) chooseBy(score []float32) []bool {
 			best = i
 		}
 		if score[i] <= 0 || b.chars > 100 && b.share(had) > 0.8 {
+			continue
+		}
+		if !some && (i == p.head || p.boxes[b.box].el.DataAtom == atom.H1) { // the title is no part of the text below it
 			continue
 		}
 		keep[i], some = true, true
@@ -75,6 +80,8 @@ func prune(n *html.Node, kept map[*html.Node]bool) (some bool) {
 		return kept[n]
 	case n.Type == html.ElementNode && (silent(n.DataAtom) || n.Namespace != ""):
 		return false
+	case n.DataAtom == atom.Pre:
+		return pruneCode(n, kept)
 	}
 	var empty []*html.Node
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -85,7 +92,7 @@ func prune(n *html.Node, kept map[*html.Node]bool) (some bool) {
 		}
 	}
 	for _, c := range empty {
-		if !some || c.DataAtom != atom.Td && c.DataAtom != atom.Th {
+		if between := breaks(c.DataAtom) && isInline(c.PrevSibling) && isInline(c.NextSibling); !between && (!some || c.DataAtom != atom.Td && c.DataAtom != atom.Th) {
 			n.RemoveChild(c)
 			continue
 		}
@@ -96,9 +103,34 @@ func prune(n *html.Node, kept map[*html.Node]bool) (some bool) {
 	return some
 }
 
+// isInline reports whether a node shows text in a line with what is beside it.
+func isInline(n *html.Node) bool {
+	return n != nil && (n.Type == html.TextNode && !blank(n.Data) || n.Type == html.ElementNode && !breaks(n.DataAtom) && hasText(n))
+}
+
+// pruneCode removes preformatted text, or none of it: blanks between two elements count there, too.
+func pruneCode(pre *html.Node, kept map[*html.Node]bool) (some bool) {
+	var gone []*html.Node
+	for n := range pre.Descendants() {
+		some = some || kept[n]
+		if n.Type == html.ElementNode && (n.Namespace != "" || silent(n.DataAtom)) {
+			gone = append(gone, n)
+		}
+	}
+	for _, n := range gone {
+		n.Parent.RemoveChild(n)
+	}
+	return some
+}
+
 // quiet reports whether a node has no content but arranges what is around it.
 func quiet(n *html.Node) bool {
-	return n.Type == html.TextNode && blank(n.Data) || n.DataAtom == atom.Br || n.DataAtom == atom.Hr
+	return n.Type == html.TextNode && blank(n.Data) || n.DataAtom == atom.Br || n.DataAtom == atom.Hr || isTask(n)
+}
+
+// isTask reports whether n says whether an item of a list is done.
+func isTask(n *html.Node) bool {
+	return n.DataAtom == atom.Input && strings.EqualFold(attr(n, "type"), "checkbox") && n.Parent.DataAtom == atom.Li
 }
 
 // onlyChild returns the child of n if it has one, apart from those that are quiet.

@@ -16,6 +16,7 @@ type page struct {
 	*segmenter
 	head       int       // the block of the heading that repeats the title; -1 if there is none
 	main       int       // the box with the most text
+	frame      box       // the largest element around main with nothing beside the text
 	begin, end int       // first and last block of text in it; -1
 	fromMain   []int     // of each box: steps up to an element that contains main, or -1 inside of main
 	fromHead   []int     // of each box: steps up to an element that contains head
@@ -24,6 +25,7 @@ type page struct {
 
 // newPage cuts a tree into blocks and gathers what is known of them.
 func newPage(tree *html.Node, data *schema.Page) *page {
+	tidy(tree)
 	s := segment(tree)
 	p := &page{segmenter: s, head: -1}
 	p.compare(tree, data)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Markdown returns the main text as CommonMark 0.31 with the tables and the strikethrough of GitHub. The text is escaped,
+// Markdown returns the main text as CommonMark 0.31 with the tables, the task lists and the strikethrough of GitHub. The text is escaped,
 // so that it contains no markup but that of the page. Lists and quotations nested more than eight deep are written at
 // the eighth level. The work is linear in the size of the tree, and so is the length of the text.
 func (a *Article) Markdown() string {
@@ -43,6 +43,7 @@ type mdWriter struct {
 	ends   []string // marks that end elements and are not written yet
 	due    int      // how many of the last marks are not written yet
 	cell   bool     // the line is a cell of a table
+	keeps  bool     // the line is a heading, which ends with its element
 	linked bool     // inside of a link
 }
 
@@ -62,8 +63,12 @@ func (w *mdWriter) node(n *html.Node) {
 		w.gap = true
 		w.inside(n)
 		w.gap = true
+	case n.DataAtom == atom.Br && w.broke && !w.keeps: // an empty line
+		w.flush()
 	case n.DataAtom == atom.Br:
 		w.broke, w.gap = !w.cell, true
+	case n.DataAtom == atom.Input:
+		w.task(n)
 	case n.DataAtom == atom.A:
 		w.link(n)
 	case n.DataAtom == atom.Img:
@@ -95,6 +100,8 @@ func (w *mdWriter) block(n *html.Node) {
 		w.within(&mdLevel{first: quoteMark, rest: quoteMark}, n)
 	case atom.Ul, atom.Ol, atom.Menu, atom.Dir:
 		w.list(n)
+	case atom.Dt:
+		w.between(n, mdMark{"**", "**"})
 	case atom.Table:
 		if rows, ok := gridOf(n); ok {
 			w.table(n, rows)
@@ -104,7 +111,9 @@ func (w *mdWriter) block(n *html.Node) {
 	case atom.Hr:
 		w.rule = w.out.Len() > 0
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		w.keeps = true
 		w.inside(n)
+		w.keeps = false
 		if text := strings.ReplaceAll(w.take(), "\n", " "); text != "" {
 			w.lines(strings.Repeat("#", int(n.Data[1]-'0')) + " " + text)
 		}
@@ -114,26 +123,72 @@ func (w *mdWriter) block(n *html.Node) {
 	w.flush()
 }
 
-// list writes a list. Content that is not in an item is a block by itself.
+// list writes a list. Content that is not in an item is a block by itself. Items are apart if one has several blocks.
 func (w *mdWriter) list(n *html.Node) {
 	number := 0
 	if start, err := strconv.Atoi(attr(n, "start")); err == nil && start > 0 && start < 1e6 {
 		number = start - 1
 	}
-	began, nested := false, len(w.levels) > 0 && w.levels[len(w.levels)-1].rest != quoteMark
+	began, nested, loose := false, len(w.levels) > 0 && w.levels[len(w.levels)-1].rest != quoteMark, loose(n)
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.ElementNode || c.DataAtom != atom.Li {
 			w.node(c)
 			continue
 		}
-		number++
+		if number++; n.DataAtom == atom.Ol {
+			if value, err := strconv.Atoi(attr(c, "value")); err == nil && value > 0 && value < 1e6 {
+				number = value
+			}
+		}
 		mark := "- "
 		if n.DataAtom == atom.Ol {
 			mark = strconv.Itoa(number) + ". "
 		}
-		w.within(&mdLevel{first: mark, rest: strings.Repeat(" ", len(mark)), tight: nested || began}, c)
+		w.within(&mdLevel{first: mark, rest: strings.Repeat(" ", len(mark)), tight: began && !loose || !began && nested}, c)
 		began = true
 	}
+}
+
+// loose reports whether an item of a list has several blocks besides lists.
+func loose(list *html.Node) bool {
+	for item := list.FirstChild; item != nil; item = item.NextSibling {
+		blocks, inline := 0, false
+		for c := item.FirstChild; c != nil && item.DataAtom == atom.Li; c = c.NextSibling {
+			switch {
+			case c.Type == html.TextNode && blank(c.Data) || c.Type == html.CommentNode:
+			case c.Type == html.ElementNode && breaks(c.DataAtom):
+				inline = false
+				if !isList(c.DataAtom) {
+					blocks++
+				}
+			case !inline:
+				inline = true
+				blocks++
+			}
+		}
+		if blocks > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+func isList(a atom.Atom) bool {
+	return a == atom.Ul || a == atom.Ol || a == atom.Menu || a == atom.Dir
+}
+
+// task writes the mark of a task that is or is not done, at the beginning of an item.
+func (w *mdWriter) task(n *html.Node) {
+	if n.Parent == nil || !isTask(n) || w.line.Len() > 0 || w.cell {
+		return
+	}
+	mark := "[ ]"
+	if slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "checked" }) {
+		mark = "[x]"
+	}
+	w.begin()
+	w.line.WriteString(mark)
+	w.gap = true
 }
 
 // within writes the content of an element one level deeper.
@@ -172,16 +227,30 @@ func fenceFor(text string, least int) string {
 	return strings.Repeat("`", longest+1)
 }
 
-var languageClass = regexp.MustCompile(`(?:^|\s)(?:language|lang|highlight-source|brush:)[-\s]?([A-Za-z0-9+#]{1,20})(?:\s|;|$)`)
+var languageClass = regexp.MustCompile(`(?:^|\s)(?:(?:language|lang|highlight-source|brush:|sourceCode)[-\s]?([A-Za-z0-9+#]{1,20})(?:\s|;|$)|highlight-([a-z0-9+#]{1,20})\s+notranslate)|^(bash|c|cpp|css|go|html|java|javascript|json|php|python|ruby|rust|sh|sql|toml|yaml)(?:\s|$)`)
 
-// codeLanguage returns the language that a PRE element, or the CODE element in it, names in its class.
+var languageName = regexp.MustCompile(`^[A-Za-z0-9+#]{1,20}$`)
+
+// codeLanguage returns the language that a PRE element, the CODE element in it, or one of the two elements around it names in its class.
 func codeLanguage(n *html.Node) string {
-	for _, e := range []*html.Node{n, n.FirstChild, n.Parent} {
+	inner := n.FirstChild
+	for inner != nil && inner.DataAtom != atom.Code {
+		inner = inner.NextSibling
+	}
+	around, grand := n.Parent, (*html.Node)(nil)
+	if around != nil {
+		grand = around.Parent
+	}
+	for _, e := range []*html.Node{n, inner, around, grand} {
 		if e == nil || e.Type != html.ElementNode {
 			continue
 		}
-		if m := languageClass.FindStringSubmatch(attr(e, "class")); m != nil {
-			return m[1]
+		name := attr(e, "data-lang")
+		if m := languageClass.FindStringSubmatch(attr(e, "class") + " " + attr(e, "data-syntaxhighlighter-params")); m != nil {
+			name = m[1] + m[2] + m[3]
+		}
+		if languageName.MatchString(name) && name != "default" && name != "none" {
+			return name
 		}
 	}
 	return ""

@@ -2,6 +2,7 @@ package article
 
 import (
 	_ "embed"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -135,7 +136,7 @@ func (p *page) first(f *forest) []float32 {
 	return conf
 }
 
-// judge returns the second stage's log-odds of each block. What readers have written is never part of the text.
+// judge returns the second stage's log-odds of each block. What readers have written and what advertises is never part of the text.
 func (p *page) judge(m *model) []float32 {
 	inner := make([][]float32, len(p.blocks))
 	for i := range inner {
@@ -146,13 +147,113 @@ func (p *page) judge(m *model) []float32 {
 	score := make([]float32, len(p.blocks))
 	for i := range p.blocks {
 		score[i] = m[1].score(p.context(inner[i], i, first, means))
-		if p.demoted[p.blocks[i].box]&saysComment != 0 {
+		if p.demoted[p.blocks[i].box]&(saysComment|saysPromo) != 0 {
 			score[i] = -8
 		}
 	}
 	p.evenLists(score)
 	p.evenTables(score)
+	p.fillGaps(score)
 	return score
+}
+
+// fillGaps keeps code, tables of data and lists that follow the main text in its frame, with the few lines that lead to them, headings
+// between two blocks that are kept, and where there is code or a table, prose. The model has learned from news, which have next to
+// none of these.
+func (p *page) fillGaps(score []float32) {
+	const lead = 3 // blocks between the text and what follows it
+	p.findFrame()
+	technical := false
+	for i := p.frame.first; i < p.frame.last && !technical; i++ {
+		technical = p.within(i) && (p.blocks[i].in&inPre != 0 || p.inData(p.blocks[i].box))
+	}
+	last := p.head // a block that is kept, or the heading before them
+	for i := range p.blocks {
+		b := &p.blocks[i]
+		switch solid := b.in&inPre != 0 && p.plain(i) || p.inData(b.box); {
+		case score[i] > 0 || last < 0 && b.in&inHeading != 0 && p.within(i):
+			last = i
+		case last < 0 || i-last > lead+1 || !p.within(i):
+		case solid, score[last] > 0 && p.plain(i) && (b.in&(inLi|inDl) != 0 || (technical || b.in&inDetails != 0) && b.prosaic()), b.in&inLi != 0 && i-last == 1 && p.introduced(last, b):
+			fits := true
+			for j := last + 1; j < i; j++ {
+				fits = fits && p.within(j) && (p.plain(j) || p.blocks[j].in&inDl != 0 || p.isLabel(j))
+			}
+			for ; fits && last < i; last++ {
+				if last+1 == i || !p.isLabel(last+1) {
+					score[last+1] = max(score[last+1], 1)
+				}
+			}
+		}
+	}
+	first := slices.IndexFunc(score, func(s float32) bool { return s > 0 })
+	for i := 0; i+1 < len(p.blocks); i++ {
+		b := &p.blocks[i]
+		if score[i] <= 0 && score[i+1] > 0 && b.in&inHeading != 0 && p.within(i) && p.plain(i) && (i > 0 && score[i-1] > 0 || i+1 == first && !b.titled) {
+			score[i] = 1
+		}
+	}
+}
+
+// isLabel reports whether a block is a few words with a link, such as one to copy the code below it.
+func (p *page) isLabel(i int) bool {
+	return !p.plain(i) && p.blocks[i].chars <= 20 && p.blocks[i].in&(inPre|inLi|inTable|inDl) == 0
+}
+
+// findFrame finds the largest element around main that has nothing beside the text in it, and few links.
+func (p *page) findFrame() {
+	p.frame = p.boxes[p.main]
+	for p.frame.parent >= 0 {
+		up := p.boxes[p.frame.parent]
+		clean := up.linked*4 < up.chars && up.el.DataAtom != atom.Body && up.parent >= 0
+		for i := up.first; i < up.last && clean; i++ {
+			if i == p.frame.first && i < p.frame.last {
+				i = p.frame.last - 1
+				continue
+			}
+			clean = !p.beside(i)
+		}
+		if !clean {
+			return
+		}
+		p.frame = up
+	}
+}
+
+// beside reports whether a block is in an element beside the text.
+func (p *page) beside(i int) bool {
+	b, harmless := &p.blocks[i], saysContent|saysList|saysTitle|saysTags|saysPopup
+	if b.in&inTable != 0 {
+		harmless |= saysHeader // such as "top" for the alignment of a cell
+	}
+	return b.in&(inNav|inAside|inFooter|inForm|inHidden|inDialog) != 0 || b.in&inCaption != 0 && b.in&inTable == 0 ||
+		p.demoted[b.box]&^harmless != 0
+}
+
+// within reports whether a block is in the frame, and not beside the text.
+func (p *page) within(i int) bool { return p.frame.first <= i && i < p.frame.last && !p.beside(i) }
+
+// plain reports whether a block is not made of links.
+func (p *page) plain(i int) bool { return p.blocks[i].linked*2 < max(1, p.blocks[i].chars) }
+
+// introduced reports whether an item of a list follows a block that ends with a colon, or an item of the same list.
+func (p *page) introduced(before int, item *block) bool {
+	b := &p.blocks[before]
+	if b.in&inLi != 0 && p.boxes[b.box].parent == p.boxes[item.box].parent {
+		return true
+	}
+	text := strings.TrimSpace(b.nodes[len(b.nodes)-1].Data)
+	return strings.HasSuffix(text, ":") || strings.HasSuffix(text, "：")
+}
+
+// inData reports whether a box is in a table of data that is not made of links.
+func (p *page) inData(box int) bool {
+	for ; box >= 0; box = p.boxes[box].parent {
+		if x := &p.boxes[box]; x.el.DataAtom == atom.Table {
+			return x.linked*3 < x.chars && isData(x.el)
+		}
+	}
+	return false
 }
 
 // evenTables gives the cells of a table with headings one score, because half a table is of no use: their mean, or a good one for a

@@ -1,6 +1,7 @@
 package article
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -104,8 +105,13 @@ func (w *mdWriter) table(table *html.Node, rows [][]*html.Node) {
 		width = max(width, len(row))
 	}
 	var lines []string
+	var rule strings.Builder
+	rule.WriteByte('|')
+	for i := range width {
+		rule.WriteString(" " + alignment(rows, i) + " |")
+	}
 	if !isHead(rows[0]) {
-		lines = append(lines, "|"+strings.Repeat("  |", width), "|"+strings.Repeat(" --- |", width))
+		lines = append(lines, "|"+strings.Repeat("  |", width), rule.String())
 	}
 	for _, row := range rows {
 		var b strings.Builder
@@ -122,10 +128,42 @@ func (w *mdWriter) table(table *html.Node, rows [][]*html.Node) {
 		}
 		lines = append(lines, b.String())
 		if len(lines) == 1 {
-			lines = append(lines, "|"+strings.Repeat(" --- |", width))
+			lines = append(lines, rule.String())
 		}
 	}
 	w.lines(lines...)
+}
+
+var alignStyle = regexp.MustCompile(`(?i)text-align\s*:\s*(left|right|center)`)
+
+// alignment returns the rule below the head of a column, with the side that all cells of the column name.
+func alignment(rows [][]*html.Node, column int) string {
+	side, some := "", false
+	for _, row := range rows {
+		if column >= len(row) || row[column] == nil {
+			continue
+		}
+		cell := row[column]
+		own := strings.ToLower(attr(cell, "align"))
+		if style := attr(cell, "style"); own == "" {
+			if m := alignStyle.FindStringSubmatch(style[:min(len(style), 256)]); m != nil {
+				own = strings.ToLower(m[1])
+			}
+		}
+		if some && own != side {
+			return "---"
+		}
+		side, some = own, true
+	}
+	switch side {
+	case "left":
+		return ":---"
+	case "right":
+		return "---:"
+	case "center":
+		return ":---:"
+	}
+	return "---"
 }
 
 func isHead(row []*html.Node) bool {

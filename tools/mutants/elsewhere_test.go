@@ -92,6 +92,7 @@ var texts = []mutant{
 	{"what three pages have is repeated", "job/export/text/repeated.go", "texts < repeatedPages", "texts < repeatedPages-1", 0, false, nil},
 	{"what a few of many pages have is repeated", "job/export/text/repeated.go", "texts*repeatedShare < pages", "texts*repeatedShare < pages && false", 0, false, nil},
 	{"each copy of a page counts", "job/export/text/repeated.go", "if !bytes.Equal(b[16:24], text) {", "if true {", 0, false, nil},
+	{"one page is read at a time", "job/export/text/ordered.go", "for range workers {", "for range 1 {", 0, false, nil},
 	{"a page that the crawl is refused is read", "job/export/text/reader.go", "v.Outcome == crawler.Refused || ", "", 0, false, nil},
 }
 
