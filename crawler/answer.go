@@ -29,6 +29,8 @@ func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
 		v.Detail = "the answer is a challenge of " + page.Wall + ", not the page"
 		a.end(ctx, v, nil)
 		return
+	case a.loggedOut(ctx, v):
+		return
 	case isRedirect(page.Status):
 		a.redirected(ctx, v)
 		return

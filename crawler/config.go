@@ -114,6 +114,19 @@ type Config struct {
 	// are paced, recorded in the ledger and counted, and the cookies that they get are sent with the pages. Its error
 	// ends the Run. It needs Fetch.Cookies, unless Fetcher is set. nil: nothing is called.
 	Login func(ctx context.Context, c *fetcher.Client) error
+	// LoggedOut reports that an answer is one for visitors who have not logged in, such as a redirect to the form ([Visit].Location):
+	// the session has ended. Login is then called again, and the page is requested again, with a new Permit. One login serves
+	// all pages that were answered in this way since the one before it. A page that is still so after MaxLogins further requests,
+	// or logins of all pages, is [Failed] with [ReasonLoggedOut]. LoggedOut is called concurrently, before the Handler, with the answer
+	// in Visit.Page; a panic fails the visit. An error of Login ends the crawl then, and the page stays queued. nil: nothing is asked.
+	LoggedOut func(v *Visit) bool
+	// MaxLogins is how often in a Run Login is called again, for each account, and how often a page is requested again. 0: 3; Zero.
+	MaxLogins Limit
+	// Accounts are further logins, each for a part of the crawl's URLs and with its own cookies, for which Fetch.Cookies is not needed.
+	// What none takes is requested with those of Fetch; a robots.txt is always. All have the clocks of the one gate: two accounts of
+	// a host make the crawl no faster there. A URL has one account: to see one page with two, run two crawls, which
+	// take turns ([Config.Sharing]). Excludes Fetcher.
+	Accounts []Account
 	// KeepBodies reads bodies to their end even if their type is not parsed, as is always done for a
 	// Handler or an archive.
 	KeepBodies bool
@@ -301,6 +314,7 @@ func (c Config) withDefaults() Config {
 	c.Traps.Sessions = or(c.Traps.Sessions, DefaultMaxSessions)
 	c.Duplicates.Soft = or(c.Duplicates.Soft, DefaultMaxSoft)
 	c.Scope.BeyondKinds = slices.Clone(c.Scope.BeyondKinds)
+	c.MaxLogins = or(c.MaxLogins, DefaultMaxLogins)
 	c.Limits.Redirects = or(c.Limits.Redirects, DefaultRedirects)
 	return c
 }
@@ -344,6 +358,9 @@ func (c Config) Validate() error {
 		errs = append(errs, c.ofHosts(err)...)
 	}
 	bad(c.Login == nil || c.Fetch.Cookies || c.Fetch.Jar != nil || c.Fetcher != nil, "Login needs Fetch.Cookies: without them, what a site sets is lost")
+	bad(c.LoggedOut == nil || c.Login != nil, "LoggedOut needs Login")
+	limit("MaxLogins", c.MaxLogins, Zero)
+	errs = append(errs, c.validateAccounts())
 	bad(c.Limits.Depth.Valid(Unlimited, SeedsOnly), "Limits.Depth is %d: must be 1 or more, Unlimited or SeedsOnly", c.Limits.Depth)
 	limit("Limits.Pages", c.Limits.Pages, Unlimited)
 	limit("Limits.PagesPerHost", c.Limits.PagesPerHost, Unlimited)

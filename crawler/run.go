@@ -31,6 +31,7 @@ type parts struct {
 	frontier frontier.Frontier
 	fetcher  Fetcher
 	client   *fetcher.Client // combines gate and fetcher
+	sessions *sessions
 	closers  []func()
 
 	hosts      *hostTable // nil without Config.Hosts
@@ -167,6 +168,9 @@ func (r *run) makeFetcher() error {
 		}
 		r.fetcher = f
 		r.closers = append(r.closers, f.Close)
+	}
+	if err := r.makeSessions(); err != nil {
+		return err
 	}
 	if around := r.cfg.AroundFetch; around != nil {
 		r.fetcher = around(r.fetcher)
@@ -384,25 +388,6 @@ func allLoopback(seeds []weburl.URL) bool {
 		}
 	}
 	return true
-}
-
-// login calls Config.Login.
-func (r *run) login(ctx context.Context) error {
-	if r.cfg.Login == nil || r.left() == 0 {
-		return nil
-	}
-	client := *r.client
-	client.Fetcher, client.Answered = r.fetcher, r.loginAnswered
-	if err := r.cfg.Login(ctx, &client); err != nil {
-		return fmt.Errorf("crawler: Login: %w", err)
-	}
-	return nil
-}
-
-// loginAnswered counts a request of Config.Login. Of its exchanges, those for a robots.txt are archived: another one may
-// show what only somebody who has logged in can see, or how to.
-func (r *run) loginAnswered(ctx context.Context, a *fetcher.Answer) {
-	r.requested(ctx, a)
 }
 
 // ending decides how a run ends: no more URLs are claimed, for the first reason that is given.

@@ -56,6 +56,7 @@ const (
 	ReasonHandler       = "handler_error"   // the Handler returned an error
 	ReasonFetcher       = "fetcher_error"   // an error of a Fetcher that is not a *fetcher.Error
 	ReasonExtractor     = "extractor_error" // the Extractor returned an error
+	ReasonLoggedOut     = "logged_out"      // Config.LoggedOut, after as many logins as there may be
 	ReasonPayment       = "payment"         // the answer asks for a payment (402) or a licence (401), which a crawl does not give
 	ReasonPanic         = "panic"           // the Handler, the Extractor or Config.Priority panicked
 	ReasonSample        = "sample"          // a robots.txt in place of a seed, with Config.Sample: it names the sitemaps

@@ -63,6 +63,7 @@ func (r *run) claim(claims context.Context) (frontier.Claim, error) {
 
 // take begins the life of a claim.
 func (a *attempt) take(c frontier.Claim) {
+	a.login = 0
 	a.claim, a.ready, a.sent, a.held, a.group, a.reserved, a.values = c, time.Time{}, false, false, nil, reservation{run: a.run, ticket: true}, nil
 }
 
@@ -76,6 +77,7 @@ type attempt struct {
 	held     bool          // the page waits for documents that it names
 	group    *robots.Group // the rules that apply to the page that was read; nil: none was
 	reserved reservation
+	login    int               // the serial number of the login with which its page was requested
 	share    share             // its share of the memory for pages
 	values   map[string][]byte // to be committed with its end: those of a rendering
 }
@@ -135,6 +137,7 @@ func (a *attempt) request(ctx context.Context) {
 	if u == c.URL && next == u && c.Kind != frontier.KindSitemap && u.PathQuery() != "/robots.txt" && a.forbiddenBefore(ctx) {
 		return
 	}
+	a.login = a.run.sessions.serial(c.URL)
 	answer, err := a.run.client.Try(ctx, politeness.Request{
 		URL: u, Next: next, Purpose: purpose(c.Kind), Attempt: c.Attempt, Queued: c.Queued, Deadline: c.Deadline,
 	})

@@ -63,7 +63,7 @@ func (v Violation) String() string {
 //	        a bot wall without a good answer in between, those for robots.txt aside
 //	hours   no request outside of Expect.Hours
 //	opt-out no request to a host of Expect.OptOut from its time on
-//	method  only GET, and one POST to each of Expect.Logins
+//	method  only GET, and Expect.LoginsEach POSTs to each of Expect.Logins
 //	line    the request line has at most 8 KiB, in origin form, visible ASCII, without fragment
 //	repeat  no URL is requested again after a complete answer with a final status (not 408,
 //	        425, 429, 5xx), except /robots.txt and its redirects
@@ -106,7 +106,8 @@ type auditor struct {
 	met     map[string]bool     // requested URLs
 	waits   map[string][]wait   // P7, by host
 	done    map[string]*Request // by URL
-	logins  map[string]*Request // the POST to each of Expect.Logins
+	logins  map[string]*Request // the last POST to each of Expect.Logins
+	posts   map[string]int      // the number of them
 	cookies map[string][]string // "name=value" set, by host
 	agent   *Request            // the first with a User-Agent
 }
@@ -116,7 +117,7 @@ func newAuditor(w *Web, e Expect) *auditor {
 		web: w, e: e, log: w.Requests(),
 		hosts: make(map[string]*lane), addrs: make(map[string]*lane), domains: make(map[string]*lane),
 		fails: make(map[string]*failing), met: make(map[string]bool), waits: make(map[string][]wait),
-		done: make(map[string]*Request), logins: make(map[string]*Request), cookies: make(map[string][]string),
+		done: make(map[string]*Request), logins: make(map[string]*Request), posts: make(map[string]int), cookies: make(map[string][]string),
 	}
 	a.findLooks()
 	return a

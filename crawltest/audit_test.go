@@ -413,7 +413,7 @@ func wireCases(second Expect) []auditCase {
 				b.send(http.MethodPost, aPage, nil)
 				b.send(http.MethodPost, aPage, nil)
 			},
-			func(b *browser) { b.get(aRobots); b.send(http.MethodPost, aPage, nil) }, "a second POST"},
+			func(b *browser) { b.get(aRobots); b.send(http.MethodPost, aPage, nil) }, "a POST too many"},
 		{"long line", "line", Expect{}, nil,
 			func(b *browser) { b.get(aRobots, aRoot+strings.Repeat("x", 8192)) },
 			func(b *browser) { b.get(aRobots, aRoot+strings.Repeat("x", 8192-len("GET / HTTP/1.1"))) }, "8 KiB"},

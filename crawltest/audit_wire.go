@@ -74,9 +74,10 @@ func (a *auditor) wire(r *Request) {
 	}
 	isLogin := r.Method == http.MethodPost && slices.Contains(a.e.Logins, r.URL)
 	switch before := a.logins[r.URL]; {
-	case isLogin && before != nil:
-		a.report(Violation{Rule: "method", Host: host, Detail: "a second POST", First: *before, Second: *r})
+	case isLogin && a.posts[r.URL] >= max(1, a.e.LoginsEach):
+		a.report(Violation{Rule: "method", Host: host, Detail: "a POST too many", First: *before, Second: *r})
 	case isLogin:
+		a.posts[r.URL]++
 		a.logins[r.URL] = r
 	case r.Method != "" && r.Method != http.MethodGet:
 		a.report(Violation{Rule: "method", Host: host, Detail: r.Method + " instead of GET", Second: *r})

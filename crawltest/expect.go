@@ -70,8 +70,9 @@ type Expect struct {
 	AllowRepeats bool
 	// AuthHosts are the hosts (host:port) to which an Authorization header may be sent.
 	AuthHosts []string
-	// Logins are the URLs to which a form may be sent, by one POST each.
-	Logins []string
+	// Logins are the URLs to which a form may be sent, by at most LoginsEach POSTs each. 0: 1.
+	Logins     []string
+	LoginsEach int
 }
 
 // Span is a part of the day, from midnight UTC. If To is not after From, it extends into the next day.

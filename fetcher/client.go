@@ -22,6 +22,8 @@ type Client struct {
 		Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 		Fetch(ctx context.Context, p politeness.Permit) (*Page, error)
 	}
+	// Poster submits the forms of Login if Fetcher has no method Post, as one that wraps another may. nil: none does.
+	Poster Poster
 	// KeepRobots is called with every answer to a request for a robots.txt, or for a document with the Purpose Terms, before the Gate, and with it the ledger,
 	// knows of it, so that a restarted process has the body for every ledger entry. After an error, which Try returns,
 	// the request counts as aborted and its answer is not used. It is called by several goroutines at once if Try is.

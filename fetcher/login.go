@@ -25,34 +25,42 @@ var (
 // form. The Page is the answer, whatever its status; a redirect is not followed, and nothing is repeated. What the answer
 // sets as cookies is kept for later requests of the Fetcher, and of others with its Jar. The error is that of [Client.Get].
 func (c *Client) Login(ctx context.Context, u weburl.URL, form url.Values) (*Page, error) {
-	post, ok := c.Fetcher.(poster)
+	post, ok := c.Fetcher.(Poster)
 	if !ok {
+		post = c.Poster
+	}
+	if post == nil {
 		return nil, errNoPost
 	}
 	with := *c
-	with.Fetcher = submitter{post, form}
+	with.Fetcher = submitter{c.Fetcher, post, form}
 	return with.Get(ctx, u, politeness.Login)
 }
 
-// poster is a Fetcher that can submit forms.
-type poster interface {
+// Poster is a Fetcher that can submit forms: see [Fetcher.Post].
+type Poster interface {
+	Post(ctx context.Context, p politeness.Permit, form url.Values) (*Page, error)
+}
+
+// getter is the Fetcher of a Client.
+type getter interface {
 	Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 	Fetch(ctx context.Context, p politeness.Permit) (*Page, error)
-	Post(ctx context.Context, p politeness.Permit, form url.Values) (*Page, error)
 }
 
 // submitter is a Fetcher that submits a form for a Permit for a login.
 type submitter struct {
-	poster
+	getter
+	post Poster
 	form url.Values
 }
 
 // Fetch requests what the Permit is for.
 func (s submitter) Fetch(ctx context.Context, p politeness.Permit) (*Page, error) {
 	if p.Purpose() == politeness.Login {
-		return s.Post(ctx, p, s.form)
+		return s.post.Post(ctx, p, s.form)
 	}
-	return s.poster.Fetch(ctx, p)
+	return s.getter.Fetch(ctx, p)
 }
 
 // Post redeems p, whose Purpose must be [politeness.Login], and submits a form of at most 64 KiB with its one request. It

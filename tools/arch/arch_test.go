@@ -142,6 +142,7 @@ var thirdParty = map[string][]string{
 	"article/document":  {"golang.org/x/net/html", "golang.org/x/sys/unix", "golang.org/x/text", "github.com/pdfcpu/pdfcpu"},
 	"article/language":  {},
 	"schema":            {"golang.org/x/net/html"},
+	"crawler/forms":     {"golang.org/x/net/html"},
 	"extract/css":       {"golang.org/x/net/html", "github.com/andybalholm/cascadia"},
 	"frontier/disk":     {"github.com/cockroachdb/pebble/v2"},
 	"identity":          {"github.com/dunglas/httpsfv", "golang.org/x/net/html"},
@@ -221,7 +222,7 @@ var network = []privilege{
 	}},
 	// Nothing submits a form but the function that the operator's program gives as crawler.Config.Login.
 	{"submit forms", []string{"fetcher"}, map[string][]string{module + "/politeness": {"Login"}, "": {"Post"}}},
-	{"log in", []string{"fetcher", "crawler", "job"}, map[string][]string{"": {"Login"}}},
+	{"log in", []string{"fetcher", "crawler", "crawler/forms", "job"}, map[string][]string{"": {"Login"}}},
 	{"listen", []string{"cmd/amble/internal/demo", "cmd/amble/internal/live", "crawltest", "jobs/server", "render/chromium"}, map[string][]string{
 		"net": {
 			"Listen", "ListenConfig", "ListenIP", "ListenMulticastUDP", "ListenPacket", "ListenTCP", "ListenUDP", "ListenUnix",

@@ -1,0 +1,259 @@
+// Package forms fills in the forms of pages as a person does: the fields that the page has hidden, and those that it has filled in, are sent
+// with what the program adds, to the address that the form names.
+//
+// A form that is sent by GET is a URL of the crawl: [Form.URL] returns it, for crawler.Visit.Enqueue or fetcher.Client.Get. A form that is
+// sent by POST changes something at a site, which a crawl does in one case only: to log in. [Submit] is for that, in crawler.Config.Login.
+package forms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/amble-crawler/amble/extract"
+	"github.com/amble-crawler/amble/extract/css"
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Errors about forms.
+var (
+	ErrNoForm  = errors.New("forms: the page has no such form")
+	ErrEnctype = errors.New("forms: the form is not sent as application/x-www-form-urlencoded")
+	ErrPost    = errors.New("forms: the form is sent by POST, which only a login does")
+)
+
+// Form is a form of a page, with the values that the page has given it.
+type Form struct {
+	Action weburl.URL // to which it is sent
+	ByPost bool       // by POST; otherwise by GET
+	// Fields are the names and values that a browser would send if nobody changed anything: hidden and filled-in fields, what is
+	// checked or selected, and the first button. Files are left out.
+	Fields url.Values
+}
+
+// Find returns the form that a CSS selector selects, the first if there are several, or the form around the element that it selects. The
+// selector "" is "form". base is the URL of the page; a base element of the page comes before it. The error is ErrNoForm or ErrEnctype,
+// or says what is wrong with the selector or with the address of the form.
+func Find(page *html.Node, base weburl.URL, selector string) (*Form, error) {
+	if selector == "" {
+		selector = "form"
+	}
+	s, err := css.Compile(selector)
+	if err != nil {
+		return nil, err
+	}
+	n := css.First(page, s)
+	for n != nil && n.DataAtom != atom.Form {
+		n = n.Parent
+	}
+	if n == nil {
+		return nil, fmt.Errorf("%w: %s", ErrNoForm, selector)
+	}
+	f := &Form{Fields: url.Values{}}
+	c := &collector{form: n, id: attr(n, "id"), fields: f.Fields}
+	c.walk(page, false)
+	action, method, enctype := attr(n, "action"), attr(n, "method"), attr(n, "enctype")
+	if b := c.button; b != nil {
+		action, method, enctype = or(attr(b, "formaction"), action), or(attr(b, "formmethod"), method), or(attr(b, "formenctype"), enctype)
+		if name := attr(b, "name"); name != "" {
+			f.Fields.Add(name, attr(b, "value"))
+		}
+	}
+	if c.base != "" {
+		if b, err := base.Resolve(c.base); err == nil && action != "" { // HTML: without an action it is the page itself
+			base = b
+		}
+	}
+	if f.Action, err = base.Resolve(action); err != nil {
+		return nil, fmt.Errorf("forms: the form is sent to %q: %w", weburl.Redact(action), err)
+	}
+	switch f.ByPost = strings.EqualFold(method, "post"); {
+	case strings.EqualFold(method, "dialog"):
+		return nil, fmt.Errorf("%w: it is a dialogue that is sent nowhere", ErrNoForm)
+	case f.ByPost && enctype != "" && (strings.EqualFold(enctype, "multipart/form-data") || strings.EqualFold(enctype, "text/plain")):
+		return nil, fmt.Errorf("%w: %s", ErrEnctype, enctype)
+	}
+	return f, nil
+}
+
+// With returns the fields of the form with those of values in place of its own with the same names. A name with an empty list is not sent.
+func (f *Form) With(values url.Values) url.Values {
+	all := url.Values{}
+	for _, from := range []url.Values{f.Fields, values} {
+		for name, list := range from {
+			all[name] = list
+			if len(list) == 0 {
+				delete(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// URL returns the URL that a form sent by GET leads to, with values as With has them. The error is ErrPost for any other.
+func (f *Form) URL(values url.Values) (weburl.URL, error) {
+	if f.ByPost {
+		return weburl.URL{}, ErrPost
+	}
+	return f.Action.Resolve("?" + f.With(values).Encode()) // a query of the action is replaced, as in browsers
+}
+
+// Submit finds a form of a page (see [Find]) and sends it with values, as [Form.With] has them, by one request of c: a POST with the
+// purpose Login ([fetcher.Client.Login]), or a GET. Like every request it obeys robots.txt, waits until the host may be requested,
+// and has a line in the ledger. The answer is returned whatever its status; redirects are not followed.
+func Submit(ctx context.Context, c *fetcher.Client, page *fetcher.Page, selector string, values url.Values) (*fetcher.Page, error) {
+	text, err := page.Text()
+	if err != nil {
+		return nil, err
+	}
+	root, err := extract.Tree(text)
+	if err != nil {
+		return nil, err
+	}
+	f, err := Find(root, page.URL, selector)
+	if err != nil {
+		return nil, err
+	}
+	if f.ByPost {
+		return c.Login(ctx, f.Action, f.With(values))
+	}
+	u, err := f.URL(values)
+	if err != nil {
+		return nil, err
+	}
+	return c.Get(ctx, u, politeness.Page)
+}
+
+// collector finds the fields of a form: those inside it, and those that name it (HTML Standard, section 4.10.21.4, constructing the
+// entry list). Time is linear in the size of the page.
+type collector struct {
+	form   *html.Node
+	id     string
+	fields url.Values
+	button *html.Node // the first that submits the form
+	base   string
+}
+
+// walk looks at n and what is in it. The depth of a tree is limited by the parser.
+func (c *collector) walk(n *html.Node, inside bool) {
+	inside = inside || n == c.form
+	if n.Type == html.ElementNode {
+		switch n.DataAtom {
+		case atom.Base:
+			c.base = or(c.base, attr(n, "href"))
+		case atom.Template, atom.Datalist:
+			return
+		case atom.Fieldset:
+			if has(n, "disabled") {
+				return
+			}
+		case atom.Input, atom.Textarea, atom.Select, atom.Button:
+			owner, other := lookup(n, "form")
+			if mine := inside && !other || other && owner == c.id && c.id != ""; mine && !has(n, "disabled") {
+				c.field(n)
+			}
+		}
+	}
+	for k := n.FirstChild; k != nil; k = k.NextSibling {
+		c.walk(k, inside)
+	}
+}
+
+func (c *collector) field(n *html.Node) {
+	name, kind := attr(n, "name"), strings.ToLower(attr(n, "type"))
+	submits := n.DataAtom == atom.Button && kind != "button" && kind != "reset" || n.DataAtom == atom.Input && kind == "submit"
+	if submits && c.button == nil {
+		c.button = n
+	}
+	if name == "" || n.DataAtom == atom.Button {
+		return
+	}
+	switch {
+	case n.DataAtom == atom.Textarea:
+		c.fields.Add(name, strings.TrimPrefix(content(n), "\n"))
+	case n.DataAtom == atom.Select:
+		c.selected(n, name)
+	case kind == "submit", kind == "image", kind == "button", kind == "reset", kind == "file":
+	case kind == "checkbox", kind == "radio":
+		if has(n, "checked") {
+			value, ok := lookup(n, "value")
+			if !ok {
+				value = "on"
+			}
+			c.fields.Add(name, value)
+		}
+	default:
+		c.fields.Add(name, attr(n, "value"))
+	}
+}
+
+// selected adds the options of a list that are selected: without one, the first, unless several may be.
+func (c *collector) selected(n *html.Node, name string) {
+	var first, chosen []string
+	for o := range n.Descendants() {
+		if o.DataAtom != atom.Option || has(o, "disabled") {
+			continue
+		}
+		value, ok := lookup(o, "value")
+		if !ok {
+			value = strings.Join(strings.Fields(content(o)), " ")
+		}
+		if first == nil {
+			first = []string{value}
+		}
+		if has(o, "selected") {
+			chosen = append(chosen, value)
+		}
+	}
+	if !has(n, "multiple") {
+		if chosen = chosen[max(0, len(chosen)-1):]; chosen == nil {
+			chosen = first
+		}
+	}
+	for _, value := range chosen {
+		c.fields.Add(name, value)
+	}
+}
+
+func content(n *html.Node) string {
+	var b strings.Builder
+	for t := range n.Descendants() {
+		if t.Type == html.TextNode {
+			b.WriteString(t.Data)
+		}
+	}
+	return b.String()
+}
+
+func lookup(n *html.Node, name string) (value string, ok bool) {
+	for _, a := range n.Attr {
+		if a.Namespace == "" && a.Key == name {
+			return a.Val, true
+		}
+	}
+	return "", false
+}
+
+func attr(n *html.Node, name string) string {
+	value, _ := lookup(n, name)
+	return value
+}
+
+func has(n *html.Node, name string) bool {
+	_, ok := lookup(n, name)
+	return ok
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

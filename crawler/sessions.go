@@ -1,0 +1,264 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// Account is a login for part of a crawl: see [Config.Accounts].
+type Account struct {
+	// Name is for errors and details. It must be set, and no other Account may have it.
+	Name string
+	// For reports whether a URL is requested with the cookies of this Account. The first Account that takes a URL has it. It is
+	// called concurrently, and must answer the same for a URL each time. nil: it takes every URL.
+	For func(u weburl.URL) bool
+	// Login and LoggedOut are for the URLs of this Account what those of Config are for all others. Login must be set.
+	Login     func(ctx context.Context, c *fetcher.Client) error
+	LoggedOut func(v *Visit) bool
+}
+
+// DefaultMaxLogins is the default of Config.MaxLogins.
+const DefaultMaxLogins = 3
+
+// session is a login of a run, and whether it is still in force.
+type session struct {
+	account Account
+	fetcher Fetcher // with its cookies
+
+	turn   chan struct{} // has an element while somebody logs in or looks at serial: a wait for it may be long
+	serial int           // the number of further logins
+}
+
+// sessions holds the logins of a run. The last one is that of Config.
+type sessions struct {
+	all []*session
+	max Limit
+
+	mu    sync.Mutex
+	asked map[weburl.URL]int // how often a page was requested again, while it waits for that
+}
+
+// makeSessions makes the sessions, around the Fetcher of the crawl if there are several.
+func (r *run) makeSessions() error {
+	cfg := &r.cfg
+	s := &sessions{asked: map[weburl.URL]int{}, max: cfg.MaxLogins}
+	for _, a := range cfg.Accounts {
+		fc := r.fetching()
+		fc.Jar = fetcher.NewJar()
+		f, err := fetcher.New(fc)
+		if err != nil {
+			return err
+		}
+		r.closers = append(r.closers, f.Close)
+		s.all = append(s.all, &session{account: a, fetcher: f, turn: make(chan struct{}, 1)})
+	}
+	s.all = append(s.all, &session{account: Account{Login: cfg.Login, LoggedOut: cfg.LoggedOut}, fetcher: r.fetcher, turn: make(chan struct{}, 1)})
+	if r.sessions = s; len(s.all) > 1 {
+		r.fetcher = s
+	}
+	return nil
+}
+
+// of returns the session with which a URL is requested.
+func (s *sessions) of(u weburl.URL) *session {
+	for _, x := range s.all[:len(s.all)-1] {
+		if x.account.For == nil || x.account.For(u) {
+			return x
+		}
+	}
+	return s.all[len(s.all)-1]
+}
+
+// Resolve implements Fetcher: addresses are the same for all sessions.
+func (s *sessions) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error) {
+	return s.all[len(s.all)-1].fetcher.Resolve(ctx, u)
+}
+
+// Fetch implements Fetcher. A robots.txt is nobody's.
+func (s *sessions) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error) {
+	if why := p.Purpose(); why == politeness.Robots || why == politeness.Terms {
+		return s.all[len(s.all)-1].fetcher.Fetch(ctx, p)
+	}
+	return s.inForce(ctx, p.URL()).fetcher.Fetch(ctx, p)
+}
+
+// CloseIdle implements Fetcher.
+func (s *sessions) CloseIdle(host string) {
+	for _, x := range s.all {
+		x.fetcher.CloseIdle(host)
+	}
+}
+
+// sessionKey is that of the session whose Login is being called, in its context.
+type sessionKey struct{}
+
+// inForce returns the session of a request: the one that is logging in, or that of the URL.
+func (s *sessions) inForce(ctx context.Context, u weburl.URL) *session {
+	if x, ok := ctx.Value(sessionKey{}).(*session); ok {
+		return x
+	}
+	return s.of(u)
+}
+
+// serial returns the number of the login with which a URL is requested. It waits while somebody logs in.
+func (s *sessions) serial(u weburl.URL) int {
+	x := s.of(u)
+	if x.account.LoggedOut == nil {
+		return 0
+	}
+	x.turn <- struct{}{}
+	defer func() { <-x.turn }()
+	return x.serial
+}
+
+// login logs in with each account, unless nothing is left to request.
+func (r *run) login(ctx context.Context) error {
+	if r.left() == 0 {
+		return nil
+	}
+	for _, x := range r.sessions.all {
+		if err := r.loginTo(ctx, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loginTo calls the Login of a session, with its cookies.
+func (r *run) loginTo(ctx context.Context, x *session) error {
+	if x.account.Login == nil {
+		return nil
+	}
+	client := *r.client
+	client.Fetcher, client.Answered = r.fetcher, r.loginAnswered
+	client.Poster, _ = x.fetcher.(fetcher.Poster)
+	if err := x.account.Login(context.WithValue(ctx, sessionKey{}, x), &client); err != nil {
+		if name := x.account.Name; name != "" {
+			return fmt.Errorf("crawler: Login of the account %q: %w", name, err)
+		}
+		return fmt.Errorf("crawler: Login: %w", err)
+	}
+	return nil
+}
+
+// loginAnswered counts a request of Config.Login. Of its exchanges, those for a robots.txt are archived: another one may
+// show what only somebody who has logged in can see, or how to.
+func (r *run) loginAnswered(ctx context.Context, a *fetcher.Answer) {
+	r.requested(ctx, a)
+}
+
+// loggedOut reports whether an answer is one for somebody who has not logged in: then the page is requested again, after a login
+// unless there was one since the page was requested, or its visit has ended.
+func (a *attempt) loggedOut(ctx context.Context, v *Visit) (is bool) {
+	r, u := a.run, a.claim.URL
+	x := r.sessions.of(u)
+	if x.account.LoggedOut == nil {
+		return false
+	}
+	v.describe(a.claim.Request, a.claim.Attempt)
+	if isRedirect(v.Page.Status) {
+		v.Location, _ = u.Resolve(v.Page.Header.Get("Location")) // zero if it leads nowhere
+	}
+	is, err := callLoggedOut(x.account.LoggedOut, v)
+	switch {
+	case err != nil:
+		v.Outcome, v.broken = Failed, err
+		a.end(ctx, v, nil)
+		return true
+	case !is:
+		r.sessions.forget(u)
+		return false
+	}
+	again, err := a.logInAgain(ctx, x, u)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		r.fail(err)
+		fallthrough
+	case err != nil, again:
+		r.output.archive(ctx, v.Page, "attempt")
+		a.putBack(ctx, frontier.Again{}, nil)
+	default:
+		v.Outcome, v.Reason = Failed, ReasonLoggedOut
+		v.Detail = fmt.Sprintf("the answer is one for visitors who have not logged in, after %d further logins or attempts", r.sessions.max)
+		r.sessions.forget(u)
+		a.end(ctx, v, nil)
+	}
+	return true
+}
+
+func callLoggedOut(f func(*Visit) bool, v *Visit) (is bool, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = &PanicError{"Config.LoggedOut", x, debug.Stack()}
+		}
+	}()
+	return f(v), nil
+}
+
+// logInAgain makes sure that there was a login since the attempt's request, and reports whether the page may be requested again. The
+// worker waits for the login, with its host: no other page of it is requested meanwhile.
+func (a *attempt) logInAgain(ctx context.Context, x *session, u weburl.URL) (again bool, err error) {
+	if !a.run.sessions.ask(u) {
+		return false, nil
+	}
+	x.turn <- struct{}{}
+	defer func() { <-x.turn }()
+	if x.serial > a.login { // another page had it done
+		return true, nil
+	}
+	if x.account.Login == nil || a.run.sessions.max.Reached(x.serial) {
+		return false, nil
+	}
+	if err := a.run.loginTo(ctx, x); err != nil {
+		return false, err
+	}
+	x.serial++
+	return true, nil
+}
+
+// ask counts another request for a page, and reports whether there may be one.
+func (s *sessions) ask(u weburl.URL) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.max.Reached(s.asked[u]) {
+		return false
+	}
+	s.asked[u]++
+	return true
+}
+
+// forget drops the count of a page.
+func (s *sessions) forget(u weburl.URL) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.asked, u)
+}
+
+// validateAccounts reports what is wrong with Config.Accounts.
+func (c *Config) validateAccounts() error {
+	var errs []error
+	var names []string
+	for i, a := range c.Accounts {
+		if a.Name == "" || slices.Contains(names, a.Name) {
+			errs = append(errs, configError("Accounts[%d].Name is %q: must be set, and no other Account may have it", i, a.Name))
+		}
+		names = append(names, a.Name)
+		if a.Login == nil {
+			errs = append(errs, configError("Accounts[%d].Login is nil: must be set", i))
+		}
+	}
+	if len(c.Accounts) > 0 && c.Fetcher != nil {
+		errs = append(errs, configError("Accounts need cookies for each, which a Fetcher cannot be given: leave Fetcher out"))
+	}
+	return errors.Join(errs...)
+}
