@@ -67,3 +67,49 @@ func ExampleConfig_login() {
 	// Output:
 	// fetched 200 http://club.example/
 }
+
+// Log in again when the session has ended, here because the site forgets it at once: its page is requested a second time then.
+func ExampleConfig_loggedOut() {
+	web, asked := crawltest.NewWeb(), 0
+	defer web.Close()
+	site := web.Site("http://club.example")
+	site.Handle("/login", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: "1", Path: "/"})
+	}))
+	site.Handle("/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked == 1 {
+			http.Redirect(w, r, "/login", http.StatusFound)
+		}
+	}))
+	to, err := weburl.Parse("http://club.example/login")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c, err := crawler.New(crawler.Config{
+		Contact: "https://lab.university.edu/crawl",
+		Login: func(ctx context.Context, c *fetcher.Client) error {
+			fmt.Println("logging in")
+			_, err := c.Login(ctx, to, url.Values{"user": {"reader"}, "password": {"pen and paper"}})
+			return err
+		},
+		LoggedOut:  func(v *crawler.Visit) bool { return v.Location == to },
+		Fetch:      fetcher.Config{Cookies: true, DialContext: web.DialContext, Resolver: web},
+		Politeness: politeness.Config{Delay: politeness.NoDelay},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for v, err := range c.Pages(context.Background(), "http://club.example/") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(v.Outcome, v.Status(), v.URL)
+	}
+	// Output:
+	// logging in
+	// logging in
+	// fetched 200 http://club.example/
+}
