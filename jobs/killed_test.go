@@ -9,20 +9,32 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
 )
 
 // killedRequests are the jobs of the process that is killed.
 func killedRequests(seed string) (all []Request) {
 	for i := range 6 {
-		all = append(all, Request{Key: fmt.Sprint(i), Seeds: []string{seed}, Settings: map[string]any{"delay": "1ms", "depth": "none"}})
+		all = append(all, Request{Key: fmt.Sprint(i), Seeds: []string{seed}, Program: "mark", Args: json.RawMessage(fmt.Sprint(i)), Settings: map[string]any{"delay": "1ms", "depth": "none"}})
 	}
 	return all
 }
 
+// mark is a program: each visit has its arguments.
+func mark(args json.RawMessage, c *job.Config) error {
+	c.Crawl.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+		return v.Emit(map[string]json.RawMessage{"mark": args})
+	})
+	return nil
+}
+
 // runJobs is the process that is killed: it runs jobs and prints their results, as "job number URL".
 func runJobs(dir, seed string) {
-	m, err := Open(dir, Config{Running: 3, State: filepath.Join(dir, "state")})
+	m, err := Open(dir, Config{Running: 3, State: filepath.Join(dir, "state"), Programs: map[string]Program{"mark": mark}})
 	if err != nil {
 		panic(err)
 	}
@@ -54,7 +66,7 @@ func urlOf(r Result) string {
 	return v.URL
 }
 
-// Jobs whose process is killed again and again, at any moment, are resumed; a result keeps its number, and each page is one result.
+// Jobs whose process is killed again and again, at any moment, are resumed with their programs; a result keeps its number, and each page is one result.
 func TestKilledJobsGoOnAndResultsKeepTheirNumbers(t *testing.T) {
 	t.Parallel()
 	const pages, kills = 30, 8
@@ -95,7 +107,7 @@ func TestKilledJobsGoOnAndResultsKeepTheirNumbers(t *testing.T) {
 		}
 	}
 
-	m := open(t, dir, Config{Running: 3})
+	m := open(t, dir, Config{Running: 3, Programs: map[string]Program{"mark": mark}})
 	for _, q := range killedRequests(s.URL + "/0") {
 		info := start(t, m, q)
 		if info = wait(t, m, info.ID, Done); info.Pages != pages {
@@ -107,6 +119,9 @@ func TestKilledJobsGoOnAndResultsKeepTheirNumbers(t *testing.T) {
 				t.Fatal(err)
 			}
 			note(q.Key, r.N, urlOf(r))
+			if !strings.Contains(string(r.Visit), fmt.Sprintf(`{"mark":%s}`, q.Key)) {
+				t.Errorf("job %s: the program has not seen result %d: %s", q.Key, r.N, r.Visit)
+			}
 			once[urlOf(r)] = true
 		}
 		if len(once) != pages {
