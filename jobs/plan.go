@@ -3,7 +3,6 @@ package jobs
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -70,8 +69,7 @@ func knownRobots(c *crawler.Config, seed weburl.URL) (rules *robots.Group, says 
 	case policy != robots.Obey:
 		return nil, ""
 	}
-	agent, _, _ := strings.Cut(cmp.Or(c.Agent, "amble"), "/")
-	rules = robots.Parse([]byte(f.Body), robots.WithDialect(c.Politeness.Dialect)).For(agent)
+	rules = robots.Parse([]byte(f.Body), robots.WithDialect(c.Politeness.Dialect)).For(c.Identity().Product)
 	if v := rules.Test(seed.PathQuery()); !v.Allowed {
 		says = fmt.Sprintf("refuses %s (line %d: %s)", job.WithoutSecrets(seed.String()), v.Line, v.Rule)
 	}

@@ -115,7 +115,7 @@ func TestPageStartsFollowsAndRemovesAJob(t *testing.T) {
 	if status != http.StatusOK || len(s.Manager().All()) != 0 {
 		t.Fatalf("plan: %d %s", status, plan)
 	}
-	for _, word := range []string{"at least", "not requested yet", strings.TrimPrefix(site, "http://"), "1ms, set by delay", "<dt>max-pages</dt><dd>7</dd>", "Start the job"} {
+	for _, word := range []string{"at least", "not requested yet", strings.TrimPrefix(site, "http://"), "1ms, set by delay", "<dt>max-pages</dt><dd>7</dd>", "Start the job", "<dt>User-Agent</dt><dd>amble/"} {
 		if !strings.Contains(plan, word) {
 			t.Errorf("the plan lacks %q: %s", word, plan)
 		}
