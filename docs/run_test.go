@@ -39,6 +39,7 @@ var notRun = []struct{ document, command, reason string }{
 	{"docs/deploy.md", "cd ", "as above"},
 	{"docs/services.md", "amble serve ", "serves until Ctrl-C: TestServeEndsInGoodOrderAndGoesOn of the command"},
 	{"examples/README.md", "go run ./examples/service", "serves until Ctrl-C: TestClientsStartAndFollowJobs of the example"},
+	{"docs/agents.md", "amble mcp ", "serves until Ctrl-C: TestAgentsAreServedByHTTP of the command"},
 	{"docs/cluster.md", "amble cluster serve ", "serves until Ctrl-C: newShell starts one"},
 	{"docs/cluster.md", "amble cluster create --cluster ", "needs three machines: TestClusterOfProcesses of the command has them on loopback"},
 	{"docs/cluster.md", "amble cluster work --cluster ", "as above"},

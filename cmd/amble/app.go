@@ -40,6 +40,7 @@ type commands struct {
 	Watch      watchCmd      `cmd:"" group:"Crawl:" help:"Request the pages of a crawl again, each as often as it is worth it."`
 	Cluster    clusterCmd    `cmd:"" group:"Crawl:" help:"Crawl with several machines."`
 	Serve      serveCmd      `cmd:"" group:"Crawl:" help:"Run jobs for other programs, by an HTTP API."`
+	MCP        mcpCmd        `cmd:"" name:"mcp" group:"Crawl:" help:"Let agents read the web, by the Model Context Protocol."`
 	Demo       demoCmd       `cmd:"" group:"Crawl:" help:"Crawl a small web that the command itself serves on loopback."`
 	Mirror     mirrorCmd     `cmd:"" group:"Crawl:" help:"Copy a site to files that a browser opens, and update the copy."`
 	Show       showCmd       `cmd:"" group:"Look:" help:"Show the state and the results of a crawl, and whether it was polite."`

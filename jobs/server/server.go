@@ -169,6 +169,14 @@ func (s *Server) guarded(r *route) http.HandlerFunc {
 	}
 }
 
+// Handle serves what h serves at a path, to clients whose token has a scope. It is called before the first request.
+func (s *Server) Handle(path string, scope Scope, h http.Handler) {
+	s.mux.Handle(path, s.guarded(&route{scope: scope, serve: func(_ *Server, w *recorder, r *call) error {
+		h.ServeHTTP(w, r.Request)
+		return nil
+	}}))
+}
+
 // client returns the client that makes a request, nil if its token is missing or unknown.
 func (s *Server) client(r *http.Request) *client {
 	bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")

@@ -1,0 +1,76 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/amble-crawler/amble/cmd/amble/internal/explain"
+	"github.com/amble-crawler/amble/consent"
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/robots"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// allowedIn are the arguments of allowed.
+type allowedIn struct {
+	URL string `json:"url" jsonschema:"an http or https URL"`
+}
+
+// allowedOut is the answer of allowed.
+type allowedOut struct {
+	progress
+	Allowed bool     `json:"allowed"`
+	Explain string   `json:"explain,omitempty" jsonschema:"by which line of which file"`
+	Delay   float64  `json:"crawl_delay_s,omitempty" jsonschema:"seconds between two requests that the file asks for"`
+	Refused []string `json:"refused_uses,omitempty" jsonschema:"purposes for which the file forbids to collect the page, even where it may be requested"`
+}
+
+// robotsAge is how long the answer to a request for a robots.txt is good.
+const robotsAge = time.Hour
+
+// allowed judges a URL by the robots.txt of its origin, which is requested as any page is.
+func (t *tools) allowed(ctx context.Context, in allowedIn) (out allowedOut, err error) {
+	u, err := weburl.Parse(in.URL)
+	if err != nil {
+		return out, err
+	}
+	file := u.RobotsURL()
+	settings := map[string]any{"max-pages": 1, "depth": 0, "scope": "any", "keep-links": false}
+	p, info, err := t.run(ctx, "robots "+u.Origin(), robotsAge, t.request(keepBody, settings, file.String()))
+	if out.progress = p; err != nil || p.State != done {
+		return out, err
+	}
+	r, err := job.Read(info.Dir)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = r.Close() }() // only read
+	last, err := lastVisit(r)
+	if err != nil {
+		return out, err
+	}
+	var body []byte
+	if len(last.Data) > 0 {
+		if err := json.Unmarshal(last.Data[0], &body); err != nil {
+			return out, fmt.Errorf("job %s: %w", info.ID, err)
+		}
+	}
+	agent := (&crawler.Config{}).Identity().Product
+	q := explain.Question{Agent: agent, Policy: consent.Policy{Purposes: consent.Purposes()}}
+	j := q.ByAnswer(u, politeness.OriginInfo{
+		Known: last.Status != 0, Source: robots.Source{RobotsURL: file.String(), Status: last.Status, FetchedAt: last.Ended},
+		Rules: robots.Parse(body, robots.WithOrigin(u.Origin())),
+	})
+	out.Allowed, out.Explain = j.Allowed, j.Explain
+	if j.CrawlDelay != nil {
+		out.Delay = *j.CrawlDelay
+	}
+	for _, r := range j.Refused {
+		out.Refused = append(out.Refused, r.Purpose+": "+r.Why)
+	}
+	return out, nil
+}

@@ -1,0 +1,129 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"math"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/jobs"
+	"github.com/amble-crawler/amble/weburl"
+)
+
+// keepBody is the name of the program whose jobs keep the body of each answer among the data of its visit.
+const keepBody = "keep-body"
+
+// maxKept limits a body that keepBody keeps, as RFC 9309 section 2.5 lets a crawler limit a robots.txt.
+const maxKept = 500 << 10
+
+// Programs returns the programs that the jobs of the tools need.
+func Programs() map[string]jobs.Program {
+	return map[string]jobs.Program{keepBody: func(_ json.RawMessage, c *job.Config) error {
+		c.Crawl.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+			if v.Page == nil {
+				return nil
+			}
+			return v.Emit(v.Page.Body[:min(len(v.Page.Body), maxKept)])
+		})
+		return nil
+	}}
+}
+
+// request returns a request for a job with these settings and those of all jobs.
+func (t *tools) request(program string, settings map[string]any, seeds ...string) jobs.Request {
+	all := maps.Clone(t.Settings)
+	if all == nil {
+		all = map[string]any{}
+	}
+	maps.Copy(all, settings)
+	return jobs.Request{Seeds: seeds, Settings: all, Program: program, Owner: "mcp"}
+}
+
+// maxRecent limits the jobs that are remembered, and maxAge how long.
+const (
+	maxRecent = 10_000
+	maxAge    = 24 * time.Hour
+)
+
+// run returns the job for what was asked for: one that was started within age and has not failed, or a new one. It waits until the job
+// has ended, for the time of t.Patience.
+func (t *tools) run(ctx context.Context, asked string, age time.Duration, q jobs.Request) (progress, jobs.Info, error) {
+	id, err := t.start(asked, age, q)
+	if err != nil {
+		return progress{}, jobs.Info{}, err
+	}
+	return t.await(ctx, id)
+}
+
+// start starts a job unless one is recent enough. One that was started by a call that had to wait is, whatever its age.
+func (t *tools) start(asked string, age time.Duration, q jobs.Request) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	if known, ok := t.recent[asked]; ok {
+		info, err := t.Jobs.Info(known.id)
+		if err == nil && info.State != jobs.Failed && (!info.State.Ended() || now.Sub(known.at) < min(age, maxAge)) {
+			return known.id, nil
+		}
+	}
+	maps.DeleteFunc(t.recent, func(_ string, s started) bool { return now.Sub(s.at) > maxAge })
+	if len(t.recent) >= maxRecent {
+		return "", errors.New("too many different pages within a day: begin a crawl of them instead")
+	}
+	info, err := t.Jobs.Start(q)
+	if err == nil {
+		t.recent[asked] = started{info.ID, now}
+	}
+	return info.ID, err
+}
+
+// await waits for a job, and says how far it is.
+func (t *tools) await(ctx context.Context, id string) (progress, jobs.Info, error) {
+	patient, cancel := context.WithTimeout(ctx, t.Patience)
+	defer cancel()
+	info, err := t.Jobs.Wait(patient, id)
+	switch {
+	case err == nil && info.State == jobs.Failed:
+		return progress{State: failed, Why: info.Error, Job: id}, info, nil
+	case err == nil:
+		return progress{State: done, Job: id}, info, nil
+	case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+		return progress{}, info, err
+	}
+	if info, err = t.Jobs.Info(id); err != nil {
+		return progress{}, info, err
+	}
+	p := progress{State: waiting, Job: id}
+	p.Retry, p.Why = comeBack(&info)
+	return p, info, nil
+}
+
+// comeBack returns the seconds after which a job that has not ended has more to say, and what it waits for.
+func comeBack(info *jobs.Info) (seconds int, why string) {
+	const soon = 5
+	switch info.State {
+	case jobs.Queued:
+		return soon, "other jobs run first"
+	case jobs.Paused:
+		return 60, "the operator has paused the job"
+	}
+	r, err := job.Read(info.Dir)
+	if err != nil {
+		return soon, "the job begins"
+	}
+	defer func() { _ = r.Close() }() // only read
+	states, err := r.HostStates()
+	u, err2 := weburl.Parse(info.Seeds[0])
+	if err != nil || err2 != nil {
+		return soon, "the job begins"
+	}
+	h := states(u.Host())
+	if left := time.Until(h.NotBefore); left > 0 {
+		return int(math.Ceil(left.Seconds())), "the host is owed a pause: " + h.Waits
+	}
+	return max(1, int(math.Ceil(h.Delay.Seconds()))), "the host is asked by others, or has not answered yet"
+}
