@@ -118,6 +118,8 @@ func jsonType(t reflect.Type) string {
 		return "string"
 	case t.Kind() == reflect.Int, t.Kind() == reflect.Int64:
 		return "integer"
+	case t.Kind() == reflect.Bool:
+		return "boolean"
 	case t.Kind() == reflect.Slice:
 		return "array"
 	case t.Kind() == reflect.Pointer:
