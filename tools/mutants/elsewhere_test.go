@@ -46,7 +46,7 @@ var queues = []mutant{
 	{"a directory is opened twice", "jobs/jobs.go", "err == nil && !mine", "err == nil && !mine && false", 0, false, nil},
 	{"what is paused is queued", "jobs/run.go", "cmp.Or(e.asked, Queued)", "cmp.Or(Queued, e.asked)", 0, false, nil},
 	{"visits that are not committed are results", "jobs/run.go", "e.lines += int64(t.Visits)", "e.lines += int64(t.Visits) + 1", 0, false, nil},
-	{"results begin anew after each stop", "jobs/run.go", "	e.lines = lines\n", "	e.lines = lines * 0\n", 0, false, nil},
+	{"results begin anew after each stop", "jobs/run.go", "	e.lines, e.crawl = lines, j.Crawler()\n", "	e.lines, e.crawl = lines*0, j.Crawler()\n", 0, false, nil},
 	{"a request that is repeated starts another job", "jobs/request.go", "q.Key != \"\" && e != nil", "q.Key != \"\" && e != nil && false", 0, false, nil},
 	{"a job that runs is removed", "jobs/control.go", "	case e.info.State == Running:\n		err = ", "	case false:\n		err = ", 0, false, nil},
 	{"a run that was started counts as missed", "jobs/schedules.go", "if m.keys[t.key(due)] == nil {", "if m.keys[t.key(due)] == nil || true {", 0, false, nil},
@@ -92,7 +92,6 @@ var texts = []mutant{
 	{"what three pages have is repeated", "job/export/text/repeated.go", "texts < repeatedPages", "texts < repeatedPages-1", 0, false, nil},
 	{"what a few of many pages have is repeated", "job/export/text/repeated.go", "texts*repeatedShare < pages", "texts*repeatedShare < pages && false", 0, false, nil},
 	{"each copy of a page counts", "job/export/text/repeated.go", "if !bytes.Equal(b[16:24], text) {", "if true {", 0, false, nil},
-	{"one page is read at a time", "job/export/text/ordered.go", "for range workers {", "for range 1 {", 0, false, nil},
 	{"a page that the crawl is refused is read", "job/export/text/reader.go", "v.Outcome == crawler.Refused || ", "", 0, false, nil},
 }
 
