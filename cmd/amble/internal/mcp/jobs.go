@@ -49,24 +49,31 @@ const (
 	maxAge    = 24 * time.Hour
 )
 
-// run returns the job for what was asked for: one that was started within age and has not failed, or a new one. It waits until the job
-// has ended, for the time of t.Patience.
+// run returns the job for what was asked for: the one that a call was told to come back for, one that was started within age and has
+// not failed, or a new one. It waits until the job has ended, for the time of t.Patience.
 func (t *tools) run(ctx context.Context, asked string, age time.Duration, q jobs.Request) (progress, jobs.Info, error) {
 	id, err := t.start(asked, age, q)
 	if err != nil {
 		return progress{}, jobs.Info{}, err
 	}
-	return t.await(ctx, id)
+	p, info, err := t.await(ctx, id)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s, ok := t.recent[asked]; ok && s.id == id && err == nil {
+		s.owed = p.State == waiting
+		t.recent[asked] = s
+	}
+	return p, info, err
 }
 
-// start starts a job unless one is recent enough. One that was started by a call that had to wait is, whatever its age.
+// start starts a job, unless there is one for what was asked for.
 func (t *tools) start(asked string, age time.Duration, q jobs.Request) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
 	if known, ok := t.recent[asked]; ok {
 		info, err := t.Jobs.Info(known.id)
-		if err == nil && info.State != jobs.Failed && (!info.State.Ended() || now.Sub(known.at) < min(age, maxAge)) {
+		if err == nil && info.State != jobs.Failed && (known.owed || !info.State.Ended() || now.Sub(known.at) < min(age, maxAge)) {
 			return known.id, nil
 		}
 	}
@@ -76,7 +83,7 @@ func (t *tools) start(asked string, age time.Duration, q jobs.Request) (string, 
 	}
 	info, err := t.Jobs.Start(q)
 	if err == nil {
-		t.recent[asked] = started{info.ID, now}
+		t.recent[asked] = started{id: info.ID, at: now}
 	}
 	return info.ID, err
 }

@@ -198,9 +198,16 @@ func TestToolsAnswerWithWhatThePageAndItsSiteSay(t *testing.T) {
 			}
 			var crawl crawlOut
 			must(a.call("crawl", map[string]any{"seeds": []string{s.URL("/")}, "max_pages": 5}, &crawl))
+			first, same := crawl.Job, crawl
+			if crawl.State != waiting {
+				t.Errorf("the crawl does not have to wait: %+v", crawl)
+			}
 			for crawl.State == waiting {
 				time.Sleep(time.Duration(crawl.Retry) * time.Second)
 				must(a.call("crawl", map[string]any{"job": crawl.Job}, &crawl))
+			}
+			if must(a.call("crawl", map[string]any{"seeds": []string{s.URL("/")}, "max_pages": 5}, &same)); same.Job != first {
+				t.Errorf("the call that is repeated as it was told begins another crawl: %+v", same)
 			}
 			if crawl.Pages != 2 {
 				t.Errorf("crawl: %+v", crawl)

@@ -32,8 +32,9 @@ type tools struct {
 
 // started is a job that a call has started.
 type started struct {
-	id string
-	at time.Time
+	id   string
+	at   time.Time
+	owed bool // the last call was told to come back: the next one gets this job, whatever its age
 }
 
 const (
