@@ -17,6 +17,7 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/view"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // app is one invocation: its input, outputs and environment.
@@ -181,6 +182,30 @@ func (a *app) foldFor(command string, args []string) {
 	}
 	columns := terminal.Columns(stdout)
 	a.out.Edit(func(text []byte) []byte { return terminal.Fold(text, columns()) })
+}
+
+// shorten returns a function that makes URLs fit lines of the terminal on which so many columns are taken: each is without what it
+// shares with the one before. In a file or a pipe they stay whole.
+func (a *app) shorten(taken int) func(url string) string {
+	stdout := a.out.Unwrap()
+	if !terminal.Is(stdout) || a.dumb() {
+		return func(url string) string { return url }
+	}
+	room, earlier := max(20, terminal.Columns(stdout)()-taken), ""
+	return func(url string) string {
+		short := terminal.Shorten(url, earlier, hostOf(url) != hostOf(earlier), room)
+		earlier = url
+		return short
+	}
+}
+
+// hostOf returns the host of a URL, "" if it is none.
+func hostOf(url string) string {
+	u, err := weburl.Parse(url)
+	if err != nil {
+		return ""
+	}
+	return u.Host()
 }
 
 // parser returns a parser that reads command lines into c.

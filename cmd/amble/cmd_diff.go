@@ -47,11 +47,12 @@ func (c *diffCmd) Run(a *app) error {
 		return err
 	}
 	defer func() { _ = second.Close() }() // likewise
+	short := a.shorten(len("not_compared  "))
 	counts, err := diff.Compare(first, second, func(x *diff.Change) error {
 		if c.JSON {
 			return cli.PrintJSON(a.out, x)
 		}
-		_, err := fmt.Fprintln(a.out, x.Text())
+		_, err := fmt.Fprintln(a.out, x.Text(short))
 		return err
 	})
 	if err != nil {

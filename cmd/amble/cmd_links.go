@@ -47,7 +47,7 @@ func (c *linksCmd) Run(a *app, o *keyflags.Origins) error {
 		return err
 	}
 	var out bytes.Buffer
-	var seen explain.Links
+	seen := explain.Links{Short: a.shorten(len("out_of_scope resource a[href]          "))}
 	see := func(v *crawler.Visit) { seen.Add(&out, v, c.JSON) }
 	if strings.Contains(c.Page, "://") {
 		err = c.fetched(a, o, cfg, see)

@@ -150,6 +150,12 @@ func TestLinesAreBrokenAtWordsOnATerminal(t *testing.T) {
 			t.Errorf("no line has %q: %s", want, out)
 		}
 	}
+	out = onTerminal(t, 80, env, func(string) {}, "explain", "--links", "--allow-address", "127.0.0.0/8", srv.URL)
+	for i := range 4 {
+		if want := fmt.Sprintf("gone-%d-with", i); !strings.Contains(out, want) || strings.Count(out, folder) > 1 {
+			t.Errorf("want %q, and what links share once: %s", want, out)
+		}
+	}
 	for _, args := range [][]string{
 		{"show", dir}, {"verify", dir}, {"explain", dir, srv.URL + "/"}, {"explain", "--robots", srv.URL + "/private/x"}, {"plan", srv.URL}, {"diff", dir, dir},
 		{"export", dir, "--to", "csv", "-o", filepath.Join(t.TempDir(), "csv")}, {"explain", "--host", strings.TrimPrefix(srv.URL, "http://"), "--for-owner", dir},

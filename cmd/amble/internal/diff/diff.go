@@ -41,12 +41,12 @@ type Change struct {
 	Title  string `json:"title,omitempty"`  // of the page that there is
 }
 
-// Text returns the change in one line.
-func (c *Change) Text() string {
-	text := fmt.Sprintf("%-12s  %s", c.Change, c.URL)
+// Text returns the change in one line, with URLs as short returns them.
+func (c *Change) Text(short func(url string) string) string {
+	text := fmt.Sprintf("%-12s  %s", c.Change, short(c.URL))
 	switch {
 	case c.To != "":
-		text += "  ->  " + c.To
+		text += "  ->  " + short(c.To)
 	case c.Change == NotCompared:
 		text += fmt.Sprintf("  (job %d: %s)", c.Job, c.Reason)
 	case c.Was != c.Now && c.Was != 0 && c.Now != 0:

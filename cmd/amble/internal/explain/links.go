@@ -26,8 +26,8 @@ type linkLine struct {
 	Rule string       `json:"rule"`
 }
 
-// text returns the link as text for users.
-func (l *linkLine) text() string {
+// text returns the link as text for users, with the URL as short returns it.
+func (l *linkLine) text(short func(url string) string) string {
 	place := l.Tag
 	if l.Attr != "" {
 		place += "[" + l.Attr + "]"
@@ -35,7 +35,7 @@ func (l *linkLine) text() string {
 	if len(l.Rel) > 0 {
 		place += " rel=" + strings.Join(l.Rel, ",")
 	}
-	line := fmt.Sprintf("%-12s %-8s %-14s %s", l.Fate, l.Kind, place, cmp.Or(l.URL, l.Ref))
+	line := fmt.Sprintf("%-12s %-8s %-14s %s", l.Fate, l.Kind, place, cmp.Or(short(l.URL), l.Ref))
 	if l.Text != "" {
 		line += fmt.Sprintf("  %q", l.Text)
 	}
@@ -45,8 +45,10 @@ func (l *linkLine) text() string {
 	return cli.Printable(strings.TrimRight(line, " "))
 }
 
-// Links counts the links of a page. The zero Links is ready.
+// Links writes and counts the links of a page.
 type Links struct {
+	Short func(url string) string // returns a URL as it is written in text
+
 	page    string
 	noLinks string
 	dropped int
@@ -74,7 +76,7 @@ func (p *Links) Add(w io.Writer, v *crawler.Visit, asJSON bool) {
 			_ = cli.PrintJSON(w, line) // writing to memory cannot fail
 			continue
 		}
-		fmt.Fprintln(w, line.text())
+		fmt.Fprintln(w, line.text(p.Short))
 	}
 }
 
