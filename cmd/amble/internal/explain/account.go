@@ -17,18 +17,20 @@ import (
 // person answers.
 func Account(w io.Writer, r *job.Reader, account *job.Account, q Question, contact string) error {
 	var b strings.Builder
-	agent := ""
+	agent, rule := "", ""
 	for i := range account.Requests {
 		agent = max(agent, account.Requests[i].Start.Agent)
 	}
 	fmt.Fprintf(&b, "What a crawler did at %s\n\nIt says of itself: %s\n", cli.Printable(account.Host), cli.Printable(agent))
-	fmt.Fprintf(&b, "Times are UTC. A pause is from the end of one request to the start of the next.\n\n%s\nRequests: %d\n", report.ForOwner(&account.Summary), len(account.Requests))
+	fmt.Fprintf(&b, "Times are UTC. A pause is from the end of one request to the start of the next.\n"+
+		"Below a request is the rule of robots.txt that allowed it, if it is another than for the request before.\n\n%s\nRequests: %d\n", report.ForOwner(&account.Summary), len(account.Requests))
 	var files []*job.AccountRequest
 	shown := map[string]bool{}
 	for i := range account.Requests {
 		x := &account.Requests[i]
 		fmt.Fprintf(&b, "  %s\n", cli.Printable(accountText(x)))
-		if text := q.decided(x); text != "" {
+		if text := q.decided(x); text != "" && text != rule {
+			rule = text
 			fmt.Fprintf(&b, "      %s\n", cli.Printable(text))
 		}
 		if sum := x.End.SHA256; sum != "" && !shown[x.Start.URL+sum] {
@@ -42,21 +44,23 @@ func Account(w io.Writer, r *job.Reader, account *job.Account, q Question, conta
 	if err := ownerUses(&b, r, account.Host); err != nil {
 		return err
 	}
+	if contact != "" {
+		contact = "\n  A person answers at: " + cli.Printable(contact)
+	}
 	fmt.Fprintf(&b, `
 How to refuse, slow or reach us
   To refuse all of it, put into robots.txt:        User-agent: %[1]s
                                                    Disallow: /
   To slow it to one request in ten seconds:        User-agent: %[1]s
                                                    Crawl-delay: 10
-  Retry-After, with any status such as 429 or 503, is obeyed at once; robots.txt is read again within a day.
-  A person answers at: %[2]s
+  Retry-After, with any status such as 429 or 503, is obeyed at once; robots.txt is read again within a day.%[2]s
 
 How to check this
   "amble explain DIR --host %[3]s --for-owner --json" gives, after a line with the above, a line for each line of
   the crawl's ledger: yours in full, of all others the SHA-256. Each of yours ends with "chain", the
   SHA-256 over the chain before it and its own SHA-256. If a line was changed, removed or added, none after it fits.
   The lines with the event "head" carry a signature over the chain, to be checked with the crawler's public keys.
-`, q.Agent, cli.Printable(contact), cli.Printable(account.Host))
+`, q.Agent, contact, cli.Printable(account.Host))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
