@@ -67,7 +67,7 @@ func (t *Table) String() string {
 		text := t.indent
 		for i, cell := range row.cells {
 			if i == 0 {
-				cell = middle(cell, widths[0])
+				cell = Middle(cell, widths[0])
 			}
 			gap := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell)))
 			if t.right[i] {
@@ -88,8 +88,8 @@ func (t *Table) String() string {
 	return b.String()
 }
 
-// middle returns a text in at most width characters, with the middle left out if it is longer.
-func middle(text string, width int) string {
+// Middle returns a text in at most width characters, with the middle left out if it is longer.
+func Middle(text string, width int) string {
 	all := []rune(text)
 	if len(all) <= width {
 		return text

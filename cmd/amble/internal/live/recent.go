@@ -196,7 +196,7 @@ func (r *recent) add(e event) {
 func (r *recent) shown(now time.Time) (shown []shownEvent) {
 	for _, e := range slices.Backward(r.events[max(0, len(r.events)-maxEvents):]) {
 		shown = append(shown, shownEvent{
-			span(now.Sub(e.at)) + " ago", e.what(), clip(cli.Printable(e.url), 120), clip(cli.Printable(e.why), 160),
+			span(now.Sub(e.at)) + " ago", e.what(), cli.Middle(cli.Printable(e.url), 120), clip(cli.Printable(e.why), 160),
 		})
 	}
 	return shown
