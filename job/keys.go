@@ -195,7 +195,7 @@ var keys = []*Key{
 	{"load-cookies", "Send the cookies of a cookies.txt, as curl, wget and browsers write it. Implies [cookies].", Access, Free, false, "LoadCookies", words{}},
 	{"keep-cookies", "In a job directory: keep cookies when the crawl is resumed, in a file that only you may read. Implies [cookies].", State, Free, false, "KeepCookies", flag{}},
 	{"cookies", "Keep cookies and return each to the site that set it.", State, Fixed, false, "Crawl.Fetch.Cookies", flag{}},
-	{"cache", "Directory of pages that were received before: they are not requested again, and what is received is kept there. For the development of programs; robots.txt is requested as usual. Without cookies, [header] and [format].", State, Free, false, "Cache", words{}},
+	{"cache", "Directory of pages that were received before: they are not requested again, and what is received is kept there. For the development of programs; robots.txt is requested as usual. Not with cookies, [header] or an archive.", State, Free, false, "Cache", words{}},
 	{"sign", "Folder of an identity: requests are signed for sites that request it.", State, Free, false, "Sign", words{}},
 	{"sign-mode", "Which requests are signed: challenged (those to sites that request signatures), always or never.", State, Free, true, "SignMode", choice{identity.Challenged.String(), namesOf(identity.Challenged, identity.Always, identity.Never), nil}},
 	{"proxy", "Make every request through this proxy: http, https or socks5. Names are still looked up here.", Network, Free, false, "Crawl.Fetch.Proxy", own[*url.URL]{is: Text, read: proxyOf, write: proxyText, late: true}},
