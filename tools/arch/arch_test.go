@@ -155,6 +155,7 @@ var thirdParty = map[string][]string{
 
 	"job/export/corpus":  {"github.com/klauspost/compress"},
 	"job/export/parquet": {"github.com/parquet-go/parquet-go"},
+	"sink/items/parquet": {"github.com/parquet-go/parquet-go"},
 
 	"weburl/charset": {"golang.org/x/text/encoding"},
 

@@ -1,0 +1,95 @@
+package items_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/sink/items"
+)
+
+type lamp struct {
+	SKU   string  `json:"sku" db:"sku"`
+	Price float64 `json:"price" db:"price"`
+}
+
+// visit is what a crawl passes to its sinks after a handler has emitted a lamp.
+func visit(l lamp) *sink.Record {
+	b, _ := json.Marshal(l)
+	return &sink.Record{URL: "https://shop.test/", Data: []json.RawMessage{b}}
+}
+
+func ExampleOpenShards() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	s, err := items.OpenShards(dir, "lamps", items.CSV[lamp](), items.Bounds{Rows: 2}) // in crawler.Config.Sinks
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, l := range []lamp{{"a", 9.5}, {"b", 7}, {"c", 8}} {
+		if err := s.Append(context.Background(), visit(l)); err != nil {
+			fmt.Println(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		fmt.Println(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, path := range files {
+		text, _ := os.ReadFile(path)
+		fmt.Printf("%s\n%s", filepath.Base(path), text)
+	}
+	// Output:
+	// lamps-000000000001-000000000002.csv
+	// sku,price
+	// a,9.5
+	// b,7
+	// lamps-000000000003-000000000003.csv
+	// sku,price
+	// c,8
+}
+
+func ExampleOpenTable() {
+	db, err := sql.Open("sqlite", ":memory:") // or sql.Open("pgx", …) and items.PostgreSQL
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1) // each connection would have a memory for itself
+	t, err := items.OpenTable[lamp](context.Background(), db, items.SQLite, "lamps", "crawls/shop", "sku")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, l := range []lamp{{"a", 9.5}, {"b", 7}} {
+		_ = t.Append(context.Background(), visit(l))
+	}
+	committed, _ := t.Sync() // the crawl's frontier stores the offset
+	_ = t.Append(context.Background(), visit(lamp{"a", 1}))
+	_, _ = t.Sync() // the process is killed before the frontier stores this one
+
+	t, err = items.OpenTable[lamp](context.Background(), db, items.SQLite, "lamps", "crawls/shop", "sku")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := t.Restore(committed); err != nil {
+		fmt.Println(err)
+	}
+	var price float64
+	err = db.QueryRow("SELECT price FROM lamps WHERE sku = 'a'").Scan(&price)
+	fmt.Println(price, err)
+	// Output: 9.5 <nil>
+}

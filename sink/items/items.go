@@ -1,0 +1,70 @@
+// Package items writes results that are values of a struct type T: [Shards] to files of bounded size, [Table] to a table of a
+// SQL database. Both are sinks for the Sinks of a crawler.Config: a crawl that is killed and resumed has each result once.
+//
+// A result that is not a T, such as one with a field that T does not have, is an error of Append, and so ends the crawl: nothing
+// is lost without a word. The fields of T have their JSON names in JSON lines and CSV, and columns have those of the tag db.
+//
+// Reading order: items.go (results and fields), shards.go (files), format.go (JSON lines and CSV), table.go (rows of a database),
+// undo.go (rows that a killed process committed too early), columns.go (from a field to a column).
+package items
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/amble-crawler/amble/sink"
+)
+
+// decode returns the results of a record.
+func decode[T any](r *sink.Record) ([]T, error) {
+	all := make([]T, len(r.Data))
+	for i, item := range r.Data {
+		d := json.NewDecoder(bytes.NewReader(item))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&all[i]); err != nil {
+			return nil, fmt.Errorf("items: %s: result %d is not a %s: %w", r.URL, i+1, reflect.TypeFor[T](), err)
+		}
+	}
+	return all, nil
+}
+
+// field is a field of T as one of its written forms names it.
+type field struct {
+	name  string
+	index []int
+	typ   reflect.Type
+}
+
+// fieldsOf returns the exported fields of T, with those of embedded structs in their place. The first of the tags that a field has
+// names it, else its Go name; "-" leaves it out.
+func fieldsOf[T any](tags ...string) ([]field, error) {
+	t := reflect.TypeFor[T]()
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("items: %s is no struct", t)
+	}
+	var all []field
+	for _, f := range reflect.VisibleFields(t) {
+		name, tagged := "", false
+		for _, tag := range tags {
+			if text, ok := f.Tag.Lookup(tag); ok && name == "" {
+				name, _, _ = strings.Cut(text, ",")
+				tagged = name != ""
+			}
+		}
+		embedded := f.Anonymous && !tagged && (f.Type.Kind() == reflect.Struct || f.Type.Kind() == reflect.Pointer)
+		if !f.IsExported() || embedded || name == "-" {
+			continue
+		}
+		if !tagged {
+			name = f.Name
+		}
+		all = append(all, field{name, f.Index, f.Type})
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("items: %s has no exported fields", t)
+	}
+	return all, nil
+}
