@@ -398,7 +398,7 @@ func (s *Shards[T]) cut(offset int64) error {
 	}
 	for _, x := range slices.Backward(s.files) {
 		switch {
-		case x.last <= offset && x.last < kept:
+		case x.last <= offset:
 			continue
 		case kept > offset && x.first <= offset && !whole:
 			if err := s.shorten(x, offset); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -297,5 +298,30 @@ func TestResultOfAnotherTypeIsRefusedAndChangesNothing(t *testing.T) {
 	urls, err := readShards(dir, true, formats()["jsonl"])
 	if len(urls) != 5 || err != nil || len(files) != 3 { // two rows are 44 bytes
 		t.Errorf("%q, %v, %v", urls, err, files)
+	}
+}
+
+// A complete file is durable before its open file is removed. After a failure of power the open one may be there again, with
+// other rows: it does not count. Nothing is added before Restore has decided that.
+func TestCompleteFileCountsAfterFailureOfPower(t *testing.T) {
+	dir := t.TempDir()
+	f := formats()["jsonl"]
+	for name, url := range map[string]string{"pages-000000000001-000000000003.jsonl": "good", "pages-000000000001.open": "stale"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Repeat(`{"url":"`+url+`","depth":1}`+"\n", 3)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := items.OpenShards(dir, "pages", f.Format, items.Bounds{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(t.Context(), &sink.Record{}); err == nil || !strings.Contains(err.Error(), "Restore must come first") {
+		t.Error(err)
+	}
+	if err := errors.Join(s.Restore(3), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readShards(dir, true, f); err != nil || !slices.Equal(got, []string{"good", "good", "good"}) {
+		t.Error(got, err)
 	}
 }
