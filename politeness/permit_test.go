@@ -305,7 +305,7 @@ func TestP9WhatIsReportedAfterItWasTakenBackIsInTheLedger(t *testing.T) {
 	})
 }
 
-// A Permit by which nothing was done leaves no pause and no line; whatever else is said to be unused is followed by both: a Permit that
+// A Permit that was not used leaves no pause and no line; whatever else is said to be unused is followed by both: a Permit that
 // was redeemed, whose holder may have connected, and one for a robots.txt.
 func TestAnUnusedPermitLeavesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

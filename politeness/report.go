@@ -96,7 +96,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	return g.ready(clock, p.p)
 }
 
-// giveBack frees the clocks of a Permit by which nothing was done: no connection, no byte. They are as they were before it.
+// giveBack frees the clocks of a Permit that was not used: no connection, no byte. They are as they were before it.
 func (g *Gate) giveBack(now time.Time, p *permit) time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -50,7 +50,7 @@ var ErrFull = errors.New("cache: the directory is full: nothing more is kept")
 type Config struct {
 	// Dir is the directory. It is made if it is missing, and only its owner may read it. Several crawls may use it at the same time.
 	Dir string
-	// Variant is what answers depend on besides their URL, such as the header fields that are sent. Answers that were kept with another
+	// Variant names what answers depend on besides their URL, such as the header fields that are sent. Answers that were kept with another
 	// one are not found.
 	Variant  string
 	MaxBytes int64         // of all answers together. 0: 1 GiB

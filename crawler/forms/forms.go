@@ -83,7 +83,7 @@ func Find(page *html.Node, base weburl.URL, selector string) (*Form, error) {
 	return f, nil
 }
 
-// With returns the fields of the form with those of values in place of its own with the same names. A name with an empty list is not sent.
+// With returns the fields of the form with those of values, which replace fields of the same names. A name with an empty list is not sent.
 func (f *Form) With(values url.Values) url.Values {
 	all := url.Values{}
 	for _, from := range []url.Values{f.Fields, values} {

@@ -47,7 +47,7 @@ var scopeWords = map[string]string{
 	"": "the hosts of the seeds", "domain": "their domains", "prefix": "only below the paths of the seeds", "any": "anywhere",
 }
 
-// view is what the templates show.
+// view holds the values of the templates.
 type view struct {
 	Title    string
 	Root     string // of the session, with a slash at its end; "" without one
@@ -353,7 +353,7 @@ func (s *Server) events(w *recorder, r *call) error {
 	}
 }
 
-// form is what the form of a new job has.
+// form holds the values of the form of a new job.
 type form struct {
 	Key, Seeds, Contact, Delay, Rate, Pages, Depth, Scope, Program, Args string
 	Text                                                                 bool

@@ -19,7 +19,7 @@ type lamp struct {
 	Price float64 `json:"price" db:"price"`
 }
 
-// visit is what a crawl passes to its sinks after a handler has emitted a lamp.
+// visit returns what a crawl passes to its sinks after a handler has emitted a lamp.
 func visit(l lamp) *sink.Record {
 	b, _ := json.Marshal(l)
 	return &sink.Record{URL: "https://shop.test/", Data: []json.RawMessage{b}}

@@ -13,7 +13,7 @@ import (
 )
 
 // Table implements [sink.Sink]: it writes each result as a row of a table in a SQL database. A row with the key of an earlier one
-// replaces its columns; other columns of the table remain as they are.
+// replaces its columns; other columns of the table do not change.
 //
 // The columns are the exported fields of T, under the name of the tag db, or json, or their Go name; db:"-" leaves one out. Strings,
 // numbers, booleans, times and bytes have types of the database; structs, maps and lists are JSON; pointers can be NULL. Times are

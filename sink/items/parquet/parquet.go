@@ -1,5 +1,5 @@
 // Package parquet is the format of [items.Shards] that programs for columns read, such as DuckDB, pandas and Spark. Its library is
-// large, so it has a package of its own: programs that do not import it do not contain it.
+// large, so it has a separate package: programs that do not import it do not contain it.
 package parquet
 
 import (

@@ -29,7 +29,7 @@ type allowedOut struct {
 	Refused []string `json:"refused_uses,omitempty" jsonschema:"purposes for which the file forbids to collect the page, even where it may be requested"`
 }
 
-// robotsAge is how long the answer to a request for a robots.txt is good.
+// robotsAge limits the age of a robots.txt that answers a call.
 const robotsAge = time.Hour
 
 // allowed judges a URL by the robots.txt of its origin, which is requested as any page is.

@@ -34,7 +34,7 @@ type pageFacts struct {
 	Consent *said  `json:"consent,omitempty"`
 }
 
-// said is what a site says about uses of a page.
+// said holds what a site says about uses of a page.
 type said struct {
 	Says  string       `json:"says" jsonschema:"in words"`
 	Usage []sink.Usage `json:"usage,omitempty" jsonschema:"by use, such as train-ai"`
