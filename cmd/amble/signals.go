@@ -50,8 +50,8 @@ func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, v 
 func (a *app) interrupt(n, code int, c *crawler.Crawler, abort context.CancelCauseFunc, v *view.View) {
 	switch n {
 	case 1:
+		c.Drain() // before it is told: no request begins after that
 		v.Tell("stopping: waiting for requests in flight; press again to abort them")
-		c.Drain()
 	case 2:
 		v.Tell("aborting requests in flight; press again to exit at once")
 		abort(errAborted)

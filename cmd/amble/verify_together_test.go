@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/audit"
@@ -27,6 +28,7 @@ func TestCrawlsBesideEachOtherAreFoundTogether(t *testing.T) {
 		if r.URL.Path == "/robots.txt" {
 			both.Done()
 			both.Wait()
+			time.Sleep(20 * time.Millisecond) // the site works as long for an answer: both requests are under way all that time
 		}
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<a href=/1>x</a>")
