@@ -69,6 +69,13 @@ func (p *pace) rest(end time.Time, d time.Duration, clause string) {
 	p.hold(end.Add(d), d, clause)
 }
 
+// release ends the turn of a permit, if it has the clock, and leaves no wait.
+func (p *pace) release(by *permit) {
+	if p.holder == by {
+		p.holder = nil
+	}
+}
+
 // hold makes the clock wait until t at least.
 func (p *pace) hold(t time.Time, d time.Duration, clause string) {
 	if p.notBefore.Before(t) {

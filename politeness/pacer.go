@@ -135,19 +135,14 @@ func (c *clocks) rest(end time.Time, d time.Duration, clause string) {
 	}
 }
 
-// free ends the turn of a permit on every clock that it holds, without a pause.
-func (c *clocks) free(by *permit) {
-	all := [...]*pace{c.slot, nil, nil}
+// release ends the turn of a permit on every clock that it holds, without a pause.
+func (c *clocks) release(by *permit) {
+	c.slot.release(by)
 	if c.addr != nil {
-		all[1] = &c.addr.pace
+		c.addr.release(by)
 	}
 	if c.domain != nil {
-		all[2] = &c.domain.pace
-	}
-	for _, p := range all {
-		if p != nil && p.holder == by {
-			p.holder = nil
-		}
+		c.domain.release(by)
 	}
 }
 

@@ -101,7 +101,7 @@ func (g *Gate) giveBack(now time.Time, p *permit) time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.touch(p)
-	p.clocks.free(p)
+	p.clocks.release(p)
 	if p.turn.Gate != "" {
 		g.cfg.Shared.Done(&p.turn, Owed{})
 	}

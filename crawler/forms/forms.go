@@ -6,6 +6,7 @@
 package forms
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func Find(page *html.Node, base weburl.URL, selector string) (*Form, error) {
 	c.walk(page, false)
 	action, method, enctype := attr(n, "action"), attr(n, "method"), attr(n, "enctype")
 	if b := c.button; b != nil {
-		action, method, enctype = or(attr(b, "formaction"), action), or(attr(b, "formmethod"), method), or(attr(b, "formenctype"), enctype)
+		action, method, enctype = cmp.Or(attr(b, "formaction"), action), cmp.Or(attr(b, "formmethod"), method), cmp.Or(attr(b, "formenctype"), enctype)
 		if name := attr(b, "name"); name != "" {
 			f.Fields.Add(name, attr(b, "value"))
 		}
@@ -77,7 +78,7 @@ func Find(page *html.Node, base weburl.URL, selector string) (*Form, error) {
 	switch f.ByPost = strings.EqualFold(method, "post"); {
 	case strings.EqualFold(method, "dialog"):
 		return nil, fmt.Errorf("%w: it is a dialogue that is sent nowhere", ErrNoForm)
-	case f.ByPost && enctype != "" && (strings.EqualFold(enctype, "multipart/form-data") || strings.EqualFold(enctype, "text/plain")):
+	case f.ByPost && (strings.EqualFold(enctype, "multipart/form-data") || strings.EqualFold(enctype, "text/plain")):
 		return nil, fmt.Errorf("%w: %s", ErrEnctype, enctype)
 	}
 	return f, nil
@@ -147,7 +148,7 @@ func (c *collector) walk(n *html.Node, inside bool) {
 	if n.Type == html.ElementNode {
 		switch n.DataAtom {
 		case atom.Base:
-			c.base = or(c.base, attr(n, "href"))
+			c.base = cmp.Or(c.base, attr(n, "href"))
 		case atom.Template, atom.Datalist:
 			return
 		case atom.Fieldset:
@@ -249,11 +250,4 @@ func attr(n *html.Node, name string) string {
 func has(n *html.Node, name string) bool {
 	_, ok := lookup(n, name)
 	return ok
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
