@@ -33,9 +33,11 @@ type Table[T any] struct {
 	name    string
 	job     string
 	columns []column
-	keys    []int // places of the key among the columns
-	pending []row // since the last Sync
-	last    int64 // number of the last result that is in the database
+	keys    []int  // places of the key among the columns
+	selects string // statement that reads the row with a key
+	upserts string // statement that adds a row, or replaces the columns of the one with its key
+	pending []row  // since the last Sync
+	last    int64  // number of the last result that is in the database
 	err     error
 	closed  bool
 }
@@ -67,6 +69,7 @@ func OpenTable[T any](ctx context.Context, db *sql.DB, d Dialect, name, job stri
 	if name == "" || job == "" || len(key) == 0 || d != SQLite && d != PostgreSQL {
 		return nil, fmt.Errorf("items: table %q: a name, a job, a key and a Dialect are needed", name)
 	}
+	t.prepare()
 	for _, statement := range t.schema() {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return nil, fmt.Errorf("items: table %s: %w", name, err)
@@ -100,6 +103,28 @@ func (t *Table[T]) schema() []string {
 		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (seq BIGINT PRIMARY KEY, job TEXT NOT NULL, n BIGINT NOT NULL, key TEXT NOT NULL, before TEXT, UNIQUE (job, n))", t.undo()),
 		fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s (key, seq)", quote(t.name+"_undo_key"), t.undo()),
 	}
+}
+
+// prepare makes the statements that each result needs.
+func (t *Table[T]) prepare() {
+	var names, marks, sets, keys []string
+	for i := range t.columns {
+		name := quote(t.columns[i].name)
+		names, marks = append(names, name), append(marks, t.mark(i+1))
+		if slices.Contains(t.keys, i) {
+			keys = append(keys, name)
+		} else {
+			sets = append(sets, name+" = excluded."+name)
+		}
+	}
+	then := "NOTHING"
+	if len(sets) > 0 {
+		then = "UPDATE SET " + strings.Join(sets, ", ")
+	}
+	all := strings.Join(names, ", ")
+	t.selects = fmt.Sprintf("SELECT %s FROM %s WHERE %s", all, quote(t.name), t.where(1))
+	t.upserts = fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s) ON CONFLICT (%s) DO %s",
+		quote(t.name), all, strings.Join(marks, ", "), strings.Join(keys, ", "), then)
 }
 
 // mark returns the n-th parameter of a statement.
@@ -261,15 +286,12 @@ func (t *Table[T]) commit(ctx context.Context, tx *sql.Tx) error {
 
 // read returns the row with the key of another one as JSON, not valid if there is none.
 func (t *Table[T]) read(ctx context.Context, tx *sql.Tx, values []any) (before sql.NullString, err error) {
-	var names []string
 	var cells []any
 	var item T
 	for i := range t.columns {
-		names = append(names, quote(t.columns[i].name))
 		cells = append(cells, cell{&t.columns[i], at(reflect.ValueOf(&item).Elem(), t.columns[i].index)})
 	}
-	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s", strings.Join(names, ", "), quote(t.name), t.where(1))
-	switch err := tx.QueryRowContext(ctx, query, t.keyOf(values)...).Scan(cells...); err {
+	switch err := tx.QueryRowContext(ctx, t.selects, t.keyOf(values)...).Scan(cells...); err {
 	case nil:
 	case sql.ErrNoRows:
 		return before, nil
@@ -282,22 +304,7 @@ func (t *Table[T]) read(ctx context.Context, tx *sql.Tx, values []any) (before s
 
 // upsert adds a row, or replaces the columns of the one with its key.
 func (t *Table[T]) upsert(ctx context.Context, tx *sql.Tx, values []any) error {
-	var names, marks, sets, keys []string
-	for i := range t.columns {
-		name := quote(t.columns[i].name)
-		names, marks = append(names, name), append(marks, t.mark(i+1))
-		if slices.Contains(t.keys, i) {
-			keys = append(keys, name)
-		} else {
-			sets = append(sets, name+" = excluded."+name)
-		}
-	}
-	then := "NOTHING"
-	if len(sets) > 0 {
-		then = "UPDATE SET " + strings.Join(sets, ", ")
-	}
-	_, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s) ON CONFLICT (%s) DO %s",
-		quote(t.name), strings.Join(names, ", "), strings.Join(marks, ", "), strings.Join(keys, ", "), then), values...)
+	_, err := tx.ExecContext(ctx, t.upserts, values...)
 	return err
 }
 

@@ -44,8 +44,8 @@ func (t *Table[T]) Restore(offset int64) error {
 	return err
 }
 
-// undoOne removes the n-th result of the job from the history of its key. If it is the last of that, its row becomes what it was
-// before; otherwise that is what the next result of the key has replaced.
+// undoOne removes the n-th result of the job from the history of its key. The row becomes what it was before, if the result is the
+// last one of its key. If there is a later one, its note in NAME_undo gets that earlier row.
 func (t *Table[T]) undoOne(ctx context.Context, tx *sql.Tx, n int64) error {
 	var seq int64
 	var key string
