@@ -71,7 +71,7 @@ type view struct {
 }
 
 // Busy reports whether the job does something, or will.
-func (v *view) Busy() bool { return v.Job.State == jobs.Queued || v.Job.State == jobs.Running }
+func (v *view) Busy() bool { return active(v.Job) }
 
 // Settings returns the settings of the job or of the plan, by name.
 func (v *view) Settings() map[string]any {
@@ -270,7 +270,7 @@ func (s *Server) listView(r *call, before string) *view {
 		all = all[:perPage]
 	}
 	v.Jobs = all
-	v.Refresh = slices.ContainsFunc(all, func(i jobs.Info) bool { return i.State == jobs.Queued || i.State == jobs.Running })
+	v.Refresh = slices.ContainsFunc(all, func(i jobs.Info) bool { return active(&i) })
 	return v
 }
 
@@ -287,7 +287,7 @@ func (s *Server) jobPage(w *recorder, r *call) error {
 
 func (s *Server) jobView(r *call, info jobs.Info) *view {
 	v := s.view(r, seedOf(info.Seeds))
-	v.Job, v.Refresh = &info, info.State == jobs.Queued || info.State == jobs.Running
+	v.Job, v.Refresh = &info, active(&info)
 	text, set := info.Settings["max-pages"]
 	if n, err := strconv.Atoi(fmt.Sprint(text)); err == nil {
 		v.Limit = n

@@ -195,12 +195,18 @@ func (s *Server) request(q *startRequest, c *client) (jobs.Request, error) {
 	if err := s.checkWebhooks(q.Webhooks); err != nil {
 		return jobs.Request{}, err
 	}
+	all := s.Defaults()
+	maps.Copy(all, q.Settings)
+	return jobs.Request{Key: q.Key, Seeds: q.Seeds, Settings: all, Program: q.Program, Args: q.Args, Priority: q.Priority, Webhooks: q.Webhooks, Owner: c.Name}, nil
+}
+
+// Defaults returns the settings of jobs whose request has no others for these keys: what the operator says to site owners.
+func (s *Server) Defaults() map[string]any {
 	all := map[string]any{"promises": politeness.PromisesPage}
 	if s.config.Contact != "" {
 		all["contact"] = s.config.Contact
 	}
-	maps.Copy(all, q.Settings)
-	return jobs.Request{Key: q.Key, Seeds: q.Seeds, Settings: all, Program: q.Program, Args: q.Args, Priority: q.Priority, Webhooks: q.Webhooks, Owner: c.Name}, nil
+	return all
 }
 
 func (s *Server) start(w *recorder, r *call) error {
@@ -231,6 +237,9 @@ func (s *Server) startOnce(c *client, q jobs.Request) (jobs.Info, error) {
 	return s.manager.Start(q)
 }
 
+// active reports whether a job makes requests, or will as soon as others leave room.
+func active(i *jobs.Info) bool { return i.State == jobs.Queued || i.State == jobs.Running }
+
 // room refuses another job if too many of a client's jobs are queued or run, unless a job for which same is true exists.
 func (s *Server) room(c *client, same func(*jobs.Info) bool) error {
 	n := 0
@@ -239,7 +248,7 @@ func (s *Server) room(c *client, same func(*jobs.Info) bool) error {
 		if same(&all[i]) {
 			return nil
 		}
-		if all[i].Owner == c.Name && (all[i].State == jobs.Queued || all[i].State == jobs.Running) {
+		if all[i].Owner == c.Name && active(&all[i]) {
 			n++
 		}
 	}
@@ -326,7 +335,7 @@ func (s *Server) resume(w *recorder, r *call) error {
 	s.starts.Lock()
 	defer s.starts.Unlock()
 	if err := s.room(r.client, func(i *jobs.Info) bool {
-		return i.ID == r.PathValue("id") && (i.State == jobs.Queued || i.State == jobs.Running)
+		return i.ID == r.PathValue("id") && active(i)
 	}); err != nil {
 		return err
 	}
