@@ -17,7 +17,6 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/view"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
-	"github.com/amble-crawler/amble/weburl"
 )
 
 // app is one invocation: its input, outputs and environment.
@@ -191,21 +190,13 @@ func (a *app) shorten(taken int) func(url string) string {
 	if !terminal.Is(stdout) || a.dumb() {
 		return func(url string) string { return url }
 	}
-	room, earlier := max(20, terminal.Columns(stdout)()-taken), ""
+	room, earlier, shown := max(20, terminal.Columns(stdout)()-taken), "", ""
 	return func(url string) string {
-		short := terminal.Shorten(url, earlier, hostOf(url) != hostOf(earlier), room)
-		earlier = url
+		host, _ := terminal.SplitURL(url)
+		short := terminal.Shorten(url, earlier, host != shown, room)
+		earlier, shown = url, host
 		return short
 	}
-}
-
-// hostOf returns the host of a URL, "" if it is none.
-func hostOf(url string) string {
-	u, err := weburl.Parse(url)
-	if err != nil {
-		return ""
-	}
-	return u.Host()
 }
 
 // parser returns a parser that reads command lines into c.

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/amble-crawler/amble/cmd/amble/internal/mcp"
 	"github.com/amble-crawler/amble/internal/cli"
@@ -46,7 +43,7 @@ Over HTTP, clients send a token that may write: Authorization: Bearer TOKEN.`
 // Run executes the command.
 func (c *mcpCmd) Run(a *app) error {
 	like := serveCmd{Jobs: c.Jobs, Token: c.Token, MaxRunning: c.MaxRunning, Contact: c.Contact, AllowAddress: c.AllowAddress}
-	conf, err := like.config()
+	conf, err := like.config(a)
 	if err != nil {
 		return err
 	}
@@ -57,21 +54,12 @@ func (c *mcpCmd) Run(a *app) error {
 		}
 	}
 	conf.Jobs.Programs = mcp.Programs()
-	conf.Jobs.Note = func(id, said string) {
-		fmt.Fprintf(a.err, "amble: %s\n", cli.Printable(strings.TrimSpace(id+" "+said)))
-	}
 	if c.Listen != "" {
-		log, err := os.OpenFile(filepath.Join(c.Jobs, "audit.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		done, err := like.listen(conf, c.Listen, "")
 		if err != nil {
-			return cli.Exit(cli.ExitOutput, err)
+			return err
 		}
-		defer func() { _ = log.Close() }() // each line was written
-		conf.Audit = log
-		if conf.Listener, err = server.Listen(c.Listen, "", "", false); errors.Is(err, server.ErrOpen) {
-			return cli.Usage("--listen: %w", err)
-		} else if err != nil {
-			return cli.UsageOf("--listen: ", err)
-		}
+		defer done()
 	}
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
@@ -79,7 +67,7 @@ func (c *mcpCmd) Run(a *app) error {
 	if err != nil {
 		return cli.Exit(cli.ExitOutput, err)
 	}
-	tools := mcp.New(mcp.Config{Jobs: s.Manager(), Settings: c.settings()})
+	tools := mcp.New(mcp.Config{Jobs: s.Manager(), Settings: s.Defaults()})
 	if c.Listen == "" {
 		err := tools.Stdio(ctx, a.in, a.out.Unwrap())
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
@@ -91,17 +79,5 @@ func (c *mcpCmd) Run(a *app) error {
 	}
 	s.Handle("/mcp", server.Write, tools.Handler())
 	fmt.Fprintf(a.err, "amble: agents are served at http://%s/mcp; tokens are in %s; to stop it: Ctrl-C\n", localweb.HostPort(conf.Listener.Addr()), cli.Printable(like.Token))
-	if err := s.Serve(ctx, stopPatience); err != nil && endedBy(ctx) == 0 {
-		return cli.Exit(cli.ExitOutput, err)
-	}
-	return cli.Exit(endedBy(ctx), nil)
-}
-
-// settings returns the settings of all jobs.
-func (c *mcpCmd) settings() map[string]any {
-	all := map[string]any{"promises": politeness.PromisesPage}
-	if c.Contact != "" {
-		all["contact"] = c.Contact
-	}
-	return all
+	return endService(ctx, s.Serve(ctx, stopPatience))
 }

@@ -71,23 +71,15 @@ func (c *serveCmd) Run(a *app) error {
 	case c.Jobs == "" || c.Old != "":
 		return cli.Usage("name the directory of the jobs, and nothing else: amble serve --jobs DIR")
 	}
-	conf, err := c.config()
+	conf, err := c.config(a)
 	if err != nil {
 		return err
 	}
-	log, err := os.OpenFile(filepath.Join(c.Jobs, "audit.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	done, err := c.listen(conf, cmp.Or(c.Listen, "127.0.0.1:8420"), " (--tls-cert, --proxied)")
 	if err != nil {
-		return cli.Exit(cli.ExitOutput, err)
+		return err
 	}
-	defer func() { _ = log.Close() }() // each line was written
-	conf.Audit, conf.Jobs.Note = log, func(id, said string) {
-		fmt.Fprintf(a.err, "amble: %s\n", cli.Printable(strings.TrimSpace(id+" "+said)))
-	}
-	if conf.Listener, err = server.Listen(cmp.Or(c.Listen, "127.0.0.1:8420"), c.TLSCert, c.TLSKey, c.Proxied); errors.Is(err, server.ErrOpen) {
-		return cli.Usage("--listen: %w (--tls-cert, --proxied)", err)
-	} else if err != nil {
-		return cli.UsageOf("--listen: ", err)
-	}
+	defer done()
 	if localweb.OnLoopback(conf.Listener.Addr()) && !c.Proxied {
 		// Whoever reaches the server is on this machine, and reaches these without it.
 		conf.AllowAddresses = append(conf.AllowAddresses, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
@@ -103,14 +95,38 @@ func (c *serveCmd) Run(a *app) error {
 		scheme = "https"
 	}
 	fmt.Fprintf(a.err, "amble: serves the jobs of %s at %s://%s/; tokens are in %s; to stop it: Ctrl-C\n", cli.Printable(c.Jobs), scheme, localweb.HostPort(conf.Listener.Addr()), cli.Printable(c.Token))
-	if err := s.Serve(ctx, stopPatience); err != nil && endedBy(ctx) == 0 {
+	return endService(ctx, s.Serve(ctx, stopPatience))
+}
+
+// endService ends a command that serves until it is told to stop. The error is that of serving.
+func endService(ctx context.Context, err error) error {
+	if err != nil && endedBy(ctx) == 0 {
 		return cli.Exit(cli.ExitOutput, err)
 	}
 	return cli.Exit(endedBy(ctx), nil)
 }
 
+// listen listens on an address and opens the audit log, for a server. other names the flags without which only this machine may reach
+// it. done closes the log.
+func (c *serveCmd) listen(conf *server.Config, address, other string) (done func(), err error) {
+	log, err := os.OpenFile(filepath.Join(c.Jobs, "audit.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, cli.Exit(cli.ExitOutput, err)
+	}
+	done = func() { _ = log.Close() } // each line was written
+	conf.Audit = log
+	if conf.Listener, err = server.Listen(address, c.TLSCert, c.TLSKey, c.Proxied); err == nil {
+		return done, nil
+	}
+	done()
+	if errors.Is(err, server.ErrOpen) {
+		return nil, cli.Usage("--listen: %w%s", err, other)
+	}
+	return nil, cli.UsageOf("--listen: ", err)
+}
+
 // config returns the configuration of the server, and makes the directory of the jobs.
-func (c *serveCmd) config() (*server.Config, error) {
+func (c *serveCmd) config(a *app) (*server.Config, error) {
 	conf := &server.Config{Contact: c.Contact, Hosts: c.Host, Proxied: c.Proxied, Kinds: exportKinds(export.Filter{})}
 	if c.MaxRunning < 1 {
 		return nil, cli.Usage("--max-running %d: give 1 or more", c.MaxRunning)
@@ -148,6 +164,8 @@ func (c *serveCmd) config() (*server.Config, error) {
 			x.TextReader = text.Reader(document.Articles{Reader: documents()})
 		}
 		return nil
+	}, Note: func(id, said string) {
+		fmt.Fprintf(a.err, "amble: %s\n", cli.Printable(strings.TrimSpace(id+" "+said)))
 	}}
 	return conf, nil
 }

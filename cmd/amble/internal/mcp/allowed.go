@@ -9,7 +9,6 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/explain"
 	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/weburl"
@@ -24,7 +23,7 @@ type allowedIn struct {
 type allowedOut struct {
 	progress
 	Allowed bool     `json:"allowed"`
-	Explain string   `json:"explain,omitempty" jsonschema:"by which line of which file"`
+	Explain string   `json:"explain,omitempty" jsonschema:"the line and the file that decide"`
 	Delay   float64  `json:"crawl_delay_s,omitempty" jsonschema:"seconds between two requests that the file asks for"`
 	Refused []string `json:"refused_uses,omitempty" jsonschema:"purposes for which the file forbids to collect the page, even where it may be requested"`
 }
@@ -40,23 +39,15 @@ func (t *tools) allowed(ctx context.Context, in allowedIn) (out allowedOut, err 
 	}
 	file := u.RobotsURL()
 	settings := map[string]any{"max-pages": 1, "depth": 0, "scope": "any", "keep-links": false}
-	p, info, err := t.run(ctx, "robots "+u.Origin(), robotsAge, t.request(keepBody, settings, file.String()))
-	if out.progress = p; err != nil || p.State != done {
-		return out, err
-	}
-	r, err := job.Read(info.Dir)
-	if err != nil {
+	r, last, err := t.visit(ctx, "robots "+u.Origin(), robotsAge, t.request(keepBody, settings, file.String()), &out.progress)
+	if last == nil || err != nil {
 		return out, err
 	}
 	defer func() { _ = r.Close() }() // only read
-	last, err := lastVisit(r)
-	if err != nil {
-		return out, err
-	}
 	var body []byte
 	if len(last.Data) > 0 {
 		if err := json.Unmarshal(last.Data[0], &body); err != nil {
-			return out, fmt.Errorf("job %s: %w", info.ID, err)
+			return out, fmt.Errorf("job %s: %w", out.Job, err)
 		}
 	}
 	agent := (&crawler.Config{}).Identity().Product

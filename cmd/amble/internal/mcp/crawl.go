@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/amble-crawler/amble/jobs"
 	"github.com/amble-crawler/amble/weburl"
@@ -141,17 +140,13 @@ func (t *tools) plan(ctx context.Context, in planIn) (out planOut, err error) {
 		return out, err
 	}
 	out.Least = p.Bound.Seconds()
-	for i := range out.Hosts {
-		for _, h := range p.Hosts {
-			if strings.EqualFold(h.Host, out.Hosts[i].Host) {
-				x := &out.Hosts[i]
-				x.Pause, x.Clause, x.Seconds = max(h.Delay.Seconds(), x.Robots.Delay), h.Clause, h.Least.Seconds()
-				if x.Robots.Delay > h.Delay.Seconds() {
-					x.Clause, x.Seconds = "Crawl-delay", max(x.Seconds, float64(pages)*x.Robots.Delay)
-				}
-				out.Least = max(out.Least, x.Seconds)
-			}
+	for i, h := range p.Hosts { // in the order of the seeds, as ours
+		x := &out.Hosts[i]
+		x.Pause, x.Clause, x.Seconds = h.Delay.Seconds(), h.Clause, h.Least.Seconds()
+		if asks := x.Robots.Delay; asks > x.Pause {
+			x.Pause, x.Clause, x.Seconds = asks, "Crawl-delay", max(x.Seconds, float64(pages)*asks)
 		}
+		out.Least = max(out.Least, x.Seconds)
 	}
 	return out, nil
 }

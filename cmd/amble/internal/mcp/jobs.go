@@ -50,7 +50,7 @@ const (
 )
 
 // run returns the job for what was asked for: the one that a call was told to come back for, one that was started within age and has
-// not failed, or a new one. It waits until the job has ended, for the time of t.Patience.
+// not failed, or a new one. It waits until the job has ended, for the time of patience.
 func (t *tools) run(ctx context.Context, asked string, age time.Duration, q jobs.Request) (progress, jobs.Info, error) {
 	id, err := t.start(asked, age, q)
 	if err != nil {
@@ -90,7 +90,7 @@ func (t *tools) start(asked string, age time.Duration, q jobs.Request) (string, 
 
 // await waits for a job, and says how far it is.
 func (t *tools) await(ctx context.Context, id string) (progress, jobs.Info, error) {
-	patient, cancel := context.WithTimeout(ctx, t.Patience)
+	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	info, err := t.Jobs.Wait(patient, id)
 	switch {

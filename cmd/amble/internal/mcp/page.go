@@ -158,37 +158,37 @@ func (t *tools) page(ctx context.Context, address string, maxAge *int, p *progre
 	if maxAge != nil {
 		age = time.Duration(*maxAge) * time.Second
 	}
-	var info jobs.Info
-	if *p, info, err = t.run(ctx, "page "+u.Normal(), age, t.request("", pageSettings, u.String())); err != nil || p.State != done {
+	r, last, err := t.visit(ctx, "page "+u.Normal(), age, t.request("", pageSettings, u.String()), p)
+	if last == nil || err != nil {
 		return nil, err
 	}
-	r, err := job.Read(info.Dir)
-	if err != nil {
-		return nil, err
+	facts.of(last)
+	if p.judge(last); p.State == done {
+		return r, nil
 	}
-	last, err := lastVisit(r)
-	if err == nil {
-		facts.of(last)
-		if p.judge(last); p.State == done {
-			return r, nil
-		}
-	}
-	return nil, errors.Join(err, r.Close())
+	return nil, r.Close()
 }
 
-// lastVisit returns the last visit of a job: redirects come before it.
-func lastVisit(r *job.Reader) (last *sink.Record, err error) {
+// visit runs a job for one URL (see run), and returns a reader of it with its last visit: redirects come before that. Both are nil if
+// there is none: p says why.
+func (t *tools) visit(ctx context.Context, asked string, age time.Duration, q jobs.Request, p *progress) (r *job.Reader, last *sink.Record, err error) {
+	var info jobs.Info
+	if *p, info, err = t.run(ctx, asked, age, q); err != nil || p.State != done {
+		return nil, nil, err
+	}
+	if r, err = job.Read(info.Dir); err != nil {
+		return nil, nil, err
+	}
 	for v, err := range r.Visits() {
 		if err != nil {
-			return nil, err
+			return nil, nil, errors.Join(err, r.Close())
 		}
-		c := *v
-		last = &c
+		last = v
 	}
 	if last == nil {
-		return nil, errors.New("the job has ended without a visit")
+		return nil, nil, errors.Join(errors.New("the job has ended without a visit"), r.Close())
 	}
-	return last, nil
+	return r, last, nil
 }
 
 // of sets the facts of a visit.

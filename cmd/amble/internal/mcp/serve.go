@@ -47,7 +47,7 @@ type patientConn struct {
 }
 
 // lastAnswers is the time that answers have after the end of the input. A call waits for less.
-const lastAnswers = 2 * defaultPatience
+const lastAnswers = 2 * patience
 
 // Read implements [sdk.Connection].
 func (c *patientConn) Read(ctx context.Context) (jsonrpc.Message, error) {

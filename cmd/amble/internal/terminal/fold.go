@@ -60,11 +60,11 @@ func Shorten(url, earlier string, host bool, columns int) string {
 	if Width(url) <= columns {
 		return url
 	}
-	name, path := splitURL(url)
+	name, path := SplitURL(url)
 	if !host {
 		name = ""
 	}
-	_, was := splitURL(earlier)
+	_, was := SplitURL(earlier)
 	from := 0
 	for from < min(len(path), len(was)) && path[from] == was[from] {
 		from++
@@ -90,8 +90,8 @@ func Shorten(url, earlier string, host bool, columns int) string {
 	return Row{{Text: name + path}}.Text(columns, false)
 }
 
-// splitURL returns the host of a URL, with its port, and what follows it.
-func splitURL(url string) (host, rest string) {
+// SplitURL returns the host of a URL, with its port, and what follows it.
+func SplitURL(url string) (host, rest string) {
 	_, rest, _ = strings.Cut(url, "://")
 	i := strings.IndexByte(rest, '/')
 	if i < 0 {
