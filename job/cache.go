@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/crawler/cache"
 )
 
-// addCache makes the directory of Cache answer what it has. Around it is what the program has for Crawl.AroundFetch.
+// addCache puts the cache in the directory Cache around the Fetcher. A wrapper of the program (Crawl.AroundFetch) is outside of it.
 func (c *Config) addCache(x *crawler.Config) error {
 	if c.Cache == "" {
 		return nil

@@ -104,7 +104,7 @@ func patience(def float64) amount {
 
 // keys lists all keys, in the order of job files and help texts.
 var keys = []*Key{
-	{"agent", "Who crawls, as NAME/VERSION (${default}). The user agent is NAME/VERSION (+CONTACT; promises: URL); NAME is what robots.txt is read for.", Who, Fixed, false, "Crawl.Agent", words{crawler.DefaultAgent}},
+	{"agent", "Who crawls, as NAME/VERSION (${default}). The user agent is NAME/VERSION (+CONTACT; promises: URL); robots.txt is read for NAME.", Who, Fixed, false, "Crawl.Agent", words{crawler.DefaultAgent}},
 	{"contact", "Where site owners reach you. Required unless every seed is on loopback.", Who, Fixed, false, "Crawl.Contact", words{}},
 	{"promises", "URL of a page where site owners read what the crawler promises them, or none. It is in the user agent after [contact]. Crawls from the command line name the page of amble, those of a program none.", Who, Fixed, false, "Crawl.Promises", own[string]{is: Text, read: readPromises, write: promisesText}},
 
