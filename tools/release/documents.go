@@ -53,8 +53,8 @@ func documents(root string) ([]file, error) {
 	return files, nil
 }
 
-// link matches a link or an image of a Markdown document, up to its fragment, and blocks of code, in which there are none.
-var link = regexp.MustCompile("(?s)```.*?```|\\]\\(([^)#\\s]+)")
+// link matches a link or an image of a Markdown document, up to its fragment, and code, in which there are none.
+var link = regexp.MustCompile("(?s)```.*?```|`[^`\n]+`|\\]\\(([^)#\\s]+)")
 
 // retarget returns the document called name with links that lead to those files that are there, and otherwise to the source.
 func retarget(root, name string, b []byte, files []string) ([]byte, error) {

@@ -49,13 +49,13 @@ func TestDocuments(t *testing.T) {
 }
 
 func TestRetarget(t *testing.T) {
-	b, err := retarget(root, "docs/x.md", []byte("[a](../README.md#b) ![c](d.png) [e](../crawler) [f](../go.mod#L1) [g](https://h.example/i) [j](#k)"), []string{"README.md", "docs/d.png"})
+	b, err := retarget(root, "docs/x.md", []byte("[a](../README.md#b) ![c](d.png) [e](../crawler) [f](../go.mod#L1) [g](https://h.example/i) [j](#k) `T[l](m)`"), []string{"README.md", "docs/d.png"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := strings.ReplaceAll(string(b), source, "SOURCE")
 	got = regexp.MustCompile(`/v[0-9a-z.-]+/`).ReplaceAllString(got, "/VERSION/")
-	if want := "[a](../README.md#b) ![c](d.png) [e](SOURCE/tree/VERSION/crawler) [f](SOURCE/blob/VERSION/go.mod#L1) [g](https://h.example/i) [j](#k)"; got != want {
+	if want := "[a](../README.md#b) ![c](d.png) [e](SOURCE/tree/VERSION/crawler) [f](SOURCE/blob/VERSION/go.mod#L1) [g](https://h.example/i) [j](#k) `T[l](m)`"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	if _, err := retarget(root, "docs/x.md", []byte("[a](../../other) and [b](nothing.md)"), nil); err == nil || strings.Count(err.Error(), "not there") != 2 {
