@@ -286,7 +286,7 @@ func (x *simNode) crawl(ctx context.Context, sh *cluster.Shard) error {
 	if err != nil {
 		return err
 	}
-	defer out.Close()
+	defer out.Close(ctx)
 	c := crawler.Config{
 		Agent: "testbot/1.0", Contact: simContact, Frontier: sh.Frontier(), Sinks: []sink.Sink{sh.Sink(out)},
 		Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Concurrency: 6,

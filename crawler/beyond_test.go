@@ -180,10 +180,10 @@ func (k *keeping) Append(_ context.Context, r *sink.Record) error {
 	return nil
 }
 
-func (k *keeping) Needs() sink.Needs    { return sink.Needs{Exchanges: true} }
-func (k *keeping) Sync() (int64, error) { return 0, nil }
-func (k *keeping) Restore(int64) error  { return sink.ErrNotCuttable }
-func (k *keeping) Close() error         { return nil }
+func (k *keeping) Needs() sink.Needs                     { return sink.Needs{Exchanges: true} }
+func (k *keeping) Sync(_ context.Context) (int64, error) { return 0, nil }
+func (k *keeping) Restore(context.Context, int64) error  { return sink.ErrNotCuttable }
+func (k *keeping) Close(_ context.Context) error         { return nil }
 
 func TestTypesOutOfScopeAreNotArchived(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

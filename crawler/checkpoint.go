@@ -182,13 +182,13 @@ func (k *checkpoint) keepCrowds(values map[string][]byte) {
 // sink back to what was committed. The offsets are committed before the first record is written, so that
 // from then on the offset of each sink is known.
 func (k *checkpoint) resume(ctx context.Context, out *output) (was kept, err error) {
-	if err := out.restore(k.store.Offsets("")); err != nil {
+	if err := out.restore(ctx, k.store.Offsets("")); err != nil {
 		return was, err
 	}
 	if was, err = k.recall(ctx); err != nil {
 		return was, fmt.Errorf("what the crawl knew before: %w", err)
 	}
-	offsets, err := out.sync()
+	offsets, err := out.sync(ctx)
 	if err != nil {
 		return was, err
 	}

@@ -59,18 +59,42 @@ func newCommitter(store frontier.Durable, out *output, fail func(error)) *commit
 
 // start starts the goroutine that commits. close ends it.
 func (m *committer) start(ctx context.Context) {
+	syncing, cancel := outlasting(ctx, syncPatience)
 	ctx = context.WithoutCancel(ctx)
 	m.snapshot.requests = m.checkpoint.tally.requests()
 	if !m.checkpoint.resumed { // otherwise the first commit takes one, so that no line is replayed twice
 		m.snapshot.taken(m.snapshot.requests)
 	}
 	m.ended.Go(func() {
+		defer cancel()
 		for m.await() {
-			m.commit(ctx, false)
+			m.commit(ctx, syncing, false)
 		}
-		m.commit(ctx, true)
+		m.commit(ctx, syncing, true)
 		m.giveBack(ctx)
 	})
+}
+
+// syncPatience is how much longer than the crawl's the context of Sync lasts: what was fetched is committed if possible, and a
+// sink that waits for a network does not keep Run from returning.
+const syncPatience = time.Minute
+
+// outlasting returns a context that ends d after ctx.
+func outlasting(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel()
+		case <-lasting.Done():
+		}
+	})
+	return lasting, func() {
+		stop()
+		cancel()
+	}
 }
 
 func (m *committer) close() {
@@ -222,9 +246,10 @@ func (m *committer) ahead(ctx context.Context, links *[]frontier.Request) error 
 }
 
 // commit makes durable what has accumulated. The last commit also stores what the gate knows.
-func (m *committer) commit(ctx context.Context, last bool) {
+// Sinks are synced with another context, which may end.
+func (m *committer) commit(ctx, syncing context.Context, last bool) {
 	began := time.Now()
-	ends, c, err := m.take(last)
+	ends, c, err := m.take(syncing, last)
 	if err == nil && c == nil {
 		return // nothing can be committed any more
 	}
@@ -317,7 +342,7 @@ func (m *committer) gate(last bool) map[string][]byte {
 
 // take syncs the sinks and takes what is in them. The checkpoint is nil when nothing can be committed any
 // more.
-func (m *committer) take(last bool) (ends []frontier.End, c *frontier.Checkpoint, err error) {
+func (m *committer) take(ctx context.Context, last bool) (ends []frontier.End, c *frontier.Checkpoint, err error) {
 	gate := m.gate(last)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -325,7 +350,7 @@ func (m *committer) take(last bool) (ends []frontier.End, c *frontier.Checkpoint
 		return nil, nil, nil
 	}
 	c = &frontier.Checkpoint{}
-	if c.Offsets, err = m.out.sync(); err != nil {
+	if c.Offsets, err = m.out.sync(ctx); err != nil {
 		return nil, nil, err
 	}
 	if c.Values, err = m.checkpoint.values(); err != nil {

@@ -169,9 +169,52 @@ type unsynced struct {
 	full func() bool
 }
 
-func (s *unsynced) Sync() (int64, error) {
+func (s *unsynced) Sync(ctx context.Context) (int64, error) {
 	if s.full() {
 		return 0, errFull
 	}
-	return s.fullSink.Sync()
+	return s.fullSink.Sync(ctx)
+}
+
+// TestSinkThatHangsIsGivenUp: a sink whose network hangs keeps a crawl that is canceled from returning for a minute only, and its
+// URL is requested again by the next process.
+func TestSinkThatHangsIsGivenUp(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		w.Site("a.test").Page("/", "")
+		store, err := disk.Open(t.TempDir(), disk.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		c, err := crawler.New(config(w, crawler.Config{
+			Frontier: store, Sinks: []sink.Sink{&hanging{fullSink{left: 9}, func() bool { return w.Count("http://a.test/") > 0 }}},
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		_, err = c.Run(ctx, "http://a.test/")
+		if took := time.Since(began); !errors.Is(err, context.Canceled) || took != time.Hour+time.Minute {
+			t.Errorf("after %v: %v", took, err)
+		}
+		if n := store.Stats(); n.Queued != 1 {
+			t.Errorf("the queue holds %+v", n)
+		}
+	})
+}
+
+// hanging is a sink whose network hangs from some time on.
+type hanging struct {
+	fullSink
+	hangs func() bool
+}
+
+func (s *hanging) Sync(ctx context.Context) (int64, error) {
+	if s.hangs() {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	return s.fullSink.Sync(ctx)
 }

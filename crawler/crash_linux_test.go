@@ -570,7 +570,7 @@ func (b *bomb) crawl(seeds []string) (*crawler.Report, error) {
 		return nil, err
 	}
 	rep, err := c.Run(context.Background(), seeds...)
-	return rep, errors.Join(err, visits.Close(), items.Close(), rows.Close(), table.Close(), archive.Close(), store.Close(), ledger.Close())
+	return rep, errors.Join(err, visits.Close(context.Background()), items.Close(context.Background()), rows.Close(context.Background()), table.Close(context.Background()), archive.Close(context.Background()), store.Close(), ledger.Close())
 }
 
 func (b *bomb) robots(sum string) ([]byte, error) {
@@ -649,9 +649,9 @@ func (s *bombSink) Append(ctx context.Context, r *sink.Record) error {
 	return err
 }
 
-func (s *bombSink) Sync() (int64, error) {
+func (s *bombSink) Sync(ctx context.Context) (int64, error) {
 	s.b.at("sync visits.jsonl")
-	offset, err := s.JSONL.Sync()
+	offset, err := s.JSONL.Sync(ctx)
 	s.b.at("synced visits.jsonl")
 	return offset, err
 }
@@ -668,9 +668,9 @@ func (s *bombArchive) Append(ctx context.Context, r *sink.Record) error {
 	return err
 }
 
-func (s *bombArchive) Sync() (int64, error) {
+func (s *bombArchive) Sync(ctx context.Context) (int64, error) {
 	s.b.at("sync warc")
-	offset, err := s.Writer.Sync()
+	offset, err := s.Writer.Sync(ctx)
 	s.b.at("synced warc")
 	return offset, err
 }

@@ -36,7 +36,7 @@ func (j job) run(ctx context.Context, c crawler.Config, seeds ...string) (*crawl
 		j.t.Fatal(err)
 	}
 	defer func() {
-		if err := errors.Join(visits.Close(), store.Close()); err != nil {
+		if err := errors.Join(visits.Close(ctx), store.Close()); err != nil {
 			j.t.Error(err)
 		}
 	}()
@@ -305,9 +305,12 @@ func (f *fullSink) Append(_ context.Context, r *sink.Record) error {
 	return nil
 }
 
-func (f *fullSink) Sync() (int64, error)       { return int64(len(f.kept)), nil }
-func (f *fullSink) Restore(offset int64) error { f.kept = f.kept[:offset]; return nil }
-func (f *fullSink) Close() error               { return nil }
+func (f *fullSink) Sync(_ context.Context) (int64, error) { return int64(len(f.kept)), nil }
+func (f *fullSink) Restore(_ context.Context, offset int64) error {
+	f.kept = f.kept[:offset]
+	return nil
+}
+func (f *fullSink) Close(_ context.Context) error { return nil }
 
 // What AtCommit returns is stored with the visits that are durable when it is called, and with no others.
 func TestAtCommitGoesWithItsVisits(t *testing.T) {

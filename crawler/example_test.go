@@ -210,9 +210,9 @@ func (*results) Append(_ context.Context, r *sink.Record) error {
 	}
 	return nil
 }
-func (*results) Sync() (int64, error) { return 0, nil }
-func (*results) Restore(int64) error  { return nil }
-func (*results) Close() error         { return nil }
+func (*results) Sync(_ context.Context) (int64, error) { return 0, nil }
+func (*results) Restore(context.Context, int64) error  { return nil }
+func (*results) Close(_ context.Context) error         { return nil }
 
 // Wrap a handler in what every handler needs.
 func ExampleChain() {

@@ -84,10 +84,10 @@ func (o *output) appendExchange(ctx context.Context, x *sink.Exchange) {
 }
 
 // sync makes the sinks durable and returns the length of each.
-func (o *output) sync() (map[string]int64, error) {
+func (o *output) sync(ctx context.Context) (map[string]int64, error) {
 	offsets := make(map[string]int64, len(o.sinks))
 	for i, s := range o.sinks {
-		offset, err := s.Sync()
+		offset, err := s.Sync(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -100,17 +100,17 @@ func (o *output) sync() (map[string]int64, error) {
 var errForeignOutput = errors.New("holds records that the crawl in this frontier has not written: give it a place of its own")
 
 // restore cuts every sink back to what was committed.
-func (o *output) restore(offsets map[string]int64) error {
+func (o *output) restore(ctx context.Context, offsets map[string]int64) error {
 	for i, s := range o.sinks {
 		name := sinkName(s, i)
 		offset, known := offsets[name]
 		if known {
-			if err := s.Restore(offset); err != nil {
+			if err := s.Restore(ctx, offset); err != nil {
 				return fmt.Errorf("sink %s: cutting it back to what was committed: %w", name, err)
 			}
 			continue
 		}
-		if at, err := s.Sync(); err != nil || at != 0 {
+		if at, err := s.Sync(ctx); err != nil || at != 0 {
 			return fmt.Errorf("sink %s: %w", name, errors.Join(err, errForeignOutput))
 		}
 	}

@@ -62,7 +62,7 @@ func TestArchive(t *testing.T) {
 		if _, err := cr.Run(t.Context(), s.URL("/")); err != nil {
 			t.Fatal(err)
 		}
-		if err := arc.Close(); err != nil {
+		if err := arc.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		index, err := filepath.Glob(filepath.Join(dir, "*.cdxj"))

@@ -42,9 +42,9 @@ func (o *order) Append(_ context.Context, r *sink.Record) error {
 	return nil
 }
 
-func (*order) Sync() (int64, error) { return 0, nil }
-func (*order) Restore(int64) error  { return nil }
-func (*order) Close() error         { return nil }
+func (*order) Sync(_ context.Context) (int64, error) { return 0, nil }
+func (*order) Restore(context.Context, int64) error  { return nil }
+func (*order) Close(_ context.Context) error         { return nil }
 
 func hostPart(url string) string {
 	_, rest, _ := strings.Cut(url, "://")

@@ -89,8 +89,8 @@ func (s *doomedSink) Append(ctx context.Context, r *sink.Record) error {
 	return s.m.do(func() error { return s.JSONL.Append(ctx, r) })
 }
 
-func (s *doomedSink) Sync() (n int64, err error) {
-	err = s.m.do(func() error { n, err = s.JSONL.Sync(); return err })
+func (s *doomedSink) Sync(ctx context.Context) (n int64, err error) {
+	err = s.m.do(func() error { n, err = s.JSONL.Sync(ctx); return err })
 	return n, err
 }
 
@@ -134,7 +134,7 @@ func (d *remainder) process(m *doomed, c crawler.Config, seeds []string) (rep *c
 		d.t.Fatal(err)
 	}
 	rep, err = cr.Run(d.t.Context(), seeds...)
-	if err := errors.Join(visits.Close(), store.Close()); err != nil {
+	if err := errors.Join(visits.Close(context.Background()), store.Close()); err != nil {
 		d.t.Fatal(err)
 	}
 	if m.dead.Load() {

@@ -205,7 +205,7 @@ func (s *renderSim) process(m *mortal) (done bool) {
 	if !m.dead {
 		s.nothingLeft(store)
 	}
-	if closing := errors.Join(visits.Close(), store.Close()); closing != nil {
+	if closing := errors.Join(visits.Close(ctx), store.Close()); closing != nil {
 		s.t.Fatal(closing)
 	}
 	if !m.dead && (err != nil || rep.Finish != crawler.FinishDone) {
@@ -371,11 +371,11 @@ func (s *mortalSink) Append(ctx context.Context, r *sink.Record) error {
 	return s.JSONL.Append(ctx, r)
 }
 
-func (s *mortalSink) Sync() (int64, error) {
+func (s *mortalSink) Sync(ctx context.Context) (int64, error) {
 	if err := s.m.at(); err != nil {
 		return 0, err
 	}
-	return s.JSONL.Sync()
+	return s.JSONL.Sync(ctx)
 }
 
 // exchanges is an archive that outlives processes: the URLs of pages and of what they load.
@@ -410,14 +410,14 @@ func (s *mortalArchive) AppendExchange(_ context.Context, x *sink.Exchange) erro
 	return nil
 }
 
-func (s *mortalArchive) Sync() (int64, error) { return int64(len(s.lines)), s.m.at() }
+func (s *mortalArchive) Sync(_ context.Context) (int64, error) { return int64(len(s.lines)), s.m.at() }
 
-func (s *mortalArchive) Restore(offset int64) error {
+func (s *mortalArchive) Restore(_ context.Context, offset int64) error {
 	s.lines = s.lines[:offset]
 	return nil
 }
 
-func (*mortalArchive) Close() error { return nil }
+func (*mortalArchive) Close(_ context.Context) error { return nil }
 
 type mortalWriter struct {
 	io.Writer

@@ -61,7 +61,7 @@ func TestTableThatCannotBeWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		rep, err := run(table, func(*crawler.Visit) {})
-		if err = errors.Join(err, table.Close()); err != nil || rep.Finish != crawler.FinishDone {
+		if err = errors.Join(err, table.Close(t.Context())); err != nil || rep.Finish != crawler.FinishDone {
 			t.Fatal(rep, err)
 		}
 		got, err := os.ReadFile(path)
@@ -86,7 +86,7 @@ func TestTableOnAFullDisk(t *testing.T) {
 			Handler: handles(func(v *crawler.Visit) error { return v.Emit(map[string]string{"path": v.URL.Path()}) }),
 		})
 		_, err = c.Run(t.Context(), s.URL("/1"))
-		if err = errors.Join(err, table.Close()); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "/dev/full") {
+		if err = errors.Join(err, table.Close(t.Context())); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "/dev/full") {
 			t.Error(err)
 		}
 	})

@@ -2,6 +2,7 @@ package job
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -296,7 +297,7 @@ func (a *assembler) archivesOf(s *Source) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.Restore(serial<<40|s.files[last].Bytes), w.Close()) // see package warc: Offsets
+	return errors.Join(w.Restore(context.Background(), serial<<40|s.files[last].Bytes), w.Close(context.Background())) // see package warc: Offsets
 }
 
 // archivePrefix returns the beginning of the names of a segment's archives.

@@ -89,7 +89,7 @@ func (o *outputs) openItems(all []Items) error {
 		if err != nil {
 			return err
 		}
-		o.items, o.closers = append(o.items, s), append(o.closers, s.Close)
+		o.keep(s)
 	}
 	return nil
 }

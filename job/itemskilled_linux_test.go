@@ -243,8 +243,8 @@ func (s *killedSink) Append(ctx context.Context, r *sink.Record) error {
 	return err
 }
 
-func (s *killedSink) Sync() (int64, error) {
-	n, err := s.Sink.Sync()
+func (s *killedSink) Sync(ctx context.Context) (int64, error) {
+	n, err := s.Sink.Sync(ctx)
 	s.k.at(s.prefix + "sync")
 	return n, err
 }
@@ -253,9 +253,9 @@ func (s *killedSink) Sync() (int64, error) {
 type noSink struct{ sink.Base }
 
 func (noSink) Append(context.Context, *sink.Record) error { return nil }
-func (noSink) Sync() (int64, error)                       { return 0, nil }
-func (noSink) Restore(int64) error                        { return nil }
-func (noSink) Close() error                               { return nil }
+func (noSink) Sync(_ context.Context) (int64, error)      { return 0, nil }
+func (noSink) Restore(context.Context, int64) error       { return nil }
+func (noSink) Close(_ context.Context) error              { return nil }
 
 func itemLines(path string) (got []string, err error) {
 	b, err := os.ReadFile(path)

@@ -2,6 +2,7 @@ package job
 
 import (
 	"cmp"
+	"context"
 	"errors"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -76,7 +77,7 @@ func (o *outputs) openFiles(j *Job, cfg *crawler.Config) (err error) {
 		if err != nil {
 			return err
 		}
-		o.items, o.closers = append(o.items, s), append(o.closers, s.Close)
+		o.keep(s)
 	}
 	if j.config.Text {
 		if err := o.openText(j.config.TextReader, cfg); err != nil {
@@ -100,7 +101,7 @@ func (o *outputs) openVisits() error {
 	if o.visits, err = sink.AppendJSONL(f, f.Name()); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	o.closers = append(o.closers, o.visits.Close)
+	o.closes(o.visits)
 	return nil
 }
 
@@ -117,7 +118,8 @@ func (o *outputs) openArchive(j *Job, cfg *crawler.Config) error {
 	if err != nil {
 		return errors.Join(err, dir.close())
 	}
-	o.closers, o.commits.archive = append(o.closers, o.archive.Close), o.archive
+	o.commits.archive = o.archive
+	o.closes(o.archive)
 	return nil
 }
 
@@ -139,6 +141,17 @@ func (o *outputs) openFrontier(j *Job, cfg *crawler.Config) error {
 	o.frontier = store
 	o.closers = append(o.closers, store.Close)
 	return nil
+}
+
+// keep makes a file with results part of the crawl.
+func (o *outputs) keep(s sink.Sink) {
+	o.items = append(o.items, s)
+	o.closes(s)
+}
+
+// closes adds a sink to what close closes.
+func (o *outputs) closes(s sink.Sink) {
+	o.closers = append(o.closers, func() error { return s.Close(context.Background()) })
 }
 
 // close closes everything that is open, in reverse order of opening.

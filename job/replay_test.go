@@ -54,11 +54,11 @@ func (m visited) Append(_ context.Context, r *sink.Record) error {
 
 func (visited) AppendExchange(context.Context, *sink.Exchange) error { return nil }
 
-func (visited) Needs() (n sink.Needs) { return n }
-func (visited) Name() string          { return "" }
-func (visited) Sync() (int64, error)  { return 0, nil }
-func (visited) Restore(int64) error   { return nil }
-func (visited) Close() error          { return nil }
+func (visited) Needs() (n sink.Needs)                 { return n }
+func (visited) Name() string                          { return "" }
+func (visited) Sync(_ context.Context) (int64, error) { return 0, nil }
+func (visited) Restore(context.Context, int64) error  { return nil }
+func (visited) Close(_ context.Context) error         { return nil }
 
 func (m visited) compare(t *testing.T, got visited) {
 	t.Helper()
@@ -96,7 +96,7 @@ func TestReplayIsTheSameCrawl(t *testing.T) {
 				c.Politeness.MaxFailures, c.Politeness.MaxSilence = crawler.Unlimited, crawler.Forever
 				c.Fetch.DialContext, c.Fetch.Resolver, c.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
 				run(t, c, web.Seeds())
-				if err := archive.Close(); err != nil {
+				if err := archive.Close(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				requests, start := len(w.Requests()), time.Now()

@@ -36,7 +36,7 @@ func (o *outputs) openText(read TextReader, cfg *crawler.Config) error {
 		return err
 	}
 	cfg.Handler = k
-	o.items, o.closers = append(o.items, k), append(o.closers, k.Close)
+	o.keep(k)
 	return nil
 }
 

@@ -16,7 +16,7 @@ func BenchmarkAppendAndSync(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer j.Close()
+			defer j.Close(b.Context())
 			benchAppend(b, j, every)
 		})
 	}
@@ -25,7 +25,7 @@ func BenchmarkAppendAndSync(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer j.Close()
+		defer j.Close(b.Context())
 		benchAppend(b, j, 0)
 	})
 	b.Run("stream", func(b *testing.B) { benchAppend(b, NewJSONL(io.Discard), 0) })
@@ -40,7 +40,7 @@ func benchAppend(b *testing.B, s Sink, every int) {
 			b.Fatal(err)
 		}
 		if n++; every > 0 && n%every == 0 {
-			if _, err := s.Sync(); err != nil {
+			if _, err := s.Sync(b.Context()); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -131,11 +131,11 @@ func (c *CSV) Append(ctx context.Context, r *Record) error {
 }
 
 // Sync implements Sink.
-func (c *CSV) Sync() (int64, error) { return c.out.Sync() }
+func (c *CSV) Sync(ctx context.Context) (int64, error) { return c.out.Sync(ctx) }
 
 // Restore implements Sink.
-func (c *CSV) Restore(offset int64) error {
-	if err := c.out.Restore(offset); err != nil {
+func (c *CSV) Restore(ctx context.Context, offset int64) error {
+	if err := c.out.Restore(ctx, offset); err != nil {
 		return err
 	}
 	if offset == 0 {
@@ -148,7 +148,7 @@ func (c *CSV) Restore(offset int64) error {
 }
 
 // Close implements Sink.
-func (c *CSV) Close() error { return c.out.Close() }
+func (c *CSV) Close(ctx context.Context) error { return c.out.Close(ctx) }
 
 // rows appends the results of a record.
 func (c *CSV) rows(b []byte, r *Record) ([]byte, error) {

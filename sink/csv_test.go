@@ -71,7 +71,7 @@ func table(t *testing.T, columns []string, items ...string) (string, error) {
 		err := s.Append(t.Context(), &sink.Record{URL: "http://a.test/", Data: []json.RawMessage{json.RawMessage(item)}})
 		failed = errors.Join(failed, err)
 	}
-	if err := s.Close(); err != nil {
+	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return out.String(), failed
@@ -132,7 +132,7 @@ func TestCSVFormulaColumnReopened(t *testing.T) {
 		if err := s.Append(t.Context(), &sink.Record{Data: []json.RawMessage{json.RawMessage(`{"=a":1}`)}}); err != nil {
 			t.Error(err)
 		}
-		if err := s.Close(); err != nil {
+		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestCSVReopenedWithColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(s.Append(t.Context(), r), s.Close()); err != nil {
+		if err := errors.Join(s.Append(t.Context(), r), s.Close(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -183,7 +183,7 @@ func TestCSVTornHeader(t *testing.T) {
 	if err := s.Append(t.Context(), r); err == nil || !strings.Contains(err.Error(), "torn") {
 		t.Errorf("Append: %v", err)
 	}
-	if err := errors.Join(s.Restore(0), s.Append(t.Context(), r), s.Close()); err != nil {
+	if err := errors.Join(s.Restore(t.Context(), 0), s.Append(t.Context(), r), s.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(path); err != nil || string(b) != "a\n1\n" {

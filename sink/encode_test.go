@@ -171,7 +171,7 @@ func BenchmarkJSONL(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer j.Close()
+	defer j.Close(b.Context())
 	rec := page()
 	b.ReportAllocs()
 	for b.Loop() {

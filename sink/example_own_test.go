@@ -57,7 +57,7 @@ func (t *Table) usable() error {
 
 // Sync writes and syncs the pending lines and returns the length of the file. After an error it fails until Restore,
 // because nobody knows which lines are in the file.
-func (t *Table) Sync() (int64, error) {
+func (t *Table) Sync(_ context.Context) (int64, error) {
 	if err := t.usable(); err != nil {
 		return 0, err
 	}
@@ -71,7 +71,7 @@ func (t *Table) Sync() (int64, error) {
 }
 
 // Restore truncates the file and discards the pending lines.
-func (t *Table) Restore(offset int64) error {
+func (t *Table) Restore(_ context.Context, offset int64) error {
 	if t.closed {
 		return sink.ErrClosed
 	}
@@ -86,13 +86,13 @@ func (t *Table) Restore(offset int64) error {
 }
 
 // Close calls Sync unless an earlier call failed.
-func (t *Table) Close() error {
+func (t *Table) Close(ctx context.Context) error {
 	if t.closed {
 		return nil
 	}
 	var err error
 	if t.err == nil {
-		_, err = t.Sync()
+		_, err = t.Sync(ctx)
 	}
 	t.closed = true
 	return errors.Join(err, t.f.Close())
@@ -112,16 +112,16 @@ func Example_ownSink() {
 	var out sink.Sink // as in crawler.Config.Sinks
 	out, _ = OpenTable(path)
 	_ = out.Append(ctx, &sink.Record{URL: "http://example.org/", Status: 200})
-	committed, _ := out.Sync() // the crawl's frontier stores the offset
+	committed, _ := out.Sync(ctx) // the crawl's frontier stores the offset
 	_ = out.Append(ctx, &sink.Record{URL: "http://example.org/lost", Status: 200})
-	_, _ = out.Sync() // the process is killed before the frontier stores this one
+	_, _ = out.Sync(ctx) // the process is killed before the frontier stores this one
 
 	out, _ = OpenTable(path)
-	if err := out.Restore(committed); err != nil {
+	if err := out.Restore(ctx, committed); err != nil {
 		fmt.Println(err)
 	}
 	_ = out.Append(ctx, &sink.Record{URL: "http://example.org/again", Status: 404})
-	if err := out.Close(); err != nil {
+	if err := out.Close(ctx); err != nil {
 		fmt.Println(err)
 	}
 	text, _ := os.ReadFile(path)

@@ -36,15 +36,15 @@ func ExampleOpenJSONL() {
 
 	out, _ := sink.OpenJSONL(path)
 	_ = out.Append(ctx, &sink.Record{URL: "http://example.org/1"})
-	committed, _ := out.Sync()
+	committed, _ := out.Sync(ctx)
 	_ = out.Append(ctx, &sink.Record{URL: "http://example.org/2"}) // then the power fails
 
 	out, _ = sink.OpenJSONL(path)
-	if err := out.Restore(committed); err != nil {
+	if err := out.Restore(ctx, committed); err != nil {
 		fmt.Println(err)
 	}
 	_ = out.Append(ctx, &sink.Record{URL: "http://example.org/3"})
-	_ = out.Close()
+	_ = out.Close(ctx)
 	lines, _ := os.ReadFile(path)
 	fmt.Printf("%s", lines)
 	// Output:

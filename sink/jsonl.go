@@ -172,7 +172,7 @@ func (j *JSONL) failed(err error) error {
 }
 
 // Sync implements Sink.
-func (j *JSONL) Sync() (int64, error) {
+func (j *JSONL) Sync(_ context.Context) (int64, error) {
 	if err := j.usable(); err != nil {
 		return 0, err
 	}
@@ -206,7 +206,7 @@ func (j *JSONL) force() error {
 var ErrNotCuttable = errors.New("sink: the output cannot be cut back")
 
 // Restore implements Sink.
-func (j *JSONL) Restore(offset int64) error {
+func (j *JSONL) Restore(_ context.Context, offset int64) error {
 	switch {
 	case j.closed:
 		return ErrClosed
@@ -224,14 +224,14 @@ func (j *JSONL) Restore(offset int64) error {
 }
 
 // Close implements Sink.
-func (j *JSONL) Close() error {
+func (j *JSONL) Close(ctx context.Context) error {
 	if j.closed {
 		return nil
 	}
 	var err error
 	if j.f != nil {
 		if j.err == nil {
-			_, err = j.Sync()
+			_, err = j.Sync(ctx)
 		}
 		if e := j.f.Close(); e != nil {
 			err = errors.Join(err, fmt.Errorf("sink: %w", e))

@@ -100,13 +100,13 @@ func TestEachRecordIsOneWrite(t *testing.T) {
 			t.Fatalf("%d writes after %d records", len(out.writes), i+1)
 		}
 	}
-	if offset, err := j.Sync(); err != nil || offset != int64(len(out.writes[0])+len(out.writes[1])+len(out.writes[2])) {
+	if offset, err := j.Sync(t.Context()); err != nil || offset != int64(len(out.writes[0])+len(out.writes[1])+len(out.writes[2])) {
 		t.Errorf("Sync %d, %v", offset, err)
 	}
-	if err := j.Restore(0); !errors.Is(err, ErrNotCuttable) {
+	if err := j.Restore(t.Context(), 0); !errors.Is(err, ErrNotCuttable) {
 		t.Errorf("Restore: %v", err)
 	}
-	if err := j.Close(); err != nil {
+	if err := j.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -127,10 +127,10 @@ func TestBrokenPipeIsEPIPE(t *testing.T) {
 			t.Fatalf("%v, want EPIPE", err)
 		}
 	}
-	if _, err := j.Sync(); !errors.Is(err, syscall.EPIPE) {
+	if _, err := j.Sync(t.Context()); !errors.Is(err, syscall.EPIPE) {
 		t.Errorf("Sync: %v, want EPIPE", err)
 	}
-	if err := j.Close(); err != nil {
+	if err := j.Close(t.Context()); err != nil {
 		t.Errorf("Close: %v", err)
 	}
 }
@@ -140,7 +140,7 @@ func TestNamesOfOutputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.Close()
+	defer j.Close(t.Context())
 	for want, n := range map[string]Sink{"pages.jsonl": j, "stdout": NewJSONL(io.Discard)} {
 		if got := n.Name(); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -179,24 +179,24 @@ func TestRestoreClearsAnError(t *testing.T) {
 	if err := j.Append(t.Context(), page()); err != nil {
 		t.Fatal(err)
 	}
-	offset, err := j.Sync()
+	offset, err := j.Sync(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Append(t.Context(), page()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Sync(); !errors.Is(err, syscall.ENOSPC) {
+	if _, err := j.Sync(t.Context()); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
-	if err := j.Restore(offset + 100); err == nil {
+	if err := j.Restore(t.Context(), offset+100); err == nil {
 		t.Error("Restore to what was never written")
 	}
 	j.f.(*narrow).room = 10_000
 	if err := j.Append(t.Context(), page()); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("Append behind a torn line: %v", err)
 	}
-	if err := errors.Join(j.Restore(offset), j.Append(t.Context(), page()), j.Close()); err != nil {
+	if err := errors.Join(j.Restore(t.Context(), offset), j.Append(t.Context(), page()), j.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if urls, err := readLines(path); len(urls) != 2 || err != nil {
@@ -262,14 +262,14 @@ func TestFileHoldsLinesUntilSync(t *testing.T) {
 		if i == 0 {
 			want = "sync" // for what an earlier run left
 		}
-		if _, err := j.Sync(); err != nil || f.done() != want {
+		if _, err := j.Sync(t.Context()); err != nil || f.done() != want {
 			t.Errorf("%d records: want %s, %v", i, want, err)
 		}
 	}
-	if _, err := j.Sync(); err != nil || f.done() != "" {
+	if _, err := j.Sync(t.Context()); err != nil || f.done() != "" {
 		t.Errorf("a Sync of nothing: %v", err)
 	}
-	if err := errors.Join(j.Append(t.Context(), page()), j.Close()); err != nil || f.done() != "write sync" {
+	if err := errors.Join(j.Append(t.Context(), page()), j.Close(t.Context())); err != nil || f.done() != "write sync" {
 		t.Errorf("Close: %v", err)
 	}
 	if urls, err := readLines(j.path); len(urls) != 11 || err != nil {
@@ -279,7 +279,7 @@ func TestFileHoldsLinesUntilSync(t *testing.T) {
 
 func TestFileHoldsLittle(t *testing.T) {
 	j, f := openNoting(t)
-	defer j.Close()
+	defer j.Close(t.Context())
 	for len(f.calls) == 0 {
 		if len(j.lines) >= holdLines {
 			t.Fatalf("%d bytes are held back", len(j.lines))
@@ -295,15 +295,15 @@ func TestFileHoldsLittle(t *testing.T) {
 
 func TestCutIsSynced(t *testing.T) {
 	j, f := openNoting(t)
-	defer j.Close()
-	if _, err := j.Sync(); err != nil {
+	defer j.Close(t.Context())
+	if _, err := j.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	f.done()
-	if err := j.Restore(0); err != nil {
+	if err := j.Restore(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Sync(); err != nil || f.done() != "sync" {
+	if _, err := j.Sync(t.Context()); err != nil || f.done() != "sync" {
 		t.Errorf("a Sync after Restore does nothing, %v", err)
 	}
 }
@@ -311,7 +311,7 @@ func TestCutIsSynced(t *testing.T) {
 // Whoever follows the file of a slow crawl sees lines although nobody calls Sync.
 func TestFileHoldsLinesForASecond(t *testing.T) {
 	j, f := openNoting(t)
-	defer j.Close()
+	defer j.Close(t.Context())
 	for _, c := range []struct {
 		after time.Duration
 		want  string
@@ -335,15 +335,15 @@ func TestRestoreDropsHeldLines(t *testing.T) {
 		if err := j.Append(t.Context(), page()); err != nil {
 			t.Fatal(err)
 		}
-		if err := j.Restore(offset + int64(len(j.lines))); err == nil {
+		if err := j.Restore(t.Context(), offset+int64(len(j.lines))); err == nil {
 			t.Error("Restore to what was not written")
 		}
 		var err error
-		if offset, err = j.Sync(); err != nil {
+		if offset, err = j.Sync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(j.Append(t.Context(), page()), j.Restore(offset), j.Close()); err != nil {
+	if err := errors.Join(j.Append(t.Context(), page()), j.Restore(t.Context(), offset), j.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if urls, err := readLines(j.path); len(urls) != 2 || err != nil {
@@ -361,7 +361,7 @@ func TestBadRecordLeavesHeldLines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := j.Close(); err != nil {
+	if err := j.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if urls, err := readLines(j.path); len(urls) != 2 || err != nil {

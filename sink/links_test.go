@@ -70,7 +70,7 @@ func TestLinksHaveALineEach(t *testing.T) {
 		{From: "http://a.test/", To: "http://a.test/1", Text: "one\u202e", Kind: "anchor", Fate: "follow"},
 		{From: "http://a.test/", Ref: "http://[", Kind: "image", Fate: "invalid", Rule: "host"},
 	}}
-	if err := errors.Join(s.Append(t.Context(), r), s.Append(t.Context(), &sink.Record{URL: "http://a.test/none"}), s.Close()); err != nil {
+	if err := errors.Join(s.Append(t.Context(), r), s.Append(t.Context(), &sink.Record{URL: "http://a.test/none"}), s.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"from":"http://a.test/","to":"http://a.test/1","text":"one\u202e","kind":"anchor","fate":"follow"}
@@ -131,7 +131,7 @@ func TestItems(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "http://a.test/bad") {
 		t.Errorf("a result that is not JSON: %v", err)
 	}
-	if err := s.Close(); err != nil {
+	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if want := "{\"a\":1,\"b\":\"\\u009b\"}\n2\nnull\n"; out.String() != want {

@@ -24,6 +24,9 @@
 //   - Name is the key under which the crawl stores the number, together with the state of the URLs. When the crawl
 //     resumes, it calls Restore with that number. For a sink without a name, the key is its place among the sinks.
 //
+// A crawl that is canceled still syncs its sinks. A sink on a network should give up when the context of Sync ends, a minute
+// later: its last visits are then requested again when the crawl resumes.
+//
 // An output that cannot remove anything, such as a message queue, can be a sink of crawls that are never resumed: its
 // Restore returns an error. Otherwise its readers must expect pages twice.
 //
@@ -68,6 +71,8 @@ var ErrClosed = errors.New("sink: closed")
 //	S11 After Close every method returns ErrClosed, except Close, which does nothing.
 //	S12 When Append returns, the Record and all it points to belongs to the caller again. Nothing in it was
 //	    changed except the fields WARC of it and of its Rendered.
+//	S13 If the context of Sync or Restore has ended, the call does what it does otherwise, or returns an error that
+//	    wraps the context's error. After such an error, Restore with another context works. Close always closes.
 type Sink interface {
 	// Append adds a record. The output may be buffered until Sync. After an error the output is only valid up to the
 	// last offset that Sync returned.
@@ -82,12 +87,13 @@ type Sink interface {
 	// offset under its name. "" stands for the sink's place among them. It may be called at any time, by any goroutine.
 	Name() string
 	// Sync makes everything appended so far durable and returns the offset of its end.
-	Sync() (offset int64, err error)
+	// It may give up when ctx ends.
+	Sync(ctx context.Context) (offset int64, err error)
 	// Restore cuts the output back to an offset that Sync returned. It is called before the first Append, when a
-	// crawl resumes after a crash, and after an error.
-	Restore(offset int64) error
-	// Close makes everything appended durable, if Sync does, and closes the output.
-	Close() error
+	// crawl resumes after a crash, and after an error. It may give up when ctx ends: what then remains can be restored again.
+	Restore(ctx context.Context, offset int64) error
+	// Close makes everything appended durable, if Sync does, and closes the output, even if ctx has ended.
+	Close(ctx context.Context) error
 }
 
 // Needs says what a Sink reads beyond what every Record has. What no sink of a crawl needs is not collected.

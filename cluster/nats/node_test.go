@@ -162,7 +162,7 @@ func crawl(w *crawltest.Web, delay time.Duration) func(ctx context.Context, sh *
 		if err != nil {
 			return err
 		}
-		defer out.Close()
+		defer out.Close(ctx)
 		c := crawler.Config{
 			Agent: "testbot/1.0", Contact: "https://lab.university.edu/crawl", Frontier: sh.Frontier(), Sinks: []sink.Sink{sh.Sink(out)},
 			Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Concurrency: 8,

@@ -60,10 +60,10 @@ func (s recorder) Append(_ context.Context, r *sink.Record) error {
 }
 
 // Sync implements sink.Sink.
-func (recorder) Sync() (int64, error) { return 0, nil }
+func (recorder) Sync(_ context.Context) (int64, error) { return 0, nil }
 
 // Restore implements sink.Sink. Each run records anew.
-func (recorder) Restore(size int64) error {
+func (recorder) Restore(_ context.Context, size int64) error {
 	if size > 0 {
 		return sink.ErrNotCuttable
 	}
@@ -71,7 +71,7 @@ func (recorder) Restore(size int64) error {
 }
 
 // Close implements sink.Sink.
-func (recorder) Close() error { return nil }
+func (recorder) Close(_ context.Context) error { return nil }
 
 // load reads a state; nil when there is no such file.
 func load(path string) (s state, err error) {

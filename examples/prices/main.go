@@ -41,7 +41,7 @@ func run(ctx context.Context, cfg crawler.Config, file string, seeds ...string) 
 	if err == nil {
 		_, err = c.Run(ctx, seeds...)
 	}
-	return errors.Join(err, table.Close())
+	return errors.Join(err, table.Close(ctx))
 }
 
 func main() {

@@ -36,13 +36,13 @@ func (c counting) Append(_ context.Context, r *sink.Record) error {
 }
 
 // Sync does nothing: counts are kept in the memory.
-func (counting) Sync() (int64, error) { return 0, nil }
+func (counting) Sync(_ context.Context) (int64, error) { return 0, nil }
 
 // Restore does nothing.
-func (counting) Restore(int64) error { return nil }
+func (counting) Restore(context.Context, int64) error { return nil }
 
 // Close does nothing.
-func (counting) Close() error { return nil }
+func (counting) Close(_ context.Context) error { return nil }
 
 // estimate is a total over a group of the population, or over all of it, as the sample says.
 type estimate struct {

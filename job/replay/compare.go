@@ -199,13 +199,13 @@ func (x *comparison) end(m *job.Manifest) {
 }
 
 // Sync implements sink.Sink.
-func (*comparison) Sync() (int64, error) { return 0, nil }
+func (*comparison) Sync(_ context.Context) (int64, error) { return 0, nil }
 
 // Restore implements sink.Sink.
-func (*comparison) Restore(int64) error { return nil }
+func (*comparison) Restore(context.Context, int64) error { return nil }
 
 // Close implements sink.Sink.
-func (*comparison) Close() error { return nil }
+func (*comparison) Close(_ context.Context) error { return nil }
 
 // Text is the result in a line.
 func (r *Result) Text() string {

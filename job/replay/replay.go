@@ -202,10 +202,10 @@ func (l *reread) Append(_ context.Context, r *sink.Record) error {
 }
 
 // Sync implements sink.Sink.
-func (*reread) Sync() (int64, error) { return 0, nil }
+func (*reread) Sync(_ context.Context) (int64, error) { return 0, nil }
 
 // Restore implements sink.Sink.
-func (*reread) Restore(int64) error { return nil }
+func (*reread) Restore(context.Context, int64) error { return nil }
 
 // Close implements sink.Sink.
-func (*reread) Close() error { return nil }
+func (*reread) Close(_ context.Context) error { return nil }

@@ -126,7 +126,7 @@ func largeJob(t testing.TB, dir string, requests, hosts int) {
 	large(requests, hosts, func(begin, end *ledger.Entry, v *sink.Record) {
 		err = errors.Join(err, lines.Write(begin), lines.Write(end), visits.Append(t.Context(), v))
 	})
-	if err := errors.Join(err, to.Flush(), visits.Close(), requested.Close(), visited.Close()); err != nil {
+	if err := errors.Join(err, to.Flush(), visits.Close(t.Context()), requested.Close(), visited.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

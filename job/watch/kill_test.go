@@ -405,7 +405,7 @@ type victimSink struct {
 }
 
 func (s *victimSink) Append(context.Context, *sink.Record) error { s.x.at("append"); return nil }
-func (s *victimSink) Sync() (int64, error)                       { s.x.at("sync"); return 0, nil }
-func (s *victimSink) Restore(int64) error                        { return nil }
-func (s *victimSink) Close() error                               { return nil }
+func (s *victimSink) Sync(_ context.Context) (int64, error)      { s.x.at("sync"); return 0, nil }
+func (s *victimSink) Restore(context.Context, int64) error       { return nil }
+func (s *victimSink) Close(_ context.Context) error              { return nil }
 func (s *victimSink) Name() string                               { return "victim" }

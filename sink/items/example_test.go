@@ -26,6 +26,7 @@ func visit(l lamp) *sink.Record {
 }
 
 func ExampleOpenShards() {
+	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
 		fmt.Println(err)
@@ -38,11 +39,11 @@ func ExampleOpenShards() {
 		return
 	}
 	for _, l := range []lamp{{"a", 9.5}, {"b", 7}, {"c", 8}} {
-		if err := s.Append(context.Background(), visit(l)); err != nil {
+		if err := s.Append(ctx, visit(l)); err != nil {
 			fmt.Println(err)
 		}
 	}
-	if err := s.Close(); err != nil {
+	if err := s.Close(ctx); err != nil {
 		fmt.Println(err)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*"))
@@ -61,6 +62,7 @@ func ExampleOpenShards() {
 }
 
 func ExampleOpenTable() {
+	ctx := context.Background()
 	db, err := sql.Open("sqlite", ":memory:") // or sql.Open("pgx", …) and items.PostgreSQL
 	if err != nil {
 		fmt.Println(err)
@@ -68,24 +70,24 @@ func ExampleOpenTable() {
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1) // each connection would have a memory for itself
-	t, err := items.OpenTable[lamp](context.Background(), db, items.SQLite, "lamps", "crawls/shop", "sku")
+	t, err := items.OpenTable[lamp](ctx, db, items.SQLite, "lamps", "crawls/shop", "sku")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, l := range []lamp{{"a", 9.5}, {"b", 7}} {
-		_ = t.Append(context.Background(), visit(l))
+		_ = t.Append(ctx, visit(l))
 	}
-	committed, _ := t.Sync() // the crawl's frontier stores the offset
-	_ = t.Append(context.Background(), visit(lamp{"a", 1}))
-	_, _ = t.Sync() // the process is killed before the frontier stores this one
+	committed, _ := t.Sync(ctx) // the crawl's frontier stores the offset
+	_ = t.Append(ctx, visit(lamp{"a", 1}))
+	_, _ = t.Sync(ctx) // the process is killed before the frontier stores this one
 
-	t, err = items.OpenTable[lamp](context.Background(), db, items.SQLite, "lamps", "crawls/shop", "sku")
+	t, err = items.OpenTable[lamp](ctx, db, items.SQLite, "lamps", "crawls/shop", "sku")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	if err := t.Restore(committed); err != nil {
+	if err := t.Restore(ctx, committed); err != nil {
 		fmt.Println(err)
 	}
 	var price float64

@@ -314,7 +314,7 @@ func (s *Shards[T]) write(path string, content func(io.Writer) error) error {
 }
 
 // Sync implements sink.Sink. The offset is the number of rows.
-func (s *Shards[T]) Sync() (int64, error) {
+func (s *Shards[T]) Sync(_ context.Context) (int64, error) {
 	if err := s.usable(); err != nil {
 		return 0, err
 	}
@@ -337,7 +337,7 @@ func (s *Shards[T]) Sync() (int64, error) {
 }
 
 // Restore implements sink.Sink: later rows are removed, and a complete file that has some of them is written again without.
-func (s *Shards[T]) Restore(offset int64) error {
+func (s *Shards[T]) Restore(_ context.Context, offset int64) error {
 	if s.closed {
 		return sink.ErrClosed
 	}
@@ -443,7 +443,7 @@ func (s *Shards[T]) shorten(x shard, offset int64) error {
 }
 
 // Close implements sink.Sink. It makes a complete file of the rows that are in none yet.
-func (s *Shards[T]) Close() error {
+func (s *Shards[T]) Close(_ context.Context) error {
 	if s.closed {
 		return nil
 	}

@@ -46,8 +46,8 @@ func (e emitting) Append(ctx context.Context, r *sink.Record) error {
 	return e.Sink.Append(ctx, &with)
 }
 
-func (e emitting) Close() error {
-	err := e.Sink.Close()
+func (e emitting) Close(ctx context.Context) error {
+	err := e.Sink.Close(ctx)
 	if e.also != nil {
 		_ = e.also.Close()
 	}
@@ -205,12 +205,12 @@ func TestShardsOutliveKillsAtEachStep(t *testing.T) {
 					t.Fatal(err)
 				}
 				if n%2 == 1 {
-					if committed, err = s.Sync(); err != nil {
+					if committed, err = s.Sync(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
-			if err := s.Close(); err != nil {
+			if err := s.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			left[dir] = committed
@@ -237,7 +237,7 @@ func restored(t *testing.T, dir string, f format, offset int64) map[string]bool 
 	}
 	left := map[string]bool{}
 	s.OnStep(func() { left[copied(t, dir)] = true }, nil)
-	if err := s.Restore(offset); err != nil {
+	if err := s.Restore(t.Context(), offset); err != nil {
 		t.Fatal(err)
 	}
 	s.OnStep(nil, nil)
@@ -251,7 +251,7 @@ func restored(t *testing.T, dir string, f format, offset int64) map[string]bool 
 			}
 		}
 	}
-	if err := s.Close(); err != nil {
+	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := readShards(dir, true, f); err != nil || !slices.Equal(got, want) {
@@ -291,7 +291,7 @@ func TestResultOfAnotherTypeIsRefusedAndChangesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
+	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	files, _ := os.ReadDir(dir)
@@ -318,7 +318,7 @@ func TestCompleteFileCountsAfterFailureOfPower(t *testing.T) {
 	if err := s.Append(t.Context(), &sink.Record{}); err == nil || !strings.Contains(err.Error(), "Restore must come first") {
 		t.Error(err)
 	}
-	if err := errors.Join(s.Restore(3), s.Close()); err != nil {
+	if err := errors.Join(s.Restore(t.Context(), 3), s.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := readShards(dir, true, f); err != nil || !slices.Equal(got, []string{"good", "good", "good"}) {

@@ -207,15 +207,15 @@ func (t *Table[T]) usable() error {
 	return t.err
 }
 
-// Sync implements sink.Sink. The offset is the number of results.
-func (t *Table[T]) Sync() (int64, error) {
+// Sync implements sink.Sink. The offset is the number of results. A transaction that ctx ends is rolled back.
+func (t *Table[T]) Sync(ctx context.Context) (int64, error) {
 	if err := t.usable(); err != nil {
 		return 0, err
 	}
 	if len(t.pending) == 0 {
 		return t.last, nil
 	}
-	if err := t.transaction(t.commit); err != nil {
+	if err := t.transaction(ctx, t.commit); err != nil {
 		t.err = fmt.Errorf("items: table %s: %w", t.name, err)
 		return 0, t.err
 	}
@@ -224,8 +224,7 @@ func (t *Table[T]) Sync() (int64, error) {
 }
 
 // transaction calls f in a transaction. No other Table writes to the same table in the meantime.
-func (t *Table[T]) transaction(f func(context.Context, *sql.Tx) error) error {
-	ctx := context.Background()
+func (t *Table[T]) transaction(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	tx, err := t.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -309,13 +308,13 @@ func (t *Table[T]) upsert(ctx context.Context, tx *sql.Tx, values []any) error {
 }
 
 // Close implements sink.Sink. The database remains open.
-func (t *Table[T]) Close() error {
+func (t *Table[T]) Close(ctx context.Context) error {
 	if t.closed {
 		return nil
 	}
 	var err error
 	if t.err == nil {
-		_, err = t.Sync()
+		_, err = t.Sync(ctx)
 	}
 	t.closed, t.pending = true, nil
 	return err

@@ -32,11 +32,11 @@ func openSQLite(path string) (*sql.DB, error) {
 // full converts SQLite's error of a full disk to the system's.
 type full struct{ sink.Sink }
 
-func (f full) Sync() (int64, error) {
-	n, err := f.Sink.Sync()
+func (f full) Sync(ctx context.Context) (int64, error) {
+	n, err := f.Sink.Sync(ctx)
 	return n, of(err)
 }
-func (f full) Restore(n int64) error { return of(f.Sink.Restore(n)) }
+func (f full) Restore(ctx context.Context, n int64) error { return of(f.Sink.Restore(ctx, n)) }
 
 func of(err error) error {
 	var e *sqlite.Error
@@ -174,17 +174,17 @@ func modelled(t *testing.T, d items.Dialect, db *sql.DB, seed uint64) {
 		case k < 6:
 			history = append(history, pending[job]...)
 			pending[job] = nil
-			if n, err := table.Sync(); err != nil || n != count(job) {
+			if n, err := table.Sync(t.Context()); err != nil || n != count(job) {
 				t.Fatalf("seed %d: %d, %v, want %d", seed, n, err, count(job))
 			}
 		case k == 6: // killed: what was pending is lost
 			tables[job], pending[job] = open(job), nil
 		default:
 			to := rng.Int64N(count(job) + 1)
-			if err := table.Restore(count(job) + 1); err == nil {
+			if err := table.Restore(t.Context(), count(job)+1); err == nil {
 				t.Fatal("restored beyond the end")
 			}
-			if err := table.Restore(to); err != nil {
+			if err := table.Restore(t.Context(), to); err != nil {
 				t.Fatal(err)
 			}
 			pending[job] = nil
@@ -258,21 +258,21 @@ func TestHostileTextIsStored(t *testing.T) {
 		}
 		b, _ := json.Marshal(product{SKU: "a\x00b'; DROP TABLE x", Tags: []string{"\x00"}})
 		r := &sink.Record{Data: []json.RawMessage{b, b}}
-		if err := errors.Join(table.Append(t.Context(), r), table.Close()); err != nil {
+		if err := errors.Join(table.Append(t.Context(), r), table.Close(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		table, err = items.OpenTable[product](t.Context(), db, d, `a "b"; --`, "job", "sku")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := table.Restore(1); err != nil {
+		if err := table.Restore(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
 		var n int
 		if err := db.QueryRow(`SELECT count(*) FROM "a ""b""; --"`).Scan(&n); err != nil || n != 1 {
 			t.Error(n, err)
 		}
-		if err := table.Restore(0); err != nil {
+		if err := table.Restore(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 		if err := db.QueryRow(`SELECT count(*) FROM "a ""b""; --"`).Scan(&n); err != nil || n != 0 {
@@ -295,10 +295,10 @@ func TestTableOfOneJobHasOneWriter(t *testing.T) {
 			}
 			tables = append(tables, table)
 		}
-		if n, err := tables[0].Sync(); n != 1 || err != nil {
+		if n, err := tables[0].Sync(t.Context()); n != 1 || err != nil {
 			t.Error(n, err)
 		}
-		if _, err := tables[1].Sync(); err == nil || !strings.Contains(err.Error(), "another process") {
+		if _, err := tables[1].Sync(t.Context()); err == nil || !strings.Contains(err.Error(), "another process") {
 			t.Error(err)
 		}
 	})

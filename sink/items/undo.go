@@ -12,12 +12,12 @@ import (
 )
 
 // Restore implements sink.Sink: it undoes the job's later results, in one transaction.
-func (t *Table[T]) Restore(offset int64) error {
+func (t *Table[T]) Restore(ctx context.Context, offset int64) error {
 	if t.closed {
 		return sink.ErrClosed
 	}
 	var beyond error
-	err := t.transaction(func(ctx context.Context, tx *sql.Tx) error {
+	err := t.transaction(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		last, err := t.number(ctx, tx)
 		if err != nil {
 			return err

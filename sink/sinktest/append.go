@@ -103,14 +103,45 @@ func closedIsErrClosed(k *kit) {
 	s := k.open()
 	urls := k.add(s, 2)
 	k.close(s)
-	_, errSync := s.Sync()
-	for call, err := range map[string]error{"Append": s.Append(context.Background(), k.record()), "Sync": errSync, "Restore": s.Restore(0)} {
+	_, errSync := s.Sync(k.Context())
+	for call, err := range map[string]error{"Append": s.Append(context.Background(), k.record()), "Sync": errSync, "Restore": s.Restore(k.Context(), 0)} {
 		if !is(err, sink.ErrClosed) {
 			k.Errorf("%s after Close: %v", call, err)
 		}
 	}
-	if err := s.Close(); err != nil {
+	if err := s.Close(k.Context()); err != nil {
 		k.Errorf("a second Close: %v", err)
+	}
+	k.want(true, urls...)
+}
+
+// canceled calls what takes a context with one that has ended.
+func canceled(k *kit) {
+	ended, cancel := context.WithCancel(k.Context())
+	cancel()
+	s := k.open()
+	urls := k.add(s, 3)
+	committed := k.sync(s)
+	more := k.add(s, 3)
+	switch offset, err := s.Sync(ended); {
+	case err == nil && offset <= committed:
+		k.Errorf("Sync %d, as before 3 records", offset)
+	case err == nil:
+		urls = append(urls, more...)
+		committed = offset
+	case !is(err, context.Canceled):
+		k.Errorf("Sync: %v, want one that wraps context.Canceled", err)
+	}
+	if err := s.Restore(ended, committed); err != nil && !is(err, context.Canceled) {
+		k.Errorf("Restore: %v, want one that wraps context.Canceled", err)
+	}
+	k.restore(s, committed)
+	k.want(false, urls...)
+	if err := s.Close(ended); err != nil && !is(err, context.Canceled) {
+		k.Errorf("Close: %v, want one that wraps context.Canceled", err)
+	}
+	if err := s.Append(k.Context(), k.record()); !is(err, sink.ErrClosed) {
+		k.Errorf("Append after Close: %v", err)
 	}
 	k.want(true, urls...)
 }

@@ -21,7 +21,7 @@ func (k *kit) fill(s sink.Sink) (m mark, failed error) {
 			break
 		}
 		urls = append(urls, r.URL)
-		offset, err := s.Sync()
+		offset, err := s.Sync(k.Context())
 		if failed = err; failed != nil {
 			break
 		}
@@ -63,10 +63,10 @@ func fullDisk(k *kit) {
 		if err := s.Append(context.Background(), k.record()); err == nil {
 			k.Fatalf("room for %d: Append after %v succeeds", room, failed)
 		}
-		if _, err := s.Sync(); err == nil {
+		if _, err := s.Sync(k.Context()); err == nil {
 			k.Fatalf("room for %d: Sync after %v succeeds", room, failed)
 		}
-		_ = s.Close()
+		_ = s.Close(k.Context())
 		again := k.open()
 		k.restore(again, m.offset)
 		k.close(again)
@@ -79,10 +79,10 @@ func restoreAfterFullDisk(k *kit) {
 	for _, room := range rooms() {
 		s := k.openFull(room)
 		m, _ := k.fill(s)
-		if err := s.Restore(m.offset); err != nil && !is(err, syscall.ENOSPC) {
+		if err := s.Restore(k.Context(), m.offset); err != nil && !is(err, syscall.ENOSPC) {
 			k.Fatalf("room for %d: Restore: %v", room, err)
 		}
-		_ = s.Close()
+		_ = s.Close(k.Context())
 		again := k.open()
 		k.restore(again, m.offset)
 		urls := append(m.urls, k.add(again, 1)...)
@@ -114,5 +114,5 @@ func (k *kit) tryAppend() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.Append(context.Background(), k.record()), s.Close())
+	return errors.Join(s.Append(context.Background(), k.record()), s.Close(k.Context()))
 }

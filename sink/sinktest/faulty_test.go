@@ -85,9 +85,13 @@ func (p *plain) line(url string) {
 	p.buf = append(append(p.buf, b...), '\n')
 }
 
-func (p *plain) Sync() (int64, error) {
+func (p *plain) Sync(ctx context.Context) (int64, error) {
 	if p.closed && !is("syncs when closed") {
 		return 0, sink.ErrClosed
+	}
+	if is("loses what is canceled") && ctx.Err() != nil {
+		p.buf = nil
+		return p.size, nil
 	}
 	for _, r := range p.held {
 		p.line(r.URL)
@@ -132,7 +136,7 @@ func (p *plain) write(b []byte) (int, error) {
 	return n, err
 }
 
-func (p *plain) Restore(offset int64) error {
+func (p *plain) Restore(_ context.Context, offset int64) error {
 	if p.closed && !is("restores when closed") {
 		return sink.ErrClosed
 	}
@@ -159,7 +163,10 @@ func (p *plain) Restore(offset int64) error {
 	return p.f.Truncate(offset)
 }
 
-func (p *plain) Close() error {
+func (p *plain) Close(ctx context.Context) error {
+	if is("cannot close when canceled") && ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if p.closed {
 		if is("closes twice") {
 			return sink.ErrClosed
@@ -168,7 +175,7 @@ func (p *plain) Close() error {
 	}
 	var err error
 	if !is("does not flush in Close") && p.err == nil {
-		_, err = p.Sync()
+		_, err = p.Sync(ctx)
 	}
 	p.closed = true
 	return errors.Join(err, p.f.Close())
@@ -240,6 +247,8 @@ func TestEveryFaultIsFound(t *testing.T) {
 		"closes twice":                "S11",
 		"keeps records":               "S12",
 		"changes records":             "S12",
+		"loses what is canceled":      "S13",
+		"cannot close when canceled":  "S13",
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := exec.Command(os.Args[0], "-test.run=^TestFaulty$", "-test.short", "-fault="+name).CombinedOutput()

@@ -2,6 +2,7 @@ package sinktest
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -157,7 +158,7 @@ func (h *hunt) check() {
 	last, left := h.acked[len(h.acked)-1], h.dir
 	h.lay(h.snapshot())
 	s := h.open()
-	if err := s.Restore(last.offset + 1<<50); err == nil {
+	if err := s.Restore(context.Background(), last.offset+1<<50); err == nil {
 		h.Errorf("Restore to %d, which the output cannot reach", last.offset+1<<50)
 	}
 	h.restore(s, last.offset)

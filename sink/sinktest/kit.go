@@ -78,7 +78,7 @@ func (k *kit) add(s sink.Sink, n int) []string {
 
 func (k *kit) sync(s sink.Sink) int64 {
 	k.Helper()
-	offset, err := s.Sync()
+	offset, err := s.Sync(k.Context())
 	if err != nil {
 		k.Fatalf("Sync: %v", err)
 	}
@@ -87,14 +87,14 @@ func (k *kit) sync(s sink.Sink) int64 {
 
 func (k *kit) restore(s sink.Sink, offset int64) {
 	k.Helper()
-	if err := s.Restore(offset); err != nil {
+	if err := s.Restore(k.Context(), offset); err != nil {
 		k.Fatalf("Restore(%d): %v", offset, err)
 	}
 }
 
 func (k *kit) close(s sink.Sink) {
 	k.Helper()
-	if err := s.Close(); err != nil {
+	if err := s.Close(k.Context()); err != nil {
 		k.Fatalf("Close: %v", err)
 	}
 }

@@ -59,7 +59,7 @@ func syncedOutlivesKill(k *kit) {
 	k.restore(s, offset)
 	k.close(s)
 	k.want(true, urls...)
-	_ = killed.Close()
+	_ = killed.Close(k.Context())
 }
 
 // mark is an offset and the content of the output at it.
@@ -134,7 +134,7 @@ func refusesBeyond(k *kit) {
 	k.close(s)
 	for _, beyond := range []int64{offset + 1, offset + 1<<50, -1, -offset} {
 		s := k.open()
-		if err := s.Restore(beyond); err == nil {
+		if err := s.Restore(k.Context(), beyond); err == nil {
 			k.Errorf("Restore(%d) of an output of %d", beyond, offset)
 		}
 		k.close(s)
@@ -142,7 +142,7 @@ func refusesBeyond(k *kit) {
 	}
 	k.dir = k.TempDir()
 	s = k.open()
-	if err := s.Restore(offset); err == nil {
+	if err := s.Restore(k.Context(), offset); err == nil {
 		k.Errorf("Restore(%d) of an empty output", offset)
 	}
 	k.close(s)

@@ -1,6 +1,7 @@
 package sinktest
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -58,7 +59,7 @@ func (m *model) step() {
 	case op < 9:
 		m.log = append(m.log, "kill")
 		m.lay(m.snapshot())
-		_ = m.s.Close() // in the previous directory
+		_ = m.s.Close(context.Background()) // in the previous directory
 		m.s = m.open()
 		m.back(len(m.marks) - 1)
 	default:

@@ -66,5 +66,6 @@ func each(test func(name string, check func(*kit))) {
 	test("S10 a directory that cannot be written", readOnly)
 	test("S11 every call after Close is ErrClosed", closedIsErrClosed)
 	test("S12 the Record is the caller's after Append", recordIsTheCallers)
+	test("S13 a context that has ended", canceled)
 	test("random operations agree with the model", random)
 }

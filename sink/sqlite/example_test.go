@@ -32,7 +32,7 @@ func Example() {
 	if err != nil {
 		fmt.Println(err)
 	}
-	if err := s.Close(); err != nil {
+	if err := s.Close(context.Background()); err != nil {
 		fmt.Println(err)
 	}
 

@@ -173,7 +173,7 @@ func (s *Sink) insert(ctx context.Context, page string, r row) error {
 }
 
 // Sync implements sink.Sink. The offset is the highest _id.
-func (s *Sink) Sync() (int64, error) {
+func (s *Sink) Sync(_ context.Context) (int64, error) {
 	if err := s.usable(); err != nil {
 		return 0, err
 	}
@@ -188,7 +188,7 @@ func (s *Sink) Sync() (int64, error) {
 }
 
 // Restore implements sink.Sink: rows with a higher _id are deleted. Columns remain.
-func (s *Sink) Restore(offset int64) error {
+func (s *Sink) Restore(ctx context.Context, offset int64) error {
 	if s.closed {
 		return sink.ErrClosed
 	}
@@ -202,7 +202,7 @@ func (s *Sink) Restore(offset int64) error {
 	if offset < 0 || offset > s.last {
 		return fmt.Errorf("sqlite: %s has %d rows in %s, but %d were committed: another program changed it", s.path, s.last, name(s.table), offset)
 	}
-	if _, err := s.db.ExecContext(context.Background(), "DELETE FROM "+name(s.table)+" WHERE _id > ?", offset); err != nil {
+	if _, err := s.db.ExecContext(ctx, "DELETE FROM "+name(s.table)+" WHERE _id > ?", offset); err != nil {
 		return fmt.Errorf("sqlite: %s: %w", s.path, failure(err))
 	}
 	s.last, s.err = offset, nil
@@ -210,13 +210,13 @@ func (s *Sink) Restore(offset int64) error {
 }
 
 // Close implements sink.Sink.
-func (s *Sink) Close() error {
+func (s *Sink) Close(ctx context.Context) error {
 	if s.closed {
 		return nil
 	}
 	var err error
 	if s.err == nil {
-		_, err = s.Sync()
+		_, err = s.Sync(ctx)
 	} else if s.tx != nil {
 		_ = s.tx.Rollback()
 	}

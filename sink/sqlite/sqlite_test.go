@@ -120,7 +120,7 @@ func TestValues(t *testing.T) {
 		s.Append(t.Context(), record(`{"n": 7, "f": 1.5, "s": "it's", "b": true, "z": null}`, `{}`)),
 		s.Append(t.Context(), record()),
 		s.Append(t.Context(), record(`{"b": false, "list": [1, 2], "o": {"k": "v"}, "big": 1234567890123456789012, "huge": 1e999}`, `"text"`, `5`)),
-		s.Close())
+		s.Close(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "http://a.test/: result 2") {
 			t.Errorf("%.40s: %v", item, err)
 		}
-		if err := errors.Join(s.Append(t.Context(), good), s.Close()); err != nil {
+		if err := errors.Join(s.Append(t.Context(), good), s.Close(t.Context())); err != nil {
 			t.Error(err)
 		}
 		if urls, err := pages(path); len(urls) != 2 || err != nil {
@@ -225,11 +225,11 @@ func TestReadMeanwhile(t *testing.T) {
 		if urls, err := pages(path); len(urls) != 2*n || err != nil {
 			t.Errorf("before the commit: %v, %v", urls, err)
 		}
-		if _, err := s.Sync(); err != nil {
+		if _, err := s.Sync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
+	if err := s.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -45,7 +45,7 @@ func writeArchive(t *testing.T, dir string, n int, o Options) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
+	if err := w.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -203,7 +203,7 @@ func FuzzArchive(f *testing.F) {
 				f.Fatal(err)
 			}
 		}
-		if err := w.Close(); err != nil {
+		if err := w.Close(f.Context()); err != nil {
 			f.Fatal(err)
 		}
 		files, _ := filepath.Glob(filepath.Join(dir, string(c), "*"+c.ext()))

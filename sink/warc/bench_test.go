@@ -39,7 +39,7 @@ func BenchmarkAppend(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer w.Close()
+			defer w.Close(b.Context())
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
 			n, size := 0, int64(0)
@@ -58,7 +58,7 @@ func BenchmarkAppend(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer w.Close()
+		defer w.Close(b.Context())
 		b.ReportAllocs()
 		for b.Loop() {
 			if err := w.Append(b.Context(), page("http://x.test/", body)); err != nil {
@@ -78,7 +78,7 @@ func BenchmarkAppendAndSync(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer w.Close()
+			defer w.Close(b.Context())
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {
@@ -86,7 +86,7 @@ func BenchmarkAppendAndSync(b *testing.B) {
 					b.Fatal(err)
 				}
 				if n++; n%every == 0 {
-					if _, err := w.Sync(); err != nil {
+					if _, err := w.Sync(b.Context()); err != nil {
 						b.Fatal(err)
 					}
 				}

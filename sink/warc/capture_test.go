@@ -17,7 +17,7 @@ func TestRenderedPage(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, Options{})
 	add(t, w, first, again, bare)
-	if err := w.Close(); err != nil {
+	if err := w.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	rs := read(t, dir)

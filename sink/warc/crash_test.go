@@ -1,6 +1,7 @@
 package warc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -55,7 +56,7 @@ func (l *life) add(w *Writer, from, n int) error {
 }
 
 func (l *life) sync(w *Writer) error {
-	offset, err := w.Sync()
+	offset, err := w.Sync(context.Background())
 	if err == nil {
 		l.offset, l.committed = offset, slices.Clone(l.urls)
 	}
@@ -63,7 +64,7 @@ func (l *life) sync(w *Writer) error {
 }
 
 func (l *life) restore(w *Writer) error {
-	err := w.Restore(l.offset)
+	err := w.Restore(context.Background(), l.offset)
 	l.urls = slices.Clone(l.committed)
 	return err
 }
@@ -81,18 +82,18 @@ func (l *life) live() error {
 		func() error { return l.add(w, 20, 4) },
 		func() error { return l.restore(w) },
 		func() error { return l.add(w, 30, 2) },
-		w.Close,
+		func() error { return w.Close(context.Background()) },
 		func() error { w, err = Open(l.dir, l.o); return err },
 		func() error { return l.restore(w) },
 		func() error { return l.add(w, 40, 3) },
 		func() error { return l.sync(w) },
-		w.Close,
+		func() error { return w.Close(context.Background()) },
 	} {
 		if err = step(); err != nil {
 			break
 		}
 	}
-	return errors.Join(err, w.Close())
+	return errors.Join(err, w.Close(context.Background()))
 }
 
 // TestStoppedBetweenAnyTwoChangesOfTheDisk stops the process, or fails once, at each change of the disk.
@@ -112,11 +113,11 @@ func TestStoppedBetweenAnyTwoChangesOfTheDisk(t *testing.T) {
 				t.Fatalf("change %d, once %v: %v", at, once, err)
 			}
 			w := open(t, l.dir, Options{MaxSize: 4000, now: time.Now, hook: func(operation) error { return nil }})
-			if err := w.Restore(l.offset); err != nil {
+			if err := w.Restore(t.Context(), l.offset); err != nil {
 				t.Fatalf("change %d, once %v: Restore: %v", at, once, err)
 			}
 			add(t, w, page("http://x.test/after", "after"))
-			if err := w.Close(); err != nil {
+			if err := w.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			rs, err := warctest.Read(l.dir)
@@ -139,10 +140,10 @@ func TestRestoreClearsAnError(t *testing.T) {
 	if err := l.add(w, 10, 1); !errors.Is(err, errDead) {
 		t.Fatal(err)
 	}
-	if _, err := w.Sync(); !errors.Is(err, errDead) {
+	if _, err := w.Sync(t.Context()); !errors.Is(err, errDead) {
 		t.Errorf("Sync after an error: %v", err)
 	}
-	if err := errors.Join(l.restore(w), l.add(w, 20, 1), w.Close()); err != nil {
+	if err := errors.Join(l.restore(w), l.add(w, 20, 1), w.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if got := warctest.Answers(read(t, l.dir)); !slices.Equal(got, l.urls) {
@@ -153,15 +154,15 @@ func TestRestoreClearsAnError(t *testing.T) {
 func TestOffsetsThatSyncNeverReturns(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, Options{MaxSize: 3000})
-	defer w.Close()
+	defer w.Close(t.Context())
 	for i := range 5 {
 		add(t, w, page(fmt.Sprintf("http://x.test/%d", i), ""))
 	}
-	if _, err := w.Sync(); err != nil {
+	if _, err := w.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, offset := range []int64{pack(1, 0), pack(0, 1<<30), pack(9, 1)} {
-		if err := w.Restore(offset); err == nil {
+		if err := w.Restore(t.Context(), offset); err == nil {
 			t.Errorf("Restore to %x", offset)
 		}
 	}
@@ -213,11 +214,11 @@ func TestWritesAreSynced(t *testing.T) {
 	if err := l.add(w, 90, 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil || len(unsynced) > 0 {
+	if err := w.Close(t.Context()); err != nil || len(unsynced) > 0 {
 		t.Errorf("not durable after Close: %v, %v", unsynced, err)
 	}
 	w = open(t, l.dir, o)
-	if err := errors.Join(w.Restore(l.offset), w.Close()); err != nil || len(unsynced) > 0 {
+	if err := errors.Join(w.Restore(t.Context(), l.offset), w.Close(t.Context())); err != nil || len(unsynced) > 0 {
 		t.Errorf("not durable after Restore: %v, %v", unsynced, err)
 	}
 }
@@ -225,22 +226,22 @@ func TestWritesAreSynced(t *testing.T) {
 func TestSyncWithoutChangeTouchesNothing(t *testing.T) {
 	w, n, _ := changes(t, Options{})
 	add(t, w, page("http://x.test/", "hello"))
-	offset, err := w.Sync()
+	offset, err := w.Sync(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	*n = 0
-	if again, err := w.Sync(); again != offset || err != nil || *n != 0 {
+	if again, err := w.Sync(t.Context()); again != offset || err != nil || *n != 0 {
 		t.Errorf("%d changes, Sync %d after %d, %v", *n, again, offset, err)
 	}
-	if err := w.Close(); err != nil {
+	if err := w.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 	w = open(t, w.disk.root.Name(), w.opts)
-	defer w.Close()
+	defer w.Close(t.Context())
 	for i := range 2 {
 		*n = 0
-		if again, err := w.Sync(); again != offset || err != nil || (*n == 0) != (i > 0) {
+		if again, err := w.Sync(t.Context()); again != offset || err != nil || (*n == 0) != (i > 0) {
 			t.Errorf("opened again, Sync %d: %d changes, %d after %d, %v", i, *n, again, offset, err)
 		}
 	}
@@ -254,7 +255,7 @@ func TestCloseAfterAnErrorTouchesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	*n = 0
-	if err := w.Close(); err != nil || *n != 0 {
+	if err := w.Close(t.Context()); err != nil || *n != 0 {
 		t.Errorf("%d changes, %v", *n, err)
 	}
 }
@@ -265,7 +266,7 @@ func TestNoArchiveFileWithoutIndex(t *testing.T) {
 	if err := w.Append(t.Context(), page("http://x.test/", "hello")); !errors.Is(err, errDead) {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
+	if err := w.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if es, err := os.ReadDir(w.disk.root.Name()); len(es) > 0 || err != nil {
@@ -285,8 +286,8 @@ func TestOutputChangedByAnotherProgram(t *testing.T) {
 			w := open(t, dir, Options{})
 			r := page("http://x.test/", "hello")
 			add(t, w, r)
-			offset, _ := w.Sync()
-			w.Close()
+			offset, _ := w.Sync(t.Context())
+			w.Close(t.Context())
 			if err := change(filepath.Join(dir, r.WARC.File)); err != nil {
 				t.Fatal(err)
 			}
@@ -296,7 +297,7 @@ func TestOutputChangedByAnotherProgram(t *testing.T) {
 			before, _ := os.ReadDir(dir)
 			w, err := Open(dir, Options{})
 			if err == nil {
-				err = w.Restore(offset)
+				err = w.Restore(t.Context(), offset)
 			}
 			if err == nil {
 				t.Error("nobody notices")
@@ -322,10 +323,10 @@ func TestForeignFilesStay(t *testing.T) {
 	before, _ := os.ReadDir(dir)
 	w := open(t, dir, Options{})
 	add(t, w, page("http://x.test/", "hello"))
-	if _, err := w.Sync(); err != nil {
+	if _, err := w.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.Restore(0), w.Close()); err != nil {
+	if err := errors.Join(w.Restore(t.Context(), 0), w.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if after, _ := os.ReadDir(dir); len(after) != len(before) {
@@ -352,7 +353,7 @@ func TestSerialNumbersEnd(t *testing.T) {
 		}
 	}
 	w := open(t, dir, Options{})
-	defer w.Close()
+	defer w.Close(t.Context())
 	if err := w.Append(t.Context(), page("http://x.test/", "hello")); err == nil {
 		t.Error("a file beyond the last number")
 	}

@@ -39,7 +39,7 @@ func Example() {
 	if err := archive.Append(context.Background(), visit); err != nil {
 		fmt.Println(err)
 	}
-	if err := archive.Close(); err != nil {
+	if err := archive.Close(context.Background()); err != nil {
 		fmt.Println(err)
 	}
 

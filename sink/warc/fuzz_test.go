@@ -42,7 +42,7 @@ func FuzzRoundTrip(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Close(); err != nil {
+		if err := w.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		rs, err := warctest.Read(dir)

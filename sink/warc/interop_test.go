@@ -143,7 +143,7 @@ func writeVaried(t *testing.T, n int, o Options) (dir, visits string) {
 			}
 		}
 	}
-	if err := errors.Join(w.Close(), j.Close()); err != nil {
+	if err := errors.Join(w.Close(t.Context()), j.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	return dir, visits

@@ -15,7 +15,7 @@ func TestIndexLines(t *testing.T) {
 	for i := range 5 {
 		add(t, w, page(fmt.Sprintf("http://x.test/%d", i), fmt.Sprint("text ", i%4)))
 	}
-	w.Close()
+	w.Close(t.Context())
 	files, _ := filepath.Glob(filepath.Join(dir, "*"+Gzip.ext()))
 	info, err := os.Stat(files[0])
 	if err != nil {

@@ -1,6 +1,7 @@
 package warc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,7 +10,7 @@ import (
 )
 
 // Restore implements [sink.Sink].
-func (w *Writer) Restore(offset int64) error {
+func (w *Writer) Restore(_ context.Context, offset int64) error {
 	if w.closed {
 		return sink.ErrClosed
 	}

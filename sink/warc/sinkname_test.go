@@ -9,6 +9,6 @@ func TestNameIsTheSameAfterOpeningAgain(t *testing.T) {
 		if got := w.Name(); got != "warc" {
 			t.Errorf("%q", got)
 		}
-		w.Close()
+		w.Close(t.Context())
 	}
 }

@@ -15,11 +15,11 @@ func TestNoLinkIsFollowed(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, Options{})
 	add(t, w, page("http://x.test/1", "one"))
-	at, err := w.Sync()
+	at, err := w.Sync(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Close()
+	w.Close(t.Context())
 	victim := filepath.Join(dir, "notes.txt")
 	if err := os.WriteFile(victim, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -36,8 +36,8 @@ func TestNoLinkIsFollowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := open(t, dir, Options{})
-		restored := w.Restore(at)
-		w.Close()
+		restored := w.Restore(t.Context(), at)
+		w.Close(t.Context())
 		if followed := path == index[0] || path == file; followed == (restored == nil) {
 			t.Errorf("Restore with %s as a link: %v", filepath.Base(path), restored)
 		}

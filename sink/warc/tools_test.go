@@ -21,7 +21,7 @@ func TestToolsOfOthers(t *testing.T) {
 			for i := range 30 {
 				add(t, w, page(fmt.Sprintf("http://x.test/%d", i), strings.Repeat(fmt.Sprint("text ", i), 10*i)))
 			}
-			w.Close()
+			w.Close(t.Context())
 			files, _ := filepath.Glob(filepath.Join(dir, "*"+c.ext()))
 			if len(files) < 2 {
 				t.Fatal(files)

@@ -174,7 +174,7 @@ func (w *Writer) failed(err error) error {
 }
 
 // Sync implements [sink.Sink].
-func (w *Writer) Sync() (int64, error) {
+func (w *Writer) Sync(_ context.Context) (int64, error) {
 	if err := w.usable(); err != nil {
 		return 0, err
 	}
@@ -219,7 +219,7 @@ func (w *Writer) syncLast() error {
 }
 
 // Close implements [sink.Sink]. It sorts the index of the last file.
-func (w *Writer) Close() error {
+func (w *Writer) Close(_ context.Context) error {
 	if w.closed {
 		return nil
 	}

@@ -60,7 +60,7 @@ func written(t *testing.T, o Options, rs ...*sink.Record) []*warctest.Record {
 	dir := t.TempDir()
 	w := open(t, dir, o)
 	add(t, w, rs...)
-	if err := w.Close(); err != nil {
+	if err := w.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return read(t, dir)
@@ -118,7 +118,7 @@ func TestRecordSaysWhereItsAnswerIs(t *testing.T) {
 	first, second := page("http://x.test/1", "one"), page("http://x.test/2", "two")
 	refused := &sink.Record{URL: "http://x.test/3", Outcome: "refused", WARC: &sink.Location{File: "old"}}
 	add(t, w, first, second, refused)
-	if err := w.Close(); err != nil {
+	if err := w.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	rs := read(t, dir)
@@ -288,7 +288,7 @@ func TestExchangeWithoutVisit(t *testing.T) {
 	if err := w.AppendExchange(t.Context(), &sink.Exchange{URL: "http://x.test/"}); err != nil {
 		t.Fatal(err)
 	}
-	w.Close()
+	w.Close(t.Context())
 	if rs := read(t, dir); kinds(rs) != "warcinfo request response metadata" || string(rs[3].Block) != "fetchTimeMs: 120\r\npurpose: robots\r\n" {
 		t.Errorf("%s %q", kinds(rs), rs[3].Block)
 	}
@@ -322,7 +322,7 @@ func TestNextFileBeginsBeforeOneIsTooLarge(t *testing.T) {
 	}
 	big := page("http://x.test/big", strings.Repeat("big", 100_000))
 	add(t, w, big, page("http://x.test/after", "after"))
-	w.Close()
+	w.Close(t.Context())
 	rs := read(t, dir)
 	if got := len(warctest.Answers(rs)); got != 42 {
 		t.Errorf("%d answers", got)
@@ -365,7 +365,7 @@ func TestLongURLsCountAsSize(t *testing.T) {
 		r.Via, r.Hops = r.URL, []string{r.URL, r.URL}
 		add(t, w, r)
 	}
-	w.Close()
+	w.Close(t.Context())
 	ps, err := filesOf(t, dir).parts(DefaultPrefix)
 	if err != nil || len(ps) < 10 {
 		t.Fatalf("%d files, %v", len(ps), err)
@@ -379,7 +379,7 @@ func TestLongURLsCountAsSize(t *testing.T) {
 
 func TestLargeBuffersAreReleased(t *testing.T) {
 	w := open(t, t.TempDir(), Options{Compression: Zstd})
-	defer w.Close()
+	defer w.Close(t.Context())
 	noise := make([]byte, 2*keepGroup)
 	for i := range noise {
 		noise[i] = byte(maphash.Comparable(w.seen.seed, i))
@@ -418,10 +418,10 @@ func TestNoFileWithoutCapture(t *testing.T) {
 	dir := t.TempDir() + "/new"
 	w := open(t, dir, Options{})
 	add(t, w, &sink.Record{URL: "http://x.test/", Outcome: "refused"})
-	if _, err := w.Sync(); err != nil {
+	if _, err := w.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.Close()
+	w.Close(t.Context())
 	if es, err := os.ReadDir(dir); len(es) > 0 || err != nil {
 		t.Errorf("%v, %v", es, err)
 	}
@@ -456,7 +456,7 @@ func TestExtents(t *testing.T) {
 		if i%4 > 0 {
 			continue
 		}
-		if _, err := w.Sync(); err != nil {
+		if _, err := w.Sync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range w.Extents() {
@@ -466,13 +466,13 @@ func TestExtents(t *testing.T) {
 			t.Errorf("twice: %v", again)
 		}
 	}
-	if _, err := w.Sync(); err != nil {
+	if _, err := w.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range w.Extents() {
 		told[e.File] = append(told[e.File], e)
 	}
-	w.Close()
+	w.Close(t.Context())
 	files, err := filepath.Glob(filepath.Join(dir, "*"+Gzip.ext()))
 	if err != nil || len(files) < 4 || len(files) != len(told) {
 		t.Fatalf("%d files, of %d told; %v", len(files), len(told), err)

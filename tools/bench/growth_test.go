@@ -111,7 +111,7 @@ func fileConfig(b *testing.B) crawler.Config {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _, _ = visits.Close(), ledger.Close() })
+	b.Cleanup(func() { _, _ = visits.Close(b.Context()), ledger.Close() })
 	c := config(nil, false, false)
 	c.Sinks, c.Politeness.Ledger = []sink.Sink{visits}, ledger
 	return c

@@ -34,7 +34,7 @@ func Example() {
 	if err := s.Append(context.Background(), &sink.Record{Data: []json.RawMessage{emitted}}); err != nil {
 		fmt.Println(err)
 	}
-	if err := s.Close(); err != nil {
+	if err := s.Close(context.Background()); err != nil {
 		fmt.Println(err)
 	}
 	rows, err := library.ReadFile[struct {

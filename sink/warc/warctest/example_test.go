@@ -25,7 +25,7 @@ func ExampleRead() {
 	for _, url := range []string{"http://example.org/1", "http://example.org/2"} {
 		_ = w.AppendExchange(context.Background(), &sink.Exchange{URL: url, Head: []byte("HTTP/1.1 200 OK\r\n\r\n"), Body: []byte("the same")})
 	}
-	_ = w.Close()
+	_ = w.Close(context.Background())
 
 	records, err := warctest.Read(dir)
 	fmt.Println(err)

@@ -113,10 +113,10 @@ func (f *Feed) Write([]byte) (int, error) { return 0, errors.ErrUnsupported }
 func (f *Feed) Name() string { return "page" }
 
 // Sync implements [sink.Sink]. Nothing is ever durable.
-func (f *Feed) Sync() (int64, error) { return 0, nil }
+func (f *Feed) Sync(_ context.Context) (int64, error) { return 0, nil }
 
 // Restore implements [sink.Sink]: a crawl that is not kept is not resumed.
-func (f *Feed) Restore(int64) error { return sink.ErrNotCuttable }
+func (f *Feed) Restore(context.Context, int64) error { return sink.ErrNotCuttable }
 
 // Close implements [sink.Sink].
-func (f *Feed) Close() error { return nil }
+func (f *Feed) Close(_ context.Context) error { return nil }

@@ -125,9 +125,9 @@ func (s *recordOf) Append(_ context.Context, r *sink.Record) error {
 	return nil
 }
 
-func (*recordOf) Sync() (int64, error) { return 0, nil }
-func (*recordOf) Restore(int64) error  { return nil }
-func (*recordOf) Close() error         { return nil }
+func (*recordOf) Sync(_ context.Context) (int64, error) { return 0, nil }
+func (*recordOf) Restore(context.Context, int64) error  { return nil }
+func (*recordOf) Close(_ context.Context) error         { return nil }
 
 // show carries out lines for the page at u, which can be shown.
 func (p *prompt) show(ctx context.Context, u weburl.URL) error {
