@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
+	"unsafe"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -50,6 +52,61 @@ func treeSize(body []byte, markup bool) (nodes int) {
 		}
 	}
 	return nodes
+}
+
+// treeBound returns an upper bound of [treeSize], whatever that takes for markup, or more than maxTree if it finds none. Every "<"
+// counts as a tag, with a text after it, before which all formatting elements of the page are repeated. It is many times as fast,
+// and settles nearly all pages.
+func treeBound(body []byte) int {
+	page := unsafe.String(unsafe.SliceData(body), len(body)) // not kept
+	tags, repeated, read := 0, 0, 0
+	single := map[atom.Atom]int{} // sizes of the elements that are open once at most
+	others := map[string]int{}    // numbers of others, by their tags
+	for pos := 0; ; tags++ {
+		n := strings.IndexByte(page[pos:], '<')
+		if n < 0 {
+			return 3*tags + len(page)/4 + 2 + (tags+1)*repeated
+		}
+		pos += n + 1
+		a := formattingAt(page[pos:])
+		if a == 0 {
+			continue
+		}
+		tag, size, attrs := page[pos:min(len(page), pos+4<<10)], 2, attrScan{}
+		end, found := attrs.next(tag, len(a.String()))
+		for ; found; size++ {
+			end, found = attrs.next(tag, end)
+		}
+		if read += end; end < 0 || read > 2*len(page) { // tags in tags
+			return maxTree + 1
+		}
+		switch tag = tag[:end]; {
+		case a == atom.A || a == atom.Nobr:
+			if size /= 2; size > single[a] {
+				repeated += size - single[a]
+				single[a] = size
+			}
+		case others[tag] < 3:
+			others[tag]++
+			repeated += size / 2
+		}
+	}
+}
+
+// formattingAt returns the formatting element whose name is at the beginning of a tag, or 0.
+func formattingAt(tag string) atom.Atom {
+	var name [7]byte
+	for i := range min(len(tag), len(name)) {
+		c := tag[i]
+		if class[c]&endsName != 0 {
+			if a := atom.Lookup(name[:i]); isFormatting(a) {
+				return a
+			}
+			return 0
+		}
+		name[i] = c | 0x20
+	}
+	return 0
 }
 
 // formatting are the formatting elements that may be repeated.
@@ -139,7 +196,7 @@ var ErrTreeSize = errors.New("extract: tree: the page would take too much memory
 // long as HTML. No script runs, so noscript contains elements. The error is that of x/net/html, which builds no
 // tree deeper than 512 elements, or [ErrTreeSize]; HTML finds the links of such a page nevertheless.
 func Tree(body []byte) (*html.Node, error) {
-	if treeSize(body, false) > maxTree || hasForeign(body) && treeSize(body, true) > maxTree {
+	if treeBound(body) > maxTree && (treeSize(body, false) > maxTree || hasForeign(body) && treeSize(body, true) > maxTree) {
 		return nil, ErrTreeSize
 	}
 	n, err := html.ParseWithOptions(bytes.NewReader(body), html.ParseOptionEnableScripting(false))

@@ -3,6 +3,7 @@ package extract
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -69,5 +70,30 @@ func TestTreeIsBounded(t *testing.T) {
 		if _, err := Tree([]byte(page)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestTreeBoundIsNoLessThanTreeSize(t *testing.T) {
+	pieces := []string{
+		"<p>", "x", "</p>", "<b>", "</b>", "<B >", "<font size=1>", "<font size='>' a b=2>", "</font>", "<a href=x/y z>", "</a>", "<a>", "<nobr>", "<i/>", "<em a=\"", "\"", "'",
+		"<table>", "<td>", "</table>", "<script>", "</script>", "<!--", "-->", "<svg>", "<style>", "</style>", "</svg>", "<code x=1 y=2 z=3>", "<", ">", "<tt", "<noscript>", "<span>", "<br>", "</div>",
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		var b strings.Builder
+		for range rng.IntN(40) {
+			b.WriteString(pieces[rng.IntN(len(pieces))])
+		}
+		page := []byte(b.String())
+		if bound, size := treeBound(page), max(treeSize(page, false), treeSize(page, true)); bound < size {
+			t.Fatalf("%q: %d, but treeSize is %d", page, bound, size)
+		}
+	}
+}
+
+func TestTreeBoundIsLinear(t *testing.T) {
+	group := strings.Repeat("<b ", 1300) + ">"
+	if n := treeBound([]byte(strings.Repeat(group, 100))); n <= maxTree {
+		t.Errorf("%d of tags in tags, want more than %d: they are read again and again", n, maxTree)
 	}
 }
