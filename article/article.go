@@ -79,7 +79,7 @@ func FromTree(tree *html.Node, address string) (*Article, error) {
 	p := newPage(tree, a.Data)
 	a.describe(tree, p)
 	a.Tree = p.cut(tree, p.choose())
-	a.Words = len(words(a.Text()))
+	a.Words = countWords(a.Text())
 	return a, nil
 }
 
@@ -100,7 +100,7 @@ func Whole(tree *html.Node, address string) (*Article, error) {
 	if prune(tree, all) {
 		a.Tree = tree
 	}
-	a.Words = len(words(a.Text()))
+	a.Words = countWords(a.Text())
 	return a, nil
 }
 

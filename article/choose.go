@@ -23,7 +23,8 @@ func (p *page) chooseBy(score []float32) []bool {
 		if score[i] <= 0 || b.chars > 100 && b.share(had) > 0.8 {
 			continue
 		}
-		if !some && (i == p.head || p.boxes[b.box].el.DataAtom == atom.H1) { // the title is no part of the text below it
+		above := p.heads > 0 && b.heads == 0 && !b.prosaic()                                       // a few words before the first H1
+		if !some && (i == p.head || p.boxes[b.box].el.DataAtom == atom.H1 || b.dated() || above) { // the title is no part of the text below it
 			continue
 		}
 		keep[i], some = true, true
@@ -34,6 +35,9 @@ func (p *page) chooseBy(score []float32) []bool {
 	}
 	return keep
 }
+
+// dated reports whether a block is nothing but a TIME element.
+func (b *block) dated() bool { return len(b.nodes) == 1 && b.nodes[0].Parent.DataAtom == atom.Time }
 
 // cut removes everything from the tree but the blocks to keep and the images among them, and returns the innermost
 // element that contains them; nil if nothing is kept.

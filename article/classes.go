@@ -59,6 +59,7 @@ var classWords = []struct {
 type wordIndex struct {
 	whole map[string]classes
 	parts [256][]part
+	pairs [256][256]bool // the first two bytes of parts
 }
 
 type part struct {
@@ -74,6 +75,7 @@ var classIndex = sync.OnceValue(func() *wordIndex {
 				x.whole[token] |= c.means
 			} else {
 				x.parts[w[0]] = append(x.parts[w[0]], part{w, c.means})
+				x.pairs[w[0]][w[1]] = true
 			}
 		}
 	}
@@ -87,7 +89,10 @@ func meaning(name string) (m classes) {
 	for token := range strings.FieldsFuncSeq(name, func(r rune) bool { return r < '0' || r > '9' && r < 'a' || r > 'z' && r < 128 }) {
 		m |= x.whole[token]
 	}
-	for i := range len(name) {
+	for i := range max(len(name), 1) - 1 {
+		if !x.pairs[name[i]][name[i+1]] {
+			continue
+		}
 		for _, p := range x.parts[name[i]] {
 			if strings.HasPrefix(name[i:], p.word) {
 				m |= p.means

@@ -20,7 +20,7 @@ func learnStages(all []*sample) *model {
 		f := learn(firstTable(without(inner, i)))
 		for _, s := range inner[i] {
 			s.locate()
-			s.first = s.page.first(f)
+			s.first = s.page.first(f, s.inner)
 		}
 	}
 	var t table
@@ -29,18 +29,27 @@ func learnStages(all []*sample) *model {
 		s.page.locate(func(i int) float32 { return s.first[i] })
 		means := s.page.means(s.first)
 		for i, row := range s.inner {
-			t.rows = append(t.rows, s.page.context(slices.Clone(row), i, s.first, means))
+			if s.weight[i] > 0 {
+				t.add(s.page.context(slices.Clone(row), i, s.first, means), s.label[i], s.weight[i])
+			}
 		}
-		t.label, t.weight = append(t.label, s.label...), append(t.weight, s.weight...)
 	}
 	return &model{*learn(firstTable(all)), *learn(t)}
 }
 
 func firstTable(all []*sample) (t table) {
 	for _, s := range all {
-		t.rows, t.label, t.weight = append(t.rows, s.inner...), append(t.label, s.label...), append(t.weight, s.weight...)
+		for i, row := range s.inner {
+			if s.weight[i] > 0 {
+				t.add(row, s.label[i], s.weight[i])
+			}
+		}
 	}
 	return t
+}
+
+func (t *table) add(row []float32, label, weight float32) {
+	t.rows, t.label, t.weight = append(t.rows, row), append(t.label, label), append(t.weight, weight)
 }
 
 // Parameters of learning, chosen by cross-validation.

@@ -87,7 +87,7 @@ func TestPlainText(t *testing.T) {
 			t.Errorf("%s\nis   %q\nwant %q", page, got, want)
 		}
 	}
-	if got := len(words("It's 5 o'clock — 東京 สวัสดี")); got != 11 {
+	if got := countWords("It's 5 o'clock — 東京 สวัสดี"); got != 11 {
 		t.Errorf("%d words", got)
 	}
 }

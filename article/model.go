@@ -2,6 +2,7 @@ package article
 
 import (
 	_ "embed"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +14,10 @@ import (
 
 // model.txt holds two forests of boosted decision trees, one tree a line: the number of the feature and the threshold of
 // each inner node, then the values of the leaves. They were learned from the 181 pages of the public article extraction
-// benchmark (MIT licence), with a share of each block that is in the article as its label. To learn them again:
+// benchmark (MIT licence), with a share of each block that is in the article as its label; from the 861 pages of the comparison of
+// go-trafilatura (Apache licence), with the texts that it names; and from the pages in testdata. To learn them again:
 //
-//	go test ./article -run Learn -args -eval DIR -model model.txt
+//	go test ./article -run Learn -args -eval DIR -segments DIR -model model.txt
 //
 //go:embed model.txt
 var modelText string
@@ -42,10 +44,8 @@ func (f *forest) score(x []float32) float32 {
 		t := &f.trees[i]
 		n := 0
 		for range treeDepth {
-			n = 2*n + 1
-			if x[t.feature[(n-1)/2]] > t.threshold[(n-1)/2] {
-				n++
-			}
+			more := math.Float32bits(t.threshold[n]-x[t.feature[n]]) >> 31 // the sign: half of the branches would be mispredicted
+			n = 2*n + 1 + int(more)
 		}
 		s += t.value[n-len(t.feature)]
 	}
@@ -122,14 +122,12 @@ func (m *model) String() string {
 	return b.String()
 }
 
-// first returns the first stage's confidence in each block, and looks for the main element again by it.
-func (p *page) first(f *forest) []float32 {
+// first returns the first stage's confidence in each block by its features, and looks for the main element again by it.
+func (p *page) first(f *forest, inner [][]float32) []float32 {
 	conf := make([]float32, len(p.blocks))
-	var x []float32
 	for i := range p.blocks {
 		if p.demoted[p.blocks[i].box]&saysComment == 0 {
-			x = p.features(x[:0], i)
-			conf[i] = confidence(f.score(x))
+			conf[i] = confidence(f.score(inner[i]))
 		}
 	}
 	p.locate(func(i int) float32 { return conf[i] })
@@ -138,11 +136,12 @@ func (p *page) first(f *forest) []float32 {
 
 // judge returns the second stage's log-odds of each block. What readers have written and what advertises is never part of the text.
 func (p *page) judge(m *model) []float32 {
-	inner := make([][]float32, len(p.blocks))
+	const room = 192 // for the features of a block, those of its context included
+	inner, all := make([][]float32, len(p.blocks)), make([]float32, room*len(p.blocks))
 	for i := range inner {
-		inner[i] = p.features(nil, i)
+		inner[i] = p.features(all[i*room:i*room:(i+1)*room], i)
 	}
-	first := p.first(&m[0])
+	first := p.first(&m[0], inner)
 	means := p.means(first)
 	score := make([]float32, len(p.blocks))
 	for i := range p.blocks {
@@ -158,8 +157,8 @@ func (p *page) judge(m *model) []float32 {
 }
 
 // fillGaps keeps code, tables of data and lists that follow the main text in its frame, with the few lines that lead to them, headings
-// between two blocks that are kept, and where there is code or a table, prose. The model has learned from news, which have next to
-// none of these.
+// between two blocks that are kept, and where there is code or a table, prose, but no link to copy the code below it. The model
+// has learned from news, which have next to none of these.
 func (p *page) fillGaps(score []float32) {
 	const lead = 3 // blocks between the text and what follows it
 	p.findFrame()
@@ -189,6 +188,9 @@ func (p *page) fillGaps(score []float32) {
 	first := slices.IndexFunc(score, func(s float32) bool { return s > 0 })
 	for i := 0; i+1 < len(p.blocks); i++ {
 		b := &p.blocks[i]
+		if p.isLabel(i) && p.blocks[i+1].in&inPre != 0 {
+			score[i] = min(score[i], -1)
+		}
 		if score[i] <= 0 && score[i+1] > 0 && b.in&inHeading != 0 && p.within(i) && p.plain(i) && (i > 0 && score[i-1] > 0 || i+1 == first && !b.titled) {
 			score[i] = 1
 		}

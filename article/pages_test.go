@@ -2,6 +2,7 @@ package article
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,4 +31,21 @@ func TestMarkdownOfPages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ownPages returns these pages for learning, with the letters of their references as texts: the benchmarks have next to no documentation.
+func ownPages(t testing.TB) (all []*sample) {
+	files, err := filepath.Glob("testdata/pages/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := regexp.MustCompile(`\]\([^)]*\)`).ReplaceAllString(string(archive.Files[1].Data), "]")
+		all = append(all, &sample{id: file, host: file, address: "https://docs.site.example/guide/page", body: archive.Files[0].Data, truth: text})
+	}
+	return prepare(t, all)
 }

@@ -13,7 +13,7 @@ func (a *Article) Prune(drop func(text string) bool) {
 		return
 	}
 	if a.dropBlocks(a.Tree, drop) {
-		a.Words = len(words(a.Text()))
+		a.Words = countWords(a.Text())
 	}
 }
 

@@ -36,7 +36,8 @@ var (
 type sample struct {
 	id, host, address string
 	body              []byte
-	truth             string
+	truth             string   // of an article
+	with, without     []string // texts of which the main text has all, or none
 	page              *page
 
 	label, weight []float32
@@ -68,7 +69,7 @@ func samples(t testing.TB) (all []*sample) {
 	return all
 }
 
-// unzipped returns a page in UTF-8.
+// unzipped returns the page in a file, in UTF-8.
 func unzipped(t testing.TB, name string) []byte {
 	f, err := os.Open(name)
 	if err != nil {
@@ -83,6 +84,11 @@ func unzipped(t testing.TB, name string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return decoded(t, raw)
+}
+
+// decoded returns a page in UTF-8.
+func decoded(t testing.TB, raw []byte) []byte {
 	if utf8.Valid(raw) {
 		return raw
 	}
@@ -180,27 +186,43 @@ func measure(all []*sample, text func(*sample) string) (f, precision, recall flo
 
 // TestCrossValidation measures the texts of pages of hosts that the model has not seen.
 func TestCrossValidation(t *testing.T) {
-	all := prepared(t)
-	parts := folds(all, *foldCount, 1)
+	parts, own := folds(prepared(t), *foldCount, 1), ownPages(t)
+	var articles []*sample
+	segments := make([]tally, len(bars))
 	for i := range parts {
-		m := learnStages(without(parts, i))
+		m := learnStages(append(without(parts, i), own...))
 		for _, s := range parts[i] {
+			if s.truth == "" {
+				for k, bar := range bars {
+					segments[k].count(s, s.textBy(m, bar))
+				}
+				continue
+			}
 			s.locate()
 			s.score = s.page.judge(m)
+			articles = append(articles, s)
 		}
 	}
-	for _, bar := range []float32{-0.8, -0.4, 0, 0.4} {
-		f, precision, recall := measure(all, func(s *sample) string { return s.chosen(bar) })
-		t.Logf("%d pages in %d parts, threshold %.1f: F1 %.4f, precision %.4f, recall %.4f", len(all), len(parts), bar, f, precision, recall)
+	for k, bar := range bars {
+		if len(articles) > 0 {
+			f, precision, recall := measure(articles, func(s *sample) string { return s.chosen(bar) })
+			t.Logf("%d pages in %d parts, threshold %.1f: F1 %.4f, precision %.4f, recall %.4f", len(articles), len(parts), bar, f, precision, recall)
+		}
+		if *segmentsDir != "" {
+			t.Logf("segments, threshold %.1f: %v", bar, &segments[k])
+		}
 	}
 }
+
+// bars are thresholds of the score that are tried.
+var bars = []float32{-0.4, 0, 0.4}
 
 // TestLearn learns the model from all pages.
 func TestLearn(t *testing.T) {
 	if *modelFile == "" {
 		t.Skip("needs -model FILE")
 	}
-	if err := os.WriteFile(*modelFile, []byte(learnStages(prepared(t)).String()), 0o644); err != nil {
+	if err := os.WriteFile(*modelFile, []byte(learnStages(append(prepared(t), ownPages(t)...)).String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -220,9 +242,18 @@ func (s *sample) chosen(bar float32) string {
 	return b.String()
 }
 
-// prepared returns the samples with labels and features.
-func prepared(t testing.TB) []*sample {
-	all := samples(t)
+// prepared returns the samples of both directories with labels and features.
+func prepared(t testing.TB) (all []*sample) {
+	if *evalDir != "" || *segmentsDir == "" {
+		all = samples(t)
+	}
+	if *segmentsDir != "" {
+		all = append(all, segmentedPages(t)...)
+	}
+	return prepare(t, all)
+}
+
+func prepare(t testing.TB, all []*sample) []*sample {
 	for _, s := range all {
 		tree, err := extract.Tree(s.body)
 		if err != nil {
@@ -236,7 +267,11 @@ func prepared(t testing.TB) []*sample {
 			t.Fatal(err)
 		}
 		s.page = newPage(tree, a.Data)
-		s.mark()
+		if s.truth == "" {
+			s.markSegments()
+		} else {
+			s.mark()
+		}
 	}
 	return all
 }
@@ -296,21 +331,25 @@ func wordsOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && !isWord(r) })
 }
 
-// folds distributes the samples, those of a host together.
+// folds distributes the samples, those of a host together, and articles as if there were no others.
 func folds(all []*sample, n int, seed uint64) [][]*sample {
-	var hosts []string
-	by := map[string][]*sample{}
+	by, known, parts := map[string][]*sample{}, map[string]bool{}, make([][]*sample, n)
 	for _, s := range all {
-		if by[s.host] == nil {
-			hosts = append(hosts, s.host)
-		}
 		by[s.host] = append(by[s.host], s)
 	}
-	rng := rand.New(rand.NewPCG(seed, 7))
-	rng.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
-	parts := make([][]*sample, n)
-	for i, h := range hosts {
-		parts[i%n] = append(parts[i%n], by[h]...)
+	for _, articles := range []bool{true, false} {
+		var hosts []string
+		for _, s := range all {
+			if (s.truth != "") == articles && !known[s.host] {
+				hosts = append(hosts, s.host)
+				known[s.host] = true
+			}
+		}
+		rng := rand.New(rand.NewPCG(seed, 7))
+		rng.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
+		for i, h := range hosts {
+			parts[i%n] = append(parts[i%n], by[h]...)
+		}
 	}
 	return parts
 }

@@ -3,6 +3,7 @@ package article
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -91,25 +92,19 @@ func (w *textWriter) text(s string, pre bool) {
 	}
 }
 
-// words returns the words of a text. In scripts without spaces between words, each letter is one.
-func words(s string) (list []string) {
-	begin := -1
-	for i, r := range s {
-		spaceless := unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
-		inside := unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
-		if begin >= 0 && (!inside || spaceless) {
-			list = append(list, s[begin:i])
-			begin = -1
+// countWords counts the words of a text. In scripts without spaces between words, each letter is one.
+func countWords(s string) (n int) {
+	open := false // the character before belongs to a word
+	for _, r := range s {
+		inside, spaceless := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9', false
+		if r >= utf8.RuneSelf {
+			spaceless = unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+			inside = unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
 		}
-		switch {
-		case spaceless && inside && !unicode.IsMark(r):
-			list = append(list, string(r))
-		case inside && !spaceless && begin < 0:
-			begin = i
+		if inside && (spaceless && !unicode.IsMark(r) || !spaceless && !open) {
+			n++
 		}
+		open = inside && !spaceless
 	}
-	if begin >= 0 {
-		list = append(list, s[begin:])
-	}
-	return list
+	return n
 }

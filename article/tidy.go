@@ -28,8 +28,8 @@ func isAdded(n *html.Node) bool {
 		return strings.HasPrefix(attr(n, "href"), "#") && isHeading(n.Parent) && !contains(n, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 	case atom.Span:
 		return hasClass(n, "mw-editsection")
-	case atom.Td:
-		return hasClass(n, "linenos", "lineno", "gutter", "rouge-gutter", "hljs-ln-numbers", "blob-num") && !contains(n, func(r rune) bool { return !unicode.IsDigit(r) && !unicode.IsSpace(r) })
+	case atom.Td, atom.Div:
+		return hasClass(n, "linenos", "lineno", "gutter", "rouge-gutter", "hljs-ln-numbers", "blob-num", "line-numbers-wrapper", "line-numbers-rows") && !contains(n, func(r rune) bool { return !unicode.IsDigit(r) && !unicode.IsSpace(r) })
 	}
 	return false
 }
