@@ -112,7 +112,9 @@ type Report struct {
 	// which has no rules, at most 100.
 	Walls       map[string]int `json:"walls,omitempty"`
 	WalledSeeds []WalledSeed   `json:"walled_seeds,omitempty"`
-	HTMLRobots  []string       `json:"html_robots,omitempty"`
+	// WallStatuses counts visits that a bot wall answered, by HTTP status. They are in Statuses, too.
+	WallStatuses map[int]int `json:"wall_statuses,omitempty"`
+	HTMLRobots   []string    `json:"html_robots,omitempty"`
 
 	Same int `json:"same_body"` // fetched pages with the same body as an earlier page
 	// Near counts fetched pages that are nearly the same as an earlier one, with Config.Duplicates.NearBits.
@@ -316,6 +318,9 @@ func (t *tally) visit(v *Visit) (failed int) {
 	}
 	if v.Page != nil {
 		t.r.Statuses[v.Page.Status]++
+		if v.Reason == politeness.ReasonChallenge {
+			t.r.WallStatuses = summed(t.r.WallStatuses, map[int]int{v.Page.Status: 1})
+		}
 	}
 	if v.ofSeed() {
 		t.seed(v)
@@ -569,7 +574,7 @@ func (r *Report) Add(o *Report) {
 	r.Errors = summed(r.errors(), o.errors())
 	r.Types, r.Links = summed(r.Types, o.Types), summed(r.Links, o.Links)
 	if len(o.Walls) > 0 {
-		r.Walls = summed(r.Walls, o.Walls)
+		r.Walls, r.WallStatuses = summed(r.Walls, o.Walls), summed(r.WallStatuses, o.WallStatuses)
 	}
 	if len(o.Verdicts) > 0 {
 		r.Verdicts = summed(r.Verdicts, o.Verdicts)

@@ -41,7 +41,7 @@ var notRun = []struct{ document, command, reason string }{
 	{"examples/README.md", "go run ./examples/service", "serves until Ctrl-C: TestClientsStartAndFollowJobs of the example"},
 	{"docs/agents.md", "amble mcp ", "serves until Ctrl-C: TestAgentsAreServedByHTTP of the command"},
 	{"docs/cluster.md", "amble cluster serve ", "serves until Ctrl-C: newShell starts one"},
-	{"docs/cluster.md", "amble cluster create --cluster ", "needs three machines: TestClusterOfProcesses of the command has them on loopback"},
+	{"docs/cluster.md", "amble crawl --cluster ", "needs three machines: TestClusterOfProcesses of the command has them on loopback"},
 	{"docs/cluster.md", "amble cluster work --cluster ", "as above"},
 	{"docs/cluster.md", "amble cluster job collect --cluster ", "as above"},
 	{"docs/watch.md", "amble watch job --budget 2000/day --for 30d", "takes 30 days: TestWatchCommand of the command"},

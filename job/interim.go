@@ -7,6 +7,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/job/digest"
+	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -44,10 +45,13 @@ const maxTypes = 200
 // Interim sums up the ledger and the visits like Facts, and what is queued. It changes nothing, and does not hinder a process
 // that works on the job.
 func (r *Reader) Interim(m *Manifest, each ...func(*sink.Record)) (*Interim, error) {
-	rep := &crawler.Report{Runs: len(m.Runs), Statuses: map[int]int{}, Errors: map[int]int{}, Types: map[string]int{}, Outcomes: map[crawler.Outcome]int{}}
+	rep := &crawler.Report{Runs: len(m.Runs), Statuses: map[int]int{}, Errors: map[int]int{}, WallStatuses: map[int]int{}, Types: map[string]int{}, Outcomes: map[crawler.Outcome]int{}}
 	facts, err := r.Facts(append(each, func(v *sink.Record) {
 		if v.Status > 0 {
 			rep.Statuses[v.Status]++
+			if v.Reason == politeness.ReasonChallenge {
+				rep.WallStatuses[v.Status]++
+			}
 		}
 		if v.Outcome == string(crawler.Fetched) {
 			name := v.Type

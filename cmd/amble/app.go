@@ -51,26 +51,28 @@ type commands struct {
 	Status     statusCmd     `cmd:"" hidden:"" group:"Look:" help:"Say how a crawl stands: what is left, and what each host waits for."`
 	Jobs       jobsCmd       `cmd:"" group:"Look:" help:"List the crawls that were kept, and remove some."`
 	Text       textCmd       `cmd:"" group:"Look:" help:"Print the main text of a page, as text, Markdown or JSON."`
-	Diff       diffCmd       `cmd:"" group:"Look:" help:"Say which pages are new, gone, changed or moved between two crawls."`
+	Diff       diffCmd       `cmd:"" hidden:"" group:"Look:" help:"Say which pages are new, gone, changed or moved between two crawls."`
 	Shell      shellCmd      `cmd:"" hidden:"" group:"Look:" help:"Try selectors, links and rules on a page, on the web or recorded."`
 	Estimate   estimateCmd   `cmd:"" group:"Look:" help:"Estimate from a sample what is true of all pages listed, with intervals."`
 	Check      checkCmd      `cmd:"" group:"Check:" help:"Find broken links, with the pages that have them, and what else is to mend."`
-	Plan       planCmd       `cmd:"" group:"Check:" help:"Say how long a polite crawl will take at least, and what decides it."`
+	Plan       planCmd       `cmd:"" hidden:"" group:"Check:" help:"Say how long a polite crawl will take at least, and what decides it."`
 	Robots     robotsCmd     `cmd:"" hidden:"" group:"Check:" help:"Judge URLs by robots.txt, and say why."`
 	Verify     verifyCmd     `cmd:"" group:"Check:" help:"Check the ledger of a crawl against the politeness invariants."`
 	Replay     replayCmd     `cmd:"" hidden:"" group:"Check:" help:"Make a whole crawl again from its archive, and say what differs."`
 	Identity   identityCmd   `cmd:"" group:"Set up:" help:"Make, publish and check what sites recognise the crawler by."`
-	Completion completionCmd `cmd:"" group:"Set up:" help:"Print a completion script for a shell."`
+	Completion completionCmd `cmd:"" hidden:"" group:"Set up:" help:"Print a completion script for a shell."`
 	Version    versionCmd    `cmd:"" hidden:"" group:"Set up:" help:"Print version and build."`
 
-	HelpAll     bool        `name:"help-all" help:"Show help with all flags."`
-	ShowVersion versionFlag `name:"version" help:"Print version and build."`
+	HelpAll        bool           `name:"help-all" help:"Show help with all flags."`
+	ShowVersion    versionFlag    `name:"version" help:"Print version and build."`
+	ShowCompletion completionFlag `name:"completion" hidden:"" placeholder:"SHELL" help:"Print a completion script for bash, zsh or fish."`
 }
 
 // renamed are the commands that another one does now, and how. They work in this version, and no help lists them.
 var renamed = map[string]string{
 	"status": "amble show JOB", "report": "amble show JOB", "links": "amble explain --links PAGE", "shell": "amble explain --shell PAGE",
 	"replay": "amble verify --replay JOB", "robots": "amble explain --robots URL", "version": "amble --version",
+	"plan": "amble crawl --plan URL", "diff": "amble show NEW --since OLD", "completion": "amble --completion SHELL", "cluster create": "amble crawl --job NAME URL",
 	"cluster status": "amble cluster job status", "cluster stop": "amble cluster job stop", "cluster resume": "amble cluster job resume",
 	"cluster collect": "amble cluster job collect", "cluster check": "amble cluster job check",
 }
@@ -130,8 +132,8 @@ Examples:
 	amble explain --contact me@university.edu https://site.to.crawl/some/page
 
 Results go to stdout, everything else to stderr. "amble help COMMAND" has the flags of a command that a first week needs, "amble COMMAND --help-all" all. Every
-flag may also be set in the environment (--max-pages as AMBLE_MAX_PAGES) or in a job file (--config). What
-amble promises to site owners is in docs/politeness.md.`
+flag may also be set in the environment (--max-pages as AMBLE_MAX_PAGES) or in a job file (--config). "amble --completion SHELL" prints a completion script for bash, zsh
+or fish. What amble promises to site owners is in docs/politeness.md.`
 
 // run parses and executes args and returns the exit code.
 func (a *app) run(args []string) (code int) {
@@ -162,7 +164,7 @@ func (a *app) run(args []string) (code int) {
 	}
 	a.foldFor(keyflags.CommandName(ctx.Selected()), args)
 	if now := renamed[keyflags.CommandName(ctx.Selected())]; now != "" {
-		fmt.Fprintf(a.err, "amble: this command is %s now; the old name works in this version\n", now)
+		a.note(fmt.Sprintf("amble: this command is %s now; the old name works in this version", now))
 	}
 	for _, old := range origins.Superseded() {
 		fmt.Fprintf(a.err, "amble: %s is %s now; the old flag works in this version\n", old[0], old[1])
@@ -175,7 +177,7 @@ func (a *app) run(args []string) (code int) {
 // are cut to the width instead, stay as they are.
 func (a *app) foldFor(command string, args []string) {
 	stdout := a.out.Unwrap()
-	if slices.Contains([]string{"crawl", "resume", "watch", "shell", "completion"}, command) || slices.Contains(args, "--json") || slices.Contains(args, "--shell") ||
+	if slices.Contains([]string{"crawl", "resume", "watch", "shell", "completion"}, command) && !slices.Contains(args, "--plan") || slices.Contains(args, "--json") || slices.Contains(args, "--shell") ||
 		!terminal.Is(stdout) || a.dumb() {
 		return
 	}

@@ -101,7 +101,7 @@ func TestFlagsThatAreNamedExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]bool{"--help": true, "--help-all": true, "--version": true}
+	known := map[string]bool{"--help": true, "--help-all": true, "--version": true, "--completion": true}
 	for _, cmd := range k.Model.Children {
 		for _, c := range append(cmd.Children, cmd) {
 			for _, f := range c.Flags {

@@ -367,11 +367,11 @@ func TestClusterErrors(t *testing.T) {
 		{append([]string{"work", "--job", "j", "-o", node, "--listen", "127.0.0.1:9999"}, at...), 2, "--listen is for a server in this process, and there is none: add --serve"},
 		{[]string{"create", "--cluster", engine, "--cluster-creds", other, "--job", "j", "http://127.0.0.1:1/"}, 2, "credentials refused by " + engine + ": check --cluster-creds"},
 		{[]string{"work", "--cluster", old, "--job", "j", "-o", node}, 2, "is nats-server 2.9.0: 2.12 or newer is needed"},
-		{append([]string{"work", "--job", "j", "-o", node}, at...), 2, "no such job: j on " + engine + ": create it first, with amble cluster create --job j"},
+		{append([]string{"work", "--job", "j", "-o", node}, at...), 2, "no such job: j on " + engine + ": create it first, with amble crawl --job j"},
 		{append([]string{"create", "--job", "j", "--cookies", "http://127.0.0.1:1/"}, at...), 2, "--cookies: not possible in a cluster job"},
 		{append([]string{"create", "--job", "j", "--replicas", "1", "--shards", "2", "--lease", "1s", "http://127.0.0.1:1/"}, at...), 2, "must be at least 6s"},
 		{append([]string{"create", "--job", "j", "--replicas", "1", "--shards", "2", "http://127.0.0.1:1/"}, at...), 0, "job j is created: 2 shards"},
-		{append([]string{"create", "--job", "j", "--replicas", "1", "--shards", "2", "http://127.0.0.1:1/"}, at...), 2, "there is a job j already: choose another --job"},
+		{append([]string{"crawl", "--job", "j", "--replicas", "1", "--shards", "2", "http://127.0.0.1:1/"}, at...), 2, "there is a job j already: choose another --job"},
 		{append([]string{"create", "--job", "j", "--replicas", "1", "--shards", "3", "http://127.0.0.1:1/"}, at...), 2, "with --shards 2, which cannot be changed"},
 		{append([]string{"work", "--job", "j", "-o", dir}, at...), 2, "name an empty directory with -o"},
 		{append([]string{"status", "--job", "j"}, at...), 0, "job j: 2 shards, running"},
@@ -385,10 +385,14 @@ func TestClusterErrors(t *testing.T) {
 		{[]string{"status", "--cluster", engine, "--cluster-creds", open, "--job", "j"}, 2, open + " has mode 0644: others than its owner can read it: chmod 600 " + open},
 		{[]string{"status", "--cluster", engine, "--job", "j"}, 2, "credentials refused by " + engine + ": check --cluster-creds"},
 	} {
-		x := launch(t, append([]string{"cluster"}, c.args...)...)
+		args := c.args
+		if args[0] != "crawl" {
+			args = append([]string{"cluster"}, args...)
+		}
+		x := launch(t, args...)
 		x.ends(c.code)
 		if !strings.Contains(x.says.String(), c.says) || strings.Contains(x.says.String(), "s3cret") {
-			t.Errorf("amble cluster %s: %s\nwant %q", strings.Join(c.args, " "), x.says, c.says)
+			t.Errorf("amble %s: %s\nwant %q", strings.Join(args, " "), x.says, c.says)
 		}
 	}
 	twoOfOneName(t, append([]string{"cluster", "work", "--job", "j", "--name", "twin"}, at...), dir)

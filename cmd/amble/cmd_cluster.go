@@ -22,7 +22,7 @@ import (
 // clusterCmd is "amble cluster".
 type clusterCmd struct {
 	Serve   clusterServeCmd   `cmd:"" help:"Run a server of the engine in which a job is kept."`
-	Create  clusterCreateCmd  `cmd:"" help:"Create a job: all flags of crawl, except for where it is kept."`
+	Create  clusterCreateCmd  `cmd:"" hidden:"" help:"Create a job: all flags of crawl, except for where it is kept."`
 	Work    clusterWorkCmd    `cmd:"" help:"Work on a job until it is over."`
 	Job     clusterJobCmd     `cmd:"" help:"Look at a job, stop or resume it, collect what its nodes have written."`
 	Status  clusterStatusCmd  `cmd:"" hidden:"" help:"Say who works on which shards, and how far the job is."`
@@ -36,7 +36,7 @@ type clusterCmd struct {
 func (*clusterCmd) Help() string {
 	return `Examples:
 
-	amble cluster create --job shops --config shops.yaml -i seeds.txt
+	amble crawl --job shops --config shops.yaml -i seeds.txt
 	amble cluster work --job shops --name node1 -o node1
 	amble cluster job collect --job shops -o shops node1 node2
 
@@ -44,6 +44,9 @@ Exit codes: 0 done, 2 usage, 6 output or faults, 9 the servers of the engine can
 
 One crawl on several machines: docs/cluster.md.`
 }
+
+// defaultEngine is the server of an engine on this machine.
+const defaultEngine = "nats://127.0.0.1:4222"
 
 // engineFlags say where a job is kept.
 type engineFlags struct {
@@ -80,7 +83,7 @@ func (f *engineFlags) open(ctx context.Context) (*nats.Engine, error) {
 	short, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if c, err = nats.Find(short, c); errors.Is(err, nats.ErrNoJob) {
-		return nil, cli.Exit(cli.ExitUsage, fmt.Errorf("%w, with amble cluster create --job %s", err, f.Job))
+		return nil, cli.Exit(cli.ExitUsage, fmt.Errorf("%w, with amble crawl --job %s", err, f.Job))
 	} else if err != nil {
 		return nil, clusterError(err)
 	}
@@ -116,7 +119,7 @@ func clusterError(err error) error {
 	case errors.As(err, &of), errors.As(err, new(*job.KeyError)):
 		return keyflags.Errors(err)
 	case errors.Is(err, cluster.ErrNoJob) && !errors.Is(err, nats.ErrNoJob):
-		return cli.Exit(cli.ExitUsage, errors.New("the job is not whole, its creation was broken off: repeat amble cluster create"))
+		return cli.Exit(cli.ExitUsage, errors.New("the job is not whole, its creation was broken off: repeat amble crawl --job"))
 	case nats.Away(err):
 		return cli.Exit(cli.ExitUnavailable, err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // clusterCreateCmd is "amble cluster create".
@@ -21,21 +23,33 @@ type clusterCreateCmd struct {
 	URLs []string `arg:"" optional:"" name:"url" help:"Seeds."`
 
 	engineFlags
-	Shards   int           `group:"Job:" default:"64" placeholder:"N" help:"Parts of the crawl, at least 4 for each node; fixed once the job is created (${default})."`
-	Replicas int           `group:"Job:" default:"3" placeholder:"N" help:"On how many servers everything is stored: 1, 3 or 5 (${default})."`
-	Lease    time.Duration `group:"Job:" default:"30s" placeholder:"D" help:"How long a node that is silent keeps its shards; at least 6s (${default})."`
-	MaxSkew  time.Duration `group:"Job:" default:"500ms" placeholder:"D" help:"The most by which the clock of a node may differ from the engine's (${default})."`
+	shardFlags `group:"Job:"`
 
 	configFlag `group:"Who crawls:"`
 	Seeds      string `short:"i" group:"What:"`
 	kong.Plugins
 }
 
+// shardFlags say how a job is divided among nodes.
+type shardFlags struct {
+	Shards   int           `default:"64" placeholder:"N" help:"Parts of the crawl, at least 4 for each node; fixed once the job is created (${default})."`
+	Replicas int           `default:"3" placeholder:"N" help:"On how many servers everything is stored: 1, 3 or 5 (${default})."`
+	Lease    time.Duration `default:"30s" placeholder:"D" help:"How long a node that is silent keeps its shards; at least 6s (${default})."`
+	MaxSkew  time.Duration `default:"500ms" placeholder:"D" help:"Max difference between the clock of a node and the engine's (${default})."`
+}
+
+// clusterJobFlags make a crawl a job that the nodes of a cluster work on.
+type clusterJobFlags struct {
+	Job string `placeholder:"NAME" help:"Do not crawl here: create this job on the engine --cluster (nats://127.0.0.1:4222), for nodes to work on."`
+	shardFlags
+}
+
 // Help returns the beginning of the command's help.
 func (*clusterCreateCmd) Help() string {
 	return `Examples:
 
-	amble cluster create --job shops --config shops.yaml -i seeds.txt
+	amble crawl --job shops --config shops.yaml -i seeds.txt
+	amble crawl --job shops --config shops.yaml --shards 128
 	amble cluster create --job shops --config shops.yaml --shards 128
 
 Nothing is requested before nodes work on the job. Its settings are those given here: nodes have none of their own.
@@ -48,6 +62,20 @@ func (c *clusterCreateCmd) Run(a *app, o *keyflags.Origins) error {
 	if err != nil {
 		return err
 	}
+	return c.create(a, o, &c.engineFlags, seeds)
+}
+
+// createOnCluster creates the job on the engine, in place of crawling here.
+func (c *crawlCmd) createOnCluster(a *app, o *keyflags.Origins, seeds []weburl.URL) error {
+	if c.Out != "" {
+		return cli.Usage("--job and --out: a job on a cluster is in the directories of its nodes; amble cluster work names them")
+	}
+	engine := engineFlags{Cluster: cmp.Or(c.Cluster, defaultEngine), Job: c.Job, engineAccess: c.engineAccess}
+	return c.create(a, o, &engine, seeds)
+}
+
+// create makes a job of the operator's settings and the seeds.
+func (f *shardFlags) create(a *app, o *keyflags.Origins, on *engineFlags, seeds []weburl.URL) error {
 	cfg, err := o.Config()
 	_, idErr := operator.Identity(&cfg.Crawl, seeds)
 	if err := firstUsage(idErr, err, checkScope(&cfg, o),
@@ -55,22 +83,22 @@ func (c *clusterCreateCmd) Run(a *app, o *keyflags.Origins) error {
 		cli.Refuse(cfg.Crawl.Sample.N > 0, "sample: no node of a cluster knows when all sitemaps are read: leave it out, or crawl on one machine")); err != nil {
 		return err
 	}
-	spec := &work.Spec{Config: cfg, Seeds: seeds, Shards: c.Shards, Lease: c.Lease, MaxSkew: c.MaxSkew}
+	spec := &work.Spec{Config: cfg, Seeds: seeds, Shards: f.Shards, Lease: f.Lease, MaxSkew: f.MaxSkew}
 	if _, err := spec.Check(); err != nil {
 		return clusterError(err)
 	}
-	engine, err := c.config()
+	engine, err := on.config()
 	if err != nil {
 		return err
 	}
-	engine.Shards, engine.Replicas = c.Shards, c.Replicas
+	engine.Shards, engine.Replicas = f.Shards, f.Replicas
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
 	if err := createJob(ctx, engine, spec); err != nil {
 		return clusterError(err)
 	}
 	fmt.Fprintf(a.err, "amble: job %s is created: %s; work on it with\n  amble cluster work --cluster %s --job %s --name NAME -o DIR\n",
-		c.Job, cli.Plural(c.Shards, "shard"), c.Cluster, c.Job)
+		on.Job, cli.Plural(f.Shards, "shard"), on.Cluster, on.Job)
 	return nil
 }
 

@@ -2,9 +2,13 @@ package main
 
 import (
 	"fmt"
+	"slices"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/cmd/amble/internal/completion"
 	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // completionCmd is "amble completion".
@@ -22,13 +26,36 @@ func (*completionCmd) Help() string {
 }
 
 // Run prints the script.
-func (c *completionCmd) Run(a *app) error {
+func (c *completionCmd) Run(a *app) error { return a.printCompletion(c.Shell) }
+
+// completionFlag is --completion.
+type completionFlag string
+
+// BeforeReset implements kong's hook, which is called before a command is missed.
+func (completionFlag) BeforeReset(ctx *kong.Context, k *kong.Kong, a *app) error {
+	for _, p := range ctx.Path {
+		if p.Flag == nil || p.Flag.Name != "completion" {
+			continue
+		}
+		shell := fmt.Sprint(ctx.FlagValue(p.Flag))
+		if !slices.Contains([]string{"bash", "zsh", "fish"}, shell) {
+			return cli.Usage("--completion: %q is none of bash, zsh and fish", shell)
+		}
+		if err := a.printCompletion(shell); err != nil {
+			return err
+		}
+		k.Exit(cli.ExitDone)
+	}
+	return nil
+}
+
+func (a *app) printCompletion(shell string) error {
 	all := *a
 	all.all = true
 	k, err := all.parser(newCommands(), keyflags.New(a.env))
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(a.out, completion.Script(c.Shell, k.Model))
+	_, err = fmt.Fprint(a.out, completion.Script(shell, k.Model))
 	return err
 }

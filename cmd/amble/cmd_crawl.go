@@ -26,6 +26,10 @@ type crawlCmd struct {
 
 	crawlFlags
 
+	Plan            bool `group:"Output:" help:"Do not crawl: say how long the crawl takes at least, and what decides it. Only robots.txt and the sitemaps it names are read; a host without a sitemap counts as --max-per-host pages."`
+	planFlags       `group:"Output:"`
+	clusterJobFlags `group:"Cluster:"`
+
 	Fresh       bool `group:"Output:" help:"With -o: only begin a new crawl, in a directory that is empty or not there yet."`
 	PrintConfig bool `group:"Output:" help:"Print every value, also of the keys that are seldom needed, and where it came from, and stop."`
 	Commented   bool `group:"Output:" help:"With --print-config: as a job file that explains every key, those with their default as comments."`
@@ -60,6 +64,7 @@ func (*crawlCmd) Help() string {
 	amble crawl --contact me@university.edu https://site.to.crawl/ >visits.jsonl
 	amble crawl --contact me@university.edu -o job https://site.to.crawl/docs/
 	amble crawl --config job.yaml -i seeds.txt --max-time 1h --fail-on-limit
+	amble crawl --contact me@university.edu --plan https://site.to.crawl/
 
 Without -o the crawl is kept in the state directory, under a name that is printed: "amble jobs" lists such
 crawls. With -o the same command resumes a crawl that did not end, and says so of one that did.
@@ -78,6 +83,12 @@ func (c *crawlCmd) Run(a *app, o *keyflags.Origins) error {
 	seeds, err := operator.Seeds(o, c.URLs, c.Seeds, a.in)
 	if err != nil {
 		return err
+	}
+	if c.Plan {
+		return c.plan(a, o, seeds, 0, c.JSON)
+	}
+	if c.Job != "" {
+		return c.createOnCluster(a, o, seeds)
 	}
 	cfg, err := c.config(o, seeds)
 	if err != nil {

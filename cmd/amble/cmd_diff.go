@@ -19,37 +19,30 @@ type diffCmd struct {
 func (*diffCmd) Help() string {
 	return `Examples:
 
-	amble diff monday tuesday
-	amble diff monday tuesday | grep ^gone
-	amble diff --json monday tuesday | jq -r 'select(.change == "new").url'
-
-Each page that is not the same in both crawls has a line, which begins with:
-
-	new           the first crawl looked everywhere, and it was not there
-	changed       its content differs
-	moved         it redirects now, or its content is at another address
-	gone          the site says that it does not exist: 404 or 410
-	unlinked      no link leads there any more; the page may still exist
-	not_compared  one crawl did not look at it, or could not have: why
-
-The counts go to stderr. Exit code: 0, whatever the difference.`
+	amble show tuesday --since monday
+	amble show tuesday --since monday | grep ^gone
+	amble show --json tuesday --since monday
+`
 }
 
 // Run executes the command.
-func (c *diffCmd) Run(a *app) error {
-	first, err := job.Read(c.Job1)
+func (c *diffCmd) Run(a *app) error { return a.printDiff(c.Job1, c.Job2, c.JSON) }
+
+// printDiff prints the pages that differ between an earlier and a later crawl.
+func (a *app) printDiff(earlier, later string, asJSON bool) error {
+	first, err := job.Read(earlier)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = first.Close() }() // only read
-	second, err := job.Read(c.Job2)
+	second, err := job.Read(later)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = second.Close() }() // likewise
 	short := a.shorten(len("not_compared  "))
 	counts, err := diff.Compare(first, second, func(x *diff.Change) error {
-		if c.JSON {
+		if asJSON {
 			return cli.PrintJSON(a.out, x)
 		}
 		_, err := fmt.Fprintln(a.out, x.Text(short))

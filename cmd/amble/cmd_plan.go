@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawler/plan"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // planCmd is "amble plan".
@@ -23,12 +25,15 @@ type planCmd struct {
 	Seeds string `short:"i" group:"What:" placeholder:"FILE" help:"Read further seeds, one a line; - is stdin."`
 	kong.Plugins
 
-	Pages    int          `group:"Estimate:" default:"0" placeholder:"N" help:"Pages expected per host without a sitemap; 0 is the limit of the crawl."`
-	Service  cli.Duration `group:"Estimate:" default:"200ms" placeholder:"D" help:"Time an answer takes (${default})."`
-	Simulate bool         `group:"Estimate:" help:"Also play the crawl through in virtual time, request by request."`
-	JSON     bool         `group:"Output:" help:"Print the plan as JSON."`
+	Pages     int `group:"Estimate:" default:"0" placeholder:"N" help:"Pages expected per host without a sitemap; 0 is the limit of the crawl."`
+	planFlags `group:"Estimate:"`
+	JSON      bool `group:"Output:" help:"Print the plan as JSON."`
+}
 
-	cfg crawler.Config
+// planFlags are the flags of a plan that a crawl has, too.
+type planFlags struct {
+	Service  cli.Duration `default:"200ms" placeholder:"D" help:"With --plan: time an answer takes (${default})."`
+	Simulate bool         `help:"With --plan: also play the crawl through in virtual time, request by request."`
 }
 
 // Help returns the beginning of the command's help.
@@ -49,27 +54,35 @@ func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
 	if err != nil {
 		return err
 	}
+	return c.plan(a, o, seeds, c.Pages, c.JSON)
+}
+
+// plan prints how long the crawl takes at least. pages is the number that is assumed for a host without a sitemap; 0: the limit
+// of the crawl.
+func (f *planFlags) plan(a *app, o *keyflags.Origins, seeds []weburl.URL, pages int, asJSON bool) error {
 	cfg, err := o.Config()
 	if err != nil {
 		return err
 	}
-	if c.cfg, err = cfg.Crawler(); err == nil {
-		c.cfg.ShareMachine(cfg.State)
-		err = cfg.Access(&c.cfg, seeds...)
+	crawl, err := cfg.Crawler()
+	if err == nil {
+		crawl.ShareMachine(cfg.State)
+		err = cfg.Access(&crawl, seeds...)
 	}
 	if err != nil {
 		return keyflags.Errors(err)
 	}
-	a.warnAlone(&c.cfg)
-	client, err := ask.New(&c.cfg, c.cfg.Politeness, seeds)
+	a.warnAlone(&crawl)
+	client, err := ask.New(&crawl, crawl.Politeness, seeds)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	c.cfg.Follow.Documents = false // a survey reads none
+	crawl.Follow.Documents = false // a survey reads none
+	limit, each := max(0, int(crawl.Limits.Pages)), max(0, int(crawl.Limits.PagesPerHost))
 	survey := plan.Survey{
-		Client: client.Client, Politeness: client.Policy, Crawl: c.cfg, Service: time.Duration(c.Service),
-		Pages: c.expected(), MaxPages: int(c.cfg.Limits.Pages), MaxPerHost: int(c.cfg.Limits.PagesPerHost),
+		Client: client.Client, Politeness: client.Policy, Crawl: crawl, Service: time.Duration(f.Service),
+		Pages: cmp.Or(max(0, pages), each, limit, crawler.DefaultMaxPages), MaxPages: int(crawl.Limits.Pages), MaxPerHost: int(crawl.Limits.PagesPerHost),
 	}
 	p, err := survey.Plan(context.Background(), seeds...)
 	if err != nil {
@@ -78,25 +91,12 @@ func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
 	if hours, ok := o.Settings().Get("hours"); ok && len(hours.Values) > 0 {
 		p.Notes = append(p.Notes, "--hours "+hours.Text()+": requests are made only then, and the time between is not counted here")
 	}
-	if c.Simulate {
-		p.Simulate(c.cfg.Concurrency)
+	if f.Simulate {
+		p.Simulate(crawl.Concurrency)
 	}
-	if c.JSON {
+	if asJSON {
 		return cli.PrintJSON(a.out, p)
 	}
 	_, err = a.out.Write([]byte(p.Text()))
 	return err
-}
-
-// expected returns the number of pages that is assumed for a host without a sitemap.
-func (c *planCmd) expected() int {
-	switch {
-	case c.Pages > 0:
-		return c.Pages
-	case c.cfg.Limits.PagesPerHost > 0:
-		return int(c.cfg.Limits.PagesPerHost)
-	case c.cfg.Limits.Pages > 0:
-		return int(c.cfg.Limits.Pages)
-	}
-	return crawler.DefaultMaxPages
 }

@@ -17,7 +17,8 @@ import (
 type showCmd struct {
 	Dir   string `arg:"" type:"job" name:"job" help:"Job directory, or the name of a kept job."`
 	Most  int    `default:"20" placeholder:"N" help:"Show this many hosts that have URLs left, those that take longest first; 0: all (${default})."`
-	JSON  bool   `help:"Print one JSON object: status, report and verified."`
+	Since string `type:"job" placeholder:"JOB" help:"Say instead which pages are new, changed, moved or gone since this earlier crawl."`
+	JSON  bool   `help:"Print one JSON object: status, report and verified; with --since one for each page."`
 	Page  bool   `help:"Of a crawl that runs or was killed: write the page, too, into a directory beside the job."`
 	Color string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Colour: auto, always or never (${default})."`
 
@@ -30,8 +31,8 @@ func (*showCmd) Help() string {
 
 	amble show job
 	watch -n 10 amble show job
+	amble show tuesday --since monday | grep ^gone
 	amble show --listen loopback:8400 job
-	amble show --json job | jq .report.outcomes
 
 Prints the state of a crawl, its results, and one line that says whether it was polite and its files are whole: amble verify has details.
 Of a crawl that runs, was stopped or killed it lists the hosts that have URLs left, and what each waits for.
@@ -39,7 +40,18 @@ Of a crawl that runs, was stopped or killed it lists the hosts that have URLs le
 Of a crawl that has ended it writes report.html into the job directory: every request and every pause, the outcome of each
 URL and why. hosts.csv and problems.csv beside it have what does not fit on it, datasheet.md and datasheet.json what
 others must know before they use the data: what only you can say is marked in them. SHA256SUMS has the hashes of all files.
-Nothing is written into a job that runs or was killed: with --page the page goes to a directory beside it, job-report.`
+Nothing is written into a job that runs or was killed: with --page the page goes to a directory beside it, job-report.
+
+With --since each page that is not the same in both crawls has a line, which begins with:
+
+	new           the first crawl looked everywhere, and it was not there
+	changed       its content differs
+	moved         it redirects now, or its content is at another address
+	gone          the site says that it does not exist: 404 or 410
+	unlinked      no link leads there any more; the page may still exist
+	not_compared  one crawl did not look at it, or could not have: why
+
+Counts go to stderr.`
 }
 
 // verified is the short result of verifying a job.
@@ -52,6 +64,9 @@ type verified struct {
 
 // Run executes the command.
 func (c *showCmd) Run(a *app) error {
+	if c.Since != "" {
+		return a.printDiff(c.Since, c.Dir, c.JSON)
+	}
 	if c.Listen != "" {
 		return showPage(a, c.Dir, c.Listen)
 	}

@@ -42,12 +42,12 @@ var otherDefaults = map[string]map[string]string{
 	"check":  {"follow": "Also sitemaps, feeds, resources, nofollow; none (resources).", "depth": "Links followed from a seed (none).", "max-pages": "Pages and files requested, exactly (10000)."},
 	"mirror": mirrorDefaults,
 	"serve":  {"listen": "Address to listen on (127.0.0.1:8420).", "contact": "Page or mail address for site owners, in jobs that give none.", "allow-address": "Private address ranges that jobs may request (none)."},
-	"crawl":  {"json": "Print visits and the summary as JSON.", "quiet": "Print no status, log or summary; keep nothing."},
+	"crawl":  {"plan": "Say how long the crawl takes, and stop.", "json": "Print visits and the summary as JSON.", "quiet": "Print no status, log or summary; keep nothing."},
 }
 
 // rare are flags without a key that the helps of single commands leave out.
 var rare = map[string][]string{
-	"crawl":   {"fresh", "commented", "cluster", "cluster-creds", "cluster-ca", "cluster-cert", "cluster-key", "listen-token", "debug"},
+	"crawl":   {"fresh", "commented", "service", "simulate", "job", "shards", "replicas", "lease", "max-skew", "cluster", "cluster-creds", "cluster-ca", "cluster-cert", "cluster-key", "listen-token", "debug"},
 	"resume":  {"cluster", "cluster-creds", "cluster-ca", "cluster-cert", "cluster-key", "listen-token", "debug"},
 	"create":  {"cluster-creds", "cluster-ca", "cluster-cert", "cluster-key"},
 	"explain": {"base", "seed"},

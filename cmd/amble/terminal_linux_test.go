@@ -157,7 +157,7 @@ func TestLinesAreBrokenAtWordsOnATerminal(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{
-		{"show", dir}, {"verify", dir}, {"explain", dir, srv.URL + "/"}, {"explain", "--robots", srv.URL + "/private/x"}, {"plan", srv.URL}, {"diff", dir, dir},
+		{"show", dir}, {"verify", dir}, {"explain", dir, srv.URL + "/"}, {"explain", "--robots", srv.URL + "/private/x"}, {"crawl", "--plan", srv.URL}, {"show", dir, "--since", dir}, {"diff", dir, dir},
 		{"export", dir, "--to", "csv", "-o", filepath.Join(t.TempDir(), "csv")}, {"explain", "--host", strings.TrimPrefix(srv.URL, "http://"), "--for-owner", dir},
 	} {
 		out := onTerminal(t, 80, env, func(string) {}, args...)

@@ -29,8 +29,8 @@ func results(r *crawler.Report) string {
 	line("fetched", []string{plural(r.ContentPages(), "page") + " and files with content"})
 	var broken, refused, over, other []string
 	for _, status := range slices.Sorted(maps.Keys(r.Statuses)) {
-		if status >= 400 {
-			broken = append(broken, fmt.Sprintf("status %d: %s", status, num(r.Statuses[status])))
+		if n := r.Statuses[status] - r.WallStatuses[status]; status >= 400 && n > 0 {
+			broken = append(broken, fmt.Sprintf("status %d: %s", status, num(n)))
 		}
 	}
 	for _, reason := range cli.ByCount(r.Reasons) {

@@ -96,7 +96,7 @@ func commonFiles(ctx context.Context, work string) ([]file, error) {
 		return nil, err
 	}
 	for shell, name := range map[string]string{"bash": "amble.bash", "zsh": "_amble", "fish": "amble.fish"} {
-		cmd := exec.CommandContext(ctx, bin, "completion", shell)
+		cmd := exec.CommandContext(ctx, bin, "--completion", shell)
 		b, err := cmd.Output()
 		if err != nil {
 			return nil, fmt.Errorf("completion %s: %w", shell, err)

@@ -12,7 +12,7 @@ import (
 )
 
 // unkeyed are the flags that are about one invocation.
-var unkeyed = []string{"help", "help-all", "version", "config", "print-config", "commented", "fresh", "retry", "trust", "listen", "listen-token", "debug"}
+var unkeyed = []string{"help", "help-all", "version", "completion", "config", "plan", "service", "simulate", "print-config", "commented", "fresh", "retry", "trust", "listen", "listen-token", "debug"}
 
 // OfInvocation reports whether a flag is about one invocation, and therefore neither a variable nor a key.
 func OfInvocation(flag string) bool { return slices.Contains(unkeyed, flag) }
