@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/amble-crawler/amble/frontier/disk"
@@ -29,14 +30,15 @@ type commits struct {
 	prefix  string            // of the names of files in the queue; "" in a job of one process
 	extents map[string]extent // by name, as stored in the queue
 	began   bool              // the job was created by a version that stored no lengths
-	kept    []*evidence
+	kept    []*segmented
+	size    int64        // bytes after which a segment is closed; 0: never
 	archive *warc.Writer // nil: none
 }
 
 // openCommits reads what the last commit stored in the queue and compares the archives with it. Other files
 // are compared when they are opened.
 func (j *Job) openCommits(store *disk.Store) (*commits, error) {
-	c := &commits{files: j.files, extents: map[string]extent{}}
+	c := &commits{files: j.files, extents: map[string]extent{}, size: j.config.segmentSize()}
 	if err := store.Values(context.Background(), "", keyExtent, c.read); err != nil {
 		return nil, err
 	}
@@ -118,12 +120,16 @@ func (c *commits) of(name string) *extent {
 }
 
 // keep opens a file whose extent each commit stores.
-func (c *commits) keep(name string) (*evidence, error) {
-	e, err := c.files.openEvidence(name, c.of(name))
-	if err == nil {
-		c.kept = append(c.kept, e)
+func (c *commits) keep(name string) (*segmented, error) {
+	size := c.size
+	if !slices.Contains(inSegments, name) {
+		size = 0
 	}
-	return e, err
+	s, err := c.openSegmented(name, size)
+	if err == nil {
+		c.kept = append(c.kept, s)
+	}
+	return s, err
 }
 
 // keepLines is keep for a file of lines. An incomplete last line, left by a killed process, is removed.
@@ -143,12 +149,8 @@ func (c *commits) keepLines(name string) (*ledger.File, int64, error) {
 func (c *commits) values() (map[string][]byte, error) {
 	values := map[string][]byte{}
 	for _, f := range c.kept {
-		now, marked, grown, err := f.grown(c.extents[f.name])
-		if err != nil {
+		if err := f.tell(values); err != nil {
 			return nil, err
-		}
-		if grown {
-			c.tell(values, f.name, now, marked)
 		}
 	}
 	if c.archive != nil {

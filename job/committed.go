@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -21,9 +19,14 @@ import (
 // version wrote the job, are read as far as they reach at present. It is closed with r.
 func (r *Reader) Committed() (*Reader, error) {
 	c := &Reader{dir: r.dir, files: r.files, limits: map[string]int64{}}
-	err := r.extents(func(name string, e *extent) { c.limits[name] = e.Bytes })
+	sizes := map[string]int64{} // of segments: what is read again after an error counts once
+	err := r.extents(func(name string, e *extent) { sizes[name] = e.Bytes })
 	if err != nil && !errors.Is(err, disk.ErrDamaged) && !missingFile(err) {
 		return nil, readError(err)
+	}
+	for name, size := range sizes {
+		whole, _ := segmentOf(name)
+		c.limits[whole] += size
 	}
 	names := []string{VisitsName, LedgerName, LinksName, TextName, ItemsName}
 	archives, err := r.archiveNames()
@@ -39,11 +42,12 @@ func (r *Reader) Committed() (*Reader, error) {
 		if atCommit {
 			continue
 		}
-		switch info, err := r.files.root.Lstat(name); {
+		switch content, err := r.files.stream(name); {
 		case err == nil:
-			c.limits[name] = info.Size()
-		case !errors.Is(err, fs.ErrNotExist):
-			return nil, readError(r.files.named("open", name, err))
+			c.limits[name] = content.Size()
+			_ = content.Close() // only read
+		case !missingFile(err):
+			return nil, readError(r.files.told(name, err))
 		}
 	}
 	return c, nil
@@ -96,32 +100,19 @@ func (r *Reader) Archives() ([]string, error) {
 	}), nil
 }
 
-// Content is an open file of a job, or the part of it that is committed. It is closed with Close.
-type Content struct {
-	*io.SectionReader
-	f *os.File
-}
-
-// Close closes the file.
-func (c *Content) Close() error { return c.f.Close() }
-
-// Open opens one of the job's files for reading: [VisitsName], an archive of [Reader.Archives], "robots/index.jsonl". The
+// Open opens one of the job's files for reading: [VisitsName] with all its segments, an archive of [Reader.Archives], "robots/index.jsonl". The
 // error wraps fs.ErrNotExist if the job does not have it.
 func (r *Reader) Open(name string) (*Content, error) {
-	f, err := r.files.open(name)
+	c, err := r.files.stream(name)
 	if err != nil {
-		return nil, readError(err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(readError(err), f.Close())
+		return nil, readError(r.files.told(name, err))
 	}
 	size, limited := r.limits[name]
 	switch {
-	case !limited:
-		size = info.Size()
-	case info.Size() < size:
-		return nil, errors.Join(r.files.told(name, short(info.Size(), size)), f.Close())
+	case limited && c.Size() < size:
+		return nil, errors.Join(r.files.told(name, short(c.Size(), size)), c.Close())
+	case limited:
+		c.SectionReader = io.NewSectionReader(c.segments, 0, size)
 	}
-	return &Content{io.NewSectionReader(f, 0, size), f}, nil
+	return c, nil
 }

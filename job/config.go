@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -83,6 +84,10 @@ type Config struct {
 	// MinFree is how many bytes the crawl leaves free on the disk of its directory: it ends in good order before there are fewer.
 	// 0: 5 % of the disk, and 1 GiB at most; [crawler.Zero]: none. MaxDisk limits the bytes of the directory. 0: Unlimited.
 	MinFree, MaxDisk crawler.Limit
+	// SegmentSize is the size of segments in bytes: when visits, ledger, links, texts or results have as much, the next commit closes the
+	// file, which never changes again, and what follows is in another one, such as visits-000002.jsonl. A segment is at most a quarter
+	// of MaxDisk. 0: [DefaultSegmentSize]; [crawler.Unlimited]: each is one file.
+	SegmentSize crawler.Limit
 	// Browser is the browser that renders pages, if Crawl.Render says that pages are rendered. A job starts none: the program
 	// does, with these settings, and sets Crawl.Renderer.
 	Browser Browser
@@ -249,7 +254,13 @@ func readSince(path string) (crawler.History, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, VisitsName)
 	}
-	f, err := safefile.Open(path)
+	var f io.ReadCloser
+	_, err := os.Lstat(filepath.Join(filepath.Dir(path), segmentName(VisitsName, 2)))
+	if err == nil && filepath.Base(path) == VisitsName {
+		f, err = streamAt(path)
+	} else {
+		f, err = safefile.Open(path)
+	}
 	if err != nil {
 		return nil, &KeyError{Key: "since", Err: fmt.Errorf("%w: name a job directory or its %s, or leave since empty", err, VisitsName)}
 	}

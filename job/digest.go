@@ -48,7 +48,7 @@ func parseShort() func([]byte, *sink.Record) error { return (&sink.Parser{Short:
 // decoded calls use with each whole line of a JSON Lines file, decoded, in order. What it is given is valid until it returns.
 // first, if it is not nil, is called before, by another goroutine.
 func decoded[T any](d plainDir, name string, parser func() func([]byte, *T) error, first, use func(*T)) error {
-	file, err := d.open(name)
+	file, err := d.stream(name)
 	if err != nil {
 		return readError(err)
 	}

@@ -122,6 +122,9 @@ func (d jobFiles) checkEntry(e fs.DirEntry) error {
 	name := e.Name()
 	whole, isNew := strings.CutSuffix(name, newSuffix)
 	replaced, isFile := ownFiles[whole]
+	if first, n := segmentOf(name); n > 1 {
+		_, isFile = ownFiles[first]
+	}
 	_, isDir := ownDirs[name]
 	switch {
 	case isFile && (replaced || !isNew), isSidecar(name):

@@ -42,7 +42,7 @@ func TestEvidenceIsCutBehindItsLastWholeLine(t *testing.T) {
 		if _, err := f.Write([]byte("new\n")); err != nil {
 			t.Fatal(err)
 		}
-		if now, _, grown, err := m.kept[0].grown(extent{}); err != nil || !grown || now.SHA256 != sumOf(c.after+"new\n") {
+		if now, _, grown, err := m.kept[0].open.grown(extent{}); err != nil || !grown || now.SHA256 != sumOf(c.after+"new\n") {
 			t.Errorf("%.20q: %+v, %v", c.before, now, err)
 		}
 		f.Close()

@@ -22,7 +22,8 @@ import (
 type extent struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
-	State  []byte `json:"state"` // of the hash, so that nothing has to be read again to continue it
+	State  []byte `json:"state"`            // of the hash, so that nothing has to be read again to continue it
+	Closed bool   `json:"closed,omitempty"` // it is a segment to which nothing is added any more
 
 	// From and Mark are earlier points: a process that resumes the job hashes again what comes after From, and Verify
 	// names the part of the file that differs.
@@ -41,7 +42,7 @@ const markEvery = 4 << 20
 
 // grown returns the extent of a file that has grown to this length. It reports whether there is a new mark.
 func (e extent) grown(bytes int64, sum string, state []byte) (next extent, marked bool) {
-	next = extent{bytes, sum, state, e.From, e.Mark}
+	next = extent{Bytes: bytes, SHA256: sum, State: state, From: e.From, Mark: e.Mark}
 	if bytes-e.Mark.Bytes < markEvery {
 		return next, false
 	}
@@ -106,6 +107,10 @@ func (d *damage) Error() string { return d.what }
 
 func short(size, want int64) error {
 	return &damage{fmt.Sprintf("it ends at byte %d, where %d bytes were committed", size, want)}
+}
+
+func longer(size, want int64) error {
+	return &damage{fmt.Sprintf("it is a closed segment of %d bytes, where %d bytes were committed", size, want)}
 }
 
 func gone(want int64) error {

@@ -19,6 +19,7 @@ func fileFacts(d jobFiles, extents map[string]extent) (map[string]FileFact, erro
 			names = append(names, name)
 		}
 	}
+	var all []string
 	archives, err := d.list(archiveName)
 	if err != nil {
 		return nil, err
@@ -29,6 +30,13 @@ func fileFacts(d jobFiles, extents map[string]extent) (map[string]FileFact, erro
 		}
 	}
 	for _, name := range names {
+		segments, err := d.segments(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, segments...)
+	}
+	for _, name := range all {
 		if e, ok := extents[name]; ok {
 			facts[name] = FileFact{e.Bytes, e.SHA256}
 			continue

@@ -66,7 +66,7 @@ func (f *Follower) Poll(line func(*ledger.Entry), visit func(*sink.Record)) erro
 // poll calls f with the lines that are whole and were not read before, without their ends. A file that is not there yet
 // has none.
 func (p *following) poll(d plainDir, f func(line []byte) error) error {
-	file, err := d.open(p.name)
+	file, err := d.stream(p.name)
 	if missingFile(err) {
 		return nil
 	}
@@ -74,15 +74,15 @@ func (p *following) poll(d plainDir, f func(line []byte) error) error {
 		return err
 	}
 	defer func() { _ = file.Close() }() // only read
-	info, err := file.Stat()
-	if err != nil || info.Size() == p.at {
-		return err
+	size := file.Size()
+	if size == p.at {
+		return nil
 	}
-	p.at = min(p.at, info.Size()) // cut back to what was committed
+	p.at = min(p.at, size) // cut back to what was committed
 	if _, err := file.Seek(p.at, io.SeekStart); err != nil {
 		return err
 	}
-	br := bufio.NewReaderSize(io.LimitReader(file, info.Size()-p.at), 1<<18)
+	br := bufio.NewReaderSize(file, 1<<18)
 	var b []byte
 	for {
 		var err error

@@ -109,6 +109,9 @@ func (d jobFiles) check(r *records) ([]FileCheck, error) {
 		slices.SortFunc(all, func(a, b known) int { return cmp.Compare(a.Bytes, b.Bytes) })
 		c := FileCheck{File: name, Bytes: all[len(all)-1].Bytes}
 		err := d.checkFile(name, all)
+		if whole, n := segmentOf(name); err == nil && len(r.files[segmentName(whole, n+1)]) > 0 {
+			err = d.checkClosed(name, c.Bytes)
+		}
 		var dam *damage
 		if errors.As(err, &dam) {
 			c.Damage = dam.what

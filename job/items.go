@@ -19,7 +19,7 @@ type Items struct {
 // ItemsLines returns the file items.jsonl: one result a line, as [sink.NewItems] writes it.
 func ItemsLines() Items {
 	return Items{ItemsName, func(o *outputs, file string) (sink.Sink, error) {
-		return kept(o, file, func(f *evidence) (sink.Sink, error) { return sink.AppendItems(f, f.Name()) })
+		return kept(o, file, func(f *segmented) (sink.Sink, error) { return sink.AppendItems(f, f.Name()) })
 	}}
 }
 
@@ -27,8 +27,8 @@ func ItemsLines() Items {
 // columns must be the same.
 func ItemsCSV(columns ...string) Items {
 	return Items{ItemsCSVName, func(o *outputs, file string) (sink.Sink, error) {
-		return kept(o, file, func(f *evidence) (sink.Sink, error) {
-			if f.bytes == 0 { // columns that no commit has are not binding
+		return kept(o, file, func(f *segmented) (sink.Sink, error) {
+			if f.open.bytes == 0 { // columns that no commit has are not binding
 				if err := f.Truncate(0); err != nil {
 					return nil, err
 				}
@@ -67,7 +67,7 @@ const itemsTable = "items"
 var sidecars = []string{"-wal", "-shm", "-journal"}
 
 // kept opens a file that only grows.
-func kept(o *outputs, name string, open func(*evidence) (sink.Sink, error)) (sink.Sink, error) {
+func kept(o *outputs, name string, open func(*segmented) (sink.Sink, error)) (sink.Sink, error) {
 	f, err := o.commits.keep(name)
 	if err != nil {
 		return nil, err

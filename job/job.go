@@ -15,7 +15,7 @@
 //
 // Reading order: job.go (Create, Open, Run), config.go, keys.go (the one table of settings), settings.go, jobfile.go,
 // changes.go, control.go; then what a directory is made of: files.go, entries.go, lock.go, manifest.go, kept.go, outputs.go, items.go,
-// commits.go, extent.go, evidence.go; then reader.go, explain.go, verify.go.
+// commits.go, extent.go, evidence.go, segmented.go; then reader.go, explain.go, verify.go.
 package job
 
 import (

@@ -217,6 +217,7 @@ var keys = []*Key{
 	{"out", "Job directory: everything goes there instead of visits to stdout, and a crawl that was stopped or killed is resumed by the same command or by resume. Without it the crawl is kept in the state directory.", Command, Shown, false, "", words{}},
 	{"no-keep", "Without [out]: keep nothing but what goes to stdout, as [quiet] does.", Command, Shown, false, "", flag{}},
 	{"format", "Also archive what went over the wire, as WARC with a CDXJ index (${default}).", Output, Free, false, "Archive", own[bool]{is: List, read: archived, write: formatText, late: true}},
+	{"segment-size", "Size of a segment: when visits, ledger, links, texts or results have as much, they go on in another file, such as visits-000002.jsonl (${default}). A segment is at most a quarter of [max-disk].", Output, Free, true, "SegmentSize", amount{is: Size, def: DefaultSegmentSize, none: unlimited, noZero: "would leave no room for a line; give a size or none"}},
 	{"keep-links", "Also keep every link of each page in links.jsonl, with its text, rel, kind and fate.", Output, Fixed, false, "Links", flag{}},
 	{"text", "Also write the main text of each page to text.jsonl, plain and as Markdown, with title, author, dates, language, licence and consent.", Output, Fixed, false, "Text", flag{}},
 

@@ -12,7 +12,7 @@ import (
 // eachLine calls f with every whole line of a file and its number from 1, until f returns false. The
 // line is valid until f returns.
 func (d plainDir) eachLine(name string, f func(n int, line []byte) bool) error {
-	file, err := d.open(name)
+	file, err := d.stream(name)
 	if err != nil {
 		return err
 	}

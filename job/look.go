@@ -1,7 +1,6 @@
 package job
 
 import (
-	"io"
 	"time"
 
 	"github.com/amble-crawler/amble/frontier/disk"
@@ -47,19 +46,15 @@ func (r *Reader) HostStates() (func(host string) politeness.HostInfo, error) {
 	}
 	p := cfg.Politeness
 	p.Identity, p.Contactless = cfg.Identity(), cfg.Contact == ""
-	f, err := r.files.open(LedgerName)
+	f, err := r.files.stream(LedgerName)
 	if err != nil {
 		return nil, readError(err)
 	}
 	defer func() { _ = f.Close() }() // only read
-	info, err := f.Stat()
-	if err != nil {
-		return nil, readError(err)
-	}
-	p.LedgerSize = info.Size()
+	p.LedgerSize = f.Size()
 	gate, err := politeness.NewGate(p)
 	if err == nil {
-		err = gate.Replay(io.NewSectionReader(f, 0, p.LedgerSize), r.RobotsBody)
+		err = gate.Replay(f, r.RobotsBody)
 	}
 	if err != nil {
 		return nil, readError(err)

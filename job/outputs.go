@@ -73,7 +73,7 @@ func (o *outputs) openFiles(j *Job, cfg *crawler.Config) (err error) {
 		return err
 	}
 	if j.config.Links {
-		s, err := kept(o, LinksName, func(f *evidence) (sink.Sink, error) { return sink.AppendLinks(f, f.Name()) })
+		s, err := kept(o, LinksName, func(f *segmented) (sink.Sink, error) { return sink.AppendLinks(f, f.Name()) })
 		if err != nil {
 			return err
 		}

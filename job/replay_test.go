@@ -150,6 +150,12 @@ func run(t *testing.T, c crawler.Config, seeds []string) {
 // recorded makes a job with an archive, interrupts it and resumes it. Its visits are in the memory.
 func recorded(t *testing.T) (dir, seed string, requests *atomic.Int32) {
 	t.Helper()
+	return recordedWith(t, Config{})
+}
+
+// recordedWith is recorded with further settings.
+func recordedWith(t *testing.T, c Config) (dir, seed string, requests *atomic.Int32) {
+	t.Helper()
 	requests = new(atomic.Int32)
 	var down atomic.Bool
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -173,7 +179,6 @@ func recorded(t *testing.T) (dir, seed string, requests *atomic.Int32) {
 	}))
 	t.Cleanup(srv.Close)
 	dir = filepath.Join(t.TempDir(), "job")
-	var c Config
 	c.Archive = true
 	c.Crawl.Politeness.Delay, c.Crawl.Retries.Pause = crawler.NoDelay, time.Millisecond
 	c.Crawl.Limits.Pages = 4

@@ -72,9 +72,14 @@ func (d jobFiles) recorded() (names []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if there {
-			names = append(names, name)
+		if !there {
+			continue
 		}
+		segments, err := d.segments(name)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, segments...)
 	}
 	for dir, ours := range ownDirs {
 		if dir == frontierName || dir == resourcesName { // neither is a result

@@ -28,7 +28,7 @@ type textKeeper struct {
 // openText opens the file with the texts, and has the crawl read them.
 func (o *outputs) openText(read TextReader, cfg *crawler.Config) error {
 	k := &textKeeper{read: read, next: cfg.Handler, lines: map[string]func(*sink.Record) ([]byte, error){}}
-	_, err := kept(o, TextName, func(f *evidence) (_ sink.Sink, err error) {
+	_, err := kept(o, TextName, func(f *segmented) (_ sink.Sink, err error) {
 		k.JSONL, err = sink.AppendLines(f, f.Name(), k.line)
 		return k.JSONL, err
 	})

@@ -63,9 +63,9 @@ func (r *Reader) VerifyBy(keys PublicKeys) (*Verification, error) {
 	if v.Terms, err = r.checkTerms(exempt); err != nil && v.Damaged() == 0 {
 		return nil, readError(err)
 	}
-	ledger, err := r.files.open(LedgerName)
+	ledger, err := r.files.stream(LedgerName)
 	switch {
-	case missingFile(err) && v.Damaged() > 0:
+	case v.Damaged() > 0 && (missingFile(err) || errors.As(err, new(*damage))):
 		return v, nil
 	case err != nil:
 		return nil, refused("%s holds no crawl that can be checked: %w", r.dir, err)
@@ -100,7 +100,7 @@ func VerifyTogether(dirs ...string) (*audit.Joint, error) {
 				if err != nil {
 					return nil, err
 				}
-				ledger, err := open.files.open(LedgerName)
+				ledger, err := open.files.stream(LedgerName)
 				if err != nil {
 					return nil, errors.Join(refused("%s holds no crawl that can be checked: %w", dir, err), open.Close())
 				}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -53,7 +54,7 @@ func TestKilledCommands(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*crashSeed, 0))
 	var sum crashSum
 	for sum.kills < *kills {
-		j := &killedJob{t: t, web: web, rng: rng, dir: filepath.Join(t.TempDir(), "job"), from: web.size()}
+		j := &killedJob{t: t, web: web, rng: rng, dir: filepath.Join(t.TempDir(), "job"), from: web.size(), segments: []string{"none", "2KiB", "8KiB", "64KiB"}[rng.IntN(4)]}
 		j.run(min(10, *kills-sum.kills))
 		j.check()
 		sum.add(&j.crashSum)
@@ -105,6 +106,8 @@ type killedJob struct {
 	rng  *rand.Rand
 	dir  string
 	from int // requests in the servers' log before
+
+	segments string // value of --segment-size
 }
 
 // run kills up to n processes, and then lets one end.
@@ -120,7 +123,7 @@ func (j *killedJob) run(n int) {
 
 // process runs one process of the job. It reports whether it was killed.
 func (j *killedJob) process(kill bool) bool {
-	args := append([]string{"crawl", "-q", "-o", j.dir, "-d", "none", "-w", crashDelay.String(), "--archive"}, j.web.seeds...)
+	args := append([]string{"crawl", "-q", "-o", j.dir, "-d", "none", "-w", crashDelay.String(), "--archive", "--segment-size", j.segments}, j.web.seeds...)
 	if job.Holds(j.dir) && j.rng.IntN(2) == 0 {
 		args = []string{"resume", "-q", j.dir}
 	}
@@ -202,7 +205,17 @@ func (j *killedJob) check() {
 }
 
 func (j *killedJob) checkVisits(asked map[string]int) {
-	lines, err := os.ReadFile(filepath.Join(j.dir, job.VisitsName))
+	r, err := job.Read(j.dir)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	defer r.Close()
+	visits, err := r.Open(job.VisitsName)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	defer visits.Close()
+	lines, err := io.ReadAll(visits)
 	if err != nil {
 		j.t.Fatal(err)
 	}

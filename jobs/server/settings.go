@@ -51,7 +51,7 @@ var allowed = []string{
 	"retry-pause", "max-queries", "max-per-dir", "max-sessions", "max-soft", "max-same", "near-bits", "max-redirects",
 	"dns-timeout", "connect-timeout", "tls-timeout", "first-byte-timeout", "idle-timeout", "fetch-timeout", "min-rate",
 	"accept-language", "cookies", "keep-cookies", "insecure-hosts",
-	"format", "keep-links", "text",
+	"format", "segment-size", "keep-links", "text",
 }
 
 // maxBody is the maximum of the key max-body: a page is in memory.
