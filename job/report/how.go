@@ -20,10 +20,10 @@ func (s *source) how() []fact {
 		{"Ledger", fmt.Sprintf("%s of %s", plural(s.facts.Lines, "line"), plural(s.facts.Total.Requests, "request"))},
 	}
 	if f, ok := s.manifest.Outputs["ledger.jsonl"]; ok {
-		facts[1].Value += ", SHA-256 " + f.SHA256
+		facts[1].Value += s.sum("ledger", f.SHA256)
 	}
 	if f, ok := s.manifest.Outputs["visits.jsonl"]; ok {
-		facts = append(facts, fact{"Visits", fmt.Sprintf("%s, SHA-256 %s", plural(s.facts.Known, "URL"), f.SHA256)})
+		facts = append(facts, fact{"Visits", plural(s.facts.Known, "URL") + s.sum("visits", f.SHA256)})
 	}
 	if s.commands.Verify != "" {
 		facts = append(facts, fact{"Check it yourself", s.commands.Verify + " DIR judges every request again; " + s.commands.Explain + " DIR URL says the outcome of a URL, and why"})
@@ -35,6 +35,14 @@ func (s *source) how() []fact {
 		facts = append(facts, fact{"Queue full", "no room for " + plural(s.report.Rejected, "URL")})
 	}
 	return append(facts, fact{"Cite as", fmt.Sprintf("Crawl by %s with %s, %s", cmp.Or(s.manifest.Settings["agent"], "an unnamed crawler"), last.Software, s.report.Started.UTC().Format("2006-01-02"))})
+}
+
+// sum says what the hash of a file is, or where those of its segments are.
+func (s *source) sum(name, first string) string {
+	if _, more := s.manifest.Outputs[name+"-000002.jsonl"]; more {
+		return ", in segments, whose SHA-256 are in manifest.json"
+	}
+	return ", SHA-256 " + first
 }
 
 // settings lists all settings.
