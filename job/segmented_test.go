@@ -37,6 +37,7 @@ func TestSegmentNames(t *testing.T) {
 // committed, and those that are kept. A segment that a commit has closed never changes.
 func TestSegmentsAreOneFile(t *testing.T) {
 	t.Parallel()
+	n := 0
 	for seed := range uint64(150) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		d, queue := tempJob(t), map[string][]byte{}
@@ -68,17 +69,23 @@ func TestSegmentsAreOneFile(t *testing.T) {
 					check(t, visits.Append(t.Context(), &sink.Record{URL: line}))
 					want[VisitsName] = append(want[VisitsName], line...)
 				}
-				for range rng.IntN(4) {
+				request := func() {
 					line := fmt.Sprintf("request %d %s\n", rng.Int(), strings.Repeat("l", rng.IntN(90)))
 					_, err := lines.Write([]byte(line))
 					check(t, err)
 					want[LedgerName] = append(want[LedgerName], line...)
+				}
+				for range rng.IntN(4) {
+					request()
 				}
 				at, err := visits.Sync(t.Context())
 				check(t, err)
 				values, err := c.values()
 				check(t, err)
 				if rng.IntN(6) == 0 { // killed before the commit is durable
+					for range rng.IntN(3) {
+						request()
+					}
 					break
 				}
 				committed[VisitsName] = at
@@ -89,6 +96,9 @@ func TestSegmentsAreOneFile(t *testing.T) {
 						closed[file] = must(os.ReadFile(d.path(file)))
 					}
 				}
+			}
+			if got := must(io.ReadAll(lines.Reader())); !bytes.Equal(got, want[LedgerName]) {
+				t.Fatalf("seed %d, process %d: the ledger is read as %q, want %q", seed, process, got, want[LedgerName])
 			}
 			check(t, errors.Join(visits.Close(t.Context()), lines.Close()))
 			if rng.IntN(3) == 0 { // a line is torn
@@ -110,6 +120,7 @@ func TestSegmentsAreOneFile(t *testing.T) {
 				t.Fatalf("seed %d: %s is %q, want %q", seed, name, got, text)
 			}
 		}
+		n += len(closed)
 		for name, text := range closed {
 			if got := must(os.ReadFile(d.path(name))); !bytes.Equal(got, text) {
 				t.Fatalf("seed %d: the closed segment %s was changed to %q from %q", seed, name, got, text)
@@ -124,6 +135,9 @@ func TestSegmentsAreOneFile(t *testing.T) {
 				t.Fatalf("seed %d: %+v", seed, c)
 			}
 		}
+	}
+	if n < 500 {
+		t.Errorf("%d segments were closed", n)
 	}
 }
 
