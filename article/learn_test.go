@@ -34,7 +34,9 @@ func learnStages(all []*sample) *model {
 			}
 		}
 	}
-	return &model{*learn(firstTable(all)), *learn(t)}
+	m := &model{*learn(firstTable(all)), *learn(t)}
+	m[1].bias -= caution
+	return m
 }
 
 func firstTable(all []*sample) (t table) {
@@ -54,13 +56,14 @@ func (t *table) add(row []float32, label, weight float32) {
 
 // Parameters of learning, chosen by cross-validation.
 const (
-	treeCount  = 120
-	rate       = 0.08 // share of a tree's values that counts
+	treeCount  = 200
+	rate       = 0.06 // share of a tree's values that counts
 	shrinkage  = 0.3  // added to the weight of a leaf
 	leastLeaf  = 0.1  // weight of a leaf; the text of a page weighs 1
 	columnPart = 0.3  // of the features that a tree may use
 	rowPart    = 0.7  // of the blocks that a tree is learned from
 	bins       = 32
+	caution    = 0.4 // log-odds by which a block must be more likely in the text than not
 )
 
 // learn fits boosted trees to labels between 0 and 1, by logistic loss.
