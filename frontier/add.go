@@ -2,7 +2,10 @@ package frontier
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
 // Add implements [Frontier].
@@ -63,7 +66,7 @@ func (m *Memory) addOne(b *batch, r *Request, hash uint64) bool {
 			m.seen.setDepth(hash, mk, r.Depth)
 		}
 	}
-	if mk.state() == stateQueued && m.ranks.below(hash, r.Priority) && r.Plain() {
+	if mk.state() == stateQueued && m.ranks.below(hash, levelOf(r.Priority, packed.Rank(r.Score))) && r.Plain() {
 		m.raise(b, r, hash)
 	}
 	return false
@@ -97,7 +100,13 @@ func (m *Memory) push(b *batch, h *host, r *Request, hash uint64) {
 	}
 	b.origin = m.origins.hold(&q, b.origin)
 	b.buf = appendRecord(b.buf[:0], h.Name, &q, uint32(b.origin))
-	h.Queue.push(r.Priority, b.buf, &m.deltas, &m.size)
+	if rank := packed.Rank(r.Score); rank != 0 {
+		it := item{rec: slices.Clone(b.buf), hash: hash, rank: rank, priority: r.Priority}
+		m.size += it.size()
+		h.Queue.pushScored(it)
+	} else {
+		h.Queue.push(r.Priority, b.buf, &m.deltas, &m.size)
+	}
 	m.ranks.note(hash, r)
 }
 

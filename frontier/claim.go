@@ -3,6 +3,7 @@ package frontier
 import (
 	"context"
 
+	"github.com/amble-crawler/amble/frontier/internal/packed"
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
@@ -28,9 +29,10 @@ func (m *Memory) tryClaim(now int64) (c Claim, done bool, err error) {
 		return c, true, ErrClosed
 	}
 	m.advance(now)
-	if h := m.hosts.Take(now); h != nil {
-		c, err = m.grant(h, now)
-		return c, true, err
+	for h := m.hosts.Take(now); h != nil; h = m.hosts.Take(now) {
+		if c, done, err = m.grant(h, now); done {
+			return c, true, err
+		}
 	}
 	if m.hosts.Pending() == 0 {
 		return c, true, ErrDrained
@@ -38,14 +40,22 @@ func (m *Memory) tryClaim(now int64) (c Claim, done bool, err error) {
 	return c, false, nil
 }
 
-// grant makes a claim of h's first URL.
-func (m *Memory) grant(h *host, now int64) (Claim, error) {
+// grant makes a claim of h's first URL. It is not done if the best are to be served first, and that one is not as good as it
+// seemed: what stood before it had been raised.
+func (m *Memory) grant(h *host, now int64) (c Claim, done bool, err error) {
+	seemed := h.Level()
 	it, c, err := m.pop(h)
+	if err == nil && m.c.BestFirst && it.level() < seemed {
+		h.Queue.back.Push(it.item)
+		m.hosts.Release(h, sched.Back, sched.Always, now)
+		return c, false, nil
+	}
+	m.hosts.Update(h, now)
 	if err != nil {
 		m.finish(it)
 		m.hosts.Release(h, sched.Gone, sched.Always, now)
 		m.clean(h)
-		return Claim{}, err
+		return Claim{}, true, err
 	}
 	if mk := m.seen.find(it.hash); mk != nil {
 		c.Depth = m.seen.depth(it.hash, mk)
@@ -56,7 +66,7 @@ func (m *Memory) grant(h *host, now int64) (Claim, error) {
 	if deadline != sched.Never {
 		c.Deadline = m.clock.Time(deadline)
 	}
-	return c, nil
+	return c, true, nil
 }
 
 // pop takes h's first URL, past records in whose place others have come.
@@ -87,7 +97,7 @@ func (m *Memory) note(it held, s state) {
 // request returns the part of an item's Request that is not in its record.
 func (m *Memory) request(it held) Request {
 	o := m.origins.all[it.rec.origin()]
-	return Request{Priority: it.priority, Via: o.via, Queued: o.queued, Kind: o.kind}
+	return Request{Priority: it.priority, Score: packed.Score(it.rank), Via: o.via, Queued: o.queued, Kind: o.kind}
 }
 
 // Settle implements [Frontier]. The error is ErrLost, ErrClosed, ErrRequest or the context's; it had

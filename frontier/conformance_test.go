@@ -26,6 +26,17 @@ func TestMemoryConforms(t *testing.T) {
 	frontiertest.Run(t, open(2*time.Minute), frontiertest.Options{Virtual: true, ClaimTimeout: 2 * time.Minute, Slots: 3})
 }
 
+// TestMemoryServesTheBestFirst tests all that the store promises, with the best of the hosts that are due first, and those waited for
+// that soon are.
+func TestMemoryServesTheBestFirst(t *testing.T) {
+	for _, patience := range []time.Duration{0, 10 * time.Second} {
+		open := func(*testing.T) frontier.Frontier {
+			return frontier.NewMemory(frontier.MemoryConfig{BestFirst: true, Patience: patience})
+		}
+		frontiertest.Run(t, open, frontiertest.Options{Virtual: true, Seed: 3000, BestFirst: true, Patience: patience})
+	}
+}
+
 func TestMemoryConformsWithoutTimeout(t *testing.T) {
 	frontiertest.Run(t, open(0), frontiertest.Options{Virtual: true, Seed: 1000})
 }

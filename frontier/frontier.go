@@ -45,7 +45,7 @@ var (
 //	F2  A URL has at most one holder.
 //	F3  A host (weburl.URL.Host) has at most one holder, or the number configured for it.
 //	F4  No URL is claimed before its host's ReadyAt, nor before its own NotBefore.
-//	F5  Within a host the highest Priority comes first, then the earliest arrival. A URL settled
+//	F5  Within a host the highest Priority comes first, then the highest Score, then the earliest arrival. A URL settled
 //	    with Again keeps its arrival; for a retry it arrives anew, before the links of that Settlement,
 //	    so that URLs that fail do not hold up those that have not been tried.
 //	F6  No ready host starves, and new hosts do not hold up the others: while there are both, hosts
@@ -70,10 +70,13 @@ var (
 //	    revived, and no host is ready earlier than it would have been.
 //	F13 Close unblocks everything; every later call returns ErrClosed.
 //	F14 Adding a queued or waiting URL again with a smaller depth gives it that depth.
-//	F20 Adding a queued URL again with a higher Priority raises it: the later Request takes the place of
+//	F20 Adding a queued URL again with a higher Priority, or the same and a higher Score, raises it: the later Request takes the place of
 //	    the earlier, with the smaller depth of the two, and arrives anew. This holds between Requests that
 //	    say no more than a link does (Request.Plain); between others, and for one that was put back, the
 //	    earlier may stay as it is. It counts as one URL all the while, and is claimed once.
+//	F22 A store that serves the best first (BestFirst) serves, of the hosts that are due, the one whose first URL has the
+//	    highest Priority and Score, of equals about the one due earliest, instead of F6. With Patience, Claim waits for a host that is not due and has a
+//	    better one: for a pause that is no longer, and for a holder that began no longer ago. F4 holds all the same.
 type Frontier interface {
 	// Add queues the requests that are not known yet and returns how many those were. For durable
 	// stores they are on disk when Add returns. The error is ErrClosed, the context's, or the
@@ -89,7 +92,7 @@ type Frontier interface {
 	// Known sets known[i] to whether it is known that adding the URL with keys[i] at depth and with
 	// priority would change nothing, so that a crawler need not make a Request of a link. It is a shortcut, never a
 	// decision: a link that is not reported as known still goes through Add, and a store that cannot tell sets all to
-	// false. The keys are made as the store makes them. With the least priority, -128, it says whether the URL is
+	// false. The keys are made as the store makes them. Scores do not count. With the least priority, -128, it says whether the URL is
 	// known at that depth, since it cannot be raised to it. It allocates nothing.
 	Known(keys []weburl.Key, depth int, priority int8, known []bool)
 	// Stats returns the counts of all URLs, in constant time.
@@ -109,6 +112,7 @@ type Request struct {
 	URL      weburl.URL
 	Depth    int        // links followed from a seed; redirects do not count
 	Priority int8       // higher is earlier within its host; see F20
+	Score    float64    // higher is earlier among those of one Priority; some 5 digits count, and NaN is 0
 	Via      weburl.URL // the page or redirect that named it; zero for a seed
 	Hops     []string   // the redirect chain that led here, oldest first; empty without redirects
 	Kind     Kind       // how it was found; one of KindSitemap is read as a sitemap

@@ -37,6 +37,10 @@ type MemoryConfig struct {
 	// MaxBytes limits the memory of URLs that are queued, waiting or claimed, with the rest of their
 	// Requests. What is remembered of every known URL and host is not counted. 0: DefaultMaxBytes.
 	MaxBytes int64
+	// BestFirst serves, of the hosts that are due, the one with the best URL (F22).
+	BestFirst bool
+	// Patience is the longest time for which BestFirst waits for a better URL. 0: it takes the best that is due.
+	Patience time.Duration
 	// Key tells URLs apart; it is called again when a URL is claimed. nil: weburl.URL.Key.
 	Key func(weburl.URL) weburl.Key
 }
@@ -109,13 +113,33 @@ func NewMemory(c MemoryConfig) *Memory {
 	if c.Key == nil {
 		c.Key = weburl.URL.Key
 	}
-	return &Memory{
+	m := &Memory{
 		c:      c,
 		seed:   maphash.MakeSeed(),
 		clock:  sched.NewClock(),
 		hosts:  sched.New[string, queue](),
 		leases: sched.NewLeases[held](c.ClaimTimeout, 0),
 	}
+	if c.BestFirst {
+		m.hosts = sched.NewBest(m.level, int64(c.Patience))
+	}
+	return m
+}
+
+// level returns the level of the first URL of h.
+func (m *Memory) level(h *host) int64 {
+	q := &h.Queue
+	for q.back.Len() > 0 && m.raised(held{q.back.Top(), h}) {
+		m.discard(held{q.back.Pop(), h})
+	}
+	switch {
+	case q.back.Len() > 0 && q.backFirst():
+		it := q.back.Top()
+		return it.level()
+	case len(q.lanes) > 0:
+		return levelOf(q.lanes[0].priority, 0)
+	}
+	return math.MinInt64
 }
 
 // Close implements [Frontier].
@@ -245,6 +269,6 @@ func (m *Memory) Known(keys []weburl.Key, depth int, priority int8, known []bool
 		hash := m.hash(keys[i])
 		mk := m.seen.find(hash)
 		known[i] = mk != nil && mk.state() != stateRejected && m.seen.depth(hash, mk) <= depth &&
-			(mk.state() != stateQueued || !m.ranks.below(hash, priority))
+			(mk.state() != stateQueued || !m.ranks.below(hash, levelOf(priority, 0)))
 	}
 }

@@ -13,13 +13,13 @@ import (
 )
 
 // queue holds the URLs of one host in the order in which they are served: by priority, then by arrival. It is a
-// first-in first-out lane of records for each priority and, apart from them, the URLs that came back. Arrivals are
+// first-in first-out lane of records for each priority and, apart from them, the URLs that came back, and those with a score. Arrivals are
 // numbered within a priority; a lane knows the number of its first record. A postponed URL keeps its number. One
 // that is to be tried again gets the number of the next record to come, and goes before it.
 type queue struct {
-	lanes   []lane // highest priority first
-	back    pq.Heap[item]
-	arrived uint64 // no less than the number of any arrival so far
+	lanes   []lane        // highest priority first
+	back    pq.Heap[item] // with those that have a score
+	arrived uint64        // no less than the number of any arrival so far
 	retried uint32
 }
 
@@ -30,9 +30,15 @@ type item struct {
 	turn     uint64 // the number of its arrival
 	late     uint32 // among those of one turn: as they came back, the record last
 	attempt  int32
+	rank     int32 // of its score
 	priority int8
 	back     bool // it was put back
 }
+
+// level returns priority and rank as one number.
+func (a *item) level() int64 { return levelOf(a.priority, a.rank) }
+
+func levelOf(priority int8, rank int32) int64 { return int64(priority)<<24 + int64(rank) }
 
 // first is item.late of a record: items that came back with its number go before it.
 const first = math.MaxUint32
@@ -47,6 +53,8 @@ func (a item) Before(b item) bool {
 	switch {
 	case a.priority != b.priority:
 		return a.priority > b.priority
+	case a.rank != b.rank:
+		return a.rank > b.rank
 	case a.turn != b.turn:
 		return a.turn < b.turn
 	}
@@ -67,6 +75,13 @@ func (q *queue) push(priority int8, rec record, d *deltas, size *int) {
 	q.arrived = max(q.arrived, l.next())
 }
 
+// pushScored adds a new item that has a score.
+func (q *queue) pushScored(it item) {
+	it.turn, it.late = q.arrived, first
+	q.arrived++
+	q.back.Push(it)
+}
+
 // lane returns the index of the lane of a priority, or where to insert it.
 func (q *queue) lane(priority int8) (i int, found bool) {
 	return slices.BinarySearchFunc(q.lanes, priority, func(l lane, p int8) int {
@@ -78,7 +93,7 @@ func (q *queue) lane(priority int8) (i int, found bool) {
 func (q *queue) arrive(it *item) {
 	it.turn, it.late = q.arrived, q.retried
 	q.retried++
-	if i, found := q.lane(it.priority); found {
+	if i, found := q.lane(it.priority); found && it.rank == 0 {
 		it.turn = q.lanes[i].next()
 	}
 }
@@ -107,7 +122,10 @@ func (q *queue) backFirst() bool {
 		return true
 	}
 	it, l := q.back.Top(), &q.lanes[0]
-	return it.priority > l.priority || it.priority == l.priority && it.turn <= l.turn
+	if it.priority != l.priority {
+		return it.priority > l.priority
+	}
+	return it.rank > 0 || it.rank == 0 && it.turn <= l.turn
 }
 
 func (q *queue) dropLane() {

@@ -1,33 +1,33 @@
 package frontier
 
-import "math"
+import "github.com/amble-crawler/amble/frontier/internal/packed"
 
 // A URL is raised (F20) by another record of it, in the lane of the higher priority. The earlier record stays where it is,
 // as there is no way to find it, and is discarded when it is its turn: by then the URL has been claimed through the
 // later one. ranks tells which of the records is the URL's.
 
-// ranks holds the priority of each queued URL for which it is not 0, and of those that are not raised. It is empty in
+// ranks holds the level of each queued URL for which it is not 0, and of those that are not raised. It is empty in
 // crawls without priorities, but for their seeds and the like.
-type ranks map[uint64]int16
+type ranks map[uint64]int64
 
 const rankSize = 24 // bytes, about
 
-// fixed is the rank of a URL that is not raised, plus its priority.
-const fixed = math.MaxInt16 - math.MaxInt8
+// fixed is what the rank of a URL that is not raised exceeds its level by.
+const fixed = 1 << 40
 
-// below reports whether a queued URL has a priority below p and can be raised.
-func (k ranks) below(hash uint64, p int8) bool { return k[hash] < int16(p) }
+// below reports whether a queued URL has a lower level and can be raised.
+func (k ranks) below(hash uint64, level int64) bool { return k[hash] < level }
 
-// priority returns the priority of a queued URL.
-func (k ranks) priority(hash uint64) int8 {
-	if r := k[hash]; r <= math.MaxInt8 {
-		return int8(r)
+// level returns the level of a queued URL.
+func (k ranks) level(hash uint64) int64 {
+	if r := k[hash]; r < fixed/2 {
+		return r
 	}
-	return int8(k[hash] - fixed)
+	return k[hash] - fixed
 }
 
 func (k *ranks) note(hash uint64, r *Request) {
-	rank := int16(r.Priority)
+	rank := levelOf(r.Priority, packed.Rank(r.Score))
 	if !r.Plain() {
 		rank += fixed
 	}
@@ -48,6 +48,7 @@ func (m *Memory) raise(b *batch, r *Request, hash uint64) {
 	h := m.hosts.Find(r.URL.Host())
 	if _, bytes := m.room(h); h != nil && bytes > 0 {
 		m.push(b, h, r, hash)
+		m.hosts.Update(h, b.now)
 	}
 }
 
@@ -58,7 +59,7 @@ func (m *Memory) raised(it held) bool {
 	case mk == nil:
 		return false
 	case mk.state() == stateQueued:
-		return it.back || it.priority != m.ranks.priority(it.hash)
+		return it.back || it.level() != m.ranks.level(it.hash)
 	}
 	return mk.state() != stateBack || !it.back
 }

@@ -27,6 +27,10 @@ type Config struct {
 	// HostSlots returns the maximum number of simultaneous holders of a host (weburl.URL.Host); nil or below 1: one.
 	// It is called when the store begins to keep a host in memory and must not call the Store.
 	HostSlots func(host string) int
+	// BestFirst serves, of the hosts that are due, the one with the best URL (frontier.Frontier, F22).
+	BestFirst bool
+	// Patience is the longest time for which BestFirst waits for a better URL. 0: it takes the best that is due.
+	Patience time.Duration
 	// MaxPending limits the URLs that are queued, waiting or claimed at once. 0: as the disk allows.
 	MaxPending int
 	// MaxPendingPerHost is the same for one host. 0: frontier.DefaultMaxPendingPerHost.

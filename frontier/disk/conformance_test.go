@@ -2,6 +2,7 @@ package disk
 
 import (
 	"testing"
+	"time"
 
 	"github.com/amble-crawler/amble/frontier/frontiertest"
 	"github.com/amble-crawler/amble/internal/long"
@@ -10,6 +11,22 @@ import (
 func TestStoreConforms(t *testing.T) {
 	l := newLab(testConfig(), tuned())
 	frontiertest.Run(t, l.begin, l.options())
+}
+
+// TestStoreServesTheBestFirst tests all that the store promises, with the best of the hosts that are due first, and those waited for
+// that soon are; the second time most heads are read from disk.
+func TestStoreServesTheBestFirst(t *testing.T) {
+	for _, patience := range []time.Duration{0, 10 * time.Second} {
+		c, tuning := testConfig(), tuned()
+		if patience == 0 {
+			c, tuning = little()
+		}
+		c.BestFirst, c.Patience = true, patience
+		l := newLab(c, tuning)
+		o := l.options()
+		o.BestFirst, o.Patience, o.Seed = true, patience, 4000
+		frontiertest.Run(t, l.begin, o)
+	}
 }
 
 func TestStoreConformsInLittleMemory(t *testing.T) {

@@ -70,11 +70,18 @@ func (s *Store) Claim(ctx context.Context) (frontier.Claim, error) {
 		return frontier.Claim{}, err
 	}
 	defer s.calls.leave()
-	h, err := s.lanes.await(ctx)
+	h, seemed, err := s.lanes.await(ctx)
 	if err != nil {
 		return frontier.Claim{}, err
 	}
 	l, r, err := s.first(h)
+	for err == nil && s.c.BestFirst && l.level() < seemed { // what stood before it had been raised, or is done
+		s.lanes.putBack(l)
+		if h, seemed, err = s.lanes.await(ctx); err != nil {
+			return frontier.Claim{}, err
+		}
+		l, r, err = s.first(h)
+	}
 	switch {
 	case err == nil:
 		return s.lanes.grant(l, r), nil

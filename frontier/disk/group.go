@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/internal/packed"
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
@@ -199,7 +200,7 @@ func (g *group) link(o *op, l link) error {
 		if l.Depth < u.depth && (u.released || !g.w.lanes.holds(l.key)) {
 			u.depth, u.changed = l.Depth, true
 		}
-		if u.below(l.Priority) && l.Plain() && g.w.lanes.beginRaise(l.key, u.released) {
+		if u.below(l.Request) && l.Plain() && g.w.lanes.beginRaise(l.key, u.released) {
 			return g.raise(o, l, u)
 		}
 	}
@@ -231,14 +232,14 @@ func (g *group) queue(o *op, l link, u *url) error {
 	d.queued++
 	o.added++
 	e, err := g.enter(o, l, h)
-	u.set(seen{state: Queued, depth: l.Depth, priority: l.Priority, fixed: !l.Plain(), raised: u.raised, at: e.at(u.seen)})
+	u.set(seen{state: Queued, depth: l.Depth, priority: l.Priority, rank: packed.Rank(l.Score), fixed: !l.Plain(), raised: u.raised, at: e.at(u.seen)})
 	o.fresh = append(o.fresh, fresh{h, e, first})
 	return err
 }
 
 // enter writes a Request behind the others of its host and priority.
 func (g *group) enter(o *op, l link, h *host) (entry, error) {
-	p := place{rankOf(l.Priority), g.w.stored.number}
+	p := placeOf(l.Request, g.w.stored.number)
 	g.w.stored.number++
 	g.value = appendRequest(g.value[:0], h.Queue.name, l.Request, l.key.url, g.now)
 	return entry{p, o.keep(g.value)}, g.batch.Set(appendQueue(g.key[:0], h.Name, p), g.value, nil)

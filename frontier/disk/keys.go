@@ -9,6 +9,8 @@ import (
 	"errors"
 	"math"
 
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/internal/packed"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -43,19 +45,39 @@ var (
 	keyTime     = []byte("mt")
 )
 
-// place is a URL's place in its host's queue: by rank, 0 for the highest priority, then by number, which
-// increases with each arrival.
+// place is a URL's place in its host's queue: by rank, 0 for the highest priority, then by fine, packed.Fine of the score, then by
+// number, which increases with each arrival. On disk fine is the upper 24 bits of the number: versions without scores left them 0.
 type place struct {
 	rank   uint8
+	fine   uint32
 	number uint64
 }
 
 // end returns a place behind all others.
-func end() place { return place{math.MaxUint8, math.MaxUint64} }
+func end() place { return place{math.MaxUint8, 1<<24 - 1, 1<<numberBits - 1} }
+
+// numberBits are those of the number in a stored place.
+const numberBits = 40
 
 func (a place) before(b place) bool {
-	return a.rank < b.rank || a.rank == b.rank && a.number < b.number
+	switch {
+	case a.rank != b.rank:
+		return a.rank < b.rank
+	case a.fine != b.fine:
+		return a.fine < b.fine
+	}
+	return a.number < b.number
 }
+
+// placeOf returns the place of a Request that arrives.
+func placeOf(r *frontier.Request, number uint64) place {
+	return place{rankOf(r.Priority), packed.Fine(packed.Rank(r.Score)), number}
+}
+
+func (a place) score() float64 { return packed.Score(packed.RankOf(a.fine)) }
+
+// level returns a place without its number; higher is better.
+func (a place) level() int64 { return -(int64(a.rank)<<24 | int64(a.fine)) }
 
 func rankOf(priority int8) uint8 { return uint8(math.MaxInt8 - int(priority)) }
 
@@ -70,7 +92,13 @@ func appendSeen(dst []byte, k urlKey) []byte {
 }
 
 func appendPlace(dst []byte, p place) []byte {
-	return binary.BigEndian.AppendUint64(append(dst, p.rank), p.number)
+	return binary.BigEndian.AppendUint64(append(dst, p.rank), uint64(p.fine)<<numberBits|p.number)
+}
+
+// readPlace reads what appendPlace wrote, 9 bytes.
+func readPlace(b []byte) place {
+	n := binary.BigEndian.Uint64(b[1:])
+	return place{b[0], uint32(n >> numberBits), n & (1<<numberBits - 1)}
 }
 
 func appendQueue(dst []byte, host uint64, p place) []byte {
@@ -90,7 +118,7 @@ func queuePlace(key []byte) (place, error) {
 	if len(key) != 18 {
 		return place{}, errCorrupt
 	}
-	return place{key[9], binary.BigEndian.Uint64(key[10:])}, nil
+	return readPlace(key[9:]), nil
 }
 
 func readDue(key []byte) (due int64, host uint64, p place, err error) {
@@ -98,7 +126,7 @@ func readDue(key []byte) (due int64, host uint64, p place, err error) {
 		return 0, 0, place{}, errCorrupt
 	}
 	return int64(binary.BigEndian.Uint64(key[1:])), binary.BigEndian.Uint64(key[9:]),
-		place{key[17], binary.BigEndian.Uint64(key[18:])}, nil
+		readPlace(key[17:]), nil
 }
 
 // secret makes the hashes of one crawl. Nobody who does not know it can make them collide.

@@ -69,7 +69,12 @@ func (n *known) note(k *weburl.Key, depth int, priority int8) {
 func (n *known) without(links []link) []link {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	return slices.DeleteFunc(links, func(l link) bool { return n.has(&l.id, l.Depth, l.Priority) })
+	return slices.DeleteFunc(links, func(l link) bool {
+		if l.Score != 0 { // of the scores of those known nothing is remembered
+			return n.has(&l.id, l.Depth, math.MaxInt8)
+		}
+		return n.has(&l.id, l.Depth, l.Priority)
+	})
 }
 
 // tell sets told[i] to whether keys[i] was noted with that depth or a smaller one, and that priority or a higher one.
@@ -96,6 +101,9 @@ func (n *known) noteLinks(g *group, links []link) {
 	for i := range links {
 		switch u := g.urls[links[i].key]; u.state {
 		case Queued, Waiting:
+			if u.rank < 0 { // a link without a score raises it
+				continue
+			}
 			n.note(&links[i].id, u.depth, u.highest())
 		case Done:
 			n.note(&links[i].id, 0, math.MaxInt8)

@@ -51,7 +51,7 @@ type rested struct {
 }
 
 func newLanes(c Config, t tuning) *lanes {
-	return &lanes{
+	l := &lanes{
 		c: c, t: t,
 		clock:   newClock(),
 		hosts:   sched.New[uint64, queue](),
@@ -60,6 +60,10 @@ func newLanes(c Config, t tuning) *lanes {
 		raising: map[urlKey]struct{}{},
 		heads:   heads{limit: c.PrefetchSize},
 	}
+	if c.BestFirst {
+		l.hosts = sched.NewBest(level, int64(c.Patience))
+	}
+	return l
 }
 
 // end makes err the answer to every Claim, unless there is one already, and wakes them.
@@ -199,15 +203,28 @@ func (l *lanes) endReleased(ends []frontier.End, steps []step) error {
 }
 
 // await waits until a host may be served, and counts one of its URLs as held.
-func (l *lanes) await(ctx context.Context) (h *host, err error) {
+// level is that of its first URL, if the best are served first.
+func (l *lanes) await(ctx context.Context) (h *host, level int64, err error) {
 	wait := l.line.Await(ctx, &l.mu, l.clock.Clock, func(now int64) (bool, int64) {
-		h, err = l.tryHost(now)
+		if h, err = l.tryHost(now); h != nil {
+			level = h.Level()
+		}
 		return h != nil || err != nil, l.next()
 	})
 	if wait != nil {
-		return nil, wait
+		return nil, 0, wait
 	}
-	return h, err
+	return h, level, err
+}
+
+// putBack undoes what await and first have taken.
+func (l *lanes) putBack(e *lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.giveBack(e)
+	l.hosts.Release(e.host, sched.Back, sched.Always, l.clock.Now())
+	l.add(e.host, e.entry)
+	l.notify()
 }
 
 // tryHost returns neither a host nor an error if it is worth waiting.

@@ -73,7 +73,11 @@ func (l *lanes) load(counts stored) (pending int, err error) {
 		if err != nil || len(key) != 9 {
 			return false, errors.Join(err, errCorrupt)
 		}
-		l.loadHost(hostHash(key), r, now)
+		from, err := l.firstPlace(hostHash(key), r)
+		if err != nil {
+			return false, err
+		}
+		l.loadHost(hostHash(key), r, from, now)
 		pending += r.queued + r.waiting
 		return true, nil
 	})
@@ -83,7 +87,16 @@ func (l *lanes) load(counts stored) (pending int, err error) {
 	return pending, l.loadWaiting()
 }
 
-func (l *lanes) loadHost(hash uint64, r hostRecord, now int64) {
+// firstPlace returns a place that is not behind the first one of a host: the first one, if hosts are served by it.
+func (l *lanes) firstPlace(hash uint64, r hostRecord) (place, error) {
+	if !l.c.BestFirst || r.queued == 0 {
+		return place{}, nil
+	}
+	_, first, err := l.disk.queued(hash, place{}, 0)
+	return first, err
+}
+
+func (l *lanes) loadHost(hash uint64, r hostRecord, from place, now int64) {
 	ready, pending := l.clock.at(r.ready), r.queued+r.waiting
 	if pending == 0 && ready <= now {
 		l.dead = append(l.dead, hash)
@@ -94,7 +107,7 @@ func (l *lanes) loadHost(hash uint64, r hostRecord, now int64) {
 		ready = max(ready, now+int64(l.c.ReopenDelay))
 	}
 	h := l.hosts.Open(hash, l.c.HostSlots(r.name))
-	h.Queue.name = r.name
+	h.Queue.name, h.Queue.from = r.name, from
 	h.Queue.disk = onDisk{ready: r.ready, queued: int32(r.queued), waiting: int32(r.waiting)}
 	h.Rest(l.clock.at(r.ready))
 	l.hosts.Delay(h, ready, now)

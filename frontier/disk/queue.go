@@ -91,9 +91,27 @@ func (q *queue) drop(i int) {
 // claimed reports whether p is claimed, or its end is not published yet.
 func (q *queue) claimed(p place) bool { return q.head != nil && slices.Contains(q.head.out, p) }
 
+// level returns the level of the first URL of h. Of a queue whose head is not in memory, from is the place of its first entry, or
+// before it.
+func level(h *host) int64 {
+	q := &h.Queue
+	if d := q.head; d != nil && len(d.entries) > 0 {
+		return d.entries[0].level()
+	}
+	return q.from.level()
+}
+
+// ranked notes that the first URL of h may be another one.
+func (l *lanes) ranked(h *host) {
+	if l.c.BestFirst {
+		l.hosts.Update(h, l.clock.Now())
+	}
+}
+
 // add makes an entry claimable.
 func (l *lanes) add(h *host, e entry) {
 	q := &h.Queue
+	defer l.ranked(h)
 	switch {
 	case q.head != nil && q.head.reading != nil:
 		q.head.late = append(q.head.late, e)
@@ -112,6 +130,7 @@ func (l *lanes) pop(h *host) entry {
 	d.size -= e.size()
 	d.out = append(d.out, e.place)
 	l.heads.update(h)
+	l.ranked(h)
 	return e
 }
 

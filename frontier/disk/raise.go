@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
 // A URL is raised (F20) by another entry of it, at a place of the higher priority, and its record says that it is
@@ -34,8 +35,10 @@ type staleError struct {
 
 func (*staleError) Error() string { return "disk: another entry has come in place of this one" }
 
-// below reports whether a URL has a priority below p and can be raised.
-func (s *seen) below(p int8) bool { return s.state == Queued && s.priority < p && !s.fixed }
+// below reports whether a URL has a lower priority than r, or the same and a lower score, and can be raised.
+func (s *seen) below(r *frontier.Request) bool {
+	return s.state == Queued && !s.fixed && (s.priority < r.Priority || s.priority == r.Priority && s.rank < packed.Rank(r.Score))
+}
 
 // highest returns the highest priority that does not raise a URL that is queued or waits.
 func (s *seen) highest() int8 {
@@ -66,7 +69,7 @@ func (g *group) raise(o *op, l link, u *url) error {
 	h.Queue.disk.raised = true
 	e, err := g.enter(o, l, h)
 	o.raises = append(o.raises, raise{fresh{h, e, false}, l.key, u.at, u.raised})
-	u.priority, u.raised, u.at, u.changed = l.Priority, true, e.place, true
+	u.priority, u.rank, u.raised, u.at, u.changed = l.Priority, packed.Rank(l.Score), true, e.place, true
 	return err
 }
 
@@ -184,6 +187,7 @@ func (l *lanes) remove(h *host, p place) {
 	}
 	d.late = slices.DeleteFunc(d.late, at)
 	l.heads.update(h)
+	l.ranked(h)
 }
 
 // discard forgets an entry that was taken from the head of h, and has it deleted.

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
 func addAll(t *testing.T, s *Store, rs ...frontier.Request) {
@@ -172,7 +173,9 @@ func TestRecordsWithoutPriorities(t *testing.T) {
 		{seen{state: Queued, depth: 3, priority: -2}, "06fe19"},
 		{seen{state: Queued, fixed: true}, "0e0001"},
 		{seen{state: Done, raised: true}, "14"},
-		{seen{state: Waiting, due: 1, raised: true, at: place{3, 5}, priority: 124}, "167c030000000000000005020000000000000001"},
+		{seen{state: Waiting, due: 1, raised: true, at: place{3, 0, 5}, priority: 124}, "167c030000000000000005020000000000000001"}, // as in 0.2.0
+		{seen{state: Queued, depth: 3, rank: packed.Rank(0.5)}, "260041000019"},
+		{seen{state: Queued, rank: packed.Rank(0.5), raised: true, at: place{127, packed.Fine(packed.Rank(0.5)), 5}}, "36004100007f410000000000000501"},
 	} {
 		b := c.bytes(nil)
 		if got := fmt.Sprintf("%x", b); got != c.want {

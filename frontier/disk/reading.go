@@ -157,6 +157,6 @@ func (e *engine) lease(h *host, taken entry) (l *lease, r frontier.Request, err 
 	}
 	l.depth, l.attempt, l.due = st.depth, st.attempt, st.due
 	r, err = readRequest(h.Queue.name, taken.value)
-	r.Depth, r.Priority = l.depth, l.priority()
+	r.Depth, r.Priority, r.Score = l.depth, l.priority(), l.score()
 	return l, r, err
 }

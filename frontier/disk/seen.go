@@ -29,17 +29,19 @@ type seen struct {
 
 	// The following are for F20.
 	priority int8  // of a queued URL
+	rank     int32 // of its score
 	fixed    bool  // it is not raised: its Request says more than a link does
 	raised   bool  // there may be entries of it in the queue besides the one at
 	at       place // of its only valid entry, if raised and not done
 }
 
-// extended in place of the state means that flags and priority follow, then the place if the URL is raised, and then
+// extended in place of the state means that flags and priority follow, then the score if there is one, then the place if the URL is raised, and then
 // the record as it is without them.
 const (
 	extended   = 6
 	flagFixed  = 1
 	flagRaised = 2
+	flagScored = 4 // three bytes, packed.Fine of its score, follow the priority
 )
 
 // small as depth means that depth and attempt follow. Nearly all records are one byte.
@@ -49,10 +51,8 @@ func (s seen) bytes(dst []byte) []byte {
 	if s.state != Queued && s.state != Waiting {
 		return append(dst, byte(s.state)|s.flags()<<3)
 	}
-	if s.priority != 0 || s.flags() != 0 {
-		if dst = append(dst, extended|s.flags()<<3, byte(s.priority)); s.raised {
-			dst = appendPlace(dst, s.at)
-		}
+	if s.priority != 0 || s.flags() != 0 || s.rank != 0 {
+		dst = s.appendExtension(dst)
 	}
 	if s.depth < small && s.attempt == 0 {
 		dst = append(dst, byte(s.state)|byte(s.depth)<<3)
@@ -63,6 +63,19 @@ func (s seen) bytes(dst []byte) []byte {
 	}
 	if s.state == Waiting {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(s.due))
+	}
+	return dst
+}
+
+func (s seen) appendExtension(dst []byte) []byte {
+	if s.rank == 0 {
+		dst = append(dst, extended|s.flags()<<3, byte(s.priority))
+	} else {
+		fine := packed.Fine(s.rank)
+		dst = append(dst, extended|(s.flags()|flagScored)<<3, byte(s.priority), byte(fine>>16), byte(fine>>8), byte(fine))
+	}
+	if s.raised {
+		dst = appendPlace(dst, s.at)
 	}
 	return dst
 }
@@ -84,13 +97,19 @@ func (s *seen) cutExtension(b []byte) ([]byte, error) {
 	}
 	flags := b[0] >> 3
 	s.priority, s.fixed, s.raised, b = int8(b[1]), flags&flagFixed != 0, flags&flagRaised != 0, b[2:]
+	if flags&flagScored != 0 {
+		if len(b) < 3 {
+			return nil, errCorrupt
+		}
+		s.rank, b = packed.RankOf(uint32(b[0])<<16|uint32(b[1])<<8|uint32(b[2])), b[3:]
+	}
 	if !s.raised {
 		return b, nil
 	}
 	if len(b) < 9 {
 		return nil, errCorrupt
 	}
-	s.at = place{b[0], binary.BigEndian.Uint64(b[1:])}
+	s.at = readPlace(b)
 	return b[9:], nil
 }
 

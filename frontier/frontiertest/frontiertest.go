@@ -39,6 +39,11 @@ type Options struct {
 	Reopen func(t *testing.T, f frontier.Frontier) frontier.Frontier
 	// ReopenDelay is the time after Crash and Reopen during which no host with pending URLs is ready.
 	ReopenDelay time.Duration
+	// BestFirst says that the stores serve the best first: F22 takes the place of F6.
+	BestFirst bool
+	// Patience is the longest time for which they wait for a better URL, of 10 seconds and more in virtual time, of which the test is
+	// then part. Random operations are left out: the model does not wait.
+	Patience time.Duration
 	// Runs is the number of sequences of random operations, each from its own Seed. 0: 30.
 	Runs int
 	// Seed is the first of them. A failure names its own, to be tried alone. 0: 1.
@@ -94,11 +99,23 @@ func each(o Options, test func(name string, check func(*kit))) {
 	test("F5 Again keeps the arrival", againKeepsArrival)
 	test("F5 Again with NotBefore keeps the arrival", notBeforeKeepsArrival)
 	test("F5 a retry arrives anew", retryArrivesAnew)
-	test("F6 the host due earliest goes first", earliestDueFirst)
-	test("F6 of hosts due together the one with most queued goes first", maxQueuedFirst)
-	test("F6 new hosts and others take turns", newHostsTakeTurns)
-	test("F6 a host that was idle is new", newAgainWhenIdle)
-	test("F6 a host does not pass those that waited longer", noHostStarves)
+	test("F5 of one priority, the score, then arrival", scoreThenArrival)
+	if o.BestFirst {
+		test("F22 the best of the hosts that are due goes first", bestGoesFirst)
+		test("F22 no host is served before its time", bestKeepsTimes)
+		test("F22 what was raised counts once", raisedCountsOnceAmongHosts)
+		test("F22 a crash keeps scores", crashKeepsScores)
+		if o.Patience > 0 {
+			test("F22 a better host is waited for", betterIsWaitedFor)
+			return
+		}
+	} else {
+		test("F6 the host due earliest goes first", earliestDueFirst)
+		test("F6 of hosts due together the one with most queued goes first", maxQueuedFirst)
+		test("F6 new hosts and others take turns", newHostsTakeTurns)
+		test("F6 a host that was idle is new", newAgainWhenIdle)
+		test("F6 a host does not pass those that waited longer", noHostStarves)
+	}
 	test("F7 Settle takes effect as a whole", settleIsWhole)
 	test("F7 a failed Settle has no effect", failedSettleHasNoEffect)
 	test("F7 no one sees a Settle half done", settleIsNotSeenHalfDone)
@@ -124,6 +141,7 @@ func each(o Options, test func(name string, check func(*kit))) {
 	test("F13 every call after Close is ErrClosed", closedIsErrClosed)
 	test("F14 the smaller depth wins while queued", smallerDepthWins)
 	test("F20 a higher priority raises a queued URL", higherPriorityRaises)
+	test("F20 a score raises a queued URL", higherScoreRaises)
 	test("F20 a raised URL is claimed once", raisedIsClaimedOnce)
 	test("F20 a Request that says more than a link stays", moreThanALinkStays)
 	test("F20 many are raised, time and again", manyAreRaised)

@@ -12,11 +12,12 @@ import (
 // model implements the contract in as little code as possible and without regard to cost: it looks through
 // everything for each answer. Times are those that the caller passes.
 type model struct {
-	urls     map[weburl.Key]*entry
-	all      []*entry
-	hosts    map[string]*place
-	arrivals int
-	turn     bool // of new hosts, if another is due
+	urls      map[weburl.Key]*entry
+	all       []*entry
+	hosts     map[string]*place
+	arrivals  int
+	bestFirst bool
+	turn      bool // of new hosts, if another is due
 }
 
 type state uint8
@@ -91,7 +92,12 @@ func (m *model) add(now time.Time, r frontier.Request) bool {
 
 // raises reports whether adding r raises e.
 func (m *model) raises(e *entry, r frontier.Request) bool {
-	return e.state == stateQueued && !e.back && r.Priority > e.req.Priority && r.Plain() && e.req.Plain()
+	return e.state == stateQueued && !e.back && levels(&r, &e.req) > 0 && r.Plain() && e.req.Plain()
+}
+
+// levels compares priorities, then scores.
+func levels(a, b *frontier.Request) int {
+	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Score, b.Score))
 }
 
 func (m *model) raise(now time.Time, e *entry, r frontier.Request) {
@@ -147,7 +153,7 @@ func (h *place) best() *entry {
 	var best *entry
 	for _, e := range h.entries {
 		if e.state == stateQueued && (best == nil || cmp.Or(
-			cmp.Compare(e.req.Priority, best.req.Priority), cmp.Compare(best.arrival, e.arrival)) > 0) {
+			levels(&e.req, &best.req), cmp.Compare(best.arrival, e.arrival)) > 0) {
 			best = e
 		}
 	}
@@ -157,6 +163,9 @@ func (h *place) best() *entry {
 // claimable returns the URLs of which one must be claimed at now (F6): more than one only where the
 // contract leaves the choice.
 func (m *model) claimable(now time.Time) []*entry {
+	if m.bestFirst {
+		return m.bestOf(now)
+	}
 	fresh, rested := m.earliest(now, false), m.earliest(now, true)
 	if len(fresh) > 0 && (m.turn || len(rested) == 0) {
 		return fresh
@@ -185,6 +194,27 @@ func (m *model) earliest(now time.Time, rested bool) []*entry {
 	var es []*entry
 	for _, h := range first {
 		es = append(es, h.best())
+	}
+	return es
+}
+
+// bestOf returns the URLs of which one must be claimed at now where the best are served first (F22): of equals, any.
+func (m *model) bestOf(now time.Time) (es []*entry) {
+	var first *place
+	for _, h := range m.hosts {
+		if !h.free || h.due().After(now) {
+			continue
+		}
+		c := 1
+		if first != nil {
+			c = levels(&h.best().req, &first.best().req)
+		}
+		if c > 0 {
+			es, first = nil, h
+		}
+		if c >= 0 {
+			es = append(es, h.best())
+		}
 	}
 	return es
 }

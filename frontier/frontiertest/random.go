@@ -27,6 +27,7 @@ func (k *kit) random(from, to uint64) {
 	turn := false
 	for seed := from; seed < to; seed++ {
 		r := &run{kit: k, seed: seed, rand: rand.New(rand.NewPCG(seed, 0)), m: newModel()}
+		r.m.bestFirst = k.opts.BestFirst
 		r.m.turn = turn
 		r.beginDurable()
 		r.base = k.f.Stats().Done
@@ -124,8 +125,11 @@ func (r *run) request() frontier.Request {
 	if r.rand.IntN(2) == 0 { // so that some raise others
 		q.Meta, q.Hops, q.Beyond, q.Kind = nil, nil, 0, frontier.KindAnchor
 	}
-	if e := r.m.urls[q.URL.Key()]; e != nil && (e.back || e.state == stateClaimed) {
-		q.Priority = min(q.Priority, e.req.Priority) // F20 leaves open whether one that was put back is raised
+	if r.rand.IntN(3) == 0 {
+		q.Score = float64(r.rand.IntN(5)-2) / 4
+	}
+	if e := r.m.urls[q.URL.Key()]; e != nil && (e.back || e.state == stateClaimed) && levels(&q, &e.req) > 0 {
+		q.Priority, q.Score = e.req.Priority, e.req.Score // F20 leaves open whether one that was put back is raised
 	}
 	return q
 }
@@ -352,7 +356,7 @@ func againText(a *frontier.Again) string {
 }
 
 func name(q frontier.Request) string {
-	return fmt.Sprintf("%s(priority %d, depth %d)", strings.TrimPrefix(q.URL.String(), "http://"), q.Priority, q.Depth)
+	return fmt.Sprintf("%s(priority %d, score %v, depth %d)", strings.TrimPrefix(q.URL.String(), "http://"), q.Priority, q.Score, q.Depth)
 }
 
 func names(rs []frontier.Request) string {

@@ -91,7 +91,7 @@ func (k *kit) same(got, want frontier.Request) {
 
 // equal takes a nil slice for an empty one.
 func equal(a, b frontier.Request) bool {
-	return a.URL == b.URL && a.Depth == b.Depth && a.Priority == b.Priority && a.Via == b.Via &&
+	return a.URL == b.URL && a.Depth == b.Depth && a.Priority == b.Priority && a.Score == b.Score && a.Via == b.Via &&
 		a.Kind == b.Kind && a.Beyond == b.Beyond && a.Queued.Equal(b.Queued) &&
 		slices.Equal(a.Hops, b.Hops) && bytes.Equal(a.Meta, b.Meta)
 }

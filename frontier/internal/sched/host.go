@@ -19,6 +19,10 @@ type Host[K comparable, Q any] struct {
 	in      place
 	busy    bool
 	rested  bool // it was given a ready time: it is not new
+
+	level int64  // of its first URL; of a schedule by level, like the following
+	taken int64  // when the last of its holds began
+	stamp uint32 // it changes whenever the level or the place does
 }
 
 type place uint8
@@ -28,6 +32,7 @@ const (
 	inReady
 	inFresh
 	inResting
+	inBest
 )
 
 func (h *Host[K, Q]) entry() entry { return entry{h.due, h.queued, h.number} }

@@ -18,6 +18,7 @@ type Schedule[K comparable, Q any] struct {
 	fresh   heap          // new hosts that may be served once they are due
 	turn    bool          // a new host is next, if both have one that is due
 	resting heap          // hosts without work that must be remembered until their ready time
+	best    *best[K, Q]   // of a schedule by level; nil: hosts are served by the time they are due
 	busy    int
 	queued  int
 	waiting int
@@ -97,11 +98,16 @@ func (s *Schedule[K, Q]) Unpark(h *Host[K, Q], n int, now int64) {
 // take turns while both have one that is due. Of each it is the one due earliest, of those due at the same time the one
 // with most queued (F6).
 func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
+	if s.best != nil && !s.chooseBest(now) {
+		return nil
+	}
 	from := &s.ready
-	if s.fresh.next() <= now && (s.turn || s.ready.next() > now) {
+	if s.best != nil {
+		from = &s.best.due
+	} else if s.fresh.next() <= now && (s.turn || s.ready.next() > now) {
 		from = &s.fresh
 	}
-	if from.next() > now {
+	if from.next() > now && s.best == nil {
 		return nil
 	}
 	s.turn = from == &s.ready
@@ -111,6 +117,9 @@ func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
 	s.queued--
 	h.held++
 	s.held++
+	if s.best != nil {
+		h.taken = now
+	}
 	s.place(h, now)
 	return h
 }
@@ -195,7 +204,12 @@ func (s *Schedule[K, Q]) Forget(now int64) *Host[K, Q] {
 func (s *Schedule[K, Q]) first(p *heap) *Host[K, Q] { return s.numbers[p.entries[root].host] }
 
 // Next returns when the next host is due, [Never] if no host has work to give out.
-func (s *Schedule[K, Q]) Next() int64 { return min(s.ready.next(), s.fresh.next()) }
+func (s *Schedule[K, Q]) Next() int64 {
+	if s.best != nil {
+		return s.nextBest()
+	}
+	return min(s.ready.next(), s.fresh.next())
+}
 
 // place puts h into the heap where its counts say it belongs. A host is due from its ready time, or from when it
 // had both work and a free slot if that is later, so that one that joins late does not pass those that have been
@@ -203,6 +217,8 @@ func (s *Schedule[K, Q]) Next() int64 { return min(s.ready.next(), s.fresh.next(
 func (s *Schedule[K, Q]) place(h *Host[K, Q], now int64) {
 	s.count(h)
 	switch {
+	case s.best != nil && h.queued > 0:
+		s.lineBest(h, now)
 	case h.queued > 0 && h.held < h.slots:
 		s.line(h, now)
 	case h.Pending() > 0 || h.pins > 0:
@@ -242,6 +258,8 @@ func (s *Schedule[K, Q]) leave(h *Host[K, Q]) {
 		s.fresh.remove(h.number)
 	case inResting:
 		s.resting.remove(h.number)
+	case inBest:
+		s.best.due.remove(h.number)
 	}
 	h.in = inNone
 }
