@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -88,11 +89,19 @@ func readLinks(b []byte) (all []frontier.Request, err error) {
 	return all, nil
 }
 
+// hasScore in the kind of a link means that its score follows.
+const hasScore = 0x80
+
 func appendLink(b []byte, r *frontier.Request) []byte {
 	b = appendText(b, r.URL.String())
 	b = appendText(b, r.Via.String())
 	b = binary.AppendUvarint(b, uint64(r.Depth))
-	b = append(b, byte(r.Priority), byte(r.Kind), r.Beyond)
+	if r.Score == 0 {
+		b = append(b, byte(r.Priority), byte(r.Kind), r.Beyond)
+	} else {
+		b = append(b, byte(r.Priority), byte(r.Kind)|hasScore, r.Beyond)
+		b = binary.BigEndian.AppendUint64(b, math.Float64bits(r.Score))
+	}
 	queued := int64(0)
 	if !r.Queued.IsZero() {
 		queued = r.Queued.UnixNano()
@@ -109,6 +118,13 @@ func (d *decoder) link() (r frontier.Request, err error) {
 	text, via := d.text(), d.text()
 	r.Depth = int(d.uint())
 	r.Priority, r.Kind, r.Beyond = int8(d.byte()), frontier.Kind(d.byte()), d.byte()
+	if r.Kind&hasScore != 0 {
+		var bits uint64
+		for range 8 {
+			bits = bits<<8 | uint64(d.byte())
+		}
+		r.Kind, r.Score = r.Kind&^hasScore, math.Float64frombits(bits)
+	}
 	if queued := d.int(); queued != 0 {
 		r.Queued = time.Unix(0, queued)
 	}

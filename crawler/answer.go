@@ -93,7 +93,7 @@ func (a *attempt) redirected(ctx context.Context, v *Visit) {
 	}
 	v.Location = to
 	a.end(ctx, v, []frontier.Request{{
-		URL: to, Depth: c.Depth, Priority: c.Priority, Via: c.URL, Kind: targetKind(c.Kind),
+		URL: to, Depth: c.Depth, Priority: c.Priority, Score: c.Score, Via: c.URL, Kind: targetKind(c.Kind),
 		Beyond: a.run.judge.beyondAfter(*c, to),
 		Hops:   append(c.Hops[:len(c.Hops):len(c.Hops)], c.URL.String()), Meta: c.Meta,
 	}})

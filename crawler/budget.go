@@ -74,7 +74,7 @@ const (
 func pagesOfCrawl(c *Config, _ *HostSettings) Limit { return c.Limits.Pages }
 
 func pagesOfHost(c *Config, h *HostSettings) Limit {
-	if most, _ := c.pagesOf(h); most > 0 {
+	if most, _ := c.pagesOf("", h); most > 0 {
 		return most
 	}
 	return Unlimited
@@ -268,9 +268,13 @@ func (t *tally) overBudget(host string, h *HostSettings, now time.Time) string {
 	return ""
 }
 
-// pagesOf returns how many pages of a host may be fetched, 0 if there is no limit, and the rule that says so.
-func (c *Config) pagesOf(h *HostSettings) (most Limit, rule string) {
+// pagesOf returns how many pages of a host may be fetched, 0 if there is no limit, and the rule that says so. Without the name of the
+// host, Limits.PagesOfHost does not count.
+func (c *Config) pagesOf(host string, h *HostSettings) (most Limit, rule string) {
 	if h == nil || h.Pages == 0 {
+		if of := c.Limits.PagesOfHost; of != nil && host != "" {
+			return max(0, or(of(host), c.Limits.PagesPerHost)), ""
+		}
 		return c.Limits.PagesPerHost, ""
 	}
 	return max(0, h.Pages), fmt.Sprintf("%s%s: %d pages", ofEntry, h.Match, h.Pages)

@@ -150,6 +150,16 @@ type Config struct {
 	// called for links that are rejected. Visit.Priority is the page's own. It is called concurrently, before
 	// the Handler, with the Visit as the page made it. A panic fails the visit. nil: every link has priority 0.
 	Priority func(v *Visit, l *Link) int8
+	// Score returns the score of a link that is about to be queued: of the URLs of one priority the one with the highest score comes
+	// first, then the one found first. Any number will do; some five digits count, and NaN is 0, like the score of seeds. It is called
+	// like Priority, which it excludes, with Visit.Score as the page's own. With it, the next URL of a host is chosen when the links of
+	// the last page are durable. Order must not be by hash.
+	Score func(v *Visit, l *Link) float64
+	// BestFirst serves, of the hosts that may be requested, the one whose first URL has the highest priority and score, and not the one
+	// that has waited longest: hosts with nothing better are left for later, perhaps for ever. With a limit of Pages, a host with a
+	// better URL is waited for while it pauses, for a minute at most. No request is made earlier than without. A Frontier of
+	// the program needs its own BestFirst (frontier.MemoryConfig, disk.Config).
+	BestFirst bool
 
 	// Render says which pages are rendered: their scripts run before their links are read. The zero Policy renders none.
 	Render render.Policy
@@ -193,6 +203,9 @@ type Limits struct {
 	Depth        Limit // links followed from a seed. 0: 5; Unlimited; SeedsOnly
 	Pages        Limit // pages and sitemaps fetched, exactly. 0: 1,000; Unlimited
 	PagesPerHost Limit // pages and sitemaps fetched per host. 0: Unlimited
+	// PagesOfHost returns PagesPerHost for one host (weburl.URL.Host), 0 for the common limit. An entry of Config.Hosts with Pages takes
+	// precedence. It is called concurrently, for each page, and must return the same limit each time.
+	PagesOfHost func(host string) Limit
 	// Sitemaps limits the sitemaps fetched per host, which PagesPerHost and Pages count, too. What exceeds it is [Deferred], with
 	// [ReasonSitemapBudget]. One robots.txt or index adds at most twice as many to the queue. 0: 500; Unlimited.
 	Sitemaps Limit
@@ -317,6 +330,18 @@ func (c Config) withDefaults() Config {
 	c.MaxLogins = or(c.MaxLogins, DefaultMaxLogins)
 	c.Limits.Redirects = or(c.Limits.Redirects, DefaultRedirects)
 	return c
+}
+
+// bestPatience is the longest time for which a better URL is waited for.
+const bestPatience = time.Minute
+
+// Patience returns how long a Frontier of the crawl should wait for a better URL (frontier.MemoryConfig, disk.Config): not at all
+// without BestFirst, or without a limit of pages.
+func (c *Config) Patience() time.Duration {
+	if !c.BestFirst || c.Limits.Pages < 0 {
+		return 0
+	}
+	return bestPatience
 }
 
 func or[T comparable](v, def T) T {

@@ -36,7 +36,7 @@ func (a *attempt) end(ctx context.Context, v *Visit, links []frontier.Request) {
 // describe fills in what the visits of all requests have in common.
 func (v *Visit) describe(q frontier.Request, attempt int) {
 	v.URL, v.Via, v.Depth, v.Hops, v.Beyond = q.URL, q.Via, q.Depth, q.Hops, int(q.Beyond)
-	v.Priority = q.Priority
+	v.Priority, v.Score = q.Priority, q.Score
 	v.Kind, v.Meta, v.Attempt, v.Queued = q.Kind, q.Meta, attempt, q.Queued
 	if v.Page != nil {
 		v.Started = v.Page.Started
@@ -201,7 +201,7 @@ func (s *reservation) pageOf(host string, h *HostSettings, begun bool) (rule str
 	if rule := s.run.tally.overBudget(host, h, time.Now()); rule != "" && !begun {
 		return rule, false
 	}
-	most, rule := s.run.cfg.pagesOf(h)
+	most, rule := s.run.cfg.pagesOf(host, h)
 	if !s.run.tally.reserve(host, most) {
 		return rule, false
 	}

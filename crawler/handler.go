@@ -111,9 +111,10 @@ func fatal(answer error) bool {
 // Request is a URL for the crawl with its attributes: a seed ([Config.Seeds]) or a URL that a Handler adds
 // ([Visit.Enqueue]).
 type Request struct {
-	URL      string // absolute, or relative to the visit's page, and then resolved like a link on it
-	Priority int8   // higher is earlier within its host; links have 0 unless Config.Priority returns another. With a Config.Order by hash: 0
-	Meta     []byte // the caller's own: Visit.Meta of the URL's visit, also after retries and redirects
+	URL      string  // absolute, or relative to the visit's page, and then resolved like a link on it
+	Priority int8    // higher is earlier within its host; links have 0 unless Config.Priority returns another. With a Config.Order by hash: 0
+	Score    float64 // higher is earlier among those of one priority; links have 0 unless Config.Score returns another
+	Meta     []byte  // the caller's own: Visit.Meta of the URL's visit, also after retries and redirects
 	// SameDepth gives the URL the visit's depth, as for the next page of a list; otherwise it is one
 	// deeper, like a link. It has no effect on seeds.
 	SameDepth bool
@@ -138,9 +139,9 @@ func (e *EnqueueError) Unwrap() error { return e.Err }
 // Enqueue adds a URL to the crawl in addition to the page's links. It is judged like them: a page's
 // nofollow, Config.Limits.LinksPerPage, the form and length of URLs, depth, scope and traps are checked
 // here, with an *EnqueueError that names what rejected the URL; robots.txt and pacing are applied later, as
-// for any URL. A URL that is already known stays as it is, without an error, but for a higher Priority, which raises one
+// for any URL. A URL that is already known stays as it is, without an error, but for a higher Priority or Score, which raises one
 // that is queued (frontier.Frontier, F20). With a Config.Order by hash, the order gives the priority, and not q. rel=nofollow,
-// Config.Scope.Beyond and Config.Priority concern links and do not apply.
+// Config.Scope.Beyond, Config.Priority and Config.Score concern links and do not apply.
 //
 // The additions belong to the Handler's outcome: they are queued together with the visit's end when the
 // Handler returns nil, [Stop] or [SkipLinks], and dropped when it fails, panics or requests another
@@ -196,11 +197,11 @@ func (w *work) enqueue(v *Visit, q Request) error {
 	if fate, rule := w.decide(v, u, depth, known); fate != FateFollow {
 		return &EnqueueError{Ref: q.URL, URL: u, Fate: fate, Rule: rule}
 	}
-	r := frontier.Request{URL: u, Depth: depth, Priority: w.judge.priorities.request(u, q.Priority), Via: v.URL, Meta: slices.Clone(q.Meta)}
+	r := frontier.Request{URL: u, Depth: depth, Priority: w.judge.priorities.request(u, q.Priority), Score: q.Score, Via: v.URL, Meta: slices.Clone(q.Meta)}
 	switch {
 	case !known:
 		w.extra = append(w.extra, r)
-	case len(w.raises) < w.judge.cfg.Limits.LinksPerPage && !w.judge.knows(u, depth, r.Priority):
+	case len(w.raises) < w.judge.cfg.Limits.LinksPerPage && (r.Score != 0 || !w.judge.knows(u, depth, r.Priority)):
 		w.raises = append(w.raises, r)
 	}
 	return nil

@@ -280,7 +280,9 @@ func (k *linker) news(v *Visit) []frontier.Request {
 			v.counts[why]++
 			continue
 		}
-		queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Priority: k.judge.priorities.link(v, f.at, u), Via: v.URL, Beyond: f.beyond})
+		queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Via: v.URL, Beyond: f.beyond})
+		q := &queue[len(queue)-1]
+		q.Priority, q.Score = k.judge.priorities.link(v, f.at, u)
 	}
 	return queue
 }
@@ -312,8 +314,9 @@ func (k *linker) raises(v *Visit) (queue []frontier.Request) {
 			continue // cannot happen: it was resolved a moment ago
 		}
 		u := view.URL()
-		if p := k.judge.priorities.link(v, f.at, u); p > lowest && !k.judge.knows(u, v.Depth+1, p) {
-			queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Priority: p, Via: v.URL, Beyond: f.beyond})
+		p, score := k.judge.priorities.link(v, f.at, u)
+		if k.judge.cfg.Score != nil || p > lowest && !k.judge.knows(u, v.Depth+1, p) {
+			queue = append(queue, frontier.Request{URL: u, Depth: v.Depth + 1, Priority: p, Score: score, Via: v.URL, Beyond: f.beyond})
 		}
 	}
 	return queue

@@ -93,10 +93,13 @@ func (c *Config) validateOrder() error {
 	if err := c.Order.Validate(); err != nil {
 		return &ConfigError{"Order", "is wrong: " + err.Error(), err}
 	}
+	if c.Priority != nil && c.Score != nil {
+		return configError("Priority and Score are both set: a link has one of the two; leave out the other")
+	}
 	if _, ok := c.Order.Seed(); !ok {
 		return nil
 	}
-	if len(c.Priorities) > 0 || c.Priority != nil || slices.ContainsFunc(c.Seeds, func(q Request) bool { return q.Priority != 0 }) {
+	if len(c.Priorities) > 0 || c.Priority != nil || c.Score != nil || slices.ContainsFunc(c.Seeds, func(q Request) bool { return q.Priority != 0 || q.Score != 0 }) {
 		return configError("Order is by hash, and there are priorities: the first pages of a host would be no random sample; leave out one of the two")
 	}
 	return nil
@@ -144,12 +147,13 @@ type priorities struct {
 	rules []PriorityRule
 	res   []*regexp.Regexp // of the rules
 	score func(*Visit, *Link) int8
+	fine  func(*Visit, *Link) float64   // Config.Score
 	order func(weburl.URL) (int8, bool) // Config.Order; nil if it is the one in which URLs are found
 }
 
 // newPriorities makes the priorities of a Config that is valid.
 func newPriorities(c *Config) *priorities {
-	p := &priorities{rules: c.Priorities, score: c.Priority}
+	p := &priorities{rules: c.Priorities, score: c.Priority, fine: c.Score}
 	if _, ok := c.Order.Seed(); ok {
 		p.order = c.ordered
 	}
@@ -163,7 +167,7 @@ func newPriorities(c *Config) *priorities {
 func (p *priorities) none() bool { return p.firm() && p.order == nil }
 
 // firm reports whether a URL has the same priority whichever page names it, so that none is raised.
-func (p *priorities) firm() bool { return p.score == nil && len(p.rules) == 0 }
+func (p *priorities) firm() bool { return p.score == nil && p.fine == nil && len(p.rules) == 0 }
 
 // rule returns the priority of u by the order or the rules.
 func (p *priorities) rule(u weburl.URL) (priority int8, ok bool) {
@@ -192,16 +196,23 @@ func (p *priorities) request(u weburl.URL, want int8) int8 {
 	return p.of(u)
 }
 
-// link returns the priority of the link at an index, which leads to u and is about to be queued. A panic of
-// Config.Priority fails the visit.
-func (p *priorities) link(v *Visit, at int, u weburl.URL) (priority int8) {
-	if priority, ok := p.rule(u); ok || p.score == nil || v.broken != nil {
-		return priority
+// link returns the priority and the score of the link at an index, which leads to u and is about to be queued. A panic of
+// Config.Priority or Config.Score fails the visit.
+func (p *priorities) link(v *Visit, at int, u weburl.URL) (priority int8, score float64) {
+	priority, ruled := p.rule(u)
+	if p.fine == nil && (ruled || p.score == nil) || v.broken != nil {
+		return priority, 0
 	}
+	name := "Config.Score"
 	defer func() {
 		if x := recover(); x != nil {
-			v.broken = &PanicError{"Config.Priority", x, debug.Stack()}
+			v.broken = &PanicError{name, x, debug.Stack()}
 		}
 	}()
-	return p.score(v, &Link{Link: v.Doc.Links[at], URL: u, Fate: FateFollow})
+	l := &Link{Link: v.Doc.Links[at], URL: u, Fate: FateFollow}
+	if p.fine != nil {
+		return priority, p.fine(v, l)
+	}
+	name = "Config.Priority"
+	return p.score(v, l), 0
 }

@@ -255,7 +255,7 @@ func (s *renders) room(b *budget, t *tally, u weburl.URL, h *HostSettings) bool 
 	if waiting > left {
 		return false
 	}
-	most, _ := s.cfg.pagesOf(h)
+	most, _ := s.cfg.pagesOf(host, h)
 	return here == 0 || most <= 0 || !most.Reached(t.pagesOf(host)+here)
 }
 

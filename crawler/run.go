@@ -112,7 +112,9 @@ func (r *run) make(had *atomic.Bool) error {
 func (r *run) makeFrontier() {
 	r.frontier = r.cfg.Frontier
 	if r.frontier == nil {
-		m := frontier.NewMemory(frontier.MemoryConfig{HostSlots: r.cfg.Politeness.OwnHosts, Key: r.cfg.Canonical.Key})
+		m := frontier.NewMemory(frontier.MemoryConfig{
+			HostSlots: r.cfg.Politeness.OwnHosts, Key: r.cfg.Canonical.Key, BestFirst: r.cfg.BestFirst, Patience: r.cfg.Patience(),
+		})
 		r.frontier = m
 		r.closers = append(r.closers, func() { _ = m.Close() }) // closing a memory store cannot fail
 	}
@@ -143,7 +145,7 @@ func (r *run) makeCommitter() error {
 	r.checkpoint, r.terms.store = newCheckpoint(r, store), store
 	r.commits = newCommitter(store, r.output, r.fail)
 	r.commits.checkpoint, r.commits.done, r.commits.trace, r.commits.how = r.checkpoint, r.leave, r.cfg.Trace, r.cfg.Commits
-	r.commits.ordered = r.judge.priorities.order != nil
+	r.commits.ordered = r.judge.priorities.order != nil || r.cfg.Score != nil
 	return r.output.checkNames()
 }
 
@@ -303,7 +305,8 @@ func (r *run) addSeeds(ctx context.Context) (added int, err error) {
 	for i, u := range r.seeds {
 		queue[i] = frontier.Request{URL: u, Kind: frontier.KindSeed, Priority: r.judge.priorities.of(u)}
 		if i < len(r.cfg.Seeds) {
-			queue[i].Priority, queue[i].Meta = or(r.cfg.Seeds[i].Priority, queue[i].Priority), r.cfg.Seeds[i].Meta
+			s := &r.cfg.Seeds[i]
+			queue[i].Priority, queue[i].Score, queue[i].Meta = or(s.Priority, queue[i].Priority), s.Score, s.Meta
 		}
 	}
 	return r.frontier.Add(ctx, queue...)

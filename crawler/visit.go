@@ -58,7 +58,7 @@ const (
 	ReasonExtractor     = "extractor_error" // the Extractor returned an error
 	ReasonLoggedOut     = "logged_out"      // Config.LoggedOut, after as many logins as there may be
 	ReasonPayment       = "payment"         // the answer asks for a payment (402) or a licence (401), which a crawl does not give
-	ReasonPanic         = "panic"           // the Handler, the Extractor or Config.Priority panicked
+	ReasonPanic         = "panic"           // the Handler, the Extractor, Config.Priority or Config.Score panicked
 	ReasonSample        = "sample"          // a robots.txt in place of a seed, with Config.Sample: it names the sitemaps
 
 	CutHost = "render_host" // three consecutive renderings of the page's host were stuck (render.CutStuck): no DOM
@@ -93,10 +93,11 @@ type Visit struct {
 	Depth    int        // links followed from a seed
 	Hops     []string   // the redirects that led here, oldest first
 	Kind     frontier.Kind
-	Priority int8   // in the queue: of Config.Priority, a seed or Enqueue
-	Attempt  int    // 0 when the first attempt was final
-	Beyond   int    // links followed since the last page in scope, with Config.Scope.Beyond
-	Meta     []byte // what came with the URL: Request.Meta
+	Priority int8    // in the queue: of Config.Priority, a seed or Enqueue
+	Score    float64 // in the queue: of Config.Score, a seed or Enqueue, to some five digits
+	Attempt  int     // 0 when the first attempt was final
+	Beyond   int     // links followed since the last page in scope, with Config.Scope.Beyond
+	Meta     []byte  // what came with the URL: Request.Meta
 
 	Outcome Outcome
 	Reason  string // stable code; "" for an ordinary Fetched
@@ -129,7 +130,7 @@ type Visit struct {
 	data    []json.RawMessage // emitted results, once they count
 	results any               // what Collect's function returned
 	path    []pathValue       // values from the Mux's pattern
-	broken  error             // set if Config.Priority panicked
+	broken  error             // set if Config.Priority or Config.Score panicked
 	tree    *tree             // nil before the first call of Tree
 	listed  listed            // of a sitemap, with Config.Sample
 }

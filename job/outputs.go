@@ -131,7 +131,7 @@ func (o *outputs) openFrontier(j *Job, cfg *crawler.Config) error {
 	share := func(all, least int) int { return max(least, 4*all/max(4, j.config.Parallel)) } // of what four jobs have
 	store, err := disk.Open(j.files.path(frontierName), disk.Config{
 		Key: cfg.Canonical.Key, HostSlots: cfg.Politeness.OwnHosts, ReopenDelay: max(0, cfg.Politeness.Delay),
-		LastWrite: j.files.path(lastWriteName), MaxTables: openfiles.Share(openfiles.Limit() / max(1, j.config.Parallel)).Tables,
+		BestFirst: cfg.BestFirst, Patience: cfg.Patience(), LastWrite: j.files.path(lastWriteName), MaxTables: openfiles.Share(openfiles.Limit() / max(1, j.config.Parallel)).Tables,
 		CacheSize: int64(share(disk.DefaultCacheSize, 4<<20)), MemTableSize: share(disk.DefaultMemTableSize, 1<<20),
 		PrefetchSize: share(disk.DefaultPrefetchSize, 1<<20), KnownURLs: share(disk.DefaultKnownURLs, 1<<12),
 	})
