@@ -5,6 +5,8 @@
 // the callers that wait for one. [Leases] holds the claims that were given out. None of them starts a
 // goroutine, and only [Line.Await] locks, the mutex it is given: the store that owns them holds its mutex and
 // passes the time, in nanoseconds of its [Clock].
+//
+// Read sched.go first, then host.go, heap.go, best.go (the best first), line.go and leases.go.
 package sched
 
 // Schedule holds the hosts of one store in the order in which they are served. K identifies a host, Q holds what the
