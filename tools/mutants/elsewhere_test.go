@@ -103,7 +103,7 @@ var documents = []mutant{
 
 // outputs are protections of what a job writes.
 var outputs = []mutant{
-	{"texts are not committed", "job/text.go", "o.items, o.closers = append(o.items, k), ", "o.items, o.closers = o.items, ", 0, false, nil},
+	{"texts are not committed", "job/text.go", "o.keep(k)", "o.closes(k)", 0, false, nil},
 }
 
 // keeps are protections of jobs that are kept.
