@@ -140,7 +140,7 @@ func (n *Node) crawl(ctx context.Context, sh *cluster.Shard) (err error) {
 	if n.apply != nil {
 		n.apply(&cfg)
 	}
-	w, err := n.job.Config.OpenSegment(sh.Dir, job.Segment{Node: n.Name, Shard: sh.Number, Epoch: sh.Epoch}, &cfg)
+	w, err := n.job.Config.OpenSegment(sh.Dir, job.Segment{Node: n.Name, Shard: sh.Number, Epoch: sh.Epoch}, &cfg) //nolint:contextcheck // closing is not cut short
 	if err != nil {
 		return err
 	}

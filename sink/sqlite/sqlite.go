@@ -88,15 +88,15 @@ func (s *Sink) open() error {
 	if _, err := s.db.ExecContext(context.Background(), "CREATE TABLE IF NOT EXISTS "+name(s.table)+" (_id INTEGER PRIMARY KEY, _page TEXT NOT NULL)"); err != nil {
 		return failure(err)
 	}
-	return s.read()
+	return s.read(context.Background())
 }
 
 // read reads the state of the table.
-func (s *Sink) read() error {
-	if err := s.db.QueryRowContext(context.Background(), "SELECT coalesce(max(_id), 0) FROM "+name(s.table)).Scan(&s.last); err != nil {
+func (s *Sink) read(ctx context.Context) error {
+	if err := s.db.QueryRowContext(ctx, "SELECT coalesce(max(_id), 0) FROM "+name(s.table)).Scan(&s.last); err != nil {
 		return failure(err)
 	}
-	rows, err := s.db.QueryContext(context.Background(), "SELECT name FROM pragma_table_info(?)", s.table)
+	rows, err := s.db.QueryContext(ctx, "SELECT name FROM pragma_table_info(?)", s.table)
 	if err != nil {
 		return failure(err)
 	}
@@ -196,7 +196,7 @@ func (s *Sink) Restore(ctx context.Context, offset int64) error {
 		_ = s.tx.Rollback()
 		s.tx = nil
 	}
-	if err := s.read(); err != nil {
+	if err := s.read(ctx); err != nil {
 		return fmt.Errorf("sqlite: %s: %w", s.path, err)
 	}
 	if offset < 0 || offset > s.last {
