@@ -179,10 +179,16 @@ func (c *corpus) described() object {
 		}
 		licences = append(licences, l)
 	}
-	return object{
+	d := object{
 		"name": "corpus", "description": fmt.Sprintf("Main texts of %d web pages with %d words, with what their sites say about uses of them, and where each was archived.", t.Rows, t.Words),
-		"datePublished": day(t.Last), "temporalCoverage": day(t.First) + "/" + day(t.Last), "license": licences, "usageInfo": uses,
+		"datePublished": day(t.Last), "temporalCoverage": day(t.First) + "/" + day(t.Last),
 	}
+	for key, list := range map[string][]object{"license": licences, "usageInfo": uses} {
+		if len(list) > 0 {
+			d[key] = list
+		}
+	}
+	return d
 }
 
 // croissant returns the metadata in the form Croissant 1.1.
@@ -262,11 +268,14 @@ func (c *corpus) crate(sources []source) ([]byte, error) {
 	}
 	for _, key := range []string{"license", "usageInfo"} { // a crate is flat: entities refer to each other
 		var refs []object
-		for i, o := range root[key].([]object) {
+		list, stated := root[key].([]object)
+		for i, o := range list {
 			o["@id"] = fmt.Sprintf("#%s-%d", key, i+1)
 			refs, graph = append(refs, object{"@id": o["@id"]}), append(graph, o)
 		}
-		root[key] = refs
+		if stated {
+			root[key] = refs
+		}
 	}
 	root["hasPart"] = has
 	graph = append(graph, root, software, object{
