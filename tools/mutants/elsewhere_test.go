@@ -8,7 +8,7 @@ import (
 )
 
 // elsewhere holds protections that have nothing to do with politeness: without each, a test of the packages must fail.
-var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues, services, estimates, texts, documents, outputs}
+var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues, services, estimates, texts, documents, outputs, orders}
 
 // seenBy says which tests must see the mutants of a table, by the directory of the table's first file.
 var seenBy = map[string]string{
@@ -25,7 +25,8 @@ var seenBy = map[string]string{
 	"jobs":                    "Key|Paused|Stopped|Priority|Told|Overlap|Once|Removed|Webhook",
 	"job/export/text":         ".",
 	"article/document":        "Isolated|Misbehave|Links",
-	"job":                     "^Test(ItemsOfKilledJobs|JobToBeKilled)$",
+	"job":                     "^Test(ItemsOfKilledJobs|JobToBeKilled|.*Segments?.*)$",
+	"crawler":                 "^TestBestFirst",
 }
 
 // estimates are what makes an interval hold the truth.
@@ -104,6 +105,13 @@ var documents = []mutant{
 // outputs are protections of what a job writes.
 var outputs = []mutant{
 	{"texts are not committed", "job/text.go", "o.keep(k)", "o.closes(k)", 0, false, nil},
+	{"a commit does not store that a segment is closed", "job/segmented.go", "		now.Closed, grown, s.full = true, true, true", "		grown, s.full = true, true", 0, false, nil},
+	{"a closed segment may be longer than committed", "job/segmented.go", "	case err == nil && size > committed:\n		return longer", "	case false:\n		return longer", 0, false, nil},
+}
+
+// orders say which URL is requested first.
+var orders = []mutant{
+	{"a better host is not waited for", "crawler/config.go", "	return bestPatience\n", "	return 0 * bestPatience\n", 0, false, nil},
 }
 
 // keeps are protections of jobs that are kept.
