@@ -59,14 +59,17 @@ func newCommitter(store frontier.Durable, out *output, fail func(error)) *commit
 
 // start starts the goroutine that commits. close ends it.
 func (m *committer) start(ctx context.Context) {
-	syncing, cancel := outlasting(ctx, syncPatience)
+	crawl := ctx
 	ctx = context.WithoutCancel(ctx)
+	syncing, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(crawl, func() { time.AfterFunc(syncPatience, cancel) })
 	m.snapshot.requests = m.checkpoint.tally.requests()
 	if !m.checkpoint.resumed { // otherwise the first commit takes one, so that no line is replayed twice
 		m.snapshot.taken(m.snapshot.requests)
 	}
 	m.ended.Go(func() {
 		defer cancel()
+		defer stop()
 		for m.await() {
 			m.commit(ctx, syncing, false)
 		}
@@ -75,27 +78,8 @@ func (m *committer) start(ctx context.Context) {
 	})
 }
 
-// syncPatience is how much longer than the crawl's the context of Sync lasts: what was fetched is committed if possible, and a
-// sink that waits for a network does not keep Run from returning.
+// syncPatience is the time that sinks have for Sync after the crawl was canceled. Then Run returns even if a sink waits for a network.
 const syncPatience = time.Minute
-
-// outlasting returns a context that ends d after ctx.
-func outlasting(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-t.C:
-			cancel()
-		case <-lasting.Done():
-		}
-	})
-	return lasting, func() {
-		stop()
-		cancel()
-	}
-}
 
 func (m *committer) close() {
 	close(m.quit)

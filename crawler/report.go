@@ -319,7 +319,10 @@ func (t *tally) visit(v *Visit) (failed int) {
 	if v.Page != nil {
 		t.r.Statuses[v.Page.Status]++
 		if v.Reason == politeness.ReasonChallenge {
-			t.r.WallStatuses = summed(t.r.WallStatuses, map[int]int{v.Page.Status: 1})
+			if t.r.WallStatuses == nil {
+				t.r.WallStatuses = map[int]int{}
+			}
+			t.r.WallStatuses[v.Page.Status]++
 		}
 	}
 	if v.ofSeed() {
