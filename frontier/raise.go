@@ -12,7 +12,7 @@ type ranks map[uint64]int64
 
 const rankSize = 24 // bytes, about
 
-// fixed is what the rank of a URL that is not raised exceeds its level by.
+// fixed is added to the level of a URL that must not be raised: no level reaches the sum.
 const fixed = 1 << 40
 
 // below reports whether a queued URL has a lower level and can be raised.

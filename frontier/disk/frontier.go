@@ -70,25 +70,23 @@ func (s *Store) Claim(ctx context.Context) (frontier.Claim, error) {
 		return frontier.Claim{}, err
 	}
 	defer s.calls.leave()
-	h, seemed, err := s.lanes.await(ctx)
-	if err != nil {
-		return frontier.Claim{}, err
-	}
-	l, r, err := s.first(h)
-	for err == nil && s.c.BestFirst && l.level() < seemed { // what stood before it had been raised, or is done
-		s.lanes.putBack(l)
-		if h, seemed, err = s.lanes.await(ctx); err != nil {
+	for {
+		h, seemed, err := s.lanes.await(ctx)
+		if err != nil {
 			return frontier.Claim{}, err
 		}
-		l, r, err = s.first(h)
+		l, r, err := s.first(h)
+		switch {
+		case err == nil && s.c.BestFirst && l.level() < seemed: // what stood before it had been raised, or is done
+			s.lanes.putBack(l)
+		case err == nil:
+			return s.lanes.grant(l, r), nil
+		case l != nil: // only the URL cannot be read
+			return frontier.Claim{}, s.retire(l, err)
+		default:
+			return frontier.Claim{}, s.engine.failure.fail(err)
+		}
 	}
-	switch {
-	case err == nil:
-		return s.lanes.grant(l, r), nil
-	case l != nil: // only the URL cannot be read
-		return frontier.Claim{}, s.retire(l, err)
-	}
-	return frontier.Claim{}, s.engine.failure.fail(err)
 }
 
 // first takes the first URL of h, past entries in whose place others have come.

@@ -2,7 +2,7 @@ package sched
 
 import "github.com/amble-crawler/amble/frontier/internal/pq"
 
-// best is what a [Schedule] by level has besides the heaps of others.
+// best holds the hosts of a [Schedule] by level that are due, and those that are worth waiting for.
 type best[K comparable, Q any] struct {
 	of       func(*Host[K, Q]) int64 // the level of a host's first URL; higher is better
 	patience int64                   // the longest time for which a better host is waited for

@@ -100,16 +100,18 @@ func (s *Schedule[K, Q]) Unpark(h *Host[K, Q], n int, now int64) {
 // take turns while both have one that is due. Of each it is the one due earliest, of those due at the same time the one
 // with most queued (F6).
 func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
-	if s.best != nil && !s.chooseBest(now) {
-		return nil
-	}
-	from := &s.ready
-	if s.best != nil {
+	var from *heap
+	switch {
+	case s.best != nil:
+		if !s.chooseBest(now) {
+			return nil
+		}
 		from = &s.best.due
-	} else if s.fresh.next() <= now && (s.turn || s.ready.next() > now) {
+	case s.fresh.next() <= now && (s.turn || s.ready.next() > now):
 		from = &s.fresh
-	}
-	if from.next() > now && s.best == nil {
+	case s.ready.next() <= now:
+		from = &s.ready
+	default:
 		return nil
 	}
 	s.turn = from == &s.ready
