@@ -208,7 +208,7 @@ func (a *app) parser(c *commands, o *keyflags.Origins) (*kong.Kong, error) {
 		hide = sayDefaults
 	}
 	return kong.New(c,
-		kong.Name("amble"), kong.Description(description),
+		kong.Name("amble"), kong.Description(description), kong.Vars{"engine": defaultEngine},
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, WrapUpperBound: 80}),
 		kong.Resolvers(o), kong.Bind(a, o), kong.NamedMapper("job", jobMapper{}), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed), kong.PostBuild(hide),

@@ -50,7 +50,7 @@ const defaultEngine = "nats://127.0.0.1:4222"
 
 // engineFlags say where a job is kept.
 type engineFlags struct {
-	Cluster      string `group:"Engine:" default:"nats://127.0.0.1:4222" placeholder:"URLS" help:"Servers of the engine, NATS with JetStream 2.12 or newer, separated by commas (${default})."`
+	Cluster      string `group:"Engine:" default:"${engine}" placeholder:"URLS" help:"Servers of the engine, NATS with JetStream 2.12 or newer, separated by commas (${default})."`
 	Job          string `group:"Engine:" required:"" placeholder:"NAME" help:"Name of the job: letters, digits, - and _."`
 	engineAccess `group:"Engine:"`
 }

@@ -40,7 +40,7 @@ type shardFlags struct {
 
 // clusterJobFlags make a crawl a job that the nodes of a cluster work on.
 type clusterJobFlags struct {
-	Job string `placeholder:"NAME" help:"Do not crawl here: create this job on the engine --cluster (nats://127.0.0.1:4222), for nodes to work on."`
+	Job string `placeholder:"NAME" help:"Do not crawl here: create this job on the engine --cluster (${engine}), for nodes to work on."`
 	shardFlags
 }
 
