@@ -63,7 +63,7 @@ const (
 	columnPart = 0.3  // of the features that a tree may use
 	rowPart    = 0.7  // of the blocks that a tree is learned from
 	bins       = 32
-	caution    = 0.4 // log-odds by which a block must be more likely in the text than not
+	caution    = 0.4 // subtracted from the log-odds of each block, so that fewer doubtful blocks are kept
 )
 
 // learn fits boosted trees to labels between 0 and 1, by logistic loss.

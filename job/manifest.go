@@ -104,6 +104,12 @@ func (m *Manifest) Finished() bool { return m.Finish == crawler.FinishDone }
 // Last returns the run that was begun last.
 func (m *Manifest) Last() *Run { return &m.Runs[len(m.Runs)-1] }
 
+// InSegments reports whether a file of the job, such as [VisitsName], has more than one segment.
+func (m *Manifest) InSegments(name string) bool {
+	_, more := m.Outputs[segmentName(name, 2)]
+	return more
+}
+
 // readManifest reads the manifest of the directory. For a directory without one it returns nil, nil.
 func readManifest(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, manifestName)

@@ -19,11 +19,11 @@ func (s *source) how() []fact {
 		{"Ended", finishText(s.report, s.open)},
 		{"Ledger", fmt.Sprintf("%s of %s", plural(s.facts.Lines, "line"), plural(s.facts.Total.Requests, "request"))},
 	}
-	if f, ok := s.manifest.Outputs["ledger.jsonl"]; ok {
-		facts[1].Value += s.sum("ledger", f.SHA256)
+	if f, ok := s.manifest.Outputs[job.LedgerName]; ok {
+		facts[1].Value += s.sum(job.LedgerName, f.SHA256)
 	}
-	if f, ok := s.manifest.Outputs["visits.jsonl"]; ok {
-		facts = append(facts, fact{"Visits", plural(s.facts.Known, "URL") + s.sum("visits", f.SHA256)})
+	if f, ok := s.manifest.Outputs[job.VisitsName]; ok {
+		facts = append(facts, fact{"Visits", plural(s.facts.Known, "URL") + s.sum(job.VisitsName, f.SHA256)})
 	}
 	if s.commands.Verify != "" {
 		facts = append(facts, fact{"Check it yourself", s.commands.Verify + " DIR judges every request again; " + s.commands.Explain + " DIR URL says the outcome of a URL, and why"})
@@ -39,7 +39,7 @@ func (s *source) how() []fact {
 
 // sum says what the hash of a file is, or where those of its segments are.
 func (s *source) sum(name, first string) string {
-	if _, more := s.manifest.Outputs[name+"-000002.jsonl"]; more {
+	if s.manifest.InSegments(name) {
 		return ", in segments, whose SHA-256 are in manifest.json"
 	}
 	return ", SHA-256 " + first
