@@ -715,3 +715,36 @@ func TestFilesOfOthersAreOpenedSafely(t *testing.T) {
 		}
 	}
 }
+
+// TestModulesAgree: each module of the workspace requires the versions that the workspace chooses, so that a module that is built by
+// itself, as the documents' programs are, needs nothing that the workspace has not downloaded.
+func TestModulesAgree(t *testing.T) {
+	root := filepath.Join("..", "..")
+	cmd := exec.Command("go", "list", "-m", "all")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Fields(line); len(f) == 2 {
+			chosen[f[0]] = f[1]
+		}
+	}
+	for _, dir := range []string{root, filepath.Join(root, "examples"), filepath.Join(root, "tools")} {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			f := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require "))
+			if len(f) < 2 || !strings.HasPrefix(f[1], "v") {
+				continue
+			}
+			if v := chosen[f[0]]; v != "" && v != f[1] {
+				t.Errorf("%s/go.mod requires %s %s, and the workspace uses %s: GOWORK=off go get %s@%s there", dir, f[0], f[1], v, f[0], v)
+			}
+		}
+	}
+}
