@@ -129,7 +129,8 @@ func (n *Node) perShard(all, least int) int {
 func (n *Node) store(tables int) disk.Config {
 	const cache, memTable, prefetch = 256 << 20, 64 << 20, 64 << 20 // of all shards
 	return disk.Config{
-		Key: n.job.crawl.Canonical.Key, HostSlots: n.job.crawl.Politeness.OwnHosts, CacheSize: int64(n.perShard(cache, 4<<20)),
+		Key: n.job.crawl.Canonical.Key, HostSlots: n.job.crawl.Politeness.OwnHosts,
+		BestFirst: n.job.crawl.BestFirst, Patience: n.job.crawl.Patience(), CacheSize: int64(n.perShard(cache, 4<<20)),
 		MemTableSize: n.perShard(memTable, 1<<20), PrefetchSize: n.perShard(prefetch, 1<<20), MaxTables: n.perShard(tables, 8),
 	}
 }

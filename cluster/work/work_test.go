@@ -55,6 +55,11 @@ func newLab(t *testing.T, w *crawltest.Web, settings ...job.Setting) *lab {
 
 func newLabOn(t *testing.T, w *crawltest.Web, server *mem.Server, settings ...job.Setting) *lab {
 	t.Helper()
+	return newLabOf(t, w, server, 4, []string{"http://h0.test/0"}, settings...)
+}
+
+func newLabOf(t *testing.T, w *crawltest.Web, server *mem.Server, shards int, seeds []string, settings ...job.Setting) *lab {
+	t.Helper()
 	l := &lab{t: t, w: w, server: server, dir: t.TempDir(), pages: map[string]bool{}}
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: contact, AllowRepeats: true, PerAddress: true})
 	const hosts, each = 4, 12
@@ -77,11 +82,14 @@ func newLabOn(t *testing.T, w *crawltest.Web, server *mem.Server, settings ...jo
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed, err := weburl.Parse("http://h0.test/0")
-	if err != nil {
-		t.Fatal(err)
+	spec := &Spec{Config: c, Shards: shards, Lease: 9 * time.Second}
+	for _, text := range seeds {
+		u, err := weburl.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec.Seeds = append(spec.Seeds, u)
 	}
-	spec := &Spec{Config: c, Seeds: []weburl.URL{seed}, Shards: 4, Lease: 9 * time.Second}
 	if err := Create(t.Context(), l.server.Connect(), spec); err != nil {
 		t.Fatal(err)
 	}
@@ -226,6 +234,29 @@ func TestPages(t *testing.T) {
 		res, seen := l.collect()
 		if total(seen) != 17 || res.Report.Pages != 17 || res.Report.Finish != crawler.FinishPages {
 			t.Errorf("%d visits, report %+v; want 17 pages", total(seen), res.Report)
+		}
+	})
+}
+
+// TestBestFirst: with few pages, a shard serves the host with the best URLs and leaves the others for later.
+func TestBestFirst(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		var seeds []string
+		for p := range 12 {
+			seeds = append(seeds, fmt.Sprintf("http://h0.test/%d", p), fmt.Sprintf("http://h2.test/%d", p))
+		}
+		l := newLabOf(t, w, mem.New(), 1, seeds, limit("max-pages", "10"), limit("best-first", "true"), limit("priority", `//h2\.test/=100`))
+		l.begin("a")
+		l.wait()
+		_, seen := l.collect()
+		best := 0
+		for u := range seen {
+			if strings.HasPrefix(u, "http://h2.test/") {
+				best++
+			}
+		}
+		if len(seen) != 10 || best < 9 {
+			t.Errorf("%d of %d pages are of the best host, want 9 of 10", best, len(seen))
 		}
 	})
 }

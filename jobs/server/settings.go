@@ -44,7 +44,7 @@ var refused = map[string]string{
 var allowed = []string{
 	"agent", "contact", "promises",
 	"depth", "sitemaps", "beyond", "beyond-kinds",
-	"scope", "include", "exclude", "accept", "rules", "canonical", "priority", "sample", "order", "follow-nofollow", "feeds", "documents", "resources",
+	"scope", "include", "exclude", "accept", "rules", "canonical", "priority", "best-first", "sample", "order", "follow-nofollow", "feeds", "documents", "resources",
 	"delay", "delay-factor", "max-delay", "rate", "hours", "per-domain", "max-crawl-delay", "max-retry-after", "max-backoff", "max-failures",
 	"max-silence", "robots-give-up", "forbidden-denies", "dialect", "revisited-directives", "purpose", "refuse-usage", "visit-time", "hosts",
 	"concurrency", "max-pages", "max-bytes", "max-time", "max-disk", "max-per-host", "max-sitemaps", "max-body", "max-errors", "retries",
