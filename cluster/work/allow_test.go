@@ -85,7 +85,7 @@ func TestNodeReadsNoFileOfOverride(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := "urls: [http://a.test/]\ncontact: " + contact + "\noverrides:\n  - {origin: http://a.test, reason: none, file: " + secret + "}\n"
-	b, err := json.Marshal(settings{settingsSchema, time.Now(), text})
+	b, err := json.Marshal(settings{Schema: settingsSchema, Created: time.Now(), File: text})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,6 +31,10 @@ type Node struct {
 	Dir    string // what it writes; see cluster.Config.Dir
 	// JobName is the job's name, for messages.
 	JobName string
+	// Program sets what the settings of the job cannot say, such as a Handler; settings it must not change. Run calls it once. The
+	// crawls of all shards of the node use what it sets, at the same time: what it sets must be safe for concurrent use. nil: nothing
+	// is set.
+	Program func(*job.Config)
 	// Allow names the files and variables that the job's settings may have this node read.
 	Allow Allowed
 	// MaxShards limits the shards that it owns. 0: its share of all.
@@ -40,9 +44,8 @@ type Node struct {
 	Trace func(cluster.Event)
 	Note  func(text string)
 
-	job   *Job
-	full  context.CancelCauseFunc
-	apply func(*crawler.Config) // of tests: their web
+	job  *Job
+	full context.CancelCauseFunc
 }
 
 // Errors of [Node.Run].
@@ -54,13 +57,17 @@ var (
 )
 
 // Run works on the job until it is over, which is no error, or ctx ends: then it gives all shards back. The error is one of
-// [Load] or of cluster.Node.Run, ErrDir, ErrHeld, ErrNotAllowed, or ErrFull: then all shards were given back, and other nodes continue.
+// [Load] or of cluster.Node.Run, ErrDir, ErrHeld, ErrNotAllowed, job.ErrProgram for a job that needs another Program, or ErrFull: then all shards were given back, and other nodes continue.
 func (n *Node) Run(ctx context.Context) error {
 	var err error
 	if n.job, err = Load(ctx, n.Engine); err != nil {
 		return err
 	}
-	if err := n.Allow.check(n.JobName, &n.job.Config); err != nil {
+	err = n.Allow.check(n.JobName, &n.job.Config)
+	if err == nil {
+		err = n.job.program(n.Program)
+	}
+	if err != nil {
 		return errors.Join(err, cluster.Refuse(ctx, n.Engine, n.Name, err.Error()))
 	}
 	if n.job.crawl, err = n.job.Config.Shared(n.job.Seeds); err != nil { // reads what the settings name
@@ -138,9 +145,6 @@ func (n *Node) store(tables int) disk.Config {
 // crawl crawls a shard.
 func (n *Node) crawl(ctx context.Context, sh *cluster.Shard) (err error) {
 	cfg := n.config(sh)
-	if n.apply != nil {
-		n.apply(&cfg)
-	}
 	w, err := n.job.Config.OpenSegment(sh.Dir, job.Segment{Node: n.Name, Shard: sh.Number, Epoch: sh.Epoch}, &cfg) //nolint:contextcheck // closing is not cut short
 	if err != nil {
 		return err

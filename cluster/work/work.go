@@ -1,7 +1,7 @@
 // Package work runs crawls with the settings of package job on a cluster: it creates cluster jobs, works on them, and collects
 // what the nodes have written into one job directory.
 //
-// Reading order: work.go (what a job is), allow.go, node.go and lock.go (a node of it), queues.go, collect.go, check.go.
+// Reading order: work.go (what a job is), allow.go, program.go, node.go and lock.go (a node of it), queues.go, collect.go, check.go.
 package work
 
 import (
@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/cluster"
@@ -23,6 +22,7 @@ const DefaultShards = 64
 
 // Spec is a job to be created.
 type Spec struct {
+	// Config may have what no setting can say, such as a Handler: then each node needs a Node.Program that sets the same fields.
 	Config job.Config
 	Seeds  []weburl.URL
 
@@ -36,6 +36,8 @@ type Job struct {
 	cluster.Job
 	Config job.Config
 	Seeds  []weburl.URL
+	// Program lists the fields that no setting can say and that Node.Program has to set, as job.Config.Program names them.
+	Program []string
 
 	crawl crawler.Config
 }
@@ -45,6 +47,7 @@ type settings struct {
 	Schema  string    `json:"schema"`
 	Created time.Time `json:"created"`
 	File    string    `json:"file"` // a job file
+	Program []string  `json:"program,omitempty"`
 }
 
 const settingsSchema = "amble.cluster/1"
@@ -53,12 +56,10 @@ const settingsSchema = "amble.cluster/1"
 // above 1 MiB.
 const maxSettings = 700 << 10
 
-// Check returns the job that the spec describes, or says what is wrong with it. The error wraps job.ErrProgram if the Config has
-// what no setting can say, such as a Handler: nodes have the settings alone. Nothing is changed.
+// Check returns the job that the spec describes, or says what is wrong with it. Nothing is changed.
 func (s *Spec) Check() (cluster.Job, error) {
-	if fields := s.Config.Program(); len(fields) > 0 {
-		return cluster.Job{}, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%w: no setting can say %s, and the nodes of a cluster have the settings alone: leave it out, or crawl on one machine",
-			job.ErrProgram, strings.Join(fields, ", "))}
+	if err := checkItems(&s.Config); err != nil {
+		return cluster.Job{}, err
 	}
 	cfg, err := s.Config.Shared(s.Seeds)
 	if err != nil {
@@ -71,7 +72,7 @@ func (s *Spec) Check() (cluster.Job, error) {
 	if len(file) > maxSettings {
 		return cluster.Job{}, fmt.Errorf("settings and seeds have %d bytes, and a cluster job has room for %d: name fewer seeds, or let a sitemap name them", len(file), maxSettings)
 	}
-	b, err := json.Marshal(settings{settingsSchema, time.Now().UTC(), string(file)})
+	b, err := json.Marshal(settings{settingsSchema, time.Now().UTC(), string(file), s.Config.Program()})
 	if err != nil {
 		return cluster.Job{}, fmt.Errorf("work: %w", err)
 	}
@@ -103,11 +104,11 @@ func Load(ctx context.Context, e cluster.Registers) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{Job: c}
 	var s settings
 	if err := json.Unmarshal(c.Settings, &s); err != nil || s.Schema != settingsSchema {
 		return nil, fmt.Errorf("the job was created by another program, or another version: its settings are of the form %q, and this program knows %s", s.Schema, settingsSchema)
 	}
+	j := &Job{Job: c, Program: s.Program}
 	f, err := job.ParseFile("the job's settings", []byte(s.File))
 	if err != nil {
 		return nil, err

@@ -37,6 +37,8 @@ type lab struct {
 	pages  map[string]bool
 	nodes  []*labNode
 	trace  func(cluster.Event) // of the nodes that begin; nil: not
+	// program sets what no setting can say, in the job and in its nodes.
+	program func(*job.Config)
 }
 
 // labNode is a node that runs.
@@ -60,7 +62,13 @@ func newLabOn(t *testing.T, w *crawltest.Web, server *mem.Server, settings ...jo
 
 func newLabOf(t *testing.T, w *crawltest.Web, server *mem.Server, shards int, seeds []string, settings ...job.Setting) *lab {
 	t.Helper()
-	l := &lab{t: t, w: w, server: server, dir: t.TempDir(), pages: map[string]bool{}}
+	return newLabBy(t, w, server, shards, seeds, func(*job.Config) {}, settings...)
+}
+
+// newLabBy is newLabOf for a job with what no setting can say.
+func newLabBy(t *testing.T, w *crawltest.Web, server *mem.Server, shards int, seeds []string, program func(*job.Config), settings ...job.Setting) *lab {
+	t.Helper()
+	l := &lab{t: t, w: w, server: server, program: program, dir: t.TempDir(), pages: map[string]bool{}}
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: contact, AllowRepeats: true, PerAddress: true})
 	const hosts, each = 4, 12
 	for h := range hosts {
@@ -82,6 +90,7 @@ func newLabOf(t *testing.T, w *crawltest.Web, server *mem.Server, shards int, se
 	if err != nil {
 		t.Fatal(err)
 	}
+	program(&c)
 	spec := &Spec{Config: c, Shards: shards, Lease: 9 * time.Second}
 	for _, text := range seeds {
 		u, err := weburl.Parse(text)
@@ -105,7 +114,10 @@ func limit(key, value string) job.Setting { return job.Setting{Name: key, Values
 func (l *lab) begin(name string) *labNode {
 	l.t.Helper()
 	x := &labNode{conn: l.server.Connect(), ended: make(chan error, 1)}
-	x.Node = Node{Engine: x.conn, JobName: l.name, Name: name, Dir: filepath.Join(l.dir, name), Trace: l.trace, apply: func(c *crawler.Config) { l.w.Apply(c) }}
+	x.Node = Node{Engine: x.conn, JobName: l.name, Name: name, Dir: filepath.Join(l.dir, name), Trace: l.trace, Program: func(c *job.Config) {
+		l.w.Apply(&c.Crawl)
+		l.program(c)
+	}}
 	ctx, cancel := context.WithCancel(l.t.Context())
 	x.stop = cancel
 	go func() { x.ended <- x.Run(ctx) }()
@@ -453,24 +465,4 @@ func TestJobsOnAnEngineVerifyTogether(t *testing.T) {
 			t.Error(x)
 		}
 	})
-}
-
-// TestHandlerIsRefused: what no setting can say is in no node, so a job with it is not created.
-func TestHandlerIsRefused(t *testing.T) {
-	seed, err := weburl.Parse("http://a.test/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := job.Settings([]job.Setting{{Name: "contact", Values: []string{contact}}}).Config()
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec := &Spec{Config: c, Seeds: []weburl.URL{seed}}
-	if _, err := spec.Check(); err != nil {
-		t.Fatal(err)
-	}
-	spec.Config.Crawl.Handler = crawler.HandlerFunc(func(context.Context, *crawler.Visit) error { return nil })
-	if _, err := spec.Check(); !errors.Is(err, job.ErrProgram) || !strings.Contains(err.Error(), "Handler") {
-		t.Errorf("a Handler: %v", err)
-	}
 }

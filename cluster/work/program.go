@@ -1,0 +1,51 @@
+package work
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/amble-crawler/amble/job"
+)
+
+// program has set add to the settings what they cannot say, and reports what the job needs and is not set. All nodes have the same
+// settings, whatever their programs.
+func (j *Job) program(set func(*job.Config)) error {
+	if set != nil {
+		before, err := j.Config.File(j.Seeds)
+		if err != nil {
+			return err
+		}
+		set(&j.Config)
+		after, err := j.Config.File(j.Seeds)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(before, after) {
+			return refuseProgram("the program of this node changes settings, which are those of the job: have it set only what no setting can say")
+		}
+	}
+	if err := checkItems(&j.Config); err != nil {
+		return err
+	}
+	is := j.Config.Program()
+	lost := slices.DeleteFunc(slices.Clone(j.Program), func(field string) bool { return slices.Contains(is, field) })
+	if len(lost) > 0 {
+		return refuseProgram("the job was made by a program that sets %s, which no setting can say: work on it with that program", strings.Join(lost, ", "))
+	}
+	return nil
+}
+
+// checkItems refuses files of results: a node has no file for them that is collected.
+func checkItems(c *job.Config) error {
+	if len(c.Items) == 0 {
+		return nil
+	}
+	return refuseProgram("Items are files of one process, and no node of a cluster has them: have a Handler or a Sink store the results")
+}
+
+// refuseProgram returns an error of a node whose program is not the job's.
+func refuseProgram(format string, values ...any) error {
+	return &job.Error{Kind: job.Refused, Err: fmt.Errorf("%w: "+format, append([]any{job.ErrProgram}, values...)...)}
+}
