@@ -153,6 +153,8 @@ var thirdParty = map[string][]string{
 	"job/export/sqlite": {"modernc.org/sqlite"},
 	"job/export/text":   {"golang.org/x/text/language", "github.com/zeebo/xxh3"},
 
+	"stores/s3": {"github.com/minio/minio-go/v7", "gopkg.in/ini.v1"},
+
 	"job/export/corpus":  {"github.com/klauspost/compress"},
 	"job/export/parquet": {"github.com/parquet-go/parquet-go"},
 	"sink/items/parquet": {"github.com/parquet-go/parquet-go"},

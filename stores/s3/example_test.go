@@ -1,0 +1,18 @@
+package s3_test
+
+import (
+	"fmt"
+
+	"github.com/amble-crawler/amble/stores/s3"
+)
+
+// The keys, the region and the endpoint come from the variables and files of AWS. Nothing is requested before the first method.
+func ExampleOpen() {
+	store, err := s3.Open("s3://crawls/2026/shop")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(store.URL("visits.jsonl"))
+	// Output: s3://crawls/2026/shop/visits.jsonl
+}
