@@ -14,9 +14,6 @@
 //
 // The result depends on the bytes of the page alone. Work and memory are linear in its size, whatever is in it. Functions may be
 // called concurrently; an Article may not be used by several goroutines at once.
-//
-// Reading order: article.go; blocks.go (how a page is cut), classes.go, features.go and model.go (how blocks are judged), choose.go
-// (what is kept); text.go, markdown.go and table.go (how it is written); prune.go; meta.go, date.go and licence.go.
 package article
 
 import (

@@ -20,9 +20,6 @@
 // effect says what a statement means for a purpose. A license is an RSL document.
 //
 // The standards move. [Standards] lists the version of each that is read here.
-//
-// Read consent.go first, then table.go (what statements mean) and read.go; rsl.go, tdm.go and status.go read what is not text of
-// robots.txt or of a page.
 package consent
 
 import (

@@ -24,10 +24,6 @@
 //
 // [Server] is the other half: raw faults on real loopback sockets, for what only a real connection can do to a
 // client.
-//
-// Read crawltest.go first, then site.go, page.go and fault.go (what a Web serves), record.go (what it logs), audit.go
-// (the rules; each audit_*.go checks some of them) and random.go with truth.go (generated webs). dial.go, dns.go,
-// conn.go, tls.go and serve.go are the network under it.
 package crawltest
 
 import (

@@ -9,10 +9,6 @@
 // what is kept is bounded by [Options] and by the size of the input.
 //
 // The input is UTF-8 text: the charset of a page must have been decoded before.
-//
-// Reading order: extract.go for what is found; html.go and scan.go for how a page is read, and
-// collector.go for what its tags mean; then feed.go, sitemap.go, css.go and linkheader.go, which are independent of
-// each other.
 package extract
 
 // Link is one reference, as written in the document.

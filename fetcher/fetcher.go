@@ -23,14 +23,6 @@
 // Each limit is a field of [Config]. A limit that is reached before the answer's header is complete results in an
 // *[Error]; a later one cuts the body, which is kept, with the reason in [Page.Truncated]. The codes are the Reason
 // constants.
-//
-// # Reading order
-//
-// client.go has the order of calls to gate and network, fetcher.go and config.go the type and its limits, page.go and
-// errors.go what a request gives. exchange.go is one request: dns.go, guard.go and pins.go decide about the
-// address; dial.go, pool.go and wire.go connect; request.go, headers.go, cookies.go, watch.go and record.go send and
-// observe; body.go, decode.go, streams.go and damaged.go read the body; sniff.go, charset.go and prescan.go
-// say what it is.
 package fetcher
 
 import (

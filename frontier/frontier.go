@@ -11,10 +11,6 @@
 //
 // A wrapper embeds the Frontier or the [Durable] that it wraps, and then has all methods that it does not replace: there are no
 // abilities that it could lose.
-//
-// Reading order: frontier.go and durable.go (the contract), kind.go; then the store in memory:
-// memory.go, add.go, claim.go, raise.go (F20), queue.go, lane.go and delta.go (how a host's URLs are packed), seen.go
-// (the known URLs). Package frontier/internal/sched decides, for both stores, which host is next.
 package frontier
 
 import (

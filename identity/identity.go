@@ -18,13 +18,6 @@
 //
 // The package opens no connection: [Check] is given a function that fetches, and resolves names with
 // what it is given. It starts no goroutine.
-//
-// # Reading order
-//
-// identity.go, profile.go and key.go have what an identity is; publish.go, directory.go, jwk.go, card.go and page.go
-// write its files; message.go, fields.go, sign.go and verify.go are the signatures; policy.go, requests.go and
-// challenge.go decide which requests have one; check.go, and a file for each thing that is checked (check*.go), find
-// what is wrong; head.go signs a ledger.
 package identity
 
 import (

@@ -13,9 +13,14 @@
 // Only one process at a time can work on a directory; others are refused. Files are opened only as regular files: no
 // symbolic link is followed, and a file that was not made by a job is left alone.
 //
-// Reading order: job.go (Create, Open, Run), config.go, keys.go (the one table of settings), settings.go, jobfile.go,
-// changes.go, control.go; then what a directory is made of: files.go, entries.go, lock.go, manifest.go, kept.go, outputs.go, items.go,
-// commits.go, extent.go, evidence.go, segmented.go; then reader.go, explain.go, verify.go.
+// # Ways to a job
+//
+//   - [Create] begins a crawl in an empty directory.
+//   - [Open] goes on with it as it was begun.
+//   - [Resume] goes on with other settings, as far as a job allows it, and with more seeds.
+//   - [Start] is for programs that are run again and again: it creates the job, or resumes it.
+//   - [Revisit] requests the pages of a job again; package watch does it with a budget.
+//   - [Read] reads what a job has got so far, also while another process works on it.
 package job
 
 import (

@@ -10,9 +10,6 @@
 //
 // A job is a directory below the Manager's: job.json describes it ([Info]), and job/ is what package job writes, for its readers and for
 // the command amble.
-//
-// Reading order: jobs.go (Config, Open, Close), request.go (Request, Start), plan.go (what a request would do), run.go (from queued to
-// its end), control.go, results.go, schedules.go.
 package jobs
 
 import (

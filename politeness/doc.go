@@ -21,13 +21,4 @@
 // The Gate's memory is bounded: clocks that would change nothing are forgotten, and robots.txt files are dropped and fetched
 // again. [Gate.Snapshot] carries its state to another process. Every request leaves two lines, [ledger.Entry], in the ledger,
 // from which [Gate.Replay] restores what happened after a snapshot, and which package politeness/audit checks.
-//
-// # Reading order
-//
-// gate.go is what the Gate knows and what it is made of; admit.go decides about a request and report.go applies its outcome;
-// permit.go is what passes between them. The parts, each of which can be read alone: rules.go with origin.go, answer.go,
-// override.go, hours.go and evict.go (robots.txt); pacer.go with pace.go (clocks); host.go with health.go and retry.go (one
-// host) and delay.go (its delay); sharing.go (what several crawls share); journal.go (what is written to the ledger).
-// Persistence is on top: snapshot.go with codec.go, replay.go with line.go, takeover.go and resting.go for Gates on other
-// machines, and skew.go for clocks that were set back.
 package politeness

@@ -14,9 +14,6 @@
 //   - [Store] keeps answers, so that what many pages load is requested once.
 //
 // Nothing here starts a process or a goroutine, and nothing knows the crawler.
-//
-// Reading order: render.go (one round), policy.go, auto.go (which pages), rendering.go (one page),
-// store.go, fresh.go; memory.go and folder.go (where answers are).
 package render
 
 import (

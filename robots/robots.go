@@ -12,9 +12,6 @@
 //
 // [ForStatus] says what the status of an answer to /robots.txt means, and [Freshness] how long the answer may be kept.
 //
-// Read robots.go first, then line.go and record.go (how a file is read), group.go, rule.go and index.go (how a path is judged)
-// and verdict.go; directives.go and usage.go are about pages.
-//
 // # Dialects
 //
 // A file can be read in five ways, see [Dialect]. [RFC9309] is the default. All share one line parser, so that line numbers,

@@ -10,8 +10,6 @@
 //
 // Everything here accepts hostile input: the work is linear in the size of the page, and [Limits] bound what is kept.
 // The package makes no request: a JSON-LD context is not loaded, names are compared without their namespace.
-//
-// Reading order: schema.go, jsonld.go, markup.go (Microdata and RDFa Lite), decode.go.
 package schema
 
 import (

@@ -6,8 +6,6 @@
 // [Record].Exchange, in the format of web archives. If a crawl has both, the archive comes first: it sets Record.WARC
 // to where it stored the answer, and the line contains it.
 //
-// Read sink.go first, then record.go and exchange.go (what a sink gets), then jsonl.go.
-//
 // # A custom sink
 //
 // A sink embeds [Base] and has the methods Append, Sync, Restore and Close. The example OwnSink is a complete sink for a text

@@ -11,10 +11,6 @@
 // is made of it, without allocating.
 //
 // Section numbers of the WHATWG URL Standard are those of its Review Draft of August 2026.
-//
-// Reading order: weburl.go for the type and its parts, builder.go for the parser, with reference.go,
-// host.go and path.go for its states; normal.go and profile.go for what counts as seen; resolver.go for
-// links in bulk.
 package weburl
 
 import (

@@ -12,8 +12,6 @@
 // text of a PDF is in the order in which it is drawn, which is nearly always that of reading.
 //
 // Functions may be called concurrently.
-//
-// Reading order: document.go; isolated.go; pdf.go, glyphs.go, layout.go, tokens.go; zipped.go, epub.go and docx.go.
 package document
 
 import (

@@ -18,8 +18,6 @@
 //	of these wrong, %          0.0   0.1   0.7   1.3
 //
 // The model takes 1.5 MB in the program and 24 MB of memory, from the first use on.
-//
-// Reading order: language.go, model.go.
 package language
 
 import (

@@ -1,8 +1,5 @@
 // Package enginetest is the conformance suite of cluster.Engine: one or more tests for each numbered clause of its
 // contract. An engine's own test is a factory and a call of [Run].
-//
-// Reading order: enginetest.go (the list of tests), kit.go (what checks are written in), journals.go, inboxes.go and
-// others.go (the clauses).
 package enginetest
 
 import (

@@ -1,7 +1,5 @@
 // Package mem is a cluster.Engine in memory, for tests: whole clusters run on it in virtual time, with nodes that are
 // killed or cut off, calls whose outcome stays unknown, and stale reads.
-//
-// Reading order: mem.go (the server and its data), clocks.go (what jobs share), conn.go (a node's connection), faults.go (what goes wrong).
 package mem
 
 import (

@@ -3,9 +3,6 @@
 //
 // Every server must sync each write (sync_interval: always). Without it, servers that lose power at once lose what they
 // have acknowledged, whatever the number of replicas.
-//
-// Reading order: nats.go (connecting, and the streams of a job), journals.go, files.go, others.go,
-// clocks.go (what all jobs share).
 package nats
 
 import (

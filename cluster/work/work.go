@@ -1,7 +1,5 @@
 // Package work runs crawls with the settings of package job on a cluster: it creates cluster jobs, works on them, and collects
 // what the nodes have written into one job directory.
-//
-// Reading order: work.go (what a job is), allow.go, program.go, node.go and lock.go (a node of it), queues.go, collect.go, check.go.
 package work
 
 import (

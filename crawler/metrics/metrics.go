@@ -9,9 +9,6 @@
 //
 // The number of series does not depend on the crawl: no label names a host or a URL, and the values of every label are a
 // closed list. docs/live.md says what each metric is for, with alert rules and a dashboard.
-//
-// Reading order: metrics.go, tally.go (what is counted and not yet added), labels.go (the closed lists), gauges.go
-// (what is computed when it is read).
 package metrics
 
 import (

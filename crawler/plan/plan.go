@@ -1,7 +1,5 @@
 // Package plan computes the least time that a polite crawl takes, and what decides it. The remaining time of a running
 // crawl is estimated with the same arithmetic.
-//
-// Reading order: plan.go, survey.go (which makes a Plan), simulate.go (the arithmetic), outlook.go.
 package plan
 
 import (

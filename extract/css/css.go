@@ -1,7 +1,5 @@
 // Package css finds elements of a parsed page by CSS selectors, and reads them into Go values.
 //
-// Read css.go first (selectors and what they select), then unmarshal.go (structs).
-//
 // A page's tree comes from [github.com/amble-crawler/amble/extract.Tree]. Selectors are compiled once, where the program
 // starts, so that a wrong one stops the program and not the crawl:
 //

@@ -14,11 +14,7 @@
 // compacted.
 //
 // The Store is made of parts: engine is the database and its failures; lanes hold the claimable URLs, in
-// memory; writer turns calls into batches; offsets, known and calls are small. Reading order: disk.go,
-// frontier.go and durable.go (the calls), op.go, lanes.go, queue.go, reading.go and waiting.go (what is in memory of
-// a queue), writer.go, group.go (a batch from its ops to its effects), keys.go, seen.go and
-// record.go (the format), raise.go (F20), engine.go, failure.go and guard.go (what happens when the disk fails), journal.go, copy.go and checkpoint.go (a store that is
-// kept elsewhere, too).
+// memory; writer turns calls into batches; offsets, known and calls are small.
 package disk
 
 import (

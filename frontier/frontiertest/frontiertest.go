@@ -2,9 +2,6 @@
 // frontier.Durable: one test for each numbered clause of the contract, a run of random operations
 // against a small reference model, and a run of many workers at once. A store's own test is a factory
 // and a call of [Run].
-//
-// Reading order: frontiertest.go (the list of tests), kit.go and durable.go (what checks are written in), the
-// clauses f2_exclusive.go to f20_raise.go, then model.go and random.go (random operations), crowd.go (many workers).
 package frontiertest
 
 import (

@@ -8,8 +8,6 @@
 //
 // The site comprises all URLs in the scope of the job. A finding is a URL with something to mend and the pages that link to it. A
 // broken URL has no page for any reader. An undecided one answered in a way that proves nothing, such as a demand for a login.
-//
-// Read check.go first, then judge.go and fragments.go; text.go and formats.go print a Result.
 package check
 
 import (

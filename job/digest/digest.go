@@ -3,8 +3,6 @@
 // and the live view of a running one are made from it.
 //
 // Up to [Config.MaxHosts] hosts are kept in full; all others are summed in one [Host]. The totals count every line.
-//
-// Reading order: digest.go, host.go, requests.go, visits.go, problems.go; then the stores: histogram.go, lanes.go, series.go.
 package digest
 
 import (

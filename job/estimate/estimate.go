@@ -10,8 +10,6 @@
 //
 // The frame comprises the pages in scope that sitemaps list. A page drawn has answered if a request got an answer with a status, after
 // redirects; else it is non-response, and the answered pages of its site stand for it.
-//
-// Read estimate.go first, then sample.go (pages drawn, and their answers) and statistics.go; text.go prints a Result.
 package estimate
 
 import (

@@ -1,6 +1,4 @@
 // Package replay repeats the crawl of a job from its archive, without a request, and compares each visit with the record.
-//
-// Reading order: replay.go, script.go, compare.go.
 package replay
 
 import (

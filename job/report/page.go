@@ -1,8 +1,5 @@
 // Package report sums up a crawl that package job keeps: as text, as a self-contained page that shows every request and every
 // pause, and as tables. The facts about each host are those of package job/digest.
-//
-// Reading order: text.go; page.go with page.tmpl, then its sections in their order (got.go, sites.go, lists.go,
-// polite.go, spent.go, sample.go, how.go), figures.go, words.go.
 package report
 
 import (

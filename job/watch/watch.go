@@ -8,9 +8,6 @@
 // It is an ordinary crawl of the job: every request passes its gate and has its lines in its ledger, every visit its line in
 // visits.jsonl, committed with the queue. What it knows of each page is what these visits say, so that a watch that was
 // killed and is begun again forgets nothing. How often pages change, and which is next, is decided by package recrawl.
-//
-// Reading order: watch.go, budget.go (no host gets more requests than it may), queue.go (the frontier of the job, which does
-// not end), host.go (the pages of one host), learn.go (what visits say).
 package watch
 
 import (

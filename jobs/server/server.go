@@ -8,9 +8,6 @@
 //
 // Clients show a token as a bearer (RFC 6750). They start jobs with the settings of a job file, except those that name files, programs
 // or the environment of the server or lead requests into its network. /v1/openapi.json describes all requests and answers.
-//
-// Reading order: server.go (Config, Open, who may), routes.go (what is served), results.go, export.go; then settings.go (what clients
-// may set), tokens.go, problem.go (errors), openapi.go, listen.go.
 package server
 
 import (

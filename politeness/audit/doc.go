@@ -6,8 +6,4 @@
 //
 // It does not claim what a ledger cannot show: that every request on the wire has a line (P10) is ensured by the transport,
 // and visible only from the server's side.
-//
-// Read audit.go first. ledger.go and request.go are what is read, entries.go checks the lines themselves, rules.go (with file.go
-// and redirect.go) robots.txt, pace.go and retry.go the pauses, hours.go hours and rates; report.go is the result. pacer.go checks line by line,
-// while a ledger is written. joint.go checks several crawls against each other.
 package audit

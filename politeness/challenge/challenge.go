@@ -3,8 +3,6 @@
 //
 // The signatures are a table, [Rows]. They look at header fields and at markup: elements, their attributes, and the beginning
 // of scripts. The text of a page is never looked at, so an article that quotes a challenge is an ordinary page.
-//
-// Reading order: challenge.go, rows.go.
 package challenge
 
 import (

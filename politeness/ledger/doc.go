@@ -4,6 +4,4 @@
 // a killed process left. A [Reader] reads entries one after another in bounded memory; [Entry.Parse] reads a single line.
 // Package politeness writes the ledger and restores its clocks from it. Package politeness/audit checks a ledger and shares
 // no code with this package, so that a mistake here is not repeated there.
-//
-// Read entry.go first, for what a line says, then clause.go and chain.go; encode.go and parse.go are the two directions of the format.
 package ledger

@@ -5,8 +5,6 @@
 //
 // The rules are those of [politeness.Hosts]. That of the process knows all that its crawls do, too: if the files cannot be used, it goes
 // on alone, and [Hosts.NotShared] says why.
-//
-// Reading order: machine.go (turns), clocks.go (the file of clocks), crawls.go (which crawls there are), robots.go (robots.txt files), jobs.go (directories of jobs), dir.go.
 package machine
 
 import (

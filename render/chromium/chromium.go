@@ -23,10 +23,6 @@
 // timer otherwise. Random numbers come from the Task's seed. Frames are drawn when the Renderer says so. Answers
 // are delivered in batches: when the page can do nothing more without them, all at once and in the order in which
 // they were requested. So a round depends on its Task alone; what workers do among themselves is excepted.
-//
-// Reading order: chromium.go (the Renderer), fleet.go and parked.go (which browser, which page), round.go (a round), tab.go,
-// requests.go, answers.go, events.go (a page); browser.go, conn.go, meter.go (a browser); process.go,
-// profile.go, prove.go and the system_ files (its process).
 package chromium
 
 import (

@@ -3,9 +3,6 @@
 //
 // A result that is not a T, such as one with a field that T does not have, is an error of Append, and so ends the crawl: nothing
 // is lost without a word. The fields of T have their JSON names in JSON lines and CSV, and columns have those of the tag db.
-//
-// Reading order: items.go (results and fields), shards.go (files), format.go (JSON lines and CSV), table.go (rows of a database),
-// undo.go (rows that a killed process committed too early), columns.go (from a field to a column).
 package items
 
 import (

@@ -1,8 +1,6 @@
 // Package sinktest is the conformance suite of sink.Sink: tests for each numbered clause of the contract, and random
 // operations compared with a small reference model. The test of a sink says how to open it and how to read its
 // output, and calls [Run], and [RunKilled] to have processes killed while they write.
-//
-// Read sinktest.go first, then kit.go (what the tests share); each other file tests one subject.
 package sinktest
 
 import (

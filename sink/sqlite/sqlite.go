@@ -4,8 +4,6 @@
 // its own: programs that do not import it do not contain it.
 //
 // In a job directory, job.ItemsTable(sqlite.Open) does all of it.
-//
-// Read sqlite.go first, then row.go (from a result to a row).
 package sqlite
 
 import (

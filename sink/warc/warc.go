@@ -4,8 +4,6 @@
 // 28500:2017). Each begins with a warcinfo record, each record is a separate gzip member, and each file has a CDXJ
 // index, which is sorted when the file is complete. Readers of web archives replay it.
 //
-// Read warc.go first, then capture.go (the records of a visit), segment.go (files) and restore.go.
-//
 // # The records of a visit
 //
 // A [sink.Record] with an Exchange becomes a request record, a response record and a metadata record, in this order,

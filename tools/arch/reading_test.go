@@ -25,6 +25,7 @@ func TestReadingOrders(t *testing.T) {
 		named, comment := map[string]bool{}, ""
 		_, order, _ := strings.Cut(string(page), "\n- "+dir+": ")
 		order, _, _ = strings.Cut(order, "\n\n")
+		order, _, _ = strings.Cut(order, "\n- ")
 		for _, f := range p.files {
 			comment += f.Doc.Text()
 		}

@@ -3,9 +3,6 @@
 //
 // It is separate from package weburl because the tables of the encodings are large. They are those of
 // golang.org/x/text/encoding, inverted, because its encoders differ from the Encoding Standard in places.
-//
-// Reading order: charset.go, then codes.go, which inverts a decoder into a table; charset.go, multibyte.go and
-// charset.go apply it.
 package charset
 
 import (

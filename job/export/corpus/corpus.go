@@ -1,7 +1,5 @@
 // Package corpus exports the main texts of jobs as a corpus: parts of bounded size, as compressed JSON lines and as Parquet files, with
 // the papers that a publication needs. It is a separate package because of the libraries for both forms.
-//
-// Reading order: corpus.go (parts), papers.go (the data sheet, Croissant and RO-Crate), verify.go.
 package corpus
 
 import (

@@ -1,8 +1,5 @@
 // Package mirror exports jobs as directories of files that a browser or a plain file server shows: each page that was fetched is
 // a file, and the references between them lead to files. It is a separate package because it parses pages.
-//
-// Reading order: mirror.go (which page becomes which file), names.go (names of files), rewrite.go (references in pages), update.go
-// (a directory that is kept up to date by several crawls).
 package mirror
 
 import (

@@ -1,7 +1,5 @@
 // Package parquet exports jobs as Parquet files, for DuckDB, pandas, Spark and other programs that read columns. Its library
 // is large, so this kind has a separate package.
-//
-// Reading order: parquet.go (files and rows), order.go (rows in order of their keys).
 package parquet
 
 import (

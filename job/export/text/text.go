@@ -3,9 +3,6 @@
 //
 // The rows are in the order of their URLs. The same jobs give the same rows, in whatever order they are named and their pages were
 // visited. What has to be sorted and compared is in temporary files: memory is some 16 bytes for each page, besides 128 MiB.
-//
-// Reading order: text.go, rows.go, repeated.go (blocks that a site repeats), near.go (pages with the same text), wet.go; reader.go (texts while
-// pages are crawled); ordered.go (work on all processors).
 package text
 
 import (

@@ -4,8 +4,6 @@
 // is compressed on its own, that each file begins with its warcinfo record, that every record with a block has valid
 // digests, that requests, answers and metadata refer to each other, that a revisit refers to an existing record, and
 // that every answer is found through the index of its file.
-//
-// Read warctest.go first, then member.go (compression), record.go (parsing) and rules.go (what is checked).
 package warctest
 
 import (
