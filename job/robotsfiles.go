@@ -12,6 +12,7 @@ import (
 
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/jsonl"
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
@@ -54,7 +55,7 @@ func newRobotsKeeper(c *commits) (*robotsKeeper, error) {
 func (k *robotsKeeper) keep(p *fetcher.Page) error {
 	sum := sha256.Sum256(p.Body)
 	line := robotsLine{
-		URL: p.URL.String(), Status: p.Status, Fetched: p.Ended.UTC().Format("2006-01-02T15:04:05.000000Z07:00"), Bytes: len(p.Body), Truncated: p.Truncated,
+		URL: p.URL.String(), Status: p.Status, Fetched: p.Ended.UTC().Format(jsonl.TimeForm), Bytes: len(p.Body), Truncated: p.Truncated,
 		SHA256: hex.EncodeToString(sum[:]),
 	}
 	k.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/internal/hidden"
+	"github.com/amble-crawler/amble/internal/jsonl"
 )
 
 var errYear = errors.New("a time that RFC 3339 cannot express")
@@ -145,10 +146,6 @@ func optStrings(b []byte, key string, v []string) []byte {
 	return append(b, ']')
 }
 
-// timeForm is RFC 3339 with exactly six digits of a second's fraction: many readers take a time with nanoseconds for
-// text, and some do so with a time that has fewer digits than the times before it.
-const timeForm = "2006-01-02T15:04:05.000000Z07:00"
-
 // optTime appends a time truncated to microseconds, or returns the error of time.Time.MarshalJSON.
 func optTime(b []byte, key string, t time.Time) ([]byte, error) {
 	if t.IsZero() {
@@ -159,5 +156,5 @@ func optTime(b []byte, key string, t time.Time) ([]byte, error) {
 		return b, errYear
 	}
 	b = append(append(b, key...), '"')
-	return append(t.AppendFormat(b, timeForm), '"'), nil
+	return append(jsonl.AppendTime(b, t), '"'), nil
 }

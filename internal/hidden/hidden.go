@@ -64,12 +64,15 @@ func AppendJSON(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {
-		if c := s[i]; c < utf8.RuneSelf {
-			if !plain(c) {
-				b = appendASCII(append(b, s[start:i]...), c)
-				start = i + 1
-			}
+		c := s[i]
+		if plain[c] {
 			i++
+			continue
+		}
+		if c < utf8.RuneSelf {
+			b = appendASCII(append(b, s[start:i]...), c)
+			i++
+			start = i
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -86,10 +89,13 @@ func AppendJSON(b []byte, s string) []byte {
 	return append(append(b, s[start:]...), '"')
 }
 
-// plain reports whether an ASCII character stands for itself in a JSON string.
-func plain(c byte) bool {
-	return c >= ' ' && c != 0x7f && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
-}
+// plain has the ASCII characters that stand for themselves in a JSON string.
+var plain = func() (is [256]bool) {
+	for c := byte(' '); c < 0x7f; c++ {
+		is[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
+	}
+	return is
+}()
 
 // appendASCII appends an ASCII character that cannot stand for itself.
 func appendASCII(b []byte, c byte) []byte {

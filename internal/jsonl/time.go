@@ -8,6 +8,24 @@ import (
 // form is the only form that Time reads; the digits stand for any.
 const form = "2006-01-02T15:04:05.000000Z"
 
+// TimeForm is the layout of the times in files that programs read: RFC 3339 with exactly six digits of a second's fraction. Many
+// readers take a time with nanoseconds for text, and some do so with a time that has fewer digits than the times before it.
+const TimeForm = "2006-01-02T15:04:05.000000Z07:00"
+
+// AppendTime appends t, of the years 0 to 9999, as [TimeForm] says. What is below a microsecond is cut off. It takes a third of the
+// instructions of [time.Time.AppendFormat], which has a fast way for RFC 3339 without a fraction only.
+func AppendTime(b []byte, t time.Time) []byte {
+	n := len(b) + len("2006-01-02T15:04:05")
+	b = append(t.AppendFormat(b, time.RFC3339), ".000000"...)
+	copy(b[n+7:], b[n:len(b)-7]) // the zone
+	for i, micros := n+6, t.Nanosecond()/1000; i > n; i-- {
+		b[i] = byte('0' + micros%10)
+		micros /= 10
+	}
+	b[n] = '.'
+	return b
+}
+
 // Time reads a time in UTC with six digits after the point, as RFC 3339 has it. It returns false for anything else, valid or
 // not: that is for [time.Time.UnmarshalText], which returns the same for what Time reads.
 func Time(text []byte) (t time.Time, ok bool) {

@@ -11,7 +11,7 @@ import (
 func TestTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.Unix(rapid.Int64Range(-62167219200, 253402300799).Draw(t, "s"), rapid.Int64Range(0, 999999).Draw(t, "us")*1000).UTC()
-		text := []byte(at.Format(form[:19] + ".000000Z07:00"))
+		text := []byte(at.Format(TimeForm))
 		if got, ok := Time(text); !ok || got != at {
 			t.Fatalf("%s is %v, %v", text, got, ok)
 		}
@@ -27,6 +27,17 @@ func TestTime(t *testing.T) {
 	}
 }
 
+// TestAppendTime compares AppendTime with package time, in other zones too.
+func TestAppendTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at := time.Unix(rapid.Int64Range(-62167132800, 253402214400).Draw(t, "s"), rapid.Int64Range(0, 999999999).Draw(t, "ns"))
+		at = at.In(time.FixedZone("", rapid.IntRange(-23*60, 23*60).Draw(t, "zone")*60))
+		if got, want := string(AppendTime([]byte("{"), at)), "{"+at.Format(TimeForm); got != want {
+			t.Fatalf("%s, want %s", got, want)
+		}
+	})
+}
+
 // TestTimes compares Times with Time, for texts of one minute mostly.
 func TestTimes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -34,7 +45,7 @@ func TestTimes(t *testing.T) {
 		from := rapid.SampledFrom([]int64{-62167219200, -62135596800, 0, 1790000000, 253402300740}).Draw(t, "from")
 		for range 20 {
 			at := time.UnixMicro(from*1e6 + rapid.Int64Range(0, 90_000_000).Draw(t, "us")).UTC()
-			text := []byte(at.Format(form[:19] + ".000000Z07:00"))
+			text := []byte(at.Format(TimeForm))
 			if rapid.Bool().Draw(t, "change") {
 				text[rapid.IntRange(0, len(text)-1).Draw(t, "at")] = rapid.SampledFrom([]byte("0123456789TZz:.-+ /x\xff")).Draw(t, "byte")
 				text = text[:rapid.SampledFrom([]int{len(text), len(text), len(text), len(text) - 1, 0}).Draw(t, "len")]

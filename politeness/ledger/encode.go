@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/internal/hidden"
+	"github.com/amble-crawler/amble/internal/jsonl"
 )
 
 // Append appends e's line to b, without a newline. Except for times, the bytes are those that encoding/json produces, at a
@@ -92,7 +93,7 @@ func timeField(b []byte, name string, t time.Time) []byte {
 		return b
 	}
 	b = append(append(b, name...), '"')
-	return append(t.AppendFormat(b, timeForm), '"')
+	return append(jsonl.AppendTime(b, t), '"')
 }
 
 func clausesField(b []byte, cs []Clause) []byte {

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/amble-crawler/amble/internal/jsonl"
 )
 
 // Dialect names the SQL of a database.
@@ -83,9 +85,6 @@ func (c *column) canBeKey() bool {
 	return !c.null && (k == reflect.String || k >= reflect.Int && k <= reflect.Uint64)
 }
 
-// timeForm orders times as texts.
-const timeForm = "2006-01-02T15:04:05.000000Z07:00"
-
 // value returns what the database stores of a field.
 func (c *column) value(v reflect.Value) (driver.Value, error) {
 	if c.null {
@@ -98,7 +97,7 @@ func (c *column) value(v reflect.Value) (driver.Value, error) {
 	case c.typ == timeType:
 		t := v.Interface().(time.Time).UTC().Truncate(time.Microsecond) // by its type
 		if c.dialect == SQLite {
-			return t.Format(timeForm), nil
+			return t.Format(jsonl.TimeForm), nil // which orders times as texts
 		}
 		return t, nil
 	case c.typ == bytesType:
