@@ -85,17 +85,3 @@ func ExampleWeb_Random() {
 	// [http://h0.example/%C3%A4rger/p13 http://h0.example/a/deep/13/end]
 	// http://h0.example/ was never answered
 }
-
-// A Capture turns answers of a real site into a fixture.
-func ExampleCapture() {
-	var c crawltest.Capture
-	h := http.Header{"Content-Type": {"text/html"}, "X-Robots-Tag": {"noindex, nofollow"}}
-	if err := c.Add("https://a.example/", 200, h, []byte("<p>hello\n")); err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("%s", c.Fixture())
-	// Output:
-	// -- https://a.example/ status=200 type=text/html "header=X-Robots-Tag:noindex, nofollow" --
-	// <p>hello
-}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -12,8 +13,12 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/amble-crawler/amble/crawltest/fixture"
 	"github.com/amble-crawler/amble/weburl"
 )
+
+// Capture is the type fixture.Capture, which writes what [Web.Load] reads.
+type Capture = fixture.Capture
 
 // Load adds the pages of a txtar archive; a mistake in it fails the test and names the line.
 //
@@ -29,6 +34,7 @@ import (
 //	type=text/plain        Content-Type; "type=" sends none; text/html, or text/plain for /robots.txt
 //	location=/x            the Location field
 //	header=Name:value      a field of the answer's header; may be repeated
+//	no-newline             the body ends before the last line end
 //	base64                 the body is encoded in base64 (RFC 4648 section 4), in any number of lines
 //	latency=200ms          the time until the answer begins
 //	at=10m                 this version is served from then on; the URL has several files
@@ -47,7 +53,7 @@ import (
 //	tls-alert  wrong-certificate  expired-certificate
 //
 // and may be followed by +first:N, +every:N, +from:D and +until:D, which limit it. The text before the first file is
-// a comment.
+// a comment. An archive has each URL once, or with another at=, and at most fixture.MaxSize bytes.
 func (w *Web) Load(archive []byte) {
 	w.tb.Helper()
 	if err := w.load("fixture", archive); err != nil {
@@ -58,7 +64,7 @@ func (w *Web) Load(archive []byte) {
 // LoadFile is [Web.Load] with the content of a file.
 func (w *Web) LoadFile(path string) {
 	w.tb.Helper()
-	b, err := os.ReadFile(path)
+	b, err := readFixture(path)
 	if err == nil {
 		err = w.load(path, b)
 	}
@@ -67,49 +73,74 @@ func (w *Web) LoadFile(path string) {
 	}
 }
 
+// readFixture reads a file, or the part of it that shows that it is too large.
+func readFixture(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, fixture.MaxSize+1))
+	return b, errors.Join(err, f.Close())
+}
+
 func (w *Web) load(file string, archive []byte) error {
+	if len(archive) > fixture.MaxSize {
+		return fmt.Errorf("%s: the archive has more than %d MiB: capture fewer pages", file, fixture.MaxSize>>20)
+	}
 	a := txtar.Parse(archive)
 	if len(a.Files) == 0 {
-		return fmt.Errorf("%s: no files in the archive", file)
+		return fmt.Errorf("%s: no files in the archive: each begins with a line such as -- https://a.example/ --", file)
 	}
 	line := 1 + strings.Count(string(a.Comment), "\n")
+	lines := map[versionOf]int{}
 	for _, f := range a.Files {
-		if err := w.loadPage(f); err != nil {
+		p, err := w.loadPage(f)
+		if err != nil {
 			return fmt.Errorf("%s:%d: %w", file, line, err)
 		}
+		if first := lines[p]; first > 0 {
+			return fmt.Errorf("%s:%d: %s is in line %d already: remove one, or say with at= when it changes", file, line, p.url, first)
+		}
+		lines[p] = line
 		line += 1 + strings.Count(string(f.Data), "\n")
 	}
 	return nil
 }
 
-// fixture is a page whose marker line is being parsed.
-type fixture struct {
+// loading is a page whose marker line is being parsed.
+type loading struct {
 	site   *Site
 	page   *Page
 	status bool
 }
 
-func (w *Web) loadPage(f txtar.File) error {
+// versionOf is what a file of an archive stands for.
+type versionOf struct {
+	url string
+	at  time.Duration
+}
+
+func (w *Web) loadPage(f txtar.File) (v versionOf, err error) {
 	words, err := splitWords(f.Name)
 	if err != nil {
-		return err
+		return v, err
 	}
 	u, err := weburl.Parse(words[0])
 	if err != nil {
-		return err
+		return v, err
 	}
 	if u.String() != words[0] {
-		return fmt.Errorf("%s must be written %s", words[0], u)
+		return v, fmt.Errorf("%s must be written %s", words[0], u)
 	}
 	attrs, err := parseAttrs(words[1:])
 	if err != nil {
-		return err
+		return v, err
 	}
-	body, err := bodyOf(f, slices.Contains(words, "base64"))
+	body, err := bodyOf(f, words)
 	if err != nil {
-		return err
+		return v, err
 	}
-	fx := &fixture{site: w.site(u)}
+	fx := &loading{site: w.site(u)}
 	if u.PathQuery() == robotsPath {
 		fx.page = fx.site.Robots(body)
 	} else {
@@ -118,15 +149,18 @@ func (w *Web) loadPage(f txtar.File) error {
 	for _, a := range attrs {
 		a.apply(fx)
 	}
-	return nil
+	return versionOf{fx.site.origin + canonPath(u.PathQuery()), fx.page.at}, nil
 }
 
-func bodyOf(f txtar.File, encoded bool) (string, error) {
-	if !encoded {
-		return string(f.Data), nil
+func bodyOf(f txtar.File, words []string) (string, error) {
+	switch {
+	case slices.Contains(words, "base64"):
+		b, err := base64.StdEncoding.DecodeString(string(f.Data)) // ignores line ends
+		return string(b), err
+	case slices.Contains(words, "no-newline"):
+		return strings.TrimSuffix(string(f.Data), "\n"), nil
 	}
-	b, err := base64.StdEncoding.DecodeString(string(f.Data)) // ignores line ends
-	return string(b), err
+	return string(f.Data), nil
 }
 
 // splitWords splits a line at blanks outside of double quotes and removes the quotes; two of them inside quotes mean
@@ -165,7 +199,7 @@ func splitWords(line string) ([]string, error) {
 }
 
 // attr is a checked attribute, which is applied when the whole line is known to be valid.
-type attr struct{ apply func(*fixture) }
+type attr struct{ apply func(*loading) }
 
 func parseAttrs(words []string) ([]attr, error) {
 	attrs := make([]attr, len(words))
@@ -180,8 +214,8 @@ func parseAttrs(words []string) ([]attr, error) {
 	return attrs, nil
 }
 
-func parseAttr(key, value string, has bool) (func(*fixture), error) {
-	plain := map[string]func(*fixture){"forbidden": func(f *fixture) { f.page.Forbidden() }, "base64": func(*fixture) {}}[key]
+func parseAttr(key, value string, has bool) (func(*loading), error) {
+	plain := map[string]func(*loading){"forbidden": func(f *loading) { f.page.Forbidden() }, "base64": func(*loading) {}, "no-newline": func(*loading) {}}[key]
 	switch {
 	case plain != nil && has:
 		return nil, errors.New("takes no value")
@@ -193,11 +227,11 @@ func parseAttr(key, value string, has bool) (func(*fixture), error) {
 	switch key {
 	case "status":
 		n, err := parseStatus(value)
-		return func(f *fixture) { f.page.Status(n); f.status = true }, err
+		return func(f *loading) { f.page.Status(n); f.status = true }, err
 	case "type":
-		return func(f *fixture) { f.page.Type(value) }, nil
+		return func(f *loading) { f.page.Type(value) }, nil
 	case "location":
-		return func(f *fixture) {
+		return func(f *loading) {
 			f.page.Location(value)
 			if !f.status {
 				f.page.Status(302)
@@ -208,10 +242,10 @@ func parseAttr(key, value string, has bool) (func(*fixture), error) {
 		if !ok || k == "" {
 			return nil, errors.New("wants Name:value")
 		}
-		return func(f *fixture) { f.page.Header(k, strings.TrimSpace(v)) }, nil
+		return func(f *loading) { f.page.Header(k, strings.TrimSpace(v)) }, nil
 	case "forbids":
 		paths := strings.Split(value, ",")
-		return func(f *fixture) { f.page.Forbids(paths...) }, checkPaths(paths)
+		return func(f *loading) { f.page.Forbids(paths...) }, checkPaths(paths)
 	case "address":
 		return parseAddress(value)
 	case "fault", "site-fault":
@@ -220,7 +254,7 @@ func parseAttr(key, value string, has bool) (func(*fixture), error) {
 	return parseTimeAttr(key, value)
 }
 
-func parseTimeAttr(key, value string) (func(*fixture), error) {
+func parseTimeAttr(key, value string) (func(*loading), error) {
 	set := map[string]func(*Page, time.Duration) *Page{
 		"latency": (*Page).Latency, "at": (*Page).At, "crawl-delay": (*Page).Delays,
 	}[key]
@@ -228,7 +262,7 @@ func parseTimeAttr(key, value string) (func(*fixture), error) {
 		return nil, errors.New("unknown")
 	}
 	d, err := parseDuration(value)
-	return func(f *fixture) { set(f.page, d) }, err
+	return func(f *loading) { set(f.page, d) }, err
 }
 
 func parseStatus(s string) (int, error) {

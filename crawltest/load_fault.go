@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-func parseAddress(value string) (func(*fixture), error) {
+func parseAddress(value string) (func(*loading), error) {
 	addrs := strings.Split(value, ",")
 	for _, a := range addrs {
 		if _, err := netip.ParseAddr(a); err != nil {
 			return nil, err
 		}
 	}
-	return func(f *fixture) { f.site.Address(addrs...) }, nil
+	return func(f *loading) { f.site.Address(addrs...) }, nil
 }
 
-func parseFaultAttr(key, value string) (func(*fixture), error) {
+func parseFaultAttr(key, value string) (func(*loading), error) {
 	f, err := parseFault(value)
 	if err != nil {
 		return nil, err
 	}
 	if key == "site-fault" {
-		return func(fx *fixture) { fx.site.Fault(f) }, nil
+		return func(fx *loading) { fx.site.Fault(f) }, nil
 	}
 	if f.stage != stageAnswer {
 		return nil, errors.New("belongs to a site: write site-fault")
 	}
-	return func(fx *fixture) { fx.page.Fault(f) }, nil
+	return func(fx *loading) { fx.page.Fault(f) }, nil
 }
 
 // plainFault returns one of the faults without arguments.

@@ -317,7 +317,7 @@ func TestLoadErrorsNameTheLine(t *testing.T) {
 	w := NewWeb()
 	defer w.Close()
 	for archive, want := range map[string]string{
-		"nothing":          "f.txtar: no files in the archive",
+		"nothing":          "f.txtar: no files in the archive: each begins with a line such as -- https://a.example/ --",
 		"x\n-- /path --\n": "f.txtar:2: " + noURL.Error(),
 		"-- http://a/ --\nx\n-- http://a/b q=1 --\n": `f.txtar:3: attribute "q=1": unknown`,
 		"-- http://a --\n":                           "f.txtar:1: http://a must be written http://a/",

@@ -42,6 +42,7 @@ type commands struct {
 	Serve      serveCmd      `cmd:"" group:"Crawl:" help:"Run jobs for other programs, by an HTTP API."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" group:"Crawl:" help:"Let agents read the web, by the Model Context Protocol."`
 	Demo       demoCmd       `cmd:"" group:"Crawl:" help:"Crawl a small web that the command itself serves on loopback."`
+	Capture    captureCmd    `cmd:"" group:"Crawl:" help:"Write real pages as a test web for Go programs."`
 	Mirror     mirrorCmd     `cmd:"" group:"Crawl:" help:"Copy a site to files that a browser opens, and update the copy."`
 	Show       showCmd       `cmd:"" group:"Look:" help:"Show the state and the results of a crawl, and whether it was polite."`
 	Report     reportCmd     `cmd:"" hidden:"" group:"Look:" help:"Print the summary of a crawl again, and write it as a page."`
@@ -110,12 +111,10 @@ func newCommands() *commands {
 		job.InScope: "What a crawl from this page would follow:", job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:",
 	})
 	c.Text.Plugins = keyflags.Of(map[job.Group]string{job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:"})
-	c.Check.Plugins = keyflags.Of(map[job.Group]string{
+	site := map[job.Group]string{
 		job.Who: "Who crawls:", job.Reach: "What:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:",
-	})
-	c.Mirror.Plugins = keyflags.Of(map[job.Group]string{
-		job.Who: "Who crawls:", job.Reach: "What:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:",
-	})
+	}
+	c.Check.Plugins, c.Mirror.Plugins, c.Capture.Plugins = keyflags.Of(site), keyflags.Of(site), keyflags.Of(site)
 	c.Plan.Plugins = keyflags.Of(map[job.Group]string{
 		job.Who: "Who crawls:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Access: "Which way:", job.Network: "Which way:",
 	})

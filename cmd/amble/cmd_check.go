@@ -201,7 +201,7 @@ func (c *checkCmd) crawl(a *app, v *view.View, cfg *job.Config, seeds []weburl.U
 	return end, err
 }
 
-// siteConfig returns the settings of a crawl of the seeds' sites, for amble check and amble mirror. The error says what cannot be used.
+// siteConfig returns the settings of a crawl of the seeds' sites, for amble check, mirror and capture. The error says what cannot be used.
 func siteConfig(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := o.Config()
 	_, idErr := operator.Identity(&cfg.Crawl, seeds)

@@ -34,15 +34,15 @@ var firstWeek = map[string]string{
 
 // shownOnly are the keys that --help lists of single commands, in place of all of firstWeek.
 var shownOnly = map[string]map[string]bool{
-	"check": checkShown, "mirror": mirrorShown, "explain": {"contact": true, "scope": true, "include": true, "exclude": true, "allow-address": true},
+	"check": checkShown, "mirror": mirrorShown, "capture": captureShown, "explain": {"contact": true, "scope": true, "include": true, "exclude": true, "allow-address": true},
 }
 
 // otherDefaults are helps of flags that have other defaults than in a crawl.
 var otherDefaults = map[string]map[string]string{
 	"check":  {"follow": "Also sitemaps, feeds, resources, nofollow; none (resources).", "depth": "Links followed from a seed (none).", "max-pages": "Pages and files requested, exactly (10000)."},
-	"mirror": mirrorDefaults,
-	"serve":  {"listen": "Address to listen on (127.0.0.1:8420).", "contact": "Page or mail address for site owners, in jobs that give none.", "allow-address": "Private address ranges that jobs may request (none)."},
-	"crawl":  {"plan": "Say how long the crawl takes, and stop.", "json": "Print visits and the summary as JSON.", "quiet": "Print no status, log or summary; keep nothing."},
+	"mirror": mirrorDefaults, "capture": captureDefaults,
+	"serve": {"listen": "Address to listen on (127.0.0.1:8420).", "contact": "Page or mail address for site owners, in jobs that give none.", "allow-address": "Private address ranges that jobs may request (none)."},
+	"crawl": {"plan": "Say how long the crawl takes, and stop.", "json": "Print visits and the summary as JSON.", "quiet": "Print no status, log or summary; keep nothing."},
 }
 
 // rare are flags without a key that the helps of single commands leave out.

@@ -168,6 +168,7 @@ var thirdParty = map[string][]string{
 	"cluster/natsserver": {"github.com/nats-io/nats-server/v2"},
 	"sink/warc/warctest": {"github.com/klauspost/compress"},
 	"crawltest":          {"golang.org/x/tools/txtar"},
+	"crawltest/fixture":  {"golang.org/x/tools/txtar"},
 
 	"examples/search": {"golang.org/x/net/html", "modernc.org/sqlite"},
 
