@@ -147,7 +147,7 @@ func (a *attempt) finish(ctx context.Context, v *Visit) {
 // each take as much memory as its body.
 func (a *attempt) awaitRoom(ctx context.Context, p *fetcher.Page) {
 	if len(p.Body) > largePage && a.run.cfg.reads(p.ContentType) {
-		_ = reserve(ctx, 2*len(p.Body)) // the page is also read when the crawl is about to end
+		_ = reserve(ctx, 2*len(p.Body)) // even if the crawl is about to end, read the page
 	}
 }
 
@@ -195,8 +195,8 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 	return append(a.reserved.links[:len(a.reserved.links):len(a.reserved.links)], raises...)
 }
 
-// judgeUsage makes v.Terms, and reports whether nothing more is read of the page: the site forbids it, and v says so, or it names
-// documents that have to be read first, and is held.
+// judgeUsage sets v.Terms and reports whether to stop reading the page: either the site forbids its use, which v then records,
+// or the page names documents that must be read first and is held until then.
 func (a *attempt) judgeUsage(ctx context.Context, v *Visit, metas []robots.Meta) (over bool) {
 	p := v.speaks(metas)
 	p.Robots = a.group
@@ -301,7 +301,7 @@ func cutSize(p *fetcher.Page) int {
 	return len(p.Body) + cutOverhead
 }
 
-// take returns what is kept for u, nil if nothing is, and forgets it.
+// take removes and returns the body kept for u, nil if there is none.
 func (c *cuts) take(u weburl.URL) *fetcher.Page {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -363,7 +363,7 @@ type wallError struct{ wall string }
 
 func (e *wallError) Error() string { return "a challenge of " + e.wall }
 
-// of returns why a visit was denied, nil when there is nothing to add.
+// of returns the cause of a denied visit, nil if there is nothing to add.
 func (c *causes) of(origin string, d *politeness.Denied) error {
 	if d.Reason != politeness.ReasonRobotsUnreachable {
 		return nil

@@ -29,9 +29,9 @@ type allowance struct {
 	of      func(c *Config, h *HostSettings) Limit
 }
 
-// budgets holds every budget. Whatever a URL of the queue costs is of one of these kinds, and with limits of the pages there is a
-// limit of everything. A host pays for what its own pages and sitemaps lead to, wherever that is. Further limits hold for a page:
-// its links, its redirects and its attempts (Limits.LinksPerPage, Limits.Redirects, Retries.Max).
+// budgets holds every budget. Whatever a queued URL costs is of one of these kinds, so limiting pages limits everything else.
+// Work is charged to the host whose page or sitemap led to it, wherever the URL is. Further limits apply per page: its links,
+// its redirects and its attempts (Limits.LinksPerPage, Limits.Redirects, Retries.Max).
 var budgets = [...]budgetRow{
 	kindPages: {
 		"pages", // sitemaps count as pages, too
@@ -44,7 +44,7 @@ var budgets = [...]budgetRow{
 		allowance{"Limits.Pages", pagesOfCrawl},
 	},
 	kindRobots: {
-		"robots.txt", // but for seeds, whose number the operator knows
+		"robots.txt", // seeds are exempt: the operator knows how many there are
 		allowance{"Limits.PagesPerHost", func(c *Config, h *HostSettings) Limit { return times(defaultRobots, pagesOfHost(c, h)) }},
 		allowance{"Limits.Robots", func(c *Config, _ *HostSettings) Limit { return c.Limits.Robots }},
 	},
@@ -56,7 +56,7 @@ var budgets = [...]budgetRow{
 		allowance{"Limits.Resources", func(c *Config, _ *HostSettings) Limit { return c.Limits.Resources }},
 	},
 	kindProcessor: {
-		"processor seconds", // of the browser; also, a host is left static after maxStuck pages in a row that had all of it
+		"processor seconds", // of the browser; also, pages of a host are no longer rendered after maxStuck pages in a row have used up their share
 		allowance{"Render.MaxProcessor", func(c *Config, h *HostSettings) Limit { return times(c.processorSeconds(), pagesOfHost(c, h)) }},
 		allowance{"Render.MaxProcessor", func(c *Config, h *HostSettings) Limit { return times(c.processorSeconds(), pagesOfCrawl(c, h)) }},
 	},
@@ -205,12 +205,12 @@ func (v *Visit) spent() {
 // spending counts the bytes, sitemaps and resources of a host that has separate budgets.
 type spending struct {
 	bytes int64
-	began time.Duration // of the crawl's time when its first request was made, and 1 ns; 0: none was
-	addr  netip.Addr    // at which the crawl met it first, if an entry of addresses may hold for it
+	began time.Duration // crawl time of the host's first request, plus 1 ns; 0: no request yet
+	addr  netip.Addr    // the host's address when the crawl first met it; set only if an entry for an address range may apply
 }
 
-// settings returns the entry that holds for a claim's host, nil if there is none. For a host that no entry matches by its
-// name, the address decides that it has when the crawl first meets it; the error is that of the look-up.
+// settings returns the entry that applies to a claim's host, nil if there is none. If no entry matches the host by name, the
+// address it has when the crawl first meets it decides; the error is that of the look-up.
 func (a *attempt) settings(ctx context.Context) (*HostSettings, error) {
 	t, u := a.run.hosts, a.claim.URL
 	if t == nil {
@@ -226,7 +226,7 @@ func (a *attempt) settings(ctx context.Context) (*HostSettings, error) {
 	return a.run.entry(u.Host()), nil
 }
 
-// entry returns the entry that holds for a host as far as is known, nil if none does.
+// entry returns the entry that applies to a host, as far as its address is known, and nil if there is none.
 func (r *run) entry(host string) *HostSettings {
 	t := r.hosts
 	i := t.named(host)
@@ -239,7 +239,7 @@ func (r *run) entry(host string) *HostSettings {
 	return &t.entries[i]
 }
 
-// counts returns the entry that holds for a host if it has budgets of bytes or time, nil otherwise.
+// counts returns the entry that applies to a host if it limits bytes or time, nil otherwise.
 func (r *run) counts(host string) *HostSettings {
 	if r.hosts == nil || !r.hosts.counted {
 		return nil
@@ -268,8 +268,8 @@ func (t *tally) overBudget(host string, h *HostSettings, now time.Time) string {
 	return ""
 }
 
-// pagesOf returns how many pages of a host may be fetched, 0 if there is no limit, and the rule that says so. Without the name of the
-// host, Limits.PagesOfHost does not count.
+// pagesOf returns the page limit of a host, 0 if there is none, and the rule that sets it. If the name of the host is "",
+// Limits.PagesOfHost is ignored.
 func (c *Config) pagesOf(host string, h *HostSettings) (most Limit, rule string) {
 	if h == nil || h.Pages == 0 {
 		if of := c.Limits.PagesOfHost; of != nil && host != "" {
@@ -299,7 +299,7 @@ func (t *tally) locate(host string, addr netip.Addr) {
 	}
 }
 
-// spends returns the spending of a host, which is about to change. The caller holds the lock.
+// spends returns the spending of a host for modification. The caller holds the lock.
 func (t *tally) spends(host string) *spending {
 	s := t.spent[host]
 	if s == nil {
@@ -318,7 +318,7 @@ func (t *tally) spends(host string) *spending {
 // clock returns the time that the crawl has taken so far. The caller holds the lock.
 func (t *tally) clock(now time.Time) time.Duration { return t.elapsed + now.Sub(t.since) }
 
-// begins notes a request to a host with budgets that is about to be made.
+// begins records that a request to a host with budgets is about to be made.
 func (t *tally) begins(host string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -334,7 +334,7 @@ func (t *tally) receives(host string, bytes int64) {
 	t.spends(host).bytes += bytes
 }
 
-// spentBy returns a copy of what is counted of a host, nil if nothing is. The caller holds the lock.
+// spentBy returns a copy of a host's spending, nil if there is none. The caller holds the lock.
 func (t *tally) spentBy(host string) *spending {
 	s := t.spent[host]
 	if s == nil {
@@ -344,13 +344,13 @@ func (t *tally) spentBy(host string) *spending {
 	return &now
 }
 
-// append adds the form in which s is stored.
+// append appends the stored form of s to b.
 func (s *spending) append(b []byte) []byte {
 	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(s.bytes)), uint64(s.began))
 	return append(b, s.addr.AsSlice()...)
 }
 
-// readSpending reads what append has added, nil if it has added nothing.
+// readSpending parses the output of append; nil if append added nothing.
 func readSpending(b []byte) *spending {
 	bytes, n := binary.Uvarint(b)
 	began, m := binary.Uvarint(b[max(0, n):])
@@ -362,19 +362,19 @@ func readSpending(b []byte) *spending {
 	return s
 }
 
-// uses counts what a host has used up of the budgets that hold for every host, besides its pages.
+// uses counts how much of the budgets that apply to every host, other than pages, a host has used.
 type uses struct {
 	sitemaps int // that have a place in the limit
-	settled  int // of them, those whose visits are in the sinks: what a resumed crawl begins with
-	robots   int // requests for robots.txt; 0 without a limit of the host
+	settled  int // those whose visits are in the sinks; a resumed crawl starts from this count
+	robots   int // requests for robots.txt; 0 if the host has no limit
 }
 
-// encode returns the form in which u is stored.
+// encode returns the stored form of u.
 func (u uses) encode() []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(nil, uint64(u.settled)), uint64(u.robots))
 }
 
-// usesOf returns the uses of a host, which are about to change. The caller holds the lock.
+// usesOf returns the uses of a host for modification. The caller holds the lock.
 func (t *tally) usesOf(host string) *uses {
 	u := t.used[host]
 	if u == nil {
@@ -404,7 +404,7 @@ func (t *tally) recallUses(host string, value []byte) {
 	*t.usesOf(host) = uses{int(sitemaps), int(sitemaps), int(robots)}
 }
 
-// reserve counts one page for a host, unless it already has most. If most is 0, there is no limit.
+// reserve counts one page for a host unless it has reached the limit most. 0 means no limit.
 func (t *tally) reserve(host string, most Limit) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -424,7 +424,7 @@ func (t *tally) unreserve(host string) {
 	}
 }
 
-// reserveSitemap counts one sitemap for a host, unless it already has most. If most is negative, there is no limit.
+// reserveSitemap counts one sitemap for a host unless it has reached the limit most. A negative limit means none.
 func (t *tally) reserveSitemap(host string, most Limit) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -443,7 +443,7 @@ func (t *tally) unreserveSitemap(host string) {
 	t.usesOf(host).sitemaps--
 }
 
-// needsRobots counts a request for the robots.txt that a URL of a host needed.
+// needsRobots counts a request for robots.txt that a URL of the host made necessary.
 func (t *tally) needsRobots(host string, limited bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -488,7 +488,7 @@ func (a *attempt) robotsOfHost() Limit {
 	return budgets[kindRobots].host.of(&a.run.cfg, a.run.entry(a.claim.URL.Host()))
 }
 
-// ofSeed reports whether the claim is a seed, where one redirects, or what stands for one.
+// ofSeed reports whether the claim is a seed, a redirect target of a seed, or an entry that stands for a seed.
 func (a *attempt) ofSeed() bool {
 	c := &a.claim
 	return c.Kind == frontier.KindSeed || c.Kind == frontier.KindRedirect && c.Depth == 0 || a.standsForSeed()

@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// The names under which a crawl stores, in a durable frontier, what it must still know after a crash.
+// Keys under which a crawl stores, in a durable frontier, the state that must survive a crash.
 const (
 	keyGate      = "crawler/gate"  // a whole snapshot, which earlier versions wrote
 	keyGateParts = "crawler/gate/" // the names of Gate.Changes
@@ -29,10 +29,10 @@ const (
 	keyNear      = "crawler/near/"
 	keyCrowd     = "crawler/crowd/"
 	keyTable     = keyCrowd         // the table that the crowds belong to
-	oldTable     = "crawler/crowds" // its former key: next to the gate's, whose megabytes are read with it
+	oldTable     = "crawler/crowds" // former key, stored next to the gate's state: reading it reads megabytes of that, too
 	keyPin       = "crawler/pin/"   // by host name
 	keyRules     = "crawler/rules"  // the rulebook
-	keyLot       = "crawler/lot/"   // by site: what is drawn of its sitemaps
+	keyLot       = "crawler/lot/"   // by site: the sample drawn from its sitemaps
 	keySince     = "crawler/since"  // which history has been queued
 )
 
@@ -53,7 +53,7 @@ type checkpoint struct {
 	resumed bool   // an earlier process began this crawl
 }
 
-// newCheckpoint makes the parts of r record what changes.
+// newCheckpoint returns a checkpoint of r and makes r's parts track their changes.
 func newCheckpoint(r *run, store frontier.Durable) *checkpoint {
 	r.tally.keeps()
 	r.bound.changed = map[party]bool{}
@@ -71,7 +71,7 @@ func durable(f frontier.Frontier) frontier.Durable {
 	return d
 }
 
-// restoreGate makes a gate begin with what the gate of an earlier process knew, unless p says otherwise.
+// restoreGate makes a gate start from the state that an earlier process stored, unless p sets another.
 func restoreGate(p *politeness.Config, f frontier.Frontier) error {
 	store := durable(f)
 	if store == nil || p.Snapshot != nil {
@@ -121,7 +121,7 @@ func (k *kept) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// values returns what has changed since the last call, and what the Config adds. The caller holds the
+// values returns everything that changed since the last call, and the values from Config.AtCommit. The caller holds the
 // output's lock, so the counts are those of the visits in the sinks.
 func (k *checkpoint) values() (map[string][]byte, error) {
 	values := map[string][]byte{}
@@ -282,8 +282,8 @@ func (k *checkpoint) recallNear(name string, _ []byte) {
 	}
 }
 
-// sameSample returns an error if the frontier holds a crawl that draws another sample, or none: sitemaps that were read for it are
-// not read again.
+// sameSample returns an error if the stored crawl uses another sample, or none: the sitemaps it has read would not be read
+// again.
 func (k *checkpoint) sameSample(ctx context.Context) error {
 	b, err := k.store.Value(ctx, "", keyRules)
 	if err != nil || b == nil {
@@ -299,7 +299,7 @@ func (k *checkpoint) sameSample(ctx context.Context) error {
 	return nil
 }
 
-// recallLots reads what earlier processes have read of the lists of a sample.
+// recallLots restores the sample state that earlier processes stored for each site.
 func (k *checkpoint) recallLots(ctx context.Context) error {
 	if err := k.sameSample(ctx); err != nil || k.sampler == nil {
 		return err
@@ -324,7 +324,7 @@ func (k *checkpoint) recallCrowds(ctx context.Context) error {
 	return nil
 }
 
-// moveTable moves the table of a crawl that an earlier version began to its present place.
+// moveTable moves the trap table of a crawl from its former key to the current one.
 func (k *checkpoint) moveTable(ctx context.Context) ([]byte, error) {
 	b, err := k.store.Value(ctx, "", oldTable)
 	if err != nil || b == nil {
@@ -333,8 +333,7 @@ func (k *checkpoint) moveTable(ctx context.Context) ([]byte, error) {
 	return b, k.mark(ctx, keyTable, b)
 }
 
-// keptCrowd returns how many URLs an earlier process has counted in a crowd of this table. If the store
-// cannot be read, the next commit fails, too.
+// keptCrowd returns the stored count of a crowd in this table. If the store cannot be read, the next commit fails, too.
 func (k *checkpoint) keptCrowd(ctx context.Context, table, crowd uint64) uint32 {
 	b, err := k.store.Value(ctx, "", crowdName(crowd))
 	of, n := binary.Uvarint(b)

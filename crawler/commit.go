@@ -28,27 +28,27 @@ type committer struct {
 	out        *output
 	checkpoint *checkpoint
 	how        Commits
-	ordered    bool              // the links of a visit decide which URL of its host comes next
+	ordered    bool              // the links of a visit may determine the next URL of its host
 	fail       func(error)       // ends the crawl
 	done       func(host string) // a visit of a host is durable
 	committed  func()            // after each commit; nil: nothing
 	trace      *Trace
 
-	mu     *sync.Mutex // the output's: the order of records is the order of ends
+	mu     *sync.Mutex // the output's lock: records and ends must have the same order
 	ends   []frontier.End
 	links  int
 	bytes  int               // of links
 	values map[string][]byte // of renderings, which are committed like visits
-	failed bool              // a sink has a record, or a part of one, that no commit may count
+	failed bool              // a sink holds a record, or part of one, that must not be committed
 	room   *sync.Cond        // there is room for further ends
 
 	kick  chan struct{} // something has arrived; holds one
 	quit  chan struct{}
 	ended sync.WaitGroup
 
-	unsaved  map[string][]byte // what commits that failed would have stored of the gate
+	unsaved  map[string][]byte // gate state from failed commits, to be stored by the next one
 	snapshot snapshots
-	parts    bool // of the gate are stored, instead of the snapshot of an earlier version
+	parts    bool // the gate's state is stored in parts, not as the single snapshot of earlier versions
 }
 
 func newCommitter(store frontier.Durable, out *output, fail func(error)) *committer {
@@ -64,7 +64,7 @@ func (m *committer) start(ctx context.Context) {
 	syncing, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(crawl, func() { time.AfterFunc(syncPatience, cancel) })
 	m.snapshot.requests = m.checkpoint.tally.requests()
-	if !m.checkpoint.resumed { // otherwise the first commit takes one, so that no line is replayed twice
+	if !m.checkpoint.resumed { // a new crawl stores a gate snapshot with its first commit, so that no ledger line is replayed twice
 		m.snapshot.taken(m.snapshot.requests)
 	}
 	m.ended.Go(func() {
@@ -119,8 +119,9 @@ func (m *committer) due(waited bool) bool {
 		return true
 	}
 	if len(m.ends) == 0 {
-		// A robots.txt that was fetched ends no visit. Another owner has to know what it requests; another process reads it
-		// again, and there may be a million of them before the first visit.
+		// A robots.txt request ends no visit, yet another owner needs its rules at once (Commits.Gate). Otherwise commit only
+		// every snapshotRequests requests: a restarted process would read the others again, and there may be a million before
+		// the first visit.
 		n := m.checkpoint.tally.requests() - m.snapshot.requests
 		return waited && (m.how.Gate && n > 0 || n >= snapshotRequests)
 	}
@@ -131,7 +132,7 @@ func (m *committer) due(waited bool) bool {
 	return n.Queued == 0 && n.Claimed <= len(m.ends)
 }
 
-// keep takes values for the next commit, and with them an exchange that is not a visit, if there is one.
+// keep adds values to the next commit, together with an exchange that is not a visit, if there is one.
 func (m *committer) keep(ctx context.Context, values map[string][]byte, x *sink.Exchange) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -142,8 +143,8 @@ func (m *committer) keep(ctx context.Context, values map[string][]byte, x *sink.
 	m.wake()
 }
 
-// end takes a visit's record, its claim's end, and the values that go with it. It waits while too many are pending. An end
-// whose claim was lost is dropped, together with its record.
+// end queues a visit's record, the end of its claim and the values that belong to it for the next commit. It blocks while too
+// many are pending. If the claim was lost, the end and its record are dropped.
 func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, values map[string][]byte, count func()) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := m.free(ctx, &e); err != nil {
@@ -164,7 +165,7 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, v
 		m.bytes += linkBytes(&e.Settlement.Links[i])
 	}
 	if m.failed {
-		return nil // the crawl is about to end, and returns the URL to the queue
+		return nil // the crawl is about to end and will return the URL to the queue
 	}
 	if err := m.out.append(ctx, rec); err != nil {
 		m.refuse()
@@ -184,7 +185,7 @@ func (m *committer) free(ctx context.Context, e *frontier.End) error {
 	return m.store.Release(ctx, e.Claim, e.Settlement.ReadyAt)
 }
 
-// add adds values to those of the next commit. The caller holds the lock.
+// add adds values to the next commit. The caller holds the lock.
 func (m *committer) add(values map[string][]byte) {
 	if len(values) > 0 && m.values == nil {
 		m.values = map[string][]byte{}
@@ -192,7 +193,7 @@ func (m *committer) add(values map[string][]byte) {
 	maps.Copy(m.values, values)
 }
 
-// wake makes the committing goroutine see whether a commit is due.
+// wake makes the committing goroutine check whether a commit is due.
 func (m *committer) wake() {
 	select {
 	case m.kick <- struct{}{}:
@@ -200,7 +201,7 @@ func (m *committer) wake() {
 	}
 }
 
-// full reports whether a full commit has accumulated. The caller holds the lock.
+// full reports whether enough for a commit has accumulated. The caller holds the lock.
 func (m *committer) full() bool {
 	return len(m.ends) >= commitVisits || m.links >= commitLinks || m.bytes >= commitBytes
 }
@@ -210,9 +211,9 @@ func linkBytes(l *frontier.Request) int {
 	return len(l.URL.String()) + len(l.Via.String()) + len(l.Meta)
 }
 
-// ahead adds those links of a page that exceed what is committed at once, so that no page makes a commit
-// arbitrarily large, and leaves the rest. If the process is killed before the page's visit is durable, the
-// page is requested again, and these links are then already known.
+// ahead queues the links of a page that exceed the size of one commit, so that no page makes a commit arbitrarily large, and
+// keeps the rest. If the process is killed before the visit is durable, the page is requested again, and these links are
+// already known.
 func (m *committer) ahead(ctx context.Context, links *[]frontier.Request) error {
 	bytes := 0
 	for i := range *links {
@@ -279,7 +280,7 @@ func (m *committer) giveUp(ends []frontier.End, err error) {
 	m.fail(err)
 }
 
-// refuse prevents further commits and releases all who wait for room. The caller holds the lock.
+// refuse prevents further commits and wakes everyone waiting for room. The caller holds the lock.
 func (m *committer) refuse() {
 	m.failed = true
 	m.room.Broadcast()
@@ -304,8 +305,7 @@ func (m *committer) giveBack(ctx context.Context) {
 	}
 }
 
-// gate returns what is to be stored of the gate, if it is time for that: what has changed since the last time, and all of it
-// the first time.
+// gate returns the gate state to store, if it is time for that: the changes since the last call, or everything the first time.
 func (m *committer) gate(last bool) map[string][]byte {
 	requests := m.checkpoint.tally.requests()
 	if !last && !m.how.Gate && !m.snapshot.due(requests) {

@@ -16,7 +16,7 @@ import (
 // control holds the changes that an operator makes while a Crawler runs. They only ever make a crawl do less.
 type control struct {
 	paused bool                            // guarded by Crawler.mu
-	left   atomic.Pointer[map[string]bool] // host names that are left out; never changed, only replaced
+	left   atomic.Pointer[map[string]bool] // host names that are left out; the map is never modified, only replaced
 }
 
 // Pause makes every Run stop claiming URLs until [Crawler.Resume] or [Crawler.Drain] is called; a Run that begins meanwhile
@@ -112,11 +112,11 @@ func (c *control) isLeftOut(hostname string) bool {
 	return false
 }
 
-// halt makes the workers of a run wait while its crawl is paused. The zero halt is none.
+// halt makes the workers of a run wait while its crawl is paused. The zero halt is not paused.
 type halt struct {
 	mu       sync.Mutex
-	over     chan struct{}      // closed when the pause ends; nil without one
-	claiming context.Context    // what URLs are claimed with until the next pause; nil until it is needed
+	over     chan struct{}      // closed when the pause ends; nil if not paused
+	claiming context.Context    // context for claims until the next pause; nil until needed
 	recall   context.CancelFunc // ends claiming
 }
 
@@ -141,8 +141,8 @@ func (h *halt) end() {
 	}
 }
 
-// wait waits for the end of a pause, or of claims. It returns a context to claim with that ends with claims, and when
-// the next pause begins.
+// wait blocks until the pause or claims ends. It returns a context for claiming, which is canceled with claims or when the
+// next pause begins.
 func (h *halt) wait(claims context.Context) context.Context {
 	for {
 		claiming, over := h.current(claims)
@@ -172,7 +172,7 @@ type Progress struct {
 	Pages    int
 	Requests int
 	Bytes    int64
-	Troubled int // answers with status 429 or 5xx, those included after which the URL is requested again
+	Troubled int // answers with status 429 or 5xx, including those after which the URL is retried
 	Outcomes map[Outcome]int
 	Frontier frontier.Stats // zero if the frontier does not count
 }

@@ -24,7 +24,7 @@ type Crawler struct {
 	cfg  Config
 	gate *politeness.Gate
 	pins pins
-	had  atomic.Bool // whether there was an answer, in any Run
+	had  atomic.Bool // whether any host has answered, in any Run
 
 	shared politeness.Sharing
 
@@ -128,7 +128,8 @@ func (c *Crawler) Run(ctx context.Context, seeds ...string) (*Report, error) {
 // Drain makes every Run in progress stop claiming URLs and end when the requests in flight have ended.
 func (c *Crawler) Drain() { c.DrainFor(FinishDrained) }
 
-// DrainFor is Drain for a limit that the caller watches, which becomes [Report.Finish]. The first end of a Run stands.
+// DrainFor is like Drain, for a limit that the caller enforces; limit becomes [Report.Finish]. If a Run is already ending, its
+// first reason is kept.
 func (c *Crawler) DrainFor(limit Finish) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +138,7 @@ func (c *Crawler) DrainFor(limit Finish) {
 	}
 }
 
-// start makes a run, with a Config that may differ from the Crawler's.
+// start starts a run with a modified copy of the Crawler's Config.
 func (c *Crawler) start(seeds []string, change func(*Config)) (*run, error) {
 	cfg := c.cfg
 	if change != nil {
@@ -178,8 +179,7 @@ func (c *Crawler) Pages(ctx context.Context, seeds ...string) iter.Seq2[*Visit, 
 	return c.pages(ctx, func(*Config) {}, seeds)
 }
 
-// pages is Pages with a Config that may differ from the Crawler's. Bodies are kept, because the caller may
-// look at them.
+// pages is Pages with a modified Config. It keeps bodies because the caller may read them.
 func (c *Crawler) pages(ctx context.Context, change func(*Config), seeds []string) iter.Seq2[*Visit, error] {
 	return func(yield func(*Visit, error) bool) {
 		r, err := c.start(seeds, func(cfg *Config) { cfg.KeepBodies = true; change(cfg) })
@@ -214,10 +214,10 @@ func (c *Crawler) pages(ctx context.Context, change func(*Config), seeds []strin
 // pager passes visits from the workers to the loop over Pages, one at a time: a worker continues when the
 // loop's body is done with its visit.
 type pager struct {
-	mu      sync.Mutex // held by the worker whose visit the loop's body has
+	mu      sync.Mutex // held by the worker whose visit the loop body is processing
 	next    chan *Visit
 	taken   chan struct{}
-	stopped chan struct{} // closed when the loop takes no more visits
+	stopped chan struct{} // closed when the loop accepts no more visits
 }
 
 func newPager() *pager {
@@ -238,7 +238,7 @@ func (p *pager) deliver(v *Visit) {
 	}
 }
 
-// discard lets the workers run to their end without yielding their visits, and waits for it.
+// discard drops the remaining visits and waits until the workers have ended.
 func (p *pager) discard() {
 	close(p.stopped)
 	for range p.next {

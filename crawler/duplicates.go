@@ -13,7 +13,7 @@ import (
 type duplicates struct {
 	limits   Duplicates
 	contents *contents
-	crowds   *crowds         // the URLs of a host with the same body
+	crowds   *crowds         // counts the URLs of a host with the same body
 	hasher   *simhash.Hasher // nil without Duplicates.NearBits
 	near     *simhash.Index
 	fresh    nearPages // the part of near that is not stored yet
@@ -28,7 +28,7 @@ func newDuplicates(limits Duplicates, crowds *crowds) *duplicates {
 	return d
 }
 
-// meeting says what has been counted for a page.
+// meeting records what was counted for a page.
 type meeting struct {
 	host  string
 	sum   [sha256.Size]byte
@@ -49,7 +49,7 @@ func (d *duplicates) meet(v *Visit) (m meeting, tooMany bool) {
 	v.SHA256 = sha256.Sum256(v.Page.Body)
 	var times int
 	sum := v.SHA256
-	if v.shown != nil { // the pages of an application have one document
+	if v.shown != nil { // all pages of a client-side application share one document
 		sum = sha256.Sum256(v.shown.Body)
 	}
 	v.SameAs, times = d.contents.meet(v.URL.String(), sum)
@@ -68,7 +68,7 @@ func (d *duplicates) meet(v *Visit) (m meeting, tooMany bool) {
 	return m, false
 }
 
-// forget takes back what meet counted for a page that is requested again.
+// forget reverts what meet counted, for a page that is requested again.
 func (d *duplicates) forget(m meeting) {
 	if m.met {
 		d.contents.unmeet(m.sum)
@@ -156,10 +156,10 @@ type content struct {
 	count int
 }
 
-// Bounds of what is remembered; when they are reached, bodies are compared with the earlier ones only.
+// Limits on what is remembered. Beyond them, bodies are only compared with those already stored.
 const (
 	maxContents     = 200_000
-	maxContentBytes = 16 << 20 // of URLs: 80 bytes for each of maxContents
+	maxContentBytes = 16 << 20 // total bytes of URLs: 80 for each of maxContents
 )
 
 func newContents() *contents {
@@ -197,7 +197,7 @@ func (c *contents) add(k [16]byte, url string, count int) *content {
 	return c.first[k]
 }
 
-// unmeet takes back a meeting with a body that another URL had first.
+// unmeet reverts meet for a body that another URL had first.
 func (c *contents) unmeet(sum [sha256.Size]byte) {
 	k := [16]byte(sum[:16])
 	c.mu.Lock()
@@ -214,7 +214,7 @@ func (c *contents) note(k [16]byte, f *content) {
 	}
 }
 
-// changed returns what was met since the last call.
+// changed returns the contents met since the last call.
 func (c *contents) changed() map[[16]byte]content {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,7 +226,7 @@ func (c *contents) changed() map[[16]byte]content {
 	return all
 }
 
-// recall records what was met before the process began.
+// recall restores a content that an earlier process met.
 func (c *contents) recall(k [16]byte, url string, count int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

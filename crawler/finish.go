@@ -33,7 +33,7 @@ func (a *attempt) end(ctx context.Context, v *Visit, links []frontier.Request) {
 	a.publish(ctx, v, links)
 }
 
-// describe fills in what the visits of all requests have in common.
+// describe sets the fields that the visits of all requests share.
 func (v *Visit) describe(q frontier.Request, attempt int) {
 	v.URL, v.Via, v.Depth, v.Hops, v.Beyond = q.URL, q.Via, q.Depth, q.Hops, int(q.Beyond)
 	v.Priority, v.Score = q.Priority, q.Score
@@ -43,8 +43,8 @@ func (v *Visit) describe(q frontier.Request, attempt int) {
 	}
 }
 
-// handle calls the Handler, passes the visit to the loop over Pages, and returns what is to be queued after
-// it. When again is not nil, nothing of the visit counts and the URL returns to the queue.
+// handle calls the Handler, passes the visit to the loop over Pages, and returns the requests to queue after it. If again is
+// not nil, the visit is discarded and the URL returns to the queue.
 func (a *attempt) handle(ctx context.Context, v *Visit, links []frontier.Request) (_ []frontier.Request, again *frontier.Again) {
 	if a.run.cfg.Handler == nil && a.run.deliver == nil && v.broken == nil {
 		return links, nil
@@ -81,7 +81,7 @@ func (a *attempt) callHandler(ctx context.Context, v *Visit) (err error) {
 	return a.run.cfg.Handler.Handle(ctx, v)
 }
 
-// obey applies the Handler's answer to a visit.
+// obey applies the Handler's return value to a visit.
 func (a *attempt) obey(ctx context.Context, v *Visit, links []frontier.Request, answer error) (_ []frontier.Request, again *frontier.Again) {
 	if err := v.work.failed(); err != nil {
 		a.spoil(v, err)
@@ -112,7 +112,7 @@ func (a *attempt) obey(ctx context.Context, v *Visit, links []frontier.Request, 
 	return nil, &later
 }
 
-// spoil marks the visit as one whose handling failed. Nothing of it is queued.
+// spoil marks a visit whose handling failed. None of its links are queued.
 func (a *attempt) spoil(v *Visit, err error) {
 	v.Outcome, v.Err, v.Reason = Failed, err, orPanic(ReasonHandler, err)
 	a.reserved.releaseLinks()
@@ -161,7 +161,7 @@ func (r *run) count(v *Visit) {
 	}
 }
 
-// putBack returns the claim to the queue. Nothing of it counts.
+// putBack returns the claim to the queue without counting it.
 func (a *attempt) putBack(ctx context.Context, again frontier.Again, links []frontier.Request) {
 	a.reserved.release()
 	if len(a.values) > 0 {
@@ -186,17 +186,17 @@ func (a *attempt) settle(ctx context.Context, s frontier.Settlement) {
 type reservation struct {
 	run *run
 
-	ticket bool               // one of the crawl's pages, taken before the claim
+	ticket bool               // a ticket for one of the crawl's pages, taken before the claim
 	host   string             // one of this host's pages; "": none
 	maps   string             // one of this host's sitemaps; "": none
-	page   bool               // the visit is a page or a sitemap: ticket, host and maps stay counted
+	page   bool               // the visit is a page or a sitemap: its reservations stay counted
 	body   meeting            // what duplicates has counted
 	links  []frontier.Request // counted in crowds: the links of the page
 	work   *work              // counted in crowds: the additions of the Handler
 }
 
-// pageOf reserves a page of a host, for which an entry of Config.Hosts may hold. It returns false if the host has used
-// up a budget, with the rule of the entry that sets it. A page that was begun needs no more of its host.
+// pageOf reserves a page of a host; h is its entry in Config.Hosts, if any. It returns false if the host has used up a budget,
+// with the rule that sets it. A page that was begun before (see rendering) is finished even if the host's budgets are used up.
 func (s *reservation) pageOf(host string, h *HostSettings, begun bool) (rule string, ok bool) {
 	if rule := s.run.tally.overBudget(host, h, time.Now()); rule != "" && !begun {
 		return rule, false
@@ -219,7 +219,7 @@ func (s *reservation) sitemapOf(host string) (rule string, ok bool) {
 	return "", true
 }
 
-// commit keeps what is reserved, because the visit is final.
+// commit makes the reservation permanent, because the visit is final.
 func (s *reservation) commit() {
 	if s.ticket {
 		s.run.budget.settle(true)
@@ -227,7 +227,7 @@ func (s *reservation) commit() {
 	*s = reservation{run: s.run}
 }
 
-// release takes back what is reserved and not committed.
+// release reverts everything that is reserved and not committed.
 func (s *reservation) release() {
 	s.releasePage()
 	s.releaseLinks()
@@ -235,8 +235,8 @@ func (s *reservation) release() {
 	*s = reservation{run: s.run}
 }
 
-// releasePage takes back the page. A URL that returns to the queue, or that is not a page, must not keep
-// the next claim from its place, so this happens before the URL is settled.
+// releasePage reverts the page reservation. It runs before the URL is settled: a URL that returns to the queue, or that is not
+// a page, must not use up a place that the next claim could have.
 func (s *reservation) releasePage() {
 	if s.ticket {
 		s.run.budget.settle(false)
@@ -250,7 +250,7 @@ func (s *reservation) releasePage() {
 	s.ticket, s.host, s.maps = false, "", ""
 }
 
-// releaseLinks takes back the links and the Handler's additions, which are not queued.
+// releaseLinks uncounts the links and the Handler's additions, which are not queued.
 func (s *reservation) releaseLinks() {
 	s.releasePageLinks()
 	if s.work != nil {
@@ -258,7 +258,7 @@ func (s *reservation) releaseLinks() {
 	}
 }
 
-// releasePageLinks takes back only the links of the page.
+// releasePageLinks uncounts only the links of the page.
 func (s *reservation) releasePageLinks() {
 	s.run.judge.uncount(s.links)
 	s.links = nil
@@ -273,7 +273,7 @@ type forbidden struct {
 	by map[string]int // by host; none with 0
 }
 
-// add notes n more URLs of a host, and returns how many there are.
+// add counts n more URLs of a host and returns the new total.
 func (f *forbidden) add(host string, n int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -293,7 +293,7 @@ func (f *forbidden) none() bool {
 	return len(f.by) == 0
 }
 
-// ended notes that a URL of a host was refused.
+// ended records that a URL of a host was refused.
 func (f *forbidden) ended(host string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -308,8 +308,8 @@ func (f *forbidden) ended(host string) {
 // forbids reports whether a group of rules forbids a URL.
 func forbids(g *robots.Group, u weburl.URL) bool { return g != nil && !g.Test(u.PathQuery()).Allowed }
 
-// readyAt returns from when the next URL of the claim's host is to be claimed, given the links of its page: when the host may be
-// requested again, or at once if all that the host has left is forbidden.
+// readyAt returns when the next URL of the claim's host may be claimed, given the links of its page: when the host may be
+// requested again, or at once if robots.txt forbids everything the host has left.
 func (a *attempt) readyAt(links []frontier.Request) time.Time {
 	u := a.claim.URL
 	if !a.sent {

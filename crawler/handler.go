@@ -166,14 +166,14 @@ func (v *Visit) Emit(x any) error {
 	return v.work.emit(x)
 }
 
-// work holds what a Handler does with a visit until it is known whether it counts.
+// work collects a Handler's additions to a visit until it is known whether the visit counts.
 type work struct {
 	judge *judge
 	share *share // of the visit's page
 
 	mu     sync.Mutex
 	extra  []frontier.Request
-	raises []frontier.Request // of URLs that are known, and not counted as extra ones are
+	raises []frontier.Request // for known URLs; they do not count as additional ones
 	data   []json.RawMessage
 	err    error // of a result that could not be marshalled
 	over   bool
@@ -263,7 +263,7 @@ func (w *work) undo() {
 	w.extra, w.raises, w.data, w.err = nil, nil, nil, nil
 }
 
-// end returns what was done. Nothing can be added after it.
+// end returns the additions and closes w: nothing can be added afterwards.
 func (w *work) end() (extra []frontier.Request, data []json.RawMessage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -271,7 +271,7 @@ func (w *work) end() (extra []frontier.Request, data []json.RawMessage) {
 	return append(w.extra[:len(w.extra):len(w.extra)], w.raises...), w.data
 }
 
-// uncount removes URLs that are not queued in the end from the crowds in which they were counted.
+// uncount removes URLs that are not queued after all from the crowds they were counted in.
 func (j *judge) uncount(queue []frontier.Request) {
 	for i := range queue {
 		j.crowds.leave(queue[i].URL)
@@ -281,7 +281,7 @@ func (j *judge) uncount(queue []frontier.Request) {
 // PanicError is the Err of a visit that failed because a part supplied by the caller panicked. The crawl
 // continues.
 type PanicError struct {
-	Part  string // the field of Config through which it was called
+	Part  string // field of Config that holds the part
 	Value any    // the value of the panic
 	Stack []byte // as debug.Stack writes it
 }

@@ -39,7 +39,7 @@ type visited struct {
 	Past
 }
 
-// line has the fields of a sink.Record that a History needs.
+// line holds the fields of a sink.Record that a History needs.
 type line struct {
 	Schema       string `json:"schema"`
 	URL          string `json:"url"`
@@ -119,7 +119,7 @@ func (h *Visited) add(text []byte, most int) error {
 		page.Validators = fetcher.Validators{ETag: strings.Clone(l.ETag), LastModified: strings.Clone(l.LastModified)}
 		hash(&page.SHA256, l.SHA256)
 	} else if !known {
-		return nil // there is no page, or none to compare with
+		return nil // there is no page, or nothing to compare it with
 	}
 	if !known {
 		h.order = append(h.order, key)
@@ -198,8 +198,8 @@ func (f conditional) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.P
 	return f.Fetcher.Fetch(ctx, p)
 }
 
-// addPast queues what the history lists, unless an earlier process has done so: queueing it again would
-// count in the traps. It returns how many URLs are new.
+// addPast queues the URLs that the history lists, unless an earlier process has done so: queueing them again would count them
+// twice against the limits on traps. It returns how many URLs are new.
 func (r *run) addPast(ctx context.Context) (added int, err error) {
 	list := r.cfg.Since
 	if list == nil || list.All() == nil {
@@ -228,7 +228,7 @@ func (r *run) addPast(ctx context.Context) (added int, err error) {
 // pastBatch is the number of URLs of a history that are queued at once.
 const pastBatch = 1000
 
-// pastRequests yields those URLs of a history that may enter the crawl.
+// pastRequests yields the URLs of a history that may enter the crawl, in batches.
 func (j *judge) pastRequests(list History) iter.Seq[[]frontier.Request] {
 	return func(yield func([]frontier.Request) bool) {
 		var batch []frontier.Request
@@ -250,7 +250,7 @@ func (j *judge) pastRequests(list History) iter.Seq[[]frontier.Request] {
 	}
 }
 
-// markOf returns a value that distinguishes lists by their contents.
+// markOf returns a fingerprint of a list's contents.
 func markOf(list History) []byte {
 	var sum weburl.Key
 	n := uint64(0)
@@ -264,7 +264,7 @@ func markOf(list History) []byte {
 	return binary.AppendUvarint(sum[:], n)
 }
 
-// past returns what can make the request for u conditional.
+// past returns the earlier answer that can make the request for u conditional.
 func (c *Config) past(u weburl.URL) (Past, bool) {
 	if c.Since == nil {
 		return Past{}, false
@@ -294,10 +294,10 @@ func (c *Config) unchanged(v *Visit, claim frontier.Claim) bool {
 // maxValidator bounds the validators that are stored, in bytes. No server needs longer ones.
 const maxValidator = 1024
 
-// validators returns what p offers for a later conditional request.
+// validators returns p's validators for a later conditional request.
 func validators(p *fetcher.Page) fetcher.Validators {
 	if p.Truncated != "" {
-		return fetcher.Validators{} // a body that is incomplete is not the one that the server means
+		return fetcher.Validators{} // the server's validators describe the complete body
 	}
 	v := p.Validators()
 	if len(v.ETag) > maxValidator {

@@ -70,7 +70,7 @@ func (c Config) SettingsOf() func(host string, addr netip.Addr) (h HostSettings,
 	}
 }
 
-// HostDelays returns Politeness.HostDelays for a gate that is to keep the delays of Hosts.
+// HostDelays returns the value of Politeness.HostDelays for a gate that is to enforce the delays of Hosts.
 func (c Config) HostDelays() []politeness.HostDelay {
 	if len(c.Hosts) == 0 {
 		return c.Politeness.HostDelays
@@ -82,7 +82,7 @@ func (c Config) HostDelays() []politeness.HostDelay {
 	return all
 }
 
-// validateHosts reports what is wrong with c.Hosts, besides patterns and delays.
+// validateHosts reports errors in c.Hosts other than those of patterns and delays.
 func (c *Config) validateHosts() error {
 	var errs []error
 	for i := range c.Hosts {
@@ -114,7 +114,7 @@ func (c *Config) validateHosts() error {
 	return errors.Join(errs...)
 }
 
-// ofHosts returns the errors that are joined in err; those about HostDelays are about Hosts, if there are any.
+// ofHosts splits the errors joined in err, and rewords those about HostDelays as errors about Hosts.
 func (c *Config) ofHosts(err error) (errs []error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
@@ -136,7 +136,7 @@ type hostTable struct {
 	scopes  []hostScope
 	met     []atomic.Bool // by a host of the crawl
 	located bool          // ranges of addresses have budgets
-	counted bool          // budgets of bytes or time are to be kept
+	counted bool          // an entry limits bytes or time
 }
 
 // newHostTable prepares entries for use.
@@ -160,7 +160,7 @@ func newHostTable(entries []HostSettings) (*hostTable, error) {
 	return t, err
 }
 
-// named returns the index of the entry that holds for a host (weburl.URL.Host) by its name, or hostmatch.None.
+// named returns the index of the entry that matches a host (weburl.URL.Host) by name, or hostmatch.None.
 func (t *hostTable) named(host string) int {
 	if t == nil {
 		return hostmatch.None
@@ -168,7 +168,7 @@ func (t *hostTable) named(host string) int {
 	return t.meet(t.table.Host(host))
 }
 
-// meet notes that an entry matches a host of the crawl.
+// meet records that an entry matches a host of the crawl.
 func (t *hostTable) meet(i int) int {
 	if i != hostmatch.None && !t.met[i].Load() {
 		t.met[i].Store(true)
@@ -176,7 +176,7 @@ func (t *hostTable) meet(i int) int {
 	return i
 }
 
-// metAt notes the address at which a host was requested.
+// metAt records the address at which a host was requested.
 func (t *hostTable) metAt(host string, addr netip.Addr) {
 	if t != nil && t.named(host) == hostmatch.None {
 		t.meet(t.table.Addr(addr))
@@ -186,10 +186,10 @@ func (t *hostTable) metAt(host string, addr netip.Addr) {
 // unmet returns the entries that no host of the crawl matched.
 func (t *hostTable) unmet() []string { return t.whose(false) }
 
-// matches returns the entries that hosts matched, for recall.
+// matches returns the entries that matched a host, in the form that recall takes.
 func (t *hostTable) matches() []string { return t.whose(true) }
 
-// whose returns the entries that hosts of the crawl matched, or those that none did.
+// whose returns the entries that matched a host of the crawl, or those that matched none.
 func (t *hostTable) whose(met bool) (matches []string) {
 	if t == nil {
 		return nil
@@ -202,7 +202,7 @@ func (t *hostTable) whose(met bool) (matches []string) {
 	return matches
 }
 
-// recall notes what hosts of earlier runs matched.
+// recall restores which entries matched hosts in earlier runs.
 func (t *hostTable) recall(matches []string) {
 	if t == nil {
 		return
@@ -222,7 +222,8 @@ func (t *hostTable) header(u weburl.URL) http.Header {
 	return nil
 }
 
-// HostRequest returns Fetch.Request for a Fetcher that is to send the header fields of Hosts. nil: there are none.
+// HostRequest returns the value of Fetch.Request for a Fetcher that is to send the header fields of Hosts. nil: there are
+// none.
 func (c Config) HostRequest() func(context.Context, weburl.URL) (http.Header, error) {
 	t, err := newHostTable(c.Hosts)
 	if err != nil { // Validate reports it
@@ -231,7 +232,7 @@ func (c Config) HostRequest() func(context.Context, weburl.URL) (http.Header, er
 	return t.request(&c.Fetch)
 }
 
-// request returns fetcher.Config.Request with the fields of entries, over which those of fc take precedence.
+// request returns the value of fetcher.Config.Request with the header fields of entries added. Those of fc take precedence.
 func (t *hostTable) request(fc *fetcher.Config) func(context.Context, weburl.URL) (http.Header, error) {
 	other, headers := fc.Request, fc.Headers
 	if t == nil || !slices.ContainsFunc(t.entries, func(h HostSettings) bool { return len(h.Header) > 0 }) {
@@ -255,11 +256,11 @@ func (t *hostTable) request(fc *fetcher.Config) func(context.Context, weburl.URL
 	}
 }
 
-// hostScope has the scope rules of an entry of Config.Hosts.
+// hostScope holds the scope rules of an entry of Config.Hosts.
 type hostScope struct {
 	rules []compiledRule // for URLs
 	types []compiledRule // for answers
-	none  string         // the rule that leaves out URLs that no include matches
+	none  string         // name of the rule that excludes URLs that no include matches
 }
 
 func (s *hostScope) add(h *HostSettings) error {
@@ -291,7 +292,7 @@ func (t *hostTable) scopeOf(u weburl.URL) *hostScope {
 	return &t.scopes[i]
 }
 
-// judgeKind decides about a URL that the kind of scope includes. ok is false if no rule of the entry does.
+// judgeKind judges a URL that the scope's kind includes. ok is false if no rule of the entry applies.
 func (s *hostScope) judgeKind(u weburl.URL, kind frontier.Kind) (d Decision, ok bool) {
 	if s == nil {
 		return d, false
@@ -305,7 +306,7 @@ func (s *hostScope) judgeKind(u weburl.URL, kind frontier.Kind) (d Decision, ok 
 	return d, false
 }
 
-// judgeType decides about an answer. ok is false if no rule of the entry does.
+// judgeType judges an answer. ok is false if no rule of the entry applies.
 func (s *hostScope) judgeType(u weburl.URL, mediaType string) (d Decision, ok bool) {
 	if s == nil {
 		return d, false

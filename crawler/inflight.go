@@ -14,10 +14,10 @@ type inflight struct {
 	mu     sync.Mutex
 	room   *sync.Cond
 	used   int64
-	beyond *share // the share of the page that may exceed the bound; nil: none does
+	beyond *share // the share of the page that may exceed the bound; nil if none does
 }
 
-// share is the part of it that one page holds.
+// share is the memory that one page has reserved from an inflight.
 type share struct {
 	of   *inflight
 	held int64
@@ -29,7 +29,7 @@ func newInflight(most int64) *inflight {
 	return f
 }
 
-// take waits for n more bytes. If ctx ends first, it returns the error of ctx and takes none.
+// take blocks until n more bytes are reserved. If ctx ends first, it returns the error of ctx and reserves nothing.
 func (s *share) take(ctx context.Context, n int) error {
 	f := s.of
 	defer context.AfterFunc(ctx, f.wake)()
@@ -48,7 +48,8 @@ func (s *share) take(ctx context.Context, n int) error {
 	return nil
 }
 
-// charge takes n more bytes without waiting, for a holder that others may wait for: those who take wait instead.
+// charge reserves n more bytes without blocking, even beyond the bound. Callers that others may be waiting for use it to avoid
+// a deadlock; calls of take then wait longer.
 func (s *share) charge(n int) {
 	f := s.of
 	f.mu.Lock()
@@ -80,7 +81,7 @@ func (s *share) end() {
 	f.room.Broadcast()
 }
 
-// shareKey is the context key under which a request's share is handed to the fetcher.
+// shareKey is the context key of the share that the fetcher uses for a request.
 type shareKey struct{}
 
 // withShare returns ctx with a share for the requests made with it.
@@ -88,7 +89,7 @@ func withShare(ctx context.Context, s *share) context.Context {
 	return context.WithValue(ctx, shareKey{}, s)
 }
 
-// largePage is the body size from which it is worthwhile to count what reading takes.
+// largePage is the body size from which the memory used for reading is counted, too.
 const largePage = 64 << 10
 
 // reserve is fetcher.Config.Reserve.

@@ -23,7 +23,7 @@ type judge struct {
 	sampler    *sampler // nil unless a sample is drawn
 }
 
-// verdict says whether a URL may enter the crawl, and what decided.
+// verdict is the decision whether a URL may enter the crawl, with the rule behind it.
 type verdict struct {
 	fate Fate
 	rule string
@@ -49,7 +49,7 @@ func (j *judge) limit(length, depth int) verdict {
 	return verdict{fate: FateFollow}
 }
 
-// belongs is the part of admissible that depends on them.
+// belongs is the part of admissible that depends on the URL and on how it was found.
 func (j *judge) belongs(u weburl.URL, kind frontier.Kind) verdict {
 	if d := j.decide(u, kind); !d.In {
 		return verdict{FateScope, d.Rule, d.Firm || j.cfg.Scope.Beyond > 0 && trap(u) != ""}
@@ -86,7 +86,7 @@ func (j *judge) outside(c frontier.Claim) *Visit {
 	switch d.fate {
 	case FateScope:
 		if c.Beyond > 0 && !d.firm {
-			return nil // a link or page inside the scope led here
+			return nil // an inside link or page led here
 		}
 		return &Visit{Outcome: OutOfScope, Reason: reasonScope, Rule: d.rule}
 	case FateTrap:
@@ -98,8 +98,8 @@ func (j *judge) outside(c frontier.Claim) *Visit {
 	return nil
 }
 
-// hasLists reports whether sitemaps at u's site are read wherever they are there: the scope says which pages are crawled, and a
-// sitemap is none.
+// hasLists reports whether the crawl reads the sitemaps of u's site even at URLs outside the scope: the scope selects pages,
+// and a sitemap is not a page.
 func (j *judge) hasLists(u weburl.URL) bool {
 	if j.sampler != nil {
 		return j.sampler.site(u) != nil
@@ -126,7 +126,7 @@ func (j *judge) decide(u weburl.URL, kind frontier.Kind) Decision {
 // lowest is the priority to which no URL is raised.
 const lowest = math.MinInt8
 
-// knows reports whether queueing u would change nothing.
+// knows reports whether u is already queued or visited, so that queueing it would change nothing.
 func (j *judge) knows(u weburl.URL, depth int, priority int8) bool {
 	if j.queue == nil {
 		return false
@@ -170,16 +170,16 @@ func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
-// wanted reports which types' bodies are read to their end, given what the Config wants: those that
-// somebody reads and that the scope does not exclude for all URLs.
+// wanted returns a function that reports whether to read bodies of a type to their end: the Config wants them (want), and the
+// scope does not exclude them for all URLs.
 func (j *judge) wanted(want func(mediaType string) bool) func(mediaType string) bool {
 	return func(mediaType string) bool {
 		return j.scope.WantsType(mediaType) && (want == nil || want(mediaType))
 	}
 }
 
-// kindOf returns how a URL was found that a document contains as a link of kind k. It is the only place
-// where the kinds of package extract are mapped to those of the crawl.
+// kindOf maps the kind of a link in a document to the kind of the crawl. It is the only place where package extract's kinds
+// are mapped.
 func kindOf(k extract.Kind) frontier.Kind { return frontier.KindAnchor + frontier.Kind(k) }
 
 // checkKind returns an error for a kind that a rule cannot apply to.
@@ -188,8 +188,8 @@ func checkKind(k frontier.Kind) error {
 	return err
 }
 
-// beyondRules names the hops that lead out of the scope: hop is the rule of a link that is such a hop, and
-// last is the rule of links that are not followed because the page they are on is the last.
+// beyondRules names the rules for links that lead out of the scope: hop is the rule of a link that may be followed, last the
+// rule of links that are not followed because their page is the last one outside.
 var beyondRules = [frontier.MaxBeyond + 1]struct{ hop, last string }{
 	{last: "the page itself is outside the scope"},
 	{"one link beyond the scope", "the page is one link beyond the scope"},
@@ -201,7 +201,7 @@ var beyondRules = [frontier.MaxBeyond + 1]struct{ hop, last string }{
 	{"seven links beyond the scope", "the page is seven links beyond the scope"},
 }
 
-// stretch follows a link that leads out of the scope if the crawl may still go that far from v.
+// stretch admits a link that leads out of the scope if the crawl may still go that far from v.
 func (j *judge) stretch(d *decided, v *Visit, l *extract.Link) {
 	if d.firm || v.Beyond >= j.cfg.Scope.Beyond || !j.mayStretch(l) {
 		return
@@ -217,12 +217,12 @@ func (j *judge) mayStretch(l *extract.Link) bool {
 		return true
 	}
 	if l.Kind == extract.LinkRel && j.cfg.Follow.Resources && l.Rel&displayed == 0 {
-		return false // a page, such as the canonical one, or nothing that a browser loads
+		return false // names a page, such as the canonical one, or is not loaded by browsers
 	}
 	return slices.Contains(kinds, kindOf(l.Kind))
 }
 
-// displayed are the relations of link elements that name what a page is displayed with.
+// displayed has the relations of link elements whose targets a browser needs to display the page.
 const displayed = extract.Stylesheet | extract.Icon | extract.Preload | extract.ModulePreload | extract.Manifest
 
 // beyondAfter returns how far beyond the scope the target of a redirect is. A redirect is not a link, so a
@@ -234,11 +234,11 @@ func (j *judge) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
 	return max(1, c.Beyond)
 }
 
-// room counts the room in the queue for the links of one page. Other pages queue links at the same time:
-// nearly all links that are rejected for lack of room are noticed here, and the frontier counts the rest.
+// room tracks how many links of one page the queue can still take. Other pages queue links at the same time, so this check
+// catches nearly all links that do not fit, and the frontier catches the rest.
 type room struct {
 	queue             frontier.Frontier
-	scheme, authority string // of the host that the counts are for
+	scheme, authority string // host that the counts belong to
 	urls              int
 	bytes             int64
 }
@@ -263,12 +263,12 @@ func (m *room) take(u weburl.URL) {
 	m.bytes -= int64(len(u.String()))
 }
 
-// recentLinks is the number of links whose verdict is remembered: the pages of a site share the few links
-// that lead to each other and out of the site.
+// recentLinks is the number of links whose verdict is remembered. The pages of a site share most of their links, such as the
+// navigation.
 const recentLinks = 1024
 
-// verdicts caches recent verdicts about links. An entry takes 24 bytes per link, so that the cache fits
-// into that of a processor; there are few different verdicts. It is not safe for concurrent use.
+// verdicts caches recent verdicts about links. An entry takes 24 bytes per link, so that the table fits into the processor's
+// cache; few verdicts are distinct. It is not safe for concurrent use.
 type verdicts struct {
 	recent [recentLinks]recentLink
 	all    []verdict
@@ -278,7 +278,7 @@ type verdicts struct {
 type recentLink struct {
 	key  weburl.Key
 	kind extract.Kind
-	at   uint16 // index in all, from 1; 0: nothing is remembered
+	at   uint16 // index in all, starting at 1; 0: empty
 }
 
 // maxVerdicts is the number of different verdicts that are remembered. Scopes have few rules; one that
@@ -287,7 +287,7 @@ const maxVerdicts = 4096
 
 func newVerdicts() *verdicts { return &verdicts{at: map[verdict]uint16{}} }
 
-// of returns judge's verdict about a link, or the one that is cached.
+// of returns the cached verdict about a link, or else calls judge.
 func (m *verdicts) of(key weburl.Key, kind extract.Kind, judge func() verdict) verdict {
 	slot := &m.recent[(int(key[0])|int(key[1])<<8)%recentLinks]
 	if slot.at != 0 && slot.key == key && slot.kind == kind {

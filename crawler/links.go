@@ -21,7 +21,7 @@ type linker struct {
 	cfg     *Config
 	around  *aroundExtract // nil without Config.AroundExtract
 	scanner *extract.Scanner
-	xhtml   *extract.Scanner // nil before the first page of that kind
+	xhtml   *extract.Scanner // nil before the first XHTML page
 	res     *weburl.Resolver
 	encoder weburl.Encoder // of the current page
 	keys    []weburl.Key
@@ -30,10 +30,10 @@ type linker struct {
 	follow  []followed // the links whose keys are in keys
 	judged  *verdicts
 	counts  map[Fate]int // of the current page
-	grown   bool         // a page had so many links that the buffers have become large
+	grown   bool         // a page with very many links has enlarged the buffers
 }
 
-// manyLinks is more than nearly every page on the web has.
+// manyLinks is more links than nearly any page on the web has.
 const manyLinks = 1000
 
 // followed is a link to be followed.
@@ -130,7 +130,7 @@ func (k *linker) extract(p *fetcher.Page) (doc *extract.Document, err error) {
 	return doc, err
 }
 
-// limit applies Limits.LinksPerPage to a document that code of the program has made.
+// limit applies Limits.LinksPerPage to a document made by a custom extractor.
 func (k *linker) limit(doc *extract.Document) {
 	if doc != nil {
 		kept := min(len(doc.Links), k.cfg.Limits.LinksPerPage)
@@ -139,7 +139,8 @@ func (k *linker) limit(doc *extract.Document) {
 	}
 }
 
-// aroundExtract calls the Extractor that Config.AroundExtract has made. What that one wraps is the linker that has the page.
+// aroundExtract calls the Extractor returned by Config.AroundExtract. The Extractor that it wraps is the linker that processes
+// the page.
 type aroundExtract struct {
 	outer   Extractor
 	judge   *judge
@@ -164,8 +165,8 @@ func (a *aroundExtract) extract(k *linker, p *fetcher.Page) (*extract.Document, 
 // innerExtract is the Extractor that Config.AroundExtract is given.
 type innerExtract struct{ of *aroundExtract }
 
-// Extract reads a page as a crawl without AroundExtract does. A second call for a page, or one for a copy of it, has buffers to
-// itself, because those of the linker hold the first Document.
+// Extract reads a page as a crawl without AroundExtract would. A second call for the same page, or one for a copy of it, gets
+// fresh buffers, because the linker's own hold the first Document.
 func (i innerExtract) Extract(p *fetcher.Page) (*extract.Document, error) {
 	if k, ok := i.of.linkers.LoadAndDelete(p); ok {
 		return k.(*linker).read(p)
@@ -205,7 +206,8 @@ func (k *linker) read(p *fetcher.Page) (*extract.Document, error) {
 
 const typeCSS = "text/css"
 
-// reads reports whether bodies of a type are received for links: what AroundExtract reads is not known.
+// reads reports whether bodies of a type are received for their links. With AroundExtract that is every type, because its
+// types are unknown.
 func (c *Config) reads(contentType string) bool {
 	return c.AroundExtract != nil || c.parses(contentType)
 }
@@ -233,8 +235,8 @@ func mayBeFeed(contentType string) bool {
 	return false
 }
 
-// sort decides about every link of the visit's document, counts them by fate, and returns those that are to
-// be queued and may be new, and those that may raise what is queued.
+// sort decides about every link of the visit's document and counts the links by fate. It returns requests for links that may
+// be new, and for links that may raise the priority of queued URLs.
 func (k *linker) sort(v *Visit) (news, raises []frontier.Request) {
 	clear(k.counts)
 	v.linker, v.counts = k, k.counts
@@ -257,7 +259,7 @@ func (k *linker) sort(v *Visit) (news, raises []frontier.Request) {
 	return k.news(v), k.raises(v)
 }
 
-// news makes Requests from the links in k.follow that the frontier may not know yet.
+// news returns Requests for those links in k.follow that the frontier may not know yet.
 func (k *linker) news(v *Visit) []frontier.Request {
 	k.known = slices.Grow(k.known[:0], len(k.keys))[:len(k.keys)]
 	clear(k.known)
@@ -287,8 +289,8 @@ func (k *linker) news(v *Visit) []frontier.Request {
 	return queue
 }
 
-// unraised is the highest priority to which links of a crawl without priorities do not raise what is queued; in one
-// with priorities, raises looks further.
+// unraised is the highest priority at which a link cannot raise a queued URL in a crawl without priorities. With priorities,
+// raises checks further.
 func (k *linker) unraised() int8 {
 	if k.judge.priorities.none() {
 		return 0
@@ -296,8 +298,7 @@ func (k *linker) unraised() int8 {
 	return lowest
 }
 
-// raises returns Requests for links in k.follow to URLs that are known, and that they may raise. It is called after
-// news.
+// raises returns Requests for links in k.follow to known URLs whose priority they may raise. It is called after news.
 func (k *linker) raises(v *Visit) (queue []frontier.Request) {
 	if k.judge.priorities.firm() || k.judge.queue == nil {
 		return nil
@@ -322,7 +323,7 @@ func (k *linker) raises(v *Visit) (queue []frontier.Request) {
 	return queue
 }
 
-// enter admits a URL that may be new to the queue, or returns why not.
+// enter admits a possibly new URL to the queue, or returns why it is rejected.
 func (k *linker) enter(in *room, u weburl.URL) Fate {
 	switch {
 	case !in.has(u):
@@ -376,8 +377,8 @@ func (k *linker) decide(v *Visit, l *extract.Link) decided {
 	return d
 }
 
-// look returns the URL to decide about. Our own Scope keeps nothing of it, so no memory is allocated for
-// it; another Scope might keep it.
+// look returns the URL to judge. SeedScope does not retain it, so it is not allocated; another Scope might retain it and gets
+// a copy.
 func (k *linker) look(view weburl.View) weburl.URL {
 	if _, own := k.judge.scope.(*SeedScope); own {
 		return view.Peek()

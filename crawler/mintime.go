@@ -16,7 +16,7 @@ import (
 type bound struct {
 	mu      sync.Mutex
 	needs   map[party]*need
-	changed map[party]bool // since the last call of changes; nil in a crawl that is not durable
+	changed map[party]bool // changes since the last call of changes; nil in a crawl that is not durable
 }
 
 // party is a host, or the address of a server, to which requests are made one at a time.
@@ -35,7 +35,7 @@ func (p party) String() string {
 	return partyAddr + p.addr.String()
 }
 
-// parseParty parses such a name. It returns the zero party if the name is not valid.
+// parseParty is the inverse of String. It returns the zero party if the name is not valid.
 func parseParty(name string) party {
 	if host, ok := strings.CutPrefix(name, partyHost); ok {
 		return party{host: host}
@@ -46,7 +46,7 @@ func parseParty(name string) party {
 
 type need struct {
 	total time.Duration
-	last  time.Duration // the pause after the last request, which nobody has to wait for
+	last  time.Duration // the pause after the last request, which the crawl need not wait for
 	slots int
 }
 
@@ -116,7 +116,7 @@ func (b *bound) recall(who string, n need) {
 	b.needs[parseParty(who)] = &n
 }
 
-// least returns the bound, and the party that sets it.
+// least returns the bound and the party that determines it.
 func (b *bound) least() (time.Duration, string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

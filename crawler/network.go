@@ -156,8 +156,8 @@ func (c *Config) ShareMachine(dir string) {
 	c.Politeness.Shared = open.(func() *machine.Hosts)()
 }
 
-// NotShared returns why the crawl takes no turns with those of other processes although that was wanted ([Config.ShareMachine]), or
-// nil.
+// NotShared returns why the crawl does not take turns with those of other processes although [Config.ShareMachine] requested
+// it; nil if it does, or was not asked to.
 func (c *Crawler) NotShared() error {
 	if m := machine.Of(c.shared); m != nil {
 		return m.NotShared()
@@ -165,9 +165,9 @@ func (c *Crawler) NotShared() error {
 	return nil
 }
 
-// account returns Politeness.Account: what a robots.txt may depend on besides its URL. A crawl whose
-// fields come from a function or a jar shares with no other crawl. Neither does one with its own resolver or dialer: there, names may
-// mean other servers.
+// account returns the value of Politeness.Account: a key for everything besides its URL that a robots.txt may depend on. A
+// crawl whose header fields come from a function or a jar shares robots.txt files with no other crawl. Neither does one with
+// its own resolver or dialer, for which names may mean other servers.
 func (c *Config) account() (func(u weburl.URL) string, error) {
 	f := &c.Fetch
 	network := f.Resolver != nil || f.DialContext != nil
@@ -202,12 +202,13 @@ func (c *Config) account() (func(u weburl.URL) string, error) {
 		if len(all) == 0 {
 			return ""
 		}
-		b, _ := json.Marshal(all) // in the order of names; texts can be encoded
+		b, _ := json.Marshal(all) // keys are sorted; a map of strings always encodes
 		return fmt.Sprintf("%x", sha256.Sum256(b))
 	}, nil
 }
 
-// copyRobots returns Politeness.CopyRobots, which keeps a robots.txt that another crawl has requested as evidence, too.
+// copyRobots returns the value of Politeness.CopyRobots, which also stores as evidence a robots.txt that another crawl has
+// requested.
 func (c *Config) copyRobots() func(u weburl.URL, f politeness.RobotsFile) error {
 	if c.KeepRobots == nil {
 		return nil

@@ -69,9 +69,9 @@ func classOf(ticket uint64) int {
 // lowestClass is the priority of URLs in class 0. Those of class 240 have the priority 120.
 const lowestClass = -120
 
-// sitemapPriority returns the priority of sitemaps: that of links, so that they take turns with pages of their host in the order
-// in which both are found. Only the first one that a robots.txt names comes earlier. With an Order by hash it is above all others: all pages that are listed are known when the first
-// is requested.
+// sitemapPriority returns the priority of sitemaps. It is that of links, so that sitemaps and pages of a host alternate in the
+// order in which they are found; only the first sitemap that a robots.txt names comes earlier. With an Order by hash it is the
+// highest: all listed pages are known when the first is requested.
 func (c *Config) sitemapPriority() int8 {
 	if _, ok := c.Order.Seed(); ok {
 		return 127
@@ -79,7 +79,7 @@ func (c *Config) sitemapPriority() int8 {
 	return 0
 }
 
-// ordered returns the priority that the order gives u. ok is false if it gives none.
+// ordered returns the priority of u under the order. ok is false if the order sets none.
 func (c *Config) ordered(u weburl.URL) (priority int8, ok bool) {
 	seed, ok := c.Order.Seed()
 	if !ok {
@@ -88,7 +88,7 @@ func (c *Config) ordered(u weburl.URL) (priority int8, ok bool) {
 	return int8(lowestClass + classOf(draw.Ticket(seed, c.Canonical.Normal(u)))), true
 }
 
-// validateOrder reports what is wrong with Order, and what cannot be in force together with one by hash.
+// validateOrder reports what is wrong with Order, and settings that conflict with an order by hash.
 func (c *Config) validateOrder() error {
 	if err := c.Order.Validate(); err != nil {
 		return &ConfigError{"Order", "is wrong: " + err.Error(), err}
@@ -148,10 +148,10 @@ type priorities struct {
 	res   []*regexp.Regexp // of the rules
 	score func(*Visit, *Link) int8
 	fine  func(*Visit, *Link) float64   // Config.Score
-	order func(weburl.URL) (int8, bool) // Config.Order; nil if it is the one in which URLs are found
+	order func(weburl.URL) (int8, bool) // Config.Order; nil for OrderFound
 }
 
-// newPriorities makes the priorities of a Config that is valid.
+// newPriorities returns the priorities of a valid Config.
 func newPriorities(c *Config) *priorities {
 	p := &priorities{rules: c.Priorities, score: c.Priority, fine: c.Score}
 	if _, ok := c.Order.Seed(); ok {
@@ -166,7 +166,7 @@ func newPriorities(c *Config) *priorities {
 // none reports whether every link has the same priority.
 func (p *priorities) none() bool { return p.firm() && p.order == nil }
 
-// firm reports whether a URL has the same priority whichever page names it, so that none is raised.
+// firm reports whether a URL's priority does not depend on the linking page, so that priorities are never raised.
 func (p *priorities) firm() bool { return p.score == nil && p.fine == nil && len(p.rules) == 0 }
 
 // rule returns the priority of u by the order or the rules.
@@ -182,13 +182,13 @@ func (p *priorities) rule(u weburl.URL) (priority int8, ok bool) {
 	return 0, false
 }
 
-// of returns the priority of a URL that no page names: 0 without a rule.
+// of returns the priority of a URL that no page links to: 0 without a rule.
 func (p *priorities) of(u weburl.URL) int8 {
 	priority, _ := p.rule(u)
 	return priority
 }
 
-// request returns the priority of u for which a program wants another: with a Config.Order by hash it is that of the order.
+// request returns the priority of u when a program asks for want: want itself, unless Config.Order is by hash.
 func (p *priorities) request(u weburl.URL, want int8) int8 {
 	if p.order == nil {
 		return want
@@ -196,7 +196,7 @@ func (p *priorities) request(u weburl.URL, want int8) int8 {
 	return p.of(u)
 }
 
-// link returns the priority and the score of the link at an index, which leads to u and is about to be queued. A panic of
+// link returns the priority and score of the link with index at, which leads to u and is about to be queued. A panic of
 // Config.Priority or Config.Score fails the visit.
 func (p *priorities) link(v *Visit, at int, u weburl.URL) (priority int8, score float64) {
 	priority, ruled := p.rule(u)

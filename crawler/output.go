@@ -21,7 +21,7 @@ type output struct {
 	links     bool        // one of the sinks stores links
 	failed    func(error) // called when an exchange could not be stored, with mu held
 
-	mu sync.Mutex // the order of records is the order of ends in a durable frontier
+	mu sync.Mutex // in a durable frontier, records and ends must have the same order
 }
 
 func newOutput(sinks []sink.Sink, failed func(error)) *output {
@@ -36,7 +36,7 @@ func newOutput(sinks []sink.Sink, failed func(error)) *output {
 	return o
 }
 
-// record returns v as a record for the sinks, nil if there are none.
+// record returns the sinks' record of v, nil if there are no sinks.
 func (o *output) record(v *Visit) *sink.Record {
 	if len(o.sinks) == 0 {
 		return nil
@@ -117,7 +117,7 @@ func (o *output) restore(ctx context.Context, offsets map[string]int64) error {
 	return nil
 }
 
-// checkNames returns an error if sinks could not be distinguished after a crash.
+// checkNames returns an error if two sinks have the same name and could not be told apart after a crash.
 func (o *output) checkNames() error {
 	seen := map[string]bool{}
 	for i, s := range o.sinks {
@@ -161,7 +161,7 @@ func (v *Visit) record() *sink.Record {
 		rec.Usage = append(rec.Usage, sink.Usage{Use: s.Use, Signal: s.Signal.String(), Origin: string(s.Origin), Value: s.Value})
 	}
 	rec.Terms = v.Terms.Terms()
-	// An answer that the page's own signal keeps us from taking is not archived.
+	// An answer that is refused, or excluded by its type, is not archived.
 	if v.Outcome != Refused && v.Reason != reasonType {
 		rec.Exchange = exchange(v.Page, "")
 	}
@@ -201,10 +201,10 @@ func (r *Rendered) record() *sink.Rendered {
 	return s
 }
 
-// maxFragment is the length in bytes up to which the fragment of a link is written.
+// maxFragment is the longest fragment of a link that is recorded, in bytes.
 const maxFragment = 256
 
-// outlinks returns the links of the page in the form that the sinks take. They share no memory with the page.
+// outlinks returns the page's links as the sinks take them. They share no memory with the page.
 func (v *Visit) outlinks() []sink.Outlink {
 	links := v.Links()
 	list := make([]sink.Outlink, len(links))
@@ -238,7 +238,7 @@ func (v *Visit) countLinks() *sink.LinkCount {
 	return c
 }
 
-// exchange returns a request with its answer as archives store them, nil without a recording.
+// exchange returns a request and its answer as archives store them, nil if they were not recorded.
 func exchange(p *fetcher.Page, purpose string) *sink.Exchange {
 	if p == nil || p.Raw == nil {
 		return nil

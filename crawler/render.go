@@ -28,11 +28,11 @@ type Rendered struct {
 	Why        string         // the rule that decided to render it, one of render's Rule constants
 	Rounds     int            // rounds taken
 	Virtual    time.Duration  // how long the page ran by its own clock
-	DOM        []byte         // the document, HTML in UTF-8; nil if there is none: then the Visit is of the page as fetched
+	DOM        []byte         // the document after rendering, as HTML in UTF-8; nil: the Visit shows the page as fetched
 	Routes     []render.Route // where scripts tried to go: links of the page
 	Requests   []render.Fate  // its requests, with their outcomes
 	Dropped    int            // requests that Requests has no room for
-	Console    []string       // the first lines that it wrote to its console
+	Console    []string       // the first lines written to the console
 	Dialogs    int            // that it opened
 	Screenshot []byte         // a PNG, if Config.Render wants one
 	// Cut is why the page was not rendered to its end, "" if it was: a Cut constant of package render, [CutHost], or
@@ -43,7 +43,7 @@ type Rendered struct {
 	Cut string
 }
 
-// content is the page that is read: as it is after rendering, if it was rendered.
+// content is the page to read: the rendered one, or the fetched one if it was not rendered.
 func (v *Visit) content() *fetcher.Page {
 	if v.shown != nil {
 		return v.shown
@@ -59,8 +59,8 @@ type rendering struct {
 	tries   int           // failed requests for what is missing first
 }
 
-// begin starts the rendering of a visit's page, or returns nil if it is to be left as it is: v.Rendered then says why, if it
-// was to be rendered.
+// begin starts the rendering of a visit's page. It returns nil if the page is left as fetched; if it should have been
+// rendered, v.Rendered then says why it was not.
 func (s *renders) begin(v *Visit, j *judge, c *frontier.Claim) *rendering {
 	if s == nil || !v.Page.IsHTML() || v.Page.Truncated != "" {
 		return nil
@@ -98,7 +98,7 @@ func (s *renders) begin(v *Visit, j *judge, c *frontier.Claim) *rendering {
 	return nil
 }
 
-// visit is the visit of a page that needs no more rounds; res is nil if the Renderer has failed.
+// visit returns the visit of a page that needs no more rounds; res is nil if the Renderer has failed.
 func (s *renders) visit(x *rendering, res *render.Result) *Visit {
 	v := &Visit{Page: x.page, Outcome: Fetched, Rendered: &Rendered{Why: x.Why(), Rounds: x.Rounds(), Cut: cutRenderer}}
 	if res == nil {
@@ -116,8 +116,8 @@ func (s *renders) visit(x *rendering, res *render.Result) *Visit {
 	return v
 }
 
-// complete adds to the document of a rendered page what it would lack: where scripts tried to go, and what only the page as fetched
-// has: META elements that scripts have removed, and links such as those in noscript elements that the browser does not show.
+// complete adds what the document of a rendered page lacks: where scripts tried to go, META elements that scripts have
+// removed, and links that only the fetched page has, such as those in noscript elements.
 func (s *renders) complete(v *Visit, k *linker) {
 	if v.shown == nil {
 		return
@@ -131,7 +131,7 @@ func (s *renders) complete(v *Visit, k *linker) {
 	static, err := k.extract(v.Page)
 	if err == nil && static != nil {
 		s.gain(v, static, known)
-		for _, m := range static.Metas { // what the page says holds, whatever its scripts do to it
+		for _, m := range static.Metas { // directives of the fetched page remain in force, whatever scripts do to it
 			if !slices.Contains(v.Doc.Metas, m) {
 				v.Doc.Metas = append(v.Doc.Metas, m)
 			}
@@ -190,22 +190,22 @@ type renders struct {
 	store *render.Store
 	kept  *keptRenders // nil unless renderings outlive the process
 	gains render.Gains
-	slots chan struct{} // has an element for each round that runs
+	slots chan struct{} // holds an element for each running round
 
 	mu      sync.Mutex
-	waiting map[weburl.URL]*rendering // for answers, by the URL of the claim
+	waiting map[weburl.URL]*rendering // renderings that wait for answers, by the URL of the claim
 	hosts   map[string]int            // how many of waiting each host has
-	stuck   map[string]int            // consecutive renderings of a host that were stuck
+	stuck   map[string]int            // consecutive stuck renderings of each host
 	bytes   int                       // of the pages under way
 }
 
-// maxRendering bounds the pages that are being rendered, in bytes: each counts with its body and a rendering's own size.
+// maxRendering bounds the total bytes of pages being rendered: each counts with its body and a rendering's fixed overhead.
 const (
 	maxRendering  = 64 << 20
 	renderingSize = 16 << 10
 )
 
-// roundPause is the time that a page waits for its round when the maximum number runs.
+// roundPause is how long a page waits before it tries again, when the maximum number of rounds is running.
 const roundPause = time.Second
 
 func newRenders(c *Config) *renders {
@@ -215,7 +215,7 @@ func newRenders(c *Config) *renders {
 	}
 }
 
-// rendering takes out the rendering of the claim's URL, nil if there is none.
+// rendering removes and returns the rendering of the claim's URL, nil if there is none.
 func (a *attempt) rendering() *rendering {
 	x := a.run.renders.of(a.claim.URL)
 	if x != nil && x.attempt != a.claim.Attempt { // the page is to be fetched again
@@ -242,8 +242,8 @@ func (s *renders) of(u weburl.URL) *rendering {
 	return x
 }
 
-// room reports whether another page may be requested although some wait for answers: each of these has been requested, returned
-// its place in the limits when it returned to the queue, and needs it to be finished. h are the settings of the host.
+// room reports whether another page may be requested although renderings are waiting. Each of these gave back its place in the
+// page limits when it returned to the queue, and needs one to finish. h has the settings of the host.
 func (s *renders) room(b *budget, t *tally, u weburl.URL, h *HostSettings) bool {
 	if s == nil {
 		return true
@@ -277,7 +277,7 @@ func (s *renders) reserve(body int) bool {
 	return true
 }
 
-// drop ends a rendering, if there is one. What is to be committed with the end of its page is in a.values.
+// drop ends a rendering, if there is one. Changes to commit with the end of its page are added to a.values.
 func (a *attempt) drop(x *rendering) {
 	if x == nil {
 		return
@@ -295,17 +295,17 @@ func (s *renders) free(body int) {
 	s.bytes -= body + renderingSize
 }
 
-// maxStuck is the number of consecutive renderings that are stuck after which a host is left static.
+// maxStuck is the number of consecutive stuck renderings after which pages of a host are no longer rendered.
 const maxStuck = 3
 
-// static reports whether a host is left static because its renderings were stuck.
+// static reports whether pages of a host are no longer rendered because its renderings were stuck.
 func (s *renders) static(u weburl.URL) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stuck[u.Host()] >= maxStuck
 }
 
-// noteStuck counts consecutive renderings of a host that were stuck, and reports whether their number has changed.
+// noteStuck updates the number of consecutive stuck renderings of a host, and reports whether it has changed.
 func (s *renders) noteStuck(host string, stuck bool) (n int, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -327,8 +327,8 @@ func (a *attempt) render(ctx context.Context, x *rendering) {
 	}
 }
 
-// resume continues a rendering: what is missing first is requested, at most one answer for each claim, and when nothing is
-// missing the next round is run.
+// resume continues a rendering. It first requests what is missing, at most one answer for each claim; when nothing is missing,
+// it runs the next round.
 func (a *attempt) resume(ctx context.Context, x *rendering) {
 	for {
 		now := time.Now()
@@ -346,8 +346,8 @@ func (a *attempt) resume(ctx context.Context, x *rendering) {
 	}
 }
 
-// spentResources reports whether rendered pages have loaded as much as they may. Requests in flight are completed, so that a
-// crawl can exceed the limit by as many.
+// spentResources reports whether the limit on requests for rendered pages is reached. Requests in flight are still completed,
+// so a crawl can exceed the limit by their number.
 func (a *attempt) spentResources() bool {
 	most := budgets[kindResources].crawl.of(&a.run.cfg, nil)
 	return most.Reached(a.run.tally.resources())
@@ -363,7 +363,7 @@ func (a *attempt) wait(ctx context.Context, x *rendering, until time.Time) {
 	a.putBack(ctx, frontier.Again{NotBefore: until}, nil)
 }
 
-// round runs a round and reports whether the page needs answers. If not, the claim has ended.
+// round runs a round and reports whether the page needs more answers. If not, it has ended the claim.
 func (a *attempt) round(ctx context.Context, x *rendering) (needs bool) {
 	if a.run.renders.static(x.page.URL) {
 		a.drop(x)
@@ -469,7 +469,7 @@ func (a *attempt) resourceAnswered(ctx context.Context, x *rendering, w render.W
 	a.wait(ctx, x, later)
 }
 
-// again reports whether what is missing may be requested once more, and counts that.
+// again reports whether a missing resource may be requested once more, and counts the attempt.
 func (a *attempt) again(x *rendering, w render.Want) bool {
 	if a.run.cfg.Retries.Max.Reached(x.tries) || !a.run.tally.retry(w.URL.Host()) {
 		return false
@@ -478,13 +478,13 @@ func (a *attempt) again(x *rendering, w render.Want) bool {
 	return true
 }
 
-// refuse notes that there will be no answer.
+// refuse records that a missing resource will have no answer.
 func (x *rendering) refuse(w render.Want, reason string) {
 	x.Refused(w, reason)
 	x.tries = 0
 }
 
-// resourceNotRequested acts on what kept a resource from being requested, and reports whether the claim has ended.
+// resourceNotRequested handles the error that prevented the request for a resource, and reports whether the claim has ended.
 func (a *attempt) resourceNotRequested(ctx context.Context, x *rendering, w render.Want, err error) (ended bool) {
 	var wait *politeness.NotYet
 	var denied *politeness.Denied
@@ -508,7 +508,7 @@ func (a *attempt) resourceNotRequested(ctx context.Context, x *rendering, w rend
 	return true
 }
 
-// resourceUnresolved acts on a host without an address.
+// resourceUnresolved handles a resource whose host has no address.
 func (a *attempt) resourceUnresolved(ctx context.Context, x *rendering, w render.Want, e *fetcher.LookupError) (ended bool) {
 	switch reason := fetcher.ReasonOf(e.Err); {
 	case reason == fetcher.ReasonPin:

@@ -18,9 +18,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// keptRenders keep renderings in a durable frontier, and what their pages load in a directory: whatever has been committed
-// is not requested again by a process that resumes the crawl. A rendering is committed like a visit, in one step with the
-// archive that has its exchanges.
+// keptRenders stores renderings in a durable frontier, and the answers that their pages load in a directory, so that a process
+// that resumes the crawl requests none of them again. A rendering is committed like a visit, in one step with the archive of
+// its exchanges.
 type keptRenders struct{ store frontier.Durable }
 
 // Get implements render.Index.
@@ -57,7 +57,7 @@ func (r *run) makeRenders() (err error) {
 	return nil
 }
 
-// renderKey is the name of the value that a rendering is kept in.
+// renderKey returns the key under which a rendering is stored.
 func renderKey(u weburl.URL) string {
 	h := sha256.Sum256([]byte(u.String()))
 	return render.PrefixPage + hex.EncodeToString(h[:16])
@@ -80,7 +80,7 @@ type heldPage struct {
 	Page    fetcher.Page
 }
 
-// attach stores with a rendering what its visit needs. Without it the page is fetched again when the crawl is resumed.
+// attach adds to a stored rendering what its visit needs. Without it the page is fetched again when the crawl is resumed.
 func (s *renders) attach(x *rendering) {
 	if s.kept == nil {
 		return
@@ -93,7 +93,7 @@ func (s *renders) attach(x *rendering) {
 	}
 }
 
-// keepRendering has a rendering committed as it is.
+// keepRendering adds the current state of a rendering to the next commit.
 func (a *attempt) keepRendering(x *rendering) {
 	if a.run.renders.kept == nil {
 		return
@@ -106,10 +106,10 @@ func (a *attempt) keepRendering(x *rendering) {
 	a.values = recordValues(a.values, records)
 }
 
-// prefixStuck begins the names of values with the number of consecutive renderings of a host that were stuck.
+// prefixStuck begins the keys that store a host's number of consecutive stuck renderings.
 const prefixStuck = "render/stuck/"
 
-// keepStuck notes whether a rendering of a host was stuck, and has the number of them committed with the visit of its page.
+// keepStuck counts whether a rendering of a host was stuck, and commits the count with the visit of its page.
 func (a *attempt) keepStuck(host string, stuck bool) {
 	n, changed := a.run.renders.noteStuck(host, stuck)
 	if a.run.renders.kept == nil || !changed {
@@ -122,7 +122,7 @@ func (a *attempt) keepStuck(host string, stuck bool) {
 	a.values = recordValues(a.values, []render.Record{{Key: prefixStuck + host, Value: value}})
 }
 
-// resumeStuck reads how many consecutive renderings of hosts were stuck.
+// resumeStuck restores the counts of consecutive stuck renderings.
 func (s *renders) resumeStuck() error {
 	return s.kept.Each(prefixStuck, func(key string, value []byte) error {
 		n, err := strconv.Atoi(string(value))
@@ -134,7 +134,7 @@ func (s *renders) resumeStuck() error {
 	})
 }
 
-// saveRendering has a rendering committed as it is, in one step with the exchange for what it was answered, which is archived.
+// saveRendering commits the current state of a rendering in one step with the archived exchange of its latest answer.
 func (a *attempt) saveRendering(ctx context.Context, x *rendering, p *fetcher.Page) {
 	if a.run.renders.kept == nil {
 		a.run.output.archive(ctx, p, politeness.Resource.String())
@@ -145,7 +145,7 @@ func (a *attempt) saveRendering(ctx context.Context, x *rendering, p *fetcher.Pa
 	a.values = nil
 }
 
-// resume takes up the renderings that an earlier process has left.
+// resume restores the renderings that an earlier process stored.
 func (s *renders) resume(ctx context.Context, now time.Time) error {
 	if s == nil || s.kept == nil {
 		return nil
@@ -169,7 +169,7 @@ func (s *renders) resume(ctx context.Context, now time.Time) error {
 	return s.kept.store.Commit(ctx, nil, frontier.Checkpoint{Values: gone})
 }
 
-// revive returns the rendering that a value has kept.
+// revive restores a rendering from its stored value.
 func (s *renders) revive(value []byte, now time.Time) (*rendering, error) {
 	r, err := render.Resume(&s.cfg.Render, s.store, value, now)
 	if err != nil {

@@ -26,8 +26,8 @@ const (
 	FinishBytes    Finish = "max_bytes"
 	FinishTime     Finish = "max_time"
 	FinishErrors   Finish = "max_errors"
-	FinishMinFree  Finish = "min_free" // DrainFor was called: the disk has little room left
-	FinishMaxDisk  Finish = "max_disk" // DrainFor was called: the crawl has used the room that it may
+	FinishMinFree  Finish = "min_free" // DrainFor was called: too little disk space is left
+	FinishMaxDisk  Finish = "max_disk" // DrainFor was called: the crawl has used its disk allowance
 	FinishDrained  Finish = "drained"  // Drain was called, a Handler returned Stop, or the loop over Pages was left
 	FinishCanceled Finish = "canceled" // the context ended
 	FinishError    Finish = "error"    // a sink or the frontier failed
@@ -170,7 +170,7 @@ type RenderingCount struct {
 	Pages    int            `json:"pages"`              // with a rendered document
 	Cut      map[string]int `json:"cut,omitempty"`      // not rendered to their end, by Rendered.Cut
 	Wanted   int            `json:"wanted,omitempty"`   // URLs that they wanted, at most render.MaxFates of each page
-	Answered int            `json:"answered,omitempty"` // of them, answered, also by what another page had requested
+	Answered int            `json:"answered,omitempty"` // those answered, including by what another page had requested
 	Refused  map[string]int `json:"refused,omitempty"`  // of them, refused, by reason
 }
 
@@ -179,7 +179,7 @@ func (c *RenderingCount) rendered(r *Rendered) *RenderingCount {
 	if c == nil {
 		c = &RenderingCount{}
 	}
-	if c.Cut == nil { // also in a count that was read back
+	if c.Cut == nil { // nil also in counts that were read back
 		c.Cut = map[string]int{}
 	}
 	if c.Refused == nil {
@@ -212,12 +212,12 @@ type tally struct {
 	used     map[string]*uses // of hosts with sitemaps
 	sitemaps map[string]bool
 	usage    usages
-	spent    map[string]*spending // of hosts with budgets of their own; nil: there are none
+	spent    map[string]*spending // by host, for hosts with separate budgets; nil: there are none
 
-	// The following are for a crawl that is resumed after a crash, and nil and zero otherwise.
+	// The following fields are for a crawl that is resumed after a crash, and otherwise zero.
 	elapsed time.Duration  // of earlier runs
 	since   time.Time      // when this run began
-	settled map[string]int // pages fetched whose visits are in the sinks
+	settled map[string]int // fetched pages whose visits are in the sinks
 	fresh   map[string]bool
 	origins map[string]bool // origins from which a page was requested in this run
 }
@@ -294,7 +294,7 @@ func (t *tally) resources() int {
 	return t.r.Resources
 }
 
-// pagesOf returns how many pages of a host have a place in its limit.
+// pagesOf returns how many pages count towards the page limit of a host.
 func (t *tally) pagesOf(host string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -393,7 +393,7 @@ func (t *tally) countType(name string) {
 	t.r.Types[name]++
 }
 
-// duplicate counts a page that says, or was found, to exist elsewhere, too.
+// duplicate counts a page that also exists elsewhere, as it says itself or as a comparison found.
 func (t *tally) duplicate(v *Visit) {
 	if v.SameAs != "" {
 		t.r.Same++
@@ -406,7 +406,7 @@ func (t *tally) duplicate(v *Visit) {
 	}
 }
 
-// sitemap records a sitemap that a robots.txt names, unless its URL is longer than the longest that is queued by default.
+// sitemap records a sitemap that a robots.txt names, unless its URL is longer than the default limit for queued URLs.
 func (t *tally) sitemap(ref string) {
 	if len(ref) > DefaultMaxURL {
 		return
@@ -459,7 +459,7 @@ func (t *tally) firstOf(origin string) bool {
 	return first
 }
 
-// keep returns what the crawl must know of its counts after a crash.
+// keep returns the counts that must survive a crash.
 func (t *tally) keep(now time.Time) kept {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -537,7 +537,7 @@ func (r *Report) ContentPages() int {
 	return max(0, n)
 }
 
-// errors returns a copy of Errors, taken from Statuses in a report of an earlier version.
+// errors returns a copy of Errors; for a report of an earlier version, it is computed from Statuses.
 func (r *Report) errors() map[int]int {
 	if r.Errors != nil {
 		return maps.Clone(r.Errors)
@@ -616,7 +616,7 @@ var usageNames = [...]string{robots.UseTrainAI, robots.UseAI, robots.UseSearch, 
 // usageCounts counts visits by use: first those that allow it, then those that disallow it.
 type usageCounts [2 * len(usageNames)]uint32
 
-// maxUsageHosts is the number of hosts whose usage is counted by host.
+// maxUsageHosts is the number of hosts whose usage is counted separately.
 const maxUsageHosts = 1000
 
 // usages counts what sites say about the uses of their pages. The caller holds the lock of the tally that
@@ -677,7 +677,7 @@ func (n *usages) host(name string) *usageCounts {
 	return h
 }
 
-// of returns the counts of a host, all zero if it is not counted.
+// of returns the counts of a host, all zero if it is not counted separately.
 func (n *usages) of(host string) usageCounts {
 	if h := n.hosts[host]; h != nil {
 		return *h

@@ -30,7 +30,7 @@ type rulebook struct {
 	FollowNoFollow bool
 	Sample         string      `json:",omitempty"`
 	Documents      bool        `json:",omitempty"`
-	Hosts          []hostRules // entries of Config.Hosts; those after the last with rules do not matter
+	Hosts          []hostRules // entries of Config.Hosts, up to the last one that has rules
 }
 
 // hostRules are the rules of an entry of Config.Hosts.
@@ -39,7 +39,7 @@ type hostRules struct {
 	Rules []ScopeRule
 }
 
-// hostRules returns the part of Hosts that decides which links are queued.
+// hostRules returns those parts of Hosts that decide which links are queued.
 func (c *Config) hostRules() (all []hostRules) {
 	for i, h := range c.Hosts {
 		if slices.ContainsFunc(c.Hosts[i:], func(h HostSettings) bool { return len(h.Rules) > 0 }) {
@@ -49,7 +49,7 @@ func (c *Config) hostRules() (all []hostRules) {
 	return all
 }
 
-// settingOf names the field of Config for each key of a stored rulebook: the keys are part of the format.
+// settingOf maps the keys of a stored rulebook, which are part of the format, to fields of Config.
 var settingOf = map[string]string{
 	"Scope": "Scope.Kind", "Rules": "Scope.Rules", "MaxDepth": "Limits.Depth", "Beyond": "Scope.Beyond",
 	"BeyondKinds": "Scope.BeyondKinds", "Sitemaps": "Follow.Sitemaps", "Feeds": "Follow.Feeds",
@@ -69,8 +69,8 @@ func (c *Config) rulebook() rulebook {
 	return b
 }
 
-// keepRules stores the rules of a crawl. If the crawl has ended under other rules, that is an error: links
-// that it did not queue under those would not be found under these either.
+// keepRules stores the rules of a crawl. It returns an error if the crawl has ended under other rules: links that those
+// rejected would not be found again.
 func (k *checkpoint) keepRules(ctx context.Context, book rulebook, ended bool) error {
 	rules, err := json.Marshal(book)
 	if err != nil {
@@ -92,7 +92,7 @@ func (k *checkpoint) keepRules(ctx context.Context, book rulebook, ended bool) e
 	return k.mark(ctx, keyRules, rules)
 }
 
-// changedRules is the error of a frontier whose crawl had other rules, in the settings that are named.
+// changedRules returns the error for a frontier whose crawl had other rules. settings names those that differ.
 func changedRules(settings string) error {
 	return fmt.Errorf("%w (%s): give the crawl by these a frontier of its own", ErrRulesChanged, settings)
 }
@@ -104,7 +104,7 @@ func differing(was, now []byte) (names []string, err error) {
 	if err := errors.Join(json.Unmarshal(was, &book), json.Unmarshal(was, &old), json.Unmarshal(now, &b)); err != nil {
 		return nil, err
 	}
-	written, err := json.Marshal(book) // in the form in which it would be written today
+	written, err := json.Marshal(book) // re-encoded, in the current form
 	if err = errors.Join(err, json.Unmarshal(written, &a)); err != nil {
 		return nil, err
 	}
@@ -116,15 +116,14 @@ func differing(was, now []byte) (names []string, err error) {
 	return names, nil
 }
 
-// pins holds the first look-ups of the seeds' names, for all Runs of a Crawler: what the gate knows of a
-// site, such as its robots.txt, outlives a Run, and must not become a permission to make requests to
-// another machine.
+// pins holds the first look-ups of the seeds' names, for all Runs of a Crawler. The gate's knowledge of a site, such as its
+// robots.txt, outlives a Run and must not become a permission to make requests to another machine.
 type pins struct {
 	mu    sync.Mutex
 	first map[string][]netip.Addr
 }
 
-// set remembers a first look-up and returns the one that applies: another Run may have been faster.
+// set records a first look-up and returns the one that applies: another Run may have been faster.
 func (p *pins) set(host string, private []netip.Addr) []netip.Addr {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,14 +166,14 @@ func parsePin(text string) ([]netip.Addr, error) {
 	return private, nil
 }
 
-// What the gate knows is stored this often. What happens in between is in the ledger, which a process that resumes the
-// crawl reads: to bound that, it is also due after this many requests, whatever the time.
+// How often the gate's state is stored. A process that resumes the crawl learns what happened since from the ledger; to bound
+// the time that takes, the state is also stored after snapshotRequests requests.
 const (
 	snapshotInterval = 10 * time.Second
-	snapshotRequests = 10_000 // reading their lines, and the robots.txt files, again takes about a tenth of a second
+	snapshotRequests = 10_000 // replaying their ledger lines and robots.txt files takes about a tenth of a second
 )
 
-// snapshots decides when to store what the gate knows.
+// snapshots decides when to store the gate's state.
 type snapshots struct {
 	next     time.Time
 	requests int // made when it was stored last

@@ -15,14 +15,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// run is one crawl in progress: it makes the parts, and starts and awaits the workers. An attempt is what a
-// worker does with one URL.
+// run is one crawl in progress: it makes the parts, starts the workers and waits for them. An attempt is a worker's handling
+// of one URL.
 type run struct {
 	parts
 	state
 }
 
-// parts holds what newRun makes and nothing changes while the crawl runs. Each part is safe for concurrent use.
+// parts holds what newRun makes. It does not change while the crawl runs, and each part is safe for concurrent use.
 type parts struct {
 	cfg      Config
 	seeds    []weburl.URL
@@ -46,7 +46,7 @@ type parts struct {
 	deliver func(*Visit) // for Pages; nil otherwise
 }
 
-// state holds what workers change while the crawl runs: how it ends, and what it has counted.
+// state holds what workers change while the crawl runs: its end and its counts.
 type state struct {
 	ending
 	halt halt
@@ -91,7 +91,7 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 	return r, nil
 }
 
-// make makes the parts, each from those before it.
+// make creates the parts, each from those before it.
 func (r *run) make(had *atomic.Bool) error {
 	r.makeFrontier()
 	if err := r.makeJudge(); err != nil {
@@ -184,7 +184,7 @@ func (r *run) makeFetcher() error {
 	return nil
 }
 
-// fetching returns Config.Fetch with what the run adds.
+// fetching returns Config.Fetch with the settings that the run adds.
 func (r *run) fetching() fetcher.Config {
 	named := make(map[string]bool, len(r.seeds))
 	for _, u := range r.seeds {
@@ -312,8 +312,8 @@ func (r *run) addSeeds(ctx context.Context) (added int, err error) {
 	return r.frontier.Add(ctx, queue...)
 }
 
-// leave closes the connections to a host that has no URLs left: connections stay open through the pauses of
-// a host that has some, but no longer.
+// leave closes the connections to a host that has no URLs left. While a host has some, connections stay open, even through its
+// pauses.
 func (r *run) leave(host string) {
 	if r.frontier.HostPending(host) == 0 {
 		r.fetcher.CloseIdle(host)
@@ -336,13 +336,13 @@ func (r *run) report(ctx context.Context) *Report {
 	return rep
 }
 
-// left returns the number of URLs that are known and not served.
+// left returns the number of known URLs that have not been served.
 func (r *run) left() int {
 	n := r.frontier.Stats()
 	return n.Queued + n.Waiting + n.Claimed
 }
 
-// checkSeeds reports what is wrong with Config.Seeds, by field.
+// checkSeeds reports errors in Config.Seeds, by field.
 func checkSeeds(seeds []Request) error {
 	var errs []error
 	for i, q := range seeds {
@@ -382,7 +382,7 @@ func parseSeeds(seeds []string, maxLen int) ([]weburl.URL, error) {
 	return urls, errors.Join(errs...)
 }
 
-// allLoopback reports whether a contact may be missing: all requests stay on this machine.
+// allLoopback reports whether all seeds are on loopback: then no request leaves this machine and Contact may be empty.
 func allLoopback(seeds []weburl.URL) bool {
 	for _, u := range seeds {
 		addr, err := netip.ParseAddr(u.Hostname())
@@ -393,9 +393,9 @@ func allLoopback(seeds []weburl.URL) bool {
 	return true
 }
 
-// ending decides how a run ends: no more URLs are claimed, for the first reason that is given.
+// ending decides how a run ends. Claims stop for the first reason given.
 type ending struct {
-	claims     context.Context // ends when no more claims are to be made
+	claims     context.Context // canceled when claims must stop
 	stopClaims context.CancelCauseFunc
 
 	mu          sync.Mutex
@@ -407,7 +407,7 @@ type ending struct {
 
 var errDrain = errors.New("crawler: draining")
 
-// begin makes the context that URLs are claimed with. Drain may have been called before.
+// begin creates the context for claiming URLs. Drain may have been called before.
 func (e *ending) begin(ctx context.Context) context.CancelCauseFunc {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -470,8 +470,7 @@ func (e *ending) giveUp(err *UnreachableError) {
 	e.drain(FinishUnreachable)
 }
 
-// finished returns why the crawl ended, once all workers have. cut says that its pages are used up and URLs
-// are left.
+// finished returns why the crawl ended, once all workers have. cut reports that the page limit left URLs in the queue.
 func (e *ending) finished(ctx context.Context, cut bool) Finish {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 // The bounds of a Sample.
 const (
 	maxSampleN = 10_000    // the largest Sample.N
-	maxSampled = 1_000_000 // the largest product of Sample.N and the sites of a crawl, of which this many URLs are in memory
+	maxSampled = 1_000_000 // maximum of Sample.N times the number of sites: this many URLs are held in memory
 )
 
 // Sample draws pages from sitemaps. The crawl reads the sitemaps that the robots.txt files of the seeds' hosts name, and when it has
@@ -35,7 +35,7 @@ const (
 // durable Frontier they are committed with the sitemaps that list them. [Report].Draws says how many were listed and drawn.
 type Sample struct {
 	N    int    // pages of each site, at most maxSampleN. 0: no sample is drawn, and the crawl follows links
-	Seed string // of the tickets: 1 to 64 bytes, without white space
+	Seed string // seed of the tickets: 1 to 64 bytes, without white space
 }
 
 // String returns the sample as the command takes it, "100:seed", or "none".
@@ -46,8 +46,7 @@ func (s Sample) String() string {
 	return fmt.Sprintf("%d:%s", s.N, s.Seed)
 }
 
-// ParseSample returns the Sample of a text such as "100:seed", and the zero Sample for "none" and "". The error says what is
-// wrong with the text.
+// ParseSample parses a text such as "100:seed". "none" and "" are the zero Sample. The error says what is wrong with the text.
 func ParseSample(text string) (s Sample, err error) {
 	if text == "" || text == "none" {
 		return s, nil
@@ -74,7 +73,7 @@ func (s Sample) Validate() error {
 // SiteDraw says what was drawn of a site: see Config.Sample.
 type SiteDraw struct {
 	Site     string `json:"site"`     // as in ScopeHost: without a leading "www.", and without the port if it is a scheme's default
-	Sitemaps int    `json:"sitemaps"` // that list pages of the site in scope
+	Sitemaps int    `json:"sitemaps"` // sitemaps that list pages of the site in scope
 	Listed   int    `json:"listed"`   // entries of the sitemaps; a page that is listed twice counts twice
 	Drawn    int    `json:"drawn"`
 	// Below is the ticket below which every listed page was drawn, as 16 hexadecimal digits; "" if all were.
@@ -88,7 +87,7 @@ type SiteDraw struct {
 // Of reports whether u is a URL of the site.
 func (d *SiteDraw) Of(u weburl.URL) bool { return d.Site == hostName(u) }
 
-// validateSample reports what is wrong with Sample, and what cannot be in force together with it.
+// validateSample reports what is wrong with Sample, and settings that conflict with it.
 func (c *Config) validateSample() error {
 	if err := c.Sample.Validate(); err != nil {
 		return &ConfigError{"Sample", "is wrong: " + err.Error(), err}
@@ -101,7 +100,7 @@ func (c *Config) validateSample() error {
 	return nil
 }
 
-// readsSitemaps reports whether what the robots.txt of u's origin names as sitemaps is requested.
+// readsSitemaps reports whether the crawl requests the sitemaps that the robots.txt of u's origin names.
 func (r *run) readsSitemaps(u weburl.URL) bool {
 	if r.sampler == nil {
 		return r.cfg.Follow.Sitemaps
@@ -109,23 +108,23 @@ func (r *run) readsSitemaps(u weburl.URL) bool {
 	return r.sampler.open(u)
 }
 
-// sampler draws the sample of a run: first it collects, from every sitemap that is visited, what it lists of the seeds' sites;
-// when nothing else is left to do, it queues what was drawn. So the draw does not depend on which sitemap is read first.
-// Its methods may be called on nil, of a run that draws none.
+// sampler draws the sample of a run. It collects what every visited sitemap lists of the seeds' sites. When nothing else is
+// left to do, it queues what was drawn, so the draw does not depend on the order in which sitemaps are read. Its methods may
+// be called on nil, the sampler of a run without a sample.
 type sampler struct {
 	of      Sample
 	lots    map[string]*lot // by site; the map does not change while workers run
 	mu      sync.Mutex
-	changed map[string]bool // sites of which something is to be stored
+	changed map[string]bool // sites whose lots have to be stored
 	once    sync.Once
 }
 
-// lot holds the state of a site's lists. Its JSON is stored in durable frontiers.
+// lot holds the sampling state of a site. Its JSON is stored in durable frontiers.
 type lot struct {
 	draw.Bottom
 
 	Sitemaps int  `json:"sitemaps"`
-	Closed   bool `json:"closed"` // the sample is drawn: what is listed from now on comes too late
+	Closed   bool `json:"closed"` // the sample is drawn; entries listed later are ignored
 }
 
 // listed holds the URLs that one sitemap lists, by site.
@@ -149,7 +148,7 @@ func newSampler(of Sample, seeds []weburl.URL) (*sampler, error) {
 
 func (s *sampler) empty() draw.Bottom { return draw.Bottom{N: s.of.N, Seed: s.of.Seed} }
 
-// text returns the sample as a rulebook has it.
+// text returns the sample in the form stored in a rulebook.
 func (s *sampler) text() string {
 	if s == nil {
 		return ""
@@ -157,7 +156,7 @@ func (s *sampler) text() string {
 	return s.of.String()
 }
 
-// site returns what is known of the lists of u's site, nil if it is not that of a seed.
+// site returns the lot of u's site, nil if it is not a seed's site.
 func (s *sampler) site(u weburl.URL) *lot {
 	if s == nil {
 		return nil
@@ -165,7 +164,7 @@ func (s *sampler) site(u weburl.URL) *lot {
 	return s.lots[hostName(u)]
 }
 
-// open reports whether u is of a seed's site of which nothing is drawn yet.
+// open reports whether u is on a seed's site whose sample is not drawn yet.
 func (s *sampler) open(u weburl.URL) bool {
 	l := s.site(u)
 	if l == nil {
@@ -176,7 +175,7 @@ func (s *sampler) open(u weburl.URL) bool {
 	return !l.Closed
 }
 
-// entries returns the Requests that stand for the seeds: one for the robots.txt of each origin, which names the sitemaps.
+// entries returns the Requests that replace the seeds: one for the robots.txt of each origin, which names the sitemaps.
 func (r *run) entries() (queue []frontier.Request) {
 	known := map[string]bool{}
 	for _, u := range r.seeds {
@@ -194,7 +193,7 @@ func (a *attempt) standsForSeed() bool {
 	return a.run.sampler != nil && c.Kind == frontier.KindSitemap && c.Via.IsZero() && c.URL == c.URL.RobotsURL()
 }
 
-// wanted returns the URL to request: the claim's, or, for an entry, one that the gate lets nobody request before it knows the
+// wanted returns the URL to request: the claim's or, for an entry, one that the gate admits only after it knows the
 // robots.txt.
 func (a *attempt) wanted() weburl.URL {
 	if a.standsForSeed() {
@@ -205,8 +204,8 @@ func (a *attempt) wanted() weburl.URL {
 	return a.claim.URL
 }
 
-// entered ends the claim of an entry when its robots.txt is known. What that names is queued once more, because an earlier process
-// may have been killed between its request and that.
+// entered ends the claim of an entry when its robots.txt is known. It queues the sitemaps named there again, because an
+// earlier process may have been killed between requesting robots.txt and queueing them.
 func (a *attempt) entered(ctx context.Context) bool {
 	u := a.claim.URL
 	if !a.standsForSeed() || !a.run.gate.Origin(u).Known {
@@ -224,7 +223,7 @@ func (s *sampler) list() listed {
 	return listed{}
 }
 
-// list notes that the sitemap of the claim lists u.
+// list adds u to the list of the claim's sitemap.
 func (a *attempt) list(all listed, u weburl.URL) {
 	if len(u.String()) > a.run.cfg.Limits.URLLength || a.run.sampler.site(u) == nil || a.run.judge.belongs(u, frontier.KindSitemap).fate != FateFollow {
 		return
@@ -238,7 +237,7 @@ func (a *attempt) list(all listed, u weburl.URL) {
 	b.Add(a.run.cfg.Canonical.Normal(u), u.String(), a.claim.URL.String())
 }
 
-// collect takes what a sitemap lists, once its visit counts.
+// collect adds the URLs of a sitemap to their lots, once its visit counts.
 func (s *sampler) collect(all listed) error {
 	if s == nil || len(all) == 0 {
 		return nil
@@ -256,8 +255,9 @@ func (s *sampler) collect(all listed) error {
 	return errors.Join(errs...)
 }
 
-// draw queues the samples, once: all that names a page has been read. That the lots are closed is stored first. So a process that resumes
-// the crawl after a kill in between takes no further list, and when nothing is left to do, it queues the same again.
+// draw queues the samples, once every sitemap has been read. It first stores that the lots are closed, so a process that
+// resumes the crawl after a kill in between accepts no further lists, and queues the same sample again when nothing is left to
+// do.
 func (r *run) draw(ctx context.Context) {
 	r.sampler.once.Do(func() {
 		ctx = context.WithoutCancel(ctx)
@@ -274,7 +274,7 @@ func (r *run) draw(ctx context.Context) {
 	})
 }
 
-// close closes all lots and returns what is to be stored of them.
+// close closes all lots and returns the values to store.
 func (s *sampler) close() (map[string][]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -286,7 +286,7 @@ func (s *sampler) close() (map[string][]byte, error) {
 	return s.values()
 }
 
-// changes returns what is to be stored of the lots that have changed.
+// changes returns the values to store for the lots that have changed.
 func (s *sampler) changes() (map[string][]byte, error) {
 	if s == nil {
 		return nil, nil
@@ -309,7 +309,7 @@ func (s *sampler) values() (map[string][]byte, error) {
 	return values, nil
 }
 
-// recall restores a lot that an earlier process has stored. That of a site that is no seed's any more is not needed.
+// recall restores a lot that an earlier process stored. Lots of sites that are no longer seeds' sites are ignored.
 func (s *sampler) recall(site string, value []byte) error {
 	if s.lots[site] == nil {
 		return nil
@@ -322,7 +322,7 @@ func (s *sampler) recall(site string, value []byte) error {
 	return nil
 }
 
-// sorted returns the lots in the order of their sites' names.
+// sorted returns the lots, ordered by site name.
 func (s *sampler) sorted() iter.Seq2[string, *lot] {
 	return func(yield func(string, *lot) bool) {
 		for _, site := range slices.Sorted(maps.Keys(s.lots)) {
@@ -333,7 +333,7 @@ func (s *sampler) sorted() iter.Seq2[string, *lot] {
 	}
 }
 
-// addDrawn queues what is drawn, of each site the smallest ticket first.
+// addDrawn queues the drawn pages, for each site in the order of their tickets.
 func (r *run) addDrawn(ctx context.Context) error {
 	for _, l := range r.sampler.sorted() {
 		for batch := range slices.Chunk(l.Drawn(), pastBatch) {

@@ -106,7 +106,7 @@ func NewSeedScope(kind ScopeKind, rules []ScopeRule, seeds ...weburl.URL) (*Seed
 	return s, nil
 }
 
-// include adds the part of a seed that the kind compares.
+// include adds the part of a seed's URL that the kind compares.
 func (s *SeedScope) include(u weburl.URL) {
 	switch s.kind {
 	case ScopeHost:
@@ -122,8 +122,8 @@ func (s *SeedScope) include(u weburl.URL) {
 	}
 }
 
-// hostName returns what distinguishes hosts for scope: the name and, unless it is a scheme's default, the
-// port. http and https of one name are one host, because sites move between them by redirects.
+// hostName returns the name by which the scope compares hosts: the host name and, unless it is the scheme's default, the port.
+// http and https of one name are one host, because sites move between them by redirects.
 func hostName(u weburl.URL) string {
 	name := strings.TrimPrefix(u.Authority(), "www.")
 	if bare, ok := strings.CutSuffix(name, ":80"); ok {

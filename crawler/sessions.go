@@ -19,10 +19,10 @@ import (
 type Account struct {
 	// Name is for errors and details. It must be set, and no other Account may have it.
 	Name string
-	// For reports whether a URL is requested with the cookies of this Account. The first Account that takes a URL has it. It is
-	// called concurrently, and must answer the same for a URL each time. nil: it takes every URL.
+	// For reports whether URLs are requested with this Account's cookies. The first Account for which it is true gets the URL.
+	// It is called concurrently and must always return the same for a URL. nil: it takes every URL.
 	For func(u weburl.URL) bool
-	// Login and LoggedOut are for the URLs of this Account what those of Config are for all others. Login must be set.
+	// Login and LoggedOut do for the URLs of this Account what those of Config do for all others. Login must be set.
 	Login     func(ctx context.Context, c *fetcher.Client) error
 	LoggedOut func(v *Visit) bool
 }
@@ -30,12 +30,12 @@ type Account struct {
 // DefaultMaxLogins is the default of Config.MaxLogins.
 const DefaultMaxLogins = 3
 
-// session is a login of a run, and whether it is still in force.
+// session is a login of a run and whether it is still valid.
 type session struct {
 	account Account
 	fetcher Fetcher // with its cookies
 
-	turn   chan struct{} // has an element while somebody logs in or looks at serial: a wait for it may be long
+	turn   chan struct{} // lock, held while logging in or reading serial; a channel, because waiting for a login can take long
 	serial int           // the number of further logins
 }
 
@@ -45,10 +45,10 @@ type sessions struct {
 	max Limit
 
 	mu    sync.Mutex
-	asked map[weburl.URL]int // how often a page was requested again, while it waits for that
+	asked map[weburl.URL]int // how often a page was requested again; removed when its visit ends
 }
 
-// makeSessions makes the sessions, around the Fetcher of the crawl if there are several.
+// makeSessions creates the sessions and, if there are several, makes them wrap the crawl's Fetcher.
 func (r *run) makeSessions() error {
 	cfg := &r.cfg
 	s := &sessions{asked: map[weburl.URL]int{}, max: cfg.MaxLogins}
@@ -99,10 +99,10 @@ func (s *sessions) CloseIdle(host string) {
 	}
 }
 
-// sessionKey is that of the session whose Login is being called, in its context.
+// sessionKey is the context key of the session whose Login is being called.
 type sessionKey struct{}
 
-// inForce returns the session of a request: the one that is logging in, or that of the URL.
+// inForce returns the session for a request: the one that is logging in, or that of the URL.
 func (s *sessions) inForce(ctx context.Context, u weburl.URL) *session {
 	if x, ok := ctx.Value(sessionKey{}).(*session); ok {
 		return x
@@ -151,14 +151,14 @@ func (r *run) loginTo(ctx context.Context, x *session) error {
 	return nil
 }
 
-// loginAnswered counts a request of Config.Login. Of its exchanges, those for a robots.txt are archived: another one may
-// show what only somebody who has logged in can see, or how to.
+// loginAnswered counts a request of Config.Login. Only exchanges for robots.txt are archived: others may contain pages or
+// credentials that are private to the account.
 func (r *run) loginAnswered(ctx context.Context, a *fetcher.Answer) {
 	r.requested(ctx, a)
 }
 
-// loggedOut reports whether an answer is one for somebody who has not logged in: then the page is requested again, after a login
-// unless there was one since the page was requested, or its visit has ended.
+// loggedOut reports whether it has handled an answer that shows the session is over: it has either returned the page to the
+// queue, logging in first unless somebody did since the request, or ended the visit.
 func (a *attempt) loggedOut(ctx context.Context, v *Visit) (is bool) {
 	r, u := a.run, a.claim.URL
 	x := r.sessions.of(u)
@@ -205,8 +205,8 @@ func callLoggedOut(f func(*Visit) bool, v *Visit) (is bool, err error) {
 	return f(v), nil
 }
 
-// logInAgain makes sure that there was a login since the attempt's request, and reports whether the page may be requested again. The
-// worker waits for the login, with its host: no other page of it is requested meanwhile.
+// logInAgain ensures that there was a login since the attempt's request, and reports whether the page may be requested again.
+// It blocks the worker, and so the host, during the login: no other page of the host is requested meanwhile.
 func (a *attempt) logInAgain(ctx context.Context, x *session, u weburl.URL) (again bool, err error) {
 	if !a.run.sessions.ask(u) {
 		return false, nil
@@ -226,7 +226,7 @@ func (a *attempt) logInAgain(ctx context.Context, x *session, u weburl.URL) (aga
 	return true, nil
 }
 
-// ask counts another request for a page, and reports whether there may be one.
+// ask counts a repeated request for a page, and reports whether it is within MaxLogins.
 func (s *sessions) ask(u weburl.URL) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

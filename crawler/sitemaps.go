@@ -41,8 +41,8 @@ func (c *Config) sitemapRequest(to, via weburl.URL) frontier.Request {
 	return frontier.Request{URL: to, Via: via, Kind: frontier.KindSitemap, Priority: c.sitemapPriority()}
 }
 
-// isPage reports whether the answer to a request for a sitemap is a page: sites without a sitemap at the
-// address that their robots.txt names may redirect to one.
+// isPage reports whether a request for a sitemap was answered with an HTML page: sites without a sitemap at the address that
+// robots.txt names may redirect to one.
 func isPage(p *fetcher.Page) bool {
 	if p.Status != http.StatusOK || !p.IsHTML() {
 		return false
@@ -55,8 +55,8 @@ func isPage(p *fetcher.Page) bool {
 	return errors.Is(err, extract.ErrNotSitemap)
 }
 
-// readSitemap returns what a sitemap lists: pages in scope, at the depth of a seed's links, and further
-// sitemaps. With Config.Sample it returns the sitemaps, and v keeps the pages. Entries before an error in the file are used.
+// readSitemap returns the entries of a sitemap: pages in scope, at the depth of a seed's links, and further sitemaps. With
+// Config.Sample it returns only the sitemaps, and the pages are kept in v. Entries before an error in the file are used.
 func (a *attempt) readSitemap(v *Visit) []frontier.Request {
 	page := v.Page
 	if page.Status != http.StatusOK {
@@ -118,8 +118,8 @@ func (a *attempt) overSitemaps() *Visit {
 	}
 }
 
-// sitemapsOfAFile limits the sitemaps that are queued from one robots.txt or index: those that exceed the budget of their host
-// have visits that say so, and there must not be 50,000 from each of 500 indexes.
+// sitemapsOfAFile limits the sitemaps queued from one robots.txt or index. Sitemaps beyond the host's budget get a visit each
+// that says so, and 500 indexes must not add 50,000 each.
 func (c *Config) sitemapsOfAFile() int {
 	return int(min(c.Limits.Sitemaps.Value(), math.MaxInt/2)) * 2
 }

@@ -26,15 +26,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// This file has the whole life of the documents that say which uses a site allows: RSL documents, and the tdmrep.json of an origin.
-// Each is requested like a robots.txt, before the first page that it can forbid, and again when it has expired. A page whose own
-// answer names a document waits in memory until that is read.
+// This file implements the documents that say which uses a site allows: RSL documents, and the tdmrep.json of an origin. Each
+// is requested like a robots.txt, before the first page that it could forbid, and again when it has expired. If a page's
+// answer names an unknown document, the page waits in memory until that has been read.
 
 // Usage holds a site's statements about the uses of a page, and the verdict that follows from them.
 type Usage struct {
 	consent.Record
 	Verdict consent.Verdict
-	Files   []sink.TermsFile // that the statements come from, and those that say nothing
+	Files   []sink.TermsFile // files that the statements come from, and files that say nothing
 }
 
 // document is an RSL document or a tdmrep.json.
@@ -44,10 +44,10 @@ type document struct {
 	Expires time.Time
 	Body    []byte // as received; only when it is stored
 
-	license *consent.License // one of the two if the document says anything
+	license *consent.License // license or tdm is set if the document says anything
 	tdm     *consent.TDM
-	known   bool // it was read, or is known to be unreadable
-	unused  bool // no page was judged by it since: one that expires sooner than the host's next turn serves one page
+	known   bool // it was read, or found to be unreadable
+	unused  bool // not used yet: even if it expires before the host's next turn, it serves one page
 	busy    bool // somebody requests it
 	next    weburl.URL
 	hops    int
@@ -76,17 +76,17 @@ type siteTerms struct {
 	names []string
 }
 
-// waitingPage is a page that waits for the documents that it names.
+// waitingPage is a page that waits for the documents it names.
 type waitingPage struct {
-	page  *fetcher.Page // nil: there was no room for it, so it is requested once more when they are known
+	page  *fetcher.Page // nil: there was no room for it, so it will be requested again
 	names []string
 }
 
 const (
 	keyTerms = "crawler/terms/" // by URL of the document
 
-	maxDocuments  = 64       // of one origin: pages can name as many as they like
-	maxTermsBytes = 64 << 20 // of documents in memory; others are read again from the store, or requested
+	maxDocuments  = 64       // per origin: pages can name any number of documents
+	maxTermsBytes = 64 << 20 // in memory; other documents are read again from the store or requested again
 	maxSites      = 10_000   // of the cache
 	failedTerms   = time.Hour
 	busyTerms     = time.Second
@@ -126,8 +126,8 @@ func (t *terms) named(u weburl.URL, group *robots.Group, p *consent.Page) []stri
 	return append(s.names[:len(s.names):len(s.names)], p.Named()...)
 }
 
-// missing returns the first of the named documents that is not known or has expired, marked as requested; busy says that somebody
-// requests one already. It returns nil if all are known.
+// missing returns the first named document that is not known or has expired, and marks it as requested. busy is true if it is
+// already being requested. It returns nil if all are known.
 func (t *terms) missing(ctx context.Context, u weburl.URL, names []string) (d *document, busy bool) {
 	if len(names) == 0 {
 		return nil, false
@@ -173,7 +173,7 @@ func (t *terms) file(ctx context.Context, origin, name string) *document {
 	return d
 }
 
-// count notes the size of a document, and forgets others when there are too many. The lock is held.
+// count updates the size of a document and evicts others if there are too many. The lock is held.
 func (t *terms) count(d *document, size int) {
 	t.bytes += size + 512 - d.size
 	d.size = size + 512
@@ -191,14 +191,14 @@ func (t *terms) count(d *document, size int) {
 	}
 }
 
-// read reads the body of a document, or what its lack means.
+// read parses the body of a document; nil means that it could not be fetched.
 func (d *document) read(body []byte) {
 	if d.license, d.tdm = consent.ReadDocument(d.URL, d.Status, d.Error, body); d.license != nil && d.Error == "" && d.license.Err() != nil {
 		d.Error = d.license.Err().Error()
 	}
 }
 
-// fail notes that a document cannot be read for now. One that was read before stays as it was.
+// fail records that a document cannot be fetched for now. A document that was read before stays in force.
 func (d *document) fail(now time.Time, why error) {
 	if !d.known || d.Error != "" {
 		d.Error, d.Status, d.SHA256, d.Fetched = why.Error(), 0, "", now.UTC()
@@ -232,7 +232,7 @@ func (d *document) answered(p *fetcher.Page) {
 	d.Expires = p.Ended.Add(life)
 }
 
-// settled ends a request for a document: it is known now, and outlives the process.
+// settled ends a request for a document, which is now known, and stores the document.
 func (t *terms) settled(ctx context.Context, d *document, p *fetcher.Page, why error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -260,7 +260,7 @@ func (t *terms) settled(ctx context.Context, d *document, p *fetcher.Page, why e
 	return t.store.Commit(context.WithoutCancel(ctx), nil, frontier.Checkpoint{Values: map[string][]byte{keyTerms + d.URL: b}})
 }
 
-// putBack notes that a document is still to be requested. With tried, it was requested in vain.
+// putBack marks a document as still to be requested. tried reports that a request for it has failed.
 func (t *terms) putBack(d *document, tried bool) (tries int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -271,7 +271,7 @@ func (t *terms) putBack(d *document, tried bool) (tries int) {
 	return d.tries
 }
 
-// redirected notes where a document leads. It returns false if that is one redirect too many, or nowhere.
+// redirected follows a document's redirect. It returns false if there were too many or the target is invalid.
 func (t *terms) redirected(d *document, p *fetcher.Page) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -284,7 +284,7 @@ func (t *terms) redirected(d *document, p *fetcher.Page) bool {
 	return true
 }
 
-// hold keeps a page that waits for documents, or their names alone if there is no room for it.
+// hold keeps a page that waits for documents, or only their names if there is no room for it.
 func (t *terms) hold(p *fetcher.Page, names []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -296,7 +296,7 @@ func (t *terms) hold(p *fetcher.Page, names []string) {
 	t.held[p.URL] = w
 }
 
-// release forgets that a page waits. It returns the page, nil if none was kept.
+// release stops a page's wait and returns the page, nil if none was kept.
 func (t *terms) release(u weburl.URL) *fetcher.Page {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -313,7 +313,8 @@ func (t *terms) waiting(u weburl.URL) []string {
 	return t.held[u].names
 }
 
-// judge makes the record of a page, and the verdict of the crawl. It returns nil if the site says nothing. src is that of the group.
+// judge returns the site's statements about a page, with the verdict of the crawl's policy. It returns nil if the site says
+// nothing. src is the source of the group.
 func (t *terms) judge(ctx context.Context, p consent.Page, src robots.Source, names []string) *Usage {
 	var all Usage
 	if len(names) > 0 {
@@ -345,7 +346,7 @@ func (t *terms) judge(ctx context.Context, p consent.Page, src robots.Source, na
 	return &all
 }
 
-// refuse makes v the visit of a page that must not be collected, if the verdict says so.
+// refuse turns v into the visit of a page that must not be collected, if the verdict says so.
 func (v *Visit) refuse() bool {
 	if v.Terms == nil || !v.Terms.Verdict.Refused() {
 		return false
@@ -357,8 +358,8 @@ func (v *Visit) refuse() bool {
 	return true
 }
 
-// forbiddenBefore ends the claim of a page that documents or robots.txt forbid, before it is requested: first they are read. It
-// returns false if the page may be requested as far as they are concerned.
+// forbiddenBefore ends the claim of a page that documents or robots.txt forbid, before the page is requested; missing
+// documents are read first. It returns false if they do not forbid the request.
 func (a *attempt) forbiddenBefore(ctx context.Context) (ended bool) {
 	u := a.claim.URL
 	group, known := a.run.gate.Group(u)
@@ -383,8 +384,8 @@ func (a *attempt) forbiddenBefore(ctx context.Context) (ended bool) {
 	return true
 }
 
-// resourceForbidden returns the reason for which documents of its site forbid what a rendered page wants to load, "" if they do not.
-// First they are read, as those of a page are: then the claim has ended, and the page waits.
+// resourceForbidden returns why documents of the site forbid a resource of a rendered page, "" if they do not. Missing
+// documents are requested first; then the claim has ended and the page waits.
 func (a *attempt) resourceForbidden(ctx context.Context, x *rendering, u weburl.URL) (reason string, ended bool) {
 	group, known := a.run.gate.Group(u)
 	if !known { // its robots.txt comes first
@@ -400,8 +401,8 @@ func (a *attempt) resourceForbidden(ctx context.Context, x *rendering, u weburl.
 	return a.run.terms.resourceReason(ctx, consent.Page{URL: u, Robots: group}, names), false
 }
 
-// resourceReason returns the reason for which a resource may not be used, "" if it may. Of its robots directives only what they say
-// about models counts: noindex keeps a script out of an index, in which it would not be anyway.
+// resourceReason returns why a resource may not be used, "" if it may. Of its robots directives only those about models apply:
+// noindex, for instance, is irrelevant to a script that is not indexed anyway.
 func (t *terms) resourceReason(ctx context.Context, p consent.Page, names []string) string {
 	if !t.policy.Obeys(consent.AIInput, consent.TrainAI) && p.Header != nil {
 		p.Header = p.Header.Clone()
@@ -413,11 +414,11 @@ func (t *terms) resourceReason(ctx context.Context, p consent.Page, names []stri
 	return v.Reason
 }
 
-// waitsForTerms holds the page of a visit that names documents which are not known.
+// waitsForTerms holds the page of a visit that names unknown documents.
 func (a *attempt) waitsForTerms(ctx context.Context, v *Visit, names []string) bool {
 	d, busy := a.run.terms.missing(ctx, v.URL, names)
 	if d != nil {
-		a.run.terms.putBack(d, false) // the next claim requests it, a delay later
+		a.run.terms.putBack(d, false) // the next claim requests it, after the host's delay
 	}
 	if d == nil && !busy {
 		return false
@@ -426,8 +427,8 @@ func (a *attempt) waitsForTerms(ctx context.Context, v *Visit, names []string) b
 	return true
 }
 
-// readTerms requests the first of the documents that is missing for u, and reports whether the claim has ended. u is the URL of the
-// claim, or what x, the rendering of its page, wants to load. The reason is why x must do without.
+// readTerms requests the first document that is missing for u, and reports whether the claim has ended. u is the URL of the
+// claim or a resource that x, the rendering of its page, needs. The reason says why x must do without it.
 func (a *attempt) readTerms(ctx context.Context, u weburl.URL, names []string, x *rendering) (ended bool, reason string) {
 	d, busy := a.run.terms.missing(ctx, u, names)
 	switch {
@@ -517,7 +518,7 @@ func (a *attempt) termsAnswered(ctx context.Context, d *document, answer *fetche
 	a.requeue(ctx, x, again)
 }
 
-// statusError returns why an answer is of no use.
+// statusError returns why an answer cannot be used.
 func statusError(a *fetcher.Answer) error {
 	if a.Page == nil {
 		return errors.New(reasonOf(a.Err))
@@ -531,7 +532,7 @@ func (a *attempt) settleTerms(ctx context.Context, d *document, p *fetcher.Page,
 	}
 }
 
-// termsNotRequested acts on what kept a document from being requested, and returns what readTerms does.
+// termsNotRequested handles the error that prevented the request for a document. Its results are those of readTerms.
 func (a *attempt) termsNotRequested(ctx context.Context, d *document, err error, x *rendering) (ended bool, reason string) {
 	var wait *politeness.NotYet
 	var denied *politeness.Denied
@@ -574,7 +575,7 @@ func (a *attempt) termsNotRequested(ctx context.Context, d *document, err error,
 	return true, ""
 }
 
-// termsUnresolved acts on a host without an address.
+// termsUnresolved handles a document whose host has no address.
 func (a *attempt) termsUnresolved(ctx context.Context, d *document, e *fetcher.LookupError, again *frontier.Again) {
 	t := a.run.terms
 	switch reason := fetcher.ReasonOf(e.Err); {
@@ -604,7 +605,7 @@ func (c *Config) ConsentPage(p *fetcher.Page) (consent.Page, error) {
 	return page, err
 }
 
-// speaks returns what the answer of a visit says by itself about its uses, with these META elements.
+// speaks returns what a visit's answer itself, with these META elements, says about its uses.
 func (v *Visit) speaks(metas []robots.Meta) consent.Page {
 	return consent.Page{URL: v.URL, Status: v.Page.Status, Header: v.Page.Header, Body: v.Page.Body, Metas: metas, Links: v.licenses()}
 }
@@ -720,7 +721,7 @@ func leftOutOf(all map[string]map[string]int, host string) map[string]int {
 	return all[host]
 }
 
-// addLeftOut returns the sum of two, and shares no memory with them.
+// addLeftOut returns the sum of two tables, sharing no memory with them.
 func addLeftOut(all, more map[string]map[string]int) map[string]map[string]int {
 	if len(all)+len(more) == 0 {
 		return nil
@@ -754,7 +755,7 @@ func addCost(all []HostCost, c HostCost) []HostCost {
 	return all
 }
 
-const maxDecimals = 32 // of an amount, which package consent reads up to 32 characters
+const maxDecimals = 32 // digits of an amount; package consent reads up to 32 characters
 
 // decimal returns an amount as consent reads it.
 func decimal(s string) *big.Rat {

@@ -43,10 +43,10 @@ type Trace struct {
 
 // Commit is one step in which visits became durable, in the sinks and the frontier.
 type Commit struct {
-	Visits int           // that became durable; 0 in one that only stores what the crawl knows
-	Links  int           // that were queued with them, as far as they were not known
-	Bytes  int64         // of the checkpoint: what the crawl and the gate know, beside visits and links
-	Took   time.Duration // for syncing the sinks and writing to the frontier
+	Visits int           // visits that became durable; 0 in a commit that only stores state
+	Links  int           // links queued with them, without those already known
+	Bytes  int64         // bytes of the stored state of crawl and gate, without visits and links
+	Took   time.Duration // time for syncing the sinks and writing to the frontier
 	Err    error         // nothing became durable, and the crawl ends
 }
 

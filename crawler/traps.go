@@ -115,9 +115,9 @@ func latestYear(s string) int {
 // fills the queue. Counts are stored by keyed hash; when there are too many to keep, the table is emptied,
 // which only lets more URLs through.
 type crowds struct {
-	queries  int // most variants of one path; 0: no limit
-	dir      int // most URLs of one directory; 0: no limit
-	sessions int // most variants of one URL that differ only in their session; 0: no limit
+	queries  int // maximum variants of one path; 0: no limit
+	dir      int // maximum URLs of one directory; 0: no limit
+	sessions int // maximum variants of one URL that differ only in their session; 0: no limit
 
 	// own is Config.Politeness.OwnHosts: the owner of a host knows how many pages it has.
 	own func(host string) int
@@ -127,9 +127,9 @@ type crowds struct {
 	mu      sync.Mutex
 	seed    uint64
 	counts  map[uint64]uint32
-	changed map[uint64]struct{}       // since the last call of changes; nil before the first
+	changed map[uint64]struct{}       // changed since the last call of changes; nil before the first
 	fresh   bool                      // the table has been emptied since then
-	kept    func(crowd uint64) uint32 // returns what an earlier process has counted; nil if there was none
+	kept    func(crowd uint64) uint32 // returns an earlier process's count; nil if there is none
 }
 
 // maxCrowds bounds the table: about 20 MB.
@@ -165,7 +165,7 @@ func (c *crowds) enter(u weburl.URL) string {
 	return ""
 }
 
-// leave undoes enter for a URL that is not queued in the end.
+// leave undoes enter for a URL that is not queued after all.
 func (c *crowds) leave(u weburl.URL) {
 	path := u.Path()
 	c.mu.Lock()
@@ -187,7 +187,7 @@ func (c *crowds) same(host string, sum [32]byte, most int) bool {
 	return !c.count("=", host, string(sum[:16]), most)
 }
 
-// unsame takes back a URL that same counted.
+// unsame reverts same.
 func (c *crowds) unsame(host string, sum [32]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -225,8 +225,8 @@ func (c *crowds) uncount(kind, host, path string) {
 	}
 }
 
-// size returns the size of a crowd. What an earlier process has counted is read when it is needed:
-// otherwise a restart would take longer the more there is.
+// size returns the size of a crowd. Counts of an earlier process are only read when needed: otherwise restarts would take
+// longer as counts accumulate.
 func (c *crowds) size(k uint64) uint32 {
 	n, counted := c.counts[k]
 	if !counted && c.kept != nil {

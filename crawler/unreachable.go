@@ -25,7 +25,7 @@ type UnreachableError struct {
 
 // Tried describes the attempts at one host.
 type Tried struct {
-	URL      weburl.URL // what was requested last, or would have been
+	URL      weburl.URL // the URL that was requested last, or would have been
 	Attempts int
 	Err      error // the error of the last attempt
 }
@@ -55,25 +55,25 @@ func (e *UnreachableError) Error() string {
 	return b.String()
 }
 
-// vain records the attempts made while no host has answered anything.
+// vain records failed attempts until the first host answers.
 type vain struct {
-	had    *atomic.Bool // whether there was an answer, in any Run of the Crawler
-	off    bool         // the crawl waits for ever
+	had    *atomic.Bool // whether any host has answered, in any Run of the Crawler
+	off    bool         // the crawl never gives up
 	gate   *politeness.Gate
 	queue  frontier.Frontier
 	giveUp func(*UnreachableError) // ends the crawl
 
 	mu    sync.Mutex
 	hosts map[string]*Tried // by weburl.URL.Host; never more than maxVain
-	spent int               // how many of them have been tried often enough
+	spent int               // number of hosts that have been tried often enough
 }
 
 const (
 	vainAttempts = 3      // robots.txt is requested at once, after 1 s and after 5 s more
-	maxVain      = 10_000 // with more hosts it cannot be decided within seconds
+	maxVain      = 10_000 // with more hosts, seconds do not suffice to decide
 )
 
-// hear records that somebody has answered: from then on no attempt counts as in vain.
+// hear records that a host has answered: from then on vain records nothing.
 func (v *vain) hear() {
 	if v.had.Swap(true) {
 		return
@@ -112,7 +112,7 @@ func (v *vain) note(host string, u weburl.URL, err error, times int) (spent int)
 // enough reports whether further attempts are unlikely to succeed soon.
 func (t *Tried) enough() bool { return t.Attempts >= vainAttempts || lasting(t.Err) }
 
-// lasting reports whether an error is caused by how things are set up, so that it does not pass by itself.
+// lasting reports whether an error has a permanent cause, such as an invalid certificate.
 func lasting(err error) bool {
 	switch fetcher.ReasonOf(err) {
 	case fetcher.ReasonTLSAuthority, fetcher.ReasonTLSExpired, fetcher.ReasonTLSHostname, fetcher.ReasonTLSCertificate,

@@ -115,17 +115,17 @@ type Visit struct {
 	Validators fetcher.Validators // what makes a later request conditional; see Config.Since
 	NearOf     string             // with Config.Duplicates.NearBits: an earlier page that is nearly the same
 	SameAs     string             // the first URL that had the same body, "" when this is the first
-	Location   weburl.URL         // where a redirect leads; zero when it leads nowhere
+	Location   weburl.URL         // target of a redirect; zero if it is not a redirect or its target is invalid
 
 	Queued  time.Time
-	Started time.Time // of the last attempt's request; zero when none was made
+	Started time.Time // when the last attempt's request began; zero if none was made
 	Ended   time.Time
 
 	linker *linker      // the linker that read Doc; valid while the Visit is
 	counts map[Fate]int // links by fate
 
-	shown   *fetcher.Page     // Page with the body that it has after rendering; nil without that
-	address weburl.URL        // with shown: where scripts have moved the document
+	shown   *fetcher.Page     // Page with the rendered body; nil if not rendered
+	address weburl.URL        // with shown: the address that scripts gave the document
 	work    *work             // of the Handler; nil without one
 	data    []json.RawMessage // emitted results, once they count
 	results any               // what Collect's function returned
@@ -135,7 +135,7 @@ type Visit struct {
 	listed  listed            // of a sitemap, with Config.Sample
 }
 
-// ofSeed reports whether the visit is that of a seed, or of where one redirects.
+// ofSeed reports whether the visit is that of a seed or of a seed's redirect target.
 func (v *Visit) ofSeed() bool {
 	return v.Kind == frontier.KindSeed || v.Kind == frontier.KindRedirect && v.Depth == 0
 }
@@ -230,7 +230,7 @@ type tree struct {
 	err  error
 }
 
-// treeSize estimates how many times as much memory as its page a tree takes.
+// treeSize estimates the memory of a tree as a multiple of its page's size.
 const treeSize = 8
 
 func (v *Visit) parse() *tree {

@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// work is a worker: it serves one claim after another until there are none. It never sleeps for politeness:
-// a URL that may not be requested yet returns to the frontier with the time from which it may.
+// work is a worker: it serves claims until there are none. It never sleeps for politeness: a URL that may not be requested yet
+// returns to the frontier with its earliest time.
 func (r *run) work(ctx context.Context) {
 	a := &attempt{run: r, share: share{of: r.inflight}}
 	ctx = withShare(ctx, &a.share)
@@ -43,10 +43,10 @@ func (r *run) work(ctx context.Context) {
 	}
 }
 
-// errEnough: the crawl has as many pages as it may, or no more URLs are claimed.
+// errEnough means that the page limit is reached or claims have stopped.
 var errEnough = errors.New("crawler: no ticket for another page")
 
-// claim claims a URL, and takes a ticket for it. An error that is not about the crawl's end ends it.
+// claim takes a ticket and claims a URL. An error ends the crawl unless it means that the crawl is over.
 func (r *run) claim(claims context.Context) (frontier.Claim, error) {
 	if !r.budget.take(claims) {
 		return frontier.Claim{}, errEnough
@@ -72,14 +72,14 @@ func (a *attempt) take(c frontier.Claim) {
 type attempt struct {
 	run      *run
 	claim    frontier.Claim
-	ready    time.Time     // from when the host may be requested again; zero: unchanged
+	ready    time.Time     // when the host may be requested again; zero: unchanged
 	sent     bool          // a request was made, and ready is when its pause ends
 	held     bool          // the page waits for documents that it names
-	group    *robots.Group // the rules that apply to the page that was read; nil: none was
+	group    *robots.Group // rules that apply to the page just read; nil if no page was read
 	reserved reservation
 	login    int               // the serial number of the login with which its page was requested
 	share    share             // its share of the memory for pages
-	values   map[string][]byte // to be committed with its end: those of a rendering
+	values   map[string][]byte // values of its rendering, to be committed with its end
 }
 
 func (a *attempt) serve(ctx context.Context) {
@@ -160,11 +160,11 @@ func (a *attempt) request(ctx context.Context) {
 		fallthrough
 	case (ctx.Err() != nil || answer.TurnLost) && (page == nil || page.Truncated != ""): // it was broken off on this side
 		a.putBack(ctx, frontier.Again{}, nil)
-	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonHeader: // for a robots.txt too: its next request would fail alike
+	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonHeader: // even for robots.txt: the next request would fail in the same way
 		a.unanswered(ctx, answer.Err)
 	case answer.Permit.Purpose() == politeness.Robots:
 		a.robotsAnswered(ctx, answer)
-	case u != c.URL: // the robots.txt became known at the same moment
+	case u != c.URL: // the robots.txt became known in the meantime
 		a.putBack(ctx, frontier.Again{}, nil)
 	case answer.Err != nil:
 		a.unanswered(ctx, answer.Err)
@@ -201,8 +201,8 @@ func (a *attempt) account(ctx context.Context, answer *fetcher.Answer) {
 	}
 }
 
-// requested counts what every request counts for, and archives an exchange for a robots.txt. It returns the bytes of all bodies
-// so far.
+// requested does the accounting that all requests share, and archives exchanges for robots.txt and for documents of terms. It
+// returns the total bytes of all bodies so far.
 func (r *run) requested(ctx context.Context, answer *fetcher.Answer) (all int64) {
 	all = r.tally.request(answer)
 	r.bound.answer(answer, r.cfg.Politeness.OwnHosts)
@@ -221,8 +221,7 @@ func (r *run) requested(ctx context.Context, answer *fetcher.Answer) (all int64)
 	return all
 }
 
-// robotsAnswered returns to the queue the page for which a robots.txt was requested; the page is requested
-// next, a delay later.
+// robotsAnswered returns to the queue the page that needed the robots.txt; the page is requested after the host's delay.
 func (a *attempt) robotsAnswered(ctx context.Context, answer *fetcher.Answer) {
 	a.run.causes.note(answer.Permit.URL().Origin(), answer.Page, answer.Err)
 	u := a.claim.URL
@@ -252,7 +251,7 @@ func robotsTrouble(a *fetcher.Answer) string {
 	return fmt.Sprintf("http_%d", a.Page.Status)
 }
 
-// notRequested ends a claim for which nothing was requested: the URL waits, or this is final.
+// notRequested ends a claim whose request was not made: the URL waits, or its visit becomes final.
 func (a *attempt) notRequested(ctx context.Context, err error) {
 	var wait *politeness.NotYet
 	var denied *politeness.Denied
@@ -296,7 +295,7 @@ func (a *attempt) denied(ctx context.Context, d *politeness.Denied) {
 	a.end(ctx, v, nil)
 }
 
-// unresolved ends a claim whose host has no address: it is tried again, or this is final.
+// unresolved ends a claim whose host has no address: the URL is retried, or its visit becomes final.
 func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 	v := &Visit{Outcome: Failed, Reason: reasonOf(e.Err), Err: e.Err}
 	switch reason := fetcher.ReasonOf(e.Err); {
@@ -334,15 +333,15 @@ func (a *attempt) unanswered(ctx context.Context, err error) {
 	}
 }
 
-// temporary reports whether another attempt may succeed. Errors of a custom Fetcher say so by a method, as
+// temporary reports whether another attempt may succeed. Errors of a custom Fetcher indicate it with a Temporary method, as
 // those of net.Error do.
 func temporary(err error) bool {
 	var t interface{ Temporary() bool }
 	return errors.As(err, &t) && t.Temporary()
 }
 
-// retry returns the URL to the queue for another attempt, or ends it as failed if it, or its host, has used
-// them up.
+// retry returns the URL to the queue for another attempt. If the URL or its host has no attempts left, its visit ends as
+// failed.
 func (a *attempt) retry(ctx context.Context, v *Visit) {
 	switch {
 	case a.run.cfg.Retries.Max.Reached(a.claim.Attempt):
