@@ -32,7 +32,7 @@ func TestCookbook(t *testing.T) {
 	t.Parallel()
 	program(t, "cmd/amble")
 	for name, f := range map[string]func(*testing.T){
-		"members": members, "club": club, "pdfs": pdfs, "csv": visitsAsCSV, "products": products, "previews": previews,
+		"members": members, "club": club, "pdfs": pdfs, "products": products, "previews": previews,
 		"headings": mainHeadings, "daily": daily,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,16 +108,6 @@ func pdfs(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(dir, files[0].Name())); string(b) != "%PDF-1.7" {
 		t.Errorf("%q, %v", b, err)
-	}
-}
-
-func visitsAsCSV(t *testing.T) {
-	cmd := exec.Command(recipe("csv"), "url", "status", "title")
-	cmd.Stdin = strings.NewReader(`{"url":"http://a/","status":200,"title":"Hello, \"world\""}` + "\n" + `{"url":"http://a/b","title":"=1+1"}` + "\n")
-	out, err := cmd.CombinedOutput()
-	want := "url,status,title\nhttp://a/,200,\"Hello, \"\"world\"\"\"\nhttp://a/b,,'=1+1\n"
-	if err != nil || string(out) != want {
-		t.Errorf("%v\n%s", err, out)
 	}
 }
 
