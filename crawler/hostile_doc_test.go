@@ -11,24 +11,17 @@ import (
 
 const hostileIntro = `# Fetching a hostile web
 
-What a crawl does if servers lie, stall, flood and loop. Every line is a test case; the outcomes are those that the test
-observed, with default limits unless the line says otherwise. ` + "`go test -run Hostile -v ./crawler`" + ` runs them,
-and fails if this page differs; with ` + "`-update`" + ` it writes the page.
+What a crawl does if servers lie, stall, flood and loop. Every line is a test case with default limits unless it says otherwise;
+` + "`go test -run Hostile -v ./crawler`" + ` runs them and fails if this page differs; ` + "`-update`" + ` writes the page.
 
-In the cases with sockets on loopback, one crawl visits a healthy site together with all the others, and loses nothing of
-it. ` + "`TestBombsFitInMemory`" + ` checks that the same crawl, with bombs of 256 MiB each and a memory limit of 192 MiB,
-has a resident size of at most 256 MiB; ` + "`TestFloodFitsInMemory`" + ` of the command does so for a flood of links, 57
-pages of 5,200 with 1.9 kB each, and 300 MiB. The other cases are on the simulated web, where time is virtual.
+A crawl of all of these sites and a healthy one loses nothing of the healthy one, and stays within 256 MiB (` + "`TestBombsFitInMemory`" + `),
+with a flood of links within 300 MiB (` + "`TestFloodFitsInMemory`" + `). An outcome is ` + "`outcome`, `status` and `reason`" + ` of a line of
+visits.jsonl: with a reason, ` + "`fetched`" + ` is a page that could not be received completely.
 
-An outcome is Visit.Outcome and Visit.Reason, or ` + "`outcome`, `status` and `reason`" + ` of a line of visits.jsonl: with a
-reason, ` + "`fetched`" + ` is a page that could not be received completely.
-
-What a site sends to be misread does not reach a reader unchanged. Control characters, marks that change the direction of
-writing, and invisible characters are written as escapes (` + "`\\u202e`" + `) on terminals, in visits, ledger, reports and
-every JSON output, where they mean the same to a program. User and password of a Location, or of any other reference that
-is refused for having them, are masked (` + "`http://*****@host/`" + `). Only a web archive contains what was received,
-byte for byte but for the values of cookies, which are masked in a crawl with cookies: it is evidence, and must be treated
-with care.
+Control characters, marks that change the direction of writing, and invisible characters are escaped (` + "`\\u202e`" + `) on terminals and in every
+output. User and password of a Location, or of another reference that is refused for having them, are masked
+(` + "`http://*****@host/`" + `). Only a web archive contains what was received, byte for byte but for the values of cookies, which are masked in a
+crawl with cookies: it is evidence, and must be treated with care.
 `
 
 // hostileBudgets has a tilde for each backtick.
