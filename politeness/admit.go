@@ -11,13 +11,13 @@ import (
 // Request names a URL that the caller wants to request, for [Gate.Admit].
 type Request struct {
 	URL      weburl.URL // what is wanted in the end
-	Next     weburl.URL // what [Gate.Next] named for it; zero: the caller resolved URL's own host
+	Next     weburl.URL // result of [Gate.Next]; zero: the caller resolved URL's own host
 	Addr     netip.Addr // the address of Next's host
-	Purpose  Purpose    // Page, Sitemap, Login, Resource or Terms; robots.txt permits the Gate makes by itself
-	For      weburl.URL // of a Resource, and of nothing else: the page that needs it, written to the ledger
-	Attempt  int        // 0 for the first; further failures of a page do not count for Config.MaxFailures
+	Purpose  Purpose    // Page, Sitemap, Login, Resource or Terms; the Gate itself issues the permits for robots.txt
+	For      weburl.URL // for a Resource only: the page that needs it, written to the ledger
+	Attempt  int        // 0 for the first; a repeated failure of the same page does not count towards Config.MaxFailures
 	Queued   time.Time  // when the URL was queued, written to the ledger
-	Deadline time.Time  // the Permit expires no later; zero: after Config.PermitTTL
+	Deadline time.Time  // the Permit expires at this time at the latest; zero: after Config.PermitTTL
 }
 
 // Admit decides about a request at this moment. It returns a Permit, whose URL is q.Next; or an error: *[Denied], the final
@@ -46,14 +46,15 @@ func (g *Gate) admit(now time.Time, q Request) (Permit, error) {
 	return g.mint(now, q, a, new(permit)), nil
 }
 
-// admission holds the decision of a Gate alone about a request.
+// admission holds this Gate's own decision about a request, before other crawls are consulted.
 type admission struct {
 	host   *host // of Request.URL
 	step   step
 	clocks clocks
 }
 
-// admitShared takes the turn for a request that the Gate itself admits, and decides again: the Gate is not locked meanwhile.
+// admitShared waits for the turn of a request that the Gate itself admits, then decides again, because the Gate was not locked
+// meanwhile.
 func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	first, err := g.decide(now, q)
 	if err != nil {
@@ -86,15 +87,15 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	return granted, nil
 }
 
-// endRate gives back what p has of the total rate: it is had only while a request is allowed.
+// endRate returns p's share of the total rate, which is only held while a request is being admitted.
 func (g *Gate) endRate(p *permit, owed Owed) {
 	if p.rate.Delay > 0 {
 		g.cfg.Shared.Done(&p.rate, owed)
 	}
 }
 
-// takeTurn takes the turn of p. A robots.txt is not requested if another crawl has requested it, before or while this one waited.
-// Of the total rate it has its part last, when nothing else is missing. The Gate is not locked.
+// takeTurn takes p's turn among other crawls. A robots.txt is not requested if another crawl has requested it, before or
+// during the wait. The turn at the total rate is taken last, when nothing else is missing. The Gate is not locked.
 func (g *Gate) takeTurn(q Request, p *permit, why Purpose) error {
 	if why == Robots {
 		if err := g.copyRobots(q, p); err != nil {
@@ -115,7 +116,7 @@ func (g *Gate) takeTurn(q Request, p *permit, why Purpose) error {
 	return err
 }
 
-// decide says whether a request may be made as far as this Gate knows.
+// decide decides whether a request may be made, as far as this Gate knows.
 func (g *Gate) decide(now time.Time, q Request) (admission, error) {
 	if q.URL.IsZero() || !q.Addr.IsValid() || (q.Purpose == Resource) == q.For.IsZero() {
 		return admission{}, ErrRequest
@@ -149,7 +150,7 @@ func (g *Gate) decide(now time.Time, q Request) (admission, error) {
 	return admission{h, s, c}, nil
 }
 
-// permits holds a Request to what is settled for its target whatever its rules say.
+// permits checks everything about a Request that does not depend on the rules of its target.
 func (c *Config) permits(now time.Time, q Request, target weburl.URL) error {
 	switch {
 	case q.Next != target && (!q.Next.IsZero() || target.Host() != q.URL.Host()):
@@ -168,10 +169,11 @@ func (c *Config) optedOut(u weburl.URL) bool { return c.OptOut != nil && c.OptOu
 type step struct {
 	url     weburl.URL
 	purpose Purpose
-	valid   instant // when the rules expire that allow it; 0: none were needed
+	valid   instant // expiry of the rules that allow the request; 0 if it needed none
 }
 
-// step returns the next request for q.URL: itself if its origin's rules allow it, or that for robots.txt.
+// step returns the next request needed for q.URL: q.URL itself if the rules of its origin allow it, or the origin's
+// robots.txt.
 func (g *Gate) step(now time.Time, h *host, q Request) (step, error) {
 	if g.cfg.optedOut(q.URL) {
 		return step{}, &Denied{URL: q.URL, Reason: ReasonOptOut, Detail: "the host is on the opt-out list"}
@@ -206,7 +208,7 @@ func (g *Gate) step(now time.Time, h *host, q Request) (step, error) {
 	return g.cfg.robotsStep(now, o, q.URL)
 }
 
-// robotsStep is the request for the robots.txt of o, the origin of u.
+// robotsStep returns the request for the robots.txt of o, the origin of u.
 func (c *Config) robotsStep(now time.Time, o *origin, u weburl.URL) (step, error) {
 	switch {
 	case o.givenUp:
@@ -219,7 +221,7 @@ func (c *Config) robotsStep(now time.Time, o *origin, u weburl.URL) (step, error
 	return step{url: o.next(u), purpose: Robots}, nil
 }
 
-// clocks finds the clocks of a request, after Permits on them that ran out unused have been taken back.
+// clocks returns the clocks of a request, after releasing those held by Permits that expired unused.
 func (g *Gate) clocks(now time.Time, h *host, target weburl.URL, addr netip.Addr) clocks {
 	for p := range h.slots {
 		g.takeBack(now, p.holder)
@@ -234,7 +236,7 @@ func (g *Gate) clocks(now time.Time, h *host, target weburl.URL, addr netip.Addr
 	return c
 }
 
-// life returns the lifetime of a Permit for s that is granted now.
+// life returns the lifetime of a Permit for s granted now.
 func (c *Config) life(now time.Time, q Request, s step, o *origin) time.Duration {
 	d := c.PermitTTL
 	if !q.Deadline.IsZero() {
@@ -249,7 +251,7 @@ func (c *Config) life(now time.Time, q Request, s step, o *origin) time.Duration
 	return d
 }
 
-// mint makes p the Permit for what was admitted, and starts its clocks. If other crawls share them, p has its turn.
+// mint makes p the Permit for an admitted request and starts its clocks. If other crawls share them, p already has its turn.
 func (g *Gate) mint(now time.Time, q Request, a admission, p *permit) Permit {
 	h, s, c := a.host, a.step, a.clocks
 	o := h.origin(q.URL)
@@ -259,10 +261,10 @@ func (g *Gate) mint(now time.Time, q Request, a admission, p *permit) Permit {
 	passed := p.passed[:0]
 	if s.purpose == Robots {
 		o.fetching = p
-		if o.outage != nil && o.chain == nil { // a hop has waited for its host alone
+		if o.outage != nil && o.chain == nil { // a redirect hop has waited only for its host
 			passed = append(passed, ledger.Clause{Name: ledger.ClauseRobots, Until: o.retryAt().time()})
 		}
-	} else { // not before: only an admitted request counts as use
+	} else { // only an admitted request counts as use
 		o.use = usedLately
 	}
 	for _, c := range [...]ledger.Clause{p.turn.Waited, p.rate.Waited, p.turn.Away, p.rate.Away} {

@@ -8,11 +8,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ruleset is one robots.txt as it is kept: parsed, or only its text, which takes a tenth of the memory.
+// ruleset is one stored robots.txt: parsed, or packed to its text alone, which takes a tenth of the memory.
 type ruleset struct {
 	cfg    *Config
-	book   *rulebook // that counts its size; nil until it is kept
-	origin string    // that it applies to; "" where made up
+	book   *rulebook // the rulebook that counts its size; nil until it is kept
+	origin string    // origin that it applies to; "" if the rules are made up
 	body   string    // "" where made up
 	hash   [sha256.Size]byte
 
@@ -20,7 +20,7 @@ type ruleset struct {
 	group *robots.Group // that binds us
 }
 
-// bound is the group that binds us, nil without rules.
+// bound returns the group that applies to this crawler, nil without rules.
 func (s *ruleset) bound() *robots.Group {
 	if s == nil {
 		return nil
@@ -28,8 +28,8 @@ func (s *ruleset) bound() *robots.Group {
 	return s.parsed().group
 }
 
-// parsed returns s with its rules and group. Those of a snapshot, and those that were packed, are parsed when they are needed:
-// of most hosts of a large crawl nothing is requested any more.
+// parsed returns s with its rules and group, parsing them if necessary. Rules from a snapshot, and packed rules, are parsed
+// only on demand: a large crawl never returns to most of its hosts.
 func (s *ruleset) parsed() *ruleset {
 	if s.rules == nil {
 		s.resize(s.parse)
@@ -45,14 +45,14 @@ func (s *ruleset) parse() {
 	s.group = s.rules.For(s.cfg.Identity.Product)
 }
 
-// pack keeps just the text of a file.
+// pack discards the parsed rules and keeps the text of the file.
 func (s *ruleset) pack() {
 	if s.origin != "" {
 		s.resize(func() { s.rules, s.group = nil, nil })
 	}
 }
 
-// resize does what changes the size of s.
+// resize runs do, which changes the size of s, and updates the rulebook's total.
 func (s *ruleset) resize(do func()) {
 	before := s.size()
 	do()
@@ -73,7 +73,7 @@ func (s *ruleset) size() int64 {
 	return 512 + 10*int64(len(s.body))
 }
 
-// answer is an answer for a robots.txt as it was understood, before it is applied.
+// answer is an interpreted reply to a request for robots.txt, before it is applied.
 type answer struct {
 	policy robots.Policy
 	rules  *ruleset
@@ -81,8 +81,8 @@ type answer struct {
 	to     weburl.URL // of a redirect
 
 	ended   time.Time // as far as is known
-	expires instant   // when it has to be requested again, if it decides anything
-	missing bool      // of a replay: its body was not kept
+	expires instant   // when the file must be requested again, if the answer is conclusive
+	missing bool      // set in a replay if the body was not kept
 }
 
 // read interprets the reply to a request for a robots.txt. It parses outside the Gate's lock. The rules apply to the origin

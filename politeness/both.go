@@ -5,8 +5,8 @@ import "errors"
 // both takes turns by two Sharings.
 type both struct{ first, second Sharing }
 
-// Both returns a Sharing for crawls that take turns with others in two ways, such as with those of a machine and with those of a
-// cluster. A turn is one by both. robots.txt files are those of first, or else of second.
+// Both returns a Sharing that combines two, such as those of a machine and of a cluster. A turn requires a turn of each.
+// robots.txt files come from first, or else from second.
 func Both(first, second Sharing) Sharing { return both{first, second} }
 
 // Take implements Sharing.
@@ -25,7 +25,7 @@ func (b both) Take(t *Turn) error {
 	if waited.Until.After(t.Waited.Until) {
 		t.Waited = waited
 	}
-	if held != nil && t.Held == nil { // a Turn that can be lost both ways has the second one's
+	if held != nil && t.Held == nil { // if both Turns can be lost, second's Held is used
 		t.Held = held
 	}
 	if t.Until.IsZero() || !until.IsZero() && until.Before(t.Until) {
@@ -34,7 +34,7 @@ func (b both) Take(t *Turn) error {
 	return nil
 }
 
-// sooner returns the one of two errors after which to try again sooner.
+// sooner returns the error with the earlier time to try again.
 func sooner(first, second error) error {
 	var x, y *NotYet
 	if errors.As(first, &x) && errors.As(second, &y) && x.Until.Before(y.Until) {

@@ -106,7 +106,7 @@ func (g *Gate) filesPart(key string) (name string, value []byte) {
 	return name, w.b
 }
 
-// hasFiles reports whether the host has a robots.txt that is worth keeping.
+// hasFiles reports whether the host has a robots.txt worth storing.
 func (h *host) hasFiles() bool {
 	for _, o := range h.origins {
 		if o != nil && o.rules != nil && o.rules.body != "" {
@@ -116,7 +116,7 @@ func (h *host) hasFiles() bool {
 	return false
 }
 
-// everything goes through all parts but the head.
+// everything yields all parts of the snapshot except the head.
 func (g *Gate) everything() iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for a := range g.pacer.addrs {
@@ -137,11 +137,11 @@ func (g *Gate) everything() iter.Seq2[string, []byte] {
 	}
 }
 
-// touched records the state that may have changed since the last call of Changes. nil: nobody calls it.
+// touched records which state may have changed since the last call of Changes. nil: Changes is not used.
 type touched struct {
 	all     bool
-	hosts   []string // their keys; each host says what of it (changed)
-	gone    []string // hosts that were forgotten, perhaps made again since then
+	hosts   []string // keys of hosts; each host's changed says what has changed
+	gone    []string // forgotten hosts; they may have been created again
 	addrs   map[netip.Addr]bool
 	domains map[string]bool
 }
@@ -150,7 +150,7 @@ func newTouched() *touched {
 	return &touched{addrs: map[netip.Addr]bool{}, domains: map[string]bool{}}
 }
 
-// changed says which parts of a host's state may have changed since the last call of Changes.
+// changed is the set of parts of a host's state that may have changed since the last call of Changes.
 type changed uint8
 
 const (
@@ -158,8 +158,8 @@ const (
 	changedFiles
 )
 
-// touch notes that a request began, ended or was taken back: its clocks, its host and, of a robots.txt, the host that it is
-// for may have changed.
+// touch records that a request began, ended or was taken back. Its clocks, its host and, for a robots.txt, the host that needs
+// the file may have changed.
 func (g *Gate) touch(p *permit) {
 	if g.touched == nil {
 		return
@@ -173,7 +173,7 @@ func (g *Gate) touch(p *permit) {
 	g.touchClocks(p)
 }
 
-// touchHost notes that u's host may have changed, and what besides its clocks. It builds no key for a host that is noted.
+// touchHost records that u's host may have changed, and what besides its clocks. It builds no key for a host already recorded.
 func (g *Gate) touchHost(u weburl.URL, what changed) {
 	if g.touched == nil {
 		return
@@ -188,7 +188,7 @@ func (g *Gate) touchHost(u weburl.URL, what changed) {
 	h.changed |= changedHost | what
 }
 
-// touchFiles notes that the robots.txt files of a host may have changed.
+// touchFiles records that the robots.txt files of a host may have changed.
 func (g *Gate) touchFiles(key string, h *host) {
 	if g.touched == nil {
 		return
@@ -199,7 +199,7 @@ func (g *Gate) touchFiles(key string, h *host) {
 	h.changed |= changedHost | changedFiles
 }
 
-// touchClocks notes the clocks that a request shares with other hosts.
+// touchClocks records the clocks that a request shares with other hosts.
 func (g *Gate) touchClocks(p *permit) {
 	g.touched.addr(clockAddr(p.addr))
 	if g.cfg.PerDomain {
@@ -233,7 +233,7 @@ func (t *touched) everything() {
 	}
 }
 
-// touchedOnes are the parts that may have changed. It takes back the marks of hosts.
+// touchedOnes returns the parts that may have changed, and clears the marks of their hosts.
 func (g *Gate) touchedOnes() map[string][]byte {
 	all := make(map[string][]byte, 2*len(g.touched.hosts))
 	put := func(name string, value []byte) { all[name] = value }
@@ -262,7 +262,7 @@ func (g *Gate) touchedOnes() map[string][]byte {
 	return all
 }
 
-// touchHolders notes the clocks that requests to a host hold: the pause that is due after them depends on the host.
+// touchHolders records the clocks held by requests to a host: the pause due after them depends on the host.
 func (g *Gate) touchHolders(h *host) {
 	for p := range h.slots {
 		if p.holder != nil {
@@ -292,7 +292,7 @@ func Assemble(values iter.Seq2[string, []byte]) ([]byte, error) {
 	prefixes := []string{addrPrefix, domPrefix, hostPrefix, filesPrefix}
 	bodies, counts := make([][]byte, len(prefixes)), make([]uint64, len(prefixes))
 	for name, value := range values {
-		for i, prefix := range prefixes { // a part of another version has not been used since
+		for i, prefix := range prefixes { // parts written by another version are ignored: their state was never used since
 			if strings.HasPrefix(name, prefix) && len(value) > 0 && value[0] == version {
 				bodies[i], counts[i] = append(bodies[i], value[1:]...), counts[i]+1
 			}

@@ -155,10 +155,10 @@ type Config struct {
 	hosts *hostmatch.Table // of HostDelays
 }
 
-// minRate is one request in 30 years: gaps beyond overflow a time.Duration.
+// minRate is one request in 30 years: longer gaps overflow a time.Duration.
 const minRate = 1e-9
 
-// withDefaults returns c with every field set to the value that the Gate computes with.
+// withDefaults returns c with the defaults filled in.
 func (c Config) withDefaults() Config {
 	c.Delay = or(c.Delay, DefaultDelay)
 	c.DelayFactor = max(0, or(c.DelayFactor, DefaultDelayFactor))
@@ -190,8 +190,8 @@ func or[T comparable](v, def T) T {
 	return v
 }
 
-// longest returns the maximum that a field sets. NoDelay becomes the shortest time in which anything passes: what has just begun
-// has not exceeded it.
+// longest returns the maximum that a field sets. NoDelay becomes 1 ns, the shortest positive duration: something that has just
+// begun has not exceeded it.
 func longest(v, def time.Duration) time.Duration { return max(1, or(v, def)) }
 
 // Validate reports everything wrong with c, joined, each with the field's name.
@@ -240,13 +240,13 @@ func (c Config) Validate() error {
 // Limit is a maximum number. The zero Limit stands for the default of its field. Fields that allow [Unlimited] or [Zero] say so.
 type Limit int64
 
-// Limits that are no number, because 0 is the default of a field.
+// Special values of a Limit, needed because 0 is the default of a field.
 const (
 	Unlimited Limit = -1 // no limit
-	Zero      Limit = -2 // a limit of 0: not a single one
+	Zero      Limit = -2 // a limit of 0: none at all
 )
 
-// Durations and a factor that no number can express, because 0 is the default of a field.
+// Special values of durations and of a factor, needed because 0 is the default of a field.
 const (
 	NoDelay  time.Duration = -1            // no pause at all
 	Forever  time.Duration = math.MaxInt64 // a maximum that is never reached

@@ -9,11 +9,11 @@ import (
 
 // HostState holds the facts that the delay of a host depends on besides the [Config].
 type HostState struct {
-	Exempt      bool          // an own host or one on loopback: MinDelay does not apply
-	Operator    time.Duration // by Config.HostDelays, instead of Config.Delay; 0: that applies; NoDelay
-	Entry       string        // what the entry of Config.HostDelays matches that holds for the host, "" without one
+	Exempt      bool          // an own or loopback host, to which MinDelay does not apply
+	Operator    time.Duration // from Config.HostDelays, replacing Config.Delay; 0: none; NoDelay
+	Entry       string        // Match of the entry of Config.HostDelays that applies to the host, "" without one
 	Latency     time.Duration // the response time of its last answer
-	Requested   time.Duration // by its robots.txt: Crawl-delay or Request-rate, whichever is longer
+	Requested   time.Duration // requested by robots.txt: Crawl-delay or Request-rate, whichever is longer
 	RequestedBy string        // ledger.ClauseCrawlDelay or ledger.ClauseRequestRate, "" without either
 	Backoff     time.Duration // after failures; 0 when the host is healthy
 }
@@ -37,7 +37,7 @@ func (c Config) DelayFor(s HostState) (d time.Duration, clause string) {
 	return c.delayFor(s)
 }
 
-// delayFor is DelayFor of a Config that has its defaults (P5).
+// delayFor is DelayFor for a Config with its defaults filled in (P5).
 func (c *Config) delayFor(s HostState) (d time.Duration, clause string) {
 	if c.Offline {
 		return 0, ledger.ClauseDelay
@@ -55,7 +55,7 @@ func (c *Config) delayFor(s HostState) (d time.Duration, clause string) {
 	return d, clause
 }
 
-// leastDelay is the operator's delay, and MinDelay at least where it applies.
+// leastDelay returns the operator's delay, raised to MinDelay where that applies.
 func (c *Config) leastDelay(s HostState) (d time.Duration, clause string) {
 	d, clause = c.Delay, ledger.ClauseDelay
 	if s.Operator != 0 {
@@ -67,10 +67,10 @@ func (c *Config) leastDelay(s HostState) (d time.Duration, clause string) {
 	return d, clause
 }
 
-// usualDelay is the operator's delay for hosts without an entry in Config.HostDelays that are nobody's own.
+// usualDelay returns the operator's delay for hosts that have no entry in Config.HostDelays and are not own hosts.
 func (c *Config) usualDelay() time.Duration { return max(c.Delay, MinDelay) }
 
-// latencyDelay is the delay after a response that took so long.
+// latencyDelay returns the delay that a response time of latency causes.
 func (c *Config) latencyDelay(latency time.Duration) time.Duration {
 	l := c.DelayFactor * float64(latency)
 	if l >= float64(c.MaxDelay) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// use says what the rules of an origin have decided since they were fetched.
+// use records how the rules of an origin have been used since they were fetched.
 type use uint8
 
 const (
@@ -33,17 +33,17 @@ func (b *rulebook) evict(now time.Time) {
 	b.evictAt = max(int64(b.cfg.MaxRulesBytes), b.size+int64(b.cfg.MaxRulesBytes)/4)
 }
 
-// enough is the size down to which room is made.
+// enough is the target size when making room.
 func (b *rulebook) enough() int64 { return int64(b.cfg.MaxRulesBytes) / 4 * 3 }
 
-// bound packs rules when those that were parsed again take too much. Their files were there before, so none has to be dropped.
+// bound packs rules when too many have been parsed again. It drops none, because their files were already counted.
 func (b *rulebook) bound() {
 	if b.size-b.evictAt > int64(b.cfg.MaxRulesBytes)/4 {
 		b.pack()
 	}
 }
 
-// pack keeps just the text of files, first of those that were parsed first.
+// pack packs files, those parsed longest ago first, until their size is down to enough.
 func (b *rulebook) pack() {
 	n := 0
 	for n < len(b.parsed) && b.size > b.enough() {
@@ -55,7 +55,7 @@ func (b *rulebook) pack() {
 	b.parsed = slices.Delete(b.parsed, 0, n)
 }
 
-// note notes that rules are parsed. Now and then those are left out that are not kept any more.
+// note records that rules are parsed. From time to time it removes entries that are no longer kept.
 func (b *rulebook) note(s *ruleset) {
 	if len(b.parsed) >= b.clean {
 		b.parsed = slices.DeleteFunc(b.parsed, func(s *ruleset) bool { return s.book != b })
@@ -64,7 +64,7 @@ func (b *rulebook) note(s *ruleset) {
 	b.parsed = append(b.parsed, s)
 }
 
-// evictFrom drops the rules of a host's origins that were used no more than least.
+// evictFrom drops the rules of a host's origins whose use is least or less.
 func (b *rulebook) evictFrom(now time.Time, key string, h *host, least use) {
 	for _, o := range h.origins {
 		switch {

@@ -18,12 +18,12 @@ type Gate struct {
 	cfg     Config
 	journal journal
 
-	// recording is held shared while an event is written to the ledger and takes effect, and by Snapshot alone, so that no
-	// event is in the one and not in the other. It is locked before mu.
+	// recording is read-locked while an event is written to the ledger and takes effect, and write-locked by Snapshot, so that
+	// each event is in both the ledger and the snapshot's mark, or in neither. It is locked before mu.
 	recording sync.RWMutex
-	naming    sync.Mutex // held by Failed: of two pages whose robots.txt has no address, one notes the attempt. Locked after recording
-	copying   sync.Mutex // held while the robots.txt of another crawl is adopted. Locked after recording, before mu
-	restored  *restored  // what Replay continues from; nil when that is done
+	naming    sync.Mutex // held by Failed, so that only one of two pages with the same unresolvable robots.txt counts the attempt; locked after recording
+	copying   sync.Mutex // held while another crawl's robots.txt is adopted; locked after recording, before mu
+	restored  *restored  // the state that Replay continues from; nil afterwards
 	skew      skew       // found by NewGate and Replay; constant afterwards
 
 	mu    sync.Mutex // guards what follows
@@ -83,7 +83,7 @@ func (g *Gate) next(now time.Time, u weburl.URL) weburl.URL {
 // isRobots reports whether u is a robots.txt itself, which rules never forbid (RFC 9309 section 2.2.2).
 func isRobots(u weburl.URL) bool { return u.PathQuery() == "/robots.txt" }
 
-// host is the state of u's host, made when new.
+// host returns the state of u's host, creating it if needed.
 func (g *Gate) host(u weburl.URL) *host { return g.hosts.of(&g.cfg, u) }
 
 // OriginInfo holds the Gate's knowledge of one origin's robots.txt.
@@ -92,11 +92,11 @@ type OriginInfo struct {
 	Unreachable bool // the last attempt failed
 	Failures    int  // consecutive attempts that failed
 	Source      robots.Source
-	Rules       *robots.Rules // nil when everything is allowed for lack of a file
-	Group       *robots.Group // of Rules, for our product token; nil with them
+	Rules       *robots.Rules // nil when everything is allowed because there is no file
+	Group       *robots.Group // the group of Rules for our product token; nil without Rules
 	Override    string        // the reason of the Override in force, "" without one
 	Expires     time.Time
-	Statuses    robots.StatusPolicy // how the status of an answer is read
+	Statuses    robots.StatusPolicy // how the status of the answer was interpreted
 }
 
 // Origin returns what is known of the robots.txt of u's origin.
@@ -141,11 +141,11 @@ func (g *Gate) Group(u weburl.URL) (group *robots.Group, known bool) {
 // HostInfo holds the Gate's knowledge of one host's pace.
 type HostInfo struct {
 	HostState               // what Delay depends on
-	Delay     time.Duration // in force now, from the end of a request to the start of the next: [Config.DelayFor] of HostState
+	Delay     time.Duration // current delay from the end of a request to the start of the next: [Config.DelayFor] of HostState
 	Clause    string        // what sets it
-	NotBefore time.Time     // when a URL of the host may be requested at the earliest, as far as is known
-	Waits     string        // the clause that sets NotBefore, "" without one
-	Failures  int           // that count for Config.MaxFailures so far, a page's for half of one
+	NotBefore time.Time     // earliest time at which a URL of the host may be requested, as far as is known
+	Waits     string        // the clause that determines NotBefore, "" if there is none
+	Failures  int           // failures counted towards Config.MaxFailures; a page's failure counts half
 	GivenUp   string        // the reason the host was given up, "" when it was not
 	OptedOut  bool          // by Config.OptOut: nothing more is requested
 }

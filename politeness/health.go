@@ -9,7 +9,7 @@ import (
 
 const firstBackoff = time.Second
 
-// maxWalls is the number of consecutive challenges after which a host is left: each further request would be refused alike.
+// maxWalls is the number of consecutive challenges after which a host is given up: further requests would be refused, too.
 const maxWalls = 5
 
 // minSilent is the number of failures before Config.MaxSilence applies: at an address with many hosts, few requests to one
@@ -20,24 +20,24 @@ const minSilent = 5
 type fault int32
 
 const (
-	noFault    fault = 0 // nothing new: another attempt at a page that has failed before
+	noFault    fault = 0 // a repeated failure of the same page, which does not count again
 	pageFault  fault = 1 // a page failed; many such failures count against the host
 	wholeFault fault = 2 // the host failed
 )
 
-// learn notes how the host answered p's request at now.
+// learn updates the host's health with its answer to p's request at now.
 func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
 	begun := p.started.Load()
 	if begun && r.Err == nil && r.Status != 0 {
-		h.latency = max(0, orTime(r.Ended, now).Sub(p.began)) // as the ledger has it: not from Written, which is later
+		h.latency = max(0, orTime(r.Ended, now).Sub(p.began)) // as in the ledger; Written would be later
 	}
 	switch {
 	case r.Aborted, !begun && r.Err == nil:
 		// Says nothing about the host.
 	case p.unrecorded != nil && !failed(r):
-		// Shortens no pause: whoever reads the ledger could not tell why.
+		// Does not shorten back-off: the ledger would not show why.
 	case failed(r):
-		if p.purpose != Robots { // robots.txt has its own pauses and its own end
+		if p.purpose != Robots { // robots.txt has separate pauses and a separate limit
 			h.fail(c, now, p.fault(r))
 			h.meetWall(c, r.Wall)
 		}
@@ -51,8 +51,8 @@ func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
 	h.obeyRateLimit(c, now, r)
 }
 
-// fault returns the weight of p's failure against its host: full if the host cannot be reached, does not answer in time or
-// wants no more requests, half if one of its pages fails.
+// fault returns the weight of p's failure against its host: full if the host is unreachable, does not answer in time or asks
+// for fewer requests; half if only a page fails.
 func (p *permit) fault(r Reply) fault {
 	switch {
 	case !p.started.Load(), r.Status == http.StatusTooManyRequests, r.Truncated == CutIdle, isTimeout(r.Err):
@@ -68,13 +68,13 @@ func isTimeout(err error) bool {
 	return errors.As(err, &e) && e.Timeout()
 }
 
-// failed reports whether a reply shows the host in trouble.
+// failed reports whether a reply indicates trouble at the host.
 func failed(r Reply) bool {
 	return r.Err != nil || r.Wall != "" || r.Status >= 500 || r.Status == http.StatusTooManyRequests ||
 		r.Truncated == CutShort || r.Truncated == CutIdle
 }
 
-// succeed notes an answer that shows the host in health: back-off halves with each.
+// succeed records a healthy answer, which halves the back-off.
 func (h *host) succeed() {
 	h.failures, h.failing = 0, 0
 	if h.backoff /= 2; h.backoff < firstBackoff {
@@ -82,8 +82,8 @@ func (h *host) succeed() {
 	}
 }
 
-// meetWall counts consecutive challenges of a bot wall, and gives the host up after maxWalls. A failure without a challenge ends no
-// series of them.
+// meetWall counts consecutive challenges of a bot wall and gives the host up after maxWalls. A failure that is not a challenge
+// does not reset the count.
 func (h *host) meetWall(c *Config, wall string) {
 	if wall == "" || c.Offline {
 		return
@@ -93,7 +93,7 @@ func (h *host) meetWall(c *Config, wall string) {
 	}
 }
 
-// fail notes a failure at now: back-off doubles with each. After enough faults the host is given up.
+// fail records a failure at now, which doubles the back-off. After enough faults the host is given up.
 func (h *host) fail(c *Config, now time.Time, f fault) {
 	h.backoff = min(max(firstBackoff, 2*h.backoff), c.MaxBackoff)
 	if f == noFault {

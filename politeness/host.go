@@ -15,26 +15,26 @@ import (
 // a new one (fresh).
 type host struct {
 	first   pace
-	more    *[]pace    // of an own host, the other slots it may have
+	more    *[]pace    // the further slots of an own host
 	origins [2]*origin // http, https; nil: nothing is known
 	latency time.Duration
 
-	failing  instant       // since when wholeFaults have come; 0: none since the last good answer
+	failing  instant       // when the current series of wholeFaults began; 0: none since the last good answer
 	backoff  time.Duration // 0 when healthy
 	failures int32         // faults with no good answer between
-	entry    uint16        // of Config.HostDelays, from 1, that holds at the address met last; 0: none
+	entry    uint16        // number (from 1) of the entry of Config.HostDelays for the address met last; 0: none
 	changed  changed
 	walls    uint8 // consecutive challenges of a bot wall
 	own      bool
 	local    bool        // requested at a loopback address last
 	givenUp  *givenUp    // nil while the host is served
-	ranged   *netip.Addr // the address of entry, if that is one of a range of addresses
+	ranged   *netip.Addr // the address met last, if entry is for a range of addresses
 }
 
-// givenUp is why a host is not served any more.
+// givenUp says why a host is no longer served.
 type givenUp struct{ reason, detail string }
 
-// newHost is a host of which nothing is known but its key.
+// newHost returns the state of a host of which only its key is known.
 func newHost(c *Config, key string) *host {
 	own := c.OwnHosts(key)
 	h := &host{own: own > 0, local: isLoopback(key), entry: c.entryOf(key)}
@@ -45,14 +45,14 @@ func newHost(c *Config, key string) *host {
 	return h
 }
 
-// isLoopback reports whether a host:port is on loopback by its name alone.
+// isLoopback reports whether the name in a host:port is enough to tell that it is on loopback.
 func isLoopback(key string) bool {
 	name, _, _ := net.SplitHostPort(key)
 	addr, err := netip.ParseAddr(name)
 	return name == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// origin is the state of u's origin, made when new.
+// origin returns the state of u's origin, creating it if needed.
 func (h *host) origin(u weburl.URL) *origin {
 	i := originIndex(u)
 	if h.origins[i] == nil {
@@ -89,7 +89,7 @@ func (h *host) others() []pace {
 	return *h.more
 }
 
-// slot is the clock that is free earliest.
+// slot returns the clock that will be free first.
 func (h *host) slot(now time.Time) *pace {
 	best := &h.first
 	others := h.others()
@@ -101,7 +101,7 @@ func (h *host) slot(now time.Time) *pace {
 	return best
 }
 
-// number is the place of a clock among the host's, from 1, and 0 for a host that has one alone.
+// number returns the position of a clock among the host's, starting at 1; it is 0 for a host with a single clock.
 func (h *host) number(slot *pace) int {
 	if h.more == nil {
 		return 0
@@ -116,7 +116,7 @@ func (h *host) number(slot *pace) int {
 	return 0
 }
 
-// numbered is the clock with that number, nil if there is none.
+// numbered returns the clock at a position as number counts it, nil if there is none.
 func (h *host) numbered(n int) *pace {
 	for p := range h.slots {
 		if n--; n == 0 {
@@ -133,14 +133,14 @@ func (h *host) hold(t time.Time, d time.Duration, clause string) {
 	}
 }
 
-// ready is when the host may be requested again.
+// ready returns when the host may be requested again.
 func (h *host) ready(now time.Time) time.Time { return h.slot(now).until(now) }
 
-// waits is when a URL of the host may be requested, as far as is known, and the clause that says so.
+// waits returns when a URL of the host may be requested, as far as is known, and the clause that determines it.
 func (h *host) waits(now time.Time) (at time.Time, clause string) {
 	p := h.slot(now)
 	at, clause = p.notBefore, p.clause.String()
-	var retry instant // of the origin that is to be tried again first
+	var retry instant // earliest retry of an origin
 	for _, o := range h.origins {
 		if o != nil && !o.givenUp {
 			if o.usable(now) || o.retryAt() == 0 {
@@ -157,10 +157,10 @@ func (h *host) waits(now time.Time) (at time.Time, clause string) {
 	return at, clause
 }
 
-// state returns the facts that h's delay depends on after a request, which was at a loopback address or not.
+// state returns the facts that h's delay depends on after a request; local reports whether that was to a loopback address.
 func (h *host) state(c *Config, local bool) HostState { return h.stateBy(c, h.entry, local) }
 
-// stateBy is state, for which an entry of Config.HostDelays holds.
+// stateBy is like state, with a given entry of Config.HostDelays.
 func (h *host) stateBy(c *Config, entry uint16, local bool) HostState {
 	s := HostState{Exempt: h.own || local, Latency: h.latency, Backoff: h.backoff}
 	s.Operator, s.Entry = c.operatorDelay(entry, h.own)
@@ -168,7 +168,7 @@ func (h *host) stateBy(c *Config, entry uint16, local bool) HostState {
 	return s
 }
 
-// shortest returns the state of h at those of its possible addresses at which the operator's delay is shortest.
+// shortest returns the state of h at the address with the operator's shortest delay, of those it may have.
 func (h *host) shortest(c *Config) HostState {
 	s := h.state(c, true)
 	switch {
@@ -181,7 +181,7 @@ func (h *host) shortest(c *Config) HostState {
 	return s
 }
 
-// requestedDelay is the delay that robots.txt requests: of two origins on one host and port, the longer one.
+// requestedDelay returns the delay that robots.txt requests: the longer one if two origins share host and port.
 func (h *host) requestedDelay() (d time.Duration, clause string) {
 	for _, o := range h.origins {
 		if o != nil && o.requestedDelay > d {
@@ -191,8 +191,8 @@ func (h *host) requestedDelay() (d time.Duration, clause string) {
 	return d, clause
 }
 
-// slowDown adopts the delay that o, an origin of h, requests. Its robots.txt may have been redirected elsewhere, so that the
-// last request to the host itself was some time ago.
+// slowDown adopts the delay requested by o, an origin of h. If its robots.txt was redirected elsewhere, the last request to h
+// itself may have been some time ago, so the delay counts from the end of that.
 func (h *host) slowDown(c *Config, o *origin, d time.Duration, clause string) {
 	o.requestedDelay, o.requestedBy = d, ledger.ClauseIDOf(clause)
 	if !c.Offline {
@@ -207,15 +207,14 @@ func (h *host) slowDown(c *Config, o *origin, d time.Duration, clause string) {
 	}
 }
 
-// giveUp ends the service of the host. The first reason stays.
+// giveUp gives the host up. If it was given up before, the first reason is kept.
 func (h *host) giveUp(reason, detail string) {
 	if h.givenUp == nil {
 		h.givenUp = &givenUp{reason, detail}
 	}
 }
 
-// fresh reports whether h waits for nothing and would wait after its next request, at whatever address, no longer than a host
-// of which nothing is known.
+// fresh reports whether h waits for nothing and, after its next request at any address, would wait no longer than a new host.
 func (h *host) fresh(c *Config, now time.Time) bool {
 	for p := range h.slots {
 		if !p.free(now) {

@@ -25,7 +25,7 @@ type HostDelay struct {
 	Delay time.Duration
 }
 
-// hostTable prepares HostDelays for use; nil if there are none.
+// hostTable compiles HostDelays; it returns nil if there are none.
 func (c *Config) hostTable() (*hostmatch.Table, error) {
 	if len(c.HostDelays) == 0 {
 		return nil, nil
@@ -75,7 +75,7 @@ func (c *Config) validateHostDelays() error {
 	return errors.Join(errs...)
 }
 
-// unjoined goes through the errors that are joined in err.
+// unjoined yields the errors joined in err.
 func unjoined(err error) func(yield func(error) bool) {
 	return func(yield func(error) bool) {
 		joined, ok := err.(interface{ Unwrap() []error })
@@ -90,7 +90,7 @@ func unjoined(err error) func(yield func(error) bool) {
 	}
 }
 
-// mayOwn reports whether a pattern may match an own host, as far as is known without the hosts.
+// mayOwn reports whether a pattern might match an own host, as far as can be told without a list of hosts.
 func (c *Config) mayOwn(pattern string) bool {
 	if c.OwnHosts == nil {
 		return false
@@ -99,8 +99,8 @@ func (c *Config) mayOwn(pattern string) bool {
 	return err != nil || c.OwnHosts(net.JoinHostPort(name, port)) > 0
 }
 
-// operatorDelay is the delay of an entry of HostDelays, by its number from 1, as far as it has an effect, and what the entry
-// matches.
+// operatorDelay returns the effective delay of the entry of HostDelays with this number, which counts from 1, and the entry's
+// Match.
 func (c *Config) operatorDelay(entry uint16, own bool) (d time.Duration, match string) {
 	if entry == 0 {
 		return 0, ""
@@ -112,10 +112,10 @@ func (c *Config) operatorDelay(entry uint16, own bool) (d time.Duration, match s
 	return 0, e.Match
 }
 
-// entryOf is the number of the entry that holds for a host by its name, from 1; 0: none does.
+// entryOf returns the number, from 1, of the entry that matches a host by name; 0 if none does.
 func (c *Config) entryOf(key string) uint16 { return uint16(c.hosts.Host(key) + 1) }
 
-// entryAt is the number of the entry that holds for h at an address.
+// entryAt returns the number of the entry that applies to h at an address.
 func (h *host) entryAt(c *Config, addr netip.Addr) uint16 {
 	if !c.hosts.Ranges() || c.hosts.ByName(int(h.entry)-1) {
 		return h.entry
@@ -123,7 +123,7 @@ func (h *host) entryAt(c *Config, addr netip.Addr) uint16 {
 	return uint16(c.hosts.Addr(addr) + 1)
 }
 
-// meet notes the address at which h is requested.
+// meet records the address at which h is requested.
 func (h *host) meet(c *Config, addr netip.Addr) {
 	entry := h.entryAt(c, addr)
 	if entry == h.entry {
@@ -135,8 +135,8 @@ func (h *host) meet(c *Config, addr netip.Addr) {
 	}
 }
 
-// rested reports by an error if the last request that slot stands for was not so long ago as the entry requires that holds
-// at an address where h was not met last, whatever its address was and whichever Config was in force then.
+// rested returns a *NotYet if h moved to an address whose entry requires a longer pause since the slot's last request than has
+// passed. That request may have been at another address and under another Config.
 func (h *host) rested(c *Config, now time.Time, slot *pace, addr netip.Addr) error {
 	entry := h.entryAt(c, addr)
 	if entry == h.entry || slot.ended == 0 {
@@ -149,8 +149,8 @@ func (h *host) rested(c *Config, now time.Time, slot *pace, addr netip.Addr) err
 	return nil
 }
 
-// opens is when h may be requested at addr after a restart that lets others be requested at t: one of h's delays later than
-// a connection that may have been under way.
+// opens returns when h may be requested at addr after a restart, if other hosts may be requested at t: a connection may have
+// been under way, and h's longer delay counts from its end.
 func (h *host) opens(c *Config, t time.Time, addr netip.Addr) time.Time {
 	entry := h.entryAt(c, addr)
 	if entry == 0 || t.IsZero() {

@@ -6,10 +6,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// hosts are all that anything is known of, by host:port.
+// hosts holds the state of all known hosts, by host:port.
 type hosts map[string]*host
 
-// of is the state of u's host, made when new.
+// of returns the state of u's host, creating it if needed.
 func (m hosts) of(c *Config, u weburl.URL) *host {
 	h := m.find(u)
 	if h == nil {
@@ -20,7 +20,7 @@ func (m hosts) of(c *Config, u weburl.URL) *host {
 	return h
 }
 
-// find is the state of u's host, nil when there is none. It looks up u.Host() without building that string.
+// find returns the state of u's host, nil if there is none. It looks up u.Host() without building that string.
 func (m hosts) find(u weburl.URL) *host {
 	var buf [128]byte
 	key := append(buf[:0], u.Authority()...)
@@ -30,7 +30,7 @@ func (m hosts) find(u weburl.URL) *host {
 	return m[string(key)]
 }
 
-// origins goes through all origins of which anything is known.
+// origins yields all origins with known state.
 func (m hosts) origins(yield func(*origin) bool) {
 	for _, h := range m {
 		for _, o := range h.origins {
@@ -41,7 +41,7 @@ func (m hosts) origins(yield func(*origin) bool) {
 	}
 }
 
-// paces goes through the clocks of all hosts.
+// paces yields the clocks of all hosts.
 func (m hosts) paces(yield func(*pace) bool) {
 	for _, h := range m {
 		for p := range h.slots {

@@ -23,8 +23,8 @@ type Window struct {
 // plain is w without its zone.
 func (w Window) plain() robots.Window { return robots.Window{From: w.From, To: w.To} }
 
-// wall is now as the clocks of w's zone show it, in the guise of a time in UTC; and until when they run ahead of UTC as far
-// as they do now, the zero Time if they always do.
+// wall returns the local time of w's zone at now, represented as UTC, the offset from UTC, and when that offset changes next:
+// the zero Time if it never does.
 func (w Window) wall(now time.Time) (shown time.Time, ahead time.Duration, until time.Time) {
 	if w.Zone == nil || w.Zone == time.UTC {
 		return now.UTC(), 0, time.Time{}
@@ -42,10 +42,10 @@ func (w Window) Contains(t time.Time) bool {
 	return w.plain().Contains(shown)
 }
 
-// horizon limits the changes of a zone's clocks during which a Window does not occur: zones have two in a year.
+// horizon limits how many clock changes in a row may skip a Window: zones have two a year.
 const horizon = 8
 
-// opens is the first instant from now on that is in w.
+// opens returns the first instant in w that is not before now.
 func (w Window) opens(now time.Time) time.Time {
 	for range horizon {
 		if w.Contains(now) {
@@ -64,7 +64,7 @@ func (w Window) opens(now time.Time) time.Time {
 	return now
 }
 
-// closes is the end of w, which contains now: the end of its last minute, or the instant at which clocks are put forward
+// closes returns the end of w, which contains now: the end of its last minute, or the instant at which clocks are put forward
 // beyond it.
 func (w Window) closes(now time.Time) time.Time {
 	for range horizon {
@@ -85,7 +85,7 @@ func (w Window) closes(now time.Time) time.Time {
 
 func midnight(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 
-// next is the first instant from now on that is in one of the windows.
+// next returns the first instant, not before now, in one of the windows.
 func (h Hours) next(now time.Time) time.Time {
 	if len(h) == 0 {
 		return now
@@ -99,7 +99,7 @@ func (h Hours) next(now time.Time) time.Time {
 	return best
 }
 
-// end is the last instant of the windows that contain now; 0 when there is no end.
+// end returns the last instant of the windows that contain now; 0 if they never end.
 func (h Hours) end(now time.Time) (last instant) {
 	for _, w := range h {
 		if w.plain().IsZero() {
@@ -112,7 +112,7 @@ func (h Hours) end(now time.Time) (last instant) {
 	return last
 }
 
-// visitTimes are the hours that the site names, where the operator honours them.
+// visitTimes returns the site's Visit-time hours, if the operator honours them.
 func (c *Config) visitTimes(o *origin) (h Hours) {
 	if !c.VisitTime || o.rules == nil {
 		return nil
@@ -123,7 +123,7 @@ func (c *Config) visitTimes(o *origin) (h Hours) {
 	return h
 }
 
-// openUntil returns the time until which a request for a page of o may be begun that is admitted now; 0 when there is no end.
+// openUntil returns the latest time at which a request for a page of o that is admitted now may begin; 0 if there is no limit.
 func (c *Config) openUntil(now time.Time, o *origin) instant {
 	last := c.Hours.end(now)
 	if t := c.visitTimes(o).end(now); t != 0 && (last == 0 || t < last) {
@@ -132,8 +132,8 @@ func (c *Config) openUntil(now time.Time, o *origin) instant {
 	return last
 }
 
-// quiet is the wait for the hours in which a host may be requested: the operator's, and the site's Visit-time where the
-// operator honours it.
+// quiet returns a *NotYet outside the hours in which a host may be requested: the operator's hours, and the site's Visit-time
+// if the operator honours it.
 func (c *Config) quiet(now time.Time, o *origin) error {
 	until := c.Hours.next(now)
 	if t := c.visitTimes(o).next(now); t.After(until) {

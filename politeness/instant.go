@@ -2,9 +2,8 @@ package politeness
 
 import "time"
 
-// instant is a point of wall-clock time in nanoseconds since 1970; 0 is none. Whatever has a date, such as the age of a
-// robots.txt, is counted by it: unlike a monotonic clock, it runs while a machine is suspended. Pauses are counted by
-// time.Time.
+// instant is wall-clock time in nanoseconds since 1970; 0 means none. It is used for everything with a date, such as the age
+// of a robots.txt, because unlike a monotonic clock it advances while a machine is suspended. Pauses use time.Time.
 type instant int64
 
 func at(t time.Time) instant {
@@ -21,13 +20,13 @@ func (i instant) time() time.Time {
 	return time.Unix(0, int64(i))
 }
 
-// after reports whether i is still to come at now.
+// after reports whether i is later than now.
 func (i instant) after(now time.Time) bool { return i > at(now) }
 
-// since is the time passed from i to now.
+// since returns the time from i to now.
 func (i instant) since(now time.Time) time.Duration { return time.Duration(at(now) - i) }
 
-// until is the time from now to i.
+// until returns the time from now to i.
 func (i instant) until(now time.Time) time.Duration { return time.Duration(i - at(now)) }
 
 func (i instant) add(d time.Duration) instant { return i + instant(d) }

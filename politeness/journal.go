@@ -22,10 +22,10 @@ type journal struct {
 	mu      sync.Mutex
 	lastID  uint64
 	unlined int       // Permits without a line in the ledger
-	head    time.Time // when the next head is due, zero before the first line
+	head    time.Time // when the next signed head is due; zero before the first line
 }
 
-// number is the ID of a new Permit.
+// number returns the ID for a new Permit.
 func (j *journal) number() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -34,14 +34,14 @@ func (j *journal) number() uint64 {
 	return j.lastID
 }
 
-// lined notes that one more Permit has a line.
+// lined records that one more Permit has a line in the ledger.
 func (j *journal) lined() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.unlined--
 }
 
-// through is the ID up to which every Permit has a line, as far as is known at this moment; 0 when that is not known.
+// through returns the last ID if every Permit issued so far has a line in the ledger; otherwise 0.
 func (j *journal) through() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -51,8 +51,8 @@ func (j *journal) through() uint64 {
 	return j.lastID
 }
 
-// begin writes the start line. Its error keeps the request from being sent: what cannot be recorded does not happen (P10).
-// The override, if any, replaces the rules for p's URL.
+// begin writes the start line. If it fails, the request is not sent: nothing happens that cannot be recorded (P10). v is the
+// override, if any, that replaces the rules for p's URL.
 func (j *journal) begin(now time.Time, p *permit, v *override) error {
 	if j.ledger.Discards() {
 		return nil
@@ -90,8 +90,8 @@ func (j *journal) entry(event string, p *permit) ledger.Entry {
 	return e
 }
 
-// end writes the line of what is over, "end" or "unsent". A failure to write ends the Gate's requests: what is not recorded
-// would be forgotten in a restart, and a host requested too early (P9).
+// end writes the final line of a request, "end" or "unsent". If that fails, the Gate stops making requests: after a restart
+// the unrecorded request would be unknown, and its host requested too early (P9).
 func (j *journal) end(now time.Time, p *permit, r Reply, a answer) error {
 	if j.ledger.Discards() {
 		return nil
@@ -141,8 +141,8 @@ func evidence(r Reply, a answer) (hash string, expires time.Time) {
 	return hex.EncodeToString(a.hash[:]), expires
 }
 
-// location is where the answer leads. User information is masked: such a redirect is not followed, and a replay that reads
-// the masked one does not follow it either.
+// location returns the redirect target of an answer. User information is masked: a redirect that has it is not followed, and a
+// replay that reads the masked form does not follow it either.
 func location(p *permit, r Reply) string {
 	to := r.Header.Get("Location")
 	if to == "" {
@@ -154,7 +154,7 @@ func location(p *permit, r Reply) string {
 	return to
 }
 
-// unresolved writes the line of a name without an address.
+// unresolved writes the line for a host name without an address.
 func (j *journal) unresolved(now time.Time, u, next weburl.URL, err error) {
 	if j.ledger.Discards() {
 		return
@@ -171,10 +171,10 @@ func (j *journal) unresolved(now time.Time, u, next weburl.URL, err error) {
 	_ = j.write(now, &e)
 }
 
-// headInterval limits the time that a line waits for a signature while others follow it.
+// headInterval limits how long a line remains unsigned while others follow it.
 const headInterval = 5 * time.Minute
 
-// write writes a line, and a head when one is due. A head that cannot be written is made up for by the next one.
+// write writes a line, and a signed head when one is due. If a head cannot be written, the next one covers its lines.
 func (j *journal) write(now time.Time, e *ledger.Entry) error {
 	err := j.ledger.Write(e)
 	if err == nil && j.headDue(now) {

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// line is an entry of the ledger as Replay understands it.
+// line is a ledger entry as Replay interprets it.
 type line struct{ *ledger.Entry }
 
 func (e line) purpose() Purpose {
@@ -31,7 +31,7 @@ func (e line) purpose() Purpose {
 	return Page
 }
 
-// time is when the Gate was in the state that the line describes.
+// time returns when the Gate was in the state that the line describes.
 func (e line) time() time.Time {
 	for _, t := range []time.Time{e.Reported, e.Ended} {
 		if !t.IsZero() {
@@ -56,7 +56,7 @@ func (e line) life(ended time.Time) time.Duration {
 	return min(max(e.Expires.Sub(ended), robots.MinFreshness), robots.MaxFreshness)
 }
 
-// reply is the answer that the line describes.
+// reply returns the answer that the line describes.
 func (e line) reply() Reply {
 	r := Reply{Status: e.Status, Truncated: e.Truncated, Aborted: e.Aborted, Challenged: e.Challenged, Wall: e.Wall, Ended: e.Ended, Header: http.Header{}}
 	if e.Err != "" {
@@ -73,8 +73,8 @@ func (e line) reply() Reply {
 	return r
 }
 
-// urls are the URL that was requested and the one it was wanted for: the same, or the URL whose robots.txt it is. A resource
-// is wanted itself: the page that it is for has another clock.
+// urls returns the URL that was requested and the URL that needed the request: usually the same, but for a robots.txt the URL
+// it was fetched for. A resource needs only itself: the page that loads it has another clock.
 func (e line) urls() (target, wanted weburl.URL, err error) {
 	if target, err = weburl.Parse(e.URL); err != nil {
 		return target, wanted, err
