@@ -23,7 +23,7 @@ func (m *Memory) Claim(ctx context.Context) (c Claim, err error) {
 	return c, err
 }
 
-// tryClaim is done if there is a claim or there will be none.
+// tryClaim returns a claim if one is possible now. done is true if there is a claim, or never will be.
 func (m *Memory) tryClaim(now int64) (c Claim, done bool, err error) {
 	if m.closed {
 		return c, true, ErrClosed
@@ -40,8 +40,8 @@ func (m *Memory) tryClaim(now int64) (c Claim, done bool, err error) {
 	return c, false, nil
 }
 
-// grant makes a claim of h's first URL. It is not done if the best are to be served first, and that one is not as good as it
-// seemed: what stood before it had been raised.
+// grant claims h's first URL. done is false in best-first order if that URL turns out worse than it seemed, because the record
+// before it was of a URL raised meanwhile.
 func (m *Memory) grant(h *host, now int64) (c Claim, done bool, err error) {
 	seemed := h.Level()
 	it, c, err := m.pop(h)
@@ -69,7 +69,7 @@ func (m *Memory) grant(h *host, now int64) (c Claim, done bool, err error) {
 	return c, true, nil
 }
 
-// pop takes h's first URL, past records in whose place others have come.
+// pop removes h's first URL, skipping records that were replaced by later ones.
 func (m *Memory) pop(h *host) (it held, c Claim, err error) {
 	for {
 		it = held{h.Queue.pop(&m.size), h}
@@ -87,7 +87,7 @@ func (m *Memory) pop(h *host) (it held, c Claim, err error) {
 	}
 }
 
-// note records the state of an item. One without a hash could not be read.
+// note records the state of an item. An item without a hash could not be read.
 func (m *Memory) note(it held, s state) {
 	if mk := m.seen.find(it.hash); mk != nil && it.hash != 0 {
 		mk.setState(s)

@@ -2,10 +2,9 @@ package frontier
 
 import "encoding/binary"
 
-// A delta is a record without what it shares with another, its model. It is a sequence of runs of own bytes, each
-// preceded by its length less 1, and of pieces of the model: their length less 4, with the top bit set, and their
-// offset in the model as uvarint. Only the first modelMost bytes of a model are used: the longest URL that is
-// queued by default.
+// A delta encodes a record by its differences from another record, its model. It is a sequence of runs of literal bytes, each
+// preceded by its length less 1, and of references to the model: their length less 4, with the top bit set, and their offset
+// in the model as uvarint. Only the first modelMost bytes of a model are used: the longest URL that is queued by default.
 const (
 	pieceLeast = 4
 	pieceMost  = pieceLeast + 127
@@ -14,10 +13,10 @@ const (
 	modelMost  = 2 << 10
 )
 
-// deltas makes deltas. It remembers the last model: most links of a page have the same.
+// deltas encodes deltas. It caches the index of the last model, which most links of a page share.
 type deltas struct {
-	model *byte // its first byte; the bytes of a model do not change
-	// The offset in the model of four bytes, plus 1, by their hash.
+	model *byte // first byte of the model, whose bytes never change
+	// offset in the model, plus 1, of four bytes with a given hash
 	at [1 << hashBits]uint16
 }
 
@@ -60,7 +59,7 @@ func fourHash(b []byte) uint32 {
 	return binary.LittleEndian.Uint32(b) * 2654435761 >> (32 - hashBits)
 }
 
-// common returns how many first bytes a and b have in common, at most the length of a piece.
+// common returns the length of the common prefix of a and b, at most the length of one reference.
 func common(a, b []byte) (n int) {
 	most := min(len(a), len(b), pieceMost)
 	for n < most && a[n] == b[n] {
@@ -78,7 +77,7 @@ func appendOwn(dst, b []byte) []byte {
 	return dst
 }
 
-// appendWhole appends to dst the record of which a delta was made.
+// appendWhole appends to dst the record that a delta encodes.
 func appendWhole(dst, model, delta []byte) []byte {
 	for len(delta) > 0 {
 		n := int(delta[0])

@@ -128,8 +128,8 @@ func (r *Request) Validate() error {
 	return nil
 }
 
-// Plain reports whether r says no more than a link does: it is not the seed, the redirect's target or the sitemap,
-// and has neither Meta nor Hops nor Beyond, which another Request of its URL would lose.
+// Plain reports whether r carries no more information than a link: it is not a seed, redirect target or sitemap, and has no
+// Meta, Hops or Beyond that another Request for its URL would lack.
 func (r *Request) Plain() bool {
 	switch r.Kind {
 	case KindSeed, KindRedirect, KindSitemap:
@@ -142,7 +142,7 @@ func (r *Request) Plain() bool {
 type Claim struct {
 	Request
 	Attempt  int       // 0 at first; one more after each retry
-	Deadline time.Time // no request for it may begin later, and it may be lost then; zero: never
+	Deadline time.Time // requests for it must begin earlier, because the claim may then be lost; zero: never
 	ID       uint64    // identifies the claim in its store
 }
 
@@ -150,14 +150,14 @@ type Claim struct {
 type Settlement struct {
 	ReadyAt time.Time // when the claimed host is ready again; zero: at once
 	Again   *Again    // nil: the URL is done for good
-	Links   []Request // found on the page, added in the same step
-	Page    bool      // the visit counts as one of the crawl's pages. Stores ignore it; it is for who counts between them and the crawler
+	Links   []Request // found on the page; added in the same step
+	Page    bool      // the visit counts as one of the crawl's pages. Stores ignore it; wrappers that enforce page limits use it
 }
 
 // Again puts a claimed URL back.
 type Again struct {
-	NotBefore time.Time // this URL waits until then, others of its host do not; zero: only the host's ReadyAt counts
-	Retry     bool      // it was tried and failed: an attempt is counted, and the URL arrives anew (F5)
+	NotBefore time.Time // this URL waits until then, but others of its host do not; zero: only the host's ReadyAt counts
+	Retry     bool      // the URL failed: an attempt is counted, and it goes to the end of its queue (F5)
 }
 
 // Stats counts URLs by state.

@@ -8,19 +8,19 @@ import (
 // lane is a queue of records in chunks, each freed once it is read. Every groupSize-th record of a chunk is
 // whole; the others are deltas to the last whole one, their model: URLs of one host are much alike.
 type lane struct {
-	head []byte   // the chunk read from; written to while rest is empty
+	head []byte   // chunk being read; also written to while rest is empty
 	rest [][]byte // the last is written to
 	size int      // bytes of all chunks
-	own  int32    // bytes of head with its part that was read
+	own  int32    // size of head including the part already read
 
 	read      int32  // where in head the next record begins
 	readModel int32  // where in head its model lies
-	lastModel int32  // where the model of what is pushed next lies, in the chunk written to
+	lastModel int32  // offset of the current model in the chunk being written
 	turn      uint64 // the number of the first record's arrival
 	records   uint32
 	priority  int8
 	popped    uint8 // records read from head, in groupSize
-	pushed    uint8 // records in the chunk written to, in groupSize
+	pushed    uint8 // records since the last whole one in the chunk being written
 }
 
 // chunkSize is the largest size of a chunk. A lane wastes half a chunk at most, a short lane an eighth on
@@ -65,7 +65,7 @@ func (l *lane) last() *[]byte {
 	return &l.head
 }
 
-// room gives b capacity for n more bytes, growing by a quarter, and drops what was read of it.
+// room grows b by a quarter, or enough for n more bytes, and drops the part already read.
 func (l *lane) room(b *[]byte, n int) {
 	if cap(*b)-len(*b) >= n {
 		return

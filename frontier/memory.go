@@ -55,7 +55,7 @@ type MemoryConfig struct {
 // there is room.
 type Memory struct {
 	c    MemoryConfig
-	seed maphash.Seed // secret, so that nobody can make URLs that collide
+	seed maphash.Seed // secret, so that nobody can construct colliding URLs
 
 	mu       sync.Mutex
 	clock    sched.Clock
@@ -67,7 +67,7 @@ type Memory struct {
 	origins  origins
 	ranks    ranks
 	deltas   deltas
-	size     int // bytes of queues and of items taken out of them
+	size     int // bytes of queues and of claimed or waiting items
 	done     int
 	rejected int
 	closed   bool
@@ -75,7 +75,7 @@ type Memory struct {
 
 type host = sched.Host[string, queue]
 
-// held is an item in the hands of a holder.
+// held is a claimed item.
 type held struct {
 	item
 	host *host
@@ -172,8 +172,8 @@ func (m *Memory) hash(k weburl.Key) uint64 {
 	return max(1, maphash.Bytes(m.seed, k[:]))
 }
 
-// advance does everything that is due: claims expire, URLs become claimable at their NotBefore, rested hosts
-// are forgotten. Each takes effect as of the time it was due.
+// advance applies everything that is due: claims expire, URLs become claimable at their NotBefore, rested hosts are forgotten.
+// Each takes effect as of the time it was due.
 func (m *Memory) advance(now int64) {
 	for {
 		wait, lost := m.nextWaiting(), m.leases.Next()
@@ -193,7 +193,7 @@ func (m *Memory) advance(now int64) {
 	}
 }
 
-// forget drops a few hosts at a time: each call adds one at most, so they cannot pile up.
+// forget drops a few hosts per call. A call of Settle adds at most one, so they cannot pile up.
 func (m *Memory) forget(now int64) {
 	for range 4 {
 		if m.hosts.Forget(now) == nil {
@@ -218,7 +218,7 @@ func (m *Memory) nextWaiting() int64 {
 	return m.waiting.Top().until
 }
 
-// next returns when a Claim that waits should look again.
+// next returns when a blocked Claim should check again.
 func (m *Memory) next() int64 {
 	if m.closed || m.hosts.Pending() == 0 {
 		return m.clock.Now()

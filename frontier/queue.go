@@ -19,7 +19,7 @@ import (
 type queue struct {
 	lanes   []lane        // highest priority first
 	back    pq.Heap[item] // with those that have a score
-	arrived uint64        // no less than the number of any arrival so far
+	arrived uint64        // at least the number of every arrival so far
 	retried uint32
 }
 
@@ -28,7 +28,7 @@ type item struct {
 	rec      record
 	hash     uint64 // of its Key; 0: not computed yet
 	turn     uint64 // the number of its arrival
-	late     uint32 // among those of one turn: as they came back, the record last
+	late     uint32 // position among items with the same turn: in the order of return; a record comes last
 	attempt  int32
 	rank     int32 // of its score
 	priority int8
@@ -40,10 +40,10 @@ func (a *item) level() int64 { return levelOf(a.priority, a.rank) }
 
 func levelOf(priority int8, rank int32) int64 { return int64(priority)<<24 + int64(rank) }
 
-// first is item.late of a record: items that came back with its number go before it.
+// first is item.late of a record: items with the same number that came back go before it.
 const first = math.MaxUint32
 
-// size returns about how many bytes an item takes until it is done.
+// size estimates how many bytes an item takes until it is done.
 func (a *item) size() int { return itemOverhead + len(a.rec) }
 
 const itemOverhead = 64
@@ -89,7 +89,7 @@ func (q *queue) lane(priority int8) (i int, found bool) {
 	})
 }
 
-// arrive lets an item that was taken arrive anew, behind all that is there.
+// arrive re-queues an item that was taken, behind everything else of its priority.
 func (q *queue) arrive(it *item) {
 	it.turn, it.late = q.arrived, q.retried
 	q.retried++
@@ -98,8 +98,8 @@ func (q *queue) arrive(it *item) {
 	}
 }
 
-// pop takes the item that is served first; there must be one. It adds to size the bytes of the item, less those that
-// q has freed.
+// pop removes the item to serve first; the queue must not be empty. It adds to size the bytes of the item, less those that q
+// has freed.
 func (q *queue) pop(size *int) item {
 	if q.back.Len() > 0 && q.backFirst() {
 		return q.back.Pop()
@@ -163,8 +163,7 @@ func (r record) decode(host string, into *Request) error {
 	return nil
 }
 
-// origins holds what the Requests of one page have in common, once for all of them, until the last of them is
-// done.
+// origins stores, once for all of them, what the Requests of one page have in common, until the last of them is done.
 type origins struct {
 	all  []origin
 	free []uint32
@@ -186,8 +185,8 @@ func (o *origin) of(r *Request) bool {
 	return o.via == r.Via && o.kind == r.Kind && o.queued.Equal(r.Queued)
 }
 
-// hold returns the number of r's origin and counts a reference to it. It is last, which must be held or -1, if r has
-// the same origin, or a new one.
+// hold returns the number of r's origin and counts a reference to it. last must be a held number or -1: it is returned if it
+// has the same origin as r.
 func (o *origins) hold(r *Request, last int) int {
 	if last >= 0 && o.all[last].of(r) {
 		o.all[last].refs++

@@ -2,12 +2,12 @@ package frontier
 
 import "github.com/amble-crawler/amble/frontier/internal/packed"
 
-// A URL is raised (F20) by another record of it, in the lane of the higher priority. The earlier record stays where it is,
-// as there is no way to find it, and is discarded when it is its turn: by then the URL has been claimed through the
-// later one. ranks tells which of the records is the URL's.
+// A URL is raised (F20) by adding another record of it to the lane of the higher priority. The earlier record cannot be found,
+// so it stays in its lane and is discarded when its turn comes: by then the URL has been claimed through the later one. ranks
+// tells which record is the valid one.
 
-// ranks holds the level of each queued URL for which it is not 0, and of those that are not raised. It is empty in
-// crawls without priorities, but for their seeds and the like.
+// ranks holds the levels of queued URLs whose level is not 0, and marks those that must not be raised. In crawls without
+// priorities it holds only seeds and the like.
 type ranks map[uint64]int64
 
 const rankSize = 24 // bytes, about
@@ -43,7 +43,7 @@ func (k *ranks) note(hash uint64, r *Request) {
 
 func (k ranks) drop(hash uint64) { delete(k, hash) }
 
-// raise queues a URL that is queued once more, at a higher priority, unless there is no room.
+// raise queues an already queued URL again, at a higher priority, if there is room.
 func (m *Memory) raise(b *batch, r *Request, hash uint64) {
 	h := m.hosts.Find(r.URL.Host())
 	if _, bytes := m.room(h); h != nil && bytes > 0 {
@@ -52,7 +52,7 @@ func (m *Memory) raise(b *batch, r *Request, hash uint64) {
 	}
 }
 
-// raised reports whether a record that was taken from its lane is not the valid one of its URL.
+// raised reports whether a record taken from its lane has been superseded by a later record of its URL.
 func (m *Memory) raised(it held) bool {
 	mk := m.seen.find(it.hash)
 	switch {
@@ -70,7 +70,7 @@ func (m *Memory) discard(it held) {
 	m.size -= it.size()
 }
 
-// clean discards what is left of a host when none of its URLs is.
+// clean discards the remaining records of a host that has no valid ones.
 func (m *Memory) clean(h *host) {
 	for q := &h.Queue; h.Pending() == 0 && (len(q.lanes) > 0 || q.back.Len() > 0); {
 		m.discard(held{q.pop(&m.size), h})

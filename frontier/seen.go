@@ -31,7 +31,7 @@ const (
 	stateClaimed
 	stateDone
 	stateRejected
-	stateBack // queued once more after Again: it is not raised
+	stateBack // returned to the queue by Again: must not be raised
 )
 
 const (

@@ -26,9 +26,9 @@ func (p Permit) Replay() error {
 	return p.p.advance(time.Now(), minted, redeemed)
 }
 
-// goOffline removes all waits from a Config that has its defaults. Those that a site requests are ignored where they would
-// apply. Without waits, failures cannot be retried later: the first is final for a robots.txt, and says nothing about
-// other pages.
+// goOffline removes all waits from a Config whose defaults are filled in. Pauses that a site requests are ignored where they
+// would apply. Without waits nothing can be retried later: a robots.txt's first failure is final, and a page's failure says
+// nothing about other pages.
 func (c *Config) goOffline() {
 	c.Delay, c.DelayFactor, c.Rate, c.RobotsGiveUp = 0, 0, 0, 0
 	c.Hours, c.VisitTime = Hours{}, false

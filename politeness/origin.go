@@ -24,10 +24,10 @@ type origin struct {
 
 	requestedDelay time.Duration // Crawl-delay or Request-rate, the larger
 
-	fetching *permit        // the Permit for robots.txt, or for a hop of its redirects, that is out
-	chain    *redirectChain // that is being followed; nil: robots.txt itself is requested next
+	fetching *permit        // outstanding Permit for robots.txt or a redirect hop
+	chain    *redirectChain // redirects being followed; nil: robots.txt itself is requested next
 
-	via *redirectChain // of the answer in force; nil: it was not redirected
+	via *redirectChain // redirects that led to the answer in force; nil: none
 
 	outage      *outage // nil: the last attempt did not fail
 	status      int16   // of the answer in force
@@ -45,12 +45,12 @@ type redirectChain struct {
 
 // outage is a series of failures to fetch a robots.txt.
 type outage struct {
-	since    instant // it began, if every attempt had been made when it was due
+	since    instant // when it began, with waits for the host's turn subtracted
 	retryAt  instant
 	attempts int
 }
 
-// retryAt is when a robots.txt that failed may be requested again.
+// retryAt returns when a robots.txt that failed may be requested again.
 func (o *origin) retryAt() instant {
 	if o.outage == nil {
 		return 0
@@ -66,7 +66,7 @@ func (o *origin) failures() int {
 	return o.outage.attempts
 }
 
-// group is the group of the rules in force, nil without rules.
+// group returns the group of the rules in force, nil without rules.
 func (o *origin) group() *robots.Group { return o.rules.bound() }
 
 // usable reports whether o's rules may be applied at now: they are fresh, or they are stale, the file is unavailable and the
@@ -75,7 +75,7 @@ func (o *origin) usable(now time.Time) bool {
 	return o.known && !o.fetched.after(now.Add(unsteady)) && o.validUntil(now).after(now)
 }
 
-// validUntil is when the rules expire that are in force at now.
+// validUntil returns when the rules in force at now expire.
 func (o *origin) validUntil(now time.Time) instant {
 	if o.expires.after(now) {
 		return o.expires
@@ -91,7 +91,7 @@ func (o *origin) next(u weburl.URL) weburl.URL {
 	return u.RobotsURL()
 }
 
-// redirects are those that led to the answer in force.
+// redirects returns the redirects that led to the answer in force.
 func (o *origin) redirects() []string {
 	if o.via == nil {
 		return nil
@@ -99,7 +99,7 @@ func (o *origin) redirects() []string {
 	return o.via.hops
 }
 
-// source is where the rules of u's origin came from.
+// source returns where the rules of u's origin came from.
 func (o *origin) source(now time.Time, u weburl.URL) robots.Source {
 	if o.fetched == 0 {
 		return robots.Source{}
@@ -114,9 +114,9 @@ func (o *origin) source(now time.Time, u weburl.URL) robots.Source {
 	return s
 }
 
-// failed plans the next attempt at a robots.txt that could not be fetched (P8), or gives it up. The attempt was made at tried,
-// perhaps long after it could have been: the time until the host had its turn, at an address with many hosts, is not a
-// failure.
+// failed schedules the next attempt at a robots.txt that could not be fetched (P8), or gives the origin up. The attempt was
+// made at tried. If that was after it was due, because the host had to wait for its turn at an address with many hosts, the
+// delay does not count as part of the outage.
 func (o *origin) failed(c *Config, now, tried time.Time, r Reply) {
 	if o.outage == nil {
 		o.outage = &outage{since: at(now)}
@@ -129,20 +129,20 @@ func (o *origin) failed(c *Config, now, tried time.Time, r Reply) {
 	o.chain = nil
 	out.retryAt = at(now.Add(robotsPause(out.attempts)))
 	if ra, ok := retryAfter(r, now); ok {
-		out.retryAt = max(out.retryAt, at(ra)) // the host that answered, perhaps another, is held by obeyRetryAfter
+		out.retryAt = max(out.retryAt, at(ra)) // obeyRetryAfter holds the host that answered, which may be another one
 	}
 	o.tried(c, now)
 }
 
-// tried gives a robots.txt up that has failed for too long.
+// tried gives the origin up if its robots.txt has been failing for too long.
 func (o *origin) tried(c *Config, now time.Time) {
 	if (!o.known || o.fetched.since(now) >= maxStale) && o.outage.since.since(now) >= c.RobotsGiveUp {
 		o.givenUp = true
 	}
 }
 
-// robotsPause is the wait before attempt n+1 at an unreachable robots.txt: 1 s, 5 s, 30 s, then
-// doubling from 1 min to 1 h.
+// robotsPause returns the pause between attempts n and n+1 at an unreachable robots.txt: 1 s, 5 s, 30 s, then doubling from 1
+// min to 1 h.
 func robotsPause(n int) time.Duration {
 	switch n {
 	case 1:
@@ -155,7 +155,7 @@ func robotsPause(n int) time.Duration {
 	return min(time.Hour, time.Minute<<min(n-4, 10))
 }
 
-// fresh reports whether o is like an origin of which nothing is known, but for rules that have expired.
+// fresh reports whether o equals a new origin, apart from rules that have expired.
 func (o *origin) fresh(now time.Time) bool {
 	return o == nil || o.fetching == nil && !o.givenUp && o.failures() == 0 && o.chain == nil && !(o.known && o.expires.after(now))
 }

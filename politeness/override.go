@@ -60,7 +60,7 @@ func (c *Config) overrides() map[string]*override {
 	return m
 }
 
-// source is where an override's rules came from, as an explanation names it.
+// source returns the source of an override's rules, for explanations.
 func (o *override) source() robots.Source {
 	return robots.Source{RobotsURL: "override (" + o.Reason + ")", Status: 200}
 }

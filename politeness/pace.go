@@ -15,7 +15,7 @@ import (
 // was taken; full builds it when needed. A million resting hosts need no more memory than these fields. The zero pace is
 // free.
 type pace struct {
-	holder    *permit // whose request is under way, or may be
+	holder    *permit // the Permit whose request is, or may be, under way
 	notBefore time.Time
 	ended     instant         // of the last request
 	delay     time.Duration   // what set notBefore
@@ -28,7 +28,7 @@ const slack = time.Microsecond
 // recheck is when to try again at a clock that is busy for an unknown time and has no delay.
 const recheck = 5 * time.Millisecond
 
-// until is the earliest instant at which a request may start, as far as this clock knows at now.
+// until returns the earliest instant at which a request may start, as far as this clock knows at now.
 func (p *pace) until(now time.Time) time.Time {
 	if p.holder != nil {
 		return now.Add(max(p.delay, recheck))
@@ -69,7 +69,7 @@ func (p *pace) rest(end time.Time, d time.Duration, clause string) {
 	p.hold(end.Add(d), d, clause)
 }
 
-// release ends the turn of a permit, if it has the clock, and leaves no wait.
+// release frees the clock if by holds it, without a pause.
 func (p *pace) release(by *permit) {
 	if p.holder == by {
 		p.holder = nil
@@ -83,7 +83,7 @@ func (p *pace) hold(t time.Time, d time.Duration, clause string) {
 	}
 }
 
-// held is the clause under which p makes a request wait.
+// held returns the clause for which p makes a request wait.
 func (p *pace) held(now time.Time) ledger.Clause {
 	name := p.clause.String()
 	if p.holder != nil {
@@ -92,8 +92,8 @@ func (p *pace) held(now time.Time) ledger.Clause {
 	return ledger.Clause{Name: name, Until: p.until(now), Delay: ledger.Duration(p.delay)}
 }
 
-// rewind brings p back to now if it is dated later, and reports whether it then waits for another time. A pause that begins
-// later than now begins now.
+// rewind corrects times of p that are later than now: a pause that would begin later begins now. It reports whether that
+// changes how long p waits.
 func (p *pace) rewind(now time.Time) bool {
 	p.ended = min(p.ended, at(now))
 	if !p.notBefore.Add(-p.delay).After(now) {
@@ -103,5 +103,5 @@ func (p *pace) rewind(now time.Time) bool {
 	return true
 }
 
-// latest is when the last event was that p knows of.
+// latest returns the time of the last event that p knows of.
 func (p *pace) latest() time.Time { return later(p.ended.time(), p.notBefore.Add(-p.delay)) }

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// pacer has the clocks that are not one host's: of addresses, of domains and of all requests together.
+// pacer holds the clocks that do not belong to a single host: those of addresses and domains, and the one of all requests.
 type pacer struct {
 	cfg     *Config
 	opening time.Time // nothing is admitted before
@@ -18,7 +18,7 @@ type pacer struct {
 	domains map[string]*shared
 	total   *rate.Limiter // nil without Config.Rate
 	bucket  rate.Limiter  // of whichever clock is being looked at
-	due     time.Time     // the last instant promised to a waiter of total
+	due     time.Time     // the latest time promised to a request waiting for total
 	taken   time.Time     // when the last token of total was taken
 }
 
@@ -30,7 +30,7 @@ func newPacer(c *Config) *pacer {
 	return p
 }
 
-// clocks are all the clocks that one request has to wait for, but for that of all requests.
+// clocks holds the clocks that one request must wait for, except the one of all requests.
 type clocks struct {
 	host   *host
 	slot   *pace
@@ -38,7 +38,7 @@ type clocks struct {
 	domain *shared // nil unless Config.PerDomain
 }
 
-// clocks finds the clocks of a request for target at h and addr. Of the slots of an own host it takes the first to be free.
+// clocks returns the clocks of a request for target at h and addr. For an own host it picks the slot that is free first.
 func (p *pacer) clocks(now time.Time, h *host, target weburl.URL, addr netip.Addr) clocks {
 	c := clocks{host: h, slot: h.slot(now)}
 	if h.own {
@@ -51,10 +51,10 @@ func (p *pacer) clocks(now time.Time, h *host, target weburl.URL, addr netip.Add
 	return c
 }
 
-// clockAddr is the address that has the clock of addr: one machine has one clock however its address is written.
+// clockAddr returns the address under which addr's clock is stored: one machine has one clock, however its address is written.
 func clockAddr(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
 
-// clockOf is the clock under key, made when new.
+// clockOf returns the clock stored under key, creating it if needed.
 func clockOf[K comparable](m map[K]*shared, key K) *shared {
 	p := m[key]
 	if p == nil {
@@ -64,8 +64,8 @@ func clockOf[K comparable](m map[K]*shared, key K) *shared {
 	return p
 }
 
-// wait looks at every clock and takes from none. It returns a *NotYet with the clauses that hold, the last to end first;
-// nil when all are free.
+// wait checks all clocks without taking any. It returns a *NotYet with the clauses in force, ordered so that the last to end
+// is first; nil if all clocks are free.
 func (p *pacer) wait(now time.Time, c *clocks) error {
 	var held []ledger.Clause
 	var ready time.Time // of the host itself
@@ -98,7 +98,7 @@ func (p *pacer) opensTo(now time.Time, c *shared, h *host) bool {
 	return c.opens(now, h) && c.full(now, &p.bucket)
 }
 
-// take starts by's request on every clock and appends to passed what it had waited for.
+// take starts a request on every clock and appends to passed the clauses it had waited for.
 func (p *pacer) take(now time.Time, by *permit, passed []ledger.Clause) []ledger.Clause {
 	start := func(c *pace, name string) {
 		if !c.notBefore.IsZero() {
@@ -116,15 +116,15 @@ func (p *pacer) take(now time.Time, by *permit, passed []ledger.Clause) []ledger
 		start(&c.domain.pace, ledger.ClauseDomain)
 		c.domain.serve(c.host)
 	}
-	if p.total != nil && !now.Before(p.taken) { // earlier only in a Replay: the bucket was full again at p.taken
-		p.total.ReserveN(now, 1) // what rateFree rounded is owed to the next
+	if p.total != nil && !now.Before(p.taken) { // it can be earlier in a Replay; the bucket was full again at p.taken
+		p.total.ReserveN(now, 1) // the next request waits for the part that rateFree rounded away
 		p.taken = now
 	}
 	return passed
 }
 
-// rest ends a request on every clock. The shared ones rest for the same delay: of several hosts at one address, the one
-// that requests the longest delay has it kept by its own clock.
+// rest ends a request on every clock. Shared clocks rest for the same delay as the host's. A host that needs a longer delay
+// than others at its address enforces it with its own clock.
 func (c *clocks) rest(end time.Time, d time.Duration, clause string) {
 	c.slot.rest(end, d, clause)
 	if c.addr != nil {
@@ -157,8 +157,8 @@ func (c *clocks) hold(t time.Time, d time.Duration, clause string) {
 	}
 }
 
-// rateFree reports whether the bucket of all requests has a token. When it is empty, the waiter is promised a time of its
-// own.
+// rateFree reports whether the bucket of all requests has a token. If not, it returns when to try again; each waiting request
+// gets another time.
 func (p *pacer) rateFree(now time.Time) (time.Time, bool) {
 	if p.total == nil {
 		return now, true
@@ -176,7 +176,7 @@ func (p *pacer) rateFree(now time.Time) (time.Time, bool) {
 	return until, false
 }
 
-// rateUntil is when the bucket of all requests has its next whole token.
+// rateUntil returns when the bucket of all requests has its next whole token.
 func (p *pacer) rateUntil(now time.Time) time.Time {
 	if p.total == nil {
 		return time.Time{}
@@ -193,7 +193,7 @@ func (p *pacer) restoreRate(now, until time.Time) {
 	p.emptyRate(until.Add(-p.cfg.interval()))
 }
 
-// emptyRate makes the bucket of all requests anew, with its token taken at t.
+// emptyRate replaces the bucket of all requests with one whose token was taken at t.
 func (p *pacer) emptyRate(t time.Time) {
 	p.total = rate.NewLimiter(rate.Limit(p.cfg.Rate), 1)
 	p.total.ReserveN(t, 1)
@@ -203,7 +203,7 @@ func (p *pacer) emptyRate(t time.Time) {
 // size is the number of clocks.
 func (p *pacer) size() int { return len(p.addrs) + len(p.domains) }
 
-// sweep forgets the clocks that are like new ones.
+// sweep forgets clocks whose state equals that of new ones.
 func (p *pacer) sweep(now time.Time, t *touched) {
 	for k, c := range p.addrs {
 		if c.idle(now) {
@@ -219,7 +219,7 @@ func (p *pacer) sweep(now time.Time, t *touched) {
 	}
 }
 
-// paces goes through the clocks of addresses and domains.
+// paces yields the clocks of addresses and domains.
 func (p *pacer) paces(yield func(*pace) bool) {
 	for _, c := range p.addrs {
 		if !yield(&c.pace) {

@@ -14,7 +14,7 @@ import (
 
 // Errors of a Permit that cannot be used.
 var (
-	ErrNoPermit = errors.New("politeness: no permit")      // the zero Permit, or not from a Gate
+	ErrNoPermit = errors.New("politeness: no permit")      // the zero Permit, or one not made by a Gate
 	ErrUsed     = errors.New("politeness: permit used")    // redeemed, begun or reported before
 	ErrExpired  = errors.New("politeness: permit expired") // too late to send; call Admit again
 )
@@ -36,7 +36,7 @@ const (
 	Terms                   // a document that says which uses a site allows: an RSL document, tdmrep.json
 )
 
-// String is the name of p in the ledger.
+// String returns the name of p in the ledger.
 func (p Purpose) String() string {
 	switch p {
 	case Robots:
@@ -58,16 +58,16 @@ const (
 	minted int32 = iota
 	redeemed
 	begun
-	lapsed // taken back: expired unused, and not reported so far
+	lapsed // taken back: it expired unused and has not been reported
 	reported
 )
 
-// permit is the one record behind a Permit and its Grant.
+// permit is the record shared by a Permit and its Grant.
 type permit struct {
 	gate       *Gate
 	id         uint64
 	url        weburl.URL // what is requested
-	wanted     weburl.URL // the URL that the caller wants: the same, or a page whose robots.txt this is
+	wanted     weburl.URL // the URL that the caller wants: usually the same; for a robots.txt, the page that needs it
 	wantedHost *host
 	page       weburl.URL // of a Resource: what it is for
 	addr       netip.Addr
@@ -75,19 +75,19 @@ type permit struct {
 	attempt    int
 	queued     time.Time
 	allowed    time.Time
-	life       time.Duration // how long after allowed it can be used
+	life       time.Duration // how long it can be used after allowed
 	clocks     clocks
-	slot       int              // the number of the clock of an own host
-	turn       Turn             // at what other crawls share; without a Gate: nothing
-	rate       Turn             // at the total rate of the crawls that have one; without Delay: nothing
+	slot       int              // the slot number at an own host
+	turn       Turn             // turn at the clocks shared with other crawls; zero without a Gate
+	rate       Turn             // turn at the total rate of crawls that have one; zero Delay if there is none
 	passed     [8]ledger.Clause // of host, address, domain, other crawls, their total rate, an engine (of both) and a robots.txt that failed
 	clauses    []ledger.Clause  // those of passed that are set
 	state      atomic.Int32
 	started    atomic.Bool // Begin has succeeded
 	began      time.Time   // when; written before started, read after
 	dropped    time.Time   // of a robots.txt: [Sharing] may have had it, if it was received up to then
-	keyID      string      // of the key that signed the request; set before Begin
-	unrecorded error       // why the ledger does not have its end
+	keyID      string      // key that signed the request; set before Begin
+	unrecorded error       // why its end is missing from the ledger
 }
 
 // expired reports whether p's life is over by either of the two clocks. The monotonic clock sees a wall clock that is set
@@ -96,13 +96,13 @@ func (p *permit) expired(now time.Time) bool {
 	return now.Sub(p.allowed) > p.life || at(p.allowed).since(now) > p.life
 }
 
-// abandoned reports whether p has expired without Report, and its holder has had all the time that a connection may take:
-// even for a Permit that expires sooner, a connection may be under way until then.
+// abandoned reports whether p has expired without a Report and the longest time for a connection has passed: even if a Permit
+// expires sooner, its connection may be under way until then.
 func (p *permit) abandoned(now time.Time) bool {
 	return p.expired(now) && now.Sub(p.allowed) > p.gate.cfg.PermitTTL
 }
 
-// asked is when p's request was sent, or could have been, as the ledger has it.
+// asked returns when p's request was sent, or could have been, as recorded in the ledger.
 func (p *permit) asked() time.Time {
 	if p.started.Load() {
 		return p.began
@@ -110,7 +110,7 @@ func (p *permit) asked() time.Time {
 	return ledger.Ceil(p.allowed)
 }
 
-// pause returns the pause that is due after p's request.
+// pause returns the pause due after p's request, and its clause.
 func (p *permit) pause() (time.Duration, string) {
 	c, h := &p.gate.cfg, p.clocks.host
 	return c.delayFor(h.stateBy(c, h.entryAt(c, p.addr), p.addr.IsLoopback()))
@@ -127,7 +127,7 @@ type Permit struct{ p *permit }
 // IsZero reports whether p allows nothing because no Gate made it.
 func (p Permit) IsZero() bool { return p.p == nil }
 
-// record is the permit behind p, an empty one for the zero Permit.
+// record returns the permit behind p; for the zero Permit, an empty one.
 func (p Permit) record() *permit {
 	if p.p == nil {
 		return &permit{}
@@ -181,7 +181,7 @@ func (p Permit) Redeem() (Grant, error) {
 	return Grant{p.p}, nil
 }
 
-// advance moves the permit from one state of its life to the next, once and before expiry.
+// advance moves the permit from one state to the next, once and before it expires.
 func (p *permit) advance(now time.Time, from, to int32) error {
 	switch {
 	case p.expired(now):

@@ -10,12 +10,12 @@ import (
 // rateLimitField is RateLimit as net/http writes it.
 const rateLimitField = "Ratelimit"
 
-// maxRateLimit is the size in bytes up to which an item of RateLimit is kept in the ledger as it was.
+// maxRateLimit is the size in bytes up to which an item of RateLimit is copied to the ledger.
 const maxRateLimit = 256
 
-// usedUp returns how long the quota is used up that the field RateLimit names (draft-ietf-httpapi-ratelimit-headers-11): the
-// longest t of the items with r=0, and that item. Items without t, and what is no item, say nothing. The item is "" if none is
-// used up.
+// usedUp returns how long the quota in the RateLimit field (draft-ietf-httpapi-ratelimit-headers-11) remains exhausted: the
+// longest t of all items with r=0, and that item. Items without t, and malformed ones, are ignored. The item is "" if no quota
+// is exhausted.
 func usedUp(header http.Header) (d time.Duration, item string) {
 	for _, field := range header[rateLimitField] {
 		for _, text := range listItems(field) {
@@ -55,7 +55,7 @@ func listItems(field string) (items []string) {
 	return items
 }
 
-// outsideStrings returns the index of the first such byte of text that is in no string, or the length of text.
+// outsideStrings returns the index of the first b in text that is not inside a string, or the length of text.
 func outsideStrings(text string, b byte) int {
 	in := false
 	for i := 0; i < len(text); i++ {
@@ -71,8 +71,8 @@ func outsideStrings(text string, b byte) int {
 	return len(text)
 }
 
-// itemParameters reads the parameters of an item that is a string or a token (RFC 9651 section 3.1.2). Of equal keys the last
-// counts.
+// itemParameters parses the parameters of an item that is a string or a token (RFC 9651 section 3.1.2). If a key is repeated,
+// the last value counts.
 func itemParameters(item string) (params map[string]string, ok bool) {
 	n := outsideStrings(item, ';')
 	name := strings.Trim(item[:n], " \t")

@@ -19,9 +19,9 @@ var ErrReplay = errors.New("politeness: ledger cannot be replayed")
 // restored holds the part of a snapshot that Replay needs.
 type restored struct {
 	run    string
-	mark   int64                     // bytes of the ledger that the snapshot includes
-	out    map[uint64]*permit        // of run, begun or not, without an end so far
-	chains map[uint64]*redirectChain // of those for robots.txt, the redirects they follow
+	mark   int64                     // size of the ledger that the snapshot covers, in bytes
+	out    map[uint64]*permit        // Permits of run without an end so far, begun or not
+	chains map[uint64]*redirectChain // redirects followed by those for robots.txt
 }
 
 func (s *restored) add(p *permit, c *redirectChain) {
@@ -86,7 +86,7 @@ func (g *Gate) Replay(lines io.ReadSeeker, robots func(sha256 string) ([]byte, e
 	return nil
 }
 
-// seekLine moves to a mark, which is just after the end of a line.
+// seekLine seeks to mark, which must be just after the end of a line.
 func seekLine(lines io.ReadSeeker, mark int64) error {
 	_, err := lines.Seek(max(0, mark-1), io.SeekStart)
 	if err == nil && mark > 0 {
@@ -155,8 +155,8 @@ func (r *replay) apply(e line) error {
 	return fmt.Errorf("event %q is not known", e.Event)
 }
 
-// newRun notes that the earlier process has ended: its open requests were over when the next process began, and that was
-// before that one's first line, whatever the earlier one's clock said.
+// newRun records that the earlier process has ended. Its open requests were over when the next process began, which was before
+// that process's first line, whatever the earlier one's clock said.
 func (r *replay) newRun() {
 	now := r.line.time()
 	r.settle(now)
@@ -167,11 +167,11 @@ func (r *replay) newRun() {
 	r.run = r.line.Run
 }
 
-// settle ends at now what is open. Its outcome is unknown, and so is, at an own host, which of its clocks each of several
-// requests held: all of them rest.
+// settle ends all open requests at now. Their outcome is unknown. At an own host it is also unknown which slot each of several
+// requests held, so all of them rest.
 func (r *replay) settle(now time.Time) {
 	for _, p := range r.out {
-		if p.started.Load() { // otherwise the clocks have rested since the snapshot was restored
+		if p.started.Load() { // otherwise its clocks have rested since the snapshot was restored
 			r.report(now, p, Reply{Aborted: true}, answer{})
 			d, clause := p.pause()
 			p.clocks.host.hold(now.Add(d), d, clause)
@@ -183,20 +183,20 @@ func (r *replay) settle(now time.Time) {
 
 func (r *replay) start() error {
 	e := r.line
-	p := r.out[e.ID] // of a Permit that was out when the snapshot was taken
+	p := r.out[e.ID] // for a Permit that was outstanding when the snapshot was taken
 	if p == nil {
 		var err error
 		if p, err = r.mint(); err != nil {
 			return err
 		}
 	}
-	p.slot, p.allowed = e.Slot, e.Allowed // of a snapshot's Permit they were not known
+	p.slot, p.allowed = e.Slot, e.Allowed // a snapshot's Permit does not have them
 	p.began = e.Written
 	p.started.Store(true)
 	return nil
 }
 
-// mint makes the line's Permit again, and starts its clocks.
+// mint recreates the line's Permit and starts its clocks.
 func (r *replay) mint() (*permit, error) {
 	e, g := r.line, r.gate
 	target, wanted, err := e.urls()
@@ -242,7 +242,7 @@ func (r *replay) unsent() error {
 	}
 	p.allowed = e.Allowed
 	err = r.end(p)
-	if target != wanted && fetching != nil && fetching != p { // p was taken back before that was requested
+	if target != wanted && fetching != nil && fetching != p { // p was taken back before this request
 		o.fetching, o.chain = fetching, chain
 	}
 	return err
@@ -286,8 +286,8 @@ func (r *replay) body() (b []byte, missing bool) {
 	return b, false
 }
 
-// clocks are those of a request, of an own host the one with that number. Which was free first does not tell, because
-// lines are in the order of requests and ends, not of permits.
+// clocks returns the clocks of a request; for an own host, those of the slot with the recorded number. It cannot pick the slot
+// that was free first: lines are in the order of requests and ends, not of permits.
 func (r *replay) clocks(now time.Time, target weburl.URL, addr netip.Addr, number int) clocks {
 	c := r.gate.clocks(now, r.gate.host(target), target, addr)
 	if slot := c.host.numbered(number); slot != nil {
@@ -296,7 +296,7 @@ func (r *replay) clocks(now time.Time, target weburl.URL, addr netip.Addr, numbe
 	return c
 }
 
-// report is Gate.report, also for a Permit from a snapshot, whose clocks have rested.
+// report is like Gate.report, but also handles a Permit from a snapshot, whose clocks have already rested.
 func (r *replay) report(now time.Time, p *permit, reply Reply, a answer) {
 	g := r.gate
 	if p.clocks.host == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// begin marks the moment at which p's request is sent: it writes the start line.
+// begin marks the moment at which p's request is sent and writes its start line.
 func (g *Gate) begin(now time.Time, p *permit) error {
 	g.recording.RLock()
 	defer g.recording.RUnlock()
@@ -29,8 +29,8 @@ func (g *Gate) begin(now time.Time, p *permit) error {
 	return nil
 }
 
-// atBegin returns the override that lets p's request through, if any, and whether p's host has requested a pause that is not
-// over, or was given up, since p was granted: an own host that answers another request meanwhile.
+// atBegin returns the override for p's request, if any. It also reports whether, since p was granted, p's host was given up or
+// has requested a pause that is not over, which an own host can do in its answer to another request.
 func (g *Gate) atBegin(now time.Time, p *permit) (v *override, overtaken bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -60,7 +60,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 		return g.giveBack(clock, p.p)
 	}
 	first := before != reported && before != lapsed
-	if first { // before the line is dated: what is sent to the target after that is too early
+	if first { // before the line is dated, because later requests to the target would be too early
 		if held := g.holdTarget(p.p, r); !held.IsZero() {
 			now = held
 			if p.p.purpose == Robots {
@@ -71,7 +71,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	if first {
 		g.announce(now, p.p, r)
 	}
-	switch { // before it takes effect: in the ledger, a request that had to wait for this end comes after it
+	switch { // before it takes effect, so that the ledger has this line before those of requests that waited for it
 	case first:
 		p.p.unrecorded = g.journal.end(now, p.p, r, a)
 	case before == lapsed:
@@ -96,7 +96,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	return g.ready(clock, p.p)
 }
 
-// giveBack frees the clocks of a Permit that was not used: no connection, no byte. They are as they were before it.
+// giveBack frees the clocks of a Permit that was not used: nothing was connected or sent. They return to their earlier state.
 func (g *Gate) giveBack(now time.Time, p *permit) time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -108,7 +108,7 @@ func (g *Gate) giveBack(now time.Time, p *permit) time.Time {
 	return g.ready(now, p)
 }
 
-// clocksAnew finds the clocks of a Permit that was taken back: they may have been forgotten since then.
+// clocksAnew looks up the clocks of a Permit that was taken back: they may have been forgotten meanwhile.
 func (g *Gate) clocksAnew(now time.Time, p *permit) clocks {
 	c := g.clocks(now, g.host(p.url), p.url, p.addr)
 	if c.host == p.clocks.host {
@@ -117,8 +117,8 @@ func (g *Gate) clocksAnew(now time.Time, p *permit) clocks {
 	return c
 }
 
-// ready is when the URL that p was wanted for may be requested. Of a host that was given up no URL may be: none need wait to
-// learn that.
+// ready returns when the URL that needed p may be requested. For a host that was given up that is now, so that its URLs learn
+// it at once.
 func (g *Gate) ready(now time.Time, p *permit) time.Time {
 	if p.wantedHost.givenUp != nil {
 		return now
@@ -143,9 +143,9 @@ func (g *Gate) report(now time.Time, p *permit, r Reply, a answer) {
 	g.endTurn(now, p)
 }
 
-// takeBack ends a Permit that ran out before its request was begun and that nobody has reported: it can never be begun any
-// more, so its clocks need not wait for a Report that may never come. One whose request was begun is never taken back, since
-// the request may still be on its way (P3).
+// takeBack ends a Permit that expired before its request was begun and has not been reported. It can no longer be begun, so
+// its clocks need not wait for a Report that may never come. If the request was begun, the Permit is never taken back, because
+// the request may still be under way (P3).
 func (g *Gate) takeBack(now time.Time, p *permit) {
 	if p == nil || !p.abandoned(now) {
 		return
@@ -174,7 +174,7 @@ func (g *Gate) Failed(u, next weburl.URL, err error) time.Time {
 	return g.failed(now, u, next, err)
 }
 
-// concerns reports whether a failure to resolve next is news: not for a robots.txt that is being requested or has just
+// concerns reports whether a failure to resolve next counts: it does not if the robots.txt is being requested or has just
 // failed.
 func (g *Gate) concerns(now time.Time, u, next weburl.URL) bool {
 	g.mu.Lock()

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Rest says from when a host, an address or a registrable domain may be requested.
+// Rest is the time before which a host, an address or a registrable domain must not be requested.
 type Rest struct {
-	Host   string     // weburl.URL.Host; "" in the Rest of an address or a domain
-	Addr   netip.Addr // not valid in the Rest of a host or a domain
-	Domain string     // "" in the Rest of a host or an address
+	Host   string     // weburl.URL.Host; "" for an address or a domain
+	Addr   netip.Addr // invalid for a host or a domain
+	Domain string     // "" for a host or an address
 	Until  time.Time
 }
 
-// Resting returns the clocks that rest now, in no order. It is for processes that share them: a clock that a request of this Gate
-// has just now is not among them.
+// Resting returns the clocks that rest now, in no particular order, for processes that share them. A clock held by a request
+// of this Gate is not included.
 func (g *Gate) Resting() []Rest {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.resting(time.Now())
 }
 
-// resting is Resting at now. The caller holds g.mu.
+// resting returns the result of Resting at now. The caller holds g.mu.
 func (g *Gate) resting(now time.Time) (all []Rest) {
 	add := func(r Rest) {
 		if r.Until.After(now) {

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// obeyRetryAfter holds the host as long as its Retry-After says, in full, or gives it up (P7).
+// obeyRetryAfter holds the host for its full Retry-After, or gives it up if that is too long (P7).
 func (h *host) obeyRetryAfter(c *Config, now time.Time, r Reply) {
 	t, ok := retryAfter(r, now)
 	if !ok || c.Offline {
@@ -23,7 +23,7 @@ func (h *host) obeyRetryAfter(c *Config, now time.Time, r Reply) {
 	}
 }
 
-// obeyRateLimit lets the host rest until the quota that its RateLimit calls used up is there again, or gives it up.
+// obeyRateLimit holds the host until the quota that RateLimit reports as exhausted is renewed, or gives it up.
 func (h *host) obeyRateLimit(c *Config, now time.Time, r Reply) {
 	d, item := usedUp(r.Header)
 	if item == "" || c.Offline {
@@ -44,7 +44,7 @@ func (c Config) LeavesTarget(header http.Header, ended time.Time) bool {
 	return ok && t.Sub(ended) > c.MaxRetryAfter
 }
 
-// redirectWait returns the target of a redirect that requests a pause before it is followed, and until when.
+// redirectWait returns the target of a redirect that requests a pause before it is followed, and the end of that pause.
 func (c *Config) redirectWait(now time.Time, from weburl.URL, r Reply) (to weburl.URL, until time.Time) {
 	if r.Status < 300 || r.Status > 399 || r.Aborted || c.Offline {
 		return to, until
@@ -61,8 +61,8 @@ func (c *Config) redirectWait(now time.Time, from weburl.URL, r Reply) (to webur
 	return to, t
 }
 
-// holdTarget holds the host that p's answer redirects to, if the answer requests that, and returns the time of that: nothing is
-// sent to the host after it, so that the ledger shows no request that came too early. The zero Time means that nothing is held.
+// holdTarget holds the target host of p's redirect if the answer requests it, and returns the time at which the hold began:
+// later requests to the host would show as too early in the ledger. The zero Time means that nothing is held.
 func (g *Gate) holdTarget(p *permit, r Reply) time.Time {
 	if r.Status < 300 || r.Status > 399 || r.Header.Get("Retry-After") == "" {
 		return time.Time{}
@@ -101,7 +101,7 @@ func retryAfter(r Reply, now time.Time) (latest time.Time, ok bool) {
 	return latest, ok
 }
 
-// longestRetryAfter is the Retry-After that retryAfter reads, as the answer has it; "" when there is none.
+// longestRetryAfter returns the Retry-After that retryAfter uses, verbatim; "" if there is none.
 func longestRetryAfter(r Reply, now time.Time) (value string) {
 	var latest time.Time
 	for _, v := range r.Header.Values("Retry-After") {

@@ -14,11 +14,11 @@ type rulebook struct {
 	hosts     hosts
 	overrides map[string]*override // by origin; never changes
 	size      int64                // bytes that robots.txt files take, by estimate
-	evictAt   int64                // size at which some are packed or dropped
-	parsed    []*ruleset           // in the order in which they were; some are not kept any more
-	clean     int                  // how many there may be before those are left out
+	evictAt   int64                // size at which rules are packed or dropped
+	parsed    []*ruleset           // in the order of parsing; may include rules no longer kept
+	clean     int                  // length of parsed at which those are removed
 
-	dropped func(key string, h *host) // is told of each host of which some were dropped to make room
+	dropped func(key string, h *host) // called for each host whose rules were dropped to make room
 }
 
 func newRulebook(c *Config, all hosts, dropped func(key string, h *host)) rulebook {
@@ -52,7 +52,7 @@ func (b *rulebook) judge(now time.Time, o *origin, u weburl.URL, why Purpose) er
 	return nil
 }
 
-// judge applies a group's rules to u. What a site says about uses is not about the documents that say it.
+// judge applies a group's rules to u. Statements about uses do not apply to the documents that make them.
 func (c *Config) judge(group *robots.Group, src robots.Source, u weburl.URL, why Purpose) error {
 	if group == nil {
 		return nil
@@ -84,17 +84,17 @@ func (b *rulebook) learn(now time.Time, p *permit, r Reply, a answer) {
 	o := p.wantedHost.origin(p.wanted)
 	o.fetching = nil
 	switch {
-	case r.Aborted: // requested again from the start, as if it had not been
+	case r.Aborted: // requested again from the start, as if it had never been requested
 		o.chain = nil
 		return
-	case r.Challenged: // requested again, at the same place of its redirects
+	case r.Challenged: // requested again, at the same redirect hop
 		return
 	case a.missing:
 		b.unlearn(o)
 		return
 	}
 	var hops []string
-	if o.chain != nil && o.chain.next == p.url { // else begun anew: a Permit that was taken back has no line
+	if o.chain != nil && o.chain.next == p.url { // otherwise starts over: a Permit that was taken back has no line
 		hops = o.chain.hops
 	}
 	switch {
@@ -114,14 +114,14 @@ func (b *rulebook) learn(now time.Time, p *permit, r Reply, a answer) {
 	p.wantedHost.slowDown(b.cfg, o, d, clause)
 }
 
-// unlearn treats an answer whose body was not kept as none: robots.txt counts as never requested. The delay that an earlier
-// one requested stays.
+// unlearn handles an answer whose body was not kept: robots.txt counts as never requested. The delay that an earlier file
+// requested stays in force.
 func (b *rulebook) unlearn(o *origin) {
 	b.put(o, nil)
 	*o = origin{requestedDelay: o.requestedDelay, requestedBy: o.requestedBy, givenUp: o.givenUp}
 }
 
-// keep replaces o's rules, and evicts others when there are too many.
+// keep replaces o's rules, and evicts others if the total is too large.
 func (b *rulebook) keep(now time.Time, o *origin, rules *ruleset) {
 	b.put(o, rules)
 	o.known, o.use = true, unused
@@ -142,7 +142,7 @@ func (b *rulebook) put(o *origin, rules *ruleset) {
 	}
 }
 
-// remove no longer counts the size of rules. nil: none.
+// remove subtracts the size of rules, which may be nil.
 func (b *rulebook) remove(rules *ruleset) {
 	if rules != nil {
 		b.size -= rules.size()
@@ -150,19 +150,20 @@ func (b *rulebook) remove(rules *ruleset) {
 	}
 }
 
-// drop forgets the rules of an origin; the delay that they request stays.
+// drop forgets the rules of an origin; the delay that they request stays in force.
 func (b *rulebook) drop(o *origin) {
 	b.put(o, nil)
 	o.known = false
 }
 
-// unrecord forgets the rules of an answer that the ledger does not have: no page is requested by them. Its pause stays.
+// unrecord forgets the rules of an answer that is missing from the ledger, so that no page is requested under them. Its pause
+// stays in force.
 func (b *rulebook) unrecord(o *origin) {
 	b.drop(o)
 	o.chain = nil
 }
 
-// forget gives back the memory of the rules of a host that is about to be deleted.
+// forget subtracts the rules of a host that is about to be deleted.
 func (b *rulebook) forget(h *host) {
 	for _, o := range h.origins {
 		if o != nil {

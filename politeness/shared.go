@@ -6,26 +6,26 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// shared is a clock that several hosts share. Hosts that have to wait for it form a line and are served in the order in
-// which they came, so that none of them starves and the one that was served last is not first again.
+// shared is a clock that several hosts share. Waiting hosts form a line and are served in order of arrival, so that none
+// starves and the host served last is not served again before the others.
 type shared struct {
 	pace
-	promised time.Time // the last instant told to a host in the line
+	promised time.Time // latest time promised to a host in line
 
 	line    []*host       // waiting; the first is served next
 	left    int           // hosts that have left the line
-	tickets map[*host]int // of the hosts in line: the place, plus left
+	tickets map[*host]int // positions of the hosts in line, plus left
 }
 
-// grace is the time that the clock is kept free for the host whose turn it is: as that host may have nothing to request any more,
-// the one behind it comes after that time, and takes its turn.
+// grace is how long the clock stays reserved for the host at the head of the line. That host may have nothing left to request,
+// so after grace the next one may go.
 const grace = 10 * time.Millisecond
 
-// strangers is the place of a host that is not in the line, when the turn of those in front has passed.
+// strangers is the position given to a host that is not in line, once those in front have had their chance.
 const strangers = 2
 
-// opens reports whether a request to h may start at now as far as this clock is concerned: it is free, and it is the turn
-// of h, or those before it have not come.
+// opens reports whether this clock lets a request to h start at now: it is free, and h is first in line or those before it
+// have not used their turns.
 func (p *shared) opens(now time.Time, h *host) bool {
 	if !p.free(now) {
 		return false
@@ -33,7 +33,7 @@ func (p *shared) opens(now time.Time, h *host) bool {
 	return !now.Before(p.turn(now, min(p.place(h), strangers)))
 }
 
-// turn is when the host at a place may take the clock, once it is free, as far as is known at now.
+// turn returns when the host at a position in line may take the clock once it is free, as far as is known at now.
 func (p *shared) turn(now time.Time, place int) time.Time {
 	return p.ready(now).Add(time.Duration(place) * grace)
 }
@@ -58,7 +58,7 @@ func (p *shared) enter(h *host) {
 	p.line = append(p.line, h)
 }
 
-// serve takes h out of the line, with those before it, whose turn has passed.
+// serve removes h from the line, with the hosts before it, which have missed their turns.
 func (p *shared) serve(h *host) {
 	n := min(strangers, len(p.line))
 	if t, ok := p.tickets[h]; ok {
@@ -91,8 +91,8 @@ func (p *shared) promise(now time.Time, h *host, least time.Duration) time.Time 
 	return t
 }
 
-// held is the clause under which p makes a request to h wait. A host that has to wait longer for its own clock, until ready,
-// does not join the line: its turn would pass unused.
+// held returns the clause for which p makes a request to h wait. A host whose own clock is busy longer, until ready, does not
+// join the line, because it could not use its turn.
 func (p *shared) held(now time.Time, h *host, ready time.Time, least time.Duration, name string) ledger.Clause {
 	until := p.until(now)
 	if !ready.After(until) {

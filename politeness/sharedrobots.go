@@ -16,7 +16,7 @@ import (
 // RobotsKey names a robots.txt that crawls share.
 type RobotsKey struct {
 	Origin  string // weburl.URL.Origin
-	Account string // [Config.Account] of the crawls; "" if they have none
+	Account string // the crawls' [Config.Account]; "" if they have none
 }
 
 // RobotsFile holds the answer that a crawl received for the robots.txt of an origin, with its redirects, or the failure to fetch it.
@@ -25,7 +25,7 @@ type RobotsFile struct {
 	Gate      string    // of that crawl, as the ledger has it (Entry.Run)
 	Fetched   time.Time // the end of its last request
 	Until     time.Time // nobody needs to request it before then or, after a failure, may
-	Failures  int       // consecutive attempts that failed, this one included; 0: it was answered
+	Failures  int       // consecutive failed attempts, including this one; 0: it was answered
 	Status    int       // of the last answer; 0: there was none
 	Err       string    // why there was none
 	Wall      string    // the bot wall whose challenge the answer is
@@ -52,7 +52,7 @@ type robotsEntry struct {
 
 const (
 	robotsFormat = 1
-	robotsValid  = 30 * 24 * time.Hour // for which none counts that says it is valid for longer
+	robotsValid  = 30 * 24 * time.Hour // a longer validity is invalid
 )
 
 // Encode returns f as text that [DecodeRobotsFile] reads, for an implementation of [Sharing] that stores it. The text says of which
@@ -60,7 +60,7 @@ const (
 func (f RobotsFile) Encode(key RobotsKey) []byte {
 	e := robotsEntry{Format: robotsFormat, Key: key, File: f, Body: []byte(f.Body)}
 	e.File.Body = ""
-	b, _ := json.Marshal(e) // of texts and times of this millennium nothing fails
+	b, _ := json.Marshal(e) // encoding strings and times of this millennium cannot fail
 	return b
 }
 
@@ -79,10 +79,10 @@ func DecodeRobotsFile(b []byte, key RobotsKey) (RobotsFile, bool) {
 // DefaultRobotsBytes is the default of [HostsLimits].RobotsBytes.
 const DefaultRobotsBytes = 64 << 20
 
-// sharedFiles are robots.txt files of [Hosts], within a limit of memory. The least recently used are dropped first.
+// sharedFiles is the bounded cache of robots.txt files of a [Hosts]. The least recently used are dropped first.
 type sharedFiles struct {
 	limit, size int64
-	dropped     time.Time                   // of those that were dropped, the latest Fetched
+	dropped     time.Time                   // the latest Fetched of the dropped files
 	byKey       map[RobotsKey]*list.Element // of *sharedFile
 	used        list.List                   // the last used first
 }
@@ -120,7 +120,7 @@ func (s *Hosts) KeepRobots(key RobotsKey, f RobotsFile) {
 	if files.byKey == nil {
 		files.byKey = make(map[RobotsKey]*list.Element)
 	}
-	key.Origin, f.Body = strings.Clone(key.Origin), strings.Clone(f.Body) // not the longer texts that they are from
+	key.Origin, f.Body = strings.Clone(key.Origin), strings.Clone(f.Body) // cloned, to release the longer strings that they are parts of
 	files.byKey[key] = files.used.PushFront(&sharedFile{key, f})
 	files.size += f.size()
 	for now := time.Now(); files.size > files.limit; {
@@ -137,8 +137,8 @@ func (s *sharedFiles) remove(e *list.Element) *sharedFile {
 	return f
 }
 
-// sharesRobots reports whether the robots.txt that p requests is one that other crawls may use. A loopback address is not the
-// same server for long.
+// sharesRobots reports whether other crawls may use the robots.txt that p requests. Loopback addresses are excluded: different
+// programs listen there over time.
 func (p *permit) sharesRobots() bool {
 	return p.purpose == Robots && p.turn.Gate != "" && !p.addr.IsLoopback()
 }
@@ -152,10 +152,10 @@ func (c *Config) robotsKey(u weburl.URL) RobotsKey {
 	return key
 }
 
-// shareRobots gives other crawls what p's request for a robots.txt came to, and is called before they may have p's turn.
+// shareRobots gives other crawls the result of p's request for robots.txt. It is called before they can take p's turn.
 func (g *Gate) shareRobots(p *permit, r Reply, a answer) {
 	o := p.wantedHost.origin(p.wanted)
-	// Of a Permit that was taken back, which is aborted, a late Report may be writing unrecorded.
+	// For a Permit that was taken back, and so is aborted, a late Report may be writing unrecorded.
 	if !p.sharesRobots() || r.Aborted || r.Challenged || o.chain != nil || p.unrecorded != nil {
 		return
 	}
@@ -177,9 +177,9 @@ func (g *Gate) shareRobots(p *permit, r Reply, a answer) {
 	g.cfg.Shared.KeepRobots(g.cfg.robotsKey(p.wanted), f)
 }
 
-// copyRobots adopts what another crawl was answered for the robots.txt of q's origin. It returns nil if there is nothing to
-// adopt, and notes in p whether the file may have been dropped; or else the error of Admit: the URL may be requested at once, unless
-// its rules say otherwise. The Gate is not locked.
+// copyRobots adopts another crawl's answer for the robots.txt of q's origin. It returns nil if there is none, and records in p
+// whether it may have been dropped. Otherwise it returns the error for Admit: the URL may be requested at once, unless its
+// rules forbid it. The Gate is not locked.
 func (g *Gate) copyRobots(q Request, p *permit) error {
 	if q.Addr.IsLoopback() {
 		return nil
@@ -228,7 +228,7 @@ func (g *Gate) needsRobots(now time.Time, u weburl.URL) bool {
 	return h.givenUp == nil && !o.givenUp && o.fetching == nil && !o.usable(now) && !o.retryAt().after(now) && g.rules.override(now, u) == nil
 }
 
-// copied applies what another crawl was answered for the robots.txt of u's origin, by this crawl's settings.
+// copied applies another crawl's answer for the robots.txt of u's origin, under this crawl's settings.
 func (b *rulebook) copied(now time.Time, h *host, u weburl.URL, f *RobotsFile) {
 	o := h.origin(u)
 	o.chain = nil
@@ -276,7 +276,7 @@ func (j *journal) copied(now time.Time, u weburl.URL, f *RobotsFile) error {
 	return j.write(now, &e)
 }
 
-// copied adopts the robots.txt of a line again. Without its body, robots.txt counts as not requested yet.
+// copied replays the adoption of another crawl's robots.txt. If its body is missing, robots.txt counts as not requested yet.
 func (r *replay) copied() error {
 	e := r.line
 	u, err := weburl.Parse(e.URL)

@@ -107,10 +107,10 @@ type Hosts struct {
 
 	mu     sync.Mutex
 	clocks map[clockKey]*sharedclock.Clock
-	sweep  int                // the number of clocks at which those that say nothing are forgotten
+	sweep  int                // number of clocks at which idle ones are removed
 	out    map[*Turn]struct{} // that were taken
 	token  time.Time          // when Rate allows the next request
-	due    time.Time          // the last time told to one that waits for Rate
+	due    time.Time          // the latest time promised to a request waiting for Rate
 	files  sharedFiles
 }
 
@@ -135,7 +135,7 @@ type clockKey struct {
 	addr       netip.Addr
 }
 
-// hostsSweepMin is the least number of clocks for which it is worth looking for those that say nothing.
+// hostsSweepMin is the number of clocks from which it is worth looking for idle ones.
 const hostsSweepMin = 1 << 12
 
 // Take is that of [Sharing].
@@ -232,7 +232,7 @@ func (s *Hosts) of(now time.Time, t *Turn) (clocks [3]*sharedclock.Clock, n int)
 	return clocks, n
 }
 
-// clock returns the clock with a key, made when new.
+// clock returns the clock with a key, creating it if needed.
 func (s *Hosts) clock(now time.Time, k clockKey) *sharedclock.Clock {
 	c := s.clocks[k]
 	if c == nil {
@@ -257,7 +257,7 @@ func (s *Hosts) forget(now time.Time) {
 	s.sweep = max(hostsSweepMin, 2*len(s.clocks))
 }
 
-// total returns when the limits on all crawls together allow a request, and counts it if that is now.
+// total returns when the limits shared by all crawls allow a request. If that is now, the request is counted.
 func (s *Hosts) total(now time.Time) time.Time {
 	if s.limits.Concurrency > 0 && len(s.out) >= s.limits.Concurrency {
 		return now.Add(recheck)
@@ -278,7 +278,7 @@ func (s *Hosts) total(now time.Time) time.Time {
 	return at
 }
 
-// turn is the Turn that an admitted request needs.
+// turn returns the Turn that an admitted request needs.
 func (g *Gate) turn(q Request, a admission) Turn {
 	h := a.clocks.host
 	t := Turn{Gate: g.journal.run, Crawl: g.cfg.Name, URL: a.step.url}
@@ -296,8 +296,9 @@ func (g *Gate) turn(q Request, a admission) Turn {
 	return t
 }
 
-// announce holds for other crawls what an answer asks for and what it lengthens, before the ledger has its end: from then on, a process
-// that is killed knows of it when it is resumed, and so must the others meanwhile. The turn goes on.
+// announce makes other crawls obey the pauses that an answer requests or lengthens, before the ledger has the request's end:
+// from that line on, a process that resumes a killed one knows the pauses, so the others must know them, too. The turn
+// continues.
 func (g *Gate) announce(now time.Time, p *permit, r Reply) {
 	if p.turn.Host == "" {
 		return
@@ -325,7 +326,7 @@ func (g *Gate) announce(now time.Time, p *permit, r Reply) {
 	g.cfg.Shared.Done(&t, Owed{Host: later(until, rest), Addr: rest, Domain: rest})
 }
 
-// interval is the time between the starts of two requests by Config.Rate; 0 without it.
+// interval returns the time between the starts of two requests under Config.Rate; 0 without it.
 func (c *Config) interval() time.Duration {
 	if c.Rate <= 0 {
 		return 0
@@ -333,7 +334,7 @@ func (c *Config) interval() time.Duration {
 	return time.Duration(float64(time.Second) / c.Rate)
 }
 
-// endTurn gives back what p shares with other crawls, with the pauses that are due.
+// endTurn ends p's turn at shared clocks, with the pauses that are due.
 func (g *Gate) endTurn(now time.Time, p *permit) {
 	if p.turn.Gate == "" {
 		return
@@ -358,7 +359,7 @@ func (g *Gate) shareHold(host string, until time.Time) {
 	}
 }
 
-// sharePauses makes other crawls obey the pauses that an earlier process of this one left.
+// sharePauses makes other crawls obey the pauses restored from an earlier process.
 func (g *Gate) sharePauses(now time.Time) {
 	if g.cfg.Shared == nil {
 		return

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// unsteady is the maximum by which a clock may be set back without consequences, and by how much earlier than another one's a
-// goroutine's now may be.
+// unsteady is the backward clock step that is tolerated, and the maximum by which the now of one goroutine may precede that of
+// another.
 const unsteady = time.Second
 
 // Skew returns the time that this machine's clock is behind the latest time in the snapshot and the ledger that the Gate was made with,
@@ -21,14 +21,14 @@ func (g *Gate) Skew() (behind, longest time.Duration) {
 // skew holds the result of rewind.
 type skew struct{ behind, longest time.Duration }
 
-// correct rewinds g to now, this process's time, and notes what it found.
+// correct rewinds g to now, the time of this process, and records the skew found.
 func (g *Gate) correct(now, latest time.Time) {
 	s := g.rewind(now, latest)
 	g.skew.behind, g.skew.longest = max(g.skew.behind, s.behind), max(g.skew.longest, s.longest)
 	g.journal.behind = g.skew.behind
 }
 
-// rewind brings back to now whatever is dated later: what g knows, or an event at latest.
+// rewind moves to now everything dated later: g's state, or an event at latest.
 func (g *Gate) rewind(now, latest time.Time) (s skew) {
 	s.behind = later(g.latest(), latest).Sub(now)
 	if s.behind <= 0 {
@@ -46,7 +46,7 @@ func (g *Gate) rewind(now, latest time.Time) (s skew) {
 	return s
 }
 
-// latest is when the last event was that g knows of.
+// latest returns the time of the last event that g knows of.
 func (g *Gate) latest() (t time.Time) {
 	for _, paces := range []iter.Seq[*pace]{g.pacer.paces, g.hosts.paces} {
 		for p := range paces {
@@ -62,7 +62,7 @@ func (g *Gate) latest() (t time.Time) {
 	return t
 }
 
-// rewind returns how long the longest of the pauses is that begin now instead of later.
+// rewind rewinds all clocks and returns the longest pause that begins now because it was dated later.
 func (p *pacer) rewind(now time.Time) (longest time.Duration) {
 	longest = rewindPaces(now, p.paces)
 	if first := now.Add(p.cfg.usualDelay()); p.opening.After(first) {
@@ -83,8 +83,8 @@ func rewindPaces(now time.Time, paces iter.Seq[*pace]) (longest time.Duration) {
 	return longest
 }
 
-// rewind returns how long a robots.txt that failed has to wait at least; ready is when the host may be requested, and so
-// when a Retry-After is over.
+// rewind corrects o's times and returns how long a robots.txt that failed must at least wait; ready is when the host may be
+// requested, and so the end of any Retry-After.
 func (o *origin) rewind(now, ready time.Time) (wait time.Duration) {
 	if o.fetched.after(now) {
 		o.fetched, o.expires = at(now), min(o.expires, at(now))
@@ -100,7 +100,7 @@ func (o *origin) rewind(now, ready time.Time) (wait time.Duration) {
 	return 0
 }
 
-// latest is when the last event was that o knows of.
+// latest returns the time of the last event that o knows of.
 func (o *origin) latest() time.Time {
 	if o.outage == nil {
 		return o.fetched.time()

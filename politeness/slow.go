@@ -56,7 +56,7 @@ func (g *Gate) Slow(host string, d time.Duration) error {
 	return nil
 }
 
-// named returns the hosts that a host:port, or a name with all its ports, stands for.
+// named returns the hosts that a host:port, or a name for all its ports, refers to.
 func (m hosts) named(host string) hosts {
 	some := hosts{}
 	for key, h := range m {
@@ -67,7 +67,7 @@ func (m hosts) named(host string) hosts {
 	return some
 }
 
-// covers reports whether a host:port, or a name with all its ports, stands for another host:port or name.
+// covers reports whether a host:port, or a name for all its ports, includes another host:port or name.
 func covers(host, other string) bool {
 	if host == other {
 		return true
@@ -79,7 +79,7 @@ func covers(host, other string) bool {
 	return strings.TrimSuffix(host, ".") == strings.TrimSuffix(other[:colon], ".")
 }
 
-// keepsLonger reports whether an entry of HostDelays is for one port of host alone, and longer than d.
+// keepsLonger reports whether an entry of HostDelays applies to just one port of host and is longer than d.
 func (c *Config) keepsLonger(entry uint16, host string, d time.Duration) bool {
 	if entry == 0 {
 		return false

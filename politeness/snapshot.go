@@ -70,7 +70,7 @@ func (w *writer) clocks(c *pacer) {
 	}
 }
 
-// head is the beginning of a snapshot: what is always written.
+// head returns the fixed beginning of a snapshot.
 func (g *Gate) head(now time.Time) []byte {
 	w := &writer{b: append([]byte(snapshotMagic), snapshotVersion)}
 	w.string(g.journal.run)
@@ -112,7 +112,7 @@ func (w *writer) host(h *host) {
 	}
 }
 
-// pace writes a clock. For a busy one the pause that will be due is written, too.
+// pace writes a clock. For a busy one it also writes the pause that will be due.
 func (w *writer) pace(p *pace) {
 	w.time(p.notBefore)
 	w.instant(p.ended)
@@ -126,7 +126,7 @@ func (w *writer) pace(p *pace) {
 	}
 }
 
-// permit writes a Permit that is out, for the line of its end.
+// permit writes an outstanding Permit, for the line of its end.
 func (w *writer) permit(p *permit) {
 	w.uint(p.id)
 	w.string(p.url.String())
@@ -171,11 +171,11 @@ func (w *writer) origin(o *origin) {
 	w.chain(o.via)
 	if o.fetching == nil {
 		w.chain(o.chain)
-	} else { // begins anew, except for what the ledger has of the Permit
+	} else { // starts over, except for the Permit's ledger entries
 		w.chain(nil)
 	}
 	w.bool(o.rules != nil)
-	if o.rules != nil { // the file itself is apart: it changes seldom
+	if o.rules != nil { // the file is stored separately, because it seldom changes
 		w.uint(uint64(len(o.rules.body)))
 		w.string(string(o.rules.hash[:]))
 	}
@@ -277,7 +277,7 @@ func (r *reader) host(now time.Time, g *Gate) {
 	}
 }
 
-// slots reads the clocks of a host into h, which may have another number of them: then each waits for the last.
+// slots reads the clocks of a host into h. If h has a different number of them, each waits as long as the last to be free.
 func (r *reader) slots(now time.Time, g *Gate, h *host) {
 	n := r.count()
 	others := h.others()
@@ -300,7 +300,7 @@ func (r *reader) slots(now time.Time, g *Gate, h *host) {
 	}
 }
 
-// permit reads a Permit that was out. For the clocks, its request has ended.
+// permit reads an outstanding Permit. Its clocks treat the request as ended.
 func (r *reader) permit(g *Gate) (*permit, *redirectChain) {
 	p := &permit{gate: g, id: r.uint(), url: r.url(), wanted: r.url()}
 	p.addr, _ = netip.AddrFromSlice([]byte(r.string()))
@@ -363,19 +363,20 @@ func (r *reader) origin(b *rulebook, name string) *origin {
 	}
 	b.put(o, b.stored(o, name, body))
 	r.check(copy(o.rules.hash[:], hash) == len(hash))
-	if o.status == http.StatusAccepted { // whose body versions before 6 read as rules
+	if o.status == http.StatusAccepted { // versions before 6 read rules from the body
 		b.drop(o)
 	}
 	return o
 }
 
-// awaited is an origin whose robots.txt is to come, with its length.
+// awaited is an origin whose robots.txt follows later in the snapshot, with its length.
 type awaited struct {
 	*origin
 	size uint64
 }
 
-// dropAwaited forgets the rules of origins whose robots.txt has not come: it is requested again before the next page.
+// dropAwaited forgets the rules of origins whose robots.txt is missing from the snapshot: it is requested again before the
+// next page.
 func (r *reader) dropAwaited(g *Gate) {
 	for _, o := range r.awaited {
 		if o.rules != nil && uint64(len(o.rules.body)) != o.size {
@@ -384,7 +385,7 @@ func (r *reader) dropAwaited(g *Gate) {
 	}
 }
 
-// stored are the rules of a robots.txt that was answered with this status and body.
+// stored returns the rules of a robots.txt that was answered with this body and o's status.
 func (b *rulebook) stored(o *origin, name, body string) *ruleset {
 	if body == "" && o.status >= 300 {
 		return b.cfg.denyAll()

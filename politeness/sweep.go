@@ -2,10 +2,10 @@ package politeness
 
 import "time"
 
-// sweepMin is the least number of clocks for which it is worth looking for idle ones.
+// sweepMin is the number of clocks from which it is worth looking for idle ones.
 const sweepMin = 1 << 17
 
-// idle says when hosts and clocks are looked through for those that may be forgotten.
+// idle schedules the removal of hosts and clocks that may be forgotten.
 type idle struct {
 	at  int // the number of clocks
 	min int // the least such number

@@ -42,8 +42,8 @@ func (g *Gate) TakeOver(slack time.Duration) error {
 	return nil
 }
 
-// inherited is the pause that a host of another Gate is due: its own, or that after one more failure if it is longer. What the
-// other Gate heard last, and could not store, may have been a failure or a Retry-After.
+// inherited returns the pause due at a host of another Gate: its current one, or the pause after one more failure if that is
+// longer. The last answer that the other Gate got, but could not store, may have been a failure or a Retry-After.
 func (c *Config) inherited(h *host) (time.Duration, string) {
 	s := h.state(c, h.local)
 	if !s.Exempt {
@@ -52,7 +52,7 @@ func (c *Config) inherited(h *host) (time.Duration, string) {
 	return c.delayFor(s)
 }
 
-// fenced returns why nothing may be sent any more, nil if that is not so.
+// fenced returns why nothing may be sent any more, nil if sending is allowed.
 func (c *Config) fenced() error {
 	if c.Fence == nil {
 		return nil
@@ -60,8 +60,7 @@ func (c *Config) fenced() error {
 	return c.Fence()
 }
 
-// inherit makes a clock of another machine this one's: its request may have ended just now, and what it waits for is due
-// slack later.
+// inherit adopts a clock from another machine: its request may have ended just now, and its waits end slack later.
 func (p *pace) inherit(now time.Time, d time.Duration, clause string, slack time.Duration) {
 	if p.notBefore.After(now) {
 		p.hold(p.notBefore.Add(slack), p.delay, p.clause.String())
