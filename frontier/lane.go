@@ -65,7 +65,7 @@ func (l *lane) last() *[]byte {
 	return &l.head
 }
 
-// room grows b by a quarter, or enough for n more bytes, and drops the part already read.
+// room ensures that b has capacity for n more bytes, growing by about a quarter, and drops the part already read.
 func (l *lane) room(b *[]byte, n int) {
 	if cap(*b)-len(*b) >= n {
 		return

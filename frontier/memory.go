@@ -193,7 +193,7 @@ func (m *Memory) advance(now int64) {
 	}
 }
 
-// forget drops a few hosts per call. A call of Settle adds at most one, so they cannot pile up.
+// forget drops up to four hosts per call. Each operation adds at most one, so they cannot pile up.
 func (m *Memory) forget(now int64) {
 	for range 4 {
 		if m.hosts.Forget(now) == nil {

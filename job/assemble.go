@@ -39,7 +39,7 @@ func (s *Source) dir() string { return filepath.Join(s.NodeDir, s.Dir()) }
 type Assembly struct {
 	Config  Config
 	Seeds   []weburl.URL
-	Of      string // what the job is, for the manifest: "cluster job NAME"
+	Of      string // description of the job for the manifest: "cluster job NAME"
 	Sources []Source
 	Report  crawler.Report // of all segments; Hosts and Ended are filled in
 	MaxSkew time.Duration  // maximum error of a clock that was not measured
@@ -108,7 +108,7 @@ func (a *assembler) make() error {
 	return outputError(errors.Join(os.Remove(filepath.Join(a.path, collectMark)), a.files.sync()))
 }
 
-// committed returns the committed part of a file of each segment that has one, whose contents are as they were committed.
+// committed returns the committed part of the named file for each segment that has it, as verified against its commits.
 func (a *assembler) committed(name string) (list []lineFile) {
 	for i := range a.Sources {
 		s := &a.Sources[i]
@@ -154,7 +154,7 @@ func (a *assembler) visits() error {
 	}, nil)
 }
 
-// ledger merges the ledgers. They count as a whole: what was written after the last commit says what was requested, too.
+// ledger merges the ledgers in full: lines written after the last commit also record requests that were made.
 func (a *assembler) ledger() (err error) {
 	list := a.committed(LedgerName)
 	for i := range list {
@@ -356,7 +356,8 @@ func (a *assembler) settings() error {
 	return writeAudit(a.files.plainDir, &c)
 }
 
-// processes returns what is known of the clocks of those who wrote the segments, and until when each owned its shard.
+// processes returns the clocks of the processes that wrote the segments, as far as they are known, and until when each process
+// owned its shard.
 func (a *assembler) processes() (all []audit.Process, err error) {
 	for i := range a.Sources {
 		s := &a.Sources[i]
@@ -452,7 +453,7 @@ func (a *assembler) manifest() error {
 	return m.write(a.files.plainDir)
 }
 
-// Missing says what is not at hand of a segment, "" if all is.
+// Missing names what a segment lacks on this machine, "" if nothing.
 func (s *Source) Missing() string {
 	if len(s.files) == 0 && s.Visits == 0 {
 		return ""

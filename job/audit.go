@@ -37,8 +37,8 @@ func auditConfig(cfg *crawler.Config, own map[string]int) audit.Config {
 	return c
 }
 
-// writeAuditConfig records the crawl's politeness settings beside its results, for verify.
-// slowed are the delays that an operator has lengthened meanwhile.
+// writeAuditConfig stores the crawl's politeness settings beside its results, for verify. slowed holds the delays that an
+// operator has lengthened meanwhile.
 func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int, slowed []audit.HostDelay) error {
 	c := auditConfig(cfg, own)
 	if before, err := readAuditConfig(d.root.Name()); err == nil {
@@ -49,7 +49,7 @@ func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int, slowe
 	return writeAudit(d, &c)
 }
 
-// Audit returns what the ledger of the crawl is to be checked against.
+// Audit returns the settings that the ledger of the crawl is checked against.
 func (c *Config) Audit() (audit.Config, error) {
 	cfg, err := c.Crawler()
 	if err != nil {

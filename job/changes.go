@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Change is a setting whose value has changed, or something that an operator did while the crawl ran: an [Action], whose
-// To is the host, if it is about one.
+// Change is a changed setting, or an [Action] of the operator while the crawl ran; To is then the host, if the action concerns
+// one.
 type Change struct {
 	Key  string    `json:"key"`
 	From string    `json:"from"`
@@ -89,7 +89,7 @@ func pace(key, text string) float64 {
 	return 0
 }
 
-// seedChanges compares seeds with those that the job has. A seed cannot be removed, because URLs were found from it.
+// seedChanges compares seeds with those of the job. A seed cannot be removed, because URLs were found from it.
 func seedChanges(dir string, was, now []string) (added []string, err error) {
 	gone, added := missing(was, now), missing(now, was)
 	if n := len(gone); n > 0 {

@@ -50,8 +50,8 @@ func (j *Job) openCommits(store *disk.Store) (*commits, error) {
 	return c, c.checkArchives()
 }
 
-// checkFrontier returns an error if a job has visits or requests but no queue: with a new queue they would be taken for
-// those of another crawl, and removed.
+// checkFrontier returns an error if a job has visits or requests but no queue: a new queue would treat them as another
+// crawl's, and remove them.
 func (d jobFiles) checkFrontier() error {
 	if there, err := d.has(frontierName); there || err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 // version wrote the job, are read as far as they reach at present. It is closed with r.
 func (r *Reader) Committed() (*Reader, error) {
 	c := &Reader{dir: r.dir, files: r.files, limits: map[string]int64{}}
-	sizes := map[string]int64{} // of segments: what is read again after an error counts once
+	sizes := map[string]int64{} // by segment, so that a segment that is read again after an error counts once
 	err := r.extents(func(name string, e *extent) { sizes[name] = e.Bytes })
 	if err != nil && !errors.Is(err, disk.ErrDamaged) && !missingFile(err) {
 		return nil, readError(err)

@@ -79,7 +79,7 @@ func (j *Job) noteSlower(c Change) error {
 	return writeAudit(j.files.plainDir, &cfg)
 }
 
-// hostDelays are the entries for the check that the action stands for.
+// hostDelays returns the entries for the ledger check that correspond to the action.
 func (c *Change) hostDelays() []audit.HostDelay {
 	host, delay, err := c.slower()
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *Change) slower() (host string, delay time.Duration, err error) {
 	return host, delay, err
 }
 
-// slowed returns what the ledger has to be checked against because of all such actions, the newest first.
+// slowed returns the delays that all such actions add to the ledger check, newest first.
 func (m *Manifest) slowed() (all []audit.HostDelay) {
 	for _, run := range m.Runs {
 		for i := range run.Changes {

@@ -31,7 +31,7 @@ func (r *Reader) Facts(each ...func(*sink.Record)) (*digest.Facts, error) {
 	return d.Snapshot(0), nil
 }
 
-// judged is a line of the ledger, and what the auditor says of it.
+// judged is a ledger line with the auditor's verdict on it.
 type judged struct {
 	ledger.Entry
 	digest.Judgement

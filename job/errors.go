@@ -39,7 +39,7 @@ var (
 	// ErrFinished is wrapped by the error of Open and Resume for a job that has nothing left to do. Nothing was
 	// changed.
 	ErrFinished = errors.New("nothing is left to do")
-	// ErrNoReport is wrapped by the error of Reader.Report for a job of which no process has come to its end.
+	// ErrNoReport is wrapped by the error of Reader.Report for a job none of whose processes has ended in good order.
 	ErrNoReport = errors.New("no report yet")
 	// ErrUntrusted is wrapped by the error of [CheckMaker].
 	ErrUntrusted = errors.New("the job was made by somebody else")

@@ -22,8 +22,8 @@ type evidence struct {
 	synced int64 // of these, bytes that are durable
 }
 
-// openEvidence opens a file of the job, and creates it if it is missing. was is its extent at the last commit, or nil
-// if there is none: the file must be at least as long, and the part of it that is read must be equal.
+// openEvidence opens a file of the job, creating it if it is missing. was is its extent at the last commit, nil if there is
+// none: the file must be at least as long, and the parts that are compared must be unchanged.
 func (d jobFiles) openEvidence(name string, was *extent) (*evidence, error) {
 	if was == nil {
 		was = &extent{SHA256: hexSum(sha256.New())}

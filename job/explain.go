@@ -28,7 +28,7 @@ type Story struct {
 	Line     int          `json:"line,omitempty"`  // of the visit
 	Requests []Request    `json:"requests"`        // for the URL, and the last one for its robots.txt
 
-	// Loads are the requests that the page made while it was rendered, at most MaxLoads.
+	// Loads lists the requests that the page made while it was rendered, at most MaxLoads.
 	Loads []Request `json:"loads,omitempty"`
 
 	// Static is why the page was not to be rendered, in a crawl that renders pages; "" if it was, or the crawl renders none.
@@ -86,7 +86,7 @@ func static(v *sink.Record) string {
 	return "it has its content without its scripts, as far as the rules of auto can tell"
 }
 
-// teller collects what the files of a job say about URLs.
+// teller collects what the files of a job record about URLs.
 type teller struct {
 	*Reader
 	crawl *crawler.Config // how the job crawls
@@ -209,7 +209,7 @@ func (t *teller) lookUp(s *Story, u weburl.URL) error {
 	return nil
 }
 
-// notDrawn says why a URL that has no visit is not in the job's sample, "" if the job draws none or has no report yet.
+// notDrawn explains why a URL without a visit is not in the job's sample; "" if there is no sample or no report yet.
 func (t *teller) notDrawn(u weburl.URL) string {
 	if t.crawl.Sample.N == 0 {
 		return ""
@@ -221,7 +221,7 @@ func (t *teller) notDrawn(u weburl.URL) string {
 	return drawText(t.crawl, rep, u)
 }
 
-// queueText says where in the queue a URL is, or why that is not known.
+// queueText describes a URL's position in the queue, or why it is unknown.
 func queueText(state disk.State, err error) (text, note string) {
 	if err != nil {
 		return "no visit yet", "whether it is queued cannot be told: " + err.Error()

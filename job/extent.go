@@ -22,8 +22,8 @@ import (
 type extent struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
-	State  []byte `json:"state"`            // of the hash, so that nothing has to be read again to continue it
-	Closed bool   `json:"closed,omitempty"` // it is a segment to which nothing is added any more
+	State  []byte `json:"state"`            // state of the hash, from which it continues without reading the file again
+	Closed bool   `json:"closed,omitempty"` // a segment that will not grow any more
 
 	// From and Mark are earlier points: a process that resumes the job hashes again what comes after From, and Verify
 	// names the part of the file that differs.
@@ -40,7 +40,7 @@ type point struct {
 // markEvery is the distance between points, in bytes.
 const markEvery = 4 << 20
 
-// grown returns the extent of a file that has grown to this length. It reports whether there is a new mark.
+// grown returns the extent of a file that has grown to this length, and reports whether it has a new mark.
 func (e extent) grown(bytes int64, sum string, state []byte) (next extent, marked bool) {
 	next = extent{Bytes: bytes, SHA256: sum, State: state, From: e.From, Mark: e.Mark}
 	if bytes-e.Mark.Bytes < markEvery {
@@ -100,7 +100,7 @@ func stateOf(h hash.Hash) []byte {
 	return b
 }
 
-// damage says what is wrong with a file that was committed.
+// damage describes what is wrong with a committed file.
 type damage struct{ what string }
 
 func (d *damage) Error() string { return d.what }

@@ -164,7 +164,7 @@ func (d plainDir) edit(name string, flag int) (*os.File, error) {
 	return f, d.named("open", name, err)
 }
 
-// has reports whether a file or directory of that name exists.
+// has reports whether a file or directory with the name exists.
 func (d plainDir) has(name string) (bool, error) {
 	_, err := d.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {

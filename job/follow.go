@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Follower reads the ledger and the visits of a job while they are written, by this process or another one, or after
-// that. It is not safe for concurrent use.
+// Follower reads the ledger and the visits of a job incrementally, while this or another process writes them or afterwards. It
+// is not safe for concurrent use.
 type Follower struct {
 	r              *Reader
 	ledger, visits following
@@ -24,7 +24,7 @@ type Follower struct {
 	records        sink.Parser
 }
 
-// following holds the position up to which a file has been read.
+// following is the position up to which a file has been read.
 type following struct {
 	name string
 	at   int64
@@ -36,7 +36,7 @@ func (r *Reader) Follow() *Follower {
 	return &Follower{r: r, ledger: following{name: LedgerName}, visits: following{name: VisitsName}}
 }
 
-// AuditConfig returns what the ledger of the job is to be checked against.
+// AuditConfig returns the settings that the job's ledger is checked against.
 func (r *Reader) AuditConfig() (audit.Config, error) { return readAuditConfig(r.dir) }
 
 // Poll calls line and visit with what was written since the last call; what they are given is valid until they return. A
@@ -63,8 +63,7 @@ func (f *Follower) Poll(line func(*ledger.Entry), visit func(*sink.Record)) erro
 	}))
 }
 
-// poll calls f with the lines that are whole and were not read before, without their ends. A file that is not there yet
-// has none.
+// poll calls f with each new complete line, without its line end. A file that does not exist yet has no lines.
 func (p *following) poll(d plainDir, f func(line []byte) error) error {
 	file, err := d.stream(p.name)
 	if missingFile(err) {

@@ -38,8 +38,7 @@ type form interface {
 	kind() Kind
 	// parse reports what is wrong with the form of a text.
 	parse(v []string) error
-	// set sets the field to the value of the text, whose form is valid; the error says why the value cannot be in force
-	// nevertheless.
+	// set sets the field to the value of a text whose form is valid; it returns an error if the value is still not allowed.
 	set(field reflect.Value, v []string) error
 	// text returns the field as text.
 	text(field reflect.Value) []string
@@ -269,7 +268,7 @@ func (c choice) text(field reflect.Value) []string {
 	return []string{textOf(field)}
 }
 
-// list is the form of a list. check reports what is wrong with one item, and returns the item as it is to be read.
+// list is the form of a list. check validates one item and returns it in its canonical form.
 type list struct {
 	check func(item string) (string, error)
 }

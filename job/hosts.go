@@ -36,7 +36,7 @@ var hostNumbers = []struct {
 // hostEntryKeys are the keys of an entry.
 var hostEntryKeys = []string{"match", "delay", "max-pages", "max-bytes", "max-time", "headers", "rules"}
 
-// lineError says what is wrong in a line of a job file.
+// lineError describes an error in a line of a job file.
 type lineError struct {
 	line int
 	error
@@ -321,7 +321,7 @@ func unjoined(err error) []error {
 // their order, with their rules; a delay is only raised. New ones have no rules, and take no host from one that has rules or
 // a longer delay.
 func hostsRefusal(was, now []crawler.HostSettings, usual float64) string {
-	at := 0 // of the next entry that the job has
+	at := 0 // index of the next entry of the job
 	for _, h := range now {
 		switch {
 		case at < len(was) && h.Match == was[at].Match:

@@ -37,8 +37,8 @@ type records struct {
 	queue error  // why the queue cannot be read: it is damaged
 }
 
-// records collects what the commits stored in the queue and, if the last process ended cleanly, what the manifest says.
-// Both are only read.
+// records collects the extents that commits stored in the queue and, if the last process ended cleanly, those in the manifest.
+// It reads both without changing them.
 func (d jobFiles) records(m *Manifest) *records {
 	r := &records{files: map[string][]known{}}
 	for name, fact := range m.Outputs {

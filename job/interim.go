@@ -15,7 +15,7 @@ import (
 // Unfinished reports whether the last process has not ended in good order: it works on the job, or it was killed.
 func (m *Manifest) Unfinished() bool { return m.Last().Ended.IsZero() }
 
-// Standing returns in words how a job stands whose manifest is m: which process works on it, that the last one was killed, or
+// Standing describes the state of a job with manifest m in words: which process works on it, that the last one was killed, or
 // how it ended.
 func (r *Reader) Standing(m *Manifest) string {
 	last := m.Last()

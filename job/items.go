@@ -136,7 +136,7 @@ func (d jobFiles) tableFact(facts map[string]FileFact) error {
 	return err
 }
 
-// tableNote says why Verify does not check the database, "" if it does or there is none.
+// tableNote explains why Verify does not check the database, "" if it does or there is none.
 func (d jobFiles) tableNote(m *Manifest) string {
 	if _, ok := m.Outputs[ItemsTableName]; ok {
 		return ""

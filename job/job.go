@@ -521,9 +521,9 @@ func (j *Job) noteSkew() {
 	}
 }
 
-// created reports whether no process has worked on the job before: the manifest names each before its first request. The gate
-// of such a job has nothing to continue, and nothing to wait for. An empty ledger alone would not say so: the process that was
-// killed may have been about to connect.
+// created reports whether no process has worked on the job before, as the manifest lists each one before its first request.
+// Only then is there no gate state to continue, and nothing to wait for. An empty ledger alone does not prove that: a killed
+// process may have been about to connect.
 func (j *Job) created() bool { return len(j.manifest.Runs) == 1 }
 
 // replay makes the gate continue where the previous process stopped.

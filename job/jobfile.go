@@ -18,7 +18,7 @@ import (
 // File is a job file: keys and their values, as text.
 type File struct {
 	path    string
-	alone   bool // it is a text, and reads no other file
+	alone   bool // it is given as text and may not read other files
 	entries map[string]entry
 }
 
@@ -134,7 +134,7 @@ func (f *File) expand(short *Shorthand, e *entry) error {
 	if err != nil {
 		return fmt.Errorf("%s: %s: %w", f.at(e.line), short.Name, err)
 	}
-	if key := KeyNamed(short.Name); key != nil && key.Check(e.values...) == nil { // as in the file of a job, which has the other keys, too
+	if key := KeyNamed(short.Name); key != nil && key.Check(e.values...) == nil { // as in a job's own file, which also has the other keys
 		all = Settings{{Name: short.Name, Values: e.values}}
 	}
 	for i := range all {

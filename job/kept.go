@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/audit"
 )
 
-// The keys whose files a job keeps. Files with secrets, such as those of load-cookies and sign, are never copied.
+// Keys whose files are copied into the job. Files with secrets, such as those of load-cookies and sign, are never copied.
 const (
 	keyOwnHosts = "own-hosts"
 	keyOptOut   = "opt-out"
@@ -26,7 +26,7 @@ const (
 // file. The copy is named KEY-SHA256.txt, in the subdirectory settings.
 type KeptFile struct {
 	Key    string    `json:"key"`    // own-hosts or opt-out
-	Path   string    `json:"path"`   // of the file, as the setting had it
+	Path   string    `json:"path"`   // path of the original, as in the setting
 	Bytes  int64     `json:"bytes"`  // of the copy
 	SHA256 string    `json:"sha256"` // of the copy
 	At     time.Time `json:"at"`     // when the crawl began to obey it
@@ -47,7 +47,7 @@ func isKeptFile(name string) bool {
 	return false
 }
 
-// kept returns the copies that a job has for a key, oldest first. A nil manifest has none.
+// kept returns a job's copies for a key, oldest first; none for a nil manifest.
 func (m *Manifest) kept(key string) []KeptFile {
 	if m == nil {
 		return nil
@@ -55,7 +55,7 @@ func (m *Manifest) kept(key string) []KeptFile {
 	return slices.DeleteFunc(slices.Clone(m.Kept), func(k KeptFile) bool { return k.Key != key })
 }
 
-// readKept returns the content of a copy. The error of one that is missing or has another hash says what to do.
+// readKept returns the content of a copy. If it is missing or has another hash, the error says what to do.
 func (d plainDir) readKept(k *KeptFile) ([]byte, error) {
 	b, err := d.read(filepath.FromSlash(k.name()))
 	what := "is damaged (its SHA-256 is not the one in its name)"
@@ -257,7 +257,7 @@ func (r *Reader) Crawler(c *Config) (crawler.Config, error) {
 	l := &lists{}
 	if s, _ := all.Get(keyOwnHosts); look.OwnHosts != "" && s.Text() == look.OwnHosts {
 		l.own = map[string]int{}
-		if a, err := readAuditConfig(r.dir); err == nil && a.OwnHosts != nil { // a job that was killed at its beginning has none
+		if a, err := readAuditConfig(r.dir); err == nil && a.OwnHosts != nil { // a job killed right after its creation has none
 			l.own = a.OwnHosts
 		}
 	}

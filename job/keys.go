@@ -55,11 +55,11 @@ const (
 	Pace      Group = "pace"    // how politely
 	Amount    Group = "amount"  // how much
 	Access    Group = "access"  // what sites are shown by whom they gave access to
-	State     Group = "state"   // what is kept from one request for later ones
+	State     Group = "state"   // state that later requests use
 	Network   Group = "network" // how requests are sent
 	Rendering Group = "render"  // which pages are rendered, and how
 	Output    Group = "output"  // what is written
-	Command   Group = "command" // what a person sees of one process; not a setting of a job
+	Command   Group = "command" // what the operator sees of one process; not a setting of the job
 )
 
 // Freedom says how a setting may change when a job is resumed.

@@ -38,5 +38,5 @@ func member(name, value string) []byte {
 	return append([]byte(`"`+name+`":`), b...)
 }
 
-// has reports whether a line may contain the member. It is fast, and never wrong when it returns false.
+// has reports whether a line may contain the member. It is fast, and exact when it returns false.
 func has(line, member []byte) bool { return bytes.Contains(line, member) }

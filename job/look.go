@@ -33,8 +33,8 @@ func (r *Reader) Queue(f func(disk.HostCount) error) (done, rejected int, err er
 	return done, rejected, nil
 }
 
-// HostStates reads the ledger, and returns a function that says what was known of a host (weburl.URL.Host) at its end: its
-// delay, and until when it has to wait and why. A request whose end is not in the ledger counts as ended now.
+// HostStates reads the ledger and returns a function that describes a host (weburl.URL.Host) at its end: its delay, how long
+// it must wait, and why. A request without an end in the ledger counts as ended now.
 func (r *Reader) HostStates() (func(host string) politeness.HostInfo, error) {
 	c, err := r.Config()
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 // the old one could not resume the new one.
 const manifestSchema = "amble.job/1"
 
-// Manifest says what is in a job directory, how it came to be, and how far the crawl has got.
+// Manifest describes a job directory: its contents, how it was made, and how far the crawl has got.
 type Manifest struct {
 	Schema   string              `json:"schema"`
 	Created  time.Time           `json:"created"`
-	Finish   crawler.Finish      `json:"finish,omitempty"` // how the last process ended; empty: it has not ended, or was killed
+	Finish   crawler.Finish      `json:"finish,omitempty"` // how the last process ended; empty if it is still running or was killed
 	Seeds    []string            `json:"seeds"`
 	Settings map[string]string   `json:"settings"`          // in force
 	Runs     []Run               `json:"runs"`              // of processes, oldest first

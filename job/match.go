@@ -16,9 +16,9 @@ import (
 type Matching struct {
 	Visits      int   `json:"visits"`                // with an answer
 	Requests    int   `json:"requests"`              // answered ones, without those for robots.txt and for what pages load
-	Unrequested []int `json:"unrequested,omitempty"` // lines of visits whose answer belongs to no request
+	Unrequested []int `json:"unrequested,omitempty"` // line numbers of visits whose answer matches no request
 	Unvisited   int   `json:"unvisited"`             // URLs that were requested but have no visit
-	Cached      int   `json:"cached,omitempty"`      // visits that a cache answered: by what they say, nothing was requested for them
+	Cached      int   `json:"cached,omitempty"`      // visits that claim to be answered from a cache, so that no request is expected
 
 	finished bool // everything that was requested must have its visit
 }
@@ -127,8 +127,8 @@ func (m *matcher) request(n int, line []byte) bool {
 	return true
 }
 
-// name notes the lines of visits whose answer belongs to no request. If several lines share one answer, it takes the
-// first.
+// name records the line numbers of visits whose answer matches no request. If several visits share one answer, the first
+// counts.
 func (m *matcher) name(n int, line []byte) bool {
 	var v visitLine
 	if json.Unmarshal(line, &v) != nil || v.Status == 0 || v.Cached {

@@ -25,7 +25,7 @@ func readOptOut(path string) (func(hostname string) bool, error) {
 
 // optOutList is the opt-out list in all versions that were read: a host that was ever on it stays out.
 type optOutList struct {
-	path  string // of the file; "": only what the job keeps
+	path  string // path of the file; "": only the job's copy is used
 	keeps bool   // versions are kept, so that take must be called
 
 	mu      sync.Mutex
@@ -38,8 +38,8 @@ type optOutList struct {
 
 func (l *optOutList) now(hostname string) bool { return l.has(hostname, time.Now()) }
 
-// has reports whether a host name, or a domain that contains it, was ever on the list. A file that can no longer be read, or has
-// a line that is no host name, changes nothing.
+// has reports whether a host name, or a domain that contains it, was ever on the list. If the file has become unreadable, or
+// has an invalid line, the list stays as it was.
 func (l *optOutList) has(hostname string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 type Account struct {
 	Host     string           `json:"host"` // as given by the caller
 	Requests []AccountRequest `json:"requests"`
-	Summary  digest.Row       `json:"summary"` // of the requests to the host itself; of visits it says nothing
+	Summary  digest.Row       `json:"summary"` // requests to the host itself; visits are not included
 }
 
 // AccountRequest is one request as recorded in the ledger, with the rules that applied to it.

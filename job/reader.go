@@ -17,12 +17,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Reader reads what a job has left or is still writing. It changes nothing in the directory and does not hinder a
-// process that works on the job. Its methods may be called concurrently.
+// Reader reads the files of a job, which may still be running. It changes nothing and does not block the process that works on
+// the job. Its methods may be called concurrently.
 type Reader struct {
 	dir    string // as given by the user
 	files  jobFiles
-	limits map[string]int64 // how far files are read, by name; those that are not in it are read to their ends
+	limits map[string]int64 // how far files are read, by name; files not in it are read to the end
 }
 
 // Read opens a directory for reading. Whether it holds a job is reported by Manifest.
@@ -155,7 +155,7 @@ func (r *Reader) RobotsBody(sha256 string) ([]byte, error) { return r.files.robo
 // [PageName], for example) prevents the job from being resumed.
 func (r *Reader) Replace(name string, b []byte) error { return outputError(r.files.replace(name, b)) }
 
-// Written returns the content of a file that Replace wrote, nil if there is none.
+// Written returns the content of a file written by Replace, nil if there is none.
 func (r *Reader) Written(name string) ([]byte, error) {
 	b, err := r.files.read(name)
 	if missingFile(err) {

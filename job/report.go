@@ -25,8 +25,8 @@ type reportFile struct {
 	MoreHosts int          `json:"more_hosts,omitempty"` // that are not in ByHost
 }
 
-// countLost counts all requests of a job of which a process was killed: the ledger has each, and the crawl's own count misses those
-// that the kill cut off, or that ended after the last commit.
+// countLost adds the requests that are missing from the report because a process was killed: those cut off by the kill, and
+// those that ended after the last commit. The ledger has all of them.
 func (j *Job) countLost(rep *crawler.Report) error {
 	if !j.killedBefore() {
 		return nil
@@ -58,7 +58,7 @@ func (j *Job) killedBefore() bool {
 // ReportJSON returns a report in the form of report.json: one line. err is the error that ended the crawl, or nil.
 func ReportJSON(rep *crawler.Report, err error) []byte { return reportJSON(rep, nil, "", err) }
 
-// reportJSON is ReportJSON with what is known of each host, and with the state of a job that has not ended.
+// reportJSON is like ReportJSON, with the facts about each host, and the state of a job that has not ended.
 func reportJSON(rep *crawler.Report, facts *digest.Facts, state string, err error) []byte {
 	r := *rep
 	r.Started, r.Ended = r.Started.UTC(), r.Ended.UTC()

@@ -111,7 +111,7 @@ type rulesFile struct {
 	of     weburl.URL // a URL of the origin
 	hops   []string   // redirects that are being followed
 	via    []string   // redirects that led to answer
-	answer *Request   // the last request whose answer says what is allowed
+	answer *Request   // last request that decided what robots.txt allows
 	failed *Request   // a later request whose answer does not
 }
 
@@ -154,7 +154,7 @@ func redirect(r *Request) string {
 	return to.String()
 }
 
-// robots returns what was known of the robots.txt that judged u, or nil if none was requested.
+// robots returns the state of the robots.txt that u was judged by, nil if none was requested.
 func (t *teller) robots(f *rulesFile, u weburl.URL) (*politeness.OriginInfo, error) {
 	if f.answer == nil && f.failed == nil {
 		return nil, nil

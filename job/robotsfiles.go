@@ -110,7 +110,7 @@ func (d jobFiles) robotsBody(sha256 string) ([]byte, error) {
 	return b, err
 }
 
-// maxRobots returns the largest value that the setting max-robots has had in the job, 0 if that is not known.
+// maxRobots returns the largest value that the job has had for max-robots, 0 if unknown.
 func (d jobFiles) maxRobots() (most int64) {
 	m, err := readManifest(d.root.Name())
 	if err != nil || m == nil {

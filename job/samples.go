@@ -28,7 +28,7 @@ func readSample(texts []string) (crawler.Sample, error) { return crawler.ParseSa
 // sampleText returns the text that readSample reads.
 func sampleText(s crawler.Sample) []string { return []string{s.String()} }
 
-// drawText says why a URL that has no visit is not in the sample that a job draws.
+// drawText explains why a URL without a visit is not in the sample of a job.
 func drawText(c *crawler.Config, rep *crawler.Report, u weburl.URL) string {
 	for _, d := range rep.Draws {
 		if !d.Of(u) {

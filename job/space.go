@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	mostFree    = 1 << 30 // what [Config.MinFree] is at most if it is 0
+	mostFree    = 1 << 30 // maximum of the default of [Config.MinFree]
 	freeShare   = 20      // or the disk divided by this
 	measurePart = 50      // measuring the directory takes a process at most one part in this many of its time
 )

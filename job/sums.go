@@ -59,7 +59,7 @@ func (d jobFiles) removeSums() error {
 	return outputError(d.named("remove", SumsName, err))
 }
 
-// unsummed are files of a job that are of no use to others, or that are the list itself.
+// unsummed lists the files of a job that are left out of the list: they are of no use to others, or are the list itself.
 var unsummed = []string{lockName, lastWriteName, cookiesName, SumsName}
 
 // recorded lists the files that a job's record consists of, slash-separated and sorted.
@@ -108,8 +108,8 @@ func (d jobFiles) sumOf(name string, m *Manifest) (string, error) {
 	return fact.SHA256, err
 }
 
-// checkSums compares the files with the list of their hashes, if there is one, and returns those that differ. checked are those
-// that were compared with what was committed: the damaged ones are left out, and the others are not read again.
+// checkSums compares the files with the list of hashes, if there is one, and returns those that differ. checked has the files
+// already compared with their commits: damaged ones are skipped, and the others are not read again.
 func (d jobFiles) checkSums(r *records, checked []FileCheck) (lines int, differ []FileCheck, err error) {
 	f, err := d.open(SumsName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -153,7 +153,7 @@ func (d jobFiles) checkSums(r *records, checked []FileCheck) (lines int, differ 
 	return lines, differ, s.Err()
 }
 
-// isWhole reports whether a file that is as it was committed has this hash, and nothing behind what was committed.
+// isWhole reports whether an intact file has this hash and has nothing after its committed part.
 func (d jobFiles) isWhole(r *records, name, sum string) bool {
 	all := r.files[name]
 	info, err := d.root.Lstat(filepath.FromSlash(name))

@@ -25,11 +25,11 @@ import (
 // META elements are read again from the archived answers. Without an archive, or where a visit was refused and its answer is not
 // kept, they are read again as the visits have them; META elements of rendered pages always.
 type TermsCheck struct {
-	Visits     int           `json:"visits"`           // of which anything is recorded or must be
-	FromVisits int           `json:"from_visits"`      // of these: statements of the answer itself were read as the visit has them
+	Visits     int           `json:"visits"`           // visits that have a record of terms, or must have one
+	FromVisits int           `json:"from_visits"`      // those whose own statements were taken from the visit, not from the archive
 	Differ     []TermsDiffer `json:"differ,omitempty"` // the first 100
 	More       int           `json:"more,omitempty"`
-	Unread     []TermsDiffer `json:"unread,omitempty"` // whose archived answers are damaged, so that FromVisits has them; the first 100
+	Unread     []TermsDiffer `json:"unread,omitempty"` // those whose archived answers are damaged, so FromVisits includes them; the first 100
 }
 
 // TermsDiffer is a visit whose verdict does not follow from the files.
@@ -50,11 +50,11 @@ type termsChecker struct {
 	dialect robots.Dialect
 	exempt  map[string]bool         // origins with a mandate
 	lists   map[string]bool         // URLs requested as sitemaps
-	kept    map[string][]robotsLine // by origin: what is in the index, for visits without a record
+	kept    map[string][]robotsLine // index entries by origin, for visits without a record
 	read    map[termsKey]*termsFile
 	absent  TermsCheck // visits without a record that should have one
 	archive *answers   // nil: none is kept
-	some    bool       // a visit has a record: the job is not of a version that kept none
+	some    bool       // at least one visit has a record, so the job's version wrote them
 }
 
 // termsFile is a file of the job that says which uses a site allows.
@@ -78,7 +78,7 @@ type answers struct {
 	config crawler.Config
 }
 
-// openAnswers opens the archive of the job, nil if there is none or it cannot be read: the check of files says so.
+// openAnswers opens the archive of the job, nil if there is none or it cannot be read, which the check of files reports.
 func (r *Reader) openAnswers(c crawler.Config) (*answers, error) {
 	names, err := r.Archives()
 	if err != nil || len(names) == 0 {
@@ -113,7 +113,7 @@ func (a *answers) page(v *sink.Record, u weburl.URL) (p *consent.Page, metas boo
 		return &consent.Page{URL: u, Status: page.Status, Header: page.Header}, false, nil
 	}
 	says, err := a.config.ConsentPage(page)
-	says.Body = nil // it is released, and counts for status 402 only, whose answers are not kept
+	says.Body = nil // the body is released; it only matters for status 402, whose answers are not kept
 	return &says, true, err
 }
 
@@ -215,7 +215,7 @@ func (c *termsChecker) missing(v *sink.Record) string {
 	return ""
 }
 
-// visit returns what is wrong with the verdict of a visit, "" if nothing is.
+// visit returns what is wrong with a visit's verdict, "" if nothing.
 func (c *termsChecker) visit(v *sink.Record, line int) (why string) {
 	u, err := weburl.Parse(v.URL)
 	if err != nil {
@@ -296,8 +296,8 @@ func (c *termsChecker) file(f sink.TermsFile, u weburl.URL) *termsFile {
 
 const maxTermsFiles = 1000 // in memory
 
-// page makes the page that a visit's verdict was about: the files from what was kept, the answer from the archive, and what is not
-// archived as the visit has it.
+// page reconstructs the page that a visit's verdict was about: the files as they were kept, the answer from the archive and,
+// where that lacks something, from the visit.
 func (c *termsChecker) page(v *sink.Record, line int, u weburl.URL) (p consent.Page, err error) {
 	t := v.Terms
 	answer, metas, err := c.archive.page(v, u)

@@ -121,8 +121,8 @@ type openLedger struct {
 
 func (l *openLedger) Close() error { return errors.Join(l.ReadCloser.Close(), l.job.Close()) }
 
-// machine returns the name of the machine that all processes of the job ran on. If there are several, nobody knows whose clock wrote
-// a line: then it is a name that no other job has.
+// machine returns the name of the machine that all processes of the job ran on. If there were several, it is unknown whose
+// clock wrote a line, so the name returned is unique to the job.
 func (r *Reader) machine() string {
 	m, err := readManifest(r.dir)
 	if err != nil || m == nil || len(m.Runs) == 0 {

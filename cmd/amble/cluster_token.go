@@ -40,8 +40,8 @@ func makeToken(dir string) (string, error) {
 	return path, nil
 }
 
-// tokenNote returns the file that says where the token of a server at an address of this machine is, "" if this user has no
-// directory for it.
+// tokenNote returns the path of the file that records where the token of a local server at an address is, "" if this user has
+// no directory for it.
 func tokenNote(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	config, none := os.UserConfigDir()
@@ -77,7 +77,7 @@ func noteToken(address, token string) (undo func(), err error) {
 	}, nil
 }
 
-// findToken returns the file with the token of the first of the servers that this user runs on this machine, "" if there is none.
+// findToken returns the token file of the first of the servers that this user runs on this machine, "" if there is none.
 func findToken(servers string) string {
 	for at := range strings.SplitSeq(servers, ",") {
 		u, err := url.Parse(strings.TrimSpace(at))

@@ -41,7 +41,7 @@ type checkCmd struct {
 	kong.Plugins
 }
 
-// checkShown are the keys whose flags the help of amble check lists. The others work, too.
+// checkShown lists the keys whose flags appear in the help of amble check. The others work, too.
 var checkShown = map[string]bool{
 	"contact": true, "delay": true, "depth": true, "scope": true, "include": true, "exclude": true, "max-pages": true, "allow-address": true,
 	"out": true, "state": true, "json": true, "quiet": true,
@@ -283,7 +283,7 @@ func (c *checkCmd) print(a *app, r *job.Reader, taken bool) error {
 	return nil
 }
 
-// unfinished says why a crawl has not seen the whole site.
+// unfinished explains why a crawl has not seen the whole site.
 func (c *checkCmd) unfinished(r *job.Reader, m *job.Manifest) string {
 	rep, err := r.Report()
 	if err != nil || m.Finish == "" {

@@ -142,7 +142,7 @@ func advised(err error) error {
 	return err
 }
 
-// allowing returns the flags that let jobs read what a node has refused. There is none for a browser.
+// allowing returns the flags that permit what a node has refused jobs to read. There is no flag for a browser.
 func allowing(refused []job.Outside) string {
 	var flags []string
 	for _, x := range refused {

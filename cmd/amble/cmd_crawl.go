@@ -49,7 +49,7 @@ type crawlFlags struct {
 	view.Flags  `group:"Output:"`
 	liveFlags   `group:"Output:"`
 
-	named string // the name under which the crawl is kept; "" if --out names its directory
+	named string // name under which the crawl is kept; "" if --out names its directory
 }
 
 // configFlag names the job file.
@@ -106,7 +106,7 @@ func (c *crawlCmd) Run(a *app, o *keyflags.Origins) error {
 			return err
 		}
 	}
-	theirs := o.JobConfig() // what the operator gives again needs no trust
+	theirs := o.JobConfig() // settings that the operator repeats need no trust
 	if err := job.CheckMaker(c.Out, &theirs); err != nil {
 		return err
 	}

@@ -149,8 +149,8 @@ func crawlerOf(dir string, cfg *job.Config) (crawler.Config, error) {
 	return r.Crawler(cfg)
 }
 
-// judge adds what robots.txt says, for a job what it said when the URL was judged, and the delay in force. access adds what
-// sites are shown who gave access; unheard is the reason why no robots.txt could be fetched.
+// judge adds the verdict of robots.txt (for a job, as it was when the URL was judged) and the current delay. access adds the
+// request headers sent to sites that gave access; unheard is why no robots.txt could be fetched.
 func (c *explainCmd) judge(e *explain.Explanation, dir string, u weburl.URL, q explain.Question, access func() error) (unheard, err error) {
 	switch {
 	case dir != "":

@@ -106,7 +106,7 @@ func (c *identityCmd) manage(a *app, o *keyflags.Origins, cfg *job.Config, folde
 	return c.show(a, folder, now)
 }
 
-// profile returns what is published: what the flags say, else what the crawl uses, else what was published before.
+// profile returns the profile to publish: from the flags, or else from the crawl, or else as published before.
 func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.Profile) (identity.Profile, error) {
 	x := &cfg.Crawl
 	if o.Given("agent") || o.Given("contact") || p.UserAgent == "" {

@@ -162,7 +162,7 @@ func (c *jobsCmd) remove(a *app, jobs []kept.Job) error {
 	return nil
 }
 
-// jobMapper decodes arguments that are the directory of a job or the name of a kept one, and leaves URLs as they are.
+// jobMapper decodes arguments that name a job directory or a kept job, and leaves URLs unchanged.
 type jobMapper struct{}
 
 // Decode implements kong.Mapper, for a string and for several.

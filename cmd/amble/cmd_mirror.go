@@ -44,7 +44,7 @@ type mirrorCmd struct {
 	kong.Plugins
 }
 
-// mirrorShown are the keys whose flags the help of amble mirror lists. The others work, too.
+// mirrorShown lists the keys whose flags appear in the help of amble mirror. The others work, too.
 var mirrorShown = map[string]bool{
 	"contact": true, "delay": true, "depth": true, "scope": true, "include": true, "exclude": true, "max-pages": true, "max-body": true, "allow-address": true, "quiet": true,
 }
@@ -77,7 +77,7 @@ verify and export, and the list left-out.txt. --help-all lists all flags.`
 // Names in the directory mirror.OwnDir of a copy, beside the directory crawls that keyflags.LastCrawl reads.
 const (
 	copiedName  = "copied"       // the number of the last crawl that is whole in the copy
-	knownName   = "known.jsonl"  // what the crawls before the last one know of each URL
+	knownName   = "known.jsonl"  // URLs as known after all crawls before the last
 	leftOutName = "left-out.txt" // the URLs that have no file
 )
 
@@ -126,7 +126,7 @@ func (c *mirrorCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config,
 		{"max-pages", func() { x.Limits.Pages = crawler.Unlimited }},
 		{"max-links", func() { x.Limits.LinksPerPage = 100_000 }},
 		{"max-body", func() { x.Fetch.MaxBody = 256 << 20 }},
-		{"fetch-timeout", func() { x.Fetch.FetchTimeout = time.Hour }}, // a large file comes slowly; idle-timeout gives up what has stopped
+		{"fetch-timeout", func() { x.Fetch.FetchTimeout = time.Hour }}, // large files take long; idle-timeout ends stalled ones
 		{"resources", func() { x.Follow.Resources = true }},
 		{"beyond", func() { x.Scope.Beyond = 3 }}, // a style sheet, one that it imports, a font
 		{"beyond-kinds", func() {
@@ -224,8 +224,8 @@ func (m *mirroring) run(cfg *job.Config) error {
 // again returns the command that goes on with the copy or updates it.
 func (m *mirroring) again() string { return "amble mirror " + cli.ShellWord(m.dir) }
 
-// next returns the job directory of the crawl to run, and its number: the last one if it has not ended or is not in the copy yet, or
-// else a new one, which knows what the others found.
+// next returns the job directory and number of the crawl to run: the last one if it has not ended or is not in the copy yet,
+// or else a new one that builds on the earlier ones.
 func (m *mirroring) next(cfg *job.Config) (at string, n int, err error) {
 	cfg.Since = ""
 	at, n = keyflags.LastCrawl(m.dir)
@@ -246,8 +246,8 @@ func (m *mirroring) next(cfg *job.Config) (at string, n int, err error) {
 	return at, n + 1, nil
 }
 
-// over reports whether a crawl has ended and the copy has its pages. One that a limit ended goes on when the limit is raised: a new one
-// would not find what it left in its queue.
+// over reports whether a crawl has ended and its pages are in the copy. A crawl that a limit ended is continued when the limit
+// is raised: a new one would not find the URLs left in its queue.
 func (m *mirroring) over(at string, n int) (bool, error) {
 	if !job.Holds(at) {
 		return false, nil
@@ -338,7 +338,7 @@ func (m *mirroring) replace(name string, fill func(w *bufio.Writer) error) error
 	return nil
 }
 
-// mark notes that the copy has the pages of a crawl that has ended.
+// mark records that the pages of a finished crawl are in the copy.
 func (m *mirroring) mark(n int) error {
 	return m.replace(copiedName, func(w *bufio.Writer) error {
 		_, err := fmt.Fprintln(w, n)
@@ -382,7 +382,7 @@ func (m *mirroring) write(crawls int) (*mirror.Updated, error) {
 	})
 }
 
-// leftWords says why a URL has no new file.
+// leftWords explains why a URL has no new file.
 func leftWords(l *mirror.Left) string {
 	if l.Reason == "" && l.Status > 0 {
 		return strings.TrimSpace(fmt.Sprintf("%d %s", l.Status, http.StatusText(l.Status)))
@@ -399,7 +399,7 @@ const (
 	maxLeftHosts  = 4
 )
 
-// print says what the copy has, what it lacks, and what to do next.
+// print reports what the copy contains, what it lacks, and what to do next.
 func (m *mirroring) print(done *mirror.Updated, end *ending, n int) error {
 	if m.Quiet {
 		return nil

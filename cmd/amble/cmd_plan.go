@@ -30,7 +30,7 @@ type planCmd struct {
 	JSON      bool `group:"Output:" help:"Print the plan as JSON."`
 }
 
-// planFlags are the flags of a plan that a crawl has, too.
+// planFlags holds the flags that plan shares with crawl.
 type planFlags struct {
 	Service  cli.Duration `default:"200ms" placeholder:"D" help:"With --plan: time an answer takes (${default})."`
 	Simulate bool         `help:"With --plan: also play the crawl through in virtual time, request by request."`

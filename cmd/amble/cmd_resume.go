@@ -37,7 +37,7 @@ What decided about URLs that were found before (scope, agent, rules, depth) stay
 func (c *resumeCmd) Run(a *app, o *keyflags.Origins) error {
 	c.Out = c.Dir
 	if !job.Holds(c.Dir) {
-		_, err := job.Open(c.Dir) // its error says what the directory is instead
+		_, err := job.Open(c.Dir) // the error describes what the directory is instead
 		return err
 	}
 	seeds, err := operator.Seeds(o, nil, c.Seeds, a.in)

@@ -81,7 +81,7 @@ func (c *showCmd) Run(a *app) error {
 	}
 	s.Dir = kept.Name(s.Dir)
 	var check *verified
-	if s.State != status.Running { // what a process has not committed yet would count as damage
+	if s.State != status.Running { // what a running process has not committed yet would count as damage
 		if check, err = verifyShort(c.Dir); err != nil {
 			return err
 		}

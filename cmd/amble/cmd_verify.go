@@ -28,7 +28,7 @@ type verifyCmd struct {
 	JSON   bool     `help:"Print the result as JSON."`
 	Replay bool     `help:"Make the whole crawl again from its archive, without a request, and compare every visit with the recorded one."`
 
-	found []string // of Dir: those that the state directory knows of
+	found []string // job directories in Dir that the state directory lists
 }
 
 // Help returns the beginning of the command's help.

@@ -58,7 +58,7 @@ func vcsOf(info *debug.BuildInfo) map[string]string {
 
 func buildText(info *debug.BuildInfo) string {
 	text := "  module    " + info.Main.Path
-	if v := info.Main.Version; v != "(devel)" { // as of archives of releases, which are built without what the checkout says
+	if v := info.Main.Version; v != "(devel)" { // as in release archives, which are built without version control information
 		text += " " + v
 	}
 	text += "\n"

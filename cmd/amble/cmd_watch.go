@@ -130,7 +130,7 @@ func (c *watchCmd) Run(a *app) error {
 	return errors.Join(err, w.Close())
 }
 
-// watchedConfig returns the settings of the job, for what is shown of it.
+// watchedConfig returns the job's settings, for display.
 func watchedConfig(dir string) (job.Config, error) {
 	r, err := job.Read(dir)
 	if err != nil {

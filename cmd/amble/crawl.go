@@ -27,12 +27,12 @@ type crawlJob struct {
 	cfg        crawler.Config
 	seeds      []weburl.URL
 	stdoutFree bool // the summary may be printed there
-	introduced bool // the user at the terminal was told what is about to be done
+	introduced bool // the operator at the terminal has been told what is about to happen
 	pages      bool // every URL has a line on stdout
 	noSummary  bool // the command prints its result itself
 
 	watch liveFlags
-	dir   string      // of the job; "" if nothing is kept
+	dir   string      // job directory; "" if nothing is kept
 	job   *job.Config // what cfg was made from
 
 	advice string                               // printed when a signal stops the crawl: how to resume it; "" if there is none
@@ -55,7 +55,7 @@ type ending struct {
 	vain *crawler.UnreachableError // nil if any host answered
 }
 
-// how says how a crawl ended if its report cannot know; otherwise it returns "".
+// how returns why a crawl ended if its report cannot know, otherwise "".
 func (e *ending) how(err error) string {
 	switch {
 	case errors.Is(err, cli.ErrClosed):

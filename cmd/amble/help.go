@@ -8,7 +8,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// firstWeek are the keys whose flags --help lists, with short helps; "" leaves the help as it is. --help-all lists all others, too.
+// firstWeek lists the keys whose flags --help shows, with short help texts; "" keeps the usual text. --help-all shows all
+// flags.
 var firstWeek = map[string]string{
 	"config":        "Job file (YAML) with flags as keys.",
 	"contact":       "Page or mail address where site owners reach you.",

@@ -27,8 +27,8 @@ func (a *app) warnAlone(x *crawler.Config) {
 	}
 }
 
-// join connects a crawl to the engine, if one is named. The function that it returns ends that. tell is called when the engine
-// gives no answer, and when it does again: nothing is requested meanwhile.
+// join connects a crawl to the engine, if one is named, and returns a function that disconnects it. tell is called when the
+// engine stops answering and when it answers again: nothing is requested in between.
 func (f *joinFlags) join(cfg *job.Config, tell func(format string, args ...any)) (leave func(), err error) {
 	if f.Cluster == "" {
 		return func() {}, nil

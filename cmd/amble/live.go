@@ -120,7 +120,7 @@ func showPage(a *app, dir, listen string) error {
 	return cli.Exit(signalCode(<-signals), nil)
 }
 
-// stateOf says how far a job has got.
+// stateOf returns the state of a job.
 func stateOf(r *job.Reader) live.State {
 	m, err := r.Manifest()
 	if err != nil {

@@ -68,7 +68,7 @@ func signalCode(s os.Signal) int {
 	return cli.ExitInterrupted
 }
 
-// signaled is the cause of a context that a signal has ended.
+// signaled is the cause of a context that a signal canceled.
 type signaled struct{ os.Signal }
 
 // Error returns the signal's name.
@@ -100,7 +100,7 @@ func (a *app) untilSignal(ctx context.Context) (_ context.Context, stop func()) 
 	}
 }
 
-// endedBy returns the exit code for the signal that has ended a context of untilSignal, 0 if none has.
+// endedBy returns the exit code for the signal that canceled a context of untilSignal, 0 if none did.
 func endedBy(ctx context.Context) int {
 	var s signaled
 	if errors.As(context.Cause(ctx), &s) {

@@ -23,7 +23,7 @@ type tableRow struct {
 	line  string
 }
 
-// NewTable returns a table with a line of heads. The columns of those with ">" in front are aligned to the right.
+// NewTable returns a table with a header row. Columns whose head begins with ">" are aligned to the right.
 func NewTable(indent string, heads ...string) *Table {
 	t := &Table{indent: indent}
 	names := make([]any, len(heads))

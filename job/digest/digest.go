@@ -124,7 +124,7 @@ type Facts struct {
 	First, Last time.Time // the first request, and the last line of the ledger
 	Lines       int       // of the ledger
 	Runs        int       // processes that wrote it
-	Owners      []Owner   // those that have shared the crawl, in the order of the configuration; none if it was one at a time
+	Owners      []Owner   // owners that shared the crawl, in the order of the configuration; none if it was not shared
 	Total       Host      // of all hosts
 	Hosts       []Host    // those with the most requests first
 	MoreHosts   int       // hosts that are not in Hosts; at least, if there are a great many

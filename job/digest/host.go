@@ -78,7 +78,7 @@ type Pauses struct {
 	Ratio  float64       // the smallest of observed ÷ owed; 0 if nothing was owed
 	Ratios Ratios
 	Sum    float64 // of the ratios
-	Time   Times   // what the time between requests was owed to
+	Time   Times   // time between requests, by cause
 }
 
 // Times holds time by cause: the clause that held longest, by its [ledger.ClauseID]. The last element, Free, is time that was not owed.

@@ -13,7 +13,7 @@ import (
 // What a crawl may have open besides connections.
 const (
 	least      = 48 // with fewer, a crawl does not begin
-	ownFiles   = 36 // the process's, the outputs' and the queue's, tables aside
+	ownFiles   = 36 // for the process, its outputs and the queue, without tables
 	minTables  = 8  // tables of the queue that are open at once
 	maxTables  = 1000
 	perRequest = 2 // a look-up queries both families of addresses at once

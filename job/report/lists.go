@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// hostsCSV is a line for each host that is kept in full.
+// hostsCSV returns a CSV line for each host whose facts are kept in full.
 func (s *source) hostsCSV() []byte {
 	t := newTable("host", "state", "requests", "robots_requests", "retries", "bytes", "server_seconds", "answers_2xx", "answers_3xx", "answers_4xx", "answers_5xx", "no_answer", "answers_429", "walls",
 		"visits", "pages", "failed", "refused", "over_budget", "same_body", "least_pause_s", "owed_there_s", "least_ratio", "early", "answer_p50_s", "answer_p95_s", "robots_status", "first", "last")

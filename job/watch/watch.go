@@ -93,7 +93,7 @@ type Watch struct {
 	known   int
 	forgave time.Time
 	end     time.Time     // of the watch; zero before Run
-	changed chan struct{} // closed and made anew when something is queued
+	changed chan struct{} // closed and replaced when something is queued
 	loaded  bool
 }
 
@@ -246,7 +246,7 @@ func (w *Watch) load() error {
 	return nil
 }
 
-// wake makes those look again who wait for something to be queued. The caller holds the lock.
+// wake wakes everyone waiting for something to be queued. The caller holds the lock.
 func (w *Watch) wake() {
 	close(w.changed)
 	w.changed = make(chan struct{})

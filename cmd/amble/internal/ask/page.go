@@ -50,8 +50,8 @@ func rulesOf(hosts []crawler.HostSettings) (rules []crawler.HostSettings) {
 	return rules
 }
 
-// Page requests one page as in a crawl, after its robots.txt, and calls see with its visit, and before that with those of
-// redirects. v tells what happens meanwhile.
+// Page requests one page as a crawl does, after its robots.txt. It calls see with the visits of redirects, then with that of
+// the page. v reports progress.
 func Page(v *view.View, cfg crawler.Config, u weburl.URL, see func(*crawler.Visit)) error {
 	if _, err := operator.Identity(&cfg, []weburl.URL{u}); err != nil {
 		return err

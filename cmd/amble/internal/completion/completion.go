@@ -122,7 +122,7 @@ func commandNames(cmds []shellCommand) []string {
 	return names
 }
 
-// valued are the names of the flags that pick selects.
+// valued returns the names of the flags that pick selects.
 func valued(flags []shellFlag, pick func(*shellFlag) bool) []string {
 	var names []string
 	for i := range flags {

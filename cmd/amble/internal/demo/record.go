@@ -48,7 +48,7 @@ type request struct {
 	retryAfter string
 }
 
-// requestsOf are the requests in a ledger, in the order in which they ended.
+// requestsOf returns the requests in a ledger, in the order in which they ended.
 func requestsOf(lines []byte) (all []request, err error) {
 	open := map[uint64]ledger.Entry{}
 	dec := json.NewDecoder(bytes.NewReader(lines))

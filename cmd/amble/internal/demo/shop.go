@@ -32,7 +32,7 @@ func shopHost(*Web) http.Handler {
 	m.Handle("GET /old", http.RedirectHandler("/shelf/1", http.StatusMovedPermanently))
 	m.HandleFunc("GET /catalogue.pdf", func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "application/pdf")
-		_, _ = io.WriteString(rw, "%PDF-1.4\n%%EOF\n") // a client that has gone needs no answer
+		_, _ = io.WriteString(rw, "%PDF-1.4\n%%EOF\n") // an error means that the client has gone
 	})
 	for first := 0; first < len(books); first += perShelf {
 		n := first/perShelf + 1

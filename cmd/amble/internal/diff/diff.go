@@ -210,7 +210,7 @@ func (c *comparison) appeared(k key, v *sink.Record, was row, x Change) error {
 	return c.add(x)
 }
 
-// unseenText says why a visit has no page.
+// unseenText explains why a visit has no page.
 func unseenText(v *sink.Record) string {
 	if v.Status >= 400 {
 		return fmt.Sprintf("status %d", v.Status)

@@ -108,8 +108,8 @@ func (t table) index(k key) (int, bool) {
 	return slices.BinarySearchFunc(t, k, func(r row, k key) int { return r.key.compare(k) })
 }
 
-// moves returns, by the keys of the first table, where pages went of which the second has the same content under a URL that
-// the first does not have. Contents that more than one page has say nothing.
+// moves maps pages of the first table to pages of the second that have the same content under a new URL, by key. Content
+// shared by several pages is ignored.
 func moves(a, b table) map[key]key {
 	from := unique(a, func(r row) bool {
 		now := b.find(r.key).class

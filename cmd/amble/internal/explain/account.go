@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Account writes what a crawl did at a host as text for the owner of the host. q is what robots.txt is asked, contact is where a
-// person answers.
+// Account describes a crawl's requests to a host, as text for the host's owner. q selects the rules of robots.txt, contact is
+// where a person answers.
 func Account(w io.Writer, r *job.Reader, account *job.Account, q Question, contact string) error {
 	var b strings.Builder
 	agent, rule := "", ""

@@ -17,7 +17,7 @@ import (
 type Question struct {
 	Agent   string // the name it is read for
 	Dialect robots.Dialect
-	Policy  consent.Policy // what the crawl obeys of that which sites say about uses
+	Policy  consent.Policy // which statements about uses the crawl obeys
 }
 
 // Judgement holds what robots.txt says about one URL: a line of "amble explain --robots --json".
@@ -75,7 +75,7 @@ func (q Question) ByAnswer(u weburl.URL, info politeness.OriginInfo) *Judgement 
 	return q.judge(u, info.Rules.In(q.Dialect), info.Source, robots.Obey)
 }
 
-// judge judges u by the rules or, if there are none, by what the status of the answer means.
+// judge judges u by the rules or, if there are none, by the meaning of the answer's status.
 func (q Question) judge(u weburl.URL, rules *robots.Rules, src robots.Source, policy robots.Policy) *Judgement {
 	group := rules.For(q.Agent)
 	v := group.Test(u.PathQuery())

@@ -12,14 +12,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Page is a page at hand, of which a crawler judges the links. Nothing is requested.
+// Page is a page in memory whose links are judged as a crawler would. Nothing is requested.
 type Page struct {
 	crawler.EveryType
 
 	Base   weburl.URL // its address
 	Body   []byte
 	XHTML  bool
-	Config crawler.Config // of the crawl that would find the page
+	Config crawler.Config // configuration of the crawl that would find the page
 	Scope  crawler.Scope  // of that crawl
 
 	// stage is where the crawler finds the page. It is not at Base, because a crawl might leave that address out, and because
@@ -27,7 +27,8 @@ type Page struct {
 	stage weburl.URL
 }
 
-// Judge calls see with the page's visit, which has its links and their fates. The error is that of the configuration.
+// Judge calls see with the page's visit, which includes its links and their fates. It returns an error if the configuration is
+// invalid.
 func (p *Page) Judge(see func(*crawler.Visit)) (err error) {
 	if p.stage, err = weburl.Parse("http://page.invalid/"); err != nil {
 		return err

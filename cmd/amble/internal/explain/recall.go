@@ -9,7 +9,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Job returns a function that writes all that the job in dir says about a URL. What the operator should know is printed on errs.
+// Job returns a function that writes everything the job in dir recorded about a URL. Notes for the operator are printed on
+// errs.
 func Job(errs io.Writer, dir string) func(url string, w io.Writer) error {
 	return func(url string, w io.Writer) error {
 		u, err := weburl.Parse(url)
@@ -47,7 +48,7 @@ func QuestionOf(errs io.Writer, r *job.Reader) (q Question, cfg crawler.Config, 
 	return q, cfg, err
 }
 
-// SettingsOf returns the settings of a job, as far as they can be in force again: more is of no interest to those who look at it.
+// SettingsOf returns the settings of a job that can be applied again.
 func SettingsOf(r *job.Reader) (crawler.Config, error) {
 	all, err := r.Settings()
 	if err != nil {

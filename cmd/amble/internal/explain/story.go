@@ -84,7 +84,7 @@ func requestText(r *job.Request) string {
 	return fmt.Sprintf("%s (line %d of %s)", text, r.Line, job.LedgerName)
 }
 
-// copiedText says whose request for a robots.txt was used, and what it was answered.
+// copiedText describes whose request for robots.txt was used, and its answer.
 func copiedText(r *job.Request) string {
 	e := &r.End
 	text := e.Ended.Format(time.RFC3339Nano) + " robots, requested by " + otherCrawl(e.By) + ": "
@@ -116,7 +116,7 @@ func begun(r *job.Request) time.Time {
 	return r.Start.Written
 }
 
-// endText says how a request ended; whose process made it, is for one that was cut off.
+// endText describes how a request ended; whose names the process, for a request that was cut off.
 func endText(r *job.Request, whose string) string {
 	switch {
 	case r.End.Event == "":

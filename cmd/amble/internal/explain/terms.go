@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// termsText writes what a site says about the uses of a page, each statement with its source and date, and the verdict.
+// termsText writes a site's statements about the uses of a page, each with its source and date, and the verdict.
 func termsText(t *sink.Terms, line func(name, value string)) {
 	verdict := "for " + t.Purpose + ": " + t.Effect
 	if t.Decisive() == nil {
@@ -94,7 +94,7 @@ func (q Question) uses(j *Judgement, u weburl.URL, group *robots.Group) {
 	}
 }
 
-// usesText returns what a robots.txt says about uses in lines.
+// usesText returns a robots.txt's statements about uses, as lines.
 func (j *Judgement) usesText() (lines []string) {
 	for i := range j.Uses {
 		if j.Uses[i].Name != "Disallow" { // the explanation has it
@@ -119,7 +119,7 @@ func (j *Judgement) usesText() (lines []string) {
 	return lines
 }
 
-// ownerUses adds what a host says about the uses of its pages, and what followed from it: each statement once.
+// ownerUses adds a host's statements about the uses of its pages, each once, and their consequences.
 func ownerUses(b *strings.Builder, r *job.Reader, host string) error {
 	said := map[string]int{} // visits by statement
 	refused := map[string]int{}

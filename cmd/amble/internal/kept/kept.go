@@ -78,7 +78,8 @@ func hostWord(host string) string {
 	return cmp.Or(strings.Trim(word[:min(60, len(word))], "-."), "host")
 }
 
-// Path returns the directory of the kept job that has this name, or name itself if it is a path, or if no job has it.
+// Path returns the directory of the kept job with this name. It returns name itself if that is a path, or if there is no such
+// job.
 func Path(name string) string {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\:`) {
 		return name
@@ -122,7 +123,7 @@ type Job struct {
 	Last  time.Time `json:"last"` // when its last process ended, or began if it runs or was killed
 }
 
-// reportSuffix ends the directory with the report of a job that has not ended, beside that of the job.
+// reportSuffix is appended to a job's directory to name the one for the report of a job that has not ended.
 const reportSuffix = "-report"
 
 // List returns the jobs that are kept in a state directory, the oldest first, and their folder. "" is that of the user.
@@ -143,7 +144,7 @@ func List(state string) (jobs []Job, folder string, err error) {
 	return jobs, folder, nil
 }
 
-// read returns what a directory says of its job. What cannot be read is left out.
+// read returns a directory's description of its job. Unreadable parts are left out.
 func read(dir string) Job {
 	j := Job{Name: filepath.Base(dir), Dir: dir, State: "empty"}
 	j.Bytes, _ = job.SizeOf(dir) // as far as it can be read

@@ -26,7 +26,7 @@ func Errors(err error) error {
 		switch {
 		case errors.As(err, &key) && key.Key == "hosts": // which is no flag
 			all[i] = fmt.Errorf("key %w", err)
-		case key != nil && key.Key != "format": // whose words the flag for it does not take
+		case key != nil && key.Key != "format": // format is worded by its flag
 			all[i] = fmt.Errorf("--%w", &job.KeyError{Key: flagOf(key.Key), Value: key.Value, Err: key.Err})
 		case key != nil:
 			all[i] = fmt.Errorf("--%w", err)

@@ -78,7 +78,7 @@ var foreignCommands = []struct{ words, here string }{
 	{"sitemap", "to read sitemaps, say amble crawl --follow sitemaps URL"},
 }
 
-// equivalentCommand returns the command here for a word that people try as one; "" if nothing is known of it.
+// equivalentCommand returns the amble command for a command name of other tools; "" if unknown.
 func equivalentCommand(word string) string {
 	for _, e := range foreignCommands {
 		if slices.Contains(strings.Fields(e.words), word) {
@@ -88,8 +88,7 @@ func equivalentCommand(word string) string {
 	return ""
 }
 
-// equivalent returns what does here what a flag of another program does, which is given without its hyphens; "" if nothing is
-// known of it.
+// equivalent returns what corresponds to a flag of another program, given without its hyphens; "" if unknown.
 func equivalent(flag string) string {
 	for _, e := range foreign {
 		if slices.Contains(strings.Fields(e.flags), flag) {

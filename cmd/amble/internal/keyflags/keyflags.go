@@ -29,9 +29,9 @@ type Origins struct {
 	env  func(string) (string, bool)
 	ctx  *kong.Context
 	file *job.File         // that the operator named; nil: none
-	job  *job.File         // of the job that is resumed or explained; nil: none
+	job  *job.File         // file of the job that is resumed or explained; nil: none
 	from map[string]string // nil until the first flag is resolved
-	ours map[string]bool   // settings whose value is that of the job
+	ours map[string]bool   // settings whose value comes from the job
 }
 
 // New returns the origins of the values of one command line. It reads the environment with env, which is like os.LookupEnv.
@@ -217,7 +217,7 @@ func firstArgument(ctx *kong.Context) string {
 	return ""
 }
 
-// arguments are those of the first positional argument that has a value.
+// arguments returns the values of the first positional argument that has any.
 func arguments(ctx *kong.Context) []string {
 	for _, p := range ctx.Path {
 		if p.Positional == nil {

@@ -50,7 +50,7 @@ func (o *Origins) JobConfig() job.Config {
 			all = append(all, s)
 		}
 	}
-	c, _ := all.Config() // whoever asks has the errors of all settings
+	c, _ := all.Config() // errors of all settings are reported elsewhere
 	return c
 }
 
@@ -65,7 +65,7 @@ func valuesOf(f *kong.Flag) []string {
 	return []string{fmt.Sprint(f.Target.Interface())}
 }
 
-// records are those of the job file, or else of the job that is resumed.
+// records returns the settings in the job file, or else in the job that is resumed.
 func (o *Origins) records(k *job.Key) job.Setting {
 	for _, f := range []*job.File{o.file, o.job} {
 		if s, _, ok := f.Get(k.Name); ok {
@@ -89,7 +89,7 @@ func (o *Origins) rules(flags map[string]*kong.Flag) job.Setting {
 	}
 	switch {
 	case len(from) == 1 && o.Given("rules") && o.job != nil:
-		s.Origin = o.Origin("rules") // which says of which flags they were made
+		s.Origin = o.Origin("rules") // names the flags that the rules were made from
 	case len(from) > 0:
 		s.Origin = strings.Join(from, ", ")
 	}

@@ -78,7 +78,7 @@ func givenShort(ctx *kong.Context, short *job.Shorthand, key string) (s job.Sett
 	return s, false
 }
 
-// expanded returns the setting of a key that a value of a shorthand stands for.
+// expanded returns a key's setting under a value of a shorthand.
 func expanded(short *job.Shorthand, key string, values []string) (s job.Setting, ok bool) {
 	all, err := short.Expand(values...) // which the flag has checked
 	if err != nil {

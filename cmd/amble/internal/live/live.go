@@ -68,7 +68,7 @@ type Live struct {
 	started time.Time
 
 	stream  stream
-	ordered chan struct{} // has an entry when the operator has given an order
+	ordered chan struct{} // holds an entry when the operator has given an order
 	size    atomic.Int64  // of the next snapshot, about
 	asking  sync.Mutex    // one explanation at a time: it may read the whole job
 }
@@ -91,7 +91,7 @@ func (l *Live) Begin() {
 	l.began = true
 }
 
-// Run reads the source every second, and when the operator has given an order, and shows it to those who watch, until ctx ends.
+// Run reads the source every second, and at once after an order of the operator, and sends it to viewers until ctx ends.
 func (l *Live) Run(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -108,7 +108,7 @@ func (l *Live) Run(ctx context.Context) {
 	}
 }
 
-// step reads what is new, and makes a snapshot if anybody watches.
+// step reads what is new and, if there are viewers, makes a snapshot.
 func (l *Live) step(now time.Time) {
 	l.mu.Lock()
 	l.poll(now)
@@ -157,7 +157,7 @@ func (l *Live) poll(now time.Time) {
 	}
 }
 
-// audit returns what the audit of the ledger has found, for the metrics.
+// audit returns the findings of the ledger's audit, for the metrics.
 func (l *Live) audit() metrics.Audit {
 	l.mu.Lock()
 	l.poll(time.Now())

@@ -24,7 +24,7 @@ type row struct {
 	Slug         string
 	State, Class string
 	Pages        string
-	Share        string // of the pages and what is left, in percent
+	Share        string // fetched pages as a percentage of these and the URLs left
 	Left         string
 	Pause        string // and who sets it
 	Again        string
@@ -174,7 +174,7 @@ func waitState(s *plan.Site, h *digest.Host) (text, class string) {
 	return "rests", ""
 }
 
-// trouble lists what the host answered that is not a page.
+// trouble lists the host's answers that are not pages.
 func trouble(h *digest.Host) string {
 	text := ""
 	add := func(n int, what string) {

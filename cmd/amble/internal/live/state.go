@@ -54,7 +54,7 @@ type page struct {
 	More   int
 	Events []shownEvent
 
-	Owners     []shownOwner // of a crawl that several processes have shared
+	Owners     []shownOwner // for a crawl shared by several processes
 	MoreOwners int
 
 	Why     bool // there is a box for questions

@@ -109,7 +109,7 @@ func (t *tools) await(ctx context.Context, id string) (progress, jobs.Info, erro
 	return p, info, nil
 }
 
-// comeBack returns the seconds after which a job that has not ended has more to say, and what it waits for.
+// comeBack returns after how many seconds to ask again about a job that has not ended, and what it waits for.
 func comeBack(info *jobs.Info) (seconds int, why string) {
 	const soon = 5
 	switch info.State {

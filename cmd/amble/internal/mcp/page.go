@@ -34,7 +34,7 @@ type pageFacts struct {
 	Consent *said  `json:"consent,omitempty"`
 }
 
-// said holds what a site says about uses of a page.
+// said holds a site's statements about uses of a page.
 type said struct {
 	Says  string       `json:"says" jsonschema:"in words"`
 	Usage []sink.Usage `json:"usage,omitempty" jsonschema:"by use, such as train-ai"`
@@ -232,7 +232,7 @@ func (p *progress) judge(v *sink.Record) {
 	}
 }
 
-// textOf returns the text that a job of one page has; nil: it has none.
+// textOf returns the text of a job with one page; nil if it has none.
 func textOf(r *job.Reader) (*text.Row, error) {
 	f, err := r.Open(job.TextName)
 	if err != nil {

@@ -30,7 +30,8 @@ type open struct{ io.Writer }
 // Close implements [io.Closer].
 func (open) Close() error { return nil }
 
-// patient is a transport whose connections end after the last answer: the SDK gives up the calls under way when there is nothing to read.
+// patient is a transport that closes a connection only after the last answer: the SDK would abandon running calls as soon as
+// there is nothing to read.
 type patient struct{ sdk.Transport }
 
 // Connect implements [sdk.Transport].

@@ -201,7 +201,7 @@ func (p *prompt) rule(ctx context.Context, text string) error {
 	return nil
 }
 
-// explain says what a robots.txt says of a URL.
+// explain describes what a robots.txt says about a URL.
 func explain(u weburl.URL, info *politeness.OriginInfo) string {
 	policy := info.Statuses.ForStatus(info.Source.Status)
 	if policy != robots.Obey || info.Group == nil {

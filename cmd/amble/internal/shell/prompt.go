@@ -81,7 +81,7 @@ func (p *prompt) run(ctx context.Context) {
 	}
 }
 
-// do carries out one line. The error says what is wrong with it.
+// do executes one line. The error says what is wrong with it.
 func (p *prompt) do(ctx context.Context, word, rest string) error {
 	if word == "" || strings.HasPrefix(word, "#") {
 		return nil

@@ -44,7 +44,7 @@ func (s *Shell) Open(name, page string, config func() (crawler.Config, error)) (
 	return u, rec.Close, err
 }
 
-// as makes the Shell's crawl that of a job.
+// as configures the Shell's crawl like a job's.
 func (s *Shell) as(dir string) error {
 	r, err := job.Read(dir)
 	if err != nil {

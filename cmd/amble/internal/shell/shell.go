@@ -155,7 +155,7 @@ func (p *prompt) show(ctx context.Context, u weburl.URL) error {
 	return errors.Join(err, p.failed)
 }
 
-// oneLine returns text with its white space collapsed, and at most this many characters of it.
+// oneLine returns text with its white space collapsed, cut to at most this many characters.
 func oneLine(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for i := range text {

@@ -52,7 +52,7 @@ func (s *Status) read(r *job.Reader, hosts map[string]*Host) (*lines, error) {
 		}
 	})
 	if s.State != Running {
-		return l, err // what was in flight is not any more
+		return l, err // requests in flight were cut off
 	}
 	for id, host := range l.open {
 		if h := l.hosts[host]; id.run == l.run {

@@ -78,7 +78,7 @@ type Host struct {
 // What a host may wait for besides the clauses of the ledger.
 const (
 	InFlight = "in_flight" // a request is under way
-	GivenUp  = "given_up"  // it will not be requested any more; Detail says why
+	GivenUp  = "given_up"  // will not be requested again; Detail says why
 	Retry    = "retry"     // a URL that failed, for its next attempt
 	Turn     = "turn"      // until which it was told to wait for others, such as those at its address
 )
@@ -118,7 +118,7 @@ func (s *Status) measure(r *job.Reader, m *job.Manifest) {
 		s.Note = "how much space is left cannot be told: " + err.Error()
 		return
 	}
-	var taken time.Duration // by processes of which it is known when they ended
+	var taken time.Duration // of processes whose end is known
 	for i := range m.Runs {
 		end := m.Runs[i].Ended
 		if i == len(m.Runs)-1 && s.State == Running {
@@ -162,7 +162,7 @@ func (s *Status) queue(r *job.Reader) (map[string]*Host, error) {
 	return hosts, err
 }
 
-// judge says what each host waits for, and how long all of it takes at least.
+// judge determines what each host waits for, and the least time that the rest takes.
 func (s *Status) judge(r *job.Reader, now time.Time, hosts map[string]*Host, l *lines) error {
 	c, err := r.Config()
 	if err != nil {
@@ -206,7 +206,7 @@ func (s *Status) judge(r *job.Reader, now time.Time, hosts map[string]*Host, l *
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// judge says what the host waits for. Until is, at first, what the queue says.
+// judge determines what the host waits for. Until initially holds the queue's value.
 func (h *Host) judge(now time.Time, info *politeness.HostInfo, seen hostLines, hours politeness.Hours) {
 	queued := h.Until
 	h.Requests, h.Trouble = seen.requests, seen.trouble

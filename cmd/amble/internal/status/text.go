@@ -56,7 +56,7 @@ func (s *Status) Text(most int) string {
 	return b.String()
 }
 
-// spaceText says how much the crawl has written, how much it may still write, and until when that lasts.
+// spaceText describes how much the crawl has written, how much it may still write, and how long that lasts.
 func (s *Status) spaceText() string {
 	left, by := s.Space.Left()
 	limit := "disk full"

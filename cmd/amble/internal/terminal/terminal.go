@@ -31,9 +31,9 @@ type Screen struct {
 	w      io.Writer
 	live   bool  // a status may be shown
 	status []Row // to be shown
-	drawn  []int // widths of the lines of the status that are on the screen, in columns
+	drawn  []int // widths in columns of the status lines on the screen
 	last   string
-	cut    bool // the last line above the status has no end yet
+	cut    bool // the last line above the status is incomplete
 }
 
 // NewScreen returns a screen on w. Its status is shown only if it is live.
@@ -170,11 +170,11 @@ func (s *Screen) Status(rows ...Row) {
 	s.status = rows
 	var b bytes.Buffer
 	s.redraw(&b)
-	_, _ = s.w.Write(b.Bytes()) // nobody is left to tell of a terminal that has gone
+	_, _ = s.w.Write(b.Bytes()) // if the terminal has gone, nobody can be told
 }
 
-// Leave takes the status away unless somebody is writing at this moment, perhaps to a terminal that has stopped. It is for
-// a process that ends at once.
+// Leave removes the status, unless somebody is writing at this moment, perhaps to a terminal that hangs. It is for a process
+// that exits immediately.
 func (s *Screen) Leave() {
 	if !s.mu.TryLock() {
 		return

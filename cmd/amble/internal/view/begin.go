@@ -58,7 +58,7 @@ func delayText(p *politeness.Config) string {
 	return others.String()
 }
 
-// delays returns the delays at other people's hosts and at own or loopback hosts about which nothing else is known.
+// delays returns the delays at other people's hosts, and at own or loopback hosts, that have not been requested yet.
 func delays(p *politeness.Config) (others, own time.Duration) {
 	others, _ = p.DelayFor(politeness.HostState{})
 	own, _ = p.DelayFor(politeness.HostState{Exempt: true})

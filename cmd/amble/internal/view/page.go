@@ -17,7 +17,7 @@ const (
 	typeFrom         = 72
 )
 
-// widths holds what lines have needed so far: the columns become wider with what is in them.
+// widths holds the column widths needed so far: columns grow with their content.
 type widths struct {
 	size, kind int
 	host       string            // of the line before
@@ -50,7 +50,7 @@ func (v *View) page(visit *crawler.Visit) {
 	_, _ = v.pages.Write([]byte(text + "\n")) // stdout remembers its failure
 }
 
-// row returns the line of a URL: status, size, type or outcome, URL, and what there is to say in addition.
+// row returns the line for a URL: status, size, type or outcome, URL and remarks.
 func (w *widths) row(v *crawler.Visit, columns int, whole bool) terminal.Row {
 	status, style := statusText(v)
 	row := terminal.Row{{Text: terminal.Right(status, 3), Style: style}, {Text: "  "}}

@@ -238,7 +238,7 @@ func (s snapshot) facts() []terminal.Span {
 	return facts
 }
 
-// nextText says when the next host is due, which one it is, and why it has to wait.
+// nextText describes when the next host is due, which one it is, and why it has to wait.
 func (s snapshot) nextText() string {
 	if s.next < time.Second/2 {
 		return ""

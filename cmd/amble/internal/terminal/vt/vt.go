@@ -24,7 +24,7 @@ type Terminal struct {
 	lines         [][]Cell
 	x, y          int // of the cursor; y counts from the first line ever written
 	style         terminal.Style
-	rest          []byte // the beginning of a sequence or character whose end has not come
+	rest          []byte // start of an incomplete sequence or character
 
 	// Odd lists controls that are not understood: a program that only writes what package terminal does causes none.
 	Odd []string
