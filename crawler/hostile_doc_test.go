@@ -29,8 +29,7 @@ const hostileBudgets = `
 ## Budgets
 
 Whatever a URL of the queue costs comes from a budget, of its host and of the crawl. With ~--max-pages~ and ~--max-per-host~ every
-row has an end; ~--max-per-host~ has no default. The table of the code is ~crawler/budget.go~, and ~TestEveryBudgetHolds~ lets a
-hostile web loose on each row of it.
+row has an end; ~--max-per-host~ has no default. ~TestEveryBudgetHolds~ lets a hostile web loose on each row.
 
 | what | of a host | of the crawl | what is left out |
 |---|---|---|---|
