@@ -104,7 +104,7 @@ type segmenter struct {
 	names  map[string]classes // meanings of the page's classes
 	seams  int                // line breaks since the last text
 	cut    bool               // the next text begins a block
-	space  bool               // the text so far ends with white space
+	space  bool               // the text so far ends in white space
 	full   bool               // there are maxBlocks blocks
 	heads  int                // H1 elements so far
 	met    classes            // classes so far

@@ -127,7 +127,7 @@ func pruneCode(pre *html.Node, kept map[*html.Node]bool) (some bool) {
 	return some
 }
 
-// quiet reports whether a node has no content but arranges what is around it.
+// quiet reports whether a node has no content and only affects the layout around it.
 func quiet(n *html.Node) bool {
 	return n.Type == html.TextNode && blank(n.Data) || n.DataAtom == atom.Br || n.DataAtom == atom.Hr || isTask(n)
 }
@@ -137,7 +137,7 @@ func isTask(n *html.Node) bool {
 	return n.DataAtom == atom.Input && strings.EqualFold(attr(n, "type"), "checkbox") && n.Parent.DataAtom == atom.Li
 }
 
-// onlyChild returns the child of n if it has one, apart from those that are quiet.
+// onlyChild returns the only child of n, not counting quiet nodes; nil if it has several or none.
 func onlyChild(n *html.Node) (only *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if quiet(c) || c.Type == html.DoctypeNode || c.Type == html.CommentNode {

@@ -28,8 +28,8 @@ const (
 	saysLegal
 )
 
-// classWords maps parts of classes and ids to what they mean. They were collected from the names that page templates
-// commonly use. "=" says that it is a whole word of the name.
+// classWords maps parts of classes and ids to their meaning. They were collected from the names that page templates commonly
+// use. "=" marks parts that must be a whole word of the name.
 var classWords = []struct {
 	means classes
 	words []string
@@ -82,7 +82,7 @@ var classIndex = sync.OnceValue(func() *wordIndex {
 	return x
 })
 
-// meaning returns what a class or id says.
+// meaning returns the meaning of a class or id.
 func meaning(name string) (m classes) {
 	x := classIndex()
 	name = strings.ToLower(name)

@@ -14,13 +14,13 @@ import (
 // page holds the facts about a page that the model judges blocks by.
 type page struct {
 	*segmenter
-	head       int       // the block of the heading that repeats the title; -1 if there is none
+	head       int       // block of the heading that repeats the title; -1 if there is none
 	main       int       // the box with the most text
 	frame      box       // the largest element around main with nothing beside the text
 	begin, end int       // first and last block of text in it; -1
 	fromMain   []int     // of each box: steps up to an element that contains main, or -1 inside of main
 	fromHead   []int     // of each box: steps up to an element that contains head
-	demoted    []classes // of each box: what classes say of it and the elements around it, if they say that it is beside the text
+	demoted    []classes // for each box, the classes of it and its ancestors that mark it as not part of the text
 }
 
 // newPage cuts a tree into blocks and gathers what is known of them.

@@ -49,7 +49,7 @@ type mdWriter struct {
 
 // mdLevel is a list item or a quotation.
 type mdLevel struct {
-	first, rest string // what its first line and the others begin with
+	first, rest string // prefixes of its first line and of the others
 	begun       bool
 	tight       bool // no empty line before it
 }
@@ -215,7 +215,7 @@ func (w *mdWriter) pre(n *html.Node) {
 	w.lines(append(append([]string{fence + codeLanguage(n)}, strings.Split(text, "\n")...), fence)...)
 }
 
-// fenceFor returns a run of backticks that is longer than each in a text.
+// fenceFor returns a run of backticks longer than any in the text.
 func fenceFor(text string, least int) string {
 	longest, run := least-1, 0
 	for i := range len(text) {
@@ -368,7 +368,7 @@ func (w *mdWriter) between(n *html.Node, m mdMark) {
 
 // text adds a text to the line, with white space collapsed and markup escaped.
 func (w *mdWriter) text(s string) {
-	s = strings.ToValidUTF8(s, "\uFFFD") // so that a letter is as long as it is when it is written
+	s = strings.ToValidUTF8(s, "\uFFFD") // so that the length of a letter equals its length in the output
 	before := ' '
 	for i, r := range s {
 		if unicode.IsSpace(r) {

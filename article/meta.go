@@ -17,7 +17,7 @@ var articleTypes = []string{
 	"BackgroundNewsArticle", "TechArticle", "ScholarlyArticle", "SocialMediaPosting", "LiveBlogPosting", "Report", "Recipe", "HowTo", "Review", "WebPage",
 }
 
-// describe reads what the page says about its text, before the tree is cut.
+// describe reads the page's statements about its text, before the tree is cut.
 func (a *Article) describe(tree *html.Node, p *page) {
 	items := a.Data.Find(articleTypes...)
 	slices.SortStableFunc(items, func(x, y *schema.Item) int { return cmp.Compare(kindOf(x), kindOf(y)) })

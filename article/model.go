@@ -277,7 +277,7 @@ func (p *page) evenTables(score []float32) {
 	}
 }
 
-// isData reports whether a table has headings and no other table in it.
+// isData reports whether a table has headings and contains no other table.
 func isData(table *html.Node) (headed bool) {
 	for n := range table.Descendants() {
 		switch n.DataAtom {

@@ -69,7 +69,7 @@ func rowsOf(table *html.Node) (rows []*html.Node) {
 	return rows
 }
 
-// simple reports whether a cell has at most one paragraph.
+// simple reports whether a cell has no more than one paragraph.
 func simple(cell *html.Node) bool {
 	paragraphs := 0
 	for d := range cell.Descendants() {

@@ -97,12 +97,12 @@ const (
 // Statement is one sentence of a site about one use of a page.
 type Statement struct {
 	Place     Place
-	Document  string        // the URL of the file that has the statement; "" for the answer itself
+	Document  string        // URL of the file that contains the statement; "" for the answer itself
 	Line      int           // in robots.txt, 1-based; else 0
 	Name      string        // the field, element or directive, such as "Content-Usage"
 	Text      string        // as written; at most 1,024 bytes
 	Use       string        // the use, in lower case, such as "train-ai"; "" if it is about access, or about several uses
-	Signal    robots.Signal // what it says of Use; robots.Unsaid if that is neither yes nor no
+	Signal    robots.Signal // whether it allows Use; robots.Unsaid if neither yes nor no
 	Condition string        // what Conditional and Unmet ask for, such as "attribution"
 	effects   [purposes]Effect
 }
@@ -243,5 +243,5 @@ func (r *Record) add(s Statement) {
 
 const (
 	maxText       = 1024 // bytes of a statement that are kept
-	maxStatements = 4096 // of one page; robots.txt, which comes first, has at most 1,024
+	maxStatements = 4096 // for one page; robots.txt, which comes first, has at most 1,024
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Page holds what is known of a page when a record is made. What is unknown stays zero: before a page is requested that is all
-// of its answer.
+// Page holds what is known about a page when a record is made. Unknown fields are zero, such as everything about the answer
+// before the page is requested.
 type Page struct {
 	URL      weburl.URL
 	Agent    string        // the crawler's product token
@@ -105,7 +105,7 @@ func (r *Record) preference(s robots.Statement, place Place, document string) {
 	r.add(out)
 }
 
-// directives adds the robots directives of a page that a use has to do with.
+// directives adds the page's robots directives that concern uses.
 func (r *Record) directives(d robots.Directives, place Place, name string) {
 	for _, term := range d.Terms() {
 		word := term

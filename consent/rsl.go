@@ -30,7 +30,7 @@ type License struct {
 // content holds the terms of a document for the URLs that its pattern matches.
 type content struct {
 	pattern robots.Pattern
-	origin  string // the pattern's; "" for that of every page which names the document
+	origin  string // origin of the pattern; "" if it applies to every page that names the document
 	server  string
 	terms   []terms // alternatives: whoever uses the page can take any of them
 }
@@ -161,7 +161,7 @@ func newContent(pattern, server string) content {
 	pattern = strings.TrimSpace(pattern)
 	if u, err := weburl.Parse(pattern); err == nil { // absolute
 		c.origin = u.Origin()
-		if _, after, ok := strings.Cut(pattern, "://"); ok { // as written: a pattern may have what a URL escapes
+		if _, after, ok := strings.Cut(pattern, "://"); ok { // compared as written: a pattern may contain characters that URLs escape
 			if i := strings.IndexByte(after, '/'); i >= 0 {
 				pattern = after[i:]
 			} else {

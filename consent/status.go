@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// status adds what the status of an answer says: 402 asks for a payment, and 401 with a challenge of the scheme License for a
-// licence. Both forbid the page for every purpose, for a crawl has neither.
+// status adds the meaning of an answer's status: 402 asks for a payment, and 401 with a challenge of the scheme License asks
+// for a licence. Both forbid the page for every purpose, because a crawl has neither.
 func (r *Record) status(p Page) {
 	switch p.Status {
 	case http.StatusPaymentRequired:

@@ -6,7 +6,7 @@ import "github.com/amble-crawler/amble/robots"
 type Standard struct {
 	Name    string
 	Version string // as its authors number it
-	Date    string // of that version, YYYY-MM-DD or as much of it as is known
+	Date    string // date of that version, as YYYY-MM-DD or a prefix
 	URL     string
 }
 

@@ -278,7 +278,7 @@ func (c *collector) meta(t *startTag) {
 	}
 }
 
-// refresh uses the first valid refresh: a document has at most one (HTML Standard section 4.2.5.3).
+// refresh records the first valid refresh: a document has at most one (HTML Standard section 4.2.5.3).
 func (c *collector) refresh(t *startTag, content string) {
 	ref, ok := MetaRefresh(content)
 	if !ok {

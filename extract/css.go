@@ -19,7 +19,7 @@ type cssScanner struct {
 	at       int // offset of the reference, without its quotes
 
 	atImport bool // after "@import", before its address
-	muted    bool // in a rule whose url() is only a name
+	muted    bool // inside a rule whose url() is only a name
 }
 
 // next finds the next reference.

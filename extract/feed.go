@@ -40,7 +40,7 @@ type feed struct {
 	doc    *Document
 	root   string // name of the root element
 	prefix string // namespace prefix of the innermost feed, channel or entry
-	skip   string // inside this element, whose title and links are not those of the feed
+	skip   string // inside this element, whose title and links do not belong to the feed
 
 	field  string // the element whose text is collected
 	at     int    // its offset

@@ -3,7 +3,7 @@ package extract
 // linkText collects the text of a link.
 type linkText struct {
 	link  int     // index of the link, -1 if none is open
-	first value   // the first piece of the text that is not blank
+	first value   // first non-blank piece of the text
 	more  bool    // there are more pieces; they are in join, with the first
 	gap   bool    // white space followed the last piece
 	join  textBuf // the pieces, if there are several

@@ -106,7 +106,7 @@ func (s *SitemapReader) tag(t xmlToken) (SitemapEntry, bool) {
 		s.entry = SitemapEntry{Priority: defaultPriority, Sitemap: isSitemap}
 		return e, done
 	}
-	// The loc of an image or a video has another prefix, and is not that of the page.
+	// The loc of an image or a video has another prefix and is not the page's loc.
 	if s.open && t.kind == xmlStart && string(t.prefix) == s.prefix {
 		s.field = fieldOf(t.name)
 	}

@@ -60,7 +60,7 @@ func treeSize(body []byte, markup bool) (nodes int) {
 func treeBound(body []byte) int {
 	page := unsafe.String(unsafe.SliceData(body), len(body)) // not kept
 	tags, repeated, read := 0, 0, 0
-	single := map[atom.Atom]int{} // sizes of the elements that are open once at most
+	single := map[atom.Atom]int{} // sizes of the elements that can be open only once
 	others := map[string]int{}    // numbers of others, by their tags
 	for pos := 0; ; tags++ {
 		n := strings.IndexByte(page[pos:], '<')
@@ -112,7 +112,7 @@ func formattingAt(tag string) atom.Atom {
 // formatting are the formatting elements that may be repeated.
 type formatting struct {
 	open   []formattingElement
-	firm   int  // of open: a block was begun in them, so that their end tags may not end them
+	firm   int  // number of open elements in which a block was begun, so that their end tags may not close them
 	size   int  // of open
 	broken bool // a tag may have closed some of them
 }

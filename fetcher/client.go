@@ -38,7 +38,7 @@ type Client struct {
 
 // Answer is the outcome of one request.
 type Answer struct {
-	Permit politeness.Permit // for the URL that was requested; says why it was
+	Permit politeness.Permit // Permit of the request, with its URL and Purpose
 	Addr   netip.Addr        // of its host
 	Page   *Page             // nil if Err is set
 	Err    error             // of the Fetcher: there is no page. With ReasonLedger, too, if the outcome was not recorded

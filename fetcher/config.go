@@ -275,7 +275,7 @@ func (c *Config) checkProxy() error {
 	switch c.Proxy.Scheme {
 	case "http", "https", "socks5":
 	default:
-		return fmt.Errorf("fetcher: Proxy: scheme %q is none of http, https, socks5", c.Proxy.Scheme)
+		return fmt.Errorf("fetcher: Proxy: unknown scheme %q; use http, https or socks5", c.Proxy.Scheme)
 	}
 	if c.Proxy.Hostname() == "" {
 		return errors.New("fetcher: Proxy: no host")

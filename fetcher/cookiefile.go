@@ -81,7 +81,7 @@ func (c *cookie) isNamed(other cookie) bool {
 	return c.name == other.name && c.path == other.path && c.wide == other.wide
 }
 
-// loadedFor returns the loaded cookies for a request, without those that have the name of one that its origin has set.
+// loadedFor returns the loaded cookies for a request, except those whose names its origin has set itself.
 func (j *Jar) loadedFor(origin, path string, own *cookieSite) (list []cookie) {
 	host, secure, ok := j.takes(origin)
 	if !ok {
@@ -97,7 +97,7 @@ func (j *Jar) loadedFor(origin, path string, own *cookieSite) (list []cookie) {
 	return list
 }
 
-// has reports whether an origin has set a cookie of this name for a path.
+// has reports whether an origin has set a cookie with this name for a path.
 func (s *cookieSite) has(name, path string) bool {
 	return s != nil && slices.ContainsFunc(s.cookies, func(c cookie) bool { return c.name == name && pathMatch(path, c.path) })
 }

@@ -44,7 +44,7 @@ type cookie struct {
 	name, value, path string
 	expires           time.Time // zero: at the end of the crawl
 
-	domain string // the Domain attribute, or of a loaded cookie the domain that it is for
+	domain string // the Domain attribute; for a loaded cookie, the domain it applies to
 	wide   bool   // also for the hosts of domain, not for this host alone
 	secure bool   // for https alone
 }

@@ -104,7 +104,7 @@ func savedOf(cookies []cookie, now time.Time) (list []savedCookie) {
 	return list
 }
 
-// errSaved is the error for what no Jar has saved. It shows nothing of it.
+// errSaved reports data that Save did not write. The data is omitted because it may be secret.
 var errSaved = errors.New("fetcher: cookies: not what a Jar has saved")
 
 // Restore replaces the contents of a Jar with what Save returned.

@@ -139,8 +139,7 @@ func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, *Error) 
 	}
 }
 
-// take starts a look-up. It has a separate time limit, because those who wait for it may come and go. The caller
-// holds n.mu.
+// take starts a look-up with a separate time limit, because its waiters may come and go. The caller holds n.mu.
 func (n *names) take(ctx context.Context, host string) *flight {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.timeout)
 	fl := &flight{done: make(chan struct{}), cancel: cancel}
@@ -174,7 +173,7 @@ func (n *names) fly(ctx context.Context, host string, fl *flight) {
 	close(fl.done)
 }
 
-// ask queries the resolver, and repeats that while there is no file descriptor for it.
+// ask queries the resolver, and tries again as long as there is no free file descriptor.
 func (n *names) ask(ctx context.Context, host string) ([]netip.Addr, error) {
 	var waited error
 	for {

@@ -131,7 +131,7 @@ type Error struct {
 	Err    error // the cause
 
 	Written   time.Time // the request's first byte; zero when nothing was sent
-	FirstByte time.Time // the answer's first byte; zero when there was none
+	FirstByte time.Time // when the answer's first byte arrived; zero if none did
 	Ended     time.Time // when the request was given up
 	WireBytes int64     // body bytes received before the failure
 }

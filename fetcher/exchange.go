@@ -172,7 +172,7 @@ func (x *exchange) settle(resp *http.Response, keep bool) {
 	x.f.pool.put(x.conn)
 }
 
-// measure copies what the wire has seen. The connection no longer belongs to the exchange.
+// measure copies the counts of the wire. The connection no longer belongs to the exchange.
 func (x *exchange) measure(page *Page) {
 	page.Written, page.FirstByte = x.turn.written, x.turn.firstByte
 	if x.turn.record != nil {
@@ -214,8 +214,7 @@ func (x *exchange) page(resp *http.Response) *Page {
 	}
 }
 
-// explain finds the reason for a failure: first in what the fetch itself decided, then in what the network stack
-// reports.
+// explain finds the reason for a failure: first among the fetch's own decisions, then in the errors of the network stack.
 func (x *exchange) explain(ctx context.Context, phase string, err error) *Error {
 	var t turn
 	if x.turn != nil && x.conn != nil {

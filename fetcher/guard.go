@@ -205,7 +205,7 @@ var badPorts = []badPort{
 func (c *Config) checkPort(u weburl.URL) error {
 	n, err := strconv.ParseUint(u.Port(), 10, 16)
 	if err != nil {
-		return fmt.Errorf("%w: %q is none", errPort, u.Port())
+		return fmt.Errorf("%w: %q is not a port", errPort, u.Port())
 	}
 	port := uint16(n)
 	i, bad := slices.BinarySearchFunc(badPorts, port, func(b badPort, port uint16) int { return cmp.Compare(b.port, port) })

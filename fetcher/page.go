@@ -53,11 +53,11 @@ type Page struct {
 	WireBytes   int64  // body bytes received, before decoding
 	Permit      politeness.Permit
 
-	Charset        string // of Body: the Encoding Standard's name in lower case; "" if it is not text
+	Charset        string // charset of Body: the Encoding Standard's name in lower case; "" if it is not text
 	CharsetFrom    string // source of Charset, see Page
 	CharsetCertain bool   // Charset was declared where declarations are binding: by BOM or in the header
 
-	KeyID string // of the key that signed the request; "" if it was not signed
+	KeyID string // key that signed the request; "" if it was not signed
 	// Challenged is set if the answer requests a signature that Config.Signer can make: the URL must be requested
 	// again, with another Permit. The answer does not count as the site's answer for the URL.
 	Challenged bool
@@ -67,7 +67,7 @@ type Page struct {
 
 	Cached bool // a cache answered: nothing was requested, and the Permit was not redeemed
 
-	Reused bool // the connection had served another request before; otherwise it was opened for this one
+	Reused bool // the connection had served another request before
 
 	Encoding string // the Content-Encoding layers undone, outermost last, as in the header: "gzip", "br, gzip"
 	Note     string // anomaly of the encoding, see Page; "" if there was none

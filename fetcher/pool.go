@@ -39,7 +39,7 @@ type pool struct {
 	keep time.Duration
 
 	mu     sync.Mutex
-	idle   map[string][]*conn // by host:port, most recently used last: a host that is left must not cost a look at all others
+	idle   map[string][]*conn // by host:port, most recently used last; per host, so that closing one host's connections need not search all
 	order  *list.List         // of *conn, longest idle first
 	timer  *time.Timer        // nil when nothing is idle
 	closed bool

@@ -77,7 +77,7 @@ func blank(request []byte, secret []string) []byte {
 	return request
 }
 
-// maskCookies overwrites the values of the cookies that an answer sets: who has one is logged in.
+// maskCookies overwrites the values of the cookies that an answer sets: they would let a reader act as the logged-in user.
 func maskCookies(head []byte) {
 	within := false
 	for pos := 0; pos < len(head); {

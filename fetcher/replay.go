@@ -147,7 +147,7 @@ func (rec *Recorded) response() (*http.Response, error) {
 	return resp, nil
 }
 
-// recordedBody reads a payload. One that is not complete ends as if the connection had broken.
+// recordedBody reads a recorded payload. If it is incomplete, it ends like a broken connection.
 type recordedBody struct {
 	rest []byte
 	cut  bool

@@ -35,7 +35,7 @@ type turn struct {
 	firstByte time.Time
 	read      int64 // bytes received
 	limit     int64 // the most that may be received
-	ended     bool  // the server's side of the connection has ended
+	ended     bool  // the server has closed its side of the connection
 	idle      time.Duration
 	record    *recorder // nil unless exchanges are recorded
 }

@@ -80,7 +80,7 @@ func (k *checking) cardKeys(f *found, card map[string]json.RawMessage) {
 	}
 }
 
-// cardRobot checks what the card says of the crawler.
+// cardRobot checks the card's statements about the crawler.
 func (k *checking) cardRobot(f *found, card map[string]json.RawMessage) {
 	var bot map[string]json.RawMessage
 	if json.Unmarshal(card["web_bot_auth"], &bot) != nil || bot == nil {

@@ -59,7 +59,7 @@ func (k *checking) agent(at string) {
 	}
 }
 
-// keys reads the entries, each of which may be wrong in its own way; nil if there are none.
+// keys reads the entries, each of which may be invalid in a different way; nil if there are none.
 func (k *checking) keys(at string, body []byte) []PublicKey {
 	entries, err := directoryEntries(body)
 	if err != nil {

@@ -131,8 +131,8 @@ func (k *checking) links(f *found, r *Response, p *pageText) {
 	f.cardURL = named("describedby")
 }
 
-// linkHeader are the targets of a relation in Link fields. It reads what is needed of RFC 8288 section 3:
-// targets in angle brackets, and rel.
+// linkHeader returns the targets of a relation in Link fields. It supports the necessary part of RFC 8288 section 3: targets
+// in angle brackets, and rel.
 func linkHeader(lines []string, rel string) []string {
 	var refs []string
 	for _, line := range lines {

@@ -145,7 +145,7 @@ func oneProof(m *Message, label string, inputs, signatures *httpsfv.Dictionary, 
 	return id, p, p.judge(now)
 }
 
-// proofOf reads what a proof has to say, and asks that it covers what it has to.
+// proofOf parses a proof and checks that it covers the required components.
 func proofOf(l httpsfv.InnerList) (p proof, err error) {
 	if p.created, err = timeParam(l.Params, "created"); err != nil {
 		return p, err

@@ -173,7 +173,7 @@ func (k *Key) Write(path string) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(path) // a part of a key is of no use, and would be in the way
+		_ = os.Remove(path) // a partial key is useless and would be in the way
 		return fmt.Errorf("identity: key: %w", err)
 	}
 	return durable.Dir(filepath.Dir(path))

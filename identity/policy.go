@@ -213,8 +213,7 @@ func (c *Challenge) another(wanted *Challenge, keyID string) bool {
 		slices.ContainsFunc(wanted.Cover, func(w string) bool { return !slices.Contains(c.Cover, w) })
 }
 
-// remember is the memory of an origin, made anew if there is none. The one that was not used for longest
-// gives way.
+// remember returns the memory of an origin, creating it if needed. The least recently used one is evicted.
 func (p *Policy) remember(origin string) *memory {
 	if e, ok := p.origins[origin]; ok {
 		p.recent.MoveToFront(e)
@@ -230,7 +229,7 @@ func (p *Policy) remember(origin string) *memory {
 	return o
 }
 
-// skew says how far the clocks are apart, by the answer's Date, and what a rejected signature may be due to.
+// skew returns how far the clocks are apart, by the answer's Date, and the likely cause of a rejected signature.
 func skew(a *Answer) (time.Duration, string) {
 	host := printable(a.Request.Authority)
 	date, err := http.ParseTime(a.Header.Get("Date"))

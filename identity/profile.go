@@ -26,12 +26,12 @@ type Profile struct {
 
 	Purpose string `json:"purpose"` // in a word or two: "research", "search"
 	Why     string `json:"why"`     // in sentences: what the crawl is for
-	Kept    string `json:"kept"`    // in sentences: what is kept of the pages, how long, who gets it
+	Kept    string `json:"kept"`    // in sentences: which parts of pages are kept, how long, and who gets them
 
 	Delay         time.Duration `json:"-"` // least pause between two requests to a host
 	MaxCrawlDelay time.Duration `json:"-"` // longest Crawl-delay that is waited for; 0: unknown
 	PagesPerHost  int           `json:"pages_per_host,omitempty"`
-	Hours         string        `json:"hours,omitempty"`    // in which requests are made, "" for all day
+	Hours         string        `json:"hours,omitempty"`    // hours in which requests are made, "" for all day
 	Rendered      bool          `json:"rendered,omitempty"` // scripts of pages are run
 	Exceptions    string        `json:"exceptions,omitempty"`
 

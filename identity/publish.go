@@ -54,7 +54,7 @@ type directoryKey struct {
 	compromised bool
 }
 
-// listed reports whether the key belongs into the directory: until the last of its signatures has expired.
+// listed reports whether the key belongs in the directory, which it does until the last of its signatures has expired.
 func (k *directoryKey) listed(now time.Time) bool {
 	return !k.compromised && (k.public.Expires.IsZero() || now.Before(k.public.Expires))
 }
@@ -85,7 +85,7 @@ func cached(age time.Duration) http.Header {
 	return http.Header{"Cache-Control": {fmt.Sprintf("public, max-age=%d", int(age.Seconds()))}}
 }
 
-// pageHeader says in the header what the page's own markup says, for those who do not read HTML.
+// pageHeader repeats the page's own markup in header fields, for clients that do not read HTML.
 func (p *Profile) pageHeader() http.Header {
 	h := cached(time.Hour)
 	h.Set("Content-Security-Policy", contentSecurityPolicy()+"; frame-ancestors 'none'")

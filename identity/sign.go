@@ -198,7 +198,7 @@ func agentField(label, agent string) (string, error) {
 	return marshal(d)
 }
 
-// withAgent is a copy of h in which Signature-Agent is as it will be sent.
+// withAgent returns a copy of h with Signature-Agent as it will be sent.
 func withAgent(h http.Header, agent string) http.Header {
 	c := make(http.Header, len(h)+1)
 	for name, lines := range h {

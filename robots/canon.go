@@ -47,7 +47,7 @@ func canonPattern(s string) string {
 	return s
 }
 
-// dirty is where s first needs rewriting, or len(s). Bytes of class from and above do.
+// dirty returns the index of the first byte of s that needs rewriting, one of class from or above, or len(s).
 func dirty(s string, from class) int {
 	if allPlain(s) {
 		return len(s)

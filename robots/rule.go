@@ -127,9 +127,9 @@ func (ru *rule) compileWild(pattern string) {
 	ru.pattern = collapse(pattern)
 }
 
-// glob reports whether s matches tail, the part of a pattern from its first star on: each star stands for any bytes, and s may
-// have a rest unless anchored. Every piece between stars is matched where it first occurs, which is right because a later
-// place leaves less for the rest. So the time is linear in len(tail) + len(s).
+// glob reports whether s matches tail, the part of a pattern from its first star on. Each star stands for any bytes, and s may
+// continue after the match unless anchored. Every piece between stars is matched at its first occurrence, which is right
+// because a later one leaves less for the rest. So the time is linear in len(tail) + len(s).
 func glob(tail, s string, anchored bool) bool {
 	for tail != "" {
 		tail = tail[1:]

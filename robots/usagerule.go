@@ -6,7 +6,7 @@ import "strings"
 type preference struct {
 	use    string
 	signal Signal
-	value  string // as written, if it is not that of a signal
+	value  string // value as written, unless it is that of a signal
 }
 
 // preferences reads a usage expression. Content-Usage is a dictionary of y and n (draft-ietf-aipref-

@@ -22,7 +22,7 @@ type marks struct {
 	normal bool   // the URL is its own normal form; derived from the text, like the others
 	port   uint16 // the ":" before the port; equal to path if there is no port
 	path   uint16
-	query  uint16 // the "?"; the length of the URL if there is no query
+	query  uint16 // index of the "?"; the length of the URL if there is no query
 }
 
 // resolve appends to dst, which is empty, the URL that ref names relative to base, or ref itself if base is zero.
