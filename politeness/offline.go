@@ -9,7 +9,7 @@ import (
 // Errors of Permits that are used for the wrong purpose.
 var (
 	// ErrOffline is the error of a request that uses a Permit of a Gate with Config.Offline.
-	ErrOffline = errors.New("politeness: the permit is for a recorded answer: nothing may be requested by it")
+	ErrOffline = errors.New("politeness: the permit is for replaying a recorded answer, not for a request")
 	// ErrOnline is the error for a Permit of any other Gate that is to be used for a recorded answer.
 	ErrOnline = errors.New("politeness: the permit is for a request, not for a recorded answer: set Config.Offline")
 )

@@ -55,8 +55,7 @@ const (
 	robotsValid  = 30 * 24 * time.Hour // a longer validity is invalid
 )
 
-// Encode returns f as text that [DecodeRobotsFile] reads, for an implementation of [Sharing] that stores it. The text says of which
-// key f is.
+// Encode returns f as text for [DecodeRobotsFile], for implementations of [Sharing] that store it. The text includes the key.
 func (f RobotsFile) Encode(key RobotsKey) []byte {
 	e := robotsEntry{Format: robotsFormat, Key: key, File: f, Body: []byte(f.Body)}
 	e.File.Body = ""

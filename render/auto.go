@@ -91,7 +91,7 @@ func Scan(document []byte) Signs {
 type scanner struct {
 	z      *html.Tokenizer
 	signs  Signs
-	hidden string // the element whose text nobody sees, while inside it
+	hidden string // the element with invisible text that the parser is inside of
 	root   string // name of an application's root element that has been empty so far
 }
 
@@ -178,7 +178,7 @@ func (s *scanner) attributes(more bool) (a attributes) {
 	return a
 }
 
-// A host whose renderings bring nothing is left static for a while.
+// A host whose renderings add nothing is not rendered for a while.
 const (
 	uselessRow  = 5      // consecutive renderings without gain
 	staticPages = 50     // pages then left static

@@ -87,7 +87,7 @@ func age(h http.Header, at time.Time) time.Duration {
 	return max(apparent, seconds(h.Get("Age")))
 }
 
-// seconds reads delta-seconds (RFC 9111 section 1.2.2); what is none counts as 0, what is too large as 2^31.
+// seconds parses delta-seconds (RFC 9111 section 1.2.2). An invalid value counts as 0, one that is too large as 2^31.
 func seconds(s string) time.Duration {
 	n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 31)
 	if err != nil && strings.Trim(s, "0123456789") == "" && s != "" {

@@ -146,7 +146,7 @@ const (
 	KindOther    Kind = "other"    // none of these
 )
 
-// always are the kinds without which there is no rendering. Policy.Kinds can add those of optional.
+// always lists the kinds that rendering cannot do without. Policy.Kinds can add those of optional.
 var (
 	always   = []Kind{KindScript, KindWorker, KindFetch}
 	optional = []Kind{KindStyle, KindImage, KindFont}

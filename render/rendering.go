@@ -102,7 +102,7 @@ func (r *Rendering) Attach(b []byte) error {
 	return nil
 }
 
-// Attached returns what was attached. The error is ErrGone if there is nothing, or it was damaged: then the page has to be
+// Attached returns the attached value. If there is none, or it was damaged, the error is ErrGone: then the page has to be
 // fetched again.
 func (r *Rendering) Attached() ([]byte, error) {
 	if r.state.Attached == nil {
@@ -164,7 +164,7 @@ func (r *Rendering) URL() weburl.URL { return r.page }
 // Document is the page as it was fetched, and when.
 func (r *Rendering) Document() (*Answer, time.Time) { return r.doc, r.state.Time }
 
-// Why returns the rule that has the page rendered.
+// Why returns the rule that selected the page for rendering.
 func (r *Rendering) Why() string { return r.state.Why }
 
 // Deadline is the time after which nothing more is requested for the page: the next round is its last. It is MaxWait of the

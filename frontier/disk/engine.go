@@ -39,7 +39,7 @@ func openEngine(fs vfs.FS, c Config, lock *pebble.Lock, failure *failure, readOn
 	err := e.guarded(func() (err error) {
 		o := e.options(fs, c.MemTableSize)
 		o.ReadOnly = readOnly
-		if n := c.MaxTables; n > 0 { // the engine's own option has a least value of 64
+		if n := c.MaxTables; n > 0 { // the engine's own option has a minimum of 64
 			o.FileCache = pebble.NewFileCache(min(runtime.GOMAXPROCS(0), n), n)
 			defer o.FileCache.Unref() // the database has its own reference
 		}
@@ -105,7 +105,7 @@ func (e *engine) background(err error) {
 	}
 }
 
-// corrupt is called for a file that does not hold what was written. Whoever reads it gets the error.
+// corrupt is called for a file whose contents are damaged. Reads of the file return the error.
 func (e *engine) corrupt(info pebble.DataCorruptionInfo) { _ = e.failure.fail(info.Details) }
 
 // apply makes b visible; with sync it is durable when b.SyncWait returns. The engine panics when it cannot

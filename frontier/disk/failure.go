@@ -14,7 +14,7 @@ import (
 // failure is why a store no longer works. All later calls return its first error.
 type failure struct {
 	dir  string
-	told func(err error, hangs bool) // called for each error once the store is open; hangs: the engine may never return
+	told func(err error, hangs bool) // called for each error once the store is open; hangs reports that the engine may never return
 
 	opened atomic.Bool   // Open has succeeded; changed with mu held
 	hung   chan struct{} // closed when the engine may hang

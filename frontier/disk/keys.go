@@ -69,7 +69,7 @@ func (a place) before(b place) bool {
 	return a.number < b.number
 }
 
-// placeOf returns the place of a Request that arrives.
+// placeOf returns the place of a newly added Request.
 func placeOf(r *frontier.Request, number uint64) place {
 	return place{rankOf(r.Priority), packed.Fine(packed.Rank(r.Score)), number}
 }

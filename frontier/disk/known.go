@@ -70,7 +70,7 @@ func (n *known) without(links []link) []link {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return slices.DeleteFunc(links, func(l link) bool {
-		if l.Score != 0 { // of the scores of those known nothing is remembered
+		if l.Score != 0 { // scores of known URLs are not remembered
 			return n.has(&l.id, l.Depth, math.MaxInt8)
 		}
 		return n.has(&l.id, l.Depth, l.Priority)

@@ -57,7 +57,7 @@ func (l *lastWrite) close() error {
 	return l.f.Close()
 }
 
-// checkLast reports a store that has lost writes. unix is the time of the last write it has.
+// checkLast reports a store that has lost writes. unix is the time of its last write.
 func checkLast(fs vfs.FS, path string, unix int64) error {
 	noted, sound, err := readLast(fs, path)
 	switch {

@@ -94,7 +94,7 @@ type ending struct {
 	until   int64 // the URL's, if its fate is Later
 	attempt int
 	anew    bool  // it arrives anew (F5)
-	to      place // where it is put back; the writer sets it if anew
+	to      place // place where it is put back; set by the writer if it goes to the end of the queue
 }
 
 func (e *ending) again(a *frontier.Again, until, now int64) {

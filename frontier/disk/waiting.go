@@ -143,7 +143,7 @@ func (l *lanes) endLoading(read []due, horizon int64, err error) {
 	l.notify()
 }
 
-// stopLoading is for a writer that has ended.
+// stopLoading stops the loading of queues after the writer has ended.
 func (l *lanes) stopLoading() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

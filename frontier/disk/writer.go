@@ -39,7 +39,7 @@ func (w *writer) start() {
 	w.work.Go(w.sync)
 }
 
-// stop has the writer end when it has written what it was given.
+// stop makes the writer end after it has written everything it was given.
 func (w *writer) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -382,7 +382,7 @@ func (m *model) end(now time.Time, e *entry, s frontier.Settlement) {
 	}
 }
 
-// crash returns what was claimed; no host with something pending is ready before delay has passed.
+// crash puts every claimed URL back into the queue; no host with pending URLs is ready before delay has passed.
 func (m *model) crash(now time.Time, delay time.Duration) {
 	m.turn = false
 	for _, h := range m.hosts {

@@ -48,7 +48,7 @@ type auditor struct {
 	config    Config
 	processes processes
 	body      Body
-	files     map[string]*file // that were read, by SHA-256; nil for one that is missing or has another hash
+	files     map[string]*file // files that were read, by SHA-256; nil for one that is missing or has another hash
 	rep       *Report
 
 	changed map[string]bool // bodies with another hash, by the SHA-256 they should have

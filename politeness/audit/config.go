@@ -83,7 +83,8 @@ func (c *Config) delay(r *StartLine) time.Duration {
 	return secs(c.Delay)
 }
 
-// hostDelay is that of the first entry that matches a request's host by name, or else of the first that matches its address.
+// hostDelay returns the delay of the first entry that matches a request's host by name, or else of the first that matches its
+// address.
 func (c *Config) hostDelay(r *StartLine) float64 {
 	if len(c.HostDelays) == 0 {
 		return 0

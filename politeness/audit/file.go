@@ -33,8 +33,8 @@ type rule struct {
 	line  int
 }
 
-// parse reads a file for a robot. A run of User-agent lines begins a group, and the first rule ends the run; nothing else
-// begins or ends a group. A pause is for the robots named before it.
+// parse parses a file for a robot. A run of User-agent lines begins a group, and the first rule ends the run; nothing else
+// begins or ends a group. A delay applies to the robots named before it.
 func parse(b []byte, product string) *file {
 	const limit = 512_000 // bytes; RFC 9309 section 2.5 requires at least 500 KiB
 	text := string(b)

@@ -20,7 +20,7 @@ type Part struct {
 	Open    func() (ledger io.ReadCloser, err error) // is called twice; one ledger at a time is open
 	Config  Config
 	Body    Body   // is called while the ledger is open
-	Machine string // whose clock the ledger has, unless Config.Processes says how it was measured
+	Machine string // machine whose clock the ledger uses, unless Config.Processes has measurements
 }
 
 // Joint is the result of CheckTogether.
@@ -103,7 +103,7 @@ type joint struct {
 	keys    map[string]int     // of hosts, addresses and domains: the number of the part that requested it, or several
 	domains map[string]bool    // keys of domains that have a clock
 	hourly  map[string][]*part // by host: crawls with hours that requested it
-	pending []*partRequest     // not checked yet, as a crawl that is not read may have earlier ones
+	pending []*partRequest     // not checked yet, because a crawl still to be read may have earlier requests
 	places  map[string]*place  // by key
 	led     map[string][]*jointLed
 	outOf   map[[2]int]int // requests of a part outside of the hours of another one
@@ -281,8 +281,8 @@ func (j *joint) check(r *partRequest) {
 	j.hours(r)
 }
 
-// waitTime is the time within which a crawl has come to each host that it waits for, after its hours have ended or its process has begun:
-// from then on they hold for all.
+// waitTime is how long a crawl may take, after its hours have ended or its process has begun, to register its wait at each
+// host. From then on its hours bind the other crawls, too.
 const waitTime = 5 * time.Minute
 
 // hours checks the requests of others to a host, outside of the hours of a part, that were made while that one waited: before its request r,
@@ -441,7 +441,7 @@ func (j *joint) rate(r *partRequest) {
 	j.rated[mine] = all
 }
 
-// noteHours notes how many requests to hosts that several crawls request were made outside of the hours of another one.
+// noteHours records requests to hosts of several crawls that were made outside another crawl's hours.
 func (j *joint) noteHours() {
 	for _, p := range slices.SortedFunc(maps.Keys(j.outOf), func(x, y [2]int) int { return slices.Compare(x[:], y[:]) }) {
 		of, other := j.parts[p[0]], j.parts[p[1]]

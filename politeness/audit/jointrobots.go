@@ -98,8 +98,8 @@ func (j *joint) triedAgain(failed, r *partRequest) {
 	}
 }
 
-// copyOf checks a copy against the requests of the crawl that it names. Times of two machines differ by what is not known of their
-// clocks.
+// copyOf checks a copy against the requests of the crawl it names. Times of two machines may differ by the uncertainty of
+// their clocks.
 func (j *joint) copyOf(c *partRequest, requests []*partRequest) {
 	for _, r := range requests {
 		about := Tolerance

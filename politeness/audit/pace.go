@@ -20,7 +20,7 @@ func (a *auditor) host(name string, rs []*request, redirects []led) {
 	a.rep.Hosts = append(a.rep.Hosts, h)
 }
 
-// hostClock holds what a host's requests so far require of the next.
+// hostClock holds the constraints that a host's earlier requests put on the next one.
 type hostClock struct {
 	epoch     int
 	last      *request // the one that was over last

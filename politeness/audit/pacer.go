@@ -47,7 +47,7 @@ type latestRun struct {
 type clock struct {
 	hostClock
 	origins map[string]*origin // what is known of their robots.txt
-	paced   bool               // a robots.txt of theirs has requested a pause
+	paced   bool               // a robots.txt of one of its hosts has requested a delay
 	open    int                // requests without an end
 	addr    string             // of the last request, as written
 	plain   string             // addr in one form

@@ -65,8 +65,8 @@ func (all processes) close(r *request) {
 	}
 }
 
-// unknowable reports whether r's process could not know what the answer to another one requests: that one's process has heard it
-// and stored nothing after that.
+// unknowable reports whether r's process could not know the pause that another request's answer asks for, because the other
+// process received it and stored nothing afterwards.
 func unknowable(r, other *request) bool { return other != nil && other.unstored && other.run != r.run }
 
 // doubt returns the maximum error of a difference between times of two processes.

@@ -64,7 +64,7 @@ type Host struct {
 	Requests int
 	Least    time.Duration // smallest pause between two requests; -1 with fewer than two
 	Required time.Duration // the pause that was due there
-	Slack    time.Duration // the smallest difference between a pause and what was due
+	Slack    time.Duration // smallest margin between a pause and the required one
 }
 
 // MarshalJSON writes the pauses in seconds, or none where there were fewer than two requests.

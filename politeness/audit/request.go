@@ -77,7 +77,7 @@ type request struct {
 	alive         time.Time     // without an end: when its process wrote its last line
 	failures      int           // of a robots.txt: consecutive attempts that failed, this one included
 	copied        bool          // no request: a robots.txt that another crawl had requested
-	late          bool          // it was answered when its process had been overtaken
+	late          bool          // it was answered after another process had taken over
 	unstored      bool          // it was answered when its process stored nothing more
 }
 

@@ -233,7 +233,7 @@ type origin struct {
 	known   bool
 	epoch   int
 	at      time.Time // of the last good answer
-	until   time.Time // when it expires, as the ledger says; zero: it does not say
+	until   time.Time // expiry according to the ledger; zero: unknown
 	failing bool      // the last attempt failed
 	failed  *request  // that attempt
 	times   int       // consecutive attempts that failed

@@ -157,7 +157,7 @@ func (s *scanner) tail() bool {
 	return string(s.b) == "}"
 }
 
-// has consumes a text if it is the next. Once something has failed, nothing is.
+// has consumes text if it comes next. After a failure it always returns false.
 func (s *scanner) has(text string) bool {
 	if len(s.b) < len(text) || string(s.b[:len(text)]) != text {
 		return false

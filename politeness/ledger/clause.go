@@ -12,7 +12,7 @@ type Clause struct {
 	Name  string    `json:"clause"`          // one of the Clause names below
 	Until time.Time `json:"until,omitzero"`  // not before
 	Delay Duration  `json:"delay,omitempty"` // the delay it came from, where there is one
-	By    string    `json:"by,omitempty"`    // the crawl that was waited for, if it is another one and has a name: of ClauseShared and ClauseRate
+	By    string    `json:"by,omitempty"`    // name of the other crawl that was waited for, if it has one: for ClauseShared and ClauseRate
 }
 
 // Names of clauses, stable across versions.
@@ -86,7 +86,7 @@ func seconds(b []byte) (Duration, error) {
 	return float(string(b))
 }
 
-// short reads a number of at most 15 digits, of which nine are behind the point, which is exact: the same as float, at a fraction
+// short parses a number of at most 15 digits, nine of them after the point, exactly: with the result of float, at a fraction
 // of the cost.
 func short(b []byte) (d Duration, ok bool) {
 	whole, n := len(b), int64(0)

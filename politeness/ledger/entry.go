@@ -28,7 +28,7 @@ type Entry struct {
 	Allowed   time.Time `json:"allowed,omitzero"`
 	Written   time.Time `json:"written,omitzero"`
 	Clauses   []Clause  `json:"clauses,omitempty"`  // what the request had to wait for
-	Override  string    `json:"override,omitempty"` // the reason of the override that let it through
+	Override  string    `json:"override,omitempty"` // reason of the override that permitted the request
 	Signed    string    `json:"signed,omitempty"`   // the ID of the key that signed the request
 	Slot      int       `json:"slot,omitempty"`     // which of the clocks of an own host the request went by, from 1
 	Shares    bool      `json:"shares,omitempty"`   // what this robots.txt is answered is used by other crawls, too

@@ -26,7 +26,7 @@ const (
 	magicKind  = "amble-clocks "
 
 	pageSize  = 4096
-	pageCount = 1 << 14 // 64 MiB, of which the system stores what was written
+	pageCount = 1 << 14 // 64 MiB, of which the system allocates only pages that were written
 	slotSize  = 512
 	slotHead  = 64
 	waitSize  = 20

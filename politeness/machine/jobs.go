@@ -50,8 +50,8 @@ func (m *Hosts) AddJob(dir string) error {
 	return replace(filepath.Join(m.dir, jobsName, hex.EncodeToString(sum[:16])), []byte(path))
 }
 
-// Jobs returns the directories of the jobs that a state directory knows, the one that was started last at the end. "" is that of [Dir].
-// A job that was moved or removed is among them. A state directory that does not exist knows none.
+// Jobs returns the job directories recorded in a state directory, the most recently started last. "" is the directory that
+// [Dir] returns. Jobs that were moved or removed are included. If the state directory does not exist, the result is empty.
 func Jobs(dir string) ([]string, error) {
 	if dir == "" {
 		var err error

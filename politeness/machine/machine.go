@@ -29,7 +29,7 @@ const (
 	stuck = 10 * time.Second
 	// attempts limits the attempts to lock the file, which others have for some microseconds. Done must not block for longer.
 	attempts = 1000
-	// again is when a crawl is to come again that could not lock the file.
+	// again is how long a crawl that could not lock the file waits before it tries again.
 	again = 5 * time.Millisecond
 	// compare is how often the file is compared with the one at its path.
 	compare = 5 * time.Second
@@ -117,7 +117,7 @@ func (m *Hosts) fail(err error) {
 	}
 }
 
-// Take is that of [politeness.Sharing]. It may wait for other processes, for some milliseconds.
+// Take implements [politeness.Sharing]. It may wait some milliseconds for other processes.
 func (m *Hosts) Take(t *politeness.Turn) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 
 const (
 	robotsName  = "robots"
-	droppedName = "robots-dropped"    // has the latest time of a file that was removed for want of room
+	droppedName = "robots-dropped"    // records the latest time of a file removed for lack of space
 	robotsMax   = 64 << 20            // bytes of all robots.txt files; the oldest are removed
 	robotsLong  = 2 << 20             // bytes of one
 	robotsValid = 30 * 24 * time.Hour // after which one is removed

@@ -22,7 +22,7 @@ type browser struct {
 	told       bool          // frames are drawn on command
 	stuckAfter time.Duration // stuckLimit, but in tests
 	drawing    chan struct{} // has an element while a frame is drawn
-	opening    chan struct{} // has an element while a page is opened
+	opening    chan struct{} // holds an element while a page is being opened
 	ended      chan struct{} // closed when the goroutine that reads has ended
 	weighed    chan struct{} // closed when the goroutine that watches its memory and its pages' processor time has ended
 	drew       atomic.Bool   // a frame, on command
@@ -72,8 +72,8 @@ func attach(p *process, told bool, maxMemory int64) *browser {
 // weighing is how often a browser's memory, and the processor time of its pages, are looked at.
 const weighing = 250 * time.Millisecond
 
-// weigh kills the largest process of a browser that has too much memory: that of the page which takes it. Pages that have had their
-// processor time end.
+// weigh kills the largest process of a browser that uses too much memory, which is that of the page at fault. It ends pages
+// that have used up their processor time.
 func (b *browser) weigh(limit int64) {
 	tick := time.NewTicker(weighing)
 	defer tick.Stop()

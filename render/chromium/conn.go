@@ -24,7 +24,7 @@ const (
 	maxReply = 128 << 20
 )
 
-// writeLimit bounds the time, in which a browser does not read, that a command waits for.
+// writeLimit is how long a command waits for a browser that does not read.
 const writeLimit = 30 * time.Second
 
 // message is a reply to a command, or an event.
@@ -198,7 +198,7 @@ type mailbox struct {
 	over   bool // more came than there is room for
 	spent  bool // the page has had its processor time
 	closed bool
-	wake   chan struct{} // has an element if there may be something new
+	wake   chan struct{} // holds an element if there may be something new
 }
 
 func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }

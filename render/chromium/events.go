@@ -124,8 +124,8 @@ func (t *tab) hasContext(m *message, e *runtime.EventExecutionContextCreated) {
 	}
 }
 
-// means says what a browser's reason for a navigation is as a Route. Others are no routes: a reload goes nowhere,
-// and a form that is posted is no link.
+// means maps a browser's reason for a navigation to a Route. Other reasons make no route: a reload leads nowhere, and a posted
+// form is not a link.
 var means = map[page.ClientNavigationReason]render.How{
 	page.ClientNavigationReasonAnchorClick:       render.HowLocation,
 	page.ClientNavigationReasonScriptInitiated:   render.HowLocation,

@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// host is a browser and how far it has been used. Its fields are the Renderer's, under its lock.
+// host is a browser and its usage counts. Its fields are protected by the Renderer's lock.
 type host struct {
 	*browser
 	users   int // rounds that run in it
@@ -151,7 +151,8 @@ func (r *Renderer) enter(h *host) {
 	h.users++
 }
 
-// leave ends the use of a browser, which is retired after an error, when it has had its pages, or has grown. The last to leave a retired one ends it.
+// leave ends one use of a browser, which is retired after an error, after its maximum number of pages, or when it has grown
+// too large. The last user of a retired browser closes it.
 func (r *Renderer) leave(h *host, err error) {
 	size := int64(0)
 	if h.process != nil {
@@ -212,7 +213,7 @@ func (b *browser) prepare(ctx context.Context, iso Isolation) error {
 	return err
 }
 
-// unusable says what is wrong with a browser that does not do what it must.
+// unusable explains why a browser does not work as required.
 func (r *Renderer) unusable(ctx context.Context, err error, version, said string) error {
 	var own *Error
 	var refused *protocolError

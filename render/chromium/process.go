@@ -56,7 +56,7 @@ func (p *process) run(path string, args []string, iso Isolation, as *user) error
 	p.cmd.Dir = p.profile.home
 	p.cmd.ExtraFiles = []*os.File{theirIn, theirOut} // descriptors 3 and 4
 	p.cmd.Stderr = p.said
-	p.cmd.WaitDelay = time.Second // for a child that keeps standard error open, where there are no namespaces
+	p.cmd.WaitDelay = time.Second // needed without namespaces, if a child keeps standard error open
 	if err = confine(p.cmd, iso, as); err == nil {
 		err = p.launch()
 	}
@@ -200,8 +200,8 @@ func flags(dir string, port int, told bool, iso Isolation) []string {
 	return f
 }
 
-// usual are the names of browsers, best first. The headless shell needs a third of the memory of a whole browser, is
-// faster, and draws its frames when it is told to.
+// usual lists the names of browsers, best first. The headless shell needs a third of the memory of a whole browser, is faster,
+// and draws its frames on demand.
 var usual = []string{
 	"chromium-headless-shell", "chrome-headless-shell", "headless_shell", "chromium", "chromium-browser", "google-chrome",
 }

@@ -13,8 +13,8 @@ import (
 // dirPrefix begins the names of the directories that browsers live in.
 const dirPrefix = "amble-render-"
 
-// profile is a fresh directory for one browser. Its owner holds a lock on a file in it for as long as it lives, by
-// which others know whose directories are left over.
+// profile is a fresh directory for one browser. Its owner holds a lock on a file in it, so that others can recognize
+// directories that were left behind.
 type profile struct {
 	dir  string // ours
 	home string // the browser's, inside

@@ -136,7 +136,7 @@ func (t *tab) decide() (missing bool) {
 	return missing
 }
 
-// deliver lets the page have what was decided, in the order in which it was requested.
+// deliver gives the page its decided answers, in the order of its requests.
 func (t *tab) deliver() {
 	for _, r := range t.requests {
 		if r.answer == nil {

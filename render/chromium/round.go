@@ -219,8 +219,7 @@ func (t *tab) frame(ctx context.Context, p headlessexperimental.BeginFrameParams
 	return r, nil
 }
 
-// realFrame waits for a frame of a browser that draws when it likes to, a short while: without a change there is
-// none.
+// realFrame briefly waits for a frame of a browser that draws at its own pace: it draws none if nothing changes.
 func (t *tab) realFrame(ctx context.Context) error {
 	if t.active < t.now && t.now > 2*sliceLength {
 		return nil

@@ -147,7 +147,7 @@ func renderers(pid int) (list []int) {
 	return list
 }
 
-// children are the processes that a process has started, whichever of its threads did. It is called four times a second.
+// children returns the child processes of a process, whichever of its threads started them. It is called four times a second.
 func children(pid int) (list []int) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	d, err := os.Open(dir)

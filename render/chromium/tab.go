@@ -43,7 +43,7 @@ type tab struct {
 	active    float64      // when something has changed last, by the page's clock
 	slices    int          // begun
 	frames    int          // drawn since the last slice
-	base      float64      // what the browser's own clock said when the page's began to be virtual, in ms
+	base      float64      // reading of the browser's own clock, in ms, when the page's clock became virtual
 	timed     int64        // number of the last command whose reply says base
 	slicing   bool         // the page's clock runs
 	drawn     bool         // the frame after the last slice was drawn
@@ -193,7 +193,7 @@ func (w *work) await(ctx context.Context, t *tab) error {
 	return nil
 }
 
-// tell sends a command whose reply is kept until t.reply asks for it.
+// tell sends a command and keeps the reply for t.reply.
 func tell[P, R any](t *tab, s target.SessionID, cmd cdp.Command[P, R], params P) (int64, error) {
 	id, err := send(t.b.conn, t.box, s, cmd, params)
 	if err == nil {

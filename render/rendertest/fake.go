@@ -36,7 +36,7 @@ import (
 // A Fake holds callers to the contract of render.Task: [Fake.Faults] lists where rounds of a page differed in what must
 // not differ.
 type Fake struct {
-	Parked int // pages that are kept between two rounds; the one that waits longest is given up for another
+	Parked int // maximum pages kept between two rounds; beyond it, the one that has waited longest is dropped
 
 	mu     sync.Mutex
 	rounds int

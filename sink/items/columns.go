@@ -173,7 +173,7 @@ func (c cell) Scan(from any) error {
 	}
 	got := reflect.ValueOf(from)
 	if !got.CanConvert(c.typ) || (got.Kind() == reflect.String) != (c.typ.Kind() == reflect.String) {
-		return fmt.Errorf("column %s has a %T, which is no %s", c.name, from, c.typ)
+		return fmt.Errorf("column %s holds a %T instead of a %s", c.name, from, c.typ)
 	}
 	v.Set(got.Convert(c.typ))
 	return nil

@@ -99,8 +99,9 @@ func OpenArchive(same func(url string) string, paths ...string) (*Archive, error
 	return a, nil
 }
 
-// OpenFiles opens archive files, and those in directories, and reads nothing of them. [Archive.At] finds what is whole in files that
-// OpenArchive cannot read because they are damaged elsewhere; payloads in other records than the answer's are not found.
+// OpenFiles opens archive files, and those in directories, without reading them. [Archive.At] finds intact records in files
+// that OpenArchive cannot read because they are damaged elsewhere. Payloads stored in records other than the answer's are not
+// found.
 func OpenFiles(paths ...string) (*Archive, error) {
 	a := &Archive{seed: maphash.MakeSeed(), same: func(url string) string { return url }}
 	names, err := archiveFiles(paths)
