@@ -155,7 +155,7 @@ func (j *judge) seeds(seeds []weburl.URL) error {
 	return fmt.Errorf("%w: %s (%s)%s", ErrNothingInScope, seeds[0], rule, more)
 }
 
-// outOfType reports whether the scope excludes answers of the page's type, and makes v the visit of such an
+// outOfType reports whether the scope excludes answers of the page's type; if so, it turns v into the visit of an excluded
 // answer. followed reports whether its links are followed nevertheless: those of HTML that no rule excludes by name.
 func (j *judge) outOfType(v *Visit) (out, followed bool) {
 	d := j.scope.JudgeType(v.URL, v.Page.ContentType)

@@ -97,7 +97,7 @@ func (o *output) sync(ctx context.Context) (map[string]int64, error) {
 }
 
 // errForeignOutput is wrapped by Run's error when a sink contains something that this crawl did not write.
-var errForeignOutput = errors.New("holds records that the crawl in this frontier has not written: give it a place of its own")
+var errForeignOutput = errors.New("holds records of another crawl: use a separate output for each crawl")
 
 // restore cuts every sink back to what was committed.
 func (o *output) restore(ctx context.Context, offsets map[string]int64) error {

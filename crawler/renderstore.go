@@ -182,7 +182,7 @@ func (s *renders) revive(value []byte, now time.Time) (*rendering, error) {
 	}
 	document, _ := r.Document()
 	if err == nil && (h.Page.URL != r.URL() || h.Page.Status != document.Status) {
-		err = errors.New("crawler: what is kept of a page is of another one")
+		err = errors.New("crawler: the stored state of a page belongs to another page")
 	}
 	if err == nil && !s.reserve(len(document.Body)) {
 		err = render.ErrFull

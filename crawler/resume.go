@@ -94,7 +94,7 @@ func (k *checkpoint) keepRules(ctx context.Context, book rulebook, ended bool) e
 
 // changedRules returns the error for a frontier whose crawl had other rules. settings names those that differ.
 func changedRules(settings string) error {
-	return fmt.Errorf("%w (%s): give the crawl by these a frontier of its own", ErrRulesChanged, settings)
+	return fmt.Errorf("%w (%s): use a new frontier for the changed settings", ErrRulesChanged, settings)
 }
 
 // differing returns the settings that both rulebooks have, but with different values.

@@ -47,7 +47,7 @@ func (d plainDir) path(name string) string { return filepath.Join(d.root.Name(),
 
 // errNotPlain is wrapped by the error for anything that is not a regular file (or, where one is expected, a directory),
 // and for a file that must not be written to.
-var errNotPlain = errors.New("only regular files and directories of a job are opened: see what it is for, and move it out of the directory")
+var errNotPlain = errors.New("a job directory may contain only regular files and directories: move it elsewhere")
 
 // notPlain returns the error for what is at path, with the reason why it is not opened.
 func notPlain(path, what string) error {

@@ -57,7 +57,7 @@ func (all Settings) Config() (Config, error) {
 		k := KeyNamed(s.Name)
 		switch {
 		case k == nil:
-			errs = append(errs, &KeyError{Key: s.Name, Err: errors.New("there is no such key" + didYouMean(s.Name))})
+			errs = append(errs, &KeyError{Key: s.Name, Err: errors.New("unknown key" + didYouMean(s.Name))})
 			continue
 		case k.Freedom == Shown && k.Field == "":
 			c.shown = append(c.shown, *s)

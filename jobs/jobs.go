@@ -98,7 +98,7 @@ type Manager struct {
 	ctx    context.Context // of the crawls
 	cancel context.CancelFunc
 	runs   sync.WaitGroup
-	hooks  chan struct{}   // has an entry when webhooks are to be told something
+	hooks  chan struct{}   // holds an entry when there is something to report to webhooks
 	ending context.Context // ends the sender of events
 	end    context.CancelFunc
 	sender sync.WaitGroup
@@ -117,7 +117,7 @@ type entry struct {
 	info    Info             // guarded by Manager.mu
 	untold  []untold         // events that webhooks have not acknowledged
 	lines   int64            // of its visits, that are final; -1: not counted yet
-	asked   State            // Paused or Stopped, while it still runs; "": it shall run
+	asked   State            // Paused or Stopped if the client asked for it while the job runs, otherwise ""
 	stop    chan struct{}    // closed when it shall stop; nil unless it runs
 	crawl   *crawler.Crawler // that runs; nil: none does
 	changed chan struct{}    // closed, and made anew, when anything changes

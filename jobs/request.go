@@ -46,7 +46,7 @@ const (
 	Queued  State = "queued"  // it waits for others
 	Running State = "running" // it makes requests
 	Paused  State = "paused"  // it does nothing until [Manager.Resume]; a restart changes nothing about it
-	Done    State = "done"    // nothing is left, or one of its limits was reached: Info.Finish says which
+	Done    State = "done"    // nothing is left, or a limit was reached: see Info.Finish
 	Stopped State = "stopped" // by [Manager.Stop], or because its disk has too little space; [Manager.Resume] goes on with it
 	Failed  State = "failed"  // Info.Error says why; [Manager.Resume] tries again
 )
@@ -73,7 +73,7 @@ type Info struct {
 	Requests int            `json:"requests"`
 	Left     int            `json:"left"`
 	Error    string         `json:"error,omitempty"`
-	// Dir is the job directory, for package job and the command. There is none until the job has run.
+	// Dir is the job directory, for package job and the command. It is created when the job runs.
 	Dir string `json:"-"`
 }
 

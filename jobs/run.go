@@ -155,7 +155,7 @@ func (m *Manager) restrain(c *job.Config) {
 	c.Parallel = n
 }
 
-// finished returns the report of a job that has nothing left.
+// finished returns the report of a completed job.
 func finished(dir string) (*crawler.Report, error) {
 	r, err := job.Read(dir)
 	if err != nil {

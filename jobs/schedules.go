@@ -95,7 +95,7 @@ func (m *Manager) Schedule(s Schedule) error {
 	return m.saveSchedules()
 }
 
-// Unschedule removes a schedule. Jobs that it has started are not changed. There is no error if there is none.
+// Unschedule removes a schedule. Jobs that it has started are not affected. Removing an unknown schedule is not an error.
 func (m *Manager) Unschedule(name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

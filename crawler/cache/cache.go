@@ -43,7 +43,7 @@ const (
 	DefaultMaxBody  = 64 << 20
 )
 
-// ErrFull is the error for an answer that is not kept because the directory has Config.MaxBytes.
+// ErrFull is the error for an answer that is not stored because the directory has reached Config.MaxBytes.
 var ErrFull = errors.New("cache: the directory is full: nothing more is kept")
 
 // Config describes a Cache. Only Dir must be set.
@@ -82,7 +82,7 @@ type Cache struct {
 // Open opens a directory of answers. The error is about the directory or a Config with negative limits.
 func Open(c Config) (*Cache, error) {
 	if c.Dir == "" || c.MaxBytes < 0 || c.MaxBody < 0 || c.MaxAge < 0 {
-		return nil, errors.New("cache: Config needs Dir, and no limit is negative")
+		return nil, errors.New("cache: Config: Dir must be set, and limits must not be negative")
 	}
 	if c.MaxBytes == 0 {
 		c.MaxBytes = DefaultMaxBytes

@@ -77,7 +77,7 @@ func Find(page *html.Node, base weburl.URL, selector string) (*Form, error) {
 	}
 	switch f.ByPost = strings.EqualFold(method, "post"); {
 	case strings.EqualFold(method, "dialog"):
-		return nil, fmt.Errorf("%w: it is a dialogue that is sent nowhere", ErrNoForm)
+		return nil, fmt.Errorf("%w: a dialog form is sent nowhere", ErrNoForm)
 	case f.ByPost && (strings.EqualFold(enctype, "multipart/form-data") || strings.EqualFold(enctype, "text/plain")):
 		return nil, fmt.Errorf("%w: %s", ErrEnctype, enctype)
 	}

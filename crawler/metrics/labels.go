@@ -29,7 +29,7 @@ var (
 	}
 )
 
-// reasons are the reason codes that are counted by name: those of visits in crawls of the web.
+// reasons lists the reason codes counted by name: those that occur in crawls of the web.
 var reasons = []string{
 	"", "http_4xx", "http_5xx",
 	"address_refused", "canceled", "challenge", "connect_failed", "connect_refused", "connect_timeout", "crawl_delay_long", "cut_short",

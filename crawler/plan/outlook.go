@@ -159,8 +159,8 @@ type Site struct {
 	Least time.Duration
 }
 
-// Sites returns the hosts for which something is left, those that take longest first. ok is false if that cannot be
-// determined for all hosts.
+// Sites returns the hosts with URLs left, those that take longest first. ok is false if the time cannot be estimated for all
+// of them.
 func (o *Outlook) Sites(now time.Time) (sites []Site, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

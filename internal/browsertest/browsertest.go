@@ -207,7 +207,7 @@ func (p *Page) Beyond() (pixels int) {
 	return pixels
 }
 
-// Console returns what the page has written to the console so far, and what the browser has logged about it.
+// Console returns what the page has written to the console so far, and the browser's log entries about it.
 func (p *Page) Console() []string { return p.b.conn.console(p.session) }
 
 // Requests returns the URLs that the page has requested so far, itself included.

@@ -45,7 +45,7 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Exit is err with the exit code it calls for. A nil err says that everything has been printed.
+// Exit wraps err with an exit code. A nil err means that everything has been printed already.
 func Exit(code int, err error) error { return &Error{code, err} }
 
 // Usage is a complaint about what the user gave.

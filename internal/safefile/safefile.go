@@ -16,7 +16,7 @@ const (
 	Stream   = 256 << 20 // bytes of seeds from what is no regular file
 )
 
-// ErrTooLong says that a file has more bytes than its limit.
+// ErrTooLong means that a file exceeds its size limit.
 var ErrTooLong = errors.New("longer than")
 
 // ErrNotRegular says that a file is a FIFO, a device, a socket or a directory.

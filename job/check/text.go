@@ -99,7 +99,7 @@ func sharedFolder(group []Finding) (folder string, n int) {
 	return folder, n
 }
 
-// label returns the text of the link, or what names the URL if that is no link for a reader.
+// label returns the text of the link or, if it has none, the kind of the reference, such as "image"; "" for an anchor.
 func (p *Page) label() string {
 	switch {
 	case p.Text != "":

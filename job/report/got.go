@@ -162,7 +162,7 @@ func (s *source) withPages() (n int) {
 	return max(n, s.report.Hosts)
 }
 
-// gaps says which sites are not seen as a whole.
+// gaps lists the sites that the crawl has not seen completely.
 func (s *source) gaps() (texts []string) {
 	var cut, maps, refusing, walled, silent, left []string
 	for i := range s.facts.Hosts {

@@ -205,7 +205,7 @@ func (s *Server) paged(scope Scope, serve func(s *Server, w *recorder, r *call) 
 		if err == nil {
 			return
 		}
-		if out.status != 0 { // the answer has begun: whoever reads it must see that it is not whole
+		if out.status != 0 { // the response has begun: it must visibly break off
 			panic(http.ErrAbortHandler)
 		}
 		s.fail(out, problemOf(err), "problem", s.view(&call{Request: q, client: one.client, session: one}, "Not done"))
@@ -256,7 +256,7 @@ func (s *Server) listPage(w *recorder, r *call) error {
 	return nil
 }
 
-// listView has the jobs before the one with an ID, newest first; "" is the newest.
+// listView returns the jobs before the one with the given ID, newest first; "" starts with the newest.
 func (s *Server) listView(r *call, before string) *view {
 	v := s.view(r, "Crawls")
 	all := s.manager.All()

@@ -156,7 +156,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 // maxRequest is the maximum number of bytes of a body.
 const maxRequest = 1 << 20
 
-// decode reads the body of a request into v, whatever type its header says: no page of another site has the token.
+// decode decodes the body of a request into v, whatever type its header names: pages of other sites do not have the token.
 func decode(w http.ResponseWriter, r *call, v any) error {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
 	d.DisallowUnknownFields()

@@ -70,7 +70,7 @@ type Server struct {
 	closing  chan struct{} // closed when the Server closes
 	close    sync.Once
 	starts   sync.Mutex    // held from counting the jobs of a token to the start of one
-	exports  chan struct{} // has an entry for each export that is written
+	exports  chan struct{} // holds an entry for each export being written
 	guesses  *rate.Limiter // of tokens
 
 	serving sync.WaitGroup
@@ -159,7 +159,7 @@ func (s *Server) guarded(r *route) http.HandlerFunc {
 		if err == nil {
 			return
 		}
-		if out.status != 0 { // the answer has begun: whoever reads it must see that it is not whole
+		if out.status != 0 { // the response has begun: it must visibly break off
 			panic(http.ErrAbortHandler)
 		}
 		write(out, problemOf(err))

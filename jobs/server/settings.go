@@ -40,7 +40,7 @@ var refused = map[string]string{
 	"verbose": ofCommand, "log-format": ofCommand, "color": ofCommand,
 }
 
-// allowed are the keys of a job file that clients may set. Of hosts, they may not set headers; max-body has a maximum.
+// allowed lists the job file keys that clients may set. Within hosts, header is not allowed; max-body has a maximum.
 var allowed = []string{
 	"agent", "contact", "promises",
 	"depth", "sitemaps", "beyond", "beyond-kinds",

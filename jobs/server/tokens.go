@@ -50,7 +50,7 @@ const (
 
 	minSecret  = 8  // characters: at maxGuesses a second nobody finds them
 	maxGuesses = 10 // requests a second with tokens that are not known, of all clients together
-	maxStreams = 16 // results of jobs that a token follows, and exports that it downloads, at a time
+	maxStreams = 16 // results that a token may follow, and exports it may download, at the same time
 )
 
 // NewToken returns a token with this secret: 8 or more letters, digits, - and _.
@@ -77,7 +77,7 @@ func ReadTokens(path string) (all []Token, err error) {
 	err = eachLine(path, func(words []string) error {
 		t, err := parseToken(words)
 		if err == nil && slices.ContainsFunc(all, func(o Token) bool { return o.Name == t.Name || o.hash == t.hash }) {
-			err = fmt.Errorf("token %s has the name or the secret of another one", t.Name)
+			err = fmt.Errorf("token %s has the same name or secret as another token", t.Name)
 		}
 		all = append(all, t)
 		return err

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Webhook allows clients to have URLs told what becomes of a job.
+// Webhook lets clients register URLs that are notified when a job's state changes.
 type Webhook struct {
 	Prefix string // the URLs begin with it; it ends with a slash
 	Secret string // with which events are signed
@@ -90,7 +90,7 @@ func (s *Server) checkWebhooks(urls []string) error {
 	return nil
 }
 
-// hooks makes the requests. It follows no redirect: the operator has allowed no other address.
+// hooks makes the requests. It does not follow redirects, because the operator has allowed no other address.
 var hooks = &http.Client{
 	Timeout:       hookTime,
 	Transport:     &http.Transport{DisableKeepAlives: true},

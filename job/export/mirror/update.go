@@ -238,7 +238,7 @@ func (w *updater) outcome(v *sink.Record, k weburl.Key) {
 	}
 }
 
-// absent notes a reference to what is not in the copy.
+// absent records a reference to a URL that is not in the copy.
 func (w *updater) absent(k weburl.Key, u weburl.URL) {
 	if _, known := w.left[k]; known {
 		return

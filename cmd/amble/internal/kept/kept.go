@@ -193,7 +193,7 @@ func (j *Job) StateText() string {
 // Remove removes a kept job with all that it has. A job that runs stays.
 func (j *Job) Remove() error {
 	if read(j.Dir).State == "running" { // it may have begun since j was read
-		return fmt.Errorf("%s runs: stop its crawl first", j.Name)
+		return fmt.Errorf("%s is running: stop its crawl first", j.Name)
 	}
 	return errors.Join(os.RemoveAll(j.Dir), os.RemoveAll(j.Dir+reportSuffix))
 }

@@ -46,8 +46,8 @@ type Status struct {
 	Left     int            `json:"left"`  // URLs in the queue
 	Retry    int            `json:"retry"` // of Left, those that have failed before
 	Hosts    int            `json:"hosts"` // that have URLs left
-	// Least is the least time that all this takes, in seconds, and By what decides it: a host, an address or --rate. Limits
-	// of the crawl are not considered, nor what will be found.
+	// Least is the minimum time for the URLs left, in seconds, and By what determines it: a host, an address or --rate. Limits
+	// of the crawl and URLs still to be found are not considered.
 	Least   float64 `json:"least_s"`
 	By      string  `json:"by,omitempty"`
 	Waiting []Host  `json:"waiting"` // those that take longest first

@@ -66,7 +66,7 @@ func (w *widths) row(v *crawler.Visit, columns int, whole bool) terminal.Row {
 	}
 	url, note := v.URL.String(), noteText(v)
 	if room := columns - 1 - row.Columns(); !whole {
-		if note != "" { // it gets a third, if it needs that
+		if note != "" { // up to a third of the width
 			room -= min(room/3, 2+terminal.Width(cli.Printable(note)))
 		}
 		host := v.URL.Authority()
