@@ -66,6 +66,62 @@ func Example() {
 	// 0 violations
 }
 
+// What changed in the values that a handler emitted, between two crawls.
+func ExampleChanges() {
+	price := 9.5
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "lamp costs %v", price)
+	}))
+	defer site.Close()
+	parent, err := os.MkdirTemp("", "job")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(parent)
+
+	type product struct {
+		Name  string  `json:"name"`
+		Price float64 `json:"price"`
+	}
+	crawl := func(dir string) *job.Reader {
+		var config job.Config
+		config.Crawl.Politeness.Delay = crawler.NoDelay // on loopback
+		config.Crawl.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
+			var p product
+			if n, _ := fmt.Sscanf(string(v.Page.Body), "%s costs %v", &p.Name, &p.Price); n < 2 {
+				return nil
+			}
+			return v.Emit(p)
+		})
+		j, err := job.Create(filepath.Join(parent, dir), config, site.URL+"/")
+		if err != nil {
+			log.Fatal(err)
+		}
+		_, err = j.Run(context.Background())
+		if err = closed(j, err); err != nil {
+			log.Fatal(err)
+		}
+		r, err := job.Read(j.Dir())
+		if err != nil {
+			log.Fatal(err)
+		}
+		return r
+	}
+	monday := crawl("monday")
+	defer monday.Close()
+	price = 7
+	tuesday := crawl("tuesday")
+	defer tuesday.Close()
+
+	for c, err := range job.Changes(func(p product) string { return p.Name }, monday, tuesday) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(c.Key, c.Fields, c.Before.Price, c.After.Price)
+	}
+	// Output: lamp [price] 9.5 7
+}
+
 func closed(j *job.Job, err error) error {
 	if closeErr := j.Close(); err == nil {
 		err = closeErr
