@@ -125,13 +125,13 @@ func notDrainedWhilePending(k *kit) {
 	k.add(2, k.pages("a/1", "a/2")...)
 	c := k.claim()
 	k.none() // claimed and queued
-	k.settle(c, frontier.Settlement{ReadyAt: in(3 * k.step)})
-	k.none() // queued
-	c = k.claim()
-	k.none() // claimed
-	k.settle(c, frontier.Settlement{Again: &frontier.Again{NotBefore: in(3 * k.step)}})
-	k.none() // waiting
-	k.done(k.claim())
+	until := in(3 * k.step)
+	k.settle(c, frontier.Settlement{ReadyAt: until})
+	c = k.claimAfter(until) // queued
+	k.none()                // claimed
+	until = in(3 * k.step)
+	k.settle(c, frontier.Settlement{Again: &frontier.Again{NotBefore: until}})
+	k.done(k.claimAfter(until)) // waiting
 	k.drained()
 }
 

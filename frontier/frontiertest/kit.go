@@ -113,6 +113,20 @@ func (k *kit) none() {
 	}
 }
 
+// claimAfter checks that until a time there is nothing to claim, and yet the store is not drained, and returns the next claim. On a slow
+// machine the time may have come before anything was asked.
+func (k *kit) claimAfter(until time.Time) frontier.Claim {
+	k.Helper()
+	o := k.try(k.step)
+	if o.err == nil && !time.Now().Before(until) {
+		return o.c
+	}
+	if !errors.Is(o.err, context.DeadlineExceeded) {
+		k.Fatalf("Claim: %v, %v; want none before its context ends", o.c.URL, o.err)
+	}
+	return k.claim()
+}
+
 // drained checks that the crawl is complete.
 func (k *kit) drained() {
 	k.Helper()
