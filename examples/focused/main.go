@@ -60,9 +60,9 @@ func (t topic) in(text string, worth func(n float64) float64) (sum float64) {
 func once(float64) float64    { return 1 }
 func often(n float64) float64 { return math.Log2(1 + n) }
 
-// priority is the crawl's Config.Priority: the words in a link's text and address, and half of what its page promised.
-func (t topic) priority(v *crawler.Visit, l *crawler.Link) int8 {
-	return int8(min(16*(t.in(l.Text, once)+t.in(l.URL.PathQuery(), once))+float64(v.Priority)/2, math.MaxInt8))
+// promise is the crawl's Config.Score: the words in a link's text and address, and half of what its page promised.
+func (t topic) promise(v *crawler.Visit, l *crawler.Link) float64 {
+	return t.in(l.Text, once) + t.in(l.URL.PathQuery(), once) + v.Score/2
 }
 
 // page is a page that was found.
@@ -102,7 +102,7 @@ func run(ctx context.Context, args []string, stdout io.Writer, cfg crawler.Confi
 	if err != nil {
 		return err
 	}
-	cfg.Limits.Depth, cfg.Priority = 10, t.priority
+	cfg.Limits.Depth, cfg.Score, cfg.BestFirst = 10, t.promise, true
 	c, err := crawler.New(cfg)
 	if err != nil {
 		return err
