@@ -47,6 +47,7 @@ type Shard struct {
 	inbox    uint64        // read up to
 	probe    uint64        // the last one read
 	count    func() Counts // nil: nobody counts
+	describe func() []byte // nil: nobody describes
 }
 
 // openShard makes the store of a shard that was taken over.

@@ -192,9 +192,57 @@ func countAside(ctx context.Context, e DeadLetters, shard int) (n int, err error
 // questionStatus asks the owner of a shard how it is: the answer is a ShardStatus in JSON.
 var questionStatus = []byte{1, 4, 0, 0, 0}
 
+// questionSheet asks the owner of a shard for what Describe returns.
+var questionSheet = []byte{1, 5, 0, 0, 0}
+
+// Describe has f called when somebody asks for the shard's sheet ([ReadSheets]). f must be quick, safe for concurrent use, and return
+// at most 100 KiB, in whatever form its user reads.
+func (s *Shard) Describe(f func() []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.describe = f
+}
+
+func (s *Shard) sheet() []byte {
+	s.mu.Lock()
+	f := s.describe
+	s.mu.Unlock()
+	if f == nil {
+		return nil
+	}
+	return f()
+}
+
+// ReadSheets asks the owners of all shards for what their crawls say of themselves: one for each shard, in order; nil of those whose
+// owner does not answer within two seconds.
+func ReadSheets(ctx context.Context, e Questions, shards int) [][]byte {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	all := make([][]byte, shards)
+	var calls sync.WaitGroup
+	turn := make(chan struct{}, readers)
+	for i := range shards {
+		turn <- struct{}{}
+		calls.Go(func() {
+			defer func() { <-turn }()
+			if b, err := e.Ask(ctx, i, questionSheet); err == nil && len(b) > 0 {
+				all[i] = b
+			}
+		})
+	}
+	calls.Wait()
+	return all
+}
+
 // serve answers questions to the shard. Without its lease it says nothing.
 func (s *Shard) serve(question []byte) []byte {
-	if !bytes.Equal(question, questionStatus) || s.Fence() != nil {
+	if s.Fence() != nil {
+		return nil
+	}
+	if bytes.Equal(question, questionSheet) {
+		return s.sheet()
+	}
+	if !bytes.Equal(question, questionStatus) {
 		return nil
 	}
 	b, err := json.Marshal(s.status())

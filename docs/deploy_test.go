@@ -3,6 +3,7 @@ package docs_test
 import (
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -105,6 +106,33 @@ func (c compose) checkVolume(t *testing.T, name, key, volume string) {
 	}
 	if _, err := os.Stat(filepath.Join(root, filepath.Dir(name), from)); err != nil {
 		t.Errorf("%s, %s: %v", name, key, err)
+	}
+}
+
+// TestUnits checks that the units of systemd give the command flags that it has, and, where systemd-analyze is, that they are hardened.
+func TestUnits(t *testing.T) {
+	amble := program(t, "cmd/amble")
+	units, err := filepath.Glob(filepath.Join(root, "deploy", "systemd", "*.service"))
+	if err != nil || len(units) != 2 {
+		t.Fatalf("%d units, %v", len(units), err)
+	}
+	for _, unit := range units {
+		b, err := os.ReadFile(unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(string(b), "\\\n", " ")
+		_, command, _ := strings.Cut(text, "\nExecStart=/usr/local/bin/amble ")
+		command, _, _ = strings.Cut(command, "\n")
+		commandLine{at: unit, program: "cmd/amble", args: strings.Fields(command)}.check(t, amble, map[string]help{})
+		if _, err := exec.LookPath("systemd-analyze"); err != nil {
+			t.Log("no systemd-analyze")
+			continue
+		}
+		out, err := exec.CommandContext(t.Context(), "systemd-analyze", "security", "--offline=true", "--threshold=30", unit).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s is exposed by more than 3.0: %v\n%s", unit, err, out)
+		}
 	}
 }
 

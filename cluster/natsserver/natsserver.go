@@ -128,6 +128,39 @@ func (s *Server) full(room int64) bool {
 	return used+leastRoom >= limit && next >= limit+leastRoom
 }
 
+// State is how a server is.
+type State struct {
+	// Ready says why the server cannot be used: it is starting, has lost the other servers, or has no room. nil: it can.
+	Ready                    error
+	Stored, Limit            int64 // bytes; Limit is a share of what was free when the server started
+	Streams, Clients, Routes int
+	Received, Sent           int64 // messages, since the server was started
+}
+
+// State returns how the server is.
+func (s *Server) State() State {
+	s.mu.Lock()
+	n := s.s
+	s.mu.Unlock()
+	var x State
+	if v, err := n.Varz(nil); err == nil {
+		x.Clients, x.Routes, x.Received, x.Sent = v.Connections, v.Routes, v.InMsgs, v.OutMsgs
+	}
+	js, err := n.Jsz(nil)
+	if err != nil || !n.JetStreamEnabled() {
+		x.Ready = errors.New("the server stores nothing: JetStream does not run")
+		return x
+	}
+	x.Stored, x.Limit, x.Streams = int64(js.Store), js.Config.MaxStore, js.Streams
+	switch {
+	case n.JetStreamIsClustered() && !n.JetStreamIsCurrent():
+		x.Ready = errors.New("the server has not caught up with the others, or a majority of them is away")
+	case x.Limit > 0 && x.Stored+leastRoom >= x.Limit:
+		x.Ready = errors.New("the server stores nothing: there is no room on its disk")
+	}
+	return x
+}
+
 func (c *Config) options() (*server.Options, error) {
 	if c.Name == "" || c.Dir == "" {
 		return nil, errors.New("a server needs a name and a directory")

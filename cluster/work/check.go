@@ -20,7 +20,7 @@ type Checked struct {
 	Faults   []string `json:"faults"`             // a sentence for each
 	Dead     int      `json:"dead_letters"`       // messages of inboxes that could not be read: the links in them are lost
 	Damaged  int      `json:"visits_affected"`    // visits in segments with a fault
-	LeftOut  []string `json:"left_out,omitempty"` // of Collecting.Nodes: regular files
+	LeftOut  []string `json:"left_out,omitempty"` // of Collecting.Nodes: what is no directory of a node
 	Unstored string   `json:"unstored,omitempty"` // why the engine stores nothing just now; "": it does
 }
 

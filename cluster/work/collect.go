@@ -30,7 +30,7 @@ type Collected struct {
 	Segments int
 	Missing  []string // what of which segments is not at hand, a sentence for each
 	Visits   int      // committed in them
-	LeftOut  []string // of Collecting.Nodes: regular files
+	LeftOut  []string // of Collecting.Nodes: what is no directory of a node
 	End      string   // why the job is over, as cluster.LoadEnd returns it; "": it is not
 }
 
@@ -120,19 +120,24 @@ func (s *survey) add(ctx context.Context, q *queues, nodes map[string]string, sh
 	return nil
 }
 
-// nodeDirs returns the directories of nodes by the nodes' names, and regular files among dirs, such as a node's log that has a
-// similar name.
+// nodeDirs returns the directories of nodes by the nodes' names, and what of dirs is no node's, such as a log or a job directory
+// with a similar name.
 func nodeDirs(j *Job, dirs []string) (nodes map[string]string, leftOut []string, err error) {
 	nodes = map[string]string{}
 	for _, dir := range dirs {
-		if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
+		info, err := os.Stat(dir)
+		if err == nil && info.Mode().IsRegular() {
 			leftOut = append(leftOut, dir)
 			continue
 		}
+		there := err == nil
 		m, err := readMark(dir)
 		switch {
+		case errors.Is(err, os.ErrNotExist) && there:
+			leftOut = append(leftOut, dir)
+			continue
 		case errors.Is(err, os.ErrNotExist):
-			return nil, nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s is no directory of a node: it has no %s", dir, job.NodeName)}
+			return nil, nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s is not there: name the directories of the nodes", dir)}
 		case err != nil:
 			return nil, nil, err
 		case m.Job != j.id():
@@ -141,6 +146,9 @@ func nodeDirs(j *Job, dirs []string) (nodes map[string]string, leftOut []string,
 			return nil, nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s and %s are both of node %s: leave out the copy", nodes[m.Node], dir, m.Node)}
 		}
 		nodes[m.Node] = dir
+	}
+	if len(dirs) > 0 && len(nodes) == 0 {
+		return nil, nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s is no directory of a node, which has a %s, and neither is any other that is named", dirs[0], job.NodeName)}
 	}
 	return nodes, leftOut, nil
 }

@@ -157,10 +157,12 @@ func (n *Node) crawl(ctx context.Context, sh *cluster.Shard) (err error) {
 	for i, s := range cfg.Sinks {
 		cfg.Sinks[i] = sh.Sink(s)
 	}
+	seen := watchShard(&cfg)
 	c, err := crawler.New(cfg)
 	if err != nil {
 		return err
 	}
+	seen.begin(sh, n.Name, c)
 	if sh.Epoch > 1 { // the ledger of the epoch before is on another machine
 		if err := c.Gate().TakeOver(2 * n.job.MaxSkew); err != nil {
 			return err

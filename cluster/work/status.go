@@ -23,6 +23,7 @@ type Summary struct {
 	Limit    int64          `json:"max_pages,omitempty"`
 	Unheard  int            `json:"unheard"`            // shards whose owner has not answered, or that have none: they are not in the counts
 	Unstored string         `json:"unstored,omitempty"` // why the engine stores nothing just now; "": it does
+	Paused   bool           `json:"paused,omitempty"`   // by an order
 	Dead     int            `json:"dead_letters"`       // messages of inboxes that could not be read: the links in them are lost
 	Nodes    []NodeSummary  `json:"nodes"`
 	List     []ShardSummary `json:"list"`
@@ -155,7 +156,7 @@ func (c *Checked) Text() string {
 		fmt.Fprintf(&b, storesNothing, cli.Printable(c.Unstored))
 	}
 	for _, name := range c.LeftOut {
-		fmt.Fprintf(&b, "left out: %s is a file, and no directory of a node\n", cli.Printable(name))
+		fmt.Fprintf(&b, "left out: %s is no directory of a node\n", cli.Printable(name))
 	}
 	for _, f := range c.Faults {
 		fmt.Fprintf(&b, "fault: %s\n", cli.Printable(f))

@@ -306,16 +306,20 @@ func TestMissing(t *testing.T) {
 		if err := os.WriteFile(log, nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		c.Nodes = []string{filepath.Join(l.dir, "a"), log}
-		if res, err = c.Into(t.Context(), filepath.Join(l.dir, "with a log")); err != nil || len(res.LeftOut) != 1 {
-			t.Errorf("with a file among the directories: %+v, %v", res, err)
+		c.Nodes = []string{filepath.Join(l.dir, "a"), log, out}
+		if res, err = c.Into(t.Context(), filepath.Join(l.dir, "with a log")); err != nil || !slices.Equal(res.LeftOut, []string{log, out}) {
+			t.Errorf("with a file and a job directory among the directories: %+v, %v", res, err)
 		}
-		if res, err := c.Check(t.Context()); err != nil || !strings.Contains(res.Text(), "a.log is a file") {
+		if res, err := c.Check(t.Context()); err != nil || !strings.Contains(res.Text(), "a.log is no directory of a node") {
 			t.Errorf("check with a file among the directories: %+v, %v", res, err)
 		}
 		c.Nodes = []string{l.dir}
 		if _, err := c.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "is no directory of a node") {
 			t.Errorf("check: %v", err)
+		}
+		c.Nodes = []string{filepath.Join(l.dir, "a"), filepath.Join(l.dir, "typo")}
+		if _, err := c.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "typo is not there") {
+			t.Errorf("check of a directory that is not there: %v", err)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"runtime/debug"
@@ -86,6 +87,15 @@ func (a *app) dumb() bool {
 
 // view returns what a person sees of a crawl.
 func (a *app) view(f view.Flags) *view.View { return view.New(f, a.out, a.err, a.env) }
+
+// logs returns what writes a line to stderr, in a form of --log-format. It may be called concurrently.
+func (a *app) logs(form string) func(text string) {
+	if form == "json" {
+		log := slog.New(slog.NewJSONHandler(a.err, nil))
+		return func(text string) { log.Info(text) }
+	}
+	return func(text string) { fmt.Fprintf(a.err, "amble: %s\n", text) }
+}
 
 // crawlGroups are the groups of keys that describe a crawl, as its help heads them.
 var crawlGroups = map[job.Group]string{

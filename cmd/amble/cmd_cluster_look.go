@@ -136,7 +136,7 @@ func (c *clusterCollectCmd) Run(a *app) error {
 			return err
 		}
 		for _, name := range res.LeftOut {
-			fmt.Fprintf(a.err, "amble: %s is a file, and no directory of a node: it is left out\n", cli.Printable(name))
+			fmt.Fprintf(a.err, "amble: %s is no directory of a node: it is left out\n", cli.Printable(name))
 		}
 		var how string
 		if res.End == "" {

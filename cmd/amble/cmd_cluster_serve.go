@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"github.com/amble-crawler/amble/cluster/nats"
+	"github.com/amble-crawler/amble/cmd/amble/internal/live"
+	"github.com/amble-crawler/amble/cmd/amble/internal/monitor"
 )
 
 // clusterServeCmd is "amble cluster serve".
@@ -13,6 +15,9 @@ type clusterServeCmd struct {
 	Name         string      `group:"Server:" placeholder:"NAME" help:"Name of this server, which no other has (the machine's)."`
 	Dir          string      `group:"Server:" required:"" placeholder:"DIR" help:"Where it stores everything: a disk of its own machine."`
 	Flags        serverFlags `embed:"" group:"Server:"`
+	LogFormat    string      `group:"Server:" enum:"text,json" default:"text" placeholder:"FORM" help:"Form of log lines: text or json (${default})."`
+	Monitor      string      `group:"Server:" placeholder:"ADDR" help:"Serve metrics, /healthz and /readyz of this server there, such as on loopback:0."`
+	MonitorToken string      `group:"Server:" placeholder:"FILE" help:"With --monitor: file with the token for programs that read the metrics. Without it each start has a new one."`
 	ClusterCreds string      `group:"Server:" placeholder:"FILE" help:"One line with a token or user:password, which nodes and other servers have to give (the file token in DIR, which is made, and which commands of this user on this machine find)."`
 }
 
@@ -24,6 +29,7 @@ func (*clusterServeCmd) Help() string {
 	amble cluster serve --name s1 --dir engine --cluster-creds token \
 	    --listen 10.0.0.1:4222 --routes-listen 10.0.0.1:6222 \
 	    --routes 10.0.0.2:6222,10.0.0.3:6222
+	amble cluster serve --dir engine --monitor loopback:0
 
 Who connects has to show the token in DIR/token, which is made at the first start. Commands of the same user on this
 machine find it; others get a copy with --cluster-creds. Servers that belong together need one that all are given.
@@ -39,12 +45,24 @@ func (c *clusterServeCmd) Run(a *app) error {
 	}
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
-	s, err := c.Flags.start(a, c.Name, c.Dir, nats.Access{Creds: c.ClusterCreds})
+	logs := a.logs(c.LogFormat)
+	page, err := listenOn("--monitor", c.Monitor, c.MonitorToken)
+	if err != nil {
+		return err
+	}
+	if page != nil {
+		defer page.Close()
+	}
+	s, err := c.Flags.start(logs, c.Name, c.Dir, nats.Access{Creds: c.ClusterCreds})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	fmt.Fprintf(a.err, "amble: server %s listens on %s; to stop it: Ctrl-C\n", c.Name, s.URL())
+	if page != nil {
+		page.Serve(&live.Numbers{Metrics: monitor.Server{Server: s.Server}.Handler(), Ready: func() error { return s.State().Ready }})
+		logs("metrics are at " + page.URL())
+	}
+	logs(fmt.Sprintf("server %s listens on %s; to stop it: Ctrl-C", c.Name, s.URL()))
 	<-ctx.Done()
 	return nil
 }

@@ -14,7 +14,11 @@ import (
 	"github.com/amble-crawler/amble/cluster/nats"
 	"github.com/amble-crawler/amble/cluster/natsserver"
 	"github.com/amble-crawler/amble/cluster/work"
+	"github.com/amble-crawler/amble/cmd/amble/internal/live"
+	"github.com/amble-crawler/amble/cmd/amble/internal/monitor"
+	"github.com/amble-crawler/amble/crawler/metrics"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
 )
 
 // clusterWorkCmd is "amble cluster work".
@@ -24,6 +28,10 @@ type clusterWorkCmd struct {
 	Out       string `group:"Node:" short:"o" required:"" placeholder:"DIR" help:"Directory of this node, on a disk of its own machine: what it crawls is there, and nowhere else."`
 	MaxShards int    `group:"Node:" placeholder:"N" help:"Own at most N shards; 0: a fair share."`
 	Verbose   bool   `group:"Node:" help:"Say what happens to each shard."`
+	LogFormat string `group:"Node:" enum:"text,json" default:"text" placeholder:"FORM" help:"Form of log lines: text or json (${default})."`
+
+	Page      string `group:"Node:" placeholder:"ADDR" help:"Serve a page on which the whole job is watched, such as on loopback:0, with metrics. Its address, which opens it, is printed."`
+	PageToken string `group:"Node:" placeholder:"FILE" help:"With --page: file with the page's token, for programs that read the metrics. Without it each start has a new one."`
 
 	AllowEnv  []string `group:"Node:" sep:"none" placeholder:"NAME" help:"Let the job's settings read this environment variable, as header 'Name: env:NAME' does. Repeatable; without it, none."`
 	AllowFile []string `group:"Node:" sep:"none" placeholder:"PATH" help:"Let the job's settings read this file, as --own-hosts, --opt-out and header 'Name: @PATH' do. Repeatable; without it, none."`
@@ -38,6 +46,7 @@ func (*clusterWorkCmd) Help() string {
 
 	amble cluster work --job shops --name node1 -o node1
 	amble cluster work --cluster nats://10.0.0.1:4222 --job shops -o node1
+	amble cluster work --job shops -o node1 --page loopback:0
 
 Takes a share of the job's shards and crawls them until the job is over: exit code 0. When it is told to stop
 (SIGTERM, Ctrl-C), it gives its shards to the other nodes, which takes up to half a minute. The same command, with
@@ -57,14 +66,21 @@ func (c *clusterWorkCmd) Run(a *app) error {
 	if given := c.Server.given(); !c.WithServer && given != "" {
 		return cli.Usage("%s is for a server in this process, and there is none: add --serve, or leave it out; what a node itself says is in amble cluster job status", given)
 	}
+	page, err := listenOn("--page", c.Page, c.PageToken)
+	if err != nil {
+		return err
+	}
+	if page != nil {
+		defer page.Close()
+	}
 	if c.WithServer {
-		s, err := c.Server.start(a, c.Name, work.EngineDir(c.Out), nats.Access{Creds: c.ClusterCreds})
+		s, err := c.Server.start(a.logs(c.LogFormat), c.Name, work.EngineDir(c.Out), nats.Access{Creds: c.ClusterCreds})
 		if err != nil {
 			return err
 		}
 		defer s.Close()
 	}
-	t := &nodeTeller{a: a, verbose: c.Verbose, owned: map[int]bool{}}
+	t := &nodeTeller{logs: a.logs(c.LogFormat), verbose: c.Verbose, owned: map[int]bool{}}
 	e, err := c.await(ctx, t)
 	if err != nil {
 		return err
@@ -73,6 +89,11 @@ func (c *clusterWorkCmd) Run(a *app) error {
 	n := &work.Node{Engine: e, Name: c.Name, Dir: c.Out, MaxShards: c.MaxShards, JobName: c.Job}
 	n.Allow = work.Allowed{Env: c.AllowEnv, Files: c.AllowFile}
 	n.Trace, n.Note = t.trace, t.tell
+	if page != nil {
+		if err := c.show(page, e, n, t); err != nil {
+			return err
+		}
+	}
 	t.tell(fmt.Sprintf("node %s works on job %s; to stop it: Ctrl-C", c.Name, c.Job))
 	err = n.Run(ctx)
 	code := endedBy(ctx)
@@ -85,7 +106,45 @@ func (c *clusterWorkCmd) Run(a *app) error {
 		t.tell("the shards of this node are given back")
 		return cli.Exit(code, nil)
 	}
-	return c.linger(ctx, a, e, t)
+	return c.linger(ctx, e, t)
+}
+
+// show begins to serve the page of the job, and makes it part of the node's crawls.
+func (c *clusterWorkCmd) show(page *live.Server, e *nats.Engine, n *work.Node, t *nodeTeller) error {
+	watcher, counts := &work.Watcher{Engine: e}, metrics.New()
+	numbers := monitor.NewNode(c.Name, watcher)
+	if err := counts.Add(numbers); err != nil {
+		return err
+	}
+	n.Engine = numbers.Count(e)
+	n.Program = func(cfg *job.Config) {
+		cfg.Crawl.Trace = counts.Trace()
+		cfg.Crawl.Fetch.Listeners = append(cfg.Crawl.Fetch.Listeners, page.Addr())
+	}
+	page.Serve(live.NewCluster(live.ClusterConfig{Name: c.Job, Watcher: watcher, Metrics: counts.Handler(), Ready: numbers.Ready}))
+	t.tell("watch the job at " + page.URL())
+	if page.Public() {
+		t.tell("other machines can reach that address, and nothing is encrypted: whoever sees the token can watch the job")
+	}
+	return nil
+}
+
+// listenOn listens on the address of a flag, with the token in a file. The server is nil without an address.
+func listenOn(flag, address, token string) (*live.Server, error) {
+	if address == "" {
+		return nil, cli.Refuse(token != "", "%s-token: the token is that of the page: name its address with %s", flag, flag)
+	}
+	s, err := live.Listen(address)
+	if err != nil {
+		return nil, cli.UsageOf(flag+": ", err)
+	}
+	if token != "" {
+		if err := s.TokenFile(token); err != nil {
+			s.Close()
+			return nil, cli.UsageOf(flag+"-token: ", err)
+		}
+	}
+	return s, nil
 }
 
 // await connects to the job, and waits for servers that are not there yet: those of three machines that start together, or this
@@ -110,7 +169,7 @@ func (c *clusterWorkCmd) await(ctx context.Context, t *nodeTeller) (*nats.Engine
 }
 
 // linger says how the job ended. A server remains until it is told to stop: what is in it is needed to collect.
-func (c *clusterWorkCmd) linger(ctx context.Context, _ *app, e *nats.Engine, t *nodeTeller) error {
+func (c *clusterWorkCmd) linger(ctx context.Context, e *nats.Engine, t *nodeTeller) error {
 	end, err := cluster.LoadEnd(ctx, e)
 	if err != nil {
 		return clusterError(err)
@@ -138,7 +197,7 @@ func endText(end string) string {
 
 // nodeTeller tells what a node does.
 type nodeTeller struct {
-	a       *app
+	logs    func(text string)
 	verbose bool
 
 	mu    sync.Mutex
@@ -148,7 +207,7 @@ type nodeTeller struct {
 func (t *nodeTeller) tell(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fmt.Fprintf(t.a.err, "amble: %s\n", cli.Printable(text))
+	t.logs(cli.Printable(text))
 }
 
 // trace prints what happened to a shard.
@@ -212,7 +271,7 @@ func (f *serverFlags) given() string {
 const defaultListen = "127.0.0.1:4222"
 
 // start starts a server, which wants the credentials that are given, certificates, or a token that it makes.
-func (f *serverFlags) start(a *app, name, dir string, by nats.Access) (*clusterServer, error) {
+func (f *serverFlags) start(logs func(string), name, dir string, by nats.Access) (*clusterServer, error) {
 	c := natsserver.Config{Name: name, Dir: dir, Listen: f.Listen, RoutesListen: f.RoutesListen, Routes: f.Routes}
 	s, given := &clusterServer{forget: func() {}}, by.Creds != ""
 	var err error
@@ -231,7 +290,7 @@ func (f *serverFlags) start(a *app, name, dir string, by nats.Access) (*clusterS
 		s.forget()
 		return nil, err
 	}
-	c.Log = func(text string) { fmt.Fprintf(a.err, "amble: server: %s\n", cli.Printable(text)) }
+	c.Log = func(text string) { logs("server: " + cli.Printable(text)) }
 	if s.Server, err = natsserver.Start(c); err != nil {
 		s.forget()
 		return nil, cli.UsageOf("", err)
@@ -244,7 +303,7 @@ func (f *serverFlags) start(a *app, name, dir string, by nats.Access) (*clusterS
 		}
 		s.forget = forget
 	}
-	s.heal(a)
+	s.heal(c.Log)
 	return s, nil
 }
 
@@ -252,7 +311,7 @@ func (f *serverFlags) start(a *app, name, dir string, by nats.Access) (*clusterS
 const healEvery = 2 * time.Second
 
 // heal starts the server again when it stores nothing and there is room again, until it is closed.
-func (s *clusterServer) heal(a *app) {
+func (s *clusterServer) heal(logs func(string)) {
 	s.done = make(chan struct{})
 	s.healing.Go(func() {
 		ticks := time.NewTicker(healEvery)
@@ -265,9 +324,9 @@ func (s *clusterServer) heal(a *app) {
 			}
 			switch healed, err := s.Heal(); {
 			case err != nil:
-				fmt.Fprintf(a.err, "amble: server: there is room again, but it does not start: %s\n", cli.Printable(err.Error()))
+				logs("there is room again, but it does not start: " + err.Error())
 			case healed:
-				fmt.Fprintln(a.err, "amble: server: there is room on its disk again, and it was started again")
+				logs("there is room on its disk again, and it was started again")
 			}
 		}
 	})

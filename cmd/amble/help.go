@@ -58,7 +58,8 @@ var rare = map[string][]string{
 // hideRare hides the flags of crawls that a first week does not need, and shortens the helps of the others. It is for kong.PostBuild.
 func hideRare(k *kong.Kong) error {
 	for _, cmd := range append(k.Model.Leaves(false), k.Model.Children...) {
-		crawls := slices.ContainsFunc(cmd.Flags, func(f *kong.Flag) bool { return f.Name == "contact" || f.Name == "log-format" })
+		ofCluster := cmd.Parent != nil && cmd.Parent.Name == "cluster"
+		crawls := slices.ContainsFunc(cmd.Flags, func(f *kong.Flag) bool { return f.Name == "contact" || f.Name == "log-format" && !ofCluster })
 		for _, f := range cmd.Flags {
 			short, needed := firstWeek[f.Name]
 			if only := shownOnly[cmd.Name]; only != nil && f.Name != "config" {

@@ -123,6 +123,9 @@ func (m *Metrics) Handler() http.Handler {
 	})
 }
 
+// Add has Handler write the metrics of c, too. The error says that some of them are there already.
+func (m *Metrics) Add(c prometheus.Collector) error { return m.registry.Register(c) }
+
 // Trace returns the hooks that count. It belongs into the Config of every Crawler that is counted.
 func (m *Metrics) Trace() *crawler.Trace {
 	return &crawler.Trace{

@@ -172,12 +172,13 @@ var thirdParty = map[string][]string{
 
 	"examples/search": {"golang.org/x/net/html", "modernc.org/sqlite"},
 
-	"crawler/metrics": {"github.com/prometheus/client_golang"},
-	"jobs":            {"github.com/robfig/cron/v3"},
-	"jobs/server":     {"golang.org/x/net/netutil", "golang.org/x/time/rate"},
-	"job":             {"go.yaml.in/yaml/v4", "golang.org/x/sys"}, // job files; free space of a disk
-	"cmd/amble":       {"github.com/alecthomas/kong"},
-	"tools/release":   {"github.com/goreleaser/nfpm/v2", "github.com/google/go-containerregistry", "golang.org/x/crypto/x509roots/fallback/bundle"},
+	"crawler/metrics":            {"github.com/prometheus/client_golang"},
+	"cmd/amble/internal/monitor": {"github.com/prometheus/client_golang"}, // of nodes and servers
+	"jobs":                       {"github.com/robfig/cron/v3"},
+	"jobs/server":                {"golang.org/x/net/netutil", "golang.org/x/time/rate"},
+	"job":                        {"go.yaml.in/yaml/v4", "golang.org/x/sys"}, // job files; free space of a disk
+	"cmd/amble":                  {"github.com/alecthomas/kong"},
+	"tools/release":              {"github.com/goreleaser/nfpm/v2", "github.com/google/go-containerregistry", "golang.org/x/crypto/x509roots/fallback/bundle"},
 
 	"cmd/amble/internal/completion": {"github.com/alecthomas/kong"},
 	"cmd/amble/internal/keyflags":   {"github.com/alecthomas/kong"},

@@ -256,6 +256,11 @@ func (l *Live) growthChart(v *view) growthChart {
 	if l.config.Crawler == nil {
 		samples, upper = seriesOf(v), "with an outcome"
 	}
+	return drawGrowth(samples, upper)
+}
+
+// drawGrowth draws the growth of known URLs, or of what upper says, and of fetched pages.
+func drawGrowth(samples []sample, upper string) growthChart {
 	c := growthChart{Upper: upper, Samples: samples}
 	if len(samples) == 0 {
 		return c

@@ -45,8 +45,8 @@ func (g *guard) setToken(token string) error {
 }
 
 // protect returns the handler of a page, for those who may.
-func (g *guard) protect(l *Live) http.Handler {
-	return g.wrap(http.NewCrossOriginProtection().Handler(l.handler()), map[string]bool{"/healthz": true, "/readyz": true})
+func (g *guard) protect(page http.Handler) http.Handler {
+	return g.wrap(http.NewCrossOriginProtection().Handler(page), map[string]bool{"/healthz": true, "/readyz": true})
 }
 
 // wrap protects a handler. open are paths that need no token: they say nothing about the crawl but whether it works.

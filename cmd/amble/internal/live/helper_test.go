@@ -61,7 +61,7 @@ func watch(t *testing.T, w *crawltest.Web, change func(c *crawler.Config, l *Con
 	o.metrics.Watch(x, look)
 	o.live = New(l)
 	ctx, cancel := context.WithCancel(t.Context())
-	h := &watching{t: t, web: w, live: o.live, guard: o.server.guard, crawler: x, handler: o.server.guard.protect(o.live), ended: make(chan error, 1)}
+	h := &watching{t: t, web: w, live: o.live, guard: o.server.guard, crawler: x, handler: o.server.guard.protect(o.live.handler()), ended: make(chan error, 1)}
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)

@@ -1,15 +1,12 @@
 package live
 
 import (
-	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawler/metrics"
 	"github.com/amble-crawler/amble/frontier"
-	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job/digest"
 	"github.com/amble-crawler/amble/politeness/audit"
 )
@@ -67,18 +64,8 @@ func (o *Opening) Serve(c Config, rules audit.Config, body audit.Body) {
 	o.server.Serve(o.live)
 }
 
-// TokenFile makes the page's token the one in a file, which is the same whenever the crawl is started, so that a program such as
-// Prometheus can have it. Without it, each start has a new one. It must be called before Serve.
-func (o *Opening) TokenFile(name string) error {
-	b, err := safefile.ReadNamed(name, safefile.Token)
-	if err != nil {
-		return err
-	}
-	if err := o.server.guard.setToken(strings.TrimSpace(string(b))); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
+// TokenFile is Server.TokenFile.
+func (o *Opening) TokenFile(name string) error { return o.server.TokenFile(name) }
 
 // URL returns the address of the page, with the token that opens it unless that is the operator's.
 func (o *Opening) URL() string { return o.server.URL() }

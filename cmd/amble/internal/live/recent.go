@@ -161,16 +161,20 @@ func (r *recent) flight(e *ledger.Entry) flight {
 }
 
 func (r *recent) count(at time.Time, failed bool) {
+	if failed {
+		r.countMany(at, 0, 1)
+	} else {
+		r.countMany(at, 1, 0)
+	}
+}
+
+func (r *recent) countMany(at time.Time, good, evil int) {
 	second := at.Unix()
 	c := &r.rates[second%rateWindow]
 	if c.second != second {
 		*c = rate{second: second}
 	}
-	if failed {
-		c.evil++
-	} else {
-		c.good++
-	}
+	c.good, c.evil = c.good+good, c.evil+evil
 }
 
 func (r *recent) visit(v *sink.Record) {

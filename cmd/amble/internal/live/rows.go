@@ -21,6 +21,7 @@ const maxRows = 50
 type row struct {
 	Host         string // as in orders
 	Name         string
+	Owner        string // the node whose host it is, of a job on a cluster
 	Slug         string
 	State, Class string
 	Pages        string

@@ -21,6 +21,7 @@ import (
 	"github.com/amble-crawler/amble/crawler/metrics"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/localweb"
+	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job/report"
 )
 
@@ -64,6 +65,19 @@ func randomLoopback() string {
 	return netip.AddrFrom4([4]byte{127, b[0], b[1], b[2]}).String()
 }
 
+// TokenFile makes the page's token the one in a file, which is the same whenever the crawl is started, so that a program such as
+// Prometheus can have it. Without it, each start has a new one. It must be called before Serve.
+func (s *Server) TokenFile(name string) error {
+	b, err := safefile.ReadNamed(name, safefile.Token)
+	if err != nil {
+		return err
+	}
+	if err := s.guard.setToken(strings.TrimSpace(string(b))); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
 // URL returns the address of the page, with the token that opens it.
 func (s *Server) URL() string { return s.guard.urlOf(s.listener.Addr()) }
 
@@ -76,13 +90,19 @@ func (s *Server) Addr() netip.AddrPort {
 	return ap
 }
 
+// Page is a page that is shown until Run's context ends: [Live] of a crawl, [Cluster] of a job on a cluster.
+type Page interface {
+	Run(ctx context.Context)
+	handler() http.Handler
+}
+
 // Serve begins to serve the page, until Close.
-func (s *Server) Serve(l *Live) {
+func (s *Server) Serve(l Page) {
 	ctx, cancel := context.WithCancel(context.Background())
 	watching, end := context.WithCancel(ctx)
 	s.stop, s.end = cancel, end
 	s.server = &http.Server{
-		Handler:           s.guard.protect(l),
+		Handler:           s.guard.protect(l.handler()),
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
@@ -111,20 +131,25 @@ func (l *Live) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", l.page)
 	mux.HandleFunc("GET /events", l.events)
-	mux.HandleFunc("GET /style.css", file("style.css", "text/css; charset=utf-8", report.Palette))
-	mux.HandleFunc("GET /live.js", file("live.js", "text/javascript; charset=utf-8", ""))
+	serveFiles(mux)
 	mux.Handle("GET /healthz", metrics.HealthHandler(l.Healthy))
 	mux.Handle("GET /readyz", metrics.HealthHandler(l.Ready))
 	if l.config.Metrics != nil {
 		mux.Handle("GET /metrics", l.config.Metrics.Handler())
 	}
-	l.control(mux)
+	control(mux, l.config.Control, l.wasOrdered)
 	if l.config.Debug {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
 	return mux
+}
+
+// serveFiles serves what every page has.
+func serveFiles(mux *http.ServeMux) {
+	mux.HandleFunc("GET /style.css", file("style.css", "text/css; charset=utf-8", report.Palette))
+	mux.HandleFunc("GET /live.js", file("live.js", "text/javascript; charset=utf-8", ""))
 }
 
 // file serves a file, behind a text.
@@ -146,6 +171,11 @@ func (l *Live) page(w http.ResponseWriter, r *http.Request) {
 	if url := strings.TrimSpace(r.URL.Query().Get("url")); url != "" && l.config.Why != nil {
 		p.URL, p.Because, p.Refresh = url, l.because(url), false
 	}
+	p.write(w)
+}
+
+// write writes the whole page.
+func (p *page) write(w http.ResponseWriter) {
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, "page", p); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -192,24 +222,24 @@ func (l *limited) Write(b []byte) (int, error) {
 	return all, nil
 }
 
-// control serves the operator's orders. All are POST: no link and no image can give one.
-func (l *Live) control(mux *http.ServeMux) {
+// control serves the operator's orders to c, and calls ordered after each. All are POST: no link and no image can give one.
+func control(mux *http.ServeMux, c Control, ordered func()) {
 	order := func(path string, do func(c Control, r *http.Request) error) {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
-			if l.config.Control == nil {
+			if c == nil {
 				http.Error(w, errReadOnly.Error(), http.StatusForbidden)
 				return
 			}
 			r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
 			err := r.ParseForm()
 			if err == nil {
-				err = do(l.config.Control, r)
+				err = do(c, r)
 			}
 			if err != nil {
 				http.Error(w, cli.Printable(err.Error()), http.StatusBadRequest)
 				return
 			}
-			l.wasOrdered()
+			ordered()
 			w.Header().Set("Location", "./") // the page, under whatever path
 			w.WriteHeader(http.StatusSeeOther)
 		})

@@ -54,6 +54,9 @@ type page struct {
 	More   int
 	Events []shownEvent
 
+	Nodes     []shownNode // of a job on a cluster
+	Ownerless string      // what is said of its shards
+
 	Owners     []shownOwner // for a crawl shared by several processes
 	MoreOwners int
 

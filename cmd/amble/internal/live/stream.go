@@ -91,12 +91,15 @@ func (s *stream) next(ctx context.Context) []byte {
 }
 
 // events serves snapshots as server-sent events, compressed if possible: they differ little from each other.
-func (l *Live) events(w http.ResponseWriter, r *http.Request) {
-	if err := l.stream.enter(); err != nil {
+func (l *Live) events(w http.ResponseWriter, r *http.Request) { l.stream.serve(w, r, l.render) }
+
+// serve serves the snapshots, beginning with one that render makes.
+func (s *stream) serve(w http.ResponseWriter, r *http.Request, render func(time.Time) ([]byte, error)) {
+	if err := s.enter(); err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	defer l.stream.leave()
+	defer s.leave()
 	control := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := flusher{w, func() error { return control.Flush() }}
@@ -105,8 +108,8 @@ func (l *Live) events(w http.ResponseWriter, r *http.Request) {
 		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // a level that there is
 		out = flusher{z, func() error { return errors.Join(z.Flush(), control.Flush()) }}
 	}
-	html, err := l.render(time.Now())
-	for ; err == nil && html != nil; html = l.stream.next(r.Context()) {
+	html, err := render(time.Now())
+	for ; err == nil && html != nil; html = s.next(r.Context()) {
 		if err = control.SetWriteDeadline(time.Now().Add(patience)); err == nil || errors.Is(err, http.ErrNotSupported) {
 			err = out.send(html)
 		}

@@ -1,0 +1,363 @@
+package live
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster/work"
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/crawler/metrics"
+	"github.com/amble-crawler/amble/crawler/plan"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job/digest"
+)
+
+// ClusterConfig describes a job on a cluster that is shown.
+type ClusterConfig struct {
+	Name    string
+	Watcher *work.Watcher
+	Metrics http.Handler
+	Ready   func() error // says why this process cannot work
+	Control Control      // nil: read only
+}
+
+// Cluster shows a job on a cluster: the same page as that of a crawl, made of what the owners of all shards say. Its methods are safe
+// for concurrent use.
+type Cluster struct {
+	config  ClusterConfig
+	stream  stream
+	ordered chan struct{}
+
+	mu     sync.Mutex
+	view   *work.View
+	broken error // of the last reading
+	read   time.Time
+	rates  *recent
+	growth growth
+	counts map[int][2]int // of each shard: requests, and those in trouble
+}
+
+// NewCluster returns the page of a job.
+func NewCluster(c ClusterConfig) *Cluster {
+	return &Cluster{config: c, stream: stream{changed: make(chan struct{})}, ordered: make(chan struct{}, 1), rates: newRecent(), counts: map[int][2]int{}}
+}
+
+// Run makes a snapshot each second while somebody watches, until ctx ends.
+func (c *Cluster) Run(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			c.stream.close()
+			return
+		case <-tick.C:
+		case <-c.ordered:
+		}
+		if c.stream.watched() {
+			if html, err := c.render(time.Now()); err == nil {
+				c.stream.publish(html)
+			}
+		}
+	}
+}
+
+func (c *Cluster) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { c.make(time.Now()).write(w) })
+	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) { c.stream.serve(w, r, c.render) })
+	serveFiles(mux)
+	mux.Handle("GET /healthz", metrics.HealthHandler(func() error { return nil }))
+	mux.Handle("GET /readyz", metrics.HealthHandler(c.config.Ready))
+	mux.Handle("GET /metrics", c.config.Metrics)
+	control(mux, c.config.Control, func() {
+		c.mu.Lock()
+		c.read = time.Time{}
+		c.mu.Unlock()
+		select {
+		case c.ordered <- struct{}{}:
+		default:
+		}
+	})
+	return mux
+}
+
+// Numbers is a Page without a picture: metrics and health, of a server of an engine.
+type Numbers struct {
+	Metrics http.Handler
+	Ready   func() error
+}
+
+// Run implements Page.
+func (*Numbers) Run(ctx context.Context) { <-ctx.Done() }
+
+func (n *Numbers) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", n.Metrics)
+	mux.Handle("GET /{$}", http.RedirectHandler("metrics", http.StatusSeeOther))
+	mux.Handle("GET /healthz", metrics.HealthHandler(func() error { return nil }))
+	mux.Handle("GET /readyz", metrics.HealthHandler(n.Ready))
+	return mux
+}
+
+// render makes the part of the page that changes.
+func (c *Cluster) render(now time.Time) ([]byte, error) {
+	var b bytes.Buffer
+	err := templates.ExecuteTemplate(&b, "live", c.make(now))
+	return b.Bytes(), err
+}
+
+// clusterPatience limits the time that the engine and the nodes have for their answers.
+const clusterPatience = 5 * time.Second
+
+// look reads how the job is, unless it was read just now. The caller holds the lock.
+func (c *Cluster) look(now time.Time) {
+	if now.Sub(c.read) < time.Second/2 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience)
+	defer cancel()
+	v, err := c.config.Watcher.View(ctx)
+	c.read, c.broken = time.Now(), err
+	if err != nil {
+		return
+	}
+	c.view = v
+	known := v.Left
+	for _, s := range v.Sheets {
+		was, is := c.counts[s.Shard], [2]int{s.Requests, s.Troubled}
+		c.counts[s.Shard] = is
+		if was != [2]int{} && is[0] > was[0] {
+			evil := max(0, is[1]-was[1])
+			c.rates.countMany(v.At, is[0]-was[0]-evil, evil)
+		}
+	}
+	for _, n := range v.Outcomes() {
+		known += n
+	}
+	c.growth.add(v.At, known, int(v.Pages))
+}
+
+// make returns the page of this moment.
+func (c *Cluster) make(now time.Time) *page {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.look(now)
+	p := &page{Name: "Job " + cli.Printable(c.config.Name), Running: true, Live: true, Refresh: true, Controls: c.config.Control != nil}
+	if c.broken != nil {
+		p.Note = "The engine does not answer: " + cli.Printable(c.broken.Error())
+	}
+	if c.view == nil {
+		p.State, p.Title = "unknown", "amble"
+		return p
+	}
+	v := c.view
+	p.Running, p.Refresh, p.Paused = v.End == "", v.End == "", v.Paused
+	p.State, p.Class = "running", "fine"
+	switch {
+	case v.End != "":
+		p.State, p.Class = strings.ReplaceAll(v.End, "_", " "), ""
+	case v.Paused:
+		p.State, p.Class = "paused", "wait"
+	}
+	p.Controls = p.Controls && p.Running
+	p.Elapsed = plural(v.Shards, "shard")
+	p.Title = fmt.Sprintf("%s · %s · amble", plural(int(v.Pages), "page"), p.State)
+	sites, owners, more := clusterSites(v)
+	p.Tiles = clusterTiles(v)
+	p.Boxes = []box{clusterEnds(v, sites), clusterStuck(v, sites, now), {
+		ID: "polite", Question: "Is it polite?", Answer: "verify judges each request",
+		Text: "Each node keeps a ledger: amble cluster job collect makes one of them, and amble verify reads it",
+	}}
+	var rows []row
+	for i := range sites[:min(len(sites), maxRows)] {
+		rows = append(rows, clusterRow(&sites[i], owners[sites[i].Host], now))
+	}
+	p.Sites, p.More = grouped(rows), more+max(0, len(sites)-maxRows)
+	r := recentOf(v)
+	p.Lanes = (&view{now: now, sites: sites, known: true}).lanes(r, slices.Concat(rows, clusterDone(r, rows)))
+	p.Rate, p.Growth = c.rates.rateChart(now), drawGrowth(c.growth.samples, "known")
+	p.Events = clusterTroubles(v, now)
+	p.Nodes, p.Ownerless = clusterNodes(v)
+	return p
+}
+
+// clusterSites are the sites of all shards, those that take longest first, who owns each, and how many more there are.
+func clusterSites(v *work.View) (sites []plan.Site, owners map[string]string, more int) {
+	owners = map[string]string{}
+	for _, s := range v.Sheets {
+		more += s.More
+		for _, x := range s.Sites {
+			owners[x.Host] = s.Node
+			sites = append(sites, x)
+		}
+	}
+	slices.SortFunc(sites, func(a, b plan.Site) int { return cmp.Or(cmp.Compare(b.Least, a.Least), cmp.Compare(a.Host, b.Host)) })
+	return sites, owners, more
+}
+
+func clusterTiles(v *work.View) []tile {
+	of := v.Outcomes()
+	fetched := cli.Bytes(v.Bytes) + " received"
+	if v.Limit > 0 {
+		fetched = fmt.Sprintf("of at most %s; %s", plural(int(v.Limit), "page"), fetched)
+	}
+	return []tile{
+		{"got", num(int(v.Pages)), "fetched", fetched, "sites"},
+		{"broken", num(of[crawler.Failed]), "failed", "", "events"},
+		{"refused", num(of[crawler.Refused]), "refused", "", "events"},
+		{"", num(v.Left), "left", "URLs queued or under way", "sites"},
+	}
+}
+
+func clusterEnds(v *work.View, sites []plan.Site) box {
+	b := box{ID: "ends", Question: "When will it finish? Who decides?"}
+	switch {
+	case v.End != "":
+		b.Answer, b.Text = "It has ended", strings.ReplaceAll(v.End, "_", " ")
+	case len(sites) == 0:
+		b.Answer = "Not known"
+	default:
+		s := &sites[0]
+		b.Answer = "In " + span(s.Least) + " at least"
+		b.Text = fmt.Sprintf("%s decides: %s, %s apart; more machines change nothing about it", clip(cli.Printable(s.Host), 60), plural(s.URLs, "URL"), delayText(s.Delay))
+	}
+	return b
+}
+
+// clusterStuck says what waits for what: the nodes for the engine, shards for an owner, sites for their pauses.
+func clusterStuck(v *work.View, sites []plan.Site, now time.Time) box {
+	b := box{ID: "stuck", Question: "Is it stuck?", Answer: "No"}
+	live := 0
+	for _, n := range v.Nodes {
+		if n.Live {
+			live++
+		}
+	}
+	var first *plan.Site
+	due := false
+	for i := range sites {
+		due = due || !sites[i].Due.After(now)
+		if first == nil || sites[i].Due.Before(first.Due) {
+			first = &sites[i]
+		}
+	}
+	switch {
+	case v.End != "":
+		b.Answer = "It is over"
+	case v.Unstored != "":
+		b.Answer, b.Class, b.Text = "Yes: the engine stores nothing", "bad", cli.Printable(v.Unstored)+"; nodes request nothing meanwhile"
+	case live == 0:
+		b.Answer, b.Class, b.Text = "Yes: no node works on it", "bad", "start some with amble cluster work"
+	case v.Paused:
+		b.Answer, b.Class, b.Text = "Paused", "wait", "nothing is requested until it is resumed"
+	case v.Unheard > 0:
+		b.Answer, b.Class = plural(v.Unheard, "shard")+" without an owner", "wait"
+		b.Text = "Nodes take them over when the lease of the last owner has ended, and rest for a pause then"
+	case first != nil && !due && digest.HeldBy(first.Waits):
+		b.Answer, b.Class = "Waiting, as it must", "wait"
+		b.Text = fmt.Sprintf("%s: %s, next try in %s", clip(cli.Printable(first.Host), 60), setBy(first.Waits), span(first.Due.Sub(now)))
+	default:
+		b.Text = fmt.Sprintf("%s at work; %s with URLs left", plural(live, "node"), plural(len(sites), "site"))
+	}
+	return b
+}
+
+// clusterRow describes a site with URLs left, and the node that owns it.
+func clusterRow(s *plan.Site, owner string, now time.Time) row {
+	x := row{
+		Host: s.Host, Name: clip(cli.Printable(s.Host), 60), Slug: slug(s.Host), Owner: clip(cli.Printable(owner), 40), Left: num(s.URLs), Open: true,
+		Pause: delayText(s.Delay), Least: span(s.Least), State: "ready", Slower: (2 * max(s.Delay, time.Second)).String(),
+	}
+	if s.Cause != "" {
+		x.Trouble = causeText(cli.Printable(s.Cause))
+	}
+	if s.Due.After(now) {
+		x.State, x.Again = "rests", span(s.Due.Sub(now))
+		x.Pause += ", " + setBy(s.Waits)
+		if digest.HeldBy(s.Waits) {
+			x.State, x.Class = "waits", "wait"
+		}
+	}
+	return x
+}
+
+// clusterDone are the sites with requests that have nothing left.
+func clusterDone(r *recent, rows []row) (more []row) {
+	for _, host := range slices.Sorted(maps.Keys(r.hosts)) {
+		if !slices.ContainsFunc(rows, func(x row) bool { return x.Host == host }) {
+			more = append(more, row{Host: host, Name: cli.Printable(host)})
+		}
+	}
+	return more
+}
+
+// recentOf are the requests of the last half minute.
+func recentOf(v *work.View) *recent {
+	r := newRecent()
+	var all []work.Mark
+	for _, s := range v.Sheets {
+		all = append(all, s.Marks...)
+	}
+	slices.SortFunc(all, func(a, b work.Mark) int { return a.Start.Compare(b.Start) })
+	for i := range all[max(0, len(all)-maxMarks):] {
+		k := &all[i+max(0, len(all)-maxMarks)]
+		h := r.host(k.Host)
+		m := mark{host: k.Host, site: h, start: k.Start, end: k.End, robots: k.Robots, failed: k.Status == 0 || k.Status >= 400}
+		if h.pause > 0 {
+			m.owed = [2]time.Time{h.ended, h.ended.Add(h.pause)}
+		}
+		h.ended, h.pause = k.End, max(0, k.Ready.Sub(k.End))
+		r.marks = append(r.marks, m)
+	}
+	return r
+}
+
+func clusterTroubles(v *work.View, now time.Time) (shown []shownEvent) {
+	var all []work.Trouble
+	for _, s := range v.Sheets {
+		all = append(all, s.Troubles...)
+	}
+	slices.SortFunc(all, func(a, b work.Trouble) int { return b.At.Compare(a.At) })
+	for _, x := range all[:min(len(all), maxEvents)] {
+		e := event{outcome: string(x.Outcome), status: x.Status}
+		shown = append(shown, shownEvent{
+			span(now.Sub(x.At)) + " ago", cli.Printable(e.what()), cli.Middle(cli.Printable(x.URL), 120), clip(cli.Printable(x.Why), 160),
+		})
+	}
+	return shown
+}
+
+// shownNode is a node of a job on a cluster.
+type shownNode struct{ Name, Slug, State, Class, Shards, Pages, Left, Lag, Clock string }
+
+// clusterNodes are the nodes, at most maxRows, and what is to be said of shards without one.
+func clusterNodes(v *work.View) (shown []shownNode, ownerless string) {
+	for _, n := range v.Nodes[:min(len(v.Nodes), maxRows)] {
+		x := shownNode{
+			Name: cli.Printable(n.Name), Slug: slug(n.Name), State: "at work", Class: "fine", Shards: num(n.Shards), Pages: num(int(n.Pages)), Left: num(n.Left),
+			Lag: cli.Bytes(n.Lag), Clock: fmt.Sprintf("%d ± %d ms", int(1000*n.Ahead), int(1000*n.Error)),
+		}
+		switch {
+		case n.Refuses != "":
+			x.State, x.Class = "refuses the job: "+clip(cli.Printable(n.Refuses), 200), "refused"
+		case !n.Live:
+			x.State, x.Class = "silent", "wait"
+		case n.Shards == 0:
+			x.State, x.Class = "owns nothing", ""
+		}
+		shown = append(shown, x)
+	}
+	if v.Unheard > 0 && v.End == "" {
+		ownerless = plural(v.Unheard, "shard") + " of " + num(v.Shards) + " without an owner that answers: their counts are missing here."
+	}
+	return shown, ownerless
+}
