@@ -72,13 +72,13 @@ func (j *Jar) Load(r io.Reader, at ...weburl.URL) (Loaded, error) {
 
 // put adds or replaces a loaded cookie.
 func (j *Jar) put(c cookie) {
-	list := slices.DeleteFunc(j.loaded[c.domain], c.isNamed)
-	j.loaded[c.domain] = append(list, c)
+	list := slices.DeleteFunc(j.loaded[c.Domain], c.isNamed)
+	j.loaded[c.Domain] = append(list, c)
 }
 
 // isNamed reports whether another cookie would replace c (RFC 6265 section 5.3, step 11).
 func (c *cookie) isNamed(other cookie) bool {
-	return c.name == other.name && c.path == other.path && c.wide == other.wide
+	return c.Name == other.Name && c.Path == other.Path && c.Wide == other.Wide
 }
 
 // loadedFor returns the loaded cookies for a request, except those whose names its origin has set itself.
@@ -89,7 +89,7 @@ func (j *Jar) loadedFor(origin, path string, own *cookieSite) (list []cookie) {
 	}
 	for domain := host; domain != ""; _, domain, _ = strings.Cut(domain, ".") {
 		for _, c := range j.loaded[domain] {
-			if (c.wide || domain == host) && (secure || !c.secure) && !own.has(c.name, path) {
+			if (c.Wide || domain == host) && (secure || !c.Secure) && !own.has(c.Name, path) {
 				list = append(list, c)
 			}
 		}
@@ -99,7 +99,7 @@ func (j *Jar) loadedFor(origin, path string, own *cookieSite) (list []cookie) {
 
 // has reports whether an origin has set a cookie with this name for a path.
 func (s *cookieSite) has(name, path string) bool {
-	return s != nil && slices.ContainsFunc(s.cookies, func(c cookie) bool { return c.name == name && pathMatch(path, c.path) })
+	return s != nil && slices.ContainsFunc(s.cookies, func(c cookie) bool { return c.Name == name && pathMatch(path, c.Path) })
 }
 
 // takes returns the host of an origin to which loaded cookies may go, and whether its scheme is secure.
@@ -117,19 +117,19 @@ func (j *Jar) renew(origin string, c cookie, now time.Time) bool {
 	if !ok || len(j.loaded) == 0 {
 		return false
 	}
-	c.wide = c.domain != ""
-	c.domain = cmp.Or(c.domain, host)
-	list := j.loaded[c.domain]
+	c.Wide = c.Domain != ""
+	c.Domain = cmp.Or(c.Domain, host)
+	list := j.loaded[c.Domain]
 	i := slices.IndexFunc(list, c.isNamed)
-	if i < 0 || list[i].secure && !secure {
+	if i < 0 || list[i].Secure && !secure {
 		return false
 	}
-	c.secure = list[i].secure
+	c.Secure = list[i].Secure
 	if !list[i].like(c) || c.expired(now) {
 		j.changes++
 	}
 	if list[i] = c; c.expired(now) {
-		j.loaded[c.domain] = slices.Delete(list, i, i+1)
+		j.loaded[c.Domain] = slices.Delete(list, i, i+1)
 	}
 	return true
 }
@@ -194,9 +194,9 @@ func parseCookieLine(line string) (c cookie, err error) {
 	case len(f[5])+len(f[6]) > maxCookie:
 		return c, fmt.Errorf("name and value are longer than %d bytes", maxCookie)
 	}
-	c = cookie{name: f[5], value: f[6], path: f[2], domain: domain, wide: wide && mayBeWide(domain), secure: secure}
+	c = cookie{Name: f[5], Value: cookieValue(f[6]), Path: f[2], Domain: domain, Wide: wide && mayBeWide(domain), Secure: secure}
 	if seconds > 0 {
-		c.expires = time.Unix(min(seconds, math.MaxInt32<<6), 0).UTC()
+		c.Expires = time.Unix(min(seconds, math.MaxInt32<<6), 0).UTC()
 	}
 	return c, nil
 }

@@ -40,13 +40,15 @@ type cookieSite struct {
 	cookies []cookie
 }
 
+// cookie is a cookie, in memory and as a Jar saves it.
 type cookie struct {
-	name, value, path string
-	expires           time.Time // zero: at the end of the crawl
-
-	domain string // the Domain attribute; for a loaded cookie, the domain it applies to
-	wide   bool   // also for the hosts of domain, not for this host alone
-	secure bool   // for https alone
+	Name    string      `json:"name"`
+	Value   cookieValue `json:"value"`
+	Path    string      `json:"path"`
+	Expires time.Time   `json:"expires,omitzero"` // zero: at the end of the crawl
+	Domain  string      `json:"domain,omitempty"` // the Domain attribute; for a loaded cookie, the domain it applies to
+	Wide    bool        `json:"wide,omitempty"`   // also for the hosts of Domain, not for this host alone
+	Secure  bool        `json:"secure,omitempty"` // for https alone
 }
 
 // NewJar returns an empty Jar.
@@ -84,13 +86,13 @@ func (j *Jar) header(origin, path string, now time.Time) string {
 // addCookies adds the cookies that match a path to the value of a Cookie field, as far as there is room.
 func addCookies(b *strings.Builder, cookies []cookie, path string, now time.Time) {
 	for _, c := range cookies {
-		if c.expired(now) || !pathMatch(path, c.path) || b.Len()+len(c.name)+len(c.value)+3 > maxCookieHeader {
+		if c.expired(now) || !pathMatch(path, c.Path) || b.Len()+len(c.Name)+len(c.Value)+3 > maxCookieHeader {
 			continue
 		}
 		if b.Len() > 0 {
 			b.WriteString("; ")
 		}
-		b.WriteString(c.name + "=" + c.value)
+		b.WriteString(c.Name + "=" + string(c.Value))
 	}
 }
 
@@ -129,7 +131,7 @@ func (s *cookieSite) set(c cookie, now time.Time) (changed bool) {
 		switch {
 		case old.expired(now):
 			changed = true
-		case old.name == c.name && old.path == c.path:
+		case old.Name == c.Name && old.Path == c.Path:
 			same = old.like(c)
 			changed = changed || !same
 		default:
@@ -146,10 +148,10 @@ func (s *cookieSite) set(c cookie, now time.Time) (changed bool) {
 
 // like reports whether two cookies differ in nothing but a little time.
 func (c *cookie) like(other cookie) bool {
-	return c.value == other.value && c.expires.IsZero() == other.expires.IsZero() && c.expires.Sub(other.expires).Abs() < time.Hour
+	return c.Value == other.Value && c.Expires.IsZero() == other.Expires.IsZero() && c.Expires.Sub(other.Expires).Abs() < time.Hour
 }
 
-func (c *cookie) expired(now time.Time) bool { return !c.expires.IsZero() && !now.Before(c.expires) }
+func (c *cookie) expired(now time.Time) bool { return !c.Expires.IsZero() && !now.Before(c.Expires) }
 
 func parseCookie(line, origin, path string, now time.Time) (cookie, bool) {
 	if len(line) > 2*maxCookie {
@@ -163,20 +165,20 @@ func parseCookie(line, origin, path string, now time.Time) (cookie, bool) {
 		return cookie{}, false
 	}
 	c := cookie{
-		name: h.Name, value: h.Value, path: h.Path, expires: h.Expires,
-		domain: strings.ToLower(strings.TrimPrefix(h.Domain, ".")),
+		Name: h.Name, Value: cookieValue(h.Value), Path: h.Path, Expires: h.Expires,
+		Domain: strings.ToLower(strings.TrimPrefix(h.Domain, ".")),
 	}
 	if h.Quoted {
-		c.value = `"` + h.Value + `"`
+		c.Value = cookieValue(`"` + h.Value + `"`)
 	}
-	if !strings.HasPrefix(c.path, "/") {
-		c.path = defaultPath(path)
+	if !strings.HasPrefix(c.Path, "/") {
+		c.Path = defaultPath(path)
 	}
 	switch {
 	case h.MaxAge < 0:
-		c.expires = now
+		c.Expires = now
 	case h.MaxAge > 0:
-		c.expires = now.Add(time.Duration(min(h.MaxAge, 400*24*3600)) * time.Second)
+		c.Expires = now.Add(time.Duration(min(h.MaxAge, 400*24*3600)) * time.Second)
 	}
 	return c, true
 }

@@ -17,34 +17,28 @@ const maxSaved = 1 << 20
 
 // savedJar is a Jar as JSON.
 type savedJar struct {
-	Schema string        `json:"schema"`
-	Source string        `json:"source,omitempty"` // of loaded
-	Hosts  []string      `json:"hosts,omitempty"`
-	Loaded []savedCookie `json:"loaded,omitempty"`
-	Sites  []savedSite   `json:"sites,omitempty"` // the one used last comes first
+	Schema string      `json:"schema"`
+	Source string      `json:"source,omitempty"` // of loaded
+	Hosts  []string    `json:"hosts,omitempty"`
+	Loaded []cookie    `json:"loaded,omitempty"`
+	Sites  []savedSite `json:"sites,omitempty"` // the one used last comes first
 }
 
 type savedSite struct {
-	Origin  string        `json:"origin"`
-	Cookies []savedCookie `json:"cookies"`
+	Origin  string   `json:"origin"`
+	Cookies []cookie `json:"cookies"`
 }
 
-type savedCookie struct {
-	Name    string    `json:"name"`
-	Value   []byte    `json:"value"` // not always UTF-8
-	Path    string    `json:"path"`
-	Expires time.Time `json:"expires,omitzero"`
-	Domain  string    `json:"domain,omitempty"`
-	Wide    bool      `json:"wide,omitempty"`
-	Secure  bool      `json:"secure,omitempty"`
-}
+// cookieValue is the value of a cookie, which need not be UTF-8. JSON has it in Base64.
+type cookieValue string
 
-func (c *cookie) saved() savedCookie {
-	return savedCookie{Name: c.name, Value: []byte(c.value), Path: c.path, Expires: c.expires, Domain: c.domain, Wide: c.wide, Secure: c.secure}
-}
+func (v cookieValue) MarshalJSON() ([]byte, error) { return json.Marshal([]byte(v)) }
 
-func (c *savedCookie) cookie() cookie {
-	return cookie{name: c.Name, value: string(c.Value), path: c.Path, expires: c.Expires, domain: c.Domain, wide: c.Wide, secure: c.Secure}
+func (v *cookieValue) UnmarshalJSON(b []byte) error {
+	var value []byte
+	err := json.Unmarshal(b, &value)
+	*v = cookieValue(value)
+	return err
 }
 
 // Changes returns a number that grows when there is something new to save. Expiry times that are put off by less than an
@@ -71,12 +65,12 @@ func (j *Jar) Save() ([]byte, error) {
 	now := time.Now()
 	s := savedJar{Schema: jarSchema, Source: j.source, Hosts: slices.Sorted(maps.Keys(j.hosts))}
 	for _, domain := range slices.Sorted(maps.Keys(j.loaded)) {
-		s.Loaded = append(s.Loaded, savedOf(j.loaded[domain], now)...)
+		s.Loaded = append(s.Loaded, fresh(j.loaded[domain], now)...)
 	}
 	size := 0
 	for el := j.recent.Front(); el != nil; el = el.Next() {
 		site := el.Value.(*cookieSite)
-		cookies := savedOf(site.cookies, now)
+		cookies := fresh(site.cookies, now)
 		if len(cookies) == 0 {
 			continue
 		}
@@ -95,10 +89,11 @@ func (j *Jar) Save() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-func savedOf(cookies []cookie, now time.Time) (list []savedCookie) {
+// fresh returns those that have not expired.
+func fresh(cookies []cookie, now time.Time) (list []cookie) {
 	for _, c := range cookies {
 		if !c.expired(now) {
-			list = append(list, c.saved())
+			list = append(list, c)
 		}
 	}
 	return list
@@ -113,21 +108,19 @@ func (j *Jar) Restore(b []byte) error {
 	if json.Unmarshal(b, &s) != nil || s.Schema != jarSchema {
 		return errSaved
 	}
-	fresh := NewJar()
+	restored := NewJar()
 	for _, h := range s.Hosts {
-		fresh.hosts[h] = true
+		restored.hosts[h] = true
 	}
 	for _, c := range s.Loaded {
-		fresh.put(c.cookie())
+		restored.put(c)
 	}
 	for i := len(s.Sites) - 1; i >= 0; i-- {
-		site := fresh.add(s.Sites[i].Origin)
-		for _, c := range s.Sites[i].Cookies[:min(len(s.Sites[i].Cookies), maxCookies)] {
-			site.cookies = append(site.cookies, c.cookie())
-		}
+		site := restored.add(s.Sites[i].Origin)
+		site.cookies = append(site.cookies, s.Sites[i].Cookies[:min(len(s.Sites[i].Cookies), maxCookies)]...)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.sites, j.recent, j.loaded, j.hosts, j.source = fresh.sites, fresh.recent, fresh.loaded, fresh.hosts, s.Source
+	j.sites, j.recent, j.loaded, j.hosts, j.source = restored.sites, restored.recent, restored.loaded, restored.hosts, s.Source
 	return nil
 }

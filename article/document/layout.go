@@ -9,22 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// run is a piece of text as it is drawn. Its coordinates are along the line of writing and across it, so that they do not depend on the
-// direction of the text.
+// place is where text is on a page: along the line of writing and across it, so that it does not depend on the direction of the text.
+type place struct {
+	from, to float64 // along the line
+	base     float64 // across it, growing upwards
+	size     float64 // of the font as displayed
+}
+
+// run is a piece of text as it is drawn.
 type run struct {
+	place
 	text string
-	from float64 // along the line
-	to   float64
-	base float64 // across it, growing upwards
-	size float64 // of the font as displayed
 }
 
 // line is a line of text on a page.
 type line struct {
-	text     strings.Builder
-	from, to float64
-	base     float64
-	size     float64
+	place
+	text strings.Builder
 }
 
 // layout makes lines of the runs of a page, in the order in which they are drawn.
@@ -50,7 +51,7 @@ func (l *layout) add(r run, turn float64) {
 		if strings.TrimSpace(r.text) == "" {
 			return // blanks begin no line
 		}
-		last = &line{from: r.from, to: r.from, base: r.base, size: r.size}
+		last = &line{place: place{from: r.from, to: r.from, base: r.base, size: r.size}}
 		l.lines, l.turn = append(l.lines, last), turn
 	}
 	if s := last.text.String(); s != "" && r.from-last.to > 0.14*min(r.size, last.size) && !strings.HasSuffix(s, " ") {

@@ -403,8 +403,8 @@ func (m *machine) draws(s pdfString) {
 	turn := math.Atan2(from[1], from[0])
 	sin, cos := math.Sincos(turn)
 	along := func(m matrix) float64 { return m[4]*cos + m[5]*sin }
-	m.out.add(run{
-		text: p.text, from: along(from), to: along(to), base: from[5]*cos - from[4]*sin,
+	m.out.add(run{text: p.text, place: place{
+		from: along(from), to: along(to), base: from[5]*cos - from[4]*sin,
 		size: math.Abs(m.size) * math.Hypot(from[2], from[3]),
-	}, turn)
+	}}, turn)
 }

@@ -33,10 +33,7 @@ type checkCmd struct {
 	SARIF      formatFile `name:"sarif" placeholder:"FILE" help:"Write findings as SARIF, to stdout or as --sarif=FILE."`
 	JUnit      formatFile `name:"junit" placeholder:"FILE" help:"Write findings as JUnit XML, to stdout or as --junit=FILE."`
 	Out        string     `short:"o" placeholder:"DIR" help:"Keep the crawl in this job directory. The same command resumes it."`
-	Quiet      bool       `short:"q"`
-	Verbose    bool       `short:"v"`
-	LogFormat  string
-	Color      string
+	view.Messages
 	configFlag `group:"Who crawls:"`
 	kong.Plugins
 }
@@ -115,7 +112,7 @@ func (c *checkCmd) Run(a *app, o *keyflags.Origins) error {
 	if err != nil {
 		return err
 	}
-	v := a.view(view.Flags{Quiet: c.Quiet, Verbose: c.Verbose, LogFormat: c.LogFormat, Color: c.Color})
+	v := a.view(view.Flags{Messages: c.Messages})
 	dir, next, err := c.directory(cfg.State, seeds)
 	if err != nil {
 		return cli.Exit(cli.ExitOutput, err)

@@ -36,10 +36,7 @@ import (
 type mirrorCmd struct {
 	Targets []string `arg:"" name:"url|dir" help:"URLs of a site, then the directory of the copy (the site's name, here)."`
 
-	Quiet      bool `short:"q"`
-	Verbose    bool `short:"v"`
-	LogFormat  string
-	Color      string
+	view.Messages
 	configFlag `group:"Who crawls:"`
 	kong.Plugins
 }
@@ -104,7 +101,7 @@ func (c *mirrorCmd) Run(a *app, o *keyflags.Origins) error {
 	if err := checkCopy(dir); err != nil {
 		return err
 	}
-	v := a.view(view.Flags{Quiet: c.Quiet, Verbose: c.Verbose, LogFormat: c.LogFormat, Color: c.Color})
+	v := a.view(view.Flags{Messages: c.Messages})
 	cfg.Note = v.Note
 	restrain(v, &cfg.Crawl)
 	m := &mirroring{mirrorCmd: c, app: a, view: v, dir: dir, seeds: seeds}

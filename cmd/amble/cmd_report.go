@@ -47,7 +47,7 @@ func (c *reportCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	v := a.view(view.Flags{Color: c.Color})
+	v := a.view(view.Flags{Messages: view.Messages{Color: c.Color}})
 	if c.JSON {
 		err = printReport(a.out, r)
 	} else {

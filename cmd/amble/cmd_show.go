@@ -109,7 +109,7 @@ func (c *showCmd) Run(a *app) error {
 	if check != nil {
 		summary += check.text(s.Dir)
 	}
-	if _, err = fmt.Fprint(a.out, a.view(view.Flags{Color: c.Color}).Emphasized(standing), summary); err != nil || !ended && !c.Page {
+	if _, err = fmt.Fprint(a.out, a.view(view.Flags{Messages: view.Messages{Color: c.Color}}).Emphasized(standing), summary); err != nil || !ended && !c.Page {
 		return err
 	}
 	page, err := write()

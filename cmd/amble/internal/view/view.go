@@ -19,7 +19,12 @@ import (
 
 // Flags are shared by the commands that crawl.
 type Flags struct {
-	JSON      bool
+	JSON bool
+	Messages
+}
+
+// Messages are the flags about what a crawl writes to stderr.
+type Messages struct {
 	Quiet     bool `short:"q"`
 	Verbose   bool `short:"v"`
 	LogFormat string
