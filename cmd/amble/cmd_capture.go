@@ -25,11 +25,8 @@ import (
 type captureCmd struct {
 	URLs []string `arg:"" name:"url" help:"Seeds."`
 
-	Output    string `short:"o" name:"output" placeholder:"FILE" help:"File to write, which must not exist; without it, stdout."`
-	Quiet     bool   `short:"q"`
-	Verbose   bool   `short:"v"`
-	LogFormat string
-	Color     string
+	Output string `short:"o" name:"output" placeholder:"FILE" help:"File to write, which must not exist; without it, stdout."`
+	view.Messages
 
 	configFlag `group:"Who crawls:"`
 	kong.Plugins
@@ -87,7 +84,7 @@ func (c *captureCmd) Run(a *app, o *keyflags.Origins) error {
 		return keyflags.Errors(err)
 	}
 	a.warnAlone(&x)
-	v := a.view(view.Flags{Quiet: c.Quiet, Verbose: c.Verbose, LogFormat: c.LogFormat, Color: c.Color})
+	v := a.view(view.Flags{Messages: c.Messages})
 	restrain(v, &x)
 	var pages fixture.Capture
 	var lacking atomic.Int64 // URLs without a whole answer
