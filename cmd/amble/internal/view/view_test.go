@@ -38,15 +38,15 @@ func watched(t *testing.T, f Flags, tty bool, d time.Duration) string {
 
 func TestLogLineEvery30SecondsOffATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out := watched(t, Flags{LogFormat: "text"}, false, 65*time.Second)
+		out := watched(t, Flags{Messages: Messages{LogFormat: "text"}}, false, 65*time.Second)
 		if n := strings.Count(out, "msg=progress pages=0 rate=0.0/s hosts_active=0 hosts_waiting=0 queued=0 refused=0 deferred=0 errors=0 next=0s eta=?\n"); n != 2 {
 			t.Errorf("%d lines in 65 s: %s", n, out)
 		}
-		out = watched(t, Flags{LogFormat: "json"}, false, 31*time.Second)
+		out = watched(t, Flags{Messages: Messages{LogFormat: "json"}}, false, 31*time.Second)
 		if !strings.Contains(out, `"msg":"progress","pages":0,"rate":"0.0/s"`) {
 			t.Errorf("in JSON: %s", out)
 		}
-		if out = watched(t, Flags{Quiet: true}, false, time.Hour); out != "" {
+		if out = watched(t, Flags{Messages: Messages{Quiet: true}}, false, time.Hour); out != "" {
 			t.Errorf("with -q: %s", out)
 		}
 	})
@@ -89,7 +89,7 @@ func TestRaisedDelayIsTold(t *testing.T) {
 		{"long enough", politeness.MinDelay, []string{"http://a.test/"}, Flags{}, ""},
 		{"loopback", 10 * time.Millisecond, []string{"http://127.0.0.1/", "http://localhost/"}, Flags{}, ""},
 		{"own", 10 * time.Millisecond, []string{"http://own.test/"}, Flags{}, ""},
-		{"quiet", 10 * time.Millisecond, []string{"http://a.test/"}, Flags{Quiet: true}, ""},
+		{"quiet", 10 * time.Millisecond, []string{"http://a.test/"}, Flags{Messages: Messages{Quiet: true}}, ""},
 	} {
 		var urls []weburl.URL
 		for _, s := range c.seeds {
