@@ -24,7 +24,7 @@ const module = "github.com/amble-crawler/amble"
 
 // rooms lists the top-level folders from the ground up. An import of a room that stands further right is upward.
 var rooms = []string{
-	"internal", "weburl", "crawltest", "robots", "consent", "identity", "politeness", "fetcher", "extract", "schema", "article", "frontier", "sink",
+	"internal", "weburl", "stores", "crawltest", "robots", "consent", "identity", "politeness", "fetcher", "extract", "schema", "article", "frontier", "sink",
 	"render", "crawler", "job", "jobs", "cluster", "cmd",
 }
 

@@ -123,7 +123,7 @@ func (c *Cluster) look(now time.Time) {
 	if now.Sub(c.read) < time.Second/2 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience) // what is read is for all viewers, not only for who asked first
 	defer cancel()
 	v, err := c.config.Watcher.View(ctx)
 	c.read, c.broken = time.Now(), err
