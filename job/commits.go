@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -88,14 +87,14 @@ func (c *commits) checkArchives() error {
 			continue
 		}
 		last = max(last, name)
-		info, err := c.files.root.Lstat(name)
+		size, err := c.files.size(name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case missingFile(err):
 			return c.files.told(name, gone(e.Bytes))
 		case err != nil:
-			return c.files.named("open", name, err)
-		case info.Size() < e.Bytes:
-			return c.files.told(name, short(info.Size(), e.Bytes))
+			return err
+		case size < e.Bytes:
+			return c.files.told(name, short(size, e.Bytes))
 		}
 	}
 	if last == "" {

@@ -88,6 +88,14 @@ type Config struct {
 	// file, which never changes again, and what follows is in another one, such as visits-000002.jsonl. A segment is at most a quarter
 	// of MaxDisk. 0: [DefaultSegmentSize]; [crawler.Unlimited]: each is one file.
 	SegmentSize crawler.Limit
+	// Store is the URL of a place for what is finished: s3://BUCKET/PREFIX or file:///DIRECTORY, which no other job uses. Closed segments
+	// and finished archives are copied there after the commit that made them final, and no commit waits for it. The bucket, the prefix
+	// and the rights are tested when the job is opened; that the store cannot be reached is no error, then or later. See
+	// [Job.Upload] and package stores/s3. "": everything stays in the directory.
+	Store string
+	// KeepLocal is how many bytes of results stay in the directory once the store has them: the oldest copies are removed. At least the
+	// segments that are written to stay. 0: Unlimited.
+	KeepLocal crawler.Limit
 	// Browser is the browser that renders pages, if Crawl.Render says that pages are rendered. A job starts none: the program
 	// does, with these settings, and sets Crawl.Renderer.
 	Browser Browser

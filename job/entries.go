@@ -18,6 +18,9 @@ type jobFiles struct{ plainDir }
 // openJobFiles opens the directory at path.
 func openJobFiles(path string) (jobFiles, error) {
 	d, err := openDir(path)
+	if err == nil {
+		d.away = &away{root: d.root}
+	}
 	return jobFiles{d}, err
 }
 
@@ -26,7 +29,7 @@ func openJobFiles(path string) (jobFiles, error) {
 var ownFiles = map[string]bool{
 	lockName: false, VisitsName: false, LedgerName: false, LinksName: false, TextName: false, ItemsName: false, ItemsCSVName: false, ItemsTableName: false, lastWriteName: false,
 	cookiesName: true, manifestName: true, jobName: true, auditName: true, reportName: true, PageName: true, HostsName: true, ProblemsName: true,
-	SheetName: true, SheetDataName: true, SumsName: true,
+	SheetName: true, SheetDataName: true, SumsName: true, storedName: true,
 }
 
 // ownDirs lists the directories in a job directory, with a function that recognizes the files in them.
@@ -103,6 +106,8 @@ func (d jobFiles) checkTop() error {
 func (d jobFiles) checkNew(names map[string]bool) error {
 	delete(names, manifestName+newSuffix) // left by a process that was killed at its beginning
 	delete(names, lockName)
+	delete(names, storedName) // written before the manifest
+	delete(names, storedName+newSuffix)
 	delete(names, settingsName) // checkJob checks what is in it
 	maps.DeleteFunc(names, func(name string, _ bool) bool { return tolerated(name) })
 	dir := d.root.Name()
@@ -140,7 +145,7 @@ func (d jobFiles) checkEntry(e fs.DirEntry) error {
 // checkIn checks the entries of a subdirectory of a job. The bodies of robots.txt files, as many as there are hosts,
 // are checked when they are opened.
 func (d jobFiles) checkIn(dir string, ours func(name string) bool) error {
-	names, err := d.names(dir)
+	names, err := plainDir{root: d.root}.names(dir) // not those that only the store has
 	if err != nil {
 		return outputError(err)
 	}

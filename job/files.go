@@ -19,7 +19,17 @@ import (
 // plainDir is a directory whose files are opened only as regular files: symbolic links are not followed, files are
 // created only where there were none, and named pipes do not block. So nobody who can put files into the directory can
 // make a process write elsewhere. Errors name whole paths.
-type plainDir struct{ root *os.Root }
+type plainDir struct {
+	root *os.Root
+	away *away // what the job's store has of the directory; nil: it is not asked
+}
+
+// readFile is a file that is open for reading.
+type readFile interface {
+	io.Reader
+	io.ReaderAt
+	io.Closer
+}
 
 // openDir opens the directory at path, which may itself be a link, because the operator named it.
 func openDir(path string) (plainDir, error) {
@@ -27,10 +37,10 @@ func openDir(path string) (plainDir, error) {
 	if err != nil {
 		err = &os.PathError{Op: "open", Path: path, Err: cli.Cause(err)}
 	}
-	return plainDir{root}, err
+	return plainDir{root: root}, err
 }
 
-func (d plainDir) close() error { return d.root.Close() }
+func (d plainDir) close() error { return errors.Join(d.root.Close(), d.away.close()) }
 
 // readPlain reads a file with settings of the directory at path.
 func readPlain(path, name string) ([]byte, error) {
@@ -97,8 +107,17 @@ func (d plainDir) file(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// open opens a file for reading.
-func (d plainDir) open(name string) (*os.File, error) { return d.file(name, os.O_RDONLY) }
+// open opens a file for reading, in the store if only that has it.
+func (d plainDir) open(name string) (readFile, error) {
+	f, err := d.file(name, os.O_RDONLY)
+	switch {
+	case err == nil:
+		return f, nil
+	case d.away != nil && errors.Is(err, fs.ErrNotExist):
+		return d.away.open(name, err)
+	}
+	return nil, err
+}
 
 // read reads a whole file of at most safefile.Settings bytes. It is meant for settings rather than results.
 func (d plainDir) read(name string) ([]byte, error) { return d.readUpTo(name, safefile.Settings) }
@@ -166,11 +185,11 @@ func (d plainDir) edit(name string, flag int) (*os.File, error) {
 
 // has reports whether a file or directory with the name exists.
 func (d plainDir) has(name string) (bool, error) {
-	_, err := d.root.Lstat(name)
+	_, err := d.size(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil, d.named("open", name, err)
+	return err == nil, err
 }
 
 // replace writes a file whole or not at all, even if the process or the system ends meanwhile.
@@ -230,7 +249,7 @@ func (d plainDir) sub(name string) (plainDir, error) {
 		return plainDir{}, notPlain(d.path(name), kindOf(info.Mode()))
 	}
 	root, err := d.root.OpenRoot(name)
-	return plainDir{root}, d.named("open", name, err)
+	return plainDir{root: root}, d.named("open", name, err)
 }
 
 // list returns the entries of the directory or of one of its subdirectories, in no order. A directory that does not
@@ -251,13 +270,16 @@ func (d plainDir) list(name string) ([]fs.DirEntry, error) {
 func (d plainDir) names(name string) ([]string, error) {
 	f, err := d.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return d.away.names(name, nil)
 	}
 	if err != nil {
 		return nil, d.named("open", name, err)
 	}
 	names, err := f.Readdirnames(-1)
-	return names, errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return names, err
+	}
+	return d.away.names(name, names)
 }
 
 // sync makes the names in the directory durable, if the system can.

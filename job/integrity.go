@@ -47,7 +47,14 @@ func (d jobFiles) records(m *Manifest) *records {
 	for _, k := range m.Kept {
 		r.files[k.name()] = []known{{k.Bytes, k.SHA256}}
 	}
-	err := d.committedStates(r)
+	list, err := d.away.now()
+	if err == nil && list != nil && list.Copy { // its queue is elsewhere
+		for _, o := range list.Objects {
+			r.files[o.Name] = []known{{o.Bytes, o.SHA256}}
+		}
+		return r
+	}
+	err = errors.Join(err, d.committedStates(r))
 	switch {
 	case errors.Is(err, ErrHeld):
 		r.note = "files were not compared with what was committed: " + err.Error()

@@ -40,6 +40,7 @@ import (
 	"github.com/amble-crawler/amble/job/openfiles"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/politeness/machine"
+	"github.com/amble-crawler/amble/stores/open"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -94,6 +95,7 @@ type Job struct {
 	config  Config
 	seeds   []weburl.URL
 	out     *outputs
+	uploads *uploads // nil: the job has no store
 	crawler *crawler.Crawler
 	notes   []string
 	ended   bool
@@ -242,6 +244,9 @@ func start(dir string, c Config, seeds []string, why opening) (*Job, error) {
 		}
 	}
 	j.config, j.seeds = c, urls
+	if err := j.openStore(context.Background()); err != nil {
+		return nil, errors.Join(err, j.release())
+	}
 	if err := j.checkSpace(); err != nil {
 		return nil, errors.Join(err, j.release())
 	}
@@ -355,7 +360,7 @@ func (j *Job) take() (err error) {
 	if j.lock, err = j.files.lockJob(); err != nil {
 		return err
 	}
-	if err := j.files.checkJob(); err != nil { // another process may have been faster
+	if err := errors.Join(j.files.checkJob(), j.files.checkCopy()); err != nil { // another process may have been faster
 		return err
 	}
 	if j.manifest, err = readManifest(j.dir); err != nil || j.manifest == nil || j.manifest.Collected == "" {
@@ -364,8 +369,26 @@ func (j *Job) take() (err error) {
 	return refused("%s was collected from the %s, and cannot be resumed alone: resume the job of the cluster, and collect it into a new directory", j.dir, j.manifest.Collected)
 }
 
+// startUploads begins to store what becomes final, and returns a function that ends it.
+func (j *Job) startUploads(ctx context.Context) (end func()) {
+	if j.uploads == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { j.uploads.run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
 // release unlocks the directory for other processes.
 func (j *Job) release() error {
+	if j.uploads != nil {
+		_ = open.Close(j.uploads.store) // what it has was synced
+		j.uploads = nil
+	}
 	if j.lock == nil {
 		return j.files.close()
 	}
@@ -554,7 +577,9 @@ func (j *Job) Run(ctx context.Context) (*crawler.Report, error) {
 	if j.ended {
 		return nil, refused("job %s has been run: open it again", j.dir)
 	}
+	endUploads := j.startUploads(ctx)
 	rep, err := j.crawler.Run(ctx, j.manifest.Seeds...)
+	endUploads()
 	if rep == nil && err != nil {
 		err = beginError(err)
 	}

@@ -219,6 +219,8 @@ var keys = []*Key{
 	{"no-keep", "Without [out]: keep nothing but what goes to stdout, as [quiet] does.", Command, Shown, false, "", flag{}},
 	{"format", "Also archive what went over the wire, as WARC with a CDXJ index (${default}).", Output, Free, false, "Archive", own[bool]{is: List, read: archived, write: formatText, late: true}},
 	{"segment-size", "Size of a segment: when visits, ledger, links, texts or results have as much, they go on in another file, such as visits-000002.jsonl (${default}). A segment is at most a quarter of [max-disk].", Output, Free, true, "SegmentSize", amount{is: Size, def: DefaultSegmentSize, none: unlimited, noZero: "would leave no room for a line; give a size or none"}},
+	{"store", "Copy what is finished, segments and archives, to s3://BUCKET/PREFIX or file:///DIRECTORY, each with its SHA-256, while the crawl goes on. Keys, region and endpoint are read from the variables and files of AWS (AWS_PROFILE, AWS_ENDPOINT_URL). A store that cannot be reached is waited for.", Output, Free, false, "Store", words{}},
+	{"keep-local", "With [store]: remove the oldest copies of what is stored from the job when its results exceed this size (${default}). A segment is at most a quarter of it.", Output, Free, false, "KeepLocal", amount{is: Size, noZero: "the segments that are written to stay; give a size or none"}},
 	{"keep-links", "Also keep every link of each page in links.jsonl, with its text, rel, kind and fate.", Output, Fixed, false, "Links", flag{}},
 	{"text", "Also write the main text of each page to text.jsonl, plain and as Markdown, with title, author, dates, language, licence and consent.", Output, Fixed, false, "Text", flag{}},
 

@@ -22,7 +22,7 @@ func (d plainDir) openLocked(name string) (*os.File, error) {
 // openShared opens an existing file and locks it against openLocked. Nothing is written, so the file may be on a
 // read-only disk.
 func (d plainDir) openShared(name string) (*os.File, error) {
-	f, err := d.open(name)
+	f, err := d.file(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

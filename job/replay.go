@@ -10,6 +10,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -214,11 +215,31 @@ func (r *Reader) Pages() (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	archive, err := warc.OpenArchive(nil, filepath.Join(r.dir, archiveName))
+	archive, err := r.OpenArchive()
 	if err != nil {
 		return nil, &Error{Kind: Storage, Err: err}
 	}
 	return newPages(archive, cfg.Crawl.Fetch)
+}
+
+// OpenArchive opens the archive of the job, also what only its store has: see [warc.OpenArchive].
+func (r *Reader) OpenArchive() (*warc.Archive, error) {
+	names, err := r.archiveNames()
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		names[i] = r.files.path(name)
+	}
+	return warc.OpenArchiveBy(func(file string) (warc.File, int64, error) {
+		name := path.Join(archiveName, filepath.Base(file))
+		size, err := r.files.size(name)
+		if err != nil {
+			return nil, 0, err
+		}
+		f, err := r.files.open(name)
+		return f, size, err
+	}, nil, names...)
 }
 
 // newPages returns the Pages of an archive, which it closes if there is an error.

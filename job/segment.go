@@ -262,6 +262,7 @@ func (c *Config) checkShared() error {
 	bad(c.Crawl.Fetch.Cookies || c.LoadCookies != "" || c.KeepCookies, "cookies", "a session belongs to one process, and hosts that share cookies may be crawled by several")
 	bad(c.Crawl.Render.Renders(), "render", "its nodes would request what pages load twice")
 	bad(c.Crawl.Follow.Documents, "documents", "its nodes have no program that reads them")
+	bad(c.Store != "", "store", "what nodes have is merged when it is collected; store the collected job")
 	bad(c.Text, "text", "its nodes have no program that reads it; export the texts of the collected job")
 	bad(c.Crawl.Sample.N > 0, "sample", "no node knows when all lists are read")
 	bad(c.Cache != "", "cache", "it is a directory of one machine")

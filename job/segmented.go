@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/amble-crawler/amble/crawler"
 )
 
 // DefaultSegmentSize is [Config.SegmentSize] if that is 0, in bytes.
@@ -20,7 +22,7 @@ const DefaultSegmentSize = 1 << 30
 // visits-000002.jsonl, and so on.
 var inSegments = []string{VisitsName, LedgerName, LinksName, TextName, ItemsName}
 
-// segmentSize returns the bytes after which a commit closes a segment; 0: never. Four fit into MaxDisk.
+// segmentSize returns the bytes after which a commit closes a segment; 0: never. Four fit into MaxDisk, and into KeepLocal.
 func (c *Config) segmentSize() int64 {
 	size := int64(c.SegmentSize)
 	switch {
@@ -29,8 +31,10 @@ func (c *Config) segmentSize() int64 {
 	case size < 0:
 		size = 0
 	}
-	if c.MaxDisk > 0 && (size == 0 || size > int64(c.MaxDisk)/4) {
-		size = max(1, int64(c.MaxDisk)/4)
+	for _, most := range []crawler.Limit{c.MaxDisk, c.KeepLocal} {
+		if most > 0 && (size == 0 || size > int64(most)/4) {
+			size = max(1, int64(most)/4)
+		}
 	}
 	return size
 }
@@ -123,13 +127,18 @@ func streamAt(file string) (*Content, error) {
 	return c, nil
 }
 
-// size returns the length of a file.
+// size returns the length of a file, also of one that only the store has.
 func (d plainDir) size(name string) (int64, error) {
 	info, err := d.root.Lstat(name)
-	if err != nil {
-		return 0, d.named("open", name, err)
+	if err == nil {
+		return info.Size(), nil
 	}
-	return info.Size(), nil
+	err = d.named("open", name, err)
+	if d.away == nil || !missingFile(err) {
+		return 0, err
+	}
+	fact, err := d.away.find(name, err)
+	return fact.Bytes, err
 }
 
 // segmentReader reads segments as one file. One of them is open at a time.

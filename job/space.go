@@ -133,7 +133,7 @@ func (j *Job) checkSpace() error {
 		return readError(err)
 	}
 	switch left, by := s.Left(); {
-	case left >= 0:
+	case left >= 0, j.uploads != nil: // what is stored makes room
 		return nil
 	case by == crawler.FinishMaxDisk:
 		return refusedAs(ErrSpace, "job %s takes %s, more than max-disk (%s): give more, or remove what is not needed", j.dir, cli.Bytes(s.Used), cli.Bytes(s.MaxDisk))
@@ -142,11 +142,21 @@ func (j *Job) checkSpace() error {
 	}
 }
 
+// left is [Space.Left] at present.
+func (j *Job) left() (int64, crawler.Finish, error) {
+	s, err := spaceOf(j.dir, &j.config, j.config.MaxDisk > 0)
+	left, by := s.Left()
+	return left, by, err
+}
+
 // watchSpace returns hooks that end the crawl in good order when too little space is left. They look after each commit.
 func (j *Job) watchSpace() *crawler.Trace {
 	var mu sync.Mutex
 	var next time.Time // when the directory is measured again
-	return &crawler.Trace{Committed: func(crawler.Commit) {
+	return &crawler.Trace{Committed: func(c crawler.Commit) {
+		if j.uploads != nil && c.Err == nil {
+			j.uploads.committed()
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		now := time.Now()
@@ -158,7 +168,7 @@ func (j *Job) watchSpace() *crawler.Trace {
 		if err != nil { // writing says what is wrong
 			return
 		}
-		if left, by := s.Left(); left < 0 {
+		if left, by := s.Left(); left < 0 && (j.uploads == nil || !j.uploads.short()) {
 			j.crawler.DrainFor(by)
 		}
 	}}

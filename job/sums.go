@@ -60,7 +60,7 @@ func (d jobFiles) removeSums() error {
 }
 
 // unsummed lists the files of a job that are left out of the list: they are of no use to others, or are the list itself.
-var unsummed = []string{lockName, lastWriteName, cookiesName, SumsName}
+var unsummed = []string{lockName, lastWriteName, cookiesName, SumsName, storedName}
 
 // recorded lists the files that a job's record consists of, slash-separated and sorted.
 func (d jobFiles) recorded() (names []string, err error) {
@@ -156,8 +156,8 @@ func (d jobFiles) checkSums(r *records, checked []FileCheck) (lines int, differ 
 // isWhole reports whether an intact file has this hash and has nothing after its committed part.
 func (d jobFiles) isWhole(r *records, name, sum string) bool {
 	all := r.files[name]
-	info, err := d.root.Lstat(filepath.FromSlash(name))
-	return err == nil && len(all) > 0 && all[len(all)-1] == known{info.Size(), sum}
+	size, err := d.size(filepath.FromSlash(name))
+	return err == nil && len(all) > 0 && all[len(all)-1] == known{size, sum}
 }
 
 // checkSum compares a file with its hash.

@@ -85,7 +85,7 @@ func (r *Reader) openAnswers(c crawler.Config) (*answers, error) {
 		return nil, nil //nolint:nilerr,nilnil // see above
 	}
 	dir := filepath.Join(r.dir, archiveName)
-	archive, err := warc.OpenArchive(nil, dir)
+	archive, err := r.OpenArchive()
 	if err != nil {
 		if archive, err = warc.OpenFiles(dir); err != nil {
 			return nil, nil //nolint:nilerr,nilnil // see above

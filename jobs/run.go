@@ -119,6 +119,9 @@ func (m *Manager) crawl(e *entry) (*crawler.Report, error) {
 	rep, err := j.Run(m.ctx)
 	close(over)
 	watched.Wait()
+	if err == nil {
+		err = j.Upload(m.ctx)
+	}
 	return rep, errors.Join(err, j.Close())
 }
 

@@ -3,8 +3,6 @@
 //
 // An object is written whole or not at all, and is what the caller said that it is: the SHA-256 is checked on the way. What is written
 // under a name replaces what was there, so whoever does not know whether a Put succeeded may repeat it.
-//
-// Reading order: stores.go, dir.go.
 package stores
 
 import (

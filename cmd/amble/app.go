@@ -32,6 +32,7 @@ type app struct {
 	exit    func(int)              // called on the third signal only
 	begins  func()                 // called when the command line is read
 	all     bool                   // helps list all flags
+	copies  []string               // directories of jobs in stores, to be removed
 }
 
 // commands is the command line. Kong reads flags, defaults and help texts from its tags.
@@ -147,6 +148,7 @@ or fish. What amble promises to site owners is in docs/politeness.md.`
 // run parses and executes args and returns the exit code.
 func (a *app) run(args []string) (code int) {
 	defer func() { code = a.survive(recover(), code) }()
+	defer a.removeCopies()
 	origins := keyflags.New(a.env)
 	if i := slices.Index(args, "--help-all"); i >= 0 {
 		a.all, args = true, slices.Clone(args)
@@ -220,7 +222,7 @@ func (a *app) parser(c *commands, o *keyflags.Origins) (*kong.Kong, error) {
 		kong.Name("amble"), kong.Description(description), kong.Vars{"engine": defaultEngine},
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, WrapUpperBound: 80}),
-		kong.Resolvers(o), kong.Bind(a, o), kong.NamedMapper("job", jobMapper{}), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed), kong.PostBuild(hide),
+		kong.Resolvers(o), kong.Bind(a, o), kong.NamedMapper("job", jobMapper{a}), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed), kong.PostBuild(hide),
 	)
 }
 

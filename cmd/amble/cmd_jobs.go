@@ -1,8 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,6 +17,8 @@ import (
 
 	"github.com/amble-crawler/amble/cmd/amble/internal/kept"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/stores/open"
 )
 
 // jobsCmd is "amble jobs".
@@ -139,6 +146,8 @@ func (c *jobsCmd) remove(a *app, jobs []kept.Job) error {
 			return cli.Usage("no job is kept as %s: amble jobs lists those that are", name)
 		}
 	}
+	ctx, stop := a.untilSignal(context.Background())
+	defer stop()
 	var errs []error
 	for i := range jobs {
 		j := &jobs[i]
@@ -146,6 +155,10 @@ func (c *jobsCmd) remove(a *app, jobs []kept.Job) error {
 		chosen := (c.Finished || c.Older > 0) && j.State != "running" &&
 			(!c.Finished || j.State == "finished") && time.Since(j.Last) >= time.Duration(c.Older)
 		if !named && !chosen {
+			continue
+		}
+		if err := job.RemoveStored(ctx, j.Dir); err != nil {
+			errs = append(errs, fmt.Errorf("%s stays, because what it has in its store could not be removed: %w", j.Name, err))
 			continue
 		}
 		if err := j.Remove(); err != nil {
@@ -162,21 +175,52 @@ func (c *jobsCmd) remove(a *app, jobs []kept.Job) error {
 	return nil
 }
 
-// jobMapper decodes arguments that name a job directory or a kept job, and leaves URLs unchanged.
-type jobMapper struct{}
+// jobMapper decodes arguments that name a job directory, a kept job, or the URL of a store that has one. Other URLs stay unchanged.
+type jobMapper struct{ a *app }
 
 // Decode implements kong.Mapper, for a string and for several.
-func (jobMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+func (m jobMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	if target.Kind() == reflect.String {
 		var s string
 		if err := ctx.Scan.PopValueInto("dir", &s); err != nil {
 			return err
 		}
-		target.SetString(kept.Path(s))
-		return nil
+		path, err := m.path(s)
+		target.SetString(path)
+		return err
 	}
 	for _, t := range ctx.Scan.PopWhile(func(t kong.Token) bool { return t.IsValue() }) {
-		target.Set(reflect.Append(target, reflect.ValueOf(kept.Path(t.String()))))
+		path, err := m.path(t.String())
+		if err != nil {
+			return err
+		}
+		target.Set(reflect.Append(target, reflect.ValueOf(path)))
 	}
 	return nil
+}
+
+// path returns the directory of a job. One that is in a store gets a directory for the time of the command.
+func (m jobMapper) path(name string) (string, error) {
+	if !open.IsURL(name) {
+		return kept.Path(name), nil
+	}
+	dir, err := os.MkdirTemp("", "amble-stored-")
+	if err != nil {
+		return "", err
+	}
+	m.a.copies = append(m.a.copies, dir)
+	if base := path.Base(name); base != "." && filepath.IsLocal(base) { // what the job is called
+		dir = filepath.Join(dir, base)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	return dir, job.Attach(context.Background(), dir, name)
+}
+
+// removeCopies removes the directories of jobs that are in stores.
+func (a *app) removeCopies() {
+	for _, dir := range a.copies {
+		_ = os.RemoveAll(dir) // or it stays in the system's directory for such files
+	}
 }

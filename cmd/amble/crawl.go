@@ -187,6 +187,9 @@ func (c *crawlFlags) kept(a *app, v *view.View, cfg *job.Config, seeds []weburl.
 			return j, nil
 		},
 	})
+	if finished != nil && job.Unstored(c.Out) {
+		return a.uploadRest(v, c.Out)
+	}
 	if finished != nil {
 		v.Tell("%v%s", finished, remedy(finished))
 		return nil //nolint:nilerr // there is nothing to do
@@ -197,9 +200,37 @@ func (c *crawlFlags) kept(a *app, v *view.View, cfg *job.Config, seeds []weburl.
 	if err == nil && end.signal == 0 {
 		err = writePage(c.Out)
 	}
+	if err == nil && end.signal == 0 {
+		err = a.upload(j)
+	}
 	closed := j.Close()
 	c.tellNext(v, cfg, end)
 	return errors.Join(c.verdict(cfg, end, err), closed)
+}
+
+// upload stores what is not in the store of a job yet. A signal ends it, as long as the store cannot be reached, too.
+func (a *app) upload(j *job.Job) error {
+	ctx, stop := a.untilSignal(context.Background())
+	defer stop()
+	err := j.Upload(ctx)
+	if code := endedBy(ctx); code != 0 {
+		return cli.Exit(code, err)
+	}
+	return err
+}
+
+// uploadRest stores what an upload that was interrupted has left of a job that has ended.
+func (a *app) uploadRest(v *view.View, dir string) error {
+	ctx, stop := a.untilSignal(context.Background())
+	defer stop()
+	err := job.UploadRest(ctx, dir, v.Note)
+	if code := endedBy(ctx); code != 0 {
+		return cli.Exit(code, err)
+	}
+	if err == nil {
+		v.Tell("job %s had ended; what was missing in its store is there now", kept.Name(dir))
+	}
+	return err
 }
 
 // reportCommands are the commands that reports name.

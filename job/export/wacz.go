@@ -256,7 +256,7 @@ func (w *wacz) largeIndex(s *extsort.Sorter) error {
 
 // pages adds the lists of pages: those that the crawl began with, and the others.
 func (w *wacz) pages() error {
-	a, err := warc.OpenArchive(nil, filepath.Join(w.x.Job.Dir(), path.Dir(w.archives[0])))
+	a, err := w.x.Job.OpenArchive()
 	if err != nil {
 		return archiveError(err)
 	}

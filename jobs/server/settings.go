@@ -23,12 +23,14 @@ const (
 	guards    = "it protects the server"
 	mandate   = "the operator of the server answers for it to sites"
 	ofCommand = "it is about the output of a command"
+	keysOf    = "it is written to with the keys of the server"
 	secrets   = "it may hold secrets, or name files and variables of the server"
 )
 
 // refused has the reason for each key of a job file that clients may not set. A key that is neither here nor in allowed is refused.
 var refused = map[string]string{
 	"since": namesFile, "own-hosts": namesFile, "opt-out": namesFile, "load-cookies": namesFile, "sign": namesFile, "cache": namesFile, "state": namesFile,
+	"store": keysOf, "keep-local": guards,
 	"sign-mode": mandate, "overrides": mandate, "per-host": mandate,
 	"header": secrets,
 	"proxy":  network, "source-address": network, "allow-address": network, "allow-port": network,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"io"
 	"iter"
 	"net/netip"
 	"os"
@@ -20,11 +21,38 @@ import (
 // programs: compressed with gzip or zstd, a record at a time, or not at all. It keeps 16 bytes in memory for each
 // answer and reads the answers from the files. It is safe for concurrent use until Close.
 type Archive struct {
-	files []*os.File
+	files []archiveFile
+	open  func(name string) (File, int64, error)
 	table []place // sorted
 	seed  maphash.Seed
 	same  func(url string) string
 	cut   []*ArchiveError
+}
+
+// File is an archive or an index that is open for reading. ReadAt may be called concurrently.
+type File interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// archiveFile is an archive that is open.
+type archiveFile struct {
+	File
+	name string
+	size int64
+}
+
+// openFile opens a file on a disk.
+func openFile(name string) (File, int64, error) {
+	f, err := safefile.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
 }
 
 // place is where an answer is.
@@ -81,14 +109,20 @@ func (e *ArchiveError) Unwrap() error { return e.Err }
 // indexes where [Writer] left them. same returns the same text for URLs that count as one page; nil: no two do. The error is
 // that of the file system or an *[ArchiveError].
 func OpenArchive(same func(url string) string, paths ...string) (*Archive, error) {
-	if same == nil {
-		same = func(url string) string { return url }
-	}
-	a := &Archive{seed: maphash.MakeSeed(), same: same}
 	names, err := archiveFiles(paths)
 	if err != nil {
 		return nil, err
 	}
+	return OpenArchiveBy(openFile, same, names...)
+}
+
+// OpenArchiveBy is [OpenArchive] for archive files that need not be on a disk: open opens one of the names, or the index of one, and
+// returns its size in bytes.
+func OpenArchiveBy(open func(name string) (File, int64, error), same func(url string) string, names ...string) (*Archive, error) {
+	if same == nil {
+		same = func(url string) string { return url }
+	}
+	a := &Archive{seed: maphash.MakeSeed(), same: same, open: open}
 	for _, name := range names {
 		if err := a.add(name); err != nil {
 			return nil, errors.Join(err, a.Close())
@@ -109,11 +143,11 @@ func OpenFiles(paths ...string) (*Archive, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		f, err := safefile.Open(name)
+		f, size, err := openFile(name)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("warc: %w", err), a.Close())
 		}
-		a.files = append(a.files, f)
+		a.files = append(a.files, archiveFile{f, name, size})
 	}
 	return a, nil
 }
@@ -149,10 +183,11 @@ func IsArchive(name string) bool {
 
 // add opens a file and puts its answers into the table.
 func (a *Archive) add(path string) error {
-	f, err := safefile.Open(path)
+	in, size, err := a.open(path)
 	if err != nil {
 		return fmt.Errorf("warc: %w", err)
 	}
+	f := archiveFile{in, path, size}
 	a.files = append(a.files, f)
 	from := a.readIndex(f)
 	var damage *ArchiveError
@@ -236,7 +271,7 @@ func (a *Archive) places(target string) []place {
 
 // answer returns the answer in a record. The payload of a revisit is in the record that it refers to.
 func (a *Archive) answer(p place, r *stored) (*Answer, error) {
-	x := &Answer{ID: r.get("WARC-Record-ID"), URL: r.target(), File: a.files[p.file()].Name(), Offset: p.offset()}
+	x := &Answer{ID: r.get("WARC-Record-ID"), URL: r.target(), File: a.files[p.file()].name, Offset: p.offset()}
 	x.Date, _ = time.Parse(time.RFC3339, r.get("WARC-Date"))
 	x.Addr, _ = netip.ParseAddr(r.get("WARC-IP-Address"))
 	if x.Head, x.Payload = r.message(); len(x.Head) == 0 {
@@ -288,7 +323,7 @@ func (a *Archive) truncation(p place, r *stored) string {
 }
 
 func (a *Archive) damage(p place, err error) error {
-	return &ArchiveError{a.files[p.file()].Name(), p.offset(), err}
+	return &ArchiveError{a.files[p.file()].name, p.offset(), err}
 }
 
 // SURT returns the key of a URL in an index, in the Sort-friendly URI Reordering Transform: the host's labels in reverse
@@ -301,7 +336,7 @@ func SURT(url string) string { return surt(url) }
 // directory. The error wraps [ErrNotArchived] if there is no such file, or is an *[ArchiveError].
 func (a *Archive) At(file string, offset int64) (*Answer, error) {
 	for i, f := range a.files {
-		if filepath.Base(f.Name()) != file {
+		if filepath.Base(f.name) != file {
 			continue
 		}
 		p := placeOf(0, i, offset)

@@ -106,7 +106,7 @@ func (a *Archive) readAt(file int, offset int64) (*stored, error) {
 		err = r.check()
 	}
 	if err != nil {
-		return nil, &ArchiveError{f.Name(), offset, err}
+		return nil, &ArchiveError{f.name, offset, err}
 	}
 	return r, nil
 }

@@ -5,16 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/amble-crawler/amble/internal/safefile"
 )
 
 // scan puts the answers of the file that was opened last into the table, from an offset on.
-func (a *Archive) scan(f *os.File, from int64) error {
+func (a *Archive) scan(f archiveFile, from int64) error {
 	t := newTape(f, from)
 	for {
 		start := t.n
@@ -23,9 +20,9 @@ func (a *Archive) scan(f *os.File, from int64) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return &ArchiveError{f.Name(), start, err}
+			return &ArchiveError{f.name, start, err}
 		case start > maxOffset:
-			return &ArchiveError{f.Name(), start, errors.New("the file is larger than 1 TiB")}
+			return &ArchiveError{f.name, start, errors.New("the file is larger than 1 TiB")}
 		case r.isAnswer():
 			a.table = append(a.table, placeOf(a.key(r.target()), len(a.files)-1, start))
 		}
@@ -34,23 +31,19 @@ func (a *Archive) scan(f *os.File, from int64) error {
 
 // readIndex puts the answers that the file's index names into the table, and returns the end of the last of them: an index
 // that a killed process left may lack later ones. Without a usable index it returns 0, and the whole file is read.
-func (a *Archive) readIndex(f *os.File) (end int64) {
-	in, err := safefile.Open(indexName(f.Name()))
+func (a *Archive) readIndex(f archiveFile) (end int64) {
+	in, size, err := a.open(indexName(f.name))
 	if err != nil {
 		return 0
 	}
 	defer func() { _ = in.Close() }() // only read
-	info, err := f.Stat()
-	if err != nil {
-		return 0
-	}
 	before := len(a.table)
-	lines := bufio.NewScanner(in)
+	lines := bufio.NewScanner(io.NewSectionReader(in, 0, size))
 	lines.Buffer(nil, maxLine)
 	lines.Split(wholeLines)
 	for lines.Scan() {
-		url, offset, next, ok := indexed(lines.Bytes(), filepath.Base(f.Name()))
-		if !ok || next > info.Size() {
+		url, offset, next, ok := indexed(lines.Bytes(), filepath.Base(f.name))
+		if !ok || next > f.size {
 			a.table = a.table[:before]
 			return 0
 		}

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -18,7 +17,7 @@ type tape struct {
 	n int64 // offset of the next byte
 }
 
-func newTape(f *os.File, offset int64) *tape {
+func newTape(f io.ReaderAt, offset int64) *tape {
 	return &tape{bufio.NewReaderSize(io.NewSectionReader(f, offset, 1<<62-offset), 32<<10), offset}
 }
 

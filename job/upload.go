@@ -1,0 +1,525 @@
+package job
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/stores"
+	"github.com/amble-crawler/amble/stores/open"
+)
+
+// Time between tries to reach a store.
+const (
+	firstTry = time.Second
+	lastTry  = time.Minute
+)
+
+// uploads moves closed segments and finished archives of a job to its store, in a goroutine of Run. A commit only tells it what has
+// become final; it never waits for it.
+type uploads struct {
+	j     *Job
+	store stores.Store
+
+	busy sync.Mutex // held while the store is written to: by the goroutine of Run, or by Upload
+
+	mu      sync.Mutex
+	list    *stored         // what is in the store, as in the directory
+	claimed bool            // the prefix in the store is known to be this job's
+	ready   []storedObject  // final, and not in the list yet
+	needed  map[string]bool // files in the directory that must stay: the last segment of each file, the last archive
+	held    int64           // bytes of results in the directory at the last commit
+	gone    map[string]bool // files of the list that are not in the directory any more
+	paused  bool            // the crawl was paused because space is short
+	said    string          // what the operator was told last
+	wake    chan struct{}   // a value: there may be something to do
+	hurry   chan struct{}   // a value: the crawl waits
+}
+
+// openStore makes the job use its store. It is an error if the store says no; if it cannot be reached, that is noted.
+func (j *Job) openStore(ctx context.Context) error {
+	list, err := j.files.readStored()
+	if err != nil {
+		return readError(err)
+	}
+	url := j.config.Store
+	switch {
+	case list == nil && url == "":
+		return nil
+	case list != nil && list.Store != url:
+		return refused("job %s keeps what is finished in %s, which cannot be changed: set store to it again", j.dir, list.Store)
+	}
+	store, err := open.URL(url)
+	if err != nil {
+		return &Error{Kind: Refused, Err: &KeyError{Key: "store", Value: url, Err: err}}
+	}
+	fresh := list == nil
+	if fresh { // before the claim: a job that is killed between the two knows that the claim is its own
+		list = newStored(url)
+		if err := j.files.replace(storedName, list.encode()); err != nil {
+			return errors.Join(outputError(err), open.Close(store))
+		}
+	}
+	u := &uploads{j: j, store: store, list: list, gone: map[string]bool{}, needed: map[string]bool{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
+	for _, o := range list.Objects {
+		if _, err := j.files.root.Lstat(o.Name); errors.Is(err, fs.ErrNotExist) {
+			u.gone[o.Name] = true
+		}
+	}
+	switch err := u.claim(ctx); {
+	case errors.Is(err, stores.ErrAway):
+		j.notef("the store %s cannot be reached at present: the crawl goes on, and what is finished is stored later", url)
+	case err != nil:
+		if fresh && j.manifest == nil {
+			err = errors.Join(err, j.files.root.Remove(storedName))
+		}
+		return errors.Join(&Error{Kind: Refused, Err: fmt.Errorf("store %s: %w", url, err)}, open.Close(store))
+	}
+	if v, ok := store.(interface {
+		Versioned(context.Context) (bool, error)
+	}); ok && u.claimed {
+		if on, err := v.Versioned(ctx); on && err == nil { // reading it may need a right of its own
+			j.notef("the bucket of %s keeps versions: what is replaced or removed there stays, and is paid for", url)
+		}
+	}
+	j.uploads = u
+	return nil
+}
+
+// claim makes sure that the prefix is this job's, and that objects can be written and removed there.
+func (u *uploads) claim(ctx context.Context) error {
+	b, err := getSmall(ctx, u.store, storedName)
+	switch {
+	case err == nil:
+		theirs, err := parseStored(b)
+		if err != nil {
+			return fmt.Errorf("its %s is not that of a job: %w", storedName, err)
+		}
+		if theirs.Job != u.list.Job {
+			return errors.New("another job is in it: name another prefix")
+		}
+	case missingFile(err):
+		for o, err := range u.store.List(ctx, "") {
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("it is not empty: there is %s; name another prefix", o.Name)
+		}
+	default:
+		return err
+	}
+	const probe = "probe"
+	if err := putBytes(ctx, u.store, probe, []byte(u.list.Job)); err != nil {
+		return err
+	}
+	if err := u.store.Delete(ctx, probe); err != nil {
+		return err
+	}
+	if err := u.putList(ctx, u.list); err != nil {
+		return err
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.claimed = true
+	return nil
+}
+
+// putList stores the list of what is in the store.
+func (u *uploads) putList(ctx context.Context, list *stored) error {
+	public := *list
+	public.Store = ""
+	return putBytes(ctx, u.store, storedName, public.encode())
+}
+
+// committed learns from a commit what has become final.
+func (u *uploads) committed() {
+	extents := u.j.out.commits.extents
+	lastArchive, last := "", map[string]int{}
+	for name := range extents {
+		if strings.HasPrefix(name, archiveName+"/") {
+			if archiveSerial(name) >= archiveSerial(lastArchive) {
+				lastArchive = name
+			}
+			continue
+		}
+		whole, n := segmentOf(name)
+		last[whole] = max(last[whole], n)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	clear(u.needed)
+	u.needed[lastArchive], u.needed[archiveIndex(lastArchive)] = true, true
+	for whole, n := range last {
+		u.needed[segmentName(whole, n)] = true
+	}
+	u.ready, u.held = u.ready[:0:0], 0
+	for _, name := range sortedKeys(extents) {
+		e := extents[name]
+		if !u.gone[name] {
+			u.held += e.Bytes
+		}
+		final := e.Closed || strings.HasPrefix(name, archiveName+"/") && name != lastArchive
+		was, stored := u.list.find(name)
+		same := stored && was == FileFact{e.Bytes, e.SHA256}
+		if stored && !same { // it was stored at the end of an earlier process, and has grown since
+			u.needed[name], u.needed[archiveIndex(name)] = true, true
+		}
+		if !final || same {
+			continue
+		}
+		u.ready = append(u.ready, storedObject{name, FileFact{e.Bytes, e.SHA256}})
+	}
+	if len(u.ready) > 0 || u.held > u.keep() {
+		select {
+		case u.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+const indexExt = ".cdxj" // of the index of an archive
+
+// archiveIndex returns the name of the index of an archive.
+func archiveIndex(name string) string {
+	base, _, _ := strings.Cut(path.Base(name), ".warc")
+	return path.Join(path.Dir(name), base+indexExt)
+}
+
+// archiveSerial returns the number of an archive, 0 if it has none.
+func archiveSerial(name string) int {
+	base, _, _ := strings.Cut(path.Base(name), ".warc")
+	n, _ := strconv.Atoi(base[strings.LastIndexByte(base, '-')+1:])
+	return n
+}
+
+// keep returns the bytes of results that may stay in the directory.
+func (u *uploads) keep() int64 {
+	if k := u.j.config.KeepLocal; k > 0 {
+		return int64(k)
+	}
+	return 1 << 62
+}
+
+// run stores what becomes final until ctx ends.
+func (u *uploads) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-u.wake:
+		}
+		for delay := firstTry; ; delay = min(2*delay, lastTry) {
+			err := u.storeReady(ctx)
+			u.relieve()
+			if err == nil || ctx.Err() != nil {
+				u.say("")
+				break
+			}
+			u.say(fmt.Sprintf("%v; the crawl goes on, and it is tried again", err))
+			select {
+			case <-ctx.Done():
+				return
+			case <-u.hurry:
+			case <-time.After(delay):
+			}
+		}
+	}
+}
+
+// say tells the operator about the store, once.
+func (u *uploads) say(text string) {
+	u.mu.Lock()
+	was := u.said
+	u.said = text
+	u.mu.Unlock()
+	switch note := u.j.config.Note; {
+	case note == nil || text == was:
+	case text == "":
+		note("the store can be written to again")
+	case was == "":
+		note(text)
+	}
+}
+
+// storeReady stores everything that is final, each with the list after it, and removes copies that need not stay.
+func (u *uploads) storeReady(ctx context.Context) error {
+	u.busy.Lock()
+	defer u.busy.Unlock()
+	if !u.claimed {
+		if err := u.claim(ctx); err != nil {
+			return err
+		}
+	}
+	for {
+		u.mu.Lock()
+		var next storedObject
+		if len(u.ready) > 0 {
+			next = u.ready[0]
+		}
+		u.mu.Unlock()
+		if next.Name == "" {
+			break
+		}
+		var also []string
+		if strings.HasPrefix(next.Name, archiveName+"/") {
+			also = append(also, archiveIndex(next.Name))
+		}
+		if err := u.put(ctx, append(also, next.Name), map[string]FileFact{next.Name: next.FileFact}); err != nil {
+			return err
+		}
+		u.mu.Lock()
+		u.ready = slices.DeleteFunc(u.ready, func(o storedObject) bool { return o.Name == next.Name })
+		u.mu.Unlock()
+		u.drop(u.keep())
+		u.relieve()
+	}
+	u.drop(u.keep())
+	return nil
+}
+
+// put stores files, and then the list. Of those in facts the hash is known: another one means that the file is damaged.
+func (u *uploads) put(ctx context.Context, names []string, facts map[string]FileFact) error {
+	var done []storedObject
+	for _, name := range names {
+		fact, known := facts[name]
+		if !known {
+			var err error
+			if fact, err = u.j.files.factOf(name); err != nil {
+				return err
+			}
+		}
+		if was, ok := u.list.find(name); ok && was == fact {
+			continue
+		}
+		f, err := u.j.files.file(name, 0)
+		if err != nil {
+			return err
+		}
+		o := storedObject{name, fact}
+		if err = errors.Join(u.store.Put(ctx, o.object(), f), f.Close()); err != nil {
+			if errors.Is(err, stores.ErrDiffers) && !errors.Is(err, stores.ErrAway) {
+				err = fmt.Errorf("%s is damaged, or was changed, and is not stored: %w", u.j.files.path(name), err)
+			}
+			return err
+		}
+		done = append(done, o)
+	}
+	if len(done) == 0 {
+		return nil
+	}
+	list := u.list.with(done...)
+	if err := u.putList(ctx, list); err != nil {
+		return err
+	}
+	if err := u.j.files.replace(storedName, list.encode()); err != nil {
+		return outputError(err)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.list = list
+	return nil
+}
+
+// drop removes the oldest copies of what is in the store until this many bytes of results are left in the directory.
+func (u *uploads) drop(keep int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, o := range u.list.Objects {
+		if u.held <= keep {
+			return
+		}
+		whole, _ := segmentOf(o.Name)
+		archive := strings.HasPrefix(o.Name, archiveName+"/") && path.Ext(o.Name) != indexExt
+		if u.gone[o.Name] || u.needed[o.Name] || !archive && !slices.Contains(inSegments, whole) {
+			continue
+		}
+		if u.j.files.root.Remove(o.Name) != nil { // it stays
+			continue
+		}
+		u.gone[o.Name] = true
+		u.held -= o.Bytes
+		if index := archiveIndex(o.Name); archive && u.j.files.root.Remove(index) == nil { // never without its archive before
+			u.gone[index] = true
+		}
+	}
+}
+
+// short makes room when less is left than the operator allows. It reports whether the crawl may go on later: copies were removed, or
+// the crawl is paused until something is stored.
+func (u *uploads) short() bool {
+	u.drop(0)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if left, _, err := u.j.left(); err != nil || left >= 0 {
+		return true
+	}
+	if len(u.ready) == 0 {
+		return false
+	}
+	if !u.paused {
+		u.paused = true
+		u.j.crawler.Pause()
+		defer func() {
+			select {
+			case u.hurry <- struct{}{}:
+			default:
+			}
+		}()
+		if u.j.config.Note != nil {
+			u.j.config.Note("paused: the space for the job is used up, and " + u.waiting() + " for the store; the crawl resumes by itself")
+		}
+	}
+	return true
+}
+
+// relieve ends a pause of short.
+func (u *uploads) relieve() {
+	u.mu.Lock()
+	paused, ready := u.paused, len(u.ready)
+	u.mu.Unlock()
+	if !paused {
+		return
+	}
+	u.drop(0)
+	left, by, err := u.j.left()
+	switch {
+	case err != nil || left < 0 && ready > 0:
+		return
+	case left < 0:
+		u.j.crawler.DrainFor(by)
+	}
+	u.mu.Lock()
+	u.paused = false
+	u.mu.Unlock()
+	u.j.crawler.Resume()
+	if u.j.config.Note != nil && left >= 0 {
+		u.j.config.Note("resumed: there is space again")
+	}
+}
+
+// waiting says how much waits. u.mu is held.
+func (u *uploads) waiting() string {
+	var bytes int64
+	for _, o := range u.ready {
+		bytes += o.Bytes
+	}
+	return fmt.Sprintf("%s (%s) waiting", cli.Plural(len(u.ready), "finished file"), cli.Bytes(bytes))
+}
+
+// Waiting returns how many files, and bytes, wait for being stored: see [Config.Store]. It may be called concurrently.
+func (j *Job) Waiting() (files int, bytes int64) {
+	if j.uploads == nil {
+		return 0, 0
+	}
+	j.uploads.mu.Lock()
+	defer j.uploads.mu.Unlock()
+	for _, o := range j.uploads.ready {
+		bytes += o.Bytes
+	}
+	return len(j.uploads.ready), bytes
+}
+
+// Upload stores all files of the job that are of use to others, so that the job can be read from its store alone. While the store
+// cannot be reached it waits, until ctx ends. It is called after Run, and after a report was written, and before Close; without a
+// [Config.Store] it does nothing. A job that ended for other reasons than its limits is not stored as a whole: it is going to change.
+func (j *Job) Upload(ctx context.Context) error {
+	u := j.uploads
+	if u == nil || !j.ended || j.manifest.Finish != crawler.FinishDone && !j.manifest.Finish.Limit() {
+		return nil
+	}
+	u.committed() // the last commit of all
+	for delay := firstTry; ; delay = min(2*delay, lastTry) {
+		err := u.storeReady(ctx)
+		if err == nil {
+			err = u.storeAll(ctx)
+		}
+		if !errors.Is(err, stores.ErrAway) {
+			if err != nil {
+				err = &Error{Kind: Storage, Err: fmt.Errorf("%w: resume the job to store what is missing", err)}
+			}
+			return err
+		}
+		u.say(fmt.Sprintf("%v; waiting for the store: what is finished is in %s meanwhile", err, j.dir))
+		select {
+		case <-ctx.Done():
+			return &Error{Kind: Storage, Err: fmt.Errorf("not everything is stored (%w): resume the job to store the rest", err)}
+		case <-time.After(delay):
+		}
+	}
+}
+
+// storeAll stores all files, the manifest after the others and the list last.
+func (u *uploads) storeAll(ctx context.Context) error {
+	u.busy.Lock()
+	defer u.busy.Unlock()
+	names, err := u.j.files.recorded()
+	if err != nil {
+		return err
+	}
+	if there, err := u.j.files.has(SumsName); err == nil && there {
+		names = append(names, SumsName)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		_, err := u.j.files.root.Lstat(name)
+		return err != nil || name == manifestName || name == storedName
+	})
+	if err := u.put(ctx, append(names, manifestName), nil); err != nil {
+		return err
+	}
+	u.drop(u.keep())
+	return nil
+}
+
+// Unstored reports whether the job in a directory has ended and was not stored as a whole: Upload was interrupted.
+func Unstored(dir string) bool {
+	d, err := openJobFiles(dir)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = d.close() }() // only read
+	list, err := d.readStored()
+	if err != nil || list == nil || list.Copy {
+		return false
+	}
+	fact, err := d.factOf(manifestName)
+	was, ok := list.find(manifestName)
+	return err == nil && (!ok || was != fact)
+}
+
+// UploadRest stores what an interrupted [Job.Upload] left of a job that has ended. note is called with what the operator should know.
+func UploadRest(ctx context.Context, dir string, note func(string)) (err error) {
+	j, err := lockDir(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.release()) }()
+	r := &Reader{dir: dir, files: j.files}
+	if j.config, err = r.Config(); err != nil {
+		return err
+	}
+	j.config.Note, j.ended = note, true
+	if err := j.openStore(ctx); err != nil {
+		return err
+	}
+	j.out = &outputs{commits: &commits{files: j.files, extents: map[string]extent{}}}
+	if err := r.extents(func(name string, e *extent) { j.out.commits.extents[name] = *e }); err != nil && !missingFile(err) {
+		return readError(err)
+	}
+	return errors.Join(j.Upload(ctx), open.Close(j.uploads.store))
+}
+
+func factOfBytes(b []byte) FileFact {
+	sum := sha256.Sum256(b)
+	return FileFact{int64(len(b)), hex.EncodeToString(sum[:])}
+}

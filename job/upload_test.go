@@ -1,0 +1,364 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/stores/open"
+	"github.com/amble-crawler/amble/stores/storestest"
+)
+
+// storedSite serves pages that link to each other, each with some text.
+func storedSite(t *testing.T, pages int) string {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := 0
+		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err != nil && r.URL.Path != "/" || n >= pages {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<title>%d</title>`, n)
+		for next := 2*n + 1; next <= 2*n+2 && next < pages; next++ {
+			fmt.Fprintf(w, `<a href="/%d">%d</a>`, next, next)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL + "/"
+}
+
+// bucket serves "crawls" with S3, and lets a test take it away.
+type bucket struct {
+	away atomic.Bool
+	puts atomic.Int64
+}
+
+func serveBucket(t *testing.T) *bucket {
+	b := &bucket{}
+	h := gofakes3.New(s3mem.New()).Server()
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPut, "/crawls", nil))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if b.away.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		if r.Method == http.MethodPut {
+			b.puts.Add(1)
+		}
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL": srv.URL, "AWS_ENDPOINT_URL_S3": "", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
+		"AWS_CONFIG_FILE": "/none", "AWS_SHARED_CREDENTIALS_FILE": "/none", "AWS_PROFILE": "",
+	} {
+		t.Setenv(name, value)
+	}
+	return b
+}
+
+func storedConfig(url string) Config {
+	c := Config{Store: url, SegmentSize: 2 << 10, Archive: true, MinFree: crawler.Zero}
+	c.WARC.MaxSize = 8 << 10
+	c.Crawl.Politeness.Delay, c.Crawl.Limits.Depth = crawler.NoDelay, crawler.Unlimited
+	return c
+}
+
+// runStored runs a job to its end, and stores it.
+func runStored(t *testing.T, dir string, c Config, seed string) {
+	t.Helper()
+	j, err := Start(dir, c, seed)
+	if err != nil {
+		t.Fatalf("Start: %v", err)
+	}
+	if _, err = j.Run(t.Context()); err != nil {
+		t.Fatalf("Run: %v", err)
+	}
+	if err := j.Upload(t.Context()); err != nil {
+		t.Fatalf("Upload: %v", err)
+	}
+	check(t, j.Close())
+}
+
+// checkStored compares what is in a store with the list, and what can be read from there with what the job has: pages visits.
+func checkStored(t *testing.T, dir, url string, pages int) {
+	t.Helper()
+	s := must(open.URL(url))
+	d := must(openJobFiles(dir))
+	list := must(d.readStored())
+	objects := 0
+	for o, err := range s.List(t.Context(), "") {
+		check(t, err)
+		if o.Name == storedName {
+			continue
+		}
+		objects++
+		fact, ok := list.find(o.Name)
+		in := must(s.Get(t.Context(), o.Name, 0, -1))
+		content := must(io.ReadAll(in))
+		check(t, in.Close())
+		if got := factOfBytes(content); !ok || got != fact {
+			t.Errorf("%s is %+v, and %+v in the list (%v)", o.Name, got, fact, ok)
+		}
+		if local, err := os.ReadFile(d.path(o.Name)); err == nil && !bytes.Equal(local, content) {
+			t.Errorf("%s differs from the directory's", o.Name)
+		}
+	}
+	if objects != len(list.Objects) {
+		t.Errorf("%d objects, %d in the list", objects, len(list.Objects))
+	}
+	check(t, errors.Join(d.close(), open.Close(s)))
+	copied := filepath.Join(t.TempDir(), "copy")
+	check(t, os.Mkdir(copied, 0o700))
+	check(t, Attach(t.Context(), copied, url))
+	for _, dir := range []string{dir, copied} {
+		r := must(Read(dir))
+		n := 0
+		for v, err := range r.Visits() {
+			check(t, err)
+			if v.Status == http.StatusOK {
+				n++
+			}
+		}
+		v := must(r.Verify())
+		if n != pages || v.Damaged() > 0 || v.Queue != "" || v.Chain.Fault != "" || len(v.Violations) > 0 {
+			t.Errorf("%s: %d pages, %d of %d files damaged, %s", dir, n, v.Damaged(), len(v.Files), v.Queue)
+		}
+		p := must(r.Pages())
+		for v := range r.Visits() {
+			if v.WARC != nil && v.Outcome == string(crawler.Fetched) {
+				_, err := p.archive.At(v.WARC.File, v.WARC.Offset)
+				check(t, err)
+			}
+		}
+		check(t, errors.Join(p.Close(), r.Close()))
+	}
+	if _, err := Open(copied); err == nil || !strings.Contains(err.Error(), "no queue") && !errors.Is(err, ErrFinished) {
+		t.Errorf("a copy was opened: %v", err)
+	}
+}
+
+func TestFinishedFilesAreStored(t *testing.T) {
+	serveBucket(t)
+	seed := storedSite(t, 60)
+	for kind, url := range map[string]string{"directory": "file://" + filepath.ToSlash(t.TempDir()), "bucket": "s3://crawls/of/one"} {
+		t.Run(kind, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "job")
+			c := storedConfig(url)
+			c.KeepLocal = 1
+			runStored(t, dir, c, seed)
+			checkStored(t, dir, url, 60)
+			names, err := filepath.Glob(filepath.Join(dir, "visits*.jsonl"))
+			check(t, err)
+			archives, err := filepath.Glob(filepath.Join(dir, archiveName, "*.warc.gz"))
+			check(t, err)
+			if len(names) != 1 || len(archives) != 1 {
+				t.Errorf("%v and %v are left in the directory", names, archives)
+			}
+		})
+	}
+}
+
+// A segment that was stored at the end of a process, and grows in the next one, is stored again.
+func TestGrownFilesAreStoredAgain(t *testing.T) {
+	serveBucket(t)
+	seed, dir, url := storedSite(t, 60), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
+	c := storedConfig(url)
+	c.KeepLocal = 8 << 10
+	for _, limit := range []crawler.Limit{7, 23, 40, 0} {
+		c.Crawl.Limits.Pages = limit
+		runStored(t, dir, c, seed)
+		if limit > 0 {
+			checkStored(t, dir, url, int(limit))
+		}
+	}
+	checkStored(t, dir, url, 60)
+}
+
+func TestNothingIsStoredTwice(t *testing.T) {
+	b := serveBucket(t)
+	seed, dir := storedSite(t, 60), filepath.Join(t.TempDir(), "job")
+	runStored(t, dir, storedConfig("s3://crawls/of/one"), seed)
+	before := b.puts.Load()
+	check(t, UploadRest(t.Context(), dir, nil))
+	if n := b.puts.Load() - before; n > 2 { // the probe of rights, and the list
+		t.Errorf("%d objects were stored again", n)
+	}
+	if Unstored(dir) {
+		t.Error("it is said to be unstored")
+	}
+}
+
+// The crawl goes on while the store is away, pauses when its space is used up, and resumes by itself.
+func TestStoreThatIsAwayPausesTheCrawl(t *testing.T) {
+	b := serveBucket(t)
+	seed, dir, url := storedSite(t, 400), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
+	var mu sync.Mutex
+	var notes []string
+	c := storedConfig(url)
+	c.SegmentSize, c.MaxDisk = 4<<10, 500<<10
+	c.WARC.MaxSize = 16 << 10
+	c.Note = func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		notes = append(notes, text)
+		t.Log(text)
+		if strings.HasPrefix(text, "paused: ") {
+			b.away.Store(false)
+		}
+	}
+	b.away.Store(true)
+	runStored(t, dir, c, seed)
+	all := strings.Join(notes, "\n")
+	for _, want := range []string{"paused: ", "waiting for the store", "resumed: "} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q was not said:\n%s", want, all)
+		}
+	}
+	checkStored(t, dir, url, 400)
+}
+
+func TestUploadThatIsInterruptedIsCompleted(t *testing.T) {
+	b := serveBucket(t)
+	seed, dir, url := storedSite(t, 60), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
+	j, err := Start(dir, storedConfig(url), seed)
+	check(t, err)
+	_, err = j.Run(t.Context())
+	check(t, err)
+	b.away.Store(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	j.config.Note = func(string) { cancel() }
+	if err := j.Upload(ctx); err == nil {
+		t.Error("everything is stored where there is nothing")
+	}
+	check(t, j.Close())
+	b.away.Store(false)
+	if _, err := Open(dir); !errors.Is(err, ErrFinished) || !Unstored(dir) {
+		t.Errorf("%v, unstored: %v", err, Unstored(dir))
+	}
+	check(t, UploadRest(t.Context(), dir, nil))
+	if Unstored(dir) {
+		t.Error("it is said to be unstored")
+	}
+	checkStored(t, dir, url, 60)
+}
+
+func TestStoreSaysNoAtTheBeginning(t *testing.T) {
+	serveBucket(t)
+	seed := storedSite(t, 3)
+	used, foreign := "s3://crawls/used", "s3://crawls/foreign"
+	runStored(t, filepath.Join(t.TempDir(), "job"), storedConfig(used), seed)
+	s := must(open.URL(foreign))
+	check(t, s.Put(t.Context(), storestest.Of("notes.txt", nil), bytes.NewReader(nil)))
+	for url, want := range map[string]string{
+		used: "another job", foreign: "not empty", "s3://other/x": "make the bucket first", "file:///no/such/directory": "no such", "gs://x": "want s3://",
+	} {
+		dir := filepath.Join(t.TempDir(), "job")
+		if _, err := Create(dir, storedConfig(url), seed); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", url, err, want)
+		}
+		runStored(t, dir, storedConfig("s3://crawls/instead/"+filepath.Base(filepath.Dir(dir))), seed) // the directory can be used
+	}
+}
+
+// A job that was killed after it claimed its prefix, and before it had a manifest, begins again there.
+func TestClaimOfKilledJobIsItsOwn(t *testing.T) {
+	serveBucket(t)
+	seed, dir, url := storedSite(t, 20), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
+	j := must(lockDir(dir))
+	j.config = storedConfig(url)
+	check(t, j.openStore(t.Context()))
+	check(t, j.release())
+	runStored(t, dir, storedConfig(url), seed)
+	checkStored(t, dir, url, 20)
+}
+
+func TestStoreOfJobStays(t *testing.T) {
+	serveBucket(t)
+	seed, dir := storedSite(t, 20), filepath.Join(t.TempDir(), "job")
+	c := storedConfig("s3://crawls/of/one")
+	c.Crawl.Limits.Pages = 5
+	runStored(t, dir, c, seed)
+	for _, url := range []string{"", "s3://crawls/of/two"} {
+		c.Store = url
+		if _, err := Start(dir, c, seed); err == nil || !strings.Contains(err.Error(), "cannot be changed") {
+			t.Errorf("store %q: %v", url, err)
+		}
+	}
+}
+
+func TestRemoveStoredRemovesTheJobAndNothingElse(t *testing.T) {
+	serveBucket(t)
+	seed, root := storedSite(t, 20), t.TempDir()
+	dir, url := filepath.Join(root, "job"), "s3://crawls/of/one"
+	runStored(t, dir, storedConfig(url), seed)
+	s := must(open.URL(url))
+	check(t, s.Put(t.Context(), storestest.Of("yours/notes.txt", nil), bytes.NewReader(nil)))
+	check(t, RemoveStored(t.Context(), dir))
+	for o, err := range s.List(t.Context(), "") {
+		if err != nil || o.Name != "yours/notes.txt" {
+			t.Errorf("%s is left, %v", o.Name, err)
+		}
+	}
+	check(t, s.Delete(t.Context(), "yours/notes.txt"))
+	other := filepath.Join(root, "other")
+	runStored(t, other, storedConfig(url), seed)
+	if err := RemoveStored(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "another job") {
+		t.Errorf("%v", err)
+	}
+	checkStored(t, other, url, 20)
+}
+
+// What the store has is compared with the list: nobody can change it unnoticed.
+func TestVerifyNoticesWhatWasChangedInTheStore(t *testing.T) {
+	serveBucket(t)
+	seed, dir, url := storedSite(t, 60), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
+	c := storedConfig(url)
+	c.KeepLocal = 1
+	runStored(t, dir, c, seed)
+	s := must(open.URL(url))
+	o := must(s.Stat(t.Context(), VisitsName))
+	b := must(io.ReadAll(must(s.Get(t.Context(), VisitsName, 0, -1))))
+	b[len(b)/2] ^= 1
+	check(t, s.Put(t.Context(), storestest.Of(VisitsName, b), bytes.NewReader(b)))
+	r := must(Read(dir))
+	if v, err := r.Verify(); err != nil || v.Damaged() != 1 {
+		t.Errorf("changed: %v, %+v", err, v)
+	}
+	check(t, s.Delete(t.Context(), o.Name))
+	if v, err := r.Verify(); err != nil || v.Damaged() != 1 {
+		t.Errorf("removed: %v, %+v", err, v)
+	}
+	check(t, r.Close())
+}
+
+func TestListOfStoreIsReadWithCare(t *testing.T) {
+	t.Parallel()
+	sum := strings.Repeat("a", 64)
+	for _, text := range []string{
+		``, `{}`, `{"schema":"amble.stored/2","job":"x"}`, `{"schema":"amble.stored/1"}`,
+		`{"schema":"amble.stored/1","job":"x","objects":[{"name":"../x","sha256":"` + sum + `"}]}`,
+		`{"schema":"amble.stored/1","job":"x","objects":[{"name":"x","sha256":"` + sum[1:] + `"}]}`,
+		`{"schema":"amble.stored/1","job":"x","objects":[{"name":"x","bytes":-1,"sha256":"` + sum + `"}]}`,
+	} {
+		if _, err := parseStored([]byte(text)); err == nil {
+			t.Errorf("%s was read", text)
+		}
+	}
+	if _, err := parseStored([]byte(`{"schema":"amble.stored/1","job":"x","objects":[{"name":"x","sha256":"` + sum + `"}]}`)); err != nil {
+		t.Error(err)
+	}
+}
