@@ -3,6 +3,8 @@ package job
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -39,6 +41,13 @@ func storedSite(t *testing.T, pages int) string {
 	}))
 	t.Cleanup(srv.Close)
 	return srv.URL + "/"
+}
+
+// noise returns text that no compression makes much shorter.
+func noise(n int) string {
+	b := make([]byte, n/2)
+	_, _ = rand.Read(b) // it never fails
+	return hex.EncodeToString(b)
 }
 
 // bucket serves "crawls" with S3, and lets a test take it away.
@@ -205,30 +214,46 @@ func TestNothingIsStoredTwice(t *testing.T) {
 // The crawl goes on while the store is away, pauses when its space is used up, and resumes by itself.
 func TestStoreThatIsAwayPausesTheCrawl(t *testing.T) {
 	b := serveBucket(t)
-	seed, dir, url := storedSite(t, 400), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
+	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
+	var paused atomic.Bool
+	var pages atomic.Int64 // the site grows until the crawl is paused, however long that takes
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		pages.Add(1)
+		w.Header().Set("Content-Type", "text/html")
+		if !paused.Load() {
+			fmt.Fprintf(w, `<a href="%s0">0</a> <a href="%s1">1</a><p>%s`, r.URL.Path, r.URL.Path, noise(8<<10))
+		}
+	}))
+	defer srv.Close()
 	var mu sync.Mutex
 	var notes []string
 	c := storedConfig(url)
-	c.SegmentSize, c.MaxDisk = 4<<10, 500<<10
-	c.WARC.MaxSize = 16 << 10
+	c.Crawl.Limits.Pages, c.Crawl.Traps.PerDir = crawler.Unlimited, crawler.Unlimited
+	c.SegmentSize, c.MaxDisk = 32<<10, 3<<20
+	c.WARC.MaxSize = 128 << 10
 	c.Note = func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
 		notes = append(notes, text)
 		t.Log(text)
 		if strings.HasPrefix(text, "paused: ") {
+			paused.Store(true)
 			b.away.Store(false)
 		}
 	}
 	b.away.Store(true)
-	runStored(t, dir, c, seed)
+	runStored(t, dir, c, srv.URL+"/")
 	all := strings.Join(notes, "\n")
 	for _, want := range []string{"paused: ", "waiting for the store", "resumed: "} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q was not said:\n%s", want, all)
 		}
 	}
-	checkStored(t, dir, url, 400)
+	checkStored(t, dir, url, int(pages.Load()))
 }
 
 func TestUploadThatIsInterruptedIsCompleted(t *testing.T) {
