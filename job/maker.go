@@ -32,7 +32,7 @@ func thisMaker() *Maker {
 }
 
 // CheckMaker refuses settings of the job in a directory that another user made, or another machine, if they name variables,
-// files or a browser: whoever made the directory chose what would be read and started here. The error names each. A job of a
+// files, a store or a browser: whoever made the directory chose what would be read, written to and started here. The error names each. A job of a
 // version that did not record its maker counts as made by the owner of its manifest.
 func CheckMaker(dir string, c *Config) error {
 	m, err := readManifest(dir)
@@ -61,19 +61,20 @@ const (
 	OutsideFile     = "file"
 	OutsideVariable = "environment variable"
 	OutsideBrowser  = "browser"
+	OutsideStore    = "store"
 )
 
-// Outside is a file, a variable of the environment or a browser that a crawl reads or starts and no job directory has.
+// Outside is a file, a variable of the environment, a store or a browser that a crawl uses and no job directory has.
 type Outside struct {
 	Kind string // one of the constants above
-	Name string // path of the file or the browser, or name of the variable
+	Name string // path of the file or the browser, name of the variable, URL of the store
 	Key  string // of the job file that names it, or "header NAME"
 }
 
 // String returns the kind, the name and the key.
 func (x Outside) String() string { return "the " + x.Kind + " " + x.Name + " (" + x.Key + ")" }
 
-// Outside returns the files, variables and programs outside the job directory that a crawl with these settings uses. It reads
+// Outside returns the files, variables, stores and programs outside the job directory that a crawl with these settings uses. It reads
 // nothing.
 func (c *Config) Outside() (all []Outside) {
 	add := func(f field) {
@@ -106,6 +107,9 @@ func (c *Config) Outside() (all []Outside) {
 	}
 	if c.Browser.Path != "" && c.Crawl.Render.Renders() {
 		all = append(all, Outside{OutsideBrowser, c.Browser.Path, "browser"})
+	}
+	if c.Store != "" { // which is written to with the keys of whoever runs the crawl
+		all = append(all, Outside{OutsideStore, c.Store, "store"})
 	}
 	return all
 }

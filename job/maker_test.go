@@ -53,6 +53,9 @@ func TestResumeOfForeignJobNamesWhatItWouldRead(t *testing.T) {
 		if err := CheckMaker(dir, &rendering); err == nil || !strings.Contains(err.Error(), "/tmp/program") {
 			t.Errorf("another %s: browser: %v", name, err)
 		}
+		if err := CheckMaker(dir, &Config{Store: "s3://crawls/x"}); err == nil || !strings.Contains(err.Error(), "the store s3://crawls/x (store)") {
+			t.Errorf("another %s: store: %v", name, err)
+		}
 		if err := CheckMaker(dir, &Config{}); err != nil {
 			t.Errorf("another %s: settings that name nothing: %v", name, err)
 		}

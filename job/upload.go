@@ -508,6 +508,9 @@ func UploadRest(ctx context.Context, dir string, note func(string)) (err error) 
 	if j.config, err = r.Config(); err != nil {
 		return err
 	}
+	if err := CheckMaker(dir, &j.config); err != nil {
+		return err
+	}
 	j.config.Note, j.ended = note, true
 	if err := j.openStore(ctx); err != nil {
 		return err
