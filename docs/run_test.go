@@ -44,6 +44,7 @@ var notRun = []struct{ document, command, reason string }{
 	{"docs/cluster.md", "amble crawl --cluster ", "needs three machines: TestClusterOfProcesses of the command has them on loopback"},
 	{"docs/cluster.md", "amble cluster work --cluster ", "as above"},
 	{"docs/cluster.md", "amble cluster job collect --cluster ", "as above"},
+	{"docs/cluster.md", "amble cluster work --job shops ", "as above; TestClusterPages of the command has the page"},
 	{"docs/watch.md", "amble watch job --budget 2000/day --for 30d", "takes 30 days: TestWatchCommand of the command"},
 	{"docs/measuring.md", "go run ./tools/bench/report ", "benchmarks that take minutes"},
 	{"changelog/README.md", "go run ./tools/changelog ", "at a release, in a checkout: TestFold of that package"},
