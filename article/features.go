@@ -13,6 +13,9 @@ import (
 
 // page holds the facts about a page that the model judges blocks by.
 type page struct {
+	asked  *html.Node // the table that inData looked at last: a look takes the time of all its elements
+	isData bool       // it is a table of data
+
 	*segmenter
 	head       int       // block of the heading that repeats the title; -1 if there is none
 	main       int       // the box with the most text

@@ -252,7 +252,10 @@ func (p *page) introduced(before int, item *block) bool {
 func (p *page) inData(box int) bool {
 	for ; box >= 0; box = p.boxes[box].parent {
 		if x := &p.boxes[box]; x.el.DataAtom == atom.Table {
-			return x.linked*3 < x.chars && isData(x.el)
+			if p.asked != x.el { // once for all cells of a table
+				p.asked, p.isData = x.el, isData(x.el)
+			}
+			return x.linked*3 < x.chars && p.isData
 		}
 	}
 	return false
