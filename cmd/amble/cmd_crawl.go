@@ -137,7 +137,7 @@ func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()), c.check(),
 		cli.Refuse(cfg.KeepCookies && !c.keeps(), "--cookies=keep needs a directory: name one with --out"),
 		cli.Refuse(cfg.Store != "" && !c.keeps(), "--store: what is stored has its copy in a directory: name one with --out"),
-		cli.Refuse(cfg.Store == "" && o.Given("keep-local"), "--keep-local is about what --store has: give --store, too"),
+		cli.Refuse(cfg.Store == "" && cfg.KeepLocal > 0, "--keep-local is about what --store has: give --store, too"),
 		cli.Refuse(cfg.Text && !c.keeps(), "--text: texts need a directory: name one with --out"),
 		cli.Refuse(cfg.Archive && !c.keeps(), "--archive: an archive needs a directory: name one with --out"))
 }
