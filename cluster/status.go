@@ -128,18 +128,23 @@ func readNodes(ctx context.Context, e Registers, ttl time.Duration) (all []NodeS
 // readers limits the shards that are read at once.
 const readers = 32
 
-func readShards(ctx context.Context, e Engine, shards int) ([]ShardStatus, error) {
-	all, errs := make([]ShardStatus, shards), make([]error, shards)
+// eachShard calls f with each number of a shard, some at once, and returns when all calls have.
+func eachShard(shards int, f func(shard int)) {
 	var calls sync.WaitGroup
 	turn := make(chan struct{}, readers)
 	for i := range shards {
 		turn <- struct{}{}
 		calls.Go(func() {
 			defer func() { <-turn }()
-			all[i], errs[i] = readShard(ctx, e, i)
+			f(i)
 		})
 	}
 	calls.Wait()
+}
+
+func readShards(ctx context.Context, e Engine, shards int) ([]ShardStatus, error) {
+	all, errs := make([]ShardStatus, shards), make([]error, shards)
+	eachShard(shards, func(i int) { all[i], errs[i] = readShard(ctx, e, i) })
 	for i, err := range errs {
 		if err != nil {
 			return nil, fmt.Errorf("cluster: shard %d: %w", i, err)
@@ -219,18 +224,11 @@ func ReadSheets(ctx context.Context, e Questions, shards int) [][]byte {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	all := make([][]byte, shards)
-	var calls sync.WaitGroup
-	turn := make(chan struct{}, readers)
-	for i := range shards {
-		turn <- struct{}{}
-		calls.Go(func() {
-			defer func() { <-turn }()
-			if b, err := e.Ask(ctx, i, questionSheet); err == nil && len(b) > 0 {
-				all[i] = b
-			}
-		})
-	}
-	calls.Wait()
+	eachShard(shards, func(i int) {
+		if b, err := e.Ask(ctx, i, questionSheet); err == nil && len(b) > 0 {
+			all[i] = b
+		}
+	})
 	return all
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -208,7 +209,7 @@ func (u *uploads) keep() int64 {
 	if k := u.j.config.KeepLocal; k > 0 {
 		return int64(k)
 	}
-	return 1 << 62
+	return math.MaxInt64
 }
 
 // run stores what becomes final until ctx ends.
@@ -377,7 +378,9 @@ func (u *uploads) short() bool {
 			}
 		}()
 		if u.j.config.Note != nil {
-			u.j.config.Note("paused: the space for the job is used up, and " + u.waiting() + " for the store; the crawl resumes by itself")
+			files, bytes := u.waiting()
+			u.j.config.Note(fmt.Sprintf("paused: the space for the job is used up, and %s (%s) waiting for the store; the crawl resumes by itself",
+				cli.Plural(files, "finished file"), cli.Bytes(bytes)))
 		}
 	}
 	return true
@@ -408,13 +411,12 @@ func (u *uploads) relieve() {
 	}
 }
 
-// waiting says how much waits. u.mu is held.
-func (u *uploads) waiting() string {
-	var bytes int64
+// waiting returns how many files, and bytes, wait. u.mu is held.
+func (u *uploads) waiting() (files int, bytes int64) {
 	for _, o := range u.ready {
 		bytes += o.Bytes
 	}
-	return fmt.Sprintf("%s (%s) waiting", cli.Plural(len(u.ready), "finished file"), cli.Bytes(bytes))
+	return len(u.ready), bytes
 }
 
 // Waiting returns how many files, and bytes, wait for being stored: see [Config.Store]. It may be called concurrently.
@@ -424,10 +426,7 @@ func (j *Job) Waiting() (files int, bytes int64) {
 	}
 	j.uploads.mu.Lock()
 	defer j.uploads.mu.Unlock()
-	for _, o := range j.uploads.ready {
-		bytes += o.Bytes
-	}
-	return len(j.uploads.ready), bytes
+	return j.uploads.waiting()
 }
 
 // Upload stores all files of the job that are of use to others, so that the job can be read from its store alone. While the store

@@ -51,8 +51,8 @@ func (d *Dir) Put(ctx context.Context, o Object, body io.ReadSeeker) error {
 	}
 	h := sha256.New()
 	n, err := io.Copy(io.MultiWriter(f, h), whileOpen{ctx, body})
-	if err == nil && (n != o.Size || [32]byte(h.Sum(nil)) != o.SHA256) {
-		err = fmt.Errorf("%w: %s has %d bytes with the SHA-256 %x, want %d bytes with %x", ErrDiffers, o.Name, n, h.Sum(nil), o.Size, o.SHA256)
+	if err == nil {
+		err = o.compare(n, h)
 	}
 	if err == nil {
 		err = f.Sync()

@@ -71,11 +71,19 @@ func CheckContent(o Object, body io.ReadSeeker, other ...hash.Hash) error {
 	if err != nil {
 		return fmt.Errorf("stores: read what is to be stored as %s: %w", o.Name, err)
 	}
-	if n != o.Size || [32]byte(h.Sum(nil)) != o.SHA256 {
-		return fmt.Errorf("%w: %s has %d bytes with the SHA-256 %x, want %d bytes with %x", ErrDiffers, o.Name, n, h.Sum(nil), o.Size, o.SHA256)
+	if err := o.compare(n, h); err != nil {
+		return err
 	}
 	if _, err := body.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("stores: %w", err)
+	}
+	return nil
+}
+
+// compare returns an error that wraps [ErrDiffers] if content of n bytes with the SHA-256 of h is not what o says.
+func (o *Object) compare(n int64, h hash.Hash) error {
+	if sum := [32]byte(h.Sum(nil)); n != o.Size || sum != o.SHA256 {
+		return fmt.Errorf("%w: %s has %d bytes with the SHA-256 %x, want %d bytes with %x", ErrDiffers, o.Name, n, sum, o.Size, o.SHA256)
 	}
 	return nil
 }

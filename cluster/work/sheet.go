@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -213,8 +212,8 @@ func (w *Watcher) View(ctx context.Context) (*View, error) {
 func (v *View) Outcomes() map[crawler.Outcome]int {
 	all := map[crawler.Outcome]int{}
 	for _, s := range v.Sheets {
-		for o := range maps.Keys(s.Outcomes) {
-			all[o] += s.Outcomes[o]
+		for o, n := range s.Outcomes {
+			all[o] += n
 		}
 	}
 	return all
