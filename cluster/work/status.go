@@ -23,7 +23,6 @@ type Summary struct {
 	Limit    int64          `json:"max_pages,omitempty"`
 	Unheard  int            `json:"unheard"`            // shards whose owner has not answered, or that have none: they are not in the counts
 	Unstored string         `json:"unstored,omitempty"` // why the engine stores nothing just now; "": it does
-	Paused   bool           `json:"paused,omitempty"`   // by an order
 	Dead     int            `json:"dead_letters"`       // messages of inboxes that could not be read: the links in them are lost
 	Nodes    []NodeSummary  `json:"nodes"`
 	List     []ShardSummary `json:"list"`

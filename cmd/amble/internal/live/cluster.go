@@ -26,15 +26,13 @@ type ClusterConfig struct {
 	Watcher *work.Watcher
 	Metrics http.Handler
 	Ready   func() error // says why this process cannot work
-	Control Control      // nil: read only
 }
 
 // Cluster shows a job on a cluster: the same page as that of a crawl, made of what the owners of all shards say. Its methods are safe
 // for concurrent use.
 type Cluster struct {
-	config  ClusterConfig
-	stream  stream
-	ordered chan struct{}
+	config ClusterConfig
+	stream stream
 
 	mu     sync.Mutex
 	view   *work.View
@@ -47,7 +45,7 @@ type Cluster struct {
 
 // NewCluster returns the page of a job.
 func NewCluster(c ClusterConfig) *Cluster {
-	return &Cluster{config: c, stream: stream{changed: make(chan struct{})}, ordered: make(chan struct{}, 1), rates: newRecent(), counts: map[int][2]int{}}
+	return &Cluster{config: c, stream: stream{changed: make(chan struct{})}, rates: newRecent(), counts: map[int][2]int{}}
 }
 
 // Run makes a snapshot each second while somebody watches, until ctx ends.
@@ -60,7 +58,6 @@ func (c *Cluster) Run(ctx context.Context) {
 			c.stream.close()
 			return
 		case <-tick.C:
-		case <-c.ordered:
 		}
 		if c.stream.watched() {
 			if html, err := c.render(time.Now()); err == nil {
@@ -78,15 +75,7 @@ func (c *Cluster) handler() http.Handler {
 	mux.Handle("GET /healthz", metrics.HealthHandler(func() error { return nil }))
 	mux.Handle("GET /readyz", metrics.HealthHandler(c.config.Ready))
 	mux.Handle("GET /metrics", c.config.Metrics)
-	control(mux, c.config.Control, func() {
-		c.mu.Lock()
-		c.read = time.Time{}
-		c.mu.Unlock()
-		select {
-		case c.ordered <- struct{}{}:
-		default:
-		}
-	})
+	control(mux, nil, nil) // the page is read only
 	return mux
 }
 
@@ -123,7 +112,8 @@ func (c *Cluster) look(now time.Time) {
 	if now.Sub(c.read) < time.Second/2 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience) // what is read is for all viewers, not only for who asked first
+	// All viewers share the answer, so it does not end with the request of one of them.
+	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience)
 	defer cancel()
 	v, err := c.config.Watcher.View(ctx)
 	c.read, c.broken = time.Now(), err
@@ -151,7 +141,7 @@ func (c *Cluster) make(now time.Time) *page {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.look(now)
-	p := &page{Name: "Job " + cli.Printable(c.config.Name), Running: true, Live: true, Refresh: true, Controls: c.config.Control != nil}
+	p := &page{Name: "Job " + cli.Printable(c.config.Name), Running: true, Live: true, Refresh: true}
 	if c.broken != nil {
 		p.Note = "The engine does not answer: " + cli.Printable(c.broken.Error())
 	}
@@ -160,15 +150,11 @@ func (c *Cluster) make(now time.Time) *page {
 		return p
 	}
 	v := c.view
-	p.Running, p.Refresh, p.Paused = v.End == "", v.End == "", v.Paused
+	p.Running, p.Refresh = v.End == "", v.End == ""
 	p.State, p.Class = "running", "fine"
-	switch {
-	case v.End != "":
+	if v.End != "" {
 		p.State, p.Class = strings.ReplaceAll(v.End, "_", " "), ""
-	case v.Paused:
-		p.State, p.Class = "paused", "wait"
 	}
-	p.Controls = p.Controls && p.Running
 	p.Elapsed = plural(v.Shards, "shard")
 	p.Title = fmt.Sprintf("%s · %s · amble", plural(int(v.Pages), "page"), p.State)
 	sites, owners, more := clusterSites(v)
@@ -257,8 +243,6 @@ func clusterStuck(v *work.View, sites []plan.Site, now time.Time) box {
 		b.Answer, b.Class, b.Text = "Yes: the engine stores nothing", "bad", cli.Printable(v.Unstored)+"; nodes request nothing meanwhile"
 	case live == 0:
 		b.Answer, b.Class, b.Text = "Yes: no node works on it", "bad", "start some with amble cluster work"
-	case v.Paused:
-		b.Answer, b.Class, b.Text = "Paused", "wait", "nothing is requested until it is resumed"
 	case v.Unheard > 0:
 		b.Answer, b.Class = plural(v.Unheard, "shard")+" without an owner", "wait"
 		b.Text = "Nodes take them over when the lease of the last owner has ended, and rest for a pause then"
