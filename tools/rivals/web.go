@@ -97,7 +97,7 @@ func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	host, _, _ := net.SplitHostPort(r.Host)
 	w.mu.Lock()
 	w.open[address]++
-	first := !slices.ContainsFunc(w.seen, func(q request) bool { return q.host == host && q.path == r.URL.Path && host == busy })
+	first := host == busy && !slices.ContainsFunc(w.seen, func(q request) bool { return q.host == busy && q.path == r.URL.Path })
 	w.seen = append(w.seen, request{time.Now(), address, host, r.URL.Path, w.open[address]})
 	stop := w.stop
 	w.mu.Unlock()
@@ -117,7 +117,7 @@ func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprint(rw, `<title>Home</title><a href="/private/a">a</a> <a href="/moved">b</a> <a href="/open">c</a>`)
 	case host == private && r.URL.Path == "/moved":
 		http.Redirect(rw, r, "/private/b", http.StatusFound)
-	case host == busy && r.URL.Path == "/" && first:
+	case first && r.URL.Path == "/":
 		rw.Header().Set("Retry-After", strconv.Itoa(waits))
 		rw.WriteHeader(http.StatusServiceUnavailable)
 	case host == busy && r.URL.Path == "/":
