@@ -205,7 +205,7 @@ const (
 	renderingSize = 16 << 10
 )
 
-// roundPause is how long a page waits before it tries again, when the maximum number of rounds is running.
+// roundPause is how long a page waits for a free round when the limit on concurrent rounds is reached.
 const roundPause = time.Second
 
 func newRenders(c *Config) *renders {

@@ -122,7 +122,7 @@ func (s *SeedScope) include(u weburl.URL) {
 	}
 }
 
-// hostName returns the name by which the scope compares hosts: the host name and, unless it is the scheme's default, the port.
+// hostName returns the host and port of a URL in the form in which scopes compare them: without "www." and without a default port.
 // http and https of one name are one host, because sites move between them by redirects.
 func hostName(u weburl.URL) string {
 	name := strings.TrimPrefix(u.Authority(), "www.")

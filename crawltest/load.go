@@ -114,7 +114,7 @@ type loading struct {
 	status bool
 }
 
-// versionOf is what a file of an archive stands for.
+// versionOf identifies a page of an archive: its URL, and the time from which the site has this version of it.
 type versionOf struct {
 	url string
 	at  time.Duration

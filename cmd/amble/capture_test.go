@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// asCrawled crawls and returns what came of each URL.
+// asCrawled crawls from a seed and returns the outcome and the answer of each URL.
 func asCrawled(t *testing.T, seed string, apply func(*crawler.Config)) map[string]string {
 	t.Helper()
 	got := map[string]string{}
