@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -104,33 +105,68 @@ var crawlGroups = map[job.Group]string{
 	job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:", job.Rendering: "Pages made by scripts:", job.Output: "Output:",
 }
 
-// newCommands returns the commands, including the flags that are made from keys.
-func newCommands() *commands {
+// newCommands returns the commands. The flags that are made from keys are those of one command only, or of all if it is "".
+func newCommands(only string) *commands {
 	c := new(commands)
-	c.Crawl.Plugins, c.Resume.Plugins = keyflags.Of(crawlGroups), keyflags.Of(crawlGroups)
-	shared := maps.Clone(crawlGroups)
-	delete(shared, job.Rendering)
-	c.Cluster.Create.Plugins = keyflags.Of(shared)
-	c.Robots.Plugins = keyflags.Of(map[job.Group]string{job.Who: "", job.Access: "", job.Network: ""})
-	c.Explain.Plugins = keyflags.Of(map[job.Group]string{
-		job.InScope: "What:", job.Pace: "How politely:", job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:",
-	})
-	c.Links.Plugins = keyflags.Of(map[job.Group]string{
+	network := map[job.Group]string{job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:"}
+	page := map[job.Group]string{
 		job.InScope: "What a crawl from this page would follow:", job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:",
-	})
-	c.Shell.Plugins = keyflags.Of(map[job.Group]string{
-		job.InScope: "What a crawl from this page would follow:", job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:",
-	})
-	c.Text.Plugins = keyflags.Of(map[job.Group]string{job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:"})
+	}
 	site := map[job.Group]string{
 		job.Who: "Who crawls:", job.Reach: "What:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:",
 	}
-	c.Check.Plugins, c.Mirror.Plugins, c.Capture.Plugins = keyflags.Of(site), keyflags.Of(site), keyflags.Of(site)
-	c.Plan.Plugins = keyflags.Of(map[job.Group]string{
-		job.Who: "Who crawls:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Access: "Which way:", job.Network: "Which way:",
-	})
-	c.Identity.Plugins = keyflags.Of(map[job.Group]string{job.Who: "As in the crawl:", job.Pace: "As in the crawl:", job.Network: "Which way:"})
+	shared := maps.Clone(crawlGroups)
+	delete(shared, job.Rendering)
+	for _, x := range []struct {
+		command string
+		flags   *kong.Plugins
+		groups  map[job.Group]string
+	}{
+		{"crawl", &c.Crawl.Plugins, crawlGroups},
+		{"resume", &c.Resume.Plugins, crawlGroups},
+		{"cluster", &c.Cluster.Create.Plugins, shared},
+		{"capture", &c.Capture.Plugins, site},
+		{"mirror", &c.Mirror.Plugins, site},
+		{"check", &c.Check.Plugins, site},
+		{"links", &c.Links.Plugins, page},
+		{"shell", &c.Shell.Plugins, page},
+		{"text", &c.Text.Plugins, network},
+		{"robots", &c.Robots.Plugins, map[job.Group]string{job.Who: "", job.Access: "", job.Network: ""}},
+		{"identity", &c.Identity.Plugins, map[job.Group]string{job.Who: "As in the crawl:", job.Pace: "As in the crawl:", job.Network: "Which way:"}},
+		{"explain", &c.Explain.Plugins, map[job.Group]string{
+			job.InScope: "What:", job.Pace: "How politely:", job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:",
+		}},
+		{"plan", &c.Plan.Plugins, map[job.Group]string{
+			job.Who: "Who crawls:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Access: "Which way:", job.Network: "Which way:",
+		}},
+	} {
+		if only == "" || only == x.command {
+			*x.flags = keyflags.Of(x.groups)
+		}
+	}
 	return c
+}
+
+// isCommand reports whether the command line has a command of that name.
+func isCommand(name string) bool {
+	f, found := reflect.TypeFor[commands]().FieldByNameFunc(func(field string) bool { return strings.ToLower(field) == name })
+	_, command := f.Tag.Lookup("cmd")
+	return found && command
+}
+
+// readable returns c as kong is to read it: with one command only, because reading the tags of all takes longer than most commands
+// run; with all if it is "".
+func (c *commands) readable(only string) any {
+	if only == "" {
+		return c
+	}
+	fields := reflect.VisibleFields(reflect.TypeFor[commands]())
+	for i, f := range fields {
+		if _, command := f.Tag.Lookup("cmd"); command && strings.ToLower(f.Name) != only {
+			fields[i].Tag = `kong:"-"`
+		}
+	}
+	return reflect.ValueOf(c).Convert(reflect.PointerTo(reflect.StructOf(fields))).Interface()
 }
 
 const description = `amble runs bounded, polite crawls.
@@ -154,15 +190,19 @@ func (a *app) run(args []string) (code int) {
 		a.all, args = true, slices.Clone(args)
 		args[i] = "--help"
 	}
-	parser, err := a.parser(newCommands(), origins)
-	if err != nil {
-		return a.complain(err, "")
-	}
 	switch {
 	case len(args) == 0:
 		args = []string{"--help"}
 	case args[0] == "help":
 		args = append(args[1:len(args):len(args)], "--help")
+	}
+	only := ""
+	if isCommand(args[0]) {
+		only = args[0]
+	}
+	parser, err := a.parser(newCommands(only), origins, only)
+	if err != nil {
+		return a.complain(err, "")
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
@@ -170,7 +210,7 @@ func (a *app) run(args []string) (code int) {
 		return a.complain(err, command)
 	}
 	origins.Parsed(ctx)
-	for _, wrong := range keyflags.UnknownEnv(ctx.Model, a.environ()) {
+	for _, wrong := range a.unknownEnv(ctx.Model) {
 		fmt.Fprintf(a.err, "amble: warning: %s\n", wrong)
 	}
 	a.foldFor(keyflags.CommandName(ctx.Selected()), args)
@@ -182,6 +222,20 @@ func (a *app) run(args []string) (code int) {
 	}
 	a.begins()
 	return a.complain(ctx.Run(), keyflags.CommandName(ctx.Selected()))
+}
+
+// unknownEnv names variables of the environment that are no setting of any command; model is what was read of the command line.
+func (a *app) unknownEnv(model *kong.Application) []string {
+	environ := a.environ()
+	wrong := keyflags.UnknownEnv(model, environ)
+	if len(wrong) == 0 {
+		return nil
+	}
+	all, err := a.parser(newCommands(""), keyflags.New(a.env), "")
+	if err != nil {
+		return wrong
+	}
+	return keyflags.UnknownEnv(all.Model, environ)
 }
 
 // foldFor breaks the lines of a command's text at words if stdout is a terminal. JSON, scripts, prompts and the lines of a crawl, which
@@ -212,13 +266,13 @@ func (a *app) shorten(taken int) func(url string) string {
 	}
 }
 
-// parser returns a parser that reads command lines into c.
-func (a *app) parser(c *commands, o *keyflags.Origins) (*kong.Kong, error) {
+// parser returns a parser that reads command lines into c: those of one command only, or of all if it is "".
+func (a *app) parser(c *commands, o *keyflags.Origins, only string) (*kong.Kong, error) {
 	hide := hideRare
 	if a.all {
 		hide = sayDefaults
 	}
-	return kong.New(c,
+	return kong.New(c.readable(only),
 		kong.Name("amble"), kong.Description(description), kong.Vars{"engine": defaultEngine},
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, WrapUpperBound: 80}),

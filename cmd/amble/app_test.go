@@ -29,9 +29,9 @@ func testApp(env map[string]string) (a *app, out, errs *bytes.Buffer) {
 func parsed(t *testing.T, env map[string]string, args ...string) (*crawlCmd, *keyflags.Origins) {
 	t.Helper()
 	a, _, _ := testApp(env)
-	c := newCommands()
+	c := newCommands("")
 	o := keyflags.New(a.env)
-	k, err := a.parser(c, o)
+	k, err := a.parser(c, o, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestClosedStdoutIsNoError(t *testing.T) {
 // The help of a command begins with three examples.
 func TestHelpBeginsWithThreeExamples(t *testing.T) {
 	a, _, _ := testApp(nil)
-	k, err := a.parser(newCommands(), keyflags.New(a.env))
+	k, err := a.parser(newCommands(""), keyflags.New(a.env), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestHelpBeginsWithThreeExamples(t *testing.T) {
 // Flags that the sources mention in comments, messages and help texts exist.
 func TestFlagsThatAreNamedExist(t *testing.T) {
 	a, _, _ := testApp(nil)
-	k, err := a.parser(newCommands(), keyflags.New(a.env))
+	k, err := a.parser(newCommands(""), keyflags.New(a.env), "")
 	if err != nil {
 		t.Fatal(err)
 	}

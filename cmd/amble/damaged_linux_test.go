@@ -322,8 +322,8 @@ func TestDamagedQueueIsTold(t *testing.T) {
 		}
 		if strings.HasSuffix(e.Name(), ".sst") || strings.HasSuffix(e.Name(), ".log") {
 			tables++
-			for nth := range long.N(2, 5) {
-				ways[fmt.Sprint("with a bit flipped in its fifth no. ", nth)] = flip(nth)
+			for nth := range long.N(1, 2) {
+				ways[fmt.Sprint("with a bit flipped in its fifth no. ", 2*nth+1)] = flip(2*nth + 1)
 			}
 		}
 		for how, spoil := range ways {

@@ -14,8 +14,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/amble-crawler/amble/internal/long"
 )
 
 // A page of a link flood has this many links of this many bytes: just under the limit of a body.
@@ -95,7 +93,7 @@ func peak(pid int) (mib int) {
 // than the memory that it may use.
 func TestFloodFitsInMemory(t *testing.T) {
 	t.Parallel()
-	pages := long.N(26, 40) // 245 MiB of URLs, or 377
+	pages := 26 // 245 MiB of URLs
 	summary, mib := flooded(t, pages, "-o", filepath.Join(t.TempDir(), "job"))
 	t.Logf("peak resident size: %d MiB\n%s", mib, summary)
 	if mib > 300 {
@@ -110,7 +108,7 @@ func TestFloodFitsInMemory(t *testing.T) {
 // room for, and reports the outcome of the others.
 func TestFloodInMemoryIsTold(t *testing.T) {
 	t.Parallel()
-	pages := long.N(28, 32) // 264 MiB of URLs, or 302
+	pages := 28 // 264 MiB of URLs
 	summary, mib := flooded(t, pages, "--no-keep")
 	t.Logf("peak resident size: %d MiB\n%s", mib, summary)
 	if mib > 640 {

@@ -170,7 +170,7 @@ func (p *termsPage) before(t *testing.T, purpose consent.Purpose) consent.Verdic
 	return consent.Read(page).For(purpose)
 }
 
-// TestVectorsThroughTheCommand crawls all vectors by the command, for each purpose, on six origins: five have a vector each whose
+// TestVectorsThroughTheCommand crawls all vectors by the command, for each purpose, on 25 origins: 24 have a vector each whose
 // files are about the whole origin, and another one after each crawl; one has some of the others. What every visit, report.json, the
 // export and a check say is the same. No page is requested that its site forbids before, and no byte is kept of one that was refused
 // after.
@@ -185,7 +185,7 @@ func TestVectorsThroughTheCommand(t *testing.T) {
 			if testing.Short() && purpose != consent.TrainAI {
 				t.Skip("starts processes")
 			}
-			origins, last := termsOrigins(t, 6), 5
+			origins, last := termsOrigins(t, 25), 24
 			var alone, others []*termsPage
 			for _, p := range termsVectors(t) {
 				if p.alone() {
