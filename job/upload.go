@@ -98,6 +98,9 @@ func (j *Job) openStore(ctx context.Context) error {
 	return nil
 }
 
+// probe is the name of the object that shows the rights of a claim.
+const probe = "probe"
+
 // claim makes sure that the prefix is this job's, and that objects can be written and removed there.
 func (u *uploads) claim(ctx context.Context) error {
 	b, err := getSmall(ctx, u.store, storedName)
@@ -115,12 +118,14 @@ func (u *uploads) claim(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			if o.Name == probe && o.Size == int64(len(u.list.Job)) { // of a claim that was cut off, or that must not remove it
+				continue
+			}
 			return fmt.Errorf("it is not empty: there is %s; name another prefix", o.Name)
 		}
 	default:
 		return err
 	}
-	const probe = "probe"
 	if err := putBytes(ctx, u.store, probe, []byte(u.list.Job)); err != nil {
 		return err
 	}
@@ -221,8 +226,12 @@ func (u *uploads) run(ctx context.Context) {
 		case <-u.wake:
 		}
 		for delay := firstTry; ; delay = min(2*delay, lastTry) {
+			before := u.list
 			err := u.storeReady(ctx)
 			u.relieve()
+			if u.list != before { // something was stored
+				delay = firstTry
+			}
 			if err == nil || ctx.Err() != nil {
 				u.say("")
 				break
@@ -289,47 +298,53 @@ func (u *uploads) storeReady(ctx context.Context) error {
 	return nil
 }
 
-// put stores files, and then the list. Of those in facts the hash is known: another one means that the file is damaged.
+// put stores files, and then the list, with those before an error, too. Of those in facts the hash is known: another one means that the
+// file is damaged.
 func (u *uploads) put(ctx context.Context, names []string, facts map[string]FileFact) error {
 	var done []storedObject
+	var failed error
 	for _, name := range names {
 		fact, known := facts[name]
 		if !known {
-			var err error
-			if fact, err = u.j.files.factOf(name); err != nil {
-				return err
+			if fact, failed = u.j.files.factOf(name); failed != nil {
+				break
 			}
 		}
 		if was, ok := u.list.find(name); ok && was == fact {
 			continue
 		}
-		f, err := u.j.files.file(name, 0)
-		if err != nil {
-			return err
-		}
 		o := storedObject{name, fact}
-		if err = errors.Join(u.store.Put(ctx, o.object(), f), f.Close()); err != nil {
-			if errors.Is(err, stores.ErrDiffers) && !errors.Is(err, stores.ErrAway) {
-				err = fmt.Errorf("%s is damaged, or was changed, and is not stored: %w", u.j.files.path(name), err)
-			}
-			return err
+		if failed = u.putFile(ctx, o); failed != nil {
+			break
 		}
 		done = append(done, o)
 	}
 	if len(done) == 0 {
-		return nil
+		return failed
 	}
 	list := u.list.with(done...)
 	if err := u.putList(ctx, list); err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
 	if err := u.j.files.replace(storedName, list.encode()); err != nil {
-		return outputError(err)
+		return errors.Join(failed, outputError(err))
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.list = list
-	return nil
+	return failed
+}
+
+func (u *uploads) putFile(ctx context.Context, o storedObject) error {
+	f, err := u.j.files.file(o.Name, 0)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(u.store.Put(ctx, o.object(), f), f.Close())
+	if errors.Is(err, stores.ErrDiffers) && !errors.Is(err, stores.ErrAway) {
+		err = fmt.Errorf("%s is damaged, or was changed, and is not stored: %w", u.j.files.path(o.Name), err)
+	}
+	return err
 }
 
 // drop removes the oldest copies of what is in the store until this many bytes of results are left in the directory.
@@ -439,9 +454,13 @@ func (j *Job) Upload(ctx context.Context) error {
 	}
 	u.committed() // the last commit of all
 	for delay := firstTry; ; delay = min(2*delay, lastTry) {
+		before := u.list
 		err := u.storeReady(ctx)
 		if err == nil {
 			err = u.storeAll(ctx)
+		}
+		if u.list != before { // something was stored
+			delay = firstTry
 		}
 		if !errors.Is(err, stores.ErrAway) {
 			if err != nil {

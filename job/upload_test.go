@@ -25,9 +25,15 @@ import (
 	"github.com/amble-crawler/amble/stores/storestest"
 )
 
-// storedSite serves pages that link to each other, each with some text.
+// storedSite serves pages that link to each other.
 func storedSite(t *testing.T, pages int) string {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	srv := httptest.NewServer(storedPages(pages))
+	t.Cleanup(srv.Close)
+	return srv.URL + "/"
+}
+
+func storedPages(pages int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		n := 0
 		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err != nil && r.URL.Path != "/" || n >= pages {
 			http.NotFound(w, r)
@@ -38,9 +44,7 @@ func storedSite(t *testing.T, pages int) string {
 		for next := 2*n + 1; next <= 2*n+2 && next < pages; next++ {
 			fmt.Fprintf(w, `<a href="/%d">%d</a>`, next, next)
 		}
-	}))
-	t.Cleanup(srv.Close)
-	return srv.URL + "/"
+	}
 }
 
 // noise returns text that no compression makes much shorter.
@@ -306,7 +310,9 @@ func TestClaimOfKilledJobIsItsOwn(t *testing.T) {
 	j := must(lockDir(dir))
 	j.config = storedConfig(url)
 	check(t, j.openStore(t.Context()))
-	check(t, j.release())
+	s := must(open.URL(url))
+	check(t, errors.Join(s.Delete(t.Context(), storedName), putBytes(t.Context(), s, probe, []byte(j.uploads.list.Job)))) // the claim was cut off
+	check(t, errors.Join(j.release(), open.Close(s)))
 	runStored(t, dir, storedConfig(url), seed)
 	checkStored(t, dir, url, 20)
 }

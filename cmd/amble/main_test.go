@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	if !raceEnabled {
 		_ = flag.Set("test.parallel", "16") // tests of processes wait more than they compute; -parallel decides as always
 	}
-	testscript.Main(m, map[string]func(){"amble": main, "program": program, "s3server": s3Server})
+	testscript.Main(m, map[string]func(){"amble": main, "program": program})
 }
 
 func TestScript(t *testing.T) {

@@ -25,7 +25,7 @@ var seenBy = map[string]string{
 	"jobs":                    "Key|Paused|Stopped|Priority|Told|Overlap|Once|Removed|Webhook",
 	"job/export/text":         ".",
 	"article/document":        "Isolated|Misbehave|Links",
-	"job":                     "^Test(ItemsOfKilledJobs|JobToBeKilled|.*Segments?.*)$",
+	"job":                     "^Test(ItemsOfKilledJobs|JobToBeKilled|.*Segments?.*|ClaimOf.*|GrownFiles.*)$",
 	"crawler":                 "^TestBestFirst",
 }
 
@@ -107,6 +107,8 @@ var outputs = []mutant{
 	{"texts are not committed", "job/text.go", "o.keep(k)", "o.closes(k)", 0, false, nil},
 	{"a commit does not store that a segment is closed", "job/segmented.go", "		now.Closed, grown, s.full = true, true, true", "		grown, s.full = true, true", 0, false, nil},
 	{"a closed segment may be longer than committed", "job/segmented.go", "	case err == nil && size > committed:\n		return longer", "	case false:\n		return longer", 0, false, nil},
+	{"a claim that was cut off bars the prefix", "job/upload.go", "if o.Name == probe && ", "if o.Name == probe && false && ", 0, false, nil},
+	{"a file that grew after it was stored stays as it was", "job/upload.go", "same := stored && was == FileFact{e.Bytes, e.SHA256}", "same := stored && was != FileFact{}", 0, false, nil},
 }
 
 // orders say which URL is requested first.

@@ -1,0 +1,284 @@
+package job
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3bolt"
+
+	"github.com/amble-crawler/amble/internal/long"
+)
+
+const killedStoredPages = 100
+
+// The process that crawls and the server of its store are killed again and again, and one in five requests of the store fails. In the
+// end the bucket has what the directory has, byte for byte, and each page once.
+func TestStoreAndCrawlAreKilled(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	for seed := range uint64(long.N(1, 6)) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { killStoreAndCrawl(t, rand.New(rand.NewPCG(2, seed))) })
+	}
+}
+
+func killStoreAndCrawl(t *testing.T, rng *rand.Rand) {
+	root := t.TempDir()
+	e := &events{}
+	pages := storedPages(killedStoredPages)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.happen()
+		pages(w, r)
+		e.happen()
+	}))
+	t.Cleanup(site.Close)
+	between := &shakyProxy{events: e, rng: rand.New(rand.NewPCG(3, rng.Uint64()))}
+	proxy := httptest.NewServer(between)
+	t.Cleanup(proxy.Close)
+	startStore := func() *exec.Cmd {
+		cmd := child("TestStoreToBeKilled", "STORED_FILE="+filepath.Join(root, "objects"))
+		out := must(cmd.StdoutPipe())
+		check(t, cmd.Start())
+		line := must(bufio.NewReader(out).ReadString('\n'))
+		between.server.Store(strings.TrimSpace(line))
+		return cmd
+	}
+	var said strings.Builder
+	startCrawl := func(more ...string) (*exec.Cmd, <-chan error) {
+		said.Reset()
+		cmd := child("TestStoredCrawlToBeKilled", append(more, "STORED_DIR="+filepath.Join(root, "job"), "STORED_SITE="+site.URL+"/",
+			"AWS_ENDPOINT_URL="+proxy.URL, "AWS_ENDPOINT_URL_S3=", "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret",
+			"AWS_CONFIG_FILE=/none", "AWS_SHARED_CREDENTIALS_FILE=/none", "AWS_PROFILE=")...)
+		cmd.Stdout, cmd.Stderr = &said, &said
+		check(t, cmd.Start())
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		return cmd, ended
+	}
+	kills, want := 0, long.N(3, 10)
+	store := startStore()
+	defer func() { _, _ = store.Process.Kill(), store.Wait() }()
+	for n := range want {
+		crawl, ended := startCrawl()
+		victims := 1 + n%3 // 1: the crawl, 2: the store, and the crawl while it is away, 3: both at once
+		first := e.after(1 + rng.IntN(40))
+		select {
+		case <-first:
+		case err := <-ended:
+			t.Logf("kill %d: the crawl had ended: %v\n%s", n, err, &said)
+			check(t, err)
+			continue
+		}
+		if victims >= 2 {
+			_, _ = store.Process.Kill(), store.Wait()
+		}
+		var err error
+		if victims == 2 {
+			select {
+			case <-e.after(1 + rng.IntN(20)):
+			case err = <-ended:
+			}
+		}
+		_ = crawl.Process.Kill()
+		if err == nil {
+			err = <-ended
+		}
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != -1 {
+			t.Fatalf("kill %d: %v\n%s", n, err, &said)
+		}
+		kills++
+		if victims >= 2 {
+			store = startStore()
+		}
+	}
+	if kills < 2 {
+		t.Errorf("only %d processes were killed", kills)
+	}
+	for _, last := range []string{"", "1"} {
+		between.calm.Store(last != "")
+		if _, ended := startCrawl("STORED_CHECK=" + last); true {
+			if err := <-ended; err != nil {
+				t.Fatalf("after %d kills: %v\n%s", kills, err, &said)
+			}
+		}
+	}
+}
+
+// child returns a process that runs one test.
+func child(test string, env ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.count=1")
+	cmd.Env = append(os.Environ(), env...)
+	return cmd
+}
+
+// events counts what the servers of a test are asked.
+type events struct {
+	mu   sync.Mutex
+	left int
+	then chan struct{}
+}
+
+// after returns a channel that is closed after n events.
+func (e *events) after(n int) <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.left, e.then = n, make(chan struct{})
+	return e.then
+}
+
+func (e *events) happen() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.left--; e.left == 0 && e.then != nil {
+		close(e.then)
+	}
+}
+
+// shakyProxy forwards requests to a store, and fails with one in five.
+type shakyProxy struct {
+	*events
+	server atomic.Value // its address
+	calm   atomic.Bool  // it forwards everything
+
+	mu  sync.Mutex
+	rng *rand.Rand
+}
+
+func (p *shakyProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.happen()
+	defer p.happen()
+	p.mu.Lock()
+	how := p.rng.IntN(30)
+	p.mu.Unlock()
+	if p.calm.Load() {
+		how = 30
+	}
+	switch how {
+	case 0:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, "<Error><Code>SlowDown</Code></Error>")
+		return
+	case 1:
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	case 2: // cut while it is received
+		_, _ = io.CopyN(io.Discard, r.Body, 100)
+		panic(http.ErrAbortHandler)
+	case 3: // done, and cut while it is answered
+		p.forward(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	case 4: // the end of what is sent is lost, and nobody says so
+		if r.Method == http.MethodPut && r.ContentLength > 10 {
+			r.ContentLength /= 2
+			r.Body = io.NopCloser(io.LimitReader(r.Body, r.ContentLength))
+		}
+	case 5: // the end of the answer is lost
+		rec := httptest.NewRecorder()
+		p.forward(rec, r)
+		for k, v := range rec.Header() {
+			w.Header()[k] = v
+		}
+		w.WriteHeader(rec.Code)
+		_, _ = w.Write(rec.Body.Bytes()[:rec.Body.Len()/2])
+		panic(http.ErrAbortHandler)
+	}
+	p.forward(w, r)
+}
+
+func (p *shakyProxy) forward(w http.ResponseWriter, r *http.Request) {
+	(&httputil.ReverseProxy{
+		Rewrite:      func(pr *httputil.ProxyRequest) { pr.SetURL(&url.URL{Scheme: "http", Host: p.server.Load().(string)}) },
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }, // the server was killed
+	}).ServeHTTP(w, r)
+}
+
+// TestStoreToBeKilled is a server of S3 whose objects are in a file, and survive its end.
+func TestStoreToBeKilled(t *testing.T) {
+	file := os.Getenv("STORED_FILE")
+	if file == "" {
+		t.Skip("is run by TestStoreAndCrawlAreKilled")
+	}
+	h := gofakes3.New(must(s3bolt.NewFile(file))).Server()
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPut, "/crawls", nil)) // it may be there
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
+	fmt.Println(l.Addr())
+	t.Fatal((&http.Server{Handler: h, ReadHeaderTimeout: time.Minute}).Serve(l))
+}
+
+// TestStoredCrawlToBeKilled begins a crawl, or resumes it, until it has ended and everything is stored.
+func TestStoredCrawlToBeKilled(t *testing.T) {
+	const url = "s3://crawls/of/killed"
+	dir := os.Getenv("STORED_DIR")
+	switch {
+	case dir == "":
+		t.Skip("is run by TestStoreAndCrawlAreKilled")
+	case os.Getenv("STORED_CHECK") != "":
+		checkStored(t, dir, url, killedStoredPages)
+		checkAllIsStored(t, dir)
+		return
+	}
+	c := storedConfig(url)
+	c.SegmentSize, c.WARC.MaxSize = 16<<10, 32<<10
+	c.Note = func(text string) { fmt.Println(text) }
+	j, err := Start(dir, c, os.Getenv("STORED_SITE"))
+	if errors.Is(err, ErrFinished) {
+		check(t, UploadRest(t.Context(), dir, c.Note))
+	} else {
+		check(t, err)
+		_, err = j.Run(t.Context())
+		check(t, err)
+		check(t, j.Upload(t.Context()))
+		check(t, j.Close())
+	}
+}
+
+// checkAllIsStored compares the directory of a job with what its store has.
+func checkAllIsStored(t *testing.T, dir string) {
+	d := must(openJobFiles(dir))
+	defer func() { check(t, d.close()) }()
+	list := must(d.readStored())
+	check(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		name := filepath.ToSlash(must(filepath.Rel(dir, path)))
+		switch {
+		case err != nil:
+			return err
+		case name == frontierName:
+			return fs.SkipDir
+		case e.Type().IsRegular() && name != storedName && name != lockName && name != lastWriteName:
+			if fact, ok := list.find(name); !ok || fact != must(d.factOf(name)) {
+				t.Errorf("%s is not in the store as it is in the directory", name)
+			}
+		}
+		return nil
+	}))
+	visited := map[string]bool{}
+	r := must(Read(dir))
+	for v, err := range r.Visits() {
+		check(t, err)
+		if visited[v.URL] {
+			t.Errorf("%s has two visits", v.URL)
+		}
+		visited[v.URL] = true
+	}
+	check(t, r.Close())
+}
