@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -66,6 +67,43 @@ func (c *Crawler) LeaveOut(host string) error {
 	}
 	c.control.left.Store(&names)
 	return nil
+}
+
+// Rescore gives each queued URL of every Run the score that score returns, up or down, and returns how many changed: after a
+// model has learnt, the best of the queue comes first by what it knows now. score gets what is known of the URL, and its
+// present Score; like Config.Score it orders URLs of one priority. It is called by one goroutine at a time and must not call the Crawler.
+// URLs under way stay as they are, and so do all pauses. While no Run is in progress, the queue is that of Config.Frontier: a
+// job that is to be resumed can be scored first.
+//
+// It may be called at any time, concurrently, also by a Handler. With a queue on disk the scores are durable on return; after
+// an error, or if the process is killed, a part of the queue has new scores, each URL is queued once, and Rescore can be called again. With an
+// Order by hash it is an error. See frontier.Frontier, F23.
+func (c *Crawler) Rescore(ctx context.Context, score func(frontier.Request) float64) (changed int, err error) {
+	if _, ok := c.cfg.Order.Seed(); ok {
+		return 0, configError("Order is by hash, and the queue is to be scored: the first pages of a host would be no random sample; leave out one of the two")
+	}
+	for _, f := range c.frontiers() {
+		n, err := f.Rescore(ctx, score)
+		changed += n
+		if over := c.cfg.Frontier == nil && errors.Is(err, frontier.ErrClosed); err != nil && !over { // its Run has ended
+			return changed, fmt.Errorf("crawler: rescore: %w", err)
+		}
+	}
+	return changed, nil
+}
+
+// frontiers returns the frontiers of all Runs, or the configured one.
+func (c *Crawler) frontiers() []frontier.Frontier {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cfg.Frontier != nil {
+		return []frontier.Frontier{c.cfg.Frontier}
+	}
+	var all []frontier.Frontier
+	for r := range c.runs {
+		all = append(all, r.frontier)
+	}
+	return all
 }
 
 // Slower lengthens the delay of a host from now on: host:port, or a name or address, which means all its ports. See

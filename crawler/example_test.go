@@ -15,6 +15,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/extract"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 )
@@ -281,6 +282,33 @@ func ExampleConfig_priority() {
 	// Output:
 	// http://shop.example/
 	// http://shop.example/item/2
+}
+
+// Score what is queued anew once a page has taught something: here, that what is sold out matters.
+func ExampleCrawler_Rescore() {
+	c, done := inShop(crawler.Config{})
+	defer done()
+	for v, err := range c.Pages(context.Background(), "http://shop.example/") {
+		if err == nil && v.URL.Path() == "/item/1" {
+			_, err = c.Rescore(context.Background(), func(q frontier.Request) float64 {
+				if q.URL.Path() == "/sold-out" {
+					return 1
+				}
+				return q.Score
+			})
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(v.URL.Path())
+	}
+	// Output:
+	// /
+	// /item/1
+	// /sold-out
+	// /item/2
+	// /cart/add
 }
 
 // Read links from a type of answers that the crawler does not read itself. HTML is read as before.

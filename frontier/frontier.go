@@ -73,6 +73,11 @@ var (
 //	F22 A store that serves the best first (BestFirst) serves, of the hosts that are due, the one whose first URL has the
 //	    highest Priority and Score, of equals about the one due earliest, instead of F6. With Patience, Claim waits for a host that is not due and has a
 //	    better one: for a pause that is no longer, and for a holder that began no longer ago. F4 holds all the same.
+//	F23 Rescore gives each URL that is queued when it is called the Score that its function returns, up or down, and asks for
+//	    each once. A URL whose Score changes arrives anew, in the order the URLs had. All else stays: the rest of its
+//	    Request, its attempts, the times of URLs and hosts. A URL that is claimed or waiting, or that was put
+//	    back, may keep its Score. Claims go on meanwhile, and at any instant, after a crash too, each URL is in the queue once,
+//	    with its earlier Score or the new one.
 type Frontier interface {
 	// Add queues the requests that are not known yet and returns how many those were. For durable
 	// stores they are on disk when Add returns. The error is ErrClosed, the context's, or the
@@ -91,6 +96,11 @@ type Frontier interface {
 	// false. The keys are made as the store makes them. Scores do not count. With the least priority, -128, it says whether the URL is
 	// known at that depth, since it cannot be raised to it. It allocates nothing.
 	Known(keys []weburl.Key, depth int, priority int8, known []bool)
+	// Rescore calls score with each queued Request and gives it the Score that score returns (F23). It returns how many changed:
+	// scores that Request.Score does not tell apart are equal. It needs memory for a part of the queue at a time, and
+	// may be called while claims are made. score is called by one goroutine at a time and must not call the Frontier. The error is ErrClosed,
+	// the context's or the store's own; a part of the queue then has its new scores, and Rescore may be called again.
+	Rescore(ctx context.Context, score func(Request) float64) (changed int, err error)
 	// Stats returns the counts of all URLs, in constant time.
 	Stats() Stats
 	// HostPending returns how many URLs of a host (weburl.URL.Host) are queued, waiting or claimed.

@@ -20,15 +20,21 @@ func (k ranks) below(hash uint64, level int64) bool { return k[hash] < level }
 
 // level returns the level of a queued URL.
 func (k ranks) level(hash uint64) int64 {
-	if r := k[hash]; r < fixed/2 {
-		return r
+	if k.fixed(hash) {
+		return k[hash] - fixed
 	}
-	return k[hash] - fixed
+	return k[hash]
 }
 
+// fixed reports whether a URL must not be raised.
+func (k ranks) fixed(hash uint64) bool { return k[hash] >= fixed/2 }
+
 func (k *ranks) note(hash uint64, r *Request) {
-	rank := levelOf(r.Priority, packed.Rank(r.Score))
-	if !r.Plain() {
+	k.set(hash, levelOf(r.Priority, packed.Rank(r.Score)), !r.Plain())
+}
+
+func (k *ranks) set(hash uint64, rank int64, isFixed bool) {
+	if isFixed {
 		rank += fixed
 	}
 	if rank == 0 {

@@ -189,6 +189,9 @@ func (u *url) set(to seen) {
 // link adds one Request, or lowers the depth of one that is queued.
 func (g *group) link(o *op, l link) error {
 	u := g.urls[l.key]
+	if o.rescore {
+		return g.rescore(o, l, u)
+	}
 	switch u.state {
 	case Unknown, Rejected:
 		return g.queue(o, l, u)

@@ -11,7 +11,7 @@ import (
 
 // known remembers URLs that are in the store, as many as it has room for, so that a link on every page of a
 // site does not reach the writer each time. A URL in the store stays in it, its depth only decreases and its priority
-// only increases, so an entry stays true; only Revive sets them anew, and notes them.
+// only increases, so an entry stays true; only Revive and Rescore set them anew, and note them.
 //
 // Whole Keys are compared: a URL taken for another would be lost.
 type known struct {
@@ -65,6 +65,16 @@ func (n *known) note(k *weburl.Key, depth int, priority int8) {
 	s.keys[0], s.depths[0], s.ranks[0] = *k, uint32(depth)+1, priority
 }
 
+// forget forgets k.
+func (n *known) forget(k *weburl.Key) {
+	s := n.set(k)
+	for i := range s.keys {
+		if s.keys[i] == *k {
+			s.depths[i] = 0
+		}
+	}
+}
+
 // without returns the links that are not known.
 func (n *known) without(links []link) []link {
 	n.mu.RLock()
@@ -102,6 +112,7 @@ func (n *known) noteLinks(g *group, links []link) {
 		switch u := g.urls[links[i].key]; u.state {
 		case Queued, Waiting:
 			if u.rank < 0 { // a link without a score raises it
+				n.forget(&links[i].id)
 				continue
 			}
 			n.note(&links[i].id, u.depth, u.highest())

@@ -24,6 +24,7 @@ type op struct {
 	links      int  // of all steps
 	bytes      int  // of URLs, Meta and values
 	revive     bool // queue what is done
+	rescore    bool // links are queued entries with their new scores
 
 	// The writer's answer.
 	added    int
@@ -31,6 +32,7 @@ type op struct {
 	rejected int // URLs rejected, less rejected ones that were queued
 	fresh    []fresh
 	raises   []raise
+	rescored int
 	kept     int // bytes of fresh
 	err      error
 	over     chan struct{} // closed with the answer
@@ -61,8 +63,9 @@ type step struct {
 // link is a Request with its hashes.
 type link struct {
 	*frontier.Request
-	id  weburl.Key
-	key urlKey
+	id   weburl.Key
+	key  urlKey
+	from place // of the entry that a rescore replaces
 }
 
 // lease is a claimed URL.

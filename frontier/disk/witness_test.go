@@ -35,6 +35,9 @@ func (w *witness) crawl(ctx context.Context, commits int) error {
 	}
 	first := w.s.Offsets("")["commits"] + 1
 	for n := first; n < first+int64(commits); n++ {
+		if err := w.rescore(ctx, n); err != nil {
+			return err
+		}
 		if err := w.commit(ctx, n); err != nil {
 			return err
 		}
@@ -101,6 +104,20 @@ func (w *witness) commit(ctx context.Context, n int64) error {
 	err := w.s.Commit(ctx, ends, frontier.Checkpoint{Offsets: map[string]int64{"commits": n}, Values: map[string][]byte{"snapshot": snapshot(n)}})
 	if err == nil {
 		w.say(fmt.Sprintf("done %d", n))
+	}
+	return err
+}
+
+// rescore gives queued URLs other scores, up and down, which loses none of them and adds none.
+func (w *witness) rescore(ctx context.Context, n int64) error {
+	before := w.s.Stats().Queued
+	_, err := w.s.Rescore(ctx, func(q frontier.Request) float64 {
+		h := fnv.New32()
+		fmt.Fprint(h, q.URL, n)
+		return float64(h.Sum32()%7) - 3
+	})
+	if after := w.s.Stats().Queued; err == nil && after != before {
+		return fmt.Errorf("%d URLs are queued after a Rescore, %d before", after, before)
 	}
 	return err
 }

@@ -90,6 +90,12 @@ func (w *watch) work(ctx context.Context, web []frontier.Request, r *rand.Rand) 
 		for i := range links {
 			links[i].Priority = int8(max(0, r.IntN(6)-2)) // many are raised
 		}
+		if r.IntN(16) == 0 {
+			score := func(frontier.Request) float64 { return float64(r.IntN(3) - 1) }
+			if _, err := w.f.Rescore(ctx, score); err != nil {
+				w.Errorf("Rescore: %v", err)
+			}
+		}
 		if r.IntN(4) == 0 {
 			if n, err := w.f.Add(ctx, c.Request); n != 0 || err != nil {
 				w.Errorf("Add of a claimed URL: %d, %v", n, err)

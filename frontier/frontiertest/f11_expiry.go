@@ -105,6 +105,8 @@ func closedIsErrClosed(k *kit) {
 	k.closed("Add", add)
 	k.closed("Claim", k.try(k.limit).err)
 	k.closed("Settle", k.f.Settle(k.ctx, c, frontier.Settlement{}))
+	_, rescored := k.f.Rescore(k.ctx, func(frontier.Request) float64 { return 0 })
+	k.closed("Rescore", rescored)
 	k.closed("Close", k.f.Close())
 	if d, ok := k.f.(frontier.Durable); ok {
 		_, value := d.Value(k.ctx, "", "x")

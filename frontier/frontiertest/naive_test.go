@@ -518,6 +518,53 @@ func (n *naive) Known(keys []weburl.Key, depth int, priority int8, known []bool)
 	}
 }
 
+func (n *naive) Rescore(ctx context.Context, score func(frontier.Request) float64) (changed int, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.usable(ctx); err != nil && (ctx.Err() == nil || !n.is("rescore with an ended context")) {
+		return 0, err
+	}
+	n.now()
+	to := map[weburl.Key]float64{}
+	for key, e := range n.m.urls {
+		if e.state != stateQueued || n.is("nothing is rescored") {
+			continue
+		}
+		q := e.req
+		if n.is("rescore hides the depth") {
+			q.Depth = 0
+		}
+		to[key] = score(q)
+		switch {
+		case n.is("asked twice"):
+			to[key] = score(q)
+		case n.is("rescored upwards alone"):
+			to[key] = max(to[key], e.req.Score)
+		}
+	}
+	was := map[*entry]int{}
+	for _, e := range n.m.all {
+		was[e] = e.arrival
+		if key := e.req.URL.Key(); to[key] != e.req.Score {
+			switch {
+			case n.is("rescore loses the meta"):
+				e.req.Meta = nil
+			case n.is("rescore frees the host"):
+				e.host.ready = time.Time{}
+				e.host.update(time.Now())
+			}
+		}
+	}
+	changed = n.m.rescore(to)
+	for e, arrival := range was {
+		if n.is("rescored without arriving anew") {
+			e.arrival = arrival
+		}
+	}
+	n.change()
+	return changed, nil
+}
+
 func (*naive) Room(string) (urls int, bytes int64) { return math.MaxInt, math.MaxInt64 }
 
 func (n *naive) HostPending(host string) int {
@@ -581,6 +628,8 @@ func (n *naive) spoilCrash(now time.Time, key weburl.Key, e *entry) {
 		e.arrival = -max(e.arrival, -e.arrival)
 	case n.is("crash loses the raise") && e.state == stateQueued:
 		e.req.Priority = min(e.req.Priority, 0)
+	case n.is("crash loses scores") && e.state == stateQueued:
+		e.req.Score = 0
 	case n.is("crash loses the meta"):
 		e.req.Meta = nil
 	}

@@ -74,8 +74,10 @@ func (r *run) operation() {
 		r.settleOne()
 	case n < 92:
 		r.letTimePass()
-	case n < 98:
+	case n < 95:
 		r.lookUp()
+	case n < 98:
+		r.rescoreSome()
 	default:
 		r.crashNow()
 	}

@@ -95,6 +95,9 @@ func (s *script) beganBefore(e *entry, t time.Time) bool {
 	return ok && at.Before(t)
 }
 
+// Rescore implements frontier.Frontier: the recorded visits are the order, whatever the scores.
+func (*script) Rescore(context.Context, func(frontier.Request) float64) (int, error) { return 0, nil }
+
 // Known implements frontier.Frontier.
 func (s *script) Known(keys []weburl.Key, depth int, priority int8, known []bool) {
 	s.mu.Lock()

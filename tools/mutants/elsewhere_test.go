@@ -8,7 +8,7 @@ import (
 )
 
 // elsewhere holds protections that have nothing to do with politeness: without each, a test of the packages must fail.
-var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues, services, estimates, texts, documents, outputs, orders}
+var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues, services, estimates, texts, documents, outputs, orders, scores, storedScores}
 
 // seenBy says which tests must see the mutants of a table, by the directory of the table's first file.
 var seenBy = map[string]string{
@@ -26,7 +26,9 @@ var seenBy = map[string]string{
 	"job/export/text":         ".",
 	"article/document":        "Isolated|Misbehave|Links",
 	"job":                     "^Test(ItemsOfKilledJobs|JobToBeKilled|.*Segments?.*|ClaimOf.*|GrownFiles.*)$",
-	"crawler":                 "^TestBestFirst",
+	"crawler":                 "^Test(BestFirst|Rescore)",
+	"frontier":                "^TestMemoryConforms$/^(F23|random)",
+	"frontier/disk":           "^TestStoreConforms$/^(F23|random)",
 }
 
 // estimates are what makes an interval hold the truth.
@@ -114,6 +116,22 @@ var outputs = []mutant{
 // orders say which URL is requested first.
 var orders = []mutant{
 	{"a better host is not waited for", "crawler/config.go", "	return bestPatience\n", "	return 0 * bestPatience\n", 0, false, nil},
+	{"a random sample is scored", "crawler/control.go", "	if _, ok := c.cfg.Order.Seed(); ok {", "	if false {", 0, false, nil},
+	{"the queue of a job that does not run is not scored", "crawler/control.go", "	if c.cfg.Frontier != nil {", "	if c.cfg.Frontier != nil && len(c.runs) > 0 {", 0, false, nil},
+}
+
+// scores are what keeps each URL once while queues are scored anew, in memory.
+var scores = []mutant{
+	{"what a raise has left comes back", "frontier/rescore.go", "		case m.raised(held{it, h}):\n", "		case m.raised(held{it, h}) && false:\n", 0, false, nil},
+	{"a score says nothing of the valid record", "frontier/rescore.go", "		m.ranks.set(v.hash, ", "		m.ranks.set(v.hash+1, ", 0, false, nil},
+	{"a queue is half scored when a function panics", "frontier/rescore.go", "		ranks = append(ranks, rank)\n", "		ranks = append(ranks, rank)\n		m.ranks.set(m.hashOf(held{it, h}), levelOf(it.priority, rank), false)\n", 0, false, nil},
+}
+
+// storedScores are the same on disk.
+var storedScores = []mutant{
+	{"a URL is scored again in its new place", "frontier/disk/rescore.go", "			if e.number >= newest {\n", "			if false {\n", 0, false, nil},
+	{"what a raise has left is scored", "frontier/disk/rescore.go", " || st.isStale(e.place) {", " {", 0, false, nil},
+	{"a lower score is known to be the highest", "frontier/disk/known.go", "				n.forget(&links[i].id)\n", "", 0, false, nil},
 }
 
 // keeps are protections of jobs that are kept.

@@ -55,6 +55,17 @@ func (s *Schedule[K, Q]) Len() int { return len(s.hosts) }
 // Find returns the host of that name, nil if it is not remembered.
 func (s *Schedule[K, Q]) Find(name K) *Host[K, Q] { return s.hosts[name] }
 
+// After returns the host with the least number from n on, and the next n; nil if there is none. With 0 it begins a walk over
+// all hosts, between whose steps hosts may come and go.
+func (s *Schedule[K, Q]) After(n int) (h *Host[K, Q], next int) {
+	for ; n < len(s.numbers); n++ {
+		if s.numbers[n] != nil {
+			return s.numbers[n], n + 1
+		}
+	}
+	return nil, n
+}
+
 // Open makes a host of that name, which must not be remembered. It may have that many holders at
 // once; below 1 is 1.
 func (s *Schedule[K, Q]) Open(name K, slots int) *Host[K, Q] {
