@@ -129,7 +129,7 @@ var scores = []mutant{
 
 // storedScores are the same on disk.
 var storedScores = []mutant{
-	{"a URL is scored again in its new place", "frontier/disk/rescore.go", "			if e.number >= newest {\n", "			if false {\n", 0, false, nil},
+	{"a URL is scored again in its new place", "frontier/disk/rescore.go", "			if e.number >= newest {\n", "			if e.number >= newest && false {\n", 0, false, nil},
 	{"what a raise has left is scored", "frontier/disk/rescore.go", " || st.isStale(e.place) {", " {", 0, false, nil},
 	{"a lower score is known to be the highest", "frontier/disk/known.go", "				n.forget(&links[i].id)\n", "", 0, false, nil},
 }
