@@ -22,6 +22,7 @@ type grants struct {
 	Granted  []int64 // by shard, only ever growing
 	Returned []int64 // by shard
 	Starving []int   `json:",omitempty"` // shards that wait for pages, in order
+	Limit    int64   `json:",omitempty"` // as an order has raised it. 0: the job's
 }
 
 func loadGrants(ctx context.Context, e Registers, j *Job) (g grants, rev uint64, err error) {
@@ -39,6 +40,15 @@ func loadGrants(ctx context.Context, e Registers, j *Job) (g grants, rev uint64,
 		return g, 0, fmt.Errorf("cluster: the register of pages has %d shards, the job has %d", len(g.Granted), j.Shards)
 	}
 	return g, rev, nil
+}
+
+// raise makes the limit of pages what the job's orders have raised it to, and reports whether it was less.
+func (g *grants) raise(from, to int64) (raised bool) {
+	from = max(from, g.Limit)
+	if to > from {
+		g.Left, g.Limit, raised = g.Left+to-from, to, true
+	}
+	return raised
 }
 
 func (g *grants) starve(shard int, starves bool) (changed bool) {

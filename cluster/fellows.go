@@ -18,6 +18,8 @@ type sign struct {
 	At   int64  // in milliseconds since 1970, by the node's clock
 	// Clock is the offset of that clock.
 	Clock Offset
+	// Orders is the number of the last order that it obeys.
+	Orders int `json:",omitempty"`
 	// Most limits the shards that it owns. 0: all.
 	Most int `json:",omitempty"`
 	// Leaves says that it gives all of them back, and takes none.
@@ -113,7 +115,7 @@ func (n *Node) watch(signs map[string]sign) (mine int, err error) {
 	if err := n.mine(now, signs[n.Name]); err != nil {
 		return 0, err
 	}
-	signs[n.Name] = sign{ID: n.id, Beat: signs[n.Name].Beat + 1, At: now.UnixMilli(), Clock: n.offset, Most: n.MaxShards, Leaves: n.leaves}
+	signs[n.Name] = sign{ID: n.id, Beat: signs[n.Name].Beat + 1, At: now.UnixMilli(), Clock: n.offset, Orders: n.obeyed, Most: n.MaxShards, Leaves: n.leaves}
 	n.fellow[n.Name] = fellow{signs[n.Name], now}
 	var rooms []int
 	for name, f := range n.fellow {

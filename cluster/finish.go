@@ -135,26 +135,8 @@ func (n *Node) end(ctx context.Context, why string) {
 	}
 }
 
-// Stop ends a job for all its nodes: each gives its shards back, and Run returns nil. What is left remains in the queues: see
-// [Resume]. The error is ErrNoJob or the engine's.
-func Stop(ctx context.Context, e Registers) error {
-	return setRegister(ctx, e, registerEnd, EndStopped)
-}
-
-// Resume lets nodes continue a job that was stopped, or has reached a limit of time. Start them after that. The error is
-// ErrNoJob or the engine's.
-func Resume(ctx context.Context, e Registers) error {
-	if err := setRegister(ctx, e, registerBegun, ""); err != nil {
-		return err
-	}
-	return setRegister(ctx, e, registerEnd, "")
-}
-
 // setRegister replaces a register of a job, whatever it says.
 func setRegister(ctx context.Context, e Registers, name, to string) error {
-	if _, err := LoadJob(ctx, e); err != nil {
-		return err
-	}
 	for {
 		_, rev, err := e.Load(ctx, name)
 		if err != nil {

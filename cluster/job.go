@@ -54,11 +54,12 @@ var (
 
 // The registers of a job.
 const (
-	registerJob   = "job"
-	registerNodes = "nodes"
-	registerEnd   = "end"
-	registerBegun = "begun"  // when the first node began
-	registerPages = "budget" // how many pages each shard may fetch
+	registerJob    = "job"
+	registerNodes  = "nodes"
+	registerEnd    = "end"
+	registerBegun  = "begun"  // when the first node began
+	registerPages  = "budget" // how many pages each shard may fetch
+	registerOrders = "orders" // of the operator
 )
 
 // Create stores a new job. The error is ErrJobExists, says which value is wrong, or is the engine's.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 	"time"
 )
@@ -15,7 +16,8 @@ type watcher struct {
 
 // limit ends the job when it has reached one of its limits.
 func (n *Node) limit(ctx context.Context) {
-	w, l := &n.watcher, n.job.Limits
+	w, l := &n.watcher, n.current().Limits
+	l.Pages = n.allowed
 	if l == (Limits{}) || n.shard(0) == nil || time.Since(w.last) < n.job.TTL/6 {
 		return
 	}
@@ -91,13 +93,19 @@ func (n *Node) readPages(ctx context.Context) {
 	if n.job.Limits.Pages == 0 {
 		return
 	}
-	g, _, err := loadGrants(ctx, n.engine, &n.job)
+	g, rev, err := loadGrants(ctx, n.engine, &n.job)
+	if err == nil && g.raise(n.job.Limits.Pages, n.current().Limits.Pages) {
+		var b []byte
+		if b, err = json.Marshal(g); err == nil {
+			_, err = n.engine.Store(ctx, registerPages, b, rev)
+		}
+	}
 	if err != nil {
 		return // the next time
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.left, n.starving = g.Left, g.Starving
+	n.left, n.starving, n.allowed = g.Left, g.Starving, max(g.Limit, n.job.Limits.Pages)
 }
 
 // tidyPages is pages.tidy.

@@ -67,7 +67,7 @@ var mutants = []mutant{
 	{"an engine has the digest of an account", "robots.go", "	name := hex.EncodeToString(b)\n", "	_, name := b, digest\n", "RobotsFilesOfAccounts"},
 	{"a robots.txt is stored whatever its size", "robots.go", "len(b) <= maxRobots && ", "", "BrokenStore"},
 	{"a URL is offered before its host is held", "shard.go", "	if err := q.s.node.clocks.Stored(ctx); err != nil {\n		return err\n	}\n", "", "RetryAfterOfRedirect"},
-	{"the rate is each shard's", "turns.go", "err != nil || t.s.node.job.Rate <= 0 {", "err != nil || true {", "Sim"},
+	{"the rate is each shard's", "turns.go", "err != nil || limit <= 0 {", "err != nil || true {", "Sim"},
 	{"the interval of another crawl does not hold", "rate.go", "last.End+int64(max(0, r.gap-last.Gap))", "last.End", "CrawlsOnAnEngineShareTheirTotalRate"},
 	{"hours hold for one crawl on an engine alone", "clock.go", "		if w.Closed && w.Gate", "		if false && w.Gate", "HoursOfOneCrawl"},
 	{"the ledger does not say that the engine was away", "clocks.go", "		t.Away = ledger.Clause{Name: ledger.ClauseEngine, Until: k.back}\n", "", "EngineAway"},
@@ -76,6 +76,16 @@ var mutants = []mutant{
 	// The budget: I7.
 	{"pages are returned before that is committed", "budget.go", "returned := p.s.store.Offsets(ownerName)[offsetReturned]", "returned := p.returned", "PagesAreReturned"},
 	{"pages are used before the register grants them", "budget.go", "		if _, err = p.s.node.engine.Store(", "		p.learn(&g)\n		if _, err = p.s.node.engine.Store(", "BudgetModel"},
+
+	// Orders.
+	{"who takes a shard over may not know its orders", "node.go", "knows = knows || n.readOrders(ctx, true); !knows", "knows = true; !knows", "OrdersOutlive"},
+	{"a crawl that begins does not know the orders before", "orders.go", "	all := s.node.orders\n	s.node.mu.Unlock()\n	s.follow(all)", "	all := s.node.orders\n	s.node.mu.Unlock()\n	s.obeyed = len(all)", "OrdersOutlive"},
+	{"a pause lets claims go on that wait", "orders.go", "		n.recall()\n	case", "	case", "OrdersOutlive"},
+	{"a paused job hands URLs out", "shard.go", "		if resumed != nil {", "		if false {", "OrdersOutlive"},
+	{"of two orders at once one is lost", "orders.go", "		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {\n			return o, err", "		if true {\n			return o, nil", "OrdersAtTheSame"},
+	{"an order makes a job faster", "orders.go", "o.Value == 0 || o.Value > j.Rate", "false", "OrdersThatAreRefused"},
+	{"an order that was stored makes a job faster", "orders.go", "j.Rate > 0 && !(rate > 0 && rate <= j.Rate)", "false", "StoredOrders"},
+	{"a limit of pages is raised by each node", "budget.go", "	if to > from {", "	if to > 0 {", "MorePages"},
 
 	// Shares.
 	{"a node that leaves keeps its share", "fellows.go", "case s.Leaves, s.Refuses", "case s.Refuses", "OthersTakeWhatIsGivenBack"},

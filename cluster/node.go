@@ -100,19 +100,26 @@ type Node struct {
 	watcher  watcher  // likewise
 	skewed   bool     // likewise
 
-	shards sync.WaitGroup
-	mu     sync.Mutex
-	owned  map[int]*held
-	seen   map[int]sighting  // of shards that others own
-	had    map[int]bool      // shards that this process has owned
-	failed map[int]time.Time // shards that this node could not crawl, and when
-	fellow map[string]fellow
-	other  sign      // of another process with this node's name
-	gave   time.Time // when a shard was given back
-	leaves bool      // all of them are, for good
-	offset Offset
-	share  int   // of all shards
-	left   int64 // of Limits.Pages: granted to nobody
+	shards  sync.WaitGroup
+	mu      sync.Mutex
+	owned   map[int]*held
+	seen    map[int]sighting  // of shards that others own
+	had     map[int]bool      // shards that this process has owned
+	failed  map[int]time.Time // shards that this node could not crawl, and when
+	fellow  map[string]fellow
+	other   sign      // of another process with this node's name
+	gave    time.Time // when a shard was given back
+	leaves  bool      // all of them are, for good
+	offset  Offset
+	orders  []Order            // of the operator, as far as they are known
+	obeyed  int                // how many of them the crawls of all shards have
+	now     Job                // as the orders have it
+	claims  context.Context    // ends when the job is paused
+	recall  context.CancelFunc // ends claims
+	resumed chan struct{}      // closed when the pause ends; nil: the job is not paused
+	share   int                // of all shards
+	left    int64              // of Limits.Pages: granted to nobody
+	allowed int64              // Limits.Pages, as the register of pages has it; 0: there is none, or it was not read yet
 	// starving are the shards that wait for pages.
 	starving []int
 }
@@ -159,6 +166,7 @@ func NewNode(ctx context.Context, c Config) (*Node, error) {
 	if n.job, err = LoadJob(ctx, c.Engine); err != nil {
 		return nil, err
 	}
+	n.now = n.job
 	return n, os.MkdirAll(dir, 0o755)
 }
 
@@ -197,6 +205,7 @@ func (n *Node) run(ctx, alive context.Context) error {
 
 // arise begins what ends with the process.
 func (n *Node) arise(alive context.Context) {
+	n.claims, n.recall = context.WithCancel(alive)
 	n.alive, n.clocks = alive, NewClocks(alive, n.engine.Clocks(), hex.EncodeToString(n.job.Key[:8]), n.job.TTL)
 }
 
@@ -217,6 +226,7 @@ func (n *Node) look(ctx context.Context) error {
 	if err != nil || !n.punctual(short) {
 		return nil //nolint:nilerr // tried again
 	}
+	n.readOrders(short, false)
 	n.readPages(short)
 	n.mu.Lock()
 	n.share = mine
@@ -254,8 +264,9 @@ func (n *Node) punctual(ctx context.Context) bool {
 	return !skewed && !was.At.IsZero()
 }
 
-// takeSome takes free shards over until this node has its share.
+// takeSome takes free shards over until this node has its share, once it knows all orders that their last owners may have obeyed.
 func (n *Node) takeSome(ctx context.Context, share int) {
+	knows := false
 	for i := range n.job.Shards {
 		shard := (i + n.first()) % n.job.Shards
 		if n.owns(shard) {
@@ -267,6 +278,9 @@ func (n *Node) takeSome(ctx context.Context, share int) {
 		}
 		if !n.free(shard, last) || n.count() >= share {
 			continue
+		}
+		if knows = knows || n.readOrders(ctx, true); !knows {
+			return
 		}
 		o, err := takeOver(n.alive, n.engine, shard, n.Name, n.job.TTL, last) //nolint:contextcheck // it lives as long as the node
 		if err != nil {

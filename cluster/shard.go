@@ -37,6 +37,10 @@ type Shard struct {
 	end  context.Context // ends when no more is to be claimed
 	stop context.CancelFunc
 
+	obeying sync.Mutex
+	obey    func(Order) // nil: the crawl obeys none
+	obeyed  int         // orders that it has
+
 	committing chan struct{} // holds one while the crawl commits visits
 	visits     int64         // that this ownership has committed
 
@@ -249,13 +253,23 @@ func (q *queue) Claim(ctx context.Context) (frontier.Claim, error) {
 		if over {
 			return frontier.Claim{}, frontier.ErrDrained
 		}
+		claims, resumed := q.s.node.claiming()
+		if resumed != nil {
+			select {
+			case <-resumed:
+			case <-q.s.end.Done():
+			case <-ctx.Done():
+				return frontier.Claim{}, ctx.Err()
+			}
+			continue
+		}
 		if q.s.pages != nil && !q.s.pages.any() {
 			if q.s.pages.await(ctx); ctx.Err() != nil {
 				return frontier.Claim{}, ctx.Err()
 			}
 			continue
 		}
-		c, err := q.claim(ctx)
+		c, err := q.claim(ctx, claims)
 		if err == nil && q.s.pages != nil && !q.s.pages.begin() { // another claim was first
 			if err := q.Store.Settle(ctx, c, frontier.Settlement{Again: &frontier.Again{}}); err != nil {
 				return frontier.Claim{}, err
@@ -271,6 +285,7 @@ func (q *queue) Claim(ctx context.Context) (frontier.Claim, error) {
 		select {
 		case <-changed:
 		case <-q.s.end.Done():
+		case <-claims.Done():
 		case <-ctx.Done():
 			return frontier.Claim{}, ctx.Err()
 		}
@@ -295,10 +310,11 @@ func (s *Shard) secure(ctx context.Context) error {
 	}
 }
 
-// claim is the store's Claim, which also ends when nothing more is to be claimed.
-func (q *queue) claim(ctx context.Context) (frontier.Claim, error) {
+// claim is the store's Claim, which also ends when nothing more is to be claimed, and with claims.
+func (q *queue) claim(ctx, claims context.Context) (frontier.Claim, error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer context.AfterFunc(claims, cancel)()  //nolint:contextcheck // likewise
 	stop := context.AfterFunc(q.s.end, cancel) //nolint:contextcheck // whichever ends first
 	defer stop()
 	c, err := q.Store.Claim(inner)

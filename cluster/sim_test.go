@@ -306,6 +306,11 @@ func (x *simNode) crawl(ctx context.Context, sh *cluster.Shard) error {
 			return err
 		}
 	}
+	sh.Obey(func(o cluster.Order) {
+		if o.What == "leave-out" {
+			_ = cr.LeaveOut(o.To) // a host of the simulation
+		}
+	})
 	_, err = cr.Run(ctx, x.s.seeds...)
 	return err
 }

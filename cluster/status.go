@@ -16,11 +16,12 @@ import (
 
 // Status is how a job is, as far as the engine and the owners of its shards say so just now.
 type Status struct {
-	Job    Job
+	Job    Job    // with the limits that its orders have set
 	End    string // one of the constants below; "": the job is not over
 	Nodes  []NodeStatus
 	Shards []ShardStatus // one for each, in order
 	Left   int64         // of Limits.Pages: not granted to any shard yet
+	Orders []Order       // of the operator, in order
 	// Unstored says why the engine stores nothing just now, such as for lack of room; nil if it does.
 	Unstored error
 }
@@ -41,6 +42,8 @@ type NodeStatus struct {
 	Live  bool      // it has said so within the TTL, as far as this machine's clock is right
 	At    time.Time // when it last said so, by its clock
 	Clock Offset    // of its clock against the engine's
+	// Orders is the number of the last order that it obeys.
+	Orders int
 	// Refuses says why the node does not work on the job; "": it does, or did.
 	Refuses string
 }
@@ -88,6 +91,10 @@ func ReadStatus(ctx context.Context, e Engine) (s Status, err error) {
 	if s.Nodes, err = readNodes(ctx, e, s.Job.TTL); err != nil {
 		return s, err
 	}
+	if s.Orders, err = LoadOrders(ctx, e); err != nil {
+		return s, err
+	}
+	s.Job = s.Job.under(s.Orders)
 	if s.Job.Limits.Pages > 0 {
 		g, _, err := loadGrants(ctx, e, &s.Job)
 		if err != nil {
@@ -119,7 +126,7 @@ func readNodes(ctx context.Context, e Registers, ttl time.Duration) (all []NodeS
 	signs, _, err := loadSigns(ctx, e)
 	for name, s := range signs {
 		at := time.UnixMilli(s.At)
-		all = append(all, NodeStatus{Name: name, Live: s.Refuses == "" && time.Since(at) < ttl, At: at, Clock: s.Clock, Refuses: s.Refuses})
+		all = append(all, NodeStatus{Name: name, Live: s.Refuses == "" && time.Since(at) < ttl, At: at, Clock: s.Clock, Orders: s.Orders, Refuses: s.Refuses})
 	}
 	slices.SortFunc(all, func(a, b NodeStatus) int { return strings.Compare(a.Name, b.Name) })
 	return all, err

@@ -36,10 +36,11 @@ func (t turns) Take(q *politeness.Turn) error {
 }
 
 func (t turns) take(q *politeness.Turn) error {
-	if err := t.Clocks.Take(q); err != nil || t.s.node.job.Rate <= 0 {
+	limit := t.s.node.current().Rate
+	if err := t.Clocks.Take(q); err != nil || limit <= 0 {
 		return err
 	}
-	rate := politeness.Turn{Gate: q.Gate, Crawl: q.Crawl, Total: true, Delay: time.Duration(float64(time.Second) / t.s.node.job.Rate)}
+	rate := politeness.Turn{Gate: q.Gate, Crawl: q.Crawl, Total: true, Delay: time.Duration(float64(time.Second) / limit)}
 	if err := t.Clocks.Take(&rate); err != nil {
 		t.Clocks.Done(q, politeness.Owed{})
 		q.Waited, q.Until = ledger.Clause{}, time.Time{}

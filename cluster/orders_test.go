@@ -1,0 +1,200 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/cluster/mem"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/internal/long"
+)
+
+// Orders that are given at the same time all count, each with a number of its own, although reads are stale.
+func TestOrdersAtTheSameTimeAllCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mem.New()
+		if err := cluster.Create(t.Context(), s.Connect(), cluster.Job{Shards: 1}); err != nil {
+			t.Fatal(err)
+		}
+		const operators, each = 8, 5
+		var given sync.WaitGroup
+		for i := range operators {
+			conn := s.Connect()
+			conn.Misbehave(mem.Faults{Seed: uint64(i) + 1, Latency: 50 * time.Millisecond, Stale: 0.5})
+			given.Go(func() {
+				for k := range each {
+					err := cluster.ErrNoJob
+					for errors.Is(err, cluster.ErrNoJob) { // which a stale read may say
+						_, err = cluster.Give(t.Context(), conn, cluster.Order{What: "leave-out", To: fmt.Sprintf("h%d-%d.test", i, k)})
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		given.Wait()
+		all, err := cluster.LoadOrders(t.Context(), s.Connect())
+		if err != nil || len(all) != operators*each {
+			t.Fatalf("%d orders of %d, %v", len(all), operators*each, err)
+		}
+		hosts := map[string]bool{}
+		for i, o := range all {
+			if hosts[o.To] = true; o.Number != i+1 || o.At.IsZero() {
+				t.Errorf("order %d: %+v", i+1, o)
+			}
+		}
+		if len(hosts) != operators*each {
+			t.Errorf("%d different orders", len(hosts))
+		}
+	})
+}
+
+// A job that is over takes no orders but to go on, and no order makes a job faster than it was created.
+func TestOrdersThatAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := mem.New().Connect()
+		if _, err := cluster.Give(t.Context(), e, cluster.Order{What: cluster.OrderPause}); !errors.Is(err, cluster.ErrNoJob) {
+			t.Errorf("without a job: %v", err)
+		}
+		if err := cluster.Create(t.Context(), e, cluster.Job{Shards: 1, Rate: 10, Limits: cluster.Limits{Pages: 100}}); err != nil {
+			t.Fatal(err)
+		}
+		set := func(key string, value float64) error {
+			_, err := cluster.Give(t.Context(), e, cluster.Order{What: cluster.OrderSet, Key: key, Value: value})
+			return err
+		}
+		for _, c := range []struct {
+			key   string
+			value float64
+			want  error // nil: it is given
+			bad   bool  // it is refused for another reason
+		}{
+			{cluster.SetRate, 2, nil, false},
+			{cluster.SetRate, 10, nil, false}, // back to what the job says
+			{cluster.SetRate, 10.5, cluster.ErrFaster, false},
+			{cluster.SetRate, 0, cluster.ErrFaster, false},
+			{cluster.SetRate, -1, nil, true},
+			{cluster.EndPages, 500, nil, false},
+			{cluster.EndPages, 499, nil, true},
+			{cluster.EndTime, 3600, nil, false},
+			{"delay", 1, nil, true},
+		} {
+			err := set(c.key, c.value)
+			if c.want != nil && !errors.Is(err, c.want) || c.bad != (err != nil && c.want == nil) {
+				t.Errorf("%s=%v: %v", c.key, c.value, err)
+			}
+		}
+		s, err := cluster.ReadStatus(t.Context(), e)
+		if err != nil || s.Job.Rate != 10 || s.Job.Limits != (cluster.Limits{Pages: 500, Time: time.Hour}) || len(s.Orders) != 4 {
+			t.Errorf("%+v, %d orders, %v", s.Job, len(s.Orders), err)
+		}
+		give := func(what string) error {
+			_, err := cluster.Give(t.Context(), e, cluster.Order{What: what})
+			return err
+		}
+		if err := give(cluster.OrderDrain); err != nil {
+			t.Error(err)
+		}
+		if err := give(cluster.OrderPause); !errors.Is(err, cluster.ErrOver) {
+			t.Errorf("a job that is over is paused: %v", err)
+		}
+		if err := errors.Join(give(cluster.OrderResume), give(cluster.OrderPause)); err != nil {
+			t.Errorf("a job that goes on: %v", err)
+		}
+		for err == nil {
+			_, err = cluster.Give(t.Context(), e, cluster.Order{What: "leave-out", To: fmt.Sprintf("%01000d", 0)})
+		}
+		if !errors.Is(err, cluster.ErrTooMany) {
+			t.Errorf("orders without end: %v", err)
+		}
+	})
+}
+
+// TestOrdersOutliveNodes pauses jobs and leaves a host out while nodes are killed, cut off and begin again, and reads are stale: while
+// the job is paused nobody requests anything, and whoever takes a shard over knows which host is left out.
+func TestOrdersOutliveNodes(t *testing.T) {
+	for seed := range uint64(long.N(6, 40)) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				s := newSim(t, w, 1000+seed)
+				rng := rand.New(rand.NewPCG(seed, 2))
+				operator := s.server.Connect()
+				give := func(what, to string) {
+					if _, err := cluster.Give(t.Context(), operator, cluster.Order{What: what, To: to}); err != nil && !errors.Is(err, cluster.ErrOver) {
+						t.Error(err)
+					}
+				}
+				for i := range 2 {
+					s.begin(fmt.Sprint("n", i))
+				}
+				time.Sleep(time.Duration(5+rng.IntN(40)) * time.Second)
+				give("leave-out", s.host(1))
+				give(cluster.OrderPause, "")
+				// Who is cut off knows nothing of it, and its lease ends. What was claimed may still be requested.
+				time.Sleep(s.job.TTL + 2*time.Minute)
+				begin := time.Now()
+				for range 4 {
+					s.trouble()
+					time.Sleep(time.Duration(rng.ExpFloat64() * float64(s.job.TTL)))
+				}
+				for _, x := range s.living() { // the next ones know nothing
+					x.kill()
+					x.stop()
+					<-x.ended
+				}
+				time.Sleep(s.job.TTL)
+				s.faults.Stale = 0.5
+				s.begin("late")
+				time.Sleep(6 * s.job.TTL)
+				end := time.Now()
+				for _, x := range s.living() {
+					x.conn.Misbehave(mem.Faults{})
+				}
+				give(cluster.OrderResume, "")
+				s.run()
+				for _, r := range w.Requests() {
+					if r.Start.After(begin) && r.Start.Before(end) {
+						t.Errorf("%s was requested %v after the pause was certain", r.URL, r.Start.Sub(begin))
+					}
+					if r.Start.After(begin) && r.Host == s.host(1)+":80" {
+						t.Errorf("%s was requested, whose host is left out", r.URL)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A limit of pages that is raised while a job runs is as exact as the first one.
+func TestMorePages(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		s := newSim(t, w, 3)
+		all := len(s.pages())
+		if all < 12 {
+			t.Fatalf("%d pages", all)
+		}
+		s.server = mem.New()
+		s.job.Limits.Pages, s.faults = 5, mem.Faults{}
+		if err := cluster.Create(t.Context(), s.server.Connect(), s.job); err != nil {
+			t.Fatal(err)
+		}
+		s.begin("n0")
+		s.begin("n1")
+		for range 3 { // the same order, by operators who do not know of each other
+			if _, err := cluster.Give(context.Background(), s.server.Connect(), cluster.Order{What: cluster.OrderSet, Key: cluster.EndPages, Value: 11}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.run()
+		s.job.Limits.Pages = 11
+		s.check()
+	})
+}

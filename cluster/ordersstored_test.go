@@ -1,0 +1,22 @@
+package cluster
+
+import (
+	"math"
+	"testing"
+)
+
+// Whatever is stored as an order, no rate is higher than the job's, and no limit of pages lower.
+func TestStoredOrdersMakeNoJobFaster(t *testing.T) {
+	for _, rate := range []float64{0, 0.5, 10} {
+		for _, to := range []float64{-1, 0, 0.1, 0.5, 3, 11, math.Inf(1), math.NaN()} {
+			j := Job{Rate: rate, Limits: Limits{Pages: 10}}
+			now := j.under([]Order{{What: OrderSet, Key: SetRate, Value: 0.1}, {What: OrderSet, Key: SetRate, Value: to}, {What: OrderSet, Key: EndPages, Value: to}})
+			if rate > 0 && !(now.Rate > 0 && now.Rate <= rate) {
+				t.Errorf("a rate of %v set to %v: %v", rate, to, now.Rate)
+			}
+			if now.Limits.Pages < 10 {
+				t.Errorf("10 pages set to %v: %d", to, now.Limits.Pages)
+			}
+		}
+	}
+}
