@@ -80,8 +80,8 @@ var mutants = []mutant{
 	// Orders.
 	{"who takes a shard over may not know its orders", "node.go", "knows = knows || n.readOrders(ctx, true); !knows", "knows = true; !knows", "OrdersOutlive"},
 	{"a crawl that begins does not know the orders before", "orders.go", "	all := s.node.orders\n	s.node.mu.Unlock()\n	s.follow(all)", "	all := s.node.orders\n	s.node.mu.Unlock()\n	s.obeyed = len(all)", "OrdersOutlive"},
-	{"a pause lets claims go on that wait", "orders.go", "		n.recall()\n	case", "	case", "OrdersOutlive"},
-	{"a paused job hands URLs out", "shard.go", "		if resumed != nil {", "		if false {", "OrdersOutlive"},
+	{"a pause lets claims go on that wait", "orders.go", "		n.recall()\n	case", "	case", "PauseRecalls"},
+	{"a paused job hands URLs out", "orders.go", "	case paused && n.resumed == nil:", "	case false:", "OrdersOutlive"},
 	{"of two orders at once one is lost", "orders.go", "		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {\n			return o, err", "		if true {\n			return o, nil", "OrdersAtTheSame"},
 	{"an order makes a job faster", "orders.go", "o.Value == 0 || o.Value > j.Rate", "false", "OrdersThatAreRefused"},
 	{"an order that was stored makes a job faster", "orders.go", "j.Rate > 0 && !(rate > 0 && rate <= j.Rate)", "false", "StoredOrders"},

@@ -13,7 +13,10 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/mem"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/internal/long"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // Orders that are given at the same time all count, each with a number of its own, although reads are stale.
@@ -121,7 +124,7 @@ func TestOrdersThatAreRefused(t *testing.T) {
 // TestOrdersOutliveNodes pauses jobs and leaves a host out while nodes are killed, cut off and begin again, and reads are stale: while
 // the job is paused nobody requests anything, and whoever takes a shard over knows which host is left out.
 func TestOrdersOutliveNodes(t *testing.T) {
-	for seed := range uint64(long.N(6, 40)) {
+	for seed := range uint64(long.N(5, 12)) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 				s := newSim(t, w, 1000+seed)
@@ -171,6 +174,78 @@ func TestOrdersOutliveNodes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A claim that waits when a pause begins gets nothing before the pause ends, whatever is queued meanwhile. A shard that is paused can be
+// given back.
+func TestPauseRecallsClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mem.New()
+		if err := cluster.Create(t.Context(), s.Connect(), cluster.Job{Shards: 1}); err != nil {
+			t.Fatal(err)
+		}
+		give := func(what string) {
+			if _, err := cluster.Give(t.Context(), s.Connect(), cluster.Order{What: what}); err != nil {
+				t.Error(err)
+			}
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		claimed := make(chan error, 2)
+		c := cluster.Config{Engine: s.Connect(), Name: "n", Dir: t.TempDir(), Store: disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10}}
+		c.Crawl = func(ctx context.Context, sh *cluster.Shard) error {
+			f := sh.Frontier()
+			add := func(url string) {
+				u, err := weburl.Parse(url)
+				if err == nil {
+					_, err = f.Add(ctx, frontier.Request{URL: u})
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			add("http://b.test/")
+			if _, err := f.Claim(ctx); err != nil { // under way until the end: the job is not done
+				return err
+			}
+			time.AfterFunc(2*time.Minute, func() { add("http://a.test/") })
+			for {
+				x, err := f.Claim(ctx)
+				if claimed <- err; err != nil {
+					return nil
+				}
+				if err := f.Settle(ctx, x, frontier.Settlement{}); err != nil {
+					return err
+				}
+			}
+		}
+		n, err := cluster.NewNode(ctx, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error)
+		go func() { ended <- n.Run(ctx) }()
+		time.Sleep(time.Minute)
+		give(cluster.OrderPause)
+		time.Sleep(9 * time.Minute)
+		if len(claimed) > 0 {
+			t.Errorf("a URL was handed out while the job is paused: %v", <-claimed)
+		}
+		give(cluster.OrderResume)
+		time.Sleep(time.Minute)
+		if len(claimed) != 1 || <-claimed != nil {
+			t.Errorf("%d URLs when the job goes on", len(claimed))
+		}
+		give(cluster.OrderPause)
+		time.Sleep(time.Minute)
+		began := time.Now()
+		stop()
+		if err := <-ended; err != nil || time.Since(began) > 5*time.Second {
+			t.Errorf("a paused shard was given back after %v: %v", time.Since(began), err)
+		}
+		if err := <-claimed; !errors.Is(err, frontier.ErrDrained) {
+			t.Errorf("its claim: %v", err)
+		}
+	})
 }
 
 // A limit of pages that is raised while a job runs is as exact as the first one.

@@ -50,18 +50,21 @@ func (c *Crawler) Paused() bool {
 	return c.control.paused
 }
 
-// LeaveOut makes every Run leave out a host from now on, as if its name had been on the list behind
-// politeness.Config.OptOut: nothing more is requested from the name or names below it, on any port, and their URLs end as
-// [Refused]. What is under way ends. host is a name or host:port; the error says that it is neither. There is no way back:
-// what was refused is final. It may be called at any time, concurrently.
-func (c *Crawler) LeaveOut(host string) error {
-	u, err := parseHost(host)
-	if err != nil {
-		return err
+// LeaveOut makes every Run leave out hosts from now on, as if their names had been on the list behind
+// politeness.Config.OptOut: nothing more is requested from a name or names below it, on any port, and their URLs end as
+// [Refused]. What is under way ends. A host is a name or host:port; the error says which is neither, and then none is left out. There
+// is no way back: what was refused is final. It may be called at any time, concurrently.
+func (c *Crawler) LeaveOut(hosts ...string) error {
+	names := map[string]bool{}
+	for _, host := range hosts {
+		u, err := parseHost(host)
+		if err != nil {
+			return err
+		}
+		names[u.Hostname()] = true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	names := map[string]bool{u.Hostname(): true}
 	if old := c.control.left.Load(); old != nil {
 		maps.Copy(names, *old)
 	}

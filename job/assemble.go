@@ -42,6 +42,7 @@ type Assembly struct {
 	Of      string // description of the job for the manifest: "cluster job NAME"
 	Sources []Source
 	Report  crawler.Report // of all segments; Hosts and Ended are filled in
+	Orders  []Change       // to the job, in order: the first one has the number 1
 	MaxSkew time.Duration  // maximum error of a clock that was not measured
 }
 
@@ -353,7 +354,50 @@ func (a *assembler) settings() error {
 	if c.Processes, err = a.processes(); err != nil {
 		return err
 	}
+	a.ordered(&c)
 	return writeAudit(a.files.plainDir, &c)
+}
+
+// ordered adds what orders have changed. They came into force at another time in each shard, and hold for the check once they did in all.
+func (a *assembler) ordered(c *audit.Config) {
+	for i := range a.Orders {
+		o := a.Orders[i]
+		first, last, ok := a.inForce(i + 1)
+		switch {
+		case !ok:
+		case o.Key == ActionSlower:
+			o.At = last.Add(a.MaxSkew)
+			c.HostDelays = slices.Concat(o.hostDelays(), c.HostDelays)
+		case o.Key == ActionRetry:
+			c.Forgiven = append(c.Forgiven, first.Add(-a.MaxSkew))
+		}
+	}
+}
+
+// inForce returns when the first shard obeyed an order, and by when all did that were crawled after it.
+func (a *assembler) inForce(order int) (first, last time.Time, ok bool) {
+	shards := map[int]time.Time{}
+	for i := range a.Sources {
+		s := &a.Sources[i]
+		at, has := s.has(order)
+		was, known := shards[s.Shard]
+		switch {
+		case has && (!known || at.Before(was)):
+			shards[s.Shard] = at
+		case !has && a.after(s) == nil && !known: // the order may have come behind its last commit
+			shards[s.Shard] = s.Stored.Add(time.Minute)
+		}
+		ok = ok || has
+	}
+	for _, at := range shards {
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	return first, last, ok
 }
 
 // processes returns the clocks of the processes that wrote the segments, as far as they are known, and until when each process
@@ -443,6 +487,15 @@ func (a *assembler) manifest() error {
 	slices.SortStableFunc(m.Runs, func(x, y Run) int { return x.Started.Compare(y.Started) })
 	if len(m.Runs) == 0 {
 		m.Runs = []Run{newRun(time.Now())}
+	}
+	for _, c := range a.Orders { // each is of the owner that was the last to begin before it
+		n := 0
+		for i := range m.Runs {
+			if !m.Runs[i].Started.After(c.At) {
+				n = i
+			}
+		}
+		m.Runs[n].Changes = append(m.Runs[n].Changes, c)
 	}
 	last := m.Last()
 	last.Ended, last.Finish, last.Pages, last.Requests, last.Left = a.Report.Ended, a.Report.Finish, a.Report.Pages, a.Report.Requests, a.Report.Left

@@ -21,6 +21,11 @@ const (
 	ActionDrain    Action = "drain"
 	ActionLeaveOut Action = "leave-out"
 	ActionSlower   Action = "slower" // To is the host and its delay
+
+	// Those of a job that many processes share.
+	ActionOptOut Action = "opt-out" // To are the hosts of a list
+	ActionRetry  Action = "retry"   // hosts that were given up are requested again
+	ActionSet    Action = "set"     // To is KEY=VALUE
 )
 
 // Pause is [crawler.Crawler.Pause], recorded in the manifest. A pause ends with the process: a job that is resumed runs.

@@ -286,7 +286,7 @@ func (r *Reader) optedOut() (all []audit.OptOut, err error) {
 		if err != nil {
 			continue
 		}
-		names, err := optOutNames(b, k.Path)
+		names, err := ParseOptOut(b, k.Path)
 		if err != nil {
 			return nil, damagedSettings(r.files.path(filepath.FromSlash(k.name())), err)
 		}

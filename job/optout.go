@@ -79,7 +79,7 @@ func (l *optOutList) add(text []byte, now time.Time) error {
 	if l.known[k.SHA256] {
 		return nil
 	}
-	names, err := optOutNames(text, l.path)
+	names, err := ParseOptOut(text, l.path)
 	if err != nil {
 		return &KeyError{Key: keyOptOut, Err: err}
 	}
@@ -105,8 +105,8 @@ func (l *optOutList) take() []keptText {
 	return fresh
 }
 
-// optOutNames reads the host names of a list.
-func optOutNames(text []byte, path string) (names []string, err error) {
+// ParseOptOut returns the host names in the text of an opt-out list: one a line, # begins a comment. The path is used for messages.
+func ParseOptOut(text []byte, path string) (names []string, err error) {
 	for _, line := range linesOf(text) {
 		name, err := hostName(line)
 		if err != nil {

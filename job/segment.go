@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -36,7 +37,16 @@ type Segment struct {
 	// Zero: an earlier version did not note it.
 	Stored time.Time `json:"stored,omitzero"`
 
+	// Obeyed says when the orders to the job were in force for the crawl. Those before it began have its first entry.
+	Obeyed []Obeyed `json:"obeyed,omitempty"`
+
 	files map[string]extent // by name in the segment's directory, as committed
+}
+
+// Obeyed is when a crawl had all orders to its job up to a number, by its machine's clock.
+type Obeyed struct {
+	Order int       `json:"order"`
+	At    time.Time `json:"at"`
 }
 
 // keySegment is the prefix of the names under which a shard's queue stores its segments, before the epoch.
@@ -59,6 +69,7 @@ type SegmentWriter struct {
 	// nil: it is not noted.
 	Stored func() time.Time
 
+	mu      sync.Mutex // guards segment.Obeyed
 	segment Segment
 	out     *outputs
 	files   jobFiles
@@ -144,12 +155,37 @@ func (w *SegmentWriter) values() (map[string][]byte, error) {
 	if w.Stored != nil {
 		s.Stored = w.Stored()
 	}
+	w.mu.Lock()
 	b, err := json.Marshal(s)
+	w.mu.Unlock()
 	if err != nil {
 		return nil, fmt.Errorf("job: %w", err)
 	}
 	values[keySegment+epochName(s.Epoch)] = b
 	return values, nil
+}
+
+// Obeyed notes that the crawl has an order to its job, and all before it. It may be called at any time, concurrently.
+func (w *SegmentWriter) Obeyed(order int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	s := &w.segment
+	if last := len(s.Obeyed) - 1; last >= 0 && now.Sub(s.Obeyed[last].At) < time.Second { // those of an operator's list
+		s.Obeyed[last] = Obeyed{order, now}
+		return
+	}
+	s.Obeyed = append(s.Obeyed, Obeyed{order, now})
+}
+
+// has returns when the crawl had an order, and whether it did.
+func (s *Segment) has(order int) (at time.Time, ok bool) {
+	for _, x := range s.Obeyed {
+		if x.Order >= order {
+			return x.At.Add(-s.ahead()), true
+		}
+	}
+	return at, false
 }
 
 // ClockOffset bounds the offset of one clock from another, in seconds: it was between Least and Most whenever it was

@@ -56,6 +56,13 @@ func (c *Collecting) Into(ctx context.Context, dir string) (*Collected, error) {
 		return res, fmt.Errorf("%w: %s in %s:\n  %s", ErrMissing, cli.Plural(res.Visits, "visit"), cli.Plural(len(res.Missing), "segment"), strings.Join(res.Missing, "\n  "))
 	}
 	a := &job.Assembly{Config: j.Config, Seeds: j.Seeds, Of: "cluster job " + c.Name, Sources: all.sources, Report: *res.Report, MaxSkew: j.MaxSkew}
+	orders, err := cluster.LoadOrders(ctx, c.Engine)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range orders {
+		a.Orders = append(a.Orders, job.Change{Key: o.What, From: o.By, To: o.To, At: o.At})
+	}
 	if err := job.Assemble(dir, a); err != nil {
 		return res, err
 	}

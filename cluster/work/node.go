@@ -169,6 +169,12 @@ func (n *Node) crawl(ctx context.Context, sh *cluster.Shard) (err error) {
 		}
 	}
 	w.Stored = c.Gate().LastChanges
+	sh.Obey(func(o cluster.Order) {
+		if err := n.job.obey(c, &o); err != nil {
+			n.note(fmt.Sprintf("shard %d: order %d (%s) changes nothing: %v", sh.Number, o.Number, o.What, err))
+		}
+		w.Obeyed(o.Number)
+	})
 	sh.Count(func() cluster.Counts {
 		p := c.Progress()
 		return cluster.Counts{Pages: int64(p.Pages), Requests: int64(p.Requests), Bytes: p.Bytes, Failed: int64(p.Outcomes[crawler.Failed])}

@@ -24,6 +24,8 @@ type Summary struct {
 	Unheard  int            `json:"unheard"`            // shards whose owner has not answered, or that have none: they are not in the counts
 	Unstored string         `json:"unstored,omitempty"` // why the engine stores nothing just now; "": it does
 	Dead     int            `json:"dead_letters"`       // messages of inboxes that could not be read: the links in them are lost
+	Paused   bool           `json:"paused,omitempty"`
+	Orders   []OrderSummary `json:"orders,omitempty"`
 	Nodes    []NodeSummary  `json:"nodes"`
 	List     []ShardSummary `json:"list"`
 
@@ -40,6 +42,7 @@ type NodeSummary struct {
 	Ahead  float64 `json:"ahead_s"` // its clock, of the engine's
 	Error  float64 `json:"error_s"`
 	Lag    int64   `json:"lag_bytes"` // what another node would have to read of its shards' journals
+	Orders int     `json:"orders"`    // number of the last order that it obeys
 	// Refuses says why the node does not work on the job; "": it does, or did.
 	Refuses string `json:"refuses,omitempty"`
 }
@@ -57,6 +60,13 @@ type ShardSummary struct {
 	Dead  int     `json:"dead_letters"`
 }
 
+// OrderSummary is an order of the operator in a Summary.
+type OrderSummary struct {
+	cluster.Order
+
+	Missing []string `json:"missing,omitempty"` // live nodes that do not obey it yet
+}
+
 // Summarize sums up the state of a job.
 func Summarize(s *cluster.Status, now time.Time) *Summary {
 	x := &Summary{Shards: len(s.Shards), End: s.End, Limit: s.Job.Limits.Pages, Nodes: []NodeSummary{}, List: []ShardSummary{}}
@@ -66,7 +76,17 @@ func Summarize(s *cluster.Status, now time.Time) *Summary {
 	x.at = now
 	nodes := map[string]*NodeSummary{}
 	for _, n := range s.Nodes {
-		nodes[n.Name] = &NodeSummary{Name: n.Name, Live: n.Live, Ahead: n.Clock.Ahead.Seconds(), Error: n.Clock.Error.Seconds(), Refuses: n.Refuses}
+		nodes[n.Name] = &NodeSummary{Name: n.Name, Live: n.Live, Ahead: n.Clock.Ahead.Seconds(), Error: n.Clock.Error.Seconds(), Orders: n.Orders, Refuses: n.Refuses}
+	}
+	x.Paused = cluster.Paused(s.Orders)
+	for _, o := range s.Orders {
+		one := OrderSummary{Order: o}
+		for _, n := range s.Nodes {
+			if n.Live && n.Orders < o.Number {
+				one.Missing = append(one.Missing, n.Name)
+			}
+		}
+		x.Orders = append(x.Orders, one)
 	}
 	for _, h := range s.Shards {
 		left := h.Queue.Queued + h.Queue.Waiting + h.Queue.Claimed
@@ -97,7 +117,11 @@ func Summarize(s *cluster.Status, now time.Time) *Summary {
 // Text returns the summary as text for users.
 func (x *Summary) Text(name string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "job %s: %s, %s", cli.Printable(name), cli.Plural(x.Shards, "shard"), cmp.Or(strings.ReplaceAll(x.End, "_", " "), "running"))
+	running := "running"
+	if x.Paused {
+		running = "paused"
+	}
+	fmt.Fprintf(&b, "job %s: %s, %s", cli.Printable(name), cli.Plural(x.Shards, "shard"), cmp.Or(strings.ReplaceAll(x.End, "_", " "), running))
 	if x.Unheard < x.Shards {
 		fmt.Fprintf(&b, "; %d pages", x.Pages)
 		if x.Limit > 0 {
@@ -111,6 +135,9 @@ func (x *Summary) Text(name string) string {
 	}
 	if x.Dead > 0 {
 		fmt.Fprintf(&b, "%s of inboxes could not be read and were put aside, links in them are lost\n", cli.Plural(x.Dead, "message"))
+	}
+	for _, o := range x.Orders {
+		b.WriteString(o.text() + "\n")
 	}
 	for _, n := range x.Nodes {
 		if n.Refuses != "" {
@@ -140,6 +167,18 @@ func (x *Summary) Text(name string) string {
 		fmt.Fprintf(&b, "%s without an owner that answers: not in the counts\n", cli.Plural(x.Unheard, "shard"))
 	}
 	return b.String()
+}
+
+// text returns the order as a line for users.
+func (o *OrderSummary) text() string {
+	line := fmt.Sprintf("order %d at %s: %s", o.Number, o.At.UTC().Format(time.RFC3339), cli.Printable(strings.TrimSpace(o.What+" "+cli.Middle(o.To, 200))))
+	if o.By != "" {
+		line += ", by " + cli.Printable(o.By)
+	}
+	if len(o.Missing) > 0 {
+		line += "; not obeyed yet by " + cli.Printable(strings.Join(o.Missing, ", "))
+	}
+	return line
 }
 
 const storesNothing = "The engine stores nothing: %s. Nodes request nothing meanwhile: see to the servers, and to the room on their disks\n"

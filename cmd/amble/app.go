@@ -204,6 +204,9 @@ func (a *app) run(args []string) (code int) {
 	if err != nil {
 		return a.complain(err, "")
 	}
+	if len(args) > 1 && args[0] == "cluster" && isJobAction(args[1]) { // as an operator types it
+		args = slices.Insert(slices.Clone(args), 1, "job")
+	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
 		command, err := origins.ParseError(err)

@@ -134,6 +134,8 @@ func advised(err error) error {
 		return fmt.Errorf("%w; to allow it, start the node with %s", err, allowing(refused.Refused))
 	case errors.Is(err, work.ErrHeld):
 		return fmt.Errorf("%w (--name, -o)", err)
+	case errors.Is(err, cluster.ErrOver):
+		return fmt.Errorf("%w: amble cluster job resume lets it go on, and then it takes orders", err)
 	case errors.Is(err, nats.ErrCredentials):
 		return fmt.Errorf("%w: check --cluster-creds; a server that was given none has made the file token in its directory", err)
 	case errors.Is(err, nats.ErrTLS):
@@ -161,26 +163,10 @@ func allowing(refused []job.Outside) string {
 type clusterStopCmd struct{ engineFlags }
 
 // Run executes the command.
-func (c *clusterStopCmd) Run(a *app) error {
-	return c.with(a, func(ctx context.Context, e *nats.Engine) error {
-		if err := cluster.Stop(ctx, e); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.err, "amble: job %s is stopped: its nodes finish what is under way, and end\n", c.Job)
-		return nil
-	})
-}
+func (c *clusterStopCmd) Run(a *app) error { return c.order(a, "drain") }
 
 // clusterResumeCmd is "amble cluster resume".
 type clusterResumeCmd struct{ engineFlags }
 
 // Run executes the command.
-func (c *clusterResumeCmd) Run(a *app) error {
-	return c.with(a, func(ctx context.Context, e *nats.Engine) error {
-		if err := cluster.Resume(ctx, e); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.err, "amble: nodes may work on job %s again: start them with amble cluster work\n", c.Job)
-		return nil
-	})
-}
+func (c *clusterResumeCmd) Run(a *app) error { return c.order(a, "resume") }

@@ -15,8 +15,8 @@ import (
 
 // clusterJobCmd is "amble cluster job".
 type clusterJobCmd struct {
-	Action string   `arg:"" enum:"status,stop,resume,collect,check" help:"status, stop, resume, collect or check."`
-	Nodes  []string `arg:"" optional:"" name:"dir" help:"collect, check: directories of the nodes, copied here or mounted: each that has worked on the job."`
+	Action string   `arg:"" enum:"status,pause,resume,drain,stop,leave-out,slower,opt-out,set,retry,collect,check" help:"status, an order (pause, resume, drain, leave-out HOST, slower HOST DELAY, opt-out FILE, set KEY=VALUE, retry), collect or check."`
+	Args   []string `arg:"" optional:"" name:"arg" help:"What an order concerns; collect, check: directories of the nodes, copied here or mounted: each that has worked on the job."`
 	engineFlags
 	Out     string `short:"o" placeholder:"DIR" help:"collect: job directory to make: empty, or not there yet."`
 	Partial bool   `help:"collect: go on although something is missing."`
@@ -28,12 +28,24 @@ func (*clusterJobCmd) Help() string {
 	return `Examples:
 
 	amble cluster job status --job shops
-	amble cluster job stop --job shops
+	amble cluster job slower --job shops site.to.crawl 10s
+	amble cluster job set --job shops rate=20
 	amble cluster job collect --job shops -o shops node1 node2 node3
 
-status says who works on which shards, and how far the job is. stop ends it for all its nodes; what is left stays queued.
-resume lets nodes work again on a job that was stopped or has ended. check compares the journals with each other and, with
-directories, with what the nodes have written.
+status says who works on which shards, how far the job is, and which orders its nodes obey. Orders hold for all nodes, within
+seconds and for the rest of the job:
+
+	pause            nothing new is requested until resume
+	resume           ends a pause; lets nodes work again on a job that is over
+	drain, or stop   nodes finish what is under way, and end; what is left stays queued
+	leave-out HOST   nothing more is requested from it and names below it: final
+	opt-out FILE     the same for a list of host names, one a line
+	slower HOST D    at least so long between two requests of it
+	set KEY=VALUE    rate, up to what the job was created with; max-pages, which
+	                 can be raised; max-bytes, max-errors, max-time
+	retry            hosts that were given up are requested again
+
+check compares the journals with each other and, with directories, with what the nodes have written.
 
 collect makes an ordinary job directory of what the nodes have committed: visits, archives, ledgers and robots.txt files, which
 verify, show and explain read. It changes nothing else, and may be broken off and repeated. While the job runs, it
@@ -44,25 +56,26 @@ with its number of visits: exit code 6.`
 // Run executes the command.
 func (c *clusterJobCmd) Run(a *app) error {
 	collects := c.Action == "collect"
+	_, orders := orders[c.Action]
 	switch {
-	case collects && (c.Out == "" || len(c.Nodes) == 0):
+	case collects && (c.Out == "" || len(c.Args) == 0):
 		return cli.Usage("name the job directory to make with --out, and the directories of the nodes")
 	case !collects && (c.Out != "" || c.Partial):
 		return cli.Usage("--out and --partial are for collect")
 	case c.JSON && c.Action != "status" && c.Action != "check":
 		return cli.Usage("--json is for status and check")
-	case len(c.Nodes) > 0 && !collects && c.Action != "check":
+	case len(c.Args) > 0 && c.Action == "status":
 		return cli.Usage("directories of nodes are for collect and check")
+	case c.Action == "stop":
+		return c.order(a, "drain", c.Args...)
+	case orders:
+		return c.order(a, c.Action, c.Args...)
 	}
 	switch c.Action {
-	case "stop":
-		return (&clusterStopCmd{c.engineFlags}).Run(a)
-	case "resume":
-		return (&clusterResumeCmd{c.engineFlags}).Run(a)
 	case "collect":
-		return (&clusterCollectCmd{Nodes: c.Nodes, engineFlags: c.engineFlags, Out: c.Out, Partial: c.Partial}).Run(a)
+		return (&clusterCollectCmd{Nodes: c.Args, engineFlags: c.engineFlags, Out: c.Out, Partial: c.Partial}).Run(a)
 	case "check":
-		return (&clusterCheckCmd{Nodes: c.Nodes, engineFlags: c.engineFlags, JSON: c.JSON}).Run(a)
+		return (&clusterCheckCmd{Nodes: c.Args, engineFlags: c.engineFlags, JSON: c.JSON}).Run(a)
 	}
 	return (&clusterStatusCmd{c.engineFlags, c.JSON}).Run(a)
 }

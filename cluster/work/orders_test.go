@@ -1,0 +1,132 @@
+package work
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/politeness"
+)
+
+// TestOrders pauses a job, leaves a host out and slows another one down while nodes are cut off and join. The servers count; what is
+// collected has every order, and verify judges by them.
+func TestOrders(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		l := newLab(t, w)
+		a := l.begin("a")
+		l.begin("b")
+		x := &Operator{Engine: l.server.Connect(), Name: "me"}
+		order := func(what string, args ...string) {
+			t.Helper()
+			if _, err := x.Order(t.Context(), what, args...); err != nil {
+				t.Errorf("%s %v: %v", what, args, err)
+			}
+		}
+		time.Sleep(6 * time.Second)
+		order("slower", "h2.test", "7s")
+		order("leave-out", "h3.test")
+		time.Sleep(5 * time.Second)
+		slow := time.Now()
+		time.Sleep(10 * time.Second)
+		order("pause")
+		time.Sleep(20 * time.Second)
+		paused := time.Now()
+		s, err := cluster.ReadStatus(t.Context(), x.Engine)
+		if text := Summarize(&s, time.Now()).Text("shops"); err != nil || !strings.Contains(text, "shops: 4 shards, paused") || !strings.Contains(text, "slower h2.test 7s, by me\n") || strings.Contains(text, "not obeyed") {
+			t.Errorf("%v: %s", err, text)
+		}
+		a.conn.Cut(true) // what it owns is taken over while the job is paused
+		time.Sleep(30 * time.Second)
+		l.begin("c")
+		time.Sleep(30 * time.Second)
+		resumed := time.Now()
+		order("resume")
+		order("retry")
+		a.conn.Cut(false)
+		l.wait()
+		last := map[string]time.Time{}
+		for _, r := range w.Requests() {
+			host, _, _ := strings.Cut(r.Host, ":")
+			switch gap := r.Start.Sub(last[host]); {
+			case r.Start.After(paused) && r.Start.Before(resumed):
+				t.Errorf("%s while the job is paused", r.URL)
+			case host == "h3.test" && r.Start.After(slow):
+				t.Errorf("%s, which is left out", r.URL)
+			case host == "h2.test" && r.Start.After(slow.Add(7*time.Second)) && gap < 7*time.Second:
+				t.Errorf("%s %v after the request before", r.URL, gap)
+			}
+			last[host] = r.End
+		}
+		l.collect()
+		r, err := job.Read(filepath.Join(l.dir, "out"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		m, err := r.Manifest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, run := range m.Runs {
+			for _, c := range run.Changes {
+				all = append(all, strings.TrimSpace(c.Key+" "+c.To))
+			}
+		}
+		if got := strings.Join(all, ", "); got != "slower h2.test 7s, leave-out h3.test, pause, resume, retry" {
+			t.Errorf("the record has: %s", got)
+		}
+		c, err := r.AuditConfig()
+		if err != nil || len(c.HostDelays) != 1 || c.HostDelays[0].Delay != 7 || c.HostDelays[0].Since.Before(w.Start()) || len(c.Forgiven) != 1 {
+			t.Errorf("the ledger is checked against %+v, %v (%v)", c.HostDelays, c.Forgiven, err)
+		}
+		if _, err := x.Order(t.Context(), "pause"); !errors.Is(err, cluster.ErrOver) {
+			t.Errorf("an order to a job that is over: %v", err)
+		}
+	})
+}
+
+// Orders that are wrong are refused, and none is recorded.
+func TestOrdersThatAreWrong(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		l := newLab(t, w, limit("max-pages", "17"), limit("rate", "5"))
+		x := &Operator{Engine: l.server.Connect()}
+		if _, err := x.Order(t.Context(), "slower", "h1.test", "5s"); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			what, args, says string
+			is               error
+		}{
+			{"stop", "", `no such order: "stop"`, ErrOrder},
+			{"pause", "now", "takes 0 arguments", ErrOrder},
+			{"leave-out", "", "takes 1 argument", ErrOrder},
+			{"leave-out", "h1.test/path", `"h1.test/path" is not a host`, ErrOrder},
+			{"opt-out", "h1.test http://h2.test", `"http://h2.test" is not a host`, ErrOrder},
+			{"opt-out", "", "names no host", ErrOrder},
+			{"slower", "h2.test 100ms", "", politeness.ErrShorter},
+			{"slower", "h1.test 4s", "", politeness.ErrShorter}, // than the order before
+			{"slower", "h2.test soon", `"soon" is no delay`, ErrOrder},
+			{"slower", "h2.test -5s", "is no delay", ErrOrder},
+			{"set", "rate", "not KEY=VALUE", ErrOrder},
+			{"set", "rate=6", "", cluster.ErrFaster},
+			{"set", "rate=none", "", cluster.ErrFaster},
+			{"set", "max-pages=16", "only be raised", nil},
+			{"set", "max-pages=many", "max-pages", nil},
+			{"set", "delay=5s", "delay cannot be set while a job runs", ErrOrder},
+		} {
+			_, err := x.Order(t.Context(), c.what, strings.Fields(c.args)...)
+			if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s %s: %v", c.what, c.args, err)
+			}
+		}
+		if all, err := cluster.LoadOrders(t.Context(), x.Engine); err != nil || len(all) != 1 {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}

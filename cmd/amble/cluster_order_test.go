@@ -1,0 +1,110 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/internal/cli"
+)
+
+// An operator pauses a job, leaves a host out, slows another one down, goes on and ends it, by names as they are typed. The sites count.
+func TestClusterOrders(t *testing.T) {
+	dir := t.TempDir()
+	web := &clusterWeb{requests: map[string][]time.Time{}, first: map[string]string{}}
+	var out, slow string // two hosts, each of which links to the next pages of both
+	serve := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		web.note(r)
+		if n, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/")); err == nil {
+			fmt.Fprintf(rw, "<a href=http://%s/%d>a</a> <a href=http://%s/%d>b</a>", out, n+1, slow, n+1)
+			return
+		}
+		http.NotFound(rw, r)
+	}))
+	defer serve.Close()
+	slow = strings.TrimPrefix(serve.URL, "http://")
+	out = strings.Replace(slow, "127.0.0.1", "localhost", 1)
+	engine := listens(t, launch(t, "cluster", "serve", "--insecure", "--dir", filepath.Join(dir, "engine"), "--listen", "127.0.0.1:0"))
+	run := func(code int, args ...string) string {
+		t.Helper()
+		a, out, errs := testApp(nil)
+		if got := a.run(append(args, "--cluster", engine)); got != code {
+			t.Errorf("%v: exit code %d, want %d: %s%s", args, got, code, out, errs)
+		}
+		return out.String() + errs.String()
+	}
+	order := func(code int, args ...string) string {
+		t.Helper()
+		return run(code, append([]string{"cluster", args[0], "--job", "shops"}, args[1:]...)...)
+	}
+	run(0, "crawl", "--job", "shops", "--shards", "4", "--replicas", "1", "--lease", "6s", "-w", "100ms", "--max-pages", "none", "--depth", "none", "--rate", "50", "http://"+out+"/0", "http://"+slow+"/0")
+	node := launch(t, "cluster", "work", "--cluster", engine, "--job", "shops", "--name", "n1", "-o", filepath.Join(dir, "n1"))
+	until(t, "both sites are crawled", func() bool { return web.of(out) > 5 && web.of(slow) > 5 })
+	obeyed := func() {
+		t.Helper()
+		until(t, "the node obeys", func() bool { return !strings.Contains(order(0, "status"), "not obeyed") })
+	}
+	order(0, "pause")
+	obeyed()
+	until(t, "nothing is under way", func() bool {
+		before := web.count()
+		order(0, "status")
+		return web.count() == before
+	})
+	paused := web.count()
+	list := filepath.Join(dir, "out")
+	if err := os.WriteFile(list, []byte("# asked us by mail\n"+"other.example\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	order(0, "leave-out", out)
+	order(0, "slower", slow, "700ms")
+	order(0, "opt-out", list)
+	order(0, "set", "rate=20")
+	obeyed()
+	if n := web.count(); n != paused {
+		t.Errorf("%d requests while the job is paused", n-paused)
+	}
+	for _, c := range []struct{ says, args string }{
+		{"faster than it was created", "set rate=51"}, {"can only be lengthened", "slower " + slow + " 1ms"}, {"is not a host", "leave-out http://x/"},
+		{"takes 2 arguments", "slower " + slow}, {"no such file", "opt-out nowhere"}, {"takes 0 arguments", "pause now"},
+	} {
+		if said := order(cli.ExitUsage, strings.Fields(c.args)...); !strings.Contains(said, c.says) {
+			t.Errorf("%s: %s", c.args, said)
+		}
+	}
+	if said := order(0, "status"); !strings.Contains(said, "paused") || !strings.Contains(said, "order 2 at ") || !strings.Contains(said, "leave-out "+out) {
+		t.Errorf("status: %s", said)
+	}
+	gone := web.of(out)
+	order(0, "resume")
+	until(t, "the job goes on", func() bool { return web.of(slow) > paused-gone+3 })
+	order(0, "drain")
+	node.ends(0)
+	if n := web.of(out); n != gone {
+		t.Errorf("%d requests of the host that is left out", n-gone)
+	}
+	all := web.requests[slow][paused-gone:]
+	for i := range all[1:] {
+		if gap := all[i+1].Sub(all[i]); gap < 700*time.Millisecond {
+			t.Errorf("the slow host was requested after %v", gap)
+		}
+	}
+	if said := order(cli.ExitUsage, "pause"); !strings.Contains(said, "amble cluster job resume") {
+		t.Errorf("an order to a job that is over: %s", said)
+	}
+}
+
+// of counts the requests of a host.
+func (w *clusterWeb) of(host string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.requests[host])
+}
