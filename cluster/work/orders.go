@@ -12,7 +12,6 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
-	"github.com/amble-crawler/amble/politeness"
 )
 
 // Operator gives orders to the job of an engine while it runs. Its methods are safe for concurrent use.
@@ -70,9 +69,9 @@ func (j *Job) checkOrder(o *cluster.Order, args []string, known []cluster.Order)
 		return setting(o)
 	}
 	p := &j.Config.Crawl.Politeness
-	c, err := crawler.New(crawler.Config{ // which requests nothing: it knows what an order may say
-		Agent: j.Config.Crawl.Agent, Contact: j.Config.Crawl.Contact, Politeness: politeness.Config{Delay: p.Delay, HostDelays: slices.Clone(p.HostDelays)},
-	})
+	cfg := crawler.Config{Agent: j.Config.Crawl.Agent, Contact: j.Config.Crawl.Contact}
+	cfg.Politeness.Delay, cfg.Politeness.HostDelays = p.Delay, slices.Clone(p.HostDelays)
+	c, err := crawler.New(cfg) // which requests nothing: it knows what an order may say
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 
 // clusterJobCmd is "amble cluster job".
 type clusterJobCmd struct {
-	Action string   `arg:"" enum:"status,pause,resume,drain,stop,leave-out,slower,opt-out,set,retry,collect,check" help:"status, an order (pause, resume, drain, leave-out HOST, slower HOST DELAY, opt-out FILE, set KEY=VALUE, retry), collect or check."`
-	Args   []string `arg:"" optional:"" name:"arg" help:"What an order concerns; collect, check: directories of the nodes, copied here or mounted: each that has worked on the job."`
+	Action string   `arg:"" enum:"status,pause,resume,drain,stop,leave-out,slower,opt-out,set,retry,collect,check" help:"status, an order, collect or check."`
+	Args   []string `arg:"" optional:"" name:"arg" help:"Of an order; collect, check: directories of all nodes that have worked on the job."`
 	engineFlags
 	Out     string `short:"o" placeholder:"DIR" help:"collect: job directory to make: empty, or not there yet."`
 	Partial bool   `help:"collect: go on although something is missing."`
@@ -32,17 +32,16 @@ func (*clusterJobCmd) Help() string {
 	amble cluster job set --job shops rate=20
 	amble cluster job collect --job shops -o shops node1 node2 node3
 
-status says who works on which shards, how far the job is, and which orders its nodes obey. Orders hold for all nodes, within
-seconds and for the rest of the job:
+status says who works on which shards, how far the job is, and which orders its nodes obey. Orders hold for all nodes, within seconds:
 
 	pause            nothing new is requested until resume
-	resume           ends a pause; lets nodes work again on a job that is over
-	drain, or stop   nodes finish what is under way, and end; what is left stays queued
-	leave-out HOST   nothing more is requested from it and names below it: final
+	drain            nodes finish what is under way, and end (also: stop)
+	resume           nodes go on, also with a job that is over
+	leave-out HOST   nothing more is requested from it and names below it
 	opt-out FILE     the same for a list of host names, one a line
 	slower HOST D    at least so long between two requests of it
-	set KEY=VALUE    rate, up to what the job was created with; max-pages, which
-	                 can be raised; max-bytes, max-errors, max-time
+	set KEY=VALUE    rate, max-pages, max-bytes, max-errors or max-time; no
+	                 rate above the one that the job was created with
 	retry            hosts that were given up are requested again
 
 check compares the journals with each other and, with directories, with what the nodes have written.
