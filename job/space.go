@@ -24,6 +24,13 @@ type Space struct {
 	MinFree int64 `json:"min_free,omitempty"` // of these, bytes that the crawl leaves free; 0: none
 	Used    int64 `json:"used"`               // bytes of the files in the directory
 	MaxDisk int64 `json:"max_disk,omitempty"` // maximum of Used; 0: none
+
+	Stored       bool  `json:"stored,omitempty"`        // the job has a store: see [Config.Store]
+	Elsewhere    int64 `json:"elsewhere,omitempty"`     // bytes of files that only the store has
+	WaitingFiles int   `json:"waiting_files,omitempty"` // finished files that wait for the store
+	WaitingBytes int64 `json:"waiting_bytes,omitempty"` // their size
+
+	Taken time.Duration `json:"-"` // time that processes have worked on the job, without those that were killed
 }
 
 // Left returns the bytes that the crawl may still write, and the limit that comes first: [crawler.FinishMinFree] or
@@ -36,13 +43,14 @@ func (s *Space) Left() (int64, crawler.Finish) {
 }
 
 // Lasts returns the time until the limit that comes first is reached, if the crawl goes on to write as much as in the time that it has
-// taken so far. It returns 0 if that cannot be told.
-func (s *Space) Lasts(taken time.Duration) time.Duration {
+// taken so far. It returns 0 if that cannot be told, or if a store takes what is finished, which makes room.
+func (s *Space) Lasts() time.Duration {
 	left, _ := s.Left()
-	if s.Used <= 0 || left <= 0 {
+	written := s.Used + s.Elsewhere
+	if written <= 0 || left <= 0 || s.Stored && s.WaitingFiles == 0 {
 		return 0
 	}
-	return time.Duration(min(float64(taken)*(float64(left)/float64(s.Used)), float64(100*365*24*time.Hour)))
+	return time.Duration(min(float64(s.Taken)*(float64(left)/float64(written)), float64(100*365*24*time.Hour)))
 }
 
 // spaceOf measures the space of a job. The size of its directory is measured only if used is set.
@@ -91,7 +99,49 @@ func (r *Reader) Space() (Space, error) {
 		return Space{}, &Error{Kind: Refused, Err: err}
 	}
 	s, err := spaceOf(r.Dir(), &c, true)
-	return s, readError(err)
+	if err != nil {
+		return s, readError(err)
+	}
+	m, err := r.Manifest()
+	if err != nil {
+		return s, err
+	}
+	s.Taken = m.taken(time.Now(), r.Running())
+	list, err := r.files.readStored()
+	if err != nil || list == nil {
+		return s, readError(err)
+	}
+	extents := map[string]extent{}
+	if err := r.extents(func(name string, e *extent) { extents[name] = *e }); err != nil && !missingFile(err) {
+		return s, readError(err)
+	}
+	s.Stored = true
+	s.wait(list.missing(extents))
+	for _, o := range list.Objects {
+		if _, err := r.files.root.Lstat(o.Name); errors.Is(err, fs.ErrNotExist) {
+			s.Elsewhere += o.Bytes
+		}
+	}
+	return s, nil
+}
+
+// wait counts what waits for the store.
+func (s *Space) wait(objects []storedObject) {
+	s.WaitingFiles = len(objects)
+	for _, o := range objects {
+		s.WaitingBytes += o.Bytes
+	}
+}
+
+// taken returns how long processes have worked on the job whose ends are known.
+func (m *Manifest) taken(now time.Time, running bool) (d time.Duration) {
+	for i, r := range m.Runs {
+		if running && i == len(m.Runs)-1 {
+			r.Ended = now
+		}
+		d += max(0, r.Ended.Sub(r.Started))
+	}
+	return d
 }
 
 const keyMinFree = "min-free"
@@ -123,6 +173,19 @@ func minFreeText(n crawler.Limit) []string {
 // Space measures how much the crawl may still write. It may be called concurrently.
 func (j *Job) Space() (Space, error) {
 	s, err := spaceOf(j.dir, &j.config, true)
+	j.recording.Lock()
+	s.Taken = j.manifest.taken(time.Now(), !j.ended)
+	j.recording.Unlock()
+	if u := j.uploads; u != nil {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		s.Stored = true
+		s.wait(u.ready)
+		for name := range u.gone {
+			fact, _ := u.list.find(name)
+			s.Elsewhere += fact.Bytes
+		}
+	}
 	return s, readError(err)
 }
 

@@ -27,19 +27,30 @@ func TestSpaceLeftIsThatOfTheFirstLimit(t *testing.T) {
 }
 
 func TestSpaceLastsAtThePaceSoFar(t *testing.T) {
+	const hour = time.Hour
 	for _, c := range []struct {
-		s     Space
-		taken time.Duration
-		want  time.Duration
+		s    Space
+		want time.Duration
 	}{
-		{Space{Free: 300, Used: 100}, time.Hour, 3 * time.Hour},
-		{Space{Free: 300, MinFree: 300, Used: 100}, time.Hour, 0},
-		{Space{Free: 300}, time.Hour, 0},
-		{Space{Free: 1 << 62, Used: 1}, time.Hour, 100 * 365 * 24 * time.Hour},
+		{Space{Free: 300, Used: 100, Taken: hour}, 3 * hour},
+		{Space{Free: 300, MinFree: 300, Used: 100, Taken: hour}, 0},
+		{Space{Free: 300, Taken: hour}, 0},
+		{Space{Free: 1 << 62, Used: 1, Taken: hour}, 100 * 365 * 24 * hour},
+		{Space{Free: 300, Used: 100, Taken: hour, Stored: true}, 0},
+		{Space{Free: 300, Used: 50, Elsewhere: 50, Taken: hour, Stored: true, WaitingFiles: 1}, 3 * hour},
 	} {
-		if got := c.s.Lasts(c.taken); got != c.want {
-			t.Errorf("%+v after %v: lasts %v, want %v", c.s, c.taken, got, c.want)
+		if got := c.s.Lasts(); got != c.want {
+			t.Errorf("%+v: lasts %v, want %v", c.s, got, c.want)
 		}
+	}
+}
+
+// Time of processes whose end is not known does not count: nobody knows how long they worked.
+func TestTakenIsTheTimeOfProcesses(t *testing.T) {
+	at := func(minutes int) time.Time { return time.Unix(0, 0).Add(time.Duration(minutes) * time.Minute) }
+	m := &Manifest{Runs: []Run{{Started: at(0), Ended: at(5)}, {Started: at(10)}, {Started: at(100)}}}
+	if running, ended := m.taken(at(101), true), m.taken(at(101), false); running != 6*time.Minute || ended != 5*time.Minute {
+		t.Errorf("%v, and %v after the end", running, ended)
 	}
 }
 

@@ -151,17 +151,7 @@ func (u *uploads) putList(ctx context.Context, list *stored) error {
 // committed learns from a commit what has become final.
 func (u *uploads) committed() {
 	extents := u.j.out.commits.extents
-	lastArchive, last := "", map[string]int{}
-	for name := range extents {
-		if strings.HasPrefix(name, archiveName+"/") {
-			if archiveSerial(name) >= archiveSerial(lastArchive) {
-				lastArchive = name
-			}
-			continue
-		}
-		whole, n := segmentOf(name)
-		last[whole] = max(last[whole], n)
-	}
+	lastArchive, last := lastOf(extents)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	clear(u.needed)
@@ -169,29 +159,51 @@ func (u *uploads) committed() {
 	for whole, n := range last {
 		u.needed[segmentName(whole, n)] = true
 	}
-	u.ready, u.held = u.ready[:0:0], 0
-	for _, name := range sortedKeys(extents) {
-		e := extents[name]
+	u.held = 0
+	for name, e := range extents {
 		if !u.gone[name] {
 			u.held += e.Bytes
 		}
-		final := e.Closed || strings.HasPrefix(name, archiveName+"/") && name != lastArchive
-		was, stored := u.list.find(name)
-		same := stored && was == FileFact{e.Bytes, e.SHA256}
-		if stored && !same { // it was stored at the end of an earlier process, and has grown since
+		if was, stored := u.list.find(name); stored && was != (FileFact{e.Bytes, e.SHA256}) { // stored at the end of an earlier process, it has grown since
 			u.needed[name], u.needed[archiveIndex(name)] = true, true
 		}
-		if !final || same {
-			continue
-		}
-		u.ready = append(u.ready, storedObject{name, FileFact{e.Bytes, e.SHA256}})
 	}
+	u.ready = u.list.missing(extents)
 	if len(u.ready) > 0 || u.held > u.keep() {
 		select {
 		case u.wake <- struct{}{}:
 		default:
 		}
 	}
+}
+
+// lastOf returns the last archive, and the number of the last segment of each other file.
+func lastOf(extents map[string]extent) (archive string, segments map[string]int) {
+	segments = map[string]int{}
+	for name := range extents {
+		if strings.HasPrefix(name, archiveName+"/") {
+			if archiveSerial(name) >= archiveSerial(archive) {
+				archive = name
+			}
+			continue
+		}
+		whole, n := segmentOf(name)
+		segments[whole] = max(segments[whole], n)
+	}
+	return archive, segments
+}
+
+// missing returns the files that are final and are not in the list as they are, in the order of their names.
+func (s *stored) missing(extents map[string]extent) (files []storedObject) {
+	lastArchive, _ := lastOf(extents)
+	for _, name := range sortedKeys(extents) {
+		e := extents[name]
+		final := e.Closed || strings.HasPrefix(name, archiveName+"/") && name != lastArchive
+		if was, ok := s.find(name); final && !(ok && was == FileFact{e.Bytes, e.SHA256}) {
+			files = append(files, storedObject{name, FileFact{e.Bytes, e.SHA256}})
+		}
+	}
+	return files
 }
 
 const indexExt = ".cdxj" // of the index of an archive
@@ -432,16 +444,6 @@ func (u *uploads) waiting() (files int, bytes int64) {
 		bytes += o.Bytes
 	}
 	return len(u.ready), bytes
-}
-
-// Waiting returns how many files, and bytes, wait for being stored: see [Config.Store]. It may be called concurrently.
-func (j *Job) Waiting() (files int, bytes int64) {
-	if j.uploads == nil {
-		return 0, 0
-	}
-	j.uploads.mu.Lock()
-	defer j.uploads.mu.Unlock()
-	return j.uploads.waiting()
 }
 
 // Upload stores all files of the job that are of use to others, so that the job can be read from its store alone. While the store

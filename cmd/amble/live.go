@@ -74,6 +74,9 @@ func (j *crawlJob) serve(a *app, p *live.Opening, run opened, look *plan.Outlook
 	if control, ok := run.(live.Control); ok {
 		c.Control = control
 	}
+	if kept, ok := run.(*job.Job); ok {
+		c.Space = kept.Space
+	}
 	p.Serve(c, rules, r.RobotsBody)
 	return nil
 }

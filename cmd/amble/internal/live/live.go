@@ -11,6 +11,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawler/metrics"
 	"github.com/amble-crawler/amble/crawler/plan"
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/digest"
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
@@ -29,6 +30,8 @@ type Config struct {
 	Outlook *plan.Outlook    // with Crawler
 	Metrics *metrics.Metrics // with Crawler
 	Control Control          // nil: read only
+	// Space measures how much the crawl may still write. nil: it is not kept in a directory.
+	Space func() (job.Space, error)
 	// Timeout limits the time of a request, for [metrics.Metrics.Ready].
 	Timeout time.Duration
 	// State says how a crawl that is not in this process ended, or that it has not. nil: with Crawler.
@@ -58,6 +61,7 @@ type Control interface {
 // Live watches a crawl. Its methods are safe for concurrent use.
 type Live struct {
 	config Config
+	space  *space // nil: without Config.Space
 
 	mu      sync.Mutex // guards what follows
 	began   bool
@@ -80,6 +84,12 @@ func New(c Config) *Live {
 	l.recent.shared = c.Digest != nil && c.Digest.Shared()
 	if c.Metrics != nil {
 		c.Metrics.Audited(l.audit)
+	}
+	if c.Space != nil {
+		l.space = &space{read: c.Space}
+		if c.Metrics != nil {
+			_ = c.Metrics.Add(l.space) // nothing else has these names
+		}
 	}
 	return l
 }

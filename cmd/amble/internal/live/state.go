@@ -146,6 +146,9 @@ func (l *Live) make(now time.Time) *page {
 	p.Elapsed = span(v.elapsed(l.started))
 	p.Tiles = v.tiles(c)
 	p.Boxes = []box{v.ends(c), v.stuck(l.recent), v.polite()}
+	if l.space != nil {
+		p.Boxes = append(p.Boxes, l.space.box())
+	}
 	rows, more := v.rows(l.recent, c)
 	p.Sites, p.More = grouped(rows), more
 	p.Lanes = v.lanes(l.recent, rows)

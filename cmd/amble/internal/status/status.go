@@ -95,7 +95,7 @@ func Of(r *job.Reader, now time.Time) (*Status, error) {
 		Ended: last.Ended, Runs: len(m.Runs), PID: last.PID, Machine: last.Host.Name, Outcomes: map[string]int{}, Waiting: []Host{}, NotShared: last.NotShared,
 	}
 	if s.State != Done {
-		s.measure(r, m)
+		s.measure(r)
 	}
 	hosts, err := s.queue(r)
 	if err != nil {
@@ -112,21 +112,13 @@ func Of(r *job.Reader, now time.Time) (*Status, error) {
 }
 
 // measure finds out how much the crawl may still write, and until when that lasts. An error becomes a note.
-func (s *Status) measure(r *job.Reader, m *job.Manifest) {
+func (s *Status) measure(r *job.Reader) {
 	space, err := r.Space()
 	if err != nil {
 		s.Note = "how much space is left cannot be told: " + err.Error()
 		return
 	}
-	var taken time.Duration // of processes whose end is known
-	for i := range m.Runs {
-		end := m.Runs[i].Ended
-		if i == len(m.Runs)-1 && s.State == Running {
-			end = s.Now
-		}
-		taken += max(0, end.Sub(m.Runs[i].Started))
-	}
-	s.Space, s.SpaceLasts = &space, space.Lasts(taken).Seconds()
+	s.Space, s.SpaceLasts = &space, space.Lasts().Seconds()
 }
 
 func stateOf(r *job.Reader, m *job.Manifest) string {

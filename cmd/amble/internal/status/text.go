@@ -69,6 +69,9 @@ func (s *Status) spaceText() string {
 	if s.SpaceLasts > 0 {
 		text += fmt.Sprintf(", in about %s at the pace so far", cli.Duration(seconds(s.SpaceLasts).Round(time.Second)))
 	}
+	if s.Space.WaitingFiles > 0 {
+		text += fmt.Sprintf("; %s (%s) not in the store yet", cli.Plural(s.Space.WaitingFiles, "finished file"), cli.Bytes(s.Space.WaitingBytes))
+	}
 	return text
 }
 
