@@ -99,10 +99,7 @@ const maxTerms = 512
 // wins over anything else, FOLLOW over NOFOLLOW, and a page that says NOINDEX and nothing about its links forbids following
 // them, too. Other dialects make no difference.
 func PageDirectives(product string, headers []string, metas []Meta, opts ...Option) Directives {
-	var o options
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := optionsOf(opts)
 	var d Directives
 	for _, h := range headers {
 		d.readHeader(h, product)

@@ -51,6 +51,17 @@ type options struct {
 	robotsTag []string // values of the header
 }
 
+func optionsOf(opts []Option) options {
+	if len(opts) == 0 {
+		return options{} // options that a function may change are allocated, and most pages have none
+	}
+	o := new(options)
+	for _, opt := range opts {
+		opt(o)
+	}
+	return *o
+}
+
 // WithDialect reads the file by another standard. The default is [RFC9309].
 func WithDialect(d Dialect) Option { return func(o *options) { o.dialect = d } }
 
@@ -61,10 +72,7 @@ func WithOrigin(origin string) Option { return func(o *options) { o.host = hostO
 // Parse reads a robots.txt file. It never fails: a line that cannot be read is left out, and [Rules.Lints] names it. The body
 // is copied. The time is linear in min(len(body), MaxSize).
 func Parse(body []byte, opts ...Option) *Rules {
-	var o options
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := optionsOf(opts)
 	b, cut := clip(body)
 	r := &Rules{body: string(b), cut: cut, dialect: o.dialect, host: o.host}
 	r.lines = readLines(r.body)

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ceilings are the last known numbers of allocations of the parts of the hot path. Growth by more than a tenth
-// and by more than a twentieth of an allocation fails TestAllocs. A change that makes a part cheaper lowers its
+// ceilings are the last known numbers of allocations of the parts of the hot path. Growth by more than two percent
+// and by more than a tenth of an allocation fails TestAllocs. A change that makes a part cheaper lowers its
 // figure; one that has to make it more expensive raises it and gives the reason in its commit message.
 var ceilings = []struct {
 	what    string
@@ -22,8 +22,8 @@ var ceilings = []struct {
 	figure  float64
 	measure func(t *testing.T) float64
 }{
-	{"page, from memory", "2026-11-21", 25.3, func(t *testing.T) float64 { return perPage(t, usual, fromMemory) }},
-	{"page, by HTTP without sockets", "2026-11-21", 92.3, func(t *testing.T) float64 { return perPage(t, usual, byHTTP) }},
+	{"page, from memory", "2026-11-27", 25.4, func(t *testing.T) float64 { return perPage(t, usual, fromMemory) }},
+	{"page, by HTTP without sockets", "2026-11-27", 92.4, func(t *testing.T) float64 { return perPage(t, usual, byHTTP) }},
 	{"page, its lines in the ledger", "2026-11-21", 2, func(t *testing.T) float64 {
 		return perPage(t, usual, withLedger) - perPage(t, usual, fromMemory)
 	}},
@@ -45,7 +45,7 @@ func TestAllocs(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			got := c.measure(t)
 			t.Logf("%.3f allocations, on %s they were %.3f", got, c.date, c.figure)
-			if most := max(c.figure*1.1, c.figure+0.05); got > most {
+			if most := max(c.figure*1.02, c.figure+0.1); got > most {
 				t.Errorf("%.3f allocations, at most %.3f are expected", got, most)
 			}
 		})
