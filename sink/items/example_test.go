@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/sink/items"
+	"github.com/amble-crawler/amble/stores"
 )
 
 type lamp struct {
@@ -59,6 +61,46 @@ func ExampleOpenShards() {
 	// lamps-000000000003-000000000003.csv
 	// sku,price
 	// c,8
+}
+
+// Store the files of a crawl in a directory that stands for a bucket: s3.Open("s3://crawls/lamps") returns one.
+func ExampleShards_UploadTo() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	to, err := stores.OpenDir(dir)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer to.Close()
+	s, err := items.OpenShards(filepath.Join(dir, "crawl"), "lamps", items.CSV[lamp](), items.Bounds{Rows: 2}) // in crawler.Config.Sinks
+	if err == nil {
+		err = s.UploadTo(to, "stored", func(err error) { fmt.Println("later:", err) })
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, l := range []lamp{{"a", 9.5}, {"b", 7}, {"c", 8}} {
+		if err := s.Append(ctx, visit(l)); err != nil {
+			fmt.Println(err)
+		}
+	}
+	if err := errors.Join(s.Close(ctx), s.Upload(ctx)); err != nil { // after Run, which closes its sinks
+		fmt.Println(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "stored", "*"))
+	for _, path := range files {
+		fmt.Println(filepath.Base(path))
+	}
+	// Output:
+	// lamps-000000000001-000000000002.csv
+	// lamps-000000000003-000000000003.csv
 }
 
 func ExampleOpenTable() {

@@ -52,6 +52,8 @@ type Shards[T any] struct {
 	stale     bool          // the content of f may not be durable
 	err       error
 	closed    bool
+	synced    int64    // the offset that the last Sync returned
+	up        *uploads // nil: files are only in the directory
 
 	disk func(io.Writer) io.Writer // what is written passes through it; nil: it does not
 	step func()                    // called after each change of the directory; nil: nothing is
@@ -318,8 +320,12 @@ func (s *Shards[T]) Sync(_ context.Context) (int64, error) {
 	if err := s.usable(); err != nil {
 		return 0, err
 	}
+	if s.up != nil {
+		s.up.offer(s.files, s.synced) // who calls Sync again has committed what it returned
+	}
 	if !s.stale || s.f == nil {
-		return s.end(), nil
+		s.synced = s.end()
+		return s.synced, nil
 	}
 	err := s.w.Flush()
 	s.changed()
@@ -332,12 +338,12 @@ func (s *Shards[T]) Sync(_ context.Context) (int64, error) {
 	if err != nil {
 		return 0, s.failed(err)
 	}
-	s.unnamed, s.stale = false, false
-	return s.end(), nil
+	s.unnamed, s.stale, s.synced = false, false, s.end()
+	return s.synced, nil
 }
 
 // Restore implements sink.Sink: later rows are removed, and a complete file that has some of them is written again without.
-func (s *Shards[T]) Restore(_ context.Context, offset int64) error {
+func (s *Shards[T]) Restore(ctx context.Context, offset int64) error {
 	if s.closed {
 		return sink.ErrClosed
 	}
@@ -358,6 +364,9 @@ func (s *Shards[T]) Restore(_ context.Context, offset int64) error {
 	if err == nil && beyond() != nil {
 		return beyond()
 	}
+	if err == nil && s.up != nil {
+		err = s.up.remove(ctx, s.files, offset)
+	}
 	if err == nil {
 		err = s.cut(offset)
 	}
@@ -370,7 +379,10 @@ func (s *Shards[T]) Restore(_ context.Context, offset int64) error {
 	if err != nil {
 		return s.failed(err)
 	}
-	s.stale, s.err = true, nil
+	s.stale, s.err, s.synced = true, nil, offset
+	if s.up != nil {
+		s.up.offer(s.files, offset)
+	}
 	return nil
 }
 
@@ -452,6 +464,10 @@ func (s *Shards[T]) Close(_ context.Context) error {
 		err = s.finish()
 	}
 	s.closed = true
+	if s.up != nil {
+		s.up.stop()
+		<-s.up.ended
+	}
 	if s.f != nil && (s.err != nil || err != nil) {
 		err = errors.Join(err, s.f.Close())
 	}

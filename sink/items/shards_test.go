@@ -117,6 +117,9 @@ func readShards(dir string, closed bool, f format) (urls []string, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
+		if e.Name() == "pages.sha256" || e.Name() == "store" {
+			continue
+		}
 		path := filepath.Join(dir, e.Name())
 		var first, last int
 		if n, _ := fmt.Sscanf(e.Name(), "pages-%d-%d"+f.Suffix, &first, &last); n == 2 {

@@ -8,7 +8,7 @@ import (
 )
 
 // elsewhere holds protections that have nothing to do with politeness: without each, a test of the packages must fail.
-var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues, services, estimates, texts, documents, outputs, orders, scores, storedScores}
+var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues, services, estimates, texts, documents, outputs, orders, scores, storedScores, uploads}
 
 // seenBy says which tests must see the mutants of a table, by the directory of the table's first file.
 var seenBy = map[string]string{
@@ -27,6 +27,7 @@ var seenBy = map[string]string{
 	"article/document":        "Isolated|Misbehave|Links",
 	"job":                     "^Test(ItemsOfKilledJobs|JobToBeKilled|.*Segments?.*|ClaimOf.*|GrownFiles.*)$",
 	"crawler":                 "^Test(BestFirst|Rescore)",
+	"sink/items":              "^Test(Files|StoreThatIsAway)",
 	"frontier":                "^TestMemoryConforms$/^(F23|random)",
 	"frontier/disk":           "^TestStoreConforms$/^(F23|random)",
 }
@@ -118,6 +119,13 @@ var orders = []mutant{
 	{"a better host is not waited for", "crawler/config.go", "	return bestPatience\n", "	return 0 * bestPatience\n", 0, false, nil},
 	{"a random sample is scored", "crawler/control.go", "	if _, ok := c.cfg.Order.Seed(); ok {", "	if false {", 0, false, nil},
 	{"the queue of a job that does not run is not scored", "crawler/control.go", "	if c.cfg.Frontier != nil {", "	if c.cfg.Frontier != nil && len(c.runs) > 0 {", 0, false, nil},
+}
+
+// uploads are what keeps each row once in a store.
+var uploads = []mutant{
+	{"a file is stored before its commit", "sink/items/upload.go", " && x.last <= committed {", " {", 0, false, nil},
+	{"a file is stored twice", "sink/items/upload.go", "u.stored[name] != \"\" || round", "round", 0, false, nil},
+	{"what was not committed stays in the store", "sink/items/upload.go", "		if err := u.store.Delete(ctx, path.Join(u.prefix, name)); err != nil {", "		if err := ctx.Err(); err != nil {", 0, false, nil},
 }
 
 // scores are what keeps each URL once while queues are scored anew, in memory.

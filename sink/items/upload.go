@@ -1,0 +1,249 @@
+package items
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/amble-crawler/amble/internal/durable"
+	"github.com/amble-crawler/amble/internal/safefile"
+	"github.com/amble-crawler/amble/stores"
+)
+
+// Time between tries to reach a store.
+const (
+	firstTry = time.Second
+	lastTry  = time.Minute
+)
+
+// uploads stores complete files, in a goroutine. What is in the store is listed in NAME.sha256, as sha256sum writes it.
+type uploads struct {
+	store       stores.Store
+	dir, prefix string
+	list        string // path
+	told        func(error)
+	stop        context.CancelFunc
+	ended       chan struct{}
+	wake        chan struct{} // a value: something is queued
+
+	writing sync.Mutex        // held while the store is written to
+	stored  map[string]string // lines of the list, by file name
+
+	mu      sync.Mutex
+	queue   []string // file names
+	offered int64    // the last row of the files that were queued
+	round   int      // counts Restores: what was queued before one may be gone
+}
+
+// UploadTo makes s store its complete files in a store, too, as objects prefix/NAME-… with their SHA-256. It is called once, after
+// OpenShards and before the crawl. The files stay in the directory, where NAME.sha256 lists those that are stored.
+//
+// A file is stored when a commit has made it final: when Restore or a second Sync says so. Kills change nothing: an object has the name
+// and content of its file, so each row is in one object once. Neither Append nor Sync waits for the store. While it cannot be
+// reached, failed is called with each error, by another goroutine, and the next try is up to a minute later. nil drops the errors.
+// Close ends the uploads, and [Shards.Upload] stores what is left. Restore to what is behind a stored file removes its object,
+// and fails if the store cannot be reached.
+func (s *Shards[T]) UploadTo(store stores.Store, prefix string, failed func(error)) error {
+	if s.closed || s.up != nil {
+		return fmt.Errorf("items: shards %s: UploadTo is for an open Shards, once", s.Name())
+	}
+	if prefix != "" && stores.CheckName(prefix) != nil {
+		return fmt.Errorf("items: shards %s: %w", s.Name(), stores.CheckName(prefix))
+	}
+	if failed == nil {
+		failed = func(error) {}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	u := &uploads{
+		store: store, dir: s.dir, prefix: prefix, list: filepath.Join(s.dir, s.name+".sha256"), told: failed,
+		stop: stop, ended: make(chan struct{}), wake: make(chan struct{}, 1), stored: map[string]string{},
+	}
+	if err := u.readList(); err != nil {
+		stop()
+		return fmt.Errorf("items: shards %s: %w", s.Name(), err)
+	}
+	s.up = u
+	go u.run(ctx)
+	return nil
+}
+
+// Upload stores all complete files that are not stored yet, and returns when they are. It tries again until ctx ends. Call it when
+// the crawl has ended without an error, after Close, or after OpenShards and UploadTo in a later process.
+func (s *Shards[T]) Upload(ctx context.Context) error {
+	if s.up == nil {
+		return fmt.Errorf("items: shards %s: UploadTo must come first", s.Name())
+	}
+	if s.err != nil {
+		return s.err
+	}
+	for _, x := range s.files {
+		if err := s.up.try(ctx, filepath.Base(x.path), s.up.now()); err != nil {
+			return fmt.Errorf("items: shards %s: %w", s.Name(), err)
+		}
+	}
+	return nil
+}
+
+// offer queues the files that end with a committed row.
+func (u *uploads) offer(files []shard, committed int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, x := range files {
+		if x.last > u.offered && x.last <= committed {
+			u.queue, u.offered = append(u.queue, filepath.Base(x.path)), x.last
+		}
+	}
+	select {
+	case u.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (u *uploads) next() (name string, round int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.queue) > 0 {
+		name, u.queue = u.queue[0], u.queue[1:]
+	}
+	return name, u.round
+}
+
+func (u *uploads) now() (round int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.round
+}
+
+func (u *uploads) run(ctx context.Context) {
+	defer close(u.ended)
+	for ctx.Err() == nil {
+		if name, round := u.next(); name != "" {
+			_ = u.try(ctx, name, round) // only the end of ctx ends it
+			continue
+		}
+		select {
+		case <-u.wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// try stores a file, time and again until ctx ends.
+func (u *uploads) try(ctx context.Context, name string, round int) error {
+	for wait := firstTry; ; wait = min(2*wait, lastTry) {
+		err := u.put(ctx, name, round)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			u.told(err)
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+// put stores a file and lists it, unless it is listed, or of an earlier round.
+func (u *uploads) put(ctx context.Context, name string, round int) error {
+	u.writing.Lock()
+	defer u.writing.Unlock()
+	if u.stored[name] != "" || round != u.now() {
+		return nil
+	}
+	f, err := safefile.Open(filepath.Join(u.dir, name))
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	h := sha256.New()
+	size, err := io.Copy(h, f)
+	if err != nil {
+		return err
+	}
+	o := stores.Object{Name: path.Join(u.prefix, name), Size: size, SHA256: [32]byte(h.Sum(nil))}
+	if err := u.store.Put(ctx, o, f); err != nil {
+		return fmt.Errorf("store %s: %w", name, err)
+	}
+	line := fmt.Sprintf("%x  %s\n", o.SHA256, name)
+	if err := u.note(line); err != nil {
+		return err
+	}
+	u.stored[name] = line
+	return nil
+}
+
+// note adds a line to the list.
+func (u *uploads) note(line string) error {
+	f, err := os.OpenFile(u.list, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line)
+	return errors.Join(err, f.Sync(), f.Close(), durable.Dir(u.dir))
+}
+
+// readList reads what is stored, and cuts off what a killed process or a failure of power has left at the end: those files are
+// stored again.
+func (u *uploads) readList() error {
+	b, err := os.ReadFile(u.list)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	size := 0
+	for line := range strings.Lines(string(b)) {
+		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		if raw, err := hex.DecodeString(sum); err != nil || len(raw) != sha256.Size || name == "" || !strings.HasSuffix(line, "\n") {
+			break
+		}
+		u.stored[name], size = line, size+len(line)
+	}
+	return os.Truncate(u.list, int64(size))
+}
+
+// remove removes files with rows after offset from the store, and then from the list. A commit has made each of them final, so there
+// are some only if the crawl goes back to an earlier state.
+func (u *uploads) remove(ctx context.Context, files []shard, offset int64) error {
+	u.writing.Lock()
+	defer u.writing.Unlock()
+	u.mu.Lock()
+	u.queue, u.offered = nil, 0
+	u.round++
+	u.mu.Unlock()
+	removed := false
+	for _, x := range files {
+		name := filepath.Base(x.path)
+		if u.stored[name] == "" || x.last <= offset {
+			continue
+		}
+		if err := u.store.Delete(ctx, path.Join(u.prefix, name)); err != nil {
+			return fmt.Errorf("remove %s, which is beyond row %d, from the store: %w", name, offset, err)
+		}
+		delete(u.stored, name)
+		removed = true
+	}
+	if !removed {
+		return nil
+	}
+	lines := strings.Join(slices.Sorted(maps.Values(u.stored)), "")
+	return durable.Replace(u.list, []byte(lines))
+}

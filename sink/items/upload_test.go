@@ -1,0 +1,288 @@
+package items_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/amble-crawler/amble/internal/long"
+	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/sink/items"
+	"github.com/amble-crawler/amble/sink/sinktest"
+	"github.com/amble-crawler/amble/stores"
+	"github.com/amble-crawler/amble/stores/s3"
+)
+
+func openDir(t *testing.T) *stores.Dir {
+	t.Helper()
+	d, err := stores.OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+func openUploading(dir string, to stores.Store, failed func(error)) (*items.Shards[page], error) {
+	s, err := items.OpenShards(dir, "pages", items.JSONL[page](), items.Bounds{Rows: 3})
+	if err == nil {
+		err = s.UploadTo(to, "crawl/one", failed)
+	}
+	return s, err
+}
+
+// addPages adds rows with the numbers of a range.
+func addPages(t *testing.T, s sink.Sink, from, to int) {
+	t.Helper()
+	for n := from; n <= to; n++ {
+		if err := (emitting{Sink: s}).Append(t.Context(), &sink.Record{URL: fmt.Sprint(n), Depth: n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// storedIn returns the names of the objects, which must be the files of the directory, with their hashes.
+func storedIn(dir string, to stores.Store) (names []string, err error) {
+	for o, err := range to.List(context.Background(), "") {
+		if err != nil {
+			return nil, err
+		}
+		name := strings.TrimPrefix(o.Name, "crawl/one/")
+		file, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, fmt.Errorf("%s is stored: %w", o.Name, err)
+		}
+		r, err := to.Get(context.Background(), o.Name, 0, -1)
+		if err != nil {
+			return nil, err
+		}
+		b, err := io.ReadAll(r)
+		if err = errors.Join(err, r.Close()); err != nil || !bytes.Equal(b, file) {
+			return nil, fmt.Errorf("%s is %q, and %q in the directory: %w", o.Name, b, file, err)
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func wantStored(t *testing.T, dir string, to stores.Store, want ...string) {
+	t.Helper()
+	if got, err := storedIn(dir, to); err != nil || !slices.Equal(got, want) {
+		t.Fatalf("stored: %q, %v; want %q", got, err, want)
+	}
+}
+
+// uploadSuite is the suite of sinks with a store in the directory, which is copied with it. Each Read checks what is stored; after Close, all is.
+func uploadSuite() sinktest.Suite {
+	suite := shardSuite(formats()["jsonl"], 3)
+	open := func(dir string) (*items.Shards[page], *stores.Dir, error) {
+		if err := os.MkdirAll(filepath.Join(dir, "store"), 0o755); err != nil {
+			return nil, nil, err
+		}
+		to, err := stores.OpenDir(filepath.Join(dir, "store"))
+		if err != nil {
+			return nil, nil, err
+		}
+		s, err := openUploading(dir, to, nil)
+		return s, to, err
+	}
+	read := suite.Read
+	suite.Open = func(dir string) (sink.Sink, error) {
+		s, to, err := open(dir)
+		return emitting{Sink: s, also: to}, err
+	}
+	suite.Read = func(dir string, closed bool) (urls []string, err error) {
+		if urls, err = read(dir, closed); err != nil {
+			return urls, err
+		}
+		to, err := stores.OpenDir(filepath.Join(dir, "store"))
+		if errors.Is(err, os.ErrNotExist) {
+			return urls, nil
+		}
+		if err != nil {
+			return urls, err
+		}
+		defer to.Close()
+		if _, err := storedIn(dir, to); err != nil || !closed {
+			return urls, err
+		}
+		s, again, err := open(dir)
+		if err != nil {
+			return urls, err
+		}
+		defer again.Close()
+		if err := errors.Join(s.Upload(context.Background()), s.Close(context.Background())); err != nil {
+			return urls, err
+		}
+		names, err := storedIn(dir, to)
+		if files, _ := filepath.Glob(filepath.Join(dir, "*.jsonl")); err == nil && len(files) != len(names) {
+			err = fmt.Errorf("stored are %q, files are %q", names, files)
+		}
+		return urls, err
+	}
+	return suite
+}
+
+func TestUploadsOutliveKilledProcesses(t *testing.T) {
+	sinktest.RunKilled(t, uploadSuite(), long.N(2, 8))
+}
+
+// A file is stored once it is committed, and not before: when Sync is called again, or when Restore says so.
+func TestFilesAreStoredAfterTheirCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, to := t.TempDir(), openDir(t)
+		s, err := openUploading(dir, to, func(err error) { t.Error(err) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		sync := func() {
+			t.Helper()
+			if _, err := s.Sync(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		addPages(t, s, 1, 4)
+		sync()
+		wantStored(t, dir, to)
+		addPages(t, s, 5, 7) // completes another
+		sync()
+		wantStored(t, dir, to, "pages-000000000001-000000000003.jsonl")
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s, err = openUploading(dir, to, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Restore(t.Context(), 5); err != nil { // a file of one to three rows becomes one of two
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		wantStored(t, dir, to, "pages-000000000001-000000000003.jsonl", "pages-000000000004-000000000005.jsonl")
+		if err := s.Restore(t.Context(), 4); err != nil { // of an earlier state of the crawl
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		wantStored(t, dir, to, "pages-000000000001-000000000003.jsonl", "pages-000000000004-000000000004.jsonl")
+		addPages(t, s, 5, 6)
+		if err := errors.Join(s.Close(t.Context()), s.Upload(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		wantStored(t, dir, to, "pages-000000000001-000000000003.jsonl", "pages-000000000004-000000000004.jsonl", "pages-000000000005-000000000006.jsonl")
+	})
+}
+
+// away is a store that cannot be reached until it is there, and counts its Puts.
+type away struct {
+	stores.Store
+
+	there atomic.Bool
+	puts  atomic.Int64
+}
+
+func (a *away) Put(ctx context.Context, o stores.Object, body io.ReadSeeker) error {
+	a.puts.Add(1)
+	if !a.there.Load() {
+		return stores.ErrAway
+	}
+	return a.Store.Put(ctx, o, body)
+}
+
+// No commit waits for a store that is away. What is complete meanwhile is stored, once, when it is back.
+func TestStoreThatIsAwayDelaysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, to := t.TempDir(), &away{Store: openDir(t)}
+		var told atomic.Int64
+		s, err := openUploading(dir, to, func(err error) {
+			if !errors.Is(err, stores.ErrAway) {
+				t.Error(err)
+			}
+			told.Add(1)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		for n := 1; n <= 9; n += 3 {
+			addPages(t, s, n, n+2)
+			if _, err := s.Sync(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.Sync(t.Context()); err != nil || !time.Now().Equal(began) {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if n := told.Load(); n < 10 || n > 20 {
+			t.Errorf("told %d times in ten minutes", n)
+		}
+		to.puts.Store(0)
+		to.there.Store(true)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantStored(t, dir, to, "pages-000000000001-000000000003.jsonl", "pages-000000000004-000000000006.jsonl")
+		if err := errors.Join(s.Close(t.Context()), s.Upload(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if n := to.puts.Load(); n != 3 {
+			t.Errorf("%d files were stored, want 3, each once", n)
+		}
+		to.there.Store(false)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := s.Upload(ctx); err != nil {
+			t.Errorf("nothing is left to store: %v", err)
+		}
+	})
+}
+
+func TestShardsGoToBucket(t *testing.T) {
+	h := gofakes3.New(s3mem.New(), gofakes3.WithAutoBucket(true)).Server()
+	server := httptest.NewServer(http.HandlerFunc(h.ServeHTTP))
+	t.Cleanup(server.Close)
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL": server.URL, "AWS_ENDPOINT_URL_S3": "", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
+		"AWS_CONFIG_FILE": t.TempDir() + "/none", "AWS_SHARED_CREDENTIALS_FILE": t.TempDir() + "/none", "AWS_PROFILE": "",
+	} {
+		t.Setenv(name, value)
+	}
+	to, err := s3.Open("s3://crawls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	s, err := openUploading(dir, to, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	addPages(t, s, 1, 4)
+	if err := errors.Join(s.Close(t.Context()), s.Upload(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	wantStored(t, dir, to, "pages-000000000001-000000000003.jsonl", "pages-000000000004-000000000004.jsonl")
+	list, err := os.ReadFile(filepath.Join(dir, "pages.sha256"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := to.Stat(t.Context(), "crawl/one/pages-000000000001-000000000003.jsonl")
+	if want := fmt.Sprintf("%x  pages-000000000001-000000000003.jsonl\n", o.SHA256); err != nil || !strings.HasPrefix(string(list), want) {
+		t.Errorf("the list is %q, %v; want %q first", list, err, want)
+	}
+}
