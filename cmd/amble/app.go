@@ -33,7 +33,7 @@ type app struct {
 	exit    func(int)              // called on the third signal only
 	begins  func()                 // called when the command line is read
 	all     bool                   // helps list all flags
-	copies  []string               // directories of jobs in stores, to be removed
+	copies  []storedCopy           // of jobs that are in stores
 }
 
 // commands is the command line. Kong reads flags, defaults and help texts from its tags.
@@ -216,6 +216,9 @@ func (a *app) run(args []string) (code int) {
 	for _, wrong := range a.unknownEnv(ctx.Model) {
 		fmt.Fprintf(a.err, "amble: warning: %s\n", wrong)
 	}
+	if len(a.copies) > 0 {
+		a.out.Edit(a.withURLs)
+	}
 	a.foldFor(keyflags.CommandName(ctx.Selected()), args)
 	if now := renamed[keyflags.CommandName(ctx.Selected())]; now != "" {
 		a.note(fmt.Sprintf("amble: this command is %s now; the old name works in this version", now))
@@ -250,7 +253,7 @@ func (a *app) foldFor(command string, args []string) {
 		return
 	}
 	columns := terminal.Columns(stdout)
-	a.out.Edit(func(text []byte) []byte { return terminal.Fold(text, columns()) })
+	a.out.Edit(func(text []byte) []byte { return terminal.Fold(a.withURLs(text), columns()) })
 }
 
 // shorten returns a function that makes URLs fit lines of the terminal on which so many columns are taken: each is without what it
@@ -345,7 +348,7 @@ func (a *app) complain(err error, command string) int {
 
 // note prints a line on stderr, broken at words if that is a terminal.
 func (a *app) note(line string) {
-	text := []byte(line + "\n")
+	text := a.withURLs([]byte(line + "\n"))
 	if terminal.Is(a.err) && !a.dumb() {
 		text = terminal.Fold(text, terminal.Columns(a.err)())
 	}

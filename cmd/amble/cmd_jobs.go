@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -208,7 +209,11 @@ func (m jobMapper) path(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m.a.copies = append(m.a.copies, dir)
+	c := storedCopy{url: strings.TrimRight(name, "/"), temp: dir}
+	defer func() {
+		c.dir = dir
+		m.a.copies = append(m.a.copies, c)
+	}()
 	if base := path.Base(name); base != "." && filepath.IsLocal(base) { // what the job is called
 		dir = filepath.Join(dir, base)
 	}
@@ -220,7 +225,21 @@ func (m jobMapper) path(name string) (string, error) {
 
 // removeCopies removes the directories of jobs that are in stores.
 func (a *app) removeCopies() {
-	for _, dir := range a.copies {
-		_ = os.RemoveAll(dir) // or it stays in the system's directory for such files
+	for _, c := range a.copies {
+		_ = os.RemoveAll(c.temp) // or it stays in the system's directory for such files
 	}
+}
+
+// storedCopy is the directory of a job that is in a store.
+type storedCopy struct {
+	url       string // as the operator named it
+	temp, dir string // what is to be removed, and the directory in it
+}
+
+// withURLs returns text in which the directories of jobs in stores have the names that the operator knows.
+func (a *app) withURLs(text []byte) []byte {
+	for _, c := range a.copies {
+		text = bytes.ReplaceAll(text, []byte(c.dir), []byte(c.url))
+	}
+	return text
 }
