@@ -182,7 +182,7 @@ var thirdParty = map[string][]string{
 
 	"cmd/amble/internal/completion": {"github.com/alecthomas/kong"},
 	"cmd/amble/internal/keyflags":   {"github.com/alecthomas/kong"},
-	"cmd/amble/internal/live":       {"golang.org/x/net/netutil"},
+	"cmd/amble/internal/live":       {"github.com/prometheus/client_golang", "golang.org/x/net/netutil"},
 	"cmd/amble/internal/mcp":        {"github.com/modelcontextprotocol/go-sdk"},
 	"cmd/amble/internal/shell":      {"golang.org/x/net/html", "golang.org/x/term"}, // the tree of a page; edited lines
 	"cmd/amble/internal/terminal":   {"golang.org/x/term", "golang.org/x/text/width"},
