@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -181,43 +180,42 @@ func (u *uploads) put(ctx context.Context, name string, round int) error {
 	if err := u.store.Put(ctx, o, f); err != nil {
 		return fmt.Errorf("store %s: %w", name, err)
 	}
-	line := fmt.Sprintf("%x  %s\n", o.SHA256, name)
-	if err := u.note(line); err != nil {
+	u.stored[name] = fmt.Sprintf("%x  %s\n", o.SHA256, name)
+	if err := u.writeList(); err != nil {
+		delete(u.stored, name)
 		return err
 	}
-	u.stored[name] = line
 	return nil
 }
 
-// note adds a line to the list.
-func (u *uploads) note(line string) error {
-	f, err := os.OpenFile(u.list, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return err
+func (u *uploads) writeList() error {
+	var list strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(u.stored)) {
+		list.WriteString(u.stored[name])
 	}
-	_, err = f.WriteString(line)
-	return errors.Join(err, f.Sync(), f.Close(), durable.Dir(u.dir))
+	return durable.Replace(u.list, []byte(list.String()))
 }
 
-// readList reads what is stored, and cuts off what a killed process or a failure of power has left at the end: those files are
-// stored again.
+// maxList limits the list of stored files, which has some 100 bytes for each.
+const maxList = 64 << 20
+
+// readList reads what is stored, up to the first line that is none: those files are stored again.
 func (u *uploads) readList() error {
-	b, err := os.ReadFile(u.list)
+	b, err := safefile.Read(u.list, maxList)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	size := 0
 	for line := range strings.Lines(string(b)) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if raw, err := hex.DecodeString(sum); err != nil || len(raw) != sha256.Size || name == "" || !strings.HasSuffix(line, "\n") {
 			break
 		}
-		u.stored[name], size = line, size+len(line)
+		u.stored[name] = line
 	}
-	return os.Truncate(u.list, int64(size))
+	return nil
 }
 
 // remove removes files with rows after offset from the store, and then from the list. A commit has made each of them final, so there
@@ -244,6 +242,5 @@ func (u *uploads) remove(ctx context.Context, files []shard, offset int64) error
 	if !removed {
 		return nil
 	}
-	lines := strings.Join(slices.Sorted(maps.Values(u.stored)), "")
-	return durable.Replace(u.list, []byte(lines))
+	return u.writeList()
 }
