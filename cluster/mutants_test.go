@@ -85,7 +85,7 @@ var mutants = []mutant{
 	{"of two orders at once one is lost", "orders.go", "		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {\n			return o, err", "		if true {\n			return o, nil", "OrdersAtTheSame"},
 	{"an order makes a job faster", "orders.go", "o.Value == 0 || o.Value > j.Rate", "false", "OrdersThatAreRefused"},
 	{"an order that was stored makes a job faster", "orders.go", "j.Rate > 0 && !(rate > 0 && rate <= j.Rate)", "false", "StoredOrders"},
-	{"a limit of pages is raised by each node", "budget.go", "	if to > from {", "	if to > 0 {", "MorePages"},
+	{"a limit of pages is raised by each node", "budget.go", "	from = max(from, g.Limit)\n", "", "MorePages"},
 
 	// Shares.
 	{"a node that leaves keeps its share", "fellows.go", "case s.Leaves, s.Refuses", "case s.Refuses", "OthersTakeWhatIsGivenBack"},
