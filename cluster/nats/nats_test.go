@@ -120,19 +120,10 @@ func create(t *testing.T, c Config) {
 // remove deletes the streams of a job: a server that starts again has to elect a leader for each.
 func remove(t *testing.T, c Config) {
 	t.Helper()
-	e, err := dial(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 	defer cancel()
-	for name := range e.js.StreamNames(ctx).Name() {
-		if strings.Contains(name, c.Job+"_") {
-			if err := e.js.DeleteStream(ctx, name); err != nil {
-				t.Error(err)
-			}
-		}
+	if err := Delete(ctx, c); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -85,6 +85,12 @@ func TestClusterOrders(t *testing.T) {
 	if said := order(0, "status"); !strings.Contains(said, "paused") || !strings.Contains(said, "order 2 at ") || !strings.Contains(said, "leave-out "+out) {
 		t.Errorf("status: %s", said)
 	}
+	if said := run(0, "cluster", "list"); !strings.Contains(said, "shops") || !strings.Contains(said, "running") {
+		t.Errorf("list: %s", said)
+	}
+	if said := order(cli.ExitUsage, "delete"); !strings.Contains(said, "is not over") {
+		t.Errorf("a job that runs is deleted: %s", said)
+	}
 	gone := web.of(out)
 	order(0, "resume")
 	until(t, "the job goes on", func() bool { return web.of(slow) > paused-gone+3 })
@@ -101,6 +107,10 @@ func TestClusterOrders(t *testing.T) {
 	}
 	if said := order(cli.ExitUsage, "pause"); !strings.Contains(said, "amble cluster job resume") {
 		t.Errorf("an order to a job that is over: %s", said)
+	}
+	order(0, "delete")
+	if said := run(0, "cluster", "list"); !strings.Contains(said, "no jobs on") {
+		t.Errorf("list without a job: %s", said)
 	}
 }
 

@@ -15,24 +15,29 @@ import (
 
 // clusterJobCmd is "amble cluster job".
 type clusterJobCmd struct {
-	Action string   `arg:"" enum:"status,pause,resume,drain,stop,leave-out,slower,opt-out,set,retry,collect,check" help:"status, an order, collect or check."`
-	Args   []string `arg:"" optional:"" name:"arg" help:"Of an order; collect, check: directories of all nodes that have worked on the job."`
-	engineFlags
+	Action  string   `arg:"" enum:"list,status,pause,resume,drain,stop,leave-out,slower,opt-out,set,retry,collect,check,delete" help:"list, status, an order, collect, check or delete."`
+	Args    []string `arg:"" optional:"" name:"arg" help:"Of an order; collect, check: directories of all nodes that have worked on the job."`
+	Cluster string   `group:"Engine:" default:"${engine}" placeholder:"URLS" help:"Servers of the engine, NATS with JetStream 2.12 or newer, separated by commas (${default})."`
+	Job     string   `group:"Engine:" placeholder:"NAME" help:"Name of the job; list has them."`
+
+	engineAccess `group:"Engine:"`
+
 	Out     string `short:"o" placeholder:"DIR" help:"collect: job directory to make: empty, or not there yet."`
 	Partial bool   `help:"collect: go on although something is missing."`
-	JSON    bool   `help:"status, check: print one JSON object."`
+	JSON    bool   `help:"list, status, check: print JSON."`
 }
 
 // Help returns the beginning of the command's help.
 func (*clusterJobCmd) Help() string {
 	return `Examples:
 
+	amble cluster job list
 	amble cluster job status --job shops
 	amble cluster job slower --job shops site.to.crawl 10s
-	amble cluster job set --job shops rate=20
 	amble cluster job collect --job shops -o shops node1 node2 node3
 
-status says who works on which shards, how far the job is, and which orders its nodes obey. Orders hold for all nodes, within seconds:
+list names the jobs of an engine; status says who works on which shards, how far the job is, and which orders its nodes obey. Orders hold
+for all nodes, within seconds:
 
 	pause            nothing new is requested until resume
 	drain            nodes finish what is under way, and end (also: stop)
@@ -46,37 +51,44 @@ status says who works on which shards, how far the job is, and which orders its 
 
 check compares the journals with each other and, with directories, with what the nodes have written.
 
-collect makes an ordinary job directory of what the nodes have committed: visits, archives, ledgers and robots.txt files, which
-verify, show and explain read. It changes nothing else, and may be broken off and repeated. While the job runs, it
-collects what was committed until then. What a node has written and is not at hand, or shorter than it was, is named
-with its number of visits: exit code 6.`
+collect makes an ordinary job directory of what the nodes have committed until now, which verify, show and explain read. It
+may be repeated. What a node has written and is not at hand is named with its number of visits: exit code 6.
+
+delete removes a job that is over from the engine. What was not collected before is lost.`
 }
 
 // Run executes the command.
 func (c *clusterJobCmd) Run(a *app) error {
 	collects := c.Action == "collect"
 	_, orders := orders[c.Action]
+	f := engineFlags{c.Cluster, c.Job, c.engineAccess}
 	switch {
+	case c.Job == "" && c.Action != "list":
+		return cli.Usage("missing flags: --job=NAME")
 	case collects && (c.Out == "" || len(c.Args) == 0):
 		return cli.Usage("name the job directory to make with --out, and the directories of the nodes")
 	case !collects && (c.Out != "" || c.Partial):
 		return cli.Usage("--out and --partial are for collect")
-	case c.JSON && c.Action != "status" && c.Action != "check":
-		return cli.Usage("--json is for status and check")
-	case len(c.Args) > 0 && c.Action == "status":
-		return cli.Usage("directories of nodes are for collect and check")
+	case c.JSON && c.Action != "list" && c.Action != "status" && c.Action != "check":
+		return cli.Usage("--json is for list, status and check")
+	case len(c.Args) > 0 && !orders && !collects && c.Action != "check":
+		return cli.Usage("%s takes no arguments: directories of nodes are for collect and check", c.Action)
 	case c.Action == "stop":
-		return c.order(a, "drain", c.Args...)
+		return f.order(a, "drain", c.Args...)
 	case orders:
-		return c.order(a, c.Action, c.Args...)
+		return f.order(a, c.Action, c.Args...)
 	}
 	switch c.Action {
+	case "list":
+		return c.list(a, f)
+	case "delete":
+		return f.delete(a)
 	case "collect":
-		return (&clusterCollectCmd{Nodes: c.Args, engineFlags: c.engineFlags, Out: c.Out, Partial: c.Partial}).Run(a)
+		return (&clusterCollectCmd{Nodes: c.Args, engineFlags: f, Out: c.Out, Partial: c.Partial}).Run(a)
 	case "check":
-		return (&clusterCheckCmd{Nodes: c.Args, engineFlags: c.engineFlags, JSON: c.JSON}).Run(a)
+		return (&clusterCheckCmd{Nodes: c.Args, engineFlags: f, JSON: c.JSON}).Run(a)
 	}
-	return (&clusterStatusCmd{c.engineFlags, c.JSON}).Run(a)
+	return (&clusterStatusCmd{f, c.JSON}).Run(a)
 }
 
 // clusterStatusCmd is "amble cluster status".

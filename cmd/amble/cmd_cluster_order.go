@@ -21,7 +21,7 @@ var orders = map[string]int{"pause": 0, "resume": 0, "drain": 0, "leave-out": 1,
 // isJobAction reports whether "amble cluster job" has the action, and "amble cluster" no command of that name.
 func isJobAction(name string) bool {
 	_, is := orders[name]
-	return is && renamed["cluster "+name] == ""
+	return (is || name == "list" || name == "delete") && renamed["cluster "+name] == ""
 }
 
 // order gives an order to the job, and says what it was.
