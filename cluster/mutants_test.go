@@ -78,7 +78,7 @@ var mutants = []mutant{
 	{"pages are used before the register grants them", "budget.go", "		if _, err = p.s.node.engine.Store(", "		p.learn(&g)\n		if _, err = p.s.node.engine.Store(", "BudgetModel"},
 
 	// Orders.
-	{"who takes a shard over may not know its orders", "node.go", "knows = knows || n.readOrders(ctx, true); !knows", "knows = true; !knows", "OrdersOutlive"},
+	{"who takes a shard over may not know its orders", "node.go", "knows = knows || n.knowsOrders(); !knows", "knows = true; !knows", "OrdersOutlive"},
 	{"a crawl that begins does not know the orders before", "orders.go", "	all := s.node.orders\n	s.node.mu.Unlock()\n	s.follow(all)", "	all := s.node.orders\n	s.node.mu.Unlock()\n	s.obeyed = len(all)", "OrdersOutlive"},
 	{"a pause lets claims go on that wait", "orders.go", "		n.recall()\n	case", "	case", "PauseRecalls"},
 	{"a paused job hands URLs out", "orders.go", "	case paused && n.resumed == nil:", "	case false:", "OrdersOutlive"},

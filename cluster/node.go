@@ -233,8 +233,10 @@ func (n *Node) look(ctx context.Context) error {
 	n.mu.Unlock()
 	n.takeSome(short, mine)
 	n.giveOneBack(mine)
-	n.limit(short)
-	n.finish(short)
+	last, cancel := context.WithTimeout(ctx, n.job.TTL/6) // what came before may have taken all the time that there was
+	defer cancel()
+	n.limit(last)
+	n.finish(last)
 	return nil
 }
 
@@ -279,7 +281,7 @@ func (n *Node) takeSome(ctx context.Context, share int) {
 		if !n.free(shard, last) || n.count() >= share {
 			continue
 		}
-		if knows = knows || n.readOrders(ctx, true); !knows {
+		if knows = knows || n.knowsOrders(); !knows { //nolint:contextcheck // ctx may have ended: a takeover takes its time, too
 			return
 		}
 		o, err := takeOver(n.alive, n.engine, shard, n.Name, n.job.TTL, last) //nolint:contextcheck // it lives as long as the node
@@ -288,6 +290,13 @@ func (n *Node) takeSome(ctx context.Context, share int) {
 		}
 		n.begin(o) //nolint:contextcheck // it lives as long as the node
 	}
+}
+
+// knowsOrders reports whether this node knows all orders that were given until now, and obeys them.
+func (n *Node) knowsOrders() bool {
+	short, cancel := context.WithTimeout(n.alive, n.job.TTL/6)
+	defer cancel()
+	return n.readOrders(short, true)
 }
 
 // leftBehind reports whether a record is of the process that worked in this directory before, and is gone: it names the node, and

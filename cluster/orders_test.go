@@ -154,8 +154,10 @@ func TestOrdersOutliveNodes(t *testing.T) {
 					<-x.ended
 				}
 				time.Sleep(s.job.TTL)
+				calm := s.faults
 				s.faults.Stale = 0.5
 				s.begin("late")
+				s.faults = calm
 				time.Sleep(6 * s.job.TTL)
 				end := time.Now()
 				for _, x := range s.living() {
