@@ -222,8 +222,8 @@ func resumed(dir string) (err error) {
 // TestDamaged changes files of a crawl's directory, each in several ways. Resuming the crawl reports it, or nothing
 // is lost; no process panics, and nothing hangs.
 func TestDamaged(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts processes")
+	if testing.Short() || raceEnabled {
+		t.Skip("it starts many processes, each with one goroutine of ours")
 	}
 	good := filepath.Join(t.TempDir(), "crawl")
 	s, err := Open(good, smallConfig())
