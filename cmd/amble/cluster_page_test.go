@@ -66,6 +66,11 @@ func TestClusterPages(t *testing.T) {
 	if _, text := get(nodeAt+"metrics", nodeToken); !strings.Contains(text, `amble_cluster_nodes{state="live"} 1`) || !strings.Contains(text, "amble_requests_total") {
 		t.Errorf("the node's numbers: %s", text)
 	}
+	launch(t, "cluster", "pause", "--cluster", engine, "--job", "shops").ends(0)
+	until(t, "the page of a job that is paused", func() bool {
+		_, page := get(nodeAt, nodeToken)
+		return strings.Contains(page, "nothing is requested until it is resumed")
+	})
 	if _, text := get(serverAt+"metrics", serverToken); !strings.Contains(text, "amble_engine_stores 1") {
 		t.Errorf("the server's numbers: %s", text)
 	}

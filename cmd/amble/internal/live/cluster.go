@@ -150,10 +150,13 @@ func (c *Cluster) make(now time.Time) *page {
 		return p
 	}
 	v := c.view
-	p.Running, p.Refresh = v.End == "", v.End == ""
+	p.Running, p.Refresh, p.Paused = v.End == "", v.End == "", v.Paused
 	p.State, p.Class = "running", "fine"
-	if v.End != "" {
+	switch {
+	case v.End != "":
 		p.State, p.Class = strings.ReplaceAll(v.End, "_", " "), ""
+	case v.Paused:
+		p.State, p.Class = "paused", "wait"
 	}
 	p.Elapsed = plural(v.Shards, "shard")
 	p.Title = fmt.Sprintf("%s · %s · amble", plural(int(v.Pages), "page"), p.State)
@@ -243,6 +246,8 @@ func clusterStuck(v *work.View, sites []plan.Site, now time.Time) box {
 		b.Answer, b.Class, b.Text = "Yes: the engine stores nothing", "bad", cli.Printable(v.Unstored)+"; nodes request nothing meanwhile"
 	case live == 0:
 		b.Answer, b.Class, b.Text = "Yes: no node works on it", "bad", "start some with amble cluster work"
+	case v.Paused:
+		b.Answer, b.Class, b.Text = "Paused", "wait", "nothing is requested until it is resumed"
 	case v.Unheard > 0:
 		b.Answer, b.Class = plural(v.Unheard, "shard")+" without an owner", "wait"
 		b.Text = "Nodes take them over when the lease of the last owner has ended, and rest for a pause then"

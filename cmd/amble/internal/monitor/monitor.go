@@ -98,7 +98,7 @@ func (n *Node) status() (*work.Summary, work.NodeSummary, error) {
 }
 
 // Ready returns an error, in a sentence, if the node cannot work: its engine does not answer or stores nothing, or nothing was heard
-// of the node. A job that is over is no error.
+// of the node. A job that is paused or over is no error.
 func (n *Node) Ready() error {
 	s, me, err := n.status()
 	switch {
@@ -130,7 +130,7 @@ var (
 	dead    = describe("amble_cluster_dead_letters", "Messages of inboxes that could not be read. The links in them are lost.")
 	clock   = describe("amble_cluster_clock_ahead_seconds", "By how much the clock of this node is ahead of the engine's.")
 	vague   = describe("amble_cluster_clock_error_seconds", "How far the measured difference of the clocks may be wrong.")
-	rests   = describe("amble_cluster_resting", "1 if this node requests nothing for that reason: engine, over, no_shards.", "reason")
+	rests   = describe("amble_cluster_resting", "1 if this node requests nothing for that reason: engine, paused, over, no_shards.", "reason")
 )
 
 // Describe implements prometheus.Collector.
@@ -157,6 +157,7 @@ func (n *Node) Collect(to chan<- prometheus.Metric) {
 	if err != nil {
 		return
 	}
+	gauge(rests, one(s.Paused), "paused")
 	gauge(rests, one(s.End != ""), "over")
 	gauge(rests, one(s.End == "" && me.Shards == 0), "no_shards")
 	gauge(stores, one(s.Unstored == ""))

@@ -67,11 +67,15 @@ func TestNodeSaysHowItIs(t *testing.T) {
 	if err := cluster.Refuse(t.Context(), conn, "n2", "no"); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := cluster.Give(t.Context(), conn, cluster.Order{What: cluster.OrderPause}); err != nil {
+		t.Fatal(err)
+	}
 	got := read(t, n)
 	for name, want := range map[string]float64{
 		"amble_cluster_failed_stores_total": 1, "amble_cluster_offers_total": 1, "amble_cluster_appends_total": 0, "amble_cluster_nodes refusing": 1,
 		"amble_cluster_nodes live": 0, "amble_cluster_shards unheard": 4, "amble_cluster_shards owned": 0, "amble_cluster_engine_answers": 1,
 		"amble_cluster_engine_stores": 1, "amble_cluster_resting no_shards": 1, "amble_cluster_resting engine": 0,
+		"amble_cluster_resting paused": 1,
 	} {
 		if v, ok := got[name]; !ok || v != want {
 			t.Errorf("%s is %v, %v, want %v", name, v, ok, want)
