@@ -202,11 +202,7 @@ func (p *pages) change(ctx context.Context, f func(*grants) bool) error {
 		if err != nil || !f(&g) {
 			return err
 		}
-		b, err := json.Marshal(g)
-		if err != nil {
-			return fmt.Errorf("cluster: %w", err)
-		}
-		if _, err = p.s.node.engine.Store(ctx, registerPages, b, rev); err == nil {
+		if err = storeJSON(ctx, p.s.node.engine, registerPages, g, rev); err == nil {
 			p.learn(&g)
 			return nil
 		}

@@ -71,11 +71,7 @@ func (n *Node) live(ctx context.Context) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		b, err := json.Marshal(signs)
-		if err != nil {
-			return 0, fmt.Errorf("cluster: %w", err)
-		}
-		if _, err = n.engine.Store(ctx, registerNodes, b, rev); !errors.Is(err, ErrConflict) {
+		if err = storeJSON(ctx, n.engine, registerNodes, signs, rev); !errors.Is(err, ErrConflict) {
 			return mine, err
 		}
 	}
@@ -145,11 +141,7 @@ func (n *Node) leave(ctx context.Context, done bool) {
 			return
 		}
 		delete(signs, n.Name)
-		b, err := json.Marshal(signs)
-		if err != nil {
-			return
-		}
-		if _, err := n.engine.Store(ctx, registerNodes, b, rev); !errors.Is(err, ErrConflict) {
+		if err := storeJSON(ctx, n.engine, registerNodes, signs, rev); !errors.Is(err, ErrConflict) {
 			return
 		}
 	}
@@ -175,11 +167,7 @@ func Refuse(ctx context.Context, e Registers, name, why string) error {
 			return nil
 		}
 		signs[name] = sign{Beat: was.Beat + 1, At: now.UnixMilli(), Refuses: strings.ToValidUTF8(why[:min(len(why), maxRefusal)], "")}
-		b, err := json.Marshal(signs)
-		if err != nil {
-			return fmt.Errorf("cluster: %w", err)
-		}
-		if _, err := e.Store(ctx, registerNodes, b, rev); !errors.Is(err, ErrConflict) {
+		if err := storeJSON(ctx, e, registerNodes, signs, rev); !errors.Is(err, ErrConflict) {
 			return err
 		}
 	}

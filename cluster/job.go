@@ -75,13 +75,20 @@ func Create(ctx context.Context, e Registers, j Job) error {
 	if err := j.validate(); err != nil {
 		return err
 	}
-	b, err := json.Marshal(j)
+	err := storeJSON(ctx, e, registerJob, j, 0)
+	if errors.Is(err, ErrConflict) {
+		return ErrJobExists
+	}
+	return err
+}
+
+// storeJSON stores a value in a register, in JSON. The error is of [Registers.Store].
+func storeJSON(ctx context.Context, e Registers, name string, v any, rev uint64) error {
+	b, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
-	if _, err = e.Store(ctx, registerJob, b, 0); errors.Is(err, ErrConflict) {
-		return ErrJobExists
-	}
+	_, err = e.Store(ctx, name, b, rev)
 	return err
 }
 

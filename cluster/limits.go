@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"time"
 )
@@ -95,10 +94,7 @@ func (n *Node) readPages(ctx context.Context) {
 	}
 	g, rev, err := loadGrants(ctx, n.engine, &n.job)
 	if err == nil && g.raise(n.job.Limits.Pages, n.current().Limits.Pages) {
-		var b []byte
-		if b, err = json.Marshal(g); err == nil {
-			_, err = n.engine.Store(ctx, registerPages, b, rev)
-		}
+		err = storeJSON(ctx, n.engine, registerPages, g, rev)
 	}
 	if err != nil {
 		return // the next time

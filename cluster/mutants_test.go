@@ -75,7 +75,7 @@ var mutants = []mutant{
 
 	// The budget: I7.
 	{"pages are returned before that is committed", "budget.go", "returned := p.s.store.Offsets(ownerName)[offsetReturned]", "returned := p.returned", "PagesAreReturned"},
-	{"pages are used before the register grants them", "budget.go", "		if _, err = p.s.node.engine.Store(", "		p.learn(&g)\n		if _, err = p.s.node.engine.Store(", "BudgetModel"},
+	{"pages are used before the register grants them", "budget.go", "		if err = storeJSON(", "		p.learn(&g)\n		if err = storeJSON(", "BudgetModel"},
 
 	// Orders.
 	{"who takes a shard over may not know its orders", "node.go", "knows = knows || n.knowsOrders(); !knows", "knows = true; !knows", "OrdersOutlive"},

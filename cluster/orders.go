@@ -187,10 +187,7 @@ func (j Job) under(all []Order) Job {
 func (n *Node) readOrders(ctx context.Context, decide bool) bool {
 	all, rev, err := loadOrders(ctx, n.engine)
 	if err == nil && decide {
-		var b []byte
-		if b, err = json.Marshal(all); err == nil {
-			_, err = n.engine.Store(ctx, registerOrders, b, rev)
-		}
+		err = storeJSON(ctx, n.engine, registerOrders, all, rev)
 	}
 	if err != nil {
 		return false // the next time

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Orders that are given at the same time all count, each with a number of its own, although reads are stale.
+// Orders that are given at the same time get different numbers, although reads are stale.
 func TestOrdersAtTheSameTimeAllCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()

@@ -314,9 +314,8 @@ func (s *Shard) secure(ctx context.Context) error {
 func (q *queue) claim(ctx, claims context.Context) (frontier.Claim, error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(claims, cancel)()  //nolint:contextcheck // likewise
-	stop := context.AfterFunc(q.s.end, cancel) //nolint:contextcheck // whichever ends first
-	defer stop()
+	defer context.AfterFunc(claims, cancel)()  //nolint:contextcheck // the first of the three that ends
+	defer context.AfterFunc(q.s.end, cancel)() //nolint:contextcheck // the same
 	c, err := q.Store.Claim(inner)
 	if err != nil && ctx.Err() == nil && inner.Err() != nil {
 		return c, frontier.ErrDrained

@@ -112,7 +112,7 @@ func setting(o *cluster.Order) error {
 	return nil
 }
 
-// retryFor is how old an order to try again may be for who takes a shard over: its last owner may not have heard of it.
+// retryFor limits the age of an order to retry that a new owner of a shard obeys. The last owner may have missed a younger one.
 const retryFor = 3 * cluster.DefaultTTL
 
 // obey passes an order to a crawl.

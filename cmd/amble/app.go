@@ -230,7 +230,7 @@ func (a *app) run(args []string) (code int) {
 	return a.complain(ctx.Run(), keyflags.CommandName(ctx.Selected()))
 }
 
-// unknownEnv names variables of the environment that are no setting of any command; model is what was read of the command line.
+// unknownEnv returns a warning for each AMBLE_ variable that is not a setting of any command. The model has the command that was typed.
 func (a *app) unknownEnv(model *kong.Application) []string {
 	environ := a.environ()
 	wrong := keyflags.UnknownEnv(model, environ)
