@@ -148,8 +148,11 @@ func TestOrdersOutliveNodes(t *testing.T) {
 					s.trouble()
 					time.Sleep(time.Duration(rng.ExpFloat64() * float64(s.job.TTL)))
 				}
-				for _, x := range s.living() { // the next ones know nothing
-					x.kill()
+				dies := rng.IntN(2) == 0
+				for _, x := range s.living() { // the next one knows nothing, and takes at once what was given back
+					if dies {
+						x.kill()
+					}
 					x.stop()
 					<-x.ended
 				}
