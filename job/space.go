@@ -116,21 +116,14 @@ func (r *Reader) Space() (Space, error) {
 		return s, readError(err)
 	}
 	s.Stored = true
-	s.wait(list.missing(extents))
+	lastArchive, _ := lastOf(extents)
+	s.WaitingFiles, s.WaitingBytes = sizeOf(list.missing(extents, lastArchive))
 	for _, o := range list.Objects {
 		if _, err := r.files.root.Lstat(o.Name); errors.Is(err, fs.ErrNotExist) {
 			s.Elsewhere += o.Bytes
 		}
 	}
 	return s, nil
-}
-
-// wait counts what waits for the store.
-func (s *Space) wait(objects []storedObject) {
-	s.WaitingFiles = len(objects)
-	for _, o := range objects {
-		s.WaitingBytes += o.Bytes
-	}
 }
 
 // taken returns how long processes have worked on the job whose ends are known.
@@ -180,7 +173,7 @@ func (j *Job) Space() (Space, error) {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		s.Stored = true
-		s.wait(u.ready)
+		s.WaitingFiles, s.WaitingBytes = sizeOf(u.ready)
 		for name := range u.gone {
 			fact, _ := u.list.find(name)
 			s.Elsewhere += fact.Bytes

@@ -168,7 +168,7 @@ func (u *uploads) committed() {
 			u.needed[name], u.needed[archiveIndex(name)] = true, true
 		}
 	}
-	u.ready = u.list.missing(extents)
+	u.ready = u.list.missing(extents, lastArchive)
 	if len(u.ready) > 0 || u.held > u.keep() {
 		select {
 		case u.wake <- struct{}{}:
@@ -193,9 +193,9 @@ func lastOf(extents map[string]extent) (archive string, segments map[string]int)
 	return archive, segments
 }
 
-// missing returns the files that are final and are not in the list as they are, in the order of their names.
-func (s *stored) missing(extents map[string]extent) (files []storedObject) {
-	lastArchive, _ := lastOf(extents)
+// missing returns the files that are final and are not in the list as they are, in the order of their names. The last archive is not
+// final yet.
+func (s *stored) missing(extents map[string]extent, lastArchive string) (files []storedObject) {
 	for _, name := range sortedKeys(extents) {
 		e := extents[name]
 		final := e.Closed || strings.HasPrefix(name, archiveName+"/") && name != lastArchive
@@ -405,7 +405,7 @@ func (u *uploads) short() bool {
 			}
 		}()
 		if u.j.config.Note != nil {
-			files, bytes := u.waiting()
+			files, bytes := sizeOf(u.ready)
 			u.j.config.Note(fmt.Sprintf("paused: the space for the job is used up, and %s (%s) waiting for the store; the crawl resumes by itself",
 				cli.Plural(files, "finished file"), cli.Bytes(bytes)))
 		}
@@ -438,12 +438,12 @@ func (u *uploads) relieve() {
 	}
 }
 
-// waiting returns how many files, and bytes, wait. u.mu is held.
-func (u *uploads) waiting() (files int, bytes int64) {
-	for _, o := range u.ready {
+// sizeOf returns how many files, and bytes, those are.
+func sizeOf(objects []storedObject) (files int, bytes int64) {
+	for _, o := range objects {
 		bytes += o.Bytes
 	}
-	return len(u.ready), bytes
+	return len(objects), bytes
 }
 
 // Upload stores all files of the job that are of use to others, so that the job can be read from its store alone. While the store
