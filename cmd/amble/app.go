@@ -200,7 +200,7 @@ func (a *app) run(args []string) (code int) {
 	if isCommand(args[0]) {
 		only = args[0]
 	}
-	parser, err := a.parser(newCommands(only), origins, only)
+	parser, err := a.parser(only, origins)
 	if err != nil {
 		return a.complain(err, "")
 	}
@@ -237,7 +237,7 @@ func (a *app) unknownEnv(model *kong.Application) []string {
 	if len(wrong) == 0 {
 		return nil
 	}
-	all, err := a.parser(newCommands(""), keyflags.New(a.env), "")
+	all, err := a.parser("", keyflags.New(a.env))
 	if err != nil {
 		return wrong
 	}
@@ -272,13 +272,13 @@ func (a *app) shorten(taken int) func(url string) string {
 	}
 }
 
-// parser returns a parser that reads command lines into c: those of one command only, or of all if it is "".
-func (a *app) parser(c *commands, o *keyflags.Origins, only string) (*kong.Kong, error) {
+// parser returns a parser of command lines: of those of one command only, or of all if it is "".
+func (a *app) parser(only string, o *keyflags.Origins) (*kong.Kong, error) {
 	hide := hideRare
 	if a.all {
 		hide = sayDefaults
 	}
-	return kong.New(c.readable(only),
+	return kong.New(newCommands(only).readable(only),
 		kong.Name("amble"), kong.Description(description), kong.Vars{"engine": defaultEngine},
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, WrapUpperBound: 80}),

@@ -29,9 +29,8 @@ func testApp(env map[string]string) (a *app, out, errs *bytes.Buffer) {
 func parsed(t *testing.T, env map[string]string, args ...string) (*crawlCmd, *keyflags.Origins) {
 	t.Helper()
 	a, _, _ := testApp(env)
-	c := newCommands("")
 	o := keyflags.New(a.env)
-	k, err := a.parser(c, o, "")
+	k, err := a.parser("crawl", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +39,7 @@ func parsed(t *testing.T, env map[string]string, args ...string) (*crawlCmd, *ke
 		t.Fatal(err)
 	}
 	o.Parsed(ctx)
-	return &c.Crawl, o
+	return ctx.Selected().Target.Addr().Interface().(*crawlCmd), o
 }
 
 func TestPanicIsAnInternalError(t *testing.T) {
@@ -78,7 +77,7 @@ func TestClosedStdoutIsNoError(t *testing.T) {
 // The help of a command begins with three examples.
 func TestHelpBeginsWithThreeExamples(t *testing.T) {
 	a, _, _ := testApp(nil)
-	k, err := a.parser(newCommands(""), keyflags.New(a.env), "")
+	k, err := a.parser("", keyflags.New(a.env))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +96,7 @@ func TestHelpBeginsWithThreeExamples(t *testing.T) {
 // Flags that the sources mention in comments, messages and help texts exist.
 func TestFlagsThatAreNamedExist(t *testing.T) {
 	a, _, _ := testApp(nil)
-	k, err := a.parser(newCommands(""), keyflags.New(a.env), "")
+	k, err := a.parser("", keyflags.New(a.env))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,18 +93,41 @@ func (f *engineFlags) open(ctx context.Context) (*nats.Engine, error) {
 
 // with calls fn with a connection to the job, and a context that ends with the first signal.
 func (f *engineFlags) with(a *app, fn func(ctx context.Context, e *nats.Engine) error) error {
+	return untilSignalled(a, func(ctx context.Context) error {
+		e, err := f.open(ctx)
+		if err != nil {
+			return err
+		}
+		defer e.Close()
+		return fn(ctx, e)
+	})
+}
+
+// untilSignalled calls fn with a context that ends with the first signal, and gives its error an exit code: that of the signal, if one
+// came.
+func untilSignalled(a *app, fn func(ctx context.Context) error) error {
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
-	e, err := f.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer e.Close()
-	err = clusterError(fn(ctx, e))
+	err := clusterError(fn(ctx))
 	if code := endedBy(ctx); code != 0 && err != nil {
 		return cli.Exit(code, nil)
 	}
 	return err
+}
+
+// withJobs calls fn with the servers and the jobs that they keep, and a context that ends with the first signal.
+func (f *engineFlags) withJobs(a *app, fn func(ctx context.Context, servers nats.Config, jobs []nats.Stored) error) error {
+	return untilSignalled(a, func(ctx context.Context) error {
+		servers, err := f.config()
+		if err != nil {
+			return err
+		}
+		jobs, err := nats.List(ctx, servers)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, servers, jobs)
+	})
 }
 
 // clusterError gives errors of the cluster their exit codes, and says what to do about them.

@@ -24,57 +24,41 @@ type clusterJob struct {
 
 // list prints the jobs of an engine.
 func (c *clusterJobCmd) list(a *app, f engineFlags) error {
-	ctx, stop := a.untilSignal(context.Background())
-	defer stop()
-	servers, err := f.config()
-	if err != nil {
-		return err
-	}
-	stored, err := nats.List(ctx, servers)
-	if err != nil {
-		return clusterError(err)
-	}
-	all := []clusterJob{}
-	for _, x := range stored {
-		state := cmp.Or(x.End, "running")
-		if !x.Whole {
-			state = "incomplete"
+	return f.withJobs(a, func(_ context.Context, _ nats.Config, stored []nats.Stored) error {
+		all := []clusterJob{}
+		for _, x := range stored {
+			state := cmp.Or(x.End, "running")
+			if !x.Whole {
+				state = "incomplete"
+			}
+			all = append(all, clusterJob{x.Name, state, x.Shards, x.Bytes, x.Made.UTC()})
 		}
-		all = append(all, clusterJob{x.Name, state, x.Shards, x.Bytes, x.Made.UTC()})
-	}
-	if c.JSON {
-		return cli.PrintJSON(a.out, map[string]any{"jobs": all})
-	}
-	if len(all) == 0 {
-		fmt.Fprintf(a.err, "amble: no jobs on %s\n", cli.Printable(c.Cluster))
-		return nil
-	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "job\tstate\tshards\tin the engine\tcreated")
-	for _, x := range all {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", x.Name, strings.ReplaceAll(x.State, "_", " "), x.Shards, cli.Bytes(int64(x.Bytes)), x.Made.Format("2006-01-02 15:04"))
-	}
-	return w.Flush()
+		if c.JSON {
+			return cli.PrintJSON(a.out, map[string]any{"jobs": all})
+		}
+		if len(all) == 0 {
+			fmt.Fprintf(a.err, "amble: no jobs on %s\n", cli.Printable(c.Cluster))
+			return nil
+		}
+		w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "job\tstate\tshards\tin the engine\tcreated")
+		for _, x := range all {
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", x.Name, strings.ReplaceAll(x.State, "_", " "), x.Shards, cli.Bytes(int64(x.Bytes)), x.Made.Format("2006-01-02 15:04"))
+		}
+		return w.Flush()
+	})
 }
 
 // delete removes a job from the engine that is over, or whose creation or deletion was cut off.
 func (f *engineFlags) delete(a *app) error {
-	ctx, stop := a.untilSignal(context.Background())
-	defer stop()
-	servers, err := f.config()
-	if err != nil {
-		return err
-	}
-	all, err := nats.List(ctx, servers)
-	if err != nil {
-		return clusterError(err)
-	}
-	if slices.ContainsFunc(all, func(x nats.Stored) bool { return x.Name == f.Job && x.Whole && x.End == "" }) {
-		return cli.Usage("job %s is not over: end it with amble cluster job stop --job %s, and collect it", f.Job, f.Job)
-	}
-	if err := nats.Delete(ctx, servers); err != nil {
-		return clusterError(err)
-	}
-	fmt.Fprintf(a.err, "amble: job %s is deleted; the directories of its nodes are as they were\n", f.Job)
-	return nil
+	return f.withJobs(a, func(ctx context.Context, servers nats.Config, all []nats.Stored) error {
+		if slices.ContainsFunc(all, func(x nats.Stored) bool { return x.Name == f.Job && x.Whole && x.End == "" }) {
+			return cli.Usage("job %s is not over: end it with amble cluster job stop --job %s, and collect it", f.Job, f.Job)
+		}
+		if err := nats.Delete(ctx, servers); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "amble: job %s is deleted; the directories of its nodes are as they were\n", f.Job)
+		return nil
+	})
 }

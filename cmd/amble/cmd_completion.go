@@ -52,7 +52,7 @@ func (completionFlag) BeforeReset(ctx *kong.Context, k *kong.Kong, a *app) error
 func (a *app) printCompletion(shell string) error {
 	all := *a
 	all.all = true
-	k, err := all.parser(newCommands(""), keyflags.New(a.env), "")
+	k, err := all.parser("", keyflags.New(a.env))
 	if err != nil {
 		return err
 	}

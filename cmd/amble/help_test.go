@@ -22,7 +22,7 @@ import (
 func model(t *testing.T) *kong.Application {
 	t.Helper()
 	a, _, _ := testApp(nil)
-	k, err := a.parser(newCommands(""), keyflags.New(a.env), "")
+	k, err := a.parser("", keyflags.New(a.env))
 	if err != nil {
 		t.Fatal(err)
 	}
