@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 )
 
 // Replace writes a file, or replaces it, in one durable step: readers and a later process see the old one or the new one. Everybody
@@ -30,6 +32,18 @@ func Replace(path string, b []byte) error {
 		return err
 	}
 	return Dir(filepath.Dir(path))
+}
+
+// RemoveUnfinished removes what processes that were killed during Replace have left beside path. Nothing may be replacing it.
+func RemoveUnfinished(path string) error {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		random, ours := strings.CutPrefix(e.Name(), "."+filepath.Base(path)+".")
+		if _, no := strconv.ParseUint(random, 10, 64); ours && no == nil {
+			err = errors.Join(err, os.Remove(filepath.Join(filepath.Dir(path), e.Name())))
+		}
+	}
+	return err
 }
 
 // Dir makes the names in a directory durable where the system supports it.

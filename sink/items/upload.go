@@ -27,7 +27,8 @@ const (
 	lastTry  = time.Minute
 )
 
-// uploads stores complete files, in a goroutine. What is in the store is listed in NAME.sha256, as sha256sum writes it.
+// uploads stores complete files, in a goroutine. What is in the store is listed in NAME.sha256, as sha256sum writes it, after comments
+// that name the files that may be there.
 type uploads struct {
 	store       stores.Store
 	dir, prefix string
@@ -39,6 +40,7 @@ type uploads struct {
 
 	writing sync.Mutex        // held while the store is written to
 	stored  map[string]string // lines of the list, by file name
+	begun   map[string]bool   // names of files that may be stored: nobody knows how a Put ended
 
 	mu      sync.Mutex
 	queue   []string // file names
@@ -67,7 +69,8 @@ func (s *Shards[T]) UploadTo(store stores.Store, prefix string, failed func(erro
 	ctx, stop := context.WithCancel(context.Background())
 	u := &uploads{
 		store: store, dir: s.dir, prefix: prefix, list: filepath.Join(s.dir, s.name+".sha256"), told: failed,
-		stop: stop, ended: make(chan struct{}), wake: make(chan struct{}, 1), stored: map[string]string{},
+		stop: stop, ended: make(chan struct{}), wake: make(chan struct{}, 1),
+		stored: map[string]string{}, begun: map[string]bool{},
 	}
 	if err := u.readList(); err != nil {
 		stop()
@@ -177,19 +180,33 @@ func (u *uploads) put(ctx context.Context, name string, round int) error {
 		return err
 	}
 	o := stores.Object{Name: path.Join(u.prefix, name), Size: size, SHA256: [32]byte(h.Sum(nil))}
+	if !u.begun[name] {
+		u.begun[name] = true
+		if err := u.writeList(); err != nil {
+			return err
+		}
+	}
 	if err := u.store.Put(ctx, o, f); err != nil {
 		return fmt.Errorf("store %s: %w", name, err)
 	}
 	u.stored[name] = fmt.Sprintf("%x  %s\n", o.SHA256, name)
+	delete(u.begun, name)
 	if err := u.writeList(); err != nil {
 		delete(u.stored, name)
+		u.begun[name] = true
 		return err
 	}
 	return nil
 }
 
+// begins is before the name of a file that may be stored. sha256sum reads a comment.
+const begins = "# begun: "
+
 func (u *uploads) writeList() error {
 	var list strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(u.begun)) {
+		list.WriteString(begins + name + "\n")
+	}
 	for _, name := range slices.Sorted(maps.Keys(u.stored)) {
 		list.WriteString(u.stored[name])
 	}
@@ -199,8 +216,12 @@ func (u *uploads) writeList() error {
 // maxList limits the list of stored files, which has some 100 bytes for each.
 const maxList = 64 << 20
 
-// readList reads what is stored, up to the first line that is none: those files are stored again.
+// readList reads what is stored, up to the first line that is none: those files are stored again. It removes lists that a killed
+// process was writing.
 func (u *uploads) readList() error {
+	if err := durable.RemoveUnfinished(u.list); err != nil {
+		return err
+	}
 	b, err := safefile.Read(u.list, maxList)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -209,6 +230,10 @@ func (u *uploads) readList() error {
 		return err
 	}
 	for line := range strings.Lines(string(b)) {
+		if name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), begins); ok {
+			u.begun[name] = true
+			continue
+		}
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if raw, err := hex.DecodeString(sum); err != nil || len(raw) != sha256.Size || name == "" || !strings.HasSuffix(line, "\n") {
 			break
@@ -230,13 +255,14 @@ func (u *uploads) remove(ctx context.Context, files []shard, offset int64) error
 	removed := false
 	for _, x := range files {
 		name := filepath.Base(x.path)
-		if u.stored[name] == "" || x.last <= offset {
+		if u.stored[name] == "" && !u.begun[name] || x.last <= offset {
 			continue
 		}
 		if err := u.store.Delete(ctx, path.Join(u.prefix, name)); err != nil {
 			return fmt.Errorf("remove %s, which is beyond row %d, from the store: %w", name, offset, err)
 		}
 		delete(u.stored, name)
+		delete(u.begun, name)
 		removed = true
 	}
 	if !removed {

@@ -143,6 +143,26 @@ func TestUploadsOutliveKilledProcesses(t *testing.T) {
 	sinktest.RunKilled(t, uploadSuite(), long.N(2, 8))
 }
 
+// A process that is killed while it writes the list leaves a file, which the next one removes. Files of others stay.
+func TestListsOfKilledProcessesAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{".pages.sha256.776427250", ".pages.sha256.mine"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := openUploading(dir, openDir(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) != 1 || filepath.Base(left[0]) != ".pages.sha256.mine" {
+		t.Fatalf("left: %q, %v", left, err)
+	}
+}
+
 // A file is stored once it is committed, and not before: when Sync is called again, or when Restore says so.
 func TestFilesAreStoredAfterTheirCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
