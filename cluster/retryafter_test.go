@@ -150,7 +150,7 @@ func TestRetryAfterOfRedirectHoldsAnotherShardsHost(t *testing.T) {
 				for _, v := range w.Audit(crawltest.Expect{Delay: time.Second, MaxRetryAfter: 5 * time.Minute, AllowRepeats: true}) {
 					switch {
 					case v.Rule == "P7" && !strings.HasPrefix(v.Host, "t"): // what a host itself says may die with the node that hears it
-					case v.Rule == "P7" && v.Gap < time.Second && repeats(w, v.First): // the target has waited already; its owner hears of it later
+					case v.Rule == "P7" && v.Gap < 10*s.faults.Latency && repeats(w, v.First): // the target has waited already; its owner hears of it some calls of the engine later
 					default:
 						t.Error(v)
 					}
