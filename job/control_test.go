@@ -11,6 +11,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
 )
 
@@ -148,6 +149,50 @@ func TestSlowerNameHoldsAllPorts(t *testing.T) {
 		c, err := readAuditConfig(dir)
 		if err != nil || len(c.HostDelays) != 2 || c.HostDelays[0].Match != "198.51.100.77:*" || c.HostDelays[1].Match != "a.example" {
 			t.Errorf("the ledger is checked against %+v (%v)", c.HostDelays, err)
+		}
+	})
+}
+
+// TestQueueIsScoredBeforeResume: a job ends by a limit, its queue is scored by what was learnt, and the next process requests the best
+// of it first.
+func TestQueueIsScoredBeforeResume(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		dir, seeds := filepath.Join(t.TempDir(), "job"), []string{"http://a.example/"}
+		s := w.Site("http://a.example")
+		var links strings.Builder
+		for i := 1; i <= 6; i++ {
+			fmt.Fprintf(&links, "<a href=/%d>page</a>", i)
+			s.Page(fmt.Sprint("/", i), "")
+		}
+		s.Page("/", links.String())
+		cfg := simulated(w)
+		cfg.Crawl.Score = func(*crawler.Visit, *crawler.Link) float64 { return 0 }
+		cfg.Crawl.Limits.Pages = 3
+		j, err := Create(dir, cfg, seeds...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Run(t.Context()); errors.Join(err, j.Close()) != nil {
+			t.Fatal(err)
+		}
+		cfg.Crawl.Limits.Pages = 7
+		if j, err = Resume(dir, cfg, seeds); err != nil {
+			t.Fatal(err)
+		}
+		n, err := j.Crawler().Rescore(t.Context(), func(q frontier.Request) float64 { return float64(q.URL.Path()[1] - '0') })
+		if n != 4 || err != nil {
+			t.Errorf("%d scores have changed, %v; want 4", n, err)
+		}
+		rep, err := j.Run(t.Context())
+		if err = errors.Join(err, j.Close()); err != nil || rep.Pages != 7 {
+			t.Fatalf("%v %+v", err, rep)
+		}
+		var order []string
+		for _, r := range w.Requests() {
+			order = append(order, strings.TrimPrefix(r.URL, "http://a.example"))
+		}
+		if want := "/robots.txt / /1 /2 /6 /5 /4 /3"; strings.Join(order, " ") != want {
+			t.Errorf("requested %v, want %s", order, want)
 		}
 	})
 }

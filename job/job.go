@@ -561,7 +561,8 @@ func (j *Job) replay() error {
 // Dir returns the directory of the job.
 func (j *Job) Dir() string { return j.dir }
 
-// Crawler returns the crawler of the job: to watch it, or to end it in good order with its Drain.
+// Crawler returns the crawler of the job: to watch it, to score its queue with Rescore, also before Run, or to end it in good order
+// with its Drain.
 func (j *Job) Crawler() *crawler.Crawler { return j.crawler }
 
 // Notes returns sentences for the operator about what was found in the directory.
