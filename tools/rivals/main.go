@@ -75,8 +75,12 @@ func run(ctx context.Context, only string, urls int) (err error) {
 		t := &trials{web: w, rival: &r, root: dir}
 		cost, err := t.cost(ctx)
 		polite, err2 := t.polite(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err := errors.Join(err, err2); err != nil {
-			return fmt.Errorf("%s: %w", r.name, err)
+			notes = append(notes, fmt.Sprintf("- %s: left out: %v", r.name, err))
+			continue
 		}
 		costs, politeness = append(costs, cost), append(politeness, polite)
 		notes = append(notes, fmt.Sprintf("- %s: %s%s", r.name, version, strings.TrimSuffix("; "+r.note, "; ")))

@@ -132,7 +132,7 @@ func rivals(root, bin string) []rival {
 			name: "wget2", resumes: true, note: "writes files; goes on with -nc, from the files that it finds",
 			ready: debian("wget2", "--version"),
 			command: func(t *trial) []string {
-				c := []string{"wget2", "-r", "-l", "inf", "-H", "--domains=" + t.domains(), "-i", t.seeds, "--no-config", "--tries=1", "--max-threads=16"}
+				c := []string{"wget2", "-q", "-r", "-l", "inf", "-H", "--domains=" + t.domains(), "-i", t.seeds, "--no-config", "--tries=1", "--max-threads=16"}
 				if t.delay > 0 {
 					c = append(c, "--wait="+t.seconds(), "--max-threads=8")
 				}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,7 +95,7 @@ func (w *web) seeds(dir string, hosts []string) (file string, err error) {
 // ServeHTTP answers as the host that is asked does.
 func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	address, _, _ := net.SplitHostPort(r.Context().Value(http.LocalAddrContextKey).(net.Addr).String())
-	host, _, _ := net.SplitHostPort(r.Host)
+	host := (&url.URL{Host: r.Host}).Hostname() // wget2 names no port
 	w.mu.Lock()
 	w.open[address]++
 	first := host == busy && !slices.ContainsFunc(w.seen, func(q request) bool { return q.host == busy && q.path == r.URL.Path })
@@ -138,13 +139,13 @@ func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 func (w *web) hub(rw http.ResponseWriter, path string) {
 	if path == "/" {
 		for i := range w.hubs {
-			_, _ = fmt.Fprintf(rw, "<a href=/hub/%d>%d</a>\n", i, i)
+			_, _ = fmt.Fprintf(rw, "<a href=\"/hub/%d\">%d</a>\n", i, i)
 		}
 		return
 	}
 	n, _ := strconv.Atoi(strings.TrimPrefix(path, "/hub/"))
 	for i := range perHub {
-		_, _ = fmt.Fprintf(rw, "<a href=http://%s:%s/leaf/of/a/site/%d>%d</a>\n", leaves[i%len(leaves)], w.port, n*perHub+i, i)
+		_, _ = fmt.Fprintf(rw, "<a href=\"http://%s:%s/leaf/of/a/site/%d\">%d</a>\n", leaves[i%len(leaves)], w.port, n*perHub+i, i)
 	}
 }
 
@@ -158,7 +159,7 @@ func (w *web) page(rw http.ResponseWriter, host, path string) {
 			return
 		}
 	}
-	_, _ = fmt.Fprintf(rw, "<!doctype html><html lang=en><title>Page %d of %s</title><body><nav><a href=/>Home</a></nav>", n, host)
+	_, _ = fmt.Fprintf(rw, "<!doctype html><html lang=en><title>Page %d of %s</title><body><nav><a href=\"/\">Home</a></nav>", n, host)
 	for child := 3*n + 1; child <= 3*n+3 && child < w.pages; child++ {
 		_, _ = fmt.Fprintf(rw, `<p>%s<a href="/page/%d">page %d</a></p>`, strings.Repeat("Herons stand in shallow water and wait. ", 50), child, child)
 	}
