@@ -177,4 +177,4 @@ func same(t *testing.T, got []string, want ...string) {
 	}
 }
 
-var update = flag.Bool("update", false, "rewrite docs/hostile.md")
+var update = flag.Bool("update", false, "write the outcomes in docs/reference.md")

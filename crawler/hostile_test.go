@@ -69,7 +69,7 @@ func (zeros) Read(p []byte) (int, error) {
 // hostile is a site that does one thing to its visitors, and the expected outcome of its first page.
 type hostile struct {
 	name string
-	does string // for docs/hostile.md
+	does string // for docs/reference.md
 	wire crawltest.Wire
 	want string // outcome status reason
 }

@@ -29,7 +29,7 @@ func (*estimateCmd) Help() string {
 Estimates what is true of all pages that the sitemaps list, from the pages that were drawn of them
 with a known probability: a share, a mean and a total, each with an interval of 95 percent. Pages
 without an answer are counted apart, and those of the same site that answered stand for them.
-Makes no request. Columns are those of the table visits in docs/export.md, and how estimates
+Makes no request. Columns are those of the table visits in docs/reference.md, and how estimates
 are made is in docs/research-crawls.md.`
 }
 

@@ -63,7 +63,7 @@ Kinds:
 	for _, k := range exportKinds(export.Filter{}) {
 		fmt.Fprintf(&b, "\t%-10s %s\n", k.Name, k.Doc)
 	}
-	b.WriteString("\nThe columns of the tables are in docs/export.md.")
+	b.WriteString("\nThe columns of the tables are in docs/reference.md.")
 	return b.String()
 }
 

@@ -237,22 +237,24 @@ func TestOnlyWhatIsCommitted(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the tables in docs/export.md")
+var update = flag.Bool("update", false, "write the tables in docs/reference.md")
 
-const tablesMark = "<!-- The tables below are made from the code: go test ./job/export -run Documented -update -->\n"
+const tablesMark = "<!-- go test ./job/export -run Documented -update writes the tables from here on. -->\n"
 
-// TestDocumented checks that docs/export.md has every column, as it is in the code.
+// TestDocumented checks that docs/reference.md has every column, as it is in the code: between its mark and the next one.
 func TestDocumented(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "export.md")
+	path := filepath.Join("..", "..", "docs", "reference.md")
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, after, ok := strings.Cut(string(b), tablesMark)
-	if !ok {
-		t.Fatalf("%s has no line %s", path, tablesMark)
+	i := strings.Index(after, "<!-- go test ")
+	if !ok || i < 0 {
+		t.Fatalf("%s has no line %s, or no such line of another test after it", path, tablesMark)
 	}
 	var want strings.Builder
+	want.WriteString("\n## Columns of exports\n")
 	for _, table := range export.Tables() {
 		fmt.Fprintf(&want, "\n### %s\n\nA row is %s.", table.Name, table.Doc)
 		if table.Name == "problems" {
@@ -267,13 +269,14 @@ func TestDocumented(t *testing.T) {
 			fmt.Fprintf(&want, "| `%s` | %s | %s |\n", c.Name, c.Type, c.Doc)
 		}
 	}
-	if after == want.String() {
+	want.WriteString("\n")
+	if after[:i] == want.String() {
 		return
 	}
 	if !*update {
 		t.Fatalf("%s is not as the code: go test ./job/export -run Documented -update", path)
 	}
-	if err := os.WriteFile(path, []byte(before+tablesMark+want.String()), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(before+tablesMark+want.String()+after[i:]), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
