@@ -13,11 +13,11 @@ var goFile = regexp.MustCompile(`\b[a-z0-9_]+\.go\b`)
 // manyFiles is the number of files from which on a package must say where to begin.
 const manyFiles = 6
 
-// TestReadingOrders checks that the comment of a package with many files, or a line of docs/architecture.md, says in which order
+// TestReadingOrders checks that the comment of a package with many files, or a line of reading.md, says in which order
 // to read them, and that every file named there exists.
 func TestReadingOrders(t *testing.T) {
 	pkgs, _ := load(t)
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
+	page, err := os.ReadFile("reading.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestReadingOrders(t *testing.T) {
 			}
 		}
 		if len(named) == 0 && len(p.files) >= manyFiles {
-			t.Errorf("neither the comment of package %s nor docs/architecture.md says in which order to read its %d files", dir, len(p.files))
+			t.Errorf("neither the comment of package %s nor tools/arch/reading.md says in which order to read its %d files", dir, len(p.files))
 		}
 	}
 }
