@@ -334,7 +334,7 @@ func (n *Node) free(shard int, last Entry) bool {
 		return true
 	}
 	was := n.seen[shard]
-	if was.seq != last.Seq {
+	if last.Seq > was.seq { // a server that lags may show an older one afterwards: its owner has written nothing new
 		n.seen[shard] = sighting{last.Seq, time.Now()}
 		return r.kind == kindClose
 	}
