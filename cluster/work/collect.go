@@ -29,7 +29,7 @@ type Collected struct {
 	Report   *crawler.Report
 	Segments int
 	Missing  []string // what of which segments is not at hand, a sentence for each
-	Visits   int      // committed in them
+	Visits   int      // committed in the segments that are missing
 	LeftOut  []string // of Collecting.Nodes: what is no directory of a node
 	End      string   // why the job is over, as cluster.LoadEnd returns it; "": it is not
 }

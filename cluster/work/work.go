@@ -1,5 +1,16 @@
 // Package work runs crawls with the settings of package job on a cluster: it creates cluster jobs, works on them, and collects
 // what the nodes have written into one job directory.
+//
+//	at := nats.Config{URLs: urls, Job: "shops", Shards: work.DefaultShards}
+//	err := nats.Create(ctx, at) // once
+//	engine, err := nats.Connect(ctx, at)
+//	err = work.Create(ctx, engine, &work.Spec{Config: config, Seeds: seeds}) // once
+//	…
+//	node := &work.Node{Engine: engine, Name: "n1", Dir: "n1", JobName: "shops"}
+//	err = node.Run(ctx) // on each machine, until the job is over
+//	…
+//	collecting := &work.Collecting{Engine: engine, Name: "shops", Nodes: []string{"n1", "n2"}}
+//	all, err := collecting.Into(ctx, "shops")
 package work
 
 import (
@@ -21,6 +32,7 @@ const DefaultShards = 64
 // Spec is a job to be created.
 type Spec struct {
 	// Config may have what no setting can say, such as a Handler: then each node needs a Node.Program that sets the same fields.
+	// It may not have Items: what a Handler emits is in visits.jsonl of the job that is collected.
 	Config job.Config
 	Seeds  []weburl.URL
 

@@ -3,7 +3,7 @@
 //
 //	r, err := job.Read("job")
 //	…
-//	err = export.Write(ctx, r, export.CSV(), "job-csv", nil)
+//	_, err = export.Write(ctx, r, export.CSV(), "job-csv", nil)
 //
 // A [Kind] is one form. Those of this package need no library; job/export/sqlite and job/export/parquet have one each,
 // so that a program links what it uses. An export is written whole or not at all. It covers a job as far as its last commit,

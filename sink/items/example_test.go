@@ -91,7 +91,7 @@ func ExampleShards_UploadTo() {
 			fmt.Println(err)
 		}
 	}
-	if err := errors.Join(s.Close(ctx), s.Upload(ctx)); err != nil { // after Run, which closes its sinks
+	if err := errors.Join(s.Close(ctx), s.Upload(ctx)); err != nil { // after Run, which leaves them open
 		fmt.Println(err)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "stored", "*"))

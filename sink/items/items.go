@@ -1,6 +1,13 @@
 // Package items writes results that are values of a struct type T: [Shards] to files of bounded size, [Table] to a table of a
 // SQL database. Both are sinks for the Sinks of a crawler.Config: a crawl that is killed and resumed has each result once.
 //
+//	table, err := items.OpenTable[Product](ctx, db, items.PostgreSQL, "products", "site", "sku")
+//	config.Sinks = []sink.Sink{table} // a Handler calls v.Emit(product)
+//	j, err := job.Start("site", job.Config{Crawl: config}, seed)
+//	…
+//	_, err = j.Run(ctx)
+//	err = errors.Join(err, j.Close(), table.Close(ctx))
+//
 // A result that is not a T, such as one with a field that T does not have, is an error of Append, and so ends the crawl: nothing
 // is lost without a word. The fields of T have their JSON names in JSON lines and CSV, and columns have those of the tag db.
 package items

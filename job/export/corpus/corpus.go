@@ -1,5 +1,11 @@
 // Package corpus exports the main texts of jobs as a corpus: parts of bounded size, as compressed JSON lines and as Parquet files, with
 // the papers that a publication needs. It is a separate package because of the libraries for both forms.
+//
+//	r, err := job.Read("birds") // a crawl with job.Config.Archive
+//	…
+//	kind := corpus.Kind(text.Options{Refuse: []string{robots.UseTrainAI}})
+//	_, err = export.Write(ctx, r, kind, "birds-corpus", nil)
+//	v, err := corpus.Verify("birds-corpus")
 package corpus
 
 import (
