@@ -22,6 +22,9 @@ type EndModel struct {
 	shards  int
 	links   int // that pages may still have
 	attempt finisher
+	adder   *Adder // of requests from outside
+	adds    int    // that it may still make
+	added   []int  // its offers since it has held the end
 	counts  []bool // by the number of an offer: its sender has committed the page
 }
 
@@ -40,7 +43,8 @@ type modelOwner struct {
 // NewEndModel makes a model. connect returns a connection whose reads are stale with a probability.
 func NewEndModel(t *testing.T, seed uint64, connect func(stale float64) Engine) *EndModel {
 	rng := rand.New(rand.NewPCG(seed, 8))
-	m := &EndModel{t: t, rng: rng, ctx: t.Context(), calm: connect(0), stale: connect(0.5), shards: 3, links: 1 + rng.IntN(8)}
+	m := &EndModel{t: t, rng: rng, ctx: t.Context(), calm: connect(0), stale: connect(0.5), shards: 3, links: 1 + rng.IntN(8), adds: rng.IntN(12)}
+	m.adder = &Adder{engine: m.stale}
 	for shard := range m.shards {
 		m.takeOver(shard)
 	}
@@ -50,9 +54,9 @@ func NewEndModel(t *testing.T, seed uint64, connect func(stale float64) Engine) 
 
 // Run lets things happen until the probes say that the job is done, and reports whether they did.
 func (m *EndModel) Run() bool {
-	for range 600 {
+	for range 2000 {
 		o := m.owners[m.rng.IntN(len(m.owners))]
-		switch m.rng.IntN(12) {
+		switch m.rng.IntN(14) {
 		case 0, 1, 2:
 			m.serve(o)
 		case 3, 4, 5:
@@ -63,6 +67,8 @@ func (m *EndModel) Run() bool {
 			if m.rng.IntN(4) == 0 {
 				m.takeOver(m.rng.IntN(m.shards))
 			}
+		case 9:
+			m.add()
 		default:
 			if m.attempt.step(m.ctx, m.stale, m.shards) {
 				m.check()
@@ -97,6 +103,31 @@ func (m *EndModel) serve(o *modelOwner) {
 			o.served, o.sent = false, nil
 		}
 	}
+}
+
+// add does one step of an operator who adds requests: they count when the end was held after they were sent.
+func (m *EndModel) add() {
+	if m.adds > 0 && (len(m.added) == 0 || m.rng.IntN(2) == 0) {
+		m.adds--
+		x := message{from: len(m.counts), epoch: 1}
+		m.added, m.counts = append(m.added, x.from), append(m.counts, false)
+		if err := m.calm.Send(m.ctx, m.rng.IntN(m.shards), fmt.Sprint(m.rng.Uint64()), x.encode()); err != nil {
+			m.t.Fatal(err)
+		}
+		if m.rng.IntN(4) == 0 {
+			return // something else may happen before the end is held
+		}
+	}
+	if len(m.added) == 0 {
+		return
+	}
+	if err := m.adder.hold(m.ctx); err != nil {
+		m.t.Errorf("a job that runs is over: %v", err)
+	}
+	for _, n := range m.added {
+		m.counts[n] = true
+	}
+	m.added = nil
 }
 
 func (m *EndModel) send(o *modelOwner, shard, links int) {

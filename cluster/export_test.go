@@ -104,3 +104,11 @@ func ReadWritten(entries []Entry) (all []Written, err error) {
 	}
 	return all, nil
 }
+
+// Waiting returns the number of requests that [Adder.Add] has taken and that are not sent yet.
+func (a *Adder) Waiting() (n int) {
+	for _, all := range a.waiting {
+		n += len(all)
+	}
+	return n
+}

@@ -13,9 +13,11 @@ import (
 // record of every shard must say that it is idle and has read that probe. If no shard has written a group between its two
 // records, nothing was under way between shards: an offer is sent before its sender's commit, so its sender was not idle, and
 // it is in its inbox before the second probe. What proves it are writes of the owners; an answer that is stale cannot have
-// read a probe.
+// read a probe. Whoever sends from outside the job ([Adder]) stores the register of the end after that: if it did so since the first
+// probe was sent, the attempt fails.
 type finisher struct {
-	round int // 0: none is under way
+	end   uint64 // the revision of the register of the end, before the first probe
+	round int    // 0: none is under way
 	since time.Time
 	asked []question // of this round, by shard
 	marks []uint64   // of the first round
@@ -44,14 +46,17 @@ func (n *Node) finish(ctx context.Context) {
 			return
 		}
 	}
-	if f.step(ctx, n.engine, n.job.Shards) {
-		n.end(ctx, EndDone)
-	}
+	f.step(ctx, n.engine, n.job.Shards)
 }
 
-// step continues the attempt, or begins one, and reports whether the job is done.
+// step continues the attempt, or begins one, and ends the job if it is done, which it reports.
 func (f *finisher) step(ctx context.Context, e Engine, shards int) (done bool) {
 	if f.round == 0 {
+		why, rev, err := e.Load(ctx, registerEnd)
+		if err != nil || len(why) > 0 {
+			return false
+		}
+		f.end = rev
 		f.begin(1, shards)
 	}
 	all := true
@@ -69,7 +74,10 @@ func (f *finisher) step(ctx context.Context, e Engine, shards int) (done bool) {
 		f.marks = f.answers()
 		f.begin(2, shards)
 	default:
-		done = slices.Equal(f.marks, f.answers())
+		if done = slices.Equal(f.marks, f.answers()); done {
+			_, err := e.Store(ctx, registerEnd, []byte(EndDone), f.end)
+			done = err == nil
+		}
 		*f = finisher{}
 	}
 	return done

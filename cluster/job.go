@@ -50,6 +50,8 @@ const (
 var (
 	ErrJobExists = errors.New("cluster: there is a job already")
 	ErrNoJob     = errors.New("cluster: there is no job: create it first")
+	// ErrValue is wrapped by errors about a value that the caller has given: of a Job, an Order, a Config.
+	ErrValue = errors.New("cluster: a value is wrong")
 )
 
 // The registers of a job.
@@ -95,17 +97,17 @@ func storeJSON(ctx context.Context, e Registers, name string, v any, rev uint64)
 func (j *Job) validate() error {
 	switch {
 	case j.Shards < 1 || j.Shards > maxShards:
-		return fmt.Errorf("cluster: %d shards: must be 1 to %d", j.Shards, maxShards)
+		return fmt.Errorf("%w: %d shards: must be 1 to %d", ErrValue, j.Shards, maxShards)
 	case j.TTL < MinTTL:
-		return fmt.Errorf("cluster: a TTL of %v: must be at least %v", j.TTL, MinTTL)
+		return fmt.Errorf("%w: a TTL of %v: must be at least %v", ErrValue, j.TTL, MinTTL)
 	case j.MaxSkew < 0 || j.Delay < 0:
-		return fmt.Errorf("cluster: MaxSkew is %v and Delay is %v: must not be negative", j.MaxSkew, j.Delay)
+		return fmt.Errorf("%w: MaxSkew is %v and Delay is %v: must not be negative", ErrValue, j.MaxSkew, j.Delay)
 	case j.Limits.Pages < 0 || j.Limits.Bytes < 0 || j.Limits.Failed < 0 || j.Limits.Time < 0:
-		return fmt.Errorf("cluster: Limits are %+v: must not be negative", j.Limits)
+		return fmt.Errorf("%w: Limits are %+v: must not be negative", ErrValue, j.Limits)
 	case !(j.Rate >= 0) || math.IsInf(j.Rate, 1):
-		return fmt.Errorf("cluster: Rate is %v: must be a number of requests a second, or 0 for no limit", j.Rate)
+		return fmt.Errorf("%w: Rate is %v: must be a number of requests a second, or 0 for no limit", ErrValue, j.Rate)
 	case len(j.Key) < 16:
-		return errors.New("cluster: the job has no key")
+		return fmt.Errorf("%w: the job has no key", ErrValue)
 	}
 	return nil
 }
@@ -122,7 +124,10 @@ func LoadJob(ctx context.Context, e Registers) (j Job, err error) {
 	if err := json.Unmarshal(b, &j); err != nil {
 		return j, fmt.Errorf("cluster: the job's register: %w", err)
 	}
-	return j, j.validate()
+	if err := j.validate(); err != nil { // which is no value of the caller's
+		return j, fmt.Errorf("cluster: the job's register: %s", err) //nolint:errorlint // ErrValue is not wrapped
+	}
+	return j, nil
 }
 
 // Shard returns the number of the shard that a host (weburl.URL.Host) belongs to.

@@ -44,6 +44,8 @@ var mutants = []mutant{
 	{"groups between the rounds do not matter", "finish.go", "slices.Equal(f.marks, f.answers())", "slices.Equal(f.marks, f.marks)", "EndModel"},
 	{"any idle beat answers a probe", "finish.go", "|| x.probe != q.probe", "", "EndModel"},
 	{"a shard that is not idle answers a probe", "finish.go", "return x.idle, !x.idle", "return true, false", "EndModel"},
+	{"a job ends although somebody has added to it", "finish.go", "		_, err := e.Store(ctx, registerEnd, []byte(EndDone), f.end)\n", "		err := setRegister(ctx, e, registerEnd, EndDone)\n", "EndModel"},
+	{"whoever adds to a job does not hold its end", "add.go", "		if _, err = a.engine.Store(ctx, registerEnd, nil, rev); !errors.Is(err, ErrConflict)", "		if err = nil; !errors.Is(err, ErrConflict) || rev > 0", "EndModel"},
 	{"a beat is idle whatever was appended since", "owner.go", "idle && now == mark", "idle", "BeatOfAnEarlier"},
 
 	{"links are sent behind the commit", "shard.go", "	if err := q.s.outbox.send(ctx, all); err != nil {\n		return err\n	}\n	if !changed {", "	defer func() { _ = q.s.outbox.send(ctx, all) }()\n	if !changed {", "LinksAreSent"},

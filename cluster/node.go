@@ -142,7 +142,7 @@ type sighting struct {
 // NewNode makes a node of the job in the engine. The error says what is wrong with c, is ErrNoJob, or the engine's.
 func NewNode(ctx context.Context, c Config) (*Node, error) {
 	if c.Engine == nil || c.Name == "" || c.Dir == "" || c.Crawl == nil {
-		return nil, errors.New("cluster: a node needs Engine, Name, Dir and Crawl")
+		return nil, fmt.Errorf("%w: a node needs Engine, Name, Dir and Crawl", ErrValue)
 	}
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {

@@ -47,7 +47,7 @@ var (
 const maxOrders = 512 << 10
 
 // Give adds an order to a job and returns it with its number and time. Orders that are given at the same time all count, one after the
-// other. The error is ErrOver, ErrFaster, ErrTooMany, ErrNoJob, says what is wrong with the order, or is the engine's: then it is not
+// other. The error is ErrOver, ErrFaster, ErrTooMany, ErrNoJob, wraps ErrValue and says what is wrong with the order, or is the engine's: then it is not
 // known whether the order was added, and it can be given again.
 func Give(ctx context.Context, e Engine, o Order) (Order, error) {
 	j, err := LoadJob(ctx, e)
@@ -139,7 +139,7 @@ func Paused(all []Order) (paused bool) {
 // permits reports whether an order may set a value: a rate up to the job's, and more pages than are allowed now.
 func (j *Job) permits(now Job, o *Order) error {
 	if !(o.Value >= 0) || o.Value > 1<<53 {
-		return fmt.Errorf("cluster: %s is %v: must be a number, 0 for no limit", o.Key, o.Value)
+		return fmt.Errorf("%w: %s is %v: must be a number, 0 for no limit", ErrValue, o.Key, o.Value)
 	}
 	switch o.Key {
 	case SetRate:
@@ -148,11 +148,11 @@ func (j *Job) permits(now Job, o *Order) error {
 		}
 	case EndPages:
 		if j.Limits.Pages == 0 || int64(o.Value) < now.Limits.Pages {
-			return fmt.Errorf("cluster: %s is %d (0: no limit), and can only be raised", o.Key, now.Limits.Pages)
+			return fmt.Errorf("%w: %s is %d (0: no limit), and can only be raised", ErrValue, o.Key, now.Limits.Pages)
 		}
 	case EndBytes, EndFailed, EndTime:
 	default:
-		return fmt.Errorf("cluster: %q cannot be set while a job runs", o.Key)
+		return fmt.Errorf("%w: %q cannot be set while a job runs", ErrValue, o.Key)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -70,6 +71,7 @@ type sim struct {
 	rng       *rand.Rand
 	seed      uint64
 	seeds     []string
+	added     []string // while the job runs
 	links     map[string][]string
 	server    *mem.Server
 	job       cluster.Job
@@ -517,7 +519,7 @@ func (s *sim) checkJournal(shard int) {
 // pages returns the URLs of all pages that are linked.
 func (s *sim) pages() map[string]bool {
 	all := map[string]bool{}
-	queue := s.seeds
+	queue := slices.Concat(s.seeds, s.added)
 	for len(queue) > 0 {
 		u := queue[0]
 		queue = queue[1:]

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/amble-crawler/amble/crawler/draw"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -186,6 +187,16 @@ func (p *priorities) rule(u weburl.URL) (priority int8, ok bool) {
 func (p *priorities) of(u weburl.URL) int8 {
 	priority, _ := p.rule(u)
 	return priority
+}
+
+// SeedRequest returns a function that makes the request with which a crawl of this Config, which must be valid, queues a seed: for
+// programs that queue seeds of a crawl of other processes. The function is safe for concurrent use.
+func (c Config) SeedRequest() func(u weburl.URL) frontier.Request {
+	c = c.withDefaults()
+	p := newPriorities(&c)
+	return func(u weburl.URL) frontier.Request {
+		return frontier.Request{URL: u, Kind: frontier.KindSeed, Priority: p.of(u)}
+	}
 }
 
 // request returns the priority of u when a program asks for want: want itself, unless Config.Order is by hash.

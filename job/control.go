@@ -26,6 +26,7 @@ const (
 	ActionOptOut Action = "opt-out" // To are the hosts of a list
 	ActionRetry  Action = "retry"   // hosts that were given up are requested again
 	ActionSet    Action = "set"     // To is KEY=VALUE
+	ActionAdd    Action = "add"     // To says which seeds: a file's name, their number, and the hash of the file
 )
 
 // Pause is [crawler.Crawler.Pause], recorded in the manifest. A pause ends with the process: a job that is resumed runs.

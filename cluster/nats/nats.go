@@ -73,11 +73,11 @@ var jobName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
 func (c Config) validate() error {
 	switch {
 	case !jobName.MatchString(c.Job):
-		return fmt.Errorf("nats: the job name %q has other characters than letters, digits, - and _, or is empty or too long", c.Job)
+		return fmt.Errorf("%w: the job name %q has other characters than letters, digits, - and _, or is empty or too long", cluster.ErrValue, c.Job)
 	case c.Shards < 1:
-		return fmt.Errorf("nats: a job has at least one shard, not %d", c.Shards)
+		return fmt.Errorf("%w: a job has at least one shard, not %d", cluster.ErrValue, c.Shards)
 	case c.Replicas != 0 && c.Replicas != 1 && c.Replicas != 3 && c.Replicas != 5:
-		return fmt.Errorf("nats: %d replicas: must be 1, 3 or 5", c.Replicas)
+		return fmt.Errorf("%w: %d replicas: must be 1, 3 or 5", cluster.ErrValue, c.Replicas)
 	}
 	return nil
 }

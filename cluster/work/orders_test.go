@@ -130,3 +130,61 @@ func TestOrdersThatAreWrong(t *testing.T) {
 		}
 	})
 }
+
+// TestOrdersOfRateAndOptOut sets a lower rate, has a list of hosts left out and slows another one down. The servers count: of what is requested once
+// all nodes obey, nothing is faster than ordered, and nothing is of a host on the list, whoever takes the shards over.
+func TestOrdersOfRateAndOptOut(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		l := newLab(t, w, limit("rate", "4"))
+		a := l.begin("a")
+		l.begin("b")
+		x := &Operator{Engine: l.server.Connect(), Name: "me"}
+		time.Sleep(5 * time.Second)
+		for _, o := range [][]string{{"set", "rate=0.5"}, {"opt-out", "h3.test", "nowhere.test"}, {"slower", "h2.test", "6s"}} {
+			if _, err := x.Order(t.Context(), o[0], o[1:]...); err != nil {
+				t.Errorf("%v: %v", o, err)
+			}
+		}
+		time.Sleep(5 * time.Second) // a twelfth of the lease, and what was under way
+		obeyed := time.Now()
+		time.Sleep(5 * time.Second)
+		a.conn.Cut(true)
+		l.begin("c")
+		time.Sleep(time.Minute)
+		a.conn.Cut(false)
+		l.wait()
+		var before, began time.Time
+		slow, n := time.Time{}, 0
+		for _, r := range w.Requests() {
+			host, _, _ := strings.Cut(r.Host, ":")
+			if r.Start.After(obeyed) {
+				if n++; began.IsZero() {
+					began = r.Start
+				}
+				if host == "h3.test" {
+					t.Errorf("%s, which is left out", r.URL)
+				}
+				// A process may use the tokens of a quarter of a second, one here, for a second.
+				if most := 2 + int(0.5*r.Start.Sub(began).Seconds()); n > most {
+					t.Errorf("%d requests in %v", n, r.Start.Sub(began))
+				}
+				if gap := r.Start.Sub(before); gap < time.Second {
+					t.Errorf("%s %v after the request before", r.URL, gap)
+				}
+			}
+			if host == "h2.test" {
+				if r.Start.After(obeyed.Add(6*time.Second)) && r.Start.Sub(slow) < 6*time.Second {
+					t.Errorf("%s %v after the request before of its host", r.URL, r.Start.Sub(slow))
+				}
+				slow = r.End
+			}
+			before = r.Start
+		}
+		if n < 10 || n > 60 {
+			t.Errorf("%d requests since", n)
+		}
+		if _, seen := l.collect(); len(seen) == 0 {
+			t.Error("nothing is collected")
+		}
+	})
+}

@@ -181,6 +181,13 @@ func (w *Watcher) Status(ctx context.Context) (*Summary, error) {
 	return w.status, nil
 }
 
+// Forget has the next call read the state anew, such as after an order.
+func (w *Watcher) Forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status = nil
+}
+
 // View returns how the job is, with what the owners of its shards say. The error is the engine's, or says what is wrong with the job.
 func (w *Watcher) View(ctx context.Context) (*View, error) {
 	s, err := w.Status(ctx)

@@ -66,6 +66,9 @@ const settingsSchema = "amble.cluster/1"
 // above 1 MiB.
 const maxSettings = 700 << 10
 
+// ErrTooManySeeds says that the settings and seeds of a new job have too many bytes: [Operator.Add] adds any number of seeds later.
+var ErrTooManySeeds = errors.New("too many settings and seeds to create a job with")
+
 // Check returns the job that the spec describes, or says what is wrong with it. Nothing is changed.
 func (s *Spec) Check() (cluster.Job, error) {
 	if err := checkItems(&s.Config); err != nil {
@@ -80,7 +83,7 @@ func (s *Spec) Check() (cluster.Job, error) {
 		return cluster.Job{}, err
 	}
 	if len(file) > maxSettings {
-		return cluster.Job{}, fmt.Errorf("settings and seeds have %d bytes, and a cluster job has room for %d: name fewer seeds, or let a sitemap name them", len(file), maxSettings)
+		return cluster.Job{}, fmt.Errorf("%w: they have %d bytes, and a cluster job has room for %d", ErrTooManySeeds, len(file), maxSettings)
 	}
 	b, err := json.Marshal(settings{settingsSchema, time.Now().UTC(), string(file), s.Config.Program()})
 	if err != nil {

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,19 +12,29 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/cluster/nats"
+	"github.com/amble-crawler/amble/cluster/work"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // An operator pauses a job, leaves a host out, slows another one down, goes on and ends it, by names as they are typed. The sites count.
 func TestClusterOrders(t *testing.T) {
 	dir := t.TempDir()
 	web := &clusterWeb{requests: map[string][]time.Time{}, first: map[string]string{}}
+	var added atomic.Int64
 	var out, slow string // two hosts, each of which links to the next pages of both
 	serve := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		web.note(r)
+		if r.URL.Path == "/added" {
+			added.Add(1)
+			return
+		}
 		if n, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/")); err == nil {
 			fmt.Fprintf(rw, "<a href=http://%s/%d>a</a> <a href=http://%s/%d>b</a>", out, n+1, slow, n+1)
 			return
@@ -70,6 +82,19 @@ func TestClusterOrders(t *testing.T) {
 	order(0, "slower", slow, "700ms")
 	order(0, "opt-out", list)
 	order(0, "set", "rate=20")
+	more, bad := filepath.Join(dir, "more"), filepath.Join(dir, "bad")
+	for path, text := range map[string]string{more: "http://" + slow + "/added\nhttp://" + slow + "/0\n", bad: "\nsite.to.crawl\nhttp://" + slow + "/added\nhttp://127.0.0.1:1/\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	order(0, "add", more)
+	if said := order(0, "add", more); !strings.Contains(said, "2 of them before") {
+		t.Errorf("the same seeds again: %s", said)
+	}
+	if said := order(cli.ExitUsage, "add", bad); !strings.Contains(said, bad+":2: site.to.crawl: not a URL") || !strings.Contains(said, bad+":4: ") || !strings.Contains(said, "--scope any") {
+		t.Errorf("lines that are no seeds: %s", said)
+	}
 	obeyed()
 	if n := web.count(); n != paused {
 		t.Errorf("%d requests while the job is paused", n-paused)
@@ -77,6 +102,7 @@ func TestClusterOrders(t *testing.T) {
 	for _, c := range []struct{ says, args string }{
 		{"faster than it was created", "set rate=51"}, {"can only be lengthened", "slower " + slow + " 1ms"}, {"is not a host", "leave-out http://x/"},
 		{"takes 2 arguments", "slower " + slow}, {"no such file", "opt-out nowhere"}, {"takes 0 arguments", "pause now"},
+		{"no such file", "add nowhere"},
 	} {
 		if said := order(cli.ExitUsage, strings.Fields(c.args)...); !strings.Contains(said, c.says) {
 			t.Errorf("%s: %s", c.args, said)
@@ -93,7 +119,7 @@ func TestClusterOrders(t *testing.T) {
 	}
 	gone := web.of(out)
 	order(0, "resume")
-	until(t, "the job goes on", func() bool { return web.of(slow) > paused-gone+3 })
+	until(t, "the job goes on", func() bool { return web.of(slow) > paused-gone+3 && added.Load() > 0 })
 	order(0, "drain")
 	node.ends(0)
 	if n := web.of(out); n != gone {
@@ -104,6 +130,12 @@ func TestClusterOrders(t *testing.T) {
 		if gap := all[i+1].Sub(all[i]); gap < 700*time.Millisecond {
 			t.Errorf("the slow host was requested after %v", gap)
 		}
+	}
+	if n := added.Load(); n != 1 {
+		t.Errorf("%d requests of the seed that was added", n)
+	}
+	if said := order(cli.ExitUsage, "add", more); !strings.Contains(said, "amble cluster job resume") {
+		t.Errorf("seeds for a job that is over: %s", said)
 	}
 	if said := order(cli.ExitUsage, "pause"); !strings.Contains(said, "amble cluster job resume") {
 		t.Errorf("an order to a job that is over: %s", said)
@@ -119,4 +151,23 @@ func (w *clusterWeb) of(host string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.requests[host])
+}
+
+// Errors that whoever typed the command can mend exit with 2; those of the engine, and of this program, do not.
+func TestClusterExitCodes(t *testing.T) {
+	for code, all := range map[int][]error{
+		cli.ExitUsage:       {cluster.ErrValue, cluster.ErrOver, nats.ErrNoJob, nats.ErrCredentials, work.ErrOrder, work.ErrHeld, work.ErrTooManySeeds, politeness.ErrShorter},
+		cli.ExitInternal:    {nats.ErrServer, nats.ErrFull, cluster.ErrJournal, cluster.ErrConflict, errors.New("nats: stream AMBLE_x_CTL: no space")},
+		cli.ExitOutput:      {work.ErrMissing, work.ErrFull},
+		cli.ExitUnavailable: {context.DeadlineExceeded},
+	} {
+		for _, x := range all {
+			if err := clusterError(fmt.Errorf("the job: %w", x)); cli.ExitCode(err) != code || !errors.Is(err, x) {
+				t.Errorf("%v: exit code %d, want %d", err, cli.ExitCode(err), code)
+			}
+		}
+	}
+	if err := clusterError(work.ErrTooManySeeds); !strings.Contains(err.Error(), "amble cluster add") {
+		t.Error(err)
+	}
 }

@@ -366,7 +366,7 @@ func TestClusterErrors(t *testing.T) {
 		{[]string{"check", "--cluster", "nats://127.0.0.1:1", "--job", "j"}, 9, "is a server running there?"},
 		{append([]string{"work", "--job", "j", "-o", node, "--listen", "127.0.0.1:9999"}, at...), 2, "--listen is for a server in this process, and there is none: add --serve"},
 		{[]string{"create", "--cluster", engine, "--cluster-creds", other, "--job", "j", "http://127.0.0.1:1/"}, 2, "credentials refused by " + engine + ": check --cluster-creds"},
-		{[]string{"work", "--cluster", old, "--job", "j", "-o", node}, 2, "is nats-server 2.9.0: 2.12 or newer is needed"},
+		{[]string{"work", "--cluster", old, "--job", "j", "-o", node}, 1, "is nats-server 2.9.0: 2.12 or newer is needed"},
 		{append([]string{"work", "--job", "j", "-o", node}, at...), 2, "no such job: j on " + engine + ": create it first, with amble crawl --job j"},
 		{append([]string{"create", "--job", "j", "--cookies", "http://127.0.0.1:1/"}, at...), 2, "--cookies: not possible in a cluster job"},
 		{append([]string{"create", "--job", "j", "--replicas", "1", "--shards", "2", "--lease", "1s", "http://127.0.0.1:1/"}, at...), 2, "must be at least 6s"},

@@ -17,6 +17,7 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // clusterCmd is "amble cluster".
@@ -40,7 +41,8 @@ func (*clusterCmd) Help() string {
 	amble cluster work --job shops --name node1 -o node1
 	amble cluster job collect --job shops -o shops node1 node2
 
-Exit codes: 0 done, 2 usage, 6 output or faults, 9 the servers of the engine cannot be used just now, 130 or 143 interrupted.
+Exit codes: 0 done, 1 the engine has failed, 2 usage, 6 output or faults, 9 the servers of the engine cannot be used just now,
+130 or 143 interrupted.
 
 One crawl on several machines: docs/cluster.md.`
 }
@@ -143,10 +145,19 @@ func clusterError(err error) error {
 		return keyflags.Errors(err)
 	case errors.Is(err, cluster.ErrNoJob) && !errors.Is(err, nats.ErrNoJob):
 		return cli.Exit(cli.ExitUsage, errors.New("the job is not whole, its creation was broken off: repeat amble crawl --job"))
+	case slices.ContainsFunc(wrong, func(x error) bool { return errors.Is(err, x) }):
+		return cli.Exit(cli.ExitUsage, advised(err))
 	case nats.Away(err):
 		return cli.Exit(cli.ExitUnavailable, err)
 	}
-	return cli.Exit(cli.ExitUsage, advised(err))
+	return cli.Exit(cli.ExitInternal, err)
+}
+
+// wrong are the errors of the cluster that whoever typed the command can mend. Others are of the engine, or of this program.
+var wrong = []error{
+	cluster.ErrValue, cluster.ErrNoJob, cluster.ErrJobExists, cluster.ErrOver, cluster.ErrFaster, cluster.ErrTooMany, cluster.ErrName,
+	nats.ErrNoJob, nats.ErrExists, nats.ErrCredentials, nats.ErrTLS,
+	work.ErrOrder, work.ErrNotAllowed, work.ErrHeld, work.ErrDir, work.ErrTooManySeeds, job.ErrProgram, politeness.ErrShorter,
 }
 
 // advised adds to an error of the cluster the flags that mend it.
@@ -155,6 +166,8 @@ func advised(err error) error {
 	switch {
 	case errors.As(err, &refused):
 		return fmt.Errorf("%w; to allow it, start the node with %s", err, allowing(refused.Refused))
+	case errors.Is(err, work.ErrTooManySeeds):
+		return fmt.Errorf("%w: create the job with a few of them and add the others: amble cluster add --job NAME FILE", err)
 	case errors.Is(err, work.ErrHeld):
 		return fmt.Errorf("%w (--name, -o)", err)
 	case errors.Is(err, cluster.ErrOver):

@@ -15,7 +15,7 @@ import (
 
 // clusterJobCmd is "amble cluster job".
 type clusterJobCmd struct {
-	Action  string   `arg:"" enum:"list,status,pause,resume,drain,stop,leave-out,slower,opt-out,set,retry,collect,check,delete" help:"list, status, an order, collect, check or delete."`
+	Action  string   `arg:"" enum:"list,status,pause,resume,drain,stop,leave-out,slower,opt-out,set,retry,add,collect,check,delete" help:"list, status, an order, collect, check or delete."`
 	Args    []string `arg:"" optional:"" name:"arg" help:"Of an order; collect, check: directories of all nodes that have worked on the job."`
 	Cluster string   `group:"Engine:" default:"${engine}" placeholder:"URLS" help:"Servers of the engine, NATS with JetStream 2.12 or newer, separated by commas (${default})."`
 	Job     string   `group:"Engine:" placeholder:"NAME" help:"Name of the job; list has them."`
@@ -37,7 +37,7 @@ func (*clusterJobCmd) Help() string {
 	amble cluster job collect --job shops -o shops node1 node2 node3
 
 list names the jobs of an engine; status says who works on which shards, how far the job is, and which orders its nodes obey. Orders hold
-for all nodes, within seconds:
+for all nodes, within seconds, and none makes a job faster:
 
 	pause            nothing new is requested until resume
 	drain            nodes finish what is under way, and end (also: stop)
@@ -45,9 +45,9 @@ for all nodes, within seconds:
 	leave-out HOST   nothing more is requested from it and names below it
 	opt-out FILE     the same for a list of host names, one a line
 	slower HOST D    at least so long between two requests of it
-	set KEY=VALUE    rate, max-pages, max-bytes, max-errors or max-time; no
-	                 rate above the one that the job was created with
+	set KEY=VALUE    rate, max-pages, max-bytes, max-errors or max-time
 	retry            hosts that were given up are requested again
+	add FILE         more seeds, one a line; repeat it if it was broken off
 
 check compares the journals with each other and, with directories, with what the nodes have written.
 

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"strings"
@@ -10,13 +12,14 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/nats"
 	"github.com/amble-crawler/amble/cluster/work"
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job"
 )
 
 // orders are the actions of "amble cluster job" that are orders to a job, with how many arguments.
-var orders = map[string]int{"pause": 0, "resume": 0, "drain": 0, "leave-out": 1, "slower": 2, "opt-out": 1, "set": 1, "retry": 0}
+var orders = map[string]int{"pause": 0, "resume": 0, "drain": 0, "leave-out": 1, "slower": 2, "opt-out": 1, "set": 1, "retry": 0, "add": 1}
 
 // isJobAction reports whether "amble cluster job" has the action, and "amble cluster" no command of that name.
 func isJobAction(name string) bool {
@@ -28,6 +31,9 @@ func isJobAction(name string) bool {
 func (f *engineFlags) order(a *app, what string, args ...string) error {
 	if want := orders[what]; len(args) != want {
 		return cli.Usage("%s takes %s: amble help cluster job", what, cli.Plural(want, "argument"))
+	}
+	if what == "add" {
+		return f.add(a, args[0])
 	}
 	if what == "opt-out" {
 		text, err := safefile.ReadNamed(args[0], safefile.Settings)
@@ -53,6 +59,58 @@ func (f *engineFlags) order(a *app, what string, args ...string) error {
 		fmt.Fprintf(a.err, "amble: order %d to job %s: %s: %s\n", o.Number, f.Job, cli.Printable(strings.TrimSpace(what+" "+cli.Middle(o.To, 100))), said)
 		return nil
 	})
+}
+
+// add adds the seeds of a file to the job.
+func (f *engineFlags) add(a *app, path string) error {
+	return f.with(a, func(ctx context.Context, e *nats.Engine) error {
+		res, err := (&work.Operator{Engine: e, Name: operatorName()}).Add(ctx, path, func(added, of int64) {
+			fmt.Fprintf(a.err, "amble: %d of %s are added\n", added, cli.Plural(int(of), "seed"))
+		})
+		var bad *work.SeedsError
+		switch {
+		case errors.As(err, &bad):
+			return badSeeds(bad)
+		case errors.As(err, new(*fs.PathError)):
+			return cli.UsageOf("", err)
+		case errors.Is(err, work.ErrChanged), ctx.Err() != nil && err != nil, nats.Away(err):
+			fmt.Fprintln(a.err, "amble: not all seeds are added: the same command goes on; none is requested twice")
+			return err
+		case err != nil:
+			return err
+		}
+		known := ""
+		if res.Known > 0 {
+			known = fmt.Sprintf(" (%d of them before)", res.Known)
+		}
+		fmt.Fprintf(a.err, "amble: order %d to job %s: %s of %s are added%s; what the job knows already is not requested again\n",
+			res.Order, f.Job, cli.Plural(int(res.Seeds), "seed"), cli.Printable(path), known)
+		return nil
+	})
+}
+
+// badSeeds says what is wrong with the lines of a file of seeds.
+func badSeeds(bad *work.SeedsError) error {
+	if bad.Bad == 0 {
+		return cli.Usage("%s: no seeds: one URL a line", cli.Printable(bad.Path))
+	}
+	var lines []string
+	for _, l := range bad.Lines {
+		why := l.Err.Error()
+		switch {
+		case errors.Is(l.Err, work.ErrOutside):
+			why += ": the seeds that a job is created with say what belongs to it, unless that was with --scope any"
+		case errors.Is(l.Err, work.ErrNoContact):
+			why += ": create another one with --contact"
+		case !errors.Is(l.Err, work.ErrLine):
+			why = "not a URL that can be requested: " + operator.Wrong(l.Text, l.Err)
+		}
+		lines = append(lines, fmt.Sprintf("%s:%d: %s: %s", cli.Printable(bad.Path), l.Line, cli.Printable(cli.Middle(l.Text, 100)), why))
+	}
+	if more := int(bad.Bad) - len(bad.Lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("%s: and %s more", cli.Printable(bad.Path), cli.Plural(more, "line")))
+	}
+	return cli.Usage("no seed is added:\n%s", strings.Join(lines, "\n"))
 }
 
 // operatorName returns who gives orders: the user and this machine.
