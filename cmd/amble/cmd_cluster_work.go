@@ -30,7 +30,7 @@ type clusterWorkCmd struct {
 	Verbose   bool   `group:"Node:" help:"Say what happens to each shard."`
 	LogFormat string `group:"Node:" enum:"text,json" default:"text" placeholder:"FORM" help:"Form of log lines: text or json (${default})."`
 
-	Page      string `group:"Node:" placeholder:"ADDR" help:"Serve a page on which the whole job is watched, such as on loopback:0, with metrics. Its address, which opens it, is printed."`
+	Page      string `group:"Node:" placeholder:"ADDR" help:"Serve a page on which the whole job is watched and controlled, such as on loopback:0, with metrics. Its address, which opens it, is printed."`
 	PageToken string `group:"Node:" placeholder:"FILE" help:"With --page: file with the page's token, for programs that read the metrics. Without it each start has a new one."`
 
 	AllowEnv  []string `group:"Node:" sep:"none" placeholder:"NAME" help:"Let the job's settings read this environment variable, as header 'Name: env:NAME' does. Repeatable; without it, none."`
@@ -121,10 +121,13 @@ func (c *clusterWorkCmd) show(page *live.Server, e *nats.Engine, n *work.Node, t
 		cfg.Crawl.Trace = counts.Trace()
 		cfg.Crawl.Fetch.Listeners = append(cfg.Crawl.Fetch.Listeners, page.Addr())
 	}
-	page.Serve(live.NewCluster(live.ClusterConfig{Name: c.Job, Watcher: watcher, Metrics: counts.Handler(), Ready: numbers.Ready}))
+	page.Serve(live.NewCluster(live.ClusterConfig{
+		Name: c.Job, Watcher: watcher, Metrics: counts.Handler(), Ready: numbers.Ready,
+		Operator: &work.Operator{Engine: e, Name: "the page of " + c.Name},
+	}))
 	t.tell("watch the job at " + page.URL())
 	if page.Public() {
-		t.tell("other machines can reach that address, and nothing is encrypted: whoever sees the token can watch the job")
+		t.tell("other machines can reach that address, and nothing is encrypted: whoever sees the token controls the job")
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/amble-crawler/amble/crawler/metrics"
 	"github.com/amble-crawler/amble/crawler/plan"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/digest"
 )
 
@@ -26,6 +27,8 @@ type ClusterConfig struct {
 	Watcher *work.Watcher
 	Metrics http.Handler
 	Ready   func() error // says why this process cannot work
+	// Operator gives the orders of who watches. nil: read only.
+	Operator *work.Operator
 }
 
 // Cluster shows a job on a cluster: the same page as that of a crawl, made of what the owners of all shards say. Its methods are safe
@@ -75,8 +78,47 @@ func (c *Cluster) handler() http.Handler {
 	mux.Handle("GET /healthz", metrics.HealthHandler(func() error { return nil }))
 	mux.Handle("GET /readyz", metrics.HealthHandler(c.config.Ready))
 	mux.Handle("GET /metrics", c.config.Metrics)
-	control(mux, nil, nil) // the page is read only
+	var orders Control
+	if c.config.Operator != nil {
+		orders = clusterControl{c.config.Operator}
+	}
+	control(mux, orders, c.wasOrdered)
 	return mux
+}
+
+// wasOrdered makes the next snapshot show the result of an order.
+func (c *Cluster) wasOrdered() {
+	c.config.Watcher.Forget()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.read = time.Time{}
+}
+
+// clusterControl gives orders to a job on a cluster.
+type clusterControl struct{ operator *work.Operator }
+
+func (x clusterControl) order(what string, args ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience) // an order does not end with the request of who gave it
+	defer cancel()
+	_, err := x.operator.Order(ctx, what, args...)
+	return err
+}
+
+// Pause implements Control.
+func (x clusterControl) Pause() error { return x.order(job.ActionPause) }
+
+// Resume implements Control.
+func (x clusterControl) Resume() error { return x.order(job.ActionResume) }
+
+// Drain implements Control.
+func (x clusterControl) Drain() error { return x.order(job.ActionDrain) }
+
+// LeaveOut implements Control.
+func (x clusterControl) LeaveOut(host string) error { return x.order(job.ActionLeaveOut, host) }
+
+// Slower implements Control.
+func (x clusterControl) Slower(host string, delay time.Duration) error {
+	return x.order(job.ActionSlower, host, delay.String())
 }
 
 // Numbers is a Page without a picture: metrics and health, of a server of an engine.
@@ -151,6 +193,7 @@ func (c *Cluster) make(now time.Time) *page {
 	}
 	v := c.view
 	p.Running, p.Refresh, p.Paused = v.End == "", v.End == "", v.Paused
+	p.Controls = p.Running && c.config.Operator != nil
 	p.State, p.Class = "running", "fine"
 	switch {
 	case v.End != "":

@@ -2,12 +2,16 @@ package live_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/mem"
 	"github.com/amble-crawler/amble/cluster/work"
 	"github.com/amble-crawler/amble/cmd/amble/internal/live"
@@ -66,6 +70,7 @@ func TestClusterInABrowser(t *testing.T) {
 	defer page.Close()
 	page.Serve(live.NewCluster(live.ClusterConfig{
 		Name: "shops", Watcher: &work.Watcher{Engine: server.Connect()}, Metrics: http.NotFoundHandler(), Ready: func() error { return nil },
+		Operator: &work.Operator{Engine: server.Connect(), Name: "the page"},
 	}))
 	browser := browsertest.Start(t)
 	p := browser.Open(page.URL(), browsertest.View{Width: 1280, Height: 1000})
@@ -88,6 +93,33 @@ func TestClusterInABrowser(t *testing.T) {
 		if out := os.Getenv("TEST_SCREENSHOTS"); out != "" {
 			p.Screenshot(filepath.Join(out, "cluster-"+name+".png"))
 		}
+	}
+	p.Show(browsertest.View{Width: 1280, Height: 1000})
+	order := func(host, action string) {
+		t.Helper()
+		row := fmt.Sprintf("[...document.querySelectorAll('#sites tbody tr')].find(r => r.querySelector('th')?.innerText.includes('%s'))", host)
+		p.Until(row + "?.querySelector('details')")
+		p.Eval(fmt.Sprintf("(() => { const d = %s.querySelector('details'); d.open = true; d.querySelector('form[action=%s] button').click(); })()", row, action), nil)
+	}
+	p.Eval("document.querySelector('#pause button').click()", nil)
+	p.Until("document.querySelector('#state').innerText === 'paused' && document.querySelector('#resume')")
+	p.Show(browsertest.View{Width: 390, Height: 800})
+	if n := p.Beyond(); n > 0 {
+		t.Errorf("paused, on a phone: %d pixels too wide", n)
+	}
+	p.Show(browsertest.View{Width: 1280, Height: 1000})
+	p.Eval("document.querySelector('#resume button').click()", nil)
+	p.Until("document.querySelector('#state').innerText === 'running'")
+	order(hosts[0], "slower")
+	order(hosts[1], "leave-out")
+	p.Until("[...document.querySelectorAll('#sites tr')].some(r => r.innerText.includes('" + hosts[1] + "') && r.innerText.includes('left out')) || ![...document.querySelectorAll('#sites tr')].some(r => r.innerText.includes('" + hosts[1] + "') && r.querySelector('.pill'))")
+	all, err := cluster.LoadOrders(t.Context(), server.Connect())
+	var given []string
+	for _, o := range all {
+		given = append(given, strings.TrimSpace(o.What+" "+o.To))
+	}
+	if want := []string{"pause", "resume", "slower " + hosts[0] + " 2s", "leave-out " + hosts[1]}; err != nil || !slices.Equal(given, want) {
+		t.Errorf("orders %q, want %q, %v", given, want, err)
 	}
 	second.Cut(true)
 	p.Until("document.querySelector('#nodes').innerText.includes('silent')")
