@@ -20,6 +20,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/amble-crawler/amble/internal/durable"
@@ -178,6 +179,9 @@ func publish(from, to string, dir bool) error {
 func (x *Export) Note(format string, args ...any) {
 	x.notes = append(x.notes, fmt.Sprintf(format, args...))
 }
+
+// Notes returns what was noted until now.
+func (x *Export) Notes() []string { return slices.Clone(x.notes) }
 
 // Context returns the context of the export.
 func (x *Export) Context() context.Context { return x.ctx }

@@ -219,6 +219,9 @@ func TestReplayMakesTheSameParts(t *testing.T) {
 	if _, err := export.WriteAll(t.Context(), []*job.Reader{one, two}, Kind(text.Options{Refuse: []string{"train-ai"}}), dir, nil); err != nil {
 		t.Fatal(err)
 	}
+	if sheet, err := os.ReadFile(filepath.Join(dir, SheetName)); err != nil || !bytes.Contains(sheet, []byte("- 4 pages left out: their sites refuse such uses.\n")) || !bytes.Contains(sheet, []byte("None.")) {
+		t.Errorf("the data sheet does not say what was left out: %v\n%s", err, sheet)
+	}
 	if v, err := Replay(t.Context(), dir, t.TempDir(), []*job.Reader{two, one}, nil); err != nil || v.Files != 2 || len(v.Differ) > 0 {
 		t.Errorf("%+v %v", v, err)
 	}

@@ -128,7 +128,14 @@ func (c *corpus) sheet(sources []source) ([]byte, error) {
 	if len(t.Refuse) > 0 {
 		fmt.Fprintf(&b, "\nLeft out are pages whose site disallows one of these uses: %s.\n", strings.Join(t.Refuse, ", "))
 	}
+	if notes := c.x.Notes(); len(notes) > 0 {
+		fmt.Fprintf(&b, "\nThe export says:\n\n- %s.\n", strings.Join(notes, ".\n- "))
+	}
 	counts := func(title, what string, m map[string]int) {
+		if len(m) == 0 {
+			fmt.Fprintf(&b, "\n## %s\n\nNone.\n", title)
+			return
+		}
 		fmt.Fprintf(&b, "\n## %s\n\n| %s | rows |\n|---|---|\n", title, what)
 		for _, k := range cli.ByCount(m) {
 			fmt.Fprintf(&b, "| %s | %d |\n", cell.Replace(cmp.Or(k, "unknown")), m[k])
