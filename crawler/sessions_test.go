@@ -184,7 +184,8 @@ func TestOneLoginServesAllPages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var mu sync.Mutex
 		in, asked := false, 0
-		a, b := w.Site("http://a.example"), w.Site("http://b.example")
+		// Both pages are requested before one of them is answered.
+		a, b := w.Site("http://a.example").Latency(200*time.Millisecond), w.Site("http://b.example").Latency(100*time.Millisecond)
 		page := http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 			mu.Lock()
 			defer mu.Unlock()
