@@ -26,7 +26,15 @@ func (g guard) check(err error) error {
 	return err
 }
 
-func (g guard) file(f vfs.File, err error) (vfs.File, error) {
+// elsewhere reports whether a file is part of a [Store.Snapshot]: the store does not depend on it.
+func (g guard) elsewhere(name string) bool {
+	return name != g.failure.dir && g.PathDir(name) != g.failure.dir
+}
+
+func (g guard) file(name string, f vfs.File, err error) (vfs.File, error) {
+	if g.elsewhere(name) {
+		return f, err
+	}
 	if err := g.check(err); err != nil {
 		return nil, err
 	}
@@ -35,27 +43,45 @@ func (g guard) file(f vfs.File, err error) (vfs.File, error) {
 
 // Create implements vfs.FS.
 func (g guard) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return g.file(g.FS.Create(name, c))
+	f, err := g.FS.Create(name, c)
+	return g.file(name, f, err)
 }
 
 // OpenReadWrite implements vfs.FS.
 func (g guard) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
-	return g.file(g.FS.OpenReadWrite(name, c, opts...))
+	f, err := g.FS.OpenReadWrite(name, c, opts...)
+	return g.file(name, f, err)
 }
 
 // OpenDir implements vfs.FS.
-func (g guard) OpenDir(name string) (vfs.File, error) { return g.file(g.FS.OpenDir(name)) }
+func (g guard) OpenDir(name string) (vfs.File, error) {
+	f, err := g.FS.OpenDir(name)
+	return g.file(name, f, err)
+}
 
 // ReuseForWrite implements vfs.FS.
 func (g guard) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return g.file(g.FS.ReuseForWrite(old, name, c))
+	f, err := g.FS.ReuseForWrite(old, name, c)
+	return g.file(name, f, err)
 }
 
 // Rename implements vfs.FS.
-func (g guard) Rename(old, name string) error { return g.check(g.FS.Rename(old, name)) }
+func (g guard) Rename(old, name string) error {
+	err := g.FS.Rename(old, name)
+	if g.elsewhere(name) {
+		return err
+	}
+	return g.check(err)
+}
 
-// Link implements vfs.FS.
-func (g guard) Link(old, name string) error { return g.check(g.FS.Link(old, name)) }
+// Link implements vfs.FS. Not every file system has links, which the engine makes for a [Store.Snapshot] alone.
+func (g guard) Link(old, name string) error {
+	err := g.FS.Link(old, name)
+	if g.elsewhere(name) {
+		return err
+	}
+	return g.check(err)
+}
 
 type guardedFile struct {
 	vfs.File
