@@ -261,6 +261,9 @@ func start(dir string, c Config, seeds []string, why opening) (*Job, error) {
 	if err := j.start(&cfg, seeds, why); err != nil {
 		return nil, errors.Join(err, j.release())
 	}
+	if j.uploads != nil && j.uploads.claimed {
+		_ = j.uploads.describe(context.Background()) // Run repeats it
+	}
 	return j, nil
 }
 
@@ -377,6 +380,7 @@ func (j *Job) startUploads(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { j.uploads.run(ctx) })
+	running.Go(func() { j.uploads.keepLease(ctx) })
 	return func() {
 		cancel()
 		running.Wait()
@@ -386,6 +390,7 @@ func (j *Job) startUploads(ctx context.Context) (end func()) {
 // release unlocks the directory for other processes.
 func (j *Job) release() error {
 	if j.uploads != nil {
+		j.uploads.leave()
 		_ = open.Close(j.uploads.store) // what it has was synced
 		j.uploads = nil
 	}

@@ -33,6 +33,8 @@ type stored struct {
 	Store   string         `json:"store,omitempty"` // URL; not in the object, which may be moved
 	Job     string         `json:"job"`             // random: which job has the prefix
 	Copy    bool           `json:"copy,omitempty"`  // the directory is made of the store, and has no queue
+	Place   string         `json:"place,omitempty"` // random: which directory; not in the object
+	From    string         `json:"from,omitempty"`  // the place that had the job before, while it is taken over; not in the object
 	Objects []storedObject `json:"objects"`         // oldest first
 
 	at map[string]int // in Objects
@@ -45,7 +47,7 @@ type storedObject struct {
 }
 
 func newStored(url string) *stored {
-	return &stored{Schema: storedSchema, Store: url, Job: rand.Text(), at: map[string]int{}}
+	return &stored{Schema: storedSchema, Store: url, Job: rand.Text(), Place: rand.Text(), at: map[string]int{}}
 }
 
 // parseStored reads a list, which may be somebody else's.
@@ -299,23 +301,16 @@ func isSmall(name string) bool { return ownFiles[name] || strings.HasPrefix(name
 
 // Attach makes an empty directory stand for the job that a store has under a URL (see [Config.Store]), so that [Read] and everything
 // that reads jobs can read it: the files that describe the job are copied, the others stay in the store and are read from there. The
-// job cannot be resumed in the directory: its queue is where it was crawled. The error wraps [ErrNoJob] if the store has no job there.
+// job cannot be resumed in the directory: [Restore] makes one for that. The error wraps [ErrNoJob] if the store has no job there.
 func Attach(ctx context.Context, dir, url string) error {
 	store, err := open.URL(url)
 	if err != nil {
 		return &Error{Kind: Refused, Err: err}
 	}
 	defer func() { _ = open.Close(store) }() // only read
-	b, err := getSmall(ctx, store, storedName)
-	if missingFile(err) {
-		return refusedAs(ErrNoJob, "%s holds no job: there is no %s", url, storedName)
-	}
+	list, err := readList(ctx, store, url)
 	if err != nil {
-		return &Error{Kind: Storage, Err: err}
-	}
-	list, err := parseStored(b)
-	if err != nil {
-		return damagedSettings(url+"/"+storedName, err)
+		return err
 	}
 	d, err := openJobFiles(dir)
 	if err != nil {
@@ -353,12 +348,7 @@ func Attach(ctx context.Context, dir, url string) error {
 
 // getSmall reads an object that describes a job.
 func getSmall(ctx context.Context, s stores.Store, name string) ([]byte, error) {
-	r, err := s.Get(ctx, name, 0, -1)
-	if err != nil {
-		return nil, err
-	}
-	b, err := safefile.ReadAll(r, name, safefile.Stream)
-	return b, errors.Join(err, r.Close())
+	return getUpTo(ctx, s, name, safefile.Stream)
 }
 
 // RemoveStored removes what the job in a directory has in its store, the list of it last. It does nothing for a job without a store.
@@ -404,11 +394,16 @@ func RemoveStored(ctx context.Context, dir string) error {
 // mayBeOurs reports whether an object has the name of a file of a job.
 func (d jobFiles) mayBeOurs(name string) bool {
 	whole, _ := segmentOf(name)
-	if _, ok := ownFiles[whole]; ok {
+	if _, ok := ownFiles[whole]; ok || isOfQueue(name) || name == probe {
 		return true
 	}
 	ours, ok := ownDirs[path.Dir(name)]
 	return ok && ours(path.Base(name))
+}
+
+// isOfQueue reports whether an object is one from which a job is resumed elsewhere: no list has it.
+func isOfQueue(name string) bool {
+	return name == queueName || name == leaseName || strings.HasPrefix(name, queueParts+"/")
 }
 
 // checkCopy refuses to work on a directory that Attach made.
@@ -416,7 +411,7 @@ func (d jobFiles) checkCopy() error {
 	if list, err := d.readStored(); err != nil || list == nil || !list.Copy {
 		return err
 	}
-	return refused("%s stands for a job in a store, and has no queue: resume the job in the directory where it was crawled", d.root.Name())
+	return refused("%s stands for a job in a store, and has no queue: resume the job by the URL of its store, or in the directory where it was crawled", d.root.Name())
 }
 
 // putBytes stores an object that is in memory.

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -46,6 +47,13 @@ type uploads struct {
 	said    string          // what the operator was told last
 	wake    chan struct{}   // a value: there may be something to do
 	hurry   chan struct{}   // a value: the crawl waits
+	next    time.Time       // when the queue is stored again
+
+	// Guarded by busy.
+	parts  map[string]bool       // of the queue, in the store; nil: not known yet
+	files  map[string]queuedFile // of the queue as it was stored last
+	robots []string              // parts with robots.txt files
+	packed map[string]bool       // names of the robots.txt files in them
 }
 
 // openStore makes the job use its store. It is an error if the store says no; if it cannot be reached, that is noted.
@@ -66,6 +74,12 @@ func (j *Job) openStore(ctx context.Context) error {
 		return &Error{Kind: Refused, Err: &KeyError{Key: "store", Value: url, Err: err}}
 	}
 	fresh := list == nil
+	if !fresh && list.Place == "" { // of an earlier version
+		list.Place = rand.Text()
+		if err := j.files.replace(storedName, list.encode()); err != nil {
+			return errors.Join(outputError(err), open.Close(store))
+		}
+	}
 	if fresh { // before the claim: a job that is killed between the two knows that the claim is its own
 		list = newStored(url)
 		if err := j.files.replace(storedName, list.encode()); err != nil {
@@ -85,7 +99,11 @@ func (j *Job) openStore(ctx context.Context) error {
 		if fresh && j.manifest == nil {
 			err = errors.Join(err, j.files.root.Remove(storedName))
 		}
-		return errors.Join(&Error{Kind: Refused, Err: fmt.Errorf("store %s: %w", url, err)}, open.Close(store))
+		var told *Error
+		if !errors.As(err, &told) {
+			err = &Error{Kind: Refused, Err: fmt.Errorf("store %s: %w", url, err)}
+		}
+		return errors.Join(err, open.Close(store))
 	}
 	if v, ok := store.(interface {
 		Versioned(context.Context) (bool, error)
@@ -95,7 +113,7 @@ func (j *Job) openStore(ctx context.Context) error {
 		}
 	}
 	j.uploads = u
-	return nil
+	return outputError(j.files.root.RemoveAll(queueCopy)) // of a process that was killed
 }
 
 // probe is the name of the object that shows the rights of a claim.
@@ -126,6 +144,9 @@ func (u *uploads) claim(ctx context.Context) error {
 	default:
 		return err
 	}
+	if err := u.mayClaim(ctx); err != nil {
+		return err
+	}
 	if err := putBytes(ctx, u.store, probe, []byte(u.list.Job)); err != nil {
 		return err
 	}
@@ -135,16 +156,45 @@ func (u *uploads) claim(ctx context.Context) error {
 	if err := u.putList(ctx, u.list); err != nil {
 		return err
 	}
+	if err := u.renew(ctx, false); err != nil {
+		return err
+	}
+	if u.list.From != "" {
+		if err := u.takeOver(ctx); err != nil {
+			return err
+		}
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.claimed = true
 	return nil
 }
 
+// takeOver removes what the job's former place stored after the queue, which this one does not know. The list is without it already.
+func (u *uploads) takeOver(ctx context.Context) error {
+	for o, err := range u.store.List(ctx, "") {
+		if _, listed := u.list.find(o.Name); err == nil && !listed && o.Name != storedName && !isOfQueue(o.Name) && u.j.files.mayBeOurs(o.Name) {
+			err = u.store.Delete(ctx, o.Name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	list := u.list.with()
+	list.From = ""
+	if err := u.j.files.replace(storedName, list.encode()); err != nil {
+		return outputError(err)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.list = list
+	return nil
+}
+
 // putList stores the list of what is in the store.
 func (u *uploads) putList(ctx context.Context, list *stored) error {
 	public := *list
-	public.Store = ""
+	public.Store, public.Place, public.From = "", "", ""
 	return putBytes(ctx, u.store, storedName, public.encode())
 }
 
@@ -169,7 +219,7 @@ func (u *uploads) committed() {
 		}
 	}
 	u.ready = u.list.missing(extents, lastArchive)
-	if len(u.ready) > 0 || u.held > u.keep() {
+	if len(u.ready) > 0 || u.held > u.keep() || time.Now().After(u.next) {
 		select {
 		case u.wake <- struct{}{}:
 		default:
@@ -229,8 +279,12 @@ func (u *uploads) keep() int64 {
 	return math.MaxInt64
 }
 
-// run stores what becomes final until ctx ends.
+// run stores what becomes final, and the queue, until ctx ends.
 func (u *uploads) run(ctx context.Context) {
+	select {
+	case u.wake <- struct{}{}: // an earlier process may have left something
+	default:
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -241,12 +295,19 @@ func (u *uploads) run(ctx context.Context) {
 			before := u.list
 			err := u.storeReady(ctx)
 			u.relieve()
+			if err == nil {
+				err = u.storeQueueAgain(ctx)
+			}
 			if u.list != before { // something was stored
 				delay = firstTry
 			}
 			if err == nil || ctx.Err() != nil {
 				u.say("")
 				break
+			}
+			if errors.Is(err, errMoved) {
+				u.moved(err)
+				return
 			}
 			u.say(fmt.Sprintf("%v; the crawl goes on, and it is tried again", err))
 			select {
@@ -257,6 +318,21 @@ func (u *uploads) run(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// storeQueueAgain stores the queue if that was done long enough ago. It takes at most a tenth of the time.
+func (u *uploads) storeQueueAgain(ctx context.Context) error {
+	u.mu.Lock()
+	due := time.Now().After(u.next)
+	u.mu.Unlock()
+	if !due {
+		return nil
+	}
+	err := u.storeQueue(ctx)
+	if missingFile(err) { // a finished file was removed after it was stored: the next copy of the queue knows that
+		err = u.storeQueue(ctx)
+	}
+	return err
 }
 
 // say tells the operator about the store, once.
@@ -292,6 +368,9 @@ func (u *uploads) storeReady(ctx context.Context) error {
 		u.mu.Unlock()
 		if next.Name == "" {
 			break
+		}
+		if err := u.ours(ctx); err != nil {
+			return err
 		}
 		var also []string
 		if strings.HasPrefix(next.Name, archiveName+"/") {
@@ -448,23 +527,37 @@ func sizeOf(objects []storedObject) (files int, bytes int64) {
 
 // Upload stores all files of the job that are of use to others, so that the job can be read from its store alone. While the store
 // cannot be reached it waits, until ctx ends. It is called after Run, and after a report was written, and before Close; without a
-// [Config.Store] it does nothing. A job that ended for other reasons than its limits is not stored as a whole: it is going to change.
+// [Config.Store] it does nothing. Of a job that ended for other reasons than its limits, which is going to change, only what [Restore]
+// needs is stored, and a store that cannot be reached is not waited for.
 func (j *Job) Upload(ctx context.Context) error {
 	u := j.uploads
-	if u == nil || !j.ended || j.manifest.Finish != crawler.FinishDone && !j.manifest.Finish.Limit() {
+	if u == nil || !j.ended || j.manifest.Finish == "" || j.manifest.Finish == crawler.FinishError {
 		return nil
 	}
 	u.committed() // the last commit of all
+	whole := j.manifest.Finish == crawler.FinishDone || j.manifest.Finish.Limit()
 	for delay := firstTry; ; delay = min(2*delay, lastTry) {
 		before := u.list
 		err := u.storeReady(ctx)
-		if err == nil {
+		if err == nil && whole {
 			err = u.storeAll(ctx)
+		}
+		switch {
+		case err != nil:
+		case j.manifest.Finish == crawler.FinishDone:
+			err = u.removeQueue(ctx)
+		default:
+			err = u.storeQueue(ctx)
 		}
 		if u.list != before { // something was stored
 			delay = firstTry
 		}
-		if !errors.Is(err, stores.ErrAway) {
+		switch {
+		case errors.Is(err, errMoved):
+			return &Error{Kind: Refused, Err: err}
+		case err != nil && !whole:
+			return &Error{Kind: Storage, Err: fmt.Errorf("what was crawled last is not in the store: %w: resume the job in %s", err, j.dir)}
+		case !errors.Is(err, stores.ErrAway):
 			if err != nil {
 				err = &Error{Kind: Storage, Err: fmt.Errorf("%w: resume the job to store what is missing", err)}
 			}
@@ -519,11 +612,11 @@ func Unstored(dir string) bool {
 
 // UploadRest stores what an interrupted [Job.Upload] left of a job that has ended. note is called with what the operator should know.
 func UploadRest(ctx context.Context, dir string, note func(string)) (err error) {
-	j, err := lockDir(dir)
+	j, err := lockDir(dir) //nolint:contextcheck // a lease ends whatever happened to ctx
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, j.release()) }()
+	defer func() { err = errors.Join(err, j.release()) }() //nolint:contextcheck // the same
 	r := &Reader{dir: dir, files: j.files}
 	if j.config, err = r.Config(); err != nil {
 		return err
@@ -539,7 +632,7 @@ func UploadRest(ctx context.Context, dir string, note func(string)) (err error) 
 	if err := r.extents(func(name string, e *extent) { j.out.commits.extents[name] = *e }); err != nil && !missingFile(err) {
 		return readError(err)
 	}
-	return errors.Join(j.Upload(ctx), open.Close(j.uploads.store))
+	return j.Upload(ctx)
 }
 
 func factOfBytes(b []byte) FileFact {

@@ -90,6 +90,13 @@ func storedConfig(url string) Config {
 	return c
 }
 
+// finished reports whether the job has nothing left to do, and closes the reader.
+func (r *Reader) finished(t *testing.T) bool {
+	m := must(r.Manifest())
+	check(t, r.Close())
+	return m.Finished()
+}
+
 // runStored runs a job to its end, and stores it.
 func runStored(t *testing.T, dir string, c Config, seed string) {
 	t.Helper()
@@ -115,7 +122,10 @@ func checkStored(t *testing.T, dir, url string, pages int) {
 	objects := 0
 	for o, err := range s.List(t.Context(), "") {
 		check(t, err)
-		if o.Name == storedName {
+		if isOfQueue(o.Name) && o.Name != leaseName && must(Read(dir)).finished(t) {
+			t.Errorf("%s is left of a finished job", o.Name)
+		}
+		if o.Name == storedName || isOfQueue(o.Name) {
 			continue
 		}
 		objects++
@@ -207,7 +217,7 @@ func TestNothingIsStoredTwice(t *testing.T) {
 	runStored(t, dir, storedConfig("s3://crawls/of/one"), seed)
 	before := b.puts.Load()
 	check(t, UploadRest(t.Context(), dir, nil))
-	if n := b.puts.Load() - before; n > 2 { // the probe of rights, and the list
+	if n := b.puts.Load() - before; n > 4 { // the probe of rights, the lease, the list
 		t.Errorf("%d objects were stored again", n)
 	}
 	if Unstored(dir) {
@@ -310,9 +320,10 @@ func TestClaimOfKilledJobIsItsOwn(t *testing.T) {
 	j := must(lockDir(dir))
 	j.config = storedConfig(url)
 	check(t, j.openStore(t.Context()))
-	s := must(open.URL(url))
-	check(t, errors.Join(s.Delete(t.Context(), storedName), putBytes(t.Context(), s, probe, []byte(j.uploads.list.Job)))) // the claim was cut off
-	check(t, errors.Join(j.release(), open.Close(s)))
+	s, list := must(open.URL(url)), j.uploads.list
+	check(t, j.release())
+	check(t, errors.Join(s.Delete(t.Context(), storedName), s.Delete(t.Context(), leaseName), putBytes(t.Context(), s, probe, []byte(list.Job)))) // the claim was cut off
+	check(t, open.Close(s))
 	runStored(t, dir, storedConfig(url), seed)
 	checkStored(t, dir, url, 20)
 }

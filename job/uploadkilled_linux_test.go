@@ -24,13 +24,16 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3bolt"
 
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/long"
+	"github.com/amble-crawler/amble/stores"
+	"github.com/amble-crawler/amble/stores/open"
 )
 
 const killedStoredPages = 100
 
-// The process that crawls and the server of its store are killed again and again, and one in five requests of the store fails. In the
-// end the bucket has what the directory has, byte for byte, and each page once.
+// The process that crawls and the server of its store are killed again and again, and one in five requests of the store fails. After
+// every second kill the directory of the job is lost, too, and made again of the store. In the end the bucket has what the directory has, byte for byte, and each page once.
 func TestStoreAndCrawlAreKilled(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -109,6 +112,9 @@ func killStoreAndCrawl(t *testing.T, rng *rand.Rand) {
 		kills++
 		if victims >= 2 {
 			store = startStore()
+		}
+		if n%2 == 1 { // its disk is lost, too
+			check(t, os.RemoveAll(filepath.Join(root, "job")))
 		}
 	}
 	if kills < 2 {
@@ -240,7 +246,15 @@ func TestStoredCrawlToBeKilled(t *testing.T) {
 	c := storedConfig(url)
 	c.SegmentSize, c.WARC.MaxSize = 16<<10, 32<<10
 	c.Note = func(text string) { fmt.Println(text) }
-	j, err := Start(dir, c, os.Getenv("STORED_SITE"))
+	var j *Job
+	c.Crawl.Trace = &crawler.Trace{Committed: func(crawler.Commit) { // the queue is stored again and again
+		j.uploads.mu.Lock()
+		defer j.uploads.mu.Unlock()
+		j.uploads.next = time.Time{}
+	}}
+	restoreKilled(t, dir, url)
+	var err error
+	j, err = Start(dir, c, os.Getenv("STORED_SITE"))
 	if errors.Is(err, ErrFinished) {
 		check(t, UploadRest(t.Context(), dir, c.Note))
 	} else {
@@ -249,6 +263,41 @@ func TestStoredCrawlToBeKilled(t *testing.T) {
 		check(t, err)
 		check(t, j.Upload(t.Context()))
 		check(t, j.Close())
+	}
+}
+
+// restoreKilled makes the directory of what is in the store, if it was lost. Before its first commit a job has nothing to lose but its
+// prefix.
+func restoreKilled(t *testing.T, dir, url string) {
+	s := must(open.URL(url))
+	if _, err := os.Stat(dir); err == nil {
+		return
+	}
+	for {
+		err := s.Delete(t.Context(), leaseName) // nobody waits for it here
+		if err == nil {
+			err = Restore(t.Context(), dir, url)
+		}
+		if err == nil {
+			fmt.Println("restored")
+			return
+		}
+		fmt.Println(err)
+		switch {
+		case errors.Is(err, ErrNoJob):
+			return
+		case strings.Contains(err.Error(), "before its first commit"):
+			for o, err := range s.List(t.Context(), "") {
+				if err == nil {
+					err = s.Delete(t.Context(), o.Name)
+				}
+				if err != nil {
+					fmt.Println(err)
+				}
+			}
+		case !errors.Is(err, stores.ErrAway) && !errors.Is(err, io.ErrUnexpectedEOF):
+			t.Fatal(err)
+		}
 	}
 }
 

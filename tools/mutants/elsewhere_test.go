@@ -112,6 +112,13 @@ var outputs = []mutant{
 	{"a closed segment may be longer than committed", "job/segmented.go", "	case err == nil && size > committed:\n		return longer", "	case false:\n		return longer", 0, false, nil},
 	{"a claim that was cut off bars the prefix", "job/upload.go", "if o.Name == probe && ", "if o.Name == probe && false && ", 0, false, nil},
 	{"a file that grew after it was stored stays as it was", "job/upload.go", "ok && was == FileFact{e.Bytes, e.SHA256})", "ok && was != FileFact{})", 0, false, nil},
+	{"a job is crawled in two places", "job/lease.go", "	return l.moved(u.j.dir)\n}\n\nfunc (l *lease) moved", "	return nil\n}\n\nfunc (l *lease) moved", 0, false, nil},
+	{"a job is taken from a process that crawls it", "job/lease.go", "if l.Ended || age >= leaseTime", "if true || age >= leaseTime", 0, false, nil},
+	{"what is newer than the queue stays listed", "job/restore.go", " && n >= last[whole]:\n			continue", " && n > 1<<30:\n			continue", 0, false, nil},
+	{"requests that are newer than the queue are forgotten", "job/restore.go", "case whole == LedgerName && n >= last[whole]:", "case whole == LedgerName && n > 1<<30:", 0, false, nil},
+	{"a changed part of a queue is used", "job/queue.go", "case factOfBytes(b).SHA256 != sum:", "case false:", 0, false, nil},
+	{"a queue may name any file", "job/queue.go", "if !isQueued(f.Name) || ", "if ", 0, false, nil},
+	{"what is in a store counts as made here", "job/restore.go", "	manifest.Maker = &Maker{} // whoever can write to the store may have written it\n", "", 0, false, nil},
 }
 
 // orders say which URL is requested first.
