@@ -34,6 +34,9 @@ type app struct {
 	begins  func()                 // called when the command line is read
 	all     bool                   // helps list all flags
 	copies  []storedCopy           // of jobs that are in stores
+
+	restored string // URL of the store whose job is resumed
+	ended    error  // the job in it has nothing left to do
 }
 
 // commands is the command line. Kong reads flags, defaults and help texts from its tags.
@@ -282,7 +285,7 @@ func (a *app) parser(only string, o *keyflags.Origins) (*kong.Kong, error) {
 		kong.Name("amble"), kong.Description(description), kong.Vars{"engine": defaultEngine},
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, WrapUpperBound: 80}),
-		kong.Resolvers(o), kong.Bind(a, o), kong.NamedMapper("job", jobMapper{a}), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed), kong.PostBuild(hide),
+		kong.Resolvers(o), kong.Bind(a, o), kong.NamedMapper("job", jobMapper{a}), kong.NamedMapper("resumed", resumedMapper{a}), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed), kong.PostBuild(hide),
 	)
 }
 

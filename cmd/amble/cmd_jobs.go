@@ -223,6 +223,35 @@ func (m jobMapper) path(name string) (string, error) {
 	return dir, job.Attach(context.Background(), dir, name)
 }
 
+// resumedMapper is like jobMapper for a job that is to be resumed: one that is in a store gets a directory among the kept jobs, or has it
+// from an earlier command.
+type resumedMapper struct{ a *app }
+
+// Decode implements kong.Mapper, for a string.
+func (m resumedMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	var name string
+	if err := ctx.Scan.PopValueInto("dir", &name); err != nil {
+		return err
+	}
+	if !open.IsURL(name) {
+		target.SetString(kept.Path(name))
+		return nil
+	}
+	m.a.restored = strings.TrimRight(name, "/")
+	dir, err := kept.OfStore(m.a.restored)
+	if err != nil {
+		return err
+	}
+	target.SetString(dir)
+	if job.Holds(dir) {
+		return nil
+	}
+	if err = job.Restore(context.Background(), dir, m.a.restored); errors.Is(err, job.ErrFinished) {
+		m.a.ended, err = err, nil
+	}
+	return err
+}
+
 // removeCopies removes the directories of jobs that are in stores.
 func (a *app) removeCopies() {
 	for _, c := range a.copies {

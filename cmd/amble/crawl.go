@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/amble-crawler/amble/article/document"
 	"github.com/amble-crawler/amble/cmd/amble/internal/kept"
@@ -161,7 +162,14 @@ func (m *memoryCrawl) Run(ctx context.Context) (*crawler.Report, error) {
 
 // kept runs a crawl that is kept in the directory that --out names.
 func (c *crawlFlags) kept(a *app, v *view.View, cfg *job.Config, seeds []weburl.URL, open func(job.Config) (*job.Job, error)) error {
-	cfg.Note = v.Note
+	var uploading atomic.Bool
+	cfg.Note = func(text string) {
+		if uploading.Load() { // the command would seem to hang
+			v.Answer("%s", text)
+			return
+		}
+		v.Note(text)
+	}
 	leave, err := c.join(cfg, v.Tell)
 	if err != nil {
 		return err
@@ -200,8 +208,15 @@ func (c *crawlFlags) kept(a *app, v *view.View, cfg *job.Config, seeds []weburl.
 	if err == nil && end.signal == 0 {
 		err = writePage(c.Out)
 	}
-	if err == nil && end.signal == 0 {
+	uploading.Store(true)
+	switch {
+	case err != nil:
+	case end.signal == 0:
 		err = a.upload(j)
+	default:
+		if err := a.upload(j); err != nil {
+			v.Answer("%v", err)
+		}
 	}
 	closed := j.Close()
 	c.tellNext(v, cfg, end)
@@ -223,7 +238,7 @@ func (a *app) upload(j *job.Job) error {
 func (a *app) uploadRest(v *view.View, dir string) error {
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
-	err := job.UploadRest(ctx, dir, v.Note)
+	err := job.UploadRest(ctx, dir, func(text string) { v.Answer("%s", text) })
 	if code := endedBy(ctx); code != 0 {
 		return cli.Exit(code, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -184,5 +185,23 @@ func checkPage(t *testing.T, dir string, wants ...string) {
 		if _, err := os.Stat(filepath.Join(dir+"-report", name)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A crawl that waits at its end for a store that is away says so, with -q, too: it would seem to hang.
+func TestQuietCrawlSaysThatItWaitsForItsStore(t *testing.T) {
+	site := httptest.NewServer(page("Home"))
+	t.Cleanup(site.Close)
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ENDPOINT_URL_S3": "", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
+		"AWS_CONFIG_FILE": "/none", "AWS_SHARED_CREDENTIALS_FILE": "/none", "AWS_PROFILE": "",
+	} {
+		t.Setenv(name, value)
+	}
+	p := start(t, "crawl", "-q", "-w", "0", "-o", filepath.Join(t.TempDir(), "job"), "--store", "s3://crawls/x", site.URL+"/")
+	p.line(t, "waiting for the store")
+	p.signal(t, syscall.SIGINT)
+	if code, stderr := p.end(t); code != 130 || !strings.Contains(stderr, "not everything is stored") {
+		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }

@@ -52,7 +52,7 @@ func shellCommands(app *kong.Application) []shellCommand {
 		}
 		for _, arg := range n.Positional {
 			c.words = append(c.words, enumOf(arg)...)
-			c.job = c.job || arg.Tag.Type == "job"
+			c.job = c.job || arg.Tag.Type == "job" || arg.Tag.Type == "resumed"
 		}
 		subs := n.Leaves(true)
 		for _, sub := range subs {

@@ -4,6 +4,7 @@ package kept
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,19 +35,9 @@ func Folder(state string) (string, error) {
 
 // New makes an empty directory for a job with this first seed, and returns its path. Others can neither read the folder nor write to it.
 func New(state string, seed weburl.URL) (string, error) {
-	folder, err := Folder(state)
+	folder, err := makeFolder(state)
 	if err != nil {
 		return "", err
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", err
-	}
-	info, err := os.Stat(folder)
-	if err != nil {
-		return "", err
-	}
-	if mode := info.Mode(); runtime.GOOS != "windows" && mode.Perm()&0o022 != 0 {
-		return "", fmt.Errorf("others can write to %s, which has mode %04o: chmod 700 it", folder, mode.Perm())
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -65,6 +56,36 @@ func New(state string, seed weburl.URL) (string, error) {
 			return dir, err
 		}
 	}
+}
+
+// makeFolder makes the folder of kept jobs, if it is missing.
+func makeFolder(state string) (string, error) {
+	folder, err := Folder(state)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(folder)
+	if err != nil {
+		return "", err
+	}
+	if mode := info.Mode(); runtime.GOOS != "windows" && mode.Perm()&0o022 != 0 {
+		return "", fmt.Errorf("others can write to %s, which has mode %04o: chmod 700 it", folder, mode.Perm())
+	}
+	return folder, nil
+}
+
+// OfStore returns the directory for the job that is resumed from the store with this URL. It is the same each time.
+func OfStore(url string) (string, error) {
+	folder, err := makeFolder("")
+	if err != nil {
+		return "", err
+	}
+	_, place, _ := strings.Cut(url, "://")
+	sum := sha256.Sum256([]byte(url))
+	return filepath.Join(folder, fmt.Sprintf("%s-%x", hostWord(place), sum[:4])), nil
 }
 
 // hostWord returns the name of a host as part of the name of a file, on every system.
