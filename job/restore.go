@@ -215,6 +215,9 @@ func (r *restorer) robots(ctx context.Context) error {
 	}
 	defer func() { _ = d.close() }() // what was written is synced
 	for _, sum := range r.Robots {
+		if free, _, err := diskOf(r.files.root.Name()); err == nil && free < maxPart {
+			return refusedAs(ErrSpace, "the robots.txt files of the job in %s do not fit on the disk, which has %s free", r.url, cli.Bytes(free))
+		}
 		var pack bytes.Buffer
 		if err := r.readParts(ctx, r.store, []string{sum}, &pack); err != nil {
 			return err

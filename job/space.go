@@ -72,7 +72,8 @@ func spaceOf(dir string, c *Config, used bool) (s Space, err error) {
 	return s, err
 }
 
-// SizeOf returns the bytes of all files below a directory, without the queue's copy, whose tables are the queue's. The error is the first one; what cannot be read counts for nothing.
+// SizeOf returns the bytes of all files below a directory, without the copy of the queue, which has the same files. The error is the
+// first one; what cannot be read counts for nothing.
 func SizeOf(dir string) (bytes int64, err error) {
 	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, unread error) error {
 		if unread == nil && e.IsDir() && e.Name() == queueCopy {
