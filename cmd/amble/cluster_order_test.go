@@ -167,7 +167,7 @@ func TestClusterExitCodes(t *testing.T) {
 			}
 		}
 	}
-	if err := clusterError(work.ErrTooManySeeds); !strings.Contains(err.Error(), "amble cluster add") {
+	if err := clusterError(work.ErrTooManySeeds); !strings.Contains(err.Error(), "amble cluster job add") {
 		t.Error(err)
 	}
 }

@@ -167,7 +167,7 @@ func advised(err error) error {
 	case errors.As(err, &refused):
 		return fmt.Errorf("%w; to allow it, start the node with %s", err, allowing(refused.Refused))
 	case errors.Is(err, work.ErrTooManySeeds):
-		return fmt.Errorf("%w: create the job with a few of them and add the others: amble cluster add --job NAME FILE", err)
+		return fmt.Errorf("%w: create the job with a few of them and add the others: amble cluster job add --job NAME FILE", err)
 	case errors.Is(err, work.ErrHeld):
 		return fmt.Errorf("%w (--name, -o)", err)
 	case errors.Is(err, cluster.ErrOver):
