@@ -122,9 +122,9 @@ func (u *uploads) moved(err error) {
 	u.j.crawler.Drain()
 }
 
-// leave says in the store that the process does not crawl any more. It does not wait long: the lease ends by itself.
-func (u *uploads) leave() {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+// endLease says in the store that the process does not crawl any more. It does not wait long: the lease ends by itself.
+func (u *uploads) endLease(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if u.claimed && u.ours(ctx) == nil {
 		_ = u.renew(ctx, true)

@@ -48,6 +48,7 @@ type uploads struct {
 	wake    chan struct{}   // a value: there may be something to do
 	hurry   chan struct{}   // a value: the crawl waits
 	next    time.Time       // when the queue is stored again
+	leave   func()          // ends the lease
 
 	// Guarded by busy.
 	parts  map[string]bool       // of the queue, in the store; nil: not known yet
@@ -112,6 +113,7 @@ func (j *Job) openStore(ctx context.Context) error {
 			j.notef("the bucket of %s keeps versions: what is replaced or removed there stays, and is paid for", url)
 		}
 	}
+	u.leave = func() { u.endLease(context.WithoutCancel(ctx)) }
 	j.uploads = u
 	return outputError(j.files.root.RemoveAll(queueCopy)) // of a process that was killed
 }
@@ -612,11 +614,11 @@ func Unstored(dir string) bool {
 
 // UploadRest stores what an interrupted [Job.Upload] left of a job that has ended. note is called with what the operator should know.
 func UploadRest(ctx context.Context, dir string, note func(string)) (err error) {
-	j, err := lockDir(dir) //nolint:contextcheck // a lease ends whatever happened to ctx
+	j, err := lockDir(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, j.release()) }() //nolint:contextcheck // the same
+	defer func() { err = errors.Join(err, j.release()) }()
 	r := &Reader{dir: dir, files: j.files}
 	if j.config, err = r.Config(); err != nil {
 		return err
