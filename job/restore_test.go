@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/stores"
 	"github.com/amble-crawler/amble/stores/open"
 )
@@ -58,6 +60,11 @@ func resumeStored(t *testing.T, url string) (dir string, had map[string]bool) {
 		t.Fatalf("Restore: %v", err)
 	}
 	r := must(Read(dir))
+	for _, o := range must(r.files.readStored()).Objects {
+		if _, err := os.Lstat(filepath.Join(dir, o.Name)); err == nil && path.Dir(o.Name) == "." && !strings.HasPrefix(o.Name, "ledger") && !ownFiles[o.Name] {
+			t.Errorf("%s goes on in the directory, and is listed as it is in the store", o.Name)
+		}
+	}
 	for v, err := range must(r.Committed()).Visits() {
 		check(t, err)
 		had[v.URL] = true
@@ -134,6 +141,9 @@ func TestJobWhoseMachineIsLostGoesOnElsewhere(t *testing.T) {
 			j.uploads.next = time.Now().Add(time.Hour)
 			j.uploads.mu.Unlock()
 		case 50:
+			for range 20 {
+				<-committed
+			}
 			check(t, j.uploads.storeReady(ctx))
 			cancel()
 		}
@@ -144,6 +154,21 @@ func TestJobWhoseMachineIsLostGoesOnElsewhere(t *testing.T) {
 	again, had := resumeStored(t, url)
 	checkStored(t, again, url, 60)
 	checkAllIsStored(t, again)
+	made, known := 0, 0
+	for _, n := range site.counts {
+		made += n
+	}
+	r := must(Read(again))
+	for e, err := range r.Ledger() {
+		check(t, err)
+		if e.Event == ledger.Start && !strings.HasSuffix(e.URL, "/robots.txt") {
+			known++
+		}
+	}
+	check(t, r.Close())
+	if lost := made - known; lost < 0 || lost > 10 { // the last segment had not ended
+		t.Errorf("of %d requests the ledger has %d", made, known)
+	}
 	if len(had) < 20 || len(had) > 29 {
 		t.Errorf("the queue in the store had %d pages", len(had))
 	}

@@ -197,6 +197,10 @@ func TestFinishedFilesAreStored(t *testing.T) {
 
 // A segment that was stored at the end of a process, and grows in the next one, is stored again.
 func TestGrownFilesAreStoredAgain(t *testing.T) {
+	list := newStored("").with(storedObject{VisitsName, FileFact{1, "was"}})
+	if again := list.missing(map[string]extent{VisitsName: {Bytes: 2, SHA256: "is", Closed: true}}, ""); len(again) != 1 {
+		t.Errorf("to be stored: %v", again)
+	}
 	serveBucket(t)
 	seed, dir, url := storedSite(t, 60), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
 	c := storedConfig(url)
