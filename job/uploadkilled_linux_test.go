@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -299,35 +298,4 @@ func restoreKilled(t *testing.T, dir, url string) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// checkAllIsStored compares the directory of a job with what its store has.
-func checkAllIsStored(t *testing.T, dir string) {
-	d := must(openJobFiles(dir))
-	defer func() { check(t, d.close()) }()
-	list := must(d.readStored())
-	check(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		name := filepath.ToSlash(must(filepath.Rel(dir, path)))
-		switch {
-		case err != nil:
-			return err
-		case name == frontierName:
-			return fs.SkipDir
-		case e.Type().IsRegular() && name != storedName && name != lockName && name != lastWriteName:
-			if fact, ok := list.find(name); !ok || fact != must(d.factOf(name)) {
-				t.Errorf("%s is not in the store as it is in the directory", name)
-			}
-		}
-		return nil
-	}))
-	visited := map[string]bool{}
-	r := must(Read(dir))
-	for v, err := range r.Visits() {
-		check(t, err)
-		if visited[v.URL] {
-			t.Errorf("%s has two visits", v.URL)
-		}
-		visited[v.URL] = true
-	}
-	check(t, r.Close())
 }
