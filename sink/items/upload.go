@@ -183,6 +183,7 @@ func (u *uploads) put(ctx context.Context, name string, round int) error {
 	if !u.begun[name] {
 		u.begun[name] = true
 		if err := u.writeList(); err != nil {
+			delete(u.begun, name)
 			return err
 		}
 	}
@@ -216,8 +217,8 @@ func (u *uploads) writeList() error {
 // maxList limits the list of stored files, which has some 100 bytes for each.
 const maxList = 64 << 20
 
-// readList reads what is stored, up to the first line that is none: those files are stored again. It removes lists that a killed
-// process was writing.
+// readList reads the list, up to the first line that it cannot read: the files after that are stored again. It removes lists that a
+// killed process did not finish.
 func (u *uploads) readList() error {
 	if err := durable.RemoveUnfinished(u.list); err != nil {
 		return err

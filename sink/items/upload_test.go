@@ -224,6 +224,43 @@ func (a *away) Put(ctx context.Context, o stores.Object, body io.ReadSeeker) err
 	return a.Store.Put(ctx, o, body)
 }
 
+// listed is a store that counts the Puts of files that the list in a directory does not name.
+type listed struct {
+	stores.Store
+
+	dir      string
+	unlisted int
+}
+
+func (l *listed) Put(ctx context.Context, o stores.Object, body io.ReadSeeker) error {
+	if list, err := os.ReadFile(filepath.Join(l.dir, "pages.sha256")); err != nil || !bytes.Contains(list, []byte(filepath.Base(o.Name))) {
+		l.unlisted++
+	}
+	return l.Store.Put(ctx, o, body)
+}
+
+// A file is listed before it is stored, also if the list could not be written at first: Restore removes what may be stored.
+func TestFilesAreListedBeforeTheyAreStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		to, bar := &listed{Store: openDir(t), dir: dir}, filepath.Join(dir, "pages.sha256", "bar")
+		s, err := openUploading(dir, to, func(error) { _ = os.RemoveAll(filepath.Dir(bar)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		addPages(t, s, 1, 3)
+		if err := os.MkdirAll(bar, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(s.Close(t.Context()), s.Upload(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if wantStored(t, dir, to, "pages-000000000001-000000000003.jsonl"); to.unlisted > 0 {
+			t.Errorf("%d files were stored before they were listed", to.unlisted)
+		}
+	})
+}
+
 // No commit waits for a store that is away. What is complete meanwhile is stored, once, when it is back.
 func TestStoreThatIsAwayDelaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
