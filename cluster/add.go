@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -70,7 +69,8 @@ func (a *Adder) Flush(ctx context.Context) error {
 		turns <- struct{}{}
 		calls.Go(func() {
 			defer func() { <-turns }()
-			if err := a.send(ctx, shard); err != nil {
+			m, began := message{from: shard, links: a.waiting[shard]}, time.Now()
+			if err := m.send(ctx, a.engine, shard, func() bool { return time.Since(began) >= a.job.TTL }); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				failed = err
@@ -85,18 +85,6 @@ func (a *Adder) Flush(ctx context.Context) error {
 	clear(a.sizes)
 	a.size = 0
 	return a.hold(ctx)
-}
-
-// send sends what waits for a shard. It may arrive twice, and counts once.
-func (a *Adder) send(ctx context.Context, shard int) error {
-	m := message{from: shard, links: a.waiting[shard]}
-	b, id := m.encode(), newNonce()
-	for began := time.Now(); ; wait(ctx, retry) {
-		err := a.engine.Send(ctx, shard, hex.EncodeToString(id[:]), b)
-		if err == nil || ctx.Err() != nil || time.Since(began) >= a.job.TTL {
-			return err
-		}
-	}
 }
 
 // hold makes attempts to end the job fail that did not see what was sent until now. The error is ErrOver if one has succeeded.

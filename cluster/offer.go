@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"math"
 	"time"
@@ -48,6 +50,19 @@ func (m *message) encode() []byte {
 		links = appendLink(links, &m.links[i])
 	}
 	return append(b, s2.Encode(nil, links)...)
+}
+
+// send puts m into the inbox of a shard, again and again until it is acknowledged or ctx or the caller ends it: then the error is the
+// engine's. m may arrive twice, and counts once.
+func (m *message) send(ctx context.Context, e Inboxes, shard int, ended func() bool) error {
+	b, id := m.encode(), newNonce()
+	for {
+		err := e.Send(ctx, shard, hex.EncodeToString(id[:]), b)
+		if err == nil || ctx.Err() != nil || ended() {
+			return err
+		}
+		wait(ctx, retry)
+	}
 }
 
 func decodeMessage(b []byte) (m message, err error) {

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"hash/maphash"
 	"sync"
@@ -74,20 +73,12 @@ func (o *outbox) send(ctx context.Context, others map[int][]frontier.Request) er
 	return failed
 }
 
-// sendOne sends one offer, again and again until it is acknowledged or the lease ends: an offer may arrive twice, and
-// counts once.
+// sendOne sends one offer until it is acknowledged or the lease ends.
 func (o *outbox) sendOne(ctx context.Context, shard int, links []frontier.Request) error {
 	m := message{from: o.s.Number, epoch: o.s.Epoch, links: links}
-	b, id := m.encode(), newNonce()
-	for {
-		err := o.s.node.engine.Send(ctx, shard, hex.EncodeToString(id[:]), b)
-		if err == nil {
-			break
-		}
-		if o.s.owner.lease.check() != nil || ctx.Err() != nil {
-			return fmt.Errorf("cluster: shard %d: links to shard %d: %w", o.s.Number, shard, err)
-		}
-		wait(ctx, retry)
+	ended := func() bool { return o.s.owner.lease.check() != nil }
+	if err := m.send(ctx, o.s.node.engine, shard, ended); err != nil {
+		return fmt.Errorf("cluster: shard %d: links to shard %d: %w", o.s.Number, shard, err)
 	}
 	for i := range links {
 		o.sent.note(o.key(links[i].URL), links[i].Depth)
