@@ -126,8 +126,8 @@ type restorer struct {
 }
 
 func (r *restorer) restore(ctx context.Context) error {
-	if free, _, err := diskOf(r.files.root.Name()); err == nil && free < r.bytes() {
-		return refusedAs(ErrSpace, "the queue of the job in %s and the files that go on take %s, and the disk has %s free", r.url, cli.Bytes(r.bytes()), cli.Bytes(free))
+	if err := r.room("the queue and the files that go on", r.bytes()); err != nil {
+		return err
 	}
 	for _, f := range r.Files {
 		if err := r.file(ctx, &f); err != nil {
@@ -156,6 +156,14 @@ func (r *restorer) restore(ctx context.Context) error {
 	return outputError(err)
 }
 
+// room refuses to restore the job if the disk has fewer bytes free than the next step may take.
+func (r *restorer) room(what string, bytes int64) error {
+	if free, _, err := diskOf(r.files.root.Name()); err == nil && free < bytes {
+		return refusedAs(ErrSpace, "the job in %s cannot be resumed here: %s may take %s, and the disk has %s free", r.url, what, cli.Bytes(bytes), cli.Bytes(free))
+	}
+	return nil
+}
+
 // told returns an error of what is in the store in a form for users.
 func (r *restorer) told(err error) error {
 	var dam *damage
@@ -167,7 +175,7 @@ func (r *restorer) told(err error) error {
 
 // file makes one file of its parts.
 func (r *restorer) file(ctx context.Context, f *queuedFile) error {
-	err := r.write(f.Name, func(w io.Writer) error {
+	return r.write(f.Name, func(w io.Writer) error {
 		limited := &limitedWriter{w, f.Bytes}
 		if err := r.readParts(ctx, r.store, f.Parts, limited); err != nil {
 			return err
@@ -177,7 +185,6 @@ func (r *restorer) file(ctx context.Context, f *queuedFile) error {
 		}
 		return nil
 	})
-	return err
 }
 
 // write makes a file in the directory or in one below it.
@@ -215,8 +222,8 @@ func (r *restorer) robots(ctx context.Context) error {
 	}
 	defer func() { _ = d.close() }() // what was written is synced
 	for _, sum := range r.Robots {
-		if free, _, err := diskOf(r.files.root.Name()); err == nil && free < maxPart {
-			return refusedAs(ErrSpace, "the robots.txt files of the job in %s do not fit on the disk, which has %s free", r.url, cli.Bytes(free))
+		if err := r.room("a part of the robots.txt files", maxPart); err != nil {
+			return err
 		}
 		var pack bytes.Buffer
 		if err := r.readParts(ctx, r.store, []string{sum}, &pack); err != nil {
@@ -278,8 +285,8 @@ func (r *restorer) keep() error {
 
 // object copies an object of the store.
 func (r *restorer) object(o storedObject) error {
-	if free, _, err := diskOf(r.files.root.Name()); err == nil && free < o.Bytes {
-		return refusedAs(ErrSpace, "%s of the job in %s takes %s, and the disk has %s free", o.Name, r.url, cli.Bytes(o.Bytes), cli.Bytes(free))
+	if err := r.room(o.Name, o.Bytes); err != nil {
+		return err
 	}
 	return r.write(o.Name, func(w io.Writer) error {
 		h := sha256.New()

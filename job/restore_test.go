@@ -92,6 +92,17 @@ func begun(t *testing.T, dir string) (Config, []string) {
 	return must(must(r.Settings()).Config()), must(r.Manifest()).Seeds
 }
 
+// storedPart runs the first pages of a job with a store.
+func storedPart(t *testing.T) (c Config, dir, url, seed string) {
+	serveBucket(t)
+	_, seed = serveCounted(t, 60)
+	dir, url = filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
+	c = storedConfig(url)
+	c.Crawl.Limits.Pages = 25
+	runStored(t, dir, c, seed)
+	return c, dir, url, seed
+}
+
 func TestJobIsResumedFromItsStoreAlone(t *testing.T) {
 	serveBucket(t)
 	site, seed := serveCounted(t, 60)
@@ -185,12 +196,7 @@ func TestJobWhoseMachineIsLostGoesOnElsewhere(t *testing.T) {
 
 // Two directories are made of a store; the first that is resumed has the job.
 func TestOnlyOneDirectoryTakesAJobOver(t *testing.T) {
-	serveBucket(t)
-	_, seed := serveCounted(t, 60)
-	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
-	c := storedConfig(url)
-	c.Crawl.Limits.Pages = 25
-	runStored(t, dir, c, seed)
+	c, dir, url, seed := storedPart(t)
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
 	check(t, Restore(t.Context(), one, url))
 	check(t, Restore(t.Context(), two, url))
@@ -226,12 +232,7 @@ func TestStoreSaysWhatTheJobIs(t *testing.T) {
 }
 
 func TestDamagedQueueInStoreIsRefused(t *testing.T) {
-	serveBucket(t)
-	_, seed := serveCounted(t, 60)
-	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
-	c := storedConfig(url)
-	c.Crawl.Limits.Pages = 25
-	runStored(t, dir, c, seed)
+	_, _, url, _ := storedPart(t)
 	s := must(open.URL(url))
 	list := must(getSmall(t.Context(), s, queueName))
 	put := func(name string, b []byte) { check(t, putBytes(t.Context(), s, name, b)) }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -75,14 +76,11 @@ func (j *Job) openStore(ctx context.Context) error {
 		return &Error{Kind: Refused, Err: &KeyError{Key: "store", Value: url, Err: err}}
 	}
 	fresh := list == nil
-	if !fresh && list.Place == "" { // of an earlier version
-		list.Place = rand.Text()
-		if err := j.files.replace(storedName, list.encode()); err != nil {
-			return errors.Join(outputError(err), open.Close(store))
-		}
-	}
-	if fresh { // before the claim: a job that is killed between the two knows that the claim is its own
+	if fresh {
 		list = newStored(url)
+	}
+	if fresh || list.Place == "" { // an earlier version wrote none; before the claim, so that a job killed between the two knows its own claim
+		list.Place = cmp.Or(list.Place, rand.Text())
 		if err := j.files.replace(storedName, list.encode()); err != nil {
 			return errors.Join(outputError(err), open.Close(store))
 		}
