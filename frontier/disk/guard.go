@@ -18,8 +18,11 @@ type guard struct {
 func (g guard) Unwrap() vfs.FS { return g.FS }
 
 // check returns err while the store is being opened. Once it is open, check does not return from an error.
-func (g guard) check(err error) error {
-	if err != nil && g.failure.opened.Load() {
+func (g guard) check(err error) error { return g.checkOf(g.failure.dir, err) }
+
+// checkOf is check for a file, which may be none of the store's: it returns the error then.
+func (g guard) checkOf(name string, err error) error {
+	if err != nil && !g.elsewhere(name) && g.failure.opened.Load() {
 		g.failure.breakDown(err)
 		select {}
 	}
@@ -32,11 +35,8 @@ func (g guard) elsewhere(name string) bool {
 }
 
 func (g guard) file(name string, f vfs.File, err error) (vfs.File, error) {
-	if g.elsewhere(name) {
+	if err := g.checkOf(name, err); err != nil || g.elsewhere(name) {
 		return f, err
-	}
-	if err := g.check(err); err != nil {
-		return nil, err
 	}
 	return guardedFile{f, g}, nil
 }
@@ -66,22 +66,10 @@ func (g guard) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.Fil
 }
 
 // Rename implements vfs.FS.
-func (g guard) Rename(old, name string) error {
-	err := g.FS.Rename(old, name)
-	if g.elsewhere(name) {
-		return err
-	}
-	return g.check(err)
-}
+func (g guard) Rename(old, name string) error { return g.checkOf(name, g.FS.Rename(old, name)) }
 
 // Link implements vfs.FS. Not every file system has links, which the engine makes for a [Store.Snapshot] alone.
-func (g guard) Link(old, name string) error {
-	err := g.FS.Link(old, name)
-	if g.elsewhere(name) {
-		return err
-	}
-	return g.check(err)
-}
+func (g guard) Link(old, name string) error { return g.checkOf(name, g.FS.Link(old, name)) }
 
 type guardedFile struct {
 	vfs.File
