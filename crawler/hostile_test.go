@@ -24,6 +24,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
 	"github.com/amble-crawler/amble/fetcher"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/politeness"
 )
 
@@ -182,7 +183,7 @@ func TestBombsFitInMemory(t *testing.T) {
 		}
 		return
 	}
-	if testing.Short() || crawler.RaceEnabled {
+	if testing.Short() || long.Race {
 		t.Skip("measures memory, which the race detector multiplies")
 	}
 	if _, err := os.Stat("/proc/self/status"); errors.Is(err, os.ErrNotExist) {

@@ -253,7 +253,7 @@ func soak(t *testing.T, hosts, hours, perURL int, open func() frontier.Frontier)
 				settled, known = heap, urls
 			}
 			varies := 128
-			if RaceEnabled { // the engine's memory is Go's in every other process, by chance, and none otherwise
+			if long.Race { // the engine's memory is Go's in every other process, by chance, and none otherwise
 				varies += 4 * soakMemTable >> 10
 			}
 			if grown := heap - settled; hour > 2 && grown > (urls-known)*perURL>>10+varies {

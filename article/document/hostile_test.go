@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/article/document"
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 // hostile returns files that a parser must survive, by name.
@@ -115,7 +116,7 @@ var harmless = map[string]bool{
 
 // TestHostileFiles reads files that are broken or meant to do harm: each is read, refused or given up within its limits.
 func TestHostileFiles(t *testing.T) {
-	if raceEnabled {
+	if long.Race {
 		t.Skip("the race detector needs more memory than the processes get")
 	}
 	files := hostile(t)

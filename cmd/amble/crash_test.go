@@ -416,7 +416,7 @@ func tooSoon(log []crashRequest) (n int) {
 // detector, which makes each process start slowly.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
-	if raceEnabled {
+	if long.Race {
 		t.Skip("starts many processes")
 	}
 }

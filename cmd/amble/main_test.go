@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/internal/quicktmp"
 	"github.com/amble-crawler/amble/render/chromium"
 )
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 	if state := os.Getenv("TEST_STATE"); state != "" { // of a script whose commands share one
 		_ = os.Setenv("AMBLE_STATE", state) // it never fails for such a name
 	}
-	if !raceEnabled {
+	if !long.Race {
 		_ = flag.Set("test.parallel", "16") // tests of processes wait more than they compute; -parallel decides as always
 	}
 	testscript.Main(m, map[string]func(){"amble": main, "program": program})
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) {
 	t.Parallel()
 	dir, files := "testdata/script", []string(nil)
-	if raceEnabled { // those that crawl: each command is a process, which starts slowly then
+	if long.Race { // those that crawl: each command is a process, which starts slowly then
 		for _, name := range []string{"crawl", "demo", "plan", "resume", "robots"} {
 			files = append(files, filepath.Join(dir, name+".txtar"))
 		}

@@ -5,13 +5,15 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 // TestStartCollectsNoGarbage counts the collections of a process that reads its command line and has nothing to do: each costs two
 // milliseconds before the first request.
 func TestStartCollectsNoGarbage(t *testing.T) {
 	t.Parallel()
-	if raceEnabled {
+	if long.Race {
 		t.Skip("the race detector makes garbage of its own")
 	}
 	cmd := exec.CommandContext(t.Context(), "amble", "version")

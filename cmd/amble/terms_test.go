@@ -23,6 +23,7 @@ import (
 	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
@@ -176,7 +177,7 @@ func (p *termsPage) before(t *testing.T, purpose consent.Purpose) consent.Verdic
 // after.
 func TestVectorsThroughTheCommand(t *testing.T) {
 	t.Parallel()
-	if raceEnabled {
+	if long.Race {
 		t.Skip("starts many processes")
 	}
 	for i, purpose := range consent.Purposes() {

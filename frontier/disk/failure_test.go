@@ -222,8 +222,8 @@ func resumed(dir string) (err error) {
 // TestDamaged changes files of a crawl's directory, each in several ways. Resuming the crawl reports it, or nothing
 // is lost; no process panics, and nothing hangs.
 func TestDamaged(t *testing.T) {
-	if testing.Short() || raceEnabled {
-		t.Skip("it starts many processes, each with one goroutine of ours")
+	if testing.Short() || long.Race {
+		t.Skip("starts many processes, in each of which one goroutine does all work of this package")
 	}
 	good := filepath.Join(t.TempDir(), "crawl")
 	s, err := Open(good, smallConfig())

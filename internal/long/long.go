@@ -1,4 +1,5 @@
-// Package long says how often tests repeat what is random: a few times where somebody waits for them, and often in CI.
+// Package long says how often tests repeat what is random: a few times where somebody waits for them, and often in CI. It also says
+// whether the race detector, which makes everything longer, is on.
 //
 // A test that goes through seeds, kills processes or damages files has a default of [N]: the first number is enough to see
 // most mistakes a minute after they were made, and .ci/run demands the second of each change, by TEST_FULL=1. Only the

@@ -9,6 +9,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -36,7 +37,7 @@ var ceilings = []struct {
 // TestAllocs fails when a part of the hot path allocates more than it did. It counts and does not measure time,
 // so it does not depend on the load of the machine.
 func TestAllocs(t *testing.T) {
-	if raceEnabled {
+	if long.Race {
 		t.Skip("the race detector allocates too")
 	}
 	// Garbage collections empty pools at unknown times.

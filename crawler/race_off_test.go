@@ -1,6 +1,0 @@
-//go:build !race
-
-package crawler
-
-// RaceEnabled says that the tests were built with the race detector.
-const RaceEnabled = false
