@@ -19,8 +19,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// What is added while nodes are killed and cut off, by an operator who is killed, too, and begins again, is crawled once, and so is what
-// the job knew already.
+// Seeds are added while nodes are killed and cut off; the process that adds them is killed, too, and begins again. Each seed is crawled
+// once, also one that the job knew already.
 func TestAddedRequestsAreCrawledOnce(t *testing.T) {
 	runs, late := long.N(4, 12), 0
 	for seed, done := uint64(0), 0; done < runs; seed++ {

@@ -39,8 +39,8 @@ var (
 	ErrLine = errors.New("it is too long")
 )
 
-// BadLine is a line of a file of seeds that is none for the job. The error that Err wraps is that of weburl.Parse, ErrOutside,
-// ErrNoContact or ErrLine.
+// BadLine is a line of a file of seeds that cannot be a seed of the job. Err is ErrOutside, ErrNoContact, ErrLine or an error of
+// weburl.Parse, or wraps it.
 type BadLine struct {
 	Line int64 // from 1
 	Text string

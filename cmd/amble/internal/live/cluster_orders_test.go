@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestClusterOrdersOnThePage: the page of a job on a cluster takes orders from who may see it, shows what came of them, and takes none
-// from other sites, by links, or to a job that is over.
+// TestClusterOrdersOnThePage gives orders on the page of a cluster's job, which must show their effect. The page refuses orders without
+// its token, from other sites, by GET, and to a job that is over.
 func TestClusterOrdersOnThePage(t *testing.T) {
 	synctest.Test(t, testClusterOrdersOnThePage)
 }
