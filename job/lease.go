@@ -73,7 +73,7 @@ func (l *lease) moved(dir string) error {
 // ours returns an error if the job was resumed elsewhere since the prefix was claimed.
 func (u *uploads) ours(ctx context.Context) error {
 	l, err := readLease(ctx, u.store)
-	if err != nil || l == nil || l.Place == "" || l.Place == u.list.Place {
+	if err != nil || l == nil || l.Place == "" || l.Place == u.known().Place {
 		return err
 	}
 	return l.moved(u.j.dir)
@@ -82,7 +82,7 @@ func (u *uploads) ours(ctx context.Context) error {
 // renew says in the store that this process crawls the job, or has ended.
 func (u *uploads) renew(ctx context.Context, ended bool) error {
 	host, _ := os.Hostname() // "" if it is unknown
-	b, err := json.Marshal(lease{u.list.Place, os.Getpid(), host, time.Now().UTC(), ended})
+	b, err := json.Marshal(lease{u.known().Place, os.Getpid(), host, time.Now().UTC(), ended})
 	if err != nil {
 		return err
 	}

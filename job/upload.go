@@ -279,6 +279,13 @@ func (u *uploads) keep() int64 {
 	return math.MaxInt64
 }
 
+// known returns the list of what is in the store, for those that do not hold busy. It is not changed after it was made.
+func (u *uploads) known() *stored {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.list
+}
+
 // run stores what becomes final, and the queue, until ctx ends.
 func (u *uploads) run(ctx context.Context) {
 	select {
@@ -292,13 +299,13 @@ func (u *uploads) run(ctx context.Context) {
 		case <-u.wake:
 		}
 		for delay := firstTry; ; delay = min(2*delay, lastTry) {
-			before := u.list
+			before := u.known()
 			err := u.storeReady(ctx)
 			u.relieve()
 			if err == nil {
 				err = u.storeQueueAgain(ctx)
 			}
-			if u.list != before { // something was stored
+			if u.known() != before { // something was stored
 				delay = firstTry
 			}
 			if err == nil || ctx.Err() != nil {
@@ -537,7 +544,7 @@ func (j *Job) Upload(ctx context.Context) error {
 	u.committed() // the last commit of all
 	whole := j.manifest.Finish == crawler.FinishDone || j.manifest.Finish.Limit()
 	for delay := firstTry; ; delay = min(2*delay, lastTry) {
-		before := u.list
+		before := u.known()
 		err := u.storeReady(ctx)
 		if err == nil && whole {
 			err = u.storeAll(ctx)
@@ -549,7 +556,7 @@ func (j *Job) Upload(ctx context.Context) error {
 		default:
 			err = u.storeQueue(ctx)
 		}
-		if u.list != before { // something was stored
+		if u.known() != before { // something was stored
 			delay = firstTry
 		}
 		switch {
