@@ -16,7 +16,7 @@ import (
 // line.
 type Access struct {
 	// Creds is a file: one of NATS credentials (a JWT and its key), or one line with a token or "user:password". It is refused if
-	// others than its owner can read it.
+	// others than its owner can read it, except for the group of a file of root that a process of another user is lent.
 	Creds string
 	// CA is a file with certificates (PEM) that the servers' certificates are signed by. "": those of the system.
 	CA string

@@ -98,7 +98,8 @@ func ReadNamed(path string, limit int64) ([]byte, error) {
 // ErrShared says that others than its owner can read a file with a secret.
 var ErrShared = errors.New("others than its owner can read it")
 
-// ReadSecret is like ReadNamed, and refuses a regular file that others than its owner can read, where the system knows.
+// ReadSecret is like ReadNamed, and refuses a regular file that others than its owner can read, where the system knows. Its group may
+// read a file of root for a process of another user: that is how Kubernetes and systemd hand secrets over.
 func ReadSecret(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -109,7 +110,7 @@ func ReadSecret(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&shared != 0 {
+	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&shared&^lent(info) != 0 {
 		return nil, fmt.Errorf("%s has mode %04o: %w: chmod 600 %s", path, mode.Perm(), ErrShared, path)
 	}
 	return ReadAll(f, path, limit)

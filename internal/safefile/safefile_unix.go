@@ -24,3 +24,12 @@ func single(info os.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && s.Nlink == 1
 }
+
+// lent returns the mode bits that a secret may have for others than its owner: reading by the group of a file that root lends this
+// process.
+func lent(info os.FileInfo) os.FileMode {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Uid == 0 && os.Geteuid() != 0 {
+		return 0o040
+	}
+	return 0
+}
