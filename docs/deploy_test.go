@@ -1,7 +1,10 @@
 package docs_test
 
 import (
+	"fmt"
 	"maps"
+	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -106,6 +109,121 @@ func (c compose) checkVolume(t *testing.T, name, key, volume string) {
 	}
 	if _, err := os.Stat(filepath.Join(root, filepath.Dir(name), from)); err != nil {
 		t.Errorf("%s, %s: %v", name, key, err)
+	}
+}
+
+// container is what is checked of a container in Kubernetes.
+type container struct {
+	Name      string
+	Args      []string
+	Env       []struct{ Name, Value string }
+	Ports     []port
+	Liveness  probe `yaml:"livenessProbe"`
+	Readiness probe `yaml:"readinessProbe"`
+}
+
+type port struct {
+	Name   string
+	Number int `yaml:"containerPort"`
+}
+
+type probe struct {
+	Get struct{ Path, Port string } `yaml:"httpGet"`
+}
+
+// containers returns those of a file that Helm has rendered.
+func containers(t *testing.T, name string) map[string]container {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]container{}
+	for _, doc := range strings.Split(string(b), "\n---\n") {
+		var object struct {
+			Spec struct {
+				Template struct {
+					Spec struct{ Containers []container }
+				}
+			}
+		}
+		if err := yaml.Unmarshal([]byte(doc), &object); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range object.Spec.Template.Spec.Containers {
+			found[c.Name] = c
+		}
+	}
+	return found
+}
+
+// TestChart checks that the command has the flags that the Helm chart gives it. Then it runs a server and a node as the chart does, on
+// loopback, and asks both for what Kubernetes and Prometheus ask them.
+func TestChart(t *testing.T) {
+	t.Parallel()
+	amble := program(t, "cmd/amble")
+	work, collect := containers(t, "tools/chart/testdata/work.yaml"), containers(t, "tools/chart/testdata/collect.yaml")
+	for at, c := range map[string]container{"work.yaml": work["engine"], "work.yaml, node": work["node"], "collect.yaml": collect["collect"]} {
+		if len(c.Args) == 0 {
+			t.Fatalf("%s has no arguments", at)
+		}
+		commandLine{at: at, program: "cmd/amble", args: c.Args}.check(t, amble, map[string]help{})
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has all addresses of 127.0.0.0/8")
+	}
+	dir, host := t.TempDir(), fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), 1+rand.IntN(254), 1+rand.IntN(254))
+	token := strings.Repeat("a1", 20)
+	for _, name := range []string{"token", "page-token"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(token), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here := strings.NewReplacer("/etc/amble", dir, "/engine/", dir+"/engine/", "/crawls/", dir+"/crawls/", "0.0.0.0", host, "shops-engine-0.shops-engine", host)
+	// The server is the only one: three would have one address here.
+	for _, c := range []container{collect["engine"], work["node"]} {
+		var args, env []string
+		for _, a := range c.Args {
+			args = append(args, here.Replace(a))
+		}
+		for _, e := range c.Env {
+			value, _, _ := strings.Cut(here.Replace(e.Value), ",") // of three servers, one
+			env = append(env, e.Name+"="+value)
+		}
+		ask(t, c, servingWith(t, env, `http://127[0-9.:]+/`, args...), token)
+		if c.Name == "engine" {
+			cmd := exec.CommandContext(t.Context(), amble, "crawl", "--job", "shops", "--replicas", "1", "--shards", "4", small(t))
+			cmd.Env = append(os.Environ(), env...)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+	}
+}
+
+// ask requests what a container is asked for at the address at which it serves its page.
+func ask(t *testing.T, c container, address, token string) {
+	t.Helper()
+	for path, want := range map[string][]int{c.Liveness.Get.Path: {200}, c.Readiness.Get.Path: {200, 503}, "/metrics": {200}} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(address, "/")+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path == "/metrics" { // as PodMonitor has it
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if !slices.Contains(want, res.StatusCode) {
+			t.Errorf("%s answers %s with %s", c.Name, path, res.Status)
+		}
+	}
+	i := slices.IndexFunc(c.Ports, func(p port) bool { return p.Name == c.Liveness.Get.Port && p.Name == c.Readiness.Get.Port })
+	if i < 0 || !strings.HasSuffix(address, fmt.Sprintf(":%d/", c.Ports[i].Number)) {
+		t.Errorf("%s serves at %s, and its probes ask %v", c.Name, address, c.Ports)
 	}
 }
 

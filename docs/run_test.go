@@ -203,7 +203,14 @@ func shop(t *testing.T) string {
 // serving runs a command that serves until the test ends, and returns the address that it prints first.
 func serving(t *testing.T, address string, args ...string) string {
 	t.Helper()
+	return servingWith(t, nil, address, args...)
+}
+
+// servingWith is like serving, with variables.
+func servingWith(t *testing.T, env []string, address string, args ...string) string {
+	t.Helper()
 	cmd := exec.Command(program(t, "cmd/amble"), args...)
+	cmd.Env = append(os.Environ(), env...)
 	says, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
