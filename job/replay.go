@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"iter"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -27,6 +26,7 @@ import (
 // Recording holds the answers of earlier crawls, for crawls that send nothing: see [Replay].
 type Recording struct {
 	archive *warc.Archive
+	readers []*Reader
 	jobs    bool // all of it is from jobs, which record every answer
 	seed    maphash.Seed
 	failed  []failure // sorted
@@ -60,35 +60,66 @@ func (f failure) compare(g failure) int { return cmp.Compare(f.key, g.key) }
 // damaged file and the offset in it; a record that turns out to be damaged later fails its URL in the same way.
 func Replay(paths ...string) (*Recording, error) {
 	r := &Recording{jobs: true, seed: maphash.MakeSeed(), copied: map[string]*fetcher.Recorded{}}
-	var files []string
-	finished := true
-	for _, path := range paths {
-		switch of, err := r.addJob(path); {
-		case err != nil:
-			return nil, err
-		case of != nil:
-			files, finished = append(files, filepath.Join(path, archiveName)), finished && of.Finished()
-		default:
-			r.jobs, finished = false, false
-			files = append(files, path)
-		}
-	}
-	slices.SortFunc(r.failed, failure.compare)
-	var err error
-	if r.archive, err = warc.OpenArchive(normal, files...); err != nil {
-		return nil, &Error{Kind: Refused, Err: err}
-	}
-	if cut := r.archive.Cut(); len(cut) > 0 && finished {
-		return nil, errors.Join(&Error{Kind: Refused, Err: cut[0]}, r.Close())
-	}
-	if r.archive.Len() == 0 {
-		return nil, errors.Join(refusedAs(ErrNoJob, "no answers are archived in %s: crawl with the format warc (in a program: job.Config.Archive)", strings.Join(paths, ", ")), r.Close())
+	if err := r.open(paths); err != nil {
+		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
 
-// addJob reads the failures of the job at path. It returns nil if there is none.
-func (r *Recording) addJob(path string) (*Manifest, error) {
+// open opens the archives.
+func (r *Recording) open(paths []string) error {
+	var names []string
+	jobs := map[string]*Reader{} // by the directory of their archives
+	finished := true
+	for _, path := range paths {
+		in, err := r.addJob(path)
+		if err != nil {
+			return err
+		}
+		if in == nil {
+			r.jobs, finished = false, false
+			files, err := warc.Files(path)
+			if err != nil {
+				return &Error{Kind: Refused, Err: err}
+			}
+			names = append(names, files...)
+			continue
+		}
+		m, err := in.Manifest()
+		if err != nil {
+			return err
+		}
+		archives, err := in.archiveNames()
+		if err != nil {
+			return err
+		}
+		jobs[in.files.path(archiveName)], finished = in, finished && m.Finished()
+		for _, name := range archives {
+			names = append(names, in.files.path(name))
+		}
+	}
+	slices.SortFunc(r.failed, failure.compare)
+	var err error
+	r.archive, err = warc.OpenArchiveBy(func(name string) (warc.File, int64, error) {
+		if in := jobs[filepath.Dir(name)]; in != nil {
+			return in.openArchived(name)
+		}
+		return warc.OpenFile(name)
+	}, normal, names...)
+	if err != nil {
+		return &Error{Kind: Refused, Err: err}
+	}
+	if cut := r.archive.Cut(); len(cut) > 0 && finished {
+		return &Error{Kind: Refused, Err: cut[0]}
+	}
+	if r.archive.Len() == 0 {
+		return refusedAs(ErrNoJob, "no answers are archived in %s: crawl with the format warc (in a program: job.Config.Archive)", strings.Join(paths, ", "))
+	}
+	return nil
+}
+
+// addJob reads the failures of the job at path, and returns a Reader of it, which Close closes. It returns nil if there is none.
+func (r *Recording) addJob(path string) (*Reader, error) {
 	if !Holds(path) {
 		return nil, nil
 	}
@@ -96,12 +127,12 @@ func (r *Recording) addJob(path string) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = in.Close() }() // only read
-	m, err := in.Manifest()
+	r.readers = append(r.readers, in)
+	names, err := in.archiveNames()
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(path, archiveName)); err != nil {
+	if there, err := in.files.has(archiveName); len(names) == 0 && !there && err == nil {
 		return nil, refusedAs(ErrNoJob, "job %s has no archive of answers: crawl with the format warc (in a program: job.Config.Archive)", path)
 	}
 	for v, err := range in.Visits() {
@@ -112,7 +143,7 @@ func (r *Recording) addJob(path string) (*Manifest, error) {
 			r.fail(v.URL, v.Reason)
 		}
 	}
-	return m, r.addCopies(in)
+	return in, r.addCopies(in)
 }
 
 // addCopies reads the robots.txt files that another crawl requested for this one: the job's archives do not hold them.
@@ -177,7 +208,16 @@ func (r *Recording) Apply(c *crawler.Config) error {
 func (r *Recording) URLs() iter.Seq2[string, error] { return r.archive.URLs() }
 
 // Close closes the files.
-func (r *Recording) Close() error { return r.archive.Close() }
+func (r *Recording) Close() error {
+	var errs []error
+	if r.archive != nil {
+		errs = append(errs, r.archive.Close())
+	}
+	for _, in := range r.readers {
+		errs = append(errs, in.Close())
+	}
+	return errors.Join(errs...)
+}
 
 // find is for fetcher.NewReplayer.
 func (r *Recording) find(u weburl.URL, why politeness.Purpose) (*fetcher.Recorded, error) {
@@ -231,15 +271,18 @@ func (r *Reader) OpenArchive() (*warc.Archive, error) {
 	for i, name := range names {
 		names[i] = r.files.path(name)
 	}
-	return warc.OpenArchiveBy(func(file string) (warc.File, int64, error) {
-		name := path.Join(archiveName, filepath.Base(file))
-		size, err := r.files.size(name)
-		if err != nil {
-			return nil, 0, err
-		}
-		f, err := r.files.open(name)
-		return f, size, err
-	}, nil, names...)
+	return warc.OpenArchiveBy(r.openArchived, nil, names...)
+}
+
+// openArchived opens a file in the directory of archives, also one that only the store has, and returns its size.
+func (r *Reader) openArchived(file string) (warc.File, int64, error) {
+	name := path.Join(archiveName, filepath.Base(file))
+	size, err := r.files.size(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	f, err := r.files.open(name)
+	return f, size, err
 }
 
 // newPages returns the Pages of an archive, which it closes if there is an error.

@@ -42,8 +42,8 @@ type archiveFile struct {
 	size int64
 }
 
-// openFile opens a file on a disk.
-func openFile(name string) (File, int64, error) {
+// OpenFile opens a file on a disk for [OpenArchiveBy], and returns its size in bytes. The error is that of the file system.
+func OpenFile(name string) (File, int64, error) {
 	f, err := safefile.Open(name)
 	if err != nil {
 		return nil, 0, err
@@ -109,11 +109,11 @@ func (e *ArchiveError) Unwrap() error { return e.Err }
 // indexes where [Writer] left them. same returns the same text for URLs that count as one page; nil: no two do. The error is
 // that of the file system or an *[ArchiveError].
 func OpenArchive(same func(url string) string, paths ...string) (*Archive, error) {
-	names, err := archiveFiles(paths)
+	names, err := Files(paths...)
 	if err != nil {
 		return nil, err
 	}
-	return OpenArchiveBy(openFile, same, names...)
+	return OpenArchiveBy(OpenFile, same, names...)
 }
 
 // OpenArchiveBy is [OpenArchive] for archive files that need not be on a disk: open opens one of the names, or the index of one, and
@@ -138,12 +138,12 @@ func OpenArchiveBy(open func(name string) (File, int64, error), same func(url st
 // found.
 func OpenFiles(paths ...string) (*Archive, error) {
 	a := &Archive{seed: maphash.MakeSeed(), same: func(url string) string { return url }}
-	names, err := archiveFiles(paths)
+	names, err := Files(paths...)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		f, size, err := openFile(name)
+		f, size, err := OpenFile(name)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("warc: %w", err), a.Close())
 		}
@@ -152,8 +152,9 @@ func OpenFiles(paths ...string) (*Archive, error) {
 	return a, nil
 }
 
-// archiveFiles returns the files at paths and in the directories at paths, each directory's by name.
-func archiveFiles(paths []string) (names []string, err error) {
+// Files returns the files at paths, and the archives in the directories at paths, each directory's by name. The error is that of the
+// file system.
+func Files(paths ...string) (names []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
