@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -30,14 +31,18 @@ type commits struct {
 	extents map[string]extent // by name, as stored in the queue
 	began   bool              // the job was created by a version that stored no lengths
 	kept    []*segmented
-	size    int64        // bytes after which a segment is closed; 0: never
-	archive *warc.Writer // nil: none
+	size    int64         // bytes after which a segment is closed; 0: never
+	age     time.Duration // after which it is closed all the same; 0: never
+	archive *warc.Writer  // nil: none
 }
 
 // openCommits reads what the last commit stored in the queue and compares the archives with it. Other files
 // are compared when they are opened.
 func (j *Job) openCommits(store *disk.Store) (*commits, error) {
 	c := &commits{files: j.files, extents: map[string]extent{}, size: j.config.segmentSize()}
+	if j.uploads != nil && c.size > 0 {
+		c.age = segmentAge
+	}
 	if err := store.Values(context.Background(), "", keyExtent, c.read); err != nil {
 		return nil, err
 	}
@@ -116,6 +121,14 @@ func (c *commits) of(name string) *extent {
 		return nil
 	}
 	return &e
+}
+
+// bytes returns the size of all files together, at the last commit.
+func (c *commits) bytes() (n int64) {
+	for _, e := range c.extents {
+		n += e.Bytes
+	}
+	return n
 }
 
 // keep opens a file whose extent each commit stores.

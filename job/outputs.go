@@ -115,6 +115,9 @@ func (o *outputs) openArchive(j *Job, cfg *crawler.Config) error {
 	if most := j.config.segmentSize(); (j.config.MaxDisk > 0 || j.config.KeepLocal > 0) && most > 0 && (w.MaxSize <= 0 || w.MaxSize > most) {
 		w.MaxSize = most // as segments
 	}
+	if o.commits.age > 0 && w.MaxAge == 0 {
+		w.MaxAge = o.commits.age
+	}
 	w.Info.Software, w.Info.Operator = cmp.Or(w.Info.Software, "amble/"+crawler.Version), cmp.Or(w.Info.Operator, cfg.Contact)
 	w.Info.UserAgent, w.Info.Robots = cmp.Or(w.Info.UserAgent, cfg.Identity().UserAgent()), cmp.Or(w.Info.Robots, "obey")
 	o.archive, err = warc.OpenRoot(dir.root, w)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/amble-crawler/amble/crawler"
 )
@@ -22,7 +23,14 @@ const DefaultSegmentSize = 1 << 30
 // visits-000002.jsonl, and so on.
 var inSegments = []string{VisitsName, LedgerName, LinksName, TextName, ItemsName}
 
-// segmentSize returns the bytes after which a commit closes a segment; 0: never. Four fit into MaxDisk, and into KeepLocal.
+// segmentShare is the part of MaxDisk, and of KeepLocal, that a segment or an archive may have: one of each of the six files that grow
+// is open, and leaves room for the queue.
+const segmentShare = 8
+
+// segmentAge is the time after which a commit closes a segment of a job with a store, so that what was crawled gets there.
+const segmentAge = time.Hour
+
+// segmentSize returns the bytes after which a commit closes a segment; 0: never.
 func (c *Config) segmentSize() int64 {
 	size := int64(c.SegmentSize)
 	switch {
@@ -32,8 +40,8 @@ func (c *Config) segmentSize() int64 {
 		size = 0
 	}
 	for _, most := range []crawler.Limit{c.MaxDisk, c.KeepLocal} {
-		if most > 0 && (size == 0 || size > int64(most)/4) {
-			size = max(1, int64(most)/4)
+		if most > 0 && (size == 0 || size > int64(most)/segmentShare) {
+			size = max(1, int64(most)/segmentShare)
 		}
 	}
 	return size
@@ -228,8 +236,9 @@ func (s *segmentReader) close() (err error) {
 // while a commit is made; the other methods may not.
 type segmented struct {
 	commits *commits
-	name    string // of the whole and of the first segment
-	limit   int64  // bytes after which a commit closes a segment; 0: never
+	name    string    // of the whole and of the first segment
+	limit   int64     // bytes after which a commit closes a segment; 0: never
+	begun   time.Time // when this process opened the open segment, or wrote the first bytes to it
 
 	mu     sync.Mutex
 	before *segmentReader // the segments before the open one
@@ -292,7 +301,7 @@ func (s *segmented) openNext(name string) error {
 	if err != nil {
 		return err
 	}
-	s.open, s.full = e, was != nil && was.Closed
+	s.open, s.full, s.begun = e, was != nil && was.Closed, time.Now()
 	if s.full {
 		err = s.commits.files.told(name, s.commits.files.checkClosed(name, was.Bytes))
 	}
@@ -321,6 +330,9 @@ func (s *segmented) Write(b []byte) (int, error) {
 		if err := s.begin(); err != nil {
 			return 0, err
 		}
+	}
+	if s.open.bytes == 0 {
+		s.begun = time.Now()
 	}
 	n, err := s.open.Write(b)
 	s.torn = s.torn || err != nil
@@ -400,12 +412,12 @@ func (s *segmented) dropLast() error {
 }
 
 // tell makes the file durable, and adds the extents of its segments to the values of a commit. It closes a segment that has
-// reached its size: nothing can be written until it is durable.
+// reached its size, or is old: nothing can be written until it is durable.
 func (s *segmented) tell(values map[string][]byte) error {
 	s.mu.Lock()
 	untold, open := s.untold, s.open
 	s.untold = nil
-	closes := s.limit > 0 && open.bytes >= s.limit && !s.torn && !s.full
+	closes := s.limit > 0 && (open.bytes >= s.limit || s.old()) && !s.torn && !s.full
 	if closes {
 		defer s.mu.Unlock()
 	} else {
@@ -430,6 +442,11 @@ func (s *segmented) tell(values map[string][]byte) error {
 		s.commits.tell(values, open.name, now, marked)
 	}
 	return nil
+}
+
+// old reports whether the open segment is to be closed although it is not full.
+func (s *segmented) old() bool {
+	return s.commits.age > 0 && s.open.bytes > 0 && time.Since(s.begun) >= s.commits.age
 }
 
 // Sync makes what is in the file durable.

@@ -52,7 +52,9 @@ type Info struct {
 type Options struct {
 	Prefix  string // of file names: letters, digits, "_", "." and "-". "": DefaultPrefix
 	MaxSize int64  // bytes of a file; only a file with a single capture exceeds it. 0: 1 GB; None
-	Info    Info
+	// MaxAge is the time from the beginning of a file after which a capture goes into the next one. 0: any.
+	MaxAge time.Duration
+	Info   Info
 
 	Compression Compression // "": Gzip
 	// Level is 1 (fastest) to 9 (smallest) for Gzip, and 1 to 4 for Zstd. 0: 6 for Gzip and 2 for Zstd.
@@ -101,6 +103,7 @@ func (o Options) Validate() error {
 	}
 	bad(validPrefix(or(o.Prefix, DefaultPrefix)), "Prefix is %q: must be letters, digits, \"_\", \".\" and \"-\", at most %d", o.Prefix, maxPrefix)
 	bad(o.MaxSize >= None && o.MaxSize <= maxOffset, "MaxSize is %d: must be 1 to %d, or None", o.MaxSize, maxOffset)
+	bad(o.MaxAge >= 0, "MaxAge is %v: must not be negative", o.MaxAge)
 	most := map[Compression]int{"": 9, Gzip: 9, Zstd: 4}
 	_, known := most[o.Compression]
 	bad(known, "Compression is %q: must be %s or %s", o.Compression, Gzip, Zstd)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -16,6 +17,7 @@ const flushLines = 64 << 10
 // segment is the archive file that is being written, with its index.
 type segment struct {
 	part
+	begun    time.Time
 	f, index *file
 	info     string // the record ID of its warcinfo
 	lines    []byte // of the index, not yet written
@@ -23,9 +25,9 @@ type segment struct {
 	hash     prefixHash
 }
 
-// room begins a file if there is none, or the next one if a capture of size bytes does not fit.
+// room begins a file if there is none, or the next one if a capture of size bytes does not fit or the file is old.
 func (w *Writer) room(size int64) error {
-	if c := w.cur; c != nil && c.size+size > w.opts.MaxSize {
+	if c := w.cur; c != nil && (c.size+size > w.opts.MaxSize || w.opts.MaxAge > 0 && w.opts.now().Sub(c.begun) >= w.opts.MaxAge) {
 		if err := w.finish(); err != nil {
 			return err
 		}
@@ -52,7 +54,7 @@ func (w *Writer) begin() error {
 	if err != nil {
 		return errors.Join(err, f.Close(), w.disk.remove(name))
 	}
-	w.cur = &segment{part: part{name: name, serial: serial}, f: f, index: index, hash: newPrefixHash()}
+	w.cur = &segment{part: part{name: name, serial: serial}, begun: now, f: f, index: index, hash: newPrefixHash()}
 	w.stale = true
 	w.group.reset()
 	w.warcinfo(now)

@@ -341,6 +341,22 @@ func TestNextFileBeginsBeforeOneIsTooLarge(t *testing.T) {
 	}
 }
 
+func TestNextFileBeginsWhenOneIsOld(t *testing.T) {
+	now, dir := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), t.TempDir()
+	w := open(t, dir, Options{MaxAge: time.Hour, now: func() time.Time { return now }})
+	var in []string
+	for i := range 4 {
+		p := page(fmt.Sprintf("http://x.test/%d", i), "x")
+		add(t, w, p)
+		in = append(in, p.WARC.File)
+		now = now.Add(30 * time.Minute)
+	}
+	w.Close(t.Context())
+	if in[0] != in[1] || in[1] == in[2] || in[2] != in[3] {
+		t.Errorf("pages every half an hour are in %v, want two in a file", in)
+	}
+}
+
 // filesOf returns the disk of a directory.
 func filesOf(t testing.TB, dir string) disk {
 	t.Helper()
