@@ -38,6 +38,7 @@ type committer struct {
 	ends   []frontier.End
 	links  int
 	bytes  int               // of links
+	pages  int64             // bytes of pages
 	values map[string][]byte // of renderings, which are committed like visits
 	failed bool              // a sink holds a record, or part of one, that must not be committed
 	room   *sync.Cond        // there is room for further ends
@@ -171,6 +172,9 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, v
 		m.refuse()
 		return err
 	}
+	if rec != nil { // a sink has it
+		m.pages += int64(rec.Bytes)
+	}
 	count()
 	m.wake()
 	return nil
@@ -203,7 +207,7 @@ func (m *committer) wake() {
 
 // full reports whether enough for a commit has accumulated. The caller holds the lock.
 func (m *committer) full() bool {
-	return len(m.ends) >= commitVisits || m.links >= commitLinks || m.bytes >= commitBytes
+	return len(m.ends) >= commitVisits || m.links >= commitLinks || m.bytes >= commitBytes || m.how.Bytes > 0 && m.pages >= m.how.Bytes
 }
 
 // linkBytes estimates how much memory the texts of a link take.
@@ -342,7 +346,7 @@ func (m *committer) take(ctx context.Context, last bool) (ends []frontier.End, c
 	}
 	maps.Copy(c.Values, gate)
 	maps.Copy(c.Values, m.values)
-	ends, m.ends, m.values, m.links, m.bytes = m.ends, nil, nil, 0, 0
+	ends, m.ends, m.values, m.links, m.bytes, m.pages = m.ends, nil, nil, 0, 0, 0
 	m.room.Broadcast()
 	return ends, c, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -68,6 +69,36 @@ func TestCommitInterval(t *testing.T) {
 			t.Errorf("a visit waited %v for its commit; %d commits of %d visits", longest, commits, visits)
 		}
 	})
+}
+
+// TestCommitsBySize: with Commits.Bytes a commit is due when the pages have as much, and not only after the interval.
+func TestCommitsBySize(t *testing.T) {
+	for bytes, want := range map[int64]int{0: 50, 10_000: 10} {
+		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+			s := w.Site("http://a.example")
+			var all []string
+			for i := range 50 {
+				all = append(all, fmt.Sprint("/", i))
+				s.Page(all[i], strings.Repeat("x", 1000))
+			}
+			s.Page("/", links(all...))
+			store, err := disk.Open(t.TempDir(), disk.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = store.Close() }()
+			most := 0
+			c := newCrawler(t, w, crawler.Config{Frontier: store, Sinks: []sink.Sink{&fullSink{left: 99}}, Commits: crawler.Commits{Interval: time.Hour, Bytes: bytes}, Trace: &crawler.Trace{
+				Committed: func(c crawler.Commit) { most = max(most, c.Visits) },
+			}})
+			if _, err := c.Run(t.Context(), s.URL("/")); err != nil {
+				t.Fatal(err)
+			}
+			if most > want+1 || most < want-1 {
+				t.Errorf("%d bytes: %d visits in a commit, want %d", bytes, most, want)
+			}
+		})
+	}
 }
 
 // TestCommitsOfTheGate: with Commits.Gate, what a site requests is in the frontier a commit interval after its answer, although

@@ -277,6 +277,9 @@ type Commits struct {
 	// Gate stores what the gate knows with every commit, and not just every ten seconds or 10,000 requests: for a frontier that
 	// another machine may continue from at any time, without the ledger (politeness.Gate.TakeOver).
 	Gate bool
+	// Bytes is the number of bytes of fetched pages after which a commit is due earlier. Pages wait while one is made and as much has
+	// come meanwhile. 0: they do not count.
+	Bytes int64
 }
 
 // Traps bounds how many variants of one page are queued. Further URLs are [Trapped] or, if they are links,
@@ -396,6 +399,7 @@ func (c Config) Validate() error {
 	bad(c.Limits.Time >= 0, "Limits.Time is %v: must not be negative", c.Limits.Time)
 	bad(c.Limits.InFlight >= 0, "Limits.InFlight is %d: must be 1 or more", c.Limits.InFlight)
 	bad(c.Commits.Interval >= 0, "Commits.Interval is %v: must not be negative", c.Commits.Interval)
+	bad(c.Commits.Bytes >= 0, "Commits.Bytes is %d: must not be negative", c.Commits.Bytes)
 	bad(c.Concurrency >= 0, "Concurrency is %d: must be 1 or more", c.Concurrency)
 	limit("Retries.Max", c.Retries.Max, Zero)
 	bad(c.Retries.Pause >= 0, "Retries.Pause is %v: must not be negative", c.Retries.Pause)

@@ -82,10 +82,11 @@ type Config struct {
 	// queues, and all share the files that the process may have open. It is no setting of the job. 0: one.
 	Parallel int
 	// MinFree is how many bytes the crawl leaves free on the disk of its directory: it ends in good order before there are fewer.
-	// 0: 5 % of the disk, and 1 GiB at most; [crawler.Zero]: none. MaxDisk limits the bytes of the directory. 0: Unlimited.
+	// 0: 5 % of the disk, and 1 GiB at most; [crawler.Zero]: none. MaxDisk limits the bytes of the directory: the crawl
+	// ends, or waits for its Store, when an eighth of it is left, which is for what is written until then. 0: Unlimited.
 	MinFree, MaxDisk crawler.Limit
 	// SegmentSize is the size of segments in bytes: when visits, ledger, links, texts or results have as much, the next commit closes the
-	// file, which never changes again, and what follows is in another one, such as visits-000002.jsonl. A segment is at most a quarter
+	// file, which never changes again, and what follows is in another one, such as visits-000002.jsonl. A segment is at most an eighth
 	// of MaxDisk. 0: [DefaultSegmentSize]; [crawler.Unlimited]: each is one file.
 	SegmentSize crawler.Limit
 	// Store is the URL of a place for what is finished: s3://BUCKET/PREFIX or file:///DIRECTORY, which no other job uses. Closed segments

@@ -465,6 +465,7 @@ func (j *Job) prepare(cfg *crawler.Config, why opening) (err error) {
 		cfg.Politeness.Name = filepath.Base(abs)
 	}
 	cfg.Trace = crawler.JoinTraces(cfg.Trace, j.watchSpace())
+	j.restrain(cfg)
 	if j.crawler, err = crawler.New(*cfg); err != nil {
 		return beginError(err)
 	}

@@ -119,6 +119,7 @@ func (q *queued) bytes() (n int64) {
 func (u *uploads) storeQueue(ctx context.Context) error {
 	u.busy.Lock()
 	defer u.busy.Unlock()
+	began := time.Now()
 	small, err := u.describing()
 	if err == nil {
 		err = u.put(ctx, small, nil)
@@ -127,9 +128,9 @@ func (u *uploads) storeQueue(ctx context.Context) error {
 		return err
 	}
 	if there, err := u.j.files.has(ItemsTableName); err != nil || there && !u.j.ended { // the database changes while it is read
+		u.rest(began)
 		return err
 	}
-	began := time.Now()
 	q := &queued{Schema: queueSchema, Job: u.list.Job, Place: u.list.Place, At: time.Now().UTC()}
 	if err := u.knowParts(ctx, q); err != nil {
 		return err
@@ -181,10 +182,15 @@ func (u *uploads) storeQueue(ctx context.Context) error {
 	if err := u.putQueued(ctx, q); err != nil {
 		return err
 	}
+	u.rest(began)
+	return nil
+}
+
+// rest lets the queue be stored again after a while: storing it takes at most a tenth of the time.
+func (u *uploads) rest(began time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.next = time.Now().Add(max(queueRest, 9*time.Since(began))) // at most a tenth of the time
-	return nil
+	u.next = time.Now().Add(max(queueRest, 9*time.Since(began)))
 }
 
 // knowParts asks the store which parts an earlier process left there.
@@ -301,7 +307,8 @@ func (u *uploads) putPart(ctx context.Context, q *queued, b []byte) (sum string,
 	return sum, err
 }
 
-// putRobots adds the bodies of robots.txt files, many in a part. Those that were added before stay in their part.
+// putRobots adds the bodies of robots.txt files, many in a part, without those that storeRobots stored. Those that were added before stay
+// in their part.
 func (u *uploads) putRobots(ctx context.Context, q *queued) error {
 	names, err := plainDir{root: u.j.files.root}.names(robotsName)
 	if err != nil {
@@ -333,7 +340,7 @@ func (u *uploads) putRobots(ctx context.Context, q *queued) error {
 		return nil
 	}
 	for _, name := range names {
-		if !isRobotsBody(name) || u.packed[name] {
+		if _, stored := u.list.find(path.Join(robotsName, name)); stored || !isRobotsBody(name) || u.packed[name] {
 			continue
 		}
 		b, err := u.j.files.readUpTo(path.Join(robotsName, name), maxPart-partSize) // a larger one is fetched again

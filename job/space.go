@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,8 @@ import (
 const (
 	mostFree    = 1 << 30 // maximum of the default of [Config.MinFree]
 	freeShare   = 20      // or the disk divided by this
+	spareShare  = 8       // of [Config.MaxDisk], one part in this many is left for what is written until a crawl has ended or paused
+	commitShare = 64      // a commit is made when the pages since the one before have one part in this many of it
 	measurePart = 50      // measuring the directory takes a process at most one part in this many of its time
 )
 
@@ -34,9 +37,10 @@ type Space struct {
 }
 
 // Left returns the bytes that the crawl may still write, and the limit that comes first: [crawler.FinishMinFree] or
-// [crawler.FinishMaxDisk]. Less than 0 means that the limit is exceeded.
+// [crawler.FinishMaxDisk]. Less than 0 means that the crawl has to end, or to pause. An eighth of MaxDisk is for what is written until
+// then.
 func (s *Space) Left() (int64, crawler.Finish) {
-	if left := s.MaxDisk - s.Used; s.MaxDisk > 0 && left < s.Free-s.MinFree {
+	if left := s.MaxDisk - s.MaxDisk/spareShare - s.Used; s.MaxDisk > 0 && left < s.Free-s.MinFree {
 		return left, crawler.FinishMaxDisk
 	}
 	return s.Free - s.MinFree, crawler.FinishMinFree
@@ -72,15 +76,12 @@ func spaceOf(dir string, c *Config, used bool) (s Space, err error) {
 	return s, err
 }
 
-// SizeOf returns the bytes of all files below a directory, without the copy of the queue, which has the same files. The error is the
-// first one; what cannot be read counts for nothing.
+// SizeOf returns the bytes of all files below a directory. A file of the copy of the queue counts when the queue does not have it, too.
+// The error is the first one; what cannot be read counts for nothing.
 func SizeOf(dir string) (bytes int64, err error) {
-	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, unread error) error {
-		if unread == nil && e.IsDir() && e.Name() == queueCopy {
-			return fs.SkipDir
-		}
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, unread error) error {
 		if unread == nil && e.Type().IsRegular() {
-			if info, err := e.Info(); err == nil {
+			if info, err := e.Info(); err == nil && (links(info) == 1 || filepath.Base(filepath.Dir(path)) != queueCopy) {
 				bytes += info.Size()
 			}
 		}
@@ -196,7 +197,7 @@ func (j *Job) checkSpace() error {
 	case left >= 0, j.uploads != nil: // what is stored makes room
 		return nil
 	case by == crawler.FinishMaxDisk:
-		return refusedAs(ErrSpace, "job %s takes %s, more than max-disk (%s): give more, or remove what is not needed", j.dir, cli.Bytes(s.Used), cli.Bytes(s.MaxDisk))
+		return refusedAs(ErrSpace, "job %s takes %s, which leaves too little of max-disk (%s): give more, or remove what is not needed", j.dir, cli.Bytes(s.Used), cli.Bytes(s.MaxDisk))
 	default:
 		return refusedAs(ErrSpace, "the disk of %s has %s free, less than min-free (%s): make room, or set min-free", j.dir, cli.Bytes(s.Free), cli.Bytes(s.MinFree))
 	}
@@ -209,10 +210,11 @@ func (j *Job) left() (int64, crawler.Finish, error) {
 	return left, by, err
 }
 
-// watchSpace returns hooks that end the crawl in good order when too little space is left. They look after each commit.
+// watchSpace returns hooks that end or pause the crawl in good order when too little space is left. They look after each commit.
 func (j *Job) watchSpace() *crawler.Trace {
 	var mu sync.Mutex
-	var next time.Time // when the directory is measured again
+	var next time.Time    // when the directory is measured again
+	var was, before int64 // its size then, and that of all results
 	return &crawler.Trace{Committed: func(c crawler.Commit) {
 		if j.uploads != nil && c.Err == nil {
 			j.uploads.committed()
@@ -222,14 +224,31 @@ func (j *Job) watchSpace() *crawler.Trace {
 		now := time.Now()
 		used := j.config.MaxDisk > 0 && now.After(next)
 		s, err := spaceOf(j.dir, &j.config, used)
-		if used {
-			next = time.Now().Add(measurePart * time.Since(now))
-		}
 		if err != nil { // writing says what is wrong
 			return
 		}
-		if left, by := s.Left(); left < 0 && (j.uploads == nil || !j.uploads.short()) {
+		if results := j.out.commits.bytes(); used {
+			next = time.Now().Add(measurePart * time.Since(now))
+			was, before = s.Used, results
+		} else {
+			s.Used = was + results - before
+		}
+		switch left, by := s.Left(); {
+		case left >= 0:
+		case j.uploads == nil:
 			j.crawler.DrainFor(by)
+		default:
+			j.uploads.short()
 		}
 	}}
+}
+
+// restrain bounds what is written between two commits, and after the last one, by what [Config.MaxDisk] has spare.
+func (j *Job) restrain(c *crawler.Config) {
+	most := int64(j.config.MaxDisk) / commitShare
+	if most <= 0 {
+		return
+	}
+	c.Commits.Bytes = most
+	c.Limits.InFlight = min(cmp.Or(c.Limits.InFlight, crawler.DefaultMaxInFlight), most)
 }

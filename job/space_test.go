@@ -17,8 +17,8 @@ func TestSpaceLeftIsThatOfTheFirstLimit(t *testing.T) {
 		{Space{Free: 100, MinFree: 30}, 70, crawler.FinishMinFree},
 		{Space{Free: 100, MinFree: 130}, -30, crawler.FinishMinFree},
 		{Space{Free: 100, MinFree: 30, Used: 10, MaxDisk: 200}, 70, crawler.FinishMinFree},
-		{Space{Free: 100, MinFree: 30, Used: 10, MaxDisk: 50}, 40, crawler.FinishMaxDisk},
-		{Space{Free: 100, MinFree: 30, Used: 60, MaxDisk: 50}, -10, crawler.FinishMaxDisk},
+		{Space{Free: 100, MinFree: 30, Used: 10, MaxDisk: 48}, 32, crawler.FinishMaxDisk},
+		{Space{Free: 100, MinFree: 30, Used: 60, MaxDisk: 48}, -18, crawler.FinishMaxDisk},
 	} {
 		if left, by := c.s.Left(); left != c.left || by != c.by {
 			t.Errorf("%+v: %d left by %s, want %d by %s", c.s, left, by, c.left, c.by)

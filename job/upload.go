@@ -301,7 +301,10 @@ func (u *uploads) run(ctx context.Context) {
 		for delay := firstTry; ; delay = min(2*delay, lastTry) {
 			before := u.known()
 			err := u.storeReady(ctx)
-			u.relieve()
+			if err == nil {
+				err = u.storeRobotsAgain(ctx)
+			}
+			u.relieve(err == nil)
 			if err == nil {
 				err = u.storeQueueAgain(ctx)
 			}
@@ -327,12 +330,16 @@ func (u *uploads) run(ctx context.Context) {
 	}
 }
 
-// storeQueueAgain stores the queue if that was done long enough ago. It takes at most a tenth of the time.
-func (u *uploads) storeQueueAgain(ctx context.Context) error {
+// due reports whether what takes longer than one file is to be stored.
+func (u *uploads) due() bool {
 	u.mu.Lock()
-	due := time.Now().After(u.next)
-	u.mu.Unlock()
-	if !due {
+	defer u.mu.Unlock()
+	return time.Now().After(u.next)
+}
+
+// storeQueueAgain stores the queue if that was done long enough ago.
+func (u *uploads) storeQueueAgain(ctx context.Context) error {
+	if !u.due() {
 		return nil
 	}
 	err := u.storeQueue(ctx)
@@ -390,7 +397,7 @@ func (u *uploads) storeReady(ctx context.Context) error {
 		u.ready = slices.DeleteFunc(u.ready, func(o storedObject) bool { return o.Name == next.Name })
 		u.mu.Unlock()
 		u.drop(u.keep())
-		u.relieve()
+		u.relieve(false)
 	}
 	u.drop(u.keep())
 	return nil
@@ -469,38 +476,31 @@ func (u *uploads) drop(keep int64) {
 	}
 }
 
-// short makes room when less is left than the operator allows. It reports whether the crawl may go on later: copies were removed, or
-// the crawl is paused until something is stored.
-func (u *uploads) short() bool {
+// short makes room when less is left than the operator allows: copies are removed, or the crawl is paused until something is stored.
+func (u *uploads) short() {
 	u.drop(0)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if left, _, err := u.j.left(); err != nil || left >= 0 {
-		return true
+	if left, _, err := u.j.left(); err != nil || left >= 0 || u.paused {
+		return
 	}
-	if len(u.ready) == 0 {
-		return false
-	}
-	if !u.paused {
-		u.paused = true
-		u.j.crawler.Pause()
-		defer func() {
-			select {
-			case u.hurry <- struct{}{}:
-			default:
-			}
-		}()
-		if u.j.config.Note != nil {
-			files, bytes := sizeOf(u.ready)
-			u.j.config.Note(fmt.Sprintf("paused: the space for the job is used up, and %s (%s) waiting for the store; the crawl resumes by itself",
-				cli.Plural(files, "finished file"), cli.Bytes(bytes)))
+	u.paused = true
+	u.j.crawler.Pause()
+	for _, c := range []chan struct{}{u.wake, u.hurry} {
+		select {
+		case c <- struct{}{}:
+		default:
 		}
 	}
-	return true
+	if u.j.config.Note != nil {
+		files, bytes := sizeOf(u.ready)
+		u.j.config.Note(fmt.Sprintf("paused: the space for the job is used up, and %s (%s) waiting for the store; the crawl resumes by itself",
+			cli.Plural(files, "finished file"), cli.Bytes(bytes)))
+	}
 }
 
-// relieve ends a pause of short.
-func (u *uploads) relieve() {
+// relieve ends a pause of short if there is room again. If there is none although all is stored, the crawl ends.
+func (u *uploads) relieve(all bool) {
 	u.mu.Lock()
 	paused, ready := u.paused, len(u.ready)
 	u.mu.Unlock()
@@ -510,7 +510,7 @@ func (u *uploads) relieve() {
 	u.drop(0)
 	left, by, err := u.j.left()
 	switch {
-	case err != nil || left < 0 && ready > 0:
+	case err != nil || left < 0 && (ready > 0 || !all):
 		return
 	case left < 0:
 		u.j.crawler.DrainFor(by)
@@ -548,6 +548,9 @@ func (j *Job) Upload(ctx context.Context) error {
 		err := u.storeReady(ctx)
 		if err == nil && whole {
 			err = u.storeAll(ctx)
+		}
+		if err == nil {
+			err = u.storeRobots(ctx)
 		}
 		switch {
 		case err != nil:

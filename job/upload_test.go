@@ -16,13 +16,16 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/stores/open"
 	"github.com/amble-crawler/amble/stores/storestest"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // storedSite serves pages that link to each other.
@@ -58,13 +61,19 @@ func noise(n int) string {
 type bucket struct {
 	away atomic.Bool
 	puts atomic.Int64
+	seen func() // a request came; nil: nothing
 }
 
-func serveBucket(t *testing.T) *bucket {
+func serveBucket(t *testing.T) *bucket { return serveBucketIn(t, s3mem.New()) }
+
+func serveBucketIn(t *testing.T, objects gofakes3.Backend) *bucket {
 	b := &bucket{}
-	h := gofakes3.New(s3mem.New()).Server()
+	h := gofakes3.New(objects).Server()
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPut, "/crawls", nil))
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if b.seen != nil {
+			b.seen()
+		}
 		if b.away.Load() {
 			panic(http.ErrAbortHandler)
 		}
@@ -167,7 +176,14 @@ func checkStored(t *testing.T, dir, url string, pages int) {
 				check(t, err)
 			}
 		}
-		check(t, errors.Join(p.Close(), r.Close()))
+		rec := must(Replay(dir))
+		for v := range r.Visits() {
+			if v.WARC != nil {
+				_, err := rec.find(must(weburl.Parse(v.URL)), politeness.Page)
+				check(t, err)
+			}
+		}
+		check(t, errors.Join(p.Close(), r.Close(), rec.Close()))
 	}
 	if _, err := Open(copied); err == nil || !strings.Contains(err.Error(), "no queue") && !errors.Is(err, ErrFinished) {
 		t.Errorf("a copy was opened: %v", err)
@@ -406,5 +422,75 @@ func TestListOfStoreIsReadWithCare(t *testing.T) {
 	}
 	if _, err := parseStored([]byte(`{"schema":"amble.stored/1","job":"x","objects":[{"name":"x","sha256":"` + sum + `"}]}`)); err != nil {
 		t.Error(err)
+	}
+}
+
+// What sites said stays within --keep-local, too: bodies of robots.txt files that were stored are read from there, also when the job is
+// resumed on another machine.
+func TestRobotsFilesGoToTheStore(t *testing.T) {
+	serveBucket(t)
+	var seeds []string
+	for n := range 12 {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				fmt.Fprintf(w, "User-agent: *\nDisallow: /no%d\n", n)
+				return
+			}
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<a href="/1">1</a>`)
+		}))
+		t.Cleanup(srv.Close)
+		seeds = append(seeds, srv.URL+"/")
+	}
+	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
+	bodies := func() int { return len(must(filepath.Glob(filepath.Join(dir, robotsName, "*.txt")))) }
+	c := storedConfig(url)
+	c.KeepLocal = 1
+	for _, limit := range []crawler.Limit{20, 0} {
+		c.Crawl.Limits.Pages = limit
+		j, err := Start(dir, c, seeds...)
+		check(t, err)
+		_, err = j.Run(t.Context())
+		check(t, err)
+		check(t, j.Upload(t.Context()))
+		check(t, j.Close())
+		if n := bodies(); n > 0 {
+			t.Errorf("%d robots.txt files are left in the directory", n)
+		}
+		want := 24
+		if limit > 0 {
+			want = int(limit)
+		}
+		checkStored(t, dir, url, want)
+		if limit > 0 { // the disk is lost
+			check(t, os.RemoveAll(dir))
+			check(t, Restore(t.Context(), dir, url))
+		}
+	}
+}
+
+// What a slow crawl writes goes to the store after a while, although its segments are small.
+func TestOldSegmentsAreClosed(t *testing.T) {
+	for name, age := range map[string]time.Duration{"old": 1, "young": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			serveBucket(t)
+			seed, dir, url := storedSite(t, 60), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
+			c := storedConfig(url)
+			c.SegmentSize, c.WARC.MaxSize, c.WARC.MaxAge = 0, 0, age
+			j, err := Start(dir, c, seed)
+			check(t, err)
+			j.out.commits.age = age
+			_, err = j.Run(t.Context())
+			check(t, err)
+			check(t, j.Upload(t.Context()))
+			check(t, j.Close())
+			checkStored(t, dir, url, 60)
+			r := must(Read(dir))
+			archives := must(r.Archives())
+			if many := must(r.Manifest()).InSegments(VisitsName); many != (name == "old") || len(archives) > 1 != many {
+				t.Errorf("%d archives, and more than one segment: %v", len(archives), many)
+			}
+			check(t, r.Close())
+		})
 	}
 }

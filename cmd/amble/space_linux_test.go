@@ -83,7 +83,7 @@ func TestCrawlEndsAtMaxDisk(t *testing.T) {
 		}
 	}
 	code, said = amble(t, "resume", "-q", dir)
-	if want := "more than max-disk (4.0 MiB): give more"; code != cli.ExitLimit || !strings.Contains(said, want) {
+	if want := "too little of max-disk (4.0 MiB): give more"; code != cli.ExitLimit || !strings.Contains(said, want) {
 		t.Errorf("resumed: exit code %d, %s; want %q", code, said, want)
 	}
 }
