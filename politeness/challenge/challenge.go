@@ -8,6 +8,7 @@ package challenge
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -34,10 +35,9 @@ func Of(status int, header http.Header, body []byte) string {
 		return ""
 	}
 	for i := range rows {
-		for _, p := range rows[i].pages {
-			if bytes.Contains(body, []byte(p.hint)) && p.in(body) {
-				return rows[i].Name
-			}
+		r := &rows[i]
+		if r.hinted(body) && slices.ContainsFunc(r.pages, func(p page) bool { return p.in(body) }) {
+			return r.Name
 		}
 	}
 	return ""
@@ -54,15 +54,31 @@ func (r *Row) hasField(header http.Header) bool {
 	return false
 }
 
+// hinted reports whether a body contains the hint. It is called for every page, and [bytes.Contains] takes five times as long for a hint
+// that begins with a frequent byte.
+func (r *Row) hinted(body []byte) bool {
+	at := strings.IndexByte(r.hint, r.rare)
+	for {
+		i := bytes.IndexByte(body, r.rare)
+		if i < 0 {
+			return false
+		}
+		if i >= at && bytes.HasPrefix(body[i-at:], []byte(r.hint)) {
+			return true
+		}
+		body = body[i+1:]
+	}
+}
+
 func beginsWithMarkup(body []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\ufeff")), " \t\r\n\f"), []byte("<"))
 }
 
 // in reports whether a body has all of the page's parts in its markup.
-func (p *page) in(body []byte) bool {
+func (p page) in(body []byte) bool {
 	var found uint
 	note := func(tag, attr string, value []byte) {
-		for i, part := range p.parts {
+		for i, part := range p {
 			if part.tag == tag && part.attr == attr && part.is(value) {
 				found |= 1 << i
 			}
@@ -70,7 +86,7 @@ func (p *page) in(body []byte) bool {
 	}
 	z := html.NewTokenizer(bytes.NewReader(body))
 	script := false
-	for all := uint(1)<<len(p.parts) - 1; found != all; {
+	for all := uint(1)<<len(p) - 1; found != all; {
 		switch z.Next() {
 		case html.ErrorToken:
 			return false

@@ -33,8 +33,10 @@ func TestEachRowHasAPage(t *testing.T) {
 	for _, r := range challenge.Rows() {
 		body := recorded(t, pages[r.Name])
 		for _, status := range []int{200, 202, 403, 503} {
-			if got := challenge.Of(status, nil, []byte(body)); got != r.Name {
-				t.Errorf("%s, %d: %q", r.Name, status, got)
+			for _, before := range []string{"", "<p>_PyxfI,_PyxfI"} { // bytes of hints
+				if got := challenge.Of(status, nil, []byte(before+body)); got != r.Name {
+					t.Errorf("%s, %d: %q", r.Name, status, got)
+				}
 			}
 		}
 		if got := challenge.Of(302, nil, []byte(body)); got != "" {

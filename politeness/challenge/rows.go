@@ -9,17 +9,16 @@ type Row struct {
 	Date   string // when the source was read
 
 	fields []field
+	hint   string // occurs in each of the pages: no other one is parsed
+	rare   byte   // of the hint, the byte that pages seldom have: it is looked for first
 	pages  []page
 }
 
 // field is a header field with its whole value.
 type field struct{ name, value string }
 
-// page is the markup of a challenge.
-type page struct {
-	hint  string // occurs in each such page: no other one is parsed
-	parts []part
-}
+// page is the markup of a challenge, all its parts.
+type page []part
 
 // part is an attribute whose value contains a text. With an empty attribute it is the beginning of a script.
 type part struct{ tag, attr, value string }
@@ -33,9 +32,10 @@ var rows = []Row{
 	{
 		Name: "Anubis", Date: "2026-11-25",
 		Source: "https://github.com/TecharoHQ/anubis, web/index.templ; https://github.com/microlinkhq/is-antibot, providers/providers.json",
+		hint:   "anubis_", rare: '_',
 		pages: []page{
-			{hint: "anubis_challenge", parts: []part{{"script", "id", "anubis_challenge"}}},
-			{hint: "anubis_version", parts: []part{{"script", "id", "anubis_version"}, {"script", "src", "/x/cmd/anubis/static/js/main.mjs"}}},
+			{{"script", "id", "anubis_challenge"}},
+			{{"script", "id", "anubis_version"}, {"script", "src", "/x/cmd/anubis/static/js/main.mjs"}},
 		},
 	},
 	{
@@ -43,9 +43,10 @@ var rows = []Row{
 		Source: "https://developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/detect-response; " +
 			"pages in public repositories that contain window._cf_chl_opt",
 		fields: []field{{"Cf-Mitigated", "challenge"}},
+		hint:   "_cf_chl_opt", rare: '_',
 		pages: []page{
-			{hint: "_cf_chl_opt", parts: []part{{"script", "", "(function(){window._cf_chl_opt="}}},
-			{hint: "_cf_chl_opt", parts: []part{{"script", "", "window._cf_chl_opt="}}},
+			{{"script", "", "(function(){window._cf_chl_opt="}},
+			{{"script", "", "window._cf_chl_opt="}},
 		},
 	},
 	{
@@ -53,38 +54,43 @@ var rows = []Row{
 		Source: "https://docs.aws.amazon.com/waf/latest/developerguide/waf-captcha-and-challenge-actions.html; " +
 			"pages in public repositories that contain window.gokuProps",
 		fields: []field{{"X-Amzn-Waf-Action", "challenge"}, {"X-Amzn-Waf-Action", "captcha"}},
+		hint:   "gokuProps", rare: 'P',
 		pages: []page{
-			{hint: "gokuProps", parts: []part{{"script", "", "window.awsWafCookieDomainList=[];window.gokuProps="}, {"script", "src", ".token.awswaf.com/"}}},
-			{hint: "gokuProps", parts: []part{{"script", "", "window.gokuProps="}, {"script", "src", ".token.awswaf.com/"}}},
+			{{"script", "", "window.awsWafCookieDomainList=[];window.gokuProps="}, {"script", "src", ".token.awswaf.com/"}},
+			{{"script", "", "window.gokuProps="}, {"script", "src", ".token.awswaf.com/"}},
 		},
 	},
 	{
 		Name: "DataDome", Date: "2026-11-25",
 		Source: "pages in public repositories that contain captcha-delivery.com/c.js",
+		hint:   "captcha-delivery.com", rare: 'y',
 		pages: []page{
-			{hint: "captcha-delivery.com", parts: []part{{"script", "", "vardd="}, {"script", "src", "captcha-delivery.com/"}}},
-			{hint: "captcha-delivery.com", parts: []part{{"script", "", "vardd="}, {"iframe", "src", "captcha-delivery.com/"}}},
+			{{"script", "", "vardd="}, {"script", "src", "captcha-delivery.com/"}},
+			{{"script", "", "vardd="}, {"iframe", "src", "captcha-delivery.com/"}},
 		},
 	},
 	{
 		Name: "HUMAN", Date: "2026-11-25",
 		Source: "https://github.com/microlinkhq/is-antibot, providers/providers.json; pages in public repositories that contain id=\"px-captcha\"",
+		hint:   "px-captcha", rare: 'x',
 		pages: []page{
-			{hint: "px-captcha", parts: []part{{"script", "", "window._px"}, {"div", "id", "px-captcha"}}},
+			{{"script", "", "window._px"}, {"div", "id", "px-captcha"}},
 		},
 	},
 	{
 		Name: "Akamai", Date: "2026-11-25",
 		Source: "pages in public repositories that contain sec-if-cpt-container",
+		hint:   "sec-if-cpt-container", rare: 'f',
 		pages: []page{
-			{hint: "sec-if-cpt-container", parts: []part{{"div", "id", "sec-if-cpt-container"}}},
+			{{"div", "id", "sec-if-cpt-container"}},
 		},
 	},
 	{
 		Name: "Imperva", Date: "2026-11-25",
 		Source: "pages in public repositories that contain _Incapsula_Resource?SWUDNSAI",
+		hint:   "_Incapsula_Resource", rare: 'I',
 		pages: []page{
-			{hint: "_Incapsula_Resource", parts: []part{{"iframe", "id", "main-iframe"}, {"iframe", "src", "/_Incapsula_Resource?"}}},
+			{{"iframe", "id", "main-iframe"}, {"iframe", "src", "/_Incapsula_Resource?"}},
 		},
 	},
 }

@@ -12,16 +12,25 @@ import (
 	"testing"
 )
 
-// childVar holds, in the process that serves, the shape of the web as JSON.
-const childVar = "AMBLE_BENCH_SHAPE"
+// childVar holds, in the process that serves, the shape of the web as JSON; bucketVar is set in the one that is an S3 server.
+const (
+	childVar  = "AMBLE_BENCH_SHAPE"
+	bucketVar = "AMBLE_BENCH_BUCKET"
+)
 
-// TestMain turns this test binary into the server when the variable is set.
+// TestMain turns this test binary into a server when one of the variables is set.
 func TestMain(m *testing.M) {
 	spec := os.Getenv(childVar)
-	if spec == "" {
+	var err error
+	switch {
+	case spec != "":
+		err = child(spec)
+	case os.Getenv(bucketVar) != "":
+		err = serveBucket()
+	default:
 		os.Exit(m.Run())
 	}
-	if err := child(spec); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
