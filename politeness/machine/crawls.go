@@ -102,6 +102,11 @@ func (m *Hosts) alive(now time.Time, id string, moment time.Duration) bool {
 	if now.Sub(m.seen[id]).Abs() < moment {
 		return true
 	}
+	for _, c := range m.crawls { // of this process
+		if c.id == id {
+			return true
+		}
+	}
 	f, err := safefile.OpenOwn(m.crawlPath(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false
