@@ -37,6 +37,8 @@ var sets = []set{
 		[]string{"cpu-ms/page", "pages/s", "rss-MB"}},
 	{"Durability", "^BenchmarkDurable$", "3x", []string{"./tools/bench"},
 		[]string{"memory-cpu-ms/page", "durable-cpu-ms/page", "durable/memory"}},
+	{"Stores", "^BenchmarkStored$", "3x", []string{"./tools/bench"},
+		[]string{"job-cpu-ms/page", "directory/job", "bucket/job"}},
 	{"The queue on disk", "^Benchmark(Settle|Commit)$", "2000x", []string{"./frontier/disk"}, nil},
 	{"At scale, on disk", "^Benchmark(Scale|ManyHosts)$", "1x", []string{"./tools/bench"},
 		[]string{"cpu-ms/page", "last/first", "rss-MB", "restart-s", "admitted/s", "cpu-ms/host", "hosts/s", "pages/s"}},
