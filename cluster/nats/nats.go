@@ -1,6 +1,14 @@
 // Package nats is a cluster.Engine in NATS JetStream: a cluster of nats-servers, version 2.12 or newer, that the operator
 // runs.
 //
+//	c := nats.Config{URLs: "nats://10.0.0.1:4222", Job: "shops", Shards: 64, Replicas: 1}
+//	err := nats.Create(ctx, c)
+//	engine, err := nats.Connect(ctx, c)
+//	defer engine.Close()
+//	err = work.Create(ctx, engine, &work.Spec{Config: config, Seeds: seeds, Shards: c.Shards}) // the job
+//	node := work.Node{Engine: engine, Name: "n1", Dir: "n1", JobName: c.Job}                  // on each machine
+//	err = node.Run(ctx)
+//
 // Every server must sync each write (sync_interval: always). Without it, servers that lose power at once lose what they
 // have acknowledged, whatever the number of replicas.
 package nats

@@ -1,5 +1,9 @@
 // Package natsserver runs a nats-server with JetStream in this process, as package cluster/nats needs it: each write is synced
 // before it is acknowledged. It is a separate package because of its size: a sixth of the command amble (9 of 52 MB).
+//
+//	server, err := natsserver.Start(natsserver.Config{Name: "s1", Dir: "engine", Listen: "127.0.0.1:0"})
+//	defer server.Close()
+//	engine, err := nats.Connect(ctx, nats.Config{URLs: server.URL(), Job: "shops", Shards: 64})
 package natsserver
 
 import (

@@ -1,5 +1,13 @@
 // Package plan computes the least time that a polite crawl takes, and what decides it. The remaining time of a running
 // crawl is estimated with the same arithmetic.
+//
+//	least, by := plan.Least([]plan.Load{{Host: "a.example", Requests: 100, Delay: 10 * time.Second}}, 200*time.Millisecond, 0)
+//
+// Where the number of pages is not known, a [Survey] asks the sitemaps of the hosts:
+//
+//	survey := plan.Survey{Client: client, Politeness: config.Politeness, Crawl: config, Service: 200 * time.Millisecond, Pages: 1000}
+//	p, err := survey.Plan(ctx, seeds...)
+//	fmt.Print(p.Text())
 package plan
 
 import (

@@ -1,5 +1,10 @@
 // Package report sums up a crawl that package job keeps: as text, as a self-contained page that shows every request and every
 // pause, and as tables. The facts about each host are those of package job/digest.
+//
+//	r, err := job.Read("site")
+//	defer r.Close()
+//	err = report.Write(r, report.Commands{}) // report.html, report.json, datasheet.md and SHA256SUMS in the directory
+//	page, err := report.Page(r, report.Commands{})
 package report
 
 import (

@@ -1,5 +1,9 @@
 // Package mirror exports jobs as directories of files that a browser or a plain file server shows: each page that was fetched is
 // a file, and the references between them lead to files. It is a separate package because it parses pages.
+//
+//	r, err := job.Read("site") // a job with an archive
+//	defer r.Close()
+//	_, err = export.Write(ctx, r, mirror.Kind(), "files", nil)
 package mirror
 
 import (

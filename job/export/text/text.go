@@ -1,6 +1,10 @@
 // Package text exports the main text of the pages of one or more jobs, with what the pages say about it and where its bytes are in the
 // archive. It is a separate package because it parses pages and knows languages.
 //
+//	r, err := job.Read("site") // a job with an archive
+//	defer r.Close()
+//	_, err = export.Write(ctx, r, text.Text(text.Options{}), "site.jsonl", nil) // each line a Row
+//
 // The rows are in the order of their URLs. The same jobs give the same rows, in whatever order they are named and their pages were
 // visited. What has to be sorted and compared is in temporary files: memory is some 16 bytes for each page, besides 128 MiB.
 package text
