@@ -493,9 +493,11 @@ func (u *uploads) short() {
 		}
 	}
 	if u.j.config.Note != nil {
-		files, bytes := sizeOf(u.ready)
-		u.j.config.Note(fmt.Sprintf("paused: the space for the job is used up, and %s (%s) waiting for the store; the crawl resumes by itself",
-			cli.Plural(files, "finished file"), cli.Bytes(bytes)))
+		waiting := "robots.txt files"
+		if files, bytes := sizeOf(u.ready); files > 0 {
+			waiting = fmt.Sprintf("%s (%s)", cli.Plural(files, "finished file"), cli.Bytes(bytes))
+		}
+		u.j.config.Note(fmt.Sprintf("paused: the space for the job is used up, and %s waiting for the store; the crawl resumes by itself", waiting))
 	}
 }
 
@@ -555,7 +557,9 @@ func (j *Job) Upload(ctx context.Context) error {
 		switch {
 		case err != nil:
 		case j.manifest.Finish == crawler.FinishDone:
-			err = u.removeQueue(ctx)
+			if err = u.removeQueue(ctx); err == nil && j.config.KeepLocal > 0 { // pages that it rendered need nothing any more
+				err = outputError(j.files.root.RemoveAll(resourcesName))
+			}
 		default:
 			err = u.storeQueue(ctx)
 		}
