@@ -41,6 +41,14 @@ type service struct {
 	Image, Command string
 	Volumes        []string `yaml:"volumes"`
 	Secrets        []string `yaml:"secrets"`
+
+	Restart  string
+	Profiles []string
+	ReadOnly bool                    `yaml:"read_only"`
+	Memory   string                  `yaml:"mem_limit"`
+	CPUs     string                  `yaml:"cpus"`
+	PIDs     int                     `yaml:"pids_limit"`
+	Health   struct{ Test []string } `yaml:"healthcheck"`
 }
 
 // TestInstall runs what the document says about the archive of a release, as a user with an empty home. What the archive has of the
@@ -82,6 +90,17 @@ func TestComposeFiles(t *testing.T) {
 			if s.Image == "amble" {
 				ours++
 				commandLine{at: name + ", " + key, program: "cmd/amble", args: strings.Fields(s.Command)}.check(t, amble, map[string]help{})
+				if len(s.Health.Test) > 2 {
+					commandLine{at: name + ", " + key, program: "cmd/amble", args: s.Health.Test[2:]}.check(t, amble, map[string]help{})
+				}
+				if !s.ReadOnly {
+					t.Errorf("%s, %s: its root can be written to", name, key)
+				}
+			}
+			// No command asks a single crawl how it is but over its page, and the image has no other program.
+			once := slices.Contains(s.Profiles, "create")
+			if s.CPUs == "" || s.PIDs == 0 || !once && (s.Memory == "" || s.Restart == "" || key != "amble" && len(s.Health.Test) == 0) {
+				t.Errorf("%s, %s: a limit, the restart policy or the health check is missing: %+v", name, key, s)
 			}
 			for _, secret := range s.Secrets {
 				if c.Secrets[secret] == nil {
