@@ -9,6 +9,11 @@
 // what is kept is bounded by [Options] and by the size of the input.
 //
 // The input is UTF-8 text: the charset of a page must have been decoded before.
+//
+//	d := extract.HTML(body, extract.Options{})
+//	for _, l := range d.Links {
+//		fmt.Println(l.Kind, l.Ref, l.Rel) // Ref is as the page has it: resolve it against d.Base
+//	}
 package extract
 
 // Link is one reference, as written in the document.

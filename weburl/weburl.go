@@ -11,6 +11,9 @@
 // is made of it, without allocating.
 //
 // Section numbers of the WHATWG URL Standard are those of its Review Draft of August 2026.
+//
+//	page, err := weburl.Parse("https://site.example/a/")
+//	link, err := page.Resolve("../b?q=1#top")
 package weburl
 
 import (

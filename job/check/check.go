@@ -8,6 +8,13 @@
 //
 // The site comprises all URLs in the scope of the job. A finding is a URL with something to mend and the pages that link to it. A
 // broken URL has no page for any reader. An undecided one answered in a way that proves nothing, such as a demand for a login.
+//
+//	r, err := job.Read("site")
+//	defer r.Close()
+//	result, err := check.Job(ctx, r)
+//	for _, f := range result.Findings {
+//		fmt.Println(f.Why(), f.Pages)
+//	}
 package check
 
 import (

@@ -3,6 +3,12 @@
 // and the live view of a running one are made from it.
 //
 // Up to [Config.MaxHosts] hosts are kept in full; all others are summed in one [Host]. The totals count every line.
+//
+//	d := digest.New(digest.Config{})
+//	for e, err := range r.Ledger() { // of a job.Reader
+//		d.Add(e)
+//	}
+//	fmt.Println(d.Totals().Requests)
 package digest
 
 import (

@@ -1,5 +1,8 @@
 // Package openfiles shares out the files that a process may have open: what a crawl's outputs and its queue need comes
 // first, connections get the rest.
+//
+//	err := openfiles.Check(openfiles.Limit()) // an error if there are too few for any crawl
+//	shares := openfiles.Share(openfiles.Limit())
 package openfiles
 
 import (

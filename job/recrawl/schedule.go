@@ -5,6 +5,11 @@
 // Rates and frequencies are in events per day. Changes are taken to be a Poisson process for each page, as Cho and
 // Garcia-Molina found them to be ("Estimating frequency of change", ACM Transactions on Internet Technology 3(3), 2003,
 // section 2).
+//
+//	var h recrawl.History
+//	h.Add(24*time.Hour, true, 0) // it had changed after a day
+//	rate := h.Rate(recrawl.Unknown())
+//	frequencies, _ := recrawl.Optimum([]float64{rate, 1, 300}, 2, 0.01, 24) // of two requests a day together
 package recrawl
 
 import (

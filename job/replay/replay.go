@@ -1,4 +1,9 @@
 // Package replay repeats the crawl of a job from its archive, without a request, and compares each visit with the record.
+//
+//	r, err := job.Read("site") // a job with an archive
+//	defer r.Close()
+//	result, err := replay.Run(ctx, r)
+//	fmt.Println(result.Text())
 package replay
 
 import (

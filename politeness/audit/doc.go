@@ -6,4 +6,9 @@
 //
 // It does not claim what a ledger cannot show: that every request on the wire has a line (P10) is ensured by the transport,
 // and visible only from the server's side.
+//
+//	report, err := audit.Check(lines, audit.Config{Product: "examplebot", Contact: contact, Delay: 1}, body) // body finds a robots.txt by its hash
+//	for _, v := range report.Violations {
+//		fmt.Println(v)
+//	}
 package audit

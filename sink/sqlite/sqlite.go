@@ -4,6 +4,11 @@
 // its own: programs that do not import it do not contain it.
 //
 // In a job directory, job.ItemsTable(sqlite.Open) does all of it.
+//
+//	s, err := sqlite.Open("shop.db", "products")
+//	config.Sinks = []sink.Sink{s} // a Handler calls v.Emit(product)
+//	…
+//	err = s.Close(ctx)
 package sqlite
 
 import (

@@ -1,5 +1,8 @@
 // Package open opens the store that a URL names. It is the place that knows all kinds of stores; programs that need only one of them
 // use [stores.OpenDir] or package stores/s3 instead.
+//
+//	store, err := open.URL("s3://bucket/prefix") // or file:///DIRECTORY
+//	defer open.Close(store)
 package open
 
 import (

@@ -1,5 +1,9 @@
 // Package parquet exports jobs as Parquet files, for DuckDB, pandas, Spark and other programs that read columns. Its library
 // is large, so this kind has a separate package.
+//
+//	r, err := job.Read("site")
+//	defer r.Close()
+//	_, err = export.Write(ctx, r, parquet.Kind(), "tables", nil) // one file for each table
 package parquet
 
 import (

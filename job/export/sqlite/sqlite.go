@@ -1,5 +1,9 @@
 // Package sqlite exports jobs as SQLite databases. It needs no C: modernc.org/sqlite is SQLite translated to Go. That library
 // is large, so this kind has a separate package.
+//
+//	r, err := job.Read("site")
+//	defer r.Close()
+//	_, err = export.Write(ctx, r, sqlite.Kind(), "site.db", nil)
 package sqlite
 
 import (

@@ -1,5 +1,8 @@
 // Package parquet is the format of [items.Shards] that programs for columns read, such as DuckDB, pandas and Spark. Its library is
 // large, so it has a separate package: programs that do not import it do not contain it.
+//
+//	shards, err := items.OpenShards("results", "lamps", parquet.Format[Lamp](), items.Bounds{})
+//	config.Sinks = []sink.Sink{shards} // a Handler calls v.Emit(lamp)
 package parquet
 
 import (
