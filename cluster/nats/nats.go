@@ -76,11 +76,13 @@ type Engine struct {
 
 var _ cluster.Engine = (*Engine)(nil)
 
-var jobName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
+const maxJobName = 100
+
+var jobName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 func (c Config) validate() error {
 	switch {
-	case !jobName.MatchString(c.Job):
+	case len(c.Job) > maxJobName || !jobName.MatchString(c.Job):
 		return fmt.Errorf("%w: the job name %q has other characters than letters, digits, - and _, or is empty or too long", cluster.ErrValue, c.Job)
 	case c.Shards < 1:
 		return fmt.Errorf("%w: a job has at least one shard, not %d", cluster.ErrValue, c.Shards)

@@ -17,6 +17,7 @@ import (
 	"html/template"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
@@ -162,7 +163,7 @@ func (s *source) page() ([]byte, error) {
 		d.Styles = append(d.Styles, template.HTML("<style>"+text+"</style>")) //nolint:gosec // it is ours
 	}
 	var b bytes.Buffer
-	if err := reportPage.Execute(&b, &d); err != nil {
+	if err := reportPage().Execute(&b, &d); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	return hidden.Escape(b.Bytes()), nil
@@ -197,13 +198,16 @@ func policy(styles ...string) string {
 	return "default-src 'none'; style-src " + strings.Join(hashes, " ") + "; base-uri 'none'; form-action 'none'"
 }
 
-var reportPage = template.Must(template.New(job.PageName).Funcs(template.FuncMap{
-	"time": stamp, "num": num,
-	"other": func(hosts int) string { return plural(hosts-1, "other site") },
-	"web": func(url string) bool {
-		return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
-	},
-}).Parse(pageText))
+// reportPage is parsed when it is needed: few commands write a report.
+var reportPage = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New(job.PageName).Funcs(template.FuncMap{
+		"time": stamp, "num": num,
+		"other": func(hosts int) string { return plural(hosts-1, "other site") },
+		"web": func(url string) bool {
+			return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
+		},
+	}).Parse(pageText))
+})
 
 // seedsText names what was crawled.
 func (s *source) seedsText() string {

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -29,18 +30,21 @@ import (
 //go:embed page.tmpl page.css page.js
 var pageFiles embed.FS
 
-var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
-	"num": cli.Num, "age": age, "class": classOf, "seed": seedOf, "safe": job.WithoutSecrets, "value": settingText, "round": cli.Round,
-	"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
-	"s": func(n int) string {
-		if n == 1 {
-			return ""
-		}
-		return "s"
-	},
-	"scopes":  func() map[string]string { return scopeWords },
-	"default": func(key string) string { return defaultOf(job.KeyNamed(key)) },
-}).ParseFS(pageFiles, "page.tmpl"))
+// pageTemplates are parsed when they are needed.
+var pageTemplates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"num": cli.Num, "age": age, "class": classOf, "seed": seedOf, "safe": job.WithoutSecrets, "value": settingText, "round": cli.Round,
+		"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"s": func(n int) string {
+			if n == 1 {
+				return ""
+			}
+			return "s"
+		},
+		"scopes":  func() map[string]string { return scopeWords },
+		"default": func(key string) string { return defaultOf(job.KeyNamed(key)) },
+	}).ParseFS(pageFiles, "page.tmpl"))
+})
 
 // scopeWords has the words for the choices of the key scope, the default first.
 var scopeWords = map[string]string{
@@ -227,7 +231,7 @@ func (s *Server) fail(w http.ResponseWriter, p *problemError, name string, v *vi
 // show shows a page. Letters that are not seen, or turn others around, are shown as what they are.
 func (s *Server) show(w http.ResponseWriter, status int, name string, v *view) {
 	var b bytes.Buffer
-	if err := pageTemplates.ExecuteTemplate(&b, name, v); err != nil {
+	if err := pageTemplates().ExecuteTemplate(&b, name, v); err != nil {
 		http.Error(w, "the page cannot be made: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -329,7 +333,7 @@ func (s *Server) events(w *recorder, r *call) error {
 			return nil
 		}
 		var b bytes.Buffer
-		if err := pageTemplates.ExecuteTemplate(&b, name, v); err != nil {
+		if err := pageTemplates().ExecuteTemplate(&b, name, v); err != nil {
 			return err
 		}
 		text := ""

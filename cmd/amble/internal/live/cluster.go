@@ -142,7 +142,7 @@ func (n *Numbers) handler() http.Handler {
 // render makes the part of the page that changes.
 func (c *Cluster) render(now time.Time) ([]byte, error) {
 	var b bytes.Buffer
-	err := templates.ExecuteTemplate(&b, "live", c.make(now))
+	err := templates().ExecuteTemplate(&b, "live", c.make(now))
 	return b.Bytes(), err
 }
 

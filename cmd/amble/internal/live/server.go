@@ -177,7 +177,7 @@ func (l *Live) page(w http.ResponseWriter, r *http.Request) {
 // write writes the whole page.
 func (p *page) write(w http.ResponseWriter) {
 	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, "page", p); err != nil {
+	if err := templates().ExecuteTemplate(&b, "page", p); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}

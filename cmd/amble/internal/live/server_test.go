@@ -355,7 +355,7 @@ func TestHostsOfOneKindAreOneRow(t *testing.T) {
 	}
 	page := &page{Sites: grouped(rows)}
 	var b strings.Builder
-	if err := templates.ExecuteTemplate(&b, "live", page); err != nil {
+	if err := templates().ExecuteTemplate(&b, "live", page); err != nil {
 		t.Fatal(err)
 	}
 	if text := b.String(); strings.Count(text, "<details id=\"g-") != 2 || strings.Contains(text, "<details open") || strings.Count(text, `<th role="rowheader">`) != len(rows) ||

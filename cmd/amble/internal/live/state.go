@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -24,15 +25,18 @@ type record = sink.Record
 //go:embed page.tmpl style.css live.js
 var files embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"plural": plural,
-	"pair": func(p *page, rows []row) any {
-		return struct {
-			Controls bool
-			Rows     []row
-		}{p.Controls, rows}
-	},
-}).ParseFS(files, "page.tmpl"))
+// templates are parsed when they are needed.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"plural": plural,
+		"pair": func(p *page, rows []row) any {
+			return struct {
+				Controls bool
+				Rows     []row
+			}{p.Controls, rows}
+		},
+	}).ParseFS(files, "page.tmpl"))
+})
 
 // page holds the data of the templates.
 type page struct {
@@ -165,7 +169,7 @@ func (l *Live) make(now time.Time) *page {
 func (l *Live) render(now time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(int(l.size.Load()))
-	err := templates.ExecuteTemplate(&b, "live", l.make(now))
+	err := templates().ExecuteTemplate(&b, "live", l.make(now))
 	l.size.Store(int64(b.Len()) + 4<<10)
 	return b.Bytes(), err
 }
