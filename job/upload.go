@@ -220,10 +220,7 @@ func (u *uploads) committed() {
 	}
 	u.ready = u.list.missing(extents, lastArchive)
 	if len(u.ready) > 0 || u.held > u.keep() || time.Now().After(u.next) {
-		select {
-		case u.wake <- struct{}{}:
-		default:
-		}
+		notify(u.wake)
 	}
 }
 
@@ -286,12 +283,17 @@ func (u *uploads) known() *stored {
 	return u.list
 }
 
-// run stores what becomes final, and the queue, until ctx ends.
-func (u *uploads) run(ctx context.Context) {
+// notify sends a value to a channel that holds one, unless it has one.
+func notify(c chan<- struct{}) {
 	select {
-	case u.wake <- struct{}{}: // an earlier process may have left something
+	case c <- struct{}{}:
 	default:
 	}
+}
+
+// run stores what becomes final, and the queue, until ctx ends.
+func (u *uploads) run(ctx context.Context) {
+	notify(u.wake) // an earlier process may have left something
 	for {
 		select {
 		case <-ctx.Done():
@@ -299,12 +301,14 @@ func (u *uploads) run(ctx context.Context) {
 		case <-u.wake:
 		}
 		for delay := firstTry; ; delay = min(2*delay, lastTry) {
-			before := u.known()
+			before, full := u.known(), u.full() // before it is seen what there is to store
 			err := u.storeReady(ctx)
 			if err == nil {
 				err = u.storeRobotsAgain(ctx)
 			}
-			u.relieve(err == nil)
+			if waits := u.relieve(full && err == nil && u.known() == before); waits && err == nil { // more has come meanwhile
+				notify(u.wake)
+			}
 			if err == nil {
 				err = u.storeQueueAgain(ctx)
 			}
@@ -486,12 +490,8 @@ func (u *uploads) short() {
 	}
 	u.paused = true
 	u.j.crawler.Pause()
-	for _, c := range []chan struct{}{u.wake, u.hurry} {
-		select {
-		case c <- struct{}{}:
-		default:
-		}
-	}
+	notify(u.wake)
+	notify(u.hurry)
 	if u.j.config.Note != nil {
 		waiting := "robots.txt files"
 		if files, bytes := sizeOf(u.ready); files > 0 {
@@ -501,20 +501,33 @@ func (u *uploads) short() {
 	}
 }
 
-// relieve ends a pause of short if there is room again. If there is none although all is stored, the crawl ends.
-func (u *uploads) relieve(all bool) {
+// full reports whether the crawl is paused and has no room.
+func (u *uploads) full() bool {
+	u.mu.Lock()
+	paused := u.paused
+	u.mu.Unlock()
+	if !paused {
+		return false
+	}
+	left, _, err := u.j.left()
+	return err == nil && left < 0
+}
+
+// relieve ends a pause of short if there is room again, and reports whether the crawl still waits. With end, nothing that could be
+// stored was there while there was no room: the crawl ends.
+func (u *uploads) relieve(end bool) (waits bool) {
 	u.mu.Lock()
 	paused, ready := u.paused, len(u.ready)
 	u.mu.Unlock()
 	if !paused {
-		return
+		return false
 	}
 	u.drop(0)
 	left, by, err := u.j.left()
-	switch {
-	case err != nil || left < 0 && (ready > 0 || !all):
-		return
-	case left < 0:
+	if err == nil && left < 0 { // of an error, the next write says what is wrong
+		if ready > 0 || !end {
+			return true
+		}
 		u.j.crawler.DrainFor(by)
 	}
 	u.mu.Lock()
@@ -524,6 +537,7 @@ func (u *uploads) relieve(all bool) {
 	if u.j.config.Note != nil && left >= 0 {
 		u.j.config.Note("resumed: there is space again")
 	}
+	return false
 }
 
 // sizeOf returns how many files, and bytes, those are.

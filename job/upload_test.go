@@ -477,29 +477,62 @@ func TestRobotsFilesGoToTheStore(t *testing.T) {
 	}
 }
 
-// Files of robots.txt that fill the space of a job go to the store, and the crawl goes on.
+// A crawl that is paused for want of space gives its robots.txt files to the store, whatever may stay in the directory.
 func TestRobotsFilesMakeRoom(t *testing.T) {
 	serveBucket(t)
-	const sites = 32
-	var seeds []string
-	for range sites {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/robots.txt" {
-				fmt.Fprintf(w, "# %s\n", noise(128<<10))
-			}
-		}))
-		t.Cleanup(srv.Close)
-		seeds = append(seeds, srv.URL+"/")
-	}
-	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
+	seed, dir, url := storedSite(t, 10), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
 	c := storedConfig(url)
-	c.Archive, c.MaxDisk = false, 3<<20
-	c.Note = func(text string) { t.Log(text) }
-	runStored(t, dir, c, seeds...)
-	checkStored(t, dir, url, sites)
-	if !must(Read(dir)).finished(t) {
-		t.Error("the crawl ended before it had all")
+	j := must(Start(dir, c, seed))
+	must(j.Run(t.Context()))
+	bodies := func() (n int) {
+		for _, e := range must(j.files.list(robotsName)) {
+			if isRobotsBody(e.Name()) {
+				n++
+			}
+		}
+		return n
 	}
+	before := bodies()
+	check(t, j.uploads.storeRobotsAgain(t.Context()))
+	if n := bodies(); n != before || n == 0 {
+		t.Fatalf("%d of %d files stay in a crawl that has room", n, before)
+	}
+	j.uploads.paused = true
+	check(t, j.uploads.storeRobotsAgain(t.Context()))
+	if n := bodies(); n != 0 {
+		t.Errorf("%d of %d files stay in a paused crawl", n, before)
+	}
+	j.uploads.paused = false
+	check(t, j.Upload(t.Context()))
+	check(t, j.Close())
+	checkStored(t, dir, url, 10)
+}
+
+// A paused crawl ends only if there was nothing to store while it had no room.
+func TestPauseEndsWithRoomOrWithNothingToStore(t *testing.T) {
+	serveBucket(t)
+	seed, dir, url := storedSite(t, 10), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
+	c := storedConfig(url)
+	c.Note = func(string) {}
+	j := must(Start(dir, c, seed))
+	must(j.Run(t.Context()))
+	u := j.uploads
+	pause := func(most int64) { u.paused, j.config.MaxDisk = true, crawler.Limit(most) }
+	if pause(1 << 30); u.full() || u.relieve(false) || u.paused {
+		t.Error("a crawl waits although it has room")
+	}
+	if pause(1); !u.full() || !u.relieve(false) || !u.paused {
+		t.Error("a crawl without room does not wait for what comes")
+	}
+	u.ready = []storedObject{{}}
+	if !u.relieve(true) || !u.paused {
+		t.Error("a crawl without room does not wait for what is ready")
+	}
+	if u.ready = nil; u.relieve(true) || u.paused {
+		t.Error("a crawl that has nothing to store waits")
+	}
+	j.config.MaxDisk = 0
+	check(t, j.Close())
 }
 
 // What a slow crawl writes goes to the store after a while, although its segments are small.
