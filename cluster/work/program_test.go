@@ -56,7 +56,7 @@ func TestNodeNeedsTheProgram(t *testing.T) {
 		"another":      {func(c *job.Config) { c.Crawl.Trace = &crawler.Trace{} }, "sets Handler"},
 		"faster":       {func(c *job.Config) { c.Crawl.Handler, c.Crawl.Politeness.Delay = handler, time.Millisecond }, "changes settings"},
 		"other scope":  {func(c *job.Config) { c.Crawl.Handler, c.Crawl.Scope.Kind = handler, crawler.ScopeAny }, "changes settings"},
-		"with results": {func(c *job.Config) { c.Crawl.Handler, c.Items = handler, items }, "Items are"},
+		"with results": {func(c *job.Config) { c.Crawl.Handler, c.Items = handler, items }, "files of results"},
 		"the job's":    {func(c *job.Config) { c.Crawl.Handler = handler }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestNodeNeedsTheProgram(t *testing.T) {
 				}
 				return
 			}
-			if errors.Is(err, job.ErrProgram) == (c.want == "Items are") || !strings.Contains(err.Error(), c.want) {
+			if errors.Is(err, job.ErrProgram) == (c.want == "files of results") || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v\nwant: %s", err, c.want)
 			}
 			s, err := cluster.ReadStatus(t.Context(), e)
@@ -104,7 +104,7 @@ func TestNodeNeedsTheProgram(t *testing.T) {
 func TestItemsAreRefused(t *testing.T) {
 	var cfg job.Config
 	cfg.Crawl.Contact, cfg.Items = contact, []job.Items{job.ItemsLines()}
-	if _, err := (&Spec{Config: cfg}).Check(); err == nil || !strings.HasPrefix(err.Error(), "Items are") {
+	if _, err := (&Spec{Config: cfg}).Check(); err == nil || !strings.HasPrefix(err.Error(), "files of results") {
 		t.Error(err)
 	}
 }
