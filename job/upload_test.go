@@ -83,12 +83,7 @@ func serveBucketIn(t *testing.T, objects gofakes3.Backend) *bucket {
 		h.ServeHTTP(w, r)
 	}))
 	t.Cleanup(srv.Close)
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": srv.URL, "AWS_ENDPOINT_URL_S3": "", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
-		"AWS_CONFIG_FILE": "/none", "AWS_SHARED_CREDENTIALS_FILE": "/none", "AWS_PROFILE": "",
-	} {
-		t.Setenv(name, value)
-	}
+	storestest.UseS3(t, srv.URL)
 	return b
 }
 

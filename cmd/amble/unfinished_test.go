@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/stores/storestest"
 )
 
 // names lists the files below a directory with their lengths and times, except those that the crawl itself may be writing.
@@ -192,12 +193,7 @@ func checkPage(t *testing.T, dir string, wants ...string) {
 func TestQuietCrawlSaysThatItWaitsForItsStore(t *testing.T) {
 	site := httptest.NewServer(page("Home"))
 	t.Cleanup(site.Close)
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ENDPOINT_URL_S3": "", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
-		"AWS_CONFIG_FILE": "/none", "AWS_SHARED_CREDENTIALS_FILE": "/none", "AWS_PROFILE": "",
-	} {
-		t.Setenv(name, value)
-	}
+	storestest.UseS3(t, "http://127.0.0.1:1")
 	p := start(t, "crawl", "-q", "-w", "0", "-o", filepath.Join(t.TempDir(), "job"), "--store", "s3://crawls/x", site.URL+"/")
 	p.line(t, "waiting for the store")
 	p.signal(t, syscall.SIGINT)

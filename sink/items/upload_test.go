@@ -26,6 +26,7 @@ import (
 	"github.com/amble-crawler/amble/sink/sinktest"
 	"github.com/amble-crawler/amble/stores"
 	"github.com/amble-crawler/amble/stores/s3"
+	"github.com/amble-crawler/amble/stores/storestest"
 )
 
 func openDir(t *testing.T) *stores.Dir {
@@ -314,12 +315,7 @@ func TestShardsGoToBucket(t *testing.T) {
 	h := gofakes3.New(s3mem.New(), gofakes3.WithAutoBucket(true)).Server()
 	server := httptest.NewServer(http.HandlerFunc(h.ServeHTTP))
 	t.Cleanup(server.Close)
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": server.URL, "AWS_ENDPOINT_URL_S3": "", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
-		"AWS_CONFIG_FILE": t.TempDir() + "/none", "AWS_SHARED_CREDENTIALS_FILE": t.TempDir() + "/none", "AWS_PROFILE": "",
-	} {
-		t.Setenv(name, value)
-	}
+	storestest.UseS3(t, server.URL)
 	to, err := s3.Open("s3://crawls")
 	if err != nil {
 		t.Fatal(err)

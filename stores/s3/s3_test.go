@@ -36,12 +36,7 @@ func serve(t *testing.T, around func(http.Handler, http.ResponseWriter, *http.Re
 		h.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": s.URL, "AWS_ENDPOINT_URL_S3": "", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
-		"AWS_CONFIG_FILE": t.TempDir() + "/none", "AWS_SHARED_CREDENTIALS_FILE": t.TempDir() + "/none", "AWS_PROFILE": "",
-	} {
-		t.Setenv(name, value)
-	}
+	storestest.UseS3(t, s.URL)
 }
 
 func open(t *testing.T, url string) *s3.Store {

@@ -1,4 +1,4 @@
-// Package storestest is the conformance suite for implementations of [stores.Store].
+// Package storestest is the conformance suite for implementations of [stores.Store], and lets tests use an S3 server of their own.
 package storestest
 
 import (
@@ -34,6 +34,17 @@ func Run(t *testing.T, open func(t *testing.T) stores.Store) {
 		{"a context that has ended ends a call", ended},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.f(&kit{t, context.Background(), open(t)}) })
+	}
+}
+
+// UseS3 sets the variables with which package stores/s3 finds the server at a URL, and reads no file, until the test ends.
+func UseS3(tb testing.TB, url string) {
+	tb.Helper()
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL": url, "AWS_ENDPOINT_URL_S3": "", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
+		"AWS_CONFIG_FILE": "/none", "AWS_SHARED_CREDENTIALS_FILE": "/none", "AWS_PROFILE": "",
+	} {
+		tb.Setenv(name, value)
 	}
 }
 

@@ -82,24 +82,7 @@ type web struct {
 func startWeb(tb testing.TB, s shape) *web {
 	tb.Helper()
 	spec, _ := json.Marshal(s) // only numbers
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childVar+"="+string(spec))
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		_ = in.Close()
-		_ = cmd.Wait()
-	})
+	in, out := startChild(tb, childVar+"="+string(spec))
 	var first begun
 	answers := json.NewDecoder(out)
 	if err := answers.Decode(&first); err != nil {
@@ -120,6 +103,29 @@ func startWeb(tb testing.TB, s shape) *web {
 		return n
 	}
 	return w
+}
+
+// startChild starts this test binary with a variable that makes it a server. It ends with the test, by the end of its standard input.
+func startChild(tb testing.TB, variable string) (in io.Writer, out io.Reader) {
+	tb.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env, cmd.Stderr = append(os.Environ(), variable), os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Wait()
+	})
+	return stdin, stdout
 }
 
 // seeds returns the first pages of all hosts.

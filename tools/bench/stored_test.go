@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/stores/storestest"
 )
 
 // BenchmarkStored measures what a store costs a job: with what is finished in a directory, and in a bucket that another process serves,
@@ -72,36 +72,15 @@ func TestStored(t *testing.T) {
 	w.crawlStored(t, "s3://crawls/test")
 }
 
-// startBucket starts an S3 server with the bucket "crawls" in a process of its own, which ends with the test.
+// startBucket starts another process, an S3 server with the bucket "crawls". It ends with the test.
 func startBucket(tb testing.TB) {
 	tb.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env, cmd.Stderr = append(os.Environ(), bucketVar+"=1"), os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		_ = in.Close()
-		_ = cmd.Wait()
-	})
+	_, out := startChild(tb, bucketVar+"=1")
 	url, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		tb.Fatal("the S3 server did not start: ", err)
 	}
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": strings.TrimSpace(url), "AWS_ENDPOINT_URL_S3": "", "AWS_REGION": "us-east-1", "AWS_PROFILE": "",
-		"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_CONFIG_FILE": "/none", "AWS_SHARED_CREDENTIALS_FILE": "/none",
-	} {
-		tb.Setenv(name, value)
-	}
+	storestest.UseS3(tb, strings.TrimSpace(url))
 }
 
 // serveBucket serves until standard input ends.
