@@ -72,31 +72,23 @@ func (r *Recording) open(paths []string) error {
 	jobs := map[string]*Reader{} // by the directory of their archives
 	finished := true
 	for _, path := range paths {
-		in, err := r.addJob(path)
+		in, archives, err := r.addJob(path)
 		if err != nil {
 			return err
 		}
 		if in == nil {
 			r.jobs, finished = false, false
-			files, err := warc.Files(path)
-			if err != nil {
+			if archives, err = warc.Files(path); err != nil {
 				return &Error{Kind: Refused, Err: err}
 			}
-			names = append(names, files...)
-			continue
+		} else {
+			m, err := in.Manifest()
+			if err != nil {
+				return err
+			}
+			jobs[in.files.path(archiveName)], finished = in, finished && m.Finished()
 		}
-		m, err := in.Manifest()
-		if err != nil {
-			return err
-		}
-		archives, err := in.archiveNames()
-		if err != nil {
-			return err
-		}
-		jobs[in.files.path(archiveName)], finished = in, finished && m.Finished()
-		for _, name := range archives {
-			names = append(names, in.files.path(name))
-		}
+		names = append(names, archives...)
 	}
 	slices.SortFunc(r.failed, failure.compare)
 	var err error
@@ -118,32 +110,31 @@ func (r *Recording) open(paths []string) error {
 	return nil
 }
 
-// addJob reads the failures of the job at path, and returns a Reader of it, which Close closes. It returns nil if there is none.
-func (r *Recording) addJob(path string) (*Reader, error) {
+// addJob reads the failures of the job at path. It returns a Reader of it, which Close closes, and the paths of its archives, or nil if
+// there is none.
+func (r *Recording) addJob(path string) (in *Reader, archives []string, err error) {
 	if !Holds(path) {
-		return nil, nil
+		return nil, nil, nil
 	}
-	in, err := Read(path)
-	if err != nil {
-		return nil, err
+	if in, err = Read(path); err != nil {
+		return nil, nil, err
 	}
 	r.readers = append(r.readers, in)
-	names, err := in.archiveNames()
-	if err != nil {
-		return nil, err
+	if archives, err = in.archivePaths(); err != nil {
+		return nil, nil, err
 	}
-	if there, err := in.files.has(archiveName); len(names) == 0 && !there && err == nil {
-		return nil, refusedAs(ErrNoJob, "job %s has no archive of answers: crawl with the format warc (in a program: job.Config.Archive)", path)
+	if there, err := in.files.has(archiveName); len(archives) == 0 && !there && err == nil {
+		return nil, nil, refusedAs(ErrNoJob, "job %s has no archive of answers: crawl with the format warc (in a program: job.Config.Archive)", path)
 	}
 	for v, err := range in.Visits() {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if v.Outcome == string(crawler.Failed) && v.Status == 0 {
 			r.fail(v.URL, v.Reason)
 		}
 	}
-	return in, r.addCopies(in)
+	return in, archives, r.addCopies(in)
 }
 
 // addCopies reads the robots.txt files that another crawl requested for this one: the job's archives do not hold them.
@@ -264,14 +255,20 @@ func (r *Reader) Pages() (*Pages, error) {
 
 // OpenArchive opens the archive of the job, also what only its store has: see [warc.OpenArchive].
 func (r *Reader) OpenArchive() (*warc.Archive, error) {
-	names, err := r.archiveNames()
+	paths, err := r.archivePaths()
 	if err != nil {
 		return nil, err
 	}
+	return warc.OpenArchiveBy(r.openArchived, nil, paths...)
+}
+
+// archivePaths returns the paths of the archive files, oldest first: they need not be there, but in the store.
+func (r *Reader) archivePaths() ([]string, error) {
+	names, err := r.archiveNames()
 	for i, name := range names {
 		names[i] = r.files.path(name)
 	}
-	return warc.OpenArchiveBy(r.openArchived, nil, names...)
+	return names, err
 }
 
 // openArchived opens a file in the directory of archives, also one that only the store has, and returns its size.

@@ -227,11 +227,11 @@ func (j *Job) watchSpace() *crawler.Trace {
 		if err != nil { // writing says what is wrong
 			return
 		}
-		if results := j.out.commits.bytes(); used {
+		if used {
 			next = time.Now().Add(measurePart * time.Since(now))
-			was, before = s.Used, results
-		} else {
-			s.Used = was + results - before
+			was, before = s.Used, j.out.commits.bytes()
+		} else if j.config.MaxDisk > 0 {
+			s.Used = was + j.out.commits.bytes() - before
 		}
 		switch left, by := s.Left(); {
 		case left >= 0:

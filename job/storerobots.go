@@ -9,10 +9,7 @@ import (
 
 // storeRobotsAgain does so as often as the queue is stored, and when the crawl is paused: it looks at each file.
 func (u *uploads) storeRobotsAgain(ctx context.Context) error {
-	u.mu.Lock()
-	paused := u.paused
-	u.mu.Unlock()
-	if !paused && !u.due() {
+	if !u.waits() && !u.due() {
 		return nil
 	}
 	return u.storeRobots(ctx)

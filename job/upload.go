@@ -501,12 +501,16 @@ func (u *uploads) short() {
 	}
 }
 
+// waits reports whether the crawl is paused.
+func (u *uploads) waits() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.paused
+}
+
 // full reports whether the crawl is paused and has no room.
 func (u *uploads) full() bool {
-	u.mu.Lock()
-	paused := u.paused
-	u.mu.Unlock()
-	if !paused {
+	if !u.waits() {
 		return false
 	}
 	left, _, err := u.j.left()
