@@ -131,7 +131,7 @@ func (c compose) checkVolume(t *testing.T, name, key, volume string) {
 	}
 }
 
-// container is what is checked of a container in Kubernetes.
+// container has the fields of a Kubernetes container that the test reads.
 type container struct {
 	Name      string
 	Args      []string

@@ -144,7 +144,7 @@ func strict[T any](t *testing.T, doc string) *T {
 	return v
 }
 
-// podMonitor is what the chart uses of the Prometheus Operator's type.
+// podMonitor has the fields of the Prometheus Operator's PodMonitor that the chart sets.
 type podMonitor struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
