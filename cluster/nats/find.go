@@ -85,7 +85,8 @@ func reach(ctx context.Context, c Config) (*Engine, error) {
 	return e, nil
 }
 
-// patience limits the time that servers may take to elect a leader: just after their start they need some seconds.
+// patience limits the time that servers may take to elect a leader and to find each other: just after their start they need some
+// seconds.
 const patience = 20 * time.Second
 
 // noLeader is the error code of servers that have been without a leader for some time.

@@ -123,7 +123,10 @@ func Create(ctx context.Context, c Config) error {
 	if err := e.create(ctx, e.deadLetters()); err != nil {
 		return err
 	}
-	if _, err := e.js.CreateObjectStore(ctx, e.bucket()); err != nil {
+	if err := e.place(ctx, func() error {
+		_, err := e.js.CreateObjectStore(ctx, e.bucket())
+		return err
+	}); err != nil {
 		return e.failed(err)
 	}
 	ctl := e.settings("CTL", c.subject("ctl", ">"))
@@ -132,10 +135,32 @@ func Create(ctx context.Context, c Config) error {
 }
 
 func (e *Engine) create(ctx context.Context, s jetstream.StreamConfig) error {
-	if _, err := e.js.CreateOrUpdateStream(ctx, s); err != nil {
+	if err := e.place(ctx, func() error {
+		_, err := e.js.CreateOrUpdateStream(ctx, s)
+		return err
+	}); err != nil {
 		return e.failed(fmt.Errorf("stream %s: %w", s.Name, err))
 	}
 	return nil
+}
+
+// place repeats what creates a stream while the servers find too few of them that run: one that has just started, or has been slow to
+// answer, is offline to the others for some seconds.
+func (e *Engine) place(ctx context.Context, create func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := create()
+		var api *jetstream.APIError
+		if !errors.As(err, &api) || api.ErrorCode != errNoPeers {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
 }
 
 func (e *Engine) settings(kind, subject string) jetstream.StreamConfig {
@@ -259,10 +284,11 @@ func (e *Engine) failed(err error) error {
 	return fmt.Errorf("nats: %w", err)
 }
 
-// What a server says of a stream that has no room, by its numbers of errors.
+// What a server says of a stream that has no room, or not as many servers as it has replicas, by its numbers of errors.
 const (
 	errNoResources = 10023
 	errNoStorage   = 10047
+	errNoPeers     = 10005
 )
 
 // Close ends the connection.

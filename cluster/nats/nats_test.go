@@ -307,6 +307,34 @@ func TestServersThatBegin(t *testing.T) {
 	}
 }
 
+// TestServerThatIsMissing checks that a job is created although one of as many servers as it has replicas starts later.
+func TestServerThatIsMissing(t *testing.T) {
+	t.Parallel()
+	s := start(t, 3)
+	probe := Config{URLs: s.urls(), Job: "probe", Shards: 1, Replicas: 3}
+	create(t, probe)
+	s.stop()
+	two, last := &servers{opts: s.opts[:2]}, &servers{opts: s.opts[2:]}
+	two.run(t)
+	t.Cleanup(two.stop)
+	e := connect(t, probe)
+	soon(t, func(ctx context.Context) error {
+		_, err := e.js.CreateStream(ctx, e.settings("PROBE", "probe"))
+		var api *jetstream.APIError
+		if errors.As(err, &api) && api.ErrorCode == errNoPeers {
+			return nil
+		}
+		return fmt.Errorf("the servers do not miss one: %w", err)
+	})
+	done := make(chan error, 1)
+	go func() { done <- Create(t.Context(), Config{URLs: s.urls(), Job: "job", Shards: 4, Replicas: 3}) }()
+	last.run(t)
+	t.Cleanup(last.stop)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestErrorsSayWhatToDo(t *testing.T) {
 	s := start(t, 1)
 	c := Config{URLs: s.urls(), Job: "job", Shards: 8, Replicas: 1}
