@@ -32,8 +32,7 @@ func TestCookbook(t *testing.T) {
 	t.Parallel()
 	program(t, "cmd/amble")
 	for name, f := range map[string]func(*testing.T){
-		"members": members, "club": club, "pdfs": pdfs, "products": products, "previews": previews,
-		"headings": mainHeadings, "daily": daily,
+		"members": members, "club": club, "products": products, "headings": mainHeadings, "daily": daily,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,24 +92,6 @@ func club(t *testing.T) {
 	}
 }
 
-func pdfs(t *testing.T) {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<a href=a.pdf>a</a><a href=b>b</a>") })
-	mux.HandleFunc("GET /a.pdf", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "%PDF-1.7") })
-	mux.HandleFunc("GET /b", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "\x89PNG\r\n\x1a\n") })
-	srv := httptest.NewServer(mux)
-	defer srv.Close()
-	dir := filepath.Join(t.TempDir(), "files")
-	out := run(t, t.TempDir(), recipe("pdfs"), dir, srv.URL)
-	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != 1 || !strings.Contains(out, files[0].Name()+" "+srv.URL+"/a.pdf") {
-		t.Fatalf("%v, %v\n%s", files, err, out)
-	}
-	if b, err := os.ReadFile(filepath.Join(dir, files[0].Name())); string(b) != "%PDF-1.7" {
-		t.Errorf("%q, %v", b, err)
-	}
-}
-
 // serve serves one page.
 func serve(t *testing.T, page string) string {
 	t.Helper()
@@ -126,13 +107,6 @@ func products(t *testing.T) {
 	at := serve(t, `<script type="application/ld+json">{"@type":"Product","name":"Lamp","offers":{"price":9.50,"priceCurrency":"EUR"}}</script>
 		<script type="application/ld+json">{"@type":"Shop"}</script><script type="application/ld+json">{</script>`)
 	if out := run(t, t.TempDir(), recipe("products"), at); out != "Lamp 9.50 EUR\n" {
-		t.Errorf("%q", out)
-	}
-}
-
-func previews(t *testing.T) {
-	at := serve(t, `<meta property="og:title" content="Lamps"><meta property="og:image" content="/lamp.png">`)
-	if out := run(t, t.TempDir(), recipe("previews"), at); out != `{"URL":"`+at+`","Title":"Lamps","Description":null,"Image":"/lamp.png"}`+"\n" {
 		t.Errorf("%q", out)
 	}
 }
