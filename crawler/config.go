@@ -157,7 +157,7 @@ type Config struct {
 	Score func(v *Visit, l *Link) float64
 	// BestFirst serves, of the hosts that may be requested, the one whose first URL has the highest priority and score, and not the one
 	// that has waited longest: hosts with nothing better are left for later, perhaps for ever. With a limit of Pages, a host with a
-	// better URL is waited for while it pauses, for a minute at most. No request is made earlier than without. A Frontier of
+	// better URL is waited for while it pauses or answers, for a minute at most. No request is made earlier than without. A Frontier of
 	// the program needs its own BestFirst (frontier.MemoryConfig, disk.Config).
 	BestFirst bool
 

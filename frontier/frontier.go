@@ -71,8 +71,9 @@ var (
 //	    say no more than a link does (Request.Plain); between others, and for one that was put back, the
 //	    earlier may stay as it is. It counts as one URL all the while, and is claimed once.
 //	F22 A store that serves the best first (BestFirst) serves, of the hosts that are due, the one whose first URL has the
-//	    highest Priority and Score, of equals about the one due earliest, instead of F6. With Patience, Claim waits for a host that is not due and has a
-//	    better one: for a pause that is no longer, and for a holder that began no longer ago. F4 holds all the same.
+//	    highest Priority and Score, of equals about the one due earliest, instead of F6. With Patience, Claim waits for a
+//	    host that is not due and has a better one, or of which a better one is claimed, since that may link to others as good:
+//	    for a pause that is no longer than Patience, and for a claim that began no longer ago. F4 holds all the same.
 //	F23 Rescore gives each URL that is queued when it is called the Score that its function returns, up or down, and asks for
 //	    each once. A URL whose Score changes arrives anew, in the order the URLs had. All else stays: the rest of its
 //	    Request, its attempts, the times of URLs and hosts. A URL that is claimed or waiting, or that was put

@@ -127,3 +127,23 @@ func betterIsWaitedFor(k *kit) {
 	k.inOrder("a/6")
 	k.drained()
 }
+
+// claimedIsWaitedFor: a host of which a better URL is claimed is waited for, even if it has no other: there may be links as good.
+func claimedIsWaitedFor(k *kit) {
+	k.add(1, k.scored("a/1", 2))
+	held := k.claimOf("a/1")
+	k.add(2, k.scored("b/1", 1), k.scored("c/1", 2))
+	k.inOrder("c/1") // as good
+	waits := k.claiming(k.ctx, 1)
+	k.blocked(waits)
+	k.settle(held, frontier.Settlement{Links: []frontier.Request{k.scored("a/2", 2)}})
+	o := k.wait(waits)
+	if o.err != nil || o.c.URL != k.page("a/2") {
+		k.Fatalf("claimed %v, %v, want a/2", o.c.URL, o.err)
+	}
+	began := in(0)
+	k.done(k.claimOf("b/1")) // a/2 is claimed for too long
+	k.at(began.Add(k.opts.Patience))
+	k.done(o.c)
+	k.drained()
+}

@@ -113,6 +113,7 @@ func each(o Options, test func(name string, check func(*kit))) {
 		test("F22 a crash keeps scores", crashKeepsScores)
 		if o.Patience > 0 {
 			test("F22 a better host is waited for", betterIsWaitedFor)
+			test("F22 a host is waited for of which a better URL is claimed", claimedIsWaitedFor)
 			return
 		}
 	} else {

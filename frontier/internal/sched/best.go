@@ -1,6 +1,10 @@
 package sched
 
-import "github.com/amble-crawler/amble/frontier/internal/pq"
+import (
+	"math"
+
+	"github.com/amble-crawler/amble/frontier/internal/pq"
+)
 
 // best holds the hosts of a [Schedule] by level that are due, and those that are worth waiting for.
 type best[K comparable, Q any] struct {
@@ -25,7 +29,8 @@ func (a promise[K, Q]) kept() bool { return a.stamp == a.host.stamp }
 
 // NewBest makes an empty Schedule that serves, of the hosts that are due, the one with the highest level; of those with the
 // same level the one due earliest. A host with a higher level that rests or is held is waited for, if it rests for
-// patience at most, or was taken no longer ago than that. A store calls [Schedule.Update] when a level has changed.
+// patience at most, or was taken no longer ago than that. So is one of which a URL of a higher level is held: what that leads to may be
+// as good. A store calls [Schedule.Update] when a level has changed.
 func NewBest[K comparable, Q any](level func(*Host[K, Q]) int64, patience int64) *Schedule[K, Q] {
 	s := New[K, Q]()
 	s.best = &best[K, Q]{of: level, patience: patience, due: newHeap(&s.at)}
@@ -47,14 +52,22 @@ func (h *Host[K, Q]) bestEntry() entry {
 	return entry{-h.level<<30 | min(max(h.due, 0)>>22, 1<<30-1), h.queued, h.number}
 }
 
-// lineBest puts a host with work among those that are due or will be, and notes if it is worth waiting for.
+// lineBest puts a host that has URLs, or of which some are held, among those that are due or will be, and notes if it is worth waiting
+// for.
 func (s *Schedule[K, Q]) lineBest(h *Host[K, Q], now int64) {
 	b := s.best
-	h.level = b.of(h)
+	level := int64(math.MinInt64)
+	if h.queued > 0 {
+		h.level = b.of(h)
+		level = h.level
+	}
+	if h.held+h.freed > 0 {
+		level = max(level, h.takenLevel)
+	}
 	h.stamp++
-	if h.held >= h.slots {
+	if h.queued == 0 || h.held >= h.slots {
 		s.leave(h)
-		s.promise(h, h.taken+b.patience, now)
+		s.promise(h, level, h.taken+b.patience, now)
 		return
 	}
 	if h.in == inNone || h.in == inResting {
@@ -66,7 +79,7 @@ func (s *Schedule[K, Q]) lineBest(h *Host[K, Q], now int64) {
 		s.ready.push(h.entry())
 		h.in = inReady
 		if h.due-now <= b.patience {
-			s.promise(h, h.due, now)
+			s.promise(h, level, h.due, now)
 		}
 		return
 	}
@@ -74,13 +87,13 @@ func (s *Schedule[K, Q]) lineBest(h *Host[K, Q], now int64) {
 	h.in = inBest
 }
 
-// promise notes that h may be served by until. What is no longer true is dropped when it has become the larger part.
-func (s *Schedule[K, Q]) promise(h *Host[K, Q], until, now int64) {
+// promise notes that h may be served by until, at that level. What is no longer true is dropped when it has become the larger part.
+func (s *Schedule[K, Q]) promise(h *Host[K, Q], level, until, now int64) {
 	b := s.best
 	if b.patience == 0 || until <= now {
 		return
 	}
-	b.soon.Push(promise[K, Q]{h, h.level, until, h.stamp})
+	b.soon.Push(promise[K, Q]{h, level, until, h.stamp})
 	if b.soon.Len() > 2*len(s.hosts)+64 {
 		var kept pq.Heap[promise[K, Q]]
 		for _, p := range b.soon.All() {

@@ -20,9 +20,10 @@ type Host[K comparable, Q any] struct {
 	busy    bool
 	rested  bool // it was given a ready time: it is not new
 
-	level int64  // of its first URL; of a schedule by level, like the following
-	taken int64  // when the last of its holds began
-	stamp uint32 // it changes whenever the level or the place does
+	level      int64  // of its first URL; of a schedule by level, like the following
+	taken      int64  // when the last of its holds began
+	takenLevel int64  // the highest of the URLs that are held
+	stamp      uint32 // it changes whenever the level or the place does
 }
 
 type place uint8

@@ -128,13 +128,18 @@ func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
 	s.turn = from == &s.ready
 	h := s.first(from)
 	s.leave(h) // so that a host with more slots lines up behind the others
+	if s.best != nil {
+		if h.held+h.freed > 0 {
+			h.takenLevel = max(h.takenLevel, h.level)
+		} else {
+			h.takenLevel = h.level
+		}
+		h.taken = now
+	}
 	h.queued--
 	s.queued--
 	h.held++
 	s.held++
-	if s.best != nil {
-		h.taken = now
-	}
 	s.place(h, now)
 	return h
 }
@@ -232,7 +237,7 @@ func (s *Schedule[K, Q]) Next() int64 {
 func (s *Schedule[K, Q]) place(h *Host[K, Q], now int64) {
 	s.count(h)
 	switch {
-	case s.best != nil && h.queued > 0:
+	case s.best != nil && (h.queued > 0 || h.held+h.freed > 0):
 		s.lineBest(h, now)
 	case h.queued > 0 && h.held < h.slots:
 		s.line(h, now)
