@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -32,7 +31,7 @@ func TestCookbook(t *testing.T) {
 	t.Parallel()
 	program(t, "cmd/amble")
 	for name, f := range map[string]func(*testing.T){
-		"members": members, "club": club, "products": products, "headings": mainHeadings, "daily": daily,
+		"members": members, "club": club, "products": products, "daily": daily,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,20 +107,6 @@ func products(t *testing.T) {
 		<script type="application/ld+json">{"@type":"Shop"}</script><script type="application/ld+json">{</script>`)
 	if out := run(t, t.TempDir(), recipe("products"), at); out != "Lamp 9.50 EUR\n" {
 		t.Errorf("%q", out)
-	}
-}
-
-// mainHeadings runs a program twice: the second time without a server.
-func mainHeadings(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<h1>Home</h1>") }))
-	dir := filepath.Join(t.TempDir(), "job")
-	want := srv.URL + "/ Home\n"
-	if out := run(t, t.TempDir(), recipe("headings"), dir, srv.URL); out != want {
-		t.Errorf("%q, want %q", out, want)
-	}
-	srv.Close()
-	if out := run(t, t.TempDir(), recipe("headings"), dir, srv.URL); out != want {
-		t.Errorf("without a server: %q, want %q", out, want)
 	}
 }
 
