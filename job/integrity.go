@@ -77,7 +77,7 @@ func (d jobFiles) committedStates(r *records) error {
 	case errors.Is(err, ErrHeld):
 		return d.heldBy()
 	case err == nil:
-		defer func() { _ = lock.Close() }() // only read
+		defer func() { _ = d.closeLocked(lock) }() // only read
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}

@@ -397,7 +397,7 @@ func (j *Job) release() error {
 	if j.lock == nil {
 		return j.files.close()
 	}
-	err := errors.Join(j.lock.Close(), j.files.close())
+	err := errors.Join(j.files.closeLocked(j.lock), j.files.close())
 	j.lock = nil
 	return outputError(err)
 }

@@ -14,7 +14,7 @@ type holder struct {
 	Since time.Time `json:"since"`
 }
 
-// lockJob keeps other processes out of the directory until the file that it returns is closed.
+// lockJob keeps other processes out of the directory until the file that it returns is closed by closeLocked.
 func (d jobFiles) lockJob() (*os.File, error) {
 	f, err := d.openLocked(lockName)
 	if errors.Is(err, ErrHeld) {
@@ -32,7 +32,7 @@ func (d jobFiles) lockJob() (*os.File, error) {
 		_, err = f.WriteAt(append(b, '\n'), 0)
 	}
 	if err != nil {
-		return nil, errors.Join(outputError(err), f.Close())
+		return nil, errors.Join(outputError(err), d.closeLocked(f))
 	}
 	return f, nil
 }

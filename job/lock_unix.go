@@ -29,6 +29,9 @@ func (d plainDir) openShared(name string) (*os.File, error) {
 	return f, d.flock(f, false)
 }
 
+// closeLocked unlocks a file and closes it.
+func (plainDir) closeLocked(f *os.File) error { return filelock.Close(f) }
+
 // flock locks a file, alone or together with others, and closes it on failure.
 func (d plainDir) flock(f *os.File, alone bool) error {
 	locked, err := filelock.TryLock(f, alone)

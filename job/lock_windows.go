@@ -31,3 +31,6 @@ func (d plainDir) openLocked(file string) (*os.File, error) {
 
 // openShared is like openLocked: a file that nobody writes to serves as well.
 func (d plainDir) openShared(name string) (*os.File, error) { return d.openLocked(name) }
+
+// closeLocked closes a file, which unlocks it.
+func (plainDir) closeLocked(f *os.File) error { return f.Close() }

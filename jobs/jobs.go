@@ -158,7 +158,7 @@ func Open(dir string, c Config) (*Manager, error) {
 	if err != nil {
 		m.cancel()
 		m.end()
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, filelock.Close(lock))
 	}
 	if c.Send != nil {
 		m.sender.Go(m.send)
@@ -270,7 +270,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	m.runs.Wait()
 	m.stopHooks()
 	m.cancel()
-	return m.lock.Close()
+	return filelock.Close(m.lock)
 }
 
 // byTime compares jobs by the time at which they were started.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/amble-crawler/amble/internal/filelock"
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
@@ -42,10 +43,10 @@ func lockDir(dir, process string) (*dirLock, error) {
 	was := readHolder(f, path)
 	file, held, err := lockFile(f)
 	if held {
-		return nil, errors.Join(fmt.Errorf("%w: process %d has locked %s: stop it first, or give this node another name and directory", ErrHeld, was.PID, path), f.Close())
+		return nil, errors.Join(fmt.Errorf("%w: process %d has locked %s: stop it first, or give this node another name and directory", ErrHeld, was.PID, path), filelock.Close(f))
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, filelock.Close(f))
 	}
 	was = readHolder(f, path)                                                   // as its process has left it
 	boot, _ := safefile.Read("/proc/sys/kernel/random/boot_id", safefile.Token) // other systems have none: nothing is proven there
@@ -62,7 +63,7 @@ func lockDir(dir, process string) (*dirLock, error) {
 		_, err = f.WriteAt(append(b, '\n'), 0)
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, filelock.Close(f))
 	}
 	return l, nil
 }

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/amble-crawler/amble/internal/filelock"
 )
 
 // A second process in a node's directory is refused, and the next one knows that the one before has ended, unless the directory is a
@@ -31,12 +33,12 @@ func TestNodeDirectoryIsLocked(t *testing.T) {
 		if runtime.GOOS == "linux" && l.gone != want || runtime.GOOS != "linux" && l.gone != "" {
 			t.Errorf("%s: %q is gone, want %q", name, l.gone, want)
 		}
-		if err := l.file.Close(); err != nil {
+		if err := filelock.Close(l.file); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b, err := os.ReadFile(filepath.Join(dir, lockName))
-	if err := errors.Join(err, first.file.Close()); err != nil {
+	if err := errors.Join(err, filelock.Close(first.file)); err != nil {
 		t.Fatal(err)
 	}
 	again("the same directory", dir, "p1")

@@ -19,6 +19,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier/disk"
+	"github.com/amble-crawler/amble/internal/filelock"
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/openfiles"
@@ -81,7 +82,7 @@ func (n *Node) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.file.Close() }() // which releases it
+	defer func() { _ = filelock.Close(lock.file) }()
 	limit := openfiles.Limit()
 	if err := openfiles.Check(limit); err != nil {
 		return err

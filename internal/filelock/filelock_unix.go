@@ -1,6 +1,5 @@
 //go:build unix
 
-// Package filelock locks files against other processes.
 package filelock
 
 import (

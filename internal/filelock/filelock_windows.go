@@ -1,4 +1,3 @@
-// Package filelock locks files against other processes.
 package filelock
 
 import (

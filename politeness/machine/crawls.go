@@ -69,7 +69,7 @@ func (m *Hosts) join(gate, name string) (*crawl, error) {
 		_, err = c.file.WriteAt([]byte(name[:min(len(name), nameMax)]), 0)
 	}
 	if err != nil {
-		return nil, errors.Join(err, c.file.Close())
+		return nil, errors.Join(err, filelock.Close(c.file))
 	}
 	m.crawls[gate] = c
 	return c, nil
@@ -78,7 +78,7 @@ func (m *Hosts) join(gate, name string) (*crawl, error) {
 // end ends a crawl of this process.
 func (m *Hosts) end(gate string) {
 	if c := m.crawls[gate]; c != nil {
-		_ = c.file.Close() // which unlocks it
+		_ = filelock.Close(c.file) // nothing is lost by it
 		delete(m.crawls, gate)
 	}
 }
@@ -115,7 +115,7 @@ func (m *Hosts) alive(now time.Time, id string, moment time.Duration) bool {
 	if err == nil {
 		locked, err := filelock.TryLock(f, false)
 		alive = !locked || err != nil
-		_ = f.Close() // only read
+		_ = filelock.Close(f) // only read
 	}
 	if len(m.seen) > 1<<10 {
 		clear(m.seen)

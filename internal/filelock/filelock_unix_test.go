@@ -1,0 +1,40 @@
+//go:build unix
+
+package filelock
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestCloseUnlocks checks that a file is unlocked although it is still open in another process, as in one that was forked and
+// has not begun its program.
+func TestCloseUnlocks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	open := func() *os.File {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	f := open()
+	if locked, err := TryLock(f, true); err != nil || !locked {
+		t.Fatal(locked, err)
+	}
+	inherited, err := syscall.Dup(int(f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Close(inherited) }()
+	if err := Close(f); err != nil {
+		t.Fatal(err)
+	}
+	next := open()
+	defer func() { _ = Close(next) }()
+	if locked, err := TryLock(next, true); err != nil || !locked {
+		t.Error("it is locked by a file that was closed:", locked, err)
+	}
+}
