@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/jsonl"
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/politeness/audit"
@@ -30,6 +29,9 @@ type Source struct {
 	Segment
 
 	NodeDir string // directory of the node; "": it is not at hand
+	Lacks   string // what is not at hand, a sentence; "": nothing
+
+	fetched bool // the directory is a copy for this purpose: its files may be moved
 }
 
 // dir returns the directory of the segment.
@@ -146,13 +148,19 @@ func (a *assembler) lines(name string, list []lineFile, at func([]byte) (time.Ti
 
 func (a *assembler) visits() error {
 	list := a.committed(VisitsName)
-	return a.lines(VisitsName, list, func(line []byte) (time.Time, error) {
+	err := a.lines(VisitsName, list, func(line []byte) (time.Time, error) {
 		var v struct {
 			Ended time.Time `json:"ended"`
 		}
 		err := json.Unmarshal(line, &v)
 		return v.Ended, err
 	}, nil)
+	for i := range a.Sources { // make room
+		if s := &a.Sources[i]; s.fetched {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir(), VisitsName)))
+		}
+	}
+	return err
 }
 
 // ledger merges the ledgers in full: lines written after the last commit also record requests that were made.
@@ -265,31 +273,36 @@ func copyBodies(to plainDir, from string, most int64) error {
 
 // archives copies the archives unchanged, each up to its last committed byte.
 func (a *assembler) archives() error {
+	all := newCrew(copiedAtOnce)
 	for i := range a.Sources {
 		s := &a.Sources[i]
-		if err := a.archivesOf(s); err != nil {
+		for _, name := range s.archives() {
+			all.do(func() error { return firstOf(a.copy(s, name), a.copy(s, indexOf(name))) })
+		}
+	}
+	if err := all.wait(); err != nil {
+		return err
+	}
+	for i := range a.Sources {
+		if err := a.cut(&a.Sources[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *assembler) archivesOf(s *Source) error {
-	last := ""
-	for _, name := range sortedKeys(s.files) {
-		if !strings.HasPrefix(name, archiveName+"/") {
-			continue
-		}
-		last = name
-		for _, file := range []string{name, indexOf(name)} {
-			if err := a.copy(s, file); err != nil {
-				return err
-			}
-		}
-	}
-	if last == "" {
+// archives returns the names of the archives of a segment, in order.
+func (s *Segment) archives() []string {
+	return slices.DeleteFunc(sortedKeys(s.files), func(name string) bool { return !strings.HasPrefix(name, archiveName+"/") })
+}
+
+// cut removes what was written to the last archive after the last commit.
+func (a *assembler) cut(s *Source) error {
+	names := s.archives()
+	if len(names) == 0 {
 		return nil
 	}
+	last := names[len(names)-1]
 	serial, err := serialOf(last)
 	if err != nil {
 		return err
@@ -316,10 +329,13 @@ func serialOf(archive string) (int64, error) {
 	return strconv.ParseInt(name[strings.LastIndexByte(name, '-')+1:], 10, 64)
 }
 
-// copy copies a whole file of a segment.
+// copy copies a whole file of a segment, or moves it.
 func (a *assembler) copy(s *Source, name string) error {
 	if err := os.MkdirAll(filepath.Join(a.path, path.Dir(name)), 0o755); err != nil {
 		return err
+	}
+	if s.fetched { // and synced
+		return os.Rename(filepath.Join(s.dir(), filepath.FromSlash(name)), filepath.Join(a.path, filepath.FromSlash(name)))
 	}
 	d, err := openDir(s.dir())
 	if err != nil {
@@ -504,18 +520,4 @@ func (a *assembler) manifest() error {
 		return err
 	}
 	return m.write(a.files.plainDir)
-}
-
-// Missing names what a segment lacks on this machine, "" if nothing.
-func (s *Source) Missing() string {
-	if len(s.files) == 0 && s.Visits == 0 {
-		return ""
-	}
-	if s.NodeDir == "" {
-		return fmt.Sprintf("shard %d, epoch %d: the directory of node %s is not among those given: %s", s.Shard, s.Epoch, s.Node, cli.Plural(s.Visits, "visit"))
-	}
-	if err := s.Damage(s.NodeDir); err != nil {
-		return fmt.Sprintf("shard %d, epoch %d: node %s: %v: %s", s.Shard, s.Epoch, s.Node, err, cli.Plural(s.Visits, "visit"))
-	}
-	return ""
 }

@@ -175,7 +175,7 @@ func (r *restorer) told(err error) error {
 
 // file makes one file of its parts.
 func (r *restorer) file(ctx context.Context, f *queuedFile) error {
-	return r.write(f.Name, func(w io.Writer) error {
+	return r.files.writeIn(f.Name, func(w io.Writer) error {
 		limited := &limitedWriter{w, f.Bytes}
 		if err := r.readParts(ctx, r.store, f.Parts, limited); err != nil {
 			return err
@@ -187,9 +187,8 @@ func (r *restorer) file(ctx context.Context, f *queuedFile) error {
 	})
 }
 
-// write makes a file in the directory or in one below it.
-func (r *restorer) write(name string, content func(io.Writer) error) error {
-	d := r.files.plainDir
+// writeIn makes a file in the directory or in one below it.
+func (d plainDir) writeIn(name string, content func(io.Writer) error) error {
 	if sub := path.Dir(name); sub != "." {
 		var err error
 		if d, err = d.sub(sub); err != nil {
@@ -288,7 +287,7 @@ func (r *restorer) object(o storedObject) error {
 	if err := r.room(o.Name, o.Bytes); err != nil {
 		return err
 	}
-	return r.write(o.Name, func(w io.Writer) error {
+	return r.files.writeIn(o.Name, func(w io.Writer) error {
 		h := sha256.New()
 		n, err := io.Copy(io.MultiWriter(w, h), io.NewSectionReader(&awayFile{store: r.store, name: o.Name, size: o.Bytes}, 0, o.Bytes))
 		if err == nil && (n != o.Bytes || hexSum(h) != o.SHA256) {

@@ -263,8 +263,9 @@ func ReadSegments(queue string) ([]Segment, error) {
 	return list, nil
 }
 
-// Damage says why a segment is not at hand in a node's directory, nil if it is: all that was committed is there.
-func (s *Segment) Damage(node string) error {
+// damage says why a segment is not at hand in a node's directory, nil if it is: all that was committed is there. shown is the name of
+// the directory in messages.
+func (s *Segment) damage(node, shown string) error {
 	d, err := openJobFiles(filepath.Join(node, s.Dir()))
 	if err != nil {
 		return err
@@ -273,7 +274,7 @@ func (s *Segment) Damage(node string) error {
 	for _, name := range sortedKeys(s.files) {
 		e := s.files[name]
 		if err := d.checkFile(path.Clean(name), []known{{e.Bytes, e.SHA256}}); err != nil {
-			return fmt.Errorf("%s: %w", d.path(name), err)
+			return fmt.Errorf("%s/%s/%s: %w", shown, filepath.ToSlash(s.Dir()), name, err)
 		}
 	}
 	return nil

@@ -86,6 +86,8 @@ func TestAssemble(t *testing.T) {
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: segmentContact})
 		c, dir := segmentConfig(t), t.TempDir()
 		a := &job.Assembly{Config: c, Of: "cluster job test", MaxSkew: time.Second}
+		var segments []job.Segment
+		nodes := map[string]job.NodeFiles{}
 		for i, host := range []string{"https://a.example", "https://b.example"} {
 			s := w.Site(host)
 			s.Page("/", `<a href="/1">1</a> <a href="/2">2</a>`)
@@ -97,16 +99,21 @@ func TestAssemble(t *testing.T) {
 				t.Errorf("segment %+v, want 3 visits, its node and its clock", g)
 			}
 			a.Seeds = append(a.Seeds, parsed(t, s.URL("/")))
-			a.Sources = append(a.Sources, job.Source{Segment: g, NodeDir: node})
+			segments = append(segments, g)
+			nodes[g.Node] = job.NodeFiles{Dir: node}
 			a.Report.Pages += 3
 			for _, name := range []string{job.VisitsName, "warc/" + archives(t, node, i)[0]} {
 				grow(t, filepath.Join(node, g.Dir(), filepath.FromSlash(name)))
 			}
 		}
 		a.Report.Finish = crawler.FinishDone
-		for i := range a.Sources {
-			if what := a.Sources[i].Missing(); what != "" {
-				t.Error(what)
+		var err error
+		if a.Sources, err = job.Gather(t.Context(), segments, nodes, dir); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range a.Sources {
+			if s.Lacks != "" {
+				t.Error(s.Lacks)
 			}
 		}
 		out := filepath.Join(dir, "out")
@@ -118,7 +125,7 @@ func TestAssemble(t *testing.T) {
 		if err := job.Assemble(out, a); err == nil || !strings.Contains(err.Error(), "is not empty") {
 			t.Errorf("again: %v", err)
 		}
-		missingSegments(t, a)
+		missingSegments(t, segments, nodes)
 	})
 }
 
@@ -203,15 +210,19 @@ func checkAssembled(t *testing.T, out string) {
 }
 
 // missingSegments checks that a segment that is short, changed or not at hand is named with its node and its visits.
-func missingSegments(t *testing.T, a *job.Assembly) {
+func missingSegments(t *testing.T, segments []job.Segment, nodes map[string]job.NodeFiles) {
 	t.Helper()
-	visits := filepath.Join(a.Sources[0].NodeDir, a.Sources[0].Dir(), job.VisitsName)
+	visits := filepath.Join(nodes["n0"].Dir, segments[0].Dir(), job.VisitsName)
 	if err := os.Truncate(visits, 10); err != nil {
 		t.Fatal(err)
 	}
-	a.Sources[1].NodeDir = ""
+	delete(nodes, "n1")
+	sources, err := job.Gather(t.Context(), segments, nodes, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, want := range []string{"shard 0, epoch 1: node n0", "shard 1, epoch 1: the directory of node n1"} {
-		if what := a.Sources[i].Missing(); !strings.HasPrefix(what, want) || !strings.HasSuffix(what, ": 3 visits") {
+		if what := sources[i].Lacks; !strings.HasPrefix(what, want) || !strings.HasSuffix(what, ": 3 visits") {
 			t.Errorf("%q, want %q and 3 visits", what, want)
 		}
 	}

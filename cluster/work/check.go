@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/amble-crawler/amble/cluster"
@@ -32,11 +33,12 @@ func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes, leftOut, err := nodeDirs(j, c.Nodes)
+	nodes, err := c.open(ctx, j)
 	if err != nil {
 		return nil, err
 	}
-	res := &Checked{Shards: j.Shards, Faults: []string{}, LeftOut: leftOut}
+	defer nodes.close()
+	res := &Checked{Shards: j.Shards, Faults: []string{}, LeftOut: nodes.leftOut}
 	if err := cluster.Probe(ctx, c.Engine); err != nil {
 		res.Unstored = err.Error()
 	}
@@ -51,7 +53,11 @@ func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 			return nil, errors.Join(err, os.RemoveAll(tmp))
 		}
 		s := &survey{res: &Collected{Report: new(crawler.Report)}}
-		if err := s.add(ctx, q, nodes, shard); err != nil {
+		segments, err := s.read(ctx, q, shard)
+		if err == nil {
+			err = s.gather(ctx, nodes, segments, filepath.Join(tmp, "segments"))
+		}
+		if err = errors.Join(err, os.RemoveAll(filepath.Join(tmp, "segments"))); err != nil {
 			if ctx.Err() != nil {
 				break
 			}

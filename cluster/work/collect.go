@@ -18,8 +18,10 @@ import (
 // Collecting says what to collect.
 type Collecting struct {
 	Engine cluster.Engine
-	Name   string   // of the job
-	Nodes  []string // directories of the nodes
+	Name   string // of the job
+	// Nodes has the directories of the nodes, and URLs of stores (see package stores/open): all nodes of the job that are found below a URL
+	// count. What is not in a node's directory is looked for in the stores.
+	Nodes []string
 	// Partial makes a job directory without segments that are missing, instead of none.
 	Partial bool
 }
@@ -30,7 +32,7 @@ type Collected struct {
 	Segments int
 	Missing  []string // what of which segments is not at hand, a sentence for each
 	Visits   int      // committed in the segments that are missing
-	LeftOut  []string // of Collecting.Nodes: what is no directory of a node
+	LeftOut  []string // of Collecting.Nodes: what is no directory of a node, and what stores have of other jobs
 	End      string   // why the job is over, as cluster.LoadEnd returns it; "": it is not
 }
 
@@ -39,7 +41,7 @@ var ErrMissing = errors.New("not everything that was crawled is at hand")
 
 // Into makes a job directory of what the nodes have committed. It changes nothing in the engine and in the nodes' directories,
 // and may be called while the job runs: the result then holds everything committed until now.
-func (c *Collecting) Into(ctx context.Context, dir string) (*Collected, error) {
+func (c *Collecting) Into(ctx context.Context, dir string) (_ *Collected, err error) {
 	j, err := Load(ctx, c.Engine)
 	if err != nil {
 		return nil, err
@@ -47,7 +49,12 @@ func (c *Collecting) Into(ctx context.Context, dir string) (*Collected, error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("directory %s is not empty: name another one", dir)}
 	}
-	all, err := c.survey(ctx, j, filepath.Dir(filepath.Clean(dir)))
+	tmp, err := beginTemp(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	all, err := c.survey(ctx, j, tmp)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +77,13 @@ func (c *Collecting) Into(ctx context.Context, dir string) (*Collected, error) {
 	return res, nil
 }
 
+// beginTemp makes a directory beside dir for what is needed meanwhile, in place of one that a killed process has left.
+func beginTemp(dir string) (string, error) {
+	dir = filepath.Clean(dir)
+	tmp := filepath.Join(filepath.Dir(dir), ".amble-collect-"+filepath.Base(dir))
+	return tmp, errors.Join(os.RemoveAll(tmp), os.MkdirAll(tmp, 0o755))
+}
+
 // survey compares the contents of the journals with the files at hand.
 type survey struct {
 	res     *Collected
@@ -77,87 +91,56 @@ type survey struct {
 	all     int // visits that were committed
 }
 
-// survey reads all journals. Queues are rebuilt in a temporary directory below near.
-func (c *Collecting) survey(ctx context.Context, j *Job, near string) (*survey, error) {
-	nodes, leftOut, err := nodeDirs(j, c.Nodes)
+// survey reads all journals. Queues are rebuilt in the directory tmp, and what stores have is copied there.
+func (c *Collecting) survey(ctx context.Context, j *Job, tmp string) (*survey, error) {
+	nodes, err := c.open(ctx, j)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(near, 0o755); err != nil {
-		return nil, err
-	}
-	tmp, err := os.MkdirTemp(near, ".amble-collect-*")
-	if err != nil {
-		return nil, err
-	}
-	s := &survey{res: &Collected{Report: new(crawler.Report), LeftOut: leftOut}}
+	defer nodes.close()
+	s := &survey{res: &Collected{Report: new(crawler.Report), LeftOut: nodes.leftOut}}
 	if s.res.End, err = cluster.LoadEnd(ctx, c.Engine); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(tmp))
+		return nil, err
 	}
-	q := &queues{c.Engine, tmp, disk.Config{Key: j.Config.Crawl.Canonical.Key}}
+	q := &queues{c.Engine, filepath.Join(tmp, "queues"), disk.Config{Key: j.Config.Crawl.Canonical.Key}}
+	var segments []job.Segment
 	for shard := range j.Shards {
-		if err := s.add(ctx, q, nodes, shard); err != nil {
-			return nil, errors.Join(err, os.RemoveAll(tmp))
+		of, err := s.read(ctx, q, shard)
+		if err != nil {
+			return nil, err
 		}
+		segments = append(segments, of...)
 	}
 	s.res.Report.Finish = finishOf(s.res.End, s.res.Report.Left)
-	return s, os.RemoveAll(tmp)
+	return s, s.gather(ctx, nodes, segments, filepath.Join(tmp, "segments"))
 }
 
-func (s *survey) add(ctx context.Context, q *queues, nodes map[string]string, shard int) error {
+// read reads the journal of a shard, and returns its segments.
+func (s *survey) read(ctx context.Context, q *queues, shard int) ([]job.Segment, error) {
 	state, err := q.read(ctx, shard)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	state.report.Left = state.left
 	s.res.Report.Add(state.report)
-	for _, g := range state.segments {
-		src := job.Source{Segment: g, NodeDir: nodes[g.Node]}
-		s.res.Segments++
-		s.all += g.Visits
-		if what := src.Missing(); what != "" {
-			s.res.Missing = append(s.res.Missing, what)
-			s.res.Visits += g.Visits
-			continue
-		}
-		if src.NodeDir != "" {
+	s.res.Segments += len(state.segments)
+	return state.segments, nil
+}
+
+// gather looks for the files of segments.
+func (s *survey) gather(ctx context.Context, nodes *places, segments []job.Segment, tmp string) error {
+	sources, err := job.Gather(ctx, segments, nodes.files, tmp)
+	for _, src := range sources {
+		s.all += src.Visits
+		switch {
+		case src.Lacks != "":
+			s.res.Missing = append(s.res.Missing, src.Lacks)
+			s.res.Visits += src.Visits
+		case src.NodeDir != "":
 			s.sources = append(s.sources, src)
 		}
 	}
-	return nil
-}
-
-// nodeDirs returns the directories of nodes by the nodes' names, and what of dirs is no node's, such as a log or a job directory
-// with a similar name.
-func nodeDirs(j *Job, dirs []string) (nodes map[string]string, leftOut []string, err error) {
-	nodes = map[string]string{}
-	for _, dir := range dirs {
-		info, err := os.Stat(dir)
-		if err == nil && info.Mode().IsRegular() {
-			leftOut = append(leftOut, dir)
-			continue
-		}
-		there := err == nil
-		m, err := readMark(dir)
-		switch {
-		case errors.Is(err, os.ErrNotExist) && there:
-			leftOut = append(leftOut, dir)
-			continue
-		case errors.Is(err, os.ErrNotExist):
-			return nil, nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s is not there: name the directories of the nodes", dir)}
-		case err != nil:
-			return nil, nil, err
-		case m.Job != j.id():
-			return nil, nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s is of another job", dir)}
-		case nodes[m.Node] != "":
-			return nil, nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s and %s are both of node %s: leave out the copy", nodes[m.Node], dir, m.Node)}
-		}
-		nodes[m.Node] = dir
-	}
-	if len(dirs) > 0 && len(nodes) == 0 {
-		return nil, nil, &job.Error{Kind: job.Refused, Err: fmt.Errorf("%s is no directory of a node, which has a %s, and neither is any other that is named", dirs[0], job.NodeName)}
-	}
-	return nodes, leftOut, nil
+	return err
 }
 
 // finishOf says how a job ended, in the words of a crawl.

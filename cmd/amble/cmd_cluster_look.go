@@ -16,7 +16,7 @@ import (
 // clusterJobCmd is "amble cluster job".
 type clusterJobCmd struct {
 	Action  string   `arg:"" enum:"list,status,pause,resume,drain,stop,leave-out,slower,opt-out,set,retry,add,collect,check,delete" help:"list, status, an order, collect, check or delete."`
-	Args    []string `arg:"" optional:"" name:"arg" help:"Of an order; collect, check: directories of all nodes that have worked on the job."`
+	Args    []string `arg:"" optional:"" name:"arg" help:"Of an order; collect, check: directories of all nodes that have worked on the job, or URLs of stores."`
 	Cluster string   `group:"Engine:" default:"${engine}" placeholder:"URLS" help:"Servers of the engine, NATS with JetStream 2.12 or newer, separated by commas (${default})."`
 	Job     string   `group:"Engine:" placeholder:"NAME" help:"Name of the job; list has them."`
 
@@ -51,8 +51,8 @@ for all nodes, within seconds, and none makes a job faster:
 
 check compares the journals with each other and, with directories, with what the nodes have written.
 
-collect makes an ordinary job directory of what the nodes have committed until now, which verify, show and explain read. It
-may be repeated. What a node has written and is not at hand is named with its number of visits: exit code 6.
+collect makes an ordinary job directory of what the nodes have committed until now, which verify, show and explain read. What
+is not at hand is named: exit code 6. s3://BUCKET/PREFIX and file:///DIRECTORY stand for all nodes in a store.
 
 delete removes a job that is over from the engine. What was not collected before is lost.`
 }
@@ -130,7 +130,7 @@ func (c *clusterStatusCmd) next(x *work.Summary) (lines string) {
 
 // clusterCollectCmd is "amble cluster collect".
 type clusterCollectCmd struct {
-	Nodes []string `arg:"" name:"dir" help:"Directories of the nodes, copied here or mounted: each that has worked on the job."`
+	Nodes []string `arg:"" name:"dir" help:"Directories of the nodes, copied here or mounted: each that has worked on the job; or URLs of stores with them."`
 	engineFlags
 	Out     string `short:"o" required:"" placeholder:"DIR" help:"Job directory to make: empty, or not there yet."`
 	Partial bool   `help:"Collect what is there although something is missing."`
@@ -176,7 +176,7 @@ func (c *clusterCollectCmd) Run(a *app) error {
 
 // clusterCheckCmd is "amble cluster check".
 type clusterCheckCmd struct {
-	Nodes []string `arg:"" optional:"" name:"dir" help:"Directories of the nodes; none: only the journals are read."`
+	Nodes []string `arg:"" optional:"" name:"dir" help:"Directories of the nodes, or URLs of stores with them; none: only the journals are read."`
 	engineFlags
 	JSON bool `help:"Print the result as JSON."`
 }

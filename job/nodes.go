@@ -1,0 +1,218 @@
+package job
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/internal/safefile"
+	"github.com/amble-crawler/amble/stores"
+)
+
+// StoredNode is what a store has of the directory of a node: as the node stored it, or as somebody copied it there.
+type StoredNode struct {
+	Mark []byte // content of [NodeName]
+
+	store  stores.Store
+	prefix string // of its objects: "" or with a slash at the end
+	url    string // for messages
+	list   *stored
+}
+
+// Name returns the URL of the node's part of the store, for messages.
+func (n *StoredNode) Name() string { return n.url + "/" + strings.TrimSuffix(n.prefix, "/") }
+
+// FindNodes returns the nodes in a store, whose URL is for messages, however deep they are in it.
+func FindNodes(ctx context.Context, store stores.Store, url string) (nodes []*StoredNode, err error) {
+	url = strings.TrimSuffix(url, "/")
+	for o, err := range store.List(ctx, "") {
+		if err != nil {
+			return nil, &Error{Kind: Storage, Err: fmt.Errorf("store %s: %w", url, err)}
+		}
+		if path.Base(o.Name) == NodeName && stores.CheckName(o.Name) == nil {
+			nodes = append(nodes, &StoredNode{store: store, prefix: strings.TrimSuffix(o.Name, NodeName), url: url})
+		}
+	}
+	for _, n := range nodes {
+		if n.Mark, err = getUpTo(ctx, store, n.prefix+NodeName, safefile.Token); err != nil {
+			return nil, &Error{Kind: Storage, Err: fmt.Errorf("store %s: %w", url, err)}
+		}
+		b, err := getSmall(ctx, store, n.prefix+storedName)
+		if missingFile(err) { // it was copied by hand
+			continue
+		}
+		if err == nil {
+			n.list, err = parseStored(b)
+		}
+		if err != nil {
+			return nil, &Error{Kind: Storage, Err: fmt.Errorf("%s/%s%s: %w", url, n.prefix, storedName, err)}
+		}
+	}
+	return nodes, nil
+}
+
+// copiedAtOnce is how many segments, and objects of each, are read at the same time.
+const copiedAtOnce = 4
+
+// fetch copies what the store has of a segment to below dir. An object that is not what the list says is a *damage.
+func (n *StoredNode) fetch(ctx context.Context, s *Segment, dir string) error {
+	to := filepath.Join(dir, s.Dir())
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return outputError(err)
+	}
+	files, err := openJobFiles(to)
+	if err != nil {
+		return outputError(err)
+	}
+	under, all := n.prefix+filepath.ToSlash(s.Dir())+"/", newCrew(copiedAtOnce)
+	for o, err := range n.store.List(ctx, under) {
+		name := strings.TrimPrefix(o.Name, under)
+		if err == nil && !files.mayBeOurs(name) {
+			continue
+		}
+		if !all.do(func() error {
+			if err == nil {
+				err = n.fetchFile(ctx, files.plainDir, name, o)
+			}
+			return err
+		}) {
+			break
+		}
+	}
+	return errors.Join(all.wait(), files.close())
+}
+
+func (n *StoredNode) fetchFile(ctx context.Context, to plainDir, name string, o stores.Object) error {
+	fact, listed := n.list.find(strings.TrimPrefix(o.Name, n.prefix))
+	if !listed {
+		fact.Bytes = o.Size
+	}
+	return to.writeIn(name, func(w io.Writer) error {
+		h := sha256.New()
+		in := io.NewSectionReader(&awayFile{store: n.store, name: o.Name, size: o.Size}, 0, o.Size)
+		size, err := io.Copy(io.MultiWriter(w, h), whileWanted{ctx, in})
+		if err == nil && (size != fact.Bytes || listed && hexSum(h) != fact.SHA256) {
+			err = &damage{fmt.Sprintf("%s/%s is not what the node stored", n.url, o.Name)}
+		}
+		return err
+	})
+}
+
+// whileWanted reads until a context ends.
+type whileWanted struct {
+	ctx context.Context
+	io.Reader
+}
+
+// Read implements io.Reader.
+func (r whileWanted) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(b)
+}
+
+// NodeFiles is where the files of a node are.
+type NodeFiles struct {
+	Dir    string // "": only in stores
+	Stored []*StoredNode
+}
+
+// Gather finds the files of segments in what is at hand of nodes, by the nodes' names, several at the same time: in their directories,
+// or else in stores, from which they are copied to below tmp. Everything that was committed is compared with its hash. Of a segment that
+// is not at hand, Source.Lacks says why.
+func Gather(ctx context.Context, segments []Segment, nodes map[string]NodeFiles, tmp string) ([]Source, error) {
+	sources, all := make([]Source, len(segments)), newCrew(copiedAtOnce)
+	for i := range segments {
+		s := &sources[i]
+		s.Segment = segments[i]
+		if !all.do(func() error { return s.gather(ctx, nodes[s.Node], filepath.Join(tmp, fmt.Sprint(i))) }) {
+			break
+		}
+	}
+	if err := all.wait(); err != nil {
+		return nil, outputError(err)
+	}
+	return sources, nil
+}
+
+// gather finds the files of one segment.
+func (s *Source) gather(ctx context.Context, n NodeFiles, tmp string) error {
+	if n.Dir == "" && len(n.Stored) == 0 {
+		if len(s.files) > 0 || s.Visits > 0 {
+			s.Lacks = fmt.Sprintf("shard %d, epoch %d: the directory of node %s is not among those given: %s", s.Shard, s.Epoch, s.Node, cli.Plural(s.Visits, "visit"))
+		}
+		return nil
+	}
+	var why error
+	if n.Dir != "" {
+		if why = s.damage(n.Dir, n.Dir); why == nil {
+			s.NodeDir = n.Dir
+			return nil
+		}
+	}
+	for _, x := range n.Stored {
+		err := x.fetch(ctx, &s.Segment, tmp)
+		if err != nil && !errors.As(err, new(*damage)) {
+			return err
+		}
+		if err == nil {
+			err = s.damage(tmp, x.Name())
+		}
+		if err == nil {
+			s.NodeDir, s.fetched = tmp, true
+			return nil
+		}
+		why = err
+		if err := os.RemoveAll(tmp); err != nil {
+			return err
+		}
+	}
+	s.Lacks = fmt.Sprintf("shard %d, epoch %d: node %s: %v: %s", s.Shard, s.Epoch, s.Node, why, cli.Plural(s.Visits, "visit"))
+	return nil
+}
+
+// crew does a few things at the same time.
+type crew struct {
+	slots chan struct{}
+	busy  sync.WaitGroup
+
+	mu  sync.Mutex
+	err error // the first one
+}
+
+func newCrew(atOnce int) *crew { return &crew{slots: make(chan struct{}, atOnce)} }
+
+// do calls f as soon as there is a place, and reports whether to go on: nothing has failed yet.
+func (c *crew) do(f func() error) bool {
+	c.slots <- struct{}{}
+	c.mu.Lock()
+	failed := c.err != nil
+	c.mu.Unlock()
+	if failed {
+		<-c.slots
+		return false
+	}
+	c.busy.Go(func() {
+		defer func() { <-c.slots }()
+		err := f()
+		c.mu.Lock()
+		c.err = firstOf(c.err, err)
+		c.mu.Unlock()
+	})
+	return true
+}
+
+// wait returns when everything is done, with the first error.
+func (c *crew) wait() error {
+	c.busy.Wait()
+	return c.err
+}
