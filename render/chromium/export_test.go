@@ -34,8 +34,8 @@ func (r *Renderer) Homes() []string {
 	return dirs
 }
 
-// Hurry makes pages that do not react be given up after a time, in the browsers that live.
-func (r *Renderer) Hurry(after time.Duration) {
+// StuckAfter makes pages that do not react be given up after a time, in the browsers that live.
+func (r *Renderer) StuckAfter(after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, h := range r.fleet {
