@@ -50,6 +50,9 @@ type Config struct {
 	Concurrency int
 	// MaxShards limits the shards that the node owns. 0: its share of all.
 	MaxShards int
+	// Renew is the time after which the node gives a shard back that it has owned, one at a time, so that what it wrote for it is finished.
+	// Whoever takes the shard next, this node or another, begins a new epoch. 0: never.
+	Renew time.Duration
 	// SnapshotSize is the growth of a shard's journal, in bytes, after which a snapshot of its queue is stored and the journal
 	// is trimmed. 0: DefaultSnapshotSize.
 	SnapshotSize int64
@@ -482,7 +485,7 @@ func (n *Node) read(ctx context.Context, s *Shard, h *held) {
 // giveBackTime limits the time of requests in flight when a shard is given back.
 const giveBackTime = 30 * time.Second
 
-// giveOneBack drains a shard if this node has more than its share, one each ten seconds.
+// giveOneBack drains a shard if this node has more than its share, or has had the shard for long, one each ten seconds.
 func (n *Node) giveOneBack(share int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -495,11 +498,11 @@ func (n *Node) giveOneBack(share int) {
 			}
 		}
 	}
-	if left <= share || time.Since(n.gave) < 10*time.Second {
+	if time.Since(n.gave) < 10*time.Second {
 		return
 	}
 	for _, h := range n.owned {
-		if !h.drained {
+		if !h.drained && (left > share || n.Renew > 0 && time.Since(h.taken) >= n.Renew) {
 			n.drain(h)
 			n.gave = time.Now()
 			return

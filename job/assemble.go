@@ -454,9 +454,12 @@ func (a *assembler) after(s *Source) (next *Source) {
 	return next
 }
 
-// runOf returns the run of the first line of a ledger, "" if it has none.
+// runOf returns the run of the first line of a ledger, "" if it has none, or was lost before anything of it was committed.
 func runOf(path string) (run string, err error) {
 	f, err := safefile.Open(path)
+	if missingFile(err) {
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}

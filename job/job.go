@@ -537,6 +537,13 @@ func (j *Job) note() error {
 	return outputError(j.files.replace(jobName, []byte(text)))
 }
 
+// tell tells the operator something while the crawl runs.
+func (j *Job) tell(text string) {
+	if j.config.Note != nil {
+		j.config.Note(text)
+	}
+}
+
 func (j *Job) notef(format string, args ...any) {
 	j.notes = append(j.notes, fmt.Sprintf(format, args...))
 }

@@ -394,7 +394,7 @@ func RemoveStored(ctx context.Context, dir string) error {
 // mayBeOurs reports whether an object has the name of a file of a job.
 func (d jobFiles) mayBeOurs(name string) bool {
 	whole, _ := segmentOf(name)
-	if _, ok := ownFiles[whole]; ok || isOfQueue(name) || name == probe {
+	if _, ok := ownFiles[whole]; ok || isOfQueue(name) || name == probeName {
 		return true
 	}
 	ours, ok := ownDirs[path.Dir(name)]

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -32,20 +31,16 @@ const (
 // uploads moves closed segments and finished archives of a job to its store, in a goroutine of Run. A commit only tells it what has
 // become final; it never waits for it.
 type uploads struct {
-	j     *Job
-	store stores.Store
+	shelf
+	j *Job
 
-	busy sync.Mutex // held while the store is written to: by the goroutine of Run, or by Upload
-
-	mu      sync.Mutex
-	list    *stored         // what is in the store, as in the directory
+	// Guarded by mu.
 	claimed bool            // the prefix in the store is known to be this job's
 	ready   []storedObject  // final, and not in the list yet
 	needed  map[string]bool // files in the directory that must stay: the last segment of each file, the last archive
 	held    int64           // bytes of results in the directory at the last commit
 	gone    map[string]bool // files of the list that are not in the directory any more
 	paused  bool            // the crawl was paused because space is short
-	said    string          // what the operator was told last
 	wake    chan struct{}   // a value: there may be something to do
 	hurry   chan struct{}   // a value: the crawl waits
 	next    time.Time       // when the queue is stored again
@@ -85,7 +80,9 @@ func (j *Job) openStore(ctx context.Context) error {
 			return errors.Join(outputError(err), open.Close(store))
 		}
 	}
-	u := &uploads{j: j, store: store, list: list, gone: map[string]bool{}, needed: map[string]bool{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
+	u := &uploads{shelf: shelf{files: j.files, store: store, list: list, note: j.tell, keepList: func(list *stored) error {
+		return outputError(j.files.replace(storedName, list.encode()))
+	}}, j: j, gone: map[string]bool{}, needed: map[string]bool{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
 	for _, o := range list.Objects {
 		if _, err := j.files.root.Lstat(o.Name); errors.Is(err, fs.ErrNotExist) {
 			u.gone[o.Name] = true
@@ -116,9 +113,6 @@ func (j *Job) openStore(ctx context.Context) error {
 	return outputError(j.files.root.RemoveAll(queueCopy)) // of a process that was killed
 }
 
-// probe is the name of the object that shows the rights of a claim.
-const probe = "probe"
-
 // claim makes sure that the prefix is this job's, and that objects can be written and removed there.
 func (u *uploads) claim(ctx context.Context) error {
 	b, err := getSmall(ctx, u.store, storedName)
@@ -136,7 +130,7 @@ func (u *uploads) claim(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if o.Name == probe && o.Size == int64(len(u.list.Job)) { // of a claim that was cut off, or that must not remove it
+			if o.Name == probeName && o.Size == int64(len(u.list.Job)) { // of a claim that was cut off, or that must not remove it
 				continue
 			}
 			return fmt.Errorf("it is not empty: there is %s; name another prefix", o.Name)
@@ -147,10 +141,7 @@ func (u *uploads) claim(ctx context.Context) error {
 	if err := u.mayClaim(ctx); err != nil {
 		return err
 	}
-	if err := putBytes(ctx, u.store, probe, []byte(u.list.Job)); err != nil {
-		return err
-	}
-	if err := u.store.Delete(ctx, probe); err != nil {
+	if err := u.probe(ctx, u.list.Job); err != nil {
 		return err
 	}
 	if err := u.putList(ctx, u.list); err != nil {
@@ -189,13 +180,6 @@ func (u *uploads) takeOver(ctx context.Context) error {
 	defer u.mu.Unlock()
 	u.list = list
 	return nil
-}
-
-// putList stores the list of what is in the store.
-func (u *uploads) putList(ctx context.Context, list *stored) error {
-	public := *list
-	public.Store, public.Place, public.From = "", "", ""
-	return putBytes(ctx, u.store, storedName, public.encode())
 }
 
 // committed learns from a commit what has become final.
@@ -276,13 +260,6 @@ func (u *uploads) keep() int64 {
 	return math.MaxInt64
 }
 
-// known returns the list of what is in the store, for those that do not hold busy. It is not changed after it was made.
-func (u *uploads) known() *stored {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.list
-}
-
 // notify sends a value to a channel that holds one, unless it has one.
 func notify(c chan<- struct{}) {
 	select {
@@ -353,21 +330,6 @@ func (u *uploads) storeQueueAgain(ctx context.Context) error {
 	return err
 }
 
-// say tells the operator about the store, once.
-func (u *uploads) say(text string) {
-	u.mu.Lock()
-	was := u.said
-	u.said = text
-	u.mu.Unlock()
-	switch note := u.j.config.Note; {
-	case note == nil || text == was:
-	case text == "":
-		note("the store can be written to again")
-	case was == "":
-		note(text)
-	}
-}
-
 // storeReady stores everything that is final, each with the list after it, and removes copies that need not stay.
 func (u *uploads) storeReady(ctx context.Context) error {
 	u.busy.Lock()
@@ -405,55 +367,6 @@ func (u *uploads) storeReady(ctx context.Context) error {
 	}
 	u.drop(u.keep())
 	return nil
-}
-
-// put stores files, and then the list, with those before an error, too. Of those in facts the hash is known: another one means that the
-// file is damaged.
-func (u *uploads) put(ctx context.Context, names []string, facts map[string]FileFact) error {
-	var done []storedObject
-	var failed error
-	for _, name := range names {
-		fact, known := facts[name]
-		if !known {
-			if fact, failed = u.j.files.factOf(name); failed != nil {
-				break
-			}
-		}
-		if was, ok := u.list.find(name); ok && was == fact {
-			continue
-		}
-		o := storedObject{name, fact}
-		if failed = u.putFile(ctx, o); failed != nil {
-			break
-		}
-		done = append(done, o)
-	}
-	if len(done) == 0 {
-		return failed
-	}
-	list := u.list.with(done...)
-	if err := u.putList(ctx, list); err != nil {
-		return errors.Join(failed, err)
-	}
-	if err := u.j.files.replace(storedName, list.encode()); err != nil {
-		return errors.Join(failed, outputError(err))
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.list = list
-	return failed
-}
-
-func (u *uploads) putFile(ctx context.Context, o storedObject) error {
-	f, err := u.j.files.file(o.Name, 0)
-	if err != nil {
-		return err
-	}
-	err = errors.Join(u.store.Put(ctx, o.object(), f), f.Close())
-	if errors.Is(err, stores.ErrDiffers) && !errors.Is(err, stores.ErrAway) {
-		err = fmt.Errorf("%s is damaged, or was changed, and is not stored: %w", u.j.files.path(o.Name), err)
-	}
-	return err
 }
 
 // drop removes the oldest copies of what is in the store until this many bytes of results are left in the directory.

@@ -341,7 +341,7 @@ func TestClaimOfKilledJobIsItsOwn(t *testing.T) {
 	check(t, j.openStore(t.Context()))
 	s, list := must(open.URL(url)), j.uploads.list
 	check(t, j.release())
-	check(t, errors.Join(s.Delete(t.Context(), storedName), s.Delete(t.Context(), leaseName), putBytes(t.Context(), s, probe, []byte(list.Job)))) // the claim was cut off
+	check(t, errors.Join(s.Delete(t.Context(), storedName), s.Delete(t.Context(), leaseName), putBytes(t.Context(), s, probeName, []byte(list.Job)))) // the claim was cut off
 	check(t, open.Close(s))
 	runStored(t, dir, storedConfig(url), seed)
 	checkStored(t, dir, url, 20)

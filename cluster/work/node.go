@@ -40,14 +40,23 @@ type Node struct {
 	Allow Allowed
 	// MaxShards limits the shards that it owns. 0: its share of all.
 	MaxShards int
+	// Store is the URL of a store (see package stores/open) to which what the node has finished is copied, below its Name, with what earlier
+	// processes left in Dir: the directories of shards that it has given back, which it does with each after an hour. No commit waits
+	// for that. "": nothing is stored.
+	Store string
 	// Trace is called for what happens to its shards, and Note for what an operator should know. nil: not. They are called
 	// concurrently.
 	Trace func(cluster.Event)
 	Note  func(text string)
 
-	job  *Job
-	full context.CancelCauseFunc
+	job    *Job
+	full   context.CancelCauseFunc
+	stored *job.NodeStore // nil: none
+	renew  time.Duration  // 0: storedEvery
 }
+
+// storedEvery is how long a node with a Store keeps a shard, so that what is written for it gets there.
+const storedEvery = time.Hour
 
 // Errors of [Node.Run].
 var (
@@ -59,8 +68,9 @@ var (
 
 // Run works on the job until it is over, which is no error, or ctx ends: then it gives all shards back. The error is one of
 // [Load] or of cluster.Node.Run, ErrDir, ErrHeld, ErrNotAllowed, job.ErrProgram for a job that needs another Program, or ErrFull: then all shards were given back, and other nodes continue.
-func (n *Node) Run(ctx context.Context) error {
-	var err error
+// A *job.Error says what is wrong with Store, or, when all shards were given back, that not everything could be stored: the next Run with
+// the same Dir stores it.
+func (n *Node) Run(ctx context.Context) (err error) {
 	if n.job, err = Load(ctx, n.Engine); err != nil {
 		return err
 	}
@@ -95,13 +105,31 @@ func (n *Node) Run(ctx context.Context) error {
 		n.note(note)
 	}
 	n.job.crawl = cfg
-	working, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	n.full = cancel
-	node, err := cluster.NewNode(ctx, cluster.Config{
+	if n.Store != "" {
+		if n.stored, err = job.OpenNodeStore(ctx, n.Dir, n.Store, n.Name, n.note); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, n.stored.Close()) }()
+	}
+	err = n.work(ctx, cluster.Config{
 		Engine: n.Engine, Name: n.Name, Dir: n.Dir, Crawl: n.crawl, MaxShards: n.MaxShards, Trace: n.trace,
 		Store: n.store(shares.Tables), Concurrency: cfg.Concurrency, Process: process, Gone: lock.gone,
 	})
+	if n.stored != nil {
+		err = errors.Join(err, n.stored.Finish(context.WithoutCancel(ctx)))
+	}
+	return err
+}
+
+// work works on the job.
+func (n *Node) work(ctx context.Context, c cluster.Config) error {
+	if n.stored != nil {
+		c.Renew = cmp.Or(n.renew, storedEvery)
+	}
+	working, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	n.full = cancel
+	node, err := cluster.NewNode(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -146,11 +174,17 @@ func (n *Node) store(tables int) disk.Config {
 // crawl crawls a shard.
 func (n *Node) crawl(ctx context.Context, sh *cluster.Shard) (err error) {
 	cfg := n.config(sh)
-	w, err := n.job.Config.OpenSegment(sh.Dir, job.Segment{Node: n.Name, Shard: sh.Number, Epoch: sh.Epoch}, &cfg) //nolint:contextcheck // closing is not cut short
+	segment := job.Segment{Node: n.Name, Shard: sh.Number, Epoch: sh.Epoch}
+	w, err := n.job.Config.OpenSegment(sh.Dir, segment, &cfg) //nolint:contextcheck // closing is not cut short
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.Close()) }()
+	defer func() {
+		err = errors.Join(err, w.Close())
+		if n.stored != nil {
+			n.stored.Add(&segment)
+		}
+	}()
 	w.Clock = func() (time.Time, time.Duration, time.Duration) {
 		o := sh.Offset()
 		return o.At, o.Ahead, o.Error

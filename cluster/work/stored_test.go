@@ -164,17 +164,16 @@ func must[T any](x T, err error) T {
 
 // bucket is an S3 server with the bucket "crawls", which a test can take away.
 type bucket struct {
-	serve http.HandlerFunc // nil: as a server does
+	serve func(http.ResponseWriter, *http.Request) (done bool) // nil: as a server does
 }
 
 func serveBucket(t *testing.T) *bucket {
 	b, h := &bucket{}, gofakes3.New(s3mem.New()).Server()
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPut, "/crawls", nil))
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if b.serve != nil {
-			b.serve(w, r)
+		if b.serve == nil || !b.serve(w, r) {
+			h.ServeHTTP(w, r)
 		}
-		h.ServeHTTP(w, r)
 	}))
 	t.Cleanup(srv.Close)
 	storestest.UseS3(t, srv.URL)
@@ -183,7 +182,9 @@ func serveBucket(t *testing.T) *bucket {
 
 // realLab is a job of pages on a server of this machine, in real time.
 func realLab(t *testing.T, pages int) *lab {
+	l := &lab{t: t, server: mem.New(), dir: t.TempDir(), program: func(*job.Config) {}}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		l.requests.Add(1)
 		n := 0
 		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err != nil || n >= pages {
 			http.NotFound(w, r)
@@ -201,7 +202,6 @@ func realLab(t *testing.T, pages int) *lab {
 		t.Fatal(err)
 	}
 	c.Crawl.Politeness.Delay = crawler.NoDelay
-	l := &lab{t: t, server: mem.New(), dir: t.TempDir(), program: func(*job.Config) {}}
 	spec := &Spec{Config: c, Seeds: []weburl.URL{must(weburl.Parse(srv.URL + "/0"))}, Shards: 1, Lease: 9 * time.Second}
 	if err := Create(t.Context(), l.server.Connect(), spec); err != nil {
 		t.Fatal(err)
@@ -219,10 +219,11 @@ func TestCollectFromS3(t *testing.T) {
 	}
 	copyTo(t, "s3://crawls/deep/in/it", n.Dir)
 	var requests atomic.Int64
-	b.serve = func(w http.ResponseWriter, r *http.Request) {
+	b.serve = func(http.ResponseWriter, *http.Request) bool {
 		if requests.Add(1)%7 == 0 {
 			panic(http.ErrAbortHandler)
 		}
+		return false
 	}
 	c := &Collecting{Engine: l.server.Connect(), Name: "test", Nodes: []string{n.Dir}}
 	one, two := filepath.Join(l.dir, "one"), filepath.Join(l.dir, "two")
@@ -237,5 +238,147 @@ func TestCollectFromS3(t *testing.T) {
 	c.Nodes = []string{"s3://missing/deep"}
 	if _, err := c.Into(t.Context(), filepath.Join(l.dir, "three")); err == nil || !strings.Contains(err.Error(), "missing") {
 		t.Errorf("a bucket that is not there: %v", err)
+	}
+}
+
+// TestNodesStore has nodes store what they finish while they crawl. The machine of one is lost, with its disk: what it had stored is
+// collected, nothing else is missing, and verify finds nothing wrong. Of a job without losses the store alone has everything.
+func TestNodesStore(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		t.Run(fmt.Sprint("lost=", lost), func(t *testing.T) {
+			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+				l := newLab(t, w, limit("max-time", "3h"))
+				bucket, had := t.TempDir(), filepath.Join(t.TempDir(), "had")
+				l.store, l.renew = "file://"+filepath.ToSlash(bucket), 5*time.Second
+				a := l.begin("a")
+				l.begin("b")
+				time.Sleep(14 * time.Second)
+				if lost {
+					a.conn.Cut(true)
+					if err := os.CopyFS(had, os.DirFS(filepath.Join(bucket, "a"))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				l.wait()
+				_, seen := l.collect()
+				out, c := filepath.Join(l.dir, "from the store"), &Collecting{Engine: l.server.Connect(), Name: "test", Nodes: []string{l.store}, Partial: true}
+				if !lost {
+					if res, err := c.Into(t.Context(), out); err != nil || len(res.Missing) > 0 {
+						t.Fatalf("%+v, %v", res, err)
+					}
+					sameJob(t, filepath.Join(l.dir, "out"), out)
+					return
+				}
+				kept := must(filepath.Glob(filepath.Join(had, "*", "*")))
+				if err := errors.Join(os.RemoveAll(filepath.Join(bucket, "a")), os.Rename(had, filepath.Join(bucket, "a"))); err != nil {
+					t.Fatal(err)
+				}
+				res, err := c.Into(t.Context(), out)
+				if err != nil || len(res.Missing) == 0 || res.Visits == 0 || res.Visits >= total(seen) {
+					t.Fatalf("%+v, %v", res, err)
+				}
+				for _, segment := range kept {
+					shard, epoch := filepath.Base(filepath.Dir(segment)), filepath.Base(segment)
+					if slices.ContainsFunc(res.Missing, func(what string) bool {
+						return strings.HasPrefix(what, fmt.Sprintf("shard %s, epoch %s: node a", shard, epoch))
+					}) {
+						t.Errorf("shard %s, epoch %s was stored, and is missing", shard, epoch)
+					}
+				}
+				r, err := job.Read(out)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Close()
+				if v, err := r.Verify(); err != nil || v.Damaged() > 0 || v.Chain.Fault != "" || v.Matching.Fault() != "" || v.Matching.Visits != total(seen)-res.Visits {
+					t.Errorf("verify: %+v, %v", v, err)
+				}
+				if len(kept) == 0 {
+					t.Error("nothing of the lost node was stored")
+				}
+			})
+		})
+	}
+}
+
+// TestStoreIsAway: a node works while its store cannot be reached, and says that it could not store what it has; the next process in
+// its directory does.
+func TestStoreIsAway(t *testing.T) {
+	b := serveBucket(t)
+	l := realLab(t, 20)
+	b.serve = func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }
+	var notes atomic.Int64
+	n := &Node{Engine: l.server.Connect(), Name: "a", Dir: filepath.Join(l.dir, "a"), Store: "s3://crawls/shop", Note: func(string) { notes.Add(1) }}
+	err := n.Run(t.Context())
+	var told *job.Error
+	if !errors.As(err, &told) || told.Kind != job.Storage || !strings.Contains(err.Error(), "start the node again") || notes.Load() == 0 {
+		t.Fatalf("with the store away: %v, %d notes", err, notes.Load())
+	}
+	b.serve = nil
+	again := &Node{Engine: l.server.Connect(), Name: "a", Dir: n.Dir, Store: n.Store}
+	if err := again.Run(t.Context()); err != nil {
+		t.Fatalf("with the store back: %v", err)
+	}
+	c := &Collecting{Engine: l.server.Connect(), Name: "test", Nodes: []string{n.Dir}}
+	one, two := filepath.Join(l.dir, "one"), filepath.Join(l.dir, "two")
+	if res, err := c.Into(t.Context(), one); err != nil || res.Report.Pages != 20 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	c.Nodes = []string{"s3://crawls/shop"}
+	if _, err := c.Into(t.Context(), two); err != nil {
+		t.Fatal(err)
+	}
+	sameJob(t, one, two)
+	var puts atomic.Int64
+	b.serve = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/0/1/") {
+			puts.Add(1)
+		}
+		return false
+	}
+	if err := again.Run(t.Context()); err != nil || puts.Load() > 0 {
+		t.Errorf("a third time: %v, and %d objects were sent again", err, puts.Load())
+	}
+}
+
+// TestStoreRefuses: a store that says no ends a node before it requests anything.
+func TestStoreRefuses(t *testing.T) {
+	b := serveBucket(t)
+	l := realLab(t, 5)
+	run := func(name, url string) error {
+		n := &Node{Engine: l.server.Connect(), Name: name, Dir: filepath.Join(t.TempDir(), "n"), Store: url}
+		return n.Run(t.Context())
+	}
+	refused := func(what string, err error, text string) {
+		t.Helper()
+		var told *job.Error
+		if !errors.As(err, &told) || told.Kind != job.Refused || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	refused("a bucket that is missing", run("a", "s3://missing/x"), "s3://missing/x")
+	refused("no URL of a store", run("a", "ftp://x"), "want s3://BUCKET/PREFIX")
+	refused("a name with a slash", run("a/b", "s3://crawls/x"), "without slashes")
+	b.serve = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPut {
+			return false
+		}
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte(`<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>`))
+		return true
+	}
+	refused("without the right to write", run("a", "s3://crawls/x"), "Access Denied")
+	b.serve = nil
+	dir := t.TempDir()
+	for name, content := range map[string]string{"taken/a/node.json": "another\n", "used/a/photo.jpg": "x"} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused("another job's node", run("a", "file://"+filepath.ToSlash(dir)+"/taken"), "of another job")
+	refused("what is no node's", run("a", "file://"+filepath.ToSlash(dir)+"/used"), "photo.jpg")
+	if n := l.requests.Load(); n > 0 {
+		t.Errorf("%d requests", n)
 	}
 }

@@ -24,14 +24,15 @@ import (
 // clusterWorkCmd is "amble cluster work".
 type clusterWorkCmd struct {
 	engineFlags
-	Name      string `group:"Node:" placeholder:"NAME" help:"Name of this node, which no other has (the machine's)."`
+	Name      string `group:"Node:" placeholder:"NAME" help:"Name of this node alone (the machine's)."`
 	Out       string `group:"Node:" short:"o" required:"" placeholder:"DIR" help:"Directory of this node, on a disk of its own machine: what it crawls is there, and nowhere else."`
+	Store     string `group:"Node:" placeholder:"URL" help:"Copy what is finished to s3://BUCKET/PREFIX or file:///DIRECTORY, each hour and at the end."`
 	MaxShards int    `group:"Node:" placeholder:"N" help:"Own at most N shards; 0: a fair share."`
 	Verbose   bool   `group:"Node:" help:"Say what happens to each shard."`
 	LogFormat string `group:"Node:" enum:"text,json" default:"text" placeholder:"FORM" help:"Form of log lines: text or json (${default})."`
 
 	Page      string `group:"Node:" placeholder:"ADDR" help:"Serve a page on which the whole job is watched and controlled, such as on loopback:0, with metrics. Its address, which opens it, is printed."`
-	PageToken string `group:"Node:" placeholder:"FILE" help:"With --page: file with the page's token, for programs that read the metrics. Without it each start has a new one."`
+	PageToken string `group:"Node:" placeholder:"FILE" help:"With --page: file with the page's token. Without it each start has a new one."`
 
 	AllowEnv  []string `group:"Node:" sep:"none" placeholder:"NAME" help:"Let the job's settings read this environment variable, as header 'Name: env:NAME' does. Repeatable; without it, none."`
 	AllowFile []string `group:"Node:" sep:"none" placeholder:"PATH" help:"Let the job's settings read this file, as --own-hosts, --opt-out and header 'Name: @PATH' do. Repeatable; without it, none."`
@@ -86,7 +87,7 @@ func (c *clusterWorkCmd) Run(a *app) error {
 		return err
 	}
 	defer e.Close()
-	n := &work.Node{Engine: e, Name: c.Name, Dir: c.Out, MaxShards: c.MaxShards, JobName: c.Job}
+	n := &work.Node{Engine: e, Name: c.Name, Dir: c.Out, Store: c.Store, MaxShards: c.MaxShards, JobName: c.Job}
 	n.Allow = work.Allowed{Env: c.AllowEnv, Files: c.AllowFile}
 	n.Trace, n.Note = t.trace, t.tell
 	if page != nil {

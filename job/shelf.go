@@ -1,0 +1,113 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/amble-crawler/amble/stores"
+)
+
+// shelf is a store with files of a directory, and the list of them.
+type shelf struct {
+	files    jobFiles
+	store    stores.Store
+	note     func(string)        // tells the operator
+	keepList func(*stored) error // writes the list to the directory
+
+	busy sync.Mutex // held while the store is written to
+
+	mu   sync.Mutex
+	list *stored // what is in the store
+	said string  // what the operator was told last
+}
+
+// probeName is the name of the object that shows the rights of a claim.
+const probeName = "probe"
+
+// probe makes sure that objects can be written and removed.
+func (s *shelf) probe(ctx context.Context, content string) error {
+	if err := putBytes(ctx, s.store, probeName, []byte(content)); err != nil {
+		return err
+	}
+	return s.store.Delete(ctx, probeName)
+}
+
+// putList stores the list of what is in the store.
+func (s *shelf) putList(ctx context.Context, list *stored) error {
+	public := *list
+	public.Store, public.Place, public.From = "", "", ""
+	return putBytes(ctx, s.store, storedName, public.encode())
+}
+
+// known returns the list of what is in the store, for those that do not hold busy. It is not changed after it was made.
+func (s *shelf) known() *stored {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.list
+}
+
+// say tells the operator about the store, once.
+func (s *shelf) say(text string) {
+	s.mu.Lock()
+	was := s.said
+	s.said = text
+	s.mu.Unlock()
+	switch {
+	case text == was:
+	case text == "":
+		s.note("the store can be written to again")
+	case was == "":
+		s.note(text)
+	}
+}
+
+// put stores files, and then the list, with those before an error, too. Of those in facts the hash is known: another one means that the
+// file is damaged.
+func (s *shelf) put(ctx context.Context, names []string, facts map[string]FileFact) error {
+	var done []storedObject
+	var failed error
+	for _, name := range names {
+		fact, known := facts[name]
+		if !known {
+			if fact, failed = s.files.factOf(name); failed != nil {
+				break
+			}
+		}
+		if was, ok := s.list.find(name); ok && was == fact {
+			continue
+		}
+		o := storedObject{name, fact}
+		if failed = s.putFile(ctx, o); failed != nil {
+			break
+		}
+		done = append(done, o)
+	}
+	if len(done) == 0 {
+		return failed
+	}
+	list := s.list.with(done...)
+	if err := s.putList(ctx, list); err != nil {
+		return errors.Join(failed, err)
+	}
+	if err := s.keepList(list); err != nil {
+		return errors.Join(failed, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = list
+	return failed
+}
+
+func (s *shelf) putFile(ctx context.Context, o storedObject) error {
+	f, err := s.files.file(o.Name, 0)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(s.store.Put(ctx, o.object(), f), f.Close())
+	if errors.Is(err, stores.ErrDiffers) && !errors.Is(err, stores.ErrAway) {
+		err = fmt.Errorf("%s is damaged, or was changed, and is not stored: %w", s.files.path(o.Name), err)
+	}
+	return err
+}
