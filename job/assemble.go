@@ -273,7 +273,7 @@ func copyBodies(to plainDir, from string, most int64) error {
 
 // archives copies the archives unchanged, each up to its last committed byte.
 func (a *assembler) archives() error {
-	all := newCrew(copiedAtOnce)
+	all := newCrew()
 	for i := range a.Sources {
 		s := &a.Sources[i]
 		for _, name := range s.archives() {

@@ -59,7 +59,7 @@ func FindNodes(ctx context.Context, store stores.Store, url string) (nodes []*St
 	return nodes, nil
 }
 
-// copiedAtOnce is how many segments, and objects of each, are read at the same time.
+// copiedAtOnce is how many segments, and objects of each, are read or stored at the same time.
 const copiedAtOnce = 4
 
 // fetch copies what the store has of a segment to below dir. An object that is not what the list says is a *damage.
@@ -72,7 +72,7 @@ func (n *StoredNode) fetch(ctx context.Context, s *Segment, dir string) error {
 	if err != nil {
 		return outputError(err)
 	}
-	under, all := n.prefix+filepath.ToSlash(s.Dir())+"/", newCrew(copiedAtOnce)
+	under, all := n.prefix+filepath.ToSlash(s.Dir())+"/", newCrew()
 	for o, err := range n.store.List(ctx, under) {
 		name := strings.TrimPrefix(o.Name, under)
 		if err == nil && !files.mayBeOurs(name) {
@@ -130,7 +130,7 @@ type NodeFiles struct {
 // or else in stores, from which they are copied to below tmp. Everything that was committed is compared with its hash. Of a segment that
 // is not at hand, Source.Lacks says why.
 func Gather(ctx context.Context, segments []Segment, nodes map[string]NodeFiles, tmp string) ([]Source, error) {
-	sources, all := make([]Source, len(segments)), newCrew(copiedAtOnce)
+	sources, all := make([]Source, len(segments)), newCrew()
 	for i := range segments {
 		s := &sources[i]
 		s.Segment = segments[i]
@@ -189,7 +189,7 @@ type crew struct {
 	err error // the first one
 }
 
-func newCrew(atOnce int) *crew { return &crew{slots: make(chan struct{}, atOnce)} }
+func newCrew() *crew { return &crew{slots: make(chan struct{}, copiedAtOnce)} }
 
 // do calls f as soon as there is a place, and reports whether to go on: nothing has failed yet.
 func (c *crew) do(f func() error) bool {

@@ -226,7 +226,7 @@ func (n *NodeStore) storeSegment(ctx context.Context, dir string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	all := newCrew(copiedAtOnce)
+	all := newCrew()
 	for _, name := range bodies {
 		if !all.do(func() error {
 			fact, err := n.files.factOf(name)
