@@ -250,12 +250,12 @@ func (n *NodeStore) Finish(ctx context.Context) error {
 	n.cancel()
 	n.running.Wait()
 	err := n.storeReady(ctx)
-	if err == nil {
-		return nil
-	}
 	n.mu.Lock()
 	left := len(n.queue)
 	n.mu.Unlock()
+	if err == nil || left == 0 {
+		return nil
+	}
 	return &Error{Kind: Storage, Err: fmt.Errorf("%s of this node could not be stored: %w: what is finished is in %s: start the node again with this directory to store the rest", cli.Plural(left, "segment"), err, n.dir)}
 }
 

@@ -81,7 +81,7 @@ func Restore(ctx context.Context, dir, url string) error {
 func readList(ctx context.Context, store stores.Store, url string) (*stored, error) {
 	b, err := getSmall(ctx, store, storedName)
 	if missingFile(err) {
-		return nil, refusedAs(ErrNoJob, "%s holds no job: there is no %s", url, storedName)
+		return nil, refusedAs(ErrNoJob, "%s holds no job: there is no %s; what nodes of a cluster have stored is collected first", url, storedName)
 	}
 	if err != nil {
 		return nil, &Error{Kind: Storage, Err: err}

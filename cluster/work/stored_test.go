@@ -164,14 +164,23 @@ func must[T any](x T, err error) T {
 
 // bucket is an S3 server with the bucket "crawls", which a test can take away.
 type bucket struct {
-	serve func(http.ResponseWriter, *http.Request) (done bool) // nil: as a server does
+	answer atomic.Pointer[func(http.ResponseWriter, *http.Request) (done bool)] // nil: as a server does
+}
+
+// serve lets f answer requests first; nil: a server as it is.
+func (b *bucket) serve(f func(http.ResponseWriter, *http.Request) (done bool)) {
+	if f == nil {
+		b.answer.Store(nil)
+		return
+	}
+	b.answer.Store(&f)
 }
 
 func serveBucket(t *testing.T) *bucket {
 	b, h := &bucket{}, gofakes3.New(s3mem.New()).Server()
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPut, "/crawls", nil))
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if b.serve == nil || !b.serve(w, r) {
+		if f := b.answer.Load(); f == nil || !(*f)(w, r) {
 			h.ServeHTTP(w, r)
 		}
 	}))
@@ -219,12 +228,12 @@ func TestCollectFromS3(t *testing.T) {
 	}
 	copyTo(t, "s3://crawls/deep/in/it", n.Dir)
 	var requests atomic.Int64
-	b.serve = func(http.ResponseWriter, *http.Request) bool {
+	b.serve(func(http.ResponseWriter, *http.Request) bool {
 		if requests.Add(1)%7 == 0 {
 			panic(http.ErrAbortHandler)
 		}
 		return false
-	}
+	})
 	c := &Collecting{Engine: l.server.Connect(), Name: "test", Nodes: []string{n.Dir}}
 	one, two := filepath.Join(l.dir, "one"), filepath.Join(l.dir, "two")
 	if res, err := c.Into(t.Context(), one); err != nil || res.Report.Pages != 30 {
@@ -306,7 +315,7 @@ func TestNodesStore(t *testing.T) {
 func TestStoreIsAway(t *testing.T) {
 	b := serveBucket(t)
 	l := realLab(t, 20)
-	b.serve = func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }
+	b.serve(func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) })
 	var notes atomic.Int64
 	n := &Node{Engine: l.server.Connect(), Name: "a", Dir: filepath.Join(l.dir, "a"), Store: "s3://crawls/shop", Note: func(string) { notes.Add(1) }}
 	err := n.Run(t.Context())
@@ -314,7 +323,7 @@ func TestStoreIsAway(t *testing.T) {
 	if !errors.As(err, &told) || told.Kind != job.Storage || !strings.Contains(err.Error(), "start the node again") || notes.Load() == 0 {
 		t.Fatalf("with the store away: %v, %d notes", err, notes.Load())
 	}
-	b.serve = nil
+	b.serve(nil)
 	again := &Node{Engine: l.server.Connect(), Name: "a", Dir: n.Dir, Store: n.Store}
 	if err := again.Run(t.Context()); err != nil {
 		t.Fatalf("with the store back: %v", err)
@@ -330,14 +339,19 @@ func TestStoreIsAway(t *testing.T) {
 	}
 	sameJob(t, one, two)
 	var puts atomic.Int64
-	b.serve = func(_ http.ResponseWriter, r *http.Request) bool {
+	b.serve(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/0/1/") {
 			puts.Add(1)
 		}
 		return false
-	}
+	})
 	if err := again.Run(t.Context()); err != nil || puts.Load() > 0 {
 		t.Errorf("a third time: %v, and %d objects were sent again", err, puts.Load())
+	}
+	b.serve(func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) })
+	idle := &Node{Engine: l.server.Connect(), Name: "b", Dir: filepath.Join(l.dir, "b"), Store: n.Store}
+	if err := idle.Run(t.Context()); err != nil {
+		t.Errorf("with the store away, and nothing to store: %v", err)
 	}
 }
 
@@ -359,16 +373,16 @@ func TestStoreRefuses(t *testing.T) {
 	refused("a bucket that is missing", run("a", "s3://missing/x"), "s3://missing/x")
 	refused("no URL of a store", run("a", "ftp://x"), "want s3://BUCKET/PREFIX")
 	refused("a name with a slash", run("a/b", "s3://crawls/x"), "without slashes")
-	b.serve = func(w http.ResponseWriter, r *http.Request) bool {
+	b.serve(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPut {
 			return false
 		}
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = w.Write([]byte(`<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>`))
 		return true
-	}
+	})
 	refused("without the right to write", run("a", "s3://crawls/x"), "Access Denied")
-	b.serve = nil
+	b.serve(nil)
 	dir := t.TempDir()
 	for name, content := range map[string]string{"taken/a/node.json": "another\n", "used/a/photo.jpg": "x"} {
 		file := filepath.Join(dir, filepath.FromSlash(name))
