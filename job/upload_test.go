@@ -59,9 +59,10 @@ func noise(n int) string {
 
 // bucket serves "crawls" with S3, and lets a test take it away.
 type bucket struct {
-	away atomic.Bool
-	puts atomic.Int64
-	seen func() // a request came; nil: nothing
+	away     atomic.Bool
+	puts     atomic.Int64
+	seen     func()      // a request came; nil: nothing
+	noDelete atomic.Bool // its objects may not be removed
 }
 
 func serveBucket(t *testing.T) *bucket { return serveBucketIn(t, s3mem.New()) }
@@ -79,6 +80,11 @@ func serveBucketIn(t *testing.T, objects gofakes3.Backend) *bucket {
 		}
 		if r.Method == http.MethodPut {
 			b.puts.Add(1)
+		}
+		if b.noDelete.Load() && r.Method == http.MethodDelete {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, "<Error><Code>AccessDenied</Code></Error>")
+			return
 		}
 		h.ServeHTTP(w, r)
 	}))
@@ -315,7 +321,7 @@ func TestUploadThatIsInterruptedIsCompleted(t *testing.T) {
 }
 
 func TestStoreSaysNoAtTheBeginning(t *testing.T) {
-	serveBucket(t)
+	b := serveBucket(t)
 	seed := storedSite(t, 3)
 	used, foreign := "s3://crawls/used", "s3://crawls/foreign"
 	runStored(t, filepath.Join(t.TempDir(), "job"), storedConfig(used), seed)
@@ -329,6 +335,10 @@ func TestStoreSaysNoAtTheBeginning(t *testing.T) {
 			t.Errorf("%s: %v, want %q", url, err, want)
 		}
 		runStored(t, dir, storedConfig("s3://crawls/instead/"+filepath.Base(filepath.Dir(dir))), seed) // the directory can be used
+	}
+	b.noDelete.Store(true)
+	if _, err := Create(filepath.Join(t.TempDir(), "job"), storedConfig("s3://crawls/kept"), seed); err == nil || !strings.Contains(err.Error(), "s3:DeleteObject") {
+		t.Errorf("without the right to remove objects: %v", err)
 	}
 }
 

@@ -113,7 +113,7 @@ var outputs = []mutant{
 	{"a small segment stays open for ever", "job/segmented.go", "(open.bytes >= s.limit || s.old())", "open.bytes >= s.limit", 0, false, nil},
 	{"a crawl writes until its space is used up", "job/space.go", "s.MaxDisk - s.MaxDisk/spareShare - s.Used", "s.MaxDisk - s.Used", 0, false, nil},
 	{"robots.txt files make no room", "job/upload.go", "				err = u.storeRobotsAgain(ctx)", "				err = nil", 0, false, nil},
-	{"a claim that was cut off bars the prefix", "job/upload.go", "if o.Name == probe && ", "if o.Name == probe && false && ", 0, false, nil},
+	{"a claim that was cut off bars the prefix", "job/upload.go", "if o.Name == probeName && ", "if o.Name == probeName && false && ", 0, false, nil},
 	{"a file that grew after it was stored stays as it was", "job/upload.go", "ok && was == FileFact{e.Bytes, e.SHA256})", "ok && was != FileFact{})", 0, false, nil},
 	{"a job is crawled in two places", "job/lease.go", "		return l.held(u.list.Store)\n	}\n	return l.moved(u.j.dir)", "		return l.held(u.list.Store)\n	}\n	return nil", 0, false, nil},
 	{"a job is taken from a process that crawls it", "job/lease.go", "if l.Ended || age >= leaseTime", "if true || age >= leaseTime", 0, false, nil},
