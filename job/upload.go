@@ -405,13 +405,11 @@ func (u *uploads) short() {
 	u.j.crawler.Pause()
 	notify(u.wake)
 	notify(u.hurry)
-	if u.j.config.Note != nil {
-		waiting := "robots.txt files"
-		if files, bytes := sizeOf(u.ready); files > 0 {
-			waiting = fmt.Sprintf("%s (%s)", cli.Plural(files, "finished file"), cli.Bytes(bytes))
-		}
-		u.j.config.Note(fmt.Sprintf("paused: the space for the job is used up, and %s waiting for the store; the crawl resumes by itself", waiting))
+	waiting := "robots.txt files"
+	if files, bytes := sizeOf(u.ready); files > 0 {
+		waiting = fmt.Sprintf("%s (%s)", cli.Plural(files, "finished file"), cli.Bytes(bytes))
 	}
+	u.note(fmt.Sprintf("paused: the space for the job is used up, and %s waiting for the store; the crawl resumes by itself", waiting))
 }
 
 // waits reports whether the crawl is paused.
@@ -451,8 +449,8 @@ func (u *uploads) relieve(end bool) (waits bool) {
 	u.paused = false
 	u.mu.Unlock()
 	u.j.crawler.Resume()
-	if u.j.config.Note != nil && left >= 0 {
-		u.j.config.Note("resumed: there is space again")
+	if left >= 0 {
+		u.note("resumed: there is space again")
 	}
 	return false
 }

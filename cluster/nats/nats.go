@@ -123,7 +123,7 @@ func Create(ctx context.Context, c Config) error {
 	if err := e.create(ctx, e.deadLetters()); err != nil {
 		return err
 	}
-	if err := e.place(ctx, func() error {
+	if err := placed(ctx, func() error {
 		_, err := e.js.CreateObjectStore(ctx, e.bucket())
 		return err
 	}); err != nil {
@@ -135,7 +135,7 @@ func Create(ctx context.Context, c Config) error {
 }
 
 func (e *Engine) create(ctx context.Context, s jetstream.StreamConfig) error {
-	if err := e.place(ctx, func() error {
+	if err := placed(ctx, func() error {
 		_, err := e.js.CreateOrUpdateStream(ctx, s)
 		return err
 	}); err != nil {
@@ -144,9 +144,9 @@ func (e *Engine) create(ctx context.Context, s jetstream.StreamConfig) error {
 	return nil
 }
 
-// place repeats what creates a stream while the servers find too few of them that run: one that has just started, or has been slow to
+// placed repeats what creates a stream while the servers find too few of them that run: one that has just started, or has been slow to
 // answer, is offline to the others for some seconds.
-func (e *Engine) place(ctx context.Context, create func() error) error {
+func placed(ctx context.Context, create func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
