@@ -69,9 +69,7 @@ func serveBucket(t *testing.T) *bucket { return serveBucketIn(t, s3mem.New()) }
 
 func serveBucketIn(t *testing.T, objects gofakes3.Backend) *bucket {
 	b := &bucket{}
-	h := gofakes3.New(objects).Server()
-	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPut, "/crawls", nil))
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	storestest.ServeS3(t, gofakes3.New(objects).Server(), func(server http.Handler, w http.ResponseWriter, r *http.Request) {
 		if b.seen != nil {
 			b.seen()
 		}
@@ -86,10 +84,8 @@ func serveBucketIn(t *testing.T, objects gofakes3.Backend) *bucket {
 			_, _ = io.WriteString(w, "<Error><Code>AccessDenied</Code></Error>")
 			return
 		}
-		h.ServeHTTP(w, r)
-	}))
-	t.Cleanup(srv.Close)
-	storestest.UseS3(t, srv.URL)
+		server.ServeHTTP(w, r)
+	})
 	return b
 }
 

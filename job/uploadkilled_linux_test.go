@@ -27,6 +27,7 @@ import (
 	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/stores"
 	"github.com/amble-crawler/amble/stores/open"
+	"github.com/amble-crawler/amble/stores/storestest"
 )
 
 const killedStoredPages = 100
@@ -224,7 +225,7 @@ func TestStoreToBeKilled(t *testing.T) {
 		t.Skip("is run by TestStoreAndCrawlAreKilled")
 	}
 	h := gofakes3.New(must(s3bolt.NewFile(file))).Server()
-	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPut, "/crawls", nil)) // it may be there
+	storestest.MakeBucket(h)
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	fmt.Println(l.Addr())
 	t.Fatal((&http.Server{Handler: h, ReadHeaderTimeout: time.Minute}).Serve(l))

@@ -37,8 +37,8 @@ type lab struct {
 	pages  map[string]bool
 	nodes  []*labNode
 	trace  func(cluster.Event) // of the nodes that begin; nil: not
-	store  string              // likewise
-	renew  time.Duration       // likewise
+	store  string              // Store of the nodes that begin
+	renew  time.Duration       // time after which they give a shard back; 0: as usual
 	// requests counts those to a site of this machine.
 	requests atomic.Int64
 	// program sets what no setting can say, in the job and in its nodes.

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -312,10 +310,7 @@ func TestStoreThatIsAwayDelaysNothing(t *testing.T) {
 }
 
 func TestShardsGoToBucket(t *testing.T) {
-	h := gofakes3.New(s3mem.New(), gofakes3.WithAutoBucket(true)).Server()
-	server := httptest.NewServer(http.HandlerFunc(h.ServeHTTP))
-	t.Cleanup(server.Close)
-	storestest.UseS3(t, server.URL)
+	storestest.ServeS3(t, gofakes3.New(s3mem.New()).Server(), nil)
 	to, err := s3.Open("s3://crawls")
 	if err != nil {
 		t.Fatal(err)

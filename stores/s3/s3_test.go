@@ -23,20 +23,8 @@ import (
 
 // serve starts a server with the bucket "crawls". Requests go through around, if there is one.
 func serve(t *testing.T, around func(http.Handler, http.ResponseWriter, *http.Request)) {
-	h := gofakes3.New(s3mem.New(), gofakes3.WithAutoBucket(false)).Server()
-	req := httptest.NewRequest(http.MethodPut, "/crawls", nil)
-	if w := httptest.NewRecorder(); true {
-		h.ServeHTTP(w, req)
-	}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if around != nil {
-			around(h, w, r)
-			return
-		}
-		h.ServeHTTP(w, r)
-	}))
-	t.Cleanup(s.Close)
-	storestest.UseS3(t, s.URL)
+	t.Helper()
+	storestest.ServeS3(t, gofakes3.New(s3mem.New()).Server(), around)
 }
 
 func open(t *testing.T, url string) *s3.Store {

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +37,24 @@ func Run(t *testing.T, open func(t *testing.T) stores.Store) {
 	} {
 		t.Run(c.name, func(t *testing.T) { c.f(&kit{t, context.Background(), open(t)}) })
 	}
+}
+
+// MakeBucket makes the bucket "crawls" in an S3 server, unless it is there.
+func MakeBucket(server http.Handler) {
+	server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(context.Background(), http.MethodPut, "/crawls", nil))
+}
+
+// ServeS3 serves an S3 server with the bucket "crawls", which package stores/s3 finds, until the test ends. Each request goes to around with
+// the server; nil: to the server.
+func ServeS3(tb testing.TB, server http.Handler, around func(server http.Handler, w http.ResponseWriter, r *http.Request)) {
+	tb.Helper()
+	MakeBucket(server)
+	if around == nil {
+		around = http.Handler.ServeHTTP
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { around(server, w, r) }))
+	tb.Cleanup(s.Close)
+	UseS3(tb, s.URL)
 }
 
 // UseS3 sets the variables with which package stores/s3 finds the server at a URL, and reads no file, until the test ends.

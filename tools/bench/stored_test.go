@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,7 +85,7 @@ func startBucket(tb testing.TB) {
 // serveBucket serves until standard input ends.
 func serveBucket() error {
 	h := gofakes3.New(s3mem.New()).Server()
-	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPut, "/crawls", nil))
+	storestest.MakeBucket(h)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
