@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/stores"
 )
 
-// StoredNode is what a store has of the directory of a node: as the node stored it, or as somebody copied it there.
+// StoredNode is a copy of a node's directory in a store, which the node or an operator has made. It may lack some files.
 type StoredNode struct {
 	Mark []byte // content of [NodeName]
 
@@ -59,7 +59,7 @@ func FindNodes(ctx context.Context, store stores.Store, url string) (nodes []*St
 	return nodes, nil
 }
 
-// copiedAtOnce is how many segments, and objects of each, are read or stored at the same time.
+// copiedAtOnce is the number of segments that are read at the same time, and of objects of each that are read or written.
 const copiedAtOnce = 4
 
 // fetch copies what the store has of a segment to below dir. An object that is not what the list says is a *damage.

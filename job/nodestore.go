@@ -39,7 +39,7 @@ type NodeStore struct {
 
 // OpenNodeStore begins to store what a node has finished, in its directory, which has a [NodeName]. note is called, concurrently, with what the
 // operator should know. The error is of kind Refused if the store says no, such as for a missing bucket or right; if it cannot be
-// reached, that is noted. It is closed with Close.
+// reached, that is noted. It ends with Finish.
 func OpenNodeStore(ctx context.Context, dir, url, node string, note func(string)) (*NodeStore, error) {
 	if stores.CheckName(node) != nil || strings.Contains(node, "/") {
 		return nil, refused("the name of node %q cannot be one in a store: give it another one, without slashes", node)
@@ -245,25 +245,18 @@ func (n *NodeStore) storeSegment(ctx context.Context, dir string) error {
 	return n.put(ctx, names, nil)
 }
 
-// Finish stores what is left. The error says what could not be stored: the next process that works in the directory stores it.
+// Finish stores what is left, and closes n. The error says what could not be stored: the next process that works in the directory
+// stores it.
 func (n *NodeStore) Finish(ctx context.Context) error {
 	n.cancel()
 	n.running.Wait()
 	err := n.storeReady(ctx)
-	n.mu.Lock()
-	left := len(n.queue)
-	n.mu.Unlock()
+	closed := n.close()
+	left := len(n.queue) // nobody else is left
 	if err == nil || left == 0 {
-		return nil
+		return closed
 	}
 	return &Error{Kind: Storage, Err: fmt.Errorf("%s of this node could not be stored: %w: what is finished is in %s: start the node again with this directory to store the rest", cli.Plural(left, "segment"), err, n.dir)}
-}
-
-// Close ends storing.
-func (n *NodeStore) Close() error {
-	n.cancel()
-	n.running.Wait()
-	return n.close()
 }
 
 // below is the part of a store whose names have a prefix.

@@ -55,7 +55,7 @@ type Node struct {
 	renew  time.Duration  // 0: storedEvery
 }
 
-// storedEvery is how long a node with a Store keeps a shard, so that what is written for it gets there.
+// storedEvery is the time after which a node with a Store gives a shard back, since only files that are finished are stored.
 const storedEvery = time.Hour
 
 // Errors of [Node.Run].
@@ -109,7 +109,6 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		if n.stored, err = job.OpenNodeStore(ctx, n.Dir, n.Store, n.Name, n.note); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, n.stored.Close()) }()
 	}
 	err = n.work(ctx, cluster.Config{
 		Engine: n.Engine, Name: n.Name, Dir: n.Dir, Crawl: n.crawl, MaxShards: n.MaxShards, Trace: n.trace,
