@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -55,12 +56,22 @@ func TestPrefixIsStore(t *testing.T) {
 	})
 }
 
-// failing answers one request in five with each kind of failure that may pass.
+// failing answers one request in five with each kind of failure that may pass. Of concurrent requests one could be the fifth each time
+// that it is tried, so the same request fails twice at most: less often than a store tries it.
 func failing() func(http.Handler, http.ResponseWriter, *http.Request) {
-	var n atomic.Int64
+	var mu sync.Mutex
+	var n int
+	failed := map[string]int{} // by method and URL
 	return func(h http.Handler, w http.ResponseWriter, r *http.Request) {
-		i := n.Add(1)
-		if i%5 != 0 {
+		mu.Lock()
+		n++
+		i, call := n, r.Method+" "+r.URL.String()
+		fails := i%5 == 0 && failed[call] < 2
+		if fails {
+			failed[call]++
+		}
+		mu.Unlock()
+		if !fails {
 			h.ServeHTTP(w, r)
 			return
 		}
