@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/netip"
 	"os"
 	"path"
 	"strings"
@@ -18,6 +20,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // shop is a small site that exists in memory only, so that the examples need no network.
@@ -337,4 +340,92 @@ func ExampleExtractType() {
 	// fetched /api/items
 	// fetched /item/1
 	// fetched /item/2
+}
+
+// noItems is a scope. Many workers call JudgeKind, for every link: it must be fast and have no side effects.
+type noItems struct{ crawler.EveryType }
+
+func (noItems) JudgeKind(u weburl.URL, _ frontier.Kind) crawler.Decision {
+	switch {
+	case u.Hostname() != "shop.example":
+		return crawler.Decision{Rule: "the shop only"}
+	case strings.HasPrefix(u.Path(), "/item/"):
+		return crawler.Decision{Rule: "no items"}
+	}
+	return crawler.Decision{In: true, Rule: "ours"}
+}
+
+// Decide with a function which URLs belong to the crawl.
+func ExampleScope() {
+	c, done := inShop(crawler.Config{Scope: crawler.ScopeConfig{Custom: noItems{}}})
+	defer done()
+	for v, err := range c.Pages(context.Background(), "http://shop.example/") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(v.Outcome, v.URL.Path())
+	}
+	// Output:
+	// fetched /
+	// refused /cart/add
+	// fetched /sold-out
+}
+
+// archive is a fetcher that has pages by URL.
+type archive map[string]string
+
+// Resolve gives every host one address. Hosts that share an address share its clock.
+func (archive) Resolve(context.Context, weburl.URL) (netip.Addr, error) {
+	return netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
+}
+
+// CloseIdle does nothing: there are no connections.
+func (archive) CloseIdle(string) {}
+
+func (a archive) Fetch(_ context.Context, p politeness.Permit) (*fetcher.Page, error) {
+	grant, err := p.Redeem()
+	if err != nil {
+		return nil, err
+	}
+	page := &fetcher.Page{
+		URL: grant.URL(), Addr: grant.Addr(), Permit: p, Status: http.StatusNotFound,
+		Header: http.Header{}, ContentType: "text/html", Charset: "utf-8", Started: time.Now(),
+	}
+	// Begin is the last check before the request: the moment that the ledger has.
+	if err := grant.Begin(); err != nil {
+		return nil, err
+	}
+	page.Written, page.FirstByte = time.Now(), time.Now()
+	if body, ok := a[grant.URL().String()]; ok {
+		page.Status, page.Body = http.StatusOK, []byte(body)
+	}
+	page.Ended = time.Now()
+	return page, nil
+}
+
+// Get pages from elsewhere than the network. The robots.txt here is a 404, which means no rules.
+func ExampleFetcher() {
+	c, err := crawler.New(crawler.Config{
+		Contact:    "me@university.edu",
+		Politeness: politeness.Config{Delay: politeness.NoDelay},
+		Fetcher: archive{
+			"http://localhost/":  `<title>A</title><a href="/b">b</a>`,
+			"http://localhost/b": `the end`,
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for v, err := range c.Pages(context.Background(), "http://localhost/") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(v.Outcome, v.Status(), v.URL)
+	}
+	// Output:
+	// fetched 200 http://localhost/
+	// fetched 200 http://localhost/b
 }
