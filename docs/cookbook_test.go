@@ -31,7 +31,7 @@ func TestCookbook(t *testing.T) {
 	t.Parallel()
 	program(t, "cmd/amble")
 	for name, f := range map[string]func(*testing.T){
-		"members": members, "club": club, "products": products, "daily": daily,
+		"members": members, "club": club, "daily": daily,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -88,25 +88,6 @@ func club(t *testing.T) {
 	out := runWith(t, []string{"SITE_PASSWORD=" + password}, t.TempDir(), recipe("club"), site.URL+"/login", site.URL+"/")
 	if posts != 1 || out != "fetched 200 "+site.URL+"/\n" {
 		t.Errorf("%d forms\n%s", posts, out)
-	}
-}
-
-// serve serves one page.
-func serve(t *testing.T, page string) string {
-	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = io.WriteString(w, page)
-	}))
-	t.Cleanup(srv.Close)
-	return srv.URL + "/"
-}
-
-func products(t *testing.T) {
-	at := serve(t, `<script type="application/ld+json">{"@type":"Product","name":"Lamp","offers":{"price":9.50,"priceCurrency":"EUR"}}</script>
-		<script type="application/ld+json">{"@type":"Shop"}</script><script type="application/ld+json">{</script>`)
-	if out := run(t, t.TempDir(), recipe("products"), at); out != "Lamp 9.50 EUR\n" {
-		t.Errorf("%q", out)
 	}
 }
 
