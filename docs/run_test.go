@@ -245,9 +245,6 @@ func newShell(t *testing.T, d document) *shell {
 	if d.path == "docs/cluster.md" {
 		s.env = []string{"AMBLE_CLUSTER=" + engine(t)}
 	}
-	if d.path == "docs/from-wget.md" {
-		s.run("amble crawl -q -o yesterday " + s.base)
-	}
 	if d.path == "docs/text.md" {
 		s.run("amble crawl -q --archive -o monday " + s.base)
 		s.run("amble crawl -q --archive -o tuesday " + s.base)
