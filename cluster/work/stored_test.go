@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -215,7 +216,8 @@ func realLab(t *testing.T, pages int) *lab {
 	return l
 }
 
-// TestCollectFromS3 collects from a bucket of an S3 server that breaks off every seventh request.
+// TestCollectFromS3 collects from a bucket of an S3 server that breaks off every seventh request, which then succeeds: one of concurrent
+// requests that met the seventh at each of its tries would end the collecting.
 func TestCollectFromS3(t *testing.T) {
 	b := serveBucket(t)
 	l := realLab(t, 30)
@@ -224,9 +226,12 @@ func TestCollectFromS3(t *testing.T) {
 		t.Fatal(err)
 	}
 	copyTo(t, "s3://crawls/deep/in/it", n.Dir)
-	var requests atomic.Int64
-	b.serve(func(http.ResponseWriter, *http.Request) bool {
-		if requests.Add(1)%7 == 0 {
+	var seen sync.Map
+	var requests, failed atomic.Int64
+	b.serve(func(_ http.ResponseWriter, r *http.Request) bool {
+		_, again := seen.LoadOrStore(r.Method+" "+r.URL.String()+" "+r.Header.Get("Range"), nil)
+		if !again && requests.Add(1)%7 == 0 {
+			failed.Add(1)
 			panic(http.ErrAbortHandler)
 		}
 		return false
@@ -239,6 +244,9 @@ func TestCollectFromS3(t *testing.T) {
 	c.Nodes = []string{"s3://crawls/deep"}
 	if _, err := c.Into(t.Context(), two); err != nil {
 		t.Fatal(err)
+	}
+	if failed.Load() == 0 {
+		t.Error("no request was broken off")
 	}
 	sameJob(t, one, two)
 	c.Nodes = []string{"s3://missing/deep"}
