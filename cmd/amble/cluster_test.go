@@ -244,7 +244,12 @@ func killedNode(t *testing.T, limit int) {
 	node := func(name string) *proc {
 		return do("work", "--name", name, "-o", filepath.Join(dir, name), "--verbose")
 	}
+	do("pause").ends(0) // until both own something: the whole crawl takes less than a process may take to start
 	a, b := node("a"), node("b")
+	until(t, "both own shards", func() bool {
+		return strings.Contains(a.says.String(), "taken") && strings.Contains(b.says.String(), "taken")
+	})
+	do("resume").ends(0)
 	until(t, "some pages", func() bool { return web.count() > 20 })
 	if err := b.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
