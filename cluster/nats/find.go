@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,7 @@ const noLeader = 10008
 // answers asks whether JetStream works. Servers without a leader answer nothing at first, neither then nor when they have one, so
 // they are asked again.
 func (e *Engine) answers(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.c.patience, patience))
 	defer cancel()
 	for {
 		short, cancel := context.WithTimeout(ctx, time.Second)

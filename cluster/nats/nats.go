@@ -43,8 +43,9 @@ type Config struct {
 	// Timeout limits the time that a call waits for an answer. 0: 5 s.
 	Timeout time.Duration
 
-	ping time.Duration // how often a connection is tried; 0: pingEvery
-	part int64         // of files; 0: partSize
+	ping     time.Duration // how often a connection is tried; 0: pingEvery
+	patience time.Duration // how long servers may take to elect a leader and to find each other; 0: patience
+	part     int64         // of files; 0: partSize
 }
 
 // pingEvery is how often a connection is tried. After three without an answer the next server's turn comes: within the
@@ -123,7 +124,7 @@ func Create(ctx context.Context, c Config) error {
 	if err := e.create(ctx, e.deadLetters()); err != nil {
 		return err
 	}
-	if err := placed(ctx, func() error {
+	if err := e.c.placed(ctx, func(ctx context.Context) error {
 		_, err := e.js.CreateObjectStore(ctx, e.bucket())
 		return err
 	}); err != nil {
@@ -135,7 +136,7 @@ func Create(ctx context.Context, c Config) error {
 }
 
 func (e *Engine) create(ctx context.Context, s jetstream.StreamConfig) error {
-	if err := placed(ctx, func() error {
+	if err := e.c.placed(ctx, func(ctx context.Context) error {
 		_, err := e.js.CreateOrUpdateStream(ctx, s)
 		return err
 	}); err != nil {
@@ -145,14 +146,18 @@ func (e *Engine) create(ctx context.Context, s jetstream.StreamConfig) error {
 }
 
 // placed repeats what creates a stream while the servers find too few of them that run: one that has just started, or has been slow to
-// answer, is offline to the others for some seconds.
-func placed(ctx context.Context, create func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// answer, is offline to the others for some seconds. While they elect a leader they may answer nothing, then and later, so they are asked
+// again.
+func (c Config) placed(ctx context.Context, create func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.patience, patience))
 	defer cancel()
 	for {
-		err := create()
+		short, cancel := context.WithTimeout(ctx, patience/4)
+		err := create(short)
+		cancel()
 		var api *jetstream.APIError
-		if !errors.As(err, &api) || api.ErrorCode != errNoPeers {
+		again := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &api) && (api.ErrorCode == errNoPeers || api.ErrorCode == noLeader)
+		if !again || ctx.Err() != nil {
 			return err
 		}
 		select {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -39,18 +41,19 @@ func start(t *testing.T, n int) *servers {
 // options returns the settings of n servers.
 func options(t *testing.T, n int) (all []*server.Options) {
 	t.Helper()
-	ports := freePorts(t, 2*n)
+	host := ownHost()
+	ports := freePorts(t, host, 2*n)
 	var routes []*url.URL
 	for i := range n {
-		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", ports[n+i])})
+		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("%s:%d", host, ports[n+i])})
 	}
 	for i := range n {
 		o := &server.Options{
-			ServerName: fmt.Sprintf("s%d", i), Host: "127.0.0.1", Port: ports[i], JetStream: true, StoreDir: t.TempDir(),
+			ServerName: fmt.Sprintf("s%d", i), Host: host, Port: ports[i], JetStream: true, StoreDir: t.TempDir(),
 			SyncAlways: true, NoSigs: true, NoLog: true,
 		}
 		if n > 1 {
-			o.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[n+i]}
+			o.Cluster = server.ClusterOpts{Name: "test", Host: host, Port: ports[n+i]}
 			o.Routes = routes
 		}
 		all = append(all, o)
@@ -70,7 +73,7 @@ func (s *servers) run(t *testing.T) {
 		s.all = append(s.all, x)
 	}
 	for _, x := range s.all {
-		if !x.ReadyForConnections(20 * time.Second) {
+		if !x.ReadyForConnections(time.Minute) {
 			t.Fatal("a server does not start")
 		}
 	}
@@ -88,15 +91,23 @@ func (s *servers) stop() {
 func (s *servers) urls() string {
 	var all []string
 	for _, o := range s.opts {
-		all = append(all, fmt.Sprintf("nats://127.0.0.1:%d", o.Port))
+		all = append(all, fmt.Sprintf("nats://%s:%d", o.Host, o.Port))
 	}
 	return strings.Join(all, ",")
 }
 
-func freePorts(t *testing.T, n int) (ports []int) {
+// ownHost returns an address of loopback for one test, where nobody else takes a port while a server does not run. Only Linux has several.
+func ownHost() string {
+	if runtime.GOOS != "linux" {
+		return "127.0.0.1"
+	}
+	return fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
+}
+
+func freePorts(t *testing.T, host string, n int) (ports []int) {
 	t.Helper()
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := net.Listen("tcp", host+":0")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +299,7 @@ func TestServersThatBegin(t *testing.T) {
 	first, others := &servers{opts: all[:1]}, &servers{opts: all[1:]}
 	first.run(t)
 	t.Cleanup(first.stop)
-	c := Config{URLs: first.urls(), Job: "job", Shards: 4, Replicas: 3}
+	c := Config{URLs: first.urls(), Job: "job", Shards: 4, Replicas: 3, patience: time.Minute}
 	done := make(chan error, 1)
 	go func() {
 		err := Check(t.Context(), c)
@@ -327,12 +338,55 @@ func TestServerThatIsMissing(t *testing.T) {
 		return fmt.Errorf("the servers do not miss one: %w", err)
 	})
 	done := make(chan error, 1)
-	go func() { done <- Create(t.Context(), Config{URLs: s.urls(), Job: "job", Shards: 4, Replicas: 3}) }()
+	go func() {
+		done <- Create(t.Context(), Config{URLs: s.urls(), Job: "job", Shards: 4, Replicas: 3, patience: time.Minute})
+	}()
 	last.run(t)
 	t.Cleanup(last.stop)
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+}
+
+// TestCreationIsAskedForAgain checks that what creates a stream is asked again when servers without a leader have not answered, and only
+// then, and not for ever.
+func TestCreationIsAskedForAgain(t *testing.T) {
+	for _, c := range []struct {
+		says string
+		err  error // the first answer; nil: none
+		want int   // how often the servers are asked
+	}{
+		{"nothing", nil, 2},
+		{"no leader", &jetstream.APIError{ErrorCode: noLeader}, 2},
+		{"too few servers", &jetstream.APIError{ErrorCode: errNoPeers}, 2},
+		{"no room", &jetstream.APIError{ErrorCode: errNoStorage}, 1},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked := 0
+				err := Config{}.placed(t.Context(), func(ctx context.Context) error {
+					if asked++; asked > 1 {
+						return nil
+					}
+					if c.err != nil {
+						return c.err
+					}
+					<-ctx.Done()
+					return ctx.Err()
+				})
+				if asked != c.want || (err == nil) != (c.want == 2) {
+					t.Errorf("asked %d times, %v", asked, err)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		err := Config{}.placed(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		if took := time.Since(begun); err == nil || took != patience {
+			t.Errorf("servers that never answer: %v after %v", err, took)
+		}
+	})
 }
 
 func TestErrorsSayWhatToDo(t *testing.T) {
