@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -47,9 +48,17 @@ type browser struct {
 // of them.
 var common = &browser{config: chromium.Config{Tabs: 2}}
 
+// patience is how long pages may take to react that must not be given up: beside others that keep the machine busy they may need more
+// than five seconds.
+const patience = time.Minute / 2
+
 func (b *browser) get(t *testing.T) *chromium.Renderer {
 	t.Helper()
-	b.once.Do(func() { b.r, b.err = chromium.New(context.Background(), b.config) })
+	b.once.Do(func() {
+		if b.r, b.err = chromium.New(context.Background(), b.config); b.err == nil {
+			b.r.StuckAfter(patience)
+		}
+	})
 	if b.err != nil {
 		rendertest.Unavailable(t, b.err)
 	}
