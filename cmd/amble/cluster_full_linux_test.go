@@ -24,7 +24,7 @@ func TestFullEngineDiskHeals(t *testing.T) {
 	for name, fill := range map[string]bool{"by the job": false, "by others": true} {
 		t.Run(name, func(t *testing.T) {
 			disk, remount := smallDisk(t, 6<<20)
-			p := launch(t, "cluster", "serve", "--insecure", "--name", "s1", "--dir", filepath.Join(disk, "engine"), "--listen", "127.0.0.1:0")
+			p := launch(t, "cluster", "serve", "--insecure", "--name", "s1", "--dir", filepath.Join(disk, "engine"), "--listen", ownHost()+":0")
 			url := listens(t, p)
 			at := []string{"--cluster", url, "--job", "test"}
 			do := func(command string, args ...string) *proc {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -197,14 +199,15 @@ func until(t *testing.T, what string, holds func() bool) {
 // serveEngine starts a server and returns its address.
 func serveEngine(t *testing.T, dir string) string {
 	t.Helper()
-	_, url := serveEngineProc(t, dir)
-	return url
+	return listens(t, launch(t, "cluster", "serve", "--name", "s1", "--dir", dir, "--listen", "127.0.0.1:0"))
 }
 
-func serveEngineProc(t *testing.T, dir string) (p *proc, addr string) {
-	t.Helper()
-	p = launch(t, "cluster", "serve", "--name", "s1", "--dir", dir, "--listen", "127.0.0.1:0")
-	return p, listens(t, p)
+// ownHost returns an address of loopback for one test, where nobody else takes a port while a server does not run. Only Linux has several.
+func ownHost() string {
+	if runtime.GOOS != "linux" {
+		return "127.0.0.1"
+	}
+	return fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
 }
 
 // listens waits until a server listens, and returns its address.

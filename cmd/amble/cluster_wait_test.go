@@ -19,7 +19,8 @@ func TestClusterNodeWaitsForServers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	engine := filepath.Join(dir, "engine")
-	server, url := serveEngineProc(t, engine)
+	server := launch(t, "cluster", "serve", "--name", "s1", "--dir", engine, "--listen", ownHost()+":0")
+	url := listens(t, server)
 	serve := []string{"cluster", "serve", "--name", "s1", "--dir", engine, "--listen", strings.TrimPrefix(url, "nats://")}
 	web := newClusterWeb(t, 1, 2)
 	at := []string{"--cluster", url, "--job", "later"}
