@@ -146,7 +146,7 @@ func (p *Page) Navigate(url string) {
 }
 
 // patience limits the time of everything in the browser.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // Eval evaluates JavaScript, waits for a promise, and stores the value in res, unless that is nil.
 func (p *Page) Eval(script string, res any) {
