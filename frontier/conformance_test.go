@@ -46,5 +46,5 @@ func TestMemoryConformsInRealTime(t *testing.T) {
 		t.Skip("it waits in real time")
 	}
 	t.Parallel()
-	frontiertest.Run(t, open(3*time.Second), frontiertest.Options{ClaimTimeout: 3 * time.Second, Slots: 3, Runs: 3})
+	frontiertest.Run(t, open(15*time.Second), frontiertest.Options{ClaimTimeout: 15 * time.Second, Slots: 3, Runs: 3})
 }

@@ -24,7 +24,7 @@ type Options struct {
 	// bounds are checked: open is then called by several goroutines.
 	Virtual bool
 	// ClaimTimeout is the duration of a claim of the stores. 0: for ever, and F11 is skipped.
-	// In virtual time it must be a minute at least, or claims end within other tests.
+	// In virtual time it must be a minute at least, and otherwise 15 seconds, or claims end within other tests.
 	ClaimTimeout time.Duration
 	// Slots is the number of holders that the stores allow for WideHost. 0: one, and that part of F3 is skipped.
 	Slots int

@@ -35,7 +35,7 @@ type kit struct {
 
 func newKit(t tb, opts Options, f frontier.Frontier) *kit {
 	ctx, cancel := context.WithCancel(context.Background())
-	k := &kit{tb: t, opts: opts, f: f, ctx: ctx, cancel: cancel, step: 100 * time.Millisecond, limit: 20 * time.Second}
+	k := &kit{tb: t, opts: opts, f: f, ctx: ctx, cancel: cancel, step: time.Second / 2, limit: time.Minute}
 	if opts.Virtual {
 		k.step, k.limit = time.Second, 24*time.Hour
 	}

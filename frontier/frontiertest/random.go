@@ -184,7 +184,8 @@ func (r *run) claimOne() {
 	// Half a millisecond keeps the end apart from all times the store was given.
 	end := time.Now().Truncate(time.Millisecond).Add(time.Duration(1+r.rand.IntN(40))*time.Millisecond + 500*time.Microsecond)
 	limit := time.Until(end)
-	if !r.opts.Virtual && len(r.m.claimable(time.Now())) > 0 {
+	s := r.m.stats()
+	if !r.opts.Virtual && (len(r.m.claimable(time.Now())) > 0 || s.Queued+s.Waiting+s.Claimed == 0) {
 		limit = r.limit // for as long as it takes on a busy machine
 	}
 	_ = r.claimWithin(limit)
