@@ -36,6 +36,9 @@ func loadGrants(ctx context.Context, e Registers, j *Job) (g grants, rev uint64,
 	if err := json.Unmarshal(b, &g); err != nil {
 		return g, 0, fmt.Errorf("cluster: the register of pages: %w", err)
 	}
+	if more := j.Shards - len(g.Granted); j.Doubled > 0 && more > 0 && len(g.Returned) == len(g.Granted) { // it is of before
+		g.Granted, g.Returned = append(g.Granted, make([]int64, more)...), append(g.Returned, make([]int64, more)...)
+	}
 	if len(g.Granted) != j.Shards || len(g.Returned) != j.Shards {
 		return g, 0, fmt.Errorf("cluster: the register of pages has %d shards, the job has %d", len(g.Granted), j.Shards)
 	}

@@ -26,7 +26,7 @@ var (
 )
 
 // Engine stores what one cluster job needs, on many machines. It knows nothing of crawls. All methods are safe for
-// concurrent use, by any number of nodes. Shards are numbered from 0. The clauses:
+// concurrent use, by any number of nodes. Shards are numbered from 0 to 1023, however many the job was created with. The clauses:
 //
 //	E1  Of all Appends to a journal that expect the same last sequence, at most one succeeds; the others are ErrFenced.
 //	E2  What was acknowledged outlives a restart of any minority of the engine, and of all of it with its disks.

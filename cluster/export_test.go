@@ -90,6 +90,7 @@ func RebuildIn(e Engine, dir string, j Job, c disk.Config) (*disk.Store, error) 
 type Written struct {
 	At          time.Time // when the engine stored it
 	Epoch       uint64
+	Node        string
 	Open, Close bool
 }
 
@@ -100,7 +101,7 @@ func ReadWritten(entries []Entry) (all []Written, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Written{x.At, r.epoch, r.kind == kindOpen, r.kind == kindClose})
+		all = append(all, Written{x.At, r.epoch, r.node, r.kind == kindOpen, r.kind == kindClose})
 	}
 	return all, nil
 }

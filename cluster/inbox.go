@@ -18,6 +18,9 @@ func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 			return probed, err
 		}
 		if len(links) > 0 {
+			if links, err = s.forward(ctx, links); err != nil {
+				return probed, err
+			}
 			c := frontier.Checkpoint{Owner: ownerName, Offsets: map[string]int64{offsetInbox: int64(at)}}
 			if _, err := s.store.Take(ctx, links, c); err != nil {
 				return probed, err
@@ -38,6 +41,20 @@ func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 			return probed, err // it is read again, and known
 		}
 	}
+}
+
+// forward sends on the links to hosts that belonged to this shard before the shards were doubled: who sent them did not know of that, or
+// sent them before. As with links of pages, they are durable before it is committed here that they were read.
+func (s *Shard) forward(ctx context.Context, links []frontier.Request) (own []frontier.Request, err error) {
+	moved := map[int][]frontier.Request{}
+	for i := range links {
+		if to := s.node.job.Shard(links[i].URL.Host()); to == s.Number {
+			own = append(own, links[i])
+		} else {
+			moved[to] = append(moved[to], links[i])
+		}
+	}
+	return own, s.outbox.send(ctx, moved)
 }
 
 // readInbox reads some messages: the links in them, the place of the last one, and the last probe. One that is damaged is put
@@ -65,11 +82,12 @@ func (s *Shard) readInbox(ctx context.Context) (links []frontier.Request, at, pr
 	return links, at, probe, nil
 }
 
-// decode reads a message. One with links to hosts of other shards is in the wrong inbox: no other shard may request them.
+// decode reads a message. One with links to hosts that never belonged to this shard is in the wrong inbox: no other shard may request
+// them.
 func (s *Shard) decode(b []byte) (message, error) {
 	m, err := decodeMessage(b)
 	for i := range m.links {
-		if err == nil && s.node.job.Shard(m.links[i].URL.Host()) != s.Number {
+		if err == nil && !s.node.job.had(s.Number, m.links[i].URL.Host()) {
 			err = errOffer
 		}
 	}

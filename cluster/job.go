@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Job holds the facts about a cluster job that all nodes know. It never changes.
+// Job holds the facts about a cluster job that all nodes know. It never changes, but for the number of shards ([Grow]).
 type Job struct {
 	Shards   int           // how many: from 1 to 1024
 	Key      []byte        // of the hash that decides which host belongs to which shard; Create makes it
@@ -21,6 +21,8 @@ type Job struct {
 	MaxSkew  time.Duration // maximum difference between the clocks of two nodes. 0: DefaultMaxSkew
 	Delay    time.Duration // the crawl's delay: how long a shard rests when another node takes it over
 	Settings []byte        // the crawl's, for the nodes' user
+	// Doubled is how often the number of shards was doubled since the job was created: Shards>>Doubled were created.
+	Doubled int `json:"-"`
 
 	// What holds for all shards together. The crawls of the shards have none of it: their crawler.Config has no
 	// Limits.Pages (crawler.Unlimited), Bytes, Errors and Time, and politeness.Config no Rate.
@@ -112,8 +114,18 @@ func (j *Job) validate() error {
 	return nil
 }
 
-// LoadJob returns the job. The error is ErrNoJob or the engine's.
+// LoadJob returns the job. It may be stale: its shards may have been doubled since. The error is ErrNoJob or the engine's.
 func LoadJob(ctx context.Context, e Registers) (j Job, err error) {
+	if j, err = loadCreated(ctx, e); err != nil {
+		return j, err
+	}
+	all, err := LoadOrders(ctx, e)
+	j.grow(all)
+	return j, err
+}
+
+// loadCreated returns the job as it was created.
+func loadCreated(ctx context.Context, e Registers) (j Job, err error) {
 	b, rev, err := e.Load(ctx, registerJob)
 	if err != nil {
 		return j, err
@@ -131,9 +143,11 @@ func LoadJob(ctx context.Context, e Registers) (j Job, err error) {
 }
 
 // Shard returns the number of the shard that a host (weburl.URL.Host) belongs to.
-func (j *Job) Shard(host string) int {
+func (j *Job) Shard(host string) int { return int(j.hash(host) % uint64(j.Shards)) }
+
+func (j *Job) hash(host string) uint64 {
 	h := hmac.New(sha256.New, j.Key)
 	h.Write([]byte(host))
 	var sum [sha256.Size]byte
-	return int(binary.BigEndian.Uint64(h.Sum(sum[:0])) % uint64(j.Shards))
+	return binary.BigEndian.Uint64(h.Sum(sum[:0]))
 }

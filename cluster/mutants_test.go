@@ -39,7 +39,7 @@ var mutants = []mutant{
 
 	// Offers and the end: I6, I8.
 	{"offers are dropped before they are queued", "inbox.go", "		links, at, probe, err := s.readInbox(ctx)\n", "		links, at, probe, err := s.readInbox(ctx)\n		_ = s.node.engine.Drop(ctx, s.Number, at)\n", "Sim"},
-	{"a message for another shard is read", "inbox.go", "!= s.Number {", "!= s.Number && false {", "OfferInAWrong"},
+	{"a message for another shard is read", "inbox.go", "!s.node.job.had(", "false && !s.node.job.had(", "OfferInAWrong"},
 	{"one round of probes is enough", "finish.go", "		f.marks = f.answers()\n		f.begin(2, shards)", "		done = true\n		*f = finisher{}", "EndModel"},
 	{"groups between the rounds do not matter", "finish.go", "slices.Equal(f.marks, f.answers())", "slices.Equal(f.marks, f.marks)", "EndModel"},
 	{"any idle beat answers a probe", "finish.go", "|| x.probe != q.probe", "", "EndModel"},

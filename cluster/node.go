@@ -85,6 +85,9 @@ var ErrSkew = errors.New("cluster: this machine's clock is off by more than the 
 // ErrName is returned by [Node.Run] if another node of this name lives.
 var ErrName = errors.New("cluster: another node has this name: give each its own")
 
+// ErrGrown is returned by [Node.Run] if the shards of the job were doubled while the node ran: begin another one.
+var ErrGrown = errors.New("cluster: the job has more shards than before: start the node again")
+
 // Node is a worker: it owns some of the shards of a job.
 type Node struct {
 	Config
@@ -102,6 +105,7 @@ type Node struct {
 	finisher finisher // of look alone
 	watcher  watcher  // likewise
 	skewed   bool     // likewise
+	outgrown bool     // likewise: the job has more shards than this node knows of
 
 	shards  sync.WaitGroup
 	mu      sync.Mutex
@@ -173,8 +177,11 @@ func NewNode(ctx context.Context, c Config) (*Node, error) {
 	return n, os.MkdirAll(dir, 0o755)
 }
 
+// Job returns the job as the node knows it.
+func (n *Node) Job() Job { return n.job }
+
 // Run takes shards and has them crawled until the job is over, which is no error, or ctx ends: then it gives all shards back,
-// for which it takes up to half a minute.
+// for which it takes up to half a minute. The error is ErrName or ErrGrown.
 func (n *Node) Run(ctx context.Context) error {
 	alive, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
@@ -230,6 +237,9 @@ func (n *Node) look(ctx context.Context) error {
 		return nil //nolint:nilerr // tried again
 	}
 	n.readOrders(short, false)
+	if n.outgrown {
+		return ErrGrown
+	}
 	n.readPages(short)
 	n.mu.Lock()
 	n.share = mine

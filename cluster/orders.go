@@ -28,6 +28,7 @@ const (
 	OrderResume = "resume" // a pause ends; nodes may work again on a job that is over
 	OrderDrain  = "drain"  // requests under way end, then the nodes; what is left stays queued
 	OrderSet    = "set"    // a limit of the job has another value
+	OrderGrow   = "grow"   // the job has Value shards, twice as many as before; [Grow] alone gives it
 )
 
 // SetRate is the Key of an order that changes Job.Rate.
@@ -60,6 +61,9 @@ func Give(ctx context.Context, e Engine, o Order) (Order, error) {
 	}
 	if end != "" && o.What != OrderResume {
 		return o, fmt.Errorf("%w (%s)", ErrOver, end)
+	}
+	if o.What == OrderGrow {
+		return o, fmt.Errorf("%w: the number of shards is doubled by Grow, not by an order alone", ErrValue)
 	}
 	for {
 		all, rev, err := loadOrders(ctx, e)
@@ -189,7 +193,7 @@ func (n *Node) readOrders(ctx context.Context, decide bool) bool {
 	if err == nil && decide {
 		err = storeJSON(ctx, n.engine, registerOrders, all, rev)
 	}
-	if err != nil {
+	if n.outgrown = n.outgrown || n.job.outgrown(all); err != nil || n.outgrown {
 		return false // the next time
 	}
 	n.mu.Lock()

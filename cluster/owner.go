@@ -17,13 +17,14 @@ const retry = 200 * time.Millisecond
 // owner appends to the journal of a shard that this node owns, until another node does. It is the disk.Journal of the
 // shard's store.
 type owner struct {
-	engine Engine
-	shard  int
-	epoch  uint64
-	node   string
-	lease  *lease
-	ctx    context.Context // ends when the process does
-	opened uint64          // the record that made the node the owner
+	engine  Engine
+	shard   int
+	epoch   uint64
+	node    string
+	lease   *lease
+	ctx     context.Context // ends when the process does
+	opened  uint64          // the record that made the node the owner
+	doubled bool            // the journal has been in a doubling of the shards
 
 	turn chan struct{} // holds one while somebody appends: no lock is held meanwhile
 	last uint64        // of the journal; used by whoever has the turn
@@ -130,7 +131,7 @@ func (o *owner) append(k kind, body []byte) (Nonce, error) {
 	}
 	defer o.under.begin()()
 	sent := time.Now()
-	r := record{kind: k, epoch: o.epoch, node: o.node, at: sent, body: body}
+	r := record{kind: k, epoch: o.epoch, node: o.node, at: sent, body: body, doubled: o.doubled}
 	n := newNonce()
 	seq, err := insist(o.ctx, o.engine, o.shard, n, r.encode(), o.last, o.lease.left)
 	if err != nil {

@@ -21,7 +21,12 @@ const (
 	kindClose kind = 5 // the owner is done with the shard
 )
 
-const recordVersion = 1
+// The versions of a record. One in a journal that has been in a doubling of the shards has the second, so that earlier versions of this
+// program, which know the first alone, take no such shard: they would crawl hosts of others.
+const (
+	recordVersion  = 1
+	doubledVersion = 2
+)
 
 // record is an entry of a journal.
 type record struct {
@@ -30,12 +35,18 @@ type record struct {
 	node  string
 	at    time.Time // by the owner's clock
 	body  []byte
+	// doubled: the journal has been in a doubling of the shards.
+	doubled bool
 }
 
 var errRecord = errors.New("cluster: a record of the journal is damaged, or a newer version wrote it")
 
 func (r *record) encode() []byte {
-	b := append(make([]byte, 0, 40+len(r.node)+len(r.body)), recordVersion, byte(r.kind))
+	version := byte(recordVersion)
+	if r.doubled {
+		version = doubledVersion
+	}
+	b := append(make([]byte, 0, 40+len(r.node)+len(r.body)), version, byte(r.kind))
 	b = binary.AppendUvarint(b, r.epoch)
 	b = appendText(b, r.node)
 	b = binary.AppendVarint(b, r.at.UnixNano())
@@ -47,8 +58,8 @@ func decodeRecord(b []byte) (r record, err error) {
 	version := d.byte()
 	r.kind = kind(d.byte())
 	r.epoch, r.node, r.at = d.uint(), d.text(), time.Unix(0, d.int())
-	r.body = d.b
-	if d.bad || version != recordVersion || r.kind < kindOpen || r.kind > kindClose {
+	r.body, r.doubled = d.b, version == doubledVersion
+	if d.bad || version != recordVersion && !r.doubled || r.kind < kindOpen || r.kind > kindClose {
 		return r, errRecord
 	}
 	return r, nil

@@ -68,6 +68,9 @@ func (n *Node) openShard(o *owner) (*Shard, error) {
 	if err := o.follow(store, c); err != nil {
 		return nil, err
 	}
+	if err := o.shed(store, c, &n.job); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return nil, err
 	}

@@ -16,17 +16,23 @@ var ErrJournal = errors.New("cluster: the journal contradicts itself")
 // takeOver makes this node the owner of a shard whose last record is this one. The error is ErrFenced if another node was
 // first.
 func takeOver(ctx context.Context, e Engine, shard int, node string, ttl time.Duration, last Entry) (*owner, error) {
+	return claim(ctx, e, shard, node, ttl, last, false)
+}
+
+// claim is takeOver; doubled says that it is for a doubling of the shards, which all further records of the journal show.
+func claim(ctx context.Context, e Engine, shard int, node string, ttl time.Duration, last Entry, doubled bool) (*owner, error) {
 	epoch := uint64(1)
 	if last.Seq != 0 {
 		r, err := decodeRecord(last.Data)
 		if err != nil {
 			return nil, fmt.Errorf("%w: shard %d at %d", err, shard, last.Seq)
 		}
-		epoch = r.epoch + 1
+		epoch, doubled = r.epoch+1, doubled || r.doubled
 	}
 	o := newOwner(ctx, e, shard, node, ttl, last.Seq, epoch)
+	o.doubled = doubled
 	sent := time.Now()
-	r := record{kind: kindOpen, epoch: epoch, node: node, at: sent}
+	r := record{kind: kindOpen, epoch: epoch, node: node, at: sent, doubled: doubled}
 	left := func(now time.Time) time.Duration { return o.lease.life - now.Sub(sent) }
 	seq, err := insist(ctx, e, shard, newNonce(), r.encode(), last.Seq, left)
 	if err != nil {

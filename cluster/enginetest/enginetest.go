@@ -62,6 +62,7 @@ func each(test func(name string, check func(*kit))) {
 	test("E1 one Append of many wins", oneAppendWins)
 	test("E1 an old expectation is fenced", oldExpectationIsFenced)
 	test("E1 journals are apart", journalsAreApart)
+	test("shards that the job was not created with are like the others", moreShards)
 	test(restart, restartKeeps)
 	test("E3 a nonce is stored once", nonceIsStoredOnce)
 	test("E4 an unknown outcome is found out by repeating", unknownOutcome)

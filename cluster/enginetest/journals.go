@@ -65,6 +65,25 @@ func journalsAreApart(k *kit) {
 	}
 }
 
+// moreShards uses the greatest shard, and one that an engine might keep where it keeps the first.
+func moreShards(k *kit) {
+	k.append(0, "first", 0)
+	for _, shard := range []int{16, 1023} {
+		name := fmt.Sprint(shard)
+		seq := k.append(shard, name, 0)
+		k.append(shard, name+" again", seq)
+		_, err := k.e.Append(k.ctx, shard, nonce(), []byte("too late"), seq)
+		k.is("Append behind an old record", err, cluster.ErrFenced)
+		k.is("Send", k.e.Send(k.ctx, shard, "1", []byte("to "+name)), nil)
+		k.is("Put", k.e.Put(k.ctx, name+"/1", bytes.NewReader([]byte(name))), nil)
+		k.is("PutAside", k.e.PutAside(k.ctx, shard, cluster.Entry{Seq: 7, Data: []byte("aside")}), nil)
+		k.holds("journal "+name, k.read(shard, 0), name, name+" again")
+		k.holds("inbox "+name, k.inbox(shard, 0), "to "+name)
+	}
+	k.holds("journal 0", k.read(0, 0), "first")
+	k.holds("inbox 0", k.inbox(0, 0))
+}
+
 func restartKeeps(k *kit) {
 	if k.job.Restart == nil {
 		k.Skipf("Job.Restart: the engine cannot be restarted")

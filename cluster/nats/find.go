@@ -47,7 +47,7 @@ func Check(ctx context.Context, c Config) error {
 	return err
 }
 
-// Find returns c with the number of shards of its job. The error wraps ErrServer, ErrNoJob or cluster.ErrNoJob.
+// Find returns c with the number of shards that its job was created with. The error wraps ErrServer, ErrNoJob or cluster.ErrNoJob.
 func Find(ctx context.Context, c Config) (Config, error) {
 	e, err := reach(ctx, c)
 	if err != nil {
@@ -61,7 +61,7 @@ func Find(ctx context.Context, c Config) (Config, error) {
 		return c, e.failed(err)
 	}
 	j, err := cluster.LoadJob(ctx, e)
-	c.Shards = j.Shards
+	c.Shards = j.Shards >> j.Doubled
 	return c, err
 }
 

@@ -34,7 +34,7 @@ type Config struct {
 	URLs string
 	// Job is the job's name: letters, digits, "-" and "_".
 	Job string
-	// Shards is the number of shards of the job.
+	// Shards is the number of shards that the job was created with. When they are doubled, the new ones are in the same streams.
 	Shards int
 	// Replicas is on how many servers everything is stored: 1, 3 or 5. 0: 3. It is used by Create.
 	Replicas int
@@ -247,7 +247,7 @@ func (e *Engine) open(ctx context.Context) (err error) {
 		}
 	}
 	if _, err := e.js.Stream(ctx, e.c.stream(fmt.Sprintf("LOG_%d", e.c.groups()))); err == nil {
-		return fmt.Errorf("%w: %s has more shards than %d: the number is fixed when the job is created", ErrNoJob, e.c.Job, e.c.Shards)
+		return fmt.Errorf("%w: %s was created with more shards than %d", ErrNoJob, e.c.Job, e.c.Shards)
 	}
 	if err := e.readLeader(ctx); err != nil {
 		return err

@@ -46,7 +46,7 @@ func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &queues{engine: c.Engine, dir: tmp}
+	q := &queues{engine: c.Engine, job: &j.Job, dir: tmp}
 	q.config.Key = j.Config.Crawl.Canonical.Key
 	for shard := range j.Shards {
 		if err := res.readAside(ctx, c.Engine, shard); err != nil {

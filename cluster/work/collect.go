@@ -102,7 +102,7 @@ func (c *Collecting) survey(ctx context.Context, j *Job, tmp string) (*survey, e
 	if s.res.End, err = cluster.LoadEnd(ctx, c.Engine); err != nil {
 		return nil, err
 	}
-	q := &queues{c.Engine, filepath.Join(tmp, "queues"), disk.Config{Key: j.Config.Crawl.Canonical.Key}}
+	q := &queues{c.Engine, &j.Job, filepath.Join(tmp, "queues"), disk.Config{Key: j.Config.Crawl.Canonical.Key}}
 	var segments []job.Segment
 	for shard := range j.Shards {
 		of, err := s.read(ctx, q, shard)

@@ -128,11 +128,15 @@ func (n *Node) work(ctx context.Context, c cluster.Config) error {
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	n.full = cancel
-	node, err := cluster.NewNode(ctx, c)
-	if err != nil {
-		return err
+	err := cluster.ErrGrown
+	for errors.Is(err, cluster.ErrGrown) {
+		var node *cluster.Node
+		if node, err = cluster.NewNode(ctx, c); err != nil {
+			return err
+		}
+		n.job.Job = node.Job()
+		err = node.Run(working)
 	}
-	err = node.Run(working)
 	if cause := context.Cause(working); err == nil && errors.Is(cause, ErrFull) {
 		return cause
 	}

@@ -23,6 +23,7 @@ type shardState struct {
 // queues rebuilds the queues of shards, one after the other, in a directory.
 type queues struct {
 	engine cluster.Engine
+	job    *cluster.Job
 	dir    string
 	config disk.Config
 }
@@ -51,7 +52,9 @@ func (q *queues) read(ctx context.Context, shard int) (s shardState, err error) 
 		return s, fmt.Errorf("shard %d: %w", shard, err)
 	}
 	_, _, err = disk.ReadHosts(dir, func(h disk.HostCount) error {
-		s.left += h.Queued + h.Waiting
+		if q.job.Shard(h.Host) == shard { // others are of a shard that was split off, and are removed by the next owner
+			s.left += h.Queued + h.Waiting
+		}
 		return nil
 	})
 	return s, err

@@ -1,0 +1,262 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/frontier/disk"
+)
+
+// Growth is a doubling of the number of shards of a job.
+type Growth struct {
+	Shards int    // how many there are to be: twice as many as now, at most 1024
+	By     string // name of the operator
+	// Dir is a directory for the queue of one shard after the other, of which nothing remains.
+	Dir   string
+	Store disk.Config // how these queues are set up
+	// Inherit returns what the crawl of a new shard has of a value of the crawl that had its hosts, by the value's name
+	// (frontier.Durable.Values, of the owner ""); nil if it has none. It is for crawler.Inherit.
+	Inherit func(name string, value []byte, ours func(host string) bool) []byte
+	// Progress is called after each shard, with how many are done. nil: not.
+	Progress func(done, of int)
+}
+
+// ErrAtWork is wrapped by the error of [Grow] if nodes may work on the job, or somebody has given it an order meanwhile: it is as it was.
+var ErrAtWork = errors.New("cluster: nodes may work on the job: its shards can be doubled after an order to drain, when all have ended")
+
+// Grow doubles the number of shards of a job that was ended by OrderDrain. Of the hosts of shard p some stay there, and the others
+// belong to shard p plus the old number. If it is broken off, the job is as it was, and another call begins anew; when it is done, another
+// call with the same number does nothing. The error is ErrAtWork, ErrOver for a job that has ended otherwise, wraps ErrValue for another
+// number of shards, or is the engine's or the disk's: then whether the job has grown is unknown, and the call can be repeated.
+//
+// Who takes a shard over stores the register of orders again before that, and so does Grow when it begins; its last step is an order,
+// given under the revision that it knows from then. So the job has grown only if nobody can have owned a shard, or begun to grow the job
+// too, since all shards were taken from their last owners.
+func Grow(ctx context.Context, e Engine, g Growth) error {
+	orders, rev, err := holdOrders(ctx, e)
+	if err != nil {
+		return err
+	}
+	j, err := loadCreated(ctx, e)
+	if j.grow(orders); err != nil || j.Shards == g.Shards {
+		return err
+	}
+	if g.Shards != 2*j.Shards || g.Shards > maxShards {
+		return fmt.Errorf("%w: %d shards: the job has %d, which can be doubled, up to %d", ErrValue, g.Shards, j.Shards, maxShards)
+	}
+	end, err := LoadEnd(ctx, e)
+	switch {
+	case err != nil:
+		return err
+	case end == "":
+		return ErrAtWork
+	case end != EndStopped:
+		return fmt.Errorf("%w (%s)", ErrOver, end)
+	}
+	owners, errs := make([]*owner, j.Shards), make([]error, j.Shards)
+	eachShard(j.Shards, func(i int) { owners[i], errs[i] = g.fence(ctx, e, &j, i) })
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for i, o := range owners {
+		err := g.copy(ctx, e, &j, o)
+		if errors.Is(err, ErrFenced) { // by somebody else who grows the job
+			return ErrAtWork
+		}
+		if err != nil {
+			return fmt.Errorf("cluster: shard %d: %w", i, err)
+		}
+		if g.Progress != nil {
+			g.Progress(i+1, j.Shards)
+		}
+	}
+	return g.order(ctx, e, orders, rev)
+}
+
+// holdOrders returns the orders and the revision under which no other attempt to grow the job, and nobody who takes a shard over, has
+// known them.
+func holdOrders(ctx context.Context, e Engine) (all []Order, rev uint64, err error) {
+	for {
+		if all, rev, err = loadOrders(ctx, e); err != nil {
+			return nil, 0, err
+		}
+		b, err := json.Marshal(all)
+		if err != nil {
+			return nil, 0, fmt.Errorf("cluster: %w", err)
+		}
+		if rev, err = e.Store(ctx, registerOrders, b, rev); !errors.Is(err, ErrConflict) || ctx.Err() != nil {
+			return all, rev, err
+		}
+	}
+}
+
+// order makes the new number the job's.
+func (g *Growth) order(ctx context.Context, e Engine, all []Order, rev uint64) error {
+	now, err := e.Now(ctx)
+	if err != nil {
+		return err
+	}
+	o := Order{Number: len(all) + 1, At: now.UTC(), By: g.By, What: OrderGrow, To: fmt.Sprintf("%d shards", g.Shards), Value: float64(g.Shards)}
+	if err = storeJSON(ctx, e, registerOrders, append(all, o), rev); errors.Is(err, ErrConflict) {
+		return ErrAtWork
+	}
+	return err
+}
+
+// growPatience is how long an append of Grow is repeated that has no answer.
+const growPatience = 2 * time.Minute
+
+// fence takes a shard from its last owner, and gives it back: what that one writes from then on is not in the journal.
+func (g *Growth) fence(ctx context.Context, e Engine, j *Job, shard int) (*owner, error) {
+	for {
+		last, err := settled(ctx, e, j, shard)
+		if err != nil {
+			return nil, err
+		}
+		o, err := claim(ctx, e, shard, g.By, growPatience, last, true)
+		if errors.Is(err, ErrFenced) && ctx.Err() == nil { // what was read was stale, or the owner has just written
+			wait(ctx, retry)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return o, o.close()
+	}
+}
+
+// settled returns the last record of a shard that nobody owns. It waits as long as an owner takes to give it back. The error is ErrAtWork
+// or the engine's.
+func settled(ctx context.Context, e Engine, j *Job, shard int) (last Entry, err error) {
+	begun := time.Now()
+	since := begun
+	for {
+		x, err := e.Last(ctx, shard)
+		if err != nil {
+			return x, err
+		}
+		if x.Seq > last.Seq {
+			last, since = x, time.Now()
+		}
+		if last.Seq == 0 {
+			return last, nil
+		}
+		r, err := decodeRecord(last.Data)
+		switch {
+		case err != nil:
+			return last, fmt.Errorf("%w: shard %d at %d", err, shard, last.Seq)
+		case r.kind == kindClose, time.Since(since) >= j.TTL:
+			return last, nil
+		case time.Since(begun) > giveBackTime+2*j.TTL:
+			return last, fmt.Errorf("%w: node %s still owns shard %d", ErrAtWork, r.node, shard)
+		}
+		if wait(ctx, j.TTL/12); ctx.Err() != nil {
+			return last, ctx.Err()
+		}
+	}
+}
+
+// copy makes the journal of a new shard begin with its hosts' part of the queue of the shard that they belonged to.
+func (g *Growth) copy(ctx context.Context, e Engine, j *Job, from *owner) (err error) {
+	dir := filepath.Join(g.Dir, "queue")
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := from.follow(dir, g.Store); err != nil {
+		return err
+	}
+	k, err := disk.OpenCopy(dir, g.Store)
+	if err != nil {
+		return err
+	}
+	grown := *j
+	grown.Shards *= 2
+	to := from.shard + j.Shards
+	ours := func(host string) bool { return grown.Shard(host) == to }
+	p := disk.Part{Host: ours, Checkpoint: grown.shaped()}
+	if g.Inherit != nil {
+		p.Value = func(name string, value []byte) []byte { return g.Inherit(name, value, ours) }
+	}
+	o, err := g.fenceNew(ctx, e, to)
+	if err == nil {
+		err = k.Part(p, func(group []byte) error {
+			_, err := o.Append(group)
+			return err
+		})
+	}
+	if err == nil {
+		err = o.close()
+	}
+	return errors.Join(err, k.Close())
+}
+
+// fenceNew takes a new shard, from an earlier attempt if there was one.
+func (g *Growth) fenceNew(ctx context.Context, e Engine, shard int) (*owner, error) {
+	for {
+		last, err := e.Last(ctx, shard)
+		if err != nil {
+			return nil, err
+		}
+		o, err := claim(ctx, e, shard, g.By, growPatience, last, true)
+		if !errors.Is(err, ErrFenced) || ctx.Err() != nil {
+			return o, err
+		}
+		wait(ctx, retry) // what was read was stale
+	}
+}
+
+// offsetShards is the shard's own entry that says of how many shards its hosts are one's.
+const offsetShards = "shards"
+
+// shaped is the commit that says that a shard has the hosts of this job's number of shards, and no others.
+func (j *Job) shaped() frontier.Checkpoint {
+	return frontier.Checkpoint{Owner: ownerName, Offsets: map[string]int64{offsetShards: int64(j.Shards)}}
+}
+
+// shed removes from the copy in dir, and the journal, the hosts that belong to another shard since the shards were doubled.
+func (o *owner) shed(dir string, c disk.Config, j *Job) error {
+	if j.Doubled == 0 {
+		return nil
+	}
+	k, err := disk.OpenCopy(dir, c)
+	if err != nil {
+		return err
+	}
+	offsets, err := k.Offsets(ownerName)
+	if err == nil && k.Mark() != (disk.Mark{}) && offsets[offsetShards] != int64(j.Shards) {
+		err = k.Drop(func(host string) bool { return j.Shard(host) != o.shard }, j.shaped(), o)
+	}
+	return errors.Join(err, k.Close())
+}
+
+// grow applies the orders that have doubled the job's shards.
+func (j *Job) grow(all []Order) {
+	for i := range all {
+		if all[i].What == OrderGrow && j.Shards <= maxShards/2 && all[i].Value == float64(2*j.Shards) {
+			j.Shards, j.Doubled = 2*j.Shards, j.Doubled+1
+		}
+	}
+}
+
+// outgrown reports whether the orders have doubled the job's shards since it was loaded.
+func (j Job) outgrown(all []Order) bool {
+	now := j
+	now.Shards, now.Doubled = j.Shards>>j.Doubled, 0
+	now.grow(all)
+	return now.Shards > j.Shards
+}
+
+// had reports whether a host belongs to a shard, or did before the shards were doubled.
+func (j *Job) had(shard int, host string) bool {
+	h := j.hash(host)
+	for d := range j.Doubled + 1 {
+		if int(h%uint64(j.Shards>>d)) == shard {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,209 @@
+package disk
+
+import (
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/amble-crawler/amble/frontier"
+)
+
+// Part says what another store takes from a [Copy].
+type Part struct {
+	// Host reports whether the part has a host (weburl.URL.Host), with its queue and its known URLs. A host of which nothing is pending
+	// is not known by name: what is known of its URLs is in every part.
+	Host func(host string) bool
+	// Value returns the part's value for one of the owner "" (frontier.Durable.Values), nil if it has none. nil: it has no values.
+	Value func(name string, value []byte) []byte
+	// Checkpoint is what an owner has in the part. Offsets and values that the copy has of other owners than "" are not in it.
+	Checkpoint frontier.Checkpoint
+}
+
+// Part calls f with groups that make a Copy the part, whatever it held before, if they are all applied in order. They have about 4 MiB
+// each. f must not keep them. The Copy is not changed. The error is f's or the disk's.
+func (k *Copy) Part(p Part, f func(group []byte) error) error {
+	return k.engine.guarded(func() error {
+		names, counts, err := k.hosts(p.Host)
+		if err != nil {
+			return err
+		}
+		g := &grouper{k.engine.db.NewBatch(), f}
+		if err := g.batch.DeleteRange([]byte{0}, []byte{0xff}, nil); err != nil {
+			return err
+		}
+		of := stored{number: counts.number}
+		keep := func(host uint64) bool { return names[host] == ours }
+		if err := errors.Join(
+			g.copyKeys(k.engine, []byte{tagHost}, func(key, _ []byte) bool { return keep(hostHash(key)) }),
+			g.copyKeys(k.engine, []byte{tagQueue}, func(key, _ []byte) bool { return keep(hostHash(key)) }),
+			g.copyKeys(k.engine, []byte{tagDue}, func(key, _ []byte) bool { return keep(dueHost(key)) }),
+			g.copyKeys(k.engine, []byte{tagSeen}, func(key, value []byte) bool {
+				at := names[hostHash(key)]
+				st, err := readSeen(value)
+				if err == nil && at == ours {
+					of.count(st.state, 1)
+				}
+				return at == ours || at == nobodys && st.state == Done // one that was rejected may be queued as a new one
+			}),
+			g.copyKeys(k.engine, keySecret, nil),
+			g.copyKeys(k.engine, keyTime, nil),
+			g.copyValues(k.engine, p.Value),
+		); err != nil {
+			return err
+		}
+		if counts != (stored{}) {
+			if err := g.batch.Set(keyCounters, of.bytes(nil), nil); err != nil {
+				return err
+			}
+		}
+		return errors.Join(g.checkpoint(p.Checkpoint), g.flush())
+	})
+}
+
+// Drop removes the hosts that gone reports, with their queues and their known URLs, and then commits c, in groups that are appended to
+// j before they take effect. If it is broken off, what is done stays done, and the next Drop does the rest. The error is j's or the
+// disk's: the Copy has to be closed then.
+func (k *Copy) Drop(gone func(host string) bool, c frontier.Checkpoint, j Journal) error {
+	return k.drop(gone, c, j, groupBytes)
+}
+
+func (k *Copy) drop(gone func(host string) bool, c frontier.Checkpoint, j Journal, size int) error {
+	return k.engine.guarded(func() error {
+		names, counts, err := k.hosts(gone)
+		if err != nil {
+			return err
+		}
+		g := &grouper{k.engine.db.NewBatch(), func(group []byte) error {
+			m, err := j.Append(group)
+			if err != nil {
+				return err
+			}
+			return k.Apply(group, m)
+		}}
+		drop := func(key []byte) error {
+			if err := g.batch.Delete(key, nil); err != nil || g.batch.Len() < size {
+				return err
+			}
+			return errors.Join(g.batch.Set(keyCounters, counts.bytes(nil), nil), g.flush())
+		}
+		err = k.engine.scanPrefix([]byte{tagDue}, func(key, _ []byte) (bool, error) {
+			if names[dueHost(key)] != ours {
+				return true, nil
+			}
+			return true, drop(key)
+		})
+		for host, at := range names {
+			if err != nil || at != ours {
+				continue
+			}
+			err = errors.Join(
+				k.engine.scanPrefix(appendHost(nil, tagSeen, host), func(key, value []byte) (bool, error) {
+					if st, err := readSeen(value); err == nil {
+						counts.count(st.state, -1)
+					}
+					return true, drop(key)
+				}),
+				k.engine.scanPrefix(appendHost(nil, tagQueue, host), func(key, _ []byte) (bool, error) { return true, drop(key) }),
+				drop(appendHost(nil, tagHost, host)), // the last of it: by this record it is found
+			)
+		}
+		if err == nil && counts != (stored{}) {
+			err = g.batch.Set(keyCounters, counts.bytes(nil), nil)
+		}
+		return errors.Join(err, g.checkpoint(c), g.flush())
+	})
+}
+
+// whose says whose a host is that a store has by name.
+type whose uint8
+
+const (
+	nobodys whose = iota // it has no record
+	ours
+	others
+)
+
+// hosts returns which of the hosts with a record are meant, by their hash, and the counters.
+func (k *Copy) hosts(meant func(host string) bool) (names map[uint64]whose, counts stored, err error) {
+	if counts, err = k.engine.loadCounters(); err != nil {
+		return nil, counts, err
+	}
+	names = map[uint64]whose{}
+	err = k.engine.scanPrefix([]byte{tagHost}, func(key, value []byte) (bool, error) {
+		r, err := readHost(value)
+		if err != nil || len(key) != 9 {
+			return false, errors.Join(err, errCorrupt)
+		}
+		names[hostHash(key)] = others
+		if meant(r.name) {
+			names[hostHash(key)] = ours
+		}
+		return true, nil
+	})
+	return names, counts, err
+}
+
+// count adds n URLs in a state.
+func (c *stored) count(st State, n int) {
+	switch st {
+	case Done:
+		c.done += n
+	case Rejected:
+		c.rejected += n
+	}
+}
+
+// dueHost returns the host of a d key, 0 for one that is damaged.
+func dueHost(key []byte) uint64 {
+	_, host, _, err := readDue(key)
+	if err != nil {
+		return 0
+	}
+	return host
+}
+
+// grouper makes groups of changes.
+type grouper struct {
+	batch *pebble.Batch
+	f     func(group []byte) error
+}
+
+// copyKeys adds the keys with a prefix that keep reports, all if it is nil.
+func (g *grouper) copyKeys(e *engine, prefix []byte, keep func(key, value []byte) bool) error {
+	return e.scanPrefix(prefix, func(key, value []byte) (bool, error) {
+		if keep != nil && !keep(key, value) {
+			return true, nil
+		}
+		return true, errors.Join(g.batch.Set(key, value, nil), g.grown())
+	})
+}
+
+func (g *grouper) copyValues(e *engine, change func(name string, value []byte) []byte) error {
+	if change == nil {
+		return nil
+	}
+	return e.scanValues("", "", func(name string, value []byte) error {
+		if value = change(name, value); value == nil {
+			return nil
+		}
+		return errors.Join(g.batch.Set(appendValue(nil, "", name), value, nil), g.grown())
+	})
+}
+
+// checkpoint adds a checkpoint.
+func (g *grouper) checkpoint(c frontier.Checkpoint) error { return (&group{batch: g.batch}).values(&c) }
+
+// grown passes the group on if it is large.
+func (g *grouper) grown() error {
+	if g.batch.Len() < groupBytes {
+		return nil
+	}
+	return g.flush()
+}
+
+// flush passes the group on, and begins another one.
+func (g *grouper) flush() error {
+	err := g.f(g.batch.Repr())
+	g.batch.Reset()
+	return err
+}
