@@ -5,15 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/mem"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/internal/long"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // simOperator is who doubles the shards of a simulated job.
@@ -163,4 +167,147 @@ func TestGrowIsRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stopped makes a job that was drained, and whose shards nobody ever owned.
+func stopped(t *testing.T, shards int) *mem.Server {
+	t.Helper()
+	s := mem.New()
+	err := cluster.Create(t.Context(), s.Connect(), cluster.Job{Shards: shards, TTL: cluster.MinTTL})
+	if err == nil {
+		_, err = cluster.Give(t.Context(), s.Connect(), cluster.Order{What: cluster.OrderDrain})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func growth(t *testing.T, shards int) cluster.Growth {
+	return cluster.Growth{Shards: shards, By: simOperator, Dir: t.TempDir(), Store: disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10}}
+}
+
+// besides is an engine of which the time is asked before the last step of Grow: then f is called.
+type besides struct {
+	*mem.Conn
+	f func()
+}
+
+// Now implements cluster.Clock.
+func (b besides) Now(ctx context.Context) (time.Time, error) {
+	b.f()
+	return b.Conn.Now(ctx)
+}
+
+// TestGrowBesidesOthers: of two who double the shards at once one does, and nobody does when a node may have taken a shard over. What is
+// doubled is not touched again.
+func TestGrowBesidesOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := stopped(t, 2)
+		shards := func(want int) {
+			t.Helper()
+			if j, err := cluster.LoadJob(t.Context(), s.Connect()); j.Shards != want || err != nil {
+				t.Fatalf("%d shards, want %d, %v", j.Shards, want, err)
+			}
+		}
+		takesOver := func() { // which stores the orders again, and may own a shard then
+			b, rev, err := s.Connect().Load(t.Context(), "orders")
+			if err == nil {
+				_, err = s.Connect().Store(t.Context(), "orders", b, rev)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if err := cluster.Grow(t.Context(), besides{s.Connect(), takesOver}, growth(t, 4)); !errors.Is(err, cluster.ErrAtWork) {
+			t.Errorf("a node takes a shard over: %v", err)
+		}
+		shards(2)
+		another := func() {
+			if err := cluster.Grow(t.Context(), s.Connect(), growth(t, 4)); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := cluster.Grow(t.Context(), besides{s.Connect(), another}, growth(t, 4)); !errors.Is(err, cluster.ErrAtWork) {
+			t.Errorf("another one doubles the shards: %v", err)
+		}
+		shards(4)
+		records := len(s.History(3))
+		if err := cluster.Grow(t.Context(), s.Connect(), growth(t, 4)); err != nil || len(s.History(3)) != records {
+			t.Errorf("again: %v, and %d records instead of %d", err, len(s.History(3)), records)
+		}
+		shards(4)
+	})
+}
+
+// TestOldOffersAreSentOn: links that were sent to the shard that a host belonged to before are queued by the one that it belongs to now,
+// and a node that knows nothing of the new shards ends.
+func TestOldOffersAreSentOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mem.New()
+		if err := cluster.Create(t.Context(), s.Connect(), cluster.Job{Shards: 1, TTL: cluster.MinTTL}); err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		got := map[string]int{}
+		begin := func(name string, c *mem.Conn) (ended chan error) {
+			n, err := cluster.NewNode(t.Context(), cluster.Config{
+				Engine: c, Name: name, Dir: t.TempDir(), Store: growth(t, 0).Store,
+				Crawl: func(ctx context.Context, sh *cluster.Shard) error {
+					for {
+						x, err := sh.Frontier().Claim(ctx)
+						if errors.Is(err, frontier.ErrDrained) {
+							return nil
+						}
+						if err == nil {
+							mu.Lock()
+							got[x.URL.Host()] = sh.Number + 10*got[x.URL.Host()]
+							mu.Unlock()
+							err = sh.Frontier().Settle(ctx, x, frontier.Settlement{})
+						}
+						if err != nil {
+							return err
+						}
+					}
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended = make(chan error, 1)
+			go func() { ended <- n.Run(context.Background()) }()
+			return ended
+		}
+		away := s.Connect()
+		old := begin("old", away)
+		a, err := cluster.NewAdder(t.Context(), s.Connect())
+		for i := range 12 {
+			u, uerr := weburl.Parse(fmt.Sprintf("http://h%d.test/", i))
+			err = errors.Join(err, uerr, a.Add(t.Context(), frontier.Request{URL: u}))
+		}
+		away.Cut(true)
+		_, gerr := cluster.Give(t.Context(), s.Connect(), cluster.Order{What: cluster.OrderDrain})
+		if err = errors.Join(err, gerr, cluster.Grow(t.Context(), s.Connect(), growth(t, 2))); err == nil {
+			_, err = cluster.Give(t.Context(), s.Connect(), cluster.Order{What: cluster.OrderResume})
+		}
+		if err = errors.Join(err, a.Flush(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		away.Cut(false)
+		if err := <-old; !errors.Is(err, cluster.ErrGrown) {
+			t.Errorf("the node that knows one shard: %v", err)
+		}
+		if err := <-begin("new", s.Connect()); err != nil {
+			t.Error(err)
+		}
+		j, err := cluster.LoadJob(t.Context(), s.Connect())
+		if err != nil || len(got) != 12 {
+			t.Errorf("%d hosts of 12, %v", len(got), err)
+		}
+		for host, shard := range got {
+			if j.Shard(host) != shard {
+				t.Errorf("%s is crawled in shard %d, not %d", host, shard, j.Shard(host))
+			}
+		}
+	})
 }

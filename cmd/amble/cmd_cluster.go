@@ -155,7 +155,7 @@ func clusterError(err error) error {
 
 // wrong are the errors of the cluster that whoever typed the command can mend. Others are of the engine, or of this program.
 var wrong = []error{
-	cluster.ErrValue, cluster.ErrNoJob, cluster.ErrJobExists, cluster.ErrOver, cluster.ErrFaster, cluster.ErrTooMany, cluster.ErrName,
+	cluster.ErrValue, cluster.ErrNoJob, cluster.ErrJobExists, cluster.ErrOver, cluster.ErrFaster, cluster.ErrTooMany, cluster.ErrName, cluster.ErrAtWork,
 	nats.ErrNoJob, nats.ErrExists, nats.ErrCredentials, nats.ErrTLS,
 	work.ErrOrder, work.ErrNotAllowed, work.ErrHeld, work.ErrDir, work.ErrTooManySeeds, job.ErrProgram, politeness.ErrShorter,
 }
@@ -170,6 +170,8 @@ func advised(err error) error {
 		return fmt.Errorf("%w: create the job with a few of them and add the others: amble cluster job add --job NAME FILE", err)
 	case errors.Is(err, work.ErrHeld):
 		return fmt.Errorf("%w (--name, -o)", err)
+	case errors.Is(err, cluster.ErrAtWork):
+		return fmt.Errorf("%w: amble cluster job drain; status says when", err)
 	case errors.Is(err, cluster.ErrOver):
 		return fmt.Errorf("%w: amble cluster job resume lets it go on, and then it takes orders", err)
 	case errors.Is(err, nats.ErrCredentials):

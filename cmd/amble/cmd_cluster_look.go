@@ -15,7 +15,7 @@ import (
 
 // clusterJobCmd is "amble cluster job".
 type clusterJobCmd struct {
-	Action  string   `arg:"" enum:"list,status,pause,resume,drain,stop,leave-out,slower,opt-out,set,retry,add,collect,check,delete" help:"list, status, an order, collect, check or delete."`
+	Action  string   `arg:"" enum:"list,status,pause,resume,drain,stop,leave-out,slower,opt-out,set,retry,add,grow,collect,check,delete" help:"list, status, an order, collect, check or delete."`
 	Args    []string `arg:"" optional:"" name:"arg" help:"Of an order; collect, check: directories of all nodes that have worked on the job, or URLs of stores."`
 	Cluster string   `group:"Engine:" default:"${engine}" placeholder:"URLS" help:"Servers of the engine, NATS with JetStream 2.12 or newer, separated by commas (${default})."`
 	Job     string   `group:"Engine:" placeholder:"NAME" help:"Name of the job; list has them."`
@@ -48,6 +48,7 @@ for all nodes, within seconds, and none makes a job faster:
 	set KEY=VALUE    rate, max-pages, max-bytes, max-errors or max-time
 	retry            hosts that were given up are requested again
 	add FILE         more seeds, one a line; repeat it if it was broken off
+	grow SHARDS      twice as many shards, after drain; repeat it if it was broken off
 
 check compares the journals with each other and, with directories, with what the nodes have written.
 

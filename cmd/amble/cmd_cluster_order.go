@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"strconv"
 	"strings"
 
 	"github.com/amble-crawler/amble/cluster"
@@ -19,7 +20,7 @@ import (
 )
 
 // orders are the actions of "amble cluster job" that are orders to a job, with how many arguments.
-var orders = map[string]int{"pause": 0, "resume": 0, "drain": 0, "leave-out": 1, "slower": 2, "opt-out": 1, "set": 1, "retry": 0, "add": 1}
+var orders = map[string]int{"pause": 0, "resume": 0, "drain": 0, "leave-out": 1, "slower": 2, "opt-out": 1, "set": 1, "retry": 0, "add": 1, "grow": 1}
 
 // isJobAction reports whether "amble cluster job" has the action, and "amble cluster" no command of that name.
 func isJobAction(name string) bool {
@@ -32,8 +33,11 @@ func (f *engineFlags) order(a *app, what string, args ...string) error {
 	if want := orders[what]; len(args) != want {
 		return cli.Usage("%s takes %s: amble help cluster job", what, cli.Plural(want, "argument"))
 	}
-	if what == "add" {
+	switch what {
+	case "add":
 		return f.add(a, args[0])
+	case "grow":
+		return f.grow(a, args[0])
 	}
 	if what == "opt-out" {
 		text, err := safefile.ReadNamed(args[0], safefile.Settings)
@@ -86,6 +90,25 @@ func (f *engineFlags) add(a *app, path string) error {
 		fmt.Fprintf(a.err, "amble: order %d to job %s: %s of %s are added%s; what the job knows already is not requested again\n",
 			res.Order, f.Job, cli.Plural(int(res.Seeds), "seed"), cli.Printable(path), known)
 		return nil
+	})
+}
+
+// grow doubles the number of shards.
+func (f *engineFlags) grow(a *app, shards string) error {
+	n, err := strconv.Atoi(shards)
+	if err != nil {
+		return cli.Usage("grow takes the new number of shards, not %s", cli.Printable(cli.Middle(shards, 100)))
+	}
+	return f.with(a, func(ctx context.Context, e *nats.Engine) error {
+		err := (&work.Operator{Engine: e, Name: operatorName()}).Grow(ctx, n, func(done, of int) {
+			fmt.Fprintf(a.err, "amble: %d of %s are copied\n", done, cli.Plural(of, "shard"))
+		})
+		if err == nil {
+			fmt.Fprintf(a.err, "amble: job %s has %s: let it go on with amble cluster job resume, and start its nodes\n", f.Job, cli.Plural(n, "shard"))
+		} else if ctx.Err() != nil || nats.Away(err) {
+			fmt.Fprintln(a.err, "amble: the job may not have grown: repeat the command; nothing is lost")
+		}
+		return err
 	})
 }
 
