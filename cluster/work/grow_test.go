@@ -1,0 +1,55 @@
+package work
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/amble-crawler/amble/cluster"
+	"github.com/amble-crawler/amble/cluster/mem"
+	"github.com/amble-crawler/amble/crawltest"
+)
+
+// TestGrow doubles the shards of a job that is half crawled, for other nodes to crawl the rest. What is collected has each page once, and
+// verify finds nothing wrong: pauses hold over the doubling.
+func TestGrow(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		l := newLabOf(t, w, mem.New(), 2, []string{"http://h0.test/0"}, limit("max-pages", "1000"))
+		l.begin("a")
+		l.begin("b")
+		x := &Operator{Engine: l.server.Connect(), Name: "me"}
+		if err := x.Grow(t.Context(), 4, nil); !errors.Is(err, cluster.ErrAtWork) {
+			t.Errorf("while nodes work: %v", err)
+		}
+		time.Sleep(10 * time.Second)
+		if _, err := x.Order(t.Context(), "drain"); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Grow(t.Context(), 4, nil); err != nil { // it waits for the nodes
+			t.Fatal(err)
+		}
+		l.wait()
+		before := len(w.Requests())
+		left := l.nodes
+		l.nodes = nil
+		if _, err := x.Order(t.Context(), "resume"); err != nil {
+			t.Fatal(err)
+		}
+		l.begin("c")
+		l.begin("d")
+		l.wait()
+		l.nodes = append(l.nodes, left...)
+		if after := len(w.Requests()) - before; before < 20 || after < 15 {
+			t.Errorf("%d requests before the doubling, and %d after it", before, after)
+		}
+		res, seen := l.collect()
+		for u := range l.pages {
+			if seen[u] != 1 {
+				t.Errorf("%s is there %d times", u, seen[u])
+			}
+		}
+		if len(seen) != len(l.pages) || res.Report.Pages != len(l.pages) || res.Report.Left != 0 {
+			t.Errorf("%d URLs, the report has %d pages and %d left; want %d", len(seen), res.Report.Pages, res.Report.Left, len(l.pages))
+		}
+	})
+}
