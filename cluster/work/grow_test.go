@@ -39,7 +39,7 @@ func TestGrow(t *testing.T) {
 		l.begin("d")
 		l.wait()
 		l.nodes = append(l.nodes, left...)
-		if after := len(w.Requests()) - before; before < 20 || after < 15 {
+		if after := len(w.Requests()) - before; before < 15 || after < 15 {
 			t.Errorf("%d requests before the doubling, and %d after it", before, after)
 		}
 		res, seen := l.collect()

@@ -48,9 +48,9 @@ for all nodes, within seconds, and none makes a job faster:
 	set KEY=VALUE    rate, max-pages, max-bytes, max-errors or max-time
 	retry            hosts that were given up are requested again
 	add FILE         more seeds, one a line; repeat it if it was broken off
-	grow SHARDS      twice as many shards, after drain; repeat it if it was broken off
+	grow SHARDS      twice as many shards, after drain
 
-check compares the journals with each other and, with directories, with what the nodes have written.
+check compares the journals with each other, and with directories of nodes.
 
 collect makes an ordinary job directory of what the nodes have committed until now, which verify, show and explain read. What
 is not at hand is named: exit code 6. s3://BUCKET/PREFIX and file:///DIRECTORY stand for all nodes in a store.
