@@ -93,7 +93,6 @@ var mutants = []mutant{
 	{"shards are doubled whoever has begun to work", "grow.go", "	if err = storeJSON(ctx, e, registerOrders, append(all, o), rev); errors.Is(err, ErrConflict) {", "	if all, rev, err = holdOrders(ctx, e); err != nil {\n		return err\n	}\n	if err = storeJSON(ctx, e, registerOrders, append(all, o), rev); errors.Is(err, ErrConflict) {", "GrowBesides"},
 	{"a job that was doubled may be doubled by who does not know", "grow.go", "	if j.grow(orders); err != nil", "	if err != nil", "GrowBesides"},
 	{"a shard has hosts that were split off", "grow.go", "err == nil && k.Mark() != (disk.Mark{}) && offsets", "false && offsets", "SimGrow"},
-	{"a new shard keeps what an earlier attempt gave it", "../frontier/disk/part.go", "		if err := g.batch.DeleteRange([]byte{0}, []byte{0xff}, nil); err != nil {\n			return err\n		}\n", "", "SimGrow"},
 	{"links to hosts that were split off are not sent on", "inbox.go", "	return own, s.outbox.send(ctx, moved)", "	return own, nil", "OldOffers"},
 	{"a node works on a job that has outgrown it", "node.go", "	if n.outgrown {\n		return ErrGrown\n	}\n", "", "OldOffers"},
 

@@ -29,7 +29,7 @@ var seenBy = map[string]string{
 	"crawler":                 "^Test(BestFirst|Rescore)",
 	"sink/items":              "^Test(Files|StoreThatIsAway)",
 	"frontier":                "^TestMemoryConforms$/^(F23|random)",
-	"frontier/disk":           "^TestStoreConforms$/^(F23|random)",
+	"frontier/disk":           "^(TestParts|TestStoreConforms)$/^(F23|random)",
 }
 
 // estimates are what makes an interval hold the truth.
@@ -150,6 +150,7 @@ var storedScores = []mutant{
 	{"a URL is scored again in its new place", "frontier/disk/rescore.go", "			if e.number >= newest {\n", "			if e.number >= newest && false {\n", 0, false, nil},
 	{"what a raise has left is scored", "frontier/disk/rescore.go", " || st.isStale(e.place) {", " {", 0, false, nil},
 	{"a lower score is known to be the highest", "frontier/disk/known.go", "				n.forget(&links[i].id)\n", "", 0, false, nil},
+	{"a part keeps what was there before", "frontier/disk/part.go", "		if err := g.batch.DeleteRange([]byte{0}, []byte{0xff}, nil); err != nil {\n			return err\n		}\n", "", 0, false, nil},
 }
 
 // keeps are protections of jobs that are kept.
