@@ -40,9 +40,10 @@ func (c *clock) owed(p party) bool {
 // hold is who has a clock.
 type hold struct {
 	party
-	Turn  string        `json:"turn"`
-	Until int64         `json:"until"` // if nothing is heard of it
-	Rest  time.Duration `json:"rest"`  // after that
+	Process string        `json:"process,omitempty"` // of the gate, for a part of a job
+	Turn    string        `json:"turn"`
+	Until   int64         `json:"until"` // if nothing is heard of it
+	Rest    time.Duration `json:"rest"`  // after that
 }
 
 // waiter is a gate that was told to wait for a clock.
@@ -153,6 +154,11 @@ func (c *clock) take(me party, turn string, until int64, rest time.Duration) (by
 	}
 	c.Held = &hold{party: me, Turn: turn, Until: until, Rest: rest}
 	return by
+}
+
+// alone reports whether no other gate had the clock last or waits for it.
+func (c *clock) alone(gate string) bool {
+	return (c.Ended == 0 || c.Last.Gate == gate) && !slices.ContainsFunc(c.Line, func(w waiter) bool { return w.Gate != gate })
 }
 
 // done gives the clock back if a turn has it, and holds it until a time. Without ended there was no request, and the gate

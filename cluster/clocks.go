@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,9 @@ type Clocks struct {
 	store ClockStore
 	job   string        // gates of one job owe each other no delay at addresses and domains
 	hold  time.Duration // for which a clock is held of whose holder nothing is heard
+	id    string        // of this process among those of the job, "" without one: then no clock is kept
+	gone  string        // the ID of a process that is proven to have ended before since, "" if none is
+	since time.Time
 	ctx   context.Context
 	end   context.CancelFunc
 	tasks sync.WaitGroup
@@ -44,6 +48,7 @@ type Clocks struct {
 	known  map[string]*replica
 	sweep  int
 	turns  map[*politeness.Turn]*turn
+	kept   map[string]*kept           // by clock
 	waits  map[string]map[string]bool // by gate: the clocks that it waits for
 	rests  map[string]rest            // that are longer than what an engine that lost the clocks waits for
 	rates  map[time.Duration]*tokens  // by their interval
@@ -72,10 +77,13 @@ type replica struct {
 // turn is a Turn that was granted.
 type turn struct {
 	party
-	id    string
-	keys  []string
-	delay time.Duration
-	lost  context.CancelCauseFunc
+	id     string
+	keys   []string
+	delay  time.Duration
+	stored time.Time // not after the engine was told
+	alone  bool      // no other gate had its clocks last or waits for one, as far as is known
+	held   context.Context
+	lost   context.CancelCauseFunc
 }
 
 // rest is until when a clock rests, by the engine's clock.
@@ -95,8 +103,8 @@ var errClock = errors.New("cluster: a clock that the request needs is not held a
 // does. Close gives back what the process has.
 func NewClocks(ctx context.Context, store ClockStore, job string, hold time.Duration) *Clocks {
 	k := &Clocks{
-		store: store, job: job, hold: min(cmp.Or(hold, maxHold), maxHold), looks: make(chan struct{}, 1), known: map[string]*replica{}, sweep: 1000,
-		turns: map[*politeness.Turn]*turn{}, waits: map[string]map[string]bool{}, rests: map[string]rest{}, rates: map[time.Duration]*tokens{}, away: map[string]bool{}, holds: map[chan struct{}]bool{},
+		store: store, job: job, hold: min(cmp.Or(hold, maxHold), maxHold), since: time.Now(), looks: make(chan struct{}, 1), known: map[string]*replica{}, sweep: 1000,
+		turns: map[*politeness.Turn]*turn{}, kept: map[string]*kept{}, waits: map[string]map[string]bool{}, rests: map[string]rest{}, rates: map[time.Duration]*tokens{}, away: map[string]bool{}, holds: map[chan struct{}]bool{},
 		files: map[string]chan struct{}{},
 	}
 	k.ctx, k.end = context.WithCancel(ctx)
@@ -106,6 +114,7 @@ func NewClocks(ctx context.Context, store ClockStore, job string, hold time.Dura
 
 // Close waits until what was given back is stored, at most for the time for which clocks are held.
 func (k *Clocks) Close() {
+	k.giveBackAll(func(*kept) bool { return true })
 	t := time.AfterFunc(k.hold, k.end)
 	defer t.Stop()
 	k.tasks.Wait()
@@ -180,11 +189,22 @@ func (k *Clocks) takeAll(t *politeness.Turn) error {
 	era := k.era
 	k.mu.Unlock()
 	id := newNonce()
-	x := &turn{party: party{t.Gate, k.job, t.Crawl}, id: hex.EncodeToString(id[:6]), keys: keys, delay: t.Delay}
+	x := &turn{party: party{t.Gate, k.job, t.Crawl}, id: hex.EncodeToString(id[:6]), keys: keys, delay: t.Delay, stored: asked, alone: k.id != ""}
 	all, err := k.enter(ctx, keys)
 	defer k.leave(all)
 	if err != nil {
 		return k.failed(err)
+	}
+	if k.again(t, x) {
+		return nil
+	}
+	for _, key := range keys {
+		k.mu.Lock()
+		c := k.kept[key]
+		k.mu.Unlock()
+		if c != nil {
+			k.giveBack(key, c)
+		}
 	}
 	if !t.Quiet.IsZero() {
 		return k.quiet(ctx, x, all[0], t.Quiet)
@@ -207,7 +227,7 @@ func (k *Clocks) takeAll(t *politeness.Turn) error {
 		t.Waited = ledger.Clause{}
 		return err
 	}
-	k.granted(t, x, asked)
+	k.granted(t, x)
 	return nil
 }
 
@@ -247,17 +267,16 @@ func (k *Clocks) stillEra(ctx context.Context, era uint64) error {
 }
 
 // granted notes that t has its clocks.
-func (k *Clocks) granted(t *politeness.Turn, x *turn, asked time.Time) {
-	held, lost := context.WithCancelCause(k.ctx)
-	x.lost = lost
-	t.Held, t.Until = held, asked.Add(k.hold/3)
+func (k *Clocks) granted(t *politeness.Turn, x *turn) {
+	x.held, x.lost = context.WithCancelCause(k.ctx)
+	t.Held, t.Until = x.held, x.stored.Add(k.hold/3)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.turns[t] = x
 	for _, key := range x.keys {
 		delete(k.waits[x.Gate], key)
 	}
-	k.tasks.Go(func() { k.say(held, x) })
+	k.tasks.Go(func() { k.say(x) })
 }
 
 // free reports why the clocks cannot be taken, as far as is known without taking them: then the gate is in the line of the one
@@ -290,7 +309,9 @@ func (k *Clocks) free(ctx context.Context, x *turn, all []*replica, clauses []st
 func (k *Clocks) take(ctx context.Context, x *turn, i int, r *replica, clause string, t *politeness.Turn) error {
 	return k.attempt(ctx, x, i, r, clause, func(c *clock) bool {
 		free, pause := c.Free, c.Pause
+		x.alone = x.alone && c.alone(x.Gate)
 		by := c.take(x.party, x.id, k.late()+int64(k.hold), x.delay)
+		c.Held.Process = k.id
 		if got := k.clause(clause, x, by, free, pause); got.Name == ledger.ClauseShared && !got.Until.Before(t.Waited.Until) {
 			t.Waited = got
 		}
@@ -353,7 +374,9 @@ func (k *Clocks) Done(t *politeness.Turn, owed politeness.Owed) {
 		x.lost(nil)
 	}
 	if x == nil || stored == nil {
-		k.done(t, x, owed)
+		if x == nil || !k.keep(x, owed) {
+			k.done(t, x, owed)
+		}
 		return
 	}
 	k.tasks.Go(func() {
@@ -370,16 +393,20 @@ func (k *Clocks) done(t *politeness.Turn, x *turn, owed politeness.Owed) {
 	if x != nil {
 		id = x.id
 	}
-	untils := map[byte]time.Time{'h': owed.Host, 'd': owed.Domain, 'a': owed.Addr}
 	keys, _ := clockNames(t)
 	for _, key := range keys {
-		ended, until := k.remote(owed.Ended), k.remote(untils[key[0]])
+		ended, until := k.remote(owed.Ended), k.remote(owedAt(key, owed))
 		if x == nil && until == 0 {
 			continue
 		}
 		stored := k.push(key, func(c *clock) { c.done(id, me, ended, until) })
 		k.remember(key, rest{until, ended, me}, stored, x == nil)
 	}
+}
+
+// owedAt returns until when a clock has to rest after a request.
+func owedAt(key string, owed politeness.Owed) time.Time {
+	return map[byte]time.Time{'h': owed.Host, 'd': owed.Domain, 'a': owed.Addr}[key[0]]
 }
 
 // remember notes a pause that an engine which loses the clocks has to be told again, and what waits for it to be stored.
@@ -432,8 +459,9 @@ func (k *Clocks) Stored(ctx context.Context) error {
 func (k *Clocks) Leave(gate string) {
 	k.mu.Lock()
 	var all []*politeness.Turn
-	for t := range k.turns {
+	for t, x := range k.turns {
 		if t.Gate == gate {
+			x.alone = false
 			all = append(all, t)
 		}
 	}
@@ -448,16 +476,14 @@ func (k *Clocks) Leave(gate string) {
 	for key := range waits {
 		k.push(key, func(c *clock) { c.leave(gate) })
 	}
+	k.giveBackAll(func(c *kept) bool { return c.Gate == gate })
 }
 
-// say tells the engine that a request is under way, until ctx ends.
-func (k *Clocks) say(ctx context.Context, x *turn) {
-	heard := make([]time.Time, len(x.keys))
-	for i := range heard {
-		heard[i] = time.Now()
-	}
-	for {
-		wait(ctx, k.hold/3)
+// say tells the engine that a request is under way, until it has ended.
+func (k *Clocks) say(x *turn) {
+	ctx, heard := x.held, slices.Repeat([]time.Time{x.stored}, len(x.keys))
+	for next := x.stored; ; next = time.Now() {
+		wait(ctx, time.Until(next.Add(k.hold/3)))
 		for i, key := range x.keys {
 			if ctx.Err() != nil {
 				return
@@ -487,7 +513,7 @@ func (k *Clocks) sayOne(ctx context.Context, x *turn, key string) error {
 	other := false
 	err = k.change(short, key, all[0], func(c *clock, _ int64) bool {
 		if other = c.Held != nil && c.Held.Turn != x.id; !other {
-			c.Held = &hold{party: x.party, Turn: x.id, Until: k.late() + int64(k.hold), Rest: x.delay}
+			c.Held = &hold{party: x.party, Process: k.id, Turn: x.id, Until: k.late() + int64(k.hold), Rest: x.delay}
 		}
 		return !other
 	})
@@ -602,6 +628,10 @@ func (k *Clocks) asOf(r *replica, now int64) (*clock, int) {
 	c := r.is.clone()
 	c.host = r.host
 	c.settle(now)
+	if h := c.Held; h != nil && k.gone != "" && h.Process == k.gone {
+		end := k.remote(k.since)
+		c.done(h.Turn, h.party, end, end+int64(h.Rest))
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, f := range r.due {

@@ -190,7 +190,7 @@ func (n *Node) Run(ctx context.Context) error {
 
 func (n *Node) run(ctx, alive context.Context) error {
 	n.arise(alive)
-	defer n.clocks.Close()
+	defer n.clocks.Close() //nolint:contextcheck // what is given back outlives ctx
 	err := n.look(ctx)
 	for err == nil {
 		wait(ctx, n.job.TTL/12)
@@ -217,6 +217,7 @@ func (n *Node) run(ctx, alive context.Context) error {
 func (n *Node) arise(alive context.Context) {
 	n.claims, n.recall = context.WithCancel(alive)
 	n.alive, n.clocks = alive, NewClocks(alive, n.engine.Clocks(), hex.EncodeToString(n.job.Key[:8]), n.job.TTL)
+	n.clocks.id, n.clocks.gone = n.id, n.Gone
 }
 
 // errOver: the job is over.

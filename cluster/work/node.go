@@ -239,10 +239,8 @@ func (n *Node) config(sh *cluster.Shard) crawler.Config {
 	c.Sinks = slices.Clone(c.Sinks)
 	c.Frontier, c.Politeness.Fence = sh.Frontier(), sh.Fence
 	c.Politeness.Name, c.Politeness.Shared = n.JobName, sh.Sharing()
-	c.Commits = crawler.Commits{Interval: 250 * time.Millisecond, Gate: true}
-	if n.job.Shards > 128 {
-		c.Commits.Interval = time.Second
-	}
+	shards := min(n.job.Shards, cmp.Or(n.MaxShards, n.job.Shards))
+	c.Commits = crawler.Commits{Interval: min(max(250*time.Millisecond, time.Duration(shards)*8*time.Millisecond), time.Second), Gate: true}
 	c.Limits.Pages, c.Limits.Bytes, c.Limits.Errors, c.Limits.Time = crawler.Unlimited, 0, 0, 0
 	c.Politeness.Rate = 0
 	if c.Scope.Kind == crawler.ScopeAny {
