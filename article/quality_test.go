@@ -24,7 +24,11 @@ import (
 
 // The quality of the text is measured on a directory of pages with known texts, which is no part of this repository: the
 // public article extraction benchmark, or another one of its form. ground-truth.json maps ids to {"articleBody", "url"}; the
-// pages are html/ID.html.gz, as they were received.
+// pages are html/ID.html.gz, as they were received. With a copy of go-trafilatura in TRAFILATURA, the figures of docs/text.md are from
+//
+//	go test ./article -run 'Quality|Segments' -v -args -eval DIR -segments TRAFILATURA
+//	go test ./article -run CrossValidation -v -args -eval DIR -segments TRAFILATURA
+//	go test ./article -run none -bench Read -args -eval DIR
 var (
 	evalDir     = flag.String("eval", "", "directory of a benchmark: ground-truth.json and html/ID.html.gz")
 	predictions = flag.String("predictions", "", "file to write the texts to, as JSON")

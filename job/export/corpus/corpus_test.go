@@ -230,21 +230,9 @@ func TestReplayMakesTheSameParts(t *testing.T) {
 	}
 }
 
-// The program in docs/text.md finds the bytes of each row, and misses them when a row says something else.
+// The program that docs/text.md names finds the bytes of each row, and misses them when a row says something else.
 func TestDocumentedProgramTracesRows(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "text.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, program, _ := strings.Cut(string(b), "```go\npackage main\n")
-	program, _, ok := strings.Cut(program, "```")
-	if !ok || strings.Count(program, "\n") > 45 {
-		t.Fatalf("no short program in docs/text.md")
-	}
-	source := filepath.Join(t.TempDir(), "trace.go")
-	if err := os.WriteFile(source, []byte("package main\n"+program), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	source := filepath.Join("testdata", "trace.go")
 	r := crawled(t)
 	_, lines := rowsOf(t, made(t, nil, r))
 	trace := func(lines []byte) string {
