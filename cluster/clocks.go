@@ -21,7 +21,8 @@ import (
 // Clocks are a process's part of what all crawls on an engine share: the clocks of hosts, addresses and domains. They implement
 // politeness.Sharing. The engine decides who has a clock: a register is replaced only by who knows its revision. A process that
 // has a clock says so from time to time while its request is under way; of one that is silent the clock is free when every request
-// must be over, and rests then. No process keeps anything for the others.
+// must be over, and rests then. No process keeps anything for the others. That of a node keeps the clocks that nobody else is known to
+// want, for the next request.
 //
 // While the engine does not answer, nothing is requested.
 type Clocks struct {
