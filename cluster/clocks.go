@@ -21,8 +21,8 @@ import (
 // Clocks are a process's part of what all crawls on an engine share: the clocks of hosts, addresses and domains. They implement
 // politeness.Sharing. The engine decides who has a clock: a register is replaced only by who knows its revision. A process that
 // has a clock says so from time to time while its request is under way; of one that is silent the clock is free when every request
-// must be over, and rests then. No process keeps anything for the others. That of a node keeps the clocks that nobody else is known to
-// want, for the next request.
+// must be over, and rests then. A node keeps the clocks that nobody else is known to want for its next request. No process keeps
+// anything for the others.
 //
 // While the engine does not answer, nothing is requested.
 type Clocks struct {
@@ -30,8 +30,8 @@ type Clocks struct {
 	job   string        // gates of one job owe each other no delay at addresses and domains
 	hold  time.Duration // for which a clock is held of whose holder nothing is heard
 	id    string        // of this process among those of the job, "" without one: then no clock is kept
-	gone  string        // the ID of a process that is proven to have ended before since, "" if none is
-	since time.Time
+	gone  string        // the ID of a process that is proven to have ended before this one began, "" if none is
+	since time.Time     // when this process began
 	ctx   context.Context
 	end   context.CancelFunc
 	tasks sync.WaitGroup
@@ -198,14 +198,6 @@ func (k *Clocks) takeAll(t *politeness.Turn) error {
 	}
 	if k.again(t, x) {
 		return nil
-	}
-	for _, key := range keys {
-		k.mu.Lock()
-		c := k.kept[key]
-		k.mu.Unlock()
-		if c != nil {
-			k.giveBack(key, c)
-		}
 	}
 	if !t.Quiet.IsZero() {
 		return k.quiet(ctx, x, all[0], t.Quiet)
@@ -407,7 +399,13 @@ func (k *Clocks) done(t *politeness.Turn, x *turn, owed politeness.Owed) {
 
 // owedAt returns until when a clock has to rest after a request.
 func owedAt(key string, owed politeness.Owed) time.Time {
-	return map[byte]time.Time{'h': owed.Host, 'd': owed.Domain, 'a': owed.Addr}[key[0]]
+	switch key[0] {
+	case 'h':
+		return owed.Host
+	case 'd':
+		return owed.Domain
+	}
+	return owed.Addr
 }
 
 // remember notes a pause that an engine which loses the clocks has to be told again, and what waits for it to be stored.

@@ -15,11 +15,12 @@ import (
 // step. To others it has the clock meanwhile: they wait in the line, and are served when the engine is told next.
 type kept struct {
 	*turn
+	key  string
 	done func(*clock)
 	late *time.Timer // gives it back when the gate does not come again
 }
 
-// keepMore is how long a clock is kept after the gate could have come again.
+// keepMore is the time after the pause of a clock at which it is given back, if its gate has not taken it again.
 const keepMore = 500 * time.Millisecond
 
 // keep keeps the clocks of a turn whose request has ended, and reports whether it does. What this process knows must be no more than
@@ -41,58 +42,63 @@ func (k *Clocks) keep(x *turn, owed politeness.Owed) bool {
 	defer k.mu.Unlock()
 	for _, key := range x.keys {
 		rests := k.remote(owedAt(key, owed))
-		c := &kept{turn: x, done: func(c *clock) { c.done(x.id, x.party, ended, rests) }}
-		c.late = time.AfterFunc(time.Until(until), func() { k.giveBack(key, c) })
+		c := &kept{turn: x, key: key, done: func(c *clock) { c.done(x.id, x.party, ended, rests) }}
+		c.late = time.AfterFunc(time.Until(until), func() { k.giveBack(c) })
 		k.kept[key] = c
 	}
 	return true
 }
 
-// again grants t its clocks if its gate has kept them and has told the engine of them lately, by both clocks of the machine.
+// again grants t its clocks if its gate has kept them and has told the engine of them lately, by both clocks of the machine. Otherwise
+// what is kept of them is given back.
 func (k *Clocks) again(t *politeness.Turn, x *turn) bool {
+	var all []*kept
 	k.mu.Lock()
-	old := k.kept[x.keys[0]]
-	ok := t.Quiet.IsZero() && old != nil && old.Gate == x.Gate && old.delay == x.delay && slices.Equal(old.keys, x.keys) &&
-		time.Since(old.stored) < min(lookEvery, k.hold/6) && !stepped(old.stored)
 	for _, key := range x.keys {
-		ok = ok && k.kept[key] != nil && k.kept[key].turn == old.turn
-	}
-	if ok {
-		for _, key := range x.keys {
-			k.kept[key].late.Stop()
+		if c := k.kept[key]; c != nil {
+			all = append(all, c)
 			delete(k.kept, key)
 		}
-		x.id, x.stored, x.alone = old.id, old.stored, true
 	}
 	k.mu.Unlock()
-	if ok {
-		k.granted(t, x)
+	same := t.Quiet.IsZero() && len(all) == len(x.keys)
+	for _, c := range all {
+		c.late.Stop()
+		same = same && c.turn == all[0].turn && c.Gate == x.Gate && c.delay == x.delay && slices.Equal(c.keys, x.keys)
 	}
-	return ok
+	if same && time.Since(all[0].stored) < min(lookEvery, k.hold/6) && !stepped(all[0].stored) {
+		x.id, x.stored = all[0].id, all[0].stored
+		k.granted(t, x)
+		return true
+	}
+	for _, c := range all {
+		k.push(c.key, c.done)
+	}
+	return false
 }
 
 // giveBack gives back a clock that is kept still.
-func (k *Clocks) giveBack(key string, c *kept) {
+func (k *Clocks) giveBack(c *kept) {
 	k.mu.Lock()
-	still := k.kept[key] == c
+	still := k.kept[c.key] == c
 	if still {
-		delete(k.kept, key)
+		delete(k.kept, c.key)
 	}
 	k.mu.Unlock()
 	if still {
 		c.late.Stop()
-		k.push(key, c.done)
+		k.push(c.key, c.done)
 	}
 }
 
 // giveBackAll gives back the clocks that f chooses.
 func (k *Clocks) giveBackAll(f func(c *kept) bool) {
 	k.mu.Lock()
-	all := maps.Clone(k.kept)
+	all := slices.Collect(maps.Values(k.kept))
 	k.mu.Unlock()
-	for key, c := range all {
+	for _, c := range all {
 		if f(c) {
-			k.giveBack(key, c)
+			k.giveBack(c)
 		}
 	}
 }

@@ -63,7 +63,7 @@ var mutants = []mutant{
 	{"who has kept a clock never tells the engine again", "kept.go", "min(lookEvery, k.hold/6)", "time.Hour", "WhoComes"},
 	{"a clock is kept that another waits for", "kept.go", "	if !x.alone || ", "	if ", "ClocksAreGiven"},
 	{"a clock is kept with a long pause", "kept.go", "until.Sub(owed.Ended) > x.delay+keepMore || until.After(x.stored.Add(k.hold/2)) ||", "", "ClocksAreGiven"},
-	{"a clock that is kept is not given back", "kept.go", "		k.push(key, c.done)\n", "", "WhoComes|GateThatIs"},
+	{"a clock that is kept is not given back", "kept.go", "		c.late.Stop()\n		k.push(c.key, c.done)\n", "		c.late.Stop()\n", "WhoComes|GateThatIs"},
 	{"a clock that is kept is not given back in time", "kept.go", "time.Until(until), func()", "time.Hour, func()", "WhoComes"},
 	{"every process is known to have ended", "clocks.go", "h.Process == k.gone {", "true {", "ClocksOfAKilled"},
 	{"a request whose clock is lost goes on", "clocks.go", "				x.lost(errClock)\n				return", "				return", "LostClock"},
