@@ -109,25 +109,30 @@ func (g *Growth) order(ctx context.Context, e Engine, all []Order, rev uint64) e
 	return err
 }
 
-// growPatience is how long an append of Grow is repeated that has no answer.
+// growPatience is the time for which Grow repeats an append that was not answered.
 const growPatience = 2 * time.Minute
 
 // fence takes a shard from its last owner, and gives it back: what that one writes from then on is not in the journal.
 func (g *Growth) fence(ctx context.Context, e Engine, j *Job, shard int) (*owner, error) {
+	o, err := g.take(ctx, e, shard, func() (Entry, error) { return settled(ctx, e, j, shard) })
+	if err != nil {
+		return nil, err
+	}
+	return o, o.close()
+}
+
+// take takes a shard over behind the record that last returns.
+func (g *Growth) take(ctx context.Context, e Engine, shard int, last func() (Entry, error)) (*owner, error) {
 	for {
-		last, err := settled(ctx, e, j, shard)
+		x, err := last()
 		if err != nil {
 			return nil, err
 		}
-		o, err := claim(ctx, e, shard, g.By, growPatience, last, true)
-		if errors.Is(err, ErrFenced) && ctx.Err() == nil { // what was read was stale, or the owner has just written
-			wait(ctx, retry)
-			continue
+		o, err := claim(ctx, e, shard, g.By, growPatience, x, true)
+		if !errors.Is(err, ErrFenced) || ctx.Err() != nil {
+			return o, err
 		}
-		if err != nil {
-			return nil, err
-		}
-		return o, o.close()
+		wait(ctx, retry) // what was read was stale, or the owner has just written
 	}
 }
 
@@ -181,7 +186,7 @@ func (g *Growth) copy(ctx context.Context, e Engine, j *Job, from *owner) (err e
 	if g.Inherit != nil {
 		p.Value = func(name string, value []byte) []byte { return g.Inherit(name, value, ours) }
 	}
-	o, err := g.fenceNew(ctx, e, to)
+	o, err := g.take(ctx, e, to, func() (Entry, error) { return e.Last(ctx, to) }) // also from an earlier attempt
 	if err == nil {
 		err = k.Part(p, func(group []byte) error {
 			_, err := o.Append(group)
@@ -192,21 +197,6 @@ func (g *Growth) copy(ctx context.Context, e Engine, j *Job, from *owner) (err e
 		err = o.close()
 	}
 	return errors.Join(err, k.Close())
-}
-
-// fenceNew takes a new shard, from an earlier attempt if there was one.
-func (g *Growth) fenceNew(ctx context.Context, e Engine, shard int) (*owner, error) {
-	for {
-		last, err := e.Last(ctx, shard)
-		if err != nil {
-			return nil, err
-		}
-		o, err := claim(ctx, e, shard, g.By, growPatience, last, true)
-		if !errors.Is(err, ErrFenced) || ctx.Err() != nil {
-			return o, err
-		}
-		wait(ctx, retry) // what was read was stale
-	}
 }
 
 // offsetShards is the shard's own entry that says of how many shards its hosts are one's.
