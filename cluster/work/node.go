@@ -161,8 +161,11 @@ func (n *Node) trace(e cluster.Event) {
 
 // perShard returns the part of a node's total that one of its shards gets.
 func (n *Node) perShard(all, least int) int {
-	return max(least, all/max(1, min(n.job.Shards, cmp.Or(n.MaxShards, n.job.Shards))))
+	return max(least, all/max(1, n.most()))
 }
+
+// most returns how many shards the node may own.
+func (n *Node) most() int { return min(n.job.Shards, cmp.Or(n.MaxShards, n.job.Shards)) }
 
 // store is how the queue of a shard is set up.
 func (n *Node) store(tables int) disk.Config {
@@ -239,8 +242,7 @@ func (n *Node) config(sh *cluster.Shard) crawler.Config {
 	c.Sinks = slices.Clone(c.Sinks)
 	c.Frontier, c.Politeness.Fence = sh.Frontier(), sh.Fence
 	c.Politeness.Name, c.Politeness.Shared = n.JobName, sh.Sharing()
-	shards := min(n.job.Shards, cmp.Or(n.MaxShards, n.job.Shards))
-	c.Commits = crawler.Commits{Interval: min(max(250*time.Millisecond, time.Duration(shards)*8*time.Millisecond), time.Second), Gate: true}
+	c.Commits = crawler.Commits{Interval: min(max(250*time.Millisecond, time.Duration(n.most())*8*time.Millisecond), time.Second), Gate: true}
 	c.Limits.Pages, c.Limits.Bytes, c.Limits.Errors, c.Limits.Time = crawler.Unlimited, 0, 0, 0
 	c.Politeness.Rate = 0
 	if c.Scope.Kind == crawler.ScopeAny {
