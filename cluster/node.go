@@ -105,7 +105,7 @@ type Node struct {
 	finisher finisher // of look alone
 	watcher  watcher  // likewise
 	skewed   bool     // likewise
-	outgrown bool     // likewise: the job has more shards than this node knows of
+	outgrown bool     // likewise: the shards of the job were doubled since this node has loaded it
 
 	shards  sync.WaitGroup
 	mu      sync.Mutex

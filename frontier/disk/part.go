@@ -15,7 +15,7 @@ type Part struct {
 	Host func(host string) bool
 	// Value returns the part's value for one of the owner "" (frontier.Durable.Values), nil if it has none. nil: it has no values.
 	Value func(name string, value []byte) []byte
-	// Checkpoint is what an owner has in the part. Offsets and values that the copy has of other owners than "" are not in it.
+	// Checkpoint has the offsets and values of an owner in the part, which takes none of them from the copy.
 	Checkpoint frontier.Checkpoint
 }
 

@@ -48,8 +48,7 @@ type browser struct {
 // of them.
 var common = &browser{config: chromium.Config{Tabs: 2}}
 
-// patience is how long pages may take to react that must not be given up: beside others that keep the machine busy they may need more
-// than five seconds.
+// patience is the time that the pages of most tests have to react: on a busy machine five seconds are too few.
 const patience = time.Minute / 2
 
 func (b *browser) get(t *testing.T) *chromium.Renderer {
