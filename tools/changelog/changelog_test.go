@@ -3,11 +3,13 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// TestUnreleased checks the form of every file, and that they can be put into CHANGELOG.md.
+// TestUnreleased checks the form of every file, and that a release has all of them in CHANGELOG.md, the highlights first and the
+// upgrade notes last.
 func TestUnreleased(t *testing.T) {
 	list, err := readAll("../../" + folder)
 	if err != nil {
@@ -21,13 +23,24 @@ func TestUnreleased(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if text, err = release(text, "999.0.0", "2999-01-01"); err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ = strings.Cut(text, "\n## 999.0.0 - 2999-01-01\n")
+	text, _, _ = strings.Cut(text, "\n## ")
 	for _, c := range list {
-		if !strings.Contains(text, c.item()) {
+		if !strings.Contains(text, c.page) {
 			t.Errorf("%s is not in the result", c.name)
 		}
+		for _, i := range c.items {
+			if !strings.Contains(text, i.String()) {
+				t.Errorf("%s: %q is not in the result", c.name, i)
+			}
+		}
 	}
-	if _, err := release(text, "999.0.0", "2999-01-01"); err != nil {
-		t.Error(err)
+	headings := regexp.MustCompile(`(?m)^### .*$`).FindAllString(text, -1)
+	if n := len(headings); n > 0 && (headings[0] != "### Highlights" || headings[n-1] != "### Upgrade notes") {
+		t.Errorf("headings %q; want highlights first and upgrade notes last", headings)
 	}
 }
 
@@ -40,15 +53,20 @@ func TestNoFolder(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	for _, c := range []struct{ name, text, says string }{
-		{"a-change", "Added: One thing. And\nanother one.\n", ""},
-		{"A.md", "Added: One thing.\n", "want a name"},
-		{"a", "New: One thing.\n", "begins with one of"},
-		{"a", "Added:\n", "begins with one of"},
-		{"a", "Fixed: One thing.\n\nAnother one.\n", "one paragraph"},
-		{"a", "Fixed: no sentence\n", "one paragraph"},
-		{"a", "Fixed: No sentence\n", "one paragraph"},
-		{"a", "Fixed: no sentence.\n", "one paragraph"},
-		{"a", "Fixed: " + strings.Repeat("Long ", 40) + "line.\n", "more than 130"},
+		{"job-change", "Added: One thing. And\nanother one.\n", ""},
+		{"cluster", "Added: One thing.\nFixed: Another one.\n", ""},
+		{"highlights", "- As it is\n", ""},
+		{"a-change", "Added: One thing.\n", "want a name"},
+		{"Job", "Added: One thing.\n", "want a name"},
+		{"job.md", "Added: One thing.\n", "want a name"},
+		{"highlights-two", "Added: One thing.\n", "want a name"},
+		{"job", "New: One thing.\n", "begins with one of"},
+		{"job", "Added:\n", "begins with one of"},
+		{"job", "Fixed: One thing.\n\nAnother one.\n", "one paragraph"},
+		{"job", "Fixed: No sentence\nAdded: One thing.\n", "one paragraph"},
+		{"job", "Fixed: no sentence.\n", "one paragraph"},
+		{"job", "Fixed: " + strings.Repeat("Long ", 40) + "line.\n", "more than 130"},
+		{"upgrade", strings.Repeat("Long ", 40) + "line.\n", "more than 130"},
 	} {
 		_, err := parse(c.name, c.text)
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
@@ -58,8 +76,18 @@ func TestParse(t *testing.T) {
 }
 
 func TestFold(t *testing.T) {
-	const old = "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- Old.\n\n### Fixed\n\n- Bug.\n\n## 0.1.0\n\n### Added\n\n- First.\n"
-	list := []change{{"a", "Added", "New,\nin two lines."}, {"b", "Changed", "Other."}, {"c", "Removed", "Gone."}, {"d", "Security", "Safe."}}
+	const old = "# Changelog\n\n## [Unreleased]\n\n## 0.1.0\n\n### Added\n\n- First.\n"
+	var list []change
+	for _, f := range [][2]string{
+		{"cluster-a", "Fixed: Bug.\nAdded: New,\nin two lines."}, {"cluster-b", "Added: Other."}, {"highlights", "- Best.\n\n"},
+		{"job-a", "Removed: Gone."}, {"upgrade", "#### Go\n\n- Do it."},
+	} {
+		c, err := parse(f[0], f[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, c)
+	}
 	got, err := fold(old, list)
 	if err != nil {
 		t.Fatal(err)
@@ -67,8 +95,10 @@ func TestFold(t *testing.T) {
 	if got, err = release(got, "0.2.0", "2026-12-01"); err != nil {
 		t.Fatal(err)
 	}
-	const want = "# Changelog\n\n## [Unreleased]\n\n## 0.2.0 - 2026-12-01\n\n### Security\n\n- Safe.\n\n### Added\n\n- New,\n  in two lines.\n- Old.\n\n" +
-		"### Changed\n\n- Other.\n\n### Fixed\n\n- Bug.\n\n### Removed\n\n- Gone.\n\n## 0.1.0\n\n### Added\n\n- First.\n"
+	const want = "# Changelog\n\n## [Unreleased]\n\n## 0.2.0 - 2026-12-01\n\n### Highlights\n\n- Best.\n\n" +
+		"### Jobs and their files: `job`, `sink`, `stores`\n\n- Removed: Gone.\n\n" +
+		"### Clusters: `cluster`\n\n- Added: New,\n  in two lines.\n- Added: Other.\n- Fixed: Bug.\n\n" +
+		"### Upgrade notes\n\n#### Go\n\n- Do it.\n\n## 0.1.0\n\n### Added\n\n- First.\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

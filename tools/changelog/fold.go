@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,14 +14,40 @@ import (
 	"unicode/utf8"
 )
 
-// kinds are the headings of a version, in their order.
+// parts are the headings of a version, in their order. The first word of a file's name is that of its part. Pages are one file
+// each of this name, whose Markdown stays as it is.
+var parts = []struct {
+	word, heading string
+	page          bool
+}{
+	{"highlights", "Highlights", true},
+	{"security", "Security", false},
+	{"command", "The command", false},
+	{"crawl", "Crawling: `crawler`, `extract`, `fetcher`, `frontier`, `robots`, `politeness`", false},
+	{"shared", "Crawls that take turns: `politeness`, `politeness/machine`, `politeness/audit`", false},
+	{"uses", "What sites say about uses: `consent`", false},
+	{"render", "Rendered pages: `render`", false},
+	{"text", "Texts: `article`, `schema`, `job/export`", false},
+	{"job", "Jobs and their files: `job`, `sink`, `stores`", false},
+	{"service", "Services: `jobs`, `jobs/server`, `amble mcp`", false},
+	{"cluster", "Clusters: `cluster`", false},
+	{"project", "Documents, packages and tests", false},
+	{"upgrade", "Upgrade notes", true},
+}
+
+// kinds are what the items of a part begin with, in their order.
 var kinds = []string{"Security", "Added", "Changed", "Fixed", "Removed", "Renamed"}
 
 // width is that of lines, in characters.
 const width = 130
 
-// change is one file.
-type change struct{ name, kind, text string }
+// change is one file: the page of a part, or items, each with its kind.
+type change struct {
+	name, page string
+	items      []item
+}
+
+type item struct{ kind, text string }
 
 var fileName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
@@ -46,75 +73,86 @@ func readAll(dir string) ([]change, error) {
 	return list, err
 }
 
-// parse reads a file: the kind, a colon and a blank, and one paragraph that ends with a full stop.
+// parse reads a file: a page, or items one after the other, each of its kind, a colon, a blank and full sentences.
 func parse(name, s string) (change, error) {
-	kind, text, _ := strings.Cut(strings.TrimSpace(s), ": ")
-	c := change{name, kind, text}
-	switch {
-	case !fileName.MatchString(name):
-		return c, fmt.Errorf("%s: want a name of lower-case words and hyphens, without an ending", name)
-	case !slices.Contains(kinds, kind):
-		return c, fmt.Errorf("%s: want a file that begins with one of %v and a colon", name, kinds)
-	case text == "" || unicode.IsLower([]rune(text)[0]) || strings.Contains(text, "\n\n") || !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, ")"):
-		return c, fmt.Errorf("%s: want one paragraph of full sentences", name)
-	}
+	c := change{name: name}
 	for line := range strings.SplitSeq(s, "\n") {
-		if utf8.RuneCountInString(line) > width && strings.Contains(strings.TrimSpace(line), " ") {
+		table := strings.HasPrefix(line, "|")
+		if utf8.RuneCountInString(line) > width && strings.Contains(strings.TrimSpace(line), " ") && !table {
 			return c, fmt.Errorf("%s: a line has more than %d characters", name, width)
 		}
 	}
-	return c, nil
+	part, _, _ := strings.Cut(name, "-")
+	for _, p := range parts {
+		if p.page && name == p.word {
+			c.page = strings.TrimSpace(s) + "\n"
+			return c, nil
+		}
+		if !p.page && part == p.word && fileName.MatchString(name) {
+			return c, c.parseItems(s)
+		}
+	}
+	return c, fmt.Errorf("%s: want a name of lower-case words and hyphens without an ending, the first a part of changelog/README.md", name)
 }
 
-// item is the change as an item of a list.
-func (c change) item() string {
-	var b strings.Builder
-	mark := "- "
-	for line := range strings.Lines(c.text) {
-		b.WriteString(mark + strings.TrimSpace(line) + "\n")
-		mark = "  "
+func (c *change) parseItems(s string) error {
+	for line := range strings.SplitSeq(strings.TrimSpace(s), "\n") {
+		if kind, text, ok := strings.Cut(line, ": "); ok && slices.Contains(kinds, kind) {
+			c.items = append(c.items, item{kind, text})
+			continue
+		}
+		if len(c.items) == 0 {
+			return fmt.Errorf("%s: want a file that begins with one of %v and a colon", c.name, kinds)
+		}
+		c.items[len(c.items)-1].text += "\n" + line
 	}
-	return b.String()
+	for _, i := range c.items {
+		if i.text == "" || unicode.IsLower([]rune(i.text)[0]) || strings.Contains(i.text, "\n\n") ||
+			!strings.HasSuffix(i.text, ".") && !strings.HasSuffix(i.text, ")") {
+			return fmt.Errorf("%s: want one paragraph of full sentences after %q", c.name, i.kind+":")
+		}
+	}
+	return nil
+}
+
+// String is the item as one of a list.
+func (i item) String() string {
+	return "- " + i.kind + ": " + strings.ReplaceAll(i.text, "\n", "\n  ") + "\n"
 }
 
 const unreleased = "## [Unreleased]\n"
 
-// fold adds changes to the section Unreleased, each kind before what the section has of it.
+// fold puts changes first into the section Unreleased: the parts in their order, and in each the items by kind.
 func fold(text string, list []change) (string, error) {
 	head, rest, ok := strings.Cut(text, unreleased)
 	if !ok {
 		return "", errors.New("CHANGELOG.md has no section [Unreleased]")
 	}
-	section, tail := rest, ""
-	if i := strings.Index(rest, "\n## "); i >= 0 {
-		section, tail = rest[:i+1], rest[i+1:]
-	}
-	for i, kind := range kinds {
-		var items strings.Builder
-		for _, c := range list {
-			if c.kind == kind {
-				items.WriteString(c.item())
-			}
-		}
-		if items.Len() > 0 {
-			section = add(section, kind, items.String(), kinds[i+1:])
-		}
-	}
-	return head + unreleased + section + tail, nil
+	return head + unreleased + section(list) + rest, nil
 }
 
-// add puts items first under the heading of their kind, which is made before the first one of later kinds if it is missing.
-func add(section, kind, items string, later []string) string {
-	heading := "### " + kind + "\n\n"
-	if before, after, ok := strings.Cut(section, heading); ok {
-		return before + heading + items + after
-	}
-	for _, k := range later {
-		if i := strings.Index(section, "### "+k+"\n"); i >= 0 {
-			return section[:i] + heading + items + "\n" + section[i:]
+func section(list []change) string {
+	var all strings.Builder
+	for _, p := range parts {
+		var text strings.Builder
+		var items []item
+		for _, c := range list {
+			if part, _, _ := strings.Cut(c.name, "-"); part == p.word {
+				text.WriteString(c.page)
+				items = append(items, c.items...)
+			}
+		}
+		slices.SortStableFunc(items, func(x, y item) int {
+			return cmp.Compare(slices.Index(kinds, x.kind), slices.Index(kinds, y.kind))
+		})
+		for _, i := range items {
+			text.WriteString(i.String())
+		}
+		if text.Len() > 0 {
+			fmt.Fprintf(&all, "\n### %s\n\n%s", p.heading, &text)
 		}
 	}
-	return strings.TrimRight(section, "\n") + "\n\n" + heading + items + "\n"
+	return all.String()
 }
 
 // release makes the section of a version of Unreleased, which is empty then.

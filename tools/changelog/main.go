@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -44,9 +45,7 @@ func run(version, date string) error {
 		return err
 	}
 	if version == "" {
-		for _, c := range list {
-			fmt.Printf("%s\n%s", c.kind, c.item())
-		}
+		fmt.Print(strings.TrimPrefix(section(list), "\n"))
 		return nil
 	}
 	if _, err := time.Parse(time.DateOnly, date); err != nil {
