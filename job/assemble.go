@@ -233,7 +233,7 @@ func (a *assembler) robots() error {
 		}
 	}
 	err = a.lines(name, list, func(line []byte) (time.Time, error) {
-		var r robotsLine
+		var r RobotsAnswer
 		if err := json.Unmarshal(line, &r); err != nil {
 			return time.Time{}, err
 		}

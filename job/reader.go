@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/amble-crawler/amble/frontier/disk"
@@ -97,14 +98,22 @@ func (r *Reader) Visits() iter.Seq2[*sink.Record, error] {
 // Links returns the links of the job's pages, if it was crawled with Config.Links; otherwise the error is fs.ErrNotExist. The
 // sequence ends after an error.
 func (r *Reader) Links() iter.Seq2[*sink.Outlink, error] {
-	return records2(r, LinksName, func() func([]byte, *sink.Outlink) error {
-		return func(line []byte, l *sink.Outlink) error { return json.Unmarshal(line, l) }
-	})
+	return records2(r, LinksName, parseJSON[sink.Outlink])
+}
+
+// RobotsAnswers returns the answers to the job's requests for robots.txt files, oldest first. The sequence ends after an error.
+func (r *Reader) RobotsAnswers() iter.Seq2[*RobotsAnswer, error] {
+	return records2(r, path.Join(robotsName, indexName), parseJSON[RobotsAnswer])
 }
 
 // Ledger returns the lines of the job's ledger. The sequence ends after an error.
 func (r *Reader) Ledger() iter.Seq2[*ledger.Entry, error] {
 	return records2(r, LedgerName, parseLedger)
+}
+
+// parseJSON returns a function that decodes lines of JSON.
+func parseJSON[T any]() func([]byte, *T) error {
+	return func(line []byte, v *T) error { return json.Unmarshal(line, v) }
 }
 
 // parseVisits returns a function that decodes lines of visits.

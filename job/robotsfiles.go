@@ -28,15 +28,15 @@ type robotsKeeper struct {
 
 const indexName = "index.jsonl"
 
-// robotsLine is one answer.
-type robotsLine struct {
+// RobotsAnswer is an answer to a request for a robots.txt, a line of robots/index.jsonl.
+type RobotsAnswer struct {
 	URL       string `json:"url"`
 	Status    int    `json:"status"`
-	Fetched   string `json:"fetched"` // RFC 3339, microseconds
-	Bytes     int    `json:"bytes"`
-	Truncated string `json:"truncated,omitempty"`
-	SHA256    string `json:"sha256"`
-	File      string `json:"file,omitempty"` // "" if the body was empty
+	Fetched   string `json:"fetched"`             // when the answer was complete, RFC 3339 with microseconds
+	Bytes     int    `json:"bytes"`               // of the body
+	Truncated string `json:"truncated,omitempty"` // why the body is not complete
+	SHA256    string `json:"sha256"`              // of the body, hexadecimal: see [Reader.RobotsBody]
+	File      string `json:"file,omitempty"`      // with the body, in the directory of the index; "" if the body was empty
 }
 
 func newRobotsKeeper(c *commits) (*robotsKeeper, error) {
@@ -54,7 +54,7 @@ func newRobotsKeeper(c *commits) (*robotsKeeper, error) {
 // keep keeps one answer.
 func (k *robotsKeeper) keep(p *fetcher.Page) error {
 	sum := sha256.Sum256(p.Body)
-	line := robotsLine{
+	line := RobotsAnswer{
 		URL: p.URL.String(), Status: p.Status, Fetched: p.Ended.UTC().Format(jsonl.TimeForm), Bytes: len(p.Body), Truncated: p.Truncated,
 		SHA256: hex.EncodeToString(sum[:]),
 	}

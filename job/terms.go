@@ -48,9 +48,9 @@ type termsChecker struct {
 	policy  consent.Policy
 	product string
 	dialect robots.Dialect
-	exempt  map[string]bool         // origins with a mandate
-	lists   map[string]bool         // URLs requested as sitemaps
-	kept    map[string][]robotsLine // index entries by origin, for visits without a record
+	exempt  map[string]bool           // origins with a mandate
+	lists   map[string]bool           // URLs requested as sitemaps
+	kept    map[string][]RobotsAnswer // index entries by origin, for visits without a record
 	read    map[termsKey]*termsFile
 	absent  TermsCheck // visits without a record that should have one
 	archive *answers   // nil: none is kept
@@ -125,10 +125,10 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 	}
 	c := &termsChecker{
 		job: r, policy: cfg.Crawl.Politeness.Policy(), product: cfg.Crawl.Identity().Product, dialect: cfg.Crawl.Politeness.Dialect, exempt: mandates,
-		lists: map[string]bool{}, kept: map[string][]robotsLine{}, read: map[termsKey]*termsFile{},
+		lists: map[string]bool{}, kept: map[string][]RobotsAnswer{}, read: map[termsKey]*termsFile{},
 	}
 	err = r.files.eachLine(filepath.Join(robotsName, indexName), func(_ int, b []byte) bool {
-		var l robotsLine
+		var l RobotsAnswer
 		if json.Unmarshal(b, &l) == nil {
 			if u, err := weburl.Parse(l.URL); err == nil {
 				c.kept[u.Origin()] = append(c.kept[u.Origin()], l)

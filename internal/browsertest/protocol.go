@@ -25,20 +25,24 @@ type conn struct {
 	changed *sync.Cond
 	id      int
 	answers map[int]message
-	events  []message
+	events  []event
 	ended   bool
 }
 
-// message is an answer or an event.
+// message is an answer, which has an ID, or an event.
 type message struct {
-	ID        int             `json:"id"`
+	ID     int             `json:"id"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error"`
+	event
+}
+
+type event struct {
 	SessionID string          `json:"sessionId"`
 	Method    string          `json:"method"`
 	Params    json.RawMessage `json:"params"`
-	Result    json.RawMessage `json:"result"`
-	Error     *struct {
-		Message string `json:"message"`
-	} `json:"error"`
 }
 
 // launch starts a browser with its files in dir.
@@ -99,7 +103,7 @@ func (c *conn) receive(out *os.File) {
 		case m.ID != 0:
 			c.answers[m.ID] = m
 		default:
-			c.events = append(c.events, m)
+			c.events = append(c.events, m.event)
 		}
 		c.changed.Broadcast()
 		c.mu.Unlock()

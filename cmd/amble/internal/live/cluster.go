@@ -360,9 +360,8 @@ func clusterTroubles(v *work.View, now time.Time) (shown []shownEvent) {
 	}
 	slices.SortFunc(all, func(a, b work.Trouble) int { return b.At.Compare(a.At) })
 	for _, x := range all[:min(len(all), maxEvents)] {
-		e := event{outcome: string(x.Outcome), status: x.Status}
 		shown = append(shown, shownEvent{
-			span(now.Sub(x.At)) + " ago", cli.Printable(e.what()), cli.Middle(cli.Printable(x.URL), 120), clip(cli.Printable(x.Why), 160),
+			span(now.Sub(x.At)) + " ago", cli.Printable(troubleText(&x)), cli.Middle(cli.Printable(x.URL), 120), clip(cli.Printable(x.Why), 160),
 		})
 	}
 	return shown

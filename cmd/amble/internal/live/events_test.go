@@ -22,7 +22,7 @@ func TestDeferredIsNoTrouble(t *testing.T) {
 	for range 2 * maxEvents {
 		r.visit(&sink.Record{URL: "http://a.test/4", Outcome: "deferred", Reason: "host_budget"})
 	}
-	if len(r.events) != 3 || r.events[0].what() != "refused" || r.events[1].what() != "failed" || r.events[2].what() != "404" {
+	if len(r.events) != 3 || troubleText(&r.events[0]) != "refused" || troubleText(&r.events[1]) != "failed" || troubleText(&r.events[2]) != "404" {
 		t.Errorf("%+v", r.events)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/amble-crawler/amble/cluster/work"
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job/digest"
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -26,7 +28,7 @@ type recent struct {
 	open   map[flight]int
 	base   int // the number of the first mark
 	hosts  map[string]*lately
-	events []event // newest last, at most twice maxEvents
+	events []work.Trouble // newest last, at most twice maxEvents
 	rates  [rateWindow]rate
 	run    string // the process that wrote the last line
 	shared bool   // several processes write at the same time
@@ -63,20 +65,12 @@ type rate struct {
 	good, evil int
 }
 
-// event is a refusal or a failure, as it was told: a crawl has thousands of them for each one that is shown.
-type event struct {
-	at       time.Time
-	outcome  string // if there is no status
-	status   int
-	url, why string
-}
-
-// what is the status or the outcome.
-func (e *event) what() string {
-	if e.outcome == "" || e.status >= 400 {
-		return statusText(e.status)
+// troubleText returns the status of a refusal or a failure, or its outcome if there is none.
+func troubleText(t *work.Trouble) string {
+	if t.Outcome == "" || t.Status >= 400 {
+		return statusText(t.Status)
 	}
-	return e.outcome
+	return string(t.Outcome)
 }
 
 func newRecent() *recent {
@@ -134,7 +128,7 @@ func (r *recent) end(e *ledger.Entry) {
 	m.site.ended, m.site.flying = e.Ended, max(0, m.site.flying-1)
 	r.count(e.Ended, m.failed)
 	if m.robots && (e.Status == 0 || e.Status >= 500) {
-		r.add(event{e.Ended, "", e.Status, "robots.txt of " + m.host, "the site is not entered before it can be read"})
+		r.add(work.Trouble{At: e.Ended, Status: e.Status, URL: "robots.txt of " + m.host, Why: "the site is not entered before it can be read"})
 	}
 }
 
@@ -186,21 +180,21 @@ func (r *recent) visit(v *sink.Record) {
 	case "redirected", "not_modified", "duplicate", "deferred":
 		return
 	}
-	r.add(event{v.Ended, v.Outcome, v.Status, v.URL, why(v)})
+	r.add(work.Trouble{At: v.Ended, Outcome: crawler.Outcome(v.Outcome), Status: v.Status, URL: v.URL, Why: why(v)})
 }
 
-func (r *recent) add(e event) {
+func (r *recent) add(t work.Trouble) {
 	if len(r.events) == 2*maxEvents {
 		r.events = r.events[:copy(r.events, r.events[maxEvents:])]
 	}
-	r.events = append(r.events, e)
+	r.events = append(r.events, t)
 }
 
 // shown are the last events, newest first.
 func (r *recent) shown(now time.Time) (shown []shownEvent) {
-	for _, e := range slices.Backward(r.events[max(0, len(r.events)-maxEvents):]) {
+	for _, t := range slices.Backward(r.events[max(0, len(r.events)-maxEvents):]) {
 		shown = append(shown, shownEvent{
-			span(now.Sub(e.at)) + " ago", e.what(), cli.Middle(cli.Printable(e.url), 120), clip(cli.Printable(e.why), 160),
+			span(now.Sub(t.At)) + " ago", troubleText(&t), cli.Middle(cli.Printable(t.URL), 120), clip(cli.Printable(t.Why), 160),
 		})
 	}
 	return shown
