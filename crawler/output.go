@@ -191,9 +191,8 @@ func (r *Rendered) record() *sink.Rendered {
 		s.SHA256 = hex.EncodeToString(sum[:])
 	}
 	for _, q := range r.Requests {
-		s.Requests = append(s.Requests, sink.RenderRequest{
-			URL: weburl.Redact(q.URL), Kind: string(q.Kind), Method: q.Method, Status: q.Status, Refused: q.Refused,
-		})
+		q.URL = weburl.Redact(q.URL)
+		s.Requests = append(s.Requests, q)
 	}
 	for _, to := range r.Routes {
 		s.Routes = append(s.Routes, sink.RenderRoute{URL: to.URL.String(), How: string(to.How)})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -164,7 +165,7 @@ const (
 	reasonStore    = "render_store"
 )
 
-// Fate is a request of a page and its outcome. The gate, the fetcher and the Policy refuse requests. The Policy's reasons
+// Fate is a request of a page and its outcome, as sinks record it. The gate, the fetcher and the Policy refuse requests. The Policy's reasons
 // are stable across versions:
 //
 //	kind             nothing of this kind is requested
@@ -175,15 +176,4 @@ const (
 //	render_rounds    the page has had as many rounds as the Policy allows
 //	render_wait      the page has waited for answers as long as the Policy allows
 //	render_store     the store has no room
-type Fate struct {
-	// URL is the requested text, at most 2048 bytes of it. It need not be a URL that can be requested.
-	URL string `json:"url"`
-	// Method is the HTTP method if it is not GET.
-	Method string `json:"method,omitempty"`
-	// Kind says what the answer was for.
-	Kind Kind `json:"kind"`
-	// Status is the answer's status; 0 if there was none.
-	Status int `json:"status,omitempty"`
-	// Refused is the reason code of a refusal, see Fate; "" if there was none. If Status is 0 too, the answer is missing.
-	Refused string `json:"refused,omitempty"`
-}
+type Fate = sink.RenderRequest

@@ -112,11 +112,11 @@ type Rendered struct {
 // RenderRequest is a request that a rendered page made, and its outcome: Status of the answer, or Refused, or neither if the
 // answer is missing.
 type RenderRequest struct {
-	URL     string `json:"url"`
-	Kind    string `json:"kind"`              // what the answer was for: "script", "fetch", …
-	Method  string `json:"method,omitempty"`  // if it is not GET
-	Status  int    `json:"status,omitempty"`  // of the answer
-	Refused string `json:"refused,omitempty"` // reason code
+	URL     string `json:"url"`               // as requested, at most 2048 bytes of it; it need not be a URL that can be requested
+	Kind    string `json:"kind"`              // what the answer was for, a render.Kind: "script", "fetch", …
+	Method  string `json:"method,omitempty"`  // HTTP method if it is not GET
+	Status  int    `json:"status,omitempty"`  // of the answer; 0: there was none
+	Refused string `json:"refused,omitempty"` // reason code of a refusal: see render.Fate; "": there was none
 }
 
 // RenderRoute is an address to which a script of a page tried to go.

@@ -163,7 +163,7 @@ func (t *tab) told(_ *message, e *runtime.EventBindingCalled) {
 	case what == "change":
 		t.changed = true
 	case what == "socket":
-		t.fate(render.Fate{URL: text, Kind: render.KindSocket, Refused: render.ReasonKind})
+		t.fate(render.Fate{URL: text, Kind: string(render.KindSocket), Refused: render.ReasonKind})
 	case what == string(render.HowPush), what == string(render.HowReplace), what == string(render.HowOpen):
 		t.route(text, render.How(what))
 	}

@@ -620,7 +620,7 @@ func fates(want ...string) func(*testing.T, *render.Result) {
 		t.Helper()
 		var got []string
 		for _, f := range r.Requests {
-			if f.Kind != render.KindIcon { // which whole browsers want
+			if f.Kind != string(render.KindIcon) { // which whole browsers want
 				got = append(got, strings.TrimSpace(fmt.Sprint(f.Kind, " ", f.Status, " ", f.Refused)))
 			}
 		}

@@ -49,7 +49,7 @@ func (t *tab) paused(_ *message, e *fetch.EventRequestPaused) {
 	case document: // the document stays, and where the page wanted to go is one of its routes
 		if e.Request.Method != http.MethodGet {
 			t.fate(render.Fate{
-				URL: e.Request.URL, Method: e.Request.Method, Kind: render.KindOther, Refused: render.ReasonMethod,
+				URL: e.Request.URL, Method: e.Request.Method, Kind: string(render.KindOther), Refused: render.ReasonMethod,
 			})
 		}
 		t.fail(e.RequestID, network.ErrorReasonAborted)
@@ -85,7 +85,7 @@ func (t *tab) request(e *fetch.EventRequestPaused) *request {
 	case r.want.Method != http.MethodGet:
 		r.refused = render.ReasonMethod
 	}
-	r.fate = t.fate(render.Fate{URL: e.Request.URL, Method: other(r.want.Method), Kind: r.want.Kind, Refused: r.refused})
+	r.fate = t.fate(render.Fate{URL: e.Request.URL, Method: other(r.want.Method), Kind: string(r.want.Kind), Refused: r.refused})
 	return r
 }
 

@@ -234,7 +234,7 @@ func (p *page) want(ref string, kind render.Kind) bool {
 	u, err := p.task.URL.Resolve(ref)
 	if err != nil {
 		p.decided[ref] = nil
-		p.res.Requests = append(p.res.Requests, render.Fate{URL: ref, Kind: kind, Refused: weburl.ReasonOf(err)})
+		p.res.Requests = append(p.res.Requests, render.Fate{URL: ref, Kind: string(kind), Refused: weburl.ReasonOf(err)})
 		return true
 	}
 	w := render.Want{URL: u, Method: "GET", Kind: kind, Accept: "*/*"}
@@ -244,7 +244,7 @@ func (p *page) want(ref string, kind render.Kind) bool {
 		d = p.task.Have(w)
 		p.fake.decided(p.task, w, d)
 	}
-	fate := render.Fate{URL: u.String(), Kind: kind, Refused: d.Refuse}
+	fate := render.Fate{URL: u.String(), Kind: string(kind), Refused: d.Refuse}
 	if d.Answer != nil {
 		fate.Status = d.Answer.Status
 	}
