@@ -213,7 +213,7 @@ var handovers = []mutant{
 	{"what a request changes is not among the changes", "politeness/report.go", "	g.touch(p)\n	p.clocks.host.learn(", "	p.clocks.host.learn(", 0, false, nil},
 	{"the clocks of a request under way are not among the changes", "politeness/changes.go", "			g.touchClocks(p.holder)\n", "", 0, false, nil},
 	{"a host that was given up for lack of an address is not among the changes", "politeness/report.go", "	g.touchHost(u, 0)\n", "", 0, false, nil},
-	{"hosts that were forgotten stay among the changes", "politeness/sweep.go", "			g.touched.forgotten(k)\n", "", 0, false, nil},
+	{"hosts that were forgotten stay among the changes", "politeness/evict.go", "			g.touched.forgotten(k)\n", "", 0, false, nil},
 	{"rules that were dropped to make room are not among the changes", "politeness/evict.go", "			b.dropped(key, h)\n", "			_ = key\n", 0, false, nil},
 	{"rules whose file is missing allow everything", "politeness/snapshot.go", "uint64(len(o.rules.body)) != o.size", "false", 0, false, nil},
 	{"a host taken over does not rest", "politeness/takeover.go", "			p.inherit(now, d, clause, slack)", "			p.inherit(now, 0*d, clause, slack)", 0, false, nil},
@@ -280,7 +280,7 @@ var exactness = []mutant{
 	// As before: without the copy nothing is requested.
 	{"a copy in use is evicted", "politeness/evict.go", "o.rules == nil || o.failures() > 0:", "o.rules == nil:", 0, false, nil},
 	{"files that are packed count as if they were parsed", "politeness/answer.go", "	case s.rules == nil:\n", "	case false:\n", 0, false, nil},
-	{"files that were parsed again are never packed", "politeness/sweep.go", "	g.rules.bound()\n", "", 0, false, nil},
+	{"files that were parsed again are never packed", "politeness/evict.go", "	g.rules.bound()\n", "", 0, false, nil},
 	// The URLs of a host that is given up wait as long as it asked, and are then refused.
 	{"a host that was given up keeps its URLs waiting", "politeness/report.go", "	if p.wantedHost.givenUp != nil {", "	if false {", 0, false, nil},
 	// With little memory, files are requested again before any page is.
