@@ -27,6 +27,9 @@ func TestDemoServes(t *testing.T) {
 	if n := strings.Count(string(out), `"outcome":"fetched"`); err != nil || n != 19 {
 		t.Errorf("%d pages, %v\n%s", n, err, out)
 	}
+	if out, err := exec.Command("amble", "text", base+"catalogue.pdf").Output(); err != nil || !strings.Contains(string(out), "Germinal, Émile Zola: 11.30") {
+		t.Errorf("the catalogue: %v\n%s", err, out)
+	}
 	p.signal(t, syscall.SIGINT)
 	if code, stderr := p.end(t); code != 0 || !strings.Contains(stderr, "amble crawl "+base) {
 		t.Errorf("exit code %d, stderr %q", code, stderr)

@@ -32,7 +32,7 @@ func shopHost(*Web) http.Handler {
 	m.Handle("GET /old", http.RedirectHandler("/shelf/1", http.StatusMovedPermanently))
 	m.HandleFunc("GET /catalogue.pdf", func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "application/pdf")
-		_, _ = io.WriteString(rw, "%PDF-1.4\n%%EOF\n") // an error means that the client has gone
+		_, _ = io.WriteString(rw, catalogue()) // an error means that the client has gone
 	})
 	for first := 0; first < len(books); first += perShelf {
 		n := first/perShelf + 1
@@ -57,4 +57,26 @@ func bookPage(b *book, shelf int) http.HandlerFunc {
 	fmt.Fprintf(&s, "<!doctype html><title>%s</title><article class=book><h1>%s</h1><p class=author>%s</p><p class=price>%s</p></article>", b.title, b.title, b.author, b.price)
 	fmt.Fprintf(&s, "<a href=/shelf/%d>back</a>", shelf)
 	return html(s.String())
+}
+
+// catalogue is a PDF file of one page with a line for each book.
+func catalogue() string {
+	var lines strings.Builder
+	for _, b := range books {
+		fmt.Fprintf(&lines, "(%s, %s: %s) '", b.title, strings.ReplaceAll(b.author, "É", "\\311"), b.price) // in WinAnsiEncoding
+	}
+	content := "BT /F 12 Tf 16 TL 72 720 Td (Catalogue of the Corner Bookshop) Tj " + lines.String() + " ET"
+	var file, table strings.Builder
+	file.WriteString("%PDF-1.4\n")
+	table.WriteString("xref\n0 6\n0000000000 65535 f \n")
+	for i, object := range []string{
+		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>",
+		fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", len(content), content),
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+	} {
+		fmt.Fprintf(&table, "%010d 00000 n \n", file.Len())
+		fmt.Fprintf(&file, "%d 0 obj %s endobj\n", i+1, object)
+	}
+	return fmt.Sprintf("%s%strailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", &file, &table, file.Len())
 }
