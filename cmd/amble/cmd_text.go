@@ -44,8 +44,8 @@ func (*textCmd) Help() string {
 	amble text --json - <page.html
 	amble text report.pdf
 
-The main text of one page, without menus, advertisements and comments, or all text of a document. A page on
-the web is requested as in a crawl, after its robots.txt. A document is read by a process with limits of time
+The main text of one page, without title, menus, advertisements and comments, or all text of a document. A
+page on the web is requested as in a crawl, after its robots.txt. A document is read by a process with limits of time
 and memory. amble export --to text has the texts of a whole crawl.
 
 Exit codes: 0 there is a text; 3 there is none, or no page.`

@@ -26,7 +26,11 @@ func results(r *crawler.Report) string {
 			}
 		}
 	}
-	line("fetched", []string{plural(r.ContentPages(), "page") + " and files with content"})
+	got := num(r.ContentPages()) + " pages and files with content"
+	if r.ContentPages() == 1 {
+		got = "1 page or file with content"
+	}
+	line("fetched", []string{got})
 	var broken, refused, over, other []string
 	for _, status := range slices.Sorted(maps.Keys(r.Statuses)) {
 		if n := r.Statuses[status] - r.WallStatuses[status]; status >= 400 && n > 0 {

@@ -41,7 +41,7 @@ func TestResultsSayInPlainWordsWhatCameOfACrawl(t *testing.T) {
 	if text := results(kept); !strings.HasPrefix(text, "  fetched    3 pages and files with content\n  broken     status 404: 40\n") {
 		t.Errorf("%q", text)
 	}
-	if text := results(&crawler.Report{Pages: 1, Statuses: map[int]int{200: 1}}); text != "  fetched    1 page and files with content\n" {
+	if text := results(&crawler.Report{Pages: 1, Statuses: map[int]int{200: 1}}); text != "  fetched    1 page or file with content\n" {
 		t.Errorf("%q", text)
 	}
 }
