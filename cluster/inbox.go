@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/amble-crawler/amble/frontier"
 )
@@ -10,36 +11,58 @@ import (
 // takeSize is the number of links that are queued in one step.
 const takeSize = 10_000
 
-// receive reads the inbox and queues what it has not read before. It reports whether it has read a probe.
+// Inboxes are read when the engine says that something has arrived, and every readAfter polls, since it may not have said so.
+const readAfter = 5
+
+// dropEvery is the time after which the engine may forget what was read: each time costs it as much as a message.
+const dropEvery = 10 * time.Second
+
+// receive reads the inbox, if there is a reason, and queues what it has not read before. It reports whether it has read a probe.
 func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
-	for {
-		links, at, probe, err := s.readInbox(ctx)
+	some := s.arrived.Swap(0)
+	if time.Since(s.looked) >= readAfter*s.node.Poll {
+		some = 0 // all
+	} else if some == 0 {
+		return false, nil
+	}
+	s.looked = time.Time{} // until all is read, or as much as has arrived
+	for read := int64(0); some == 0 || read < some; {
+		in, err := s.readInbox(ctx, some-read)
 		if err != nil {
 			return probed, err
 		}
-		if len(links) > 0 {
-			if links, err = s.forward(ctx, links); err != nil {
+		if len(in.links) > 0 {
+			if in.links, err = s.forward(ctx, in.links); err != nil {
 				return probed, err
 			}
-			c := frontier.Checkpoint{Owner: ownerName, Offsets: map[string]int64{offsetInbox: int64(at)}}
-			if _, err := s.store.Take(ctx, links, c); err != nil {
+			c := frontier.Checkpoint{Owner: ownerName, Offsets: map[string]int64{offsetInbox: int64(in.last)}}
+			if _, err := s.store.Take(ctx, in.links, c); err != nil {
 				return probed, err
 			}
 			s.queued()
 		}
 		s.mu.Lock()
-		more := at > s.inbox
-		s.inbox = at
-		if probe != 0 {
-			s.probe, probed = probe, true
+		s.inbox = in.last
+		if in.probe != 0 {
+			s.probe, probed = in.probe, true
 		}
 		s.mu.Unlock()
-		if !more {
-			return probed, nil
+		read += in.messages
+		if in.all && read < some {
+			return probed, nil // the engine has told of more, which may not be there yet
 		}
-		if err := s.node.engine.Drop(ctx, s.Number, at); err != nil {
-			return probed, err // it is read again, and known
+		if in.all {
+			break
 		}
+	}
+	s.looked = time.Now()
+	return probed, nil
+}
+
+// dropRead has the engine forget what was read; failed, it is tried again. Whoever reads it again knows it.
+func (s *Shard) dropRead(ctx context.Context) {
+	if s.inbox > s.dropped && time.Since(s.dropAt) >= dropEvery && s.node.engine.Drop(ctx, s.Number, s.inbox) == nil {
+		s.dropped, s.dropAt = s.inbox, time.Now()
 	}
 }
 
@@ -57,29 +80,39 @@ func (s *Shard) forward(ctx context.Context, links []frontier.Request) (own []fr
 	return own, s.outbox.send(ctx, moved)
 }
 
-// readInbox reads some messages: the links in them, the place of the last one, and the last probe. One that is damaged is put
-// aside: its links are lost, and the crawl continues.
-func (s *Shard) readInbox(ctx context.Context) (links []frontier.Request, at, probe uint64, err error) {
-	at = s.inbox // only the caller changes it
-	for x, err := range s.node.engine.Inbox(ctx, s.Number, at) {
+// arrivals are messages of an inbox.
+type arrivals struct {
+	messages int64
+	all      bool   // that there were
+	last     uint64 // the place of the last one
+	links    []frontier.Request
+	probe    uint64 // the last one, 0 if there was none
+}
+
+// readInbox reads some messages, or all if that is 0 or less. One that is damaged is put aside: its links are lost, and the crawl
+// continues.
+func (s *Shard) readInbox(ctx context.Context, some int64) (in arrivals, err error) {
+	in.last = s.inbox // only the caller changes it
+	for x, err := range s.node.engine.Inbox(ctx, s.Number, in.last) {
 		if err != nil {
-			return nil, 0, 0, err
+			return arrivals{}, err
 		}
 		m, err := s.decode(x.Data)
 		if err != nil {
 			if err := s.putAside(ctx, x, err); err != nil {
-				return nil, 0, 0, err
+				return arrivals{}, err
 			}
 		}
-		at, links = x.Seq, append(links, m.links...)
+		in.messages, in.last, in.links = in.messages+1, x.Seq, append(in.links, m.links...)
 		if m.probe != 0 {
-			probe = m.probe
+			in.probe = m.probe
 		}
-		if len(links) >= takeSize {
-			break
+		if in.messages == some || len(in.links) >= takeSize {
+			return in, nil
 		}
 	}
-	return links, at, probe, nil
+	in.all = true
+	return in, nil
 }
 
 // decode reads a message. One with links to hosts that never belonged to this shard is in the wrong inbox: no other shard may request

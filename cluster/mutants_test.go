@@ -38,7 +38,7 @@ var mutants = []mutant{
 	{"a part of a group outlives its owner", "takeover.go", "f.epoch, f.parts = r.epoch, nil", "f.epoch = r.epoch", "UnfinishedGroup"},
 
 	// Offers and the end: I6, I8.
-	{"offers are dropped before they are queued", "inbox.go", "		links, at, probe, err := s.readInbox(ctx)\n", "		links, at, probe, err := s.readInbox(ctx)\n		_ = s.node.engine.Drop(ctx, s.Number, at)\n", "Sim"},
+	{"offers are dropped before they are queued", "inbox.go", "		in, err := s.readInbox(ctx, some-read)\n", "		in, err := s.readInbox(ctx, some-read)\n		_ = s.node.engine.Drop(ctx, s.Number, in.last)\n", "Sim"},
 	{"a message for another shard is read", "inbox.go", "!s.node.job.had(", "false && !s.node.job.had(", "OfferInAWrong"},
 	{"one round of probes is enough", "finish.go", "		f.marks = f.answers()\n		f.begin(2, shards)", "		done = true\n		*f = finisher{}", "EndModel"},
 	{"groups between the rounds do not matter", "finish.go", "slices.Equal(f.marks, f.answers())", "slices.Equal(f.marks, f.marks)", "EndModel"},
@@ -49,7 +49,7 @@ var mutants = []mutant{
 	{"a beat is idle whatever was appended since", "owner.go", "idle && now == mark", "idle", "BeatOfAnEarlier"},
 
 	{"links are sent behind the commit", "shard.go", "	if err := q.s.outbox.send(ctx, all); err != nil {\n		return err\n	}\n	if !changed {", "	defer func() { _ = q.s.outbox.send(ctx, all) }()\n	if !changed {", "LinksAreSent"},
-	{"links count as sent before they are", "outbox.go", "	ended := func() bool { return o.s.owner.lease.check() != nil }\n", "	ended := func() bool { return o.s.owner.lease.check() != nil }\n	for i := range links {\n		o.sent.note(o.key(links[i].URL), links[i].Depth)\n	}\n", "LinksAreSent"},
+	{"links count as sent before they are", "outbox.go", "	if err := o.s.node.batches.send(ctx, o.s, shard, links, size); err != nil {\n", "	for i := range links {\n		o.sent.note(o.key(links[i].URL), links[i].Depth)\n	}\n	if err := o.s.node.batches.send(ctx, o.s, shard, links, size); err != nil {\n", "LinksAreSent"},
 
 	// The clocks that all crawls on an engine share: I5.
 	{"a clock has many holders", "clock.go", "if h := c.Held; h != nil {\n		return min(now", "if h := c.Held; h != nil && false {\n		return min(now", "JobsOn|Crawls"},
@@ -99,6 +99,8 @@ var mutants = []mutant{
 	{"shards are doubled whoever has begun to work", "grow.go", "	if err = storeJSON(ctx, e, registerOrders, append(all, o), rev); errors.Is(err, ErrConflict) {", "	if all, rev, err = holdOrders(ctx, e); err != nil {\n		return err\n	}\n	if err = storeJSON(ctx, e, registerOrders, append(all, o), rev); errors.Is(err, ErrConflict) {", "GrowBesides"},
 	{"a job that was doubled may be doubled by who does not know", "grow.go", "	if j.grow(orders); err != nil", "	if err != nil", "GrowBesides"},
 	{"a shard has hosts that were split off", "grow.go", "err == nil && k.Mark() != (disk.Mark{}) && offsets", "false && offsets", "SimGrow"},
+	{"who loses its lease waits for a batch", "outbox.go", "			if err := s.owner.lease.check(); err != nil {\n				return err\n			}\n", "", "WhoLeavesABatch"},
+	{"an inbox is read only when the engine tells of something", "inbox.go", "time.Since(s.looked) >= readAfter*s.node.Poll", "s.looked.IsZero()", "InboxesAreRead"},
 	{"links to hosts that were split off are not sent on", "inbox.go", "	return own, s.outbox.send(ctx, moved)", "	return own, nil", "OldOffers"},
 	{"a node works on a job that has outgrown it", "node.go", "	if n.outgrown {\n		return ErrGrown\n	}\n", "", "OldOffers"},
 

@@ -91,16 +91,17 @@ var ErrGrown = errors.New("cluster: the job has more shards than before: start t
 // Node is a worker: it owns some of the shards of a job.
 type Node struct {
 	Config
-	dir    string
-	job    Job
-	engine Engine
-	store  disk.Config
-	key    func(weburl.URL) weburl.Key
-	sent   *sentLinks
-	clocks *Clocks
-	flight chan struct{}   // holds one for each request in flight; nil without Concurrency
-	id     string          // of this process
-	alive  context.Context // ends when the node is killed
+	dir     string
+	job     Job
+	engine  Engine
+	store   disk.Config
+	key     func(weburl.URL) weburl.Key
+	sent    *sentLinks
+	batches batches
+	clocks  *Clocks
+	flight  chan struct{}   // holds one for each request in flight; nil without Concurrency
+	id      string          // of this process
+	alive   context.Context // ends when the node is killed
 
 	finisher finisher // of look alone
 	watcher  watcher  // likewise
@@ -162,6 +163,7 @@ func NewNode(ctx context.Context, c Config) (*Node, error) {
 		Config: c, dir: dir, engine: c.Engine, store: c.Store, key: c.Store.Key, sent: newSentLinks(sentSets),
 		owned: map[int]*held{}, had: map[int]bool{}, seen: map[int]sighting{}, failed: map[int]time.Time{}, fellow: map[string]fellow{},
 	}
+	n.batches = batches{engine: c.Engine, window: n.window, open: map[int]*batch{}}
 	if c.Concurrency > 0 {
 		n.flight = make(chan struct{}, c.Concurrency)
 	}
@@ -175,6 +177,13 @@ func NewNode(ctx context.Context, c Config) (*Node, error) {
 	}
 	n.now = n.job
 	return n, os.MkdirAll(dir, 0o755)
+}
+
+// window is for how long links to a shard are gathered: a quarter of the time in which all shards of the node commit.
+func (n *Node) window() time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return min(time.Duration(n.share)*2*time.Millisecond, 250*time.Millisecond)
 }
 
 // Job returns the job as the node knows it.
@@ -431,6 +440,11 @@ func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held) error {
 	if err != nil {
 		return errors.Join(err, s.store.Close())
 	}
+	unwatched, err := n.engine.Watch(s.Number, func() { s.arrived.Add(1) })
+	if err != nil {
+		silent()
+		return errors.Join(err, s.store.Close())
+	}
 	reading, read := context.WithCancel(stop)
 	var inbox sync.WaitGroup
 	inbox.Go(func() { n.read(reading, s, h) })
@@ -438,6 +452,7 @@ func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held) error {
 	read()
 	inbox.Wait()
 	s.drain()
+	unwatched()
 	silent()
 	s.tasks.Wait()
 	if cause := context.Cause(ctx); cause != nil {
@@ -475,13 +490,14 @@ func (n *Node) beat(o *owner, h *held) error {
 	return o.beat(idle, probe, mark)
 }
 
-// read reads the inbox from time to time.
+// read reads the inbox, and does what else is due from time to time.
 func (n *Node) read(ctx context.Context, s *Shard, h *held) {
-	for ctx.Err() == nil {
+	for ; ctx.Err() == nil; wait(ctx, n.Poll) {
 		probed, _ := s.receive(ctx) // its failure is tried again
 		if probed {
 			_ = n.beat(s.owner, h)
 		}
+		s.dropRead(ctx)
 		if s.snapshotDue() && s.snapping.CompareAndSwap(false, true) {
 			s.tasks.Go(func() {
 				defer s.snapping.Store(false)
@@ -489,7 +505,6 @@ func (n *Node) read(ctx context.Context, s *Shard, h *held) {
 			})
 		}
 		n.tidyPages(ctx, s)
-		wait(ctx, n.Poll)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"sync"
+	"time"
 
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/weburl"
@@ -61,7 +62,7 @@ func (o *outbox) send(ctx context.Context, others map[int][]frontier.Request) er
 			part := links[:n]
 			links = links[n:]
 			calls.Go(func() {
-				if err := o.sendOne(ctx, shard, part); err != nil {
+				if err := o.sendOne(ctx, shard, part, size); err != nil {
 					mu.Lock()
 					defer mu.Unlock()
 					failed = err
@@ -73,17 +74,102 @@ func (o *outbox) send(ctx context.Context, others map[int][]frontier.Request) er
 	return failed
 }
 
-// sendOne sends one offer until it is acknowledged or the lease ends.
-func (o *outbox) sendOne(ctx context.Context, shard int, links []frontier.Request) error {
-	m := message{from: o.s.Number, epoch: o.s.Epoch, links: links}
-	ended := func() bool { return o.s.owner.lease.check() != nil }
-	if err := m.send(ctx, o.s.node.engine, shard, ended); err != nil {
+// sendOne sends links to a shard, together with those of other shards of this node, until it is acknowledged or the lease ends.
+func (o *outbox) sendOne(ctx context.Context, shard int, links []frontier.Request, size int) error {
+	if err := o.s.node.batches.send(ctx, o.s, shard, links, size); err != nil {
 		return fmt.Errorf("cluster: shard %d: links to shard %d: %w", o.s.Number, shard, err)
 	}
 	for i := range links {
 		o.sent.note(o.key(links[i].URL), links[i].Depth)
 	}
 	return nil
+}
+
+// batches gather the links that the shards of a node send to another shard at nearly the same time. An engine pays for messages, and
+// hardly for the links in them.
+type batches struct {
+	engine Inboxes
+	window func() time.Duration
+
+	mu   sync.Mutex
+	open map[int]*batch // by shard
+}
+
+// batch is links to one shard.
+type batch struct {
+	message
+	to      int
+	size    int
+	waiting int                // senders, under batches.mu
+	end     context.CancelFunc // ends the sending
+	sent    chan struct{}      // closed when it has ended; then err is set
+	err     error
+}
+
+// send has links of a shard sent with those of others, and waits until they are durable, ctx or the lease of the shard ends.
+func (b *batches) send(ctx context.Context, s *Shard, to int, links []frontier.Request, size int) error {
+	x := b.join(ctx, s, to, links, size)
+	defer b.leave(x)
+	again := time.NewTicker(retry)
+	defer again.Stop()
+	for {
+		select {
+		case <-x.sent:
+			return x.err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-again.C:
+			if err := s.owner.lease.check(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// join puts links into the batch that is open for a shard. The first sender opens it, for a while; it ends when all have left.
+func (b *batches) join(ctx context.Context, s *Shard, to int, links []frontier.Request, size int) *batch {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	x := b.open[to]
+	if x == nil || x.size+size > offerSize { // that one is sent when its time has come
+		x = &batch{message: message{from: s.Number, epoch: s.Epoch}, to: to, sent: make(chan struct{})}
+		ctx, x.end = context.WithCancel(context.WithoutCancel(ctx))
+		b.open[to] = x
+		go func() { // leave waits for it
+			defer close(x.sent)
+			wait(ctx, b.window())
+			b.mu.Lock()
+			b.shut(x)
+			b.mu.Unlock()
+			x.err = x.message.send(ctx, b.engine, to, func() bool { return false })
+		}()
+	}
+	x.links = append(x.links, links...)
+	x.size += size
+	x.waiting++
+	return x
+}
+
+// leave ends the sending of a batch that nobody waits for any more.
+func (b *batches) leave(x *batch) {
+	b.mu.Lock()
+	x.waiting--
+	last := x.waiting == 0
+	if last {
+		b.shut(x)
+	}
+	b.mu.Unlock()
+	if last {
+		x.end()
+		<-x.sent
+	}
+}
+
+// shut keeps more links out of a batch. The caller holds the lock.
+func (b *batches) shut(x *batch) {
+	if b.open[x.to] == x {
+		delete(b.open, x.to)
+	}
 }
 
 // sentLinks remembers links that other shards have, so that one on every page of a site is not sent each time. It has room

@@ -34,6 +34,11 @@ type Shard struct {
 	snapping atomic.Bool
 	tasks    sync.WaitGroup // snapshots
 
+	arrived atomic.Int64 // messages since the inbox was read, as far as the engine has told
+	looked  time.Time    // when the inbox was read, zero if that has to be repeated; used by its reader alone
+	dropped uint64       // what the engine has forgotten of it; likewise
+	dropAt  time.Time    // when; likewise
+
 	end  context.Context // ends when no more is to be claimed
 	stop context.CancelFunc
 

@@ -72,6 +72,7 @@ func each(test func(name string, check func(*kit))) {
 	test("E6 Trim keeps what an Append has to expect", trimKeepsLast)
 	test("E7 an inbox keeps the order of a sender", inboxKeepsOrder)
 	test("E7 an offer stays until it is dropped", offerStays)
+	test("who watches an inbox is told of offers", arrivalsAreTold)
 	test("E12 a message that was put aside stays, once", asideStays)
 	test("E8 one Store of many wins", oneStoreWins)
 	test("E8 Store needs the revision", storeNeedsRevision)

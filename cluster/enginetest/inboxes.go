@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/amble-crawler/amble/cluster"
 )
@@ -67,6 +68,34 @@ func asideStays(k *kit) {
 		}
 	}
 	k.holds("what was put aside of another inbox", k.aside(3))
+}
+
+// arrivalsAreTold: who watches an inbox is told of what others send to it, until it stops, and of no other inbox.
+func arrivalsAreTold(k *kit) {
+	var told, others atomic.Int64
+	other := k.job.Connect(k.t)
+	stop, err := k.e.Watch(2, func() { told.Add(1) })
+	k.is("Watch", err, nil)
+	stopOthers, err := k.e.Watch(3, func() { others.Add(1) })
+	k.is("Watch", err, nil)
+	defer stopOthers()
+	sent := 0
+	k.soon("Watch", func() bool {
+		sent++
+		text := fmt.Sprint("offer ", sent)
+		k.is("Send", other.Send(k.ctx, 2, text, []byte(text)), nil)
+		return told.Load() > 0
+	})
+	stop()
+	before := told.Load()
+	k.is("Send", other.Send(k.ctx, 2, "last", []byte("last")), nil)
+	k.soon("the last offer", func() bool { return len(k.inbox(2, 0)) == sent+1 })
+	if n := told.Load(); n != before {
+		k.Errorf("told %d times of offers after stop", n-before)
+	}
+	if n := others.Load(); n != 0 {
+		k.Errorf("told %d times of offers to another inbox", n)
+	}
 }
 
 func offerStays(k *kit) {

@@ -149,6 +149,20 @@ func (b buggy) Send(ctx context.Context, shard int, id string, offer []byte) err
 	return b.Engine.Send(ctx, shard, id, offer)
 }
 
+func (b buggy) Watch(shard int, f func()) (stop func(), err error) {
+	switch b.bug {
+	case "nobody is told of offers":
+		f = func() {}
+	case "all are told of all offers":
+		return b.Engine.Watch(2, f)
+	}
+	stop, err = b.Engine.Watch(shard, f)
+	if b.is("whoever watched is told for ever") {
+		stop = func() {}
+	}
+	return stop, err
+}
+
 func (b buggy) Inbox(ctx context.Context, shard int, after uint64) iter.Seq2[cluster.Entry, error] {
 	if b.is("the inbox is always whole") {
 		after = 0
@@ -286,6 +300,9 @@ func TestSuiteNoticesEachBug(t *testing.T) {
 		"the inbox is always whole":              {"E7 an offer"},
 		"an offer is read once":                  {"E7 an offer"},
 		"drop leaves one":                        {"E7 an offer"},
+		"nobody is told of offers":               {"who watches"},
+		"all are told of all offers":             {"who watches"},
+		"whoever watched is told for ever":       {"who watches"},
 		"nothing is put aside":                   {"E12"},
 		"what is put aside is dropped with it":   {"E12"},
 		"what is put aside again is there again": {"E12"},

@@ -98,6 +98,15 @@ func (c *Conn) Send(ctx context.Context, shard int, _ string, offer []byte) erro
 	})
 }
 
+// Watch implements cluster.Inboxes. As reads may be stale, it may tell of nothing.
+func (c *Conn) Watch(shard int, f func()) (stop func(), err error) {
+	return c.s.watch(shard, func() {
+		if !c.f.isCut() && c.f.stale() == 0 {
+			f()
+		}
+	}), nil
+}
+
 // Drop implements cluster.Inboxes.
 func (c *Conn) Drop(ctx context.Context, shard int, through uint64) error {
 	return c.f.call(ctx, func() error {

@@ -22,6 +22,7 @@ type Server struct {
 	registers map[string]*register
 	files     map[string][]byte
 	answers   map[int][]*answer
+	watchers  map[int][]*func()
 	clocks    *clocks
 }
 
@@ -50,7 +51,7 @@ type answer struct {
 func New() *Server {
 	return &Server{
 		journals: map[int]*log{}, inboxes: map[int]*log{}, aside: map[int]*log{}, registers: map[string]*register{},
-		files: map[string][]byte{}, answers: map[int][]*answer{}, clocks: newClocks(),
+		files: map[string][]byte{}, answers: map[int][]*answer{}, watchers: map[int][]*func(){}, clocks: newClocks(),
 	}
 }
 
@@ -127,8 +128,23 @@ func (s *Server) cut(logs map[int]*log, shard int, below uint64, keep int) {
 
 func (s *Server) send(shard int, offer []byte) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.add(of(s.inboxes, shard), cluster.Nonce{}, offer)
+	all := slices.Clone(s.watchers[shard])
+	s.mu.Unlock()
+	for _, f := range all {
+		(*f)()
+	}
+}
+
+func (s *Server) watch(shard int, f func()) (stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers[shard] = append(s.watchers[shard], &f)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.watchers[shard] = slices.DeleteFunc(s.watchers[shard], func(g *func()) bool { return g == &f })
+	}
 }
 
 func (s *Server) putAside(shard int, e cluster.Entry) {

@@ -49,6 +49,12 @@ func (e *Engine) Inbox(ctx context.Context, shard int, after uint64) iter.Seq2[c
 	}
 }
 
+// Watch implements cluster.Inboxes: servers deliver what is published to whoever subscribes, also if a stream stores it.
+func (e *Engine) Watch(shard int, f func()) (stop func(), err error) {
+	_, subject := e.box(shard)
+	return e.subscribe(subject, func(*nats.Msg) { f() })
+}
+
 // Drop implements cluster.Inboxes.
 func (e *Engine) Drop(ctx context.Context, shard int, through uint64) error {
 	s, subject := e.box(shard)
@@ -142,7 +148,11 @@ func (e *Engine) Ask(ctx context.Context, shard int, question []byte) ([]byte, e
 
 // Answer implements cluster.Questions.
 func (e *Engine) Answer(shard int, f func(question []byte) []byte) (stop func(), err error) {
-	s, err := e.nc.Subscribe(e.c.subject("ask", shard), func(m *nats.Msg) { _ = m.Respond(f(m.Data)) })
+	return e.subscribe(e.c.subject("ask", shard), func(m *nats.Msg) { _ = m.Respond(f(m.Data)) })
+}
+
+func (e *Engine) subscribe(subject string, f nats.MsgHandler) (stop func(), err error) {
+	s, err := e.nc.Subscribe(subject, f)
 	if err == nil {
 		err = e.nc.FlushTimeout(e.c.Timeout)
 	}
