@@ -31,7 +31,7 @@ type committer struct {
 	ordered    bool              // the links of a visit may determine the next URL of its host
 	fail       func(error)       // ends the crawl
 	done       func(host string) // a visit of a host is durable
-	committed  func()            // after each commit; nil: nothing
+	committed  func(last bool)   // after each commit; nil: nothing
 	trace      *Trace
 
 	mu     *sync.Mutex // the output's lock: records and ends must have the same order
@@ -255,7 +255,7 @@ func (m *committer) commit(ctx, syncing context.Context, last bool) {
 		m.done(ends[i].Claim.URL.Host())
 	}
 	if m.committed != nil {
-		m.committed()
+		m.committed(last)
 	}
 }
 

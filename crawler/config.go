@@ -170,6 +170,10 @@ type Config struct {
 	// requests none of that again, and continues with the pages that waited to be rendered. It is made if it is missing, and
 	// is for this crawl alone. "": they are kept in memory, and are requested again.
 	RenderDir string
+	// RenderStore holds what rendered pages load, for several crawls of this process that share it: none of them requests what another
+	// has requested for any page. It takes the place of RenderDir, and is not closed by the crawler: see render.OpenShared. Pages that
+	// wait to be rendered are requested again when the crawl is resumed. nil: the crawl has one of its own.
+	RenderStore *render.Store
 
 	Handler  Handler           // nil: visits go to the sinks alone
 	Sinks    []sink.Sink       // appended to in order; not closed by the crawler

@@ -85,14 +85,14 @@ func (s *renders) begin(v *Visit, j *judge, c *frontier.Claim) *rendering {
 		return nil
 	}
 	page := v.Page.Clone()
-	if s.reserve(len(page.Body)) {
+	if s.store.Reserve(renderingSize + len(page.Body)) {
 		document := &render.Answer{Status: page.Status, Header: page.Header, Body: page.Body}
 		if r, err := render.Begin(&s.cfg.Render, s.store, page.URL, document, why, page.Started); err == nil {
 			x := &rendering{Rendering: r, page: page, attempt: c.Attempt}
 			s.attach(x)
 			return x
 		}
-		s.free(len(page.Body))
+		s.store.Free(renderingSize + len(page.Body))
 	}
 	v.Rendered = &Rendered{Why: why, Cut: cutStore}
 	return nil
@@ -188,7 +188,8 @@ func (s *renders) gain(v *Visit, static *extract.Document, shown map[string]bool
 type renders struct {
 	cfg   *Config
 	store *render.Store
-	kept  *keptRenders // nil unless renderings outlive the process
+	kept  *keptRenders   // nil unless renderings outlive the process
+	found *sharedRenders // nil unless the store is shared with other crawls
 	gains render.Gains
 	slots chan struct{} // holds an element for each running round
 
@@ -196,14 +197,10 @@ type renders struct {
 	waiting map[weburl.URL]*rendering // renderings that wait for answers, by the URL of the claim
 	hosts   map[string]int            // how many of waiting each host has
 	stuck   map[string]int            // consecutive stuck renderings of each host
-	bytes   int                       // of the pages under way
 }
 
-// maxRendering bounds the total bytes of pages being rendered: each counts with its body and a rendering's fixed overhead.
-const (
-	maxRendering  = 64 << 20
-	renderingSize = 16 << 10
-)
+// renderingSize is the memory that a page takes while it is rendered, besides its body.
+const renderingSize = 16 << 10
 
 // roundPause is how long a page waits for a free round when the limit on concurrent rounds is reached.
 const roundPause = time.Second
@@ -267,16 +264,6 @@ func (s *renders) keep(u weburl.URL, x *rendering) {
 	s.hosts[u.Host()]++
 }
 
-func (s *renders) reserve(body int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.bytes+body+renderingSize > maxRendering {
-		return false
-	}
-	s.bytes += body + renderingSize
-	return true
-}
-
 // drop ends a rendering, if there is one. Changes to commit with the end of its page are added to a.values.
 func (a *attempt) drop(x *rendering) {
 	if x == nil {
@@ -286,13 +273,7 @@ func (a *attempt) drop(x *rendering) {
 	if a.run.renders.kept != nil {
 		a.values = recordValues(a.values, records)
 	}
-	a.run.renders.free(len(x.page.Body))
-}
-
-func (s *renders) free(body int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bytes -= body + renderingSize
+	a.run.renders.store.Free(renderingSize + len(x.page.Body))
 }
 
 // maxStuck is the number of consecutive stuck renderings after which pages of a host are no longer rendered.

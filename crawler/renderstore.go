@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/amble-crawler/amble/fetcher"
@@ -39,6 +40,10 @@ func (r *run) makeRenders() (err error) {
 		return nil
 	}
 	r.renders = newRenders(&r.cfg)
+	if r.cfg.RenderStore != nil {
+		r.shareRenders()
+		return nil
+	}
 	if r.commits == nil || r.cfg.RenderDir == "" {
 		r.renders.store = render.NewStore(0)
 		return nil
@@ -49,7 +54,7 @@ func (r *run) makeRenders() (err error) {
 	}
 	r.closers = append(r.closers, func() { _ = r.renders.store.Close() }) // it is written to no more
 	r.renders.kept = k
-	r.commits.committed = func() {
+	r.commits.committed = func(bool) {
 		if err := r.renders.store.Sweep(); err != nil {
 			r.fail(err)
 		}
@@ -138,6 +143,7 @@ func (s *renders) resumeStuck() error {
 func (a *attempt) saveRendering(ctx context.Context, x *rendering, p *fetcher.Page) {
 	if a.run.renders.kept == nil {
 		a.run.output.archive(ctx, p, politeness.Resource.String())
+		a.run.renders.found.add(x.Found())
 		return
 	}
 	a.keepRendering(x)
@@ -184,7 +190,7 @@ func (s *renders) revive(value []byte, now time.Time) (*rendering, error) {
 	if err == nil && (h.Page.URL != r.URL() || h.Page.Status != document.Status) {
 		err = errors.New("crawler: the stored state of a page belongs to another page")
 	}
-	if err == nil && !s.reserve(len(document.Body)) {
+	if err == nil && !s.store.Reserve(renderingSize+len(document.Body)) {
 		err = render.ErrFull
 	}
 	if err != nil {
@@ -193,4 +199,49 @@ func (s *renders) revive(value []byte, now time.Time) (*rendering, error) {
 	}
 	h.Page.Body, h.Page.Header = document.Body, document.Header
 	return &rendering{Rendering: r, page: &h.Page, attempt: h.Attempt}, nil
+}
+
+// sharedRenders has the answers that a crawl with Config.RenderStore has added to it, until their exchanges are committed: only then a
+// later process may use them.
+type sharedRenders struct {
+	mu      sync.Mutex
+	added   []render.Record // since the last commit ended
+	earlier []render.Record // before that: the next commit has their exchanges
+}
+
+// shareRenders makes the crawl use Config.RenderStore.
+func (r *run) shareRenders() {
+	s := r.renders
+	s.store, s.found = r.cfg.RenderStore, &sharedRenders{}
+	if r.commits != nil {
+		r.commits.committed = func(last bool) { s.store.Keep(s.found.committed(last)) }
+	}
+	r.closers = append(r.closers, func() { // other crawls need the room
+		for _, x := range s.waiting {
+			x.End("")
+			s.store.Free(renderingSize + len(x.page.Body))
+		}
+	})
+}
+
+// add notes answers whose exchanges were archived.
+func (f *sharedRenders) add(records []render.Record) {
+	if f == nil || len(records) == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.added = append(f.added, records...)
+}
+
+// committed returns the answers whose exchanges are committed when a commit has ended. The last one has all.
+func (f *sharedRenders) committed(last bool) []render.Record {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	safe := f.earlier
+	f.earlier, f.added = f.added, nil
+	if last {
+		safe = append(safe, f.earlier...)
+	}
+	return safe
 }

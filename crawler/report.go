@@ -174,6 +174,19 @@ type RenderingCount struct {
 	Refused  map[string]int `json:"refused,omitempty"`  // of them, refused, by reason
 }
 
+// add returns the sum of two counts, each of which may be nil.
+func (c *RenderingCount) add(o *RenderingCount) *RenderingCount {
+	switch {
+	case o == nil:
+		return c
+	case c == nil:
+		c = &RenderingCount{}
+	}
+	return &RenderingCount{
+		Pages: c.Pages + o.Pages, Cut: summed(c.Cut, o.Cut), Wanted: c.Wanted + o.Wanted, Answered: c.Answered + o.Answered, Refused: summed(c.Refused, o.Refused),
+	}
+}
+
 // rendered counts a page that was to be rendered.
 func (c *RenderingCount) rendered(r *Rendered) *RenderingCount {
 	if c == nil {
@@ -567,7 +580,7 @@ func (r *Report) Add(o *Report) {
 	r.Server.Duration += o.Server.Duration
 	r.Bytes += o.Bytes
 	for to, n := range map[*int]int{
-		&r.Runs: o.Runs, &r.Pages: o.Pages, &r.Requests: o.Requests, &r.Retries: o.Retries, &r.Hosts: o.Hosts, &r.Left: o.Left,
+		&r.Runs: o.Runs, &r.Pages: o.Pages, &r.Requests: o.Requests, &r.Resources: o.Resources, &r.Retries: o.Retries, &r.Hosts: o.Hosts, &r.Left: o.Left,
 		&r.Rejected: o.Rejected, &r.Robots: o.Robots, &r.Connections: o.Connections, &r.TooMany: o.TooMany, &r.ServerErrors: o.ServerErrors,
 		&r.Same: o.Same, &r.Near: o.Near, &r.Noncanonical: o.Noncanonical,
 	} {
@@ -582,6 +595,7 @@ func (r *Report) Add(o *Report) {
 	if len(o.Verdicts) > 0 {
 		r.Verdicts = summed(r.Verdicts, o.Verdicts)
 	}
+	r.Rendering = r.Rendering.add(o.Rendering)
 	r.LeftOut = addLeftOut(r.LeftOut, o.LeftOut)
 	for _, c := range o.Cost {
 		r.Cost = addCost(r.Cost, c)

@@ -205,7 +205,7 @@ func (c *Config) absolute() error {
 
 // jobsOwn lists the fields of crawler.Config that a job sets, and those that do not change a crawl.
 var jobsOwn = []string{
-	"Frontier", "KeepRobots", "AtCommit", "Trace", "Fetch.Listeners", "Renderer", "RenderDir", "Documents",
+	"Frontier", "KeepRobots", "AtCommit", "Trace", "Fetch.Listeners", "Renderer", "RenderDir", "RenderStore", "Documents",
 	"Politeness.Ledger", "Politeness.LedgerSize", "Politeness.Snapshot", "Politeness.Identity", "Politeness.Contactless",
 	"Politeness.Shared", "Politeness.Name",
 }

@@ -102,7 +102,7 @@ func (c *Config) OpenSegment(dir string, s Segment, cfg *crawler.Config) (*Segme
 		return nil, outputError(err)
 	}
 	s.Process = newRun(time.Now())
-	s.Begun = s.Process.Started
+	s.Begun, s.Process.Browser = s.Process.Started, c.Browser.Name
 	w := &SegmentWriter{segment: s, files: files}
 	w.out = &outputs{
 		commits:       &commits{files: files, extents: map[string]extent{}, prefix: epochName(s.Epoch) + "/"},
@@ -297,7 +297,8 @@ func (c *Config) checkShared() error {
 	}
 	bad(c.Since != "", "since", "every node would need the earlier crawl, and would queue all of it")
 	bad(c.Crawl.Fetch.Cookies || c.LoadCookies != "" || c.KeepCookies, "cookies", "a session belongs to one process, and hosts that share cookies may be crawled by several")
-	bad(c.Crawl.Render.Renders(), "render", "its nodes would request what pages load twice")
+	bad(c.Browser.Path != "", "browser", "each node has its own: name it there")
+	bad(c.Browser.Isolation != "" && c.Browser.Isolation != "namespace", "render-isolation", "each node says how its browser is kept from the network")
 	bad(c.Crawl.Follow.Documents, "documents", "its nodes have no program that reads them")
 	bad(c.Store != "", "store", "what nodes have is merged when it is collected; store the collected job")
 	bad(c.Text, "text", "its nodes have no program that reads it; export the texts of the collected job")

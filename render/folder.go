@@ -32,12 +32,15 @@ func OpenStore(dir string, index Index) (*Store, error) {
 	return s, nil
 }
 
-// Close closes a Store of OpenStore. It is not to be used afterwards.
+// Close closes a Store of OpenStore or OpenShared. It is not to be used afterwards.
 func (s *Store) Close() error {
-	if s.folder == nil {
-		return nil
+	switch {
+	case s.folder != nil:
+		return s.folder.root.Close()
+	case s.files != nil:
+		return s.files.root.Close()
 	}
-	return s.folder.root.Close()
+	return nil
 }
 
 // leastSwept is the number of stored answers from which Sweep removes unused ones.

@@ -59,10 +59,33 @@ const (
 type Store struct {
 	index  Index // nil in memory
 	box    box
-	folder *folder // the box, if it has files
+	folder *folder   // the box, if it has files
+	files  *urlFiles // of answers that are in memory, too; nil: there are none
 
 	mu         sync.Mutex
 	young, old map[string]located // by name of Record, two generations
+	reserved   int                // bytes of pages under way
+}
+
+// maxReserved limits the total bytes of the pages that are rendered with a Store at the same time.
+const maxReserved = 64 << 20
+
+// Reserve reports whether there is room for another page of so many bytes to be rendered, and takes it. Release it with Free.
+func (s *Store) Reserve(bytes int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reserved+bytes > maxReserved {
+		return false
+	}
+	s.reserved += bytes
+	return true
+}
+
+// Free returns what Reserve has taken.
+func (s *Store) Free(bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reserved -= bytes
 }
 
 // box holds stored answers by name.
@@ -104,7 +127,7 @@ func (s *Store) fresh(w Want, now time.Time) (address, bool) {
 		l.Accept != nil && *l.Accept != w.Accept:
 		return address{}, false
 	}
-	return l.Ref, s.box.hold(l.Ref) == nil
+	return l.Ref, s.box.hold(l.Ref) == nil || s.reload(key, l.Ref)
 }
 
 func (s *Store) locate(key string) (located, bool) {

@@ -36,6 +36,9 @@ type Node struct {
 	// crawls of all shards of the node use what it sets, at the same time: what it sets must be safe for concurrent use. nil: nothing
 	// is set.
 	Program func(*job.Config)
+	// Browser starts what renders pages, sets it as Crawl.Renderer, and returns what ends it. Run calls it once if the job renders pages and
+	// Program has set no Renderer: all shards of the node share it. nil: jobs that render pages are refused.
+	Browser func(ctx context.Context, c *job.Config) (end func(), err error)
 	// Allow names the files and variables that the job's settings may have this node read.
 	Allow Allowed
 	// MaxShards limits the shards that it owns. 0: its share of all.
@@ -78,9 +81,14 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if err == nil {
 		err = n.job.program(n.Program)
 	}
+	endBrowser := func() {}
+	if err == nil {
+		endBrowser, err = n.startBrowser(ctx)
+	}
 	if err != nil {
 		return errors.Join(err, cluster.Refuse(ctx, n.Engine, n.Name, err.Error()))
 	}
+	defer endBrowser()
 	if n.job.crawl, err = n.job.Config.Shared(n.job.Seeds); err != nil { // reads what the settings name
 		return err
 	}
@@ -97,6 +105,13 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if err := openfiles.Check(limit); err != nil {
 		return err
 	}
+	resources, err := n.openResources()
+	if err != nil {
+		return err
+	}
+	if resources != nil {
+		defer func() { _ = resources.Close() }() // what it lacks is requested again
+	}
 	cfg, shares := n.job.crawl, openfiles.Share(limit)
 	cfg.Concurrency = cmp.Or(cfg.Concurrency, crawler.DefaultConcurrency)
 	wanted := cfg.Concurrency
@@ -104,6 +119,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if note := shares.Note(wanted, cfg.Concurrency); note != "" {
 		n.note(note)
 	}
+	cfg.RenderStore, cfg.Limits.Resources = resources, maxResources(&cfg.Limits)
 	n.job.crawl = cfg
 	if n.Store != "" {
 		if n.stored, err = job.OpenNodeStore(ctx, n.Dir, n.Store, n.Name, n.note); err != nil {

@@ -74,7 +74,8 @@ func (s *Spec) Check() (cluster.Job, error) {
 	if err := checkItems(&s.Config); err != nil {
 		return cluster.Job{}, err
 	}
-	cfg, err := s.Config.Shared(s.Seeds)
+	c := withBrowser(s.Config)
+	cfg, err := c.Shared(s.Seeds)
 	if err != nil {
 		return cluster.Job{}, err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"os"
 	"reflect"
 	"runtime/debug"
@@ -118,8 +117,6 @@ func newCommands(only string) *commands {
 	site := map[job.Group]string{
 		job.Who: "Who crawls:", job.Reach: "What:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:", job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:",
 	}
-	shared := maps.Clone(crawlGroups)
-	delete(shared, job.Rendering)
 	for _, x := range []struct {
 		command string
 		flags   *kong.Plugins
@@ -127,7 +124,7 @@ func newCommands(only string) *commands {
 	}{
 		{"crawl", &c.Crawl.Plugins, crawlGroups},
 		{"resume", &c.Resume.Plugins, crawlGroups},
-		{"cluster", &c.Cluster.Create.Plugins, shared},
+		{"cluster", &c.Cluster.Create.Plugins, crawlGroups},
 		{"capture", &c.Capture.Plugins, site},
 		{"mirror", &c.Mirror.Plugins, site},
 		{"check", &c.Check.Plugins, site},

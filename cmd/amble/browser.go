@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
+	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
+	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/render/chromium"
 )
 
@@ -15,32 +16,36 @@ func (j *crawlJob) startBrowser() (end func(), err error) {
 	if !j.cfg.Render.Renders() || j.cfg.Renderer != nil {
 		return func() {}, nil
 	}
-	b := &j.job.Browser
-	r, err := chromium.New(context.Background(), chromium.Config{
+	end, err = startBrowser(context.Background(), &j.cfg, &j.job.Browser, j.view.Tell)
+	if errors.As(err, new(*chromium.Error)) {
+		err = cli.Usage("--render %s: %w", j.cfg.Render.Mode, err)
+	}
+	return end, err
+}
+
+// startBrowser starts a browser for a crawl, and returns what ends it.
+func startBrowser(ctx context.Context, c *crawler.Config, b *job.Browser, tell func(format string, args ...any)) (end func(), err error) {
+	r, err := chromium.New(ctx, chromium.Config{
 		Browser: b.Path, Isolation: chromium.Isolation(b.Isolation), Tabs: b.Tabs,
 	})
-	var e *chromium.Error
-	switch {
-	case errors.As(err, &e):
-		return nil, cli.Usage("--render %s: %w", j.cfg.Render.Mode, e)
-	case err != nil:
+	if err != nil {
 		return nil, err
 	}
 	info := r.Info()
-	b.Name, j.cfg.Renderer = info.Version, r
+	b.Name, c.Renderer = info.Version, r
 	if info.Isolation == chromium.Flags {
-		j.view.Tell("the browser that renders pages is kept from the network by its own settings alone: --render-isolation flags")
+		tell("the browser that renders pages is kept from the network by its own settings alone: --render-isolation flags")
 	}
-	return func() { j.endBrowser(r) }, nil
+	return func() { endBrowser(r, tell) }, nil
 }
 
 // endBrowser ends the browser, and says how often it tried to reach the network.
-func (j *crawlJob) endBrowser(r *chromium.Renderer) {
+func endBrowser(r *chromium.Renderer, tell func(format string, args ...any)) {
 	stopped := r.Info().Stopped
 	if err := r.Close(); err != nil {
-		j.view.Tell("%s", fmt.Sprintf("the browser did not end as it should: %v", err))
+		tell("the browser did not end as it should: %v", err)
 	}
 	if stopped > 0 {
-		j.view.Tell("the browser tried to connect %s; none was let through", cli.Plural(int(stopped), "time"))
+		tell("the browser tried to connect %s; none was let through", cli.Plural(int(stopped), "time"))
 	}
 }

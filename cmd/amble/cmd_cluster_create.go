@@ -79,7 +79,6 @@ func (f *shardFlags) create(a *app, o *keyflags.Origins, on *engineFlags, seeds 
 	cfg, err := o.Config()
 	_, idErr := operator.Identity(&cfg.Crawl, seeds)
 	if err := firstUsage(idErr, err, checkScope(&cfg, o),
-		cli.Refuse(cfg.Crawl.Render.Renders(), "render: the nodes of a cluster render no pages: leave it out, or crawl on one machine"),
 		cli.Refuse(cfg.Crawl.Sample.N > 0, "sample: no node of a cluster knows when all sitemaps are read: leave it out, or crawl on one machine")); err != nil {
 		return err
 	}

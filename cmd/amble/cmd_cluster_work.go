@@ -37,6 +37,8 @@ type clusterWorkCmd struct {
 	AllowEnv  []string `group:"Node:" sep:"none" placeholder:"NAME" help:"Let the job's settings read this environment variable, as header 'Name: env:NAME' does. Repeatable; without it, none."`
 	AllowFile []string `group:"Node:" sep:"none" placeholder:"PATH" help:"Let the job's settings read this file, as --own-hosts, --opt-out and header 'Name: @PATH' do. Repeatable; without it, none."`
 
+	browserFlags `group:"Browser:"`
+
 	WithServer bool        `group:"Server:" name:"serve" help:"Run a server of the engine in this process, too, in DIR/engine: for the first three nodes. It remains when the job is over, for collect, until it is told to stop."`
 	Server     serverFlags `embed:"" group:"Server:"`
 }
@@ -89,7 +91,7 @@ func (c *clusterWorkCmd) Run(a *app) error {
 	defer e.Close()
 	n := &work.Node{Engine: e, Name: c.Name, Dir: c.Out, Store: c.Store, MaxShards: c.MaxShards, JobName: c.Job}
 	n.Allow = work.Allowed{Env: c.AllowEnv, Files: c.AllowFile}
-	n.Trace, n.Note = t.trace, t.tell
+	n.Trace, n.Note, n.Browser = t.trace, t.tell, c.browser(c.Job, t.tell)
 	if page != nil {
 		if err := c.show(page, e, n, t); err != nil {
 			return err

@@ -52,7 +52,7 @@ var rare = map[string][]string{
 	"resume":  {"cluster", "cluster-creds", "cluster-ca", "cluster-cert", "cluster-key", "listen-token", "debug"},
 	"create":  {"cluster-creds", "cluster-ca", "cluster-cert", "cluster-key"},
 	"explain": {"base", "seed"},
-	"work":    {"listen", "routes-listen", "routes", "insecure", "tls-cert", "tls-key", "tls-ca"},
+	"work":    {"browser", "render-isolation", "listen", "routes-listen", "routes", "insecure", "tls-cert", "tls-key", "tls-ca"},
 }
 
 // hideRare hides the flags of crawls that a first week does not need, and shortens the helps of the others. It is for kong.PostBuild.

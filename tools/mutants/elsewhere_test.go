@@ -8,7 +8,7 @@ import (
 )
 
 // elsewhere holds protections that have nothing to do with politeness: without each, a test of the packages must fail.
-var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues, services, estimates, texts, documents, outputs, orders, scores, storedScores, uploads}
+var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues, services, estimates, texts, documents, renderingNodes, outputs, orders, scores, storedScores, uploads}
 
 // seenBy says which tests must see the mutants of a table, by the directory of the table's first file.
 var seenBy = map[string]string{
@@ -27,9 +27,15 @@ var seenBy = map[string]string{
 	"article/document":        "Isolated|Misbehave|Links",
 	"job":                     "^Test(ItemsOfKilledJobs|JobToBeKilled|.*Segments?.*|ClaimOf.*|GrownFiles.*|JobIsResumedFrom.*|JobWhoseMachine.*|OnlyOneDirectory.*|DamagedQueue.*|SpaceLeft.*|RobotsFilesMake.*)$",
 	"crawler":                 "^Test(BestFirst|Rescore)",
+	"cluster/work":            "Renders|MaxResources",
 	"sink/items":              "^Test(Files|StoreThatIsAway)",
 	"frontier":                "^TestMemoryConforms$/^(F23|random)",
 	"frontier/disk":           "^(TestParts|TestStoreConforms)$/^(F23|random)",
+}
+
+// renderingNodes have a node request what pages load no oftener than a crawl does.
+var renderingNodes = []mutant{
+	{"each shard keeps what its pages load for itself", "cluster/work/node.go", "cfg.RenderStore, cfg.Limits.Resources = resources, maxResources", "_, cfg.Limits.Resources = resources, maxResources", 0, false, nil},
 }
 
 // estimates are what makes an interval hold the truth.

@@ -1,0 +1,62 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/amble-crawler/amble/crawler"
+	"github.com/amble-crawler/amble/job"
+	"github.com/amble-crawler/amble/render"
+)
+
+// resourcesName is the directory, below that of a node, for what rendered pages load. It can be deleted when the job is over.
+const resourcesName = "resources"
+
+// resourcesForPage is what a job that sets no limit lets rendered pages load, for each page that it may fetch.
+const resourcesForPage = 20
+
+// startBrowser starts what renders the pages of all shards, if the job renders any, and returns what ends it.
+func (n *Node) startBrowser(ctx context.Context) (end func(), err error) {
+	c := &n.job.Config
+	switch {
+	case !c.Crawl.Render.Renders() || c.Crawl.Renderer != nil:
+		return func() {}, nil
+	case n.Browser == nil:
+		return nil, &job.Error{Kind: job.Refused, Err: errors.New("the job renders pages, and this node has no browser: set Node.Browser")}
+	}
+	return n.Browser(ctx, c)
+}
+
+// openResources opens the store in which the crawls of all shards keep what pages load. It is nil if the job renders none.
+func (n *Node) openResources() (*render.Store, error) {
+	if !n.job.crawl.Render.Renders() {
+		return nil, nil
+	}
+	return render.OpenShared(filepath.Join(n.Dir, resourcesName))
+}
+
+// maxResources returns the limit on what rendered pages load, which holds for each shard.
+func maxResources(l *crawler.Limits) crawler.Limit {
+	if l.Resources != 0 || l.Pages <= 0 {
+		return l.Resources
+	}
+	return resourcesForPage * l.Pages
+}
+
+// withBrowser returns the settings of a job as a node has them that can render.
+func withBrowser(c job.Config) job.Config {
+	if c.Crawl.Render.Renders() {
+		c.Crawl.Renderer = cmp.Or[crawler.Renderer](c.Crawl.Renderer, elsewhere{})
+	}
+	return c
+}
+
+// elsewhere stands for the browsers of nodes.
+type elsewhere struct{}
+
+// Round implements crawler.Renderer.
+func (elsewhere) Round(context.Context, render.Task) (*render.Result, error) {
+	return nil, errors.New("pages are rendered by the nodes of the job")
+}
