@@ -87,7 +87,7 @@ func (a *apps) of(url string) int {
 }
 
 // TestClusterRenders: processes render the pages of a job in their browsers, and one of them is killed and begins again. What is collected
-// has each page once, rendered, with a picture; verify finds nothing wrong; the sites were asked for the library once by each node.
+// has each page once, rendered, with a picture; verify finds nothing wrong; the sites were asked for the library once by each process.
 func TestClusterRenders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")
@@ -161,8 +161,8 @@ func (a *apps) check(t *testing.T, out string) {
 			t.Errorf("%s is there %d times", u, n)
 		}
 	}
-	if n := a.of(a.cdn + "/lib.js"); n < 1 || n > 2 {
-		t.Errorf("the library was requested %d times, want once by each node", n)
+	if n := a.of(a.cdn + "/lib.js"); n < 1 || n > 3 { // a process that is begun again lacks what the killed one had not committed
+		t.Errorf("the library was requested %d times, want once by each process", n)
 	}
 	if n := a.of(a.cdn + "/no/1"); n > 0 {
 		t.Errorf("what robots.txt forbids was requested %d times", n)
