@@ -60,11 +60,11 @@ func Read(page []byte, address string) (*Article, error) {
 	if err != nil {
 		return nil, err
 	}
-	return FromTree(tree, address)
+	return fromTree(tree, address)
 }
 
-// FromTree finds the main text of a page in its tree, which it takes over and changes.
-func FromTree(tree *html.Node, address string) (*Article, error) {
+// fromTree finds the main text of a page in its tree, which it takes over and changes.
+func fromTree(tree *html.Node, address string) (*Article, error) {
 	a := &Article{}
 	if address != "" {
 		var err error

@@ -263,7 +263,7 @@ func prepare(t testing.TB, all []*sample) []*sample {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := FromTree(tree, s.address) // for its Data
+		a, err := fromTree(tree, s.address) // for its Data
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,9 +65,9 @@ func ParseTDM(url string, body []byte) (*TDM, error) {
 	return t, nil
 }
 
-// UnreadTDM returns a file in place of one that a server could not send, for a reason that may pass. Nobody knows what it reserves,
+// unreadTDM returns a file in place of one that a server could not send, for a reason that may pass. Nobody knows what it reserves,
 // so it forbids train-ai and ai-input. It is not for a file that does not exist.
-func UnreadTDM(url string, why error) *TDM { return &TDM{url: url, err: why} }
+func unreadTDM(url string, why error) *TDM { return &TDM{url: url, err: why} }
 
 // read adds the statement of the longest location that matches; of equally long ones, a reservation.
 func (t *TDM) read(r *Record, u weburl.URL) {
@@ -111,7 +111,7 @@ func ReadDocument(url string, status int, failure string, body []byte) (*License
 	isTDM := strings.HasSuffix(url, TDMPath)
 	switch {
 	case isTDM && failure != "":
-		return nil, UnreadTDM(url, errors.New(failure))
+		return nil, unreadTDM(url, errors.New(failure))
 	case isTDM && status == http.StatusOK:
 		t, _ := ParseTDM(url, body)
 		return nil, t

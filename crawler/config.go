@@ -334,7 +334,7 @@ func (c Config) withDefaults() Config {
 	c.Traps.Sessions = or(c.Traps.Sessions, DefaultMaxSessions)
 	c.Duplicates.Soft = or(c.Duplicates.Soft, DefaultMaxSoft)
 	c.Scope.BeyondKinds = slices.Clone(c.Scope.BeyondKinds)
-	c.MaxLogins = or(c.MaxLogins, DefaultMaxLogins)
+	c.MaxLogins = or(c.MaxLogins, defaultMaxLogins)
 	c.Limits.Redirects = or(c.Limits.Redirects, DefaultRedirects)
 	return c
 }

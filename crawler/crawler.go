@@ -99,8 +99,8 @@ var (
 	// frontier has ended and is run again with settings other than those that decided what was queued, and when
 	// one that has not ended is run with another Config.Sample.
 	ErrRulesChanged = errors.New("crawler: the crawl in this frontier was decided by other settings")
-	// ErrRunning is returned by Run while another crawl uses the same durable frontier.
-	ErrRunning = errors.New("crawler: a crawl with a durable frontier is under way")
+	// errRunning is returned by Run while another crawl uses the same durable frontier.
+	errRunning = errors.New("crawler: a crawl with a durable frontier is under way")
 	// ErrResume is wrapped by errors of New and Run, in addition to the cause, when what an earlier process
 	// left in the frontier or in a sink cannot be read, or when the two cannot be brought to the same
 	// point.
@@ -168,7 +168,7 @@ func (c *Crawler) start(seeds []string, change func(*Config)) (*run, error) {
 	defer c.mu.Unlock()
 	if r.checkpoint != nil && len(c.runs) > 0 {
 		r.close()
-		return nil, ErrRunning
+		return nil, errRunning
 	}
 	if c.control.paused {
 		r.halt.begin()

@@ -27,8 +27,8 @@ type Account struct {
 	LoggedOut func(v *Visit) bool
 }
 
-// DefaultMaxLogins is the default of Config.MaxLogins.
-const DefaultMaxLogins = 3
+// defaultMaxLogins is the default of Config.MaxLogins.
+const defaultMaxLogins = 3
 
 // session is a login of a run and whether it is still valid.
 type session struct {

@@ -51,7 +51,7 @@ func TestTreeIsBounded(t *testing.T) {
 		"in a quote":       `<script>a<b c="</script>` + bomb,
 		"distinct":         fonts.String() + strings.Repeat("</div><div>x", 10_000),
 	} {
-		if tree, err := Tree([]byte(page)); !errors.Is(err, ErrTreeSize) {
+		if tree, err := Tree([]byte(page)); !errors.Is(err, errTreeSize) {
 			n := 0
 			if tree != nil {
 				for range tree.Descendants() {

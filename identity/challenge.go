@@ -37,12 +37,12 @@ var coverable = []string{"@scheme", "@target-uri", "@query", "user-agent", "acce
 // errNoChallenge is for an answer without an Accept-Signature field.
 var errNoChallenge = errors.New("identity: no Accept-Signature field")
 
-// ParseChallenge reads the lines of an Accept-Signature field and returns the first signature that it asks
+// parseChallenge reads the lines of an Accept-Signature field and returns the first signature that it asks
 // for and that a [Signer] can make. A signature with another tag, algorithm or set of components than
 // there is for crawlers is not made: the error says what stands in the way, of the last one.
 //
 // The field is a server's: it is read up to 8 KiB.
-func ParseChallenge(lines []string) (Challenge, error) {
+func parseChallenge(lines []string) (Challenge, error) {
 	if len(lines) == 0 {
 		return Challenge{}, errNoChallenge
 	}

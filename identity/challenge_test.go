@@ -49,7 +49,7 @@ func TestParseChallenge(t *testing.T) {
 		{`sig1=("` + strings.Repeat("x", maxFieldBytes) + `")`, Challenge{}, "longer than"},
 		{strings.TrimSuffix(strings.Repeat("a=(),b=(),c=(),d=(),e=(),f=(),g=(),h=(),i=(),j=(),k=(),l=(),m=(),n=(),o=(),p=(),q=(),", 1), ","), Challenge{}, "members"},
 	} {
-		got, err := ParseChallenge([]string{c.field})
+		got, err := parseChallenge([]string{c.field})
 		switch {
 		case c.bad != "":
 			if err == nil || !strings.Contains(err.Error(), c.bad) || len(err.Error()) > 400 {
@@ -59,10 +59,10 @@ func TestParseChallenge(t *testing.T) {
 			t.Errorf("%.100s: %+v %v", c.field, got, err)
 		}
 	}
-	if _, err := ParseChallenge(nil); !errors.Is(err, errNoChallenge) {
+	if _, err := parseChallenge(nil); !errors.Is(err, errNoChallenge) {
 		t.Error(err)
 	}
-	if got, err := ParseChallenge([]string{`a=("x")`, `b=("@path")`}); err != nil || got.Label != "b" {
+	if got, err := parseChallenge([]string{`a=("x")`, `b=("@path")`}); err != nil || got.Label != "b" {
 		t.Errorf("several lines: %+v %v", got, err)
 	}
 }
@@ -70,7 +70,7 @@ func TestParseChallenge(t *testing.T) {
 // Every challenge that is understood can be answered with a signature that a verifier accepts.
 func TestChallengesAreFulfilled(t *testing.T) {
 	k := mustKey(t)
-	c, err := ParseChallenge([]string{`x=("accept" "@path" "@query" "@authority" "signature-agent";key="x");nonce="from-the-server";created;expires;tag="web-bot-auth";keyid="` + k.ID() + `"`})
+	c, err := parseChallenge([]string{`x=("accept" "@path" "@query" "@authority" "signature-agent";key="x");nonce="from-the-server";created;expires;tag="web-bot-auth";keyid="` + k.ID() + `"`})
 	if err != nil {
 		t.Fatal(err)
 	}

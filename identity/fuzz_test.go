@@ -21,7 +21,7 @@ func FuzzChallenge(f *testing.F) {
 	k := mustKey(f)
 	s, v := mustSigner(f, k), Verifier{Keys: keysOf(k)}
 	f.Fuzz(func(t *testing.T, field string) {
-		c, err := ParseChallenge([]string{field})
+		c, err := parseChallenge([]string{field})
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n\x1b") {
 				t.Errorf("the error is not printable: %q", err)
@@ -164,7 +164,7 @@ func FuzzVerifyHead(f *testing.F) {
 func FuzzParseKey(f *testing.F) {
 	f.Add([]byte("-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF\n-----END PRIVATE KEY-----\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if k, err := ParseKey(text); err == nil && k.ID() != thumbprint(k.Public()) {
+		if k, err := parseKey(text); err == nil && k.ID() != thumbprint(k.Public()) {
 			t.Error(k)
 		}
 	})

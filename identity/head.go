@@ -39,9 +39,9 @@ type headPayload struct {
 
 // Errors of [VerifyHead], wrapped.
 var (
-	ErrHeadMalformed = errors.New("identity: not a signed ledger head")
-	ErrHeadKey       = errors.New("identity: the ledger head is signed with an unknown key")
-	ErrHeadSignature = errors.New("identity: the signature of the ledger head is wrong")
+	errHeadMalformed = errors.New("identity: not a signed ledger head")
+	errHeadKey       = errors.New("identity: the ledger head is signed with an unknown key")
+	errHeadSignature = errors.New("identity: the signature of the ledger head is wrong")
 )
 
 // SignHead signs a head: a JWS in compact form (RFC 7515 section 7.1, EdDSA by RFC 8037 section 3.1) that
@@ -66,24 +66,24 @@ func SignHead(k *Key, h Head) (string, error) {
 
 // VerifyHead checks a token that [SignHead] made and returns the head and the ID of the key. key gives the
 // public key of that ID, and false when there is none that is trusted: which keys those are is the caller's
-// to know, from the operator's key directory and its retired keys. The error wraps [ErrHeadMalformed],
-// [ErrHeadKey] or [ErrHeadSignature].
+// to know, from the operator's key directory and its retired keys. The error says whether the head, its key
+// or its signature is wrong.
 func VerifyHead(token string, key func(id string) (ed25519.PublicKey, bool)) (Head, string, error) {
 	header, payload, sig, err := splitHead(token)
 	if err != nil {
-		return Head{}, "", fmt.Errorf("%w: %w", ErrHeadMalformed, err)
+		return Head{}, "", fmt.Errorf("%w: %w", errHeadMalformed, err)
 	}
 	public, ok := key(header.KeyID)
 	if !ok || len(public) != ed25519.PublicKeySize {
-		return Head{}, header.KeyID, fmt.Errorf("%w: %s", ErrHeadKey, printable(header.KeyID))
+		return Head{}, header.KeyID, fmt.Errorf("%w: %s", errHeadKey, printable(header.KeyID))
 	}
 	signed := token[:strings.LastIndexByte(token, '.')]
 	if !ed25519.Verify(public, []byte(signed), sig) {
-		return Head{}, header.KeyID, fmt.Errorf("%w: key %s", ErrHeadSignature, printable(header.KeyID))
+		return Head{}, header.KeyID, fmt.Errorf("%w: key %s", errHeadSignature, printable(header.KeyID))
 	}
 	h, err := parseHead(payload)
 	if err != nil {
-		return Head{}, header.KeyID, fmt.Errorf("%w: %w", ErrHeadMalformed, err)
+		return Head{}, header.KeyID, fmt.Errorf("%w: %w", errHeadMalformed, err)
 	}
 	return h, header.KeyID, nil
 }

@@ -92,31 +92,31 @@ func TestHeadsThatAreNone(t *testing.T) {
 		token string
 		want  error
 	}{
-		"payload changed":    {flip(1), ErrHeadSignature},
-		"signature changed":  {flip(2), ErrHeadSignature},
-		"signature cut":      {parts[0] + "." + parts[1] + "." + enc(make([]byte, 60)), ErrHeadSignature},
-		"no signature":       {parts[0] + "." + parts[1] + ".", ErrHeadSignature},
-		"padding":            {token + "=", ErrHeadMalformed},
-		"two parts":          {parts[0] + "." + parts[1], ErrHeadMalformed},
-		"four parts":         {token + ".x", ErrHeadMalformed},
-		"empty":              {"", ErrHeadMalformed},
-		"blanks":             {" " + token, ErrHeadMalformed},
-		"too long":           {token + strings.Repeat("A", maxHeadBytes), ErrHeadMalformed},
-		"alg none":           {forge(`{"alg":"none","kid":"`+k.ID()+`","typ":"amble-ledger-head"}`, payload), ErrHeadMalformed},
-		"another type":       {forge(`{"alg":"EdDSA","kid":"`+k.ID()+`","typ":"JWT"}`, payload), ErrHeadMalformed},
-		"critical extension": {forge(`{"alg":"EdDSA","kid":"`+k.ID()+`","typ":"amble-ledger-head","crit":"x"}`, payload), ErrHeadMalformed},
-		"a key of its own":   {forge(`{"alg":"EdDSA","jwk":"`+k.ID()+`","typ":"amble-ledger-head"}`, payload), ErrHeadKey},
-		"header no object":   {forge(`[]`, payload), ErrHeadMalformed},
-		"short hash":         {forge(header, `{"sha256":"00","lines":1,"time":"2026-11-22T12:00:00Z"}`), ErrHeadMalformed},
-		"negative lines":     {forge(header, strings.Replace(payload, `"lines":1`, `"lines":-1`, 1)), ErrHeadMalformed},
-		"lines with a point": {forge(header, strings.Replace(payload, `"lines":1`, `"lines":1.5`, 1)), ErrHeadMalformed},
-		"no time":            {forge(header, strings.Replace(payload, `"2026-11-22T12:00:00Z"`, `"x"`, 1)), ErrHeadMalformed},
+		"payload changed":    {flip(1), errHeadSignature},
+		"signature changed":  {flip(2), errHeadSignature},
+		"signature cut":      {parts[0] + "." + parts[1] + "." + enc(make([]byte, 60)), errHeadSignature},
+		"no signature":       {parts[0] + "." + parts[1] + ".", errHeadSignature},
+		"padding":            {token + "=", errHeadMalformed},
+		"two parts":          {parts[0] + "." + parts[1], errHeadMalformed},
+		"four parts":         {token + ".x", errHeadMalformed},
+		"empty":              {"", errHeadMalformed},
+		"blanks":             {" " + token, errHeadMalformed},
+		"too long":           {token + strings.Repeat("A", maxHeadBytes), errHeadMalformed},
+		"alg none":           {forge(`{"alg":"none","kid":"`+k.ID()+`","typ":"amble-ledger-head"}`, payload), errHeadMalformed},
+		"another type":       {forge(`{"alg":"EdDSA","kid":"`+k.ID()+`","typ":"JWT"}`, payload), errHeadMalformed},
+		"critical extension": {forge(`{"alg":"EdDSA","kid":"`+k.ID()+`","typ":"amble-ledger-head","crit":"x"}`, payload), errHeadMalformed},
+		"a key of its own":   {forge(`{"alg":"EdDSA","jwk":"`+k.ID()+`","typ":"amble-ledger-head"}`, payload), errHeadKey},
+		"header no object":   {forge(`[]`, payload), errHeadMalformed},
+		"short hash":         {forge(header, `{"sha256":"00","lines":1,"time":"2026-11-22T12:00:00Z"}`), errHeadMalformed},
+		"negative lines":     {forge(header, strings.Replace(payload, `"lines":1`, `"lines":-1`, 1)), errHeadMalformed},
+		"lines with a point": {forge(header, strings.Replace(payload, `"lines":1`, `"lines":1.5`, 1)), errHeadMalformed},
+		"no time":            {forge(header, strings.Replace(payload, `"2026-11-22T12:00:00Z"`, `"x"`, 1)), errHeadMalformed},
 	} {
 		if _, _, err := VerifyHead(c.token, trusts(k)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, id, err := VerifyHead(token, trusts(other)); !errors.Is(err, ErrHeadKey) || id != k.ID() {
+	if _, id, err := VerifyHead(token, trusts(other)); !errors.Is(err, errHeadKey) || id != k.ID() {
 		t.Errorf("%s %v", id, err)
 	}
 	for _, h := range []Head{{Lines: -1, Time: start}, {Time: time.Time{}}, {Time: time.Unix(maxUnix+1, 0)}} {

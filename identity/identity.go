@@ -314,7 +314,7 @@ func (f *Folder) Signer() (*Signer, error) {
 	return newSigner(f.state.Profile.AgentURL(), keys)
 }
 
-// Key is the private key that signs at that time. The error wraps [ErrNoKey].
+// Key is the private key that signs at that time. It is an error if no key is valid then.
 func (f *Folder) Key(now time.Time) (*Key, error) {
 	s, err := f.Signer()
 	if err != nil {

@@ -335,7 +335,7 @@ func TestOpenRefuses(t *testing.T) {
 	if err := g.Publish(g.Profile(), start); err == nil || !strings.Contains(err.Error(), "is missing") {
 		t.Errorf("a directory without its key was published: %v", err)
 	}
-	if _, err := g.Key(start); !errors.Is(err, ErrNoKey) {
+	if _, err := g.Key(start); !errors.Is(err, errNoKey) {
 		t.Error(err)
 	}
 	if _, err := Open(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {

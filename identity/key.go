@@ -97,7 +97,7 @@ func ReadKey(path string) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := ParseKey(b)
+	k, err := parseKey(b)
 	clear(b)
 	if err != nil {
 		return nil, fmt.Errorf("%w (in %s)", err, path)
@@ -137,8 +137,8 @@ func readSecret(path string) ([]byte, error) {
 
 func exposed(mode fs.FileMode) bool { return runtime.GOOS != "windows" && mode.Perm()&0o077 != 0 }
 
-// ParseKey reads a private key from PEM text: one PKCS #8 block with an Ed25519 key.
-func ParseKey(text []byte) (*Key, error) {
+// parseKey reads a private key from PEM text: one PKCS #8 block with an Ed25519 key.
+func parseKey(text []byte) (*Key, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
 		return nil, errors.New("identity: key: no PEM block found: expected \"-----BEGIN PRIVATE KEY-----\"")

@@ -122,7 +122,7 @@ func TestKeyFilesThatAreNone(t *testing.T) {
 
 // openssl writes such files.
 func TestKeyOfOpenSSL(t *testing.T) {
-	k, err := ParseKey([]byte("-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF\n-----END PRIVATE KEY-----\n"))
+	k, err := parseKey([]byte("-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF\n-----END PRIVATE KEY-----\n"))
 	if err != nil || k.ID() != vectorKeyID {
 		t.Errorf("%v %v", k, err)
 	}

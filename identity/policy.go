@@ -164,7 +164,7 @@ func (p *Policy) Answer(a Answer) Verdict {
 	if len(challenges) == 0 {
 		return Verdict{}
 	}
-	c, err := ParseChallenge(challenges)
+	c, err := parseChallenge(challenges)
 	if err == nil && p.signer.key(a.Time, c.KeyID) == nil {
 		err = p.signer.noKey(c.KeyID)
 	}

@@ -21,10 +21,10 @@ const signatureLifetime = 5 * time.Minute
 
 // Errors of [Signer.Sign], wrapped.
 var (
-	// ErrInsecure is for a request over http: anybody on the way could replay its signature.
-	ErrInsecure = errors.New("identity: requests over http are not signed")
-	// ErrNoKey is for a time at which no key is valid, or for a Challenge that wants another key.
-	ErrNoKey = errors.New("identity: no key to sign with")
+	// errInsecure is for a request over http: anybody on the way could replay its signature.
+	errInsecure = errors.New("identity: requests over http are not signed")
+	// errNoKey is for a time at which no key is valid, or for a Challenge that wants another key.
+	errNoKey = errors.New("identity: no key to sign with")
 )
 
 // Signed are the three fields of a signed request (httpsig-protocol-01 section 5.2.5). The zero Signed is
@@ -118,11 +118,11 @@ func (s *Signer) key(now time.Time, id string) *signingKey {
 // authority, path, the Signature-Agent and what the Challenge names besides; it is valid for
 // five minutes, and has a nonce. Each hop of a redirect is another request and needs another signature.
 //
-// The error wraps [ErrInsecure] or [ErrNoKey], or says which component of the Challenge the request lacks.
+// The error says that the request goes over http, that no key is valid, or which component of the Challenge it lacks.
 // m.Header must hold the fields that are to be sent, where the Challenge names some; Sign does not change it.
 func (s *Signer) Sign(m Message, c Challenge, now time.Time) (Signed, error) {
 	if !strings.EqualFold(m.Scheme, "https") {
-		return Signed{}, fmt.Errorf("%w: %s", ErrInsecure, printable(m.Authority))
+		return Signed{}, fmt.Errorf("%w: %s", errInsecure, printable(m.Authority))
 	}
 	k := s.key(now, c.KeyID)
 	if k == nil {
@@ -146,9 +146,9 @@ func (s *Signer) Sign(m Message, c Challenge, now time.Time) (Signed, error) {
 
 func (s *Signer) noKey(wanted string) error {
 	if wanted != "" {
-		return fmt.Errorf("%w: the site asks for %q", ErrNoKey, printable(wanted))
+		return fmt.Errorf("%w: the site asks for %q", errNoKey, printable(wanted))
 	}
-	return fmt.Errorf("%w: every key has expired or is not valid yet: rotate", ErrNoKey)
+	return fmt.Errorf("%w: every key has expired or is not valid yet: rotate", errNoKey)
 }
 
 // requestInput returns the components that the signature of a request covers, and its parameters in the order of the drafts'

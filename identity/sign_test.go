@@ -34,7 +34,7 @@ func TestSignOnlyOverHTTPS(t *testing.T) {
 	for _, scheme := range []string{"http", "HTTP", "", "ws"} {
 		m := get("127.0.0.1:8080", "/")
 		m.Scheme = scheme
-		if sig, err := s.Sign(m, Challenge{}, start); !errors.Is(err, ErrInsecure) || sig != (Signed{}) {
+		if sig, err := s.Sign(m, Challenge{}, start); !errors.Is(err, errInsecure) || sig != (Signed{}) {
 			t.Errorf("%q: %+v %v", scheme, sig, err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestSignWithTheKeyOfTheTime(t *testing.T) {
 		sig, err := s.Sign(get("site.test", "/"), Challenge{KeyID: c.keyn}, c.at)
 		switch {
 		case c.want == nil:
-			if !errors.Is(err, ErrNoKey) {
+			if !errors.Is(err, errNoKey) {
 				t.Errorf("%v: %v", c.at, err)
 			}
 		case err != nil || sig.KeyID != c.want.ID():

@@ -87,7 +87,7 @@ type Config struct {
 	MinFree, MaxDisk crawler.Limit
 	// SegmentSize is the size of segments in bytes: when visits, ledger, links, texts or results have as much, the next commit closes the
 	// file, which never changes again, and what follows is in another one, such as visits-000002.jsonl. A segment is at most an eighth
-	// of MaxDisk. 0: [DefaultSegmentSize]; [crawler.Unlimited]: each is one file.
+	// of MaxDisk. 0: 1 GiB; [crawler.Unlimited]: each is one file.
 	SegmentSize crawler.Limit
 	// Store is the URL of a place for what is finished: s3://BUCKET/PREFIX or file:///DIRECTORY, which no other job uses. Closed segments
 	// and finished archives are copied there after the commit that made them final, and no commit waits for it. The bucket, the prefix

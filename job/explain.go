@@ -28,7 +28,7 @@ type Story struct {
 	Line     int          `json:"line,omitempty"`  // of the visit
 	Requests []Request    `json:"requests"`        // for the URL, and the last one for its robots.txt
 
-	// Loads lists the requests that the page made while it was rendered, at most MaxLoads.
+	// Loads lists the requests that the page made while it was rendered, at most 1000.
 	Loads []Request `json:"loads,omitempty"`
 
 	// Static is why the page was not to be rendered, in a crawl that renders pages; "" if it was, or the crawl renders none.
@@ -38,8 +38,8 @@ type Story struct {
 	Robots *politeness.OriginInfo `json:"-"`
 }
 
-// MaxLoads limits the Loads of a Story.
-const MaxLoads = 1000
+// maxLoads limits the Loads of a Story.
+const maxLoads = 1000
 
 // Found is a URL of the chain that leads from a seed to another URL.
 type Found struct {

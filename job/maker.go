@@ -60,8 +60,8 @@ func CheckMaker(dir string, c *Config) error {
 const (
 	OutsideFile     = "file"
 	OutsideVariable = "environment variable"
-	OutsideBrowser  = "browser"
-	OutsideStore    = "store"
+	outsideBrowser  = "browser"
+	outsideStore    = "store"
 )
 
 // Outside is a file, a variable of the environment, a store or a browser that a crawl uses and no job directory has.
@@ -106,10 +106,10 @@ func (c *Config) Outside() (all []Outside) {
 		all = append(all, Outside{OutsideFile, c.State, "state"})
 	}
 	if c.Browser.Path != "" && c.Crawl.Render.Renders() {
-		all = append(all, Outside{OutsideBrowser, c.Browser.Path, "browser"})
+		all = append(all, Outside{outsideBrowser, c.Browser.Path, "browser"})
 	}
 	if c.Store != "" { // which is written to with the keys of whoever runs the crawl
-		all = append(all, Outside{OutsideStore, c.Store, "store"})
+		all = append(all, Outside{outsideStore, c.Store, "store"})
 	}
 	return all
 }

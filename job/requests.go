@@ -78,7 +78,7 @@ func (f *finder) start(n int, e ledger.Entry) *Request {
 	r := &Request{Start: e, Line: n}
 	switch {
 	case e.Purpose == politeness.Resource.String():
-		if e.For == f.url && e.Event == "start" && len(f.loads) < MaxLoads {
+		if e.For == f.url && e.Event == "start" && len(f.loads) < maxLoads {
 			f.loads = append(f.loads, r)
 			return r
 		}

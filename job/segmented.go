@@ -16,8 +16,8 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// DefaultSegmentSize is [Config.SegmentSize] if that is 0, in bytes.
-const DefaultSegmentSize = 1 << 30
+// defaultSegmentSize is [Config.SegmentSize] if that is 0, in bytes.
+const defaultSegmentSize = 1 << 30
 
 // inSegments lists the files of a job that are written in segments. The first segment has the name of the file, the second is
 // visits-000002.jsonl, and so on.
@@ -35,7 +35,7 @@ func (c *Config) segmentSize() int64 {
 	size := int64(c.SegmentSize)
 	switch {
 	case size == 0:
-		size = DefaultSegmentSize
+		size = defaultSegmentSize
 	case size < 0:
 		size = 0
 	}

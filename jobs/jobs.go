@@ -34,10 +34,10 @@ import (
 )
 
 const (
-	// DefaultRunning is how many jobs run at a time if Config.Running is 0.
-	DefaultRunning = 4
-	// DefaultQueued is how many jobs may wait if Config.Queued is 0.
-	DefaultQueued = 10_000
+	// defaultRunning is how many jobs run at a time if Config.Running is 0.
+	defaultRunning = 4
+	// defaultQueued is how many jobs may wait if Config.Queued is 0.
+	defaultQueued = 10_000
 
 	lockName  = "lock"
 	infoName  = "job.json"
@@ -66,9 +66,9 @@ type Program func(args json.RawMessage, c *job.Config) error
 
 // Config configures a Manager. The zero value is usable.
 type Config struct {
-	// Running is the number of jobs that run at a time; 0: DefaultRunning.
+	// Running is the number of jobs that run at a time; 0: 4.
 	Running int
-	// Queued limits the jobs that wait; 0: DefaultQueued.
+	// Queued limits the jobs that wait; 0: 10,000.
 	Queued int
 	// Concurrency limits the requests in flight of all jobs together, and InFlight the bytes of memory for their pages. A job gets an
 	// equal share, of one request at least. 0: each job has what its settings say. The memory of queues and of robots.txt files is
@@ -126,7 +126,7 @@ type entry struct {
 // Open opens a directory of jobs, which is made if it is missing. Jobs that ran or waited when its last process ended are queued again
 // and resumed. The error wraps ErrHeld if another process has the directory open.
 func Open(dir string, c Config) (*Manager, error) {
-	c.Running, c.Queued = cmp.Or(c.Running, DefaultRunning), cmp.Or(c.Queued, DefaultQueued)
+	c.Running, c.Queued = cmp.Or(c.Running, defaultRunning), cmp.Or(c.Queued, defaultQueued)
 	if c.Running < 0 || c.Queued < 0 || c.Concurrency < 0 || c.InFlight < 0 {
 		return nil, errors.New("jobs: a limit of Config is negative: give 0 for the default, or more")
 	}

@@ -21,7 +21,7 @@ type Request struct {
 }
 
 // Admit decides about a request at this moment. It returns a Permit, whose URL is q.Next; or an error: *[Denied], the final
-// word on q.URL; *[NotYet], with the time to try again; or [ErrRequest] for a Request without URL or address, or for a Resource
+// word on q.URL; *[NotYet], with the time to try again; or an error for a Request without URL or address, or for a Resource
 // without For.
 //
 // The Permit expires after Config.PermitTTL, at q.Deadline, or when the rules that judged it or the hours for
@@ -119,7 +119,7 @@ func (g *Gate) takeTurn(q Request, p *permit, why Purpose) error {
 // decide decides whether a request may be made, as far as this Gate knows.
 func (g *Gate) decide(now time.Time, q Request) (admission, error) {
 	if q.URL.IsZero() || !q.Addr.IsValid() || (q.Purpose == Resource) == q.For.IsZero() {
-		return admission{}, ErrRequest
+		return admission{}, errRequest
 	}
 	g.sweep(now)
 	h := g.host(q.URL)

@@ -28,7 +28,7 @@ func TestP2AnAddressIsNeeded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})
 		for _, a := range []Request{{}, {URL: b.url("https://a.test/")}, {Addr: someAddr}} {
-			if _, err := b.gate.Admit(a); !errors.Is(err, ErrRequest) {
+			if _, err := b.gate.Admit(a); !errors.Is(err, errRequest) {
 				t.Errorf("%+v: %v", a, err)
 			}
 		}

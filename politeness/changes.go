@@ -272,7 +272,7 @@ func (g *Gate) touchHolders(h *host) {
 }
 
 // Assemble makes a snapshot of the latest values that [Gate.Changes] has returned, in any order, and nil of none. It goes
-// through them twice, and keeps none. The error wraps [ErrSnapshot].
+// through them twice, and keeps none. It is an error if they are no whole snapshot.
 func Assemble(values iter.Seq2[string, []byte]) ([]byte, error) {
 	var head []byte
 	for name, value := range values {
@@ -286,7 +286,7 @@ func Assemble(values iter.Seq2[string, []byte]) ([]byte, error) {
 	}
 	r := &reader{b: head}
 	if r.take(len(snapshotMagic)) != snapshotMagic || r.err != nil || len(r.b) == 0 {
-		return nil, fmt.Errorf("%w: its parts have no beginning", ErrSnapshot)
+		return nil, fmt.Errorf("%w: its parts have no beginning", errSnapshot)
 	}
 	version := r.b[0]
 	prefixes := []string{addrPrefix, domPrefix, hostPrefix, filesPrefix}

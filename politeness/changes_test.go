@@ -144,7 +144,7 @@ func TestAssembleRefuses(t *testing.T) {
 		t.Errorf("without a head: %q, %v", b, err)
 	}
 	for _, head := range []string{"", "x", "amble-gate", "other-gate\x05"} {
-		if _, err := Assemble(maps.All(map[string][]byte{headName: []byte(head)})); !errors.Is(err, ErrSnapshot) {
+		if _, err := Assemble(maps.All(map[string][]byte{headName: []byte(head)})); !errors.Is(err, errSnapshot) {
 			t.Errorf("%q: %v", head, err)
 		}
 	}

@@ -43,7 +43,7 @@ type reader struct {
 
 func (r *reader) check(ok bool) {
 	if !ok && r.err == nil {
-		r.err, r.b = ErrSnapshot, nil
+		r.err, r.b = errSnapshot, nil
 	}
 }
 

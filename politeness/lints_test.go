@@ -38,7 +38,7 @@ func TestLintsOfOddAnswers(t *testing.T) {
 		for range 6 {
 			time.Sleep(time.Until(b.send(b.must("https://a.test/"), 0, redirect("/robots.txt"))))
 		}
-		if l := b.gate.Origin(b.url("https://a.test/")).Lints(); len(l) != 1 || l[0].Code != LintRedirectLimit {
+		if l := b.gate.Origin(b.url("https://a.test/")).Lints(); len(l) != 1 || l[0].Code != lintRedirectLimit {
 			t.Errorf("lints %v", l)
 		}
 	})

@@ -163,8 +163,8 @@ func (o *origin) fresh(now time.Time) bool {
 
 // Codes of the remarks of [OriginInfo.Lints] on a redirected robots.txt, besides those of package robots.
 const (
-	LintRedirectNowhere robots.LintCode = "redirect_nowhere" // a redirect without a usable Location
-	LintRedirectLimit   robots.LintCode = "redirect_limit"   // more redirects than RFC 9309 requires to be followed
+	lintRedirectNowhere robots.LintCode = "redirect_nowhere" // a redirect without a usable Location
+	lintRedirectLimit   robots.LintCode = "redirect_limit"   // more redirects than RFC 9309 requires to be followed
 )
 
 // Lints are remarks on the answer for a robots.txt as a whole: statuses that do not mean what they seem to, redirects that
@@ -177,12 +177,12 @@ func (i OriginInfo) Lints() (out []robots.Lint) {
 	switch status := i.Source.Status; {
 	case status >= 300 && status < 400 && len(i.Source.Redirects) >= robots.MaxRedirects:
 		out = append(out, robots.Lint{
-			Code: LintRedirectLimit, Severity: robots.Warning,
+			Code: lintRedirectLimit, Severity: robots.Warning,
 			Text: "robots.txt redirects more than " + strconv.Itoa(robots.MaxRedirects) + " times: it is taken to have no rules",
 		})
 	case status >= 300 && status < 400:
 		out = append(out, robots.Lint{
-			Code: LintRedirectNowhere, Severity: robots.Warning,
+			Code: lintRedirectNowhere, Severity: robots.Warning,
 			Text: "robots.txt redirects with status " + strconv.Itoa(status) + " to nowhere: it is taken to have no rules",
 		})
 	default:

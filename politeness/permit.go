@@ -19,9 +19,9 @@ var (
 	ErrExpired  = errors.New("politeness: permit expired") // too late to send; call Admit again
 )
 
-// ErrRequest is the answer to a [Request] without URL or address: no clock could hold it. It is also the answer to a
+// errRequest is the answer to a [Request] without URL or address: no clock could hold it. It is also the answer to a
 // Resource without For, and to For with another Purpose: the ledger would not say what the request was for.
-var ErrRequest = errors.New("politeness: request without URL or address")
+var errRequest = errors.New("politeness: request without URL or address")
 
 // Purpose says why a request is made. It is written to the ledger.
 type Purpose uint8

@@ -68,7 +68,7 @@ func TestResourceNeedsItsPage(t *testing.T) {
 	b := newClient(t, Config{})
 	u := b.url("https://a.test/x")
 	for _, q := range []Request{{URL: u, Addr: someAddr, Purpose: Resource}, {URL: u, Addr: someAddr, For: u}, {URL: u, Addr: someAddr, Purpose: Sitemap, For: u}} {
-		if _, err := b.gate.Admit(q); !errors.Is(err, ErrRequest) {
+		if _, err := b.gate.Admit(q); !errors.Is(err, errRequest) {
 			t.Errorf("%v for %v: %v", q.Purpose, q.For, err)
 		}
 	}

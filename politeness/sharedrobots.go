@@ -75,8 +75,8 @@ func DecodeRobotsFile(b []byte, key RobotsKey) (RobotsFile, bool) {
 	return e.File, true
 }
 
-// DefaultRobotsBytes is the default of [HostsLimits].RobotsBytes.
-const DefaultRobotsBytes = 64 << 20
+// defaultRobotsBytes is the default of [HostsLimits].RobotsBytes.
+const defaultRobotsBytes = 64 << 20
 
 // sharedFiles is the bounded cache of robots.txt files of a [Hosts]. The least recently used are dropped first.
 type sharedFiles struct {

@@ -118,14 +118,14 @@ type Hosts struct {
 type HostsLimits struct {
 	Rate        float64 // requests per second. 0: no limit
 	Concurrency int     // requests in flight. 0: no limit
-	RobotsBytes int64   // of memory for robots.txt files; the least recently used are forgotten. 0: DefaultRobotsBytes
+	RobotsBytes int64   // of memory for robots.txt files; the least recently used are forgotten. 0: 64 MiB
 }
 
 // NewHosts makes a Hosts.
 func NewHosts(l HostsLimits) *Hosts {
 	return &Hosts{
 		limits: l, clocks: make(map[clockKey]*sharedclock.Clock), sweep: hostsSweepMin, out: make(map[*Turn]struct{}),
-		files: sharedFiles{limit: or(l.RobotsBytes, DefaultRobotsBytes)},
+		files: sharedFiles{limit: or(l.RobotsBytes, defaultRobotsBytes)},
 	}
 }
 

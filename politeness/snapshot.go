@@ -11,9 +11,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ErrSnapshot is wrapped by NewGate's error when Config.Snapshot is not a whole snapshot that this
+// errSnapshot is wrapped by NewGate's error when Config.Snapshot is not a whole snapshot that this
 // version reads.
-var ErrSnapshot = errors.New("politeness: bad snapshot")
+var errSnapshot = errors.New("politeness: bad snapshot")
 
 // snapshotMagic begins every snapshot; the version of its format follows. Versions from 2 on are still read.
 const (
@@ -28,7 +28,7 @@ const (
 // A Permit that is out is noted as if its request ended when the snapshot is restored. What happens after the snapshot is not
 // in it: [Gate.Replay] takes that from the ledger, from the offset that the snapshot has. Snapshot waits for lines that are
 // being written, and blocks writing meanwhile. Times are those of the wall clock. The format is binary, has a version, and may
-// change; a Gate refuses one that it cannot read with [ErrSnapshot].
+// change; a Gate refuses one that it cannot read.
 func (g *Gate) Snapshot() []byte {
 	now := time.Now()
 	g.recording.Lock()
@@ -202,7 +202,7 @@ func (g *Gate) restore(now time.Time, b []byte) error {
 		r.version = r.uint()
 	}
 	if r.version < 2 || r.version > snapshotVersion {
-		return fmt.Errorf("%w: it has another version, or is not a snapshot", ErrSnapshot)
+		return fmt.Errorf("%w: it has another version, or is not a snapshot", errSnapshot)
 	}
 	g.restored.run, g.restored.mark = r.string(), int64(r.uint())
 	r.check(g.restored.mark >= 0)

@@ -155,12 +155,12 @@ func TestSnapshotsThatAreNotWholeAreRefused(t *testing.T) {
 		b.answerAt("https://c.test/x", "192.0.2.3", redirect("https://d.test/r"))
 		whole := b.gate.Snapshot()
 		for n := 1; n < len(whole); n++ {
-			if _, err := NewGate(Config{Identity: identity(), Snapshot: whole[:n]}); !errors.Is(err, ErrSnapshot) {
+			if _, err := NewGate(Config{Identity: identity(), Snapshot: whole[:n]}); !errors.Is(err, errSnapshot) {
 				t.Fatalf("the first %d bytes of %d: %v", n, len(whole), err)
 			}
 		}
 		for _, bad := range [][]byte{[]byte("amble-gate\x01"), append([]byte("amble-gate\x07"), whole[len("amble-gate")+1:]...), append(bytes.Clone(whole), 0), []byte("{}")} {
-			if _, err := NewGate(Config{Identity: identity(), Snapshot: bad}); !errors.Is(err, ErrSnapshot) {
+			if _, err := NewGate(Config{Identity: identity(), Snapshot: bad}); !errors.Is(err, errSnapshot) {
 				t.Errorf("%.20q: %v", bad, err)
 			}
 		}

@@ -25,7 +25,7 @@ func All[T any](p *Page, typ string) ([]T, error) {
 	if err := check(t, map[reflect.Type]bool{}); err != nil {
 		return nil, err
 	}
-	d := decoder{left: MaxValues}
+	d := decoder{left: maxValues}
 	for _, it := range p.Find(typ) {
 		var v T
 		d.decode(reflect.ValueOf(&v).Elem(), it, 0)
@@ -131,7 +131,7 @@ func (d *decoder) setOne(f reflect.Value, v any, depth int) bool {
 		f.Set(e)
 		return true
 	case reflect.Struct:
-		if !isItem || depth > MaxDepth {
+		if !isItem || depth > maxDepth {
 			return false
 		}
 		d.decode(f, it, depth+1)
@@ -182,7 +182,7 @@ func plain(v any) string {
 }
 
 // MarshalJSON writes an item as JSON-LD without a context. A property with one value is that value, one with several is a list.
-// Items in items deeper than [MaxDepth] are written as references.
+// Items in items deeper than 64 are written as references.
 func (it *Item) MarshalJSON() ([]byte, error) { return json.Marshal(it.document(0, new(int))) }
 
 // document returns an item as JSON. Items that are referred to several times are written each time, so that their number is limited.
@@ -195,7 +195,7 @@ func (it *Item) document(depth int, written *int) map[string]any {
 	for _, values := range it.Properties {
 		*written += len(values)
 	}
-	if depth > MaxDepth || *written > MaxValues {
+	if depth > maxDepth || *written > maxValues {
 		return m
 	}
 	if len(it.Types) == 1 {

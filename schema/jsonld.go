@@ -51,12 +51,12 @@ func (p *Page) top(v any, depth int) {
 	switch v := v.(type) {
 	case []any:
 		for _, e := range v {
-			if depth < MaxDepth {
+			if depth < maxDepth {
 				p.top(e, depth+1)
 			}
 		}
 	case map[string]any:
-		if graph, ok := v["@graph"]; ok && depth < MaxDepth {
+		if graph, ok := v["@graph"]; ok && depth < maxDepth {
 			p.top(graph, depth+1)
 			if _, typed := v["@type"]; !typed {
 				return
@@ -84,7 +84,7 @@ func (p *Page) value(v any, depth int) any {
 			}
 			return nil
 		}
-		if depth > MaxDepth {
+		if depth > maxDepth {
 			return nil
 		}
 		return p.object(v, depth)
@@ -133,14 +133,14 @@ func flatten(v any, depth int) (list []any) {
 	switch x := v.(type) {
 	case []any:
 		for _, e := range x {
-			if depth < MaxDepth {
+			if depth < maxDepth {
 				list = append(list, flatten(e, depth+1)...)
 			}
 		}
 		return list
 	case map[string]any:
 		for _, key := range []string{"@list", "@set"} {
-			if l, ok := x[key]; ok && depth < MaxDepth {
+			if l, ok := x[key]; ok && depth < maxDepth {
 				return flatten(l, depth+1)
 			}
 		}

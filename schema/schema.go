@@ -21,9 +21,9 @@ import (
 
 // Limits of what is kept of a page. What exceeds them is dropped.
 const (
-	MaxItems  = 10_000  // items, nested ones included
-	MaxValues = 100_000 // values of properties, nested ones included
-	MaxDepth  = 64      // items in items
+	maxItems  = 10_000  // items, nested ones included
+	maxValues = 100_000 // values of properties, nested ones included
+	maxDepth  = 64      // items in items
 )
 
 // Page holds the structured data of a page.
@@ -152,12 +152,12 @@ func (p *Page) Find(types ...string) (found []*Item) {
 // count reports whether another value may be kept.
 func (p *Page) count() bool {
 	p.values++
-	return p.values <= MaxValues
+	return p.values <= maxValues
 }
 
 // newItem returns an item, or nil if there are too many.
 func (p *Page) newItem(syntax string) *Item {
-	if p.items++; p.items > MaxItems {
+	if p.items++; p.items > maxItems {
 		return nil
 	}
 	return &Item{Syntax: syntax, Properties: map[string][]any{}}

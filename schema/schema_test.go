@@ -119,7 +119,7 @@ func TestHostilePages(t *testing.T) {
 		"names":             `<div itemscope><b itemprop="` + strings.Repeat("a b ", 200_000) + `">x</b></div>`,
 	} {
 		p := read(t, page)
-		if p.items > 2*MaxItems+200_000 || len(p.Find("T")) > MaxItems {
+		if p.items > 2*maxItems+200_000 || len(p.Find("T")) > maxItems {
 			t.Errorf("%s: %d items", name, p.items)
 		}
 		if _, err := All[product](p, "T"); err != nil {

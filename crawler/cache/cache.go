@@ -39,8 +39,8 @@ import (
 
 // Defaults of Config.
 const (
-	DefaultMaxBytes = 1 << 30
-	DefaultMaxBody  = 64 << 20
+	defaultMaxBytes = 1 << 30
+	defaultMaxBody  = 64 << 20
 )
 
 // ErrFull is the error for an answer that is not stored because the directory has reached Config.MaxBytes.
@@ -85,10 +85,10 @@ func Open(c Config) (*Cache, error) {
 		return nil, errors.New("cache: Config: Dir must be set, and limits must not be negative")
 	}
 	if c.MaxBytes == 0 {
-		c.MaxBytes = DefaultMaxBytes
+		c.MaxBytes = defaultMaxBytes
 	}
 	if c.MaxBody == 0 {
-		c.MaxBody = DefaultMaxBody
+		c.MaxBody = defaultMaxBody
 	}
 	if c.Problem == nil {
 		c.Problem = func(error) {}

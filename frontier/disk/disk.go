@@ -54,7 +54,7 @@ var (
 
 // Open opens the crawl in dir, or begins one there: dir must be a crawl's directory, or empty, or
 // not exist. The error wraps [ErrLocked] if another process has it open, [ErrForeign] if it holds
-// something else, [ErrNewer] if a newer version of this package made it, [ErrDamaged], or is the disk's.
+// something else, [ErrDamaged], or is the disk's; a directory that a newer version of this package made is an error, too.
 func Open(dir string, c Config) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

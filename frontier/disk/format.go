@@ -17,7 +17,7 @@ import (
 var (
 	ErrLocked  = errors.New("disk: the crawl directory is in use")
 	ErrForeign = errors.New("disk: not a crawl directory")
-	ErrNewer   = errors.New("disk: the crawl directory was made by a newer version")
+	errNewer   = errors.New("disk: the crawl directory was made by a newer version")
 )
 
 // The marker is the file that identifies a crawl's directory and holds the version of its format. It is
@@ -110,7 +110,7 @@ func checkVersion(fs vfs.FS, dir string) error {
 		return fmt.Errorf("%w: the file %s says %q: name another directory", ErrForeign, fs.PathJoin(dir, marker), text)
 	case version > formatVersion:
 		return fmt.Errorf("%w: %s has format %d, this program knows up to %d: use the program that made it, or a newer one",
-			ErrNewer, dir, version, formatVersion)
+			errNewer, dir, version, formatVersion)
 	}
 	return nil
 }

@@ -35,10 +35,10 @@ import (
 // Reasons of findings that are not failed requests. A status of 400 or more has the reason "http_" and the status; anything else
 // has the reason code of its visit, such as fetcher.ReasonNXDomain.
 const (
-	ReasonFragment = "fragment"      // no element of the page has the name after "#"
-	ReasonRedirect = "redirect"      // the link works, by way of a redirect
-	ReasonMixed    = "mixed_content" // a page by https loads a resource by http
-	ReasonRobots   = "robots"        // robots.txt forbids the request, so that nothing is known
+	reasonFragment = "fragment"      // no element of the page has the name after "#"
+	reasonRedirect = "redirect"      // the link works, by way of a redirect
+	reasonMixed    = "mixed_content" // a page by https loads a resource by http
+	reasonRobots   = "robots"        // robots.txt forbids the request, so that nothing is known
 )
 
 // Level says how much a finding matters.
@@ -54,7 +54,7 @@ const (
 
 // Finding is a URL with something to mend. Its JSON form is a line of [Result.WriteJSON].
 type Finding struct {
-	URL    string `json:"url"` // as the first page links to it; with its fragment for ReasonFragment; as written if it is not a valid URL
+	URL    string `json:"url"` // as the first page links to it; with its fragment for the reason "fragment"; as written if it is not a valid URL
 	Status int    `json:"status"`
 	Reason string `json:"reason"`
 	Level  Level  `json:"-"`
@@ -229,7 +229,7 @@ func (c *checker) link(l *sink.Outlink, at Page) {
 		return
 	}
 	if c.https && u.Scheme() == "http" && isResource(l.Kind) {
-		c.add(l.To, &verdict{level: Mend, reason: ReasonMixed}, nil, at)
+		c.add(l.To, &verdict{level: Mend, reason: reasonMixed}, nil, at)
 	}
 	k := c.key(u)
 	v, hops := c.follow(k)
@@ -244,7 +244,7 @@ func (c *checker) link(l *sink.Outlink, at Page) {
 	case v.level != good:
 		c.add(l.To, v, hops, at)
 	case len(hops) > 0:
-		c.add(l.To, &verdict{level: Mend, reason: ReasonRedirect, status: c.urls[k].status}, hops, at)
+		c.add(l.To, &verdict{level: Mend, reason: reasonRedirect, status: c.urls[k].status}, hops, at)
 		fallthrough
 	default:
 		if v.html {

@@ -60,7 +60,7 @@ func (c *checker) want(l *sink.Outlink) {
 func (c *checker) fragment(l *sink.Outlink, at Page) {
 	page, name, ok := c.element(l)
 	if _, lacks := slices.BinarySearch(c.names[page], name); ok && lacks {
-		c.add(l.To+"#"+l.Fragment, &verdict{level: Broken, reason: ReasonFragment, status: http.StatusOK}, nil, at)
+		c.add(l.To+"#"+l.Fragment, &verdict{level: Broken, reason: reasonFragment, status: http.StatusOK}, nil, at)
 	}
 }
 

@@ -46,7 +46,7 @@ func (c *checker) visit(r *sink.Record) {
 	case crawler.Refused:
 		switch r.Reason {
 		case politeness.ReasonRobots:
-			v.level, v.reason = Unknown, ReasonRobots
+			v.level, v.reason = Unknown, reasonRobots
 		case fetcher.ReasonPort:
 			v.level = Broken // no browser requests it
 		case politeness.ReasonChallenge:

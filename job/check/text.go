@@ -134,13 +134,13 @@ func (f *Finding) Heading() string {
 // Why returns the reason in words.
 func (f *Finding) Why() string {
 	switch f.Reason {
-	case ReasonFragment:
+	case reasonFragment:
 		return "the page has no element of that name"
-	case ReasonRedirect:
+	case reasonRedirect:
 		return "redirects to mend"
-	case ReasonMixed:
+	case reasonMixed:
 		return "mixed content, which browsers block on a page by https"
-	case ReasonRobots:
+	case reasonRobots:
 		return "not checked, because robots.txt forbids it"
 	case weburl.ReasonSyntax:
 		return "not a URL"
@@ -157,7 +157,7 @@ func (r *Result) writeSummary(b *strings.Builder) {
 	redirects := 0
 	for i := range r.Findings {
 		count[r.Findings[i].Level]++
-		if r.Findings[i].Reason == ReasonRedirect {
+		if r.Findings[i].Reason == reasonRedirect {
 			redirects++
 		}
 	}

@@ -37,8 +37,8 @@ const Schema = "amble.estimate/1"
 // ErrNoSample is returned for a job that drew no sample, so that nothing can be said of pages that it did not request.
 var ErrNoSample = errors.New("the job drew no sample with known probabilities")
 
-// ErrNoAnswer is returned for a job in which no page drawn has answered with a value that is not NULL.
-var ErrNoAnswer = errors.New("no page of the sample has answered with a value")
+// errNoAnswer is returned for a job in which no page drawn has answered with a value that is not NULL.
+var errNoAnswer = errors.New("no page of the sample has answered with a value")
 
 // Question says what to estimate.
 type Question struct {
@@ -103,7 +103,7 @@ type Group struct {
 }
 
 // Run estimates. It makes no request, and needs space in the directory of temporary files for the job's tables. Errors are
-// ErrNoSample, ErrNoAnswer, an *ExpressionError, or those of reading the job.
+// ErrNoSample, one for no answer with a value, an *ExpressionError, or those of reading the job.
 func Run(ctx context.Context, r *job.Reader, q Question) (*Result, error) {
 	rep, err := r.Report()
 	if err != nil {
@@ -138,7 +138,7 @@ func Run(ctx context.Context, r *job.Reader, q Question) (*Result, error) {
 	res.Of, res.By, res.Sample = q.Of, q.By, m.Settings["sample"]
 	key := sha256.Sum256([]byte(res.Sample + "\n" + q.Of + "\n" + q.By)) // the same question has the same answer
 	if res.Groups = s.groups(res.Share, rand.New(rand.NewChaCha8(key))); len(res.Groups) == 0 {
-		return nil, ErrNoAnswer
+		return nil, errNoAnswer
 	}
 	return res, nil
 }

@@ -167,7 +167,7 @@ func TestErrorsNameTheExpression(t *testing.T) {
 				t.Errorf("%+v: %v", c.q, err)
 			}
 		}
-		if _, err := Run(t.Context(), r, Question{Of: "NULL"}); !errors.Is(err, ErrNoAnswer) {
+		if _, err := Run(t.Context(), r, Question{Of: "NULL"}); !errors.Is(err, errNoAnswer) {
 			t.Errorf("no values: %v", err)
 		}
 		if _, err := Run(t.Context(), crawled(t, w, 0, list(w, "b.example", 3)), Question{Of: "1"}); !errors.Is(err, ErrNoSample) {

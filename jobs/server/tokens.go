@@ -34,8 +34,7 @@ const (
 type Token struct {
 	Name   string // in the audit log, and as the owner of jobs
 	Scopes []Scope
-	// MaxJobs limits the jobs of the token that are queued or run; 0: DefaultMaxJobs. MaxRate limits its requests a second; 0:
-	// DefaultMaxRate.
+	// MaxJobs limits the jobs of the token that are queued or run; 0: 1000. MaxRate limits its requests a second; 0: 20.
 	MaxJobs int
 	MaxRate float64
 
@@ -43,10 +42,10 @@ type Token struct {
 }
 
 const (
-	// DefaultMaxJobs is the number of jobs of a token that may be queued or run.
-	DefaultMaxJobs = 1000
-	// DefaultMaxRate is the number of requests that a token may make a second.
-	DefaultMaxRate = 20.0
+	// defaultMaxJobs is the number of jobs of a token that may be queued or run.
+	defaultMaxJobs = 1000
+	// defaultMaxRate is the number of requests that a token may make a second.
+	defaultMaxRate = 20.0
 
 	minSecret  = 8  // characters: at maxGuesses a second nobody finds them
 	maxGuesses = 10 // requests a second with tokens that are not known, of all clients together
@@ -177,8 +176,8 @@ func newClients(all []Token) (clients, error) {
 		if t.hash == ([sha256.Size]byte{}) {
 			return nil, fmt.Errorf("server: token %s has no secret: make it with NewToken", t.Name)
 		}
-		per := cmp.Or(t.MaxRate, DefaultMaxRate)
-		t.MaxJobs = cmp.Or(t.MaxJobs, DefaultMaxJobs)
+		per := cmp.Or(t.MaxRate, defaultMaxRate)
+		t.MaxJobs = cmp.Or(t.MaxJobs, defaultMaxJobs)
 		cs = append(cs, &client{Token: t, rate: rate.NewLimiter(rate.Limit(per), max(1, int(2*per)))})
 	}
 	if len(cs) == 0 {

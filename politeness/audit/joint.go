@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// UnmeasuredClock is by how much the clock of a machine may be wrong that nobody has compared with others.
-const UnmeasuredClock = time.Second
+// unmeasuredClock is by how much the clock of a machine may be wrong that nobody has compared with others.
+const unmeasuredClock = time.Second
 
 // Part is one of several crawls that are checked together.
 type Part struct {
@@ -465,7 +465,7 @@ func (r *partRequest) error() time.Duration {
 	if p := r.of.processes[r.run]; p != nil {
 		return secs(p.Error)
 	}
-	return UnmeasuredClock
+	return unmeasuredClock
 }
 
 // sameMachine reports whether two requests have the times of one clock.

@@ -141,7 +141,7 @@ func TestPapersCountConsentAndLicences(t *testing.T) {
 		}
 		Derived []any `json:"prov:wasDerivedFrom"`
 	}
-	decode(t, filepath.Join(dir, CroissantName), &croissant)
+	decode(t, filepath.Join(dir, croissantName), &croissant)
 	if croissant.ConformsTo != "http://mlcommons.org/croissant/1.1" || len(croissant.UsageInfo) != 1 || croissant.UsageInfo[0].Name != "train-ai disallow" || !strings.HasPrefix(croissant.UsageInfo[0].Description, "2 of 8 rows") ||
 		len(croissant.License) != 2 || croissant.License[0].URL != "https://spdx.org/licenses/CC-BY-4.0" || len(croissant.Derived) != 3 {
 		t.Errorf("%+v", croissant)
@@ -158,7 +158,7 @@ func TestPapersCountConsentAndLicences(t *testing.T) {
 	var crate struct {
 		Graph []map[string]any `json:"@graph"`
 	}
-	decode(t, filepath.Join(dir, CrateName), &crate)
+	decode(t, filepath.Join(dir, crateName), &crate)
 	known, refs := map[any]bool{}, []any{}
 	for _, e := range crate.Graph {
 		known[e["@id"]] = true
@@ -172,7 +172,7 @@ func TestPapersCountConsentAndLicences(t *testing.T) {
 	if len(refs) < 14 || slices.ContainsFunc(refs, func(id any) bool { return !known[id] }) {
 		t.Errorf("the crate has %v and refers to %v", known, refs)
 	}
-	sheet, _ := os.ReadFile(filepath.Join(dir, SheetName))
+	sheet, _ := os.ReadFile(filepath.Join(dir, sheetName))
 	for _, want := range []string{"| train-ai disallow | 2 |", "| CC-BY-4.0 | 7 |", "| en | ", "of which 1 have the text", "birds|job"} {
 		if !bytes.Contains(sheet, []byte(want)) {
 			t.Errorf("the data sheet has no %q:\n%s", want, sheet)
@@ -205,10 +205,10 @@ func TestVerifyFindsChangedFiles(t *testing.T) {
 	if err := os.WriteFile(part, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(dir, SheetName)); err != nil {
+	if err := os.Remove(filepath.Join(dir, sheetName)); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := Verify(dir); err != nil || !slices.Equal(v.Differ, []string{"part-00001.parquet", SheetName}) {
+	if v, err := Verify(dir); err != nil || !slices.Equal(v.Differ, []string{"part-00001.parquet", sheetName}) {
 		t.Errorf("%+v %v", v, err)
 	}
 }
@@ -219,7 +219,7 @@ func TestReplayMakesTheSameParts(t *testing.T) {
 	if _, err := export.WriteAll(t.Context(), []*job.Reader{one, two}, Kind(text.Options{Refuse: []string{"train-ai"}}), dir, nil); err != nil {
 		t.Fatal(err)
 	}
-	if sheet, err := os.ReadFile(filepath.Join(dir, SheetName)); err != nil || !bytes.Contains(sheet, []byte("- 4 pages left out: their sites refuse such uses.\n")) || !bytes.Contains(sheet, []byte("None.")) {
+	if sheet, err := os.ReadFile(filepath.Join(dir, sheetName)); err != nil || !bytes.Contains(sheet, []byte("- 4 pages left out: their sites refuse such uses.\n")) || !bytes.Contains(sheet, []byte("None.")) {
 		t.Errorf("the data sheet does not say what was left out: %v\n%s", err, sheet)
 	}
 	if v, err := Replay(t.Context(), dir, t.TempDir(), []*job.Reader{two, one}, nil); err != nil || v.Files != 2 || len(v.Differ) > 0 {

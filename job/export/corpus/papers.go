@@ -23,11 +23,11 @@ import (
 
 // Names of the papers.
 const (
-	SheetName     = "DATASHEET.md"
-	TotalsName    = "corpus.json" // counts of the rows, and how they were chosen
-	CroissantName = "croissant.json"
-	CrateName     = "ro-crate-metadata.json"
-	SumsName      = "SHA256SUMS" // of all other files, in the form of sha256sum -c
+	sheetName     = "DATASHEET.md"
+	totalsName    = "corpus.json" // counts of the rows, and how they were chosen
+	croissantName = "croissant.json"
+	crateName     = "ro-crate-metadata.json"
+	sumsName      = "SHA256SUMS" // of all other files, in the form of sha256sum -c
 )
 
 // source is a job of the corpus, as the papers describe it.
@@ -48,7 +48,7 @@ func (c *corpus) papers() error {
 	for _, p := range []struct {
 		name string
 		fill func([]source) ([]byte, error)
-	}{{SheetName, c.sheet}, {TotalsName, func([]source) ([]byte, error) { return encode(&c.totals) }}, {CroissantName, c.croissant}, {CrateName, c.crate}} {
+	}{{sheetName, c.sheet}, {totalsName, func([]source) ([]byte, error) { return encode(&c.totals) }}, {croissantName, c.croissant}, {crateName, c.crate}} {
 		b, err := p.fill(sources)
 		if err == nil {
 			err = c.paper(p.name, b)
@@ -61,7 +61,7 @@ func (c *corpus) papers() error {
 	for _, f := range c.files {
 		fmt.Fprintf(&sums, "%s  %s\n", f.Sum, f.Name)
 	}
-	return c.paper(SumsName, sums.Bytes())
+	return c.paper(sumsName, sums.Bytes())
 }
 
 func (c *corpus) paper(name string, b []byte) error {
@@ -259,7 +259,7 @@ var croissantContext = object{
 func (c *corpus) crate(sources []source) ([]byte, error) {
 	root := c.described()
 	root["@id"], root["@type"] = "./", "Dataset"
-	graph := []object{{"@id": CrateName, "@type": "CreativeWork", "conformsTo": object{"@id": "https://w3id.org/ro/crate/1.1"}, "about": object{"@id": "./"}}}
+	graph := []object{{"@id": crateName, "@type": "CreativeWork", "conformsTo": object{"@id": "https://w3id.org/ro/crate/1.1"}, "about": object{"@id": "./"}}}
 	software := object{"@id": "#amble", "@type": "SoftwareApplication", "name": "amble", "version": crawler.Version}
 	var has, used []object
 	for _, f := range c.files {

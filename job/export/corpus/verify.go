@@ -28,12 +28,12 @@ type Verification struct {
 
 // Holds reports whether a directory holds a corpus.
 func Holds(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, CrateName))
-	_, err2 := os.Lstat(filepath.Join(dir, SumsName))
+	_, err := os.Lstat(filepath.Join(dir, crateName))
+	_, err2 := os.Lstat(filepath.Join(dir, sumsName))
 	return err == nil && err2 == nil
 }
 
-// Verify compares the files of a corpus with their hashes in [SumsName]. The error is that of the file system.
+// Verify compares the files of a corpus with their hashes in SHA256SUMS. The error is that of the file system.
 func Verify(dir string) (*Verification, error) {
 	want, err := sums(dir)
 	if err != nil {
@@ -57,7 +57,7 @@ func (v *Verification) compare(f file, got string) {
 }
 
 // Replay makes the parts of a corpus again from its jobs, in a temporary directory in temp, and compares them with the hashes in
-// [SumsName]. The papers, which have the names of the jobs, are not compared. documents must
+// SHA256SUMS. The papers, which have the names of the jobs, are not compared. documents must
 // be that of [text.Options].
 func Replay(ctx context.Context, dir, temp string, jobs []*job.Reader, documents text.Documents) (*Verification, error) {
 	want, err := sums(dir)
@@ -65,7 +65,7 @@ func Replay(ctx context.Context, dir, temp string, jobs []*job.Reader, documents
 		return nil, err
 	}
 	var made totals
-	b, err := safefile.Read(filepath.Join(dir, TotalsName), 1<<20)
+	b, err := safefile.Read(filepath.Join(dir, totalsName), 1<<20)
 	if err == nil {
 		err = json.Unmarshal(b, &made)
 	}
@@ -106,7 +106,7 @@ func isPart(name string) bool { return strings.HasPrefix(name, "part-") }
 
 // sums reads the list of hashes.
 func sums(dir string) (all []file, err error) {
-	f, err := safefile.Open(filepath.Join(dir, SumsName))
+	f, err := safefile.Open(filepath.Join(dir, sumsName))
 	if err != nil {
 		return nil, err
 	}
