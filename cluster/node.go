@@ -511,7 +511,8 @@ func (n *Node) read(ctx context.Context, s *Shard, h *held) {
 // giveBackTime limits the time of requests in flight when a shard is given back.
 const giveBackTime = 30 * time.Second
 
-// giveOneBack drains a shard if this node has more than its share, or has had the shard for long, one each ten seconds.
+// giveOneBack drains a shard if this node has more than its share, or has had the shard for long, one each ten seconds. One that has
+// nothing to do stays until it has: moved, it would only not answer who asks whether the job is over.
 func (n *Node) giveOneBack(share int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -528,7 +529,11 @@ func (n *Node) giveOneBack(share int) {
 		return
 	}
 	for _, h := range n.owned {
-		if !h.drained && (left > share || n.Renew > 0 && time.Since(h.taken) >= n.Renew) {
+		idle := false
+		if h.shard != nil {
+			idle, _ = h.shard.idle()
+		}
+		if !h.drained && (left > share && !idle || n.Renew > 0 && time.Since(h.taken) >= n.Renew) {
 			n.drain(h)
 			n.gave = time.Now()
 			return
