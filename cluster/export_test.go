@@ -117,25 +117,8 @@ func (a *Adder) Waiting() (n int) {
 // SetProcess says which process of a job has the clocks, and which one is proven to have ended.
 func SetProcess(k *Clocks, id, gone string) { k.id, k.gone = id, gone }
 
-// SendProbe asks a shard whether it is idle.
-func SendProbe(ctx context.Context, e Engine, shard int, probe uint64) error {
-	m := message{probe: probe}
-	return e.Send(ctx, shard, "probe", m.encode())
-}
-
-// LastProbe returns the probe that the last beat of a shard names, 0 if its last record is none.
-func LastProbe(ctx context.Context, e Engine, shard int) uint64 {
-	last, err := e.Last(ctx, shard)
-	if err != nil {
-		return 0
-	}
-	r, err := decodeRecord(last.Data)
-	if err != nil || r.kind != kindBeat {
-		return 0
-	}
-	x, err := decodeBeat(r.body)
-	if err != nil {
-		return 0
-	}
-	return x.probe
+// AskIdle returns what asks a shard whether it is idle: each call looks whether it was answered.
+func AskIdle(e Engine, shard int, probe uint64) (ask func(ctx context.Context) (answered, busy bool)) {
+	q := question{probe: probe}
+	return func(ctx context.Context) (answered, busy bool) { return q.ask(ctx, e, shard) }
 }

@@ -10,11 +10,11 @@ import (
 )
 
 // finisher is an attempt to find out that the job is over, in two rounds. In each a probe is sent to every inbox, and a
-// record of every shard must say that it is idle and has read that probe. If no shard has written a group between its two
-// records, nothing was under way between shards: an offer is sent before its sender's commit, so its sender was not idle, and
-// it is in its inbox before the second probe. What proves it are writes of the owners; an answer that is stale cannot have
-// read a probe. Whoever sends from outside the job ([Adder]) stores the register of the end after that: if it did so since the first
-// probe was sent, the attempt fails.
+// record of every shard must say that it is idle and has read that probe. An attempt has failed when a shard has a new owner that has not
+// read the probe, since the one before has. If no shard has written a group between its two records, nothing was under way between shards:
+// an offer is sent before its sender's commit, so its sender was not idle, and it is in its inbox before the second probe. What proves it
+// are writes of the owners; an answer that is stale cannot have read a probe. Whoever sends from outside the job ([Adder]) stores the
+// register of the end after that: if it did so since the first probe was sent, the attempt fails.
 type finisher struct {
 	end   uint64 // the revision of the register of the end, before the first probe
 	round int    // 0: none is under way
@@ -26,7 +26,8 @@ type finisher struct {
 // question is a probe, and what its shard has answered.
 type question struct {
 	probe    uint64
-	sent     bool
+	sent     time.Time // zero: it is not
+	epoch    uint64    // of the shard; 0: not known yet
 	answered bool
 	mark     uint64
 }
@@ -108,14 +109,18 @@ func (n *Node) shard(number int) *Shard {
 	return nil
 }
 
-// ask sends the probe, unless it was sent, and looks whether it was answered; busy says that the shard is not idle.
+// timeToRead is the time after which a new owner has read what was in the inbox.
+const timeToRead = 10 * time.Second
+
+// ask sends the probe, unless it was sent, and looks whether it was answered; busy says that the shard is not idle, or
+// that its next owner has not read the probe.
 func (q *question) ask(ctx context.Context, e Engine, shard int) (answered, busy bool) {
-	if !q.sent {
+	if q.sent.IsZero() {
 		m := message{probe: q.probe}
 		if e.Send(ctx, shard, fmt.Sprintf("probe-%x", q.probe), m.encode()) != nil {
 			return false, false // the next time
 		}
-		q.sent = true
+		q.sent = time.Now()
 	}
 	if q.answered {
 		return true, false
@@ -125,12 +130,18 @@ func (q *question) ask(ctx context.Context, e Engine, shard int) (answered, busy
 		return false, false
 	}
 	r, err := decodeRecord(last.Data)
-	if err != nil || r.kind != kindBeat {
+	if err != nil {
+		return false, false
+	}
+	if q.epoch == 0 {
+		q.epoch = r.epoch
+	}
+	if r.kind != kindBeat {
 		return false, false
 	}
 	x, err := decodeBeat(r.body)
 	if err != nil || x.probe != q.probe {
-		return false, false
+		return false, err == nil && r.epoch > q.epoch && time.Since(q.sent) > timeToRead
 	}
 	q.answered, q.mark = x.idle, x.mark
 	return x.idle, !x.idle

@@ -59,11 +59,10 @@ func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 	return probed, nil
 }
 
-// dropRead has the engine forget what was read, but for the last message: that may be a probe, which the next owner answers if this one
-// cannot any more. What an owner reads again it knows. A failure is tried again.
+// dropRead has the engine forget what was read; failed, it is tried again. Whoever reads it again knows it.
 func (s *Shard) dropRead(ctx context.Context) {
-	if s.inbox > s.dropped+1 && time.Since(s.dropAt) >= dropEvery && s.node.engine.Drop(ctx, s.Number, s.inbox-1) == nil {
-		s.dropped, s.dropAt = s.inbox-1, time.Now()
+	if s.inbox > s.dropped && time.Since(s.dropAt) >= dropEvery && s.node.engine.Drop(ctx, s.Number, s.inbox) == nil {
+		s.dropped, s.dropAt = s.inbox, time.Now()
 	}
 }
 

@@ -102,7 +102,7 @@ var mutants = []mutant{
 	{"who loses its lease waits for a batch", "outbox.go", "			if err := s.owner.lease.check(); err != nil {\n				return err\n			}\n", "", "WhoLeavesABatch"},
 	{"an inbox is read only when the engine tells of something", "inbox.go", "time.Since(s.looked) >= readAfter*s.node.Poll", "s.looked.IsZero()", "InboxesAreRead"},
 	{"idle shards move to other nodes", "node.go", "left > share && !idle ||", "left > share ||", "IdleShards"},
-	{"a probe is dropped when it was read", "inbox.go", "s.node.engine.Drop(ctx, s.Number, s.inbox-1)", "s.node.engine.Drop(ctx, s.Number, s.inbox)", "NextOwner"},
+	{"an attempt to end the job waits for an owner that is gone", "finish.go", "return false, err == nil && r.epoch > q.epoch", "return false, false", "WhoIsAsked"},
 	{"links to hosts that were split off are not sent on", "inbox.go", "	return own, s.outbox.send(ctx, moved)", "	return own, nil", "OldOffers"},
 	{"a node works on a job that has outgrown it", "node.go", "	if n.outgrown {\n		return ErrGrown\n	}\n", "", "OldOffers"},
 
