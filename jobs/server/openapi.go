@@ -118,6 +118,8 @@ func schemaOf(t reflect.Type, schemas object) object {
 		return object{"type": "string", "format": "date-time"}
 	case reflect.TypeFor[json.RawMessage]():
 		return object{}
+	case reflect.TypeFor[settings]():
+		return object{"$ref": "#/components/schemas/Settings"}
 	case reflect.TypeFor[jobs.State]():
 		return object{"type": "string", "enum": jobs.States()}
 	case reflect.TypeFor[crawler.Finish]():
@@ -150,14 +152,6 @@ func structSchema(t reflect.Type, schemas object) object {
 			continue
 		}
 		p := schemaOf(f.Type, schemas)
-		if t == reflect.TypeFor[startRequest]() {
-			switch name {
-			case "owner":
-				continue
-			case "settings":
-				p = object{"$ref": "#/components/schemas/Settings"}
-			}
-		}
 		p["description"] = fields[name]
 		properties[name] = p
 		if !strings.Contains(options, "omit") {

@@ -374,7 +374,7 @@ func (s *Server) formOf(r *call) *form {
 
 // request returns the request that a form describes.
 func (f *form) request() (*startRequest, error) {
-	q := &startRequest{Key: f.Key, Seeds: strings.Fields(f.Seeds), Settings: map[string]any{}, Program: f.Program}
+	q := &startRequest{Key: f.Key, Seeds: strings.Fields(f.Seeds), Settings: settings{}, Program: f.Program}
 	for name, value := range map[string]string{"contact": f.Contact, "delay": f.Delay, "rate": f.Rate, "max-pages": f.Pages, "depth": f.Depth, "scope": f.Scope} {
 		if value != "" {
 			q.Settings[name] = value

@@ -80,8 +80,19 @@ func routes() []*route {
 	}
 }
 
-// startRequest asks for a job. Clients may not give its Owner, which they are.
-type startRequest jobs.Request
+// startRequest asks for a job. It is apart from [jobs.Request]: what is not named here, as the owner, no client may set.
+type startRequest struct {
+	Key      string          `json:"key,omitempty"`
+	Seeds    []string        `json:"seeds"`
+	Settings settings        `json:"settings,omitempty"`
+	Program  string          `json:"program,omitempty"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	Priority int             `json:"priority,omitempty"`
+	Webhooks []string        `json:"webhooks,omitempty"`
+}
+
+// settings are keys of a job file with their values.
+type settings map[string]any
 
 type jobList struct {
 	Jobs []jobs.Info `json:"jobs"`
@@ -175,9 +186,6 @@ func asLarge(err error) error {
 
 // request returns what a client asks for, if it may.
 func (s *Server) request(q *startRequest, c *client) (jobs.Request, error) {
-	if q.Owner != "" {
-		return jobs.Request{}, &problemError{Status: http.StatusBadRequest, Title: "the body is not taken", Detail: `unknown field "owner"; /v1/openapi.json has its form`}
-	}
 	if len(q.Seeds) == 0 {
 		return jobs.Request{}, &problemError{Status: http.StatusBadRequest, Title: "no seeds", Detail: "give at least one URL to begin with", Pointer: "/seeds"}
 	}
@@ -189,9 +197,7 @@ func (s *Server) request(q *startRequest, c *client) (jobs.Request, error) {
 	}
 	all := s.Defaults()
 	maps.Copy(all, q.Settings)
-	asked := jobs.Request(*q)
-	asked.Settings, asked.Owner = all, c.Name
-	return asked, nil
+	return jobs.Request{Key: q.Key, Seeds: q.Seeds, Settings: all, Program: q.Program, Args: q.Args, Priority: q.Priority, Webhooks: q.Webhooks, Owner: c.Name}, nil
 }
 
 // Defaults returns the settings of jobs whose request has no others for these keys: what the operator says to site owners.

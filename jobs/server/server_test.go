@@ -465,7 +465,7 @@ func TestHostileRequestsAreRefused(t *testing.T) {
 			"{", "null", "[]", "{}", `{"seeds":[]}`, `{"seeds":"http://127.0.0.1/"}`, `{"seeds":[1]}`, `{"seeds":["nonsense"]}`, deep, `{"seeds":` + deep,
 			`{"seeds":["http://127.0.0.1/"],"args":` + deep + strings.Repeat("]", 100_000) + `}`,
 			`{"seeds":["http://127.0.0.1/"],"settings":{"hosts":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}}`,
-			`{"seeds":["http://127.0.0.1/"],"owner":"root"}`, `{"seeds":["http://127.0.0.1/"],"unknown":1}`, `{"seeds":["http://127.0.0.1/"]}{}`,
+			`{"seeds":["http://127.0.0.1/"],"owner":"root"}`, `{"seeds":["http://127.0.0.1/"],"owner":""}`, `{"seeds":["http://127.0.0.1/"],"unknown":1}`, `{"seeds":["http://127.0.0.1/"]}{}`,
 			`{"seeds":["http://127.0.0.1/"],"program":"../x"}`, `{"seeds":["http://127.0.0.1/"],"settings":{"depth":{"a":1}}}`,
 			"{\"seeds\":[\"http://127.0.0.1/\"],\"settings\":{\"agent\":\"a\\u0000b\\r\\nX: y\"}}", `{"seeds":["file:///etc/passwd"]}`,
 		},
