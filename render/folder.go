@@ -192,7 +192,7 @@ func (f *folder) put(r address, b []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if info, err := f.root.Lstat(place(r)); err != nil || info.Size() != int64(len(b)) {
-		if err := f.write(r, b); err != nil {
+		if err := appear(f.root, place(r), b); err != nil {
 			return fmt.Errorf("render: storing an answer: %w", err)
 		}
 		f.written++
@@ -201,20 +201,19 @@ func (f *folder) put(r address, b []byte) error {
 	return nil
 }
 
-// write makes a file appear with all its content or not at all.
-func (f *folder) write(r address, b []byte) error {
-	to := place(r)
+// appear makes a file appear with all its content or not at all. No other call may be writing the same file.
+func appear(root *os.Root, to string, b []byte) error {
 	dir, name := path.Split(to)
-	if err := f.root.MkdirAll(path.Clean(dir), 0o755); err != nil {
+	if err := root.MkdirAll(path.Clean(dir), 0o755); err != nil {
 		return err
 	}
 	from := dir + temporary + name
-	err := f.root.WriteFile(from, b, 0o644)
+	err := root.WriteFile(from, b, 0o644)
 	if err == nil {
-		err = f.root.Rename(from, to)
+		err = root.Rename(from, to)
 	}
 	if err != nil {
-		_ = f.root.Remove(from)
+		_ = root.Remove(from)
 	}
 	return err
 }

@@ -84,19 +84,10 @@ func (f *urlFiles) read(key string) (value, answer []byte, err error) {
 	return value, answer, nil
 }
 
-// write makes a file appear with all its content or not at all.
 func (f *urlFiles) write(r Record, answer []byte) error {
 	f.writing.Lock()
 	defer f.writing.Unlock()
-	to := urlFile(r.Key)
-	if err := f.root.MkdirAll(path.Dir(to), 0o755); err != nil {
-		return err
-	}
-	err := f.root.WriteFile(temporary, append(append(bytes.Clone(r.Value), '\n'), answer...), 0o644)
-	if err == nil {
-		err = f.root.Rename(temporary, to)
-	}
-	return err
+	return appear(f.root, urlFile(r.Key), append(append(bytes.Clone(r.Value), '\n'), answer...))
 }
 
 // Get implements Index.
