@@ -92,8 +92,8 @@ type Inboxes interface {
 	Send(ctx context.Context, shard int, id string, offer []byte) error
 	// Inbox goes through the offers with a greater sequence than after that are there now. The first error ends it.
 	Inbox(ctx context.Context, shard int, after uint64) iter.Seq2[Entry, error]
-	// Watch has f called, quickly, for each offer that arrives in a shard's inbox, until stop is called. It is a hint: f may be
-	// called before the offer is there, too often, or not at all.
+	// Watch calls f for each offer that arrives in a shard's inbox, until stop is called. f must return quickly. It is a hint: f may be
+	// called before Inbox has the offer, more than once, or not at all.
 	Watch(shard int, f func()) (stop func(), err error)
 	// Drop removes offers up to a sequence.
 	Drop(ctx context.Context, shard int, through uint64) error

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -26,8 +27,8 @@ type finisher struct {
 // question is a probe, and what its shard has answered.
 type question struct {
 	probe    uint64
-	sent     time.Time // zero: it is not
-	epoch    uint64    // of the shard; 0: not known yet
+	sent     time.Time // zero: not sent yet
+	epoch    uint64    // of the shard's record that was seen first; 0: none was
 	answered bool
 	mark     uint64
 }
@@ -109,7 +110,7 @@ func (n *Node) shard(number int) *Shard {
 	return nil
 }
 
-// timeToRead is the time after which a new owner has read what was in the inbox.
+// timeToRead is the time that a new owner of a shard gets to read its inbox before an attempt to end the job is given up.
 const timeToRead = 10 * time.Second
 
 // ask sends the probe, unless it was sent, and looks whether it was answered; busy says that the shard is not idle, or
@@ -133,9 +134,7 @@ func (q *question) ask(ctx context.Context, e Engine, shard int) (answered, busy
 	if err != nil {
 		return false, false
 	}
-	if q.epoch == 0 {
-		q.epoch = r.epoch
-	}
+	q.epoch = cmp.Or(q.epoch, r.epoch)
 	if r.kind != kindBeat {
 		return false, false
 	}

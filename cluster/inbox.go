@@ -11,10 +11,10 @@ import (
 // takeSize is the number of links that are queued in one step.
 const takeSize = 10_000
 
-// Inboxes are read when the engine says that something has arrived, and every readAfter polls, since it may not have said so.
+// readAfter is the number of polls after which an inbox is read even if the engine has not told of an arrival: it may miss some.
 const readAfter = 5
 
-// dropEvery is the time after which the engine may forget what was read: each time costs it as much as a message.
+// dropEvery is the least time between two removals of messages that were read: each costs the engine as much as a message.
 const dropEvery = 10 * time.Second
 
 // receive reads the inbox, if there is a reason, and queues what it has not read before. It reports whether it has read a probe.
@@ -26,7 +26,7 @@ func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 		return false, nil
 	}
 	s.looked = time.Time{} // until all is read, or as much as has arrived
-	for read := int64(0); some == 0 || read < some; {
+	for read := int64(0); ; {
 		in, err := s.readInbox(ctx, some-read)
 		if err != nil {
 			return probed, err
@@ -48,18 +48,16 @@ func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 		}
 		s.mu.Unlock()
 		read += in.messages
-		if in.all && read < some {
-			return probed, nil // the engine has told of more, which may not be there yet
-		}
-		if in.all {
-			break
+		if in.all || some > 0 && read >= some {
+			if read >= some { // or the engine has told of more, which may not be there yet
+				s.looked = time.Now()
+			}
+			return probed, nil
 		}
 	}
-	s.looked = time.Now()
-	return probed, nil
 }
 
-// dropRead has the engine forget what was read; failed, it is tried again. Whoever reads it again knows it.
+// dropRead removes messages from the engine that were read. If that fails it is tried again: to read them twice changes nothing.
 func (s *Shard) dropRead(ctx context.Context) {
 	if s.inbox > s.dropped && time.Since(s.dropAt) >= dropEvery && s.node.engine.Drop(ctx, s.Number, s.inbox) == nil {
 		s.dropped, s.dropAt = s.inbox, time.Now()

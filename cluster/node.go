@@ -179,7 +179,8 @@ func NewNode(ctx context.Context, c Config) (*Node, error) {
 	return n, os.MkdirAll(dir, 0o755)
 }
 
-// window is for how long links to a shard are gathered: a quarter of the time in which all shards of the node commit.
+// window is the time for which links to a shard are gathered before they are sent: 2 ms for each shard of the node, up to 250 ms. That is
+// a quarter of the time between two commits, so that a message has the links of a quarter of the shards.
 func (n *Node) window() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -511,8 +512,8 @@ func (n *Node) read(ctx context.Context, s *Shard, h *held) {
 // giveBackTime limits the time of requests in flight when a shard is given back.
 const giveBackTime = 30 * time.Second
 
-// giveOneBack drains a shard if this node has more than its share, or has had the shard for long, one each ten seconds. One that has
-// nothing to do stays until it has: moved, it would only not answer who asks whether the job is over.
+// giveOneBack drains a shard if this node has more than its share, or has had the shard for long, one each ten seconds. One that is
+// idle stays, unless it was had for long: while it moves it could not answer whether it is idle, and the job would not end.
 func (n *Node) giveOneBack(share int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -529,16 +530,22 @@ func (n *Node) giveOneBack(share int) {
 		return
 	}
 	for _, h := range n.owned {
-		idle := false
-		if h.shard != nil {
-			idle, _ = h.shard.idle()
+		if h.drained || !(left > share && !h.idle() || n.Renew > 0 && time.Since(h.taken) >= n.Renew) {
+			continue
 		}
-		if !h.drained && (left > share && !idle || n.Renew > 0 && time.Since(h.taken) >= n.Renew) {
-			n.drain(h)
-			n.gave = time.Now()
-			return
-		}
+		n.drain(h)
+		n.gave = time.Now()
+		return
 	}
+}
+
+// idle reports whether a shard is open and has nothing to do. The caller holds the lock.
+func (h *held) idle() bool {
+	if h.shard == nil {
+		return false
+	}
+	idle, _ := h.shard.idle()
+	return idle
 }
 
 // errGivenBack ends a crawl whose requests take too long.

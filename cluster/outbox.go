@@ -85,8 +85,8 @@ func (o *outbox) sendOne(ctx context.Context, shard int, links []frontier.Reques
 	return nil
 }
 
-// batches gather the links that the shards of a node send to another shard at nearly the same time. An engine pays for messages, and
-// hardly for the links in them.
+// batches gather the links that the shards of a node send to another shard at nearly the same time, so that one message carries them: to
+// an engine a message costs far more than the links in it.
 type batches struct {
 	engine Inboxes
 	window func() time.Duration
@@ -126,12 +126,12 @@ func (b *batches) send(ctx context.Context, s *Shard, to int, links []frontier.R
 	}
 }
 
-// join puts links into the batch that is open for a shard. The first sender opens it, for a while; it ends when all have left.
+// join adds links to the open batch for a shard. If none is open, or it is full, it opens one, which is sent after the window.
 func (b *batches) join(ctx context.Context, s *Shard, to int, links []frontier.Request, size int) *batch {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := b.open[to]
-	if x == nil || x.size+size > offerSize { // that one is sent when its time has come
+	if x == nil || x.size+size > offerSize { // a full one is sent by its own goroutine
 		x = &batch{message: message{from: s.Number, epoch: s.Epoch}, to: to, sent: make(chan struct{})}
 		ctx, x.end = context.WithCancel(context.WithoutCancel(ctx))
 		b.open[to] = x
@@ -150,7 +150,7 @@ func (b *batches) join(ctx context.Context, s *Shard, to int, links []frontier.R
 	return x
 }
 
-// leave ends the sending of a batch that nobody waits for any more.
+// leave notes that a sender does not wait any more. When none is left, the batch is not sent, or its sending ends.
 func (b *batches) leave(x *batch) {
 	b.mu.Lock()
 	x.waiting--
@@ -165,7 +165,7 @@ func (b *batches) leave(x *batch) {
 	}
 }
 
-// shut keeps more links out of a batch. The caller holds the lock.
+// shut closes a batch to further senders. The caller holds the lock.
 func (b *batches) shut(x *batch) {
 	if b.open[x.to] == x {
 		delete(b.open, x.to)

@@ -35,9 +35,11 @@ type Shard struct {
 	tasks    sync.WaitGroup // snapshots
 
 	arrived atomic.Int64 // messages since the inbox was read, as far as the engine has told
-	looked  time.Time    // when the inbox was read, zero if that has to be repeated; used by its reader alone
-	dropped uint64       // what the engine has forgotten of it; likewise
-	dropAt  time.Time    // when; likewise
+
+	// Used by the reader of the inbox alone.
+	looked  time.Time // when it was last read to its end; zero: it has to be read again
+	dropped uint64    // messages up to this one were removed from the engine
+	dropAt  time.Time // when they were
 
 	end  context.Context // ends when no more is to be claimed
 	stop context.CancelFunc

@@ -98,7 +98,7 @@ func (c *Conn) Send(ctx context.Context, shard int, _ string, offer []byte) erro
 	})
 }
 
-// Watch implements cluster.Inboxes. As reads may be stale, it may tell of nothing.
+// Watch implements cluster.Inboxes. It misses some offers on a connection whose reads are stale, and all on one that is cut.
 func (c *Conn) Watch(shard int, f func()) (stop func(), err error) {
 	return c.s.watch(shard, func() {
 		if !c.f.isCut() && c.f.stale() == 0 {
