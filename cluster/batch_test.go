@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// postbox is an engine of which only inboxes are used. It has no answer while it is away.
+// postbox implements Inboxes.Send. It fails while it is away.
 type postbox struct {
 	Inboxes
 	mu   sync.Mutex
@@ -52,7 +52,7 @@ func oneLink(t *testing.T, path int) []frontier.Request {
 	return []frontier.Request{{URL: parse(t, fmt.Sprint("http://other.test/", path))}}
 }
 
-// What shards send within a short time to another one is one message, and durable when each of them goes on.
+// Links that several shards send to another one within the window are one message. No sender goes on before it is durable.
 func TestLinksOfSeveralShardsAreOneMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &postbox{}
@@ -98,7 +98,7 @@ func TestBatchesAreOfLimitedSize(t *testing.T) {
 	})
 }
 
-// Who loses its lease, or is broken off, waits no longer, and takes nothing from the others.
+// A sender whose lease or context has ended waits no longer. The others do, and their links are sent.
 func TestWhoLeavesABatchLeavesTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &postbox{away: true}
@@ -132,7 +132,7 @@ func TestWhoLeavesABatchLeavesTheOthers(t *testing.T) {
 	})
 }
 
-// A batch that all have left within its time is no batch for who comes later.
+// A sender that joins after all others have left gets a new batch.
 func TestBatchThatWasLeftIsShut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &postbox{}

@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,50 +11,36 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/mem"
 	"github.com/amble-crawler/amble/frontier"
-	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Of a node that has more than its share, only shards that have something to do move to another: the others would only not answer, while
-// they move, who asks whether the job is over.
+// A node that has more than its share gives back shards that are busy, and keeps those that are idle: a shard that moves cannot answer
+// whether it is idle, and the job would not end.
 func TestIdleShardsStayWhereTheyAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
 		if err := cluster.Create(t.Context(), s.Connect(), cluster.Job{Shards: 8}); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var nodes sync.WaitGroup
 		var moved, idle atomic.Int64
 		for _, name := range []string{"first", "second"} {
-			n, err := cluster.NewNode(ctx, cluster.Config{
-				Engine: s.Connect(), Name: name, Dir: t.TempDir(), Store: disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10},
-				Crawl: holdPage,
+			defer runNode(t, cluster.Config{
+				Engine: s.Connect(), Name: name, Crawl: holdPage,
 				Trace: func(e cluster.Event) {
 					switch {
-					case e.What != cluster.GivenBack || ctx.Err() != nil:
+					case e.What != cluster.GivenBack:
 					case e.Shard == 0:
 						moved.Add(1)
 					default:
 						idle.Add(1)
 					}
 				},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			nodes.Go(func() {
-				if err := n.Run(ctx); err != nil {
-					t.Error(err)
-				}
-			})
+			})()
 			time.Sleep(time.Minute) // the first one has taken all
 		}
 		if moved.Load() != 1 || idle.Load() != 0 {
 			t.Errorf("the busy shard was given back %d times, want once; idle ones %d times, want never", moved.Load(), idle.Load())
 		}
-		cancel()
-		nodes.Wait()
 	})
 }
 
@@ -75,8 +60,8 @@ func holdPage(ctx context.Context, sh *cluster.Shard) error {
 	return err
 }
 
-// Who is asked whether it is idle may give its shard back without an answer: then the attempt to end the job is over, and the next owner
-// answers the next one.
+// An owner may give its shard back before it answers whether it is idle. Then the attempt to end the job is given up, and the next owner
+// answers the next attempt.
 func TestWhoIsAskedMayBeGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
@@ -85,22 +70,9 @@ func TestWhoIsAskedMayBeGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		own := func() (stop func()) {
-			ctx, cancel := context.WithCancel(t.Context())
-			n, err := cluster.NewNode(ctx, cluster.Config{
-				Engine: s.Connect(), Name: "n", Dir: t.TempDir(), Store: disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10}, Crawl: holdPage,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ended := make(chan error)
-			go func() { ended <- n.Run(ctx) }()
+			stop = runNode(t, cluster.Config{Engine: s.Connect(), Crawl: holdPage})
 			time.Sleep(time.Minute)
-			return func() {
-				cancel()
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
-			}
+			return stop
 		}
 		own()()
 		ask := cluster.AskIdle(e, 1, 77)

@@ -10,10 +10,9 @@ import (
 
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/mem"
-	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// reading is an engine that counts how often inboxes are read. A mute one tells of nothing that arrives.
+// reading is an engine that counts how often inboxes are read. If it is mute, Watch never calls its function.
 type reading struct {
 	cluster.Engine
 	mute  bool
@@ -34,8 +33,8 @@ func (c *reading) Watch(shard int, f func()) (stop func(), err error) {
 	return c.Engine.Watch(shard, f)
 }
 
-// What arrives is read within a second, and seldom is an inbox read in which nothing has arrived. If the engine does not tell of it, it is
-// read within some seconds.
+// An inbox is read within a second of an arrival, or within five if the engine has not told of it. One in which nothing arrives is read
+// every five seconds.
 func TestInboxesAreReadWhenSomethingArrives(t *testing.T) {
 	for name, tc := range map[string]struct {
 		mute   bool
@@ -52,21 +51,14 @@ func TestInboxesAreReadWhenSomethingArrives(t *testing.T) {
 				}
 				e := &reading{Engine: s.Connect(), mute: tc.mute}
 				aside := make(chan time.Time, 1)
-				n, err := cluster.NewNode(t.Context(), cluster.Config{
-					Engine: e, Name: "n", Dir: t.TempDir(), Store: disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10},
-					Crawl: waitForLinks,
+				stop := runNode(t, cluster.Config{
+					Engine: e, Crawl: waitForLinks,
 					Trace: func(x cluster.Event) {
 						if x.What == cluster.Aside {
 							aside <- time.Now()
 						}
 					},
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan error)
-				go func() { ended <- n.Run(ctx) }()
 				time.Sleep(time.Minute)
 				before := e.reads.Load()
 				time.Sleep(time.Minute)
@@ -74,16 +66,13 @@ func TestInboxesAreReadWhenSomethingArrives(t *testing.T) {
 					t.Errorf("an inbox in which nothing arrives is read %d times a minute", n)
 				}
 				sent := time.Now()
-				if err := s.Connect().Send(ctx, 0, "1", []byte("which is no offer")); err != nil {
+				if err := s.Connect().Send(t.Context(), 0, "1", []byte("which is no offer")); err != nil {
 					t.Error(err)
 				}
 				if waited := (<-aside).Sub(sent); waited > tc.within {
 					t.Errorf("read after %v, want %v", waited, tc.within)
 				}
-				cancel()
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
+				stop()
 			})
 		})
 	}

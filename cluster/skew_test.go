@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,18 +28,6 @@ func TestSkewedNodeOwnsNothing(t *testing.T) {
 		conn := s.Connect()
 		var mu sync.Mutex
 		var events []cluster.Event
-		n, err := cluster.NewNode(t.Context(), cluster.Config{
-			Engine: conn, Name: "n", Dir: t.TempDir(), Store: disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10},
-			Crawl: waitForLinks,
-			Trace: func(e cluster.Event) {
-				mu.Lock()
-				defer mu.Unlock()
-				events = append(events, e)
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		has := func(what string, want int) {
 			t.Helper()
 			mu.Lock()
@@ -53,9 +42,14 @@ func TestSkewedNodeOwnsNothing(t *testing.T) {
 				t.Errorf("%s %d times, want %d: %v", what, got, want, events)
 			}
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- n.Run(ctx) }()
+		stop := runNode(t, cluster.Config{
+			Engine: conn, Crawl: waitForLinks,
+			Trace: func(e cluster.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				events = append(events, e)
+			},
+		})
 		time.Sleep(time.Minute)
 		has(cluster.Taken, 2)
 		conn.Skew(-600 * time.Millisecond)
@@ -66,11 +60,29 @@ func TestSkewedNodeOwnsNothing(t *testing.T) {
 		conn.Skew(100 * time.Millisecond)
 		time.Sleep(time.Minute)
 		has(cluster.Taken, 4)
+		stop()
+	})
+}
+
+// runNode runs a node, with a small store in a new directory, until stop is called, which waits for its end.
+func runNode(t *testing.T, c cluster.Config) (stop func()) {
+	t.Helper()
+	c.Name, c.Dir = cmp.Or(c.Name, "n"), t.TempDir()
+	c.Store = disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10}
+	n, err := cluster.NewNode(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- n.Run(ctx) }()
+	return func() {
+		t.Helper()
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-	})
+	}
 }
 
 // What a node has no room for, because its clock is wrong or it owns a few at most, the other one takes: no shard is left to
