@@ -170,9 +170,10 @@ type Config struct {
 	// requests none of that again, and continues with the pages that waited to be rendered. It is made if it is missing, and
 	// is for this crawl alone. "": they are kept in memory, and are requested again.
 	RenderDir string
-	// RenderStore holds what rendered pages load, for several crawls of this process that share it: none of them requests what another
-	// has requested for any page. It takes the place of RenderDir, and is not closed by the crawler: see render.OpenShared. Pages that
-	// wait to be rendered are requested again when the crawl is resumed. nil: the crawl has one of its own.
+	// RenderStore holds what rendered pages load, and is shared by several crawls of this process: none of them requests an answer
+	// again that another has requested and that may serve other pages. The crawl does not use RenderDir then, and does not close the
+	// Store: see render.OpenShared. A crawl that is resumed requests pages again that were waiting to be rendered. nil: the crawl has
+	// a Store of its own.
 	RenderStore *render.Store
 
 	Handler  Handler           // nil: visits go to the sinks alone

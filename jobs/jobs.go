@@ -34,9 +34,9 @@ import (
 )
 
 const (
-	// defaultRunning is how many jobs run at a time if Config.Running is 0.
+	// defaultRunning is the default of Config.Running.
 	defaultRunning = 4
-	// defaultQueued is how many jobs may wait if Config.Queued is 0.
+	// defaultQueued is the default of Config.Queued.
 	defaultQueued = 10_000
 
 	lockName  = "lock"

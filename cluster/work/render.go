@@ -14,7 +14,7 @@ import (
 // resourcesName is the directory, below that of a node, for what rendered pages load. It can be deleted when the job is over.
 const resourcesName = "resources"
 
-// resourcesForPage is what a job that sets no limit lets rendered pages load, for each page that it may fetch.
+// resourcesForPage is the default of max-resources for each page of max-pages.
 const resourcesForPage = 20
 
 // startBrowser starts what renders the pages of all shards, if the job renders any, and returns what ends it.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -182,7 +183,7 @@ func (a *apps) check(t *testing.T, out string) {
 		t.Fatal(err)
 	}
 	for _, name := range archives {
-		pictures += strings.Count(readGzip(t, name), "WARC-Target-URI: urn:view:")
+		pictures += strings.Count(readGzip(name), "WARC-Target-URI: urn:view:")
 	}
 	if want := len(a.bases) * appsEach; pictures != want {
 		t.Errorf("%d pictures, want %d", pictures, want)
@@ -190,22 +191,8 @@ func (a *apps) check(t *testing.T, out string) {
 }
 
 // readGzip returns what a file has.
-func readGzip(t *testing.T, name string) string {
-	t.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
+func readGzip(name string) string {
+	return string(must(io.ReadAll(must(gzip.NewReader(bytes.NewReader(must(os.ReadFile(name))))))))
 }
 
 // TestClusterNodeWithoutBrowser: a node without a browser refuses the job, and names the flag.

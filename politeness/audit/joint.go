@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// unmeasuredClock is by how much the clock of a machine may be wrong that nobody has compared with others.
+// unmeasuredClock is the assumed error of the clock of a machine that nobody has compared with others.
 const unmeasuredClock = time.Second
 
 // Part is one of several crawls that are checked together.
