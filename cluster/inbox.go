@@ -11,7 +11,8 @@ import (
 // takeSize is the number of links that are queued in one step.
 const takeSize = 10_000
 
-// readAfter is the number of polls after which an inbox is read even if the engine has not told of an arrival: it may miss some.
+// readAfter is the number of polls after which an inbox is read even if the engine has not told of an arrival, since it may miss some, or the
+// shard has URLs to go on with: then the links of several seconds are queued in one step.
 const readAfter = 5
 
 // dropEvery is the least time between two removals of messages that were read: each costs the engine as much as a message.
@@ -19,10 +20,15 @@ const dropEvery = 10 * time.Second
 
 // receive reads the inbox, if there is a reason, and queues what it has not read before. It reports whether it has read a probe.
 func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
+	all := time.Since(s.looked) >= readAfter*s.node.Poll
+	if !all && s.store.Stats().Queued > 0 {
+		return false, nil
+	}
 	some := s.arrived.Swap(0)
-	if time.Since(s.looked) >= readAfter*s.node.Poll {
-		some = 0 // all
-	} else if some == 0 {
+	switch {
+	case all:
+		some = 0
+	case some == 0:
 		return false, nil
 	}
 	s.looked = time.Time{} // until all is read, or as much as has arrived

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"sync/atomic"
 	"testing"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/mem"
+	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // reading is an engine that counts how often inboxes are read. If it is mute, Watch never calls its function.
@@ -76,4 +79,47 @@ func TestInboxesAreReadWhenSomethingArrives(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A shard with URLs to go on with reads its inbox every five seconds, however much arrives.
+func TestBusyShardsReadTheirInboxSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mem.New()
+		if err := cluster.Create(t.Context(), s.Connect(), cluster.Job{Shards: 1}); err != nil {
+			t.Fatal(err)
+		}
+		e := &reading{Engine: s.Connect()}
+		var read atomic.Int64
+		stop := runNode(t, cluster.Config{
+			Engine: e,
+			Crawl: func(ctx context.Context, sh *cluster.Shard) error {
+				u, err := weburl.Parse(hostOf(sh))
+				if err == nil {
+					_, err = sh.Frontier().Add(ctx, frontier.Request{URL: u})
+				}
+				<-ctx.Done()
+				return err
+			},
+			Trace: func(x cluster.Event) {
+				if x.What == cluster.Aside {
+					read.Add(1)
+				}
+			},
+		})
+		time.Sleep(time.Minute)
+		before := e.reads.Load()
+		for sent := range int64(60) {
+			if late := sent - read.Load(); late > 5 {
+				t.Errorf("%d messages of one each second are not read", late)
+			}
+			if err := s.Connect().Send(t.Context(), 0, fmt.Sprint(sent), []byte("which is no offer")); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Second)
+		}
+		if n := e.reads.Load() - before; n > 13 {
+			t.Errorf("the inbox is read %d times a minute", n)
+		}
+		stop()
+	})
 }

@@ -100,6 +100,7 @@ var mutants = []mutant{
 	{"a job that was doubled may be doubled by who does not know", "grow.go", "	if j.grow(orders); err != nil", "	if err != nil", "GrowBesides"},
 	{"a shard has hosts that were split off", "grow.go", "err == nil && k.Mark() != (disk.Mark{}) && offsets", "false && offsets", "SimGrow"},
 	{"who loses its lease waits for a batch", "outbox.go", "			if err := s.owner.lease.check(); err != nil {\n				return err\n			}\n", "", "WhoLeavesABatch"},
+	{"a busy shard reads its inbox at each arrival", "inbox.go", "if !all && s.store.Stats().Queued > 0 {", "if false {", "BusyShards"},
 	{"an inbox is not read unless the engine tells of an arrival", "inbox.go", "time.Since(s.looked) >= readAfter*s.node.Poll", "s.looked.IsZero()", "InboxesAreRead"},
 	{"idle shards move to other nodes", "node.go", "left > share && !h.idle() ||", "left > share ||", "IdleShards"},
 	{"an attempt to end the job waits for an owner that is gone", "finish.go", "return false, err == nil && r.epoch > q.epoch", "return false, false", "WhoIsAsked"},

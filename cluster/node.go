@@ -179,12 +179,10 @@ func NewNode(ctx context.Context, c Config) (*Node, error) {
 	return n, os.MkdirAll(dir, 0o755)
 }
 
-// window is the time for which links to a shard are gathered before they are sent: 2 ms for each shard of the node, up to 250 ms. That is
-// a quarter of the time between two commits, so that a message has the links of a quarter of the shards.
+// window is the time for which links to a shard are gathered before they are sent: 8 ms for each shard of the job, up to 500 ms. That is
+// half of the time between two commits of a shard, so that a message has the links of many of the node's shards.
 func (n *Node) window() time.Duration {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return min(time.Duration(n.share)*2*time.Millisecond, 250*time.Millisecond)
+	return min(time.Duration(n.job.Shards)*8*time.Millisecond, 500*time.Millisecond)
 }
 
 // Job returns the job as the node knows it.

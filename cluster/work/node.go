@@ -258,7 +258,7 @@ func (n *Node) config(sh *cluster.Shard) crawler.Config {
 	c.Sinks = slices.Clone(c.Sinks)
 	c.Frontier, c.Politeness.Fence = sh.Frontier(), sh.Fence
 	c.Politeness.Name, c.Politeness.Shared = n.JobName, sh.Sharing()
-	c.Commits = crawler.Commits{Interval: min(max(250*time.Millisecond, time.Duration(n.most())*8*time.Millisecond), time.Second), Gate: true}
+	c.Commits = crawler.Commits{Interval: min(max(250*time.Millisecond, time.Duration(n.most())*16*time.Millisecond), time.Second), Gate: true}
 	c.Limits.Pages, c.Limits.Bytes, c.Limits.Errors, c.Limits.Time = crawler.Unlimited, 0, 0, 0
 	c.Politeness.Rate = 0
 	if c.Scope.Kind == crawler.ScopeAny {
