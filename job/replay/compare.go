@@ -62,13 +62,13 @@ func (x *comparison) read(r *job.Reader) error {
 }
 
 // skipped reports whether a visit is not repeated: the URL was visited again later, in a process that retried it; or what
-// decided was not in an answer, but in time and network.
+// decided was not in an answer, but time, network or an opt-out.
 func (x *comparison) skipped(v *sink.Record) bool {
 	x.line++
 	p := x.pages[hashOf(v.URL)]
 	switch {
 	case p != nil && p.line != x.line:
-	case v.Reason == politeness.ReasonChallenge: // its answer is not kept
+	case v.Reason == politeness.ReasonChallenge, v.Reason == politeness.ReasonOptOut: // no answer is kept
 	case v.Status > 0 || v.Outcome != string(crawler.Deferred) && v.Outcome != string(crawler.Failed):
 		return false
 	case v.Reason == crawler.ReasonSitemapBudget || v.Reason == crawler.ReasonHostBudget && !strings.HasPrefix(v.Rule, "hosts: "):
@@ -211,7 +211,7 @@ func (*comparison) Close(_ context.Context) error { return nil }
 func (r *Result) Text() string {
 	text := fmt.Sprintf("%s, %d differ", cli.Plural(r.Visits, "visit"), r.Differ)
 	if r.Taken > 0 {
-		text += fmt.Sprintf("; %d more were decided by time and network, and are taken as recorded", r.Taken)
+		text += fmt.Sprintf("; %d more were decided by time, network or operator, and are taken as recorded", r.Taken)
 	}
 	if r.Left > 0 {
 		text += fmt.Sprintf("; %s left, as in the job", cli.Plural(r.Left, "URL"))

@@ -25,7 +25,7 @@ import (
 type Result struct {
 	Visits  int      `json:"visits"`          // that were compared
 	Differ  int      `json:"differ"`          // of them, and URLs without a counterpart
-	Taken   int      `json:"taken,omitempty"` // visits that depended on the time and the network of then: they were not repeated
+	Taken   int      `json:"taken,omitempty"` // visits decided by the time, the network or the operator of then: they were not repeated
 	Left    int      `json:"left,omitempty"`  // URLs that were queued and not visited, as in the job
 	Changes []Change `json:"differences,omitempty"`
 	Notes   []string `json:"notes,omitempty"`

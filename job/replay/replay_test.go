@@ -99,6 +99,36 @@ func TestNothingDiffers(t *testing.T) {
 	}
 }
 
+// TestOptOutsAreTakenAsRecorded checks that a seed on the opt-out list, of whose host nothing was recorded, does not end the replay.
+func TestOptOutsAreTakenAsRecorded(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		out, s := w.Site("http://a.example"), w.Site("http://b.example")
+		out.Page("/", "<p>x")
+		s.Page("/", `<a href="/1">1</a> <a href="http://a.example/2">2</a>`)
+		s.Page("/1", "<p>1")
+		dir := filepath.Join(t.TempDir(), "job")
+		list := filepath.Join(t.TempDir(), "optout.txt")
+		write(t, list, []byte("a.example\n"))
+		var c job.Config
+		c.Archive, c.OptOut = true, list
+		c.Crawl.Agent, c.Crawl.Contact, c.Crawl.Scope.Kind = "testbot/1", "https://crawl.university.edu/", crawler.ScopeAny
+		c.Crawl.Fetch.DialContext, c.Crawl.Fetch.Resolver, c.Crawl.Fetch.RootCAs = w.DialContext, w, w.RootCAs()
+		j, err := job.Start(dir, c, out.URL("/"), s.URL("/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if res := replayed(t, dir); res.Differ > 0 || res.Visits != 2 || res.Taken != 2 {
+			t.Errorf("%s %+v", res.Text(), res.Changes)
+		}
+	})
+}
+
 // TestSitemapsAreRepeated: a sitemap is visited before the page for which the robots.txt that names it was requested, and one that
 // no robots.txt names is noticed.
 func TestSitemapsAreRepeated(t *testing.T) {
