@@ -53,7 +53,7 @@ var (
 	ErrJobExists = errors.New("cluster: there is a job already")
 	ErrNoJob     = errors.New("cluster: there is no job: create it first")
 	// ErrValue is wrapped by errors about a value that the caller has given: of a Job, an Order, a Config.
-	ErrValue = errors.New("cluster: a value is wrong")
+	ErrValue = errors.New("cluster: wrong value")
 )
 
 // The registers of a job.
@@ -64,6 +64,8 @@ const (
 	registerBegun  = "begun"  // when the first node began
 	registerPages  = "budget" // how many pages each shard may fetch
 	registerOrders = "orders" // of the operator
+	// registerCollected says after how many orders everything was collected.
+	registerCollected = "collected"
 )
 
 // Create stores a new job. The error is ErrJobExists, says which value is wrong, or is the engine's.

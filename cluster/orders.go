@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -60,7 +62,7 @@ func Give(ctx context.Context, e Engine, o Order) (Order, error) {
 		return o, err
 	}
 	if end != "" && o.What != OrderResume {
-		return o, fmt.Errorf("%w (%s)", ErrOver, end)
+		return o, fmt.Errorf("%w (%s)", ErrOver, settingOf(end))
 	}
 	if o.What == OrderGrow {
 		return o, fmt.Errorf("%w: the number of shards is doubled by Grow, not by an order alone", ErrValue)
@@ -152,13 +154,23 @@ func (j *Job) permits(now Job, o *Order) error {
 		}
 	case EndPages:
 		if j.Limits.Pages == 0 || int64(o.Value) < now.Limits.Pages {
-			return fmt.Errorf("%w: %s is %d (0: no limit), and can only be raised", ErrValue, o.Key, now.Limits.Pages)
+			return fmt.Errorf("%w: %s is %s, and can only be raised", ErrValue, settingOf(o.Key), limitText(now.Limits.Pages))
 		}
 	case EndBytes, EndFailed, EndTime:
 	default:
 		return fmt.Errorf("%w: %q cannot be set while a job runs", ErrValue, o.Key)
 	}
 	return nil
+}
+
+// settingOf returns the name of a limit, or an end by one, as settings have it.
+func settingOf(key string) string { return strings.ReplaceAll(key, "_", "-") }
+
+func limitText(limit int64) string {
+	if limit == 0 {
+		return "none"
+	}
+	return strconv.FormatInt(limit, 10)
 }
 
 // under returns the job with the limits that its orders have set. No order makes it faster, whoever has stored it.

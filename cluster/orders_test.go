@@ -19,6 +19,40 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
+// TestAResumedJobIsCollectedAgain checks that what was noted of collecting holds until the next order.
+func TestAResumedJobIsCollectedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := mem.New().Connect()
+		if err := cluster.Create(t.Context(), e, cluster.Job{Shards: 1}); err != nil {
+			t.Fatal(err)
+		}
+		give := func(what string) {
+			t.Helper()
+			if _, err := cluster.Give(t.Context(), e, cluster.Order{What: what}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		is := func(want bool) {
+			t.Helper()
+			if got, err := cluster.IsCollected(t.Context(), e); got != want || err != nil {
+				t.Errorf("collected: %v, %v, want %v", got, err, want)
+			}
+		}
+		is(false)
+		give(cluster.OrderDrain)
+		if err := cluster.NoteCollected(t.Context(), e, 1); err != nil {
+			t.Fatal(err)
+		}
+		is(true)
+		give(cluster.OrderResume)
+		is(false)
+		if err := cluster.NoteCollected(t.Context(), e, 2); err != nil {
+			t.Fatal(err)
+		}
+		is(true)
+	})
+}
+
 // Orders that are given at the same time get different numbers, although reads are stale.
 func TestOrdersAtTheSameTimeAllCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

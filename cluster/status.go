@@ -122,6 +122,30 @@ func Probe(ctx context.Context, e Registers) error {
 	return err
 }
 
+// NoteCollected stores that everything of a job that is over was collected. orders is how many orders the job had before that: whoever
+// resumes it gives another one, and it has to be collected again.
+func NoteCollected(ctx context.Context, e Registers, orders int) error {
+	_, rev, err := e.Load(ctx, registerCollected)
+	if err != nil {
+		return err
+	}
+	return storeJSON(ctx, e, registerCollected, orders, rev)
+}
+
+// IsCollected reports whether everything of a job was collected after its last order.
+func IsCollected(ctx context.Context, e Registers) (bool, error) {
+	b, _, err := e.Load(ctx, registerCollected)
+	if err != nil || len(b) == 0 {
+		return false, err
+	}
+	var orders int
+	if err := json.Unmarshal(b, &orders); err != nil {
+		return false, fmt.Errorf("cluster: the register of collecting: %w", err)
+	}
+	all, err := LoadOrders(ctx, e)
+	return len(all) == orders, err
+}
+
 func readNodes(ctx context.Context, e Registers, ttl time.Duration) (all []NodeStatus, err error) {
 	signs, _, err := loadSigns(ctx, e)
 	for name, s := range signs {

@@ -21,7 +21,7 @@ type Operator struct {
 }
 
 // ErrOrder is wrapped by the error of [Operator.Order] for an order that is wrong in itself.
-var ErrOrder = errors.New("no such order")
+var ErrOrder = errors.New("the order is refused")
 
 // Order gives an order, and returns it as it is in the job's record:
 //
@@ -63,7 +63,7 @@ func (j *Job) checkOrder(o *cluster.Order, args []string, known []cluster.Order)
 			return fmt.Errorf("%w: %s names no host", ErrOrder, o.What)
 		}
 	default:
-		return fmt.Errorf("%w: %q", ErrOrder, o.What)
+		return fmt.Errorf("%w: no such order: %q", ErrOrder, o.What)
 	}
 	if o.What == job.ActionSet {
 		return setting(o)

@@ -116,7 +116,7 @@ func TestOrdersThatAreWrong(t *testing.T) {
 			{"set", "rate", "not KEY=VALUE", ErrOrder},
 			{"set", "rate=6", "", cluster.ErrFaster},
 			{"set", "rate=none", "", cluster.ErrFaster},
-			{"set", "max-pages=16", "only be raised", nil},
+			{"set", "max-pages=16", "max-pages is 17, and can only be raised", nil},
 			{"set", "max-pages=many", "max-pages", nil},
 			{"set", "delay=5s", "delay cannot be set while a job runs", ErrOrder},
 		} {

@@ -101,7 +101,7 @@ func TestClusterOrders(t *testing.T) {
 	}
 	for _, c := range []struct{ says, args string }{
 		{"faster than it was created", "set rate=51"}, {"can only be lengthened", "slower " + slow + " 1ms"}, {"is not a host", "leave-out http://x/"},
-		{"takes 2 arguments", "slower " + slow}, {"no such file", "opt-out nowhere"}, {"takes 0 arguments", "pause now"},
+		{"takes 2 arguments", "slower " + slow}, {"max-pages is none, and can only be raised", "set max-pages=5"}, {"no such file", "opt-out nowhere"}, {"takes 0 arguments", "pause now"},
 		{"no such file", "add nowhere"},
 	} {
 		if said := order(cli.ExitUsage, strings.Fields(c.args)...); !strings.Contains(said, c.says) {
@@ -140,6 +140,10 @@ func TestClusterOrders(t *testing.T) {
 	if said := order(cli.ExitUsage, "pause"); !strings.Contains(said, "amble cluster job resume") {
 		t.Errorf("an order to a job that is over: %s", said)
 	}
+	if said := order(cli.ExitUsage, "delete"); !strings.Contains(said, "is not collected") {
+		t.Errorf("a job is deleted that was not collected: %s", said)
+	}
+	order(0, "collect", "-o", filepath.Join(dir, "shops"), filepath.Join(dir, "n1"))
 	order(0, "delete")
 	if said := run(0, "cluster", "list"); !strings.Contains(said, "no jobs on") {
 		t.Errorf("list without a job: %s", said)

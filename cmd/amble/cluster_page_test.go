@@ -19,6 +19,7 @@ func TestClusterPages(t *testing.T) {
 	web := newClusterWeb(t, 2, 400)
 	server := launch(t, "cluster", "serve", "--dir", filepath.Join(dir, "engine"), "--listen", "127.0.0.1:0", "--monitor", "127.0.0.1:0", "--log-format", "json")
 	engine := listens(t, server)
+	until(t, "the server is ready", func() bool { return strings.Contains(server.says.String(), "is ready: it stores") })
 	create := []string{"crawl", "--cluster", engine, "--job", "shops", "--shards", "4", "--replicas", "1", "--lease", "6s", "-w", "100ms", "--max-pages", "none", "--depth", "none", web.bases[0] + "/0"}
 	launch(t, create...).ends(0)
 	node := launch(t, "cluster", "work", "--cluster", engine, "--job", "shops", "--name", "n1", "-o", filepath.Join(dir, "n1"), "--page", "127.0.0.1:0")

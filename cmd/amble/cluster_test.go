@@ -378,7 +378,7 @@ func TestClusterErrors(t *testing.T) {
 		{append([]string{"work", "--job", "j", "-o", node}, at...), 2, "no such job: j on " + engine + ": create it first, with amble crawl --job j"},
 		{append([]string{"create", "--job", "j", "--cookies", "http://127.0.0.1:1/"}, at...), 2, "--cookies: not possible in a cluster job"},
 		{append([]string{"create", "--job", "j", "--replicas", "1", "--shards", "2", "--lease", "1s", "http://127.0.0.1:1/"}, at...), 2, "must be at least 6s"},
-		{append([]string{"create", "--job", "j", "--replicas", "1", "--shards", "2", "http://127.0.0.1:1/"}, at...), 0, "job j is created: 2 shards"},
+		{append([]string{"create", "--job", "j", "--replicas", "1", "--shards", "2", "http://127.0.0.1:1/"}, at...), 0, "--cluster " + engine + " --cluster-creds " + creds + " --job j"},
 		{append([]string{"crawl", "--job", "j", "--replicas", "1", "--shards", "2", "http://127.0.0.1:1/"}, at...), 2, "there is a job j already: choose another --job"},
 		{append([]string{"create", "--job", "j", "--replicas", "1", "--shards", "3", "http://127.0.0.1:1/"}, at...), 2, "with --shards 2, which cannot be changed"},
 		{append([]string{"work", "--job", "j", "-o", dir}, at...), 2, "name an empty directory with -o"},

@@ -96,8 +96,12 @@ func (f *shardFlags) create(a *app, o *keyflags.Origins, on *engineFlags, seeds 
 	if err := createJob(ctx, engine, spec); err != nil {
 		return clusterError(err)
 	}
-	fmt.Fprintf(a.err, "amble: job %s is created: %s; work on it with\n  amble cluster work --cluster %s --job %s --name NAME -o DIR\n",
-		on.Job, cli.Plural(f.Shards, "shard"), on.Cluster, on.Job)
+	var creds string
+	if on.ClusterCreds != "" {
+		creds = " --cluster-creds " + cli.ShellWord(on.ClusterCreds)
+	}
+	fmt.Fprintf(a.err, "amble: job %s is created: %s; work on it with\n  amble cluster work --cluster %s%s --job %s --name NAME -o DIR\n",
+		on.Job, cli.Plural(f.Shards, "shard"), on.Cluster, creds, on.Job)
 	return nil
 }
 

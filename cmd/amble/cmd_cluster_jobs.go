@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/cluster/nats"
 	"github.com/amble-crawler/amble/internal/cli"
 )
@@ -49,11 +50,17 @@ func (c *clusterJobCmd) list(a *app, f engineFlags) error {
 	})
 }
 
-// delete removes a job from the engine that is over, or whose creation or deletion was cut off.
-func (f *engineFlags) delete(a *app) error {
+// delete removes a job from the engine that is over and collected, or whose creation or deletion was cut off.
+func (f *engineFlags) delete(a *app, partial bool) error {
 	return f.withJobs(a, func(ctx context.Context, servers nats.Config, all []nats.Stored) error {
-		if slices.ContainsFunc(all, func(x nats.Stored) bool { return x.Name == f.Job && x.Whole && x.End == "" }) {
+		i := slices.IndexFunc(all, func(x nats.Stored) bool { return x.Name == f.Job && x.Whole })
+		if i >= 0 && all[i].End == "" {
 			return cli.Usage("job %s is not over: end it with amble cluster job stop --job %s, and collect it", f.Job, f.Job)
+		}
+		if i >= 0 && !partial {
+			if err := f.wasCollected(ctx); err != nil {
+				return err
+			}
 		}
 		if err := nats.Delete(ctx, servers); err != nil {
 			return err
@@ -61,4 +68,18 @@ func (f *engineFlags) delete(a *app) error {
 		fmt.Fprintf(a.err, "amble: job %s is deleted; the directories of its nodes are as they were\n", f.Job)
 		return nil
 	})
+}
+
+// wasCollected returns an error for a job of which something would be lost with the engine's part of it.
+func (f *engineFlags) wasCollected(ctx context.Context) error {
+	e, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	ok, err := cluster.IsCollected(ctx, e)
+	if err == nil && !ok {
+		err = cli.Usage("job %s is not collected, and its nodes' directories cannot be put together without it: collect it first; --partial deletes it nevertheless", f.Job)
+	}
+	return err
 }

@@ -23,7 +23,7 @@ type clusterJobCmd struct {
 	engineAccess `group:"Engine:"`
 
 	Out     string `short:"o" placeholder:"DIR" help:"collect: job directory to make: empty, or not there yet."`
-	Partial bool   `help:"collect: go on although something is missing."`
+	Partial bool   `help:"collect, delete: go on although something is missing."`
 	JSON    bool   `help:"list, status, check: print JSON."`
 }
 
@@ -55,7 +55,7 @@ check compares the journals with each other, and with directories of nodes.
 collect makes an ordinary job directory of what the nodes have committed until now, which verify, show and explain read. What
 is not at hand is named: exit code 6. s3://BUCKET/PREFIX and file:///DIRECTORY stand for all nodes in a store.
 
-delete removes a job that is over from the engine. What was not collected before is lost.`
+delete removes a job from the engine that is over and collected: what was not collected before is lost.`
 }
 
 // Run executes the command.
@@ -68,8 +68,8 @@ func (c *clusterJobCmd) Run(a *app) error {
 		return cli.Usage("missing flags: --job=NAME")
 	case collects && (c.Out == "" || len(c.Args) == 0):
 		return cli.Usage("name the job directory to make with --out, and the directories of the nodes")
-	case !collects && (c.Out != "" || c.Partial):
-		return cli.Usage("--out and --partial are for collect")
+	case !collects && (c.Out != "" || c.Partial && c.Action != "delete"):
+		return cli.Usage("--out is for collect, --partial for collect and delete")
 	case c.JSON && c.Action != "list" && c.Action != "status" && c.Action != "check":
 		return cli.Usage("--json is for list, status and check")
 	case len(c.Args) > 0 && !orders && !collects && c.Action != "check":
@@ -83,7 +83,7 @@ func (c *clusterJobCmd) Run(a *app) error {
 	case "list":
 		return c.list(a, f)
 	case "delete":
-		return f.delete(a)
+		return f.delete(a, c.Partial)
 	case "collect":
 		return (&clusterCollectCmd{Nodes: c.Args, engineFlags: f, Out: c.Out, Partial: c.Partial}).Run(a)
 	case "check":
@@ -123,6 +123,9 @@ func (c *clusterStatusCmd) next(x *work.Summary) (lines string) {
 	if x.Dead > 0 {
 		lines += fmt.Sprintf("to name these messages: amble cluster job check --job %s\n", c.Job)
 	}
+	if x.End == "" && len(x.Nodes) == 0 {
+		lines += fmt.Sprintf("no node works on it: start one with amble cluster work --job %s --name NAME -o DIR\n", c.Job)
+	}
 	if x.End != "" && len(x.Nodes) > 0 {
 		lines += fmt.Sprintf("to make one job directory of them: amble cluster job collect --job %s -o DIR NODE-DIR...\n", c.Job)
 	}
@@ -152,10 +155,19 @@ with its number of visits: exit code 6.`
 // Run executes the command.
 func (c *clusterCollectCmd) Run(a *app) error {
 	return c.with(a, func(ctx context.Context, e *nats.Engine) error {
+		orders, err := cluster.LoadOrders(ctx, e)
+		if err != nil {
+			return err
+		}
 		x := &work.Collecting{Engine: e, Name: c.Job, Nodes: c.Nodes, Partial: c.Partial}
 		res, err := x.Into(ctx, c.Out)
 		if err != nil {
 			return err
+		}
+		if res.End != "" && len(res.Missing) == 0 {
+			if err := cluster.NoteCollected(ctx, e, len(orders)); err != nil {
+				fmt.Fprintf(a.err, "amble: delete will need --partial, as the engine could not note that the job is collected: %v\n", err)
+			}
 		}
 		if err := writePage(c.Out); err != nil {
 			return err

@@ -69,7 +69,7 @@ func (f *engineFlags) order(a *app, what string, args ...string) error {
 func (f *engineFlags) add(a *app, path string) error {
 	return f.with(a, func(ctx context.Context, e *nats.Engine) error {
 		res, err := (&work.Operator{Engine: e, Name: operatorName()}).Add(ctx, path, func(added, of int64) {
-			fmt.Fprintf(a.err, "amble: %d of %s are added\n", added, cli.Plural(int(of), "seed"))
+			fmt.Fprintf(a.err, "amble: added %d of %s\n", added, cli.Plural(int(of), "seed"))
 		})
 		var bad *work.SeedsError
 		switch {
@@ -87,7 +87,7 @@ func (f *engineFlags) add(a *app, path string) error {
 		if res.Known > 0 {
 			known = fmt.Sprintf(" (%d of them before)", res.Known)
 		}
-		fmt.Fprintf(a.err, "amble: order %d to job %s: %s of %s are added%s; what the job knows already is not requested again\n",
+		fmt.Fprintf(a.err, "amble: order %d to job %s: added %s of %s%s; what the job knows already is not requested again\n",
 			res.Order, f.Job, cli.Plural(int(res.Seeds), "seed"), cli.Printable(path), known)
 		return nil
 	})
@@ -101,7 +101,7 @@ func (f *engineFlags) grow(a *app, shards string) error {
 	}
 	return f.with(a, func(ctx context.Context, e *nats.Engine) error {
 		err := (&work.Operator{Engine: e, Name: operatorName()}).Grow(ctx, n, func(done, of int) {
-			fmt.Fprintf(a.err, "amble: %d of %s are copied\n", done, cli.Plural(of, "shard"))
+			fmt.Fprintf(a.err, "amble: copied %d of %s\n", done, cli.Plural(of, "shard"))
 		})
 		if err == nil {
 			fmt.Fprintf(a.err, "amble: job %s has %s: let it go on with amble cluster job resume, and start its nodes\n", f.Job, cli.Plural(n, "shard"))

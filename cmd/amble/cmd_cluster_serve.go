@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/amble-crawler/amble/cluster/nats"
+	"github.com/amble-crawler/amble/cluster/natsserver"
 	"github.com/amble-crawler/amble/cmd/amble/internal/live"
 	"github.com/amble-crawler/amble/cmd/amble/internal/monitor"
 )
@@ -63,6 +65,21 @@ func (c *clusterServeCmd) Run(a *app) error {
 		logs("metrics are at " + page.URL())
 	}
 	logs(fmt.Sprintf("server %s listens on %s; to stop it: Ctrl-C", c.Name, s.URL()))
+	sayReady(ctx, c.Name, s.State, logs)
 	<-ctx.Done()
 	return nil
+}
+
+// sayReady logs once that a server is ready: until then its log has errors of a server that has not found the others yet.
+func sayReady(ctx context.Context, name string, state func() natsserver.State, logs func(string)) {
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for state().Ready != nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
+	logs(fmt.Sprintf("server %s is ready: it stores", name))
 }
