@@ -9,7 +9,6 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/localweb"
 	"github.com/amble-crawler/amble/jobs/server"
-	"github.com/amble-crawler/amble/politeness"
 )
 
 // mcpCmd is "amble mcp".
@@ -46,12 +45,6 @@ func (c *mcpCmd) Run(a *app) error {
 	conf, err := like.config(a)
 	if err != nil {
 		return err
-	}
-	if c.Contact != "" {
-		id := politeness.Identity{Product: "x", Contact: c.Contact}
-		if err := id.Validate(false); err != nil {
-			return cli.UsageOf("--contact: ", err)
-		}
 	}
 	conf.Jobs.Programs = mcp.Programs()
 	if c.Listen != "" {

@@ -20,6 +20,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/text"
 	"github.com/amble-crawler/amble/jobs"
 	"github.com/amble-crawler/amble/jobs/server"
+	"github.com/amble-crawler/amble/politeness"
 )
 
 // serveCmd is "amble serve".
@@ -130,6 +131,12 @@ func (c *serveCmd) config(a *app) (*server.Config, error) {
 	conf := &server.Config{Contact: c.Contact, Hosts: c.Host, Proxied: c.Proxied, Kinds: exportKinds(export.Filter{})}
 	if c.MaxRunning < 1 {
 		return nil, cli.Usage("--max-running %d: give 1 or more", c.MaxRunning)
+	}
+	if c.Contact != "" {
+		id := politeness.Identity{Product: "x", Contact: c.Contact}
+		if err := id.Validate(false); err != nil {
+			return nil, cli.UsageOf("--contact: ", err)
+		}
 	}
 	for _, one := range c.AllowAddress {
 		p, err := netip.ParsePrefix(one)

@@ -145,7 +145,7 @@ func (c *verifyCmd) corpus(a *app) error {
 func verifyJob(dir string, keys job.PublicKeys) (*job.Verification, error) {
 	r, err := job.Read(dir)
 	if err != nil {
-		return nil, cli.Usage("%s holds no crawl that can be checked: %w", dir, err)
+		return nil, cli.UsageOf("", err)
 	}
 	defer func() { _ = r.Close() }() // only read
 	return r.VerifyBy(keys)

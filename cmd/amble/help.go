@@ -43,6 +43,7 @@ var otherDefaults = map[string]map[string]string{
 	"check":  {"follow": "Also sitemaps, feeds, resources, nofollow; none (resources).", "depth": "Links followed from a seed (none).", "max-pages": "Pages and files requested, exactly (10000)."},
 	"mirror": mirrorDefaults, "capture": captureDefaults,
 	"serve": {"listen": "Address to listen on (127.0.0.1:8420).", "contact": "Page or mail address for site owners, in jobs that give none.", "allow-address": "Private address ranges that jobs may request (none)."},
+	"mcp":   {"listen": "Serve HTTP at this address, with the path /mcp (stdin and stdout).", "contact": "Page or mail address for site owners. Required unless all URLs are on loopback.", "allow-address": "Private address ranges that agents may reach (none)."},
 	"crawl": {"plan": "Say how long the crawl takes, and stop.", "json": "Print visits and the summary as JSON.", "quiet": "Print no status, log or summary; keep nothing."},
 }
 

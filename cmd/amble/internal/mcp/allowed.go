@@ -11,7 +11,6 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/robots"
-	"github.com/amble-crawler/amble/weburl"
 )
 
 // allowedIn are the arguments of allowed.
@@ -33,7 +32,7 @@ const robotsAge = time.Hour
 
 // allowed judges a URL by the robots.txt of its origin, which is requested as any page is.
 func (t *tools) allowed(ctx context.Context, in allowedIn) (out allowedOut, err error) {
-	u, err := weburl.Parse(in.URL)
+	u, err := parse(in.URL)
 	if err != nil {
 		return out, err
 	}

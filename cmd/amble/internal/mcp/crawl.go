@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/amble-crawler/amble/jobs"
-	"github.com/amble-crawler/amble/weburl"
 )
 
 // crawlIn are the arguments of crawl.
@@ -121,7 +120,7 @@ func (t *tools) plan(ctx context.Context, in planIn) (out planOut, err error) {
 	}
 	seen := map[string]bool{}
 	for _, seed := range in.Seeds {
-		u, err := weburl.Parse(seed)
+		u, err := parse(seed)
 		if err != nil {
 			return out, err
 		}

@@ -147,9 +147,18 @@ func (t *tools) links(ctx context.Context, in linksIn) (out linksOut, err error)
 	return out, nil
 }
 
+// parse reads a URL that an agent has given.
+func parse(address string) (weburl.URL, error) {
+	u, err := weburl.Parse(address)
+	if err != nil {
+		err = fmt.Errorf("%q is no URL that can be requested (%w): write it in full, as in https://site.to.crawl/", address, err)
+	}
+	return u, err
+}
+
 // page requests a page, or takes a recent answer, and returns its job. It is nil if there is no page: p says why.
 func (t *tools) page(ctx context.Context, address string, maxAge *int, p *progress, facts *pageFacts) (*job.Reader, error) {
-	u, err := weburl.Parse(address)
+	u, err := parse(address)
 	if err != nil {
 		return nil, err
 	}

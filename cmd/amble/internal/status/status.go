@@ -29,23 +29,25 @@ const (
 
 // Status is how a crawl stands. It is the form of "amble show --json".
 type Status struct {
-	Dir      string         `json:"dir"`
-	State    string         `json:"state"`
-	Finish   crawler.Finish `json:"finish,omitempty"` // how the last process ended
-	Error    string         `json:"error,omitempty"`
-	Now      time.Time      `json:"now"`
-	Started  time.Time      `json:"started"` // the first process
-	Since    time.Time      `json:"since"`   // the last process
-	Ended    time.Time      `json:"ended,omitzero"`
-	Runs     int            `json:"runs"`
-	PID      int            `json:"pid"`
-	Machine  string         `json:"machine"`
-	Pages    int            `json:"pages"`
-	Requests int            `json:"requests"`
-	Outcomes map[string]int `json:"outcomes"`
-	Left     int            `json:"left"`  // URLs in the queue
-	Retry    int            `json:"retry"` // of Left, those that have failed before
-	Hosts    int            `json:"hosts"` // that have URLs left
+	Dir     string         `json:"dir"`
+	State   string         `json:"state"`
+	Finish  crawler.Finish `json:"finish,omitempty"` // how the last process ended
+	Error   string         `json:"error,omitempty"`
+	Now     time.Time      `json:"now"`
+	Started time.Time      `json:"started"` // the first process
+	Since   time.Time      `json:"since"`   // the last process
+	Ended   time.Time      `json:"ended,omitzero"`
+	Runs    int            `json:"runs"`
+	PID     int            `json:"pid"`
+	Machine string         `json:"machine"`
+	// Collected names the job of a cluster of which this was collected: only that one can be resumed.
+	Collected string         `json:"collected,omitempty"`
+	Pages     int            `json:"pages"`
+	Requests  int            `json:"requests"`
+	Outcomes  map[string]int `json:"outcomes"`
+	Left      int            `json:"left"`  // URLs in the queue
+	Retry     int            `json:"retry"` // of Left, those that have failed before
+	Hosts     int            `json:"hosts"` // that have URLs left
 	// Least is the minimum time for the URLs left, in seconds, and By what determines it: a host, an address or --rate. Limits
 	// of the crawl and URLs still to be found are not considered.
 	Least   float64 `json:"least_s"`
@@ -92,7 +94,7 @@ func Of(r *job.Reader, now time.Time) (*Status, error) {
 	last := m.Last()
 	s := &Status{
 		Dir: r.Dir(), State: stateOf(r, m), Finish: last.Finish, Error: last.Error, Now: now.UTC(), Started: m.Runs[0].Started, Since: last.Started,
-		Ended: last.Ended, Runs: len(m.Runs), PID: last.PID, Machine: last.Host.Name, Outcomes: map[string]int{}, Waiting: []Host{}, NotShared: last.NotShared,
+		Ended: last.Ended, Runs: len(m.Runs), PID: last.PID, Machine: last.Host.Name, Collected: m.Collected, Outcomes: map[string]int{}, Waiting: []Host{}, NotShared: last.NotShared,
 	}
 	if s.State != Done {
 		s.measure(r)

@@ -81,7 +81,10 @@ func (s *Status) stateText() string {
 	if s.Runs > 1 {
 		process += fmt.Sprintf(", the %d. of this crawl", s.Runs)
 	}
-	resume := "resume it with: " + "amble resume " + cli.ShellWord(s.Dir)
+	resume := "resume it with: amble resume " + cli.ShellWord(s.Dir)
+	if s.Collected != "" {
+		resume = "resume the " + cli.Printable(s.Collected) + ", of which it was collected"
+	}
 	switch s.State {
 	case Running:
 		return fmt.Sprintf("running since %s (%s)", when(s.Since), process)

@@ -22,3 +22,10 @@ func TestHostThatWaitsForAnotherCrawlNamesIt(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+func TestCollectedJobIsResumedAsAJobOfTheCluster(t *testing.T) {
+	s := &Status{Dir: "shops", State: Stopped, Finish: "max_pages", Collected: "cluster job shops"}
+	if got := s.stateText(); strings.Contains(got, "amble resume") || !strings.Contains(got, "resume the cluster job shops") {
+		t.Error(got)
+	}
+}
