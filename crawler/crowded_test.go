@@ -8,13 +8,18 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/politeness"
 )
 
 // TestCrowdedAddress crawls many hosts at one address. Requests follow each other without gaps, every host has its turn, and
 // waiting for the turn does not count as failing.
 func TestCrowdedAddress(t *testing.T) {
-	const hosts, latency = 500, 200 * time.Millisecond
+	const latency = 200 * time.Millisecond
+	hosts := 500
+	if long.Race {
+		hosts = 100
+	}
 	for _, c := range []struct {
 		name    string
 		budget  int           // pages of each host, 0: all

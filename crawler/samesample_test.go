@@ -20,7 +20,7 @@ import (
 
 var (
 	sameWebs    = flag.Int("same.webs", 15, "how many random webs TestSameSample crawls")
-	sameTimings = flag.Int("same.timings", long.N(2, 4), "and how often each, with other timing")
+	sameTimings = flag.Int("same.timings", long.Seeds(2, 4), "and how often each, with other timing")
 )
 
 // order is a sink that keeps, by host, what was fetched in which order.

@@ -28,7 +28,7 @@ import (
 )
 
 var (
-	sampleWebs  = flag.Int("sample.webs", long.N(3, 6), "how many random webs TestSampleOfKilledCrawls draws samples of")
+	sampleWebs  = flag.Int("sample.webs", long.Seeds(3, 6), "how many random webs TestSampleOfKilledCrawls draws samples of")
 	sampleEvery = flag.Int("sample.every", long.N(20, 10), "TestSampleKilledAnywhere kills a crawl at each step whose number this divides; 1: at every step")
 )
 

@@ -32,7 +32,7 @@ import (
 
 var (
 	renderSeed  = flag.Uint64("rendersim.seed", 0, "run TestRenderSim with this seed alone")
-	renderSeeds = flag.Uint64("rendersim.n", uint64(long.N(3, 6)), "number of seeds TestRenderSim goes through")
+	renderSeeds = flag.Uint64("rendersim.n", uint64(long.Seeds(3, 6)), "number of seeds TestRenderSim goes through")
 	renderKills = flag.Int("rendersim.kills", 6, "how often it kills each crawl; 0: once at each step")
 )
 

@@ -27,7 +27,7 @@ import (
 // directory with real locks; the end of one closes its files, which is all that others see of a kill. Clocks of a bubble cannot be set
 // back: the suite in politeness/internal/sharingtest does that.
 func TestSharingSim(t *testing.T) {
-	for seed := range uint64(long.N(12, 60)) {
+	for seed := range uint64(long.Seeds(12, 60)) {
 		if *simSeed != 0 {
 			seed = *simSeed
 		}

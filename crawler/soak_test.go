@@ -198,7 +198,11 @@ func TestSoak(t *testing.T) {
 		if testing.Short() {
 			hours = 4
 		}
-		soak(t, long.N(10, 20), hours, 15, func() frontier.Frontier { return frontier.NewMemory(frontier.MemoryConfig{}) })
+		sites := long.N(10, 20)
+		if long.Race {
+			sites = 3
+		}
+		soak(t, sites, hours, 15, func() frontier.Frontier { return frontier.NewMemory(frontier.MemoryConfig{}) })
 	})
 	t.Run("disk", func(t *testing.T) {
 		if testing.Short() {

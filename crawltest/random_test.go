@@ -25,7 +25,7 @@ import (
 
 var (
 	seedFlag  = flag.Uint64("seed", 0, "run the random web of this seed alone")
-	seedsFlag = flag.Uint64("seeds", uint64(long.N(20, 40)), "how many random webs to crawl")
+	seedsFlag = flag.Uint64("seeds", uint64(long.Seeds(20, 40)), "how many random webs to crawl")
 )
 
 const agent = "simplebot"

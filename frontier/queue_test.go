@@ -1,11 +1,14 @@
 package frontier
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 // TestQueueOrder compares a queue with a sorted list: by priority, then by arrival, for new URLs and for those that
@@ -20,10 +23,14 @@ func TestQueueOrder(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(5, 6))
 	var d deltas
-	for range 60 {
+	for range long.Seeds(60, 60) {
 		var q queue
-		bytes := map[uint64]record{}
-		var list []waiting
+		records := map[uint64]record{}
+		var list []waiting // in order
+		wait := func(w waiting) {
+			at, _ := slices.BinarySearchFunc(list, w, order)
+			list = slices.Insert(list, at, w)
+		}
 		var out []item
 		arrivals := map[uint64]uint64{}   // by name, the last one
 		mem, taken := 0, map[uint64]int{} // what the queue says it takes; the items that were taken out of it, by name
@@ -33,18 +40,22 @@ func TestQueueOrder(t *testing.T) {
 			case n < 5:
 				rec := make([]byte, 8+r.IntN(size))
 				binary.LittleEndian.PutUint64(rec, arrival)
+				var bits uint64
 				for i := 8; i < len(rec); i++ { // alike in places
-					rec[i] = byte(i/16*r.IntN(2) + r.IntN(2))
+					if i%32 == 8 {
+						bits = r.Uint64()
+					}
+					rec[i] = byte(i/16*int(bits&1) + int(bits>>1&1))
+					bits >>= 2
 				}
-				bytes[arrival] = rec
+				records[arrival] = rec
 				w := waiting{arrival, arrival, int8(r.IntN(3))}
 				arrivals[arrival] = arrival
 				q.push(w.priority, rec, &d, &mem)
-				list = append(list, w)
+				wait(w)
 			case n < 8 && len(list) > 0:
-				slices.SortFunc(list, order)
 				it := q.pop(&mem)
-				if nameOf(it) != list[0].name || it.priority != list[0].priority || !slices.Equal(it.rec, bytes[nameOf(it)]) {
+				if nameOf(it) != list[0].name || it.priority != list[0].priority || !bytes.Equal(it.rec, records[nameOf(it)]) {
 					t.Fatalf("popped %d(%d), want %+v with all its bytes", nameOf(it), it.priority, list[0])
 				}
 				list, out = list[1:], append(out, it)
@@ -57,18 +68,17 @@ func TestQueueOrder(t *testing.T) {
 					arrivals[name] = arrival
 				}
 				q.back.Push(out[i])
-				list = append(list, waiting{name, arrivals[name], out[i].priority})
+				wait(waiting{name, arrivals[name], out[i].priority})
 				out = slices.Delete(out, i, i+1)
 			}
 			if want := memoryOf(&q, taken); mem != want {
 				t.Fatalf("it says that it takes %d bytes, which are %d", mem, want)
 			}
 		}
-		slices.SortFunc(list, order)
 		for _, w := range list {
 			it := q.pop(&mem)
 			taken[nameOf(it)] = it.size()
-			if nameOf(it) != w.name || !slices.Equal(it.rec, bytes[w.name]) {
+			if nameOf(it) != w.name || !bytes.Equal(it.rec, records[w.name]) {
 				t.Fatalf("popped %d, want %d with all its bytes", nameOf(it), w.name)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/amble-crawler/amble/frontier"
+	race "github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/weburl"
 )
 
@@ -74,6 +75,9 @@ func TestQuotaOfBytes(t *testing.T) {
 
 // TestRejectedAreBounded: a host at its quota costs the memory of a million hashes at most.
 func TestRejectedAreBounded(t *testing.T) {
+	if race.Race {
+		t.Skip("it is a million URLs in one goroutine")
+	}
 	var n uint64
 	m := frontier.NewMemory(frontier.MemoryConfig{MaxPending: 1, Key: func(weburl.URL) (k weburl.Key) {
 		n++

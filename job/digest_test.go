@@ -66,10 +66,10 @@ func TestDecodedLinesAreInOrder(t *testing.T) {
 // TestALineThatCannotBeDecodedIsNamed: lines before it are used, none after it, wherever it is.
 func TestALineThatCannotBeDecodedIsNamed(t *testing.T) {
 	const line = `{"event":"end","run":"r","id":1}` + "\n"
-	for _, before := range []int{0, 1, 7000, 40_000} {
+	for _, before := range []int{0, 1, 7000, 20_000} {
 		for _, bad := range []string{"nonsense", `{"event":1}`, "", `{"event":"end","run":"r","id":1} x`} {
 			n := 0
-			d := dirWith(t, LedgerName, strings.Repeat(line, before)+bad+"\n"+strings.Repeat(line, 100_000))
+			d := dirWith(t, LedgerName, strings.Repeat(line, before)+bad+"\n"+strings.Repeat(line, 30_000)) // four blocks
 			err := decoded(d, LedgerName, parseLedger, func(*ledger.Entry) {}, func(*ledger.Entry) { n++ })
 			var told *Error
 			if n != before || !errors.As(err, &told) || !strings.Contains(err.Error(), fmt.Sprintf("line %d of %s: ", before+1, d.path(LedgerName))) {

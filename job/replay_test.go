@@ -77,9 +77,9 @@ func (m visited) compare(t *testing.T, got visited) {
 // TestReplayIsTheSameCrawl crawls random webs with faults, and then what was recorded: every visit is the same, nothing is
 // requested, and nothing waits.
 func TestReplayIsTheSameCrawl(t *testing.T) {
-	seeds := long.N(12, 40)
+	seeds := long.Seeds(12, 40)
 	if testing.Short() {
-		seeds = 5
+		seeds = min(seeds, 5)
 	}
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {

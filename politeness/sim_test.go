@@ -21,7 +21,7 @@ import (
 
 var (
 	simSeed  = flag.Uint64("sim.seed", 0, "run TestGateSim with this seed alone")
-	simRuns  = flag.Int("sim.n", long.N(200, 600), "number of seeds TestGateSim goes through, from 1")
+	simRuns  = flag.Int("sim.n", long.Seeds(200, 600), "number of seeds TestGateSim goes through, from 1")
 	simTrace = flag.Int("sim.trace", 60, "how many lines of what happened before a violation TestGateSim shows")
 )
 

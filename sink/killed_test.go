@@ -11,10 +11,11 @@ import (
 
 // kills returns how many times a test kills a process.
 func kills() int {
+	n := long.Seeds(12, 40)
 	if testing.Short() {
-		return 8
+		n = min(n, 8)
 	}
-	return long.N(12, 40)
+	return n
 }
 
 func TestKilledWhileItWritesJSONL(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/politeness"
 )
 
@@ -56,7 +57,7 @@ func TestAssumedAnswers(t *testing.T) {
 // number of requests and take the same time, except for the order of hosts that are ready at the same time.
 func TestSimulationAgreesWithTheCrawler(t *testing.T) {
 	const service = 200 * time.Millisecond
-	for seed := range uint64(60) {
+	for seed := range uint64(long.Seeds(60, 60)) {
 		r := rand.New(rand.NewPCG(seed, 22))
 		p := &Plan{Service: service}
 		for i := range 1 + r.IntN(6) {

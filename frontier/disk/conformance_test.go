@@ -32,6 +32,6 @@ func TestStoreServesTheBestFirst(t *testing.T) {
 func TestStoreConformsInLittleMemory(t *testing.T) {
 	l := newLab(little())
 	o := l.options()
-	o.Seed, o.Runs = 2000, long.N(15, 60)
+	o.Seed, o.Runs = 2000, long.Seeds(15, 60)
 	frontiertest.Run(t, l.begin, o)
 }

@@ -54,7 +54,7 @@ func TestTornTail(t *testing.T) {
 	}
 	grown := after.bytes[len(before.bytes):]
 	r := rand.New(rand.NewPCG(1, 1))
-	for cut := 0; cut < len(grown); cut += 1 + r.IntN(2*len(grown)/60) {
+	for cut := 0; cut < len(grown); cut += 1 + r.IntN(2*len(grown)/long.Seeds(60, 60)) {
 		when := fmt.Sprintf("cut at byte %d of %d", cut, len(grown))
 		try(grown[:cut], when)
 		try(append(slices.Clone(grown[:cut]), make([]byte, 1000)...), when+", zeros behind")

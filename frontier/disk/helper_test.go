@@ -145,7 +145,7 @@ func (l *lab) options() frontiertest.Options {
 		Crash:        l.crash,
 		Reopen:       l.reopen,
 		ReopenDelay:  reopenDelay,
-		Runs:         long.N(10, 30),
+		Runs:         long.Seeds(10, 30),
 	}
 }
 

@@ -21,3 +21,13 @@ func N(quick, full int) int {
 	}
 	return quick
 }
+
+// Seeds returns how often to do again, with other random numbers, what was done once: N, and a quarter of it with the race detector. It
+// makes each time several times longer, and other numbers seldom take a path through goroutines that those before did not.
+func Seeds(quick, full int) int {
+	n := N(quick, full)
+	if Race {
+		return (n + 3) / 4
+	}
+	return n
+}

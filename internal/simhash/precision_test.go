@@ -39,14 +39,22 @@ func (s site) pages() (pages []string, article []int) {
 	return pages, article
 }
 
+// fingerprints returns those of pages.
+func fingerprints(pages []string) []uint64 {
+	h, all := NewHasher(), make([]uint64, len(pages))
+	for i, p := range pages {
+		all[i], _ = h.HTML([]byte(p))
+	}
+	return all
+}
+
 // judge finds near pages like a crawl: precision is the share of those found that are of the same article, recall the
 // share of the later versions of an article that are found.
-func judge(pages []string, article []int, distance int) (precision, recall float64) {
-	h, x := NewHasher(), NewIndex(len(pages), distance)
+func judge(pages []uint64, article []int, distance int) (precision, recall float64) {
+	x := NewIndex(len(pages), distance)
 	found, right, later := 0, 0, 0
 	known := map[int]bool{}
-	for i, p := range pages {
-		f, _ := h.HTML([]byte(p))
+	for i, f := range pages {
 		if near := x.Meet(fmt.Sprint(article[i]), f); near != "" {
 			if found++; near == fmt.Sprint(article[i]) {
 				right++
@@ -73,9 +81,10 @@ func Example_precision() {
 		{300, 3, 800, 400, 1}, {300, 3, 800, 400, 4}, {300, 3, 800, 600, 4}, {300, 3, 800, 720, 4},
 	} {
 		pages, article := s.pages()
+		prints := fingerprints(pages)
 		fmt.Printf("%5d  %6d  %8d                         ", s.words, s.common, s.replaced)
 		for distance := 1; distance <= MaxDistance; distance++ {
-			precision, recall := judge(pages, article, distance)
+			precision, recall := judge(prints, article, distance)
 			fmt.Printf("  %.2f, %.2f", precision, recall)
 		}
 		fmt.Println()

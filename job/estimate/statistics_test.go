@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/internal/long"
 )
 
-var webs = flag.Int("estimate.webs", long.N(100, 1000), "simulated webs")
+var webs = flag.Int("estimate.webs", long.Seeds(100, 1000), "simulated webs")
 
 // page is one page of a simulated web.
 type page struct {

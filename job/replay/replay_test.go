@@ -24,7 +24,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-var webs = flag.Int("replay.n", long.N(2, 6), "how many random webs are crawled and repeated")
+var webs = flag.Int("replay.n", long.Seeds(2, 6), "how many random webs are crawled and repeated")
 
 // crawled crawls a random web into a job directory, in several processes.
 func crawled(t *testing.T, w *crawltest.Web, n uint64, scope crawler.ScopeKind, faults crawltest.FaultLevel, processes int) string {

@@ -186,7 +186,7 @@ func TestShardsKeepContractOfSinks(t *testing.T) {
 
 func TestShardsOutliveKilledProcesses(t *testing.T) {
 	for name, f := range formats() {
-		t.Run(name, func(t *testing.T) { sinktest.RunKilled(t, shardSuite(f, 3), long.N(2, 8)) })
+		t.Run(name, func(t *testing.T) { sinktest.RunKilled(t, shardSuite(f, 3), long.Seeds(2, 8)) })
 	}
 }
 

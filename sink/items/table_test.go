@@ -93,7 +93,7 @@ func into(to any) sql.Scanner { return scanned{to} }
 func TestTableKeepsContractOfSinks(t *testing.T) { sinktest.Run(t, tableSuite()) }
 
 func TestTableOutlivesKilledProcesses(t *testing.T) {
-	sinktest.RunKilled(t, tableSuite(), long.N(3, 12))
+	sinktest.RunKilled(t, tableSuite(), long.Seeds(3, 12))
 }
 
 type product struct {
@@ -113,7 +113,7 @@ type product struct {
 // Random results of two jobs, kills, restores and failing statements leave what a model has.
 func TestTableAgreesWithModel(t *testing.T) {
 	databases(t, func(t *testing.T, d items.Dialect, db *sql.DB) {
-		for seed := range uint64(long.N(6, 60)) {
+		for seed := range uint64(long.Seeds(6, 60)) {
 			modelled(t, d, db, seed)
 		}
 	})

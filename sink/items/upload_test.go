@@ -139,7 +139,7 @@ func uploadSuite() sinktest.Suite {
 }
 
 func TestUploadsOutliveKilledProcesses(t *testing.T) {
-	sinktest.RunKilled(t, uploadSuite(), long.N(2, 8))
+	sinktest.RunKilled(t, uploadSuite(), long.Seeds(2, 8))
 }
 
 // A process that is killed while it writes the list leaves a file, which the next one removes. Files of others stay.

@@ -92,9 +92,9 @@ func pages(path string) (urls []string, err error) {
 func TestContract(t *testing.T) { sinktest.Run(t, suite()) }
 
 func TestKilledWhileItWrites(t *testing.T) {
-	kills := long.N(4, 12)
+	kills := long.Seeds(4, 12)
 	if testing.Short() {
-		kills = 3
+		kills = min(kills, 3)
 	}
 	sinktest.RunKilled(t, suite(), kills)
 }

@@ -53,12 +53,12 @@ func suite(o Options) sinktest.Suite {
 func TestWriterKeepsTheContract(t *testing.T) {
 	t.Run("gzip", func(t *testing.T) {
 		s := suite(Options{})
-		s.Thorough, s.Runs = long.Full(), long.N(8, 25)
+		s.Thorough, s.Runs = long.Full(), long.Seeds(8, 25)
 		sinktest.Run(t, s)
 	})
 	t.Run("zstd, small files", func(t *testing.T) {
 		s := suite(Options{Compression: Zstd, MaxSize: 6000, Digest: SHA256, Level: 1})
-		s.Runs, s.Seed = long.N(8, 20), 1000
+		s.Runs, s.Seed = long.Seeds(8, 20), 1000
 		sinktest.Run(t, s)
 	})
 }

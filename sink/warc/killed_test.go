@@ -10,9 +10,9 @@ import (
 
 // Processes are killed while they write archives of small files, so that they often begin a new one.
 func TestKilledWhileItWritesArchives(t *testing.T) {
-	kills := long.N(8, 24)
+	kills := long.Seeds(8, 24)
 	if testing.Short() {
-		kills = 8
+		kills = min(kills, 8)
 	}
 	s := suite(Options{})
 	s.Open = func(dir string) (sink.Sink, error) { return Open(dir, Options{MaxSize: 8000, Level: 1}) }
