@@ -88,7 +88,7 @@ func New(c Config) (*Crawler, error) {
 // Gate returns the gate that all requests go through, which knows the state of hosts and origins.
 func (c *Crawler) Gate() *politeness.Gate { return c.gate }
 
-// Errors of Run, of Visits and of ReadHistory.
+// Errors of Run, of Visits and of ReadHistory, and those with which a Handler changes what happens next.
 var (
 	// ErrNoSeeds is returned by Run without a seed.
 	ErrNoSeeds = errors.New("crawler: no seeds")
@@ -110,6 +110,12 @@ var (
 	ErrOver = errors.New("crawler: the visit is over")
 	// ErrHistory is wrapped by the errors of ReadHistory that concern the contents.
 	ErrHistory = errors.New("crawler: not the visits of a crawl")
+
+	// SkipLinks is returned by a Handler to follow none of the page's links. URLs that the Handler enqueued are still queued.
+	SkipLinks = errors.New("crawler: skip links")
+	// Stop is returned by a Handler to drain the crawl; [StopBecause] adds why. Both keep the visit. Stop may be joined with
+	// SkipLinks; if it is joined with any other error, neither applies.
+	Stop = errors.New("crawler: stop")
 )
 
 // SeedError is a seed that cannot be crawled.

@@ -38,15 +38,6 @@ type HandlerFunc func(ctx context.Context, v *Visit) error
 // Handle calls f.
 func (f HandlerFunc) Handle(ctx context.Context, v *Visit) error { return f(ctx, v) }
 
-// Errors that a Handler returns to keep the visit and change what happens next.
-var (
-	// SkipLinks follows none of the page's links. URLs that the Handler enqueued are still queued.
-	SkipLinks = errors.New("crawler: skip links")
-	// Stop drains the crawl; [StopBecause] adds why. It may be joined with SkipLinks; if it is joined with any
-	// other error, neither applies.
-	Stop = errors.New("crawler: stop")
-)
-
 // StopBecause returns a Stop with its reason, which becomes [Report.Stopped]. Of a longer text, the first 300 bytes
 // are kept. If several Handlers stop a crawl, the first reason stands.
 func StopBecause(reason string) error { return &stopError{reason} }
@@ -90,7 +81,7 @@ func (e *RetryError) Error() string {
 func (e *RetryError) Unwrap() error { return e.Err }
 
 // Retry returns a *RetryError with this cause.
-func Retry(cause error) error { return &RetryError{Err: cause} }
+func Retry(cause error) *RetryError { return &RetryError{Err: cause} }
 
 // fatal reports whether a Handler's answer is a failure: whether it is, wraps or joins anything other than
 // SkipLinks and Stop.
