@@ -295,7 +295,6 @@ func (c *Config) checkShared() error {
 			errs = append(errs, &KeyError{Key: key, Err: errors.New("not possible in a cluster job: " + why)})
 		}
 	}
-	bad(c.Since != "", "since", "every node would need the earlier crawl, and would queue all of it")
 	bad(c.Crawl.Fetch.Cookies || c.LoadCookies != "" || c.KeepCookies, "cookies", "a session belongs to one process, and hosts that share cookies may be crawled by several")
 	bad(c.Browser.Path != "", "browser", "each node has its own: name it there")
 	bad(c.Browser.Isolation != "" && c.Browser.Isolation != "namespace", "render-isolation", "each node says how its browser is kept from the network")

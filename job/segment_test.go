@@ -231,7 +231,7 @@ func missingSegments(t *testing.T, segments []job.Segment, nodes map[string]job.
 // TestSharedSettings names each setting that a job of several machines cannot have.
 func TestSharedSettings(t *testing.T) {
 	for key, value := range map[string]string{
-		"since": "somewhere", "cookies": "true", "sign": "folder", "source-address": "127.0.0.2", "header": "X-Token: s3cret",
+		"cookies": "true", "sign": "folder", "source-address": "127.0.0.2", "header": "X-Token: s3cret",
 		"proxy": "http://u:s3cret@127.0.0.1:1/",
 	} {
 		c, err := job.Settings{{Name: "contact", Values: []string{segmentContact}}, {Name: key, Values: []string{value}}}.Config()

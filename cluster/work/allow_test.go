@@ -28,8 +28,8 @@ func TestNodeReadsOnlyWhatItAllows(t *testing.T) {
 		return path
 	}
 	t.Setenv("AMBLE_TEST_SECRET", "s3cret")
-	secret, own, optOut := file("secret", "s3cret\n"), file("own", "a.test\n"), file("optout", "b.test\n")
-	all := Allowed{Env: []string{"AMBLE_TEST_SECRET"}, Files: []string{secret, own, filepath.Join(dir, "x", "..", "optout")}}
+	secret, own, optOut, since := file("secret", "s3cret\n"), file("own", "a.test\n"), file("optout", "b.test\n"), file("visits.jsonl", "")
+	all := Allowed{Env: []string{"AMBLE_TEST_SECRET"}, Files: []string{secret, own, filepath.Join(dir, "x", "..", "optout"), since}}
 	for name, c := range map[string]struct {
 		settings job.Settings
 		hosts    bool
@@ -39,6 +39,7 @@ func TestNodeReadsOnlyWhatItAllows(t *testing.T) {
 		"file":     {job.Settings{{Name: "header", Values: []string{"X-A: @" + secret}}}, false, "the file " + secret + " (header X-A)"},
 		"own":      {job.Settings{{Name: "own-hosts", Values: []string{own}}}, false, "the file " + own + " (own-hosts)"},
 		"optout":   {job.Settings{{Name: "opt-out", Values: []string{optOut}}}, false, "the file " + optOut + " (opt-out)"},
+		"since":    {job.Settings{{Name: "since", Values: []string{since}}}, false, "the file " + since + " (since)"},
 		"hosts":    {nil, true, "the environment variable AMBLE_TEST_SECRET (header X-A)"},
 	} {
 		t.Run(name, func(t *testing.T) {

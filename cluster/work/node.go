@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +24,7 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/openfiles"
+	"github.com/amble-crawler/amble/weburl"
 )
 
 // Node works on a job.
@@ -53,6 +55,7 @@ type Node struct {
 	Note  func(text string)
 
 	job    *Job
+	past   []crawler.History // by shard, of the job's earlier crawl; nil: it has none
 	full   context.CancelCauseFunc
 	stored *job.NodeStore // nil: none
 	renew  time.Duration  // 0: storedEvery
@@ -151,6 +154,7 @@ func (n *Node) work(ctx context.Context, c cluster.Config) error {
 			return err
 		}
 		n.job.Job = node.Job()
+		n.past = dividePast(n.job.crawl.Since, &n.job.Job)
 		err = node.Run(working)
 	}
 	if cause := context.Cause(working); err == nil && errors.Is(cause, ErrFull) {
@@ -256,6 +260,9 @@ func (n *Node) seeds() []string {
 func (n *Node) config(sh *cluster.Shard) crawler.Config {
 	c := n.job.crawl
 	c.Sinks = slices.Clone(c.Sinks)
+	if n.past != nil {
+		c.Since = n.past[sh.Number]
+	}
 	c.Frontier, c.Politeness.Fence = sh.Frontier(), sh.Fence
 	c.Politeness.Name, c.Politeness.Shared = n.JobName, sh.Sharing()
 	c.Commits = crawler.Commits{Interval: min(max(250*time.Millisecond, time.Duration(n.most())*16*time.Millisecond), time.Second), Gate: true}
@@ -268,6 +275,46 @@ func (n *Node) config(sh *cluster.Shard) crawler.Config {
 	c.Fetch.MaxIdle = n.perShard(cmp.Or(c.Fetch.MaxIdle, fetcher.DefaultMaxIdle), 4)
 	c.Limits.InFlight = int64(n.perShard(int(cmp.Or(c.Limits.InFlight, crawler.DefaultMaxInFlight)), 1<<20))
 	return c
+}
+
+// past is an earlier crawl for one shard, which visits the pages of its own hosts again.
+type past struct {
+	crawler.History
+	pages []pastPage
+}
+
+type pastPage struct {
+	url   weburl.URL
+	depth int
+}
+
+// All implements crawler.History.
+func (p *past) All() iter.Seq2[weburl.URL, int] {
+	return func(yield func(weburl.URL, int) bool) {
+		for i := range p.pages {
+			if !yield(p.pages[i].url, p.pages[i].depth) {
+				return
+			}
+		}
+	}
+}
+
+// dividePast returns an earlier crawl for each shard of a job; nil if there is none.
+func dividePast(h crawler.History, j *cluster.Job) []crawler.History {
+	if h == nil {
+		return nil
+	}
+	all, shards := make([]crawler.History, j.Shards), make([]past, j.Shards)
+	for i := range shards {
+		shards[i].History, all[i] = h, &shards[i]
+	}
+	if list := h.All(); list != nil {
+		for u, depth := range list {
+			p := &shards[j.Shard(u.Host())]
+			p.pages = append(p.pages, pastPage{u, depth})
+		}
+	}
+	return all
 }
 
 // mark is the file that says which node and job a directory belongs to.

@@ -39,6 +39,7 @@ type lab struct {
 	trace  func(cluster.Event) // of the nodes that begin; nil: not
 	store  string              // Store of the nodes that begin
 	renew  time.Duration       // time after which they give a shard back; 0: as usual
+	allow  Allowed             // of the nodes that begin
 	// requests counts those to a site of this machine.
 	requests atomic.Int64
 	// program sets what no setting can say, in the job and in its nodes.
@@ -118,7 +119,7 @@ func limit(key, value string) job.Setting { return job.Setting{Name: key, Values
 func (l *lab) begin(name string) *labNode {
 	l.t.Helper()
 	x := &labNode{conn: l.server.Connect(), ended: make(chan error, 1)}
-	x.Node = Node{Engine: x.conn, JobName: l.name, Name: name, Dir: filepath.Join(l.dir, name), Trace: l.trace, Store: l.store, renew: l.renew, Program: func(c *job.Config) {
+	x.Node = Node{Engine: x.conn, JobName: l.name, Name: name, Dir: filepath.Join(l.dir, name), Trace: l.trace, Store: l.store, renew: l.renew, Allow: l.allow, Program: func(c *job.Config) {
 		l.w.Apply(&c.Crawl)
 		l.program(c)
 	}}

@@ -35,7 +35,7 @@ type clusterWorkCmd struct {
 	PageToken string `group:"Node:" placeholder:"FILE" help:"With --page: file with the page's token. Without it each start has a new one."`
 
 	AllowEnv  []string `group:"Node:" sep:"none" placeholder:"NAME" help:"Let the job's settings read this environment variable, as header 'Name: env:NAME' does. Repeatable; without it, none."`
-	AllowFile []string `group:"Node:" sep:"none" placeholder:"PATH" help:"Let the job's settings read this file, as --own-hosts, --opt-out and header 'Name: @PATH' do. Repeatable; without it, none."`
+	AllowFile []string `group:"Node:" sep:"none" placeholder:"PATH" help:"Let the job's settings read this file, as --own-hosts, --opt-out, --since and header 'Name: @PATH' do. Repeatable; without it, none."`
 
 	browserFlags `group:"Browser:"`
 
