@@ -144,7 +144,7 @@ func (p *Plan) Text() string {
 		}
 	}
 	b.WriteString(hosts.String())
-	fmt.Fprintf(&b, "The crawl takes at least %s, decided by %s.\n", p.Bound.Round(time.Millisecond), p.DecidedBy)
+	fmt.Fprintf(&b, "The crawl takes at least %s%s.\n", p.Bound.Round(time.Millisecond), cli.After(", decided by ", p.DecidedBy))
 	fmt.Fprintf(&b, "Each answer is assumed to take %s.\n", p.Service)
 	if p.Simulated > 0 {
 		fmt.Fprintf(&b, "Played through in virtual time, it takes %s for %s: %.2f × the least.\n",

@@ -39,6 +39,10 @@ func (s *Survey) Plan(ctx context.Context, seeds ...weburl.URL) (*Plan, error) {
 	for _, u := range seeds {
 		if !known[u.Host()] {
 			known[u.Host()] = true
+			if out := s.Politeness.OptOut; out != nil && out(u.Hostname()) {
+				p.Notes = append(p.Notes, u.Host()+" is on the opt-out list: nothing is requested from it")
+				continue
+			}
 			h := s.host(ctx, scope, u)
 			p.apply(&h, settingsOf, s.Service)
 			p.Hosts = append(p.Hosts, h)
