@@ -149,7 +149,7 @@ func (x *Summary) Text(name string) string {
 		for i, n := range x.Nodes {
 			names[i] = cli.Printable(n.Name)
 		}
-		fmt.Fprintf(&b, "No node works on it any more. Its last ones: %s. What is collected is in the directories of all that ever worked on it\n", strings.Join(names, ", "))
+		fmt.Fprintf(&b, "No node works on it any more; the last were %s. Collecting needs the directories of all that ever worked on it\n", strings.Join(names, ", "))
 		return b.String()
 	}
 	nodes := cli.NewTable("", "node", ">live", ">shards", ">pages", ">left", ">lag", ">clock ahead")

@@ -16,7 +16,7 @@ func TestStatusWhenOver(t *testing.T) {
 		Shards: []cluster.ShardStatus{{Node: "n1", Epoch: 2, Closed: true}, {Number: 1, Node: "n\x1b2", Epoch: 1, Closed: true}},
 	}
 	const over = "job shop: 2 shards, done\n" +
-		"No node works on it any more. Its last ones: n\\x1b2, n1. What is collected is in the directories of all that ever worked on it\n"
+		"No node works on it any more; the last were n\\x1b2, n1. Collecting needs the directories of all that ever worked on it\n"
 	if got := Summarize(s, time.Now()).Text("shop"); got != over {
 		t.Errorf("%q, want %q", got, over)
 	}
