@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 func naiveOptions() Options {
@@ -26,6 +27,9 @@ func TestNaiveConforms(t *testing.T) {
 
 // TestSuiteNoticesEachBug gives the naive store one bug after the other. The named tests must fail.
 func TestSuiteNoticesEachBug(t *testing.T) {
+	if long.Race {
+		t.Skip("no bug is a race")
+	}
 	const random, crowd, commits = "random operations", "many workers", "workers release"
 	for _, tc := range []struct {
 		bug     string

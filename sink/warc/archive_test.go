@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/sink"
 )
 
@@ -236,6 +237,9 @@ func FuzzArchive(f *testing.F) {
 
 // TestArchiveNeedsLittleMemory checks the size of the table for a million answers.
 func TestArchiveNeedsLittleMemory(t *testing.T) {
+	if long.Race {
+		t.Skip("measures memory, which the race detector multiplies")
+	}
 	var index bytes.Buffer
 	const n = 200_000
 	for i := range n {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/amble-crawler/amble/internal/long"
 	"github.com/amble-crawler/amble/sink/warc/warctest"
 )
 
@@ -98,8 +99,12 @@ func (l *life) live() error {
 
 // TestStoppedBetweenAnyTwoChangesOfTheDisk stops the process, or fails once, at each change of the disk.
 func TestStoppedBetweenAnyTwoChangesOfTheDisk(t *testing.T) {
+	step := 1
+	if long.Race { // it is one goroutine
+		step = 5
+	}
 	for _, once := range []bool{false, true} {
-		for at := 0; ; at++ {
+		for at := 0; ; at += step {
 			n := at
 			l := &life{dir: t.TempDir(), o: Options{MaxSize: 4000, Level: 1, hook: dying(&n, once)}}
 			err := l.live()
