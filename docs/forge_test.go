@@ -108,7 +108,7 @@ func TestScriptsRunTestsThatThereAre(t *testing.T) {
 }
 
 // ownFlags are those of go test.
-var ownFlags = []string{"race", "benchmem", "benchtime", "timeout", "v"}
+var ownFlags = []string{"race", "skip", "benchmem", "benchtime", "timeout", "v"}
 
 // checkGoTest checks the arguments of a "go test".
 func checkGoTest(t *testing.T, file, args string) {
