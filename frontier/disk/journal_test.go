@@ -14,6 +14,7 @@ import (
 
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/frontiertest"
+	"github.com/amble-crawler/amble/internal/long"
 )
 
 var errFenced = errors.New("fenced")
@@ -164,6 +165,9 @@ func TestStoreConformsWithJournal(t *testing.T) {
 		"": newJournaledLab(testConfig(), tuned()), "in little memory": newJournaledLab(little()),
 	} {
 		t.Run(name, func(t *testing.T) {
+			if long.Race && name == "" {
+				t.Skip("its goroutines are those of the other")
+			}
 			o := l.options()
 			o.Crash, o.Reopen = l.crash, l.reopen
 			frontiertest.Run(t, l.begin, o)
