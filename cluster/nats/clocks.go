@@ -25,6 +25,7 @@ type Clocks struct {
 
 	mu      sync.Mutex
 	streams map[string]jetstream.Stream
+	noMark  time.Time // since when no mark was found; zero: one was
 }
 
 const (
@@ -174,9 +175,13 @@ type mark struct {
 	Since time.Time `json:"since,omitzero"` // when it was noticed that those before were lost
 }
 
+// beginTime is the time that another process has to begin an era: one that was counted, and of which there is no mark, may be about to be
+// marked.
+const beginTime = time.Second
+
 // Era implements cluster.ClockStore. It makes the streams if there are none.
 func (k *Clocks) Era(ctx context.Context) (era uint64, since time.Time, err error) {
-	for range 5 {
+	for range 100 {
 		b, _, err := k.load(ctx, clockStream, clockPrefix+"era")
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			if err = k.createClocks(ctx); err == nil {
@@ -186,6 +191,7 @@ func (k *Clocks) Era(ctx context.Context) (era uint64, since time.Time, err erro
 		if err != nil {
 			return 0, since, err
 		}
+		unmarked := k.unmarked(len(b) == 0)
 		if len(b) > 0 {
 			var m mark
 			if err := json.Unmarshal(b, &m); err != nil {
@@ -193,21 +199,46 @@ func (k *Clocks) Era(ctx context.Context) (era uint64, since time.Time, err erro
 			}
 			return m.Era, m.Since, nil
 		}
-		if err := k.begin(ctx); err != nil && !errors.Is(err, cluster.ErrConflict) {
+		switch err := k.begin(ctx, unmarked >= beginTime); {
+		case errors.Is(err, cluster.ErrConflict):
+			select {
+			case <-time.After(beginTime / 20):
+			case <-ctx.Done():
+				return 0, since, clocksFailed(ctx.Err())
+			}
+		case err != nil:
 			return 0, since, err
 		}
 	}
 	return 0, since, clocksFailed(cluster.ErrConflict)
 }
 
-// begin begins another era: there is no mark among the clocks.
-func (k *Clocks) begin(ctx context.Context) error {
+// unmarked returns for how long this process has found no mark.
+func (k *Clocks) unmarked(still bool) time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case !still:
+		k.noMark = time.Time{}
+		return 0
+	case k.noMark.IsZero():
+		k.noMark = time.Now()
+	}
+	return time.Since(k.noMark)
+}
+
+// begin begins another era: there is no mark among the clocks. The error is ErrConflict if another process does, or may do so unless it is
+// late.
+func (k *Clocks) begin(ctx context.Context, late bool) error {
 	b, rev, err := k.load(ctx, eraStream, eraSubject)
 	if err != nil {
 		return err
 	}
 	m := mark{Era: 1}
 	if last, err := strconv.ParseUint(string(b), 10, 64); err == nil {
+		if !late {
+			return cluster.ErrConflict
+		}
 		m.Era = last + 1
 		if m.Since, err = k.Now(ctx); err != nil {
 			return err

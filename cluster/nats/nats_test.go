@@ -217,6 +217,33 @@ func TestEngineConforms(t *testing.T) {
 	}
 }
 
+// TestWhoBeginsAnEraIsWaitedFor: a process has counted the first era and not marked it yet. Another one must not take the clocks for
+// lost, since all crawls would rest.
+func TestWhoBeginsAnEraIsWaitedFor(t *testing.T) {
+	s := start(t, 1)
+	e, err := dial(Config{URLs: s.urls(), Job: "j", Shards: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	k := e.k
+	if err := k.createClocks(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.store(t.Context(), eraStream, eraSubject, []byte("1"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.begin(t.Context(), false); !errors.Is(err, cluster.ErrConflict) {
+		t.Errorf("%v: want that the other process is waited for", err)
+	}
+	if err := k.begin(t.Context(), true); err != nil {
+		t.Error(err)
+	}
+	if era, since, err := k.Era(t.Context()); era != 2 || since.IsZero() || err != nil {
+		t.Errorf("%d, %v, %v: want the second era, if the other process does not come", era, since, err)
+	}
+}
+
 // TestRestartedServersBeginAnEra: servers that were all restarted have lost the clocks, and say so.
 func TestRestartedServersBeginAnEra(t *testing.T) {
 	t.Parallel()
