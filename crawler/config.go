@@ -52,7 +52,7 @@ const (
 	RetriesInAll   = 500
 
 	// Version is the version of amble, as sent in the default User-Agent.
-	Version = "0.2.0"
+	Version = "0.3.0"
 	// StoredReport is the key of the counts that a durable Frontier keeps for the owner "". [ParseStored] reads them.
 	StoredReport = keyTally
 
