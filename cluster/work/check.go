@@ -53,9 +53,9 @@ func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 			return nil, errors.Join(err, os.RemoveAll(tmp))
 		}
 		s := &survey{res: &Collected{Report: new(crawler.Report)}}
-		segments, err := s.read(ctx, q, shard)
+		state, err := q.read(ctx, shard)
 		if err == nil {
-			err = s.gather(ctx, nodes, segments, filepath.Join(tmp, "segments"))
+			err = s.gather(ctx, nodes, s.add(state), filepath.Join(tmp, "segments"))
 		}
 		if err = errors.Join(err, os.RemoveAll(filepath.Join(tmp, "segments"))); err != nil {
 			if ctx.Err() != nil {

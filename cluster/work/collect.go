@@ -102,29 +102,25 @@ func (c *Collecting) survey(ctx context.Context, j *Job, tmp string) (*survey, e
 	if s.res.End, err = cluster.LoadEnd(ctx, c.Engine); err != nil {
 		return nil, err
 	}
-	q := &queues{c.Engine, &j.Job, filepath.Join(tmp, "queues"), disk.Config{Key: j.Config.Crawl.Canonical.Key}}
+	q := &queues{c.Engine, &j.Job, filepath.Join(tmp, "queues"), disk.Config{Key: j.Config.Crawl.Canonical.Key, CacheSize: 16 << 20, MemTableSize: 4 << 20}}
+	states, err := q.readAll(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var segments []job.Segment
-	for shard := range j.Shards {
-		of, err := s.read(ctx, q, shard)
-		if err != nil {
-			return nil, err
-		}
-		segments = append(segments, of...)
+	for _, state := range states {
+		segments = append(segments, s.add(state)...)
 	}
 	s.res.Report.Finish = finishOf(s.res.End, s.res.Report.Left)
 	return s, s.gather(ctx, nodes, segments, filepath.Join(tmp, "segments"))
 }
 
-// read reads the journal of a shard, and returns its segments.
-func (s *survey) read(ctx context.Context, q *queues, shard int) ([]job.Segment, error) {
-	state, err := q.read(ctx, shard)
-	if err != nil {
-		return nil, err
-	}
+// add counts what the journal of a shard has, and returns its segments.
+func (s *survey) add(state shardState) []job.Segment {
 	state.report.Left = state.left
 	s.res.Report.Add(state.report)
 	s.res.Segments += len(state.segments)
-	return state.segments, nil
+	return state.segments
 }
 
 // gather looks for the files of segments.

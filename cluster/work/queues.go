@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/frontier/disk"
@@ -20,12 +22,29 @@ type shardState struct {
 	left     int // URLs
 }
 
-// queues rebuilds the queues of shards, one after the other, in a directory.
+// queues rebuilds the queues of shards in a directory.
 type queues struct {
 	engine cluster.Engine
 	job    *cluster.Job
 	dir    string
 	config disk.Config
+}
+
+// atOnce is the number of shards that are read at once: the engine and the disk are waited for most of the time.
+const atOnce = 8
+
+// readAll reads all shards.
+func (q *queues) readAll(ctx context.Context) ([]shardState, error) {
+	states := make([]shardState, q.job.Shards)
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(atOnce)
+	for shard := range states {
+		all.Go(func() (err error) {
+			states[shard], err = q.read(ctx, shard)
+			return err
+		})
+	}
+	return states, all.Wait()
 }
 
 // read rebuilds the queue of a shard, without owning it, and returns what is in it.

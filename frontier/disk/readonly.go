@@ -52,6 +52,7 @@ func withEngine(fs vfs.FS, dir string, c Config, f func(*Store) error) error {
 	if err != nil {
 		return fmt.Errorf("disk: %w", err)
 	}
+	c.KnownURLs = 1 // the engine is all that is used
 	s := newStore(dir, c, tuned())
 	if err := s.openEngine(fs, lock, true); err != nil {
 		return errors.Join(describe(dir, err), lock.Close())
