@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/crawler"
@@ -33,18 +32,24 @@ type queues struct {
 // atOnce is the number of shards that are read at once: the engine and the disk are waited for most of the time.
 const atOnce = 8
 
-// readAll reads all shards.
+// readAll reads all shards. The error is that of the first one that fails.
 func (q *queues) readAll(ctx context.Context) ([]shardState, error) {
-	states := make([]shardState, q.job.Shards)
-	all, ctx := errgroup.WithContext(ctx)
-	all.SetLimit(atOnce)
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	states, turns := make([]shardState, q.job.Shards), make(chan struct{}, atOnce)
+	var all sync.WaitGroup
 	for shard := range states {
-		all.Go(func() (err error) {
-			states[shard], err = q.read(ctx, shard)
-			return err
+		turns <- struct{}{}
+		all.Go(func() {
+			defer func() { <-turns }()
+			var err error
+			if states[shard], err = q.read(ctx, shard); err != nil {
+				fail(err)
+			}
 		})
 	}
-	return states, all.Wait()
+	all.Wait()
+	return states, context.Cause(ctx)
 }
 
 // read rebuilds the queue of a shard, without owning it, and returns what is in it.

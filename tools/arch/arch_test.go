@@ -334,7 +334,7 @@ func importNames(f *ast.File) map[string]string {
 }
 
 // starters may start goroutines; each waits for those that it started.
-var starters = privilege{"start goroutines", []string{"article/document", "cluster", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "cmd/amble/internal/demo", "internal/jsonl", "job", "job/export/text", "jobs", "jobs/server", "cmd/amble/internal/live", "cmd/amble/internal/terminal", "cmd/amble/internal/view", "render/chromium", "sink/items"}, map[string][]string{
+var starters = privilege{"start goroutines", []string{"article/document", "cluster", "cluster/work", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "cmd/amble/internal/demo", "internal/jsonl", "job", "job/export/text", "jobs", "jobs/server", "cmd/amble/internal/live", "cmd/amble/internal/terminal", "cmd/amble/internal/view", "render/chromium", "sink/items"}, map[string][]string{
 	"":        {"Go"}, // of sync.WaitGroup, and of similar groups
 	"time":    {"AfterFunc"},
 	"context": {"AfterFunc"},
