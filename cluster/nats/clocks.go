@@ -25,7 +25,6 @@ type Clocks struct {
 
 	mu      sync.Mutex
 	streams map[string]jetstream.Stream
-	noMark  time.Time // since when no mark was found; zero: one was
 }
 
 const (
@@ -141,18 +140,27 @@ func (k *Clocks) stream(ctx context.Context, name string) (jetstream.Stream, err
 }
 
 func (k *Clocks) load(ctx context.Context, stream, subject string) (value []byte, rev uint64, err error) {
+	m, err := k.last(ctx, stream, subject)
+	if m == nil {
+		return nil, 0, err
+	}
+	return append([]byte{}, m.Data...), m.Sequence, nil
+}
+
+// last returns the message of a subject, nil if there is none.
+func (k *Clocks) last(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
 	s, err := k.stream(ctx, stream)
 	if err != nil {
-		return nil, 0, clocksFailed(err)
+		return nil, clocksFailed(err)
 	}
 	m, err := s.GetLastMsgForSubject(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, 0, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, 0, clocksFailed(err)
+		return nil, clocksFailed(err)
 	}
-	return append([]byte{}, m.Data...), m.Sequence, nil
+	return m, nil
 }
 
 func (k *Clocks) store(ctx context.Context, stream, subject string, value []byte, rev uint64, o ...jetstream.PublishOpt) (uint64, error) {
@@ -175,8 +183,8 @@ type mark struct {
 	Since time.Time `json:"since,omitzero"` // when it was noticed that those before were lost
 }
 
-// beginTime is the time that another process has to begin an era: one that was counted, and of which there is no mark, may be about to be
-// marked.
+// beginTime is the time that a process has to begin an era. It first counts the era, on the disks, and then stores the mark among the
+// clocks.
 const beginTime = time.Second
 
 // Era implements cluster.ClockStore. It makes the streams if there are none.
@@ -191,7 +199,6 @@ func (k *Clocks) Era(ctx context.Context) (era uint64, since time.Time, err erro
 		if err != nil {
 			return 0, since, err
 		}
-		unmarked := k.unmarked(len(b) == 0)
 		if len(b) > 0 {
 			var m mark
 			if err := json.Unmarshal(b, &m); err != nil {
@@ -199,7 +206,7 @@ func (k *Clocks) Era(ctx context.Context) (era uint64, since time.Time, err erro
 			}
 			return m.Era, m.Since, nil
 		}
-		switch err := k.begin(ctx, unmarked >= beginTime); {
+		switch err := k.begin(ctx, beginTime); {
 		case errors.Is(err, cluster.ErrConflict):
 			select {
 			case <-time.After(beginTime / 20):
@@ -213,41 +220,31 @@ func (k *Clocks) Era(ctx context.Context) (era uint64, since time.Time, err erro
 	return 0, since, clocksFailed(cluster.ErrConflict)
 }
 
-// unmarked returns for how long this process has found no mark.
-func (k *Clocks) unmarked(still bool) time.Duration {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	switch {
-	case !still:
-		k.noMark = time.Time{}
-		return 0
-	case k.noMark.IsZero():
-		k.noMark = time.Now()
-	}
-	return time.Since(k.noMark)
-}
-
-// begin begins another era: there is no mark among the clocks. The error is ErrConflict if another process does, or may do so unless it is
-// late.
-func (k *Clocks) begin(ctx context.Context, late bool) error {
-	b, rev, err := k.load(ctx, eraStream, eraSubject)
+// begin begins another era: there is no mark among the clocks. The error is ErrConflict if another process begins one, as it may if it
+// counted an era less than within ago.
+func (k *Clocks) begin(ctx context.Context, within time.Duration) error {
+	counted, err := k.last(ctx, eraStream, eraSubject)
 	if err != nil {
 		return err
 	}
-	m := mark{Era: 1}
-	if last, err := strconv.ParseUint(string(b), 10, 64); err == nil {
-		if !late {
+	m, rev := mark{Era: 1}, uint64(0)
+	if counted != nil {
+		now, err := k.Now(ctx)
+		if err != nil {
+			return err
+		}
+		if age := now.Sub(counted.Time); age >= 0 && age < within {
 			return cluster.ErrConflict
 		}
-		m.Era = last + 1
-		if m.Since, err = k.Now(ctx); err != nil {
-			return err
+		rev = counted.Sequence
+		if n, err := strconv.ParseUint(string(counted.Data), 10, 64); err == nil {
+			m = mark{n + 1, now}
 		}
 	}
 	if _, err := k.store(ctx, eraStream, eraSubject, strconv.AppendUint(nil, m.Era, 10), rev); err != nil {
 		return err
 	}
-	b, err = json.Marshal(m)
+	b, err := json.Marshal(m)
 	if err != nil {
 		return clocksFailed(err)
 	}

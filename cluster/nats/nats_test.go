@@ -233,10 +233,10 @@ func TestWhoBeginsAnEraIsWaitedFor(t *testing.T) {
 	if _, err := k.store(t.Context(), eraStream, eraSubject, []byte("1"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.begin(t.Context(), false); !errors.Is(err, cluster.ErrConflict) {
+	if err := k.begin(t.Context(), time.Hour); !errors.Is(err, cluster.ErrConflict) {
 		t.Errorf("%v: want that the other process is waited for", err)
 	}
-	if err := k.begin(t.Context(), true); err != nil {
+	if err := k.begin(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
 	if era, since, err := k.Era(t.Context()); era != 2 || since.IsZero() || err != nil {
