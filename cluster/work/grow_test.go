@@ -21,20 +21,11 @@ func TestGrow(t *testing.T) {
 		if err := x.Grow(t.Context(), 4, nil); !errors.Is(err, cluster.ErrAtWork) {
 			t.Errorf("while nodes work: %v", err)
 		}
-		time.Sleep(10 * time.Second)
-		if _, err := x.Order(t.Context(), "drain"); err != nil {
-			t.Fatal(err)
+		for len(w.Requests()) < 20 {
+			time.Sleep(time.Second)
 		}
-		if err := x.Grow(t.Context(), 4, nil); err != nil { // it waits for the nodes
-			t.Fatal(err)
-		}
-		l.wait()
+		left := l.grow(x, 4)
 		before := len(w.Requests())
-		left := l.nodes
-		l.nodes = nil
-		if _, err := x.Order(t.Context(), "resume"); err != nil {
-			t.Fatal(err)
-		}
 		l.begin("c")
 		l.begin("d")
 		l.wait()
@@ -52,4 +43,21 @@ func TestGrow(t *testing.T) {
 			t.Errorf("%d URLs, the report has %d pages and %d left; want %d", len(seen), res.Report.Pages, res.Report.Left, len(l.pages))
 		}
 	})
+}
+
+// grow has the nodes end and the shards doubled, and lets the job go on. It returns the nodes, in whose place others may begin.
+func (l *lab) grow(x *Operator, shards int) (ended []*labNode) {
+	l.t.Helper()
+	if _, err := x.Order(l.t.Context(), "drain"); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := x.Grow(l.t.Context(), shards, nil); err != nil { // it waits for the nodes
+		l.t.Fatal(err)
+	}
+	l.wait()
+	if _, err := x.Order(l.t.Context(), "resume"); err != nil {
+		l.t.Fatal(err)
+	}
+	ended, l.nodes = l.nodes, nil
+	return ended
 }

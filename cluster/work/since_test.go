@@ -56,18 +56,7 @@ func TestSince(t *testing.T) {
 		first.stop()
 		time.Sleep(5 * time.Second)
 		x := &Operator{Engine: l.server.Connect(), Name: "me"}
-		if _, err := x.Order(t.Context(), "drain"); err != nil {
-			t.Fatal(err)
-		}
-		if err := x.Grow(t.Context(), 4, nil); err != nil {
-			t.Fatal(err)
-		}
-		l.wait()
-		left := l.nodes
-		l.nodes = nil
-		if _, err := x.Order(t.Context(), "resume"); err != nil {
-			t.Fatal(err)
-		}
+		left := l.grow(x, 4)
 		l.begin("c")
 		l.begin("d")
 		l.wait()
