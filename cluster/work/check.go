@@ -46,8 +46,7 @@ func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &queues{engine: c.Engine, job: &j.Job, dir: tmp}
-	q.config.Key = j.Config.Crawl.Canonical.Key
+	q := newQueues(c.Engine, j, tmp)
 	for shard := range j.Shards {
 		if err := res.readAside(ctx, c.Engine, shard); err != nil {
 			return nil, errors.Join(err, os.RemoveAll(tmp))

@@ -10,7 +10,6 @@ import (
 
 	"github.com/amble-crawler/amble/cluster"
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
 )
@@ -102,14 +101,10 @@ func (c *Collecting) survey(ctx context.Context, j *Job, tmp string) (*survey, e
 	if s.res.End, err = cluster.LoadEnd(ctx, c.Engine); err != nil {
 		return nil, err
 	}
-	q := &queues{c.Engine, &j.Job, filepath.Join(tmp, "queues"), disk.Config{Key: j.Config.Crawl.Canonical.Key, CacheSize: 16 << 20, MemTableSize: 4 << 20}}
-	states, err := q.readAll(ctx)
+	var segments []job.Segment
+	err = newQueues(c.Engine, j, filepath.Join(tmp, "queues")).each(ctx, func(state shardState) { segments = append(segments, s.add(state)...) })
 	if err != nil {
 		return nil, err
-	}
-	var segments []job.Segment
-	for _, state := range states {
-		segments = append(segments, s.add(state)...)
 	}
 	s.res.Report.Finish = finishOf(s.res.End, s.res.Report.Left)
 	return s, s.gather(ctx, nodes, segments, filepath.Join(tmp, "segments"))

@@ -29,27 +29,31 @@ type queues struct {
 	config disk.Config
 }
 
+// newQueues returns the queues of a job, rebuilt in dir.
+func newQueues(e cluster.Engine, j *Job, dir string) *queues {
+	return &queues{e, &j.Job, dir, disk.Config{Key: j.Config.Crawl.Canonical.Key, CacheSize: 16 << 20, MemTableSize: 4 << 20}}
+}
+
 // atOnce is the number of shards that are read at once: the engine and the disk are waited for most of the time.
 const atOnce = 8
 
-// readAll reads all shards. The error is that of the first one that fails.
-func (q *queues) readAll(ctx context.Context) ([]shardState, error) {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	states, turns := make([]shardState, q.job.Shards), make(chan struct{}, atOnce)
-	var all sync.WaitGroup
-	for shard := range states {
-		turns <- struct{}{}
-		all.Go(func() {
-			defer func() { <-turns }()
-			var err error
-			if states[shard], err = q.read(ctx, shard); err != nil {
-				fail(err)
+// each calls f for each shard, in order. The error is that of the first shard that cannot be read.
+func (q *queues) each(ctx context.Context, f func(shardState)) error {
+	for from := 0; from < q.job.Shards; from += atOnce {
+		states, errs := make([]shardState, min(atOnce, q.job.Shards-from)), [atOnce]error{}
+		var some sync.WaitGroup
+		for i := range states {
+			some.Go(func() { states[i], errs[i] = q.read(ctx, from+i) })
+		}
+		some.Wait()
+		for i, state := range states {
+			if errs[i] != nil {
+				return errs[i]
 			}
-		})
+			f(state)
+		}
 	}
-	all.Wait()
-	return states, context.Cause(ctx)
+	return nil
 }
 
 // read rebuilds the queue of a shard, without owning it, and returns what is in it.
