@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/article/document"
+	"github.com/amble-crawler/amble/cmd/amble/internal/operator"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/internal/localweb"
@@ -20,7 +21,6 @@ import (
 	"github.com/amble-crawler/amble/job/export/text"
 	"github.com/amble-crawler/amble/jobs"
 	"github.com/amble-crawler/amble/jobs/server"
-	"github.com/amble-crawler/amble/politeness"
 )
 
 // serveCmd is "amble serve".
@@ -133,9 +133,8 @@ func (c *serveCmd) config(a *app) (*server.Config, error) {
 		return nil, cli.Usage("--max-running %d: give 1 or more", c.MaxRunning)
 	}
 	if c.Contact != "" {
-		id := politeness.Identity{Product: "x", Contact: c.Contact}
-		if err := id.Validate(false); err != nil {
-			return nil, cli.UsageOf("--contact: ", err)
+		if err := operator.CheckContact(c.Contact); err != nil {
+			return nil, err
 		}
 	}
 	for _, one := range c.AllowAddress {

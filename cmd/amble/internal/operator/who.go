@@ -29,9 +29,14 @@ func Identity(cfg *crawler.Config, urls []weburl.URL) (politeness.Identity, erro
 		err = errors.Join(err, cli.Usage("--contact is missing: give a web page or mail address where site owners reach you"+
 			" (or AMBLE_CONTACT, or the key contact in a job file)"))
 	case id.Contact != "":
-		err = errors.Join(err, alone("--contact", politeness.Identity{Product: "x", Contact: id.Contact}))
+		err = errors.Join(err, CheckContact(id.Contact))
 	}
 	return id, err
+}
+
+// CheckContact says what is wrong with a contact.
+func CheckContact(contact string) error {
+	return cli.UsageOf("--contact: ", politeness.Identity{Product: "x", Contact: contact}.Validate(false))
 }
 
 // PublicIdentity returns who crawls, to be published: a contact is needed.
