@@ -11,8 +11,8 @@ import (
 // takeSize is the number of links that are queued in one step.
 const takeSize = 10_000
 
-// readAfter is the number of polls after which an inbox is read even if the engine has not told of an arrival, since it may miss some, or the
-// shard has URLs to go on with: then the links of several seconds are queued in one step.
+// readAfter is the number of polls after which an inbox is always read. Until then a shard without queued URLs reads it if the engine has
+// told of an arrival. A shard with queued URLs does not: it queues the links of several seconds in one step.
 const readAfter = 5
 
 // dropEvery is the least time between two removals of messages that were read: each costs the engine as much as a message.

@@ -64,7 +64,7 @@ const (
 	registerBegun  = "begun"  // when the first node began
 	registerPages  = "budget" // how many pages each shard may fetch
 	registerOrders = "orders" // of the operator
-	// registerCollected says after how many orders everything was collected.
+	// registerCollected holds the number of orders after which the job was collected as a whole.
 	registerCollected = "collected"
 )
 

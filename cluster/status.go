@@ -122,8 +122,8 @@ func Probe(ctx context.Context, e Registers) error {
 	return err
 }
 
-// NoteCollected stores that everything of a job that is over was collected. orders is how many orders the job had before that: whoever
-// resumes it gives another one, and it has to be collected again.
+// NoteCollected stores that a job that is over was collected as a whole. orders is the number of its orders before it was collected: the
+// next order makes the note void, since a job that is resumed has to be collected again.
 func NoteCollected(ctx context.Context, e Registers, orders int) error {
 	_, rev, err := e.Load(ctx, registerCollected)
 	if err != nil {
@@ -132,7 +132,7 @@ func NoteCollected(ctx context.Context, e Registers, orders int) error {
 	return storeJSON(ctx, e, registerCollected, orders, rev)
 }
 
-// IsCollected reports whether everything of a job was collected after its last order.
+// IsCollected reports whether a job was collected as a whole after its last order.
 func IsCollected(ctx context.Context, e Registers) (bool, error) {
 	b, _, err := e.Load(ctx, registerCollected)
 	if err != nil || len(b) == 0 {

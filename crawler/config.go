@@ -172,8 +172,8 @@ type Config struct {
 	RenderDir string
 	// RenderStore holds what rendered pages load, and is shared by several crawls of this process: none of them requests an answer
 	// again that another has requested and that may serve other pages. The crawl does not use RenderDir then, and does not close the
-	// Store: see render.OpenShared. A crawl that is resumed requests pages again that were waiting to be rendered. nil: the crawl has
-	// a Store of its own.
+	// Store: see render.OpenShared. A crawl that is resumed requests pages again that were waiting to be rendered. nil: the crawl makes
+	// a Store for itself.
 	RenderStore *render.Store
 
 	Handler  Handler           // nil: visits go to the sinks alone

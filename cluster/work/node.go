@@ -277,7 +277,7 @@ func (n *Node) config(sh *cluster.Shard) crawler.Config {
 	return c
 }
 
-// past is an earlier crawl for one shard, which visits the pages of its own hosts again.
+// past is an earlier crawl as one shard sees it: All has the pages of the shard's hosts only.
 type past struct {
 	crawler.History
 	pages []pastPage
@@ -299,7 +299,7 @@ func (p *past) All() iter.Seq2[weburl.URL, int] {
 	}
 }
 
-// dividePast returns an earlier crawl for each shard of a job; nil if there is none.
+// dividePast returns an earlier crawl as each shard of a job sees it; nil if there is none.
 func dividePast(h crawler.History, j *cluster.Job) []crawler.History {
 	if h == nil {
 		return nil

@@ -22,8 +22,8 @@ func N(quick, full int) int {
 	return quick
 }
 
-// Seeds returns how often to do again, with other random numbers, what was done once: N, and a quarter of it with the race detector. It
-// makes each time several times longer, and other numbers seldom take a path through goroutines that those before did not.
+// Seeds returns the number of random seeds to test with: that of N, or a quarter of it with the race detector, which makes a test several
+// times slower and seldom finds more with another seed.
 func Seeds(quick, full int) int {
 	n := N(quick, full)
 	if Race {
