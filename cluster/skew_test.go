@@ -168,7 +168,7 @@ func waitForLinks(ctx context.Context, sh *cluster.Shard) error {
 func hostOf(sh *cluster.Shard) string {
 	j := sh.Job()
 	for i := 0; ; i++ {
-		if host := fmt.Sprintf("h%d.test", i); j.Shard(host) == sh.Number {
+		if host := fmt.Sprintf("h%d.test:80", i); j.Shard(host) == sh.Number {
 			return "http://" + host + "/"
 		}
 	}
