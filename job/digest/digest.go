@@ -31,8 +31,8 @@ type Config struct {
 	Body audit.Body
 	// MaxHosts limits the hosts that are kept in full. The default is 10,000.
 	MaxHosts int
-	// Brief leaves out of the Facts what only the report of a whole crawl shows: Problems, Rules, Depths, Sizes, Crossed, Series, Lanes,
-	// Opening and Recent. It is for who watches a crawl that has better things to do.
+	// Brief leaves out of the Facts what only the report of a whole crawl shows: Problems, Rules, Depths, Sizes, Crossed, Series, Lanes
+	// and Opening. It is for pages about a crawl that is running, which must not slow it down.
 	Brief bool
 }
 
@@ -64,7 +64,6 @@ type Digest struct {
 	rules    groups
 	lanes    clock
 	series   series
-	marks    marks
 	line     audit.Line // reused
 
 	key   []byte // reused
@@ -106,15 +105,6 @@ func (d *Digest) AddVisit(v *sink.Record) {
 	d.visit(v)
 }
 
-// Wait notes what a host waits for at present. It is forgotten when the host is requested next.
-func (d *Digest) Wait(host string, w Wait) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if h := d.hosts[host]; h != nil {
-		h.Wait = w
-	}
-}
-
 // Host returns what is known of a host that is kept in full.
 func (d *Digest) Host(name string) (h Host, ok bool) {
 	d.mu.Lock()
@@ -149,8 +139,7 @@ type Facts struct {
 
 	Lanes   []Lane // of Hosts, as far as they have one
 	Bin     time.Duration
-	Opening []Mark // the first requests
-	Recent  []Mark // the last requests, oldest first
+	Opening []Mark // the first requests, at most 4096
 	Series  Series
 }
 
@@ -169,11 +158,11 @@ func (d *Digest) Snapshot(most int) *Facts {
 		}
 	}
 	f.Problems, f.Rules = d.problems.sorted(), d.rules.sorted()
-	f.Opening, f.Recent = slices.Clone(d.marks.first), d.marks.recent()
+	f.Opening = slices.Clone(d.facts.Opening)
 	return f
 }
 
-// View is Snapshot without Lanes, Problems, Rules, Opening and Recent, for callers that poll. Its cost is that of the hosts
+// View is Snapshot without Lanes, Problems, Rules and Opening, for callers that poll. Its cost is that of the hosts
 // that it returns, and of putting all hosts in order.
 func (d *Digest) View(most int) *Facts {
 	d.mu.Lock()
@@ -184,7 +173,8 @@ func (d *Digest) View(most int) *Facts {
 
 func (d *Digest) view(most int) (*Facts, []*Host) {
 	f := d.facts
-	f.Early = slices.Clone(f.Early)
+	f.Early, f.Opening = slices.Clone(f.Early), nil
+	f.Sizes.buckets = slices.Clone(f.Sizes.buckets)
 	f.Total = f.Total.clone()
 	all := d.ranked()
 	if most > 0 {

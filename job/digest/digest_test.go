@@ -84,7 +84,7 @@ func TestAnEarlyRequestIsNamed(t *testing.T) {
 	if len(f.Early) != 1 || f.Early[0].Lines[0] != 3 || f.Early[0].Host != "a.test:80" {
 		t.Errorf("%v", f.Early)
 	}
-	if f.Recent[1].Kind&Early == 0 {
+	if f.Opening[1].Kind&Early == 0 {
 		t.Error("its mark does not say so")
 	}
 }
@@ -230,10 +230,26 @@ func TestWhatIsBriefIsTheSame(t *testing.T) {
 		t.Fatalf("the crawl shows nothing: %+v", want)
 	}
 	want.Problems, want.Rules, want.Depths, want.Sizes, want.Crossed = []Group{}, []Group{}, [maxDepth + 1]int{}, Histogram{}, 0
-	want.Series, want.Lanes, want.Opening, want.Recent = Series{}, nil, nil, nil
+	want.Series, want.Lanes, want.Opening = Series{}, nil, nil
 	want.Bin, got.Bin = 0, 0
 	if !reflect.DeepEqual(want, got) {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestSnapshotSharesNoMemory(t *testing.T) {
+	b := newBook(Config{})
+	crawl := func() {
+		b.request("a.test:80", "robots", time.Duration(b.id)*time.Second, ms, 200)
+		b.Add(&ledger.Entry{Event: ledger.Start, Run: b.run, ID: 1000 + b.id, URL: "http://a.test/", Host: "a.test:80", Purpose: "page", Written: base})
+		b.Add(&ledger.Entry{Event: ledger.End, Run: b.run, ID: 1000 + b.id, Ended: base.Add(ms), Status: 403, Wall: "w"})
+		b.AddVisit(&sink.Record{URL: "http://a.test/", Outcome: "fetched", Status: 403, Reason: "challenge", Usage: []sink.Usage{{Use: "u", Signal: "s"}}})
+	}
+	crawl()
+	before := b.Snapshot(0)
+	crawl()
+	if h := before.Hosts[0]; h.Walls["w"] != 1 || h.Answers.buckets[place(int64(ms))] != 2 {
+		t.Errorf("the first snapshot has become %+v", h)
 	}
 }
 

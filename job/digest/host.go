@@ -3,6 +3,7 @@ package digest
 import (
 	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -14,8 +15,6 @@ type Host struct {
 
 	Requests int            // that began, robots.txt included
 	Robots   int            // of them, for a robots.txt or what it redirects to
-	Sitemaps int            // of them, for a sitemap
-	Unsent   int            // attempts of which no byte was sent
 	Cut      int            // of Requests, without an end: the process ended first, or they are under way
 	Retries  int            // of Requests, further attempts at a URL
 	Classes  [6]int         // of answers: by the first digit of the status; 0: no answer
@@ -31,21 +30,19 @@ type Host struct {
 	// LostToOthers is the time for which requests waited for nothing but other crawls that share the host, its address or its domain: for each
 	// request, from when all else allowed it until the clause "shared" did.
 	LostToOthers time.Duration
-	Early        int  // requests that were too early, or broke another rule of pace; must be 0
-	Wait         Wait // what the host waits for
+	Early        int // requests that were too early, or broke another rule of pace; must be 0
 
-	Visits     int            // URLs with an outcome
-	Results    [Results]int   // of them
-	Outcomes   map[string]int // of them
-	Reasons    map[string]int // of them, without ""
-	Statuses   map[int]int    // of visits, of the final answer; those of 4xx and 5xx alone
-	WallErrors int            // of Statuses, those of challenges
-	Depth      int            // of the deepest page that was fetched
-	Same       int            // pages with the body of an earlier one
-	Near       int            // pages that are nearly the same as an earlier one
-	Size       int64          // bytes of pages fetched, decoded
-	Usage      map[string]int // visits by what the site says of a use, as "train-ai disallow"
-	Rules      RobotsState
+	Visits   int            // URLs with an outcome
+	Results  [Results]int   // of them
+	Outcomes map[string]int // of them
+	Reasons  map[string]int // of them, without ""
+	Statuses map[int]int    // of visits, of the final answer; those of 4xx and 5xx alone
+	Depth    int            // of the deepest page that was fetched
+	Same     int            // pages with the body of an earlier one
+	Near     int            // pages that are nearly the same as an earlier one
+	Size     int64          // bytes of pages fetched, decoded
+	Usage    map[string]int // visits by what the site says of a use, as "train-ai disallow"
+	Rules    RobotsState
 
 	lane  lane
 	ended time.Time // of the last request
@@ -60,13 +57,6 @@ type RobotsState struct {
 	SHA256 string
 	Wall   string // the bot wall that answered, "" if none did
 	Failed int    // consecutive attempts that were not answered, or answered with 202, 429, 5xx or a challenge
-}
-
-// Wait is the reason why a host waits.
-type Wait struct {
-	Clause string // one of the clauses of package ledger
-	Until  time.Time
-	Cause  string // what went wrong, "" if nothing did
 }
 
 // Pauses are the times between the requests to a host.
@@ -113,6 +103,7 @@ var Bounds = [...]float64{1, 1.001, 1.01, 1.1, 1.5, 2, 5}
 func (h *Host) clone() Host {
 	c := *h
 	c.Outcomes, c.Reasons, c.Statuses, c.Usage = maps.Clone(h.Outcomes), maps.Clone(h.Reasons), maps.Clone(h.Statuses), maps.Clone(h.Usage)
+	c.Walls, c.Answers.buckets = maps.Clone(h.Walls), slices.Clone(h.Answers.buckets)
 	c.lane = lane{}
 	return c
 }

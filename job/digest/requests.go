@@ -60,9 +60,7 @@ func (d *Digest) count(e *ledger.Entry, j *Judgement) {
 	case ledger.Copied:
 		d.host(e.Host).Rules.note(e)
 	case ledger.Unsent:
-		for _, h := range d.both(e.Host) {
-			h.Unsent++
-		}
+		d.host(e.Host) // is one of the crawl, although it received nothing
 	}
 }
 
@@ -127,7 +125,7 @@ func (d *Digest) begin(e *ledger.Entry, j *Judgement) {
 			t.Pauses.add(p, early)
 		}
 	}
-	h.run, h.Wait = e.Run, Wait{}
+	h.run = e.Run
 	if d.opened < maxOpen {
 		if _, again := d.run.open[e.ID]; !again {
 			d.opened++
@@ -143,11 +141,8 @@ func (h *Host) begin(e *ledger.Entry) {
 	if h.First.IsZero() || e.Written.Before(h.First) {
 		h.First = e.Written
 	}
-	switch e.Purpose {
-	case "robots":
+	if e.Purpose == "robots" {
 		h.Robots++
-	case "sitemap":
-		h.Sitemaps++
 	}
 	if e.Attempt > 0 {
 		h.Retries++
@@ -300,7 +295,9 @@ func (d *Digest) end(e *ledger.Entry) {
 		return
 	}
 	m := Mark{Host: h.Name, Start: s.written, Took: e.Ended.Sub(s.written), Kind: kindOf(e, &s), Pause: s.pause.observed, Owed: s.pause.owed, Held: s.pause.held}
-	d.marks.add(m)
+	if len(d.facts.Opening) < maxMarks {
+		d.facts.Opening = append(d.facts.Opening, m)
+	}
 	d.series.answer(e)
 	d.lanes.mark(h, s.written, e.Ended, m.Kind)
 }

@@ -103,26 +103,5 @@ type Mark struct {
 	Held  bool          // the host lengthened it, or its trouble did
 }
 
-// marks keeps the first and the last requests.
-type marks struct {
-	first, last []Mark
-	next        int // in last, once that is full
-}
-
-// maxMarks is the number of requests that are kept at either end.
+// maxMarks limits the requests that are kept with their exact times.
 const maxMarks = 4096
-
-func (m *marks) add(x Mark) {
-	if len(m.first) < maxMarks {
-		m.first = append(m.first, x)
-	}
-	if len(m.last) < maxMarks {
-		m.last = append(m.last, x)
-		return
-	}
-	m.last[m.next] = x
-	m.next = (m.next + 1) % maxMarks
-}
-
-// recent returns the last requests, oldest first.
-func (m *marks) recent() []Mark { return slices.Concat(m.last[m.next:], m.last[:m.next]) }

@@ -53,9 +53,6 @@ func (h *Host) visit(v *sink.Record, fetched bool) {
 		}
 		if _, known := h.Statuses[v.Status]; known || len(h.Statuses) < maxNames {
 			h.Statuses[v.Status]++
-			if v.Reason == challenge {
-				h.WallErrors++
-			}
 		}
 	}
 	if fetched {
