@@ -6,119 +6,119 @@ import (
 	"strings"
 
 	"github.com/amble-crawler/amble/internal/extsort"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Figures of a host, in the order of its columns.
-const (
-	hostVisits = iota
-	hostFetched
-	hostRedirected
-	hostRefused
-	hostOutOfScope
-	hostDeferred
-	hostFailed
-	hostTrapped
-	hostDuplicate
-	hostNotModified
-	host2xx
-	host3xx
-	host4xx
-	host5xx
-	hostBytes
-	hostDepth
-	hostRequests
-	hostRobots
-	hostRetries
-	hostUnsent
-	hostNoAnswer
-	hostTooMany
-	hostWalls
-	hostReceived
-	hostServer // microseconds
-	hostPause  // likewise
-	hostOwed   // likewise
-	hostFirst  // microseconds since 1970
-	hostLast   // likewise
-	hostFigures
-)
-
-// outcomes are the outcomes of visits by their figure.
-var outcomes = map[string]int{
-	"fetched": hostFetched, "redirected": hostRedirected, "refused": hostRefused, "out_of_scope": hostOutOfScope, "deferred": hostDeferred,
-	"failed": hostFailed, "trapped": hostTrapped, "duplicate": hostDuplicate, "not_modified": hostNotModified,
-}
-
 // host is a row of hosts.
 type host struct {
-	name    string // host:port
-	figures [hostFigures]int64
+	name    string  // host:port
+	figures []int64 // in the order of hostColumns
 }
 
-// add adds the figures of another part of the same host.
-func (h *host) add(f *[hostFigures]int64) {
-	for i, n := range f {
-		switch i {
-		case hostDepth, hostLast:
-			h.figures[i] = max(h.figures[i], n)
-		case hostFirst:
-			if h.figures[i] == 0 || n != 0 && n < h.figures[i] {
-				h.figures[i] = n
-			}
-		default:
-			h.figures[i] += n
+// hostColumn is a figure of a host: the sum of what its visits and requests add. Seconds are kept in microseconds, and times in
+// microseconds since 1970.
+type hostColumn struct {
+	Column
+	visit   func(v *sink.Record) int64
+	request func(r *Request) int64
+	join    func(a, b int64) int64 // nil: the sum
+}
+
+var hostColumns = []hostColumn{
+	ofVisits("visits", "URLs with an outcome", func(*sink.Record) bool { return true }),
+	ofOutcome("fetched", "of them, with an answer that is no redirect"),
+	ofOutcome("redirected", "redirects"),
+	ofOutcome("refused", "forbidden by a rule"),
+	ofOutcome("out_of_scope", "seeds and targets of redirects outside the scope"),
+	ofOutcome("deferred", "not available in this crawl, or over a budget"),
+	ofOutcome("failed", "without a usable answer"),
+	ofOutcome("trapped", "that look like an endless space"),
+	ofOutcome("duplicate", "with the same body as too many others"),
+	ofOutcome("not_modified", "as an earlier crawl knows them"),
+	ofVisits("status_2xx", "visits whose answer had a status 200 to 299", func(v *sink.Record) bool { return v.Status/100 == 2 }),
+	ofVisits("status_3xx", "300 to 399", func(v *sink.Record) bool { return v.Status/100 == 3 }),
+	ofVisits("status_4xx", "400 to 499", func(v *sink.Record) bool { return v.Status/100 == 4 }),
+	ofVisits("status_5xx", "500 to 599", func(v *sink.Record) bool { return v.Status/100 == 5 }),
+	{Column: Column{"bytes", Int, "bytes of the decoded bodies of visits"}, visit: func(v *sink.Record) int64 { return int64(v.Bytes) }},
+	{Column: Column{"depth", Int, "of the deepest fetched page"}, join: larger, visit: func(v *sink.Record) int64 {
+		if v.Outcome != "fetched" {
+			return 0
 		}
+		return int64(v.Depth)
+	}},
+	ofRequests("requests", "requests that were sent, robots.txt included", isSent),
+	ofRequests("robots_requests", "of them, for a robots.txt", func(r *Request) bool { return isSent(r) && r.Start.Purpose == "robots" }),
+	ofRequests("retries", "of them, further attempts at a URL", func(r *Request) bool { return isSent(r) && r.Start.Attempt > 0 }),
+	ofRequests("unsent", "attempts of which no byte was sent", func(r *Request) bool { return !isSent(r) }),
+	ofRequests("no_answer", "requests without an answer, or without an end", func(r *Request) bool { return isSent(r) && r.End.Status == 0 }),
+	ofRequests("answers_429", "answers with status 429, all attempts counted", func(r *Request) bool { return r.End.Status == 429 }),
+	ofRequests("walls", "answers that are a challenge of a bot wall, robots.txt included", func(r *Request) bool { return r.End.Wall != "" }),
+	{Column: Column{"received", Int, "bytes of bodies, as received"}, request: func(r *Request) int64 { return r.End.Bytes }},
+	{Column: Column{"server_s", Float, "seconds from the beginnings of requests to their ends"}, request: func(r *Request) int64 {
+		return max(0, r.End.Ended.Sub(r.Start.Written).Microseconds()) // 0 without an end
+	}},
+	{Column: Column{"pause_s", Float, "seconds between requests of one process"}, request: func(r *Request) int64 { return r.Pause.Microseconds() }},
+	{Column: Column{"owed_s", Float, "seconds of them that were owed to the host"}, request: func(r *Request) int64 { return min(r.Pause, r.Owed).Microseconds() }},
+	{Column: Column{"first", Time, "the first request"}, join: earlier, request: func(r *Request) int64 {
+		if !isSent(r) {
+			return 0
+		}
+		return r.Start.Written.UnixMicro()
+	}},
+	{Column: Column{"last", Time, "the end of the last request"}, join: larger, request: func(r *Request) int64 { return r.End.Ended.UnixMicro() }},
+}
+
+func ofVisits(name, doc string, counts func(v *sink.Record) bool) hostColumn {
+	return hostColumn{Column: Column{name, Int, doc}, visit: func(v *sink.Record) int64 { return boolean(counts(v)).Int }}
+}
+
+func ofOutcome(name, doc string) hostColumn {
+	return ofVisits(name, doc, func(v *sink.Record) bool { return v.Outcome == name })
+}
+
+func ofRequests(name, doc string, counts func(r *Request) bool) hostColumn {
+	return hostColumn{Column: Column{name, Int, doc}, request: func(r *Request) int64 { return boolean(counts(r)).Int }}
+}
+
+func isSent(r *Request) bool { return r.Start.Event != ledger.Unsent }
+
+// earlier returns the smaller number; 0 is none.
+func earlier(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+func larger(a, b int64) int64 { return max(a, b) }
+
+// add adds to a figure.
+func (c *hostColumn) add(to *int64, n int64) {
+	if c.join != nil {
+		*to = c.join(*to, n)
+	} else {
+		*to += n
 	}
 }
 
 // Hosts returns the table of hosts.
 func Hosts() *Table {
-	return tableOf("hosts", "a host, by name: what was visited, what was requested and how long the pauses were", hosts, hostFields())
-}
-
-func hostFields() []field[*host] {
-	n := func(name, doc string, figure int) field[*host] {
-		return field[*host]{Column{name, Int, doc}, func(h *host) Value { return number(h.figures[figure]) }}
+	fields := []field[*host]{{Column{"host", Text, "host:port, always with the port"}, func(h *host) Value { return text(h.name) }}}
+	for i := range hostColumns {
+		fields = append(fields, field[*host]{hostColumns[i].Column, func(h *host) Value {
+			n := h.figures[i]
+			switch hostColumns[i].Type {
+			case Float:
+				return Value{Valid: true, Float: float64(n) / 1e6}
+			case Time:
+				return Value{Valid: n != 0, Int: n}
+			}
+			return number(n)
+		}})
 	}
-	s := func(name, doc string, figure int) field[*host] {
-		return field[*host]{Column{name, Float, doc}, func(h *host) Value { return Value{Valid: true, Float: float64(h.figures[figure]) / 1e6} }}
-	}
-	at := func(name, doc string, figure int) field[*host] {
-		return field[*host]{Column{name, Time, doc}, func(h *host) Value { return Value{Valid: h.figures[figure] != 0, Int: h.figures[figure]} }}
-	}
-	return []field[*host]{
-		{Column{"host", Text, "host:port, always with the port"}, func(h *host) Value { return text(h.name) }},
-		n("visits", "URLs with an outcome", hostVisits),
-		n("fetched", "of them, with an answer that is no redirect", hostFetched),
-		n("redirected", "redirects", hostRedirected),
-		n("refused", "forbidden by a rule", hostRefused),
-		n("out_of_scope", "seeds and targets of redirects outside the scope", hostOutOfScope),
-		n("deferred", "not available in this crawl, or over a budget", hostDeferred),
-		n("failed", "without a usable answer", hostFailed),
-		n("trapped", "that look like an endless space", hostTrapped),
-		n("duplicate", "with the same body as too many others", hostDuplicate),
-		n("not_modified", "as an earlier crawl knows them", hostNotModified),
-		n("status_2xx", "visits whose answer had a status 200 to 299", host2xx),
-		n("status_3xx", "300 to 399", host3xx),
-		n("status_4xx", "400 to 499", host4xx),
-		n("status_5xx", "500 to 599", host5xx),
-		n("bytes", "bytes of the decoded bodies of visits", hostBytes),
-		n("depth", "of the deepest fetched page", hostDepth),
-		n("requests", "requests that were sent, robots.txt included", hostRequests),
-		n("robots_requests", "of them, for a robots.txt", hostRobots),
-		n("retries", "of them, further attempts at a URL", hostRetries),
-		n("unsent", "attempts of which no byte was sent", hostUnsent),
-		n("no_answer", "requests without an answer, or without an end", hostNoAnswer),
-		n("answers_429", "answers with status 429, all attempts counted", hostTooMany),
-		n("walls", "answers that are a challenge of a bot wall, robots.txt included", hostWalls),
-		n("received", "bytes of bodies, as received", hostReceived),
-		s("server_s", "seconds from the beginnings of requests to their ends", hostServer),
-		s("pause_s", "seconds between requests of one process", hostPause),
-		s("owed_s", "seconds of them that were owed to the host", hostOwed),
-		at("first", "the first request", hostFirst),
-		at("last", "the end of the last request", hostLast),
-	}
+	return tableOf("hosts", "a host, by name: what was visited, what was requested and how long the pauses were", hosts, fields)
 }
 
 // maxHosts limits the hosts that are summed up in memory.
@@ -127,7 +127,7 @@ const maxHosts = 50_000
 // hosts sums up visits and requests by host. Parts of hosts that do not fit into memory are sorted and put together.
 func hosts(x *Export) iter.Seq2[*host, error] {
 	return func(yield func(*host, error) bool) {
-		s := &summer{known: map[string]*[hostFigures]int64{}, sorter: extsort.New(x.Temp, 0)}
+		s := &summer{known: map[string][]int64{}, sorter: extsort.New(x.Temp, 0)}
 		defer func() { _ = s.sorter.Close() }() // a temporary file
 		if err := s.read(x); err != nil {
 			yield(nil, err)
@@ -147,9 +147,11 @@ func hosts(x *Export) iter.Seq2[*host, error] {
 				h = nil
 			}
 			if h == nil {
-				h = &host{name: name}
+				h = &host{name, make([]int64, len(hostColumns))}
 			}
-			h.add(figures)
+			for i := range hostColumns {
+				hostColumns[i].add(&h.figures[i], figures[i])
+			}
 		}
 		if h != nil {
 			yield(h, nil)
@@ -159,7 +161,7 @@ func hosts(x *Export) iter.Seq2[*host, error] {
 
 // summer sums up by host.
 type summer struct {
-	known  map[string]*[hostFigures]int64
+	known  map[string][]int64
 	sorter *extsort.Sorter
 }
 
@@ -184,7 +186,7 @@ func (s *summer) read(x *Export) error {
 }
 
 // of returns the figures of a host.
-func (s *summer) of(name string) (*[hostFigures]int64, error) {
+func (s *summer) of(name string) ([]int64, error) {
 	if f := s.known[name]; f != nil {
 		return f, nil
 	}
@@ -193,7 +195,7 @@ func (s *summer) of(name string) (*[hostFigures]int64, error) {
 			return nil, err
 		}
 	}
-	f := new([hostFigures]int64)
+	f := make([]int64, len(hostColumns))
 	s.known[strings.Clone(name)] = f
 	return f, nil
 }
@@ -209,7 +211,7 @@ func (s *summer) flush() error {
 }
 
 // encodeHost returns a record that sorts by the host's name.
-func encodeHost(name string, f *[hostFigures]int64) []byte {
+func encodeHost(name string, f []int64) []byte {
 	b := append([]byte(name), 0)
 	for _, n := range f {
 		b = binary.AppendVarint(b, n)
@@ -217,8 +219,8 @@ func encodeHost(name string, f *[hostFigures]int64) []byte {
 	return b
 }
 
-func decodeHost(b []byte) (name string, f *[hostFigures]int64) {
-	f = new([hostFigures]int64)
+func decodeHost(b []byte) (name string, f []int64) {
+	f = make([]int64, len(hostColumns))
 	head, rest, _ := strings.Cut(string(b), "\x00")
 	at := []byte(rest)
 	for i := range f {
@@ -237,16 +239,10 @@ func (s *summer) visit(v *sink.Record) error {
 	if err != nil {
 		return err
 	}
-	f[hostVisits]++
-	if i, known := outcomes[v.Outcome]; known {
-		f[i]++
-	}
-	if class := v.Status / 100; class >= 2 && class <= 5 {
-		f[host2xx+class-2]++
-	}
-	f[hostBytes] += int64(v.Bytes)
-	if v.Outcome == "fetched" {
-		f[hostDepth] = max(f[hostDepth], int64(v.Depth))
+	for i := range hostColumns {
+		if c := &hostColumns[i]; c.visit != nil {
+			c.add(&f[i], c.visit(v))
+		}
 	}
 	return nil
 }
@@ -259,23 +255,10 @@ func (s *summer) request(r *Request) error {
 	if err != nil {
 		return err
 	}
-	if r.Start.Event == "unsent" {
-		f[hostUnsent]++
-		return nil
-	}
-	h := &host{figures: *f}
-	one := &[hostFigures]int64{hostRequests: 1, hostFirst: r.Start.Written.UnixMicro(), hostReceived: r.End.Bytes, hostPause: r.Pause.Microseconds(), hostOwed: min(r.Pause, r.Owed).Microseconds()}
-	flags := map[int]bool{hostRobots: r.Start.Purpose == "robots", hostRetries: r.Start.Attempt > 0, hostNoAnswer: r.End.Status == 0, hostTooMany: r.End.Status == 429, hostWalls: r.End.Wall != ""}
-	for i, is := range flags {
-		if is {
-			one[i] = 1
+	for i := range hostColumns {
+		if c := &hostColumns[i]; c.request != nil {
+			c.add(&f[i], c.request(r))
 		}
 	}
-	if !r.End.Ended.IsZero() {
-		one[hostLast] = r.End.Ended.UnixMicro()
-		one[hostServer] = max(0, r.End.Ended.Sub(r.Start.Written).Microseconds())
-	}
-	h.add(one)
-	*f = h.figures
 	return nil
 }

@@ -43,12 +43,7 @@ func Usage() *Table {
 			}
 			return moment(s.at.Started)
 		}},
-		{Column{"sha256", Text, "SHA-256 of that file, hexadecimal"}, func(s *statement) Value {
-			if s.file == nil {
-				return Value{}
-			}
-			return text(s.file.SHA256)
-		}},
+		{Column{"sha256", Text, "SHA-256 of that file, hexadecimal"}, func(s *statement) Value { return text(orZero(s.file).SHA256) }},
 	})
 }
 

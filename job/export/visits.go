@@ -70,37 +70,25 @@ func visitFields() []field[visit] {
 	return append(append(urlFields(), fetchFields()...), ownFields()...)
 }
 
-// urlFields are the columns that a URL makes.
+// orZero returns what a pointer points to. The texts of what is not there are empty, and so null.
+func orZero[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// urlFields are the columns that a URL makes. They are null if it cannot be parsed.
 func urlFields() []field[visit] {
 	return []field[visit]{
 		{Column{"url_surtkey", Text, "the URL as a sort key: SURT, as in the index of a web archive"}, func(v visit) Value { return text(warc.SURT(v.URL)) }},
 		{Column{"url", Text, "the URL, as it was requested"}, func(v visit) Value { return text(v.URL) }},
 		{Column{"url_host_name", Text, "host without port"}, func(v visit) Value { return text(v.url.Hostname()) }},
-		{Column{"url_host_registered_domain", Text, "domain that can be registered, by the public suffix list"}, func(v visit) Value {
-			if v.url.IsZero() {
-				return Value{}
-			}
-			return text(v.url.Domain())
-		}},
-		{Column{"url_protocol", Text, "http or https"}, func(v visit) Value {
-			if v.url.IsZero() {
-				return Value{}
-			}
-			return text(v.url.Scheme())
-		}},
+		{Column{"url_host_registered_domain", Text, "domain that can be registered, by the public suffix list"}, func(v visit) Value { return text(v.url.Domain()) }},
+		{Column{"url_protocol", Text, "http or https"}, func(v visit) Value { return text(v.url.Scheme()) }},
 		{Column{"url_port", Int, "port, null for the default of the protocol"}, func(v visit) Value { return ownPort(v.url) }},
-		{Column{"url_path", Text, "path"}, func(v visit) Value {
-			if v.url.IsZero() {
-				return Value{}
-			}
-			return text(v.url.Path())
-		}},
-		{Column{"url_query", Text, "query without its question mark"}, func(v visit) Value {
-			if v.url.IsZero() {
-				return Value{}
-			}
-			return text(v.url.Query())
-		}},
+		{Column{"url_path", Text, "path"}, func(v visit) Value { return text(v.url.Path()) }},
+		{Column{"url_query", Text, "query without its question mark"}, func(v visit) Value { return text(v.url.Query()) }},
 	}
 }
 
@@ -132,24 +120,9 @@ func fetchFields() []field[visit] {
 		{Column{"content_mime_type", Text, "media type as declared"}, func(v visit) Value { return text(v.Type) }},
 		{Column{"content_charset", Text, "character encoding"}, func(v visit) Value { return text(v.Charset) }},
 		{Column{"content_truncated", Text, "why the body is not complete"}, func(v visit) Value { return text(v.Truncated) }},
-		{Column{"warc_filename", Text, "archive file with the answer, without directory"}, func(v visit) Value {
-			if v.WARC == nil {
-				return Value{}
-			}
-			return text(v.WARC.File)
-		}},
-		{Column{"warc_record_offset", Int, "offset of the record in it, in bytes"}, func(v visit) Value {
-			if v.WARC == nil {
-				return Value{}
-			}
-			return number(v.WARC.Offset)
-		}},
-		{Column{"warc_record_length", Int, "length of the record in it, in bytes, compressed"}, func(v visit) Value {
-			if v.WARC == nil {
-				return Value{}
-			}
-			return number(v.WARC.Length)
-		}},
+		{Column{"warc_filename", Text, "archive file with the answer, without directory"}, func(v visit) Value { return text(orZero(v.WARC).File) }},
+		{Column{"warc_record_offset", Int, "offset of the record in it, in bytes"}, func(v visit) Value { return Value{Valid: v.WARC != nil, Int: orZero(v.WARC).Offset} }},
+		{Column{"warc_record_length", Int, "length of the record in it, in bytes, compressed"}, func(v visit) Value { return Value{Valid: v.WARC != nil, Int: orZero(v.WARC).Length} }},
 	}
 }
 
@@ -172,18 +145,8 @@ func ownFields() []field[visit] {
 		{Column{"last_modified", Text, "Last-Modified as received"}, func(v visit) Value { return text(v.LastModified) }},
 		{Column{"directives", List, "robots directives that apply to the page"}, func(v visit) Value { return list(v.Directives) }},
 		{Column{"usage", List, "what the site says about uses of the page, each as \"use signal origin\""}, func(v visit) Value { return list(usage(v.Usage)) }},
-		{Column{"terms_effect", Text, "verdict about the purposes of the crawl: silent, allows, conditional, unmet or forbids; null if the site says nothing"}, func(v visit) Value {
-			if v.Terms == nil {
-				return Value{}
-			}
-			return text(v.Terms.Effect)
-		}},
-		{Column{"terms_purpose", Text, "purpose with the strictest answer"}, func(v visit) Value {
-			if v.Terms == nil {
-				return Value{}
-			}
-			return text(v.Terms.Purpose)
-		}},
+		{Column{"terms_effect", Text, "verdict about the purposes of the crawl: silent, allows, conditional, unmet or forbids; null if the site says nothing"}, func(v visit) Value { return text(orZero(v.Terms).Effect) }},
+		{Column{"terms_purpose", Text, "purpose with the strictest answer"}, func(v visit) Value { return text(orZero(v.Terms).Purpose) }},
 		{Column{"terms_by", Text, "statement that decides, with its place"}, func(v visit) Value {
 			s := v.Terms.Decisive()
 			if s == nil {
@@ -193,41 +156,14 @@ func ownFields() []field[visit] {
 		}},
 		{Column{"same_as", Text, "first URL with the same body"}, func(v visit) Value { return text(v.SameAs) }},
 		{Column{"near_of", Text, "earlier page that is nearly the same"}, func(v visit) Value { return text(v.NearOf) }},
-		{Column{"links", Int, "links found on the page, null if it was not read for links"}, func(v visit) Value {
-			if v.Links == nil {
-				return Value{}
-			}
-			return count(v.Links.Found)
-		}},
-		{Column{"links_followed", Int, "of them, those to follow"}, func(v visit) Value {
-			if v.Links == nil {
-				return Value{}
-			}
-			return count(v.Links.Follow)
-		}},
-		{Column{"rendered", Text, "why the page was rendered in a browser, null if it was not"}, func(v visit) Value {
-			if v.Rendered == nil {
-				return Value{}
-			}
-			return text(v.Rendered.Why)
-		}},
-		{Column{"rendered_cut", Text, "why it was not rendered to its end"}, func(v visit) Value {
-			if v.Rendered == nil {
-				return Value{}
-			}
-			return text(v.Rendered.Cut)
-		}},
-		{Column{"rendered_bytes", Int, "length of the rendered document, null if there is none and the page counts as it was fetched"}, func(v visit) Value {
-			if v.Rendered == nil {
-				return Value{}
-			}
-			return positive(v.Rendered.Bytes)
-		}},
+		{Column{"links", Int, "links found on the page, null if it was not read for links"}, func(v visit) Value { return Value{Valid: v.Links != nil, Int: int64(orZero(v.Links).Found)} }},
+		{Column{"links_followed", Int, "of them, those to follow"}, func(v visit) Value { return Value{Valid: v.Links != nil, Int: int64(orZero(v.Links).Follow)} }},
+		{Column{"rendered", Text, "why the page was rendered in a browser, null if it was not"}, func(v visit) Value { return text(orZero(v.Rendered).Why) }},
+		{Column{"rendered_cut", Text, "why it was not rendered to its end"}, func(v visit) Value { return text(orZero(v.Rendered).Cut) }},
+		{Column{"rendered_bytes", Int, "length of the rendered document, null if there is none and the page counts as it was fetched"}, func(v visit) Value { return positive(orZero(v.Rendered).Bytes) }},
 		{Column{"rendered_requests", Int, "requests that the page made while it was rendered"}, func(v visit) Value {
-			if v.Rendered == nil {
-				return Value{}
-			}
-			return count(len(v.Rendered.Requests) + v.Rendered.Dropped)
+			r := orZero(v.Rendered)
+			return Value{Valid: v.Rendered != nil, Int: int64(len(r.Requests) + r.Dropped)}
 		}},
 		{Column{"data", List, "what the program extracted, each element as JSON"}, func(v visit) Value {
 			var all []string
