@@ -84,12 +84,19 @@ func New(c Config) *Digest {
 func (d *Digest) Add(e *ledger.Entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.add(e)
+	var j Judgement
+	d.Judge(e, &j)
+	d.count(e, &j)
 }
 
 // Judge is the first half of Add, which [Digest.AddJudged] completes, so that two goroutines can share the work. Only one may
 // call it, for all lines in order, and then nobody may call Add.
-func (d *Digest) Judge(e *ledger.Entry, j *Judgement) { d.judge(e, j) }
+func (d *Digest) Judge(e *ledger.Entry, j *Judgement) {
+	setLine(&d.line, e)
+	var found []audit.Violation
+	j.pause, j.paused, found = d.pacer.Add(&d.line)
+	j.found, j.unjudged = slices.Clone(found), d.pacer.Unjudged()
+}
 
 // AddJudged adds the next line of the ledger, with what Judge has returned for it.
 func (d *Digest) AddJudged(e *ledger.Entry, j *Judgement) {

@@ -1,7 +1,6 @@
 package digest
 
 import (
-	"slices"
 	"time"
 
 	"github.com/amble-crawler/amble/politeness/audit"
@@ -17,27 +16,12 @@ type start struct {
 	pause   pause // before it
 }
 
-// add adds a line of the ledger.
-func (d *Digest) add(e *ledger.Entry) {
-	var j Judgement
-	d.judge(e, &j)
-	d.count(e, &j)
-}
-
 // Judgement is the auditor's verdict on a line of the ledger.
 type Judgement struct {
 	pause    audit.Pause
 	paused   bool
 	found    []audit.Violation
 	unjudged int // so far
-}
-
-// judge passes a line to the auditor.
-func (d *Digest) judge(e *ledger.Entry, j *Judgement) {
-	setLine(&d.line, e)
-	var found []audit.Violation
-	j.pause, j.paused, found = d.pacer.Add(&d.line)
-	j.found, j.unjudged = slices.Clone(found), d.pacer.Unjudged()
 }
 
 // count adds a line that was judged.

@@ -162,53 +162,36 @@ func (s *source) withPages() (n int) {
 	return max(n, s.report.Hosts)
 }
 
-// gaps lists the sites that the crawl has not seen completely.
+// gaps says which sites the crawl has not seen completely, and why.
 func (s *source) gaps() (texts []string) {
-	var cut, maps, refusing, walled, silent, left []string
-	for i := range s.facts.Hosts {
-		h := &s.facts.Hosts[i]
-		switch state, _ := s.state(h); state {
-		case stateCut:
-			cut = append(cut, site(h.Name))
-		case stateMapsCut:
-			maps = append(maps, site(h.Name))
-		case stateRefuses:
-			refusing = append(refusing, site(h.Name))
-		case stateWalled:
-			walled = append(walled, site(h.Name))
-		case stateNotEntered:
-			silent = append(silent, site(h.Name))
-		case stateLeftOut:
-			left = append(left, site(h.Name))
+	set := s.manifest.Settings
+	for _, g := range [...]struct{ state, one, many, what, then string }{
+		{stateCut, "was", "were", "cut off by the budget of " + set["max-per-host"] + " pages a site", ", so their totals are lower bounds"},
+		{stateMapsCut, "has", "have", "more sitemaps than the " + set["max-sitemaps"] + " that the crawl reads of a site", ", so pages may be missing"},
+		{stateRefuses, "refuses", "refuse", "every page that was known", ""},
+		{stateWalled, "is", "are", "answered with challenges of a bot wall, which are no pages", ""},
+		{stateNotEntered, "was", "were", "not entered, because robots.txt could not be fetched", ""},
+		{stateLeftOut, "was", "were", "left out by the operator", ""},
+	} {
+		hosts, verb := s.sitesIn(g.state), g.many
+		if len(hosts) == 1 {
+			verb = g.one
 		}
-	}
-	if len(cut) > 0 {
-		texts = append(texts, fmt.Sprintf("%s cut off by the budget of %s pages a site (%s), so their totals are lower bounds", are(len(cut), len(s.facts.Hosts), "was", "were"), s.manifest.Settings["max-per-host"], some(cut, 3)))
-	}
-	if len(maps) > 0 {
-		texts = append(texts, fmt.Sprintf("%s more sitemaps than the %s that the crawl reads of a site (%s), so pages may be missing", are(len(maps), len(s.facts.Hosts), "has", "have"), s.manifest.Settings["max-sitemaps"], some(maps, 3)))
-	}
-	if len(refusing) > 0 {
-		texts = append(texts, fmt.Sprintf("%s every page that was known (%s)", are(len(refusing), len(s.facts.Hosts), "refuses", "refuse"), some(refusing, 3)))
-	}
-	if len(walled) > 0 {
-		texts = append(texts, fmt.Sprintf("%s answered with challenges of a bot wall, which are no pages (%s)", are(len(walled), len(s.facts.Hosts), "is", "are"), some(walled, 3)))
-	}
-	if len(silent) > 0 {
-		texts = append(texts, fmt.Sprintf("%s not entered, because robots.txt could not be fetched (%s)", are(len(silent), len(s.facts.Hosts), "was", "were"), some(silent, 3)))
-	}
-	if len(left) > 0 {
-		texts = append(texts, fmt.Sprintf("%s left out by the operator (%s)", are(len(left), len(s.facts.Hosts), "was", "were"), some(left, 3)))
+		if len(hosts) > 0 {
+			texts = append(texts, fmt.Sprintf("%s of %s sites %s %s (%s)%s", num(len(hosts)), num(len(s.facts.Hosts)), verb, g.what, some(hosts, 3), g.then))
+		}
 	}
 	return texts
 }
 
-// are says how many of all sites, with a verb.
-func are(n, all int, one, many string) string {
-	if n == 1 {
-		return fmt.Sprintf("1 of %s sites %s", num(all), one)
+// sitesIn names the sites in one of these states.
+func (s *source) sitesIn(states ...string) (names []string) {
+	for i := range s.facts.Hosts {
+		if state, _ := s.state(&s.facts.Hosts[i]); slices.Contains(states, state) {
+			names = append(names, site(s.facts.Hosts[i].Name))
+		}
 	}
-	return fmt.Sprintf("%s of %s sites %s", num(n), num(all), many)
+	return names
 }
 
 // States of a site.
@@ -256,14 +239,8 @@ func (s *source) state(h *digest.Host) (state, class string) {
 	return stateComplete, ""
 }
 
-// seenToTheEnd reports whether counts of a site in this state are those of the site, and not lower bounds.
-func seenToTheEnd(state string) bool {
-	switch state {
-	case stateCut, stateMapsCut, stateGivenUp, stateUnfinished, stateWalled, stateNotEntered, stateLeftOut:
-		return false
-	}
-	return true
-}
+// censoring are the states in which counts of a site are lower bounds of those that it has.
+var censoring = []string{stateCut, stateMapsCut, stateGivenUp, stateUnfinished, stateWalled, stateNotEntered, stateLeftOut}
 
 // isLeftOut reports whether the operator ordered during the crawl that a host or a domain above it be left out. Its URLs may still be
 // in the queue, without an outcome.

@@ -34,7 +34,7 @@ func (s *source) sentence() string {
 	fmt.Fprintf(&b, ", %s. ", s.frameText())
 	fmt.Fprintf(&b, "At least %s lay between the end of one request to a site and the start of the next; the robots.txt of each site was obeyed (RFC 9309), which excluded %s (%s of those known). ",
 		orText(set["delay"]), plural(t.Reasons["robots_disallow"], "URL"), percent(t.Reasons["robots_disallow"], s.facts.Known+r.Left))
-	if cut := s.censored(); len(cut) > 0 {
+	if cut := s.sitesIn(censoring...); len(cut) > 0 {
 		upTo := ""
 		if r.Left > 0 { // nobody knows whose they are
 			upTo = "Up to "
@@ -103,17 +103,6 @@ func bounds(set map[string]string) string {
 	return ", at most " + and(texts...)
 }
 
-// censored names the sites that the crawl did not see to the end.
-func (s *source) censored() (hosts []string) {
-	for i := range s.facts.Hosts {
-		h := &s.facts.Hosts[i]
-		if state, _ := s.state(h); !seenToTheEnd(state) {
-			hosts = append(hosts, site(h.Name))
-		}
-	}
-	return hosts
-}
-
 func (s *source) sampleFacts() []fact {
 	r, t, set := s.report, &s.facts.Total, s.manifest.Settings
 	known := s.facts.Known + r.Left
@@ -130,7 +119,7 @@ func (s *source) sampleFacts() []fact {
 		{"Not seen, over a site's budget", fmt.Sprintf("%s, %s of those known", plural(t.OverBudget(), "URL"), percent(t.OverBudget(), known))},
 		{"Not seen, left in the queue", fmt.Sprintf("%s, %s of those known", plural(r.Left, "URL"), percent(r.Left, known))},
 	}
-	if cut := s.censored(); len(cut) > 0 {
+	if cut := s.sitesIn(censoring...); len(cut) > 0 {
 		facts = append(facts, fact{"Censored sites", fmt.Sprintf("%s of %s: %s. Their totals are lower bounds", num(len(cut)), num(len(s.facts.Hosts)+s.facts.MoreHosts), some(cut, 5))})
 	}
 	facts = append(facts, fact{"Duplicates", fmt.Sprintf("%s of %s have the body of an earlier one; %s are nearly the same", num(t.Same), plural(r.Pages, "page"), num(t.Near))})

@@ -267,7 +267,7 @@ func (s *source) censoredHosts() []censored {
 	list := []censored{}
 	for i := range s.facts.Hosts {
 		h := &s.facts.Hosts[i]
-		if state, _ := s.state(h); !seenToTheEnd(state) {
+		if state, _ := s.state(h); slices.Contains(censoring, state) {
 			list = append(list, censored{site(h.Name), state, h.Pages()})
 		}
 	}

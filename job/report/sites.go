@@ -171,34 +171,25 @@ func robotsText(r *digest.RobotsState) string {
 		return "–"
 	case r.Wall != "":
 		return "challenge of " + r.Wall
-	case r.Failed > 1:
-		return fmt.Sprintf("%s, %d times", cmp.Or(statusOf(r.Status), r.Err), r.Failed)
-	case r.Status == 0:
-		return r.Err
 	}
-	return statusOf(r.Status)
-}
-
-func statusOf(status int) string {
-	if status == 0 {
-		return ""
+	text := r.Err
+	if r.Status > 0 {
+		text = fmt.Sprint(r.Status)
 	}
-	return fmt.Sprint(status)
+	if r.Failed > 1 {
+		text += fmt.Sprintf(", %d times", r.Failed)
+	}
+	return text
 }
 
 // others lists the answers of 4xx and 5xx, and those that never came.
 func others(h *digest.Host) string {
 	var texts []string
-	seen := map[int]int{}
 	for _, status := range slices.Sorted(maps.Keys(h.Statuses)) {
 		texts = append(texts, fmt.Sprintf("%s × %d", num(h.Statuses[status]), status))
-		seen[status/100] += h.Statuses[status]
 	}
-	if n := h.TooMany - h.Statuses[429]; n > 0 {
-		texts = append(texts, fmt.Sprintf("%s × 429, repeated", num(n)))
-	}
-	if n := h.Classes[5] - seen[5]; n > 0 {
-		texts = append(texts, fmt.Sprintf("%s × 5xx, repeated", num(n)))
+	for _, text := range repeated(h) {
+		texts = append(texts, text+", repeated")
 	}
 	for _, wall := range slices.Sorted(maps.Keys(h.Walls)) {
 		texts = append(texts, fmt.Sprintf("%s × challenge of %s", num(h.Walls[wall]), wall))

@@ -186,7 +186,6 @@ func (s *source) answers() (c curves, caption string) {
 		}
 		top = max(top, n)
 	}
-	t := &s.facts.Total
 	width, took := time.Duration(per)*s.facts.Series.Width, time.Duration(len(steps))*s.facts.Series.Width
 	c = curves{Label: "Answers over time, by status: " + s.classText(), Top: num(top), From: "0", To: span(took)}
 	low, xs := make([]float64, len(merged)), places(len(merged))
@@ -205,8 +204,8 @@ func (s *source) answers() (c curves, caption string) {
 		low = high
 	}
 	caption = fmt.Sprintf("Requests in %s, retries included.", span(width))
-	if text := repeated(t); text != "" {
-		caption += " " + text + "."
+	if texts := repeated(&s.facts.Total); len(texts) > 0 {
+		caption += " " + and(texts...) + " are no page's status: the URL, or a robots.txt, was requested again."
 	}
 	return c, caption
 }
@@ -226,23 +225,19 @@ func (s *source) classText() string {
 	return and(texts...)
 }
 
-// repeated says which answers are not in the pages' statuses, since a later attempt went better.
-func repeated(t *digest.Host) string {
-	var texts []string
-	if n := t.TooMany - t.Statuses[429]; n > 0 {
-		texts = append(texts, num(n)+" × 429")
-	}
+// repeated counts the answers that are the final status of no page, because the URL, or a robots.txt, was requested again.
+func repeated(h *digest.Host) (texts []string) {
 	final := 0
-	for status, n := range t.Statuses {
-		if status >= 500 {
+	for status, n := range h.Statuses {
+		if status/100 == 5 {
 			final += n
 		}
 	}
-	if n := t.Classes[5] - final; n > 0 {
+	if n := h.TooMany - h.Statuses[429]; n > 0 {
+		texts = append(texts, num(n)+" × 429")
+	}
+	if n := h.Classes[5] - final; n > 0 {
 		texts = append(texts, num(n)+" × 5xx")
 	}
-	if len(texts) == 0 {
-		return ""
-	}
-	return and(texts...) + " are no page's status: the URL, or a robots.txt, was requested again"
+	return texts
 }

@@ -353,18 +353,14 @@ func recentOf(v *work.View) *recent {
 	return r
 }
 
-func clusterTroubles(v *work.View, now time.Time) (shown []shownEvent) {
+func clusterTroubles(v *work.View, now time.Time) []shownEvent {
 	var all []work.Trouble
 	for _, s := range v.Sheets {
 		all = append(all, s.Troubles...)
 	}
 	slices.SortFunc(all, func(a, b work.Trouble) int { return b.At.Compare(a.At) })
-	for _, x := range all[:min(len(all), maxEvents)] {
-		shown = append(shown, shownEvent{
-			span(now.Sub(x.At)) + " ago", cli.Printable(troubleText(&x)), cli.Middle(cli.Printable(x.URL), 120), clip(cli.Printable(x.Why), 160),
-		})
-	}
-	return shown
+	slices.Reverse(all)
+	return eventsOf(all, now)
 }
 
 // shownNode is a node of a job on a cluster.

@@ -32,7 +32,7 @@ func TestTheLastEventsAreShown(t *testing.T) {
 	r, now := newRecent(), time.Now()
 	for i := range 5*maxEvents + 7 {
 		r.visit(&sink.Record{URL: fmt.Sprint("http://a.test/", i), Outcome: "failed", Status: 200, Error: "\x1b[2J" + strings.Repeat("ä", 1000), Ended: now})
-		shown := r.shown(now.Add(time.Second))
+		shown := eventsOf(r.events, now.Add(time.Second))
 		if len(shown) != min(i+1, maxEvents) {
 			t.Fatalf("%d of %d are shown", len(shown), i+1)
 		}
@@ -42,7 +42,7 @@ func TestTheLastEventsAreShown(t *testing.T) {
 			}
 		}
 	}
-	if why := r.shown(now)[0].Why; strings.Contains(why, "\x1b") || !strings.HasSuffix(why, "ä…") || len([]rune(why)) != 161 {
+	if why := eventsOf(r.events, now)[0].Why; strings.Contains(why, "\x1b") || !strings.HasSuffix(why, "ä…") || len([]rune(why)) != 161 {
 		t.Errorf("%q", why)
 	}
 	if len(r.events) > 2*maxEvents {

@@ -190,11 +190,11 @@ func (r *recent) add(t work.Trouble) {
 	r.events = append(r.events, t)
 }
 
-// shown are the last events, newest first.
-func (r *recent) shown(now time.Time) (shown []shownEvent) {
-	for _, t := range slices.Backward(r.events[max(0, len(r.events)-maxEvents):]) {
+// eventsOf returns the last of the troubles, which are in order, newest first.
+func eventsOf(all []work.Trouble, now time.Time) (shown []shownEvent) {
+	for _, t := range slices.Backward(all[max(0, len(all)-maxEvents):]) {
 		shown = append(shown, shownEvent{
-			span(now.Sub(t.At)) + " ago", troubleText(&t), cli.Middle(cli.Printable(t.URL), 120), clip(cli.Printable(t.Why), 160),
+			span(now.Sub(t.At)) + " ago", cli.Printable(troubleText(&t)), cli.Middle(cli.Printable(t.URL), 120), clip(cli.Printable(t.Why), 160),
 		})
 	}
 	return shown

@@ -157,7 +157,7 @@ func (l *Live) make(now time.Time) *page {
 	p.Sites, p.More = grouped(rows), more
 	p.Lanes = v.lanes(l.recent, rows)
 	p.Rate, p.Growth = l.recent.rateChart(v.now), l.growthChart(v)
-	p.Events = l.recent.shown(v.now)
+	p.Events = eventsOf(l.recent.events, v.now)
 	p.Owners, p.MoreOwners = v.owners()
 	if l.broken != nil {
 		p.Note = "The files of the crawl can no longer be read: " + cli.Printable(l.broken.Error())

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawler/plan"
 	"github.com/amble-crawler/amble/internal/cli"
-	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/job/digest"
 )
 
 // Intervals of showing the status, on a terminal and elsewhere.
@@ -139,8 +139,7 @@ func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 	if snap.next = max(0, s.first.Due.Sub(now)); snap.next > 0 {
 		snap.host, snap.waits = s.first.Host, s.first.Waits
 	}
-	switch snap.waits {
-	case ledger.ClauseRobots, ledger.ClauseBackoff, ledger.ClauseRetryAfter, ledger.ClauseRedirect, ledger.ClauseRateLimit:
+	if digest.HeldBy(snap.waits) {
 		snap.cause = s.first.Cause
 	}
 	snap.eta = s.left(snap, f.Claimed)
