@@ -102,7 +102,7 @@ func newTerms(c *Config) *terms {
 // named returns the URLs of the documents that have to be read before u may be requested, or before the answer of p may be used.
 func (t *terms) named(u weburl.URL, group *robots.Group, p *consent.Page) []string {
 	reserved := t.policy.Obeys(consent.AIInput, consent.TrainAI) // the purposes that tdmrep.json can forbid
-	if group == nil && !reserved && p == nil {
+	if !reserved && p == nil && (group == nil || len(group.Licenses()) == 0) {
 		return nil
 	}
 	t.mu.Lock()

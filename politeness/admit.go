@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -53,49 +54,62 @@ type admission struct {
 	clocks clocks
 }
 
-// admitShared waits for the turn of a request that the Gate itself admits, then decides again, because the Gate was not locked
-// meanwhile.
+// admitShared takes the turn of a request that the Gate itself admits.
 func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
-	first, err := g.decide(now, q)
+	a, err := g.decide(now, q)
 	if err != nil {
 		return Permit{}, g.shareQuiet(q, err)
 	}
-	p := &permit{turn: g.turn(q, first), rate: Turn{Gate: g.journal.run, Crawl: g.cfg.Name, Total: true, Delay: g.cfg.interval()}}
-	g.mu.Unlock()
-	err = g.takeTurn(q, p, first.step.purpose)
-	now = time.Now()
-	g.mu.Lock()
+	p := &permit{turn: g.turn(q, a)}
+	if d := g.cfg.interval(); d > 0 {
+		p.rate = &Turn{Gate: g.journal.run, Crawl: g.cfg.Name, Total: true, Delay: d}
+	}
+	if _, quick := g.cfg.Shared.(*Hosts); quick && (a.step.purpose != Robots || q.Addr.IsLoopback()) { // nothing blocks
+		err = g.takeTurn(q, p, a.step.purpose)
+	} else {
+		a, err = g.takeTurnUnlocked(q, p, a)
+	}
 	if err != nil {
 		return Permit{}, err
 	}
-	a, err := g.decide(now, q)
+	now = time.Now() // not before the time for which the turn was granted
+	for _, t := range [...]*Turn{&p.turn, p.rate} {
+		if t != nil && !t.Until.IsZero() && (q.Deadline.IsZero() || t.Until.Before(q.Deadline)) {
+			q.Deadline = t.Until
+		}
+	}
+	granted := g.mint(now, q, a, p)
+	if p.rate != nil { // it is only held while a request is being admitted
+		g.cfg.Shared.Done(p.rate, Owed{Ended: now, Total: now.Add(p.rate.Delay)})
+	}
+	return granted, nil
+}
+
+// takeTurnUnlocked takes p's turn while the Gate is not locked, then decides again.
+func (g *Gate) takeTurnUnlocked(q Request, p *permit, first admission) (a admission, err error) {
+	g.mu.Unlock()
+	err = g.takeTurn(q, p, first.step.purpose)
+	now := time.Now()
+	g.mu.Lock()
+	if err != nil {
+		return a, err
+	}
+	a, err = g.decide(now, q)
 	if err == nil && a.step.url != first.step.url {
 		err = notYet(ledger.Clause{Name: ledger.ClauseStale, Until: now})
 	}
 	if err != nil {
-		g.endRate(p, Owed{})
-		g.cfg.Shared.Done(&p.turn, Owed{})
-		return Permit{}, err
-	}
-	for _, end := range [...]time.Time{p.turn.Until, p.rate.Until} {
-		if !end.IsZero() && (q.Deadline.IsZero() || end.Before(q.Deadline)) {
-			q.Deadline = end
+		if p.rate != nil {
+			g.cfg.Shared.Done(p.rate, Owed{})
 		}
+		g.cfg.Shared.Done(&p.turn, Owed{})
 	}
-	granted := g.mint(now, q, a, p)
-	g.endRate(p, Owed{Ended: now, Total: now.Add(p.rate.Delay)})
-	return granted, nil
-}
-
-// endRate returns p's share of the total rate, which is only held while a request is being admitted.
-func (g *Gate) endRate(p *permit, owed Owed) {
-	if p.rate.Delay > 0 {
-		g.cfg.Shared.Done(&p.rate, owed)
-	}
+	return a, err
 }
 
 // takeTurn takes p's turn among other crawls. A robots.txt is not requested if another crawl has requested it, before or
-// during the wait. The turn at the total rate is taken last, when nothing else is missing. The Gate is not locked.
+// during the wait. The turn at the total rate is taken last, when nothing else is missing. The Gate is not locked, unless nothing here
+// blocks.
 func (g *Gate) takeTurn(q Request, p *permit, why Purpose) error {
 	if why == Robots {
 		if err := g.copyRobots(q, p); err != nil {
@@ -108,8 +122,8 @@ func (g *Gate) takeTurn(q Request, p *permit, why Purpose) error {
 			g.cfg.Shared.Done(&p.turn, Owed{})
 		}
 	}
-	if err == nil && p.rate.Delay > 0 {
-		if err = g.cfg.Shared.Take(&p.rate); err != nil {
+	if err == nil && p.rate != nil {
+		if err = g.cfg.Shared.Take(p.rate); err != nil {
 			g.cfg.Shared.Done(&p.turn, Owed{})
 		}
 	}
@@ -258,7 +272,8 @@ func (g *Gate) mint(now time.Time, q Request, a admission, p *permit) Permit {
 	p.gate, p.id, p.url, p.wanted, p.page = g, g.journal.number(), s.url, q.URL, q.For
 	p.wantedHost, p.addr, p.purpose, p.attempt, p.queued = h, q.Addr, s.purpose, q.Attempt, q.Queued
 	p.allowed, p.life, p.clocks, p.slot = now, g.cfg.life(now, q, s, o), c, c.host.number(c.slot)
-	passed := p.passed[:0]
+	var most [8]ledger.Clause // of host, address, domain, other crawls, their total rate, an engine (of both) and a robots.txt that failed
+	passed := most[:0]
 	if s.purpose == Robots {
 		o.fetching = p
 		if o.outage != nil && o.chain == nil { // a redirect hop has waited only for its host
@@ -267,13 +282,18 @@ func (g *Gate) mint(now time.Time, q Request, a admission, p *permit) Permit {
 	} else { // only an admitted request counts as use
 		o.use = usedLately
 	}
-	for _, c := range [...]ledger.Clause{p.turn.Waited, p.rate.Waited, p.turn.Away, p.rate.Away} {
-		if c.Name != "" {
-			passed = append(passed, c)
+	for _, t := range [...]*Turn{&p.turn, p.rate} {
+		if t == nil {
+			continue
+		}
+		for _, c := range [...]ledger.Clause{t.Waited, t.Away} {
+			if c.Name != "" {
+				passed = append(passed, c)
+			}
 		}
 	}
 	c.host.local = q.Addr.IsLoopback()
-	p.clauses = g.pacer.take(now, p, passed)
+	p.clauses = slices.Clone(g.pacer.take(now, p, passed)) // which seldom are many
 	sortClauses(p.clauses)
 	g.touch(p)
 	return Permit{p}

@@ -77,11 +77,10 @@ type permit struct {
 	allowed    time.Time
 	life       time.Duration // how long it can be used after allowed
 	clocks     clocks
-	slot       int              // the slot number at an own host
-	turn       Turn             // turn at the clocks shared with other crawls; zero without a Gate
-	rate       Turn             // turn at the total rate of crawls that have one; zero Delay if there is none
-	passed     [8]ledger.Clause // of host, address, domain, other crawls, their total rate, an engine (of both) and a robots.txt that failed
-	clauses    []ledger.Clause  // those of passed that are set
+	slot       int             // the slot number at an own host
+	turn       Turn            // turn at the clocks shared with other crawls; zero without a Gate
+	rate       *Turn           // turn at the total rate of crawls that have one; nil without Config.Rate
+	clauses    []ledger.Clause // the waits that have passed, the deciding one first
 	state      atomic.Int32
 	started    atomic.Bool // Begin has succeeded
 	began      time.Time   // when; written before started, read after

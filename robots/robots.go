@@ -24,6 +24,7 @@
 package robots
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -35,11 +36,12 @@ const MaxSize = 500 * 1024
 // Rules is one robots.txt file, parsed. It is immutable and safe for concurrent use.
 // The zero Rules is an empty file: it refuses nothing.
 type Rules struct {
-	body    string // at most MaxSize bytes, ending at a line end when it was cut
-	cut     bool   // the file was longer
-	lines   []line
-	dialect Dialect
-	host    string // of the origin to which the file applies, lower case; "" when not given
+	body     string // at most MaxSize bytes, ending at a line end when it was cut
+	cut      bool   // the file was longer
+	lines    []line
+	licensed bool // a line is a license
+	dialect  Dialect
+	host     string // of the origin to which the file applies, lower case; "" when not given
 }
 
 // Option changes how Parse reads a file.
@@ -76,6 +78,7 @@ func Parse(body []byte, opts ...Option) *Rules {
 	b, cut := clip(body)
 	r := &Rules{body: string(b), cut: cut, dialect: o.dialect, host: o.host}
 	r.lines = readLines(r.body)
+	r.licensed = slices.ContainsFunc(r.lines, func(l line) bool { return l.kind == license })
 	return r
 }
 

@@ -162,7 +162,7 @@ func (g *Group) Licenses() (out []License) {
 	if len(g.all) > 0 {
 		g = g.all[0]
 	}
-	if g.file == nil {
+	if g.file == nil || !g.file.licensed {
 		return nil
 	}
 	for _, l := range g.file.lines {
