@@ -10,7 +10,6 @@ type Row struct {
 
 	fields []field
 	hint   string // occurs in each of the pages: no other one is parsed
-	rare   byte   // of the hint, the byte that pages seldom have: it is looked for first
 	pages  []page
 }
 
@@ -32,7 +31,7 @@ var rows = []Row{
 	{
 		Name: "Anubis", Date: "2026-11-25",
 		Source: "https://github.com/TecharoHQ/anubis, web/index.templ; https://github.com/microlinkhq/is-antibot, providers/providers.json",
-		hint:   "anubis_", rare: '_',
+		hint:   "anubis_",
 		pages: []page{
 			{{"script", "id", "anubis_challenge"}},
 			{{"script", "id", "anubis_version"}, {"script", "src", "/x/cmd/anubis/static/js/main.mjs"}},
@@ -43,7 +42,7 @@ var rows = []Row{
 		Source: "https://developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/detect-response; " +
 			"pages in public repositories that contain window._cf_chl_opt",
 		fields: []field{{"Cf-Mitigated", "challenge"}},
-		hint:   "_cf_chl_opt", rare: '_',
+		hint:   "_cf_chl_opt",
 		pages: []page{
 			{{"script", "", "(function(){window._cf_chl_opt="}},
 			{{"script", "", "window._cf_chl_opt="}},
@@ -54,7 +53,7 @@ var rows = []Row{
 		Source: "https://docs.aws.amazon.com/waf/latest/developerguide/waf-captcha-and-challenge-actions.html; " +
 			"pages in public repositories that contain window.gokuProps",
 		fields: []field{{"X-Amzn-Waf-Action", "challenge"}, {"X-Amzn-Waf-Action", "captcha"}},
-		hint:   "gokuProps", rare: 'P',
+		hint:   "gokuProps",
 		pages: []page{
 			{{"script", "", "window.awsWafCookieDomainList=[];window.gokuProps="}, {"script", "src", ".token.awswaf.com/"}},
 			{{"script", "", "window.gokuProps="}, {"script", "src", ".token.awswaf.com/"}},
@@ -63,7 +62,7 @@ var rows = []Row{
 	{
 		Name: "DataDome", Date: "2026-11-25",
 		Source: "pages in public repositories that contain captcha-delivery.com/c.js",
-		hint:   "captcha-delivery.com", rare: 'y',
+		hint:   "captcha-delivery.com",
 		pages: []page{
 			{{"script", "", "vardd="}, {"script", "src", "captcha-delivery.com/"}},
 			{{"script", "", "vardd="}, {"iframe", "src", "captcha-delivery.com/"}},
@@ -72,7 +71,7 @@ var rows = []Row{
 	{
 		Name: "HUMAN", Date: "2026-11-25",
 		Source: "https://github.com/microlinkhq/is-antibot, providers/providers.json; pages in public repositories that contain id=\"px-captcha\"",
-		hint:   "px-captcha", rare: 'x',
+		hint:   "px-captcha",
 		pages: []page{
 			{{"script", "", "window._px"}, {"div", "id", "px-captcha"}},
 		},
@@ -80,7 +79,7 @@ var rows = []Row{
 	{
 		Name: "Akamai", Date: "2026-11-25",
 		Source: "pages in public repositories that contain sec-if-cpt-container",
-		hint:   "sec-if-cpt-container", rare: 'f',
+		hint:   "sec-if-cpt-container",
 		pages: []page{
 			{{"div", "id", "sec-if-cpt-container"}},
 		},
@@ -88,7 +87,7 @@ var rows = []Row{
 	{
 		Name: "Imperva", Date: "2026-11-25",
 		Source: "pages in public repositories that contain _Incapsula_Resource?SWUDNSAI",
-		hint:   "_Incapsula_Resource", rare: 'I',
+		hint:   "_Incapsula_Resource",
 		pages: []page{
 			{{"iframe", "id", "main-iframe"}, {"iframe", "src", "/_Incapsula_Resource?"}},
 		},

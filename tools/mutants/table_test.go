@@ -243,13 +243,13 @@ var sharings = []mutant{
 	{"pauses of domains of a resumed crawl hold for itself alone", "politeness/sharing.go", "Domain: r.Domain}, Owed{Domain: r.Until})", "Domain: r.Domain}, Owed{})", 0, false, nil},
 	{"clocks that crawls share are kept for ever", "politeness/sharing.go", "			delete(s.clocks, k)", "			_ = k", 0, false, nil},
 	{"crawls of loopback ports wait for each other", "politeness/sharing.go", "clockAddr(q.Addr); q.Addr.IsLoopback() {", "clockAddr(q.Addr); false {", 0, false, nil},
-	{"crawls share no total rate", "politeness/admit.go", "	if err == nil && p.rate.Delay > 0 {", "	if false {", 0, false, nil},
-	{"a request that waits for the total rate holds its host", "politeness/admit.go", "		if err = g.cfg.Shared.Take(&p.rate); err != nil {\n			g.cfg.Shared.Done(&p.turn, Owed{})\n		}", "		err = g.cfg.Shared.Take(&p.rate)", 0, false, nil},
+	{"crawls share no total rate", "politeness/admit.go", "	if err == nil && p.rate != nil {", "	if false {", 0, false, nil},
+	{"a request that waits for the total rate holds its host", "politeness/admit.go", "		if err = g.cfg.Shared.Take(p.rate); err != nil {\n			g.cfg.Shared.Done(&p.turn, Owed{})\n		}", "		err = g.cfg.Shared.Take(p.rate)", 0, false, nil},
 	{"a crawl of another interval does not obey the total rate", "politeness/sharing.go", "		end(clockKey{}, owed.Total)\n", "		end(clockKey{}, owed.Ended)\n", 0, false, nil},
 	{"hours hold for one crawl alone", "politeness/admit.go", "g.shareQuiet(q, err)", "err", 0, false, nil},
 	{"hours of a crawl that has left hold", "politeness/sharing.go", "		c.Leave(gate)\n", "		_ = c\n", 0, false, nil},
 	{"a long pause is told to others after the ledger has its end", "politeness/report.go", "		g.announce(now, p.p, r)\n", "", 0, false, nil},
-	{"a turn without a permit is not given back", "politeness/admit.go", "		g.cfg.Shared.Done(&p.turn, Owed{})\n		return Permit{}, err\n", "		return Permit{}, err\n", 0, false, nil},
+	{"a turn without a permit is not given back", "politeness/admit.go", "		g.cfg.Shared.Done(&p.turn, Owed{})\n	}\n	return a, err\n", "	}\n	return a, err\n", 0, false, nil},
 }
 
 // exactness holds what a Gate does besides: without it a crawl is slower, more cautious or asks the Gate in vain, but
