@@ -30,12 +30,12 @@ const (
 
 var sumText = base64.RawURLEncoding
 
-// append appends a line's number and chain to b, which holds the rest of the line, and returns the state after that line.
-func (c Chain) append(b []byte) ([]byte, Chain) {
+// append appends a line's number and chain to b, which holds the rest of the line behind begin, and returns the state after that line.
+func (c Chain) append(b []byte, begin int) ([]byte, Chain) {
 	c.Lines++
 	b = strconv.AppendInt(append(b[:len(b)-1], lineMember...), c.Lines, 10)
 	b = append(b, '}')
-	digest := sha256.Sum256(b)
+	digest := sha256.Sum256(b[begin:])
 	var both [2 * sha256.Size]byte
 	copy(both[:], c.Sum[:])
 	copy(both[sha256.Size:], digest[:])
@@ -148,6 +148,7 @@ func (c Chain) Move(b, line []byte) ([]byte, Chain, error) {
 	if _, ok := chainOf(line); !ok || i < 0 {
 		return b, c, errNoChain
 	}
-	own, c := c.append(append(append([]byte(nil), line[:i]...), '}'))
-	return append(append(b, own...), '\n'), c, nil
+	begin := len(b)
+	b, c = c.append(append(append(b, line[:i]...), '}'), begin)
+	return append(b, '\n'), c, nil
 }

@@ -66,7 +66,7 @@ func (l *Writer) write(e *Entry) error {
 	if l.broken != nil {
 		return l.broken
 	}
-	b, chain := l.chain.append(e.Append(l.buf[:0]))
+	b, chain := l.chain.append(e.Append(l.buf[:0]), 0)
 	b = append(b, '\n')
 	if cap(b) <= maxSpare {
 		l.buf = b
