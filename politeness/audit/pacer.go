@@ -21,6 +21,7 @@ type Pacer struct {
 	latest   time.Time               // of all lines
 	swept    int                     // clocks that a sweep left
 	spare    []*request              // that nothing refers to any more
+	common   Line                    // the current one, by the common clock
 	unjudged int
 }
 
@@ -76,7 +77,7 @@ func (p *Pacer) Add(l *Line) (pause Pause, paused bool, violations []Violation) 
 	if l.Event == "head" {
 		return Pause{}, false, nil
 	}
-	l = p.processes.common(l)
+	l = p.processes.common(l, &p.common)
 	p.wrote(l)
 	switch k := (key{l.Run, l.ID}); l.Event {
 	case "start":
@@ -87,7 +88,7 @@ func (p *Pacer) Add(l *Line) (pause Pause, paused bool, violations []Violation) 
 		p.ended(&request{line: p.line, last: p.line, run: l.Run, epoch: p.run.epoch, start: l.StartLine, end: new(l.EndLine), copied: true})
 	case "unsent":
 		if l.Purpose == "robots" && l.Error != "" && !l.Aborted {
-			p.ended(&request{line: p.line, last: p.line, run: l.Run, epoch: p.run.epoch, start: l.StartLine, end: &l.EndLine})
+			p.ended(&request{line: p.line, last: p.line, run: l.Run, epoch: p.run.epoch, start: l.StartLine, end: new(l.EndLine)})
 		}
 	}
 	return pause, paused, p.rep.Violations

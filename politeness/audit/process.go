@@ -1,9 +1,6 @@
 package audit
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Process describes one of several processes that have shared a crawl, each on another machine. The times of its
 // lines are compared with those of others by a clock that all of them have measured.
@@ -35,14 +32,15 @@ func processesOf(c *Config) processes {
 	return all
 }
 
-// common returns a line with its times by the common clock.
-func (all processes) common(l *Line) *Line {
+// common returns a line with its times by the common clock: the line itself, or x.
+func (all processes) common(l, x *Line) *Line {
 	p := all[l.Run]
 	if p == nil {
 		return l
 	}
-	x := *l
-	x.Clauses = slices.Clone(l.Clauses)
+	clauses := append(x.Clauses[:0], l.Clauses...)
+	*x = *l
+	x.Clauses = clauses
 	for _, t := range []*time.Time{&x.Allowed, &x.Written, &x.Dropped, &x.Ended, &x.Reported, &x.Expires} {
 		if !t.IsZero() {
 			*t = t.Add(-secs(p.Ahead))
@@ -51,7 +49,7 @@ func (all processes) common(l *Line) *Line {
 	for i := range x.Clauses {
 		x.Clauses[i].Until = x.Clauses[i].Until.Add(-secs(p.Ahead))
 	}
-	return &x
+	return x
 }
 
 // close ends a request when its process was overtaken: what that wrote later cannot prolong it, and what it heard later is
