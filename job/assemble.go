@@ -3,6 +3,7 @@ package job
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
@@ -20,6 +22,7 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 	"github.com/amble-crawler/amble/politeness/audit"
 	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/sink/warc"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -68,7 +71,7 @@ func Assemble(dir string, a *Assembly) error {
 	if err != nil {
 		return outputError(err)
 	}
-	err = (&assembler{Assembly: a, files: files, path: part}).make()
+	err = (&assembler{Assembly: a, files: files, path: part, written: map[string]extent{}}).make()
 	if err = errors.Join(err, files.close()); err != nil {
 		return errors.Join(err, os.RemoveAll(part))
 	}
@@ -100,10 +103,19 @@ type assembler struct {
 	*Assembly
 	files jobFiles
 	path  string
+
+	mu      sync.Mutex
+	written map[string]extent // files that need not be read again for their hashes
 }
 
 func (a *assembler) make() error {
-	for _, step := range []func() error{a.visits, a.ledger, a.robots, a.archives, a.settings, a.summary, a.manifest} {
+	copied := newCrew()
+	for _, step := range []func() error{a.ledger, a.visits, a.robots, a.archives} {
+		if !copied.do(step) {
+			break
+		}
+	}
+	for _, step := range []func() error{copied.wait, a.settings, a.summary, a.manifest} {
 		if err := step(); err != nil {
 			return outputError(err)
 		}
@@ -129,7 +141,8 @@ func (a *assembler) lines(name string, list []lineFile, at func([]byte) (time.Ti
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(f, 1<<20)
+	h, size := sha256.New(), int64(0)
+	w := bufio.NewWriterSize(io.MultiWriter(f, h), 1<<20)
 	m := merger{at: at, dir: a.path}
 	err = m.merge(list, func(line []byte) error {
 		if change != nil {
@@ -138,21 +151,23 @@ func (a *assembler) lines(name string, list []lineFile, at func([]byte) (time.Ti
 				return err
 			}
 		}
+		size += int64(len(line))
 		_, err := w.Write(line)
 		return err
 	})
 	err = firstOf(err, w.Flush())
 	err = firstOf(err, f.Sync())
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.written[name] = extent{Bytes: size, SHA256: hexSum(h)}
 	return errors.Join(err, f.Close())
 }
 
 func (a *assembler) visits() error {
-	list := a.committed(VisitsName)
+	list, parse := a.committed(VisitsName), parseShort()
+	var v sink.Record
 	err := a.lines(VisitsName, list, func(line []byte) (time.Time, error) {
-		var v struct {
-			Ended time.Time `json:"ended"`
-		}
-		err := json.Unmarshal(line, &v)
+		err := parse(line, &v)
 		return v.Ended, err
 	}, nil)
 	for i := range a.Sources { // make room
@@ -173,7 +188,7 @@ func (a *assembler) ledger() (err error) {
 	}
 	chain := ledger.Begin()
 	var buf []byte
-	return a.lines(LedgerName, list, ledgerTime, func(line []byte) (_ []byte, err error) {
+	return a.lines(LedgerName, list, ledgerTimes(), func(line []byte) (_ []byte, err error) {
 		buf, chain, err = chain.Move(buf[:0], line)
 		return buf, err
 	})
@@ -201,22 +216,22 @@ func wholeSize(path string) (size int64, err error) {
 	return size, nil
 }
 
-// ledgerTime is when a line was written.
-func ledgerTime(line []byte) (time.Time, error) {
+// ledgerTimes returns a function that returns when a line was written.
+func ledgerTimes() func(line []byte) (time.Time, error) {
+	parse := parseLedger()
 	var e ledger.Entry
-	if err := e.Parse(line); err != nil {
-		e = ledger.Entry{}
-		if err := json.Unmarshal(line, &e); err != nil {
+	return func(line []byte) (time.Time, error) {
+		if err := parse(line, &e); err != nil {
 			return time.Time{}, err
 		}
-	}
-	at := e.Written
-	for _, t := range []time.Time{e.Ended, e.Reported, e.Allowed} {
-		if t.After(at) {
-			at = t
+		at := e.Written
+		for _, t := range []time.Time{e.Ended, e.Reported, e.Allowed} {
+			if t.After(at) {
+				at = t
+			}
 		}
+		return at, nil
 	}
-	return at, nil
 }
 
 // robots merges the robots.txt files.
@@ -519,7 +534,7 @@ func (a *assembler) manifest() error {
 	last := m.Last()
 	last.Ended, last.Finish, last.Pages, last.Requests, last.Left = a.Report.Ended, a.Report.Finish, a.Report.Pages, a.Report.Requests, a.Report.Left
 	var err error
-	if m.Outputs, err = fileFacts(a.files, nil); err != nil {
+	if m.Outputs, err = fileFacts(a.files, a.written); err != nil {
 		return err
 	}
 	return m.write(a.files.plainDir)

@@ -112,6 +112,7 @@ type openLines struct {
 	index int
 	file  *os.File
 	in    *bufio.Reader
+	room  []byte // for the line
 	line  []byte // nil: there is none
 	time  time.Time
 }
@@ -135,7 +136,8 @@ func (m *merger) open(x lineFile, index int) (*openLines, error) {
 
 // next reads the next line.
 func (l *openLines) next(at func([]byte) (time.Time, error)) error {
-	line, err := jsonl.ReadLine(l.in, nil)
+	line, err := jsonl.ReadLine(l.in, l.room)
+	l.room = line
 	switch {
 	case errors.Is(err, jsonl.ErrTooLong):
 		return readError(fmt.Errorf("%s: a line: %w", l.path, err))
