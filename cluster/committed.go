@@ -100,11 +100,12 @@ func Follow(ctx context.Context, e Engine, shard int, dir string, c disk.Config)
 	if err != nil {
 		return nil, err
 	}
-	o := &owner{ctx: ctx, engine: e, shard: shard, opened: last.Seq}
-	if last.Seq != 0 {
-		if err := o.follow(dir, c); err != nil {
-			return nil, fmt.Errorf("cluster: shard %d: %w", shard, err)
-		}
+	if last.Seq == 0 {
+		return disk.OpenCopy(dir, c)
 	}
-	return disk.OpenCopy(dir, c)
+	k, err := (&owner{ctx: ctx, engine: e, shard: shard, opened: last.Seq}).followed(dir, c)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: shard %d: %w", shard, err)
+	}
+	return k, nil
 }

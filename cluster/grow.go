@@ -171,10 +171,7 @@ func settled(ctx context.Context, e Engine, j *Job, shard int) (last Entry, err 
 func (g *Growth) copy(ctx context.Context, e Engine, j *Job, from *owner) (err error) {
 	dir := filepath.Join(g.Dir, "queue")
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := from.follow(dir, g.Store); err != nil {
-		return err
-	}
-	k, err := disk.OpenCopy(dir, g.Store)
+	k, err := from.followed(dir, g.Store)
 	if err != nil {
 		return err
 	}

@@ -45,38 +45,50 @@ func claim(ctx context.Context, e Engine, shard int, node string, ttl time.Durat
 
 // follow brings the copy in dir to the owner's OPEN. A directory that is not a copy of this journal is made anew.
 func (o *owner) follow(dir string, c disk.Config) error {
-	err := o.followFrom(dir, c)
+	k, err := o.followed(dir, c)
+	if err != nil {
+		return err
+	}
+	return k.Close()
+}
+
+// followed is follow, and leaves the copy open.
+func (o *owner) followed(dir string, c disk.Config) (*disk.Copy, error) {
+	k, err := o.followFrom(dir, c)
 	for range 8 { // what says which snapshot is the latest may be stale
 		if !errors.Is(err, errOtherCopy) && !errors.Is(err, disk.ErrDamaged) {
 			break
 		}
 		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("cluster: %w", err)
+			return nil, fmt.Errorf("cluster: %w", err)
 		}
 		if rerr := restore(o.ctx, o.engine, o.shard, dir); rerr != nil {
 			err = errors.Join(errOtherCopy, rerr)
 			wait(o.ctx, retry)
 			continue
 		}
-		err = o.followFrom(dir, c)
+		k, err = o.followFrom(dir, c)
 	}
-	return err
+	return k, err
 }
 
 // errOtherCopy: the directory is not a copy of the journal, or lacks what was trimmed.
 var errOtherCopy = errors.New("cluster: not a copy of this journal")
 
-func (o *owner) followFrom(dir string, c disk.Config) error {
+func (o *owner) followFrom(dir string, c disk.Config) (*disk.Copy, error) {
 	k, err := disk.OpenCopy(dir, c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f := follower{copy: k, at: k.Mark(), open: o.opened}
 	err = f.read(o.ctx, o.engine, o.shard)
 	o.mu.Lock()
 	o.mark, o.bytes = k.Mark().Seq, f.bytes
 	o.mu.Unlock()
-	return errors.Join(err, k.Close())
+	if err != nil {
+		return nil, errors.Join(err, k.Close())
+	}
+	return k, nil
 }
 
 // follower applies a journal's groups to a copy.

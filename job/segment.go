@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/crawler"
-	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
@@ -230,8 +229,9 @@ func (w *SegmentWriter) Close() error {
 	return outputError(errors.Join(w.out.close(), w.files.close()))
 }
 
-// ReadSegments returns the segments of a shard, by epoch, as its queue in a directory has them.
-func ReadSegments(queue string) ([]Segment, error) {
+// ReadSegments returns the segments of a shard, by epoch, as its queue has them. values calls a function with the crawl's values in it whose
+// names begin with a prefix, as Values of package disk do.
+func ReadSegments(values func(prefix string, f func(name string, value []byte) error) error) ([]Segment, error) {
 	all := map[string]*Segment{}
 	of := func(epoch string) *Segment {
 		if all[epoch] == nil {
@@ -239,7 +239,7 @@ func ReadSegments(queue string) ([]Segment, error) {
 		}
 		return all[epoch]
 	}
-	err := disk.ReadValues(queue, disk.Config{}, "", keyJob, func(name string, value []byte) error {
+	err := values(keyJob, func(name string, value []byte) error {
 		if epoch, ok := strings.CutPrefix(name, keySegment); ok {
 			return json.Unmarshal(value, of(epoch))
 		}

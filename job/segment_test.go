@@ -72,7 +72,9 @@ func crawlSegment(t *testing.T, w *crawltest.Web, c job.Config, node string, sha
 			t.Fatal(err)
 		}
 	}
-	all, err := job.ReadSegments(queue)
+	all, err := job.ReadSegments(func(prefix string, f func(string, []byte) error) error {
+		return disk.ReadValues(queue, disk.Config{}, "", prefix, f)
+	})
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}

@@ -29,9 +29,9 @@ type queues struct {
 	config disk.Config
 }
 
-// newQueues returns the queues of a job, rebuilt in dir.
+// newQueues returns the queues of a job, rebuilt in dir without their URLs.
 func newQueues(e cluster.Engine, j *Job, dir string) *queues {
-	return &queues{e, &j.Job, dir, disk.Config{Key: j.Config.Crawl.Canonical.Key, CacheSize: 16 << 20, MemTableSize: 4 << 20}}
+	return &queues{e, &j.Job, dir, disk.Config{NoURLs: true, CacheSize: 16 << 20, MemTableSize: 4 << 20}}
 }
 
 // atOnce is the number of shards that are read at once: the engine and the disk are waited for most of the time.
@@ -39,19 +39,29 @@ const atOnce = 8
 
 // each calls f for each shard, in order. The error is that of the first shard that cannot be read.
 func (q *queues) each(ctx context.Context, f func(shardState)) error {
-	for from := 0; from < q.job.Shards; from += atOnce {
-		states, errs := make([]shardState, min(atOnce, q.job.Shards-from)), [atOnce]error{}
-		var some sync.WaitGroup
-		for i := range states {
-			some.Go(func() { states[i], errs[i] = q.read(ctx, from+i) })
+	type result struct {
+		shardState
+		err error
+	}
+	results := make([]chan result, q.job.Shards)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	begun := 0
+	for shard := range results {
+		for ; begun < min(shard+atOnce, q.job.Shards); begun++ {
+			c, next := make(chan result, 1), begun
+			results[next] = c
+			reading.Go(func() {
+				s, err := q.read(ctx, next)
+				c <- result{s, err}
+			})
 		}
-		some.Wait()
-		for i, state := range states {
-			if errs[i] != nil {
-				return errs[i]
-			}
-			f(state)
+		r := <-results[shard]
+		if r.err != nil {
+			return r.err
 		}
+		results[shard] = nil
+		f(r.shardState)
 	}
 	return nil
 }
@@ -73,17 +83,18 @@ func (q *queues) read(ctx context.Context, shard int) (s shardState, err error) 
 		s.report, err = crawler.ParseStored(value)
 		return err
 	})
+	if err == nil {
+		s.segments, err = job.ReadSegments(func(prefix string, f func(string, []byte) error) error { return k.Values("", prefix, f) })
+	}
+	if err == nil {
+		err = k.Hosts(func(h disk.HostCount) {
+			if q.job.Shard(h.Host) == shard { // others are of a shard that was split off, and are removed by the next owner
+				s.left += h.Queued + h.Waiting
+			}
+		})
+	}
 	if err = errors.Join(err, k.Close()); err != nil {
 		return s, fmt.Errorf("shard %d: %w", shard, err)
 	}
-	if s.segments, err = job.ReadSegments(dir); err != nil {
-		return s, fmt.Errorf("shard %d: %w", shard, err)
-	}
-	_, _, err = disk.ReadHosts(dir, func(h disk.HostCount) error {
-		if q.job.Shard(h.Host) == shard { // others are of a shard that was split off, and are removed by the next owner
-			s.left += h.Queued + h.Waiting
-		}
-		return nil
-	})
-	return s, err
+	return s, nil
 }

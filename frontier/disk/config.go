@@ -58,6 +58,9 @@ type Config struct {
 	// KnownURLs limits the URLs that are remembered, at some 40 bytes each, so that a link on every page of a site costs no
 	// look-up (frontier.Frontier.Known). 0: DefaultKnownURLs.
 	KnownURLs int
+	// NoURLs makes a [Copy] that keeps no URLs, but values, offsets and how many URLs hosts have. It is for one process: nothing
+	// is made durable, and neither a Store nor another Copy can be opened in its directory. Only OpenCopy uses it.
+	NoURLs bool
 	// MaxTables is about how many of its sorted files the store keeps open; some ten other files are open too.
 	// 0: the engine's default, nearly 1,000.
 	MaxTables int

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -18,10 +19,11 @@ type Copy struct {
 	engine *engine
 	lock   *pebble.Lock
 	mark   Mark
+	noURLs bool
 }
 
 // OpenCopy opens the copy in dir, or begins one there: dir must be a copy's directory, or empty, or not exist. Of c
-// only the sizes of caches and tables are used. The errors are those of [Open].
+// only NoURLs and the sizes of caches and tables are used. The errors are those of [Open].
 func OpenCopy(dir string, c Config) (*Copy, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -35,14 +37,16 @@ func openCopy(fs vfs.FS, dir string, c Config) (*Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Copy{lock: lock}
+	k := &Copy{lock: lock, noURLs: c.NoURLs}
 	failure := newFailure(dir, func(error, bool) {})
 	if k.engine, err = openEngine(fs, c.withDefaults(), lock, failure, false); err != nil {
 		_ = lock.Close()
 		return nil, describe(dir, err)
 	}
 	err = k.engine.guarded(func() (err error) {
-		k.mark, err = k.engine.loadMark()
+		if k.mark, err = k.engine.loadMark(); err == nil && k.noURLs && k.mark != (Mark{}) {
+			err = k.engine.db.Delete(keyMark, pebble.NoSync) // it stops being a copy of all
+		}
 		return err
 	})
 	if err == nil && k.mark == (Mark{}) {
@@ -78,6 +82,9 @@ func (k *Copy) Apply(group []byte, at Mark) error {
 		if err := b.SetRepr(bytes.Clone(group)); err != nil {
 			return err
 		}
+		if k.noURLs {
+			return k.applyRest(b)
+		}
 		if err := b.Set(keyMark, at.bytes(nil), nil); err != nil {
 			return err
 		}
@@ -88,6 +95,32 @@ func (k *Copy) Apply(group []byte, at Mark) error {
 	}
 	k.mark = at
 	return nil
+}
+
+// applyRest applies what a group has beside URLs.
+func (k *Copy) applyRest(group *pebble.Batch) error {
+	b, n := k.engine.db.NewBatch(), uint32(0)
+	for r := group.Reader(); ; n++ {
+		kind, key, value, more, err := r.Next()
+		switch {
+		case err != nil || !more && n != group.Count():
+			return errors.Join(err, errCorrupt)
+		case !more:
+			return k.engine.db.Apply(b, pebble.NoSync)
+		case kind == pebble.InternalKeyKindRangeDelete:
+			err = b.DeleteRange(key, value, nil)
+		case len(key) > 0 && (key[0] == tagSeen || key[0] == tagQueue || key[0] == tagDue):
+		case kind == pebble.InternalKeyKindSet:
+			err = b.Set(key, value, nil)
+		case kind == pebble.InternalKeyKindDelete:
+			err = b.Delete(key, nil)
+		default:
+			err = errCorrupt
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // Offsets returns the offsets that an owner has committed, by name (frontier.Durable.Offsets), as of the last group.
@@ -103,6 +136,16 @@ func (k *Copy) Offsets(owner string) (map[string]int64, error) {
 // f must not use the Copy. The error is f's or the disk's.
 func (k *Copy) Values(owner, prefix string, f func(name string, value []byte) error) error {
 	return k.engine.guarded(func() error { return k.engine.scanValues(owner, prefix, f) })
+}
+
+// Hosts calls f with each host that has pending URLs, in no order, as of the last group.
+func (k *Copy) Hosts(f func(HostCount)) error {
+	return k.engine.guarded(func() error {
+		return k.engine.scanHosts(func(c HostCount) bool {
+			f(c)
+			return true
+		})
+	})
 }
 
 // Close closes the directory, for a Store or another Copy.

@@ -37,7 +37,7 @@ func openEngine(fs vfs.FS, c Config, lock *pebble.Lock, failure *failure, readOn
 	e := &engine{lock: lock, cache: newCache(c.CacheSize, c.MemTableSize), failure: failure}
 	defer e.cache.engine.Unref() // the database has its own reference
 	err := e.guarded(func() (err error) {
-		o := e.options(fs, c.MemTableSize)
+		o := e.options(guard{fs, e.failure, c.NoURLs}, c.MemTableSize)
 		o.ReadOnly = readOnly
 		if n := c.MaxTables; n > 0 { // the engine's own option has a minimum of 64
 			o.FileCache = pebble.NewFileCache(min(runtime.GOMAXPROCS(0), n), n)
@@ -49,9 +49,9 @@ func openEngine(fs vfs.FS, c Config, lock *pebble.Lock, failure *failure, readOn
 	return e, err
 }
 
-func (e *engine) options(fs vfs.FS, memTable int) *pebble.Options {
+func (e *engine) options(fs guard, memTable int) *pebble.Options {
 	o := &pebble.Options{
-		FS:                    guard{fs, e.failure},
+		FS:                    fs,
 		Lock:                  e.lock,
 		Logger:                engineLog{e.failure},
 		FormatMajorVersion:    engineFormat,

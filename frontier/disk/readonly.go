@@ -83,20 +83,27 @@ func ReadHosts(dir string, f func(HostCount) error) (done, rejected int, err err
 			return err
 		}
 		done, rejected = counts.done, counts.rejected
-		return s.engine.scanPrefix([]byte{tagHost}, func(_, value []byte) (bool, error) {
-			r, err := readHost(value)
-			if err != nil || r.queued+r.waiting == 0 {
-				return err == nil, err
-			}
-			c := HostCount{Host: r.name, Queued: r.queued, Waiting: r.waiting}
-			if r.ready > 0 {
-				c.Ready = time.Unix(0, r.ready)
-			}
+		return s.engine.scanHosts(func(c HostCount) bool {
 			told = f(c)
-			return told == nil, nil
+			return told == nil
 		})
 	})
 	return done, rejected, errors.Join(told, err)
+}
+
+// scanHosts calls f with each host that has pending URLs, until it returns false.
+func (e *engine) scanHosts(f func(HostCount) bool) error {
+	return e.scanPrefix([]byte{tagHost}, func(_, value []byte) (bool, error) {
+		r, err := readHost(value)
+		if err != nil || r.queued+r.waiting == 0 {
+			return err == nil, err
+		}
+		c := HostCount{Host: r.name, Queued: r.queued, Waiting: r.waiting}
+		if r.ready > 0 {
+			c.Ready = time.Unix(0, r.ready)
+		}
+		return f(c), nil
+	})
 }
 
 // unlockedFS is a file system whose Lock does nothing.
