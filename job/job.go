@@ -608,7 +608,7 @@ func (j *Job) finish(rep *crawler.Report, runErr error) error {
 	}
 	err = firstOf(err, j.out.close())
 	if rep != nil {
-		err = firstOf(err, firstOf(j.countLost(rep), j.writeReport(rep)))
+		err = firstOf(err, j.writeReport(rep))
 	}
 	err = firstOf(err, j.end(time.Now(), rep, err))
 	return firstOf(err, runErr)

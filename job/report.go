@@ -1,14 +1,12 @@
 package job
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/hidden"
 	"github.com/amble-crawler/amble/job/digest"
-	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
 // reportSchema names the version of the report's form. It changes when a field changes its meaning or is removed; new
@@ -23,28 +21,6 @@ type reportFile struct {
 	State     string       `json:"state,omitempty"`      // of a job that has not ended
 	ByHost    []digest.Row `json:"by_host,omitempty"`    // those with the most requests first
 	MoreHosts int          `json:"more_hosts,omitempty"` // that are not in ByHost
-}
-
-// countLost adds the requests that are missing from the report because a process was killed: those cut off by the kill, and
-// those that ended after the last commit. The ledger has all of them.
-func (j *Job) countLost(rep *crawler.Report) error {
-	if !j.killedBefore() {
-		return nil
-	}
-	sent := 0
-	begins := []byte(`{"event":"` + ledger.Start + `"`)
-	err := j.files.eachLine(LedgerName, func(_ int, line []byte) bool {
-		if bytes.HasPrefix(line, begins) {
-			sent++
-		}
-		return true
-	})
-	if err != nil {
-		return outputError(err)
-	}
-	rep.Lost = max(0, sent-rep.Requests)
-	rep.Requests += rep.Lost
-	return nil
 }
 
 // killedBefore reports whether an earlier process has not ended in good order.
@@ -82,14 +58,19 @@ func reportJSON(rep *crawler.Report, facts *digest.Facts, state string, err erro
 	return hidden.Escape(b)
 }
 
-// writeReport writes the report of the whole job. If ledger or visits cannot be read, which Verify explains, it lacks what is
-// known of each host.
+// writeReport writes the report of the whole job, to which it adds what only the ledger says: requests that an earlier process
+// made and did not commit before it was killed, and time lost to other crawls. If ledger or visits cannot be read, which
+// Verify explains, the report lacks that and what is known of each host.
 func (j *Job) writeReport(rep *crawler.Report) error {
 	facts, err := (&Reader{dir: j.dir, files: j.files}).Facts()
 	if err != nil {
 		facts = nil
 	} else {
 		rep.LostToOthers.Duration = facts.Total.LostToOthers
+		if j.killedBefore() {
+			rep.Lost = max(0, facts.Total.Requests-rep.Requests)
+			rep.Requests += rep.Lost
+		}
 	}
 	return outputError(j.files.replace(reportName, append(reportJSON(rep, facts, "", nil), '\n')))
 }
