@@ -44,7 +44,7 @@ func (d *Digest) count(e *ledger.Entry, j *Judgement) {
 	case ledger.Copied:
 		d.host(e.Host).Rules.note(e)
 	case ledger.Unsent:
-		d.host(e.Host) // is one of the crawl, although it received nothing
+		d.host(e.Host) // it counts as a host, although nothing was sent to it
 	}
 }
 

@@ -17,8 +17,8 @@ type host struct {
 	figures []int64 // in the order of hostColumns
 }
 
-// hostColumn is a figure of a host: the sum of what its visits and requests add. Seconds are kept in microseconds, and times in
-// microseconds since 1970.
+// hostColumn is a column of hosts, with what each visit and each request of a host adds to it. Seconds are kept in microseconds,
+// and times in microseconds since 1970.
 type hostColumn struct {
 	Column
 	visit   func(v *sink.Record) int64
@@ -70,18 +70,22 @@ var hostColumns = []hostColumn{
 	{Column: Column{"last", Time, "the end of the last request"}, join: larger, request: func(r *Request) int64 { return r.End.Ended.UnixMicro() }},
 }
 
+// ofVisits returns a column that counts visits.
 func ofVisits(name, doc string, counts func(v *sink.Record) bool) hostColumn {
 	return hostColumn{Column: Column{name, Int, doc}, visit: func(v *sink.Record) int64 { return boolean(counts(v)).Int }}
 }
 
+// ofOutcome returns a column that counts the visits with the outcome that it is named after.
 func ofOutcome(name, doc string) hostColumn {
 	return ofVisits(name, doc, func(v *sink.Record) bool { return v.Outcome == name })
 }
 
+// ofRequests returns a column that counts requests.
 func ofRequests(name, doc string, counts func(r *Request) bool) hostColumn {
 	return hostColumn{Column: Column{name, Int, doc}, request: func(r *Request) int64 { return boolean(counts(r)).Int }}
 }
 
+// isSent reports whether a byte of a request was sent.
 func isSent(r *Request) bool { return r.Start.Event != ledger.Unsent }
 
 // earlier returns the smaller number; 0 is none.
@@ -94,7 +98,7 @@ func earlier(a, b int64) int64 {
 
 func larger(a, b int64) int64 { return max(a, b) }
 
-// add adds to a figure.
+// add adds n to a figure in this column.
 func (c *hostColumn) add(to *int64, n int64) {
 	if c.join != nil {
 		*to = c.join(*to, n)
@@ -140,13 +144,10 @@ func hosts(x *Export) iter.Seq2[*host, error] {
 				return
 			}
 			name, figures := decodeHost(b)
-			if h != nil && h.name != name {
-				if !yield(h, nil) {
+			if h == nil || h.name != name {
+				if h != nil && !yield(h, nil) {
 					return
 				}
-				h = nil
-			}
-			if h == nil {
 				h = &host{name, make([]int64, len(hostColumns))}
 			}
 			for i := range hostColumns {

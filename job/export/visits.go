@@ -70,7 +70,7 @@ func visitFields() []field[visit] {
 	return append(append(urlFields(), fetchFields()...), ownFields()...)
 }
 
-// orZero returns what a pointer points to. The texts of what is not there are empty, and so null.
+// orZero returns what p points to, or the zero value if it is nil. Empty texts are null in a table.
 func orZero[T any](p *T) (v T) {
 	if p != nil {
 		v = *p

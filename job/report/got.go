@@ -239,7 +239,7 @@ func (s *source) state(h *digest.Host) (state, class string) {
 	return stateComplete, ""
 }
 
-// censoring are the states in which counts of a site are lower bounds of those that it has.
+// censoring lists the states in which the counts of a site are lower bounds.
 var censoring = []string{stateCut, stateMapsCut, stateGivenUp, stateUnfinished, stateWalled, stateNotEntered, stateLeftOut}
 
 // isLeftOut reports whether the operator ordered during the crawl that a host or a domain above it be left out. Its URLs may still be

@@ -190,7 +190,7 @@ func (r *recent) add(t work.Trouble) {
 	r.events = append(r.events, t)
 }
 
-// eventsOf returns the last of the troubles, which are in order, newest first.
+// eventsOf returns the last troubles of a list in the order of time, the newest first.
 func eventsOf(all []work.Trouble, now time.Time) (shown []shownEvent) {
 	for _, t := range slices.Backward(all[max(0, len(all)-maxEvents):]) {
 		shown = append(shown, shownEvent{
