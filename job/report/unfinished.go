@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
 )
@@ -31,9 +30,6 @@ func ReadUnfinished(r *job.Reader, c Commands) (*Unfinished, error) {
 	}
 	return &Unfinished{s}, nil
 }
-
-// Report returns the summary.
-func (u *Unfinished) Report() *crawler.Report { return u.s.report }
 
 // Text returns the summary as text for people, with a last line that says what it covers.
 func (u *Unfinished) Text() string {
