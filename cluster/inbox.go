@@ -11,9 +11,15 @@ import (
 // takeSize is the number of links that are queued in one step.
 const takeSize = 10_000
 
-// readAfter is the number of polls after which an inbox is always read. Until then a shard without queued URLs reads it if the engine has
-// told of an arrival. A shard with queued URLs does not: it queues the links of several seconds in one step.
+// readAfter is the number of polls after which an inbox is always read. Until then a shard reads it if the engine has told of an arrival,
+// and one with queued URLs only after a while: see [Node.gathers].
 const readAfter = 5
+
+// gathers is the time for which a shard with queued URLs lets links arrive, so that it queues them in one step: 80 ms for each shard of the
+// job, and no longer than until the inbox is read anyway. The fewer shards there are, the fewer steps a node has to do.
+func (n *Node) gathers() time.Duration {
+	return min(time.Duration(n.job.Shards)*80*time.Millisecond, readAfter*n.Poll)
+}
 
 // dropEvery is the least time between two removals of messages that were read: each costs the engine as much as a message.
 const dropEvery = 10 * time.Second
@@ -21,7 +27,7 @@ const dropEvery = 10 * time.Second
 // receive reads the inbox, if there is a reason, and queues what it has not read before. It reports whether it has read a probe.
 func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 	all := time.Since(s.looked) >= readAfter*s.node.Poll
-	if !all && s.store.Stats().Queued > 0 {
+	if !all && s.store.Stats().Queued > 0 && time.Since(s.looked) < s.node.gathers() {
 		return false, nil
 	}
 	some := s.arrived.Swap(0)
