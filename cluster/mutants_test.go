@@ -100,12 +100,14 @@ var mutants = []mutant{
 	{"a job that was doubled may be doubled by who does not know", "grow.go", "	if j.grow(orders); err != nil", "	if err != nil", "GrowBesides"},
 	{"a shard has hosts that were split off", "grow.go", "err == nil && k.Mark() != (disk.Mark{}) && offsets", "false && offsets", "SimGrow"},
 	{"who loses its lease waits for a batch", "outbox.go", "			if err := s.owner.lease.check(); err != nil {\n				return err\n			}\n", "", "WhoLeavesABatch"},
-	{"a busy shard reads its inbox at each arrival", "inbox.go", "if !all && s.store.Stats().Queued > 0 {", "if false {", "BusyShards"},
+	{"a busy shard reads its inbox at each arrival", "inbox.go", "if !all && s.store.Stats().Queued > 0 &&", "if false &&", "BusyShards"},
 	{"an inbox is not read unless the engine tells of an arrival", "inbox.go", "time.Since(s.looked) >= readAfter*s.node.Poll", "s.looked.IsZero()", "InboxesAreRead"},
 	{"idle shards move to other nodes", "node.go", "left > share && !h.idle() ||", "left > share ||", "IdleShards"},
 	{"an attempt to end the job waits for an owner that is gone", "finish.go", "return false, err == nil && r.epoch > q.epoch", "return false, false", "WhoIsAsked"},
 	{"links to hosts that were split off are not sent on", "inbox.go", "	return own, s.outbox.send(ctx, moved)", "	return own, nil", "OldOffers"},
 	{"a node works on a job that has outgrown it", "node.go", "	if n.outgrown {\n		return ErrGrown\n	}\n", "", "OldOffers"},
+	{"a job that nobody has collected counts as collected", "status.go", "len(b) == 0 {\n		return false, err\n	}\n	var orders int", "len(b) == 0 {\n		return true, err\n	}\n	var orders int", "AResumedJob"},
+	{"a job that was collected before its last order counts as collected", "status.go", "return len(all) == orders, err", "return len(all) >= orders, err", "AResumedJob"},
 
 	// Shares.
 	{"a node that leaves keeps its share", "fellows.go", "case s.Leaves, s.Refuses", "case s.Refuses", "OthersTakeWhatIsGivenBack"},
