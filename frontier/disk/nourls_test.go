@@ -83,11 +83,11 @@ func TestCopyWithoutURLs(t *testing.T) {
 				}
 				c = testConfig()
 				if k, err := openCopy(fs, "/crawl", c); !errors.Is(err, errCopy) {
-					t.Errorf("another copy was opened: %v, %v", k, err)
+					t.Errorf("another copy was opened: %v", errors.Join(err, k.Close()))
 				}
 				c.Journal = &pen{of: q}
 				if s, err := open(fs, "/crawl", c, tuned()); !errors.Is(err, errCopy) {
-					t.Errorf("a store was opened: %v, %v", s, err)
+					t.Errorf("a store was opened: %v", errors.Join(err, s.Close()))
 				}
 			}
 		}

@@ -30,7 +30,7 @@ var seenBy = map[string]string{
 	"cluster/work":            "Renders|MaxResources",
 	"sink/items":              "^Test(Files|StoreThatIsAway)",
 	"frontier":                "^TestMemoryConforms$/^(F23|random)",
-	"frontier/disk":           "^(TestParts|TestStoreConforms)$/^(F23|random)",
+	"frontier/disk":           "^(TestParts|TestCopyWithoutURLs|TestCopyWithoutURLsRefusesRubbish|TestStoreConforms)$/^(F23|random)",
 }
 
 // renderingNodes have a node request what pages load no oftener than a crawl does.
@@ -156,6 +156,8 @@ var storedScores = []mutant{
 	{"a URL is scored again in its new place", "frontier/disk/rescore.go", "			if e.number >= newest {\n", "			if e.number >= newest && false {\n", 0, false, nil},
 	{"what a raise has left is scored", "frontier/disk/rescore.go", " || st.isStale(e.place) {", " {", 0, false, nil},
 	{"a lower score is known to be the highest", "frontier/disk/known.go", "				n.forget(&links[i].id)\n", "", 0, false, nil},
+	{"a copy without URLs is opened as a whole one", "frontier/disk/copy.go", " && k.noURLs && k.mark != (Mark{}) {", " && false {", 0, false, nil},
+	{"a copy without URLs takes part of a group", "frontier/disk/copy.go", "!more && n != group.Count()", "false", 0, false, nil},
 	{"a part keeps what was there before", "frontier/disk/part.go", "		if err := g.batch.DeleteRange([]byte{0}, []byte{0xff}, nil); err != nil {\n			return err\n		}\n", "", 0, false, nil},
 }
 
