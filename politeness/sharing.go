@@ -107,10 +107,10 @@ type Hosts struct {
 
 	mu     sync.Mutex
 	clocks map[clockKey]*sharedclock.Clock
-	sweep  int                // number of clocks at which idle ones are removed
-	out    map[*Turn]struct{} // that were taken
-	token  time.Time          // when Rate allows the next request
-	due    time.Time          // the latest time promised to a request waiting for Rate
+	sweep  int                  // number of clocks at which idle ones are removed
+	out    map[*Turn]turnClocks // that were taken
+	token  time.Time            // when Rate allows the next request
+	due    time.Time            // the latest time promised to a request waiting for Rate
 	files  sharedFiles
 }
 
@@ -124,7 +124,7 @@ type HostsLimits struct {
 // NewHosts makes a Hosts.
 func NewHosts(l HostsLimits) *Hosts {
 	return &Hosts{
-		limits: l, clocks: make(map[clockKey]*sharedclock.Clock), sweep: hostsSweepMin, out: make(map[*Turn]struct{}),
+		limits: l, clocks: make(map[clockKey]*sharedclock.Clock), sweep: hostsSweepMin, out: make(map[*Turn]turnClocks),
 		files: sharedFiles{limit: or(l.RobotsBytes, defaultRobotsBytes)},
 	}
 }
@@ -143,12 +143,12 @@ func (s *Hosts) Take(t *Turn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, me := time.Now(), sharedclock.Party{Gate: t.Gate, Crawl: t.Crawl}
-	clocks, n := s.of(now, t)
+	clocks := s.of(now, t)
 	if !t.Quiet.IsZero() {
 		clocks[0].Close(me, t.Delay, t.Quiet)
 		return notYet(ledger.Clause{Name: ledger.ClauseQuiet, Until: t.Quiet})
 	}
-	late, until, by := sharedclock.Latest(now, clocks[:n], me, t.Delay)
+	late, until, by := sharedclock.Latest(now, clocks[:], me, t.Delay)
 	if late != nil {
 		until = late.Wait(me, t.Delay, until, by)
 		return notYet(ledger.Clause{Name: t.Clause(), Until: until, Delay: ledger.Duration(late.Delay), By: by.Crawl})
@@ -156,10 +156,10 @@ func (s *Hosts) Take(t *Turn) error {
 	if at := s.total(now); at.After(now) && !t.Total {
 		return notYet(ledger.Clause{Name: ledger.ClauseRate, Until: at})
 	}
-	if c, w := sharedclock.Take(now, clocks[:n], me, t.Delay); c != nil {
+	if c, w := sharedclock.Take(now, clocks[:], me, t.Delay); c != nil {
 		t.Waited = ledger.Clause{Name: t.Clause(), Until: c.NotBefore, Delay: ledger.Duration(c.Delay), By: w.By.Crawl}
 	}
-	s.out[t] = struct{}{}
+	s.out[t] = clocks
 	return nil
 }
 
@@ -171,27 +171,21 @@ func (s *Hosts) Done(t *Turn, owed Owed) {
 }
 
 func (s *Hosts) done(t *Turn, owed Owed) {
-	_, taken := s.out[t]
+	now, me := time.Now(), sharedclock.Party{Gate: t.Gate, Crawl: t.Crawl}
+	clocks, taken := s.out[t] // forget has left them
 	delete(s.out, t)
-	end := func(k clockKey, until time.Time) {
-		now := time.Now()
-		c := s.clock(now, k)
+	if !taken {
+		clocks = s.of(now, t)
+	}
+	for i, until := range [...]time.Time{owed.Host, owed.Addr, owed.Domain, owed.Total} {
+		c := clocks[i]
+		if c == nil {
+			continue
+		}
 		if taken {
 			c.Release()
 		}
-		c.Hold(now, sharedclock.Party{Gate: t.Gate, Crawl: t.Crawl}, owed.Ended, until)
-	}
-	if t.Host != "" {
-		end(clockKey{name: t.Host, port: t.Port}, owed.Host)
-	}
-	if t.Addr.IsValid() {
-		end(clockKey{addr: t.Addr}, owed.Addr)
-	}
-	if t.Domain != "" {
-		end(clockKey{name: t.Domain}, owed.Domain)
-	}
-	if t.Total {
-		end(clockKey{}, owed.Total)
+		c.Hold(now, me, owed.Ended, until)
 	}
 }
 
@@ -211,25 +205,23 @@ func (s *Hosts) Leave(gate string) {
 	}
 }
 
-// of returns the clocks of a Turn.
-func (s *Hosts) of(now time.Time, t *Turn) (clocks [3]*sharedclock.Clock, n int) {
+// turnClocks are the clocks of a Turn: of its host, its address, its domain and of all requests, each nil if the Turn does not need it.
+type turnClocks [4]*sharedclock.Clock
+
+func (s *Hosts) of(now time.Time, t *Turn) (c turnClocks) {
 	if t.Host != "" {
-		clocks[n] = s.clock(now, clockKey{name: t.Host, port: t.Port})
-		n++
+		c[0] = s.clock(now, clockKey{name: t.Host, port: t.Port})
 	}
 	if t.Addr.IsValid() {
-		clocks[n] = s.clock(now, clockKey{addr: t.Addr})
-		n++
+		c[1] = s.clock(now, clockKey{addr: t.Addr})
 	}
 	if t.Domain != "" {
-		clocks[n] = s.clock(now, clockKey{name: t.Domain})
-		n++
+		c[2] = s.clock(now, clockKey{name: t.Domain})
 	}
 	if t.Total {
-		clocks[n] = s.clock(now, clockKey{})
-		n++
+		c[3] = s.clock(now, clockKey{})
 	}
-	return clocks, n
+	return c
 }
 
 // clock returns the clock with a key, creating it if needed.
