@@ -256,25 +256,27 @@ func TestCollectFromS3(t *testing.T) {
 	}
 }
 
-// awaitHalfStored waits until a store has something of a node, and lacks something that the node has committed.
-func (l *lab) awaitHalfStored(c *Collecting, node string) {
+// awaitHalfStored waits until a store has something of one of the nodes, and lacks something that it has committed. It returns the name
+// of that node.
+func (l *lab) awaitHalfStored(c *Collecting, nodes ...string) string {
 	l.t.Helper()
 	for range 60 {
 		time.Sleep(time.Second)
-		stored := must(filepath.Glob(filepath.Join(strings.TrimPrefix(l.store, "file://"), node, "*", "*")))
-		if len(stored) == 0 {
-			continue
-		}
-		out := filepath.Join(l.t.TempDir(), "until now")
-		if res, err := c.Into(l.t.Context(), out); err != nil {
+		res, err := c.Into(l.t.Context(), filepath.Join(l.t.TempDir(), "until now"))
+		if err != nil {
 			l.t.Fatal(err)
-		} else if res.Visits > 0 && slices.ContainsFunc(res.Missing, func(what string) bool {
-			return strings.Contains(what, ": node "+node+": ") && !strings.HasSuffix(what, ": 0 visits")
-		}) {
-			return
+		}
+		for _, node := range nodes {
+			stored := must(filepath.Glob(filepath.Join(strings.TrimPrefix(l.store, "file://"), node, "*", "*")))
+			if len(stored) > 0 && slices.ContainsFunc(res.Missing, func(what string) bool {
+				return strings.Contains(what, ": node "+node+": ") && !strings.HasSuffix(what, ": 0 visits")
+			}) {
+				return node
+			}
 		}
 	}
-	l.t.Fatal("the node never was in that state")
+	l.t.Fatal("no node ever was in that state")
+	return ""
 }
 
 // TestNodesStore has nodes store what they finish while they crawl. The machine of one is lost, with its disk: what it had stored is
@@ -286,14 +288,14 @@ func TestNodesStore(t *testing.T) {
 				l := newLab(t, w, limit("max-time", "3h"))
 				bucket, had := t.TempDir(), filepath.Join(t.TempDir(), "had")
 				l.store, l.renew = "file://"+filepath.ToSlash(bucket), 5*time.Second
-				a := l.begin("a")
-				l.begin("b")
+				nodes := map[string]*labNode{"a": l.begin("a"), "b": l.begin("b")}
 				c := &Collecting{Engine: l.server.Connect(), Name: "test", Nodes: []string{l.store}, Partial: true}
+				lostNode := ""
 				if lost {
-					l.awaitHalfStored(c, "a")
-					a.conn.Cut(true)
+					lostNode = l.awaitHalfStored(c, "a", "b")
+					nodes[lostNode].conn.Cut(true)
 					synctest.Wait() // it may just be storing something
-					if err := os.CopyFS(had, os.DirFS(filepath.Join(bucket, "a"))); err != nil {
+					if err := os.CopyFS(had, os.DirFS(filepath.Join(bucket, lostNode))); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -308,7 +310,7 @@ func TestNodesStore(t *testing.T) {
 					return
 				}
 				kept := must(filepath.Glob(filepath.Join(had, "*", "*")))
-				if err := errors.Join(os.RemoveAll(filepath.Join(bucket, "a")), os.Rename(had, filepath.Join(bucket, "a"))); err != nil {
+				if err := errors.Join(os.RemoveAll(filepath.Join(bucket, lostNode)), os.Rename(had, filepath.Join(bucket, lostNode))); err != nil {
 					t.Fatal(err)
 				}
 				res, err := c.Into(t.Context(), out)
@@ -318,7 +320,7 @@ func TestNodesStore(t *testing.T) {
 				for _, segment := range kept {
 					shard, epoch := filepath.Base(filepath.Dir(segment)), filepath.Base(segment)
 					if slices.ContainsFunc(res.Missing, func(what string) bool {
-						return strings.HasPrefix(what, fmt.Sprintf("shard %s, epoch %s: node a", shard, epoch))
+						return strings.HasPrefix(what, fmt.Sprintf("shard %s, epoch %s: node %s", shard, epoch, lostNode))
 					}) {
 						t.Errorf("shard %s, epoch %s was stored, and is missing", shard, epoch)
 					}
