@@ -2,7 +2,6 @@ package politeness
 
 import (
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -272,8 +271,7 @@ func (g *Gate) mint(now time.Time, q Request, a admission, p *permit) Permit {
 	p.gate, p.id, p.url, p.wanted, p.page = g, g.journal.number(), s.url, q.URL, q.For
 	p.wantedHost, p.addr, p.purpose, p.attempt, p.queued = h, q.Addr, s.purpose, q.Attempt, q.Queued
 	p.allowed, p.life, p.clocks, p.slot = now, g.cfg.life(now, q, s, o), c, c.host.number(c.slot)
-	var most [8]ledger.Clause // of host, address, domain, other crawls, their total rate, an engine (of both) and a robots.txt that failed
-	passed := most[:0]
+	passed := p.passed[:0]
 	if s.purpose == Robots {
 		o.fetching = p
 		if o.outage != nil && o.chain == nil { // a redirect hop has waited only for its host
@@ -293,7 +291,7 @@ func (g *Gate) mint(now time.Time, q Request, a admission, p *permit) Permit {
 		}
 	}
 	c.host.local = q.Addr.IsLoopback()
-	p.clauses = slices.Clone(g.pacer.take(now, p, passed)) // which seldom are many
+	p.clauses = g.pacer.take(now, p, passed)
 	sortClauses(p.clauses)
 	g.touch(p)
 	return Permit{p}

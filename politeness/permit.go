@@ -77,10 +77,11 @@ type permit struct {
 	allowed    time.Time
 	life       time.Duration // how long it can be used after allowed
 	clocks     clocks
-	slot       int             // the slot number at an own host
-	turn       Turn            // turn at the clocks shared with other crawls; zero without a Gate
-	rate       *Turn           // turn at the total rate of crawls that have one; nil without Config.Rate
-	clauses    []ledger.Clause // the waits that have passed, the deciding one first
+	slot       int              // the slot number at an own host
+	turn       Turn             // turn at the clocks shared with other crawls; zero without a Gate
+	rate       *Turn            // turn at the total rate of crawls that have one; nil without Config.Rate
+	passed     [2]ledger.Clause // room for the usual number of clauses
+	clauses    []ledger.Clause  // the waits that have passed, the deciding one first
 	state      atomic.Int32
 	started    atomic.Bool // Begin has succeeded
 	began      time.Time   // when; written before started, read after
