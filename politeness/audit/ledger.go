@@ -114,7 +114,7 @@ func (l *reading) add(n int, b []byte) error {
 	if err := json.Unmarshal(b, &l.line); err != nil {
 		return err
 	}
-	e := l.processes.common(&l.line, new(Line))
+	e := l.processes.common(&l.line, nil)
 	if e.Event == "head" { // no request
 		return nil
 	}

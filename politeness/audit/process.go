@@ -32,11 +32,15 @@ func processesOf(c *Config) processes {
 	return all
 }
 
-// common returns a line with its times by the common clock: the line itself, or x.
+// common returns a line with its times by the common clock: the line itself if its process has that clock, or else x. If x is nil, it is
+// a new line.
 func (all processes) common(l, x *Line) *Line {
 	p := all[l.Run]
 	if p == nil {
 		return l
+	}
+	if x == nil {
+		x = new(Line)
 	}
 	clauses := append(x.Clauses[:0], l.Clauses...)
 	*x = *l
