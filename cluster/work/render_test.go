@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,6 +118,16 @@ func TestKilledNodeRenders(t *testing.T) {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 				l := newApps(t, w)
+				j, err := cluster.LoadJob(t.Context(), l.server.Connect())
+				if err != nil {
+					t.Fatal(err)
+				}
+				var owners [4]atomic.Int64 // that each shard has had
+				l.trace = func(e cluster.Event) {
+					if e.What == cluster.Taken {
+						owners[e.Shard].Add(1)
+					}
+				}
 				a, _ := l.begin("a"), l.begin("b")
 				time.Sleep(time.Duration(at) * time.Second)
 				a.conn.Cut(true)
@@ -124,7 +135,16 @@ func TestKilledNodeRenders(t *testing.T) {
 				a.conn.Cut(false)
 				l.wait()
 				l.checkApps()
-				l.atMost(2, 3) // a page may be under way when its shard moves to the second node, and again when the first is lost
+				l.atMost(2, 3)
+				for h := range appHosts { // a page that is under way when its shard moves is requested again by the next owner
+					host := fmt.Sprintf("a%d.test", h)
+					for p := range appPages {
+						url := fmt.Sprintf("http://%s/%d", host, p)
+						if n, most := l.w.Count(url), int(owners[j.Shard(host+":80")].Load()); n > most {
+							t.Errorf("%s was requested %d times by %d owners", url, n, most)
+						}
+					}
+				}
 			})
 		})
 	}
