@@ -156,7 +156,8 @@ func TestJobWhoseMachineIsLostGoesOnElsewhere(t *testing.T) {
 			j.uploads.mu.Lock()
 			j.uploads.next = time.Now().Add(time.Hour)
 			j.uploads.mu.Unlock()
-		case 46, 47, 48, 49: // each waits for a commit of its own, which closes the segment of the one before
+		case 46, 47, 48, 49:
+			// A commit may have many visits, and only the next one closes their segment: the last commits have one or two.
 			await(n - 2)
 		case 50:
 			await(n - 2)

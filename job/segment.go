@@ -229,8 +229,8 @@ func (w *SegmentWriter) Close() error {
 	return outputError(errors.Join(w.out.close(), w.files.close()))
 }
 
-// ReadSegments returns the segments of a shard, by epoch, as its queue has them. values calls a function with the crawl's values in it whose
-// names begin with a prefix, as Values of package disk do.
+// ReadSegments returns the segments of a shard, by epoch, as its queue has them. values calls a function with the values of that queue whose
+// names begin with a prefix, such as those of a Copy of package disk without an owner.
 func ReadSegments(values func(prefix string, f func(name string, value []byte) error) error) ([]Segment, error) {
 	all := map[string]*Segment{}
 	of := func(epoch string) *Segment {

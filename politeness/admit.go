@@ -63,7 +63,8 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	if d := g.cfg.interval(); d > 0 {
 		p.rate = &Turn{Gate: g.journal.run, Crawl: g.cfg.Name, Total: true, Delay: d}
 	}
-	if _, quick := g.cfg.Shared.(*Hosts); quick && (a.step.purpose != Robots || q.Addr.IsLoopback()) { // nothing blocks
+	// Hosts does not block. A robots.txt may be copied, which takes the lock; those of loopback addresses are not shared.
+	if _, quick := g.cfg.Shared.(*Hosts); quick && (a.step.purpose != Robots || q.Addr.IsLoopback()) {
 		err = g.takeTurn(q, p, a.step.purpose)
 	} else {
 		a, err = g.takeTurnUnlocked(q, p, a)
@@ -107,8 +108,8 @@ func (g *Gate) takeTurnUnlocked(q Request, p *permit, first admission) (a admiss
 }
 
 // takeTurn takes p's turn among other crawls. A robots.txt is not requested if another crawl has requested it, before or
-// during the wait. The turn at the total rate is taken last, when nothing else is missing. The Gate is not locked, unless nothing here
-// blocks.
+// during the wait. The turn at the total rate is taken last, when nothing else is missing. The Gate is locked only
+// if neither that nor a robots.txt can block: see admitShared.
 func (g *Gate) takeTurn(q Request, p *permit, why Purpose) error {
 	if why == Robots {
 		if err := g.copyRobots(q, p); err != nil {

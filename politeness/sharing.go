@@ -138,7 +138,7 @@ type clockKey struct {
 // hostsSweepMin is the number of clocks from which it is worth looking for idle ones.
 const hostsSweepMin = 1 << 12
 
-// Take is that of [Sharing].
+// Take is that of [Sharing]. It does not block, so that a Gate may call it under its lock.
 func (s *Hosts) Take(t *Turn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +172,7 @@ func (s *Hosts) Done(t *Turn, owed Owed) {
 
 func (s *Hosts) done(t *Turn, owed Owed) {
 	now, me := time.Now(), sharedclock.Party{Gate: t.Gate, Crawl: t.Crawl}
-	clocks, taken := s.out[t] // forget has left them
+	clocks, taken := s.out[t] // forget does not remove clocks that are taken
 	delete(s.out, t)
 	if !taken {
 		clocks = s.of(now, t)

@@ -104,12 +104,13 @@ func (p *part) is(value []byte) bool {
 	return bytes.Contains(value, []byte(p.value))
 }
 
-// search looks for any of several texts in one pass, and moves by as much as two bytes allow: it looks at every page, of which nearly none
-// has any of them. It is the algorithm of Sun Wu and Udi Manber, "A fast algorithm for multi-pattern searching", 1994.
+// search looks for any of several texts in one pass. It moves a window over a body; the last two bytes of the window say how far it can
+// be moved without missing a text. Every page is searched, and hardly any has a text. It is the algorithm of Sun Wu and Udi Manber, "A
+// fast algorithm for multi-pattern searching", 1994.
 type search struct {
 	texts []string
-	width int         // length of the shortest text: a window of so many bytes is moved over the body
-	skip  [4096]uint8 // by how much, by the last two bytes of the window; 0: it may be the beginning of a text
+	width int         // of the window: the length of the shortest text
+	skip  [4096]uint8 // how far the window can be moved, by pairOf its last two bytes; 0: a text may begin with it
 }
 
 // hints are those of all rows.
@@ -133,7 +134,7 @@ func newSearch(rows []Row) *search {
 	return s
 }
 
-// pairOf is the same for some pairs, which only makes a skip shorter.
+// pairOf returns the place of two bytes in the table. Some pairs share one, which only makes their skip shorter.
 func pairOf(a, b byte) uint { return uint(a)<<5&0xfe0 ^ uint(b) }
 
 // in reports whether a body contains one of the texts.
@@ -141,7 +142,7 @@ func (s *search) in(body []byte) bool {
 	most := s.width - 1
 	for last := most; last < len(body); {
 		skip := int(s.skip[pairOf(body[last-1], body[last])])
-		if skip == most { // told apart because it is by far the most frequent: the processor goes on before it knows
+		if skip == most { // nearly always: with a branch of its own the processor predicts it, and need not wait for the table
 			last += most
 			continue
 		}
@@ -151,7 +152,7 @@ func (s *search) in(body []byte) bool {
 		}
 		window := body[last-most:]
 		for _, text := range s.texts {
-			if len(window) >= len(text) && string(window[:len(text)]) == text {
+			if bytes.HasPrefix(window, []byte(text)) {
 				return true
 			}
 		}

@@ -175,7 +175,7 @@ func (c *Clock) hold(t time.Time, d time.Duration, owner Party) bool {
 }
 
 // Latest returns, of the clocks that a crawl may not have yet, the one that it may have last, from when, and whom it waits for.
-// The clock is nil if it may have all of them. Of clocks, those that are nil are left out.
+// The clock is nil if it may have all of them. Clocks that are nil are left out.
 func Latest(now time.Time, clocks []*Clock, p Party, delay time.Duration) (late *Clock, until time.Time, by Party) {
 	for _, c := range clocks {
 		if c == nil {
@@ -189,7 +189,7 @@ func Latest(now time.Time, clocks []*Clock, p Party, delay time.Duration) (late 
 }
 
 // Take gives clocks to a crawl that owes a pause after its request. It returns the clock that it had to wait for longest, and its
-// place in that one's line, if it had to wait for others. Of clocks, those that are nil are left out.
+// place in that one's line, if it had to wait for others. Clocks that are nil are left out.
 func Take(now time.Time, clocks []*Clock, p Party, owes time.Duration) (waited *Clock, place Waiter) {
 	for _, c := range clocks {
 		if c == nil {

@@ -358,8 +358,7 @@ func clusterTroubles(v *work.View, now time.Time) []shownEvent {
 	for _, s := range v.Sheets {
 		all = append(all, s.Troubles...)
 	}
-	slices.SortFunc(all, func(a, b work.Trouble) int { return b.At.Compare(a.At) })
-	slices.Reverse(all)
+	slices.SortFunc(all, func(a, b work.Trouble) int { return a.At.Compare(b.At) })
 	return eventsOf(all, now)
 }
 
