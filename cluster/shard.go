@@ -1,10 +1,9 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/sink"
 )
 
 // Shard is a shard that this node owns, for the function that crawls it.
@@ -49,7 +49,6 @@ type Shard struct {
 	obeyed  int         // orders that it has
 
 	committing chan struct{} // holds one while the crawl commits visits
-	visits     int64         // that this ownership has committed
 
 	mu       sync.Mutex
 	started  bool // the crawl has claimed
@@ -86,9 +85,6 @@ func (n *Node) openShard(o *owner) (*Shard, error) {
 	if s.store, err = disk.Open(store, c); err != nil {
 		return nil, err
 	}
-	if err := s.enter(); err != nil {
-		return nil, errors.Join(err, s.store.Close())
-	}
 	if n.job.Limits.Pages > 0 {
 		s.pages = newPages(s)
 	}
@@ -116,15 +112,20 @@ func (n *Node) storeConfig() disk.Config {
 	return c
 }
 
-// enter commits who owns the shard in this epoch, which the journal does not say any more once it was trimmed.
-func (s *Shard) enter() error {
-	b, err := json.Marshal(Ownership{Shard: s.Number, Epoch: s.Epoch, Node: s.node.Name, Began: time.Now()})
-	if err != nil {
-		return fmt.Errorf("cluster: %w", err)
-	}
-	c := frontier.Checkpoint{Owner: ownerName, Values: map[string][]byte{fmt.Sprintf("%s%020d", valueEpoch, s.Epoch): b}}
-	return s.store.Commit(s.owner.ctx, nil, c)
+// Sink returns a sink of what this ownership writes: a new one, in Shard.Dir. How far it counts is committed under its name
+// and the epoch, so that nobody cuts back what an earlier owner has written.
+func (s *Shard) Sink(to sink.Sink) sink.Sink {
+	return &namedSink{to, cmp.Or(to.Name(), "sink") + "@" + strconv.FormatUint(s.Epoch, 10)}
 }
+
+// namedSink is a sink with another name.
+type namedSink struct {
+	sink.Sink
+	name string
+}
+
+// Name implements sink.Sink.
+func (s *namedSink) Name() string { return s.name }
 
 // Job returns the shard's job.
 func (s *Shard) Job() Job { return s.node.job }
@@ -211,13 +212,10 @@ func (q *queue) Commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 	return q.s.commit(ctx, mine, c)
 }
 
-// commit commits, with the counts of visits and pages.
+// commit commits, with the count of pages.
 func (s *Shard) commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
-	visits, pages := int64(0), 0
+	pages := 0
 	for i := range ends {
-		if ends[i].Settlement.Again == nil {
-			visits++
-		}
 		if ends[i].Settlement.Page {
 			pages++
 		}
@@ -227,21 +225,17 @@ func (s *Shard) commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 	}
 	s.committing <- struct{}{} // no lock is held meanwhile
 	defer func() { <-s.committing }()
-	c.Offsets = maps.Clone(c.Offsets)
-	if c.Offsets == nil {
-		c.Offsets = map[string]int64{}
-	}
-	if visits > 0 {
-		c.Offsets[atEpoch(offsetVisits, s.Epoch)] = s.visits + visits
-	}
 	if s.pages != nil && pages > 0 {
 		_, spent := s.pages.granted()
+		c.Offsets = maps.Clone(c.Offsets)
+		if c.Offsets == nil {
+			c.Offsets = map[string]int64{}
+		}
 		c.Offsets[offsetPages] = spent + int64(pages)
 	}
 	if err := s.store.Commit(ctx, ends, c); err != nil {
 		return err
 	}
-	s.visits += visits
 	if s.pages != nil {
 		s.pages.end(len(ends), pages)
 	}

@@ -52,6 +52,23 @@ func (o *owner) follow(dir string, c disk.Config) error {
 	return k.Close()
 }
 
+// Follow brings the copy of a shard's queue in dir up to the end of its journal, without owning the shard: dir must be such
+// a copy's directory, or not exist. What the crawl has committed is read from the copy. The caller closes it.
+func Follow(ctx context.Context, e Engine, shard int, dir string, c disk.Config) (*disk.Copy, error) {
+	last, err := e.Last(ctx, shard)
+	if err != nil {
+		return nil, err
+	}
+	if last.Seq == 0 {
+		return disk.OpenCopy(dir, c)
+	}
+	k, err := (&owner{ctx: ctx, engine: e, shard: shard, opened: last.Seq}).followed(dir, c)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: shard %d: %w", shard, err)
+	}
+	return k, nil
+}
+
 // followed is follow, and leaves the copy open.
 func (o *owner) followed(dir string, c disk.Config) (*disk.Copy, error) {
 	k, err := o.followFrom(dir, c)
