@@ -38,25 +38,26 @@ type HandlerFunc func(ctx context.Context, v *Visit) error
 // Handle calls f.
 func (f HandlerFunc) Handle(ctx context.Context, v *Visit) error { return f(ctx, v) }
 
-// StopBecause returns a Stop with its reason, which becomes [Report.Stopped]. Of a longer text, the first 300 bytes
-// are kept. If several Handlers stop a crawl, the first reason stands.
-func StopBecause(reason string) error { return &stopError{reason} }
+// StopError is returned by a Handler to end the crawl as [Stop] does, for a stated reason.
+type StopError struct {
+	Reason string // becomes [Report.Stopped], cut to 300 bytes; if several Handlers stop a crawl, the first reason stands
+}
 
-// stopError is Stop with a reason.
-type stopError struct{ reason string }
+// StopBecause returns a StopError with the reason.
+func StopBecause(reason string) *StopError { return &StopError{Reason: reason} }
 
-func (e *stopError) Error() string { return "crawler: stop: " + e.reason }
+func (e *StopError) Error() string { return "crawler: stop: " + e.Reason }
 
-func (e *stopError) Unwrap() error { return Stop }
+func (e *StopError) Unwrap() error { return Stop }
 
 // stopReason returns the reason of an error that is, wraps or joins Stop; "" if none was given.
 func stopReason(err error) string {
-	const most = 300
-	var e *stopError
+	const limit = 300
+	var e *StopError
 	if !errors.As(err, &e) {
 		return ""
 	}
-	return strings.ToValidUTF8(e.reason[:min(len(e.reason), most)], "")
+	return strings.ToValidUTF8(e.Reason[:min(len(e.Reason), limit)], "")
 }
 
 // RetryError is returned by a Handler to have the URL fetched again: nothing of this visit counts, and the
