@@ -18,20 +18,20 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// keyHeader is the key whose values may be secrets.
+// keyHeader is the name of the key whose values may be secrets.
 const keyHeader = "header"
 
-// maxSecret is the size in bytes of a value that is read from a file.
+// maxSecret limits the bytes of a value that is read from a file.
 const maxSecret = 8 << 10
 
 // field is one of the header fields that Config.Header describes.
 type field struct {
-	origin string // "": those of the seeds
+	origin string // "": the origins of the seeds
 	name   string
 	value  string // "@FILE", "env:NAME" or the value itself
 }
 
-// text returns the field as Config.Header has it.
+// text returns the field in the form of Config.Header.
 func (f field) text() string {
 	if f.origin != "" {
 		return f.origin + " " + f.name + ": " + f.value
@@ -59,7 +59,7 @@ func parseField(text string) (f field, err error) {
 	name, value, ok := strings.Cut(rest, ":")
 	f.name, f.value = strings.TrimSpace(name), strings.TrimSpace(value)
 	switch {
-	case !ok, strings.ContainsAny(f.name, " \t"), strings.HasPrefix(value, "//"): // of another scheme
+	case !ok, strings.ContainsAny(f.name, " \t"), strings.HasPrefix(value, "//"): // the colon belongs to a URL with another scheme
 		return f, &itemError{firstWord(f.name), errors.New("want 'Name: value', or 'https://site.to.crawl Name: value' for one origin")}
 	case f.value == "":
 		return f, &itemError{f.name, errors.New("it has no value")}
@@ -70,7 +70,7 @@ func parseField(text string) (f field, err error) {
 	return f, nil
 }
 
-// firstWord returns the beginning of what is no field, up to where a value may begin.
+// firstWord returns the start of an invalid field, up to where a value may begin.
 func firstWord(s string) string {
 	word, _, _ := strings.Cut(s, " ")
 	return word[:min(len(word), 40)]
@@ -86,14 +86,15 @@ func readFields(v []string) ([]string, error) {
 	return slices.Clone(v), nil
 }
 
-// keptFields returns the key header as a job keeps it: with the names of all fields, and of values only where they are.
+// keptFields returns the key header as a job stores it: the names of all fields, and references to values ("@FILE", "env:NAME")
+// instead of values.
 func keptFields(v []string) []string {
 	kept := make([]string, len(v))
 	for i, text := range v {
 		f, err := parseField(text)
 		switch {
 		case err != nil:
-			f = field{name: "?", value: secretGone} // nothing of it is known to be no secret
+			f = field{name: "?", value: secretGone} // any part of it may be a secret
 		case !f.isKept():
 			f.value = secretGone
 		}
@@ -142,10 +143,10 @@ func absoluteFields(v []string) (abs []string, err error) {
 	return abs, nil
 }
 
-// Access adds to a configuration that Crawler has returned what sites are shown who gave access to them: the header
-// fields of Header, for the origins of the seeds unless they name one, the values of fields in Crawl.Hosts that are elsewhere,
-// and the cookies of LoadCookies. It reads files and the environment. The error names each field and file that is
-// unavailable, and shows no value.
+// Access adds credentials to a configuration that Crawler has returned: the header fields of Header (sent to the origins of the
+// seeds, unless they name another origin), the values of fields in Crawl.Hosts that are in files or in the environment, and the
+// cookies of LoadCookies. It reads files and the environment. The error names each field and file that is unavailable, and shows
+// no value.
 func (c *Config) Access(x *crawler.Config, seeds ...weburl.URL) error {
 	return errors.Join(c.addFields(x, seeds), readHostFields(x), c.addCookies(x, seeds), c.addCache(x))
 }
@@ -220,7 +221,7 @@ func (c *Config) addFields(x *crawler.Config, seeds []weburl.URL) error {
 	return errors.Join(errs...)
 }
 
-// headerError returns an error about a field as one about the key.
+// headerError returns an error about a field as an error about the key header.
 func headerError(err error) error {
 	var item *itemError
 	if errors.As(err, &item) {

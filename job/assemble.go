@@ -31,8 +31,8 @@ import (
 type Source struct {
 	Segment
 
-	NodeDir string // directory of the node; "": it is not at hand
-	Lacks   string // what is not at hand, a sentence; "": nothing
+	NodeDir string // directory of the node; "": it is not available
+	Lacks   string // the missing files, as a sentence; "": none
 
 	fetched bool // the directory is a copy for this purpose: its files may be moved
 }
@@ -40,23 +40,23 @@ type Source struct {
 // dir returns the directory of the segment.
 func (s *Source) dir() string { return filepath.Join(s.NodeDir, s.Dir()) }
 
-// Assembly is a job that many processes have shared, to be made into one directory.
+// Assembly describes a job that many processes have shared and that is assembled into one directory.
 type Assembly struct {
 	Config  Config
 	Seeds   []weburl.URL
-	Of      string // description of the job for the manifest: "cluster job NAME"
+	Of      string // the job's description in the manifest: "cluster job NAME"
 	Sources []Source
-	Report  crawler.Report // of all segments; Hosts and Ended are filled in
-	Orders  []Change       // to the job, in order: the first one has the number 1
+	Report  crawler.Report // of all segments; Assemble fills in Hosts and Ended
+	Orders  []Change       // of the operator to the job, in order; the first has the number 1
 	MaxSkew time.Duration  // maximum error of a clock that was not measured
 }
 
-// collectMark is a file in a directory that is being assembled. One that a killed process has left is recognized by it.
+// collectMark names the file that marks a directory as being assembled. It identifies a directory that a killed process has left.
 const collectMark = ".amble-collect"
 
-// Assemble makes a job directory of the committed parts of segments: visits, archives, robots.txt files and ledgers, as if one
-// process had written them. The directory must be empty or missing. It is made whole or not at all: under another name beside
-// it until it is complete.
+// Assemble makes a job directory from the committed parts of segments: visits, archives, robots.txt files and ledgers, as if one
+// process had written them. The directory must be empty or missing. It appears only when it is complete: until then it has
+// another name in the same parent directory.
 func Assemble(dir string, a *Assembly) error {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return refused("directory %s is not empty: name another one", dir)
@@ -81,7 +81,7 @@ func Assemble(dir string, a *Assembly) error {
 	return outputError(os.Rename(part, dir))
 }
 
-// beginPart makes the directory, in place of one that a killed process has left.
+// beginPart makes the directory, replacing one that a killed process has left.
 func beginPart(part string) error {
 	mark := filepath.Join(part, collectMark)
 	if _, err := os.Lstat(part); err == nil {
@@ -105,7 +105,7 @@ type assembler struct {
 	path  string
 
 	mu      sync.Mutex
-	written map[string]extent // files that need not be read again for their hashes
+	written map[string]extent // files whose hashes are known because they were computed while writing
 }
 
 func (a *assembler) make() error {
@@ -170,7 +170,7 @@ func (a *assembler) visits() error {
 		err := parse(line, &v)
 		return v.Ended, err
 	}, nil)
-	for i := range a.Sources { // make room
+	for i := range a.Sources { // free disk space
 		if s := &a.Sources[i]; s.fetched {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir(), VisitsName)))
 		}
@@ -194,7 +194,7 @@ func (a *assembler) ledger() (err error) {
 	})
 }
 
-// wholeSize returns how much of a file of lines is whole lines.
+// wholeSize returns the size of a file of lines without an incomplete last line.
 func wholeSize(path string) (size int64, err error) {
 	f, err := safefile.Open(path)
 	if err != nil {
@@ -205,7 +205,7 @@ func wholeSize(path string) (size int64, err error) {
 		return 0, err
 	}
 	var b [1]byte
-	for ; size > 0; size-- { // a line that is torn is short
+	for ; size > 0; size-- { // an incomplete line is short
 		if _, err := f.ReadAt(b[:], size-1); err != nil {
 			return 0, err
 		}
@@ -260,7 +260,7 @@ func (a *assembler) robots() error {
 	return errors.Join(err, dir.close())
 }
 
-// copyBodies copies the bodies of robots.txt files, each of most bytes.
+// copyBodies copies the bodies of robots.txt files, each up to most bytes.
 func copyBodies(to plainDir, from string, most int64) error {
 	d, err := openDir(from)
 	if err != nil {
@@ -311,7 +311,7 @@ func (s *Segment) archives() []string {
 	return slices.DeleteFunc(sortedKeys(s.files), func(name string) bool { return !strings.HasPrefix(name, archiveName+"/") })
 }
 
-// cut removes what was written to the last archive after the last commit.
+// cut removes data that was written to the last archive after the last commit.
 func (a *assembler) cut(s *Source) error {
 	names := s.archives()
 	if len(names) == 0 {
@@ -349,7 +349,7 @@ func (a *assembler) copy(s *Source, name string) error {
 	if err := os.MkdirAll(filepath.Join(a.path, path.Dir(name)), 0o755); err != nil {
 		return err
 	}
-	if s.fetched { // and synced
+	if s.fetched { // and already synced
 		return os.Rename(filepath.Join(s.dir(), filepath.FromSlash(name)), filepath.Join(a.path, filepath.FromSlash(name)))
 	}
 	d, err := openDir(s.dir())
@@ -369,7 +369,7 @@ func (a *assembler) copy(s *Source, name string) error {
 	return errors.Join(err, in.Close(), d.close())
 }
 
-// settings writes the job file and what the ledger is checked against.
+// settings writes the job file and the settings that the ledger is checked against.
 func (a *assembler) settings() error {
 	text, err := a.Config.File(a.Seeds)
 	if err != nil {
@@ -389,7 +389,8 @@ func (a *assembler) settings() error {
 	return writeAudit(a.files.plainDir, &c)
 }
 
-// ordered adds what orders have changed. They came into force at another time in each shard, and hold for the check once they did in all.
+// ordered adds changes made by orders. Each shard applies an order at a different time; the check assumes it from when all shards
+// have applied it.
 func (a *assembler) ordered(c *audit.Config) {
 	for i := range a.Orders {
 		o := a.Orders[i]
@@ -405,7 +406,8 @@ func (a *assembler) ordered(c *audit.Config) {
 	}
 }
 
-// inForce returns when the first shard obeyed an order, and by when all did that were crawled after it.
+// inForce returns when the first shard applied an order, and when the last one had. Shards that were not crawled afterwards do
+// not count.
 func (a *assembler) inForce(order int) (first, last time.Time, ok bool) {
 	shards := map[int]time.Time{}
 	for i := range a.Sources {
@@ -415,7 +417,7 @@ func (a *assembler) inForce(order int) (first, last time.Time, ok bool) {
 		switch {
 		case has && (!known || at.Before(was)):
 			shards[s.Shard] = at
-		case !has && a.after(s) == nil && !known: // the order may have come behind its last commit
+		case !has && a.after(s) == nil && !known: // it may have applied the order after its last commit
 			shards[s.Shard] = s.Stored.Add(time.Minute)
 		}
 		ok = ok || has
@@ -431,8 +433,8 @@ func (a *assembler) inForce(order int) (first, last time.Time, ok bool) {
 	return first, last, ok
 }
 
-// processes returns the clocks of the processes that wrote the segments, as far as they are known, and until when each process
-// owned its shard.
+// processes returns the clocks of the processes that wrote the segments, as far as they are known, and when each process lost its
+// shard to the next one.
 func (a *assembler) processes() (all []audit.Process, err error) {
 	for i := range a.Sources {
 		s := &a.Sources[i]
@@ -458,7 +460,7 @@ func (a *assembler) processes() (all []audit.Process, err error) {
 	return all, nil
 }
 
-// after returns the segment of the same shard that came next, nil if none did.
+// after returns the next segment of the same shard, nil if there is none.
 func (a *assembler) after(s *Source) (next *Source) {
 	for i := range a.Sources {
 		o := &a.Sources[i]
@@ -469,7 +471,7 @@ func (a *assembler) after(s *Source) (next *Source) {
 	return next
 }
 
-// runOf returns the run of the first line of a ledger, "" if it has none, or was lost before anything of it was committed.
+// runOf returns the run that the first line of a ledger names. It is "" if the ledger is empty or missing.
 func runOf(path string) (run string, err error) {
 	f, err := safefile.Open(path)
 	if missingFile(err) {
@@ -489,7 +491,7 @@ func runOf(path string) (run string, err error) {
 	return e.Run, firstOf(err, json.Unmarshal(line, &e))
 }
 
-// summary writes the report, of one run: those of the manifest are owners of shards.
+// summary writes the report and the manifest. The report is of a single run; the runs in the manifest are owners of shards.
 func (a *assembler) summary() error {
 	facts, err := (&Reader{dir: a.path, files: a.files}).Facts()
 	if err != nil {
@@ -522,7 +524,7 @@ func (a *assembler) manifest() error {
 	if len(m.Runs) == 0 {
 		m.Runs = []Run{newRun(time.Now())}
 	}
-	for _, c := range a.Orders { // each is of the owner that was the last to begin before it
+	for _, c := range a.Orders { // each belongs to the last run that started before it
 		n := 0
 		for i := range m.Runs {
 			if !m.Runs[i].Started.After(c.At) {

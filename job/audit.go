@@ -12,10 +12,10 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// auditForever is longer than any pause, and short enough for times that it is added to.
+// auditForever is a pause longer than any real one, short enough to be added to a time without overflow.
 const auditForever = 1 << 60
 
-// auditConfig returns the crawl's politeness settings in the form that they are checked in.
+// auditConfig returns the crawl's politeness settings in the form that package audit checks.
 func auditConfig(cfg *crawler.Config, own map[string]int) audit.Config {
 	id := cfg.Identity()
 	p := cfg.Politeness
@@ -38,7 +38,7 @@ func auditConfig(cfg *crawler.Config, own map[string]int) audit.Config {
 }
 
 // writeAuditConfig stores the crawl's politeness settings beside its results, for verify. slowed holds the delays that an
-// operator has lengthened meanwhile.
+// operator has lengthened since.
 func writeAuditConfig(d plainDir, cfg *crawler.Config, own map[string]int, slowed []audit.HostDelay) error {
 	c := auditConfig(cfg, own)
 	if before, err := readAuditConfig(d.root.Name()); err == nil {
@@ -67,8 +67,7 @@ func writeAudit(d plainDir, c *audit.Config) error {
 	return outputError(err)
 }
 
-// loosen makes c allow requests that were made under before, too: there is one ledger file, whatever settings were
-// changed meanwhile.
+// loosen makes c also allow requests that the earlier settings allowed: all processes of a job share one ledger file.
 func loosen(c, before *audit.Config) {
 	c.Delay, c.DelayFactor = min(c.Delay, before.Delay), min(c.DelayFactor, before.DelayFactor)
 	c.MaxDelay, c.MaxBackoff = min(c.MaxDelay, before.MaxDelay), min(c.MaxBackoff, before.MaxBackoff)
@@ -80,8 +79,8 @@ func loosen(c, before *audit.Config) {
 	} else {
 		c.Hours = slices.Compact(slices.Sorted(slices.Values(append(c.Hours, before.Hours...))))
 	}
-	// Entries for hosts stay in their order and their delays are only raised: see hostsRefusal. What operators changed while
-	// the crawl ran has a time.
+	// Entries for hosts keep their order and their delays only increase: see hostsRefusal. Changes that operators made while the
+	// crawl ran have a time.
 	c.HostDelays = slices.DeleteFunc(slices.Clone(before.HostDelays), func(d audit.HostDelay) bool { return !d.Since.IsZero() })
 	if c.MaxRetryAfter > 0 && (before.MaxRetryAfter == 0 || before.MaxRetryAfter > c.MaxRetryAfter) {
 		c.MaxRetryAfter = before.MaxRetryAfter

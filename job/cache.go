@@ -9,7 +9,8 @@ import (
 	"github.com/amble-crawler/amble/crawler/cache"
 )
 
-// addCache puts the cache in the directory Cache around the Fetcher. A wrapper of the program (Crawl.AroundFetch) is outside of it.
+// addCache puts the cache in the directory Cache around the Fetcher. A wrapper of the program (Crawl.AroundFetch) wraps it in
+// turn.
 func (c *Config) addCache(x *crawler.Config) error {
 	if c.Cache == "" {
 		return nil
@@ -26,7 +27,7 @@ func (c *Config) addCache(x *crawler.Config) error {
 		return bad(errors.New("pages that a site shows to one account must not be shown to another: leave out the cookies and header fields, or the cache"))
 	}
 	f := &x.Fetch
-	variant, err := json.Marshal([]any{x.Agent, f.Accept, f.AcceptLanguage, f.Header}) // in the order of names
+	variant, err := json.Marshal([]any{x.Agent, f.Accept, f.AcceptLanguage, f.Header}) // json.Marshal sorts the names of header fields
 	if err != nil {
 		return bad(err)
 	}

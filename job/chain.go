@@ -24,9 +24,9 @@ type ChainCheck struct {
 	Heads  int    `json:"heads"`           // heads with a valid signature
 	Signed int64  `json:"signed"`          // lines up to the last valid head
 	Line   int64  `json:"line,omitempty"`  // the first line that does not fit the chain; 0: none
-	Fault  string `json:"fault,omitempty"` // what is wrong there
+	Fault  string `json:"fault,omitempty"` // the fault in that line
 
-	Notes []string `json:"notes,omitempty"` // what was not checked, and why
+	Notes []string `json:"notes,omitempty"` // checks that were skipped, with the reason
 }
 
 // PublicKeys returns the public key with the given ID, or false if no trusted key has it.
@@ -98,7 +98,7 @@ type chainCheck struct {
 	keys   PublicKeys
 	tokens int
 	begun  bool   // a line with a chain was read
-	sum    []byte // after the line before
+	sum    []byte // hash of the previous line
 }
 
 func (c *chainCheck) read(r io.Reader) error {
@@ -123,7 +123,7 @@ func (c *chainCheck) read(r io.Reader) error {
 		case bytes.Contains(b, []byte(`,"chain":"`)):
 			c.fault("its chain is none: it was changed")
 		default:
-			_, _ = before.Write(b) // a hash never fails
+			_, _ = before.Write(b) // Write on a hash never fails
 			c.sum = before.Sum(c.sum[:0])
 			c.Before = c.Lines
 		}
@@ -140,7 +140,7 @@ func (c *chainCheck) line(plain, chain []byte) {
 	}
 	digest := sha256.Sum256(plain)
 	sum := sha256.Sum256(append(bytes.Clone(c.sum), digest[:]...))
-	switch _ = json.Unmarshal(plain, &e); { // stays 0 if the line is not an object
+	switch _ = json.Unmarshal(plain, &e); { // e stays 0 if the line is not an object
 	case bytes.Equal(sum[:], chain) && e.Line == c.Lines:
 		if e.Event == "head" {
 			c.head(e.Token)
@@ -178,7 +178,7 @@ func (c *chainCheck) head(token string) {
 
 func (c *chainCheck) fault(text string) { c.Line, c.Fault = c.Lines, text }
 
-// conclude notes what the chain does not cover.
+// conclude notes which lines the chain does not cover.
 func (c *chainCheck) conclude(noted bool) {
 	note := func(when bool, format string, args ...any) {
 		if when {
@@ -191,12 +191,12 @@ func (c *chainCheck) conclude(noted bool) {
 	note(c.tokens > 0 && c.keys == nil && !noted, "signatures of heads were not checked: the job names no identity; name the keys, as a folder or a JWK Set")
 	next := c.Signed + 1
 	if c.Signed > 0 {
-		next++ // the line of the head itself
+		next++ // the head has a line of its own in the ledger
 	}
 	note(whole && c.keys != nil && next <= c.Lines, "lines %d to %d are under no signed head: whoever writes to the file can change them and compute the chain anew", next, c.Lines)
 }
 
-// unchained splits a line into the part that its digest covers and the chain after it.
+// unchained splits a line into the part that its digest covers and the chain that follows it.
 func unchained(line []byte) (plain, chain []byte, ok bool) {
 	i := bytes.LastIndex(line, []byte(`,"chain":"`))
 	if i < 0 || !bytes.HasSuffix(line, []byte(`"}`)) {

@@ -9,13 +9,12 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Change is a changed setting, or an [Action] of the operator while the crawl ran; To is then the host, if the action concerns
-// one.
+// Change is a changed setting, or an [Action] of the operator while the crawl ran. To is the host of an Action that concerns one.
 type Change struct {
 	Key  string    `json:"key"`
 	From string    `json:"from"`
 	To   string    `json:"to"`
-	At   time.Time `json:"at,omitzero"` // of an Action; settings change when a process begins
+	At   time.Time `json:"at,omitzero"` // set only for an Action; settings change when a process starts
 }
 
 // changes compares settings with those in force. The error names every difference that is not allowed.
@@ -69,7 +68,7 @@ func (c *Change) refusal(dir string) error {
 	return &KeyError{Key: c.Key, Value: to, Err: fmt.Errorf(why, dir, from, again)}
 }
 
-// pace returns the value of a setting as a number: seconds, a factor, or a rate.
+// pace returns the numeric value of a setting: seconds, a factor, or a rate.
 func pace(key, text string) float64 {
 	const without = 1e18
 	var d cli.Duration
@@ -89,7 +88,7 @@ func pace(key, text string) float64 {
 	return 0
 }
 
-// seedChanges compares seeds with those of the job. A seed cannot be removed, because URLs were found from it.
+// seedChanges compares seeds with those of the job. Seeds cannot be removed, because URLs were found from them.
 func seedChanges(dir string, was, now []string) (added []string, err error) {
 	gone, added := missing(was, now), missing(now, was)
 	if n := len(gone); n > 0 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// groupTitles are the headings of a commented job file. Groups that come together in the list of keys have one.
+// groupTitles are the headings of a commented job file. Consecutive groups in the list of keys may share a heading.
 var groupTitles = map[Group]string{
 	Who: "Who crawls.", Command: "", Reach: "How far from the seeds.", InScope: "Which URLs belong to the crawl.",
 	Pace: "How politely. A site can lengthen a pause, never shorten it.", Amount: "How much.",
@@ -22,13 +22,13 @@ const commentedHead = `# A job file for amble.
 # Seeds: the URLs at which the crawl begins.
 `
 
-// sampleSeed is the seed of a commented job file that has none.
+// sampleSeed is the seed in a commented job file without seeds.
 const sampleSeed = "https://site.to.crawl/"
 
-// commentWidth is the number of columns that comments are wrapped at.
+// commentWidth is the column at which comments are wrapped.
 const commentWidth = 100
 
-// Commented returns a job file with every key and what it means. Keys that have their default are comments.
+// Commented returns a job file with every key and its meaning. Keys that have their default value are commented out.
 func (all Settings) Commented(urls Setting) string {
 	var b strings.Builder
 	b.WriteString(commentedHead)
@@ -50,7 +50,7 @@ func (all Settings) Commented(urls Setting) string {
 	return b.String()
 }
 
-// explained returns what the key means and when it may be changed.
+// explained returns the meaning of the key and when it may be changed.
 func (k *Key) explained() string {
 	def := k.Default()
 	doc := strings.Replace(k.DocWith(func(name string) string { return name }), " (${default})", "", 1)
@@ -74,7 +74,7 @@ func writeComment(b *strings.Builder, text string) {
 	b.WriteString(line + "\n")
 }
 
-// writeSetting writes a key with its values, or as a comment with those it has by default.
+// writeSetting writes a key with its values. If it has its default values, the line is a comment.
 func writeSetting(b *strings.Builder, name string, f form, values, def []string) {
 	mark := ""
 	if len(values) == 0 {

@@ -19,21 +19,21 @@ import (
 // Names of the values that each commit of visits stores in the queue: the lengths of the job's files.
 const (
 	keyJob    = "job/"
-	keyExtent = "job/extent/" // and the file's name
-	keyMark   = "job/mark/"   // and the file's name, a colon and the bytes as 16 hexadecimal digits: the SHA-256 there
+	keyExtent = "job/extent/" // followed by the file's name
+	keyMark   = "job/mark/"   // followed by the file's name, a colon and the offset as 16 hexadecimal digits: the SHA-256 up to that offset
 )
 
 // commits stores the lengths of the job's files in the queue with each commit, and compares the files with them when the
 // job is resumed.
 type commits struct {
 	files   jobFiles
-	prefix  string            // of the names of files in the queue; "" in a job of one process
+	prefix  string            // prefix of the files' names in the queue; "" in a job of one process
 	extents map[string]extent // by name, as stored in the queue
 	began   bool              // the job was created by a version that stored no lengths
 	kept    []*segmented
-	size    int64         // bytes after which a segment is closed; 0: never
-	age     time.Duration // after which it is closed all the same; 0: never
-	archive *warc.Writer  // nil: none
+	size    int64         // size at which a segment is closed; 0: no limit
+	age     time.Duration // age at which a segment is closed even if it is small; 0: no limit
+	archive *warc.Writer  // nil: no archive
 }
 
 // openCommits reads what the last commit stored in the queue and compares the archives with it. Other files
@@ -54,8 +54,8 @@ func (j *Job) openCommits(store *disk.Store) (*commits, error) {
 	return c, c.checkArchives()
 }
 
-// checkFrontier returns an error if a job has visits or requests but no queue: a new queue would treat them as another
-// crawl's, and remove them.
+// checkFrontier returns an error if a job has visits or requests but no queue. A new queue would remove them as data of another
+// crawl.
 func (d jobFiles) checkFrontier() error {
 	if there, err := d.has(frontierName); there || err != nil {
 		return err
@@ -65,7 +65,7 @@ func (d jobFiles) checkFrontier() error {
 
 // checkEmpty returns an error if a file is not empty although no commit was made.
 func (d jobFiles) checkEmpty(why string) error {
-	for _, name := range []string{VisitsName, LedgerName, LinksName, TextName, ItemsName, ItemsCSVName} { // a database without rows is not empty
+	for _, name := range []string{VisitsName, LedgerName, LinksName, TextName, ItemsName, ItemsCSVName} { // an empty database has bytes, too
 		info, err := d.root.Lstat(name)
 		if err == nil && info.Size() > 0 {
 			return d.told(frontierName, &damage{why + ", and " + name + " is not empty"})
@@ -83,8 +83,8 @@ func (c *commits) read(name string, value []byte) error {
 	return nil
 }
 
-// checkArchives compares the archives with what was committed: all by their size, the end of the last one by its
-// hash. Verify reads all of them.
+// checkArchives compares the archives with the last commit: all by size, the end of the last one also by hash. Verify reads all
+// of them.
 func (c *commits) checkArchives() error {
 	last := ""
 	for name, e := range c.extents {
@@ -179,7 +179,7 @@ func (c *commits) tell(values map[string][]byte, name string, now extent, marked
 	c.extents[name] = now
 	values[keyExtent+c.prefix+name] = now.encode()
 	if marked {
-		sum, _ := hex.DecodeString(now.SHA256) // always valid: encoded above
+		sum, _ := hex.DecodeString(now.SHA256) // it cannot fail: encoded above
 		values[fmt.Sprintf("%s%s%s:%016x", keyMark, c.prefix, name, now.Bytes)] = sum
 	}
 }

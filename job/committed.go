@@ -13,13 +13,13 @@ import (
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
-// Committed returns a Reader of the same job that reads visits, ledger, items and archives only as far as the last commit
-// covers them, so that they go together: what a running or a killed process has written after it is left out. It reads on in
-// this way, however far the job gets meanwhile. Files of which no length is known, because the queue is gone or an earlier
-// version wrote the job, are read as far as they reach at present. It is closed with r.
+// Committed returns a Reader of the same job that reads visits, ledger, items and archives only up to the last commit, so that
+// they are consistent. Data that a running or killed process has written after that commit is left out. The limit stays the same,
+// however far the job gets meanwhile. Files without a recorded length, because the queue is gone or an earlier version wrote the
+// job, are read up to their present end. The Reader is closed with r.
 func (r *Reader) Committed() (*Reader, error) {
 	c := &Reader{dir: r.dir, files: r.files, limits: map[string]int64{}}
-	sizes := map[string]int64{} // by segment, so that a segment that is read again after an error counts once
+	sizes := map[string]int64{} // keyed by segment, so that a segment that is read again after an error counts once
 	err := r.extents(func(name string, e *extent) { sizes[name] = e.Bytes })
 	if err != nil && !errors.Is(err, disk.ErrDamaged) && !missingFile(err) {
 		return nil, readError(err)
@@ -38,7 +38,7 @@ func (r *Reader) Committed() (*Reader, error) {
 		if _, known := c.limits[name]; known {
 			continue
 		}
-		c.limits[name] = 0 // begun after the last commit
+		c.limits[name] = 0 // created after the last commit
 		if atCommit {
 			continue
 		}
@@ -53,8 +53,8 @@ func (r *Reader) Committed() (*Reader, error) {
 	return c, nil
 }
 
-// extents calls f with the length of each file at the last commit. The queue is only read, also while a process works on the
-// job.
+// extents calls f with the length of each file at the last commit. It opens the queue read-only, which is possible while a
+// process works on the job.
 func (r *Reader) extents(f func(name string, e *extent)) (err error) {
 	for try := 0; ; try++ {
 		err = disk.ReadValues(r.files.path(frontierName), disk.Config{}, "", keyExtent, func(name string, value []byte) error {
@@ -83,7 +83,7 @@ func (r *Reader) archiveNames() (names []string, err error) {
 			names = append(names, path.Join(archiveName, name))
 		}
 	}
-	slices.Sort(names) // by time, then by serial number
+	slices.Sort(names) // names begin with the time, then the serial number
 	return names, nil
 }
 
@@ -100,8 +100,8 @@ func (r *Reader) Archives() ([]string, error) {
 	}), nil
 }
 
-// Open opens one of the job's files for reading: [VisitsName] with all its segments, an archive of [Reader.Archives], "robots/index.jsonl". The
-// error wraps fs.ErrNotExist if the job does not have it.
+// Open opens one of the job's files for reading: [VisitsName] with all its segments, an archive that [Reader.Archives] names, or
+// "robots/index.jsonl". The error wraps fs.ErrNotExist if the job does not have it.
 func (r *Reader) Open(name string) (*Content, error) {
 	c, err := r.files.stream(name)
 	if err != nil {

@@ -24,15 +24,15 @@ type Config struct {
 	// closes them.
 	Crawl crawler.Config
 
-	// Also are sinks of this process, after those of Crawl. They are not part of the job, which is resumed without them, and the caller
-	// closes them.
+	// Also are sinks of this process, after those of Crawl. They are not part of the job: a resumed job does not have them. The
+	// caller closes them.
 	Also []sink.Sink
 
-	// Items are further files with the results of the program ([crawler.Visit.Emit]): [ItemsLines], [ItemsCSV] and
-	// [ItemsTable]. Each result is in each of them once. A job is resumed with the same ones; others can be added, and
-	// begin with the next result.
+	// Items are additional files for the program's results ([crawler.Visit.Emit]): [ItemsLines], [ItemsCSV] and [ItemsTable].
+	// Each file has each result once. A job must be resumed with the same Items; new ones may be added, and start with the next
+	// result.
 	Items []Items
-	// Links adds the file links.jsonl: every link of each page, with its text, rel, kind and fate, as [sink.NewLinks] writes
+	// Links adds the file links.jsonl: every link of each page, with its text, rel, kind and outcome, as [sink.NewLinks] writes
 	// it. It is committed with the visits.
 	Links bool
 	// Text adds the file text.jsonl: the main text of each page, with what the page says about it. It is committed with the visits.
@@ -43,82 +43,83 @@ type Config struct {
 	Archive bool
 	// WARC configures the archive. Its Prefix is not used; Software, Operator and UserAgent are set if they are empty.
 	WARC warc.Options
-	// OwnHosts names a file of hosts that the operator owns, with one host, host:port or URL per line: up to PerHost
-	// requests may be in flight at each, and the minimum delay does not apply to them. PerHost is 1 if it is 0. A job keeps a copy
-	// of the file in its directory, and goes on with it when it is resumed.
+	// OwnHosts names a file of hosts that the operator owns, with one host, host:port or URL per line: up to PerHost requests may
+	// be in flight at each, and the minimum delay does not apply to them. PerHost is 1 if it is 0. A job keeps a copy of the file
+	// in its directory and uses the copy when it is resumed.
 	OwnHosts string
 	PerHost  int
 	// OptOut names a file of host names that are never requested, one per line. It is read again when it changes, also when a job
-	// is resumed. A host that was ever on it stays out. A job keeps a copy of each version in its directory.
+	// is resumed. A host that was once on the list is never requested again. A job keeps a copy of each version in its directory.
 	OptOut string
 	// Since is the job directory or the visits.jsonl of an earlier crawl, whose pages are requested only if they have
 	// changed; see [crawler.Config].
 	Since string
-	// Sign is the folder of an identity (see [identity.Init]) that signs requests, and SignMode says which ones. The
-	// identity signs the heads of the ledger too. Crawl.Fetch.Signer and Crawl.Politeness.SignHead must then be nil.
+	// Sign is the folder of an identity (see [identity.Init]) that signs requests, and SignMode says which requests. The identity
+	// also signs the heads of the ledger. Crawl.Fetch.Signer and Crawl.Politeness.SignHead must then be nil.
 	Sign     string
 	SignMode identity.Mode
-	// Note is called with messages that belong in a log and are not about a single URL, for example that a site does
-	// not accept signatures. It is called concurrently. nil: nothing is called.
+	// Note is called with log messages that do not concern a single URL, for example that a site does not accept signatures. It
+	// is called concurrently. It may be nil.
 	Note func(text string)
-	// Header holds header fields for sites that gave access: "Name: value" for the origins of the seeds, "https://host
-	// Name: value" for one origin. Instead of the value there may be "@FILE", whose one line it is, or "env:NAME", an
-	// environment variable. The directory of the job keeps the names of fields, files and variables, and no value: a job
-	// with a field whose value was given as it is needs it again when it is resumed. See [fetcher.Config.Headers]. Values of
-	// header fields in Crawl.Hosts may be "@FILE" and "env:NAME", too.
+	// Header holds header fields for sites that gave access: "Name: value" for the origins of the seeds, "https://host Name:
+	// value" for one origin. The value may be "@FILE", a file whose only line is the value, or "env:NAME", an environment
+	// variable. The job directory keeps the names of fields, files and variables, but no value: a literal value must be given
+	// again when the job is resumed. See [fetcher.Config.Headers]. Values of header fields in Crawl.Hosts may be "@FILE" and
+	// "env:NAME", too.
 	Header []string
 	// LoadCookies names a cookies.txt whose cookies are sent: see [fetcher.Jar.Load]. It turns cookies on.
 	LoadCookies string
 	// KeepCookies keeps the cookies in the directory, for later processes of the job, in a file that only its owner may
 	// read. It turns cookies on.
 	KeepCookies bool
-	// Cache names a directory of answers: see package crawler/cache. What it has is not requested, and what is received is kept there. It is
-	// for the development of programs, and excludes Archive, cookies and Header. "": nothing is kept.
+	// Cache names a directory of cached responses: see package crawler/cache. Cached URLs are not requested, and new responses
+	// are added. It is meant for the development of programs, and excludes Archive, cookies and Header. "": nothing is cached.
 	Cache string
 	// State names the directory that all processes of the user share to take turns at hosts: see [crawler.Config.ShareMachine].
-	// It is no setting of the job, and must be given again when the job is resumed. "": that of the user.
+	// It is not a setting of the job, and must be given again when the job is resumed. "": the user's default directory.
 	State string
-	// Parallel is the number of jobs that may run in the process at a time: more than four share the memory that four have for their
-	// queues, and all share the files that the process may have open. It is no setting of the job. 0: one.
+	// Parallel is the number of jobs that may run in the process at a time. Above four, they share the queue memory of four jobs;
+	// all share the process's limit on open files. It is not a setting of the job. 0: one.
 	Parallel int
-	// MinFree is how many bytes the crawl leaves free on the disk of its directory: it ends in good order before there are fewer.
-	// 0: 5 % of the disk, and 1 GiB at most; [crawler.Zero]: none. MaxDisk limits the bytes of the directory: the crawl
-	// ends, or waits for its Store, when an eighth of it is left, which is for what is written until then. 0: Unlimited.
+	// MinFree is the number of bytes that the crawl leaves free on the disk of its directory: it ends in an orderly way before
+	// there are fewer. 0: 5 % of the disk, at most 1 GiB; [crawler.Zero]: none. MaxDisk limits the bytes of the directory: when
+	// an eighth of it is left, the crawl ends, or waits for its Store. That eighth is room for data written while it ends. 0:
+	// Unlimited.
 	MinFree, MaxDisk crawler.Limit
-	// SegmentSize is the size of segments in bytes: when visits, ledger, links, texts or results have as much, the next commit closes the
-	// file, which never changes again, and what follows is in another one, such as visits-000002.jsonl. A segment is at most an eighth
-	// of MaxDisk. 0: 1 GiB; [crawler.Unlimited]: each is one file.
+	// SegmentSize is the size of segments in bytes: when the file of visits, ledger, links, texts or results reaches it, the next
+	// commit closes the file, which never changes again. The following data goes to another file, such as visits-000002.jsonl. A
+	// segment is at most an eighth of MaxDisk. 0: 1 GiB; [crawler.Unlimited]: a single file each.
 	SegmentSize crawler.Limit
-	// Store is the URL of a place for what is finished: s3://BUCKET/PREFIX or file:///DIRECTORY, which no other job uses. Closed segments
-	// and finished archives are copied there after the commit that made them final, and no commit waits for it. The bucket, the prefix
-	// and the rights are tested when the job is opened; that the store cannot be reached is no error, then or later. See
-	// [Job.Upload] and package stores/s3. "": everything stays in the directory.
+	// Store is the URL of a store for finished files: s3://BUCKET/PREFIX or file:///DIRECTORY, which no other job may use. Closed
+	// segments and finished archives are copied there after the commit that made them final; commits do not wait for the copy.
+	// When the job is opened, the bucket, the prefix and the permissions are tested; an unreachable store is no error, then or
+	// later. See [Job.Upload] and package stores/s3. "": all files stay in the directory.
 	Store string
-	// KeepLocal is how many bytes of results stay in the directory once the store has them: the oldest copies are removed. At least the
-	// segments that are written to stay. 0: Unlimited.
+	// KeepLocal limits the bytes of results that stay in the directory once the store has them: the oldest copies are removed.
+	// The open segments always stay. 0: Unlimited.
 	KeepLocal crawler.Limit
-	// Browser is the browser that renders pages, if Crawl.Render says that pages are rendered. A job starts none: the program
-	// does, with these settings, and sets Crawl.Renderer.
+	// Browser is the browser that renders pages if Crawl.Render asks for it. A job does not start it: the program does, with
+	// these settings, and sets Crawl.Renderer.
 	Browser Browser
 
-	lists   *lists            // files with hosts, as a job has them; nil: they are read where OwnHosts and OptOut name them
-	origins map[string]string // where values came from, by key
+	lists   *lists            // host lists copied into the job; nil: they are read from OwnHosts and OptOut
+	origins map[string]string // source of each value, by key
 	shown   Settings          // set by the command, for display in a job file
 }
 
-// Browser says which browser renders pages, and how it is run. Package render/chromium has such a browser.
+// Browser configures the browser that renders pages. Package render/chromium implements one.
 type Browser struct {
-	Path      string    // path or name of the browser; "": the first of the usual ones
-	Isolation Isolation // how it is kept from the network
-	Tabs      int       // pages that it renders at a time; 0: half the number of processors
+	Path      string    // path or name of the browser; "": the first installed one of the usual names
+	Isolation Isolation // how the browser is kept off the network
+	Tabs      int       // pages rendered at a time; 0: half the number of processors
 	// Name is the browser's name and version, as the browser reports them. The manifest records it for each run. It is not a setting.
 	Name string
 }
 
-// Isolation says how a browser is kept from the network: see the constants of package render/chromium. "" is "namespace".
+// Isolation selects how a browser is kept off the network: see the constants of package render/chromium. "" is "namespace".
 type Isolation string
 
-// checkBrowser reports settings of rendering that make no sense together.
+// checkBrowser returns an error if settings of rendering contradict each other.
 func (c *Config) checkBrowser() error {
 	switch r := &c.Crawl.Render; {
 	case !r.Screenshot || c.Archive && r.Renders():
@@ -130,7 +131,8 @@ func (c *Config) checkBrowser() error {
 	}
 }
 
-// Crawler returns the configuration for package crawler: Crawl, completed from the files that the other fields name.
+// Crawler returns the configuration for package crawler: Crawl, completed with the contents of the files that the other fields
+// name.
 func (c *Config) Crawler() (crawler.Config, error) {
 	cfg := c.Crawl
 	cfg.Sinks = slices.Concat(cfg.Sinks, c.Also)
@@ -156,7 +158,7 @@ func (c *Config) Crawler() (crawler.Config, error) {
 	return cfg, errors.Join(errs...)
 }
 
-// checkOwn reports a limit that is lifted without own hosts to lift it for.
+// checkOwn returns an error if a limit is lifted for own hosts but there are none.
 func (c *Config) checkOwn() error {
 	if c.PerHost > 1 && c.OwnHosts == "" {
 		return &KeyError{Key: "per-host", Value: fmt.Sprint(c.PerHost), Err: errors.New("more than one request in flight at a host needs own-hosts, a file with the hosts you own")}
@@ -164,7 +166,7 @@ func (c *Config) checkOwn() error {
 	return nil
 }
 
-// fill sets every field that has a key to the value that it stands for: 0 becomes the default.
+// fill replaces the zero value of every field that has a key by the default.
 func (c *Config) fill() error {
 	var errs []error
 	for _, k := range keys {
@@ -176,8 +178,8 @@ func (c *Config) fill() error {
 	return errors.Join(errs...)
 }
 
-// recordable returns the settings that the files of a job show: without the location of the seeds, which these files
-// contain themselves, and without secrets.
+// recordable returns the settings that the job's files show: without the file that the seeds came from, since these files contain
+// the seeds, and without secrets.
 func (c *Config) recordable() Settings {
 	all := slices.DeleteFunc(c.Settings(), func(s Setting) bool { return s.Name == "seeds" || s.Name == "state" })
 	for i := range all {
@@ -192,7 +194,7 @@ func (c *Config) absolute() error {
 	c.Header, err = absoluteFields(c.Header)
 	c.Crawl.Hosts, err2 = absoluteHosts(c.Crawl.Hosts)
 	err = errors.Join(err, err2)
-	if strings.ContainsRune(c.Browser.Path, filepath.Separator) && err == nil { // else it is a name in PATH
+	if strings.ContainsRune(c.Browser.Path, filepath.Separator) && err == nil { // otherwise it is a name to look up in PATH
 		c.Browser.Path, err = filepath.Abs(c.Browser.Path)
 	}
 	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since, &c.Sign, &c.LoadCookies, &c.Cache, &c.State} {
@@ -203,15 +205,15 @@ func (c *Config) absolute() error {
 	return err
 }
 
-// jobsOwn lists the fields of crawler.Config that a job sets, and those that do not change a crawl.
+// jobsOwn lists the fields of crawler.Config that a job sets, and those that do not affect the crawl.
 var jobsOwn = []string{
 	"Frontier", "KeepRobots", "AtCommit", "Trace", "Fetch.Listeners", "Renderer", "RenderDir", "RenderStore", "Documents",
 	"Politeness.Ledger", "Politeness.LedgerSize", "Politeness.Snapshot", "Politeness.Identity", "Politeness.Contactless",
 	"Politeness.Shared", "Politeness.Name",
 }
 
-// Program returns the fields of Crawl that no key of a job file can express, by their paths: functions, objects, and
-// settings without a key; and the files that Items are. A job that has any can be resumed only by a program that sets them again.
+// Program returns the paths of the fields of Crawl that no key of a job file can express (functions, objects, and settings
+// without a key), and the files of Items. A job that has any can be resumed only by a program that sets them again.
 func (c *Config) Program() []string {
 	said := map[string]bool{}
 	for _, k := range keys {
@@ -225,7 +227,7 @@ func (c *Config) Program() []string {
 	return append(unsaid(reflect.ValueOf(&c.Crawl).Elem(), "", said), c.itemsProgram()...)
 }
 
-// unsaid returns the fields of a struct and of its groups that are set and are not in said.
+// unsaid returns the paths of the fields of a struct and of its groups that are set and not in said.
 func unsaid(v reflect.Value, in string, said map[string]bool) (paths []string) {
 	for i := range v.NumField() {
 		path := in + v.Type().Field(i).Name
@@ -240,7 +242,7 @@ func unsaid(v reflect.Value, in string, said map[string]bool) (paths []string) {
 	return paths
 }
 
-// validate reports everything in c that is not possible in a job.
+// validate returns an error about everything in c that a job does not allow.
 func (c *Config) validate() error {
 	x := &c.Crawl
 	if x.Frontier != nil || x.KeepRobots != nil || x.AtCommit != nil || x.Politeness.Ledger != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/weburl/hostmatch"
 )
 
-// Action is something that an operator did while a crawl ran. Each is a [Change] in the manifest, with its time.
+// Action is an operation by the operator while a crawl ran. Each is a [Change] in the manifest, with its time.
 type Action = string
 
 // The actions.
@@ -22,36 +22,36 @@ const (
 	ActionLeaveOut Action = "leave-out"
 	ActionSlower   Action = "slower" // To is the host and its delay
 
-	// Those of a job that many processes share.
-	ActionOptOut Action = "opt-out" // To are the hosts of a list
+	// Actions of a job that many processes share.
+	ActionOptOut Action = "opt-out" // To holds the hosts of a list
 	ActionRetry  Action = "retry"   // hosts that were given up are requested again
 	ActionSet    Action = "set"     // To is KEY=VALUE
-	ActionAdd    Action = "add"     // To says which seeds: a file's name, their number, and the hash of the file
+	ActionAdd    Action = "add"     // To describes the seeds: the file's name, their number, and the file's hash
 )
 
-// Pause is [crawler.Crawler.Pause], recorded in the manifest. A pause ends with the process: a job that is resumed runs.
+// Pause calls [crawler.Crawler.Pause] and records it in the manifest. A pause ends with the process: a resumed job runs.
 //
-// Like all actions it takes effect even if the manifest cannot be written, which the error says; it does nothing, without an
-// error, once the crawl has ended.
+// Like all actions it takes effect even if the manifest cannot be written, which the error reports. Once the crawl has ended it
+// does nothing and returns nil.
 func (j *Job) Pause() error {
 	j.crawler.Pause()
 	return j.record(ActionPause, "")
 }
 
-// Resume is [crawler.Crawler.Resume], recorded in the manifest.
+// Resume calls [crawler.Crawler.Resume] and records it in the manifest.
 func (j *Job) Resume() error {
 	j.crawler.Resume()
 	return j.record(ActionResume, "")
 }
 
-// Drain is [crawler.Crawler.Drain], recorded in the manifest: the crawl ends when the requests in flight have ended, and can be
-// resumed later.
+// Drain calls [crawler.Crawler.Drain] and records it in the manifest: the crawl ends when the requests in flight have ended, and
+// can be resumed later.
 func (j *Job) Drain() error {
 	j.crawler.Drain()
 	return j.record(ActionDrain, "")
 }
 
-// LeaveOut is [crawler.Crawler.LeaveOut], recorded in the manifest. It holds for the rest of the job, over all processes.
+// LeaveOut calls [crawler.Crawler.LeaveOut] and records it in the manifest. It holds for the rest of the job, across processes.
 func (j *Job) LeaveOut(host string) error {
 	if err := j.crawler.LeaveOut(host); err != nil {
 		return &Error{Kind: Refused, Err: err}
@@ -59,8 +59,8 @@ func (j *Job) LeaveOut(host string) error {
 	return j.record(ActionLeaveOut, host)
 }
 
-// Slower is [crawler.Crawler.Slower], recorded in the manifest, and for the check of the ledger. It holds for the rest of the
-// job, over all processes.
+// Slower calls [crawler.Crawler.Slower] and records it in the manifest and for the ledger check. It holds for the rest of the
+// job, across processes.
 func (j *Job) Slower(host string, delay time.Duration) error {
 	j.recording.Lock()
 	defer j.recording.Unlock()
@@ -75,7 +75,7 @@ func (j *Job) Slower(host string, delay time.Duration) error {
 	return firstOf(j.noteSlower(c), j.recordLocked(c))
 }
 
-// noteSlower adds a delay to those that the ledger is checked against.
+// noteSlower adds a delay to the settings that the ledger is checked against.
 func (j *Job) noteSlower(c Change) error {
 	cfg, err := readAuditConfig(j.files.root.Name())
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *Change) hostDelays() []audit.HostDelay {
 	if err != nil {
 		return nil
 	}
-	if name := hostmatch.Name(hostmatch.Exactly(host)); name != "" { // as the ledger has it
+	if name := hostmatch.Name(hostmatch.Exactly(host)); name != "" { // the name as the ledger has it
 		host = name
 	}
 	return []audit.HostDelay{{Match: hostmatch.Exactly(host), Delay: delay.Seconds(), Since: c.At}}
@@ -104,7 +104,7 @@ func (c *Change) slower() (host string, delay time.Duration, err error) {
 	return host, delay, err
 }
 
-// slowed returns the delays that all such actions add to the ledger check, newest first.
+// slowed returns the delays that all Slower actions add to the ledger check, newest first.
 func (m *Manifest) slowed() (all []audit.HostDelay) {
 	for _, run := range m.Runs {
 		for i := range run.Changes {
@@ -116,7 +116,7 @@ func (m *Manifest) slowed() (all []audit.HostDelay) {
 	return all
 }
 
-// record notes an action that has taken effect.
+// record writes an action that has taken effect to the manifest.
 func (j *Job) record(what Action, host string) error {
 	j.recording.Lock()
 	defer j.recording.Unlock()
@@ -132,7 +132,7 @@ func (j *Job) recordLocked(c Change) error {
 	return outputError(j.manifest.write(j.files.plainDir))
 }
 
-// again makes the orders hold that an operator gave before, in an earlier process.
+// again applies the orders that an operator gave to earlier processes of the job.
 func (j *Job) again() error {
 	for _, run := range j.manifest.Runs {
 		for i := range run.Changes {
@@ -153,7 +153,7 @@ func (j *Job) obey(c *Change) error {
 		if err != nil {
 			return err
 		}
-		if err := j.crawler.Slower(host, delay); err != nil && !errors.Is(err, politeness.ErrShorter) { // the job's own delay is longer now
+		if err := j.crawler.Slower(host, delay); err != nil && !errors.Is(err, politeness.ErrShorter) { // the configured delay is longer now
 			return err
 		}
 	}

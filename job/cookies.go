@@ -15,14 +15,14 @@ import (
 // cookiesName is the file of a job's cookies. Only its owner can read it, and no report or archive shows it.
 const cookiesName = "cookies.json"
 
-// needCookies turns cookies on if something says what to do with them, and reports whether it does.
+// needCookies turns cookies on if a setting of cookies is used, and reports whether it did.
 func (c *Config) needCookies() bool {
 	need := c.LoadCookies != "" || c.KeepCookies
 	c.Crawl.Fetch.Cookies = c.Crawl.Fetch.Cookies || need
 	return need
 }
 
-// addCookies gives a crawl with cookies the Jar that is loaded or kept.
+// addCookies sets the Jar of a crawl with cookies, if cookies are loaded or kept.
 func (c *Config) addCookies(x *crawler.Config, seeds []weburl.URL) error {
 	if c.LoadCookies == "" && !c.KeepCookies {
 		return nil
@@ -53,16 +53,16 @@ func (c *Config) loadCookies(jar *fetcher.Jar, seeds []weburl.URL) (n fetcher.Lo
 	return n, nil
 }
 
-// cookieKeeper writes a Jar into a job's directory whenever the crawl commits and the Jar has changed. The file is
-// replaced as a whole, before the commit: after a kill it is that of the last commit, or a little newer.
+// cookieKeeper writes a Jar into a job's directory before each commit if the Jar has changed. It replaces the whole file: after a
+// kill the file has the state of the last commit, or a slightly newer one.
 type cookieKeeper struct {
 	files jobFiles
 	jar   *fetcher.Jar
-	saved uint64 // Changes of what the file has
+	saved uint64 // Jar.Changes at the last save
 }
 
-// openCookies fills the crawl's Jar with what an earlier process kept, and with the file of the operator if that is not
-// the one that was loaded then: what a site has changed since is newer than the file.
+// openCookies fills the crawl's Jar with the cookies that an earlier process kept. It also loads the operator's file, unless that
+// file was loaded before: cookies that sites have changed since are newer.
 func (j *Job) openCookies(x *crawler.Config, seeds []weburl.URL) (*cookieKeeper, error) {
 	if !j.config.KeepCookies {
 		return nil, nil

@@ -7,8 +7,9 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Facts sums up the ledger and the visits of the job, each read once, line by line, and passes each visit to the functions, for
-// which it is valid until they return, without the fields that [sink.Parser.Short] leaves out. It keeps no more than some thousand hosts in memory.
+// Facts summarizes the ledger and the visits of the job, reading each once, line by line. It passes each visit to the functions,
+// without the fields that [sink.Parser.Short] leaves out; a visit is valid until they return. It keeps no more than some thousand
+// hosts in memory.
 func (r *Reader) Facts(each ...func(*sink.Record)) (*digest.Facts, error) {
 	cfg, err := readAuditConfig(r.dir)
 	if err != nil {
@@ -42,11 +43,11 @@ func parseJudged() func([]byte, *judged) error {
 	return func(line []byte, l *judged) error { return parse(line, &l.Entry) }
 }
 
-// parseShort returns a function that decodes what sums need of lines of visits.
+// parseShort returns a function that decodes only the fields of visits that sums need.
 func parseShort() func([]byte, *sink.Record) error { return (&sink.Parser{Short: true}).Parse }
 
-// decoded calls use with each whole line of a JSON Lines file, decoded, in order. What it is given is valid until it returns.
-// first, if it is not nil, is called before, by another goroutine.
+// decoded decodes a JSON Lines file and calls use with each complete line, in order. The value is valid until use returns. If
+// first is not nil, another goroutine calls it before use.
 func decoded[T any](d plainDir, name string, parser func() func([]byte, *T) error, first, use func(*T)) error {
 	file, err := d.stream(name)
 	if err != nil {

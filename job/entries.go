@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
-// jobFiles is a directory that holds a job or may become one.
+// jobFiles is a directory that holds a job or may come to hold one.
 type jobFiles struct{ plainDir }
 
 // openJobFiles opens the directory at path.
@@ -24,28 +24,28 @@ func openJobFiles(path string) (jobFiles, error) {
 	return jobFiles{d}, err
 }
 
-// ownFiles lists the files in a job directory. While a file is replaced as a whole, a second one is written beside it,
-// which a killed process leaves behind.
+// ownFiles lists the files in a job directory. A file is replaced by writing a second one beside it and renaming it; a killed
+// process may leave the second one.
 var ownFiles = map[string]bool{
 	lockName: false, VisitsName: false, LedgerName: false, LinksName: false, TextName: false, ItemsName: false, ItemsCSVName: false, ItemsTableName: false, lastWriteName: false,
 	cookiesName: true, manifestName: true, jobName: true, auditName: true, reportName: true, PageName: true, HostsName: true, ProblemsName: true,
 	SheetName: true, SheetDataName: true, SumsName: true, storedName: true,
 }
 
-// ownDirs lists the directories in a job directory, with a function that recognizes the files in them.
+// ownDirs lists the subdirectories of a job directory, with a function that recognizes their files.
 var ownDirs = map[string]func(name string) bool{
 	robotsName:    func(name string) bool { return name == indexName || isRobotsBody(strings.TrimSuffix(name, newSuffix)) },
 	settingsName:  func(name string) bool { return isKeptFile(strings.TrimSuffix(name, newSuffix)) },
 	archiveName:   func(name string) bool { return strings.HasPrefix(name, warc.DefaultPrefix+"-") },
-	frontierName:  func(string) bool { return true },                                                                // only the store knows its files
-	resourcesName: func(name string) bool { _, err := hex.DecodeString(name); return err == nil && len(name) == 2 }, // directories
+	frontierName:  func(string) bool { return true },                                                                // named by the queue
+	resourcesName: func(name string) bool { _, err := hex.DecodeString(name); return err == nil && len(name) == 2 }, // its subdirectories
 }
 
 // yoursName is a directory for whatever a user keeps with a crawl. amble never reads it.
 const yoursName = "extra"
 
-// tolerated reports whether a file that is not part of a job may be there all the same, such as files of the user, of
-// editors and of the system. All hidden files may: amble neither reads nor writes any.
+// tolerated reports whether a file that is not part of a job may be in its directory, such as files of the user, of editors and
+// of the system. All hidden files may: amble neither reads nor writes any.
 func tolerated(name string) bool {
 	switch name {
 	case yoursName, "Thumbs.db", "desktop.ini", "lost+found", "$RECYCLE.BIN", "System Volume Information":
@@ -55,7 +55,7 @@ func tolerated(name string) bool {
 		strings.HasPrefix(strings.ToLower(name), "readme")
 }
 
-// checkJobDir reports why the directory can neither become a job nor be resumed. It changes nothing in it; the contents
+// checkJobDir returns an error if the directory can neither become a job nor be resumed. It changes nothing in it; the contents
 // of its subdirectories are checked when it is locked.
 func checkJobDir(dir string) error {
 	d, err := openJobFiles(dir)
@@ -68,7 +68,7 @@ func checkJobDir(dir string) error {
 	return firstOf(d.checkTop(), d.close())
 }
 
-// checkJob reports files that do not belong to a job or are not of the right kind.
+// checkJob returns an error if there are files that do not belong to a job or have the wrong type.
 func (d jobFiles) checkJob() error {
 	if err := d.checkTop(); err != nil {
 		return err
@@ -104,11 +104,11 @@ func (d jobFiles) checkTop() error {
 
 // checkNew reports why a directory without a manifest cannot become a job.
 func (d jobFiles) checkNew(names map[string]bool) error {
-	delete(names, manifestName+newSuffix) // left by a process that was killed at its beginning
+	delete(names, manifestName+newSuffix) // left by a process that was killed at its start
 	delete(names, lockName)
 	delete(names, storedName) // written before the manifest
 	delete(names, storedName+newSuffix)
-	delete(names, settingsName) // checkJob checks what is in it
+	delete(names, settingsName) // its contents are checked by checkJob
 	maps.DeleteFunc(names, func(name string, _ bool) bool { return tolerated(name) })
 	dir := d.root.Name()
 	switch {
@@ -122,7 +122,7 @@ func (d jobFiles) checkNew(names map[string]bool) error {
 	return refused("directory %s holds %s and no crawl: name an empty directory, or one that is not there yet", dir, slices.Sorted(maps.Keys(names))[0])
 }
 
-// checkEntry checks the name and the kind of one entry.
+// checkEntry checks the name and the type of one entry.
 func (d jobFiles) checkEntry(e fs.DirEntry) error {
 	name := e.Name()
 	whole, isNew := strings.CutSuffix(name, newSuffix)
@@ -142,10 +142,10 @@ func (d jobFiles) checkEntry(e fs.DirEntry) error {
 	return d.foreign(name)
 }
 
-// checkIn checks the entries of a subdirectory of a job. The bodies of robots.txt files, as many as there are hosts,
-// are checked when they are opened.
+// checkIn checks the entries of a subdirectory of a job. The bodies of robots.txt files, one per host, are checked when they are
+// opened.
 func (d jobFiles) checkIn(dir string, ours func(name string) bool) error {
-	names, err := plainDir{root: d.root}.names(dir) // not those that only the store has
+	names, err := plainDir{root: d.root}.names(dir) // local files only, not those in the store
 	if err != nil {
 		return outputError(err)
 	}
@@ -168,7 +168,7 @@ func (d jobFiles) checkIn(dir string, ours func(name string) bool) error {
 	return nil
 }
 
-// foreign returns the error for a file that no job made, with advice on what to do.
+// foreign returns the error for a file that does not belong to a job, with advice.
 func (d jobFiles) foreign(name string) error {
 	return refused("job %s holds %s, which no crawl made: move it out of the directory, or into %s, which is yours",
 		d.root.Name(), name, d.path(yoursName)+string(filepath.Separator))

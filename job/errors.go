@@ -10,16 +10,16 @@ import (
 type Error struct {
 	Kind ErrorKind
 	Err  error
-	Dir  string // of the job, for ErrNoJob, ErrFinished and ErrNoReport
+	Dir  string // directory of the job, for ErrNoJob, ErrFinished and ErrNoReport
 }
 
-// ErrorKind says what has to change before an operation on a job can succeed.
+// ErrorKind classifies errors by the change that an operation on a job needs to succeed.
 type ErrorKind int
 
 // The kinds of errors.
 const (
-	// Refused is the kind of errors for which the caller has to change the request: other settings, another directory,
-	// another time. Nothing was changed.
+	// Refused is the kind of errors for which the caller has to change the request: use other settings or another directory, or
+	// try at another time. Nothing was changed.
 	Refused ErrorKind = iota + 1
 	// Storage is the kind of errors of a directory that cannot be read or written, or that is damaged.
 	Storage
@@ -34,30 +34,31 @@ func (e *Error) Unwrap() error { return e.Err }
 var (
 	// ErrNoJob is wrapped by the error for a directory that holds no job.
 	ErrNoJob = errors.New("no job")
-	// ErrHeld is wrapped by the error for a job that another process is working on.
+	// ErrHeld is wrapped by the error for a job that another process has locked.
 	ErrHeld = errors.New("held by another process")
 	// ErrFinished is wrapped by the error of Open and Resume for a job that has nothing left to do. Nothing was
 	// changed.
 	ErrFinished = errors.New("nothing is left to do")
-	// ErrNoReport is wrapped by the error of Reader.Report for a job none of whose processes has ended in good order.
+	// ErrNoReport is wrapped by the error of Reader.Report for a job none of whose processes has ended normally.
 	ErrNoReport = errors.New("no report yet")
 	// ErrUntrusted is wrapped by the error of [CheckMaker].
 	ErrUntrusted = errors.New("the job was made by somebody else")
-	// ErrSpace is wrapped by the error for a crawl whose disk or directory is too full to begin, by [Config.MinFree] or MaxDisk.
+	// ErrSpace is wrapped by the error for a crawl that cannot start because its disk or directory is too full: see
+	// [Config.MinFree] and MaxDisk.
 	ErrSpace = errors.New("too little space on the disk")
 	// ErrProgram is wrapped by the error of Open for a job that was made with functions or objects that text cannot
 	// describe: only the program that has them can resume it.
 	ErrProgram = errors.New("the job needs its own program")
 )
 
-// KeyError reports what is wrong with the value of a key.
+// KeyError is an error about the value of a key.
 type KeyError struct {
 	Key   string
-	Value string // left out of the text if it is ""
+	Value string // omitted from the text if it is ""
 	Err   error
 }
 
-// Error returns the key, its value and what is wrong with it.
+// Error returns the key, its value and the error.
 func (e *KeyError) Error() string {
 	if e.Value == "" {
 		return fmt.Sprintf("%s: %v", e.Key, e.Err)
@@ -65,16 +66,16 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("%s %s: %v", e.Key, e.Value, e.Err)
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the underlying error.
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// also is an error that also wraps another one, which its text does not mention.
+// also is an error that additionally matches another one with errors.Is; its text does not mention that one.
 type also struct {
 	error
 	is error
 }
 
-// Is reports whether err is the other one.
+// Is reports whether err is the additional error.
 func (a also) Is(err error) bool { return err == a.is }
 
 // Unwrap returns the error.
@@ -85,12 +86,12 @@ func refused(format string, args ...any) *Error {
 	return &Error{Kind: Refused, Err: fmt.Errorf(format, args...)}
 }
 
-// refusedAs is like refused, for an error that wraps is.
+// refusedAs is like refused; its error also matches is.
 func refusedAs(is error, format string, args ...any) *Error {
 	return &Error{Kind: Refused, Err: also{fmt.Errorf(format, args...), is}}
 }
 
-// in names the directory of the job.
+// in adds the directory of the job.
 func (e *Error) in(dir string) *Error {
 	e.Dir = dir
 	return e

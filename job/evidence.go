@@ -10,20 +10,20 @@ import (
 	"sync"
 )
 
-// evidence is a file that only grows, open for appending, with the hash of its contents. Nothing that was committed is
-// ever changed; Truncate cuts off what a killed process wrote after the last commit.
+// evidence is an append-only file with the hash of its contents. Committed data never changes; Truncate removes data that a
+// killed process wrote after the last commit.
 type evidence struct {
 	*os.File
-	name string // in the job's directory
+	name string // path in the job's directory
 
 	mu     sync.Mutex
 	hash   hash.Hash
-	bytes  int64 // bytes that are in the hash
-	synced int64 // of these, bytes that are durable
+	bytes  int64 // bytes that the hash covers
+	synced int64 // of these, the bytes that are durable
 }
 
-// openEvidence opens a file of the job, creating it if it is missing. was is its extent at the last commit, nil if there is
-// none: the file must be at least as long, and the parts that are compared must be unchanged.
+// openEvidence opens a file of the job, creating it if it is missing. was is its extent at the last commit, nil without one: the
+// file must be at least as long, and the compared parts must be unchanged.
 func (d jobFiles) openEvidence(name string, was *extent) (*evidence, error) {
 	if was == nil {
 		was = &extent{SHA256: hexSum(sha256.New())}
@@ -43,7 +43,7 @@ func (d jobFiles) openEvidence(name string, was *extent) (*evidence, error) {
 	return e, nil
 }
 
-// committed opens a file. A missing file is created only if nothing of it was committed.
+// committed opens a file. It creates a missing file only if nothing was committed to it.
 func (d jobFiles) committed(name string, was *extent) (*os.File, error) {
 	if was.Bytes == 0 {
 		return d.edit(name, os.O_APPEND)
@@ -61,7 +61,7 @@ func (e *evidence) Write(b []byte) (int, error) {
 	defer e.mu.Unlock()
 	n, err := e.File.Write(b)
 	if err == nil {
-		_, _ = e.hash.Write(b) // it never fails
+		_, _ = e.hash.Write(b) // Write on a hash never fails
 		e.bytes += int64(n)
 	}
 	return n, err
@@ -82,7 +82,7 @@ func (e *evidence) Truncate(size int64) error {
 	return err
 }
 
-// Sync makes what is in the file durable.
+// Sync makes the contents of the file durable.
 func (e *evidence) Sync() error {
 	e.mu.Lock()
 	n := e.bytes
@@ -96,8 +96,8 @@ func (e *evidence) Sync() error {
 	return nil
 }
 
-// grown makes the file durable and returns its extent; was is the extent at the last commit. It reports whether there
-// is a new mark, and whether the file has grown.
+// grown makes the file durable and returns its extent. was is the extent at the last commit. It also reports whether there is a
+// new mark, and whether the file has grown.
 func (e *evidence) grown(was extent) (now extent, marked, grown bool, err error) {
 	e.mu.Lock()
 	if e.bytes == was.Bytes && was.State != nil {

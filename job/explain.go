@@ -18,23 +18,24 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Story holds everything that the files of a job say about one URL.
+// Story holds everything that a job's files record about one URL.
 type Story struct {
 	Dir      string       `json:"dir"`
-	State    string       `json:"state"`           // "visited", or where else the URL is
-	Note     string       `json:"note,omitempty"`  // what is not known, and why
+	State    string       `json:"state"`           // "visited", or the state of a URL that was not
+	Note     string       `json:"note,omitempty"`  // missing information, with the reason
 	Chain    []Found      `json:"chain"`           // from the seed to the URL
-	Visit    *sink.Record `json:"visit,omitempty"` // nil if there is none
-	Line     int          `json:"line,omitempty"`  // of the visit
-	Requests []Request    `json:"requests"`        // for the URL, and the last one for its robots.txt
+	Visit    *sink.Record `json:"visit,omitempty"` // nil if the URL was not visited
+	Line     int          `json:"line,omitempty"`  // line of the visit
+	Requests []Request    `json:"requests"`        // requests for the URL, and the last request for its robots.txt
 
 	// Loads lists the requests that the page made while it was rendered, at most 1000.
 	Loads []Request `json:"loads,omitempty"`
 
-	// Static is why the page was not to be rendered, in a crawl that renders pages; "" if it was, or the crawl renders none.
+	// Static is the reason why the page was not rendered, in a crawl that renders pages. It is "" if the page was rendered or the
+	// crawl renders none.
 	Static string `json:"static,omitempty"`
 
-	// Robots describes the robots.txt that judged the URL; nil if none was requested.
+	// Robots describes the robots.txt that decided about the URL; nil if none was requested.
 	Robots *politeness.OriginInfo `json:"-"`
 }
 
@@ -44,20 +45,20 @@ const maxLoads = 1000
 // Found is a URL of the chain that leads from a seed to another URL.
 type Found struct {
 	URL     string `json:"url"`
-	How     string `json:"how"` // seed, link, redirect, or what else named it
+	How     string `json:"how"` // seed, link, redirect, or another source of the URL
 	Depth   int    `json:"depth"`
 	Outcome string `json:"outcome,omitempty"`
-	Line    int    `json:"line,omitempty"` // of its visit
+	Line    int    `json:"line,omitempty"` // line of its visit
 }
 
 // Request is one request as recorded in the ledger, with start and end.
 type Request struct {
-	Line  int          `json:"line"` // of Start in the ledger
+	Line  int          `json:"line"` // line of Start in the ledger
 	Start ledger.Entry `json:"start"`
 	End   ledger.Entry `json:"end"`
 }
 
-// Explain returns what the job knows about a URL.
+// Explain returns everything that the job knows about a URL.
 func (r *Reader) Explain(u weburl.URL) (*Story, error) {
 	c, err := r.Config()
 	if err != nil {
@@ -71,7 +72,7 @@ func (r *Reader) Explain(u weburl.URL) (*Story, error) {
 	return s, readError(err)
 }
 
-// static says why a page was not to be rendered, "" if it was or if there is no page.
+// static returns why a page was not rendered, "" if it was or if there is no page.
 func static(v *sink.Record) string {
 	switch {
 	case v.Rendered != nil, v.Outcome != string(crawler.Fetched) && v.Outcome != string(crawler.Duplicate):
@@ -89,7 +90,7 @@ func static(v *sink.Record) string {
 // teller collects what the files of a job record about URLs.
 type teller struct {
 	*Reader
-	crawl *crawler.Config // how the job crawls
+	crawl *crawler.Config // configuration of the job's crawl
 }
 
 func (t *teller) tell(u weburl.URL) (*Story, error) {
@@ -137,7 +138,7 @@ func (t *teller) findVisit(u weburl.URL) (*sink.Record, int, error) {
 	return v, line, err
 }
 
-// findLine looks for the visit of a URL in this spelling.
+// findLine looks for the visit of a URL, in this spelling only.
 func (t *teller) findLine(url string) (v *sink.Record, line int, err error) {
 	want := member("url", url)
 	err = t.files.eachLine(VisitsName, func(n int, b []byte) bool {
@@ -150,8 +151,7 @@ func (t *teller) findLine(url string) (v *sink.Record, line int, err error) {
 	return v, line, err
 }
 
-// maxChain is the length of the longest chain that is followed: in a file that was tampered with, a chain may be
-// endless.
+// maxChain limits the length of a chain that is followed: a manipulated file may contain a cycle.
 const maxChain = 1000
 
 // trace follows the visit back to its seed.
@@ -191,7 +191,7 @@ func how(v *sink.Record) string {
 	return "link"
 }
 
-// lookUp looks in the job's queue for a URL that has no visit.
+// lookUp looks up a URL without a visit in the job's queue.
 func (t *teller) lookUp(s *Story, u weburl.URL) error {
 	m, err := t.Manifest()
 	if err != nil {
@@ -209,7 +209,7 @@ func (t *teller) lookUp(s *Story, u weburl.URL) error {
 	return nil
 }
 
-// notDrawn explains why a URL without a visit is not in the job's sample; "" if there is no sample or no report yet.
+// notDrawn explains why a URL without a visit is not in the job's sample. It is "" if there is no sample or no report yet.
 func (t *teller) notDrawn(u weburl.URL) string {
 	if t.crawl.Sample.N == 0 {
 		return ""

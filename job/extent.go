@@ -17,24 +17,24 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// extent is the length of a file that only grows, as it was at a commit, with the SHA-256 of that part, as of "head -c
-// BYTES FILE". It is stored in the queue in the same step as the visits that it covers.
+// extent is the length of an append-only file at a commit, with the SHA-256 of that part, as from "head -c BYTES FILE". It is
+// stored in the queue in the same step as the visits that it covers.
 type extent struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
-	State  []byte `json:"state"`            // state of the hash, from which it continues without reading the file again
+	State  []byte `json:"state"`            // state of the hash, from which hashing continues without reading the file again
 	Closed bool   `json:"closed,omitempty"` // a segment that will not grow any more
 
-	// From and Mark are earlier points: a process that resumes the job hashes again what comes after From, and Verify
-	// names the part of the file that differs.
+	// From and Mark are earlier points. A process that resumes the job hashes again from From on, and Verify uses them to name
+	// the part of the file that differs.
 	From point `json:"from"`
 	Mark point `json:"mark"`
 }
 
-// point is a place in a file, with the state of the hash there.
+// point is an offset in a file, with the state of the hash there.
 type point struct {
 	Bytes int64  `json:"bytes"`
-	State []byte `json:"state,omitempty"` // empty at the file's beginning
+	State []byte `json:"state,omitempty"` // empty at the beginning of the file
 }
 
 // markEvery is the distance between points, in bytes.
@@ -52,20 +52,20 @@ func (e extent) grown(bytes int64, sum string, state []byte) (next extent, marke
 
 func (e *extent) encode() []byte {
 	b, err := json.Marshal(e)
-	if err != nil { // numbers and strings cannot fail
+	if err != nil { // marshalling numbers and strings cannot fail
 		panic(err)
 	}
 	return b
 }
 
-// check compares a file with the extent, from the last point on, and returns its hash up to the end of the extent. The
-// error is a *damage, or that of reading the file.
+// check compares a file with the extent, starting at the last point, and returns its hash up to the end of the extent. The error
+// is a *damage, or an error of reading the file.
 func (e *extent) check(f io.ReaderAt, size int64) (hash.Hash, error) {
 	if size < e.Bytes {
 		return nil, short(size, e.Bytes)
 	}
 	h, from := e.From.hash(), e.From.Bytes
-	if h == nil { // perhaps written by another version of Go
+	if h == nil { // it may be from another version of Go
 		h, from = sha256.New(), 0
 	}
 	if _, err := io.Copy(h, io.NewSectionReader(f, from, e.Bytes-from)); err != nil {
@@ -77,7 +77,7 @@ func (e *extent) check(f io.ReaderAt, size int64) (hash.Hash, error) {
 	return h, nil
 }
 
-// hash returns the hash of what is before the point, or nil if its state cannot be read.
+// hash returns the hash of the bytes before the point, or nil if its state cannot be read.
 func (p point) hash() hash.Hash {
 	h := sha256.New()
 	if p.Bytes == 0 {
@@ -100,7 +100,7 @@ func stateOf(h hash.Hash) []byte {
 	return b
 }
 
-// damage describes what is wrong with a committed file.
+// damage describes an error in a committed file.
 type damage struct{ what string }
 
 func (d *damage) Error() string { return d.what }
@@ -129,7 +129,7 @@ func (d jobFiles) queueError(err error) error {
 		}
 		return err
 	}
-	text, _, _ := strings.Cut(err.Error(), "\n") // every reader of the queue met the damage; the first report is enough
+	text, _, _ := strings.Cut(err.Error(), "\n") // every reader of the queue reports the same damage; the first report is enough
 	if abs, absErr := filepath.Abs(d.path(frontierName)); absErr == nil {
 		if _, cause, ok := strings.Cut(text, abs+": "); ok {
 			text = cause
@@ -142,7 +142,7 @@ func (d jobFiles) queueError(err error) error {
 		d.path(frontierName), text, dir, cli.ShellWord(dir))}
 }
 
-// told returns err in a form for users: for damage, with the path of the file and what to do.
+// told returns err in a form for users: damage gets the path of the file and advice.
 func (d jobFiles) told(name string, err error) error {
 	var dam *damage
 	if !errors.As(err, &dam) {

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// fileFacts returns size and hash of the results in a job directory. The index of robots.txt files contains their
-// hashes, and so vouches for them. Files in extents are not read again.
+// fileFacts returns size and hash of the results in a job directory. The bodies of robots.txt files are covered by their index,
+// which contains their hashes. Files in extents are not read again.
 func fileFacts(d jobFiles, extents map[string]extent) (map[string]FileFact, error) {
 	facts := map[string]FileFact{}
 	names := []string{VisitsName, LedgerName, reportName, auditName, path.Join(robotsName, indexName)}
@@ -48,8 +48,8 @@ func fileFacts(d jobFiles, extents map[string]extent) (map[string]FileFact, erro
 	return facts, d.tableFact(facts)
 }
 
-// factsAt returns the state of the results when a process ends in good order. After a crawl that was drained, the extents
-// in the queue say it of all files but the database.
+// factsAt returns the state of the results when a process ends normally. After a crawl that was drained, the extents in the queue
+// cover all files except the database.
 func (d jobFiles) factsAt(finish crawler.Finish, extents map[string]extent) (map[string]FileFact, error) {
 	if finish != crawler.FinishDrained {
 		return fileFacts(d, extents)

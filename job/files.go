@@ -18,15 +18,15 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// plainDir is a directory whose files are opened only as regular files: symbolic links are not followed, files are
-// created only where there were none, and named pipes do not block. So nobody who can put files into the directory can
-// make a process write elsewhere. Errors name whole paths.
+// plainDir is a directory that opens only regular files: symbolic links are not followed, files are created only under unused
+// names, and named pipes do not block. So others who can write to the directory cannot make this process write elsewhere. Errors
+// name full paths.
 type plainDir struct {
 	root *os.Root
-	away *away // what the job's store has of the directory; nil: it is not asked
+	away *away // files that only the job's store has; nil: the store is not used
 }
 
-// readFile is a file that is open for reading.
+// readFile is a file open for reading.
 type readFile interface {
 	io.Reader
 	io.ReaderAt
@@ -54,14 +54,14 @@ func readPlain(path, name string) ([]byte, error) {
 	return b, errors.Join(err, d.close())
 }
 
-// path returns the path of a file, for messages and for packages that take a path.
+// path returns the path of a file, for messages and for packages that need one.
 func (d plainDir) path(name string) string { return filepath.Join(d.root.Name(), name) }
 
-// errNotPlain is wrapped by the error for anything that is not a regular file (or, where one is expected, a directory),
-// and for a file that must not be written to.
+// errNotPlain is wrapped by the error for anything that is not a regular file (or, where expected, a directory), and for a file
+// that must not be written to.
 var errNotPlain = errors.New("a job directory may contain only regular files and directories: move it elsewhere")
 
-// notPlain returns the error for what is at path, with the reason why it is not opened.
+// notPlain returns the error for the file at path, with the reason why it is not opened.
 func notPlain(path, what string) error {
 	return &Error{Kind: Refused, Err: fmt.Errorf("%s is %s: %w", path, what, errNotPlain)}
 }
@@ -109,7 +109,7 @@ func (d plainDir) file(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// open opens a file for reading, in the store if only that has it.
+// open opens a file for reading, from the store if the directory does not have it.
 func (d plainDir) open(name string) (readFile, error) {
 	f, err := d.file(name, os.O_RDONLY)
 	switch {
@@ -134,8 +134,8 @@ func (d plainDir) readUpTo(name string, limit int64) ([]byte, error) {
 	return b, errors.Join(err, f.Close())
 }
 
-// readSettings reads the manifest or the job file: safefile.Settings bytes beside the lines with seeds, and safefile.Stream
-// bytes with them, because a job may have as many seeds as a list.
+// readSettings reads the manifest or the job file: up to safefile.Settings bytes without the lines of seeds, and up to
+// safefile.Stream bytes with them, because a job may have as many seeds as a list.
 func (d plainDir) readSettings(name string) ([]byte, error) {
 	f, err := d.open(name)
 	if err != nil {
@@ -148,7 +148,7 @@ func (d plainDir) readSettings(name string) ([]byte, error) {
 func readSeeded(in *bufio.Reader, path string) (all []byte, err error) {
 	for other, seed := 0, false; ; {
 		part, err := in.ReadSlice('\n')
-		if len(all) == 0 || all[len(all)-1] == '\n' { // not the rest of a line
+		if len(all) == 0 || all[len(all)-1] == '\n' { // all is at the start of a line
 			seed = isSeedLine(part)
 		}
 		if !seed {
@@ -197,7 +197,7 @@ func (d plainDir) has(name string) (bool, error) {
 // replace writes a file whole or not at all, even if the process or the system ends meanwhile.
 func (d plainDir) replace(name string, b []byte) error { return d.replaceAs(name, b, 0o644) }
 
-// replaceSecret is like replace, for a file that nobody but its owner may read.
+// replaceSecret is like replace, for a file that only its owner may read.
 func (d plainDir) replaceSecret(name string, b []byte) error { return d.replaceAs(name, b, 0o600) }
 
 func (d plainDir) replaceAs(name string, b []byte, mode fs.FileMode) error {
@@ -207,7 +207,7 @@ func (d plainDir) replaceAs(name string, b []byte, mode fs.FileMode) error {
 	})
 }
 
-// replaceBy is replaceAs for what is too long to be kept in memory.
+// replaceBy is like replaceAs, for contents that are too large for memory.
 func (d plainDir) replaceBy(name string, mode fs.FileMode, write func(io.Writer) error) error {
 	f, err := d.create(name+newSuffix, mode)
 	if err != nil {
@@ -254,8 +254,7 @@ func (d plainDir) sub(name string) (plainDir, error) {
 	return plainDir{root: root}, d.named("open", name, err)
 }
 
-// list returns the entries of the directory or of one of its subdirectories, in no order. A directory that does not
-// exist has none.
+// list returns the entries of the directory or of one of its subdirectories, unsorted. A missing directory has none.
 func (d plainDir) list(name string) ([]fs.DirEntry, error) {
 	f, err := d.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -268,7 +267,7 @@ func (d plainDir) list(name string) ([]fs.DirEntry, error) {
 	return entries, errors.Join(err, f.Close())
 }
 
-// names is like list, but returns only names: the kinds of entries would be looked up one by one.
+// names is like list, but returns only names, which avoids a look-up for each entry.
 func (d plainDir) names(name string) ([]string, error) {
 	f, err := d.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -287,7 +286,7 @@ func (d plainDir) names(name string) ([]string, error) {
 // sync makes the names in the directory durable, if the system can.
 func (d plainDir) sync() error {
 	if runtime.GOOS == "windows" {
-		return nil // directories cannot be synced there
+		return nil // directories cannot be synced on Windows
 	}
 	f, err := d.root.Open(".")
 	if err != nil {
@@ -296,7 +295,7 @@ func (d plainDir) sync() error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// named returns err with the whole path of the file that it is about.
+// named returns err with the full path of its file.
 func (d plainDir) named(op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -304,7 +303,7 @@ func (d plainDir) named(op, name string, err error) error {
 	return &os.PathError{Op: op, Path: d.path(name), Err: cli.Cause(err)}
 }
 
-// checkKind reports anything that is not a regular file or, where one is expected, a directory.
+// checkKind returns an error for anything that is not a regular file or, where expected, a directory.
 func (d plainDir) checkKind(name string, mode fs.FileMode, dir bool) error {
 	if mode.IsDir() == dir && (dir || mode.IsRegular()) {
 		return nil
@@ -312,8 +311,8 @@ func (d plainDir) checkKind(name string, mode fs.FileMode, dir bool) error {
 	return notPlain(d.path(name), cmp.Or(kindOf(mode), "a regular file"))
 }
 
-// eachLine calls f with every whole line of a file and its number from 1, until f returns false. The
-// line is valid until f returns.
+// eachLine calls f with every complete line of a file and its number, starting at 1, until f returns false. The line is valid
+// until f returns.
 func (d plainDir) eachLine(name string, f func(n int, line []byte) bool) error {
 	file, err := d.stream(name)
 	if err != nil {
@@ -332,10 +331,10 @@ func (d plainDir) lineError(name string, err error) error {
 	return err
 }
 
-// member returns "name":"value" as it is written in the lines of a job.
+// member returns "name":"value" as written in the lines of a job.
 func member(name, value string) []byte {
 	b, err := json.Marshal(value)
-	if err != nil { // a string never fails
+	if err != nil { // marshalling a string cannot fail
 		panic(err)
 	}
 	return append([]byte(`"`+name+`":`), b...)

@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Follower reads the ledger and the visits of a job incrementally, while this or another process writes them or afterwards. It
-// is not safe for concurrent use.
+// Follower reads the ledger and the visits of a job incrementally, during the crawl (in this or another process) or afterwards.
+// It is not safe for concurrent use.
 type Follower struct {
 	r              *Reader
 	ledger, visits following
@@ -24,14 +24,14 @@ type Follower struct {
 	records        sink.Parser
 }
 
-// following is the position up to which a file has been read.
+// following is the position up to which a file was read.
 type following struct {
 	name string
 	at   int64
 	n    int // lines
 }
 
-// Follow returns a Follower that begins with the first line.
+// Follow returns a Follower that starts at the first line.
 func (r *Reader) Follow() *Follower {
 	return &Follower{r: r, ledger: following{name: LedgerName}, visits: following{name: VisitsName}}
 }
@@ -39,7 +39,7 @@ func (r *Reader) Follow() *Follower {
 // AuditConfig returns the settings that the job's ledger is checked against.
 func (r *Reader) AuditConfig() (audit.Config, error) { return readAuditConfig(r.dir) }
 
-// Poll calls line and visit with what was written since the last call; what they are given is valid until they return. A
+// Poll calls line and visit with each line written since the last call; the arguments are valid until the functions return. A
 // visit that was not committed before its process was killed may be followed by the one that replaces it.
 func (f *Follower) Poll(line func(*ledger.Entry), visit func(*sink.Record)) error {
 	var e ledger.Entry
@@ -77,7 +77,7 @@ func (p *following) poll(d plainDir, f func(line []byte) error) error {
 	if size == p.at {
 		return nil
 	}
-	p.at = min(p.at, size) // cut back to what was committed
+	p.at = min(p.at, size) // it was cut back to the last commit
 	if _, err := file.Seek(p.at, io.SeekStart); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (p *following) poll(d plainDir, f func(line []byte) error) error {
 		var err error
 		b, err = jsonl.ReadLine(br, b)
 		if errors.Is(err, io.EOF) {
-			return nil // an unfinished line is still being written
+			return nil // the last line is still being written
 		}
 		if err != nil {
 			return fmt.Errorf("line %d of %s: %w", p.n+1, d.path(p.name), err)
@@ -100,7 +100,8 @@ func (p *following) poll(d plainDir, f func(line []byte) error) error {
 	}
 }
 
-// Running reports whether a process works on the job, as far as can be seen from this machine without hindering it.
+// Running reports whether a process works on the job. It does not hinder that process. It is uncertain if the process may be on
+// another machine.
 func (r *Reader) Running() bool {
 	m, err := r.Manifest()
 	if err != nil || !m.Last().Ended.IsZero() {
@@ -108,7 +109,7 @@ func (r *Reader) Running() bool {
 	}
 	host, _ := os.Hostname() // "" if it is not known
 	if m.Last().Host.Name != host {
-		return true // or killed: the other machine knows
+		return true // running or killed: only the other machine knows
 	}
 	p, err := os.FindProcess(m.Last().PID)
 	if err != nil {

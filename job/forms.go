@@ -26,19 +26,19 @@ const (
 	Text     Kind = "text"     // any text
 	Choice   Kind = "choice"   // one of a few words
 	Whole    Kind = "whole"    // a whole number
-	Count    Kind = "count"    // a whole number, or none
-	Number   Kind = "number"   // a number, or none
-	Duration Kind = "duration" // such as 500ms or 1m30s; a bare number is seconds; or none
-	Size     Kind = "size"     // such as 500kB or 10MiB; a bare number is bytes; or none
-	List     Kind = "list"     // of texts
+	Count    Kind = "count"    // a whole number, or "none"
+	Number   Kind = "number"   // a number, or "none"
+	Duration Kind = "duration" // such as 500ms or 1m30s; a bare number is in seconds; or "none"
+	Size     Kind = "size"     // such as 500kB or 10MiB; a bare number is in bytes; or "none"
+	List     Kind = "list"     // a list of texts
 )
 
 // form converts a field of a Config to text and back.
 type form interface {
 	kind() Kind
-	// parse reports what is wrong with the form of a text.
+	// parse returns an error if the text does not have the form.
 	parse(v []string) error
-	// set sets the field to the value of a text whose form is valid; it returns an error if the value is still not allowed.
+	// set sets the field from a text whose form is valid. It returns an error if the value is still not allowed.
 	set(field reflect.Value, v []string) error
 	// text returns the field as text.
 	text(field reflect.Value) []string
@@ -75,7 +75,7 @@ func one(v []string) string {
 	return v[len(v)-1]
 }
 
-// words is the form of a string, with the text that an empty string stands for.
+// words is the form of a string. def is the text for an empty string.
 type words struct{ def string }
 
 func (words) kind() Kind           { return Text }
@@ -92,7 +92,7 @@ func (w words) text(field reflect.Value) []string {
 	return []string{w.def}
 }
 
-// special is a value of a field that is no number.
+// special is a value of a field that stands for something other than a number.
 type special int
 
 const (
@@ -126,23 +126,23 @@ func (s special) is(field reflect.Value) bool {
 	return v.Equal(field)
 }
 
-// amount is the form of a limit: a number of things or bytes, a duration, a factor. "none" and "0" are special values of the
-// field, because 0 in a Config mostly means its default.
+// amount is the form of a limit: a number of items or bytes, a duration, a factor. "none" and "0" are special values of the
+// field, because a zero field in a Config mostly means the default.
 type amount struct {
 	is   Kind
-	def  float64 // what a field of 0 stands for
-	none special // the field for "none"
-	zero special // the field for "0"
+	def  float64 // default, which a zero field stands for
+	none special // value of the field for "none"
+	zero special // value of the field for "0"
 
-	noNone string  // why "none" is refused; "" if it is not
-	noZero string  // why 0 is refused
-	most   float64 // the largest value; 0: no largest one
-	bare   bool    // complaints do not repeat the value
+	noNone string  // why "none" is refused; "" if it is allowed
+	noZero string  // why 0 is refused; "" if it is allowed
+	most   float64 // maximum value; 0: no maximum
+	bare   bool    // error messages do not repeat the value
 }
 
 func (a amount) kind() Kind { return a.is }
 
-// read returns the number that a text stands for, or -1 for none.
+// read parses a number. It returns -1 for "none".
 func (a amount) read(text string) (n float64, err error) {
 	switch a.is {
 	case Whole:
@@ -238,11 +238,11 @@ func (a amount) text(field reflect.Value) []string {
 	return []string{a.write(float64(max(0, field.Int())))}
 }
 
-// choice is the form of a type that is one of a few words: a string, or a type that reads and writes its own text.
+// choice is the form of a type with a few words as values: a string, or a type that marshals its own text.
 type choice struct {
 	def   string
 	words []string
-	read  func(string) error // also accepts other spellings of the words; nil: there are none
+	read  func(string) error // also accepts alternative spellings of the words; nil: there are none
 }
 
 func (choice) kind() Kind { return Choice }
@@ -344,7 +344,7 @@ func textOf(field reflect.Value) string {
 	return fmt.Sprint(field)
 }
 
-// addressRange returns the text of a range of addresses; for a bare address, the range of that address alone.
+// addressRange returns the text of a range of addresses; a bare address is a range of one.
 func addressRange(s string) (string, error) {
 	prefix, err := netip.ParsePrefix(s)
 	if addr, bare := netip.ParseAddr(s); bare == nil {
@@ -363,12 +363,12 @@ func port(s string) (string, error) {
 	return s, nil
 }
 
-// own is the form of a type that is read and written by its own functions.
+// own is the form of a type with its own parse and format functions.
 type own[T any] struct {
 	is    Kind
 	read  func(v []string) (T, error)
 	write func(T) []string
-	late  bool // errors are reported with the key and its value, not where the text is read
+	late  bool // set reports errors, with the key and its value, not parse
 }
 
 func (o own[T]) kind() Kind { return o.is }
@@ -427,8 +427,8 @@ func proxyText(u *url.URL) []string {
 	return []string{u.String()}
 }
 
-// WithoutSecrets returns a URL, or what should be one, in a form that may be shown: what precedes the host may be a
-// password.
+// WithoutSecrets returns a URL, or an invalid one, in a form that may be shown: the part before the host is hidden, because it
+// may be a password.
 func WithoutSecrets(s string) string {
 	scheme, rest, ok := strings.Cut(s, "//")
 	authority, _, _ := strings.Cut(rest, "/")
@@ -457,7 +457,7 @@ func addressText(a netip.Addr) []string {
 	return []string{a.String()}
 }
 
-// clock reads a time of day as the time since midnight.
+// clock parses a time of day, as the time since midnight.
 func clock(text string) (time.Duration, error) {
 	t, err := time.Parse("15:04", strings.TrimSpace(text))
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, err

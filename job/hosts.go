@@ -17,11 +17,11 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// keyHosts is the key of the settings of single hosts, whose value in a job file is a list of records; there is no flag for
-// it. As the text of a setting it is JSON.
+// keyHosts is the key of the settings of single hosts. Its value in a job file is a list of records, and it has no flag. As the
+// text of a setting it is JSON.
 const keyHosts = "hosts"
 
-// hostNumbers are the numbers of an entry, by the names of their keys.
+// hostNumbers are the numeric fields of an entry, by their keys.
 var hostNumbers = []struct {
 	name  string
 	form  amount
@@ -42,10 +42,11 @@ type lineError struct {
 	error
 }
 
-// readHosts reads the text of the setting, which in a job may have no values of header fields: Access, which needs them, says so.
+// readHosts parses the text of the setting. In a job it may lack the values of header fields: Access needs them and reports
+// missing ones.
 func readHosts(v []string) ([]crawler.HostSettings, error) { return recordedHosts(one(v)) }
 
-// recordedHosts reads the text of the setting in a job, which may have no values of header fields.
+// recordedHosts parses the text of the setting in a job, where the values of header fields may be missing.
 func recordedHosts(text string) ([]crawler.HostSettings, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) == 0 {
@@ -172,8 +173,8 @@ func headerFields(v *yaml.Node) (http.Header, error) {
 	return h, nil
 }
 
-// EntryText returns an entry of crawler.Config.Hosts for people, with the keys of a job file and without the values of header
-// fields.
+// EntryText returns an entry of crawler.Config.Hosts in readable form, with the keys of a job file and without the values of
+// header fields.
 func EntryText(h *crawler.HostSettings) string {
 	parts := []string{"hosts " + h.Match}
 	for _, k := range hostNumbers {
@@ -187,7 +188,7 @@ func EntryText(h *crawler.HostSettings) string {
 	return strings.Join(append(parts, rulesText(h.Rules)...), ", ")
 }
 
-// hostsText returns the text of the setting: JSON, which is YAML, too.
+// hostsText returns the text of the setting: JSON, which is also valid YAML.
 func hostsText(all []crawler.HostSettings) []string {
 	var b bytes.Buffer
 	for i := range all {
@@ -221,16 +222,16 @@ func hostsText(all []crawler.HostSettings) []string {
 
 func quoted(v any) string {
 	b, err := json.Marshal(v)
-	if err != nil { // only strings
+	if err != nil { // marshalling strings cannot fail
 		panic(err)
 	}
 	return string(b)
 }
 
-// withoutValues returns a text of the setting with header fields that have lost their values, which may be secrets.
+// withoutValues returns the text of the setting without the values of header fields, which may be secrets.
 func withoutValues(text []string) []string {
 	all, err := recordedHosts(one(text))
-	if err != nil { // it was read before
+	if err != nil { // it cannot fail: it was parsed before
 		return []string{"[]"}
 	}
 	for i := range all {
@@ -269,19 +270,19 @@ func (f *File) addHosts(key, value *yaml.Node) error {
 	return errors.Join(errs...)
 }
 
-// checkHosts reports what is wrong with entries whatever the other settings are, with their lines.
+// checkHosts returns an error about entries that are wrong regardless of the other settings, with their lines.
 func checkHosts(all []crawler.HostSettings, list *yaml.Node) error {
-	own := politeness.Config{OwnHosts: func(string) int { return 1 }} // whether a delay is too short depends on other keys
+	own := politeness.Config{OwnHosts: func(string) int { return 1 }} // delays are not checked here: their minimum depends on other keys
 	return wrongEntries(all, own, func(i int, err error) error { return lineError{list.Content[i].Line, err} })
 }
 
-// hostErrors reports the entries of cfg that are wrong together with its other settings.
+// hostErrors returns an error about the entries of cfg that are wrong in combination with its other settings.
 func hostErrors(cfg *crawler.Config) error {
 	pace := politeness.Config{Delay: cfg.Politeness.Delay, OwnHosts: cfg.Politeness.OwnHosts}
 	return wrongEntries(cfg.Hosts, pace, func(_ int, err error) error { return &KeyError{Key: keyHosts, Err: err} })
 }
 
-// wrongEntries reports the entries that are wrong in a crawl with that pace, each as at returns it with its index.
+// wrongEntries returns the errors of entries in a crawl with the given pace. at adds the index to each.
 func wrongEntries(all []crawler.HostSettings, pace politeness.Config, at func(i int, err error) error) error {
 	var errs []error
 	for _, err := range unjoined((crawler.Config{Hosts: all, Politeness: pace}).Validate()) {
@@ -296,13 +297,13 @@ func wrongEntries(all []crawler.HostSettings, pace politeness.Config, at func(i 
 	return errors.Join(errs...)
 }
 
-// entryNumber returns the index of the entry of Hosts that an error is about.
+// entryNumber returns the index in Hosts of the entry that an error is about.
 func entryNumber(e *crawler.ConfigError) (i int, ok bool) {
 	n, err := fmt.Sscanf(e.Field, "Hosts[%d]", &i)
 	return i, n == 1 && err == nil
 }
 
-// unjoined returns the errors that are joined in err.
+// unjoined splits an error made with errors.Join.
 func unjoined(err error) []error {
 	if err == nil {
 		return nil
@@ -317,11 +318,11 @@ func unjoined(err error) []error {
 	return []error{err}
 }
 
-// hostsRefusal returns why entries cannot be replaced by others when a job is resumed, "" if they can. Entries stay in
-// their order, with their rules; a delay is only raised. New ones have no rules, and take no host from one that has rules or
-// a longer delay.
+// hostsRefusal returns the reason why entries cannot replace others when a job is resumed, "" if they can. Existing entries must
+// keep their order and rules; their delays may only increase. New entries must not have rules, and must not take hosts from an
+// entry with rules or a longer delay.
 func hostsRefusal(was, now []crawler.HostSettings, usual float64) string {
-	at := 0 // index of the next entry of the job
+	at := 0 // index of the job's next entry
 	for _, h := range now {
 		switch {
 		case at < len(was) && h.Match == was[at].Match:

@@ -17,14 +17,14 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// FileCheck is the result of Verify for a file that was committed.
+// FileCheck is Verify's result for a committed file.
 type FileCheck struct {
 	File   string `json:"file"`
-	Bytes  int64  `json:"bytes"` // that were committed and read
+	Bytes  int64  `json:"bytes"` // bytes that were committed and read
 	Damage string `json:"damage,omitempty"`
 }
 
-// known is a length that a file had at a commit, and the hash of the bytes up to it.
+// known is a file's length at a commit, with the hash of that many bytes.
 type known struct {
 	Bytes  int64
 	SHA256 string
@@ -33,11 +33,11 @@ type known struct {
 // records are the recorded lengths and hashes of the files of a job, by name.
 type records struct {
 	files map[string][]known
-	note  string // what is not recorded, and why
-	queue error  // why the queue cannot be read: it is damaged
+	note  string // missing records, with the reason
+	queue error  // why the queue cannot be read, if it is damaged
 }
 
-// records collects the extents that commits stored in the queue and, if the last process ended cleanly, those in the manifest.
+// records collects the extents that commits stored in the queue and, if the last process ended normally, those in the manifest.
 // It reads both without changing them.
 func (d jobFiles) records(m *Manifest) *records {
 	r := &records{files: map[string][]known{}}
@@ -48,7 +48,7 @@ func (d jobFiles) records(m *Manifest) *records {
 		r.files[k.name()] = []known{{k.Bytes, k.SHA256}}
 	}
 	list, err := d.away.now()
-	if err == nil && list != nil && list.Copy { // its queue is elsewhere
+	if err == nil && list != nil && list.Copy { // the queue is elsewhere
 		for _, o := range list.Objects {
 			r.files[o.Name] = []known{{o.Bytes, o.SHA256}}
 		}
@@ -58,7 +58,7 @@ func (d jobFiles) records(m *Manifest) *records {
 	switch {
 	case errors.Is(err, ErrHeld):
 		r.note = "files were not compared with what was committed: " + err.Error()
-	case errors.Is(err, fs.ErrNotExist) && len(r.files[VisitsName]) > 0: // no queue: the manifest says it all
+	case errors.Is(err, fs.ErrNotExist) && len(r.files[VisitsName]) > 0: // there is no queue; the manifest has all records
 	case errors.Is(err, fs.ErrNotExist):
 		r.queue = d.told(frontierName, &damage{"it is missing"})
 	case err != nil:
@@ -69,8 +69,8 @@ func (d jobFiles) records(m *Manifest) *records {
 	return r
 }
 
-// committedStates adds what the commits stored in the queue. A copy of a job may be without the file that is locked: nobody works
-// on it then.
+// committedStates adds the extents that commits stored in the queue. A copy of a job may lack the lock file: then no process
+// works on it.
 func (d jobFiles) committedStates(r *records) error {
 	lock, err := d.openShared(lockName)
 	switch {

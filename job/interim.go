@@ -30,20 +30,20 @@ func (r *Reader) Standing(m *Manifest) string {
 	return "ended " + last.Ended.Format(time.DateTime) + " UTC (" + string(last.Finish) + ")"
 }
 
-// Interim sums up the files of a job that is [Manifest.Unfinished].
+// Interim summarizes the files of a job that is [Manifest.Unfinished].
 type Interim struct {
-	// Report is as far as it can be told from ledger, visits and queue: without links, connections and the bound. Ended is the
-	// last that was written.
+	// Report holds what ledger, visits and queue show: it lacks links, connections and the lower bound of the time. Ended is the
+	// time of the last line written.
 	Report *crawler.Report
 	Facts  *digest.Facts
-	Queue  error // why Report.Left is not known; nil: it is
+	Queue  error // why Report.Left is unknown; nil: it is known
 }
 
-// maxTypes limits the media types that are counted one by one.
+// maxTypes limits the media types with a separate count.
 const maxTypes = 200
 
-// Interim sums up the ledger and the visits like Facts, and what is queued. It changes nothing, and does not hinder a process
-// that works on the job.
+// Interim summarizes the ledger and the visits like Facts, and counts queued URLs. It changes nothing, and does not hinder a
+// process that works on the job.
 func (r *Reader) Interim(m *Manifest, each ...func(*sink.Record)) (*Interim, error) {
 	rep := &crawler.Report{Runs: len(m.Runs), Statuses: map[int]int{}, Errors: map[int]int{}, WallStatuses: map[int]int{}, Types: map[string]int{}, Outcomes: map[crawler.Outcome]int{}}
 	facts, err := r.Facts(append(each, func(v *sink.Record) {
@@ -93,7 +93,7 @@ func (r *Reader) Interim(m *Manifest, each ...func(*sink.Record)) (*Interim, err
 	return in, nil
 }
 
-// spans returns when the job began, when the last was written, and how long its processes worked, as far as that is known.
+// spans returns when the job began, when its last line was written, and how long its processes worked, as far as known.
 func (m *Manifest) spans(f *digest.Facts) (from, to time.Time, worked time.Duration) {
 	last := m.Last().Started
 	to = last

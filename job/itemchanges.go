@@ -18,25 +18,25 @@ import (
 // ItemChange is a result that differs between two crawls.
 type ItemChange[T any] struct {
 	Key    string
-	URL    string   // of the page that has the result, or had it
+	URL    string   // URL of the page that has the result, or had it
 	Before *T       // nil: the result is new
 	After  *T       // nil: it is gone
-	Fields []string // JSON names of the fields that differ, sorted; nil if the result is new or gone, or T is no struct
+	Fields []string // JSON names of the fields that differ, sorted; nil if the result is new or gone, or T is not a struct
 }
 
-// Changes returns what the last of jobs changed in the results (crawler.Visit.Emit) that those before it have found, ordered by key.
-// key returns what a result is recognised by, such as an article number; those for which it returns "" are left out. Of several
-// results with one key, the last one of the latest crawl counts.
+// Changes returns the differences between the results (crawler.Visit.Emit) of the last of jobs and those of the jobs before it,
+// ordered by key. key returns the identity of a result, such as an article number; results for which it returns "" are left out.
+// If several results have the same key, the last one of the latest crawl counts.
 //
-// A page that was not modified, failed or was deferred in a crawl keeps the results that it had before. So a crawl with Config.Since
-// needs all jobs to which it goes back: Changes(key, monday, tuesday, wednesday) returns the changes of Wednesday.
+// A page that was not modified, failed or was deferred in a crawl keeps the results that it had before. So for a crawl with
+// Config.Since, pass all jobs that it builds on: Changes(key, monday, tuesday, wednesday) returns the changes of Wednesday.
 //
-// Memory is bounded; the rest is in files without a name in the directory for temporary files. The sequence ends after an error: of
-// reading a job, of a result that is no T, or if there are fewer than two jobs.
+// Memory is bounded; the rest is in files without a name in the directory for temporary files. The sequence ends after an error:
+// of reading a job, of a result that cannot be decoded as T, or if there are fewer than two jobs.
 func Changes[T any](key func(T) string, jobs ...*Reader) iter.Seq2[ItemChange[T], error] {
 	return func(yield func(ItemChange[T], error) bool) {
 		pages, keys := extsort.New("", 0), extsort.New("", 0)
-		defer func() { _ = errors.Join(pages.Close(), keys.Close()) }() // they have no names
+		defer func() { _ = errors.Join(pages.Close(), keys.Close()) }() // temporary files without names
 		err := sortByPage(pages, key, jobs)
 		if err == nil {
 			err = sortByKey(keys, pages, len(jobs)-1)
@@ -109,13 +109,13 @@ func sortByPage[T any](pages *extsort.Sorter, key func(T) string, jobs []*Reader
 	return nil
 }
 
-// sortByKey adds the results that each page had before the last job, and has with it, in the order of key, side and visit.
+// sortByKey adds the results of each page before and after the last job, sorted by key, side and visit.
 func sortByKey(keys, pages *extsort.Sorter, last int) error {
 	var url []byte
 	var had, has [][]byte
 	flush := func() error {
 		for side, items := range [][][]byte{had, has} {
-			for _, item := range items { // 4 bytes of the job, 8 of the visit, 4 of the result
+			for _, item := range items { // 4 bytes for the job, 8 for the visit, 4 for the result
 				n, width := binary.Uvarint(item[16:])
 				k, value := item[16+width:16+width+int(n)], item[16+width+int(n):]
 				record := append(bytes.ReplaceAll(k, []byte{0}, []byte{0, 0xff}), 0, 0, byte(side))
@@ -156,13 +156,13 @@ func sortByKey(keys, pages *extsort.Sorter, last int) error {
 	return flush()
 }
 
-// itemPair is what one key stands for before the last job, and with it; nil is nothing.
+// itemPair holds the results for one key before and after the last job; nil means none.
 type itemPair struct {
 	key, url      string
 	before, after []byte
 }
 
-// pairs returns the keys whose results differ.
+// pairs returns the results of each key for which they differ.
 func pairs(keys *extsort.Sorter) iter.Seq2[itemPair, error] {
 	return func(yield func(itemPair, error) bool) {
 		var now []byte

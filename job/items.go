@@ -9,14 +9,14 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Items is a file of a job directory with the results of its program ([crawler.Visit.Emit]): see [Config.Items]. Results
-// are committed with their visits: however often the process is killed and the job resumed, each is in the file once.
+// Items is a file of a job directory with the results of its program ([crawler.Visit.Emit]): see [Config.Items]. Results are
+// committed with their visits: each is in the file exactly once, even if the process is killed and the job resumed.
 type Items struct {
 	file string
 	open func(o *outputs, file string) (sink.Sink, error)
 }
 
-// ItemsLines returns the file items.jsonl: one result a line, as [sink.NewItems] writes it.
+// ItemsLines returns the file items.jsonl: one result per line, as [sink.NewItems] writes it.
 func ItemsLines() Items {
 	return Items{ItemsName, func(o *outputs, file string) (sink.Sink, error) {
 		return kept(o, file, func(f *segmented) (sink.Sink, error) { return sink.AppendItems(f, f.Name()) })
@@ -28,7 +28,7 @@ func ItemsLines() Items {
 func ItemsCSV(columns ...string) Items {
 	return Items{ItemsCSVName, func(o *outputs, file string) (sink.Sink, error) {
 		return kept(o, file, func(f *segmented) (sink.Sink, error) {
-			if f.open.bytes == 0 { // columns that no commit has are not binding
+			if f.open.bytes == 0 { // columns may change as long as nothing was committed
 				if err := f.Truncate(0); err != nil {
 					return nil, err
 				}
@@ -38,18 +38,18 @@ func ItemsCSV(columns ...string) Items {
 	}}
 }
 
-// ItemsTable returns the database items.db, with a row for each result in its table "items". The program hands over the
-// function that opens it, so that no other program contains a database:
+// ItemsTable returns the database items.db, with a row for each result in its table "items". The program passes the function that
+// opens the database, so that other programs do not link one:
 //
 //	job.ItemsTable(sqlite.Open) // of package sink/sqlite
 //
-// Open opens the database at path, or creates it, under the conditions of [sink.Sink]. The state of the sink is in this file
-// and, while it is open, in files beside it whose names continue its own with -wal, -shm and -journal. After Close it is in
-// this file alone, unless another program is reading it.
+// Open opens the database at path, or creates it, under the conditions of [sink.Sink]. The state of the sink is in this file and,
+// while it is open, in files beside it whose names continue its own with -wal, -shm and -journal. After Close it is in this file
+// alone, unless another program is reading it.
 func ItemsTable[S sink.Sink](open func(path, table string) (S, error)) Items {
 	return Items{ItemsTableName, func(o *outputs, file string) (sink.Sink, error) {
 		d := o.commits.files
-		f, err := d.edit(file, 0) // a file that may be opened by its name
+		f, err := d.edit(file, 0) // reserves the name for the database
 		if err != nil {
 			return nil, err
 		}
@@ -63,10 +63,10 @@ func ItemsTable[S sink.Sink](open func(path, table string) (S, error)) Items {
 // itemsTable is the name of the table in items.db.
 const itemsTable = "items"
 
-// sidecars end the names of files beside a database.
+// sidecars are the suffixes of files beside a database.
 var sidecars = []string{"-wal", "-shm", "-journal"}
 
-// kept opens a file that only grows.
+// kept opens an append-only file.
 func kept(o *outputs, name string, open func(*segmented) (sink.Sink, error)) (sink.Sink, error) {
 	f, err := o.commits.keep(name)
 	if err != nil {
@@ -94,7 +94,7 @@ func (o *outputs) openItems(all []Items) error {
 	return nil
 }
 
-// checkItems reports Items that no constructor has made, and files that are named twice.
+// checkItems refuses Items that were not made by a constructor, and duplicate files.
 func (c *Config) checkItems() error {
 	seen := map[string]bool{}
 	for _, it := range c.Items {
@@ -109,8 +109,8 @@ func (c *Config) checkItems() error {
 	return nil
 }
 
-// itemsProgram returns how Items are named in [Config.Program]: a job that was resumed without one of them would have
-// results that are not in its file.
+// itemsProgram returns the names of Items in [Config.Program]: if a job were resumed without one of them, that file would lack
+// results.
 func (c *Config) itemsProgram() (names []string) {
 	for _, it := range c.Items {
 		names = append(names, "Items "+it.file)
@@ -122,7 +122,7 @@ func (c *Config) itemsProgram() (names []string) {
 func (d jobFiles) tableFact(facts map[string]FileFact) error {
 	for _, end := range sidecars {
 		info, err := d.root.Lstat(ItemsTableName + end)
-		if err == nil && info.Size() > 0 { // somebody is reading it
+		if err == nil && info.Size() > 0 { // another program is reading it
 			return nil
 		}
 	}
@@ -136,7 +136,7 @@ func (d jobFiles) tableFact(facts map[string]FileFact) error {
 	return err
 }
 
-// tableNote explains why Verify does not check the database, "" if it does or there is none.
+// tableNote explains why Verify does not check the database. It is "" if Verify does or there is none.
 func (d jobFiles) tableNote(m *Manifest) string {
 	if _, ok := m.Outputs[ItemsTableName]; ok {
 		return ""
@@ -147,7 +147,7 @@ func (d jobFiles) tableNote(m *Manifest) string {
 	return fmt.Sprintf("%s was not compared: that is possible when the last process of the job has ended in good order and nobody was reading it", ItemsTableName)
 }
 
-// isSidecar reports whether a file is one that a database has beside it.
+// isSidecar reports whether a file is a sidecar of a database.
 func isSidecar(name string) bool {
 	end, ok := strings.CutPrefix(name, ItemsTableName)
 	return ok && (end == sidecars[0] || end == sidecars[1] || end == sidecars[2])

@@ -1,6 +1,6 @@
-// Package job keeps a crawl in a directory: its queue, its visits, a ledger of every request, each robots.txt as it was
-// received, its settings, and who ran what when. Such a crawl survives the end of its process, however it ends, and its
-// record can be read, explained and verified afterwards, by a program or with the command amble:
+// Package job keeps a crawl in a directory: its queue, its visits, a ledger of every request, each robots.txt as it was received,
+// its settings, and a list of its processes. Such a crawl survives the end of its process, even a crash, and its record can be
+// read, explained and verified afterwards, by a program or with the command amble:
 //
 //	j, err := job.Create("site", job.Config{Crawl: crawler.Config{Contact: contact}}, "https://site.to.crawl/")
 //	…
@@ -10,17 +10,17 @@
 //
 //	j, err := job.Open("site")
 //
-// Only one process at a time can work on a directory; others are refused. Files are opened only as regular files: no
-// symbolic link is followed, and a file that was not made by a job is left alone.
+// Only one process at a time can work on a directory; others are refused. Files are opened only as regular files: no symbolic
+// link is followed, and a file that was not made by a job is left alone.
 //
 // # Ways to a job
 //
 //   - [Create] begins a crawl in an empty directory.
-//   - [Open] goes on with it as it was begun.
-//   - [Resume] goes on with other settings, as far as a job allows it, and with more seeds.
+//   - [Open] resumes it with its settings.
+//   - [Resume] resumes it with other settings, as far as a job allows it, and with more seeds.
 //   - [Start] is for programs that are run again and again: it creates the job, or resumes it.
 //   - [Revisit] requests the pages of a job again; package watch does it with a budget.
-//   - [Read] reads what a job has got so far, also while another process works on it.
+//   - [Read] reads the results of a job so far, even while another process works on it.
 package job
 
 import (
@@ -54,11 +54,11 @@ const (
 	robotsName    = "robots"
 	settingsName  = "settings" // copies of files that settings name
 	archiveName   = "warc"
-	resourcesName = "resources" // what rendered pages load
+	resourcesName = "resources" // resources loaded by rendered pages
 	reportName    = "report.json"
 	auditName     = "politeness.json"
 
-	newSuffix = ".new" // suffix of files that are being written
+	newSuffix = ".new" // suffix of files while they are written
 )
 
 // Names of the result files in a job directory.
@@ -73,19 +73,19 @@ const (
 	ItemsTableName = "items.db"    // with ItemsTable
 )
 
-// Names reserved in a job directory for what package report writes.
+// Names in a job directory that are reserved for files of package report.
 const (
-	PageName     = "report.html"  // the report as a page
+	PageName     = "report.html"  // the report as an HTML page
 	HostsName    = "hosts.csv"    // a line for each host
 	ProblemsName = "problems.csv" // a line for each URL that could not be fetched
 
-	SheetName     = "datasheet.md"   // what others must know of the crawl, with answers of the researcher
-	SheetDataName = "datasheet.json" // the same for programs
+	SheetName     = "datasheet.md"   // data sheet of the crawl, with answers by the researcher
+	SheetDataName = "datasheet.json" // the same in machine-readable form
 )
 
-// Job is a crawl in a directory that this process has locked. Its methods are not safe for concurrent use, except for
-// those that control a crawl that runs ([Job.Pause] and those after it) and [Job.HostPending]; those of its
-// [crawler.Crawler] are safe, but what they change is not recorded.
+// Job is a crawl in a directory that this process has locked. Its methods are not safe for concurrent use, except for those that
+// control a running crawl ([Job.Pause] and those after it) and [Job.HostPending]. The methods of its [crawler.Crawler] are safe,
+// too, but their changes are not recorded.
 type Job struct {
 	dir      string // as given by the user
 	files    jobFiles
@@ -103,7 +103,7 @@ type Job struct {
 	recording sync.Mutex // held while the manifest is changed or written
 }
 
-// Holds reports whether the directory holds a crawl that was begun.
+// Holds reports whether the directory holds a job.
 func Holds(dir string) bool {
 	if dir == "" {
 		return false
@@ -118,7 +118,7 @@ func Holds(dir string) bool {
 	return begun && told && err == nil && err2 == nil
 }
 
-// Create begins a crawl in a directory, which must be empty or missing. Nothing is requested before Run.
+// Create begins a crawl in a directory, which must be empty or missing. It makes no requests; Run does.
 func Create(dir string, c Config, seeds ...string) (*Job, error) {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -130,10 +130,10 @@ func Create(dir string, c Config, seeds ...string) (*Job, error) {
 	return Start(dir, c, seeds...)
 }
 
-// Open resumes the crawl in a directory as it was begun, with the settings in its job.yaml. URLs that ended with one of
-// the outcomes in retry, [crawler.Failed] or [crawler.Deferred], are tried again. The error wraps ErrNoJob, ErrHeld,
-// ErrFinished or ErrProgram, or says what is wrong with the directory. A job that
-// another user or machine made is refused if its settings name files, variables or a browser: see [CheckMaker].
+// Open resumes the crawl in a directory with the settings in its job.yaml. URLs that ended with one of the outcomes in retry,
+// [crawler.Failed] or [crawler.Deferred], are tried again. The error wraps ErrNoJob, ErrHeld, ErrFinished or ErrProgram, or says
+// what is wrong with the directory. A job that another user or machine made is refused if its settings name files, variables or a
+// browser: see [CheckMaker].
 func Open(dir string, retry ...crawler.Outcome) (*Job, error) {
 	c, seeds, err := asBegun(dir)
 	if err != nil {
@@ -166,9 +166,9 @@ func asBegun(dir string) (c Config, seeds []string, err error) {
 	return c, m.Seeds, CheckMaker(dir, &c)
 }
 
-// Resume is like Open, with other settings where a job allows them: pauses may become longer, limits and outputs may
-// change, and seeds may be added. Settings that decided about URLs in the job (see [Fixed]) must be the same as before.
-// The manifest records the changes. Call [CheckMaker] before, if the settings are from the directory.
+// Resume is like Open, with other settings where a job allows them: pauses may become longer, limits and outputs may change, and
+// seeds may be added. Settings that decided about URLs in the job (see [Fixed]) must not change. The manifest records the
+// changes. If the settings are from the directory, call [CheckMaker] first.
 func Resume(dir string, c Config, seeds []string, retry ...crawler.Outcome) (*Job, error) {
 	if err := resumable(dir); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func Resume(dir string, c Config, seeds []string, retry ...crawler.Outcome) (*Jo
 	return start(dir, c, seeds, opening{retry: retry})
 }
 
-// resumable reports why a directory has no crawl that can be resumed.
+// resumable returns an error if a directory has no crawl that can be resumed.
 func resumable(dir string) error {
 	m, err := readManifest(dir)
 	switch {
@@ -198,15 +198,15 @@ func resumable(dir string) error {
 	return nil
 }
 
-// Start is like Create if the directory holds no crawl, and like Resume if it does.
+// Start calls Create if the directory holds no crawl, and Resume if it does.
 func Start(dir string, c Config, seeds ...string) (*Job, error) {
 	return start(dir, c, seeds, opening{})
 }
 
-// opening is why a job is opened that was begun before.
+// opening holds the reason why an existing job is opened.
 type opening struct {
 	retry  []crawler.Outcome
-	change func(*crawler.Config) error // of Revisit
+	change func(*crawler.Config) error // set by Revisit
 }
 
 func start(dir string, c Config, seeds []string, why opening) (*Job, error) {
@@ -262,13 +262,13 @@ func start(dir string, c Config, seeds []string, why opening) (*Job, error) {
 		return nil, errors.Join(err, j.release())
 	}
 	if j.uploads != nil && j.uploads.claimed {
-		_ = j.uploads.describe(context.Background()) // Run repeats it
+		_ = j.uploads.describe(context.Background()) // an error here is ignored: Run tries again
 	}
 	return j, nil
 }
 
-// forJob checks c, makes its paths absolute, and returns the configuration for package crawler. Lists that the job in dir keeps are
-// read there; dir is "" for a job without a directory.
+// forJob checks c, makes its paths absolute, and returns the configuration for package crawler. Lists that the job in dir keeps
+// are read from there; dir is "" for a job without a directory.
 func (c *Config) forJob(dir string, seeds []weburl.URL) (crawler.Config, error) {
 	if err := c.validate(); err != nil {
 		return crawler.Config{}, err
@@ -278,7 +278,7 @@ func (c *Config) forJob(dir string, seeds []weburl.URL) (crawler.Config, error) 
 		return crawler.Config{}, &Error{Kind: Refused, Err: err}
 	}
 	if dir != "" {
-		if err := c.readLists(dir); err != nil && !errors.As(err, new(*KeyError)) { // Crawler returns that of a key
+		if err := c.readLists(dir); err != nil && !errors.As(err, new(*KeyError)) { // Crawler returns errors about keys
 			return crawler.Config{}, err
 		}
 	}
@@ -289,7 +289,7 @@ func (c *Config) forJob(dir string, seeds []weburl.URL) (crawler.Config, error) 
 	return cfg, nil
 }
 
-// checkContact refuses a crawl of other people's sites without a contact, before a directory is made for it.
+// checkContact refuses a crawl of other people's sites without a contact, before a directory is made.
 func checkContact(cfg *crawler.Config, seeds []weburl.URL) error {
 	if err := cfg.Identity().Validate(OnLoopback(seeds)); err != nil {
 		return &Error{Kind: Refused, Err: err}
@@ -321,7 +321,7 @@ func parse(seeds []string) ([]weburl.URL, error) {
 	return res, nil
 }
 
-// checkFinished returns ErrFinished for a job that has nothing left to do, with these settings and seeds.
+// checkFinished returns ErrFinished if the job has nothing left to do with these settings and seeds.
 func checkFinished(dir string, all Settings, seeds []string) error {
 	m, err := readManifest(dir)
 	if err != nil || m == nil || !m.Finished() {
@@ -363,7 +363,7 @@ func (j *Job) take() (err error) {
 	if j.lock, err = j.files.lockJob(); err != nil {
 		return err
 	}
-	if err := errors.Join(j.files.checkJob(), j.files.checkCopy()); err != nil { // another process may have been faster
+	if err := errors.Join(j.files.checkJob(), j.files.checkCopy()); err != nil { // another process may have created the job meanwhile
 		return err
 	}
 	if j.manifest, err = readManifest(j.dir); err != nil || j.manifest == nil || j.manifest.Collected == "" {
@@ -372,7 +372,7 @@ func (j *Job) take() (err error) {
 	return refused("%s was collected from the %s, and cannot be resumed alone: resume the job of the cluster, and collect it into a new directory", j.dir, j.manifest.Collected)
 }
 
-// startUploads begins to store what becomes final, and returns a function that ends it.
+// startUploads starts storing finished files, and returns a function that stops it.
 func (j *Job) startUploads(ctx context.Context) (end func()) {
 	if j.uploads == nil {
 		return func() {}
@@ -391,7 +391,7 @@ func (j *Job) startUploads(ctx context.Context) (end func()) {
 func (j *Job) release() error {
 	if j.uploads != nil {
 		j.uploads.leave()
-		_ = open.Close(j.uploads.store) // what it has was synced
+		_ = open.Close(j.uploads.store) // its contents were synced
 		j.uploads = nil
 	}
 	if j.lock == nil {
@@ -483,8 +483,7 @@ func (j *Job) prepare(cfg *crawler.Config, why opening) (err error) {
 	return firstOf(err, j.retry(why.retry))
 }
 
-// beginError returns why a crawl could not begin: because of its configuration, or because of what it left when it was
-// stopped.
+// beginError returns the reason why a crawl could not begin: its configuration, or state that its last process left.
 func beginError(err error) error {
 	if errors.Is(err, crawler.ErrResume) {
 		return outputError(err)
@@ -492,7 +491,7 @@ func beginError(err error) error {
 	return &Error{Kind: Refused, Err: err}
 }
 
-// begin makes this process the one that works on the job, with settings that may have changed.
+// begin makes this process the owner of the job, with settings that may have changed.
 func (j *Job) begin(now time.Time, seeds []string) error {
 	run, settings, program := newRun(now), j.config.recordable().recorded(), j.config.Program()
 	if j.manifest == nil {
@@ -519,8 +518,8 @@ func (j *Job) begin(now time.Time, seeds []string) error {
 	return nil
 }
 
-// note records that the process works on the job, once its files are known to be intact. The record is durable before
-// the first request.
+// note records in the manifest that the process works on the job, once its files are known to be intact. The record is durable
+// before the first request.
 func (j *Job) note() error {
 	if err := j.files.removeSums(); err != nil {
 		return err
@@ -537,7 +536,7 @@ func (j *Job) note() error {
 	return outputError(j.files.replace(jobName, []byte(text)))
 }
 
-// tell tells the operator something while the crawl runs.
+// tell sends a message to the operator while the crawl runs.
 func (j *Job) tell(text string) {
 	if j.config.Note != nil {
 		j.config.Note(text)
@@ -557,8 +556,8 @@ func (j *Job) noteSkew() {
 	}
 }
 
-// created reports whether no process has worked on the job before, as the manifest lists each one before its first request.
-// Only then is there no gate state to continue, and nothing to wait for. An empty ledger alone does not prove that: a killed
+// created reports whether no process has worked on the job before: the manifest lists each process before its first request. Only
+// in that case there is no state of the gate to restore, and nothing to wait for. An empty ledger does not prove it: a killed
 // process may have been about to connect.
 func (j *Job) created() bool { return len(j.manifest.Runs) == 1 }
 
@@ -574,14 +573,14 @@ func (j *Job) replay() error {
 // Dir returns the directory of the job.
 func (j *Job) Dir() string { return j.dir }
 
-// Crawler returns the crawler of the job: to watch it, to score its queue with Rescore, also before Run, or to end it in good order
-// with its Drain.
+// Crawler returns the crawler of the job: to observe it, to score its queue with Rescore, even before Run, or to end it cleanly
+// with Drain.
 func (j *Job) Crawler() *crawler.Crawler { return j.crawler }
 
-// Notes returns sentences for the operator about what was found in the directory.
+// Notes returns sentences for the operator about the state of the directory.
 func (j *Job) Notes() []string { return slices.Clone(j.notes) }
 
-// HostPending returns how many URLs of a host are left.
+// HostPending returns the number of URLs of a host that are left.
 func (j *Job) HostPending(host string) int { return j.out.frontier.HostPending(host) }
 
 // Run runs the crawl and records how it ended. The report covers the whole job, over all processes; it is nil if the
@@ -600,7 +599,7 @@ func (j *Job) Run(ctx context.Context) (*crawler.Report, error) {
 	return rep, j.finish(rep, err)
 }
 
-// finish closes the files and writes report and manifest. A crawl that no host answered counts as ended in good order.
+// finish closes the files and writes report and manifest. A crawl without a response from any host counts as ended normally.
 func (j *Job) finish(rep *crawler.Report, runErr error) error {
 	err := j.files.queueError(runErr)
 	if errors.As(runErr, new(*crawler.UnreachableError)) {
@@ -614,7 +613,7 @@ func (j *Job) finish(rep *crawler.Report, runErr error) error {
 	return firstOf(err, runErr)
 }
 
-// end records how this process ended, and the state of the files if it ended in good order.
+// end records how this process ended, and, if it ended normally, the state of the files.
 func (j *Job) end(now time.Time, rep *crawler.Report, runErr error) error {
 	j.recording.Lock()
 	defer j.recording.Unlock()
@@ -640,7 +639,7 @@ func (j *Job) end(now time.Time, rep *crawler.Report, runErr error) error {
 	return outputError(m.write(j.files.plainDir))
 }
 
-// Close unlocks the directory for other processes. It must be called after Run, or instead of it.
+// Close unlocks the directory for other processes. Call it after Run, or instead of Run.
 func (j *Job) Close() error {
 	var err error
 	if !j.ended {
@@ -649,12 +648,12 @@ func (j *Job) Close() error {
 	return errors.Join(err, j.release())
 }
 
-// Revisit opens the crawl in a directory, as it was begun, for a program that requests its pages again, such as package
-// watch: also one that has ended. program sets what no setting can say; it is called with the settings of the job, and may
-// be nil. change is called with the configuration of the crawl when all that the job adds to it is set: it may wrap its
-// Frontier, which implements [frontier.Durable], and set whatever decides what is requested again. The directory records
-// none of that: the next [Open] has the settings of the job. change must not make the crawl less polite than the job: the
-// ledger is checked against the job's settings. Its error is returned. Other errors are those of Open, but for ErrFinished.
+// Revisit opens the crawl in a directory, even one that has ended, with its settings, for a program that requests its pages
+// again, such as package watch. program sets the fields that no setting can express; it is called with the settings of the job,
+// and may be nil. change is called with the complete configuration of the crawl: it may wrap the Frontier, which implements
+// [frontier.Durable], and set the fields that decide what is requested again. The directory records none of these changes: the
+// next [Open] uses the settings of the job. change must not make the crawl less polite than the job: the ledger is checked
+// against the job's settings. Its error is returned. Other errors are those of Open, except ErrFinished.
 func Revisit(dir string, program func(*Config), change func(*crawler.Config) error) (*Job, error) {
 	c, seeds, err := asBegun(dir)
 	if err != nil {

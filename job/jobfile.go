@@ -18,7 +18,7 @@ import (
 // File is a job file: keys and their values, as text.
 type File struct {
 	path    string
-	alone   bool // it is given as text and may not read other files
+	alone   bool // it is given as text and must not read other files
 	entries map[string]entry
 }
 
@@ -27,13 +27,13 @@ type entry struct {
 	line   int
 	list   bool
 	origin string   // from the comment after the key
-	values []string // one, unless list is set
+	values []string // one value, unless list is set
 }
 
 // at returns a place in the file.
 func (f *File) at(line int) string { return fmt.Sprintf("%s:%d", f.path, line) }
 
-// FileError reports everything that is wrong with a job file.
+// FileError reports all errors in a job file.
 type FileError struct{ Err error }
 
 // Error returns the text of Err.
@@ -68,7 +68,7 @@ func (f *File) parse(b []byte) error {
 	var doc yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(b))
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
-		return nil // only comments
+		return nil // the file has only comments
 	} else if err != nil {
 		return fmt.Errorf("job file %s: %w", f.path, err)
 	}
@@ -128,13 +128,13 @@ func (f *File) add(key, value *yaml.Node) error {
 	return f.expand(short, &e)
 }
 
-// expand adds the keys that a shorthand stands for.
+// expand adds the keys of a shorthand.
 func (f *File) expand(short *Shorthand, e *entry) error {
 	all, err := short.Expand(e.values...)
 	if err != nil {
 		return fmt.Errorf("%s: %s: %w", f.at(e.line), short.Name, err)
 	}
-	if key := KeyNamed(short.Name); key != nil && key.Check(e.values...) == nil { // as in a job's own file, which also has the other keys
+	if key := KeyNamed(short.Name); key != nil && key.Check(e.values...) == nil { // a job's own file has the key beside the other keys
 		all = Settings{{Name: short.Name, Values: e.values}}
 	}
 	for i := range all {
@@ -156,7 +156,7 @@ func comment(key, value *yaml.Node) string {
 	return strings.TrimSpace(strings.TrimLeft(text, "#"))
 }
 
-// suggest returns a hint at the known word that looks most like the given one, or "" if none does.
+// suggest returns a hint with the known word most similar to the given one, or "" if none is similar.
 func suggest(word string, known []string) string { return cli.DidYouMean(word, known) }
 
 // Has reports whether the file has a key. A nil file has none.
@@ -168,8 +168,7 @@ func (f *File) Has(name string) bool {
 	return ok
 }
 
-// Get returns the value of a key, with the place in the file as its origin; isList reports whether it is a list in the
-// file.
+// Get returns the value of a key, with its position in the file as its origin. isList reports whether it is a list in the file.
 func (f *File) Get(name string) (s Setting, isList, ok bool) {
 	if f == nil {
 		return s, false, false
@@ -178,8 +177,8 @@ func (f *File) Get(name string) (s Setting, isList, ok bool) {
 	return Setting{Name: name, Values: e.values, Origin: f.at(e.line)}, e.list, ok
 }
 
-// Kept is like Get, but the origin is the one named by the comment after the key: a job's own file says there where a
-// value first came from.
+// Kept is like Get, but takes the origin from the comment after the key: a job's own file says there where a value first came
+// from.
 func (f *File) Kept(name string) (s Setting, isList, ok bool) {
 	s, isList, ok = f.Get(name)
 	if ok {
@@ -188,7 +187,7 @@ func (f *File) Kept(name string) (s Setting, isList, ok bool) {
 	return s, isList, ok
 }
 
-// URLs returns the seeds that the file names.
+// URLs returns the seeds in the file.
 func (f *File) URLs() []string {
 	s, _, _ := f.Get(KeyURLs)
 	return s.Values

@@ -22,14 +22,14 @@ const (
 	keyOptOut   = "opt-out"
 )
 
-// KeptFile is a copy of a file that a setting names. A job has it in its directory, so that it is read and resumed without the
-// file. The copy is named KEY-SHA256.txt, in the subdirectory settings.
+// KeptFile is a copy of a file that a setting names. The job directory has it, so that the job can be read and resumed without
+// the original. The copy is named KEY-SHA256.txt, in the subdirectory settings.
 type KeptFile struct {
 	Key    string    `json:"key"`    // own-hosts or opt-out
 	Path   string    `json:"path"`   // path of the original, as in the setting
 	Bytes  int64     `json:"bytes"`  // of the copy
 	SHA256 string    `json:"sha256"` // of the copy
-	At     time.Time `json:"at"`     // when the crawl began to obey it
+	At     time.Time `json:"at"`     // when the crawl began to use it
 }
 
 // name returns the slash-separated name of the copy.
@@ -37,7 +37,7 @@ func (k *KeptFile) name() string {
 	return path.Join(settingsName, k.Key+"-"+k.SHA256+".txt")
 }
 
-// isKeptFile reports whether a name in the directory of copies is that of a copy.
+// isKeptFile reports whether a name in the directory of copies is the name of a copy.
 func isKeptFile(name string) bool {
 	for _, key := range []string{keyOwnHosts, keyOptOut} {
 		if sum, ok := strings.CutPrefix(name, key+"-"); ok && isRobotsBody(sum) {
@@ -55,7 +55,7 @@ func (m *Manifest) kept(key string) []KeptFile {
 	return slices.DeleteFunc(slices.Clone(m.Kept), func(k KeptFile) bool { return k.Key != key })
 }
 
-// readKept returns the content of a copy. If it is missing or has another hash, the error says what to do.
+// readKept returns the contents of a copy. If it is missing or has another hash, the error says what to do.
 func (d plainDir) readKept(k *KeptFile) ([]byte, error) {
 	b, err := d.read(filepath.FromSlash(k.name()))
 	what := "is damaged (its SHA-256 is not the one in its name)"
@@ -76,12 +76,12 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// lists are the files with hosts that the settings of a job name, as they were read when it was begun, resumed or read.
+// lists holds the host lists that the settings of a job name, as read when it was created, resumed or read.
 type lists struct {
-	ownText []byte         // of own-hosts
-	own     map[string]int // own hosts and their requests in flight; nil: those of ownText
+	ownText []byte         // text of own-hosts
+	own     map[string]int // own hosts and their maximum number of concurrent requests; nil: as in ownText
 	optOut  *optOutList    // nil: none
-	fresh   []keptText     // own hosts that have no copy yet
+	fresh   []keptText     // own-hosts files that have no copy yet
 	notes   []string       // sentences for the operator
 }
 
@@ -99,7 +99,7 @@ func (l *lists) notef(format string, args ...any) {
 	l.notes = append(l.notes, fmt.Sprintf(format, args...))
 }
 
-// readLists reads the files with hosts that c names, for a crawl in the directory. A job that has copies goes on with them.
+// readLists reads the host lists that c names, for a crawl in the directory. A job that has copies uses them.
 func (c *Config) readLists(dir string) error {
 	m, err := readManifest(dir)
 	if err != nil || m == nil && c.OwnHosts == "" && c.OptOut == "" {
@@ -124,8 +124,8 @@ func (c *Config) readLists(dir string) error {
 	return nil
 }
 
-// readOwnHosts reads the own hosts: those of the copy if there is one. The same list under another name is the same setting.
-// Another list under another name is a change, which begin refuses.
+// readOwnHosts reads the own hosts, from the copy if there is one. If another file has the same list, the setting counts as
+// unchanged. If it has another list, the setting has changed, which begin refuses.
 func (l *lists) readOwnHosts(d plainDir, c *Config, kept []KeptFile, now time.Time) error {
 	if c.OwnHosts == "" {
 		return nil
@@ -158,7 +158,7 @@ func (l *lists) readOwnHosts(d plainDir, c *Config, kept []KeptFile, now time.Ti
 	return nil
 }
 
-// readOptOut reads the opt-out list: all copies, and the file as it is now.
+// readOptOut reads the opt-out list: all copies, and the present file.
 func (l *lists) readOptOut(d plainDir, c *Config, kept []KeptFile, now time.Time) error {
 	if c.OptOut == "" && len(kept) == 0 {
 		return nil
@@ -191,8 +191,8 @@ func (l *lists) readOptOut(d plainDir, c *Config, kept []KeptFile, now time.Time
 	return nil
 }
 
-// keepLists copies into the directory what was read of lists since the last call, and adds it to the manifest. It reports
-// whether there was anything.
+// keepLists copies lists that were read since the last call into the directory, and adds them to the manifest. It reports whether
+// there were any.
 func (j *Job) keepLists() (bool, error) {
 	l := j.config.lists
 	if l == nil {
@@ -220,7 +220,7 @@ func (j *Job) keepLists() (bool, error) {
 	return true, outputError(errors.Join(err, dir.close()))
 }
 
-// noteLists is keepLists while the crawl runs: it writes the manifest, too.
+// noteLists is like keepLists, for a running crawl: it also writes the manifest.
 func (j *Job) noteLists() error {
 	j.recording.Lock()
 	defer j.recording.Unlock()
@@ -244,8 +244,8 @@ func (j *Job) keepsLists(commit func() (map[string][]byte, error)) func() (map[s
 	}
 }
 
-// Crawler is [Config.Crawler] for a program that only looks at the job: nothing outside the directory is read for settings that
-// are those of the job. Own hosts are those of the job's check, and the opt-out list is the copy that the job keeps. Earlier crawls,
+// Crawler is like [Config.Crawler] for a program that only reads the job: for the job's own settings it reads nothing outside the
+// directory. Own hosts come from the settings for the ledger check, and the opt-out list is the job's copy. Earlier crawls,
 // identities and cookies, which only requests need, are left out.
 func (r *Reader) Crawler(c *Config) (crawler.Config, error) {
 	look := *c
@@ -257,7 +257,7 @@ func (r *Reader) Crawler(c *Config) (crawler.Config, error) {
 	l := &lists{}
 	if s, _ := all.Get(keyOwnHosts); look.OwnHosts != "" && s.Text() == look.OwnHosts {
 		l.own = map[string]int{}
-		if a, err := readAuditConfig(r.dir); err == nil && a.OwnHosts != nil { // a job killed right after its creation has none
+		if a, err := readAuditConfig(r.dir); err == nil && a.OwnHosts != nil { // a job killed right after its creation has no such file
 			l.own = a.OwnHosts
 		}
 	}
@@ -275,7 +275,7 @@ func (r *Reader) Crawler(c *Config) (crawler.Config, error) {
 	return look.Crawler()
 }
 
-// optedOut returns the versions of the opt-out list that the job obeyed. Damaged ones are left out: they are reported as files.
+// optedOut returns the versions of the opt-out list that the job used. Damaged ones are left out: they are reported as files.
 func (r *Reader) optedOut() (all []audit.OptOut, err error) {
 	m, err := readManifest(r.dir)
 	if err != nil {

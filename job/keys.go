@@ -25,19 +25,19 @@ import (
 // Key is a setting of a crawl that has a text form: a key of a job file, and a flag of "amble crawl".
 type Key struct {
 	Name    string
-	Doc     string // one or more sentences; ${default} stands for the default, [name] for another key
+	Doc     string // description in one or more sentences; ${default} stands for the default, [name] for another key
 	Group   Group
 	Freedom Freedom
-	Seldom  bool // left out of the commands' help
+	Seldom  bool // omitted from the commands' help
 
-	// Field is the path from [Config] to the field that the key sets, as in "Crawl.Limits.Pages". It is "" for include,
-	// exclude and accept, which add to Crawl.Scope.Rules, and for keys of the command that are not about the crawl.
+	// Field is the path from [Config] to the field that the key sets, as in "Crawl.Limits.Pages". It is "" for include, exclude
+	// and accept, which add to Crawl.Scope.Rules, and for keys that only concern the command.
 	Field string
 
 	form form
 }
 
-// DocWith returns Doc with references to other keys as refer writes them.
+// DocWith returns Doc with references to other keys formatted by refer.
 func (k *Key) DocWith(refer func(name string) string) string {
 	return keyReference.ReplaceAllStringFunc(k.Doc, func(ref string) string { return refer(strings.Trim(ref, "[]")) })
 }
@@ -49,29 +49,29 @@ type Group string
 
 // The groups of keys.
 const (
-	Who       Group = "who"     // who crawls
-	Reach     Group = "reach"   // how far from the seeds
-	InScope   Group = "scope"   // which URLs belong to the crawl
-	Pace      Group = "pace"    // how politely
-	Amount    Group = "amount"  // how much
-	Access    Group = "access"  // what sites are shown by whom they gave access to
+	Who       Group = "who"     // identity of the crawler
+	Reach     Group = "reach"   // distance from the seeds
+	InScope   Group = "scope"   // URLs that belong to the crawl
+	Pace      Group = "pace"    // politeness
+	Amount    Group = "amount"  // limits
+	Access    Group = "access"  // credentials for sites that gave access
 	State     Group = "state"   // state that later requests use
 	Network   Group = "network" // how requests are sent
-	Rendering Group = "render"  // which pages are rendered, and how
-	Output    Group = "output"  // what is written
-	Command   Group = "command" // what the operator sees of one process; not a setting of the job
+	Rendering Group = "render"  // rendering of pages
+	Output    Group = "output"  // files written
+	Command   Group = "command" // output of one process for the operator; not settings of the job
 )
 
-// Freedom says how a setting may change when a job is resumed.
+// Freedom describes how a setting may change when a job is resumed.
 type Freedom int
 
 // The freedoms of settings.
 const (
 	Fixed Freedom = iota + 1 // not at all: it decided about URLs in the job, by links, refusals or names of URLs
-	Free                     // to anything; the manifest records since when
-	Up                       // to a longer pause only
-	Down                     // to fewer requests only
-	Shown                    // to anything: it is about one process and is not a setting of the job
+	Free                     // to any value; the manifest records the time
+	Up                       // only to a longer pause
+	Down                     // only to fewer requests
+	Shown                    // to any value: it concerns one process and is not a setting of the job
 )
 
 // String returns the freedom in words.
@@ -79,7 +79,7 @@ func (f Freedom) String() string {
 	return [...]string{"", "fixed", "free", "may be raised", "may be lowered", "of one process"}[f]
 }
 
-// Complaints about values that make no sense.
+// Error messages about invalid values.
 const (
 	nothing  = "would fetch nothing; give a number or none"
 	leaves   = "would leave nothing; give a number or none"
@@ -232,10 +232,10 @@ var keys = []*Key{
 	{"color", "Colour on a terminal: auto, always or never (${default}).", Command, Shown, false, "", choice{"auto", []string{"auto", "always", "never"}, nil}},
 }
 
-// KeyURLs is the key of a job file that is not among [Keys]: the seeds.
+// KeyURLs is the key of the seeds in a job file. It is not among [Keys].
 const KeyURLs = "urls"
 
-// keyOverrides is the key whose value in a job file is a list of records; there is no flag for it.
+// keyOverrides is a key whose value in a job file is a list of records. It has no flag.
 const keyOverrides = "overrides"
 
 // Keys returns all keys, in the order of help texts and job files.
@@ -253,7 +253,7 @@ func KeyNamed(name string) *Key {
 // Kind returns the textual form of the key's value.
 func (k *Key) Kind() Kind { return k.form.kind() }
 
-// Choices returns the words that the value may be, or nil if it may be something else.
+// Choices returns the allowed words for the value, or nil if other values are allowed.
 func (k *Key) Choices() []string {
 	c, _ := k.form.(choice)
 	return slices.Clone(c.words)
@@ -287,7 +287,7 @@ func namesOf[T fmt.Stringer](values ...T) []string {
 	return names
 }
 
-// Default returns the value of the key in a crawl that does not set it.
+// Default returns the default value of the key.
 func (k *Key) Default() Setting {
 	s := Setting{Name: k.Name, Origin: "default"}
 	switch f := k.form.(type) {
@@ -304,8 +304,7 @@ func (k *Key) Default() Setting {
 	return s
 }
 
-// Check reports what is wrong with the form of a value. Whether a value of the right form makes sense is reported when
-// [Settings.Config] sets it.
+// Check returns an error if a value does not have the key's form. [Settings.Config] checks the value itself when it sets it.
 func (k *Key) Check(values ...string) error { return k.form.parse(values) }
 
 // field returns the field of c that the key sets.
@@ -340,7 +339,7 @@ func (k *Key) set(c *Config, s *Setting) error {
 	case a.bare:
 		e.Value = ""
 	case isAmount:
-		n, _ := a.read(e.Value) // it has the right form
+		n, _ := a.read(e.Value) // cannot fail: the form was checked
 		e.Value = a.write(n)
 	case k.Kind() == Text:
 		e.Value = strconv.Quote(WithoutSecrets(e.Value))
@@ -348,17 +347,16 @@ func (k *Key) set(c *Config, s *Setting) error {
 	return e
 }
 
-// itemError reports what is wrong with an item of a list.
+// itemError is an error about an item of a list.
 type itemError struct {
 	item string
 	err  error
 }
 
-// Error returns the item and what is wrong with it.
+// Error returns the item and the error.
 func (e *itemError) Error() string { return fmt.Sprintf("%q: %v", e.item, e.err) }
 
-// Normal returns a value in the form that settings use: "1m" for "60s". A value that is not valid is returned
-// unchanged.
+// Normal returns a value in normalized form: "1m" for "60s". An invalid value is returned unchanged.
 func (k *Key) Normal(values []string) []string {
 	var c Config
 	if k.Field == "" || k.set(&c, &Setting{Name: k.Name, Values: values}) != nil {
@@ -367,7 +365,7 @@ func (k *Key) Normal(values []string) []string {
 	return k.form.text(k.field(&c))
 }
 
-// didYouMean returns a hint at the key that looks most like a name.
+// didYouMean returns a hint with the key most similar to a name.
 func didYouMean(name string, more ...string) string {
 	names := more
 	for _, k := range keys {

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	leaseTime  = 3 * time.Minute // a job whose lease is older may be resumed elsewhere
+	leaseTime  = 3 * time.Minute // if the lease is older, the job may be resumed elsewhere
 	leaseEvery = leaseTime / 3
 )
 
-// lease is the content of lease.json: who crawls the job in a store, or crawled it last.
+// lease is the content of lease.json: the process that crawls the job in a store, or crawled it last.
 type lease struct {
-	Place   string    `json:"place"` // random: the directory
+	Place   string    `json:"place"` // random ID of the directory
 	PID     int       `json:"pid"`
 	Host    string    `json:"host"`
 	Renewed time.Time `json:"renewed"`
@@ -28,7 +28,7 @@ type lease struct {
 // errMoved is wrapped by the error for a directory whose job was resumed elsewhere.
 var errMoved = errors.New("the job was resumed elsewhere")
 
-// readLease reads the lease in a store, nil if there is none. One that cannot be read is nobody's.
+// readLease reads the lease in a store, nil if there is none. An invalid lease counts as one without a holder.
 func readLease(ctx context.Context, s stores.Store) (*lease, error) {
 	b, err := getUpTo(ctx, s, leaseName, 1<<20)
 	if missingFile(err) {
@@ -47,7 +47,7 @@ func readLease(ctx context.Context, s stores.Store) (*lease, error) {
 // held returns an error if a process is crawling the job.
 func (l *lease) held(url string) error {
 	age := time.Since(l.Renewed)
-	if l.Ended || age >= leaseTime || age <= -leaseTime { // a clock that is far off would bar the job for long
+	if l.Ended || age >= leaseTime || age <= -leaseTime { // a lease from the far future must not block the job
 		return nil
 	}
 	return refusedAs(ErrHeld, "the job in %s is being worked on by process %d on %s: end that; if it was killed, or its machine is lost, try again in %v",
@@ -79,7 +79,7 @@ func (u *uploads) ours(ctx context.Context) error {
 	return l.moved(u.j.dir)
 }
 
-// renew says in the store that this process crawls the job, or has ended.
+// renew writes to the store that this process crawls the job, or has ended.
 func (u *uploads) renew(ctx context.Context, ended bool) error {
 	host, _ := os.Hostname() // "" if it is unknown
 	b, err := json.Marshal(lease{u.known().Place, os.Getpid(), host, time.Now().UTC(), ended})
@@ -122,7 +122,7 @@ func (u *uploads) moved(err error) {
 	u.j.crawler.Drain()
 }
 
-// endLease says in the store that the process does not crawl any more. It does not wait long: the lease ends by itself.
+// endLease writes to the store that the process no longer crawls. It does not wait long, because the lease also expires.
 func (u *uploads) endLease(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

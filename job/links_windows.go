@@ -2,5 +2,5 @@ package job
 
 import "io/fs"
 
-// links returns how many names a file has. On Windows this is not looked up.
+// links returns 1: on Windows the number of hard links is not looked up.
 func links(fs.FileInfo) uint64 { return 1 }

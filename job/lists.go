@@ -31,11 +31,11 @@ func mediaType(s string) (string, error) {
 	if err == nil {
 		return s, nil
 	}
-	_, what, _ := strings.Cut(err.Error(), `rule "": `) // which has no pattern to name
+	_, what, _ := strings.Cut(err.Error(), `rule "": `) // the media types alone have no rule to name
 	return "", errors.New(what)
 }
 
-// RuleOf returns the scope rule, in the form of the key rules, for a value of the key include, exclude or accept.
+// RuleOf converts a value of the key include, exclude or accept to a scope rule in the form of the key rules.
 func RuleOf(key, value string) string {
 	if key == "accept" {
 		key = "include-type"
@@ -43,8 +43,7 @@ func RuleOf(key, value string) string {
 	return key + " " + value
 }
 
-// verbs are the words that a scope rule begins with: the rule for all URLs that match, for links of some kinds, and for
-// answers of some types.
+// verbs are the words that begin a scope rule: for all URLs that match, for links of some kinds, and for responses of some types.
 var verbs = []string{"include", "exclude", "include-kind", "exclude-kind", "include-type", "exclude-type"}
 
 const wantRule = "want include RE, exclude RE, or include-kind, exclude-kind, include-type or exclude-type with a list and perhaps of RE"
@@ -99,7 +98,7 @@ func readRule(text string) (r crawler.ScopeRule, err error) {
 	return r, nil
 }
 
-// rulesText returns the texts that readRules reads.
+// rulesText is the inverse of readRules.
 func rulesText(rules []crawler.ScopeRule) (texts []string) {
 	for _, r := range rules {
 		verb := "include"
@@ -139,7 +138,7 @@ func readHours(texts []string) (all politeness.Hours, err error) {
 	return all, nil
 }
 
-// window reads HH:MM-HH:MM, which may span midnight, and perhaps @ and the name of a time zone.
+// window parses HH:MM-HH:MM, which may span midnight, optionally followed by @ and the name of a time zone.
 func window(text string) (w politeness.Window, err error) {
 	part, zone, zoned := strings.Cut(text, "@")
 	from, to, ok := strings.Cut(part, "-")
@@ -152,7 +151,7 @@ func window(text string) (w politeness.Window, err error) {
 	if !zoned || zone == "UTC" {
 		return w, nil
 	}
-	// Local would be another zone on another machine.
+	// Local would mean another zone on another machine.
 	if w.Zone, err = time.LoadLocation(zone); err != nil || zone == "" || zone == "Local" {
 		return w, fmt.Errorf("there is no time zone %q: want a name of the IANA database such as Europe/Berlin, or UTC", zone)
 	}
@@ -170,7 +169,7 @@ func hoursText(h politeness.Hours) (texts []string) {
 	return texts
 }
 
-// readPurposes reads what a crawl collects pages for.
+// readPurposes parses the purposes for which pages are collected.
 func readPurposes(names []string) (all []consent.Purpose, err error) {
 	for _, name := range names {
 		p, err := consent.ParsePurpose(name)
@@ -200,7 +199,7 @@ func fullHostNames(names []string) ([]string, error) {
 	return slices.Clone(names), nil
 }
 
-// hostName reads a line that must hold only a host name.
+// hostName parses a line that must contain only a host name.
 func hostName(line string) (string, error) {
 	u, err := weburl.Parse("http://" + line)
 	if err == nil && (u.Authority() != u.Hostname() || u.PathQuery() != "/") {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// holder is the process that works on a job directory, as named in its lock file.
+// holder is the process that works on a job directory, as recorded in its lock file.
 type holder struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host"`
 	Since time.Time `json:"since"`
 }
 
-// lockJob keeps other processes out of the directory until the file that it returns is closed by closeLocked.
+// lockJob locks the directory until closeLocked closes the returned file.
 func (d jobFiles) lockJob() (*os.File, error) {
 	f, err := d.openLocked(lockName)
 	if errors.Is(err, ErrHeld) {
@@ -41,7 +41,7 @@ func (d jobFiles) held(format string, args ...any) error {
 	return refusedAs(ErrHeld, "job %s is being worked on by "+format, append([]any{d.root.Name()}, args...)...)
 }
 
-// heldBy returns an error that names the process working on the directory.
+// heldBy returns an error that names the process that works on the directory.
 func (d jobFiles) heldBy() error {
 	var h holder
 	b, err := d.read(lockName)

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/internal/filelock"
 )
 
-// openLocked opens a file, creating it if it is missing, and locks it for this process. The system releases the lock
-// when the process ends, however it ends. The error is ErrHeld if another process has the lock.
+// openLocked opens a file, creating it if it is missing, and locks it for this process. The system releases the lock when the
+// process ends, even after a crash. The error is ErrHeld if another process has the lock.
 func (d plainDir) openLocked(name string) (*os.File, error) {
 	f, err := d.edit(name, 0)
 	if err != nil {
@@ -19,8 +19,8 @@ func (d plainDir) openLocked(name string) (*os.File, error) {
 	return f, d.flock(f, true)
 }
 
-// openShared opens an existing file and locks it against openLocked. Nothing is written, so the file may be on a
-// read-only disk.
+// openShared opens an existing file with a shared lock, which conflicts with openLocked. It writes nothing, so the file may be on
+// a read-only disk.
 func (d plainDir) openShared(name string) (*os.File, error) {
 	f, err := d.file(name, os.O_RDONLY)
 	if err != nil {
@@ -32,7 +32,7 @@ func (d plainDir) openShared(name string) (*os.File, error) {
 // closeLocked unlocks a file and closes it.
 func (plainDir) closeLocked(f *os.File) error { return filelock.Close(f) }
 
-// flock locks a file, alone or together with others, and closes it on failure.
+// flock locks a file, exclusively or shared, and closes it on failure.
 func (d plainDir) flock(f *os.File, alone bool) error {
 	locked, err := filelock.TryLock(f, alone)
 	if err == nil && !locked {

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// openLocked opens a file, creating it if it is missing, so that no other process can write to it. The system releases
-// the lock when the process ends, however it ends. The error is ErrHeld if another process has the lock.
+// openLocked opens a file, creating it if it is missing, so that no other process can write to it. The system releases the lock
+// when the process ends, even after a crash. The error is ErrHeld if another process has the lock.
 func (d plainDir) openLocked(file string) (*os.File, error) {
 	path := d.path(file)
 	if info, err := d.root.Lstat(file); err == nil && !info.Mode().IsRegular() {
@@ -29,8 +29,8 @@ func (d plainDir) openLocked(file string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// openShared is like openLocked: a file that nobody writes to serves as well.
+// openShared is like openLocked.
 func (d plainDir) openShared(name string) (*os.File, error) { return d.openLocked(name) }
 
-// closeLocked closes a file, which unlocks it.
+// closeLocked closes a file, which also unlocks it.
 func (plainDir) closeLocked(f *os.File) error { return f.Close() }

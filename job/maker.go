@@ -12,9 +12,9 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// Maker says who worked on a job last, and where.
+// Maker identifies the user and the machine that last worked on a job.
 type Maker struct {
-	User    string `json:"user"`    // ID of the user, as the system has it
+	User    string `json:"user"`    // the system's ID of the user
 	Machine string `json:"machine"` // SHA-256 of the machine's ID, or of its name if it has none
 }
 
@@ -31,8 +31,8 @@ func thisMaker() *Maker {
 	return m
 }
 
-// CheckMaker refuses settings of the job in a directory that another user made, or another machine, if they name variables,
-// files, a store or a browser: whoever made the directory chose what would be read, written to and started here. The error names each. A job of a
+// CheckMaker refuses the settings of a job that another user or another machine made, if they name variables, files, a store or a
+// browser: whoever made the directory would choose what is read, written and started here. The error names each. A job of a
 // version that did not record its maker counts as made by the owner of its manifest.
 func CheckMaker(dir string, c *Config) error {
 	m, err := readManifest(dir)
@@ -64,18 +64,18 @@ const (
 	outsideStore    = "store"
 )
 
-// Outside is a file, a variable of the environment, a store or a browser that a crawl uses and no job directory has.
+// Outside is a file, an environment variable, a store or a browser that a crawl uses and that is not in the job directory.
 type Outside struct {
 	Kind string // one of the constants above
 	Name string // path of the file or the browser, name of the variable, URL of the store
-	Key  string // of the job file that names it, or "header NAME"
+	Key  string // the key in the job file that names it, or "header NAME"
 }
 
 // String returns the kind, the name and the key.
 func (x Outside) String() string { return "the " + x.Kind + " " + x.Name + " (" + x.Key + ")" }
 
-// Outside returns the files, variables, stores and programs outside the job directory that a crawl with these settings uses. It reads
-// nothing.
+// Outside returns the files, variables, stores and programs outside the job directory that a crawl with these settings uses. It
+// accesses none of them.
 func (c *Config) Outside() (all []Outside) {
 	add := func(f field) {
 		if path, ok := strings.CutPrefix(f.value, "@"); ok {
@@ -102,13 +102,13 @@ func (c *Config) Outside() (all []Outside) {
 			all = append(all, Outside{OutsideFile, s.Text(), key})
 		}
 	}
-	if from := c.origins["state"]; c.State != "" && from != "flag" && !strings.HasPrefix(from, "environment ") { // no job keeps it: somebody wrote it there
+	if from := c.origins["state"]; c.State != "" && from != "flag" && !strings.HasPrefix(from, "environment ") { // added by hand: no job stores it
 		all = append(all, Outside{OutsideFile, c.State, "state"})
 	}
 	if c.Browser.Path != "" && c.Crawl.Render.Renders() {
 		all = append(all, Outside{outsideBrowser, c.Browser.Path, "browser"})
 	}
-	if c.Store != "" { // which is written to with the keys of whoever runs the crawl
+	if c.Store != "" { // it is written to with the credentials of the user who runs the crawl
 		all = append(all, Outside{outsideStore, c.Store, "store"})
 	}
 	return all

@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// manifestSchema names the layout of a job directory and the form of its manifest. It changes when a program that knows
-// the old one could not resume the new one.
+// manifestSchema is the version of the layout of a job directory and of its manifest. It changes when a program that knows the
+// old version could not resume a job of the new one.
 const manifestSchema = "amble.job/1"
 
 // Manifest describes a job directory: its contents, how it was made, and how far the crawl has got.
@@ -26,16 +26,16 @@ type Manifest struct {
 	Finish   crawler.Finish      `json:"finish,omitempty"` // how the last process ended; empty if it is still running or was killed
 	Seeds    []string            `json:"seeds"`
 	Settings map[string]string   `json:"settings"`          // in force
-	Runs     []Run               `json:"runs"`              // of processes, oldest first
+	Runs     []Run               `json:"runs"`              // one per process, oldest first
 	Program  []string            `json:"program,omitempty"` // fields of the Config that no key can express; see [Config.Program]
 	Outputs  map[string]FileFact `json:"outputs,omitempty"`
 	Kept     []KeptFile          `json:"kept,omitempty"`  // copies of files that settings name, oldest first; an earlier version made none
 	Maker    *Maker              `json:"maker,omitempty"` // nil: an earlier version worked on the job last
-	// Collected says of which job that many processes have shared the directory was made; it cannot be resumed.
+	// Collected names the shared job that the directory was assembled from; such a directory cannot be resumed.
 	Collected string `json:"collected,omitempty"`
 }
 
-// Run records what one process did for the job.
+// Run records one process that worked on the job.
 type Run struct {
 	Software string         `json:"software"`
 	Build    string         `json:"build,omitempty"` // revision of the source
@@ -43,15 +43,15 @@ type Run struct {
 	Host     Host           `json:"host"`
 	PID      int            `json:"pid"`
 	Started  time.Time      `json:"started"`
-	Ended    time.Time      `json:"ended,omitzero"` // zero: it was killed
+	Ended    time.Time      `json:"ended,omitzero"` // zero: the process was killed
 	Finish   crawler.Finish `json:"finish,omitempty"`
 	Error    string         `json:"error,omitempty"`
-	Browser  string         `json:"browser,omitempty"` // that rendered pages: its name and version
-	Pages    int            `json:"pages"`             // of the whole job at that time
-	Requests int            `json:"requests"`          // likewise
+	Browser  string         `json:"browser,omitempty"` // name and version of the browser that rendered pages
+	Pages    int            `json:"pages"`             // total of the job at that time
+	Requests int            `json:"requests"`          // total of the job at that time
 	Left     int            `json:"left"`              // URLs still queued
 	Changes  []Change       `json:"changes,omitempty"`
-	// NotShared says why the process took no turns with others at hosts.
+	// NotShared is the reason why the process did not share turns at hosts with others.
 	NotShared string `json:"not_shared,omitempty"`
 }
 
@@ -101,7 +101,7 @@ func vcsOf(info *debug.BuildInfo) map[string]string {
 // Finished reports whether nothing was left when the job ended.
 func (m *Manifest) Finished() bool { return m.Finish == crawler.FinishDone }
 
-// Last returns the run that was begun last.
+// Last returns the latest run.
 func (m *Manifest) Last() *Run { return &m.Runs[len(m.Runs)-1] }
 
 // InSegments reports whether a file of the job, such as [VisitsName], has more than one segment.
@@ -138,7 +138,7 @@ func damagedSettings(path string, err error) error {
 	return &Error{Kind: Storage, Err: fmt.Errorf("%s is damaged (%w): put it back from a copy; the visits and archives beside it are not affected", path, err)}
 }
 
-// write replaces the manifest, whole or not at all.
+// write replaces the manifest atomically.
 func (m *Manifest) write(d plainDir) error {
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {

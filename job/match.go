@@ -11,22 +11,22 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// Matching reports how the visits of a job and the requests in its ledger correspond: if lines were removed from one of
-// them, the other reveals it.
+// Matching compares the visits of a job with the requests in its ledger: if lines were removed from one of them, the other
+// reveals it.
 type Matching struct {
-	Visits      int   `json:"visits"`                // with an answer
-	Requests    int   `json:"requests"`              // answered ones, without those for robots.txt and for what pages load
-	Unrequested []int `json:"unrequested,omitempty"` // line numbers of visits whose answer matches no request
+	Visits      int   `json:"visits"`                // visits with a response
+	Requests    int   `json:"requests"`              // requests with a response, except those for robots.txt and for resources of pages
+	Unrequested []int `json:"unrequested,omitempty"` // line numbers of visits whose response matches no request
 	Unvisited   int   `json:"unvisited"`             // URLs that were requested but have no visit
-	Cached      int   `json:"cached,omitempty"`      // visits that claim to be answered from a cache, so that no request is expected
+	Cached      int   `json:"cached,omitempty"`      // visits that claim a response from a cache, so that no request is expected
 
-	finished bool // everything that was requested must have its visit
+	finished bool // every requested URL must have its visit
 }
 
-// maxUnrequested limits the lines that are named.
+// maxUnrequested limits the line numbers in Unrequested.
 const maxUnrequested = 100
 
-// requestLine is the part of a ledger line that is compared.
+// requestLine holds the fields of a ledger line that are compared.
 type requestLine struct {
 	Event   string `json:"event"`
 	Run     string `json:"run"`
@@ -36,7 +36,7 @@ type requestLine struct {
 	Status  int    `json:"status"`
 }
 
-// visitLine is the part of a visit's line that is compared.
+// visitLine holds the fields of a visit's line that are compared.
 type visitLine struct {
 	URL    string `json:"url"`
 	Status int    `json:"status"`
@@ -50,12 +50,12 @@ type matcher struct {
 	answers map[uint64]int32  // by hash of URL and status: number of requests minus number of visits
 	visited map[uint64]bool   // by hash of URL
 	open    map[string]uint64 // requests without an end, with the hash of their URL
-	waiting map[uint64]bool   // by hash of URL: answered, without a visit
+	waiting map[uint64]bool   // by hash of URL: got a response, but has no visit yet
 	bad     error             // the error of an invalid line
 }
 
-// match compares the visits of a job with its ledger. finished says that nothing was left when the job ended. The
-// visits are read first, because in a running job the ledger may be ahead of them.
+// match compares the visits of a job with its ledger. finished means that nothing was left when the job ended. The visits are
+// read first, because in a running job the ledger may be ahead of them.
 func (d jobFiles) match(finished bool) (*Matching, error) {
 	m := &matcher{
 		Matching: Matching{finished: finished}, seed: maphash.MakeSeed(),
@@ -111,7 +111,7 @@ func (m *matcher) request(n int, line []byte) bool {
 	id := fmt.Sprint(q.Run, " ", q.ID)
 	switch q.Event {
 	case "start":
-		if p := q.Purpose; p != politeness.Robots.String() && p != politeness.Resource.String() && p != politeness.Terms.String() { // which have no visit
+		if p := q.Purpose; p != politeness.Robots.String() && p != politeness.Resource.String() && p != politeness.Terms.String() { // no visits
 			m.open[id] = m.url(q.URL)
 		}
 	case "end":
@@ -127,8 +127,8 @@ func (m *matcher) request(n int, line []byte) bool {
 	return true
 }
 
-// name records the line numbers of visits whose answer matches no request. If several visits share one answer, the first
-// counts.
+// name records the line numbers of visits whose response matches no request. If several visits share one response, the first one
+// matches.
 func (m *matcher) name(n int, line []byte) bool {
 	var v visitLine
 	if json.Unmarshal(line, &v) != nil || v.Status == 0 || v.Cached {
@@ -141,7 +141,7 @@ func (m *matcher) name(n int, line []byte) bool {
 	return len(m.Unrequested) < maxUnrequested
 }
 
-// Fault returns what does not correspond, or "" if everything does.
+// Fault describes the mismatches, or returns "" if there are none.
 func (m *Matching) Fault() string {
 	var faults []string
 	if n := len(m.Unrequested); n > 0 {

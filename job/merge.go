@@ -15,21 +15,21 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// maxOpen limits the files that are merged at once; more are merged in several rounds.
+// maxOpen limits the files that are merged at a time; more files need several rounds.
 const maxOpen = 128
 
-// lineFile is the part of a file of lines that counts.
+// lineFile is a file of lines, and the part of it to merge.
 type lineFile struct {
 	path   string
 	bytes  int64
 	offset time.Duration // added to the times of its lines
-	timed  bool          // each line begins with its time: a file between two rounds, which is removed
+	timed  bool          // a file between two rounds: each line begins with its time; it is removed after use
 }
 
-// merger puts the lines of several files into one, in the order of their times. Lines of one file stay in their order.
+// merger merges the lines of several files by their times. Lines of the same file keep their order.
 type merger struct {
 	at  func(line []byte) (time.Time, error)
-	dir string // for files between rounds
+	dir string // directory for files between rounds
 }
 
 // merge calls f with each line.
@@ -106,14 +106,14 @@ func (m *merger) each(files []lineFile, f func(at time.Time, line []byte) error)
 	return nil
 }
 
-// openLines is a file that is being merged, and its next line.
+// openLines is a file that is being merged, with its next line.
 type openLines struct {
 	lineFile
 	index int
 	file  *os.File
 	in    *bufio.Reader
-	room  []byte // for the line
-	line  []byte // nil: there is none
+	room  []byte // buffer for the line
+	line  []byte // nil: there are no more lines
 	time  time.Time
 }
 
@@ -161,7 +161,7 @@ func (l *openLines) next(at func([]byte) (time.Time, error)) error {
 	return nil
 }
 
-// lineHeap has the file with the earliest line first.
+// lineHeap is a heap of files, ordered by the times of their next lines.
 type lineHeap struct{ lines []*openLines }
 
 // Len implements heap.Interface.

@@ -17,12 +17,12 @@ import (
 	"github.com/amble-crawler/amble/stores"
 )
 
-// StoredNode is a copy of a node's directory in a store, which the node or an operator has made. It may lack some files.
+// StoredNode is a copy of a node's directory in a store, made by the node or by an operator. Some files may be missing.
 type StoredNode struct {
 	Mark []byte // content of [NodeName]
 
 	store  stores.Store
-	prefix string // of its objects: "" or with a slash at the end
+	prefix string // prefix of its objects: "" or with a slash at the end
 	url    string // for messages
 	list   *stored
 }
@@ -30,7 +30,7 @@ type StoredNode struct {
 // Name returns the URL of the node's part of the store, for messages.
 func (n *StoredNode) Name() string { return n.url + "/" + strings.TrimSuffix(n.prefix, "/") }
 
-// FindNodes returns the nodes in a store, whose URL is for messages, however deep they are in it.
+// FindNodes returns the nodes at any depth in a store. url is the store's URL, for messages.
 func FindNodes(ctx context.Context, store stores.Store, url string) (nodes []*StoredNode, err error) {
 	url = strings.TrimSuffix(url, "/")
 	for o, err := range store.List(ctx, "") {
@@ -46,7 +46,7 @@ func FindNodes(ctx context.Context, store stores.Store, url string) (nodes []*St
 			return nil, &Error{Kind: Storage, Err: fmt.Errorf("store %s: %w", url, err)}
 		}
 		b, err := getSmall(ctx, store, n.prefix+storedName)
-		if missingFile(err) { // it was copied by hand
+		if missingFile(err) { // it was copied without NodeStore, and has no list
 			continue
 		}
 		if err == nil {
@@ -59,10 +59,11 @@ func FindNodes(ctx context.Context, store stores.Store, url string) (nodes []*St
 	return nodes, nil
 }
 
-// copiedAtOnce is the number of segments that are read at the same time, and of objects of each that are read or written.
+// copiedAtOnce is the number of segments that are read concurrently, and of objects of each that are read or written
+// concurrently.
 const copiedAtOnce = 4
 
-// fetch copies what the store has of a segment to below dir. An object that is not what the list says is a *damage.
+// fetch copies a segment from the store to a directory below dir. An object that differs from the list is a *damage.
 func (n *StoredNode) fetch(ctx context.Context, s *Segment, dir string) error {
 	to := filepath.Join(dir, s.Dir())
 	if err := os.MkdirAll(to, 0o755); err != nil {
@@ -120,15 +121,15 @@ func (r whileWanted) Read(b []byte) (int, error) {
 	return r.Reader.Read(b)
 }
 
-// NodeFiles is where the files of a node are.
+// NodeFiles tells where the files of a node are.
 type NodeFiles struct {
-	Dir    string // "": only in stores
+	Dir    string // "": the files are only in stores
 	Stored []*StoredNode
 }
 
-// Gather finds the files of segments in what is at hand of nodes, by the nodes' names, several at the same time: in their directories,
-// or else in stores, from which they are copied to below tmp. Everything that was committed is compared with its hash. Of a segment that
-// is not at hand, Source.Lacks says why.
+// Gather finds the files of segments by the names of their nodes, several segments at the same time: in the nodes' directories,
+// or else in stores, from which it copies them to directories below tmp. Everything that was committed is compared with its hash.
+// If a segment is not available, Source.Lacks is the reason.
 func Gather(ctx context.Context, segments []Segment, nodes map[string]NodeFiles, tmp string) ([]Source, error) {
 	sources, all := make([]Source, len(segments)), newCrew()
 	for i := range segments {
@@ -180,18 +181,18 @@ func (s *Source) gather(ctx context.Context, n NodeFiles, tmp string) error {
 	return nil
 }
 
-// crew does a few things at the same time.
+// crew limits the number of concurrent calls.
 type crew struct {
 	slots chan struct{}
 	busy  sync.WaitGroup
 
 	mu  sync.Mutex
-	err error // the first one
+	err error // the first error
 }
 
 func newCrew() *crew { return &crew{slots: make(chan struct{}, copiedAtOnce)} }
 
-// do calls f as soon as there is a place, and reports whether to go on: nothing has failed yet.
+// do calls f in a goroutine as soon as one is free. It returns false once a call has failed.
 func (c *crew) do(f func() error) bool {
 	c.slots <- struct{}{}
 	c.mu.Lock()

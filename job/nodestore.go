@@ -21,25 +21,25 @@ import (
 	"github.com/amble-crawler/amble/stores/open"
 )
 
-// NodeStore keeps what a node has finished in a store, below the node's name, so that no node touches another one's objects: the
-// segments that it has added, and those that earlier processes left in its directory. They are sent in the background; nothing waits
-// for them but Finish.
+// NodeStore copies the finished segments of a node to a store, below the node's name, so that nodes do not touch each other's
+// objects: the segments that it has added, and those that earlier processes left in its directory. It works in the background;
+// only Finish waits for it.
 type NodeStore struct {
 	shelf
 	dir, url string
 	mark     []byte // content of NodeName
 	all      stores.Store
-	wake     chan struct{} // a value: there may be something to do
+	wake     chan struct{} // holds a value if there may be work
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
 
-	claimed bool     // guarded by busy: the place in the store is known to be this node's
-	queue   []string // guarded by mu: directories of segments
+	claimed bool     // guarded by busy: the place in the store is known to belong to this node
+	queue   []string // guarded by mu: directories of segments to store
 }
 
-// OpenNodeStore begins to store what a node has finished, in its directory, which has a [NodeName]. note is called, concurrently, with what the
-// operator should know. The error is of kind Refused if the store says no, such as for a missing bucket or right; if it cannot be
-// reached, that is noted. It ends with Finish.
+// OpenNodeStore starts storing the finished segments of a node from its directory, which must have a [NodeName]. note is called,
+// concurrently, with messages for the operator. The error is of kind Refused if the store rejects access, such as for a missing
+// bucket or permission; an unreachable store is only noted. Call Finish to end it.
 func OpenNodeStore(ctx context.Context, dir, url, node string, note func(string)) (*NodeStore, error) {
 	if stores.CheckName(node) != nil || strings.Contains(node, "/") {
 		return nil, refused("the name of node %q cannot be one in a store: give it another one, without slashes", node)
@@ -74,7 +74,7 @@ func OpenNodeStore(ctx context.Context, dir, url, node string, note func(string)
 
 func (n *NodeStore) close() error { return errors.Join(n.files.close(), open.Close(n.all)) }
 
-// findLeft adds the segments that earlier processes left: nobody writes to them any more.
+// findLeft adds the segments that earlier processes left. They are complete.
 func (n *NodeStore) findLeft() error {
 	shards, err := n.files.list(".")
 	if err != nil {
@@ -97,7 +97,7 @@ func (n *NodeStore) findLeft() error {
 	return nil
 }
 
-// claim makes sure that the place in the store is this node's, and that objects can be written and removed there.
+// claim verifies that the place in the store belongs to this node, and that objects can be written and removed there.
 func (n *NodeStore) claim(ctx context.Context) error {
 	b, err := getUpTo(ctx, n.store, NodeName, safefile.Token)
 	switch {
@@ -108,7 +108,7 @@ func (n *NodeStore) claim(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if o.Name != probeName && o.Name != storedName { // of a claim that was cut off
+			if o.Name != probeName && o.Name != storedName { // left by an interrupted claim
 				return fmt.Errorf("the place of the node is not empty: there is %s; name another prefix", o.Name)
 			}
 		}
@@ -140,7 +140,7 @@ func (n *NodeStore) claim(ctx context.Context) error {
 	return nil
 }
 
-// Add has a segment stored to which nothing will be written any more.
+// Add queues a segment that is complete.
 func (n *NodeStore) Add(s *Segment) {
 	n.mu.Lock()
 	n.queue = append(n.queue, filepath.ToSlash(s.Dir()))
@@ -148,7 +148,7 @@ func (n *NodeStore) Add(s *Segment) {
 	notify(n.wake)
 }
 
-// run stores what is finished, until ctx ends.
+// run stores finished segments until ctx ends.
 func (n *NodeStore) run(ctx context.Context) {
 	for delay := firstTry; ; {
 		err := n.storeReady(ctx)
@@ -159,7 +159,7 @@ func (n *NodeStore) run(ctx context.Context) {
 		if err == nil {
 			n.say("")
 			delay = firstTry
-		} else { // what is added meanwhile does not hurry it
+		} else { // a new segment does not shorten the delay
 			n.say(fmt.Sprintf("%v; the node works, and it is tried again", err))
 			wake, again = nil, time.After(delay)
 			delay = min(2*delay, lastTry)
@@ -173,7 +173,7 @@ func (n *NodeStore) run(ctx context.Context) {
 	}
 }
 
-// storeReady stores all segments that are finished, the oldest first.
+// storeReady stores all finished segments, oldest first.
 func (n *NodeStore) storeReady(ctx context.Context) error {
 	n.busy.Lock()
 	defer n.busy.Unlock()
@@ -198,8 +198,8 @@ func (n *NodeStore) storeReady(ctx context.Context) error {
 	}
 }
 
-// storeSegment stores the directory of a segment: the bodies of robots.txt files, which are named by their hashes and are not in the
-// list, then the others, then the list.
+// storeSegment stores the directory of a segment: first the bodies of robots.txt files, which are named by their hashes and are
+// not in the list, then the other files, then the list.
 func (n *NodeStore) storeSegment(ctx context.Context, dir string) error {
 	var names, bodies []string
 	for _, sub := range []string{".", robotsName, archiveName} {
@@ -218,7 +218,7 @@ func (n *NodeStore) storeSegment(ctx context.Context, dir string) error {
 			case !e.Type().IsRegular() || !n.files.mayBeOurs(path.Join(sub, e.Name())):
 			case sub == robotsName && isRobotsBody(e.Name()):
 				bodies = append(bodies, name)
-			case !stored || was.Bytes != info.Size(): // it has not changed since
+			case !stored || was.Bytes != info.Size(): // unchanged since the last look
 				names = append(names, name)
 			}
 		}
@@ -245,21 +245,21 @@ func (n *NodeStore) storeSegment(ctx context.Context, dir string) error {
 	return n.put(ctx, names, nil)
 }
 
-// Finish stores what is left, and closes n. The error says what could not be stored: the next process that works in the directory
-// stores it.
+// Finish stores the remaining segments and closes n. The error names segments that could not be stored: the next process that
+// works in the directory stores them.
 func (n *NodeStore) Finish(ctx context.Context) error {
 	n.cancel()
 	n.running.Wait()
 	err := n.storeReady(ctx)
 	closed := n.close()
-	left := len(n.queue) // nobody else is left
+	left := len(n.queue) // all goroutines have ended
 	if err == nil || left == 0 {
 		return closed
 	}
 	return &Error{Kind: Storage, Err: fmt.Errorf("%s of this node could not be stored: %w: what is finished is in %s: start the node again with this directory to store the rest", cli.Plural(left, "segment"), err, n.dir)}
 }
 
-// below is the part of a store whose names have a prefix.
+// below is the part of a store with a prefix.
 type below struct {
 	all    stores.Store
 	prefix string

@@ -10,11 +10,11 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// optOutEvery is how often the opt-out list is checked for changes while a crawl runs.
+// optOutEvery is the interval at which a running crawl checks the opt-out list for changes.
 const optOutEvery = 2 * time.Second
 
-// readOptOut returns a function that reports whether a host name is on the opt-out list. The file is read now and
-// whenever it changes: a site owner who complains is left alone without stopping the crawl.
+// readOptOut returns a function that reports whether a host name is on the opt-out list. The file is read now and whenever it
+// changes: a host that is added is left alone without stopping the crawl.
 func readOptOut(path string) (func(hostname string) bool, error) {
 	l := &optOutList{path: path, known: map[string]bool{}}
 	if err := l.read(time.Now()); err != nil {
@@ -23,23 +23,23 @@ func readOptOut(path string) (func(hostname string) bool, error) {
 	return l.now, nil
 }
 
-// optOutList is the opt-out list in all versions that were read: a host that was ever on it stays out.
+// optOutList is the union of all versions of the opt-out list that were read: a host never leaves it.
 type optOutList struct {
-	path  string // path of the file; "": only the job's copy is used
-	keeps bool   // versions are kept, so that take must be called
+	path  string // path of the file; "": only the job's copies are used
+	keeps bool   // new versions are collected in fresh, and take must be called
 
 	mu      sync.Mutex
 	names   map[string]bool
-	known   map[string]bool // SHA-256 of the versions
-	fresh   []keptText      // versions to be kept
+	known   map[string]bool // SHA-256 of the versions read
+	fresh   []keptText      // versions that the job has not copied yet
 	looked  time.Time
 	changed time.Time // modification time of the file
 }
 
 func (l *optOutList) now(hostname string) bool { return l.has(hostname, time.Now()) }
 
-// has reports whether a host name, or a domain that contains it, was ever on the list. If the file has become unreadable, or
-// has an invalid line, the list stays as it was.
+// has reports whether a host name, or a domain that contains it, is in any version of the list. If the file has become unreadable
+// or has an invalid line, the list stays unchanged.
 func (l *optOutList) has(hostname string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *optOutList) add(text []byte, now time.Time) error {
 	return nil
 }
 
-// take returns the versions that were read since the last call.
+// take returns the versions read since the last call.
 func (l *optOutList) take() []keptText {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +105,8 @@ func (l *optOutList) take() []keptText {
 	return fresh
 }
 
-// ParseOptOut returns the host names in the text of an opt-out list: one a line, # begins a comment. The path is used for messages.
+// ParseOptOut parses the text of an opt-out list and returns its host names: one per line; # begins a comment. The path is used
+// in messages.
 func ParseOptOut(text []byte, path string) (names []string, err error) {
 	for _, line := range linesOf(text) {
 		name, err := hostName(line)

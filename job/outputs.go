@@ -16,7 +16,7 @@ import (
 // outputs are the open files of a job.
 type outputs struct {
 	visits   *sink.JSONL
-	items    []sink.Sink  // with the results alone
+	items    []sink.Sink  // sinks that only get results
 	archive  *warc.Writer // nil unless an archive is configured
 	frontier *disk.Store
 	ledger   *ledger.File
@@ -24,18 +24,18 @@ type outputs struct {
 	commits  *commits
 	cookies  *cookieKeeper // nil unless cookies are kept
 
-	archivePrefix string         // of the names of archives; "": the default
+	archivePrefix string         // prefix of the names of archives; "": the default
 	closers       []func() error // in the order of opening
 }
 
-// openOutputs opens what a crawl writes to, and adds it to cfg.
+// openOutputs opens the outputs of a crawl, and adds them to cfg.
 func (j *Job) openOutputs(cfg *crawler.Config) (*outputs, error) {
 	o := &outputs{}
 	if err := o.open(j, cfg); err != nil {
 		return nil, firstOf(outputError(j.files.queueError(err)), o.close())
 	}
 	sinks := []sink.Sink{o.visits}
-	if o.archive != nil { // first, so that visits can name their position in it
+	if o.archive != nil { // first, so that visits can refer to their position in the archive
 		sinks = []sink.Sink{o.archive, o.visits}
 	}
 	cfg.Sinks = append(append(sinks, o.items...), cfg.Sinks...)
@@ -113,7 +113,7 @@ func (o *outputs) openArchive(j *Job, cfg *crawler.Config) error {
 	w := j.config.WARC
 	w.Prefix = o.archivePrefix
 	if most := j.config.segmentSize(); (j.config.MaxDisk > 0 || j.config.KeepLocal > 0) && most > 0 && (w.MaxSize <= 0 || w.MaxSize > most) {
-		w.MaxSize = most // as segments
+		w.MaxSize = most // the limit is the same as for segments
 	}
 	if o.commits.age > 0 && w.MaxAge == 0 {
 		w.MaxAge = o.commits.age
@@ -134,7 +134,7 @@ func (o *outputs) openFrontier(j *Job, cfg *crawler.Config) error {
 	if err := j.files.checkFrontier(); err != nil {
 		return err
 	}
-	share := func(all, least int) int { return max(least, 4*all/max(4, j.config.Parallel)) } // of what four jobs have
+	share := func(all, least int) int { return max(least, 4*all/max(4, j.config.Parallel)) } // parallel jobs share the memory of four
 	store, err := disk.Open(j.files.path(frontierName), disk.Config{
 		Key: cfg.Canonical.Key, HostSlots: cfg.Politeness.OwnHosts, ReopenDelay: max(0, cfg.Politeness.Delay),
 		BestFirst: cfg.BestFirst, Patience: cfg.Patience(), LastWrite: j.files.path(lastWriteName), MaxTables: openfiles.Share(openfiles.Limit() / max(1, j.config.Parallel)).Tables,
@@ -155,12 +155,12 @@ func (o *outputs) keep(s sink.Sink) {
 	o.closes(s)
 }
 
-// closes adds a sink to what close closes.
+// closes registers a sink for close.
 func (o *outputs) closes(s sink.Sink) {
 	o.closers = append(o.closers, func() error { return s.Close(context.Background()) })
 }
 
-// close closes everything that is open, in reverse order of opening.
+// close closes everything in reverse order of opening.
 func (o *outputs) close() error {
 	var errs []error
 	for i := len(o.closers) - 1; i >= 0; i-- {

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// override replaces the robots.txt of one origin, as written in a job file: a few lines that somebody takes
-// responsibility for. As the text of a setting it is JSON.
+// override replaces the robots.txt of one origin, as written in a job file: a few lines for which the operator takes
+// responsibility. As the text of a setting it is JSON.
 type override struct {
 	politeness.Override `yaml:",inline"`
 
@@ -34,7 +34,7 @@ func overridesText(all []politeness.Override) []string {
 		all = []politeness.Override{} // [], not null
 	}
 	b, err := json.Marshal(all)
-	if err != nil { // only strings and times; a year beyond 9999 is refused when it is read
+	if err != nil { // marshalling strings and times cannot fail: years beyond 9999 are refused earlier
 		panic(err)
 	}
 	return []string{string(b)}

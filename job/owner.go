@@ -18,14 +18,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Account reports what a crawl did at one host, for the host's owner.
+// Account holds the requests of a crawl to one host, for the host's owner.
 type Account struct {
 	Host     string           `json:"host"` // as given by the caller
 	Requests []AccountRequest `json:"requests"`
-	Summary  digest.Row       `json:"summary"` // requests to the host itself; visits are not included
+	Summary  digest.Row       `json:"summary"` // only requests; visits are not included
 }
 
-// AccountRequest is one request as recorded in the ledger, with the rules that applied to it.
+// AccountRequest is a request as recorded in the ledger, with the rules that applied to it.
 type AccountRequest struct {
 	Request
 	Pause Pause `json:"pause_s,omitempty"` // since the end of the previous request; 0: it is the first

@@ -1,13 +1,14 @@
 // Package check finds what is broken on a site that a job has crawled: links that lead nowhere, with every page that has them,
 // fragments that no element has, redirects to mend, and mixed content.
 //
-// The job should follow links to other sites by one step (crawler.ScopeConfig.Beyond) and read resources, and keep its links or an
-// archive (job.Config.Links and Archive). Fragments need the archive. What a job has not requested is counted, not judged.
+// The job should follow links to other sites by one step (crawler.ScopeConfig.Beyond) and read resources, and keep its links or
+// an archive (job.Config.Links and Archive). Fragments need the archive. URLs that the job has not requested are counted, not
+// judged.
 //
 // # Vocabulary
 //
 // The site comprises all URLs in the scope of the job. A finding is a URL with something to mend and the pages that link to it. A
-// broken URL has no page for any reader. An undecided one answered in a way that proves nothing, such as a demand for a login.
+// broken URL has no page for any reader. An undecided URL gave a response that proves nothing, such as a request to log in.
 //
 //	r, err := job.Read("site")
 //	defer r.Close()
@@ -32,33 +33,33 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Reasons of findings that are not failed requests. A status of 400 or more has the reason "http_" and the status; anything else
-// has the reason code of its visit, such as fetcher.ReasonNXDomain.
+// Reasons of findings that are not failed requests. A status of 400 or more has the reason "http_" and the status; other failures
+// have the reason code of the visit, such as fetcher.ReasonNXDomain.
 const (
 	reasonFragment = "fragment"      // no element of the page has the name after "#"
-	reasonRedirect = "redirect"      // the link works, by way of a redirect
-	reasonMixed    = "mixed_content" // a page by https loads a resource by http
-	reasonRobots   = "robots"        // robots.txt forbids the request, so that nothing is known
+	reasonRedirect = "redirect"      // the link works, through a redirect
+	reasonMixed    = "mixed_content" // a page loaded over https loads a resource over http
+	reasonRobots   = "robots"        // robots.txt forbids the request: nothing is known about the URL
 )
 
-// Level says how much a finding matters.
+// Level holds the severity of a finding.
 type Level int
 
 // The levels, worst first.
 const (
-	Broken    Level = iota // leads nowhere
-	Undecided              // the answer proves nothing: a login is required, requests are too many, a bot wall answers
-	Mend                   // works, and should be changed: a redirect, or mixed content
+	Broken    Level = iota // there is no page
+	Undecided              // the response proves nothing: a login form, "too many requests", or a bot wall
+	Mend                   // it works but should be changed: a redirect, or mixed content
 	Unknown                // robots.txt forbids the request
 )
 
 // Finding is a URL with something to mend. Its JSON form is a line of [Result.WriteJSON].
 type Finding struct {
-	URL    string `json:"url"` // as the first page links to it; with its fragment for the reason "fragment"; as written if it is not a valid URL
+	URL    string `json:"url"` // as the first page links to it, with the fragment for "fragment"; unparsed if it is not a valid URL
 	Status int    `json:"status"`
 	Reason string `json:"reason"`
 	Level  Level  `json:"-"`
-	Pages  []Page `json:"pages"` // that link to it, in the order of the crawl; empty for a seed
+	Pages  []Page `json:"pages"` // the pages that link to it, in the order of the crawl; empty for a seed
 
 	// Redirects are the URLs to which the requests were redirected, in their order.
 	Redirects []string `json:"redirects,omitempty"`
@@ -67,18 +68,18 @@ type Finding struct {
 // Page is a page with a link.
 type Page struct {
 	URL  string `json:"url"`
-	Text string `json:"text"` // of the link, at most 256 bytes; "" for a resource
-	Kind string `json:"kind"` // what names the URL: anchor, image, …
+	Text string `json:"text"` // the link's text, at most 256 bytes; "" for a resource
+	Kind string `json:"kind"` // kind of the reference: anchor, image, …
 }
 
 // Result is the result of a check.
 type Result struct {
-	Findings []Finding // the worst level first, then by reason, then those that most pages have
+	Findings []Finding // sorted by level, worst first, then by reason, then by number of pages, largest first
 
-	Pages     int            // of the site, with links
-	Links     int            // different URLs to which they link
+	Pages     int            // pages of the site that have links
+	Links     int            // distinct URLs to which these pages link
 	Unchecked map[string]int // links that the crawl did not request, by reason
-	Notes     []string       // what could not be checked, and why
+	Notes     []string       // skipped checks, with the reason
 }
 
 // Broken returns the number of broken URLs.
@@ -97,22 +98,23 @@ type checker struct {
 	site *crawler.SeedScope
 	key  func(weburl.URL) weburl.Key
 
-	urls  map[weburl.Key]*verdict // of all visits
+	urls  map[weburl.Key]*verdict // verdict on each visited URL
 	found map[finding]*Finding
-	order []*Finding // as found
+	order []*Finding // in the order in which they were found
 
-	// Names to which pages link, of each page of the site, as sorted hashes: after fragments, those that the page lacks.
+	// Sorted hashes of the element names to which pages link, by page of the site. After fragments, only names that the page
+	// lacks remain.
 	names map[weburl.Key][]uint64
 	seed  maphash.Seed
 
-	// Of the page whose links are read.
+	// State of the page whose links are read.
 	from   string
 	counts bool // it is a page of the site
 	https  bool
 
-	firstOnly bool // the job has no links but the one that named each URL
+	firstOnly bool // the job kept only the first link to each URL
 
-	links map[weburl.Key]string // targets, and why they were not requested, if so
+	links map[weburl.Key]string // link targets, with the reason why they were not requested, "" if they were
 	res   Result
 }
 
@@ -173,7 +175,7 @@ func Job(ctx context.Context, r *job.Reader) (*Result, error) {
 	return c.result(), nil
 }
 
-// lookForLinks finds out whether the job kept its links, or an archive that has all of them.
+// lookForLinks finds out whether the job kept its links, or a complete archive to read them from.
 func (c *checker) lookForLinks(since string) error {
 	switch kept, err := c.job.Open(job.LinksName); {
 	case err == nil:
@@ -222,7 +224,7 @@ func (c *checker) link(l *sink.Outlink, at Page) {
 		if l.Rule == weburl.ReasonSyntax {
 			c.add(l.Ref, &verdict{level: Broken, reason: weburl.ReasonSyntax}, nil, at)
 		}
-		return // mailto:, javascript: and the like
+		return // mailto:, javascript: and similar schemes
 	}
 	u, err := weburl.Parse(l.To)
 	if err != nil {
@@ -253,7 +255,7 @@ func (c *checker) link(l *sink.Outlink, at Page) {
 	}
 }
 
-// page begins the links of a page: those of other sites and of error pages do not count.
+// page is called before the links of each page. It ignores pages of other sites and error pages.
 func (c *checker) page(from string) {
 	c.from, c.counts = strings.Clone(from), false
 	u, err := weburl.Parse(from)
@@ -268,7 +270,8 @@ func (c *checker) page(from string) {
 	}
 }
 
-// follow returns the verdict on the URL to which the redirects of one lead, and the URLs in between; nil if that was not visited.
+// follow returns the verdict on the URL where the redirects from k end, and the URLs in between. The verdict is nil if that URL
+// was not visited.
 func (c *checker) follow(k weburl.Key) (v *verdict, hops []string) {
 	for v = c.urls[k]; v != nil && v.level == moved; v = c.urls[k] {
 		hops = append(hops, v.to)
@@ -283,7 +286,7 @@ func (c *checker) follow(k weburl.Key) (v *verdict, hops []string) {
 
 const maxHops = 30
 
-// add notes that a page links to a URL with something to mend.
+// add records that a page links to a URL that has a finding.
 func (c *checker) add(url string, v *verdict, hops []string, at Page) {
 	f := c.found[finding{url, v.reason}]
 	if f == nil {
@@ -302,7 +305,7 @@ func (c *checker) add(url string, v *verdict, hops []string, at Page) {
 	}
 }
 
-// unlinked adds the broken URLs to which no page links: seeds, and what a sitemap lists.
+// unlinked adds the broken URLs to which no page links: seeds and URLs listed in a sitemap.
 func (c *checker) unlinked() {
 	for k, v := range c.urls {
 		_, linked := c.links[k]
@@ -325,7 +328,7 @@ func (c *checker) result() *Result {
 	for _, f := range c.order {
 		r.Findings = append(r.Findings, *f)
 	}
-	pages := map[string]int{} // by reason
+	pages := map[string]int{} // number of pages by reason
 	for i := range r.Findings {
 		pages[r.Findings[i].Reason] += len(r.Findings[i].Pages)
 	}

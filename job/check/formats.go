@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// WriteJSON writes each finding as a JSON object on a line.
+// WriteJSON writes the findings as JSON Lines.
 func (r *Result) WriteJSON(w io.Writer) error {
 	for i := range r.Findings {
 		line, err := json.Marshal(&r.Findings[i])
@@ -23,11 +23,11 @@ func (r *Result) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// levelNames are the levels of SARIF.
+// levelNames maps each Level to its SARIF level.
 var levelNames = map[Level]string{Broken: "error", Undecided: "warning", Mend: "warning", Unknown: "note"}
 
-// WriteSARIF writes the findings in the Static Analysis Results Interchange Format 2.1.0 (OASIS), with a result for each page that
-// links to a URL. version is that of the program.
+// WriteSARIF writes the findings in the Static Analysis Results Interchange Format 2.1.0 (OASIS), with a result for each page
+// that links to a URL. version is the version of the program.
 func (r *Result) WriteSARIF(w io.Writer, version string) error {
 	type message struct {
 		Text string `json:"text"`

@@ -18,14 +18,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// isFragment reports whether a fragment names an element. The top of the page needs none; "#!" and "#/" are addresses that a script
-// reads, and ":~:" separates directives for the browser (URL Fragment Text Directives).
+// isFragment reports whether a fragment names an element. "" and "top" need no element; "#!" and "#/" begin addresses that
+// scripts read; ":~:" introduces directives for the browser (URL Fragment Text Directives).
 func isFragment(s string) bool {
 	return s != "" && !strings.EqualFold(s, "top") && !strings.HasPrefix(s, "!") && !strings.HasPrefix(s, "/") && !strings.Contains(s, ":~:")
 }
 
-// element returns the page and the hash of the name to which a link leads, if it leads to an element of a page of the site. Scripts of
-// other sites give names that their pages do not have yet.
+// element returns the page and the hash of the element name to which a link leads, if it leads to an element of a page of the
+// site. Pages of other sites are left out: their scripts may add the names later.
 func (c *checker) element(l *sink.Outlink) (page weburl.Key, name uint64, ok bool) {
 	if !isFragment(l.Fragment) {
 		return page, 0, false
@@ -45,7 +45,7 @@ func (c *checker) element(l *sink.Outlink) (page weburl.Key, name uint64, ok boo
 	return page, maphash.String(c.seed, unescaped(l.Fragment)), true
 }
 
-// want notes the name to which a link leads.
+// want records the element name to which a link leads.
 func (c *checker) want(l *sink.Outlink) {
 	page, name, ok := c.element(l)
 	if !ok {
@@ -64,7 +64,7 @@ func (c *checker) fragment(l *sink.Outlink, at Page) {
 	}
 }
 
-// fragments reads the pages to whose elements others link, and keeps the names that they lack. It reports whether there are any.
+// fragments reads the pages whose elements are linked to, and keeps the names that they lack. It reports whether there are any.
 func (c *checker) fragments(ctx context.Context) (lacking bool, err error) {
 	if len(c.names) == 0 {
 		return false, nil
@@ -114,7 +114,8 @@ func (c *checker) fragments(ctx context.Context) (lacking bool, err error) {
 	return len(c.names) > 0, nil
 }
 
-// namesAt returns the hashes of the names that a page in the archive has. ok is false if the archive has no complete page.
+// namesAt returns the hashes of the element names of an archived page. ok is false if the archive has no complete copy of the
+// page.
 func (c *checker) namesAt(ctx context.Context, pages *job.Pages, u weburl.URL, v *sink.Record) (names map[uint64]struct{}, ok bool) {
 	if v.WARC == nil {
 		return nil, false
@@ -125,14 +126,14 @@ func (c *checker) namesAt(ctx context.Context, pages *job.Pages, u weburl.URL, v
 	}
 	defer p.Release()
 	text, err := p.Text()
-	if err != nil || p.Truncated != "" { // what was cut off may have the name
+	if err != nil || p.Truncated != "" { // the missing part may have the name
 		return nil, false
 	}
 	return c.namesOf(text), true
 }
 
-// namesOf returns the hashes of the names of a page's elements (HTML Standard section 7.4.6.4): every id, and the name of an a
-// element.
+// namesOf returns the hashes of the names of a page's elements (HTML Standard section 7.4.6.4): every id, and the name attribute
+// of a elements.
 func (c *checker) namesOf(page []byte) map[uint64]struct{} {
 	names := map[uint64]struct{}{}
 	z := html.NewTokenizer(bytes.NewReader(page))
@@ -154,7 +155,7 @@ func (c *checker) namesOf(page []byte) map[uint64]struct{} {
 	}
 }
 
-// unescaped decodes the percent-encoding of a fragment, if it has any.
+// unescaped decodes a percent-encoded fragment.
 func unescaped(name string) string {
 	if s, err := url.PathUnescape(name); err == nil {
 		return s

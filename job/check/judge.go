@@ -12,11 +12,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Levels of URLs that are no finding.
+// Levels of URLs that have no finding.
 const (
 	good      Level = -1 - iota
-	moved           // a redirect: what it leads to decides
-	unchecked       // not requested, or without a result for a reason of the crawl
+	moved           // a redirect: judged by its target
+	unchecked       // not requested, or the crawl itself prevented a result
 )
 
 // verdict holds the outcome of a URL's visits.
@@ -24,13 +24,13 @@ type verdict struct {
 	level    Level
 	status   int
 	reason   string
-	html     bool // a page whose elements may have names
+	html     bool // a page that can have named elements
 	read     bool // its links were read
 	to       string
-	url, via string // of the visit; "" for good
+	url, via string // of the visit; reason is "" if the URL is good
 }
 
-// visit judges the visit of a URL. Of several visits the last counts.
+// visit judges a visit. If a URL was visited several times, the last visit counts.
 func (c *checker) visit(r *sink.Record) {
 	u, err := weburl.Parse(r.URL)
 	if err != nil {
@@ -48,7 +48,7 @@ func (c *checker) visit(r *sink.Record) {
 		case politeness.ReasonRobots:
 			v.level, v.reason = Unknown, reasonRobots
 		case fetcher.ReasonPort:
-			v.level = Broken // no browser requests it
+			v.level = Broken // browsers block it
 		case politeness.ReasonChallenge:
 			v.level = Undecided
 		default:
@@ -81,8 +81,8 @@ func (c *checker) visit(r *sink.Record) {
 	c.urls[c.key(u)] = v
 }
 
-// levelOf judges a status of 400 or more. A page that requires a login, or a host that has had too many requests, may well show a
-// reader something; another site may also refuse a crawler what it shows to readers.
+// levelOf judges a status of 400 or more. Pages that require a login and hosts that limit the rate may work for a reader; other
+// sites may also refuse a crawler pages that readers see.
 func levelOf(status int, ofSite bool) Level {
 	switch status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusProxyAuthRequired, http.StatusTooManyRequests,
@@ -107,7 +107,7 @@ func ofCrawler(reason string) bool {
 	return false
 }
 
-// isResource reports whether a browser loads what a link of this kind names together with the page.
+// isResource reports whether a browser loads targets of links of this kind together with the page.
 func isResource(kind string) bool {
 	for _, k := range [...]extract.Kind{extract.Frame, extract.Image, extract.Script, extract.Media, extract.Object, extract.Import, extract.Style} {
 		if kind == k.String() {

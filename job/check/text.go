@@ -13,14 +13,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// The number of URLs of a group, and of pages of a URL, that WriteText prints unless all are wanted.
+// The maximum number of URLs of a group, and of pages of a URL, that WriteText prints unless all is set.
 const (
 	maxURLs  = 8
 	maxPages = 3
 )
 
-// WriteText prints the findings for a person, grouped by reason, and a summary as the last lines. Unless all is set, groups and lists
-// of pages are cut, and say by how much.
+// WriteText prints the findings for a person, grouped by reason, and a summary as the last lines. Unless all is set, long groups
+// and lists of pages are cut; each says how many entries are missing.
 func (r *Result) WriteText(w io.Writer, all bool) error {
 	var b strings.Builder
 	for rest := r.Findings; len(rest) > 0; {
@@ -61,7 +61,7 @@ func writeGroup(b *strings.Builder, group []Finding, all bool) {
 	b.WriteByte('\n')
 }
 
-// writeFinding prints a URL with its pages: relative to a folder that is printed above, unless that is "".
+// writeFinding prints a URL with its pages. The URL is relative to the folder printed above it, unless folder is "".
 func writeFinding(b *strings.Builder, f *Finding, folder, indent string, all bool) {
 	fmt.Fprintf(b, "%s%s\n", indent, cli.Printable(strings.TrimPrefix(f.URL, folder)))
 	for _, to := range f.Redirects {
@@ -83,8 +83,8 @@ func writeFinding(b *strings.Builder, f *Finding, folder, indent string, all boo
 	}
 }
 
-// sharedFolder returns the folder of the first findings if several in a row are in it and too long for a terminal of 80 columns, and
-// the number of findings to print under it: 1 without a folder.
+// sharedFolder returns the folder that several consecutive findings at the start of group share, if their URLs are too long for a
+// terminal of 80 columns, and the number of findings to print under it. Without a shared folder the number is 1.
 func sharedFolder(group []Finding) (folder string, n int) {
 	const room = 78
 	folder = group[0].URL[:strings.LastIndexByte(group[0].URL, '/')+1]

@@ -1,6 +1,6 @@
-// Package digest sums up a crawl from its ledger and its visits, line by line and in bounded memory: what was requested of
-// each host, which pauses were owed and kept, the outcome of each URL, and where the time went. The report of a finished job
-// and the live view of a running one are made from it.
+// Package digest sums up a crawl from its ledger and its visits, line by line and in bounded memory: what was requested of each
+// host, which pauses were required and observed, the outcome of each URL, and how the time was spent. The report of a finished
+// job and the live view of a running one use it.
 //
 // Up to [Config.MaxHosts] hosts are kept in full; all others are summed in one [Host]. The totals count every line.
 //
@@ -25,25 +25,25 @@ import (
 
 // Config configures a Digest. The zero Config is usable.
 type Config struct {
-	Audit audit.Config // the rules that judge requests
-	// Body returns a robots.txt by its hash. If it is nil, the pauses that robots.txt requests are judged only by what the
-	// ledger says of them.
+	Audit audit.Config // settings that requests are judged by
+	// Body returns a robots.txt by its hash. If it is nil, pauses that robots.txt asks for are judged only by the entries of the
+	// ledger.
 	Body audit.Body
 	// MaxHosts limits the hosts that are kept in full. The default is 10,000.
 	MaxHosts int
-	// Brief leaves out of the Facts what only the report of a whole crawl shows: Problems, Rules, Depths, Sizes, Crossed, Series, Lanes
-	// and Opening. It is for pages about a crawl that is running, which must not slow it down.
+	// Brief leaves out of the Facts data that only the report of a whole crawl shows: Problems, Rules, Depths, Sizes, Crossed,
+	// Series, Lanes and Opening. It is for pages about a running crawl, which must not slow it down.
 	Brief bool
 }
 
-// Limits on what a Digest keeps, however long the crawl is.
+// Limits on the memory of a Digest, independent of the length of the crawl.
 const (
 	defaultHosts = 10_000
-	maxOpen      = 50_000 // requests without an end so far
+	maxOpen      = 50_000 // requests that have not ended
 	maxRuns      = 50_000 // processes at the same time
-	maxEarly     = 20     // violations that are kept; all are counted
+	maxEarly     = 20     // violations kept in full; all are counted
 	maxGroups    = 500    // kinds of problems, and rules
-	maxNames     = 64     // names that are counted separately in one map
+	maxNames     = 64     // distinct names counted in one map
 	maxText      = 500    // bytes of a text that is kept
 )
 
@@ -52,13 +52,13 @@ type Digest struct {
 	mu     sync.Mutex
 	config Config
 	pacer  *audit.Pacer
-	facts  Facts // what a Snapshot copies; Total is in it
+	facts  Facts // copied by Snapshot; includes Total
 	hosts  map[string]*Host
-	rest   Host            // the sum of all other hosts
-	others map[string]bool // the names counted so far
-	run    *run            // whose line was the last
-	runs   map[string]*run // whose requests may end
-	opened int             // requests in them
+	rest   Host            // sum of the hosts that are not kept
+	others map[string]bool // hosts that are not kept, as far as they are counted
+	run    *run            // the process that wrote the last line
+	runs   map[string]*run // processes whose requests may still end
+	opened int             // requests in them that have not ended
 
 	problems groups
 	rules    groups
@@ -68,7 +68,7 @@ type Digest struct {
 
 	key   []byte // reused
 	names jsonl.Names
-	via   struct{ url, site string } // the page that named the last URL
+	via   struct{ url, site string } // cache of the last page that named a URL
 }
 
 // New returns an empty Digest.
@@ -89,8 +89,8 @@ func (d *Digest) Add(e *ledger.Entry) {
 	d.count(e, &j)
 }
 
-// Judge is the first half of Add, which [Digest.AddJudged] completes, so that two goroutines can share the work. Only one may
-// call it, for all lines in order, and then nobody may call Add.
+// Judge does the first half of Add; [Digest.AddJudged] does the second, so that two goroutines can share the work. Only one
+// goroutine may call Judge, with all lines in order, and Add must not be called as well.
 func (d *Digest) Judge(e *ledger.Entry, j *Judgement) {
 	setLine(&d.line, e)
 	var found []audit.Violation
@@ -98,7 +98,7 @@ func (d *Digest) Judge(e *ledger.Entry, j *Judgement) {
 	j.found, j.unjudged = slices.Clone(found), d.pacer.Unjudged()
 }
 
-// AddJudged adds the next line of the ledger, with what Judge has returned for it.
+// AddJudged adds the next line of the ledger with its Judgement from Judge.
 func (d *Digest) AddJudged(e *ledger.Entry, j *Judgement) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,7 +112,7 @@ func (d *Digest) AddVisit(v *sink.Record) {
 	d.visit(v)
 }
 
-// Host returns what is known of a host that is kept in full.
+// Host returns the facts about a host that is kept in full.
 func (d *Digest) Host(name string) (h Host, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -124,37 +124,37 @@ func (d *Digest) Host(name string) (h Host, ok bool) {
 
 // Facts is the state of a Digest. It shares no memory with it.
 type Facts struct {
-	First, Last time.Time // the first request, and the last line of the ledger
-	Lines       int       // of the ledger
-	Runs        int       // processes that wrote it
+	First, Last time.Time // times of the first request and of the last line of the ledger
+	Lines       int       // lines in the ledger
+	Runs        int       // processes that wrote the ledger
 	Owners      []Owner   // owners that shared the crawl, in the order of the configuration; none if it was not shared
-	Total       Host      // of all hosts
-	Hosts       []Host    // those with the most requests first
-	MoreHosts   int       // hosts that are not in Hosts; at least, if there are a great many
+	Total       Host      // sum of all hosts
+	Hosts       []Host    // sorted by requests, largest first
+	MoreHosts   int       // hosts that are not in Hosts; a lower bound if there are very many
 
-	Early    []audit.Violation // the first ones; Total.Early counts requests that were too early or broke another rule of pace
-	Unjudged int               // requests that could not be judged, because there were too many hosts
+	Early    []audit.Violation // the first violations; Total.Early counts all requests that were too early or broke another rule of pace
+	Unjudged int               // requests that could not be judged because there were too many hosts
 
 	Problems []Group // by outcome and reason, the largest first
-	Rules    []Group // lines of robots.txt and of the scope that refused URLs, the largest first
+	Rules    []Group // lines of robots.txt and of the scope that refused URLs, with the most frequent first
 
-	Depths    [maxDepth + 1]int // pages fetched by depth; the last: that and more
-	Sizes     Histogram         // of pages fetched, in bytes
+	Depths    [maxDepth + 1]int // fetched pages by depth; the last element also counts greater depths
+	Sizes     Histogram         // sizes of fetched pages in bytes
 	Known     int               // URLs that have an outcome
-	Crossed   int               // of them, those that a page of another site named first
-	Processed time.Time         // of the last visit
+	Crossed   int               // URLs among them that a page of another site named first
+	Processed time.Time         // time of the last visit
 
-	Lanes   []Lane // of Hosts, as far as they have one
+	Lanes   []Lane // for those of Hosts that have one
 	Bin     time.Duration
 	Opening []Mark // the first requests, at most 4096
 	Series  Series
 }
 
-// maxDepth is the greatest depth that is counted separately.
+// maxDepth is the greatest depth with a separate count.
 const maxDepth = 32
 
-// Snapshot returns the present state, with at most this many hosts; 0 is all that are kept. Its cost is that of the hosts
-// that it returns, and of at most some thousand requests and groups.
+// Snapshot returns the present state with at most most hosts; 0 means all hosts that are kept. Its cost grows with the hosts that
+// it returns, plus at most some thousand requests and groups.
 func (d *Digest) Snapshot(most int) *Facts {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -169,8 +169,8 @@ func (d *Digest) Snapshot(most int) *Facts {
 	return f
 }
 
-// View is Snapshot without Lanes, Problems, Rules and Opening, for callers that poll. Its cost is that of the hosts
-// that it returns, and of putting all hosts in order.
+// View is like Snapshot without Lanes, Problems, Rules and Opening, for callers that poll. Its cost is sorting all hosts and
+// copying those that it returns.
 func (d *Digest) View(most int) *Facts {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -203,7 +203,7 @@ func (d *Digest) Totals() Host {
 	return d.facts.Total.clone()
 }
 
-// ranked returns the hosts, those with the most requests first.
+// ranked returns the hosts sorted by requests, largest first.
 func (d *Digest) ranked() []*Host {
 	all := make([]*Host, 0, len(d.hosts))
 	for _, h := range d.hosts {
@@ -215,7 +215,7 @@ func (d *Digest) ranked() []*Host {
 	return all
 }
 
-// host returns the host of this name, or the sum of those that are not kept.
+// host returns the host of this name, or the sum of the hosts that are not kept.
 func (d *Digest) host(name string) *Host {
 	if h := d.hosts[name]; h != nil {
 		return h

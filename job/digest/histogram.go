@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Histogram counts positive numbers in logarithmic buckets, eight to a doubling: a quantile is off by no more than a sixteenth.
+// Histogram counts positive numbers in logarithmic buckets, eight per doubling: the error of a quantile is at most one sixteenth.
 type Histogram struct {
 	Count int
 	Sum   int64
@@ -14,7 +14,7 @@ type Histogram struct {
 	buckets []uint32
 }
 
-// Add adds a number; what is not positive counts as 0.
+// Add adds a number. Negative numbers count as 0.
 func (h *Histogram) Add(v int64) {
 	v = max(0, v)
 	h.Count++
@@ -34,7 +34,7 @@ func place(v int64) int {
 	if v < 8 {
 		return int(v)
 	}
-	exp := bits.Len64(uint64(v)) - 4 // so that v >> exp has four bits
+	exp := bits.Len64(uint64(v)) - 4 // leaves four significant bits in v >> exp
 	return exp*8 + int(v>>exp)
 }
 
@@ -48,7 +48,7 @@ func value(i int) int64 {
 	return low + (int64(1)<<exp)/2
 }
 
-// Quantile returns the number below which this share of all numbers is, 0 of none.
+// Quantile returns the value below which the given share of all numbers lies, 0 if there are none.
 func (h *Histogram) Quantile(share float64) int64 {
 	want, seen := int(math.Ceil(share*float64(h.Count))), 0
 	for i, n := range h.buckets {

@@ -9,78 +9,79 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// Host sums up a crawl at one host, or at all of them.
+// Host summarizes a crawl at one host, or at all hosts.
 type Host struct {
-	Name string // host:port; "" of all
+	Name string // host:port; "" for the sum of all hosts
 
-	Requests int            // that began, robots.txt included
-	Robots   int            // of them, for a robots.txt or what it redirects to
-	Cut      int            // of Requests, without an end: the process ended first, or they are under way
+	Requests int            // requests started, including those for robots.txt
+	Robots   int            // of Requests, those for a robots.txt or its redirect targets
+	Cut      int            // of Requests, those without an end: still in flight, or their process ended first
 	Retries  int            // of Requests, further attempts at a URL
-	Classes  [6]int         // of answers: by the first digit of the status; 0: no answer
-	TooMany  int            // answers with status 429
-	Walls    map[string]int // answers that are a challenge of a bot wall, by its name; those for a robots.txt, too
-	Bytes    int64          // of bodies, as received
-	Server   time.Duration  // from the start of a request to its end, of all requests
-	Answers  Histogram      // of these times, in nanoseconds, of requests that were answered
+	Classes  [6]int         // responses by the first digit of the status; 0: no response
+	TooMany  int            // responses with status 429
+	Walls    map[string]int // challenges of bot walls, by the wall's name, including those in response to requests for robots.txt
+	Bytes    int64          // bytes of bodies as received
+	Server   time.Duration  // total time from the start of a request to its end
+	Answers  Histogram      // response times in nanoseconds, of requests that got a response
 	First    time.Time      // the start of the first request
-	Last     time.Time      // the end of the last
+	Last     time.Time      // the end of the last request
 
 	Pauses Pauses
-	// LostToOthers is the time for which requests waited for nothing but other crawls that share the host, its address or its domain: for each
-	// request, from when all else allowed it until the clause "shared" did.
+	// LostToOthers is the time for which requests waited only because of other crawls that share the host, its address or its
+	// domain: for each request, from when all other clauses allowed it until the clause "shared" did.
 	LostToOthers time.Duration
 	Early        int // requests that were too early, or broke another rule of pace; must be 0
 
 	Visits   int            // URLs with an outcome
-	Results  [Results]int   // of them
-	Outcomes map[string]int // of them
-	Reasons  map[string]int // of them, without ""
-	Statuses map[int]int    // of visits, of the final answer; those of 4xx and 5xx alone
-	Depth    int            // of the deepest page that was fetched
-	Same     int            // pages with the body of an earlier one
-	Near     int            // pages that are nearly the same as an earlier one
-	Size     int64          // bytes of pages fetched, decoded
-	Usage    map[string]int // visits by what the site says of a use, as "train-ai disallow"
+	Results  [Results]int   // Visits by result
+	Outcomes map[string]int // Visits by outcome
+	Reasons  map[string]int // Visits by reason, without ""
+	Statuses map[int]int    // visits by the status of the final response; only 4xx and 5xx
+	Depth    int            // greatest depth of a fetched page
+	Same     int            // pages with the same body as an earlier one
+	Near     int            // pages that are near-duplicates of an earlier one
+	Size     int64          // bytes of fetched pages, decoded
+	Usage    map[string]int // visits by a use and the site's statement about it, such as "train-ai disallow"
 	Rules    RobotsState
 
 	lane  lane
-	ended time.Time // of the last request
-	run   string    // whose it was
+	ended time.Time // end of the last request
+	run   string    // process that made the last request
 }
 
 // RobotsState is the outcome of the last request for a host's robots.txt.
 type RobotsState struct {
 	At     time.Time
-	Status int    // 0: no answer
-	Err    string // why there was none
+	Status int    // 0: no response
+	Err    string // why there was no response
 	SHA256 string
-	Wall   string // the bot wall that answered, "" if none did
-	Failed int    // consecutive attempts that were not answered, or answered with 202, 429, 5xx or a challenge
+	Wall   string // the bot wall that responded, "" if none did
+	Failed int    // consecutive attempts without a response, or with 202, 429, 5xx or a challenge
 }
 
-// Pauses are the times between the requests to a host.
+// Pauses summarizes the times between the requests to a host.
 type Pauses struct {
 	Count  int           // pauses between two requests of one process
-	Owed   int           // of them, those in which something was owed
-	Least  time.Duration // the shortest; of nothing 0
-	Due    time.Duration // what was owed in it
-	Ratio  float64       // the smallest of observed ÷ owed; 0 if nothing was owed
+	Owed   int           // of Count, those with a required delay
+	Least  time.Duration // the shortest pause; 0 if there is none
+	Due    time.Duration // the required delay in the shortest pause
+	Ratio  float64       // minimum of observed ÷ required; 0 if nothing was required
 	Ratios Ratios
-	Sum    float64 // of the ratios
+	Sum    float64 // sum of these ratios
 	Time   Times   // time between requests, by cause
 }
 
-// Times holds time by cause: the clause that held longest, by its [ledger.ClauseID]. The last element, Free, is time that was not owed.
+// Times holds time by cause, the clause that held longest, indexed by its [ledger.ClauseID]. The last element, Free, holds time
+// in which no delay was required.
 type Times [Free + 1]time.Duration
 
-// Free is the index in Times of the time in which nothing was owed to the host: other hosts were served, or nothing was left.
+// Free is the index in Times of the time in which the host required no delay: other hosts were served, or nothing was left.
 const Free = 20
 
-// Clause returns the time owed to a clause.
+// Clause returns the time that a clause required.
 func (t *Times) Clause(name string) time.Duration { return t[ledger.ClauseIDOf(name)] }
 
-// Clauses are the names of all clauses in the order of Times, with "" where there is none.
+// Clauses returns the names of all clauses in the order of Times, "" where an index has no clause.
 func Clauses() (names [Free]string) {
 	for _, name := range [...]string{
 		ledger.ClauseDelay, ledger.ClauseCrawlDelay, ledger.ClauseRequestRate, ledger.ClauseLatency, ledger.ClauseBackoff,
@@ -93,11 +94,11 @@ func Clauses() (names [Free]string) {
 	return names
 }
 
-// Ratios counts pauses by observed ÷ owed.
+// Ratios counts pauses by observed ÷ required.
 type Ratios [len(Bounds) + 1]int
 
-// Bounds are the upper bounds of Ratios. The first is 1: what is below was too early, and must be 0. The last element of
-// Ratios has no bound.
+// Bounds are the upper bounds of Ratios. The first is 1: pauses below it were too short, and their number must be 0. The last
+// element of Ratios has no bound.
 var Bounds = [...]float64{1, 1.001, 1.01, 1.1, 1.5, 2, 5}
 
 func (h *Host) clone() Host {
@@ -127,16 +128,16 @@ type Row struct {
 	Requests int            `json:"requests"`
 	Robots   int            `json:"robots_requests"`
 	Retries  int            `json:"retries,omitempty"`
-	Classes  [6]int         `json:"answers"` // by the first digit of the status; 0: no answer
+	Classes  [6]int         `json:"answers"` // by the first digit of the status; 0: no response
 	TooMany  int            `json:"answers_429,omitempty"`
 	Walls    map[string]int `json:"walls,omitempty"` // challenges of bot walls, by name
 	Bytes    int64          `json:"bytes"`
 	Server   float64        `json:"server_seconds"`
 	Pauses   int            `json:"pauses"`
-	Lost     float64        `json:"lost_to_others_s,omitempty"` // waited for nothing but other crawls
+	Lost     float64        `json:"lost_to_others_s,omitempty"` // waited only because of other crawls
 	Least    float64        `json:"least_pause_s,omitempty"`
-	Owed     float64        `json:"owed_there_s,omitempty"` // what was owed in the shortest pause
-	Ratio    float64        `json:"least_ratio,omitempty"`  // the smallest of observed ÷ owed; 0: nothing was owed
+	Owed     float64        `json:"owed_there_s,omitempty"` // required delay in the shortest pause
+	Ratio    float64        `json:"least_ratio,omitempty"`  // minimum of observed ÷ required; 0: nothing was required
 	Early    int            `json:"early"`
 	P50      float64        `json:"answer_p50_s,omitempty"`
 	P95      float64        `json:"answer_p95_s,omitempty"`

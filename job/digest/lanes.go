@@ -8,11 +8,11 @@ const Bins = 1500
 // Kind is the kind of events in a bin of a lane, or of a mark.
 type Kind uint8
 
-// The kinds, which a bin combines.
+// The kinds. A bin combines several with OR.
 const (
-	Page   Kind = 1 << iota // a request for a page or a sitemap, answered with less than 400
-	Robots                  // one for a robots.txt
-	Error                   // one that was answered with 4xx or 5xx, or not at all
+	Page   Kind = 1 << iota // a request for a page or a sitemap with a status below 400
+	Robots                  // a request for a robots.txt
+	Error                   // a request with a status of 4xx or 5xx, or without a response
 	Held                    // nothing was requested because of Retry-After, back-off or a robots.txt that could not be fetched
 	Early                   // a request that was too early
 )
@@ -26,12 +26,12 @@ type Lane struct {
 
 // lane is the time of a host.
 type lane struct {
-	fold  int // how often it was folded
+	fold  int // how often the width of its bins was doubled
 	first int
 	bins  []Kind
 }
 
-// clock divides the time of a crawl into at most Bins bins: it doubles their width whenever they do not suffice.
+// clock divides the time of a crawl into at most Bins bins: it doubles their width when the crawl outgrows them.
 type clock struct {
 	begun time.Time
 	fold  int // the width is firstBin << fold
@@ -43,7 +43,7 @@ func (c *clock) width() time.Duration { return firstBin << c.fold }
 
 // mark marks a time in a host's lane.
 func (c *clock) mark(h *Host, from, to time.Time, k Kind) {
-	if h.Name == "" { // many hosts have no lane
+	if h.Name == "" { // the sum of other hosts has no lane
 		return
 	}
 	if c.begun.IsZero() {
@@ -60,7 +60,7 @@ func (c *clock) bin(t time.Time) int {
 	return min(max(0, int(t.Sub(c.begun)/c.width())), Bins-1)
 }
 
-// foldTo joins neighbouring bins until they have the present width.
+// foldTo merges neighbouring bins until they have the present width.
 func (l *lane) foldTo(fold int) {
 	if len(l.bins) == 0 {
 		l.fold = fold

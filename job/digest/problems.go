@@ -8,16 +8,16 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Group is visits of one kind, with examples.
+// Group counts visits of one kind, with examples.
 type Group struct {
 	Outcome string
 	Reason  string
 	Status  int    // 4xx or 5xx, or 0
-	Rule    string // that decided, as written
-	Where   string // where the rule stands, as "line 2 of https://site.example/robots.txt"
+	Rule    string // the rule that decided, as written
+	Where   string // where the rule is, such as "line 2 of https://site.example/robots.txt"
 
 	Count    int
-	Hosts    int       // different hosts, up to a hundred
+	Hosts    int       // distinct hosts, counted up to a hundred
 	Examples []Example // the first ones, at most three
 }
 
@@ -26,10 +26,10 @@ type Example struct{ Host, URL, Via, Detail string }
 
 const (
 	maxExamples = 3
-	maxPlaces   = 100 // hosts of a group that are counted
+	maxPlaces   = 100 // maximum number of hosts counted in a group
 )
 
-// groups are Groups by what distinguishes them.
+// groups holds Groups by the properties that distinguish them.
 type groups map[string]*group
 
 type group struct {
@@ -37,7 +37,7 @@ type group struct {
 	hosts map[string]bool
 }
 
-// IsProblem reports whether a visit is something that an operator wants to know about.
+// IsProblem reports whether an operator should know about a visit.
 func IsProblem(v *sink.Record) bool {
 	switch v.Outcome {
 	case "fetched":
@@ -48,15 +48,15 @@ func IsProblem(v *sink.Record) bool {
 	return true
 }
 
-// Result is the result of a URL for a reader who wants its page.
+// Result classifies a URL for a reader who wants its page.
 type Result int
 
-// The results. Each visit has exactly one.
+// The results of a visit. Each visit has exactly one.
 const (
 	Got     Result = iota // fetched, with content
-	Broken                // answered with 4xx or 5xx, or not usably
-	Refused               // by the site, by its robots.txt or its statements, or by an order of the operator
-	Over                  // known, and left out because a budget was used up
+	Broken                // a 4xx or 5xx status, or no usable response
+	Refused               // refused by the site, by its robots.txt or its statements, or by an order of the operator
+	Over                  // left out because a budget was used up
 	Other                 // redirected, unchanged, out of scope, a trap, …
 	Results               // the number of results
 )
@@ -86,19 +86,19 @@ func ResultOf(outcome, reason string, status int) Result {
 	return Other
 }
 
-// LimitOf returns the key of the limit that a URL was left out for, by its reason; "" if it was for another reason.
+// LimitOf returns the key of the limit because of which a URL was left out, by its reason. It is "" for other reasons.
 func LimitOf(reason string) (key string) { return limits[reason] }
 
-// limits names the keys of limits by the reason for which a URL is left out.
+// limits maps reasons for which a URL is left out to the keys of limits.
 var limits = map[string]string{
 	"host_budget": "max-per-host", "sitemap_budget": "max-sitemaps", "robots_budget": "max-robots-requests",
 	"retry_budget": "retries", "redirect_limit": "max-redirects", "render_resources": "max-resources",
 }
 
-// challenge is the reason of visits that a bot wall answered.
+// challenge is the reason of visits to which a bot wall responded.
 const challenge = "challenge"
 
-// ProblemStatus returns the status of a visit that is a problem because of it, or 0. It is the Status of its [Group].
+// ProblemStatus returns the status of a visit if the status makes it a problem, or 0. It is the Status of its [Group].
 func ProblemStatus(v *sink.Record) int {
 	if v.Status >= 400 && v.Reason != challenge {
 		return v.Status
@@ -106,7 +106,7 @@ func ProblemStatus(v *sink.Record) int {
 	return 0
 }
 
-// where is the place of a rule as a visit's detail names it: line and file, without the time at which it was read.
+// where returns the location of a rule from a visit's detail: line and file, without the time at which it was read.
 func where(detail string) string {
 	line, _, ok := strings.Cut(strings.TrimPrefix(detail, "refused: "), ` "`)
 	if _, file, found := strings.Cut(detail, `" of `); ok && found {
@@ -116,7 +116,7 @@ func where(detail string) string {
 	return ""
 }
 
-// add adds a visit to the group that is like kind.
+// add adds a visit to the group with the properties of kind.
 func (g groups) add(kind Group, host string, v *sink.Record) {
 	key := strings.Join([]string{kind.Outcome, kind.Reason, string(rune(kind.Status)), kind.Rule, kind.Where}, "\x00")
 	known := g[key]
@@ -153,7 +153,7 @@ func (g groups) sorted() []Group {
 	return all
 }
 
-// cut is a text of bounded length that keeps nothing else in memory.
+// cut returns a copy of a text, of bounded length, so that the original can be freed.
 func cut(s string) string {
 	if len(s) > maxText {
 		s = strings.ToValidUTF8(s[:maxText], "") + "…"

@@ -7,13 +7,13 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// start is a request without an end so far.
+// start is a request that has not ended.
 type start struct {
 	host    *Host
 	written time.Time
 	robots  bool
 	early   bool
-	pause   pause // before it
+	pause   pause // pause before the request
 }
 
 // Judgement is the auditor's verdict on a line of the ledger.
@@ -24,7 +24,7 @@ type Judgement struct {
 	unjudged int // so far
 }
 
-// count adds a line that was judged.
+// count adds a judged line.
 func (d *Digest) count(e *ledger.Entry, j *Judgement) {
 	d.facts.Lines++
 	d.facts.Unjudged = j.unjudged
@@ -48,8 +48,8 @@ func (d *Digest) count(e *ledger.Entry, j *Judgement) {
 	}
 }
 
-// setLine makes l the entry, in the form of package audit, which shares no code with what it checks. Of the end of a request it
-// has what only ends have, and of others what those have.
+// setLine copies the entry e to l, the type of package audit, which shares no code with the crawler. For the end of a request it
+// copies only the fields that ends have, and for other events only theirs.
 func setLine(l *audit.Line, e *ledger.Entry) {
 	l.Event, l.Run, l.ID, l.Behind = e.Event, e.Run, e.ID, 0
 	if e.Behind != 0 {
@@ -71,7 +71,7 @@ func setLine(l *audit.Line, e *ledger.Entry) {
 	}
 }
 
-// broken notes what the auditor found.
+// broken records the auditor's violations.
 func (d *Digest) broken(found []audit.Violation) {
 	if len(found) == 0 {
 		return
@@ -135,17 +135,17 @@ func (h *Host) begin(e *ledger.Entry) {
 
 // pause is the time before a request.
 type pause struct {
-	real     bool // it lies between two requests of one process
-	held     bool // the host or its trouble lengthened it
+	real     bool // between two requests of one process
+	held     bool // extended by the host, or because of its errors
 	observed time.Duration
 	owed     time.Duration
 	cause    ledger.ClauseID
-	lost     time.Duration // of owed, what only another crawl caused
+	lost     time.Duration // the part of owed that only another crawl caused
 }
 
-// lostToOthers returns the part of the wait before a request that only other crawls caused: until then, from the latest of all
-// else that the request waited for: its other clauses, the end of the request before it at the host, the time at which its URL
-// was queued, and the first request of its process: a ledger does not say when the process began.
+// lostToOthers returns the part of the wait before a request that only other crawls caused. It ends when their last clause
+// allowed the request, and begins at the latest of: the request's other clauses, the end of the host's previous request, the time
+// when the URL was queued, and the first request of the process. (The ledger does not record when the process began.)
 func (d *Digest) lostToOthers(h *Host, e *ledger.Entry) time.Duration {
 	var until time.Time
 	free := d.run.first
@@ -168,7 +168,8 @@ func (d *Digest) lostToOthers(h *Host, e *ledger.Entry) time.Duration {
 	return max(0, until.Sub(free))
 }
 
-// pauseBefore is the pause before a request that begins: what the auditor says was due, or what the line says, whichever is more.
+// pauseBefore returns the pause before a request. The required delay is the larger of the auditor's and the one in the ledger
+// line.
 func pauseBefore(h *Host, e *ledger.Entry, judged audit.Pause, paused bool) (p pause) {
 	if h.ended.IsZero() || h.run != e.Run || e.Written.Before(h.ended) {
 		return p
@@ -177,7 +178,7 @@ func pauseBefore(h *Host, e *ledger.Entry, judged audit.Pause, paused bool) (p p
 	if paused {
 		p.owed = judged.Due
 	}
-	var others time.Duration // owed to another crawl, which is no cause of this one
+	var others time.Duration // required because of another crawl; it is not a cause
 	for _, c := range e.Clauses {
 		if c.Name == ledger.ClauseShared {
 			others = c.Until.Sub(h.ended)
@@ -186,7 +187,7 @@ func pauseBefore(h *Host, e *ledger.Entry, judged audit.Pause, paused bool) (p p
 		}
 	}
 	found := false
-	for _, c := range e.Clauses { // the clocks that hosts share say the same as the host's own, which names the reason
+	for _, c := range e.Clauses { // if a shared clock and the host's own clock require the same delay, the host's clock names the cause
 		if owed := c.Until.Sub(h.ended); owed > 0 && c.Name != ledger.ClauseShared && owed >= p.owed-audit.Tolerance && (!found || isShared(p.cause) && !isShared(ledger.ClauseIDOf(c.Name))) {
 			found, p.cause = true, ledger.ClauseIDOf(c.Name)
 		}
@@ -196,7 +197,7 @@ func pauseBefore(h *Host, e *ledger.Entry, judged audit.Pause, paused bool) (p p
 	return p
 }
 
-// HeldBy reports whether a clause is about a host in trouble, or one that wants to be left alone for a while.
+// HeldBy reports whether a clause is due to errors of a host, or to its request to be left alone for a while.
 func HeldBy(clause string) bool {
 	switch clause {
 	case ledger.ClauseRetryAfter, ledger.ClauseBackoff, ledger.ClauseRobots, ledger.ClauseRedirect, ledger.ClauseRateLimit:
@@ -205,7 +206,7 @@ func HeldBy(clause string) bool {
 	return false
 }
 
-// isShared reports whether a clause is of a clock that hosts share.
+// isShared reports whether a clause belongs to a clock that hosts share.
 func isShared(c ledger.ClauseID) bool {
 	switch c.String() {
 	case ledger.ClauseAddress, ledger.ClauseDomain, ledger.ClauseRate, ledger.ClauseBusy:
@@ -214,7 +215,7 @@ func isShared(c ledger.ClauseID) bool {
 	return false
 }
 
-// add adds a pause. early says that the request after it was too early, whatever the rounding of its time.
+// add adds a pause. early marks the request after it as too early, regardless of rounding.
 func (s *Pauses) add(p pause, early bool) {
 	s.Count++
 	if s.Count == 1 || p.observed < s.Least {
@@ -237,7 +238,7 @@ func (s *Pauses) add(p pause, early bool) {
 	s.Sum += ratio
 }
 
-// bucket is the place of a ratio in Ratios. What is short of 1 by no more than clocks differ is not early.
+// bucket returns the index of a ratio in Ratios. A pause that is too short only within the tolerance for clocks is not early.
 func bucket(ratio float64, early bool) int {
 	if early {
 		return 0
@@ -332,7 +333,7 @@ func classOf(status int) int {
 	return status / 100
 }
 
-// note notes an answer for a robots.txt.
+// note records a response to a request for robots.txt.
 func (r *RobotsState) note(e *ledger.Entry) {
 	r.At, r.Status, r.Err, r.SHA256, r.Wall = e.Ended, e.Status, cut(e.Err), e.SHA256, cut(e.Wall)
 	if e.Wall != "" || e.Status == 0 || e.Status == 202 || e.Status == 429 || e.Status >= 500 {

@@ -7,27 +7,27 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// Owner is a process that shared the crawl with others: a part of the hosts was its own.
+// Owner is one of the processes that shared the crawl, each with its own part of the hosts.
 type Owner struct {
 	audit.Process
 
-	Requests    int       // that began
-	First, Last time.Time // the start of the first and the end of the last, by its own clock
+	Requests    int       // requests started
+	First, Last time.Time // start of the first request and end of the last, by the owner's clock
 }
 
 // run is a process.
 type run struct {
 	name     string
-	open     map[uint64]start // requests without an end so far
+	open     map[uint64]start // requests that have not ended
 	requests int
 	first    time.Time
 	last     time.Time
 }
 
-// Shared reports whether several processes have shared the crawl, so that their lines are mixed.
+// Shared reports whether several processes have shared the crawl, so that the ledger interleaves their lines.
 func (d *Digest) Shared() bool { return len(d.config.Audit.Processes) > 0 }
 
-// enter makes a process the one that wrote the last line.
+// enter makes the named process the current one, the writer of the last line.
 func (d *Digest) enter(name string) {
 	if d.run.name == name && d.run.open != nil {
 		return
@@ -58,7 +58,7 @@ func (r *run) end(e *ledger.Entry) {
 	}
 }
 
-// owners are the processes that shared the crawl.
+// owners returns the processes that shared the crawl.
 func (d *Digest) owners() (all []Owner) {
 	for _, p := range d.config.Audit.Processes {
 		o := Owner{Process: p}

@@ -15,15 +15,15 @@ type Series struct {
 	Steps []Step
 }
 
-// Step is one step of a Series.
+// Step is one interval of a Series.
 type Step struct {
-	Answers [6]int // by the first digit of the status; 0: no answer
-	Found   int    // URLs that were queued, of those that have an outcome
+	Answers [6]int // responses by the first digit of the status; 0: no response
+	Found   int    // URLs queued, among those that have an outcome
 	Done    int    // URLs that got their outcome
-	Pages   int    // of Done, pages that were fetched
+	Pages   int    // of Done, pages fetched
 }
 
-// series is a Series that doubles the width of its steps whenever they do not suffice.
+// series is a Series that doubles the width of its steps when the crawl outgrows them.
 type series struct{ Series }
 
 const (
@@ -31,7 +31,7 @@ const (
 	firstStep = time.Second
 )
 
-// at returns the step of a time. What is before the beginning is in the first.
+// at returns the step for a time. Earlier times belong to the first step.
 func (s *series) at(t time.Time) *Step {
 	if s.From.IsZero() {
 		s.From, s.Width = t, firstStep
@@ -91,17 +91,17 @@ func (s *series) clone() Series {
 	return c
 }
 
-// Mark is one request with its exact times.
+// Mark is a request with its exact times.
 type Mark struct {
 	Host  string
 	Start time.Time
 	Took  time.Duration
 	Kind  Kind
 
-	Pause time.Duration // before it, since the request before of the same process; 0: there was none
-	Owed  time.Duration // of Pause, or what should have been
-	Held  bool          // the host lengthened it, or its trouble did
+	Pause time.Duration // time since the previous request of the same process ended; 0: there was none
+	Owed  time.Duration // the part of Pause that was required, or the required delay if that is longer
+	Held  bool          // extended by the host, or because of its errors
 }
 
-// maxMarks limits the requests that are kept with their exact times.
+// maxMarks limits the number of Marks.
 const maxMarks = 4096

@@ -22,7 +22,7 @@ func (d *Digest) visit(v *sink.Record) {
 	}
 }
 
-// report adds a visit to what only reports show.
+// report adds a visit to the data that only reports show.
 func (d *Digest) report(v *sink.Record, host string, fetched bool) {
 	if fetched {
 		d.facts.Depths[min(max(0, v.Depth), maxDepth)]++
@@ -70,7 +70,7 @@ func (h *Host) visit(v *sink.Record, fetched bool) {
 	}
 }
 
-// uses are the statements about uses, of each the strictest.
+// uses returns the strictest statement about each use.
 func uses(all []sink.Usage) map[string]string {
 	if len(all) == 0 {
 		return nil
@@ -96,18 +96,18 @@ func (h *Host) Refused() int { return h.Outcomes["refused"] }
 // OverBudget returns how many known URLs were not requested because the host's budget was used up.
 func (h *Host) OverBudget() int { return h.Reasons["host_budget"] }
 
-// siteOf is a host without what does not make another site of it: the ports of http and https, and www.
+// siteOf returns a host without port 80 or 443 and without www., which do not distinguish sites.
 func siteOf(host string) string {
 	return strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(host, ":80"), ":443"), "www.")
 }
 
-// hostOf is appendHost as a string.
+// hostOf returns the result of appendHost as a string.
 func (d *Digest) hostOf(url string) string {
 	d.key = appendHost(d.key[:0], url)
 	return d.names.Of(d.key)
 }
 
-// siteOf returns the site of a page's URL. It is usually that of the page before, which is cached.
+// siteOf returns the site of a page's URL. It caches the previous page, which is usually the same.
 func (d *Digest) siteOf(via string) string {
 	if d.via.url != via {
 		d.via.url, d.via.site = via, siteOf(d.hostOf(via))
@@ -115,13 +115,14 @@ func (d *Digest) siteOf(via string) string {
 	return d.via.site
 }
 
-// appendHost appends host:port of a URL as in the ledger, always with the port; nothing if it has none.
+// appendHost appends the host:port of a URL in the form of the ledger, always with the port. If the URL has no host, it appends
+// nothing.
 func appendHost(b []byte, url string) []byte {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
 		return b
 	}
-	for i := range len(rest) { // strings.IndexAny costs more
+	for i := range len(rest) { // faster than strings.IndexAny
 		if c := rest[i]; c == '/' || c == '?' || c == '#' {
 			rest = rest[:i]
 			break

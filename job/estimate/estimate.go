@@ -1,15 +1,15 @@
-// Package estimate estimates, from a job that drew a random sample of the pages that sites list, what is true of all pages listed: a
-// share, a mean or a total, each with an interval.
+// Package estimate estimates properties of all pages that sites list from a job that drew a random sample of them: a share, a
+// mean or a total, each with a confidence interval.
 //
-// The job must have drawn pages with a known probability (crawler.Config.Sample). What is asked is an expression in SQL over a row of
-// the table visits, as the SQLite export has it.
+// The job must have drawn pages with a known probability (crawler.Config.Sample). The question is an SQL expression over a row of
+// the table visits of the SQLite export.
 //
 //	res, err := estimate.Run(ctx, job, estimate.Question{Of: "fetch_status = 404", By: "content_mime_type"})
 //
 // # Vocabulary
 //
-// The frame comprises the pages in scope that sitemaps list. A page drawn has answered if a request got an answer with a status, after
-// redirects; else it is non-response, and the answered pages of its site stand for it.
+// The frame comprises the pages in scope that sitemaps list. A drawn page has answered if a request got a response with a status,
+// after redirects. Otherwise it is non-response, and the answered pages of its site represent it.
 package estimate
 
 import (
@@ -34,76 +34,77 @@ import (
 // Schema names the version of the JSON form of a Result.
 const Schema = "amble.estimate/1"
 
-// ErrNoSample is returned for a job that drew no sample, so that nothing can be said of pages that it did not request.
+// ErrNoSample is returned for a job that drew no sample: nothing can be inferred about pages that it did not request.
 var ErrNoSample = errors.New("the job drew no sample with known probabilities")
 
-// errNoAnswer is returned for a job in which no page drawn has answered with a value that is not NULL.
+// errNoAnswer is returned for a job in which no drawn page has answered with a value other than NULL.
 var errNoAnswer = errors.New("no page of the sample has answered with a value")
 
-// Question says what to estimate.
+// Question selects the value to estimate.
 type Question struct {
-	Of string // an expression over columns of visits, such as "fetch_status = 404" or "bytes". NULL leaves the page out
-	By string // a column or expression that groups pages; "" for one group
+	Of string // an expression over columns of visits, such as "fetch_status = 404" or "bytes". Pages for which it is NULL are left out
+	By string // a column or expression that groups pages; "": a single group
 }
 
 // ExpressionError is returned if SQLite rejects an expression of the Question.
 type ExpressionError struct {
-	By  bool   // it is Question.By, rather than Of
+	By  bool   // the expression is Question.By rather than Of
 	SQL string // the expression
-	Err error  // of SQLite
+	Err error  // from SQLite
 }
 
-// Error returns what is wrong with which expression.
+// Error returns the expression and SQLite's error.
 func (e *ExpressionError) Error() string { return fmt.Sprintf("%q: %v", e.SQL, e.Err) }
 
 // Unwrap returns the error of SQLite.
 func (e *ExpressionError) Unwrap() error { return e.Err }
 
-// Result has the estimates. Weighted figures count a page with the inverse of its probability, so they are estimates, too.
+// Result holds the estimates. Weighted figures count each page with the inverse of its probability, so they are estimates, too.
 type Result struct {
 	Schema string `json:"schema"`
 	Of     string `json:"of"`
 	By     string `json:"by,omitempty"`
-	Sample string `json:"sample"` // as the job's key has it, "100:seed"
+	Sample string `json:"sample"` // value of the job's key sample, such as "100:seed"
 
-	Sites    int     `json:"sites"`    // of which pages were drawn
-	Frame    float64 `json:"frame"`    // pages listed, weighted: a page that is listed twice counts once
-	Drawn    int     `json:"drawn"`    // pages
-	Answered int     `json:"answered"` // of them
-	Response float64 `json:"response"` // share of the frame that answered, weighted
+	Sites    int     `json:"sites"`    // sites whose pages were drawn
+	Frame    float64 `json:"frame"`    // weighted number of pages listed; a page that is listed twice counts once
+	Drawn    int     `json:"drawn"`    // pages drawn
+	Answered int     `json:"answered"` // of Drawn, pages that answered
+	Response float64 `json:"response"` // weighted share of the frame that answered
 
-	Silent   []Silent `json:"silent,omitempty"`   // pages drawn that have not answered, the most frequent reason first
-	LeftOut  []string `json:"left_out,omitempty"` // sites of which no page answered: nothing is said of them
+	Silent   []Silent `json:"silent,omitempty"`   // drawn pages that have not answered, the most frequent reason first
+	LeftOut  []string `json:"left_out,omitempty"` // sites without an answered page; the estimates do not cover them
 	Unlisted []string `json:"unlisted,omitempty"` // sites that list no page in scope
 	Share    bool     `json:"share"`              // all values are 0 or 1, so the means are shares
-	Groups   []Group  `json:"groups"`             // the largest first
+	Groups   []Group  `json:"groups"`             // sorted by size, largest first
 }
 
-// Silent counts pages drawn that have not answered.
+// Silent counts drawn pages that have not answered.
 type Silent struct {
-	Outcome string `json:"outcome"` // of the visit, such as "refused"; "not visited" if there is none
+	Outcome string `json:"outcome"` // outcome of the visit, such as "refused"; "not visited" if there is none
 	Reason  string `json:"reason,omitempty"`
 	Pages   int    `json:"pages"`
 }
 
-// Group has the estimates for pages of one value of Question.By. The mean is over its pages with a value that is not NULL.
+// Group holds the estimates for pages with one value of Question.By. The mean is over its pages with a value other than NULL.
 type Group struct {
 	Value *string `json:"value"` // nil for NULL, and without Question.By
-	Pages int     `json:"pages"` // of the sample
-	Sites int     `json:"sites"` // with such pages
+	Pages int     `json:"pages"` // pages in the sample
+	Sites int     `json:"sites"` // sites with such pages
 
 	Mean     float64   `json:"mean"`
-	Of       *Interval `json:"interval,omitempty"`       // for all pages that these sites list; nil for the mean of one page, which is no share
-	OfAll    *Interval `json:"interval_sites,omitempty"` // for all sites, if these were drawn at random from them; nil for fewer than 10
-	Bounds   *Interval `json:"bounds,omitempty"`         // of a share: if no page that is silent had the property, and if all had
+	Of       *Interval `json:"interval,omitempty"`       // for all pages that these sites list; nil for one page, unless it is a share
+	OfAll    *Interval `json:"interval_sites,omitempty"` // for all sites, if these are a random sample; nil for fewer than 10 sites
+	Bounds   *Interval `json:"bounds,omitempty"`         // for a share: if none or all of the unanswered pages had the property
 	Total    float64   `json:"total"`
 	TotalOf  Interval  `json:"total_interval"`
-	Listed   float64   `json:"listed"` // pages of the group in the frame, weighted
+	Listed   float64   `json:"listed"` // weighted number of the group's pages in the frame
 	ListedOf Interval  `json:"listed_interval"`
 }
 
-// Run estimates. It makes no request, and needs space in the directory of temporary files for the job's tables. Errors are
-// ErrNoSample, one for no answer with a value, an *ExpressionError, or those of reading the job.
+// Run answers the question with estimates. It makes no request. It needs space for the job's tables in the directory of temporary
+// files. It returns ErrNoSample, an error if no page has answered with a value, an *ExpressionError, or an error of reading the
+// job.
 func Run(ctx context.Context, r *job.Reader, q Question) (*Result, error) {
 	rep, err := r.Report()
 	if err != nil {
@@ -136,14 +137,14 @@ func Run(ctx context.Context, r *job.Reader, q Question) (*Result, error) {
 	}
 	res := s.result()
 	res.Of, res.By, res.Sample = q.Of, q.By, m.Settings["sample"]
-	key := sha256.Sum256([]byte(res.Sample + "\n" + q.Of + "\n" + q.By)) // the same question has the same answer
+	key := sha256.Sum256([]byte(res.Sample + "\n" + q.Of + "\n" + q.By)) // the same question always gets the same result
 	if res.Groups = s.groups(res.Share, rand.New(rand.NewChaCha8(key))); len(res.Groups) == 0 {
 		return nil, errNoAnswer
 	}
 	return res, nil
 }
 
-// result returns what is said of the sample as a whole.
+// result returns the figures about the sample as a whole.
 func (s *sample) result() *Result {
 	res := &Result{Schema: Schema, Share: true}
 	silent := map[Silent]int{}
@@ -226,7 +227,7 @@ func (s *sample) groups(share bool, random *rand.Rand) []Group {
 	var groups []Group
 	for _, of := range slices.SortedFunc(maps.Keys(parts), func(a, b sql.NullString) int {
 		return cmp.Or(cmp.Compare(parts[b].Listed, parts[a].Listed), cmp.Compare(a.String, b.String))
-	}) { // in this order, so that random numbers are the same each time
+	}) { // in a fixed order, so that random numbers are the same each time
 		g := parts[of]
 		g.OfAll = hostInterval(g.units, len(s.sites), share, random)
 		groups = append(groups, g.Group)

@@ -11,10 +11,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// maxHops limits the redirects that are followed from a page drawn to its answer.
+// maxHops limits the redirects followed from a drawn page to its final response.
 const maxHops = 20
 
-// site counts the pages that were drawn of a site and visited, by whether they answered.
+// site counts the visited pages of a site's sample, answered and unanswered.
 type site struct {
 	crawler.SiteDraw
 
@@ -22,8 +22,8 @@ type site struct {
 	silent   int // visited without an answer
 }
 
-// weight returns how many pages of the frame an answered page stands for: the inverse of the probability that it was drawn, times the
-// share of the site's pages drawn that answered.
+// weight returns the number of pages of the frame that an answered page represents: the inverse of its probability to be drawn,
+// divided by the share of the site's drawn pages that answered.
 func (s *site) weight() float64 { return float64(s.Drawn) / float64(s.answered) / s.Probability }
 
 // drawn is a page of the sample.
@@ -35,13 +35,13 @@ type drawn struct {
 	group           sql.NullString
 }
 
-// sample has the pages drawn that were visited, and their sites.
+// sample holds the visited pages that were drawn, and their sites.
 type sample struct {
 	sites []site
 	pages []drawn
 }
 
-// visit has what is needed of a row.
+// visit holds the columns of a row that the estimate needs.
 type visit struct {
 	url, outcome, reason, redirect, hops sql.NullString
 	status, depth                        sql.NullInt64
@@ -49,7 +49,8 @@ type visit struct {
 	group                                sql.NullString
 }
 
-// readSample reads the pages that were drawn. A page that was redirected has the answer, value and group of the page where that ended.
+// readSample reads the drawn pages. A page that was redirected has the answer, value and group of the page where the redirects
+// end.
 func readSample(ctx context.Context, db *sql.DB, draws []crawler.SiteDraw, q Question) (*sample, error) {
 	s := &sample{}
 	for _, d := range draws {
@@ -59,16 +60,16 @@ func readSample(ctx context.Context, db *sql.DB, draws []crawler.SiteDraw, q Que
 	if err != nil {
 		return nil, err
 	}
-	siteOf := map[string]int{} // by host
+	siteOf := map[string]int{} // index by host
 	for _, text := range order {
 		v := visits[text]
-		// A page drawn has no page before it, other than a seed's entry, whose visit is out of scope and has the depth 0.
+		// A drawn page is not linked from another page, other than a seed's entry, whose visit is out of scope and has depth 0.
 		if v.depth.Int64 != 1 || v.hops.String != "" && v.hops.String != "[]" {
 			continue
 		}
 		u, err := weburl.Parse(text)
 		if err != nil {
-			continue // of a damaged job: it was a URL when it was drawn
+			continue // the job is damaged: it was a valid URL when it was drawn
 		}
 		at, known := siteOf[u.Host()]
 		if !known {
@@ -107,7 +108,7 @@ func readVisits(ctx context.Context, db *sql.DB, q Question) (visits map[string]
 	if strings.TrimSpace(by) == "" {
 		by = "NULL"
 	}
-	// A condition may be an expression of one row alone, so this finds more than a query for no rows.
+	// Check each expression as one for a single row (no aggregates). This finds more errors than a query without rows.
 	for _, e := range []*ExpressionError{{SQL: q.Of}, {SQL: by, By: true}} {
 		if _, err := db.ExecContext(ctx, "SELECT 1 FROM visits WHERE ("+e.SQL+"\n) LIMIT 0"); err != nil {
 			e.Err = errors.New(strings.TrimSuffix(strings.TrimPrefix(err.Error(), "SQL logic error: "), " (1)"))

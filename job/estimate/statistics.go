@@ -8,26 +8,26 @@ import (
 
 const (
 	normal    = 1.959964 // the 97.5th percentile of the normal distribution
-	minHosts  = 10       // fewer sites give no interval over sites
+	minHosts  = 10       // fewer sites give no interval over all sites
 	resamples = 2_000    // of the bootstrap
 )
 
 // unit is an answered page of the sample with a value of a group.
 type unit struct {
 	site   int
-	weight float64 // the inverse of the probability that it was drawn and answered
+	weight float64 // inverse of the probability that the page was drawn and answered
 	value  float64
 }
 
-// Interval is a range that holds the truth in 95 of 100 samples.
+// Interval is a 95 % confidence interval.
 type Interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// total returns the Horvitz–Thompson estimate of the sum of values, with its interval, which has no negative end if no value is negative.
-// Given the tickets of all other pages, each page is drawn for itself with its probability, so the variance has no joint terms
-// (Duffield, Lund and Thorup, "Priority sampling for estimation of arbitrary subset sums", 2007).
+// total returns the Horvitz–Thompson estimate of the sum of values, with its interval, which has no negative end if no value is
+// negative. Given the random numbers of all other pages, each page is drawn independently with its probability, so the variance
+// has no joint terms (Duffield, Lund and Thorup, "Priority sampling for estimation of arbitrary subset sums", 2007).
 func total(units []unit) (float64, Interval) {
 	var sum, variance float64
 	negative := false
@@ -47,10 +47,10 @@ func total(units []unit) (float64, Interval) {
 	return sum, in
 }
 
-// mean returns the estimate of the mean, a ratio of two totals, and its interval over the pages of these sites. Its variance is that of
-// the linear approximation (Särndal, Swensson and Wretman, "Model Assisted Survey Sampling", 1992, section 5.6). The interval of a share is Wilson's, for
-// as many independent pages as have that variance: the normal one fails near 0 and 1, where most shares of a web are. It is nil for one page
-// of several whose value is no share: nothing is known of the variance.
+// mean returns the estimate of the mean, a ratio of two totals, and its interval over the pages of these sites. Its variance is
+// that of the linear approximation (Särndal, Swensson and Wretman, "Model Assisted Survey Sampling", 1992, section 5.6). The
+// interval of a share is Wilson's, for the number of independent pages that have that variance: the normal interval fails near 0
+// and 1, where most shares of a web are. It is nil for a single page whose value is not a share, because the variance is unknown.
 func mean(units []unit, share bool) (ratio float64, in *Interval) {
 	var sum, weights, squares, variance float64
 	for _, u := range units {
@@ -71,7 +71,7 @@ func mean(units []unit, share bool) (ratio float64, in *Interval) {
 		return ratio, &Interval{ratio, ratio}
 	case share && variance > 0:
 		return ratio, wilson(ratio, ratio*(1-ratio)/variance, t)
-	case share: // all 0 or all 1: Kish's effective size
+	case share: // all values are 0 or all are 1: use Kish's effective sample size
 		return ratio, wilson(ratio, weights*weights/squares, t)
 	case len(units) == 1:
 		return ratio, nil
@@ -90,16 +90,17 @@ func wilson(share, n, z float64) *Interval {
 }
 
 // student returns the 97.5th percentile of Student's t distribution with df degrees of freedom (Cornish and Fisher's expansion,
-// within 1 % from 3 degrees on; for fewer, that of 3).
+// within 1 % for 3 degrees or more; fewer are treated as 3).
 func student(df int) float64 {
 	n, z := float64(max(df, 3)), normal
 	z3, z5, z7 := z*z*z, z*z*z*z*z, z*z*z*z*z*z*z
 	return z + (z3+z)/(4*n) + (5*z5+16*z3+3*z)/(96*n*n) + (3*z7+19*z5+17*z3-15*z)/(384*n*n*n)
 }
 
-// hostInterval returns the interval of the mean over all sites of a list from which these were drawn at random, by a bootstrap over
-// the sites with studentized ratios (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 12). A site is drawn
-// with all of its pages in the sample, so the interval has the error of both stages. It returns nil for fewer than minHosts sites.
+// hostInterval returns the interval of the mean over all sites of a list from which these sites are a random sample. It uses a
+// bootstrap over the sites with studentized ratios (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 12).
+// A site is drawn with all of its pages in the sample, so the interval includes the error of both stages. It returns nil for
+// fewer than minHosts sites.
 func hostInterval(units []unit, sites int, share bool, random *rand.Rand) *Interval {
 	sums, weights := make([]float64, sites), make([]float64, sites)
 	with := map[int]bool{}

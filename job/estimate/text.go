@@ -40,7 +40,7 @@ func (r *Result) WriteText(w io.Writer) error {
 	return err
 }
 
-// writeTable prints a line for each group, and what the columns mean.
+// writeTable prints a line for each group, and the meaning of the columns.
 func (r *Result) writeTable(b *strings.Builder) {
 	mean, total := ">mean", ">total"
 	if r.Share {

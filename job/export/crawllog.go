@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// CrawlLog returns the kind crawl.log: a line for each visit in the form of Heritrix's crawl.log, which its tools read: time,
-// status, size, URL, path from the seed, page that names it, type, worker, time and duration, digest, source and annotations.
+// CrawlLog returns the kind crawl.log: a line for each visit in the format of Heritrix's crawl.log, for its tools: time, status,
+// size, URL, path from the seed, referring page, type, worker, time and duration, digest, source and annotations.
 func CrawlLog() Kind {
 	return Kind{
 		Name: "crawl.log", Doc: "a line for each visit in the form of Heritrix's crawl.log", Suffix: "-crawl.log",
@@ -34,13 +34,13 @@ func CrawlLog() Kind {
 	}
 }
 
-// log17 is the time of Heritrix's log, and logStart that of the beginning of a fetch.
+// log17 is the format of times in Heritrix's log, logStart the format of the time at which a fetch began.
 const (
 	log17    = "2006-01-02T15:04:05.000Z"
 	logStart = "20060102150405.000"
 )
 
-// appendLogLine appends the line of a visit. As in Heritrix, status and size are aligned at their right.
+// appendLogLine appends the line of a visit. As in Heritrix, status and size are right-aligned.
 func appendLogLine(b []byte, v *sink.Record) []byte {
 	at := v.Ended
 	if at.IsZero() {
@@ -64,7 +64,7 @@ func appendLogLine(b []byte, v *sink.Record) []byte {
 	return append(b, '\n')
 }
 
-// maxPath bounds the path from the seed, as Heritrix does.
+// maxPath limits the path from the seed, as in Heritrix.
 const maxPath = 50
 
 func padded(b []byte, s string, width int) []byte {
@@ -74,7 +74,7 @@ func padded(b []byte, s string, width int) []byte {
 	return append(b, s...)
 }
 
-// logWord returns text without spaces, "-" if it is empty: there are twelve words in a line.
+// logWord returns text without spaces, "-" if it is empty: a line has twelve words.
 func logWord(s string) string {
 	if s == "" {
 		return "-"
@@ -122,7 +122,7 @@ func annotations(v *sink.Record) string {
 	return strings.Join(list, ",")
 }
 
-// Status codes of Heritrix for what was not answered.
+// Status codes of Heritrix for URLs without a response.
 const (
 	logDNS       = -1
 	logConnect   = -2
@@ -139,7 +139,7 @@ const (
 	logBadAnswer = -3
 )
 
-// logCodes are the codes by reason; those by outcome are in logStatus.
+// logCodes are the status codes by reason; logStatus has the codes by outcome.
 var logCodes = map[string]int{
 	"dns_timeout": logDNS, "dns_failure": logDNS, "dns_not_found": logDNS,
 	"connect_timeout": logConnect, "connect_refused": logConnect, "unreachable": logConnect, "connect_failed": logConnect, "no_resources": logConnect,

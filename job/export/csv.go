@@ -8,14 +8,14 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// Tables returns the tables that a job is exported as.
+// Tables returns the tables of an export.
 func Tables() []*Table {
 	return []*Table{Visits(), Requests(), Hosts(), Robots(), Usage(), Links(), Problems()}
 }
 
-// CSV returns the kind csv: a directory with a file for each of [Tables], by RFC 4180, in UTF-8, with line feeds and the
-// names of the columns in the first row. Null is an empty cell, times are as in RFC 3339, lists are JSON. Text that a
-// spreadsheet takes for a formula has an apostrophe before it.
+// CSV returns the kind csv: a directory with a file for each of [Tables], as in RFC 4180, in UTF-8, with line feeds and column
+// names in the first row. Null is an empty cell, times are as in RFC 3339, lists are JSON. Text that a spreadsheet would take for
+// a formula has an apostrophe before it.
 func CSV() Kind {
 	return Kind{
 		Name: "csv", Doc: "tables for spreadsheets: visits, requests, hosts, …", Suffix: "-csv", Dir: true, Tables: Tables(),
@@ -27,7 +27,7 @@ func CSV() Kind {
 	}
 }
 
-// EachTable calls f with the tables for which the job has what they are made from, and notes those for which it has not.
+// EachTable calls f with each table for which the job has the data, and notes the others.
 func EachTable(x *Export, tables []*Table, f func(*Table) error) error {
 	for _, t := range tables {
 		if t.In != nil {
@@ -46,7 +46,7 @@ func EachTable(x *Export, tables []*Table, f func(*Table) error) error {
 }
 
 func writeCSV(x *Export, t *Table, w *bufio.Writer) error {
-	out := csv.NewWriter(w) // keeps the first error for Error
+	out := csv.NewWriter(w) // csv.Writer keeps the first error for Error
 	cells := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		cells[i] = c.Name

@@ -1,13 +1,13 @@
-// Package export writes what a job has got in forms that other programs read: tables, the log of another crawler, an archive
-// in one file.
+// Package export converts the results of a job to formats that other programs read: tables, the log of another crawler, an
+// archive in one file.
 //
 //	r, err := job.Read("job")
 //	…
 //	_, err = export.Write(ctx, r, export.CSV(), "job-csv", nil)
 //
-// A [Kind] is one form. Those of this package need no library; job/export/sqlite and job/export/parquet have one each,
-// so that a program links what it uses. An export is written whole or not at all. It covers a job as far as its last commit,
-// also while a process works on the job, and its memory does not grow with the number of visits.
+// A [Kind] is one format. The kinds of this package need no library; job/export/sqlite and job/export/parquet need one each, so
+// that a program links only the libraries that it uses. An export is written whole or not at all. It covers a job as far as its
+// last commit, also while a process works on the job, and its memory does not grow with the number of visits.
 package export
 
 import (
@@ -28,34 +28,34 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Kind is a form in which jobs are exported.
+// Kind is a format in which jobs are exported.
 type Kind struct {
 	Name   string   // "csv", "wacz", …
-	Doc    string   // what it is and for whom, in one line
-	Suffix string   // of the file's or directory's name if the user does not choose one: that of the job and this
+	Doc    string   // description and intended readers, in one line
+	Suffix string   // default name of the file or directory: the job's name with this suffix
 	Dir    bool     // it is a directory
-	Many   bool     // it takes several jobs, as [Export.Jobs]
-	Tables []*Table // that it contains, for its documentation; nil: it is no set of tables
+	Many   bool     // it accepts several jobs, as [Export.Jobs]
+	Tables []*Table // tables that it contains, for its documentation; nil: it is not a set of tables
 
-	// Write writes to x.Path, which does not exist yet or, with Dir, is an empty directory. Whatever is there when it returns
-	// an error is removed. An error that is not a *job.Error counts as one of writing.
+	// Write writes to x.Path, which does not exist yet or, with Dir, is an empty directory. If it returns an error, everything
+	// there is removed. An error that is not a *job.Error counts as an error of writing.
 	Write func(x *Export) error
 }
 
 // Progress reports the progress of an export.
 type Progress struct {
-	Visits   int   // read, some of them more than once
-	Requests int   // likewise
-	Links    int   // likewise
-	Pages    int   // read from the archive
-	Bytes    int64 // written to files that are counted
+	Visits   int   // visits read; some are read more than once
+	Requests int   // requests read
+	Links    int   // links read
+	Pages    int   // pages read from the archive
+	Bytes    int64 // bytes written to files that count towards progress
 }
 
 // Export is an export while it is written. It is not safe for concurrent use.
 type Export struct {
-	Job  *job.Reader   // as far as it is committed
-	Jobs []*job.Reader // Job, and the others of a kind that takes several, in the order of [WriteAll]
-	Path string        // where to write
+	Job  *job.Reader   // limited to its last commit
+	Jobs []*job.Reader // Job and the other jobs of a kind that accepts several, in the order of [WriteAll]
+	Path string        // output path
 	Temp string        // a directory for temporary files, which is removed afterwards
 
 	ctx   context.Context
@@ -64,23 +64,23 @@ type Export struct {
 	notes []string
 }
 
-// Result says what an export has left out, if anything.
+// Result describes data that an export has left out.
 type Result struct {
-	Notes []string // a sentence each
+	Notes []string // one sentence each
 }
 
-// tempPrefix begins the names of directories in which exports are written.
+// tempPrefix begins the names of directories in which exports are written until they are complete.
 const tempPrefix = ".amble-export-"
 
-// Write exports a job to path, which must not exist: a file, or a directory for some kinds. It is written under another name
-// in the same directory and then renamed, so that it is there whole or not at all; a process that is killed may leave a
-// directory whose name begins with .amble-export-. progress is called now and then; it may be nil. The error is a
-// *job.Error, or that of the context.
+// Write exports a job to path, which must not exist: a file, or a directory for some kinds. It is written under another name in
+// the same directory and then renamed, so that an incomplete export never has the name path; a process that is killed may leave a
+// directory whose name begins with .amble-export-. progress is called now and then; it may be nil. The error is a *job.Error, or
+// the error of the context.
 func Write(ctx context.Context, r *job.Reader, k Kind, path string, progress func(Progress)) (*Result, error) {
 	return WriteAll(ctx, []*job.Reader{r}, k, path, progress)
 }
 
-// WriteAll is like [Write] for one or more jobs, which the kind must be able to take together: [Kind.Many].
+// WriteAll is like [Write] for one or more jobs. For several, the kind must have [Kind.Many].
 func WriteAll(ctx context.Context, rs []*job.Reader, k Kind, path string, progress func(Progress)) (*Result, error) {
 	if len(rs) != 1 && !k.Many {
 		return nil, refused("an export of the kind %s has one job, not %d", k.Name, len(rs))
@@ -154,7 +154,7 @@ func (x *Export) run(k Kind, path string) error {
 	return writeError(path, err)
 }
 
-// publish gives a finished export its name, unless something has that name meanwhile.
+// publish renames a finished export, unless its name is taken meanwhile.
 func publish(from, to string, dir bool) error {
 	if dir {
 		if err := errors.Join(durable.Dir(from), os.Rename(from, to)); err != nil {
@@ -163,7 +163,7 @@ func publish(from, to string, dir bool) error {
 		return durable.Dir(filepath.Dir(to))
 	}
 	err := os.Link(from, to)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // not every file system has links
+	if err != nil && !errors.Is(err, fs.ErrExist) { // not every file system has hard links
 		if _, there := os.Lstat(to); there == nil {
 			return fs.ErrExist
 		}
@@ -175,12 +175,12 @@ func publish(from, to string, dir bool) error {
 	return durable.Dir(filepath.Dir(to))
 }
 
-// Note adds a sentence about what the export lacks.
+// Note adds a sentence about data that the export lacks.
 func (x *Export) Note(format string, args ...any) {
 	x.notes = append(x.notes, fmt.Sprintf(format, args...))
 }
 
-// Notes returns what was noted until now.
+// Notes returns the notes so far.
 func (x *Export) Notes() []string { return slices.Clone(x.notes) }
 
 // Context returns the context of the export.
@@ -189,7 +189,7 @@ func (x *Export) Context() context.Context { return x.ctx }
 // every is the number of rows between two calls of a progress function.
 const every = 512
 
-// step counts something that was read.
+// step counts an item that was read.
 func (x *Export) step(n *int) error {
 	if *n++; *n%every != 0 {
 		return nil
@@ -197,10 +197,10 @@ func (x *Export) step(n *int) error {
 	return x.report()
 }
 
-// Read counts a page that was read from the archive. The error is that of the context.
+// Read counts a page read from the archive. The error is the error of the context.
 func (x *Export) Read() error { return x.step(&x.done.Pages) }
 
-// Wrote counts bytes that were written to the export.
+// Wrote counts bytes written to the export.
 func (x *Export) Wrote(n int64) { x.done.Bytes += n }
 
 func (x *Export) report() error {
@@ -210,10 +210,10 @@ func (x *Export) report() error {
 	return x.ctx.Err()
 }
 
-// Visits returns the visits of the job. The sequence ends after an error, also that of the context.
+// Visits returns the visits of the job. The sequence ends after an error, including the error of the context.
 func (x *Export) Visits() iter.Seq2[*sink.Record, error] { return x.VisitsOf(x.Job) }
 
-// VisitsOf returns the visits of one of Jobs, as Visits does.
+// VisitsOf is like Visits for one of Jobs.
 func (x *Export) VisitsOf(r *job.Reader) iter.Seq2[*sink.Record, error] {
 	return func(yield func(*sink.Record, error) bool) {
 		for v, err := range r.Visits() {
@@ -231,12 +231,12 @@ func (x *Export) VisitsOf(r *job.Reader) iter.Seq2[*sink.Record, error] {
 	}
 }
 
-// refused is an error that tells the user to do something else.
+// refused returns an error that tells the user what to do instead.
 func refused(format string, args ...any) error {
 	return &job.Error{Kind: job.Refused, Err: fmt.Errorf(format, args...)}
 }
 
-// Refused returns an error for a job that cannot be exported in this way. The text says why and what to do.
+// Refused returns an error for a job that cannot be exported in this way. The text must say why and what to do.
 func Refused(format string, args ...any) error { return refused(format, args...) }
 
 // writeError returns an error of writing to path.
@@ -265,11 +265,11 @@ func (x *Export) create(path string) (*output, error) {
 		return nil, err
 	}
 	o := &output{x: x, f: f}
-	o.Writer = bufio.NewWriterSize(counted{x, f}, 256<<10) // keeps the first error for Flush
+	o.Writer = bufio.NewWriterSize(counted{x, f}, 256<<10) // bufio.Writer keeps the first error for Flush
 	return o, nil
 }
 
-// counted counts what is written.
+// counted counts the bytes written through it.
 type counted struct {
 	x *Export
 	w io.Writer
@@ -281,7 +281,7 @@ func (c counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// finish makes the file durable and closes it, unless an error came before.
+// finish makes the file durable and closes it. After an error it only closes it.
 func (o *output) finish(err error) error {
 	if err == nil {
 		err = o.Flush()
@@ -292,7 +292,7 @@ func (o *output) finish(err error) error {
 	return errors.Join(err, o.f.Close())
 }
 
-// WriteFile creates a file, fills it through a buffer and makes it durable. What is written counts as progress.
+// WriteFile creates a file, fills it through a buffer and makes it durable. Its bytes count towards progress.
 func (x *Export) WriteFile(path string, fill func(w *bufio.Writer) error) error {
 	o, err := x.create(path)
 	if err != nil {
@@ -301,7 +301,7 @@ func (x *Export) WriteFile(path string, fill func(w *bufio.Writer) error) error 
 	return o.finish(fill(o.Writer))
 }
 
-// Kinds returns the kinds that need no library of their own.
+// Kinds returns the kinds that need no library.
 func Kinds() []Kind {
 	return []Kind{CSV(), CrawlLog(), WACZ(), HostGraph(), PageGraph()}
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// HostGraph returns the kind hostgraph: which host links to which, in a directory with vertices.txt.gz and edges.txt.gz in the
-// form of Common Crawl's host graphs, and the same as graph.graphml.gz. A vertex is a host that was visited or that a page links
-// to, without its port; links within a host are no edges. A job of which the links cannot be read is refused.
+// HostGraph returns the kind hostgraph: the links between hosts, in a directory with vertices.txt.gz and edges.txt.gz in the
+// format of Common Crawl's host graphs, and the same graph as graph.graphml.gz. A vertex is a host, without its port, that was
+// visited or that a page links to; links within a host are not edges. A job whose links cannot be read is refused.
 func HostGraph() Kind {
 	return Kind{
 		Name: "hostgraph", Doc: "which host links to which: files as of Common Crawl, and GraphML", Suffix: "-hostgraph", Dir: true,
@@ -29,7 +29,7 @@ func HostGraph() Kind {
 	}
 }
 
-// PageGraph returns the kind pagegraph: which URL links to which, in the form of [HostGraph]. A vertex is a URL that was visited
+// PageGraph returns the kind pagegraph: the links between URLs, in the format of [HostGraph]. A vertex is a URL that was visited
 // or that a page links to; a redirect is an edge, too.
 func PageGraph() Kind {
 	return Kind{
@@ -38,16 +38,16 @@ func PageGraph() Kind {
 	}
 }
 
-// sortMemory limits the bytes that each of the sorters keeps in memory: five of them are in use together.
+// sortMemory limits the memory of each sorter in bytes: five of them are in use at the same time.
 var sortMemory = 16 << 20
 
-// graph is a graph while it is written. Names are replaced by numbers in sorted files: hashes stand for them meanwhile. They
-// depend on seeds that a site cannot know, so that it cannot make two names the same.
+// graph is a graph that is being written. Sorted files replace names by numbers; until then hashes stand for names. The hashes
+// depend on random seeds, so that a site cannot construct a collision.
 type graph struct {
 	x     *Export
 	hosts bool
 	seeds [2]maphash.Seed
-	seen  [][2]uint64 // names that were added lately, by their hashes
+	seen  [][2]uint64 // hashes of recently added names
 	names *extsort.Sorter
 	ids   *extsort.Sorter
 	edges *extsort.Sorter
@@ -80,16 +80,16 @@ func (g *graph) sorter() *extsort.Sorter { return extsort.New(g.x.Temp, sortMemo
 
 // vertex is a host or a URL.
 type vertex struct {
-	key     string // vertices are sorted by it, and distinguished by it and url
+	key     string // vertices are sorted by key; key and url together identify a vertex
 	url     string // "" for hosts
 	visits  uint64
 	fetched uint64
-	status  uint64 // of pages
-	depth   uint64 // of pages
-	outcome string // of pages
+	status  uint64 // pages only
+	depth   uint64 // pages only
+	outcome string // pages only
 }
 
-// name returns what tells a vertex apart from others of its graph: its URL, or the reversed host.
+// name returns the text that identifies a vertex in its graph: its URL, or the reversed host.
 func (v *vertex) name() string {
 	if v.url == "" {
 		return v.key
@@ -97,7 +97,7 @@ func (v *vertex) name() string {
 	return v.url
 }
 
-// vertex returns a vertex that was not visited, and its hash; false if url has no host.
+// vertex returns a vertex for a URL that was not visited, and its hash; false if url has no host.
 func (g *graph) vertex(url string) (v vertex, hash [2]uint64, ok bool) {
 	if v.key, ok = reversedHost(url); !ok {
 		return v, hash, false
@@ -108,13 +108,13 @@ func (g *graph) vertex(url string) (v vertex, hash [2]uint64, ok bool) {
 	return v, g.hash(&v), true
 }
 
-// hash returns what stands for a vertex until it has a number.
+// hash returns the hash that stands for a vertex until it has a number.
 func (g *graph) hash(v *vertex) [2]uint64 {
 	return [2]uint64{maphash.String(g.seeds[0], v.name()), maphash.String(g.seeds[1], v.name())}
 }
 
-// reversedHost returns the host of a URL as it was written by this module, its labels in reverse order: org.example.www. Addresses
-// are left unchanged. It is false for text that is no such URL.
+// reversedHost returns the host of a URL as it was written by this module, its labels in reverse order: org.example.www.
+// Addresses are left unchanged. ok is false for other text.
 func reversedHost(url string) (string, bool) {
 	_, rest, ok := strings.Cut(url, "://")
 	if !ok || strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
@@ -189,7 +189,7 @@ func (g *graph) visit(r *sink.Record) error {
 	return g.names.Add(v.append(nil))
 }
 
-// add adds the name of something that is linked, unless it was added lately.
+// add adds the name of a link's target, unless it was added recently.
 func (g *graph) add(v *vertex, hash [2]uint64) error {
 	slot := &g.seen[hash[0]%uint64(len(g.seen))]
 	if *slot == hash {
@@ -215,7 +215,7 @@ func appendHash(b []byte, hash [2]uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, hash[0]), hash[1])
 }
 
-// append appends a record that sorts as vertices do.
+// append encodes the vertex as a record. Records sort like vertices.
 func (v *vertex) append(b []byte) []byte {
 	b = append(append(append(append(b, v.key...), 0), v.url...), 0)
 	for _, n := range []uint64{v.visits, v.fetched, v.status, v.depth} {
@@ -224,7 +224,7 @@ func (v *vertex) append(b []byte) []byte {
 	return append(b, v.outcome...)
 }
 
-// read reads what append has written.
+// read decodes a record that append has encoded.
 func (v *vertex) read(b []byte) {
 	key, rest, _ := bytes.Cut(b, []byte{0})
 	url, rest, _ := bytes.Cut(rest, []byte{0})
@@ -236,7 +236,7 @@ func (v *vertex) read(b []byte) {
 	v.outcome = string(rest)
 }
 
-// merge adds what another record of the same vertex says: of a URL that was visited more than once, the last in order.
+// merge adds the data of another record of the same vertex. If a URL was visited more than once, the last record in order counts.
 func (v *vertex) merge(o *vertex) {
 	v.visits, v.fetched = v.visits+o.visits, v.fetched+o.fetched
 	if o.outcome != "" {
@@ -244,7 +244,7 @@ func (v *vertex) merge(o *vertex) {
 	}
 }
 
-// vertices numbers the names and writes them.
+// vertices assigns a number to each name and writes the vertices.
 func (g *graph) vertices() error {
 	var v, next vertex
 	id, some := uint64(0), false
@@ -330,7 +330,7 @@ func (g *graph) count(links *extsort.Sorter) error {
 
 const hashBytes = 16
 
-// number calls f with each record that begins with a hash: the number of the vertex, and what comes after the hash.
+// number calls f for each record that begins with a hash, with the number of the vertex and the bytes after the hash.
 func (g *graph) number(records *extsort.Sorter, f func(id, rest []byte) error) error {
 	next, stop := iter.Pull2(g.ids.All())
 	defer stop()
@@ -359,14 +359,14 @@ func (g *graph) number(records *extsort.Sorter, f func(id, rest []byte) error) e
 	return nil
 }
 
-// graphFiles are the files of a graph. They keep the first error for close.
+// graphFiles are the output files of a graph. close returns their first error.
 type graphFiles struct {
 	hosts   bool
-	text    [2]*packed // vertices, edges
+	text    [2]*packed // vertices and edges
 	graphml *packed
 }
 
-// packed is a file that is compressed.
+// packed is a compressed file.
 type packed struct {
 	file *output
 	zip  *gzip.Writer
@@ -377,7 +377,7 @@ func (x *Export) pack(name string) (*packed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &packed{o, gzip.NewWriter(o)}, nil // without a time: the same graph has the same bytes
+	return &packed{o, gzip.NewWriter(o)}, nil // without a time, so that the same graph has the same bytes
 }
 
 // Write implements io.Writer.
@@ -404,14 +404,14 @@ func (f *graphFiles) vertex(id uint64, v *vertex) {
 	_, _ = f.graphml.Write(graphMLNode(id, v, f.hosts))
 }
 
-// edge writes an edge: two numbers, and how many links it stands for.
+// edge writes an edge: two vertex numbers, and the number of links.
 func (f *graphFiles) edge(e [16]byte, links int) {
 	from, to := binary.BigEndian.Uint64(e[:8]), binary.BigEndian.Uint64(e[8:])
 	_, _ = fmt.Fprintf(f.text[1], "%d\t%d\n", from, to)
 	_, _ = fmt.Fprintf(f.graphml, `<edge source="%d" target="%d"><data key="links">%d</data></edge>`+"\n", from, to, links)
 }
 
-// close ends the files, unless an error came before.
+// close closes the files. After an error it does not complete them.
 func (f *graphFiles) close(err error) error {
 	if err == nil {
 		_, err = io.WriteString(f.graphml, graphMLFoot)
@@ -428,7 +428,7 @@ func (f *graphFiles) close(err error) error {
 	return err
 }
 
-// graphMLHead returns what comes before the vertices of a GraphML file.
+// graphMLHead returns the beginning of a GraphML file, up to the vertices.
 func graphMLHead(hosts bool) string {
 	keys := `<key id="url" for="node" attr.name="url" attr.type="string"/>
 <key id="outcome" for="node" attr.name="outcome" attr.type="string"/>
@@ -454,7 +454,7 @@ func graphMLNode(id uint64, v *vertex, hosts bool) []byte {
 	var b bytes.Buffer
 	data := func(key, value string) {
 		fmt.Fprintf(&b, `<data key="%s">`, key)
-		_ = xml.EscapeText(&b, []byte(value)) // a buffer takes everything
+		_ = xml.EscapeText(&b, []byte(value)) // a bytes.Buffer never fails
 		b.WriteString("</data>")
 	}
 	fmt.Fprintf(&b, `<node id="%d">`, id)
@@ -478,7 +478,7 @@ func graphMLNode(id uint64, v *vertex, hosts bool) []byte {
 	return b.Bytes()
 }
 
-// forward returns the host of which reversedHost made this.
+// forward is the inverse of reversedHost.
 func forward(key string) string {
 	if host, ok := reversedHost("http://" + strings.TrimSuffix(key, ".") + "/"); ok {
 		return host

@@ -17,13 +17,13 @@ type host struct {
 	figures []int64 // in the order of hostColumns
 }
 
-// hostColumn is a column of hosts, with what each visit and each request of a host adds to it. Seconds are kept in microseconds,
-// and times in microseconds since 1970.
+// hostColumn is a column of hosts, with the contribution of each visit and each request of a host. Seconds are stored as
+// microseconds, and times as microseconds since 1970.
 type hostColumn struct {
 	Column
 	visit   func(v *sink.Record) int64
 	request func(r *Request) int64
-	join    func(a, b int64) int64 // nil: the sum
+	join    func(a, b int64) int64 // combines two values; nil: their sum
 }
 
 var hostColumns = []hostColumn{
@@ -57,7 +57,7 @@ var hostColumns = []hostColumn{
 	ofRequests("walls", "answers that are a challenge of a bot wall, robots.txt included", func(r *Request) bool { return r.End.Wall != "" }),
 	{Column: Column{"received", Int, "bytes of bodies, as received"}, request: func(r *Request) int64 { return r.End.Bytes }},
 	{Column: Column{"server_s", Float, "seconds from the beginnings of requests to their ends"}, request: func(r *Request) int64 {
-		return max(0, r.End.Ended.Sub(r.Start.Written).Microseconds()) // 0 without an end
+		return max(0, r.End.Ended.Sub(r.Start.Written).Microseconds()) // 0 for a request without an end
 	}},
 	{Column: Column{"pause_s", Float, "seconds between requests of one process"}, request: func(r *Request) int64 { return r.Pause.Microseconds() }},
 	{Column: Column{"owed_s", Float, "seconds of them that were owed to the host"}, request: func(r *Request) int64 { return min(r.Pause, r.Owed).Microseconds() }},
@@ -75,7 +75,7 @@ func ofVisits(name, doc string, counts func(v *sink.Record) bool) hostColumn {
 	return hostColumn{Column: Column{name, Int, doc}, visit: func(v *sink.Record) int64 { return boolean(counts(v)).Int }}
 }
 
-// ofOutcome returns a column that counts the visits with the outcome that it is named after.
+// ofOutcome returns a column that counts the visits with the outcome of the same name.
 func ofOutcome(name, doc string) hostColumn {
 	return ofVisits(name, doc, func(v *sink.Record) bool { return v.Outcome == name })
 }
@@ -88,7 +88,7 @@ func ofRequests(name, doc string, counts func(r *Request) bool) hostColumn {
 // isSent reports whether a byte of a request was sent.
 func isSent(r *Request) bool { return r.Start.Event != ledger.Unsent }
 
-// earlier returns the smaller number; 0 is none.
+// earlier returns the smaller number; 0 means none.
 func earlier(a, b int64) int64 {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -125,10 +125,10 @@ func Hosts() *Table {
 	return tableOf("hosts", "a host, by name: what was visited, what was requested and how long the pauses were", hosts, fields)
 }
 
-// maxHosts limits the hosts that are summed up in memory.
+// maxHosts limits the hosts whose sums are in memory.
 const maxHosts = 50_000
 
-// hosts sums up visits and requests by host. Parts of hosts that do not fit into memory are sorted and put together.
+// hosts sums up visits and requests by host. Hosts that do not fit into memory are sorted on disk in parts, which are merged.
 func hosts(x *Export) iter.Seq2[*host, error] {
 	return func(yield func(*host, error) bool) {
 		s := &summer{known: map[string][]int64{}, sorter: extsort.New(x.Temp, 0)}
@@ -160,7 +160,7 @@ func hosts(x *Export) iter.Seq2[*host, error] {
 	}
 }
 
-// summer sums up by host.
+// summer computes the sums of each host.
 type summer struct {
 	known  map[string][]int64
 	sorter *extsort.Sorter

@@ -39,9 +39,9 @@ func (x *Export) checkLinks() error {
 	return nil
 }
 
-// Links calls f with each link of the job's pages: as the job kept them, or else as the pages in its archive have them. Those
-// are read by making the crawl again, which needs some 500 bytes of memory for each URL that the job knows. f must not keep the
-// link. The error says what to do if the job has neither.
+// Links calls f with each link of the job's pages: from the job's links file, or otherwise from the pages in its archive. The
+// latter replays the crawl, which needs some 500 bytes of memory for each URL that the job knows. f must not keep the link. If
+// the job has neither, the error says what to do.
 func (x *Export) Links(f func(*sink.Outlink) error) error {
 	if err := x.checkLinks(); err != nil {
 		return err

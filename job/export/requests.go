@@ -10,16 +10,16 @@ import (
 
 // Request is a request as the ledger records it: a row of the table of requests.
 type Request struct {
-	Start ledger.Entry // of an unsent one, that
-	End   ledger.Entry // zero if it has no end
+	Start ledger.Entry // for an unsent request, the unsent entry
+	End   ledger.Entry // zero if the request has no end
 
 	Pause  time.Duration // since the end of the previous request to the host by the same process; 0: there is none
-	Owed   time.Duration // part of Pause before which no clause of Start allowed the request
-	Clause string        // that held longest; "": none
+	Owed   time.Duration // part of Pause in which a clause of Start did not yet allow the request
+	Clause string        // the clause that held longest; "": none
 }
 
-// Requests returns the requests of the job in the order in which they ended; those without an end come last of their process.
-// The sequence ends after an error, also that of the context.
+// Requests returns the requests of the job in the order in which they ended. Requests without an end come last among those of
+// their process. The sequence ends after an error, including the error of the context.
 func (x *Export) Requests() iter.Seq2[*Request, error] {
 	return func(yield func(*Request, error) bool) {
 		j := &joiner{open: map[uint64]*Request{}, ended: map[uint64]time.Time{}, seed: maphash.MakeSeed()}
@@ -46,16 +46,16 @@ func (x *Export) Requests() iter.Seq2[*Request, error] {
 	}
 }
 
-// joiner puts the lines of a request together.
+// joiner joins the lines of each request.
 type joiner struct {
 	run   string
-	open  map[uint64]*Request // without an end so far, by ID
-	order []uint64            // of open, some of them no longer in it
+	open  map[uint64]*Request // requests that have not ended, by ID
+	order []uint64            // IDs of open, and some that have ended
 	ended map[uint64]time.Time
 	seed  maphash.Seed
 }
 
-// next begins the lines of another process: what is open was cut off by the end of the one before.
+// next starts the lines of another process. Requests that are still open were cut off by the end of the previous process.
 func (j *joiner) next(run string, give func(*Request) bool) bool {
 	for _, id := range j.order {
 		if r := j.open[id]; r != nil && !give(r) {
@@ -95,7 +95,7 @@ func (j *joiner) add(e *ledger.Entry) *Request {
 
 func (j *joiner) host(name string) uint64 { return maphash.String(j.seed, name) }
 
-// tidy forgets the IDs of requests that have ended.
+// tidy removes the IDs of requests that have ended.
 func (j *joiner) tidy() {
 	kept := j.order[:0]
 	for _, id := range j.order {
@@ -113,7 +113,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// wait notes the pause before the request.
+// wait sets the pause before the request.
 func (r *Request) wait(before time.Time) {
 	var until time.Time
 	for _, c := range r.Start.Clauses {
@@ -127,7 +127,7 @@ func (r *Request) wait(before time.Time) {
 	r.Pause, r.Owed = r.Start.Written.Sub(before), max(0, until.Sub(before))
 }
 
-// Requests returns the table of requests: what nobody but the crawler knows, with the pauses before them.
+// Requests returns the table of requests, which only the crawler can record, with the pauses before them.
 func Requests() *Table {
 	rows := func(x *Export) iter.Seq2[*Request, error] { return x.Requests() }
 	return tableOf("requests", "a request of the ledger, robots.txt included, in the order in which they ended", rows, append(startFields(), endFields()...))
@@ -165,7 +165,7 @@ func clauses(all []ledger.Clause) (texts []string) {
 	return texts
 }
 
-// last returns the line with the result: the end, or that of an unsent request.
+// last returns the line with the result: the end of the request, or its unsent entry.
 func (r *Request) last() *ledger.Entry {
 	if r.Start.Event == ledger.Unsent {
 		return &r.Start

@@ -20,7 +20,7 @@ type robotsAnswer struct {
 	body    string
 }
 
-// Robots returns the table of robots.txt files as they were received.
+// Robots returns the table of robots.txt files as received.
 func Robots() *Table {
 	return tableOf("robots", "an answer for a robots.txt, with its body, oldest first", robots, []field[*robotsAnswer]{
 		{Column{"url", Text, "the robots.txt"}, func(a *robotsAnswer) Value { return text(a.URL) }},

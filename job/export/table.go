@@ -10,14 +10,14 @@ import (
 // Type is the type of a column.
 type Type uint8
 
-// The types. Every column may be null.
+// The types of columns. Every column may be null.
 const (
 	Text  Type = iota // UTF-8
 	Int               // 64 bits
 	Float             // 64 bits
 	Bool
-	Time // UTC, to the microsecond
-	List // of texts
+	Time // UTC, with microseconds
+	List // list of texts
 )
 
 // String returns the name of the type.
@@ -29,14 +29,14 @@ func (t Type) String() string {
 type Column struct {
 	Name string
 	Type Type
-	Doc  string // what it holds, in one line; null means what it says, or that it is not known
+	Doc  string // description in one line; null means what it says there, or that the value is unknown
 }
 
 // Value is a cell. The zero Value is null; of any other, the fields for the column's type are set.
 type Value struct {
 	Valid bool
 	Text  string
-	Int   int64 // of Int; of Bool 1 or 0; of Time microseconds since 1970-01-01T00:00:00Z
+	Int   int64 // value of Int; 1 or 0 of Bool; microseconds since 1970-01-01T00:00:00Z of Time
 	Float float64
 	List  []string
 }
@@ -44,14 +44,14 @@ type Value struct {
 // Table is a table made from a job.
 type Table struct {
 	Name    string
-	Doc     string // what a row is, in one line
+	Doc     string // description of a row, in one line
 	Columns []Column
 
 	// Rows calls f with each row: a value for each column. The row is valid until f returns.
 	Rows func(x *Export, f func(row []Value) error) error
-	// In reports whether the job has what the table is made from. nil: every job has.
+	// In reports whether the job has the data for the table. nil: every job has it.
 	In func(x *Export) (bool, error)
-	// Part says that the table is a selection of rows of another one, for which a database has a view.
+	// Part marks a table that is a selection of rows of another one; a database has a view for it.
 	Part bool
 }
 
@@ -61,7 +61,7 @@ const timeForm = "2006-01-02T15:04:05.000000Z"
 // AsTime returns a value of type Time.
 func (v *Value) AsTime() time.Time { return time.UnixMicro(v.Int).UTC() }
 
-// AsText returns a value as text: "" for null, times by RFC 3339, lists as JSON.
+// AsText returns a value as text: "" for null, RFC 3339 for times, JSON for lists.
 func (v *Value) AsText(t Type) string {
 	switch {
 	case !v.Valid:
@@ -75,13 +75,13 @@ func (v *Value) AsText(t Type) string {
 	case t == Time:
 		return v.AsTime().Format(timeForm)
 	case t == List:
-		b, _ := json.Marshal(v.List) // texts cannot fail
+		b, _ := json.Marshal(v.List) // marshalling strings cannot fail
 		return string(b)
 	}
 	return v.Text
 }
 
-// field is a column with what fills it.
+// field is a column with the function that computes its value.
 type field[T any] struct {
 	Column
 	of func(T) Value
@@ -117,7 +117,7 @@ func number(n int64) Value { return Value{Valid: true, Int: n} }
 
 func count(n int) Value { return number(int64(n)) }
 
-// positive is a number whose 0 means that there is none.
+// positive returns a number as a value, null for 0.
 func positive[N int | int64 | uint64](n N) Value { return Value{Valid: n != 0, Int: int64(n)} }
 
 func seconds(d time.Duration, known bool) Value { return Value{Valid: known, Float: d.Seconds()} }

@@ -10,9 +10,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Filter selects visits. A list selects what any of its patterns matches; an empty one selects everything.
+// Filter selects visits. A list selects visits that match any of its patterns; an empty list selects all.
 type Filter struct {
-	Status   []string // statuses: 404, or 4xx for all from 400 to 499
+	Status   []string // statuses: 404, or 4xx for 400 to 499
 	Types    []string // media types: application/pdf, or image/* for all images
 	Hosts    []string // host names, with a port to match only that; *.site.org also matches all below site.org
 	Outcomes []string // of visits: fetched, refused, …
@@ -53,8 +53,8 @@ func (f *Filter) Match(v *sink.Record) bool {
 	})
 }
 
-// URLs returns the kind urls: the URLs of the visits that a filter selects, one on a line, in the order of the crawl. Of several visits
-// of a URL the last counts. It needs some 40 bytes of memory for each URL.
+// URLs returns the kind urls: the URLs of the visits that a filter selects, one per line, in the order of the crawl. If a URL has
+// several visits, the last one counts. It needs some 40 bytes of memory for each URL.
 func URLs(f Filter) Kind {
 	return Kind{
 		Name: "urls", Doc: "a list of URLs, one a line", Suffix: "-urls.txt",

@@ -26,7 +26,7 @@ func visits(keep func(*sink.Record) bool) func(x *Export) iter.Seq2[visit, error
 					if keep != nil && !keep(v) {
 						continue
 					}
-					row.url, _ = weburl.Parse(v.URL) // what it lacks is null
+					row.url, _ = weburl.Parse(v.URL) // columns of an invalid URL are null
 				}
 				if !yield(row, err) || err != nil {
 					return
@@ -36,22 +36,22 @@ func visits(keep func(*sink.Record) bool) func(x *Export) iter.Seq2[visit, error
 	}
 }
 
-// Visits returns the table of visits. Columns that Common Crawl's index has, too, have its names.
+// Visits returns the table of visits. Columns that also exist in Common Crawl's index have its names.
 func Visits() *Table {
 	return tableOf("visits", "a URL with its outcome, in the order in which they ended", visits(nil), visitFields())
 }
 
-// Problems returns the table of visits that an operator wants to know about.
+// Problems returns the table of visits that an operator should know about.
 func Problems() *Table {
 	t := tableOf("problems", "a visit that failed, was refused or was answered with 4xx or 5xx", visits(digest.IsProblem), problemFields())
 	t.Part = true
 	return t
 }
 
-// problemColumns are the columns of visits that problems has.
+// problemColumns lists the columns of visits that problems has.
 var problemColumns = []string{"url", "url_host_name", "fetch_time", "fetch_status", "outcome", "reason", "rule", "detail", "error", "via", "depth", "attempt"}
 
-// ProblemColumns returns the names of the columns of visits that the table of problems has.
+// ProblemColumns returns the names of the columns of the table of problems, all of which visits has.
 func ProblemColumns() []string { return append([]string(nil), problemColumns...) }
 
 func problemFields() (list []field[visit]) {
@@ -70,7 +70,7 @@ func visitFields() []field[visit] {
 	return append(append(urlFields(), fetchFields()...), ownFields()...)
 }
 
-// orZero returns what p points to, or the zero value if it is nil. Empty texts are null in a table.
+// orZero returns the value that p points to, or the zero value if p is nil. An empty text is null in a table.
 func orZero[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -78,7 +78,7 @@ func orZero[T any](p *T) (v T) {
 	return v
 }
 
-// urlFields are the columns that a URL makes. They are null if it cannot be parsed.
+// urlFields returns the columns that are computed from a URL. They are null if it cannot be parsed.
 func urlFields() []field[visit] {
 	return []field[visit]{
 		{Column{"url_surtkey", Text, "the URL as a sort key: SURT, as in the index of a web archive"}, func(v visit) Value { return text(warc.SURT(v.URL)) }},
@@ -92,7 +92,7 @@ func urlFields() []field[visit] {
 	}
 }
 
-// ownPort returns the port of a URL that names one.
+// ownPort returns the port that a URL names explicitly.
 func ownPort(u weburl.URL) Value {
 	port := u.Port()
 	if u.IsZero() || port == "80" && u.Scheme() == "http" || port == "443" && u.Scheme() == "https" {
@@ -105,7 +105,7 @@ func ownPort(u weburl.URL) Value {
 	return number(n)
 }
 
-// fetchFields are columns about the answer, as Common Crawl names them.
+// fetchFields returns columns about the response, with Common Crawl's names.
 func fetchFields() []field[visit] {
 	return []field[visit]{
 		{Column{"fetch_time", Time, "when the request of the last attempt began; null if there was none"}, func(v visit) Value { return moment(v.Started) }},
@@ -126,7 +126,7 @@ func fetchFields() []field[visit] {
 	}
 }
 
-// ownFields are columns that Common Crawl does not have.
+// ownFields returns columns that Common Crawl does not have.
 func ownFields() []field[visit] {
 	return []field[visit]{
 		{Column{"outcome", Text, "fetched, redirected, refused, out_of_scope, deferred, failed, trapped, duplicate or not_modified"}, func(v visit) Value { return text(v.Outcome) }},
@@ -189,11 +189,11 @@ type statement struct {
 	url, host string
 	at        visit
 	sink.Statement
-	file    *sink.TermsFile // that has it; nil for the answer itself
+	file    *sink.TermsFile // file with the statement; nil if it is in the response itself
 	decides bool
 }
 
-// Usage returns the table of what sites say about the uses of their pages.
+// Usage returns the table of the statements that sites make about uses of their pages.
 func Usage() *Table {
 	return tableOf("usage", "a statement of a site about the uses of a page that was visited, in the order of the visits", statements, []field[*statement]{
 		{Column{"url", Text, "the URL that it is about"}, func(s *statement) Value { return text(s.url) }},

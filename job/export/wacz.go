@@ -22,21 +22,22 @@ import (
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
-// WACZ returns the kind wacz: a web archive in one file, in the form WACZ 1.1.1, which ReplayWeb.page opens. It has the
-// archives of the job, one index of all answers, the list of pages, and under provenance/ the ledger, the manifest, the visits
-// and every robots.txt. A job without an archive is refused.
+// WACZ returns the kind wacz: a web archive in one file, in the format WACZ 1.1.1, which ReplayWeb.page opens. It contains the
+// job's archives, one index of all responses, the list of pages, and under provenance/ the ledger, the manifest, the visits and
+// every robots.txt. A job without an archive is refused.
 func WACZ() Kind {
 	return Kind{Name: "wacz", Doc: "a web archive in one file, for ReplayWeb.page", Suffix: ".wacz", Write: writeWACZ}
 }
 
 const (
 	waczVersion = "1.1.1"
-	// blockLines is the number of lines of a large index that are compressed together, and maxLines the maximum of a plain one.
+	// blockLines is the number of lines of a large index that are compressed together; maxLines is the maximum of an uncompressed
+	// index.
 	blockLines = 3000
 	maxLines   = 50_000
 )
 
-// resource is a file in the archive, as datapackage.json lists it.
+// resource is a file of the WACZ as listed in datapackage.json.
 type resource struct {
 	Name  string `json:"name"`
 	Path  string `json:"path"`
@@ -92,7 +93,7 @@ func (w *wacz) write() error {
 	return w.zip.Close()
 }
 
-// add adds a file. What is compressed already, and read by ranges, is stored as it is.
+// add adds a file. If store is set it is not compressed, because it is compressed already and read by ranges.
 func (w *wacz) add(name string, store bool, fill func(out io.Writer) error) error {
 	h := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: w.now}
 	if store {
@@ -195,7 +196,7 @@ func (w *wacz) index() error {
 	})
 }
 
-// archiveError is damage in an archive, which is no fault of writing.
+// archiveError is damage in an archive, as opposed to an error of writing.
 func archiveError(err error) error {
 	var damage *warc.ArchiveError
 	if errors.As(err, &damage) {
@@ -254,7 +255,7 @@ func (w *wacz) largeIndex(s *extsort.Sorter) error {
 	})
 }
 
-// pages adds the lists of pages: those that the crawl began with, and the others.
+// pages adds two lists of pages: the seeds, and the other pages.
 func (w *wacz) pages() error {
 	a, err := w.x.Job.OpenArchive()
 	if err != nil {
@@ -316,7 +317,7 @@ func isPage(v *sink.Record) bool {
 	return v.WARC != nil && v.Outcome == "fetched" && v.Status < 400 && (v.Type == "text/html" || v.Type == "application/xhtml+xml")
 }
 
-// provenance adds what says how the archive came to be.
+// provenance adds the files that document the origin of the archive.
 func (w *wacz) provenance() error {
 	for _, name := range []string{"manifest.json", "job.yaml", job.VisitsName, job.LedgerName, robotsName} {
 		if err := w.copy(name, "provenance/"+name, false); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Limit returns the number of files that this process may have open at once; 0 if it is not known. The runtime has raised it as far
-// as it may be raised.
+// Limit returns the number of files that this process may have open at once; 0 if it is unknown. The Go runtime has already
+// raised it to the maximum.
 func Limit() int {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {

@@ -1,5 +1,5 @@
-// Package openfiles shares out the files that a process may have open: what a crawl's outputs and its queue need comes
-// first, connections get the rest.
+// Package openfiles divides the open files that a process is allowed: a crawl's outputs and its queue come first, connections get
+// the rest.
 //
 //	err := openfiles.Check(openfiles.Limit()) // an error if there are too few for any crawl
 //	shares := openfiles.Share(openfiles.Limit())
@@ -13,23 +13,23 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// What a crawl may have open besides connections.
+// Open files that a crawl needs besides connections.
 const (
-	least      = 48 // with fewer, a crawl does not begin
-	ownFiles   = 36 // for the process, its outputs and the queue, without tables
-	minTables  = 8  // tables of the queue that are open at once
+	least      = 48 // below this limit a crawl does not begin
+	ownFiles   = 36 // for the process, its outputs and the queue without tables
+	minTables  = 8  // minimum of open tables of the queue
 	maxTables  = 1000
-	perRequest = 2 // a look-up queries both families of addresses at once
+	perRequest = 2 // a look-up queries both address families at once
 )
 
-// Shares are how many files this process may have open, and for what.
+// Shares divides the process's limit on open files among its uses.
 type Shares struct {
-	Limit       int // 0: it is not known
-	Tables      int // of the queue, at once
-	Connections int // and look-ups
+	Limit       int // 0: unknown
+	Tables      int // open tables of the queue
+	Connections int // connections and look-ups
 }
 
-// Share shares out a limit; 0 is one that is not known.
+// Share divides a limit; 0 means that it is unknown.
 func Share(limit int) Shares {
 	if limit == 0 {
 		return Shares{}
@@ -38,7 +38,7 @@ func Share(limit int) Shares {
 	return Shares{Limit: limit, Tables: tables, Connections: limit - ownFiles - tables}
 }
 
-// Check refuses a limit that is too low even for the outputs.
+// Check returns an error if a limit is too low even for the outputs.
 func Check(limit int) error {
 	if 0 < limit && limit < least {
 		return fmt.Errorf("this process may have %d open files (ulimit -n): a crawl needs %d", limit, least)
@@ -46,7 +46,7 @@ func Check(limit int) error {
 	return nil
 }
 
-// Restrain lets a crawl have no more connections than there are files for.
+// Restrain limits the connections of a crawl to the available files.
 func (s Shares) Restrain(c *crawler.Config) {
 	if s.Limit > 0 {
 		c.Concurrency = min(c.Concurrency, max(1, s.Connections/(perRequest+1)))
@@ -54,7 +54,7 @@ func (s Shares) Restrain(c *crawler.Config) {
 	}
 }
 
-// Note says that there are fewer requests at once than were wanted, "" if there are not.
+// Note returns a message if fewer requests run at once than were wanted, otherwise "".
 func (s Shares) Note(wanted, now int) string {
 	if now >= wanted {
 		return ""

@@ -1,5 +1,6 @@
-// Package corpus exports the main texts of jobs as a corpus: parts of bounded size, as compressed JSON lines and as Parquet files, with
-// the papers that a publication needs. It is a separate package because of the libraries for both forms.
+// Package corpus exports the main texts of jobs as a corpus: parts of bounded size, as compressed JSON lines and as Parquet
+// files, with the documents that a publication needs. It is a separate package because it links a library for each of these
+// formats.
 //
 //	r, err := job.Read("birds") // a crawl with job.Config.Archive
 //	…
@@ -28,15 +29,16 @@ import (
 	"github.com/amble-crawler/amble/job/export/text"
 )
 
-// A part ends after this many rows, or when its JSON lines have this many bytes.
+// Limits of a part, on rows and on bytes of JSON lines.
 const (
 	partRows  = 100_000
 	partBytes = 256 << 20
 )
 
-// Kind returns the kind corpus: a directory with the files part-NNNNN.jsonl.zst and part-NNNNN.parquet, which have the same rows, and
-// the papers DATASHEET.md, corpus.json, croissant.json, ro-crate-metadata.json and SHA256SUMS. The rows are those of [text.Rows] with both forms of
-// the text; in Parquet files, consent, terms and data are JSON. A job without an archive is refused. The same jobs give the same parts.
+// Kind returns the kind corpus: a directory with the files part-NNNNN.jsonl.zst and part-NNNNN.parquet, which have the same rows,
+// and the documents DATASHEET.md, corpus.json, croissant.json, ro-crate-metadata.json and SHA256SUMS. The rows are the rows of
+// [text.Rows] with both forms of the text; in Parquet files, consent, terms and data are JSON. A job without an archive is
+// refused. The same jobs give the same parts.
 func Kind(o text.Options) export.Kind {
 	return export.Kind{Name: "corpus", Doc: "the texts in parts, as JSON lines and Parquet, with their papers", Suffix: "-corpus", Dir: true, Many: true, Write: func(x *export.Export) error {
 		return write(x, o, partRows)
@@ -46,7 +48,7 @@ func Kind(o text.Options) export.Kind {
 // corpus is a corpus while it is written.
 type corpus struct {
 	x       *export.Export
-	rows    int // of a part, at most
+	rows    int // maximum rows of a part
 	part    *part
 	files   []file
 	totals  totals
@@ -64,7 +66,7 @@ func write(x *export.Export, o text.Options, rows int) (err error) {
 	o.Text, o.Markdown = true, true
 	c := &corpus{x: x, rows: rows, totals: newTotals(o.Refuse), columns: table()}
 	defer func() {
-		if c.part != nil { // an error came before
+		if c.part != nil { // only after an error
 			err = errors.Join(err, c.part.close())
 		}
 	}()
@@ -131,7 +133,7 @@ func (c *corpus) newPart(n int) (p *part, err error) {
 		}
 		p.outputs[i] = &output{x: c.x, f: f, sum: sha256.New()}
 	}
-	if p.lines, err = zstd.NewWriter(p.outputs[0], zstd.WithEncoderConcurrency(1)); err != nil { // one goroutine: the same bytes each time
+	if p.lines, err = zstd.NewWriter(p.outputs[0], zstd.WithEncoderConcurrency(1)); err != nil { // deterministic with one goroutine
 		return nil, errors.Join(err, p.close())
 	}
 	p.table = parquet.NewWriter(p.outputs[1], c.columns)
@@ -166,7 +168,7 @@ func (p *part) close() error {
 	return errors.Join(errs...)
 }
 
-// output is a file that is hashed while it is written.
+// output is a file that is hashed as it is written.
 type output struct {
 	x     *export.Export
 	f     *os.File
@@ -233,14 +235,14 @@ func valuesOf(r *text.Row) ([]export.Value, error) {
 	return values, nil
 }
 
-// totals sums up the rows for the papers.
+// totals holds sums over the rows, for the documents.
 type totals struct {
 	Schema     string         `json:"schema"`
-	Refuse     []string       `json:"refuse"` // uses: pages whose site disallows one are left out
+	Refuse     []string       `json:"refuse"` // uses; pages of sites that disallow one of them are left out
 	Rows       int            `json:"rows"`
 	Words      int            `json:"words"`
 	Duplicates int            `json:"duplicates"`
-	First      time.Time      `json:"first"` // of the answers
+	First      time.Time      `json:"first"` // times of the responses
 	Last       time.Time      `json:"last"`
 	Languages  map[string]int `json:"languages"`
 	Licences   map[string]int `json:"licences"`

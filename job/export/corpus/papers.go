@@ -21,16 +21,16 @@ import (
 	"github.com/amble-crawler/amble/job/export"
 )
 
-// Names of the papers.
+// Names of the documents.
 const (
 	sheetName     = "DATASHEET.md"
-	totalsName    = "corpus.json" // counts of the rows, and how they were chosen
+	totalsName    = "corpus.json" // counts of the rows, and the criteria by which they were chosen
 	croissantName = "croissant.json"
 	crateName     = "ro-crate-metadata.json"
-	sumsName      = "SHA256SUMS" // of all other files, in the form of sha256sum -c
+	sumsName      = "SHA256SUMS" // hashes of all other files, in the format of sha256sum -c
 )
 
-// source is a job of the corpus, as the papers describe it.
+// source is a job of the corpus, as the documents describe it.
 type source struct {
 	name, software, contact string
 	created                 time.Time
@@ -104,7 +104,7 @@ func (c *corpus) sources() (all []source, err error) {
 	return all, nil
 }
 
-// spdx matches what may be an SPDX identifier.
+// spdx matches text that may be an SPDX identifier.
 var spdx = regexp.MustCompile(`^(MIT|[A-Za-z0]+(-[A-Za-z]+)*-[0-9]+(\.[0-9]+)*(-[a-z-]+)?)$`)
 
 // licence returns the name under which a licence is counted.
@@ -172,7 +172,7 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// described returns what both forms of metadata say of the corpus.
+// described returns the properties that both metadata formats share.
 func (c *corpus) described() object {
 	t := &c.totals
 	var uses, licences []object

@@ -22,7 +22,7 @@ import (
 
 // Verification is the result of Verify and Replay.
 type Verification struct {
-	Files  int      `json:"files"`  // that were compared
+	Files  int      `json:"files"`  // files compared
 	Differ []string `json:"differ"` // names of files that are missing or different
 }
 
@@ -33,7 +33,7 @@ func Holds(dir string) bool {
 	return err == nil && err2 == nil
 }
 
-// Verify compares the files of a corpus with their hashes in SHA256SUMS. The error is that of the file system.
+// Verify compares the files of a corpus with their hashes in SHA256SUMS. It returns errors of the file system.
 func Verify(dir string) (*Verification, error) {
 	want, err := sums(dir)
 	if err != nil {
@@ -57,8 +57,8 @@ func (v *Verification) compare(f file, got string) {
 }
 
 // Replay makes the parts of a corpus again from its jobs, in a temporary directory in temp, and compares them with the hashes in
-// SHA256SUMS. The papers, which have the names of the jobs, are not compared. documents must
-// be that of [text.Options].
+// SHA256SUMS. The documents are not compared, because they contain the names of the jobs. documents must be the value in
+// [text.Options] with which the corpus was made.
 func Replay(ctx context.Context, dir, temp string, jobs []*job.Reader, documents text.Documents) (*Verification, error) {
 	want, err := sums(dir)
 	if err != nil {
@@ -76,7 +76,7 @@ func Replay(ctx context.Context, dir, temp string, jobs []*job.Reader, documents
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(temp) }() // it is compared
+	defer func() { _ = os.RemoveAll(temp) }() // already compared
 	again := filepath.Join(temp, "corpus")
 	if _, err := export.WriteAll(ctx, jobs, Kind(text.Options{Refuse: made.Refuse, Documents: documents}), again, nil); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func Replay(ctx context.Context, dir, temp string, jobs []*job.Reader, documents
 	all, err := sums(again)
 	for _, f := range all {
 		if !known[f.Name] {
-			v.compare(f, "") // the corpus lacks it
+			v.compare(f, "") // records that the corpus lacks it
 		}
 	}
 	return v, err
@@ -130,7 +130,7 @@ func sumOf(path string) (string, error) {
 	return hashOf(f)
 }
 
-// hashOf returns the SHA-256 of what r has.
+// hashOf returns the SHA-256 of the contents of r.
 func hashOf(r io.Reader) (string, error) {
 	sum := sha256.New()
 	_, err := io.Copy(sum, r)

@@ -28,10 +28,10 @@ import (
 // Contact is the contact of the crawls.
 const Contact = "https://lab.university.edu/crawl"
 
-// Hostile is a title of a page of [Job]: a formula, a quote, markup, and marks that turn the direction of reading.
+// Hostile is a title of a page of [Job]: a formula, a quote, markup, and characters that reverse the direction of text.
 const Hostile = "=1+2\"'<script>alert(1)</script>, \u202Eabc"
 
-// Shop crawls two pages on loopback into the new job directory dir, for examples.
+// Shop crawls two pages on loopback into the new job directory dir. It is used by examples.
 func Shop(dir string, config job.Config) (*job.Reader, error) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
@@ -54,8 +54,9 @@ func Shop(dir string, config job.Config) (*job.Reader, error) {
 	return job.Read(dir)
 }
 
-// Job crawls a simulated web of two hosts with an archive, if archive is true, and otherwise keeps the links: pages, a redirect, resources, errors, a rule
-// of robots.txt, equal pages and hostile names. The first process stops after a few pages, and another one resumes the job.
+// Job crawls a simulated web of two hosts with an archive, if archive is true, and otherwise keeps the links: pages, a redirect,
+// resources, errors, a rule of robots.txt, identical pages and hostile names. The first process stops after a few pages, and
+// another one resumes the job.
 func Job(t *testing.T, archive bool) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "job")
@@ -82,7 +83,7 @@ func Job(t *testing.T, archive bool) (dir string) {
 			}
 		}
 		run(job.Create(dir, config(4), "https://www.one.example/"))
-		// What a killed process leaves after its last commit is cut off when the job is resumed.
+		// The resumed job removes data that a killed process left after its last commit.
 		f, err := os.OpenFile(filepath.Join(dir, job.VisitsName), os.O_APPEND|os.O_WRONLY, 0)
 		if err == nil {
 			_, err = fmt.Fprintln(f, `{"schema":"amble.visit/1","url":"https://www.one.example/never-committed","depth":0,"outcome":"fetched"}`)
@@ -142,7 +143,7 @@ func Visits(t *testing.T, dir string) (list []sink.Record) {
 	}
 }
 
-// Found returns how many links the visits have.
+// Found returns the total number of links in the visits.
 func Found(visits []sink.Record) (n int) {
 	for _, v := range visits {
 		if v.Links != nil {
@@ -152,7 +153,7 @@ func Found(visits []sink.Record) (n int) {
 	return n
 }
 
-// Summary counts visits and their bytes by outcome, host and status, in one line: each kind of export must agree with it.
+// Summary counts visits and their bytes by outcome, host and status, in one line. Each kind of export must agree with it.
 func Summary(visits []sink.Record) string {
 	type sums struct{ n, bytes int }
 	all := map[string]sums{}
@@ -173,11 +174,12 @@ func Summary(visits []sink.Record) string {
 	return strings.Join(lines, ";")
 }
 
-// SummaryLines is SQL that makes the parts of [Summary] of the table visits, as a column named line.
+// SummaryLines is the SQL that computes the parts of [Summary] from the table visits, as a column named line.
 const SummaryLines = `SELECT outcome || ' ' || url_host_name || ' ' || coalesce(fetch_status, 0) || ' ' || count(*) || ' ' || coalesce(sum(bytes), 0) AS line
 	FROM visits GROUP BY outcome, url_host_name, fetch_status`
 
-// Large makes a job of n visits and requests to many hosts, without crawling: only what an export reads. It has no queue.
+// Large makes a job of n visits and requests to many hosts, without crawling. It has only the files that an export reads, and no
+// queue.
 func Large(dir string, n int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -208,7 +210,7 @@ func Large(dir string, n int) error {
 	})
 }
 
-// LargeLinks adds links to a job of [Large]: this many for each of its n visits, most of them to pages of other hosts.
+// LargeLinks adds links to a job of [Large]: each links for each of its n visits, most of them to pages of other hosts.
 func LargeLinks(dir string, n, each int) error {
 	return lines(filepath.Join(dir, job.LinksName), n, func(w *bufio.Writer, i int) {
 		page := func(i int) string {
@@ -225,7 +227,7 @@ func lines(path string, n int, line func(w *bufio.Writer, i int)) error {
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(f, 1<<20) // keeps the first error for Flush
+	w := bufio.NewWriterSize(f, 1<<20) // bufio.Writer keeps the first error for Flush
 	for i := range n {
 		line(w, i)
 	}
@@ -252,7 +254,7 @@ func Node(t *testing.T, script string, packages ...string) string {
 			t.Skipf("%s is not installed in %s", p, modules)
 		}
 	}
-	// Modules are looked up from where the script is.
+	// Node looks up modules relative to the script.
 	f, err := os.CreateTemp(filepath.Dir(modules), "script-*.mjs")
 	if err != nil {
 		t.Fatal(err)

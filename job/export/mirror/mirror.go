@@ -1,5 +1,5 @@
-// Package mirror exports jobs as directories of files that a browser or a plain file server shows: each page that was fetched is
-// a file, and the references between them lead to files. It is a separate package because it parses pages.
+// Package mirror exports jobs as directories of files for a browser or a plain file server: each fetched page is a file, and
+// links between pages point to these files. It is a separate package because it parses pages.
 //
 //	r, err := job.Read("site") // a job with an archive
 //	defer r.Close()
@@ -32,15 +32,15 @@ import (
 	"github.com/amble-crawler/amble/weburl/charset"
 )
 
-// Kind returns the kind mirror: a directory with a directory for each host, in which each answer 200 to 299 of the archive is a
-// file. References in HTML and CSS lead to the files, relatively, and to what is not in the mirror by whole URLs; all other bytes
-// are as they were received, without content coding. A job without an archive is refused.
+// Kind returns the kind mirror: a directory with a directory for each host, in which each archived response with a status of 200
+// to 299 is a file. References in HTML and CSS are relative if their target is in the mirror, and absolute URLs otherwise; all
+// other bytes are as received, without content coding. A job without an archive is refused.
 func Kind() export.Kind {
 	return export.Kind{Name: "mirror", Doc: "files to browse, with links between them, as wget -k -p makes", Suffix: "-mirror", Dir: true, Write: func(x *export.Export) error { return write(x, nil) }}
 }
 
-// Files returns the kind files: a directory of the answers 200 to 299 in the archive that a filter selects, with the names that they
-// have in a mirror, and their bytes as they were received, without content coding. A job without an archive is refused.
+// Files returns the kind files: a directory with the archived responses with a status of 200 to 299 that a filter selects. Their
+// names are the same as in a mirror; their bytes are as received, without content coding. A job without an archive is refused.
 func Files(f export.Filter) export.Kind {
 	return export.Kind{
 		Name: "files", Doc: "files as they were received, for example those of one type", Suffix: "-files", Dir: true,
@@ -48,40 +48,40 @@ func Files(f export.Filter) export.Kind {
 	}
 }
 
-// mirror is a mirror while it is written. It has some 100 bytes in memory for each page; their paths are in a temporary file.
+// mirror is a mirror that is being written. It needs some 100 bytes of memory for each page; their paths are in a temporary file.
 type mirror struct {
 	ctx     context.Context
 	sources []source       // oldest first
-	read    func() error   // called for each page that is read
-	only    *export.Filter // selects the files, written unchanged; nil: all of them, with links that lead to files
+	read    func() error   // called for each page read
+	only    *export.Filter // selects the files, which are written unchanged; nil: all files, with links rewritten
 	root    *os.Root
 	put     func(name string, body []byte) error // writes a file
-	outcome func(v *sink.Record, k weburl.Key)   // called for each visit; nil: nobody needs it
-	absent  func(k weburl.Key, u weburl.URL)     // called for each reference to what is not in the mirror; nil: nobody counts
+	outcome func(v *sink.Record, k weburl.Key)   // called for each visit; may be nil
+	absent  func(k weburl.Key, u weburl.URL)     // called for each reference whose target is not in the mirror; may be nil
 	key     func(weburl.URL) weburl.Key
 	files   map[weburl.Key]file
-	moved   map[weburl.Key]weburl.Key // redirects
+	moved   map[weburl.Key]weburl.Key // targets of redirects
 	taken   map[uint64]bool           // paths of files (true) and directories, as hashes of their folded form
 	seed    maphash.Seed
 	paths   *os.File
-	end     int64 // of paths
+	end     int64 // size of paths
 
 	first                               string // path of the first page
-	html                                int    // pages of HTML that were written
+	html                                int    // number of HTML pages written
 	damaged, clashes, foreign, cutShort int
 }
 
-// source is a crawl whose pages are in the mirror.
+// source is a crawl whose pages are added to the mirror.
 type source struct {
 	visits  func() iter.Seq2[*sink.Record, error]
 	archive *job.Pages
 }
 
-// file says where the file of a URL is.
+// file holds the location of a URL's file.
 type file struct {
-	at      int64 // of its path in the file of paths
-	source  int   // the newest that has its bytes
-	moved   bool  // a newer one has a redirect
+	at      int64 // offset of its path in the file of paths
+	source  int   // index of the newest source that has its bytes
+	moved   bool  // a newer source has a redirect instead
 	written bool
 }
 
@@ -129,7 +129,7 @@ func newMirror(ctx context.Context, key func(weburl.URL) weburl.Key, sources ...
 	}
 }
 
-// note says where to begin and what is missing.
+// note reports the file to open first, and what is missing.
 func (m *mirror) note(note func(format string, args ...any)) {
 	if m.first != "" {
 		note("the first page is %s", m.first)
@@ -154,7 +154,7 @@ func (m *mirror) isFile(v *sink.Record) bool {
 	return v.WARC != nil && v.Status >= 200 && v.Status < 300 && (m.only == nil || m.only.Match(v))
 }
 
-// plan decides which file each page becomes, and where redirects lead.
+// plan chooses the file of each page and resolves redirects.
 func (m *mirror) plan() error {
 	for i := range m.sources {
 		if err := m.planOf(i); err != nil {
@@ -196,7 +196,7 @@ func (m *mirror) planOf(source int) error {
 	return nil
 }
 
-// place gives a URL its file. One that an older crawl has keeps its name, unless its type needs another ending.
+// place assigns a file to a URL. A file from an older crawl keeps its name, unless the new media type needs another extension.
 func (m *mirror) place(u weburl.URL, k weburl.Key, mediaType string, source int) error {
 	if f, known := m.files[k]; known {
 		if f.source == source {
@@ -238,21 +238,21 @@ func (m *mirror) path(f file) (string, error) {
 	return string(b[head : head+int(size)]), nil //nolint:gosec // it is less than n
 }
 
-// take reserves a path for a file, if neither it nor one of its directories is a file already, and it is no directory.
+// take reserves a path for a file. It fails if the path is taken as a file or directory, or one of its directories is a file.
 func (m *mirror) take(name string) bool {
 	hash := func(s string) uint64 { return maphash.String(m.seed, s) }
 	name = folded(name)
 	if _, there := m.taken[hash(name)]; there {
 		return false
 	}
-	var dirs []uint64 // that are new
+	var dirs []uint64 // new directories
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		h := hash(dir)
 		isFile, there := m.taken[h]
 		if isFile {
 			return false
 		}
-		if there { // and so are those above it
+		if there { // its parents are known, too
 			break
 		}
 		dirs = append(dirs, h)
@@ -264,7 +264,7 @@ func (m *mirror) take(name string) bool {
 	return true
 }
 
-// maxMoves limits the redirects that a reference follows.
+// maxMoves limits the redirects followed from a reference.
 const maxMoves = 20
 
 // find returns the file to which a URL leads.
@@ -363,7 +363,7 @@ func textOf(name string) func([]byte) string {
 	}
 }
 
-// rewriter returns what replaces the references of a page in a file.
+// rewriter returns the page that replaces references in a file.
 func (m *mirror) rewriter(u weburl.URL, name string, p *fetcher.Page) *page {
 	r := &references{m: m, base: u, from: path.Dir(name), encode: charset.Encoder(p.Charset)}
 	if base := baseOf(p); base != "" {
@@ -374,7 +374,7 @@ func (m *mirror) rewriter(u weburl.URL, name string, p *fetcher.Page) *page {
 	return &page{replace: r.replace, text: textOf(p.Charset)}
 }
 
-// baseOf returns the base that a page names.
+// baseOf returns the base URL that a page sets.
 func baseOf(p *fetcher.Page) string {
 	text, err := p.Text()
 	if err != nil || p.ContentType == "text/css" || !bytes.Contains(bytes.ToLower(text), []byte("<base")) {
@@ -383,7 +383,7 @@ func baseOf(p *fetcher.Page) string {
 	return extract.HTML(text, extract.Options{XML: p.ContentType == "application/xhtml+xml", MaxLinks: 1}).Base
 }
 
-// references are those of a page.
+// references resolves the references of a page.
 type references struct {
 	m      *mirror
 	base   weburl.URL
@@ -392,12 +392,12 @@ type references struct {
 	encode weburl.Encoder
 }
 
-// replace returns what a reference becomes.
+// replace returns the new text of a reference.
 func (r *references) replace(ref string) (to string, here, ok bool) {
 	trimmed := strings.Trim(ref, " \t\n\f\r")
 	rest, fragment, marked := strings.Cut(trimmed, "#")
 	if rest == "" && !r.moved {
-		return "", false, false // the page itself
+		return "", false, false // a reference to the page itself
 	}
 	u, err := r.base.ResolveIn(r.encode, rest)
 	if err != nil {
@@ -443,14 +443,14 @@ func (m *mirror) sync(dir string) error {
 	})
 }
 
-// create writes a file that is not there yet.
+// create writes a file that does not exist yet.
 func (m *mirror) create(name string, body []byte) error {
 	name = filepath.FromSlash(name)
 	if err := m.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
 	f, err := m.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if errors.Is(err, fs.ErrExist) { // this file system takes more names for the same
+	if errors.Is(err, fs.ErrExist) { // the file system treats different names as equal
 		m.clashes++
 		return nil
 	}
@@ -464,7 +464,7 @@ func (m *mirror) create(name string, body []byte) error {
 // relative returns the reference from a directory to a file.
 func relative(from, to string) string {
 	a, b := strings.Split(strings.TrimPrefix(from, "."), "/"), strings.Split(to, "/")
-	if a[0] == "" { // the root
+	if a[0] == "" { // the root directory
 		a = nil
 	}
 	n := 0
@@ -481,7 +481,7 @@ func relative(from, to string) string {
 	return strings.Join(parts, "/")
 }
 
-// escapePath returns a name as it is written in a URL, in any attribute and style sheet.
+// escapePath escapes a name for use in a URL, in any attribute or style sheet.
 func escapePath(s string) string {
 	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 }

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	maxName = 120 // bytes of a name of a file or directory: less than any file system allows
-	maxPath = 200 // bytes of a path: Windows allows 259 with the directory of the mirror
+	maxName = 120 // bytes of the name of a file or directory: below the limit of any file system
+	maxPath = 200 // bytes of a path: Windows allows 259, including the directory of the mirror
 	index   = "index"
 )
 
-// place is a way to name the file of a URL. One that is taken leads to the next.
+// place is a scheme for naming the file of a URL. If the name is taken, the next scheme is tried.
 type place uint8
 
 const (
-	plain   place = iota // as the URL is
-	hashed               // with a hash in the file's name
-	aside                // in a separate directory, named by a hash alone
-	nowhere              // all of them are taken
+	plain   place = iota // as in the URL
+	hashed               // with a hash in the file name
+	aside                // in a separate directory, named only by a hash
+	nowhere              // all names are taken
 )
 
 // asideName is the directory for files whose names are taken.
@@ -62,7 +62,7 @@ func pathOf(u weburl.URL, mediaType string, p place) string {
 	return full
 }
 
-// hostName returns the host, with a port that is not the default of the scheme.
+// hostName returns the host, with the port unless it is the default of the scheme.
 func hostName(u weburl.URL) string {
 	name := u.Hostname()
 	if port := u.Port(); port != "" && (u.Scheme() != "http" || port != "80") && (u.Scheme() != "https" || port != "443") {
@@ -71,7 +71,7 @@ func hostName(u weburl.URL) string {
 	return name
 }
 
-// decoded returns a part of a URL with its percent-encodings decoded, if that is text.
+// decoded decodes the percent-encodings in a part of a URL, if the result is text.
 func decoded(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -92,8 +92,8 @@ func decoded(s string) string {
 	return string(b)
 }
 
-// component returns a name for a file or directory that every system takes for just that: no separator, nothing hidden, no
-// device of Windows, and not too long.
+// component returns a name for a file or directory that is safe on every system: no separator, not hidden, not a Windows device,
+// and not too long.
 func component(s string) string {
 	s = safe(s)
 	if len(s) > maxName {
@@ -102,7 +102,7 @@ func component(s string) string {
 	return s
 }
 
-// fileName is component for a name with an extension, which is kept.
+// fileName is like component for a name with an extension, which it keeps.
 func fileName(base, mark, ext string) string {
 	name := safe(base + mark + ext)
 	if len(name) > maxName {
@@ -111,7 +111,7 @@ func fileName(base, mark, ext string) string {
 	return name
 }
 
-// shorten cuts a name, and adds a hash of the whole so that names which begin alike stay apart.
+// shorten cuts a name and adds a hash of the full name, so that names with the same beginning stay distinct.
 func shorten(s, ext string) string {
 	sum := sha256.Sum256([]byte(s))
 	cut := maxName - len(ext) - 17
@@ -121,12 +121,12 @@ func shorten(s, ext string) string {
 	return s[:cut] + "~" + hex.EncodeToString(sum[:8]) + ext
 }
 
-// safe replaces what a name must not have.
+// safe replaces characters that a name must not have.
 func safe(s string) string {
 	var b strings.Builder
 	for i, r := range s {
 		switch {
-		case i == 0 && r == '.': // hidden, a setting of a server, or a way up
+		case i == 0 && r == '.': // a hidden file, a server's settings file, or a parent directory
 			b.WriteString("_.")
 		case r < ' ' || strings.ContainsRune(`<>:"/\|?*`, r) || r > 0x7e && (hidden.Is(r) || !unicode.IsPrint(r)):
 			for _, c := range []byte(string(r)) {
@@ -137,7 +137,7 @@ func safe(s string) string {
 		}
 	}
 	name := b.String()
-	if last := len(name) - 1; last >= 0 && (name[last] == '.' || name[last] == ' ') { // Windows drops them
+	if last := len(name) - 1; last >= 0 && (name[last] == '.' || name[last] == ' ') { // Windows drops trailing dots and spaces
 		name = name[:last] + "%" + strings.ToUpper(hex.EncodeToString([]byte{name[last]}))
 	}
 	if stem, _, _ := strings.Cut(name, "."); name == "" || device(strings.TrimRight(stem, " ")) {
@@ -162,12 +162,12 @@ func device(stem string) bool {
 	}
 }
 
-// folded returns a path as systems compare it that take upper and lower case, or composed and decomposed characters, for the same.
+// folded returns a path in the form in which systems compare it that ignore case or the composition of characters.
 func folded(path string) string {
 	return strings.ToLower(strings.ToUpper(norm.NFKC.String(path)))
 }
 
-// extensions are those that a file server knows the media types of: the first one of a type is appended to names that have none.
+// extensions are extensions whose media types file servers know. The first one of a type is appended to names without one.
 var extensions = []struct{ ext, mediaType string }{
 	{".html", "text/html"}, {".htm", "text/html"}, {".xhtml", "application/xhtml+xml"}, {".xht", "application/xhtml+xml"},
 	{".css", "text/css"}, {".js", "text/javascript"}, {".mjs", "text/javascript"}, {".js", "application/javascript"}, {".js", "application/x-javascript"},
@@ -181,10 +181,10 @@ var extensions = []struct{ ext, mediaType string }{
 	{".webmanifest", "application/manifest+json"}, {".wasm", "application/wasm"},
 }
 
-// unknown is the extension of what has a type that is in no list: a server that runs programs must not run it.
+// unknown is the extension for media types in no list. A server that runs programs must not run such a file.
 const unknown = ".bin"
 
-// extension splits a name. The extension is one that a file server takes for the media type, whatever the URL ends with.
+// extension splits a name. The returned extension makes a file server send the media type, whatever the URL ends with.
 func extension(name, mediaType string) (base, ext string) {
 	own := path.Ext(name)
 	first := ""
@@ -205,7 +205,7 @@ func extension(name, mediaType string) (base, ext string) {
 	return name, first
 }
 
-// active reports whether a browser may run what has this media type.
+// active reports whether a browser may run content of this media type.
 func active(mediaType string) bool {
 	switch major, _, _ := strings.Cut(mediaType, "/"); major {
 	case "image":

@@ -12,15 +12,16 @@ import (
 	"github.com/amble-crawler/amble/extract"
 )
 
-// page is a page whose references are replaced.
+// page replaces the references of a page.
 type page struct {
-	// replace returns what a reference becomes, and whether its target is in the mirror; false if it stays as it is.
+	// replace returns the new text of a reference, and whether its target is in the mirror. ok is false if the reference stays
+	// unchanged.
 	replace func(ref string) (to string, here, ok bool)
 	// text returns text of the page in UTF-8.
 	text func(b []byte) string
 }
 
-// html returns a page with its references replaced. All other bytes are as they were.
+// html returns a page with its references replaced. All other bytes are unchanged.
 func (p *page) html(body []byte) []byte {
 	z := tokens.NewTokenizer(bytes.NewReader(body))
 	out := make([]byte, 0, len(body)+len(body)/8)
@@ -29,7 +30,7 @@ func (p *page) html(body []byte) []byte {
 		kind := z.Next()
 		raw := z.Raw()
 		if kind == tokens.ErrorToken {
-			return append(out, body[done:]...) // what the tokenizer has no token for
+			return append(out, body[done:]...) // bytes for which the tokenizer has no token
 		}
 		done += len(raw)
 		switch {
@@ -68,14 +69,14 @@ func (p *page) css(s string, sheet bool, text func([]byte) string) string {
 	return b.String()
 }
 
-// cssEscaper escapes what a URL may have and a url() without quotes must not. A backslash would be changed by browsers that
-// take a style attribute for a URL.
+// cssEscaper escapes characters that are valid in a URL but not in an unquoted url(). Backslashes are escaped because browsers
+// change them if they treat a style attribute as a URL.
 var cssEscaper = strings.NewReplacer("'", "%27", "(", "%28", ")", "%29", `"`, "%22", " ", "%20", `\`, "%5C", "<", "%3C")
 
-// attribute is one in a tag, by offsets.
+// attribute is the position of an attribute in a tag.
 type attribute struct {
 	name     string // lower case
-	from, to int    // of the value, without quotes
+	from, to int    // offsets of the value, without quotes
 	quoted   bool
 }
 
@@ -90,7 +91,7 @@ func tagName(raw []byte) (string, int) {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
 
-// attributes returns the attributes of a tag, by the rules of the HTML Standard. Of two with one name, the first counts.
+// attributes returns the attributes of a tag, by the rules of the HTML Standard. If two have the same name, the first counts.
 func attributes(raw []byte, i int) (all []attribute) {
 	end := len(raw)
 	if end > 0 && raw[end-1] == '>' {
@@ -187,7 +188,7 @@ func (p *page) tag(out, raw []byte) []byte {
 	return append(out, raw[done:]...)
 }
 
-// escaped returns an attribute's value as it is written in any charset.
+// escaped escapes an attribute's value so that it is the same in any charset.
 func escaped(value string) string {
 	var b strings.Builder
 	for _, r := range html.EscapeString(value) {
@@ -200,12 +201,12 @@ func escaped(value string) string {
 	return b.String()
 }
 
-// value returns what the value of an attribute becomes.
+// value returns the new value of an attribute.
 func (p *page) value(tag string, a *attribute, old string, refresh, here bool) (string, bool) {
 	switch {
 	case a.from == a.to:
 	case tag == "base" && a.name == "href":
-		return "", true // references no longer depend on it
+		return "", true // all references are resolved now
 	case reference(tag, a.name):
 		to, _, ok := p.replace(old)
 		return to, ok
@@ -215,7 +216,7 @@ func (p *page) value(tag string, a *attribute, old string, refresh, here bool) (
 		css := p.css(old, false, func(b []byte) string { return string(b) })
 		return css, css != old
 	case a.name == "integrity":
-		return "", here // a style sheet is no longer what it was
+		return "", here // the style sheet was changed, so its hash no longer matches
 	case refresh && a.name == "content":
 		ref, ok := extract.MetaRefresh(old)
 		at := strings.LastIndex(old, ref)
@@ -240,7 +241,7 @@ func reference(tag, name string) bool {
 	return false
 }
 
-// srcset replaces the URLs of a list of pictures, by the rules of the HTML Standard.
+// srcset replaces the URLs of an image list, by the rules of the HTML Standard.
 func (p *page) srcset(old string) (string, bool) {
 	var b strings.Builder
 	changed := false
@@ -263,7 +264,7 @@ func (p *page) srcset(old string) (string, bool) {
 		}
 		b.WriteString(old[from+len(ref) : i])
 		if from+len(ref) < i {
-			continue // a comma: no descriptor
+			continue // a comma ends an entry without a descriptor
 		}
 		from = i
 		for depth := 0; i < len(old) && (depth > 0 || old[i] != ','); i++ {

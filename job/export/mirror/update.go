@@ -24,45 +24,45 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Names in a directory that [Update] writes.
+// Names of files in a directory that [Update] writes.
 const (
-	OwnDir = ".amble"     // the directory for what is no page; callers may have further files in it
+	OwnDir = ".amble"     // the directory for files that are not pages; callers may add files to it
 	Start  = "index.html" // the file to open first
 
-	listName = "files" // in OwnDir: the paths of all files, one a line
-	newName  = "new"   // in OwnDir: a file that is being written
+	listName = "files" // in OwnDir: the paths of all files, one per line
+	newName  = "new"   // in OwnDir: the temporary name of a file that is being written
 )
 
-// Updated says what [Update] did and what the copy lacks.
+// Updated reports what [Update] did and what the copy lacks.
 type Updated struct {
-	Files, Pages int   // in the copy, with Start; Pages are those of HTML
+	Files, Pages int   // in the copy, including Start; Pages counts HTML files
 	Bytes        int64 // of all files
-	Added        int   // files that were not there
-	Changed      int   // files that were there with other bytes, their references included
-	Removed      int   // files of pages that have another file now
+	Added        int   // new files
+	Changed      int   // files whose bytes changed, including their references
+	Removed      int   // files removed because their page has another file now
 
-	Left []Left // URLs without a file, the largest group first; then those with a file that is older than the last crawl
-	// Elsewhere counts references in pages to URLs that no crawl requested, by host. They keep their whole URLs.
+	Left []Left // URLs without a file, the largest group first; then URLs whose file is older than the last crawl
+	// Elsewhere counts references in pages to URLs that no crawl requested, by host. They stay absolute.
 	Elsewhere map[string]int
-	Notes     []string // a sentence each about files that are not as they should be
+	Notes     []string // files that could not be made as intended, one sentence each
 }
 
-// Left is a group of URLs that the last visit brought no file for.
+// Left is a group of URLs for which the last visit yielded no file.
 type Left struct {
 	Outcome, Reason string   // of the visit, as in [sink.Record]
-	Status          int      // of the answer; 0: there was none
-	Kept            bool     // the copy has the files of an earlier crawl
+	Status          int      // of the response; 0: there was none
+	Kept            bool     // the copy keeps the files of an earlier crawl
 	URLs            []string // in alphabetical order
 }
 
 // maxElsewhere limits Updated.Elsewhere.
 const maxElsewhere = 10_000
 
-// Update writes the pages of several crawls of the same sites into a directory that a browser shows, as [Kind] does. Of a page that
-// several crawls have, the newest version counts; a page that a newer crawl found missing or unreachable stays. Files with the right
-// bytes are left alone, each other one is replaced at once, and a killed Update is repeated by the next. jobs are in the order of their
-// crawls. seeds are the URLs to which the file Start leads. Files that no Update wrote are not touched. The error is a *job.Error, or
-// that of the context.
+// Update writes the pages of several crawls of the same sites into a directory for browsing, like [Kind]. If several crawls have
+// a page, the newest version counts; a page that a newer crawl found missing or unreachable stays. Files whose bytes are
+// unchanged are left alone, each other file is replaced atomically, and the next Update completes one that was killed. jobs must
+// be in the order of their crawls. The file Start links to seeds. Files that no Update wrote are not touched. The error is a
+// *job.Error, or the error of the context.
 func Update(ctx context.Context, dir string, jobs []*job.Reader, seeds []weburl.URL) (_ *Updated, err error) {
 	own := filepath.Join(dir, OwnDir)
 	if err := os.MkdirAll(own, 0o755); err != nil {
@@ -112,7 +112,7 @@ func Update(ctx context.Context, dir string, jobs []*job.Reader, seeds []weburl.
 type updater struct {
 	*mirror
 	own  string
-	left map[weburl.Key]Left // each with its URL
+	left map[weburl.Key]Left // groups by URL
 	res  *Updated
 }
 
@@ -140,8 +140,8 @@ func (w *updater) run(seeds []weburl.URL) error {
 	return nil
 }
 
-// claim records the paths of all files, and removes files of an earlier Update whose pages have others now. A file of somebody else that
-// is in the way is an error.
+// claim records the paths of all files, and removes files of an earlier Update whose pages have other files now. It returns an
+// error if a file that Update did not write is in the way.
 func (w *updater) claim() error {
 	names := map[string]bool{Start: true}
 	for _, f := range w.files {
@@ -168,7 +168,7 @@ func (w *updater) claim() error {
 	}
 	all := maps.Clone(names)
 	maps.Copy(all, before)
-	if err := w.record(all); err != nil { // a process that is killed from here on knows its files again
+	if err := w.record(all); err != nil { // if the process is killed from here on, the next one recognizes its files
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
@@ -191,7 +191,7 @@ func (w *updater) record(names map[string]bool) error {
 	return errors.Join(w.replace(path.Join(OwnDir, listName), []byte(text)), durable.Dir(w.own))
 }
 
-// replace gives a file new bytes, whole or not at all.
+// replace replaces the contents of a file atomically.
 func (w *updater) replace(name string, body []byte) error {
 	temp := filepath.Join(OwnDir, newName)
 	f, err := w.root.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
@@ -205,7 +205,7 @@ func (w *updater) replace(name string, body []byte) error {
 	return w.root.Rename(temp, filepath.FromSlash(name))
 }
 
-// put writes a file of the copy unless it has these bytes.
+// put writes a file of the copy unless it already has these bytes.
 func (w *updater) put(name string, body []byte) error {
 	w.res.Files++
 	w.res.Bytes += int64(len(body))
@@ -228,7 +228,7 @@ func (w *updater) put(name string, body []byte) error {
 	return w.replace(name, body)
 }
 
-// outcome notes what a visit brought.
+// outcome records the outcome of a visit.
 func (w *updater) outcome(v *sink.Record, k weburl.Key) {
 	switch {
 	case w.isFile(v), v.Final != "" && v.Outcome == string(crawler.Redirected), v.Outcome == string(crawler.NotModified):
@@ -249,7 +249,7 @@ func (w *updater) absent(k weburl.Key, u weburl.URL) {
 	}
 }
 
-// count groups the URLs without a file.
+// count groups the URLs that have no file.
 func (w *updater) count() {
 	by := map[string]*Left{}
 	for k, l := range w.left {
@@ -276,7 +276,7 @@ func (w *updater) count() {
 	})
 }
 
-// start writes the file that leads to the first pages.
+// start writes the file that links to the first pages.
 func (w *updater) start(seeds []weburl.URL) error {
 	var links strings.Builder
 	first := w.first

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/job/export"
 )
 
-// ordered calls f with the rows of a table in the order of their first column, which is text.
+// ordered calls f with the rows of a table, sorted by the first column, which is text.
 func ordered(x *export.Export, t *export.Table, f func([]export.Value) error) error {
 	s := extsort.New(x.Temp, 0)
 	defer func() { _ = s.Close() }() // a temporary file
@@ -60,7 +60,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// decode reads what encode has written.
+// decode decodes a row that encode has encoded.
 func decode(b []byte, row []export.Value) {
 	r := reader{b}
 	for i := range row {

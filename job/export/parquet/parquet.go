@@ -19,12 +19,12 @@ import (
 	"github.com/amble-crawler/amble/job/export"
 )
 
-// Schema names the version of the columns, in the metadata of each file under amble.schema.
+// Schema is the version of the columns. It is in the metadata of each file as amble.schema.
 const Schema = "amble.export/1"
 
-// Kind returns the kind parquet: a directory with a file for each of export.Tables but problems. Times are timestamps in UTC
-// with microseconds. Visits are sorted by url_surtkey, in row groups of 128 Ki, so that a query for a host reads few of them.
-// A list that has no elements is empty rather than null.
+// Kind returns the kind parquet: a directory with a file for each of export.Tables except problems. Times are timestamps in UTC
+// with microseconds. Visits are sorted by url_surtkey, in row groups of 128 Ki, so that a query for one host reads few row
+// groups. A list without elements is empty rather than null.
 func Kind() export.Kind {
 	return export.Kind{
 		Name: "parquet", Doc: "Parquet files for DuckDB, pandas, Spark, …", Suffix: "-parquet", Dir: true, Tables: export.Tables(),
@@ -39,13 +39,13 @@ func Kind() export.Kind {
 	}
 }
 
-// A row group has this many rows, or fewer with this many bytes of text: it is in memory while it is written.
+// Limits of a row group, on rows and on bytes of text. A row group is in memory until it is written.
 const (
 	groupRows  = 128 << 10
 	groupBytes = 64 << 20
 )
 
-// dictionary are the columns with few different values.
+// dictionary lists the columns with few distinct values.
 var dictionary = []string{
 	"url_host_name", "url_host_registered_domain", "url_protocol", "content_mime_type", "content_charset", "content_truncated", "warc_filename", "outcome", "reason",
 	"rule", "run", "purpose", "host", "domain", "addr", "agent", "clause", "override", "signed", "truncated", "kind", "fate", "rendered", "rendered_cut",
@@ -111,12 +111,12 @@ type Writer struct {
 	w     *parquet.GenericWriter[any]
 	t     *export.Table
 	row   parquet.Row
-	n     int // rows
-	bytes int // of texts in the row group
+	n     int // rows in the row group
+	bytes int // bytes of text in the row group
 }
 
-// NewWriter returns a Writer of a table to out. Of the table only the name and the columns count; rows of one whose first column is
-// url_surtkey must be sorted by it.
+// NewWriter returns a Writer of a table to out. It uses only the table's name and columns. If the first column is url_surtkey,
+// rows must be sorted by it.
 func NewWriter(out io.Writer, t *export.Table) *Writer {
 	options := []parquet.WriterOption{
 		schemaOf(t), parquet.KeyValueMetadata("amble.schema", Schema), parquet.CreatedBy("amble", "", ""), parquet.PageBufferSize(64 << 10), parquet.WriteBufferSize(256 << 10),
@@ -143,10 +143,10 @@ func (w *Writer) Write(values []export.Value) error {
 	return nil
 }
 
-// Close completes the file. It does not close what is written to.
+// Close completes the file. It does not close the underlying writer.
 func (w *Writer) Close() error { return w.w.Close() }
 
-// appendRow appends the values with their levels: 1 is the definition of what is there.
+// appendRow appends the values with their definition levels: 1 means that a value is present.
 func appendRow(row parquet.Row, t *export.Table, values []export.Value) parquet.Row {
 	for i := range values {
 		v := &values[i]

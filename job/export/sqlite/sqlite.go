@@ -1,5 +1,5 @@
-// Package sqlite exports jobs as SQLite databases. It needs no C: modernc.org/sqlite is SQLite translated to Go. That library
-// is large, so this kind has a separate package.
+// Package sqlite exports jobs as SQLite databases. It does not need cgo: modernc.org/sqlite is SQLite translated to Go. That
+// library is large, so this kind has a separate package.
 //
 //	r, err := job.Read("site")
 //	defer r.Close()
@@ -24,14 +24,14 @@ import (
 )
 
 // Kind returns the kind sqlite: a database with a table for each of export.Tables, and the view problems. Times are TEXT as in
-// RFC 3339, which SQLite's date functions read, booleans 0 and 1, lists JSON for its JSON functions.
+// RFC 3339, which SQLite's date functions read. Booleans are 0 and 1. Lists are JSON, for SQLite's JSON functions.
 func Kind() export.Kind {
 	return export.Kind{
 		Name: "sqlite", Doc: "a SQLite database: visits, requests, hosts, robots, …", Suffix: ".sqlite", Tables: export.Tables(), Write: write,
 	}
 }
 
-// pragmas make writing fast: nobody else sees the file before it is complete, and then it is made durable.
+// pragmas make writing fast. They are safe because no other process sees the file before it is complete and durable.
 const pragmas = "_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)&_pragma=locking_mode(EXCLUSIVE)&_pragma=cache_size(-16000)&_pragma=page_size(8192)"
 
 func write(x *export.Export) error {
@@ -76,10 +76,10 @@ WHERE outcome NOT IN ('redirected', 'not_modified', 'out_of_scope') AND (outcome
 	return nil
 }
 
-// types are the types of columns.
+// types maps types of columns to SQLite's types. The default is TEXT.
 var types = map[export.Type]string{export.Int: "INTEGER", export.Bool: "INTEGER", export.Float: "REAL"}
 
-// batch is the number of rows of one transaction.
+// batch is the number of rows per transaction.
 const batch = 20_000
 
 // table creates a table and fills it.
@@ -115,7 +115,7 @@ func cell(v *export.Value, t export.Type) any {
 	case t == export.Float:
 		return v.Float
 	}
-	return strings.ReplaceAll(v.AsText(t), "\x00", "\uFFFD") // tools take it for the end
+	return strings.ReplaceAll(v.AsText(t), "\x00", "\uFFFD") // tools take a NUL byte for the end of the text
 }
 
 // inserter inserts rows, many in a transaction.
@@ -128,7 +128,7 @@ type inserter struct {
 	n         int
 }
 
-// insert inserts in.values. A transaction that has begun is ended, whatever becomes of the context.
+// insert inserts in.values. An open transaction is completed even if the context ends.
 func (in *inserter) insert() (err error) {
 	ctx := context.Background()
 	if in.tx == nil {
@@ -148,7 +148,7 @@ func (in *inserter) insert() (err error) {
 	return nil
 }
 
-// end ends the transaction, if there is one.
+// end commits or rolls back the open transaction, if any.
 func (in *inserter) end(keep bool) error {
 	tx, prepared := in.tx, in.prepared
 	if in.tx, in.prepared = nil, nil; tx == nil {
@@ -158,13 +158,13 @@ func (in *inserter) end(keep bool) error {
 		_ = prepared.Close() // the transaction ends now
 	}
 	if !keep {
-		_ = tx.Rollback() // the file is removed
+		_ = tx.Rollback() // the file is removed anyway
 		return nil
 	}
 	return tx.Commit()
 }
 
-// failure converts an error of SQLite to one of the system, if there is one.
+// failure converts an error of SQLite to the underlying error of the system, if there is one.
 func failure(err error) error {
 	var e *sqlite.Error
 	if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_FULL {

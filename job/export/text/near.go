@@ -16,25 +16,26 @@ import (
 	"github.com/amble-crawler/amble/internal/extsort"
 )
 
-// Two texts are nearly the same if three in five of their sequences of shingleWords words are in both: that is what the Jaccard index
-// of 0.6 means. It is estimated by MinHash: of each text, the least hash of its sequences under signatureSize functions, of which a
-// byte is kept. Only texts are compared that agree in one of bands bands of bandRows bytes. A text with an index of 0.7 to another one
-// is found with a probability of 0.98, one of 0.8 with 0.9999; one of 0.5 is taken for nearly the same with 0.01.
+// Two texts are near-duplicates if three in five of their sequences of shingleWords words occur in both (Jaccard index 0.6).
+// MinHash estimates the index: a signature has one byte of the minimum hash of a text's sequences for each of signatureSize hash
+// functions. Two texts are compared only if their signatures agree in one of bands bands of bandRows bytes. A text with an index
+// of 0.7 to another one is found with probability 0.98, with 0.8 with probability 0.9999; one with 0.5 is wrongly taken for a
+// near-duplicate with probability 0.01.
 const (
 	shingleWords  = 5
 	bands         = 25
 	bandRows      = 5
 	signatureSize = bands * bandRows
 	nearIndex     = 0.6
-	bucketHeads   = 4 // texts of a bucket that each later one in it is compared with
+	bucketHeads   = 4 // texts of a bucket with which each later text in it is compared
 )
 
-// signature is the MinHash signature of a text. Each byte of that of a text without words is 255.
+// signature is the MinHash signature of a text. For a text without words each byte is 255.
 type signature [signatureSize]byte
 
 var noWords = signatureOf("")
 
-// multipliers are odd numbers that make hash functions, by splitmix64.
+// multipliers are odd random numbers from splitmix64 that define the hash functions.
 var multipliers = func() (m [signatureSize][2]uint64) {
 	state := uint64(0)
 	next := func() uint64 {
@@ -66,8 +67,8 @@ func signatureOf(text string) (s signature) {
 	return s
 }
 
-// shingles calls yield with a hash of each sequence of words, or of all words if there are fewer. Case and punctuation do not count. In
-// scripts without spaces each letter is a word.
+// shingles calls yield with a hash of each sequence of words, or of all words if there are fewer. It ignores case and
+// punctuation. In scripts without spaces each letter is a word.
 func shingles(text string) func(yield func(uint64) bool) {
 	return func(yield func(uint64) bool) {
 		var window [shingleWords]uint64
@@ -118,9 +119,10 @@ func (s *signature) like(other *signature) bool {
 	return float64(same)/signatureSize >= nearIndex+(1-nearIndex)/256
 }
 
-// firstOf returns for each text the number of the first one that it is nearly the same as, or its own: a text belongs to the group of a
-// first text, and the others of a group need not be like each other. Texts without words are like none. The file has the signatures of
-// the texts, in order. What is compared is in files in dir: buckets (band, part of a signature, number), and pairs that share a bucket.
+// firstOf returns for each text the number of the first text that it is a near-duplicate of, or its own number. All texts of a
+// group are near-duplicates of its first text, but not necessarily of each other. Texts without words have no near-duplicates.
+// The file has the signatures of the texts, in order. Temporary files in dir hold the buckets (band, part of a signature, number)
+// and the pairs that share a bucket.
 func firstOf(dir string, signatures *os.File) (first []int32, err error) {
 	buckets, pairs := extsort.New(dir, 0), extsort.New(dir, 0)
 	defer func() { _, _ = buckets.Close(), pairs.Close() }() // temporary files
@@ -147,7 +149,7 @@ func firstOf(dir string, signatures *os.File) (first []int32, err error) {
 	if err := pair(buckets, pairs); err != nil {
 		return nil, err
 	}
-	var candidates []int32 // for the text of the pairs before
+	var candidates []int32 // first texts of the groups that text may belong to
 	text := int32(-1)
 	for b, err := range pairs.All() {
 		if err != nil {
@@ -164,7 +166,7 @@ func firstOf(dir string, signatures *os.File) (first []int32, err error) {
 	return first, group(first, text, candidates, signatures)
 }
 
-// pair adds the pairs that share a bucket: a text, and one of the first in the bucket.
+// pair adds the pairs to compare: each text with the first texts of its bucket.
 func pair(buckets, pairs *extsort.Sorter) error {
 	var bucket []byte
 	var heads [][]byte
@@ -188,7 +190,7 @@ func pair(buckets, pairs *extsort.Sorter) error {
 	return nil
 }
 
-// group sets the first text of a text to the first of the candidates that it is like.
+// group assigns a text to the first of the candidates that it is a near-duplicate of.
 func group(first []int32, text int32, candidates []int32, signatures io.ReaderAt) error {
 	if len(candidates) == 0 {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// inOrder returns the results of work for the values of in, in their order. So many workers call it at a time, and as many
-// results as four times that may wait for an earlier one. The sequence ends after an error.
+// inOrder returns the results of work for the values of in, in their order. It calls work in the given number of goroutines. Up
+// to four times as many results may wait for an earlier one. The sequence ends after an error.
 func inOrder[A, B any](workers int, in iter.Seq2[A, error], work func(A) (B, error)) iter.Seq2[B, error] {
 	type task struct {
 		in   A

@@ -9,11 +9,12 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Reader returns a reader for [job.Config.TextReader]: text.jsonl gets a line for each page that [Text] would have a row of, with both
-// forms of the text. What only the whole crawl shows is missing: nothing that a site repeats is removed, and there is no duplicate_of.
-// In a job without an archive, warc is "" and offset 0. documents may be nil: documents that are no web pages have no lines then.
+// Reader returns a reader for [job.Config.TextReader]: text.jsonl gets a line, with both forms of the text, for each page of
+// which [Text] would have a row. Features that need the whole crawl are missing: text that a site repeats is not removed, and
+// there is no duplicate_of. In a job without an archive, warc is "" and offset is 0. If documents is nil, documents other than
+// web pages have no lines.
 //
-// As many pages are parsed at a time as there are processors, so that memory depends on their size and not on the number of requests.
+// As many pages are parsed at a time as there are processors, so memory depends on their size and not on the number of requests.
 func Reader(documents Documents) job.TextReader {
 	o, places := Options{Documents: documents}, make(chan struct{}, runtime.GOMAXPROCS(0))
 	return func(ctx context.Context, v *crawler.Visit) (func(*sink.Record) ([]byte, error), error) {
@@ -37,7 +38,7 @@ func Reader(documents Documents) job.TextReader {
 	}
 }
 
-// visited returns the line of a row that was made while its page was crawled, completed from the record of the visit.
+// visited returns the line for a row that was made during the crawl, completed from the record of the visit.
 func (r *Row) visited(v *sink.Record) ([]byte, error) {
 	if v.WARC != nil {
 		r.WARC, r.Offset = v.WARC.File, v.WARC.Offset
@@ -45,6 +46,6 @@ func (r *Row) visited(v *sink.Record) ([]byte, error) {
 	r.SHA256, r.Consent, r.Terms = v.SHA256, append([]sink.Usage{}, v.Usage...), v.Terms
 	return line(struct {
 		*Row
-		DuplicateOf *string `json:"duplicate_of,omitempty"` // is not known yet
+		DuplicateOf *string `json:"duplicate_of,omitempty"` // unknown during a crawl
 	}{Row: r})
 }

@@ -13,10 +13,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A block that a site repeats belongs to the site rather than to a text: a request to subscribe, a note about the authors. A block of a
-// main text is removed if it has at least repeatedWords words or repeatedBytes bytes, and is in the main text of at least repeatedPages
-// pages of the host and of one in repeatedShare. Pages with the same text count as one. Headings, tables and preformatted text stay (article.Article.Prune), and so
-// does the whole text of a page that would lose more than half of its words: it is a version of another page rather than a frame.
+// A block of text that a site repeats, such as a request to subscribe or a note about the authors, is not part of the main text.
+// A block is removed if it has at least repeatedWords words or repeatedBytes bytes, and is in the main text of at least
+// repeatedPages pages of the host and of one page in repeatedShare. Pages with the same text count as one. Headings, tables and
+// preformatted text stay (article.Article.Prune). If a page would lose more than half of its words, it keeps all of its text: it
+// is a version of another page.
 const (
 	repeatedWords = 3
 	repeatedBytes = 15
@@ -24,7 +25,7 @@ const (
 	repeatedShare = 10
 )
 
-// blocks returns the hashes of the blocks of a text that may be removed, in order.
+// blocks returns the hashes of the removable blocks of a text, in order.
 func blocks(a *article.Article) (list []uint64) {
 	a.Prune(func(text string) bool {
 		if len(text) >= repeatedBytes || len(strings.Fields(text)) >= repeatedWords {
@@ -36,10 +37,10 @@ func blocks(a *article.Article) (list []uint64) {
 	return slices.Compact(list)
 }
 
-// hashOf returns the hash of a block, which is not 0.
+// hashOf returns the hash of a block, which is never 0.
 func hashOf(block string) uint64 { return max(1, xxh3.HashString(block)) }
 
-// repeated returns the blocks to be removed: records of a row's number and a hash. Blocks are counted in files, sorted by site, block
+// repeated returns the blocks to remove, as records of a row's number and a hash. It counts blocks in files sorted by site, block
 // and text.
 func (c *collection) repeated() (*extsort.Sorter, error) {
 	counts, hits := extsort.New(c.x.Temp, 0), extsort.New(c.x.Temp, 0)
@@ -54,7 +55,7 @@ func (c *collection) repeated() (*extsort.Sorter, error) {
 		if err != nil {
 			return hits, err
 		}
-		for _, block := range append([]uint64{0}, s.Blocks...) { // 0 stands for the page
+		for _, block := range append([]uint64{0}, s.Blocks...) { // 0 stands for the whole page
 			b = binary.BigEndian.AppendUint64(b[:0], xxh3.HashString(u.Host()))
 			b = binary.BigEndian.AppendUint64(b, block)
 			b = binary.BigEndian.AppendUint64(b, s.Sum)
@@ -64,9 +65,9 @@ func (c *collection) repeated() (*extsort.Sorter, error) {
 		}
 		row++
 	}
-	var group, text []byte // site and block; text of the record before
-	var rows []uint32      // that have the block
-	texts, pages := 0, 0   // with the block, and of the site
+	var group, text []byte // site and block, and text, of the previous record
+	var rows []uint32      // rows that have the block
+	texts, pages := 0, 0   // distinct texts with the block, and pages of the site
 	end := func() error {
 		if len(group) == 0 || binary.BigEndian.Uint64(group[8:]) == 0 {
 			pages = texts
@@ -101,7 +102,7 @@ func (c *collection) repeated() (*extsort.Sorter, error) {
 	return hits, end()
 }
 
-// without makes a row again without blocks, unless most of the text would go, and reports whether it did.
+// without builds a row again without the blocks in drop, unless most of the text would be removed. It reports whether it did.
 func (c *collection) without(s *stored, drop map[uint64]bool) (bool, error) {
 	a, err := c.article(s)
 	if err != nil || a == nil {

@@ -35,12 +35,12 @@ type collection struct {
 	x        *export.Export
 	o        Options
 	workers  int
-	archives []*job.Pages    // of the jobs
-	created  []string        // when each job was made
-	pages    *extsort.Sorter // by URL, then job
-	first    []int32         // by row: the first one with the same text
+	archives []*job.Pages    // archives of the jobs
+	created  []string        // creation time of each job
+	pages    *extsort.Sorter // sorted by URL, then job
+	first    []int32         // by row: the first row with the same text
 
-	final, signatures *os.File // the rows without what repeats, as JSON lines, and the signatures of their texts
+	final, signatures *os.File // rows without repeated blocks, as JSON lines, and the signatures of their texts
 
 	skipped
 	refused, cleaned int
@@ -53,12 +53,12 @@ type skipped struct{ unreadable, tooLarge, givenUp atomic.Int64 }
 type stored struct {
 	Row    *Row
 	Source Source
-	Sum    uint64   // of the text
+	Sum    uint64   // hash of the text
 	Blocks []uint64 // hashes of its blocks
 }
 
-// Rows returns the rows of an export, each valid until the next one. The sequence ends after an error, which says so if one of the
-// jobs has no archive.
+// Rows returns the rows of an export, each valid until the next one. The sequence ends after an error. A job without an archive
+// is an error.
 func Rows(x *export.Export, o Options) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
 		c := &collection{x: x, o: o, workers: runtime.GOMAXPROCS(0), pages: extsort.New(x.Temp, 0)}
@@ -106,7 +106,7 @@ func (c *collection) close() {
 	_, _ = c.final.Close(), c.signatures.Close() // a nil file has nothing to close
 }
 
-// visited is a visit of one of the jobs.
+// visited is a visit with its job.
 type visited struct {
 	job   int
 	visit *sink.Record
@@ -148,24 +148,24 @@ func (c *collection) visits() iter.Seq2[visited, error] {
 	}
 }
 
-// isPage reports whether a visit has a row, unless its site refuses.
+// isPage reports whether a visit gets a row if its site does not refuse.
 func (c *collection) isPage(v *sink.Record) bool {
 	return v.WARC != nil && v.Status == 200 && (v.Type == "text/html" || v.Type == "application/xhtml+xml" || c.o.isDocument(v.Type))
 }
 
-// isDocument reports whether answers of a media type are documents that are read.
+// isDocument reports whether documents of a media type are read.
 func (o *Options) isDocument(mediaType string) bool {
 	return o.Documents != nil && o.Documents.Reads(mediaType)
 }
 
-// refuses reports whether the crawl was refused a page, or the site disallows a use of it that the export is not to have.
+// refuses reports whether the site refused the page to the crawl, or disallows a use of it that is in Options.Refuse.
 func (c *collection) refuses(v *sink.Record) bool {
 	return v.Outcome == "refused" || slices.ContainsFunc(v.Usage, func(u sink.Usage) bool {
 		return u.Signal == "disallow" && slices.Contains(c.o.Refuse, u.Use)
 	})
 }
 
-// page returns the row of a page as a record that sorts by URL and job, nil if the page cannot be read.
+// page returns the row of a page as a record that sorts by URL and job. It returns nil if the page cannot be read.
 func (c *collection) page(p visited) ([]byte, error) {
 	v := p.visit
 	s := &stored{Source: Source{Job: p.job}, Row: &Row{URL: v.URL, WARC: v.WARC.File, Offset: v.WARC.Offset, SHA256: v.SHA256, Consent: append([]sink.Usage{}, v.Usage...), Terms: v.Terms}}
@@ -182,7 +182,8 @@ func (c *collection) page(p visited) ([]byte, error) {
 	return append([]byte(key), b...), nil
 }
 
-// article reads the article of a page, nil if it cannot be read, and completes what the row says of the answer.
+// article reads the article of a page and sets the fields of the row that describe the response. It returns nil if the page
+// cannot be read.
 func (c *collection) article(s *stored) (*article.Article, error) {
 	u, err := weburl.Parse(s.Row.URL)
 	if err != nil {
@@ -199,7 +200,7 @@ func (c *collection) article(s *stored) (*article.Article, error) {
 	return c.o.read(c.x.Context(), page, s.Row.URL, &c.skipped)
 }
 
-// read returns the article of a page or document, nil if it cannot be read. The error is that of ctx.
+// read returns the article of a page or document, nil if it cannot be read. The error is the error of ctx.
 func (o *Options) read(ctx context.Context, page *fetcher.Page, address string, s *skipped) (*article.Article, error) {
 	if o.isDocument(page.ContentType) {
 		a, err := o.Documents.Article(ctx, page.Body, page.ContentType, address)
@@ -222,13 +223,13 @@ func (o *Options) read(ctx context.Context, page *fetcher.Page, address string, 
 	return a, nil
 }
 
-// fill fills a row with what an article says.
+// fill sets the fields of a row from an article.
 func (c *collection) fill(s *stored, a *article.Article) {
 	s.Row.fill(a, c.o.Markdown)
 	s.Sum, s.Blocks = xxh3.HashString(s.Row.Text), blocks(a)
 }
 
-// fill fills a row with what an article says.
+// fill sets the fields of a row from an article.
 func (r *Row) fill(a *article.Article, markdown bool) {
 	r.Facts, r.Data, r.Text, r.Markdown = FactsOf(a), append([]*schema.Item{}, a.Data.Items...), a.Text(), ""
 	if markdown {
@@ -236,7 +237,7 @@ func (r *Row) fill(a *article.Article, markdown bool) {
 	}
 }
 
-// rows returns the pages in order, as JSON.
+// rows returns the rows in order, as JSON.
 func (c *collection) rows() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		row := 0
@@ -257,13 +258,13 @@ func parse(row []byte) (*stored, error) {
 	return s, json.Unmarshal(row, s)
 }
 
-// rowToClean is a row with the hashes of the blocks that its site repeats.
+// rowToClean is a row and the hashes of the blocks to remove because its site repeats them.
 type rowToClean struct {
 	row  []byte // as JSON
 	drop map[uint64]bool
 }
 
-// cleaned is a row as a JSON line with its signature.
+// cleaned is a row as a JSON line, with its signature.
 type cleaned struct {
 	line      []byte
 	signature signature
@@ -283,7 +284,7 @@ func (c *collection) clean() (err error) {
 	if c.signatures, err = os.Create(filepath.Join(c.x.Temp, "signatures")); err != nil {
 		return err
 	}
-	rows, signatures := bufio.NewWriterSize(c.final, 256<<10), bufio.NewWriterSize(c.signatures, 256<<10) // keep the first error for Flush
+	rows, signatures := bufio.NewWriterSize(c.final, 256<<10), bufio.NewWriterSize(c.signatures, 256<<10) // Flush returns the first error
 	for r, err := range inOrder(c.workers, c.toClean(hits), c.cleanRow) {
 		if err != nil {
 			return err
@@ -297,7 +298,7 @@ func (c *collection) clean() (err error) {
 	return errors.Join(rows.Flush(), signatures.Flush())
 }
 
-// toClean returns the rows in order, with what hits has of each.
+// toClean joins the rows, in order, with the blocks to remove from hits.
 func (c *collection) toClean(hits *extsort.Sorter) iter.Seq2[rowToClean, error] {
 	return func(yield func(rowToClean, error) bool) {
 		next, stop := iter.Pull2(hits.All())
@@ -334,7 +335,7 @@ func (c *collection) cleanRow(r rowToClean) (out cleaned, err error) {
 
 // compare finds the rows with the same text.
 func (c *collection) compare() (err error) {
-	_ = c.pages.Close() // gives its memory back
+	_ = c.pages.Close() // releases memory
 	c.first, err = firstOf(c.x.Temp, c.signatures)
 	return err
 }
@@ -388,7 +389,7 @@ func (c *collection) lines() iter.Seq2[[]byte, error] {
 	}
 }
 
-// notes says what is left out.
+// notes reports the pages that are left out.
 func (c *collection) notes() {
 	if n := int(c.unreadable.Load()); n > 0 {
 		c.x.Note("%s could not be read from the archive", cli.Plural(n, "page"))

@@ -15,9 +15,9 @@ import (
 	"github.com/amble-crawler/amble/job/export"
 )
 
-// WET returns the kind wet: the texts as records of the type conversion in one file in the WARC format 1.0, as Common Crawl publishes
-// them. Each record is a gzip member and refers to the answer in the archive. What else is in a [Row] is left out. A job without an
-// archive is refused.
+// WET returns the kind wet: the texts as conversion records in one WARC 1.0 file, as Common Crawl publishes them. Each record is
+// a gzip member and refers to the response in the archive. The other fields of [Row] are left out. A job without an archive is
+// refused.
 func WET(o Options) export.Kind {
 	o.Text, o.Markdown = true, false
 	return export.Kind{Name: "wet", Doc: "the text alone, in the form of Common Crawl's WET files", Suffix: ".warc.wet.gz", Many: true, Write: func(x *export.Export) error {
@@ -40,7 +40,7 @@ func writeWET(x *export.Export, w io.Writer, o Options) error {
 	write := func(kind, about string, at time.Time, fields, block string) error {
 		z.Reset(w)
 		name := sha256.Sum256([]byte(kind + "\n" + about + "\n" + block))
-		name[6], name[8] = name[6]&0x0f|0x80, name[8]&0x3f|0x80 // UUID version 8: made of a hash
+		name[6], name[8] = name[6]&0x0f|0x80, name[8]&0x3f|0x80 // UUID version 8, made from a hash
 		sum := sha1.Sum([]byte(block))
 		fmt.Fprintf(z, "WARC/1.0\r\nWARC-Type: %s\r\n%sWARC-Date: %s\r\nWARC-Record-ID: <urn:uuid:%x-%x-%x-%x-%x>\r\nWARC-Block-Digest: sha1:%s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
 			kind, fields, at.UTC().Format(time.RFC3339), name[:4], name[4:6], name[6:8], name[8:10], name[10:16], base32.StdEncoding.EncodeToString(sum[:]), len(block), block)
