@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// cutPage is a body with a link in its first 100 bytes, one within its first 3,000, and one at its end.
+// cutPage returns a body with a link in its first 100 bytes, one within its first 3,000, and one at its end.
 func cutPage() string {
 	pad := strings.Repeat("x ", 1000)
 	return links("/early") + pad + links("/middle") + strings.Repeat(pad, 2) + links("/late")

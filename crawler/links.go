@@ -289,7 +289,7 @@ func (k *linker) news(v *Visit) []frontier.Request {
 	return queue
 }
 
-// unraised is the highest priority at which a link cannot raise a queued URL in a crawl without priorities. With priorities,
+// unraised returns the highest priority at which a link cannot raise a queued URL in a crawl without priorities. With priorities,
 // raises checks further.
 func (k *linker) unraised() int8 {
 	if k.judge.priorities.none() {

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// clubWeb is a site, in memory only, whose page is for those who have logged in.
+// clubWeb returns a site, in memory only, whose page is for those who have logged in.
 func clubWeb() *crawltest.Web {
 	web := crawltest.NewWeb()
 	site := web.Site("http://club.example")

@@ -43,7 +43,7 @@ type Rendered struct {
 	Cut string
 }
 
-// content is the page to read: the rendered one, or the fetched one if it was not rendered.
+// content returns the page to read: the rendered one, or the fetched one if it was not rendered.
 func (v *Visit) content() *fetcher.Page {
 	if v.shown != nil {
 		return v.shown

@@ -22,7 +22,7 @@ import (
 
 const shell = `<!doctype html><title>app</title><body><div id=root></div><script src=/app.js></script><script>%s</script></body>`
 
-// app is a site whose pages are made by scripts, some of them of another host.
+// app returns a site whose pages are made by scripts, some of them of another host.
 func app(w *crawltest.Web) *crawltest.Site {
 	s, cdn := w.Site("http://app.example"), w.Site("http://cdn.example")
 	for path, script := range map[string]string{

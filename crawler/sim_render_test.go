@@ -239,7 +239,7 @@ func (s *renderSim) keepRobots(m *mortal, p *fetcher.Page) error {
 	return nil
 }
 
-// pages is what is recorded of each page that must be the same however it came about.
+// pages returns what is recorded of each page that must be the same however it came about.
 func (s *renderSim) pages() map[string]string {
 	s.t.Helper()
 	all := map[string]string{}

@@ -230,7 +230,7 @@ type counted struct {
 
 func (c *counted) Read(p []byte) (int, error) { n, err := c.r.Read(p); c.n += int64(n); return n, err }
 
-// bomb is 64 MiB of zeros.
+// bomb returns 64 MiB of zeros.
 func bomb(t testing.TB, codings ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer

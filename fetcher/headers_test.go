@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// fieldsOf is a Request that returns the same fields for every URL.
+// fieldsOf returns a Request that returns the same fields for every URL.
 func fieldsOf(h http.Header) func(context.Context, weburl.URL) (http.Header, error) {
 	return func(context.Context, weburl.URL) (http.Header, error) { return h, nil }
 }

@@ -156,7 +156,7 @@ func parse(t testing.TB, url string) weburl.URL {
 	return u
 }
 
-// serve is an HTTP server on a loopback socket.
+// serve returns an HTTP server on a loopback socket.
 func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
@@ -178,7 +178,7 @@ func serveTLS(t testing.TB, h2 bool, h http.HandlerFunc) (*httptest.Server, Conf
 	return s, Config{RootCAs: pool, Resolver: hosts{"example.com": {netip.MustParseAddr("127.0.0.1")}}}
 }
 
-// named is the server's URL with the name its certificate is for.
+// named returns the server's URL with the name its certificate is for.
 func named(s *httptest.Server, path string) string {
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(strings.TrimPrefix(s.URL, "https://"), "http://"))
 	scheme, _, _ := strings.Cut(s.URL, ":")
@@ -191,7 +191,7 @@ type netConn = net.Conn
 // silent returns a logger for servers whose complaints are part of the test.
 func silent() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// raw is a server that answers each connection with what talk writes.
+// raw returns a server that answers each connection with what talk writes.
 func raw(t testing.TB, talk func(c net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -253,7 +253,7 @@ func request(c net.Conn) string {
 	return string(b)
 }
 
-// answer is a server that reads a request, writes text and closes.
+// answer returns a server that reads a request, writes text and closes.
 func answer(t testing.TB, text string) string {
 	return raw(t, func(c net.Conn) {
 		if request(c) != "" {
@@ -262,7 +262,7 @@ func answer(t testing.TB, text string) string {
 	})
 }
 
-// permitForRobots is a Permit with purpose Robots for any URL: a Gate follows redirects of robots.txt.
+// permitForRobots returns a Permit with purpose Robots for any URL: a Gate follows redirects of robots.txt.
 func (r *rig) permitForRobots(url string) politeness.Permit {
 	r.t.Helper()
 	u := parse(r.t, url)
@@ -286,7 +286,7 @@ func (r *rig) permitForRobots(url string) politeness.Permit {
 	return p
 }
 
-// grant is a redeemed Permit for url.
+// grant returns a redeemed Permit for url.
 func (r *rig) grant(url string) politeness.Grant {
 	r.t.Helper()
 	g, err := r.permitAt(parse(r.t, url), pipeAddr, politeness.Page).Redeem()

@@ -17,7 +17,7 @@ type pieces struct{ r *bytes.Reader }
 
 func (w pieces) Read(b []byte) (int, error) { return w.r.Read(b[:min(len(b), 4096)]) }
 
-// written is a page of text that people wrote: what is random or repeated decodes at another speed.
+// written returns a page of text that people wrote: what is random or repeated decodes at another speed.
 func written(b *testing.B) []byte {
 	text, err := os.ReadFile("../docs/reference.md")
 	if err != nil {

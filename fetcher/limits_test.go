@@ -21,7 +21,7 @@ import (
 
 const okHead = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\n"
 
-// dripping is a server that reads the request, then sends each part after a pause, and then is silent.
+// dripping returns a server that reads the request, then sends each part after a pause, and then is silent.
 func dripping(pause time.Duration, parts ...string) func(net.Conn) {
 	return func(c net.Conn) {
 		if request(c) == "" {

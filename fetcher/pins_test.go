@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// changing is a name whose look-ups give the answers in turn, and then the last one for good.
+// changing returns a name whose look-ups give the answers in turn, and then the last one for good.
 func changing(answers ...[]netip.Addr) *zone {
 	var mu sync.Mutex
 	return &zone{answer: func(string) ([]netip.Addr, error) {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// tunnels is a CONNECT proxy that records what is requested of it and connects everything to one server.
+// tunnels returns a CONNECT proxy that records what is requested of it and connects everything to one server.
 func tunnels(t *testing.T, to string, asked *[]string, mu *sync.Mutex) string {
 	return raw(t, func(c netConn) {
 		req := request(c)

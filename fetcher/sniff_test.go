@@ -72,7 +72,7 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-// wide is ASCII text in UTF-16LE.
+// wide returns ASCII text in UTF-16LE.
 func wide(s string) string {
 	b := make([]byte, 0, 2*len(s))
 	for i := range len(s) {
@@ -81,7 +81,7 @@ func wide(s string) string {
 	return string(b)
 }
 
-// swapped is UTF-16 in the other byte order.
+// swapped returns UTF-16 in the other byte order.
 func swapped(s string) string {
 	b := []byte(s)
 	for i := 0; i+1 < len(b); i += 2 {

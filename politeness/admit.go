@@ -10,7 +10,7 @@ import (
 
 // Request names a URL that the caller wants to request, for [Gate.Admit].
 type Request struct {
-	URL      weburl.URL // what is wanted in the end
+	URL      weburl.URL // the URL that the caller wants
 	Next     weburl.URL // result of [Gate.Next]; zero: the caller resolved URL's own host
 	Addr     netip.Addr // the address of Next's host
 	Purpose  Purpose    // Page, Sitemap, Login, Resource or Terms; the Gate itself issues the permits for robots.txt
@@ -20,14 +20,14 @@ type Request struct {
 	Deadline time.Time  // the Permit expires at this time at the latest; zero: after Config.PermitTTL
 }
 
-// Admit decides about a request at this moment. It returns a Permit, whose URL is q.Next; or an error: *[Denied], the final
-// word on q.URL; *[NotYet], with the time to try again; or an error for a Request without URL or address, or for a Resource
-// without For.
+// Admit decides whether a request may be made now. It returns a Permit, whose URL is q.Next, or an error: *[Denied], which
+// is final for q.URL; *[NotYet], with the time to try again; or an error for a Request without URL or address, or for a
+// Resource without For.
 //
-// The Permit expires after Config.PermitTTL, at q.Deadline, or when the rules that judged it or the hours for
-// requests end, whichever is first. Every Permit must be followed by one Report, used or not.
+// The Permit expires after Config.PermitTTL, at q.Deadline, or when the rules that judged it or the hours for requests end,
+// whichever is first. Every Permit must be followed by one Report, used or not.
 //
-// With Config.Shared it may block as long as that does.
+// With Config.Shared it may block as long as Sharing.Take does.
 func (g *Gate) Admit(q Request) (Permit, error) {
 	now := time.Now()
 	g.mu.Lock()
@@ -48,7 +48,7 @@ func (g *Gate) admit(now time.Time, q Request) (Permit, error) {
 
 // admission holds this Gate's own decision about a request, before other crawls are consulted.
 type admission struct {
-	host   *host // of Request.URL
+	host   *host // the host of Request.URL
 	step   step
 	clocks clocks
 }
@@ -72,14 +72,14 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	if err != nil {
 		return Permit{}, err
 	}
-	now = time.Now() // not before the time for which the turn was granted
+	now = time.Now() // but not before the time of the turn
 	for _, t := range [...]*Turn{&p.turn, p.rate} {
 		if t != nil && !t.Until.IsZero() && (q.Deadline.IsZero() || t.Until.Before(q.Deadline)) {
 			q.Deadline = t.Until
 		}
 	}
 	granted := g.mint(now, q, a, p)
-	if p.rate != nil { // it is only held while a request is being admitted
+	if p.rate != nil { // the total rate is held only while a request is being admitted
 		g.cfg.Shared.Done(p.rate, Owed{Ended: now, Total: now.Add(p.rate.Delay)})
 	}
 	return granted, nil
@@ -164,7 +164,7 @@ func (g *Gate) decide(now time.Time, q Request) (admission, error) {
 	return admission{h, s, c}, nil
 }
 
-// permits checks everything about a Request that does not depend on the rules of its target.
+// permits checks the conditions of a Request that do not depend on the rules of its target.
 func (c *Config) permits(now time.Time, q Request, target weburl.URL) error {
 	switch {
 	case q.Next != target && (!q.Next.IsZero() || target.Host() != q.URL.Host()):
@@ -275,7 +275,7 @@ func (g *Gate) mint(now time.Time, q Request, a admission, p *permit) Permit {
 	passed := p.passed[:0]
 	if s.purpose == Robots {
 		o.fetching = p
-		if o.outage != nil && o.chain == nil { // a redirect hop has waited only for its host
+		if o.outage != nil && o.chain == nil { // a redirect hop has waited only for its own host
 			passed = append(passed, ledger.Clause{Name: ledger.ClauseRobots, Until: o.retryAt().time()})
 		}
 	} else { // only an admitted request counts as use

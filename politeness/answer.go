@@ -17,7 +17,7 @@ type ruleset struct {
 	hash   [sha256.Size]byte
 
 	rules *robots.Rules // nil until needed
-	group *robots.Group // that binds us
+	group *robots.Group // the group that applies to this crawler
 }
 
 // bound returns the group that applies to this crawler, nil without rules.
@@ -73,14 +73,14 @@ func (s *ruleset) size() int64 {
 	return 512 + 10*int64(len(s.body))
 }
 
-// answer is an interpreted reply to a request for robots.txt, before it is applied.
+// answer is an interpreted response to a request for robots.txt, before it is applied.
 type answer struct {
 	policy robots.Policy
 	rules  *ruleset
 	hash   [sha256.Size]byte
 	to     weburl.URL // of a redirect
 
-	ended   time.Time // as far as is known
+	ended   time.Time // the end of the response, as far as it is known
 	expires instant   // when the file must be requested again, if the answer is conclusive
 	missing bool      // set in a replay if the body was not kept
 }
@@ -112,7 +112,7 @@ func (c *Config) interpret(p *permit, r Reply) answer {
 	case robots.Redirect:
 		to, err := p.url.Resolve(r.Header.Get("Location"))
 		if err != nil || r.Header.Get("Location") == "" {
-			return answer{policy: robots.AllowAll} // leads nowhere: unavailable, as 404
+			return answer{policy: robots.AllowAll} // no usable target: unavailable, as for 404
 		}
 		a.to = to
 	}

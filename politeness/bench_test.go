@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// pages are a page of each of n hosts.
+// pages returns a page of each of n hosts.
 func pages(b *testing.B, n int) []weburl.URL {
 	b.Helper()
 	urls := make([]weburl.URL, n)
@@ -22,7 +22,7 @@ func pages(b *testing.B, n int) []weburl.URL {
 	return urls
 }
 
-// population is a Gate that has met the hosts of these pages, each on an address of its own and without a
+// population returns a Gate that has met the hosts of these pages, each on an address of its own and without a
 // robots.txt. Nothing has a delay, so that every page may be requested at once.
 func population(b *testing.B, urls []weburl.URL) *Gate {
 	b.Helper()
@@ -85,7 +85,7 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
-// heap is how many bytes are in use.
+// heap returns how many bytes are in use.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

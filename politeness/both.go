@@ -2,7 +2,7 @@ package politeness
 
 import "errors"
 
-// both takes turns by two Sharings.
+// both is the result of [Both].
 type both struct{ first, second Sharing }
 
 // Both returns a Sharing that combines two, such as those of a machine and of a cluster. A turn requires a turn of each.

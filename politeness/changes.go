@@ -12,10 +12,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Changes returns what a [Gate.Snapshot] made now would have that one made at the last call would not: values by name, nil for
-// those that are no more. The first call returns all. Whoever keeps the latest value of each name can make a snapshot of them
-// with [Assemble]. It is for a crawl whose snapshot has to be stored with every commit: what Changes returns is as large as
-// what was requested in between, whatever the number of hosts. It waits like Snapshot, and has the same times and Permits.
+// Changes returns the parts of a [Gate.Snapshot] that have changed since the last call: values by name, nil for parts that
+// were removed. The first call returns all parts. [Assemble] makes a snapshot of the latest value of each name. Changes is for
+// a crawl that stores its snapshot with every commit: its result grows with the number of requests in between, not with the
+// number of hosts. It waits as Snapshot does, and has the same times and Permits.
 //
 // A name has a letter, "/" and a host, an address or a domain; or it is "head", which is always there.
 func (g *Gate) Changes() map[string][]byte {
@@ -38,8 +38,8 @@ func (g *Gate) Changes() map[string][]byte {
 	return all
 }
 
-// LastChanges returns when Changes was called last, zero if it never was. What the Gate has learned later is in none of its
-// results.
+// LastChanges returns the time of the last call of Changes, zero if there was none. No result of Changes contains what the
+// Gate has learned later.
 func (g *Gate) LastChanges() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -173,14 +173,15 @@ func (g *Gate) touch(p *permit) {
 	g.touchClocks(p)
 }
 
-// touchHost records that u's host may have changed, and what besides its clocks. It builds no key for a host already recorded.
+// touchHost records that u's host may have changed, and which parts besides its clocks. It builds no key for a host
+// already recorded.
 func (g *Gate) touchHost(u weburl.URL, what changed) {
 	if g.touched == nil {
 		return
 	}
 	h := g.hosts.find(u)
 	if h == nil {
-		return // forgotten, which is noted
+		return // it was forgotten, which is recorded
 	}
 	if h.changed == 0 {
 		g.touched.hosts = append(g.touched.hosts, u.Host())
@@ -219,21 +220,21 @@ func (t *touched) domain(d string) {
 	}
 }
 
-// forgotten notes that a host was forgotten.
+// forgotten records that a host was forgotten.
 func (t *touched) forgotten(key string) {
 	if t != nil {
 		t.gone = append(t.gone, key)
 	}
 }
 
-// everything notes that all may have changed.
+// everything records that all parts may have changed.
 func (t *touched) everything() {
 	if t != nil {
 		t.all = true
 	}
 }
 
-// touchedOnes returns the parts that may have changed, and clears the marks of their hosts.
+// touchedOnes returns the parts that may have changed, and resets the marks of their hosts.
 func (g *Gate) touchedOnes() map[string][]byte {
 	all := make(map[string][]byte, 2*len(g.touched.hosts))
 	put := func(name string, value []byte) { all[name] = value }
@@ -244,7 +245,7 @@ func (g *Gate) touchedOnes() map[string][]byte {
 	for _, key := range g.touched.hosts {
 		h := g.hosts[key]
 		if h == nil {
-			continue // forgotten
+			continue // the host was forgotten
 		}
 		put(g.hostPart(key))
 		if h.changed&changedFiles != 0 {
@@ -271,8 +272,8 @@ func (g *Gate) touchHolders(h *host) {
 	}
 }
 
-// Assemble makes a snapshot of the latest values that [Gate.Changes] has returned, in any order, and nil of none. It goes
-// through them twice, and keeps none. It is an error if they are no whole snapshot.
+// Assemble makes a snapshot from the latest values that [Gate.Changes] returned, in any order, or nil if there are none.
+// It iterates over them twice, and keeps none. It returns an error if they are not a complete snapshot.
 func Assemble(values iter.Seq2[string, []byte]) ([]byte, error) {
 	var head []byte
 	for name, value := range values {

@@ -77,7 +77,7 @@ func (r *reader) int() int64 {
 	return v
 }
 
-// count is a number of items that take at least one byte each.
+// count returns a number of items that take at least one byte each.
 func (r *reader) count() int {
 	n := r.uint()
 	r.check(n <= uint64(len(r.b)))

@@ -43,66 +43,68 @@ type Config struct {
 	// addresses only.
 	Contactless bool
 
-	// Delay is the least time between the end of one request to a host and the start of the next.
-	// 0: DefaultDelay; [NoDelay]: what sites request still applies.
+	// Delay is the minimum time between the end of one request to a host and the start of the next. 0: DefaultDelay;
+	// [NoDelay]: only the delays that sites request apply.
 	Delay time.Duration
-	// HostDelays are delays of single hosts: the first entry that matches a host holds for it, and no other. It lengthens
-	// Delay; what would shorten it has no effect, unless the host is an own one.
+	// HostDelays are delays for some hosts. Only the first entry that matches a host applies to it. An entry can lengthen
+	// Delay; it can shorten Delay only for an own host.
 	HostDelays []HostDelay
 	// DelayFactor times the last response time is the delay if that is longer than Delay, up to MaxDelay: a slow server gets
 	// fewer requests. 0: DefaultDelayFactor; [NoFactor]: off.
 	DelayFactor float64
 	// MaxDelay caps what DelayFactor adds, and nothing else. 0: DefaultMaxDelay; NoDelay; [Forever]: no cap.
 	MaxDelay time.Duration
-	// Rate is the max number of requests per second in all. Crawls that share something and have a rate send no more together than
-	// the one with the lowest, while it has something to send. 0 or less: no such limit.
+	// Rate is the maximum number of requests per second to all hosts together. Crawls that share something and have a Rate
+	// together send no more than the lowest of these rates, while the crawl that has it has requests to make. 0 or less: no limit.
 	Rate float64
 	// PerDomain makes all hosts of one registrable domain share one clock, as hosts on one address
 	// always do.
 	PerDomain bool
-	// OwnHosts gives the number of requests that may be in flight at once at a host (host:port) that
-	// the operator owns; 0 for any other host. An own host does not share its address's clock.
-	// nil: no host is owned.
+	// OwnHosts gives the number of requests that may be in flight at once at a host (host:port) that the operator
+	// owns; it returns 0 for any other host. An own host does not share its address's clock. nil: no host is owned.
 	OwnHosts func(host string) int
 
 	// Shared connects this crawl with others. They take turns at hosts, addresses and domains. Each obeys the pauses that any of
-	// them owes, and uses a robots.txt that another one has requested while it is fresh. Hosts of OwnHosts are not shared, nor are
-	// the clock of a loopback address and robots.txt files there, and with Offline nothing is. nil: nothing is shared; a
-	// crawler.Crawler then shares the Hosts of its process.
+	// them requires, and uses a fresh robots.txt that another one has requested. Hosts of OwnHosts, the clocks of loopback
+	// addresses and robots.txt files there are not shared; with Offline nothing is. nil: nothing is shared; a crawler.Crawler then
+	// shares the Hosts of its process.
 	Shared Sharing
-	// Name names the crawl to others that share something with it, and in their ledgers.
+	// Name identifies the crawl to others that share something with it, and in their ledgers.
 	Name string
-	// Account names the header fields with which the crawl requests u's origin, other than those that all crawls send. A
-	// robots.txt is shared by crawls with the same name, which is not written anywhere. It must not block. nil, or "": none.
+	// Account identifies the header fields with which the crawl requests u's origin, other than those that all crawls send.
+	// Crawls share a robots.txt only if they have the same name here. The name is not written anywhere. Account must not
+	// block. nil, or "": no such fields.
 	Account func(u weburl.URL) string
-	// CopyRobots is called with the robots.txt at u that another crawl has requested, before the ledger has its line and its rules
-	// are obeyed, to keep the body as evidence. Its error is that of Admit, and the file is not used then. nil: nothing is kept.
+	// CopyRobots is called with the robots.txt at u that another crawl has requested, to keep the body as evidence. It is called
+	// before the ledger has the line and before the rules are obeyed. If it returns an error, Admit returns that error and the
+	// file is not used. nil: nothing is kept.
 	CopyRobots func(u weburl.URL, f RobotsFile) error
 
 	// MaxCrawlDelay is the longest Crawl-delay or Request-rate pause obeyed; a host that requests more is given up with
-	// ReasonCrawlDelay; it never gets more frequent requests. 0: DefaultMaxCrawlDelay; NoDelay: none; Forever: every one.
+	// ReasonCrawlDelay, never requested more often than it asks. 0: DefaultMaxCrawlDelay; NoDelay: none; Forever: every
+	// one.
 	MaxCrawlDelay time.Duration
 	// MaxRetryAfter is the longest Retry-After obeyed; a host that requests more is given up with ReasonRetryAfter.
 	// 0: DefaultMaxRetryAfter; NoDelay: none; Forever: every one.
 	MaxRetryAfter time.Duration
 	// MaxBackoff is the longest pause after failures. 0: DefaultMaxBackoff.
 	MaxBackoff time.Duration
-	// MaxFailures is after how many failures without a good answer in between, and MaxSilence after how long a time of at least
-	// five such failures, a host is given up with ReasonHostFailed. A failure is that its name has no address, that it cannot be
-	// connected to, does not answer in time, or answers 429. A page that fails in another way, such as with 5xx, counts half,
-	// only at the first attempt at its URL, and not for MaxSilence; further attempts only lengthen the pause (MaxBackoff).
-	// 0: DefaultMaxFailures and DefaultMaxSilence; [Unlimited], Forever: never.
+	// MaxFailures limits the failures of a host without a good response in between, and MaxSilence the time of at least five
+	// such failures. Beyond a limit the host is given up with ReasonHostFailed. A host fails if its name has no address, if it
+	// cannot be connected to, does not respond in time, or responds with 429. A page that fails in another way, such as with
+	// 5xx, counts half, only at the first attempt at its URL, and not for MaxSilence; further attempts only lengthen the pause
+	// (MaxBackoff). 0: DefaultMaxFailures and DefaultMaxSilence; [Unlimited], Forever: never.
 	MaxFailures Limit
 	MaxSilence  time.Duration
 	// RobotsGiveUp limits the time that an unreachable robots.txt is retried before its origin is given up with
-	// ReasonRobotsUnreachable. The time for which an attempt that is due has to wait for requests to other hosts does not
-	// count. 0: DefaultRobotsGiveUp; NoDelay: it is retried once; Forever.
+	// ReasonRobotsUnreachable. Time during which a due attempt waits for requests to other hosts does not count. 0:
+	// DefaultRobotsGiveUp; NoDelay: it is retried once; Forever.
 	RobotsGiveUp time.Duration
 	// ForbiddenDenies treats the statuses 401 and 403 of a robots.txt as "nothing allowed", not as "no rules" as RFC 9309
 	// section 2.3.1.3 says.
 	ForbiddenDenies bool
 
-	// Dialect is the standard that robots.txt files are read with. The default is RFC 9309.
+	// Dialect is the standard by which robots.txt files are read. The default is RFC 9309.
 	Dialect robots.Dialect
 	// Overrides replace the robots.txt of individual origins.
 	Overrides []Override
@@ -112,42 +114,42 @@ type Config struct {
 	// RefuseUsage names uses (robots.UseTrainAI, …): a URL for which the site's robots.txt disallows
 	// one of them is denied with ReasonUsage. This is in addition to the rules and never replaces them.
 	RefuseUsage []string
-	// Hours are when requests may be made at all, by the clocks of a time zone. While a request to a host waits for them, they hold
-	// for the other crawls with which Shared shares it, too. The zero Hours: at any time.
+	// Hours are the hours in which requests may be made, by the clocks of a time zone. While a request to a host waits for them,
+	// they also apply to the other crawls with which Shared shares the host. The zero Hours: at any time.
 	Hours Hours
-	// VisitTime also obeys the hours that robots.txt names (Visit-time of the 1996 proposals).
+	// VisitTime has the crawl also obey the hours that robots.txt names (Visit-time of the 1996 proposals).
 	VisitTime bool
-	// OptOut reports whether a host name must not be requested at all. It is called for every Admit, so that the list behind
-	// it may change while the crawl runs. nil: nobody opted out.
+	// OptOut reports whether a host name must not be requested at all. It is called for every Admit, so the list behind it
+	// may change while the crawl runs. nil: no host has opted out.
 	OptOut func(hostname string) bool
 
-	// Offline is for a crawl that sends nothing because its answers were recorded earlier. Rules are obeyed as always, but
-	// nothing waits, no host is given up for its failures, and a robots.txt that fails once has failed. The Gate's Permits
-	// cannot be redeemed ([ErrOffline]), so nothing can be requested by them; [Permit.Replay] uses them up. There must be no
-	// Ledger, which is the record of requests.
+	// Offline is for a crawl that sends nothing because its responses were recorded earlier. Rules are obeyed as always, but
+	// nothing waits, no host is given up for its failures, and the first failure of a robots.txt is final. The Gate's
+	// Permits cannot be redeemed ([ErrOffline]), so nothing can be requested by them; [Permit.Replay] uses them up. There
+	// must be no Ledger, which is the record of requests.
 	Offline bool
 
 	// PermitTTL is the lifetime of a Permit. 0: DefaultPermitTTL.
 	PermitTTL time.Duration
-	// Fence is called immediately before each request is sent; an error keeps it from being sent, and is that of [Grant.Begin].
-	// It is for crawls that may lose their hosts to another process at any time. It must not block. nil: none.
+	// Fence is called immediately before each request is sent. If it returns an error, the request is not sent, and
+	// [Grant.Begin] returns that error. It is for crawls that may lose their hosts to another process at any time. It must not
+	// block. nil: none.
 	Fence func() error
-	// MaxRulesBytes bounds, by estimate, the memory of robots.txt files. Beyond it the Gate keeps just their text, and parses it
-	// again when it is needed. When that is too much as well, it drops files that have decided about a page, the least recently
-	// used first; they are fetched again before the next page of their site. Files that were just fetched are kept even above
-	// the bound.
-	// 0: DefaultMaxRulesBytes; Unlimited.
+	// MaxRulesBytes limits the estimated memory of robots.txt files. Beyond the limit the Gate keeps only their text, and parses
+	// it again if needed. If that is too much as well, it drops files that have decided about a page, the least recently used
+	// first; they are fetched again before the next page of their site. Files that were just fetched are kept even above the
+	// limit. 0: DefaultMaxRulesBytes; Unlimited.
 	MaxRulesBytes Limit
 	// Snapshot is the result of [Gate.Snapshot] in an earlier process: the Gate continues from there.
 	Snapshot []byte
-	// Ledger receives one JSON line when a request starts and one when it ends. A Write that stores a part of its line ends
-	// the Gate's requests, unless the writer takes the part back as [ledger.File] does; so does one that fails to store the
-	// end of a request. A [ledger.Recorder] gets the entries instead. nil: none is kept.
+	// Ledger receives one JSON line when a request starts and one when it ends. If a Write stores only a part of its line,
+	// or fails to store the end of a request, the Gate makes no more requests, unless the writer removes the part as
+	// [ledger.File] does. A [ledger.Recorder] gets the entries instead. nil: none is kept.
 	Ledger io.Writer
 	// LedgerSize is the size of the ledger that earlier processes wrote, in bytes. See [Gate.Replay].
 	LedgerSize int64
-	// SignHead signs the state of the ledger's hash chain (package ledger): its sum, over how many lines, and when. The token,
-	// if it is not "", becomes a line of the ledger, every five minutes of a crawl that makes requests, and in
+	// SignHead signs the state of the ledger's hash chain (package ledger): its sum, its number of lines, and the time. The
+	// token, if it is not "", becomes a line of the ledger, every five minutes of a crawl that makes requests, and in
 	// [Gate.SignHead]. It is called by one goroutine at a time, which keeps all others from beginning a request meanwhile.
 	// nil: nothing is signed.
 	SignHead func(sum [sha256.Size]byte, lines int64, at time.Time) (token string, err error)
@@ -178,7 +180,7 @@ func (c Config) withDefaults() Config {
 	if c.OwnHosts == nil {
 		c.OwnHosts = func(string) int { return 0 }
 	}
-	c.hosts, _ = c.hostTable() // its error is Validate's
+	c.hosts, _ = c.hostTable() // Validate reports its error
 	return c
 }
 
@@ -190,11 +192,11 @@ func or[T comparable](v, def T) T {
 	return v
 }
 
-// longest returns the maximum that a field sets. NoDelay becomes 1 ns, the shortest positive duration: something that has just
-// begun has not exceeded it.
+// longest returns the maximum that a field sets. NoDelay becomes 1 ns, the shortest positive duration: what has just begun has
+// not exceeded it.
 func longest(v, def time.Duration) time.Duration { return max(1, or(v, def)) }
 
-// Validate reports everything wrong with c, joined, each with the field's name.
+// Validate reports all errors in c, joined, each with the field's name.
 func (c Config) Validate() error {
 	errs := []error{c.Identity.Validate(c.Contactless)}
 	for _, f := range []struct {

@@ -7,19 +7,19 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// HostState holds the facts that the delay of a host depends on besides the [Config].
+// HostState holds the facts on which the delay of a host depends, besides the [Config].
 type HostState struct {
-	Exempt      bool          // an own or loopback host, to which MinDelay does not apply
+	Exempt      bool          // an own host or one on loopback: MinDelay does not apply
 	Operator    time.Duration // from Config.HostDelays, replacing Config.Delay; 0: none; NoDelay
 	Entry       string        // Match of the entry of Config.HostDelays that applies to the host, "" without one
-	Latency     time.Duration // the response time of its last answer
+	Latency     time.Duration // the response time of its last response
 	Requested   time.Duration // requested by robots.txt: Crawl-delay or Request-rate, whichever is longer
 	RequestedBy string        // ledger.ClauseCrawlDelay or ledger.ClauseRequestRate, "" without either
-	Backoff     time.Duration // after failures; 0 when the host is healthy
+	Backoff     time.Duration // after failures; 0 if the host is healthy
 }
 
-// HostState is the state of a host (host:port) that has never been requested, whose robots.txt has these rules for the
-// crawler; rules may be nil. An entry of Config.HostDelays holds for it only by its name.
+// HostState returns the state of a host (host:port) that has never been requested, whose robots.txt has these rules for the
+// crawler; rules may be nil. Config.HostDelays applies to it only by name.
 func (c Config) HostState(key string, rules *robots.Group) HostState {
 	c = c.withDefaults()
 	own := c.OwnHosts(key) > 0

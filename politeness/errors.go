@@ -10,12 +10,13 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// NotYet says that the request may be made, but not now. Until is the earliest time at which it makes sense to try again; it
-// is a promise to the host, not to the caller: another request may come first.
+// NotYet is the error for a request that may be made, but not now. Until is the earliest time at which it makes sense to try
+// again; the host gets no request before, but the caller may have to wait longer, because another request may come first.
 type NotYet struct {
 	Until   time.Time
 	Clauses []ledger.Clause // the deciding one first
-	// Copied is set if a robots.txt has become known from another crawl: its URLs may be requested, or never, as it says.
+	// Copied is set if a robots.txt was copied from another crawl: the URL may be requested at once, unless the file
+	// forbids it.
 	Copied bool
 }
 
@@ -27,7 +28,7 @@ func (e *NotYet) Error() string {
 	return "politeness: not before " + e.Until.UTC().Format(time.RFC3339Nano) + " (" + strings.Join(names, ", ") + ")"
 }
 
-// notYet is the answer with these clauses, of which there is at least one.
+// notYet returns a NotYet with these clauses, of which there is at least one.
 func notYet(cs ...ledger.Clause) *NotYet {
 	sortClauses(cs)
 	return &NotYet{Until: cs[0].Until, Clauses: cs}
@@ -43,10 +44,10 @@ const (
 	ReasonRobotsUnreachable = "robots_unreachable" // robots.txt could not be fetched for too long: deferred, not disallowed
 	ReasonRetryAfter        = "retry_after_long"   // Retry-After above the crawl's maximum
 	ReasonCrawlDelay        = "crawl_delay_long"   // Crawl-delay above the crawl's maximum
-	ReasonChallenge         = "challenge"          // the host answered with challenges of a bot wall, several times in a row
+	ReasonChallenge         = "challenge"          // the host sent challenges of a bot wall several times in a row
 	ReasonHostFailed        = "host_failed"        // failed too often, or for too long, without a good answer in between
 	ReasonOptOut            = "opt_out"            // the host is on the operator's opt-out list
-	ReasonUsage             = "usage_signal"       // a statement of the site forbids a purpose of the crawl, or a use that it honours
+	ReasonUsage             = "usage_signal"       // the site forbids a purpose of the crawl, or a use that the crawl refuses if it is forbidden
 	ReasonNoContact         = "no_contact"         // the crawl has no contact, and the host is not on loopback
 )
 
@@ -65,7 +66,7 @@ func (e *Denied) Error() string {
 	return "politeness: " + e.Reason + ": " + e.URL.String()
 }
 
-// Deferred reports whether the URL is not forbidden, only left for now: it may be requested in a later run.
+// Deferred reports whether the URL is not forbidden, only left for now: a later run may request it.
 func (e *Denied) Deferred() bool {
 	return e.Reason != ReasonRobots && e.Reason != ReasonOptOut && e.Reason != ReasonUsage
 }

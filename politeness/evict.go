@@ -15,9 +15,9 @@ const (
 )
 
 // evict brings rules down to three quarters of Config.MaxRulesBytes: it packs them, and if that is not enough drops some, first
-// those that were not used lately. Their robots.txt is requested again before the next page, so that nothing is allowed for want
-// of it. What stays: every clock, the delay that the file requests, retry state, rules that serve while their file is unavailable,
-// and rules that have not decided about any page yet: if those were dropped, they would be requested for ever.
+// those that were not used lately. Their robots.txt is requested again before the next page, so a missing file never allows
+// anything. It keeps every clock, the delay that the file requests, retry state, rules that are used while their file is
+// unavailable, and rules that have not decided about any page yet: if those were dropped, they would be requested for ever.
 func (b *rulebook) evict(now time.Time) {
 	if b.pack(); b.size <= b.evictAt {
 		return
@@ -33,7 +33,7 @@ func (b *rulebook) evict(now time.Time) {
 	b.evictAt = max(int64(b.cfg.MaxRulesBytes), b.size+int64(b.cfg.MaxRulesBytes)/4)
 }
 
-// enough is the target size when making room.
+// enough returns the target size when making room.
 func (b *rulebook) enough() int64 { return int64(b.cfg.MaxRulesBytes) / 4 * 3 }
 
 // bound packs rules when too many have been parsed again. It drops none, because their files were already counted.
@@ -64,7 +64,7 @@ func (b *rulebook) note(s *ruleset) {
 	b.parsed = append(b.parsed, s)
 }
 
-// evictFrom drops the rules of a host's origins whose use is least or less.
+// evictFrom drops the rules of a host's origins whose use is at most least.
 func (b *rulebook) evictFrom(now time.Time, key string, h *host, least use) {
 	for _, o := range h.origins {
 		switch {
@@ -84,7 +84,7 @@ const sweepMin = 1 << 17
 // idle schedules the removal of hosts and clocks that may be forgotten.
 type idle struct {
 	at  int // the number of clocks
-	min int // the least such number
+	min int // the minimum of at
 }
 
 // sweep forgets the hosts, addresses and domains whose state equals that of new ones, so that forgetting shortens no wait

@@ -1,4 +1,4 @@
-// Package politeness decides when a request may be made, and records enough to check that afterwards.
+// Package politeness decides when a request may be made, and records enough to check these decisions afterwards.
 //
 // For every host, the [Gate] knows what its robots.txt allows and when it may be requested again. It makes no requests and
 // starts no goroutine. A worker of a crawler uses it in this order for every request, including those for robots.txt and for
@@ -44,22 +44,22 @@ type Gate struct {
 	// recording is read-locked while an event is written to the ledger and takes effect, and write-locked by Snapshot, so that
 	// each event is in both the ledger and the snapshot's mark, or in neither. It is locked before mu.
 	recording sync.RWMutex
-	naming    sync.Mutex // held by Failed, so that only one of two pages with the same unresolvable robots.txt counts the attempt; locked after recording
+	naming    sync.Mutex // held by Failed, so that of two pages with the same unresolvable robots.txt only one counts the attempt; locked after recording
 	copying   sync.Mutex // held while another crawl's robots.txt is adopted; locked after recording, before mu
 	restored  *restored  // the state that Replay continues from; nil afterwards
 	skew      skew       // found by NewGate and Replay; constant afterwards
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	hosts hosts
 	rules rulebook
 	pacer *pacer
 	idle  idle
 
-	touched *touched  // since the last Changes; nil without one
-	changes time.Time // when that was
+	touched *touched  // since the last Changes; nil if Changes is not used
+	changes time.Time // time of the last Changes
 }
 
-// NewGate makes a Gate. The error joins everything wrong with c.
+// NewGate makes a Gate. The error joins all errors in c.
 func NewGate(c Config) (*Gate, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -77,12 +77,12 @@ func NewGate(c Config) (*Gate, error) {
 	return g, nil
 }
 
-// UserAgent is the header that every request carries.
+// UserAgent returns the User-Agent header of every request.
 func (g *Gate) UserAgent() string { return g.journal.agent }
 
-// Next returns the URL that has to be requested before u may be: u itself when the rules of its origin are known and fresh, else the
-// origin's robots.txt or the next hop of its redirects. It may be on another host than u; its address is the one that
-// [Request.Addr] must have.
+// Next returns the URL that has to be requested before u may be: u itself if the rules of its origin are known and fresh, otherwise
+// the origin's robots.txt or the next hop of its redirects. It may be on another host than u. [Request.Addr] must be the address of
+// that host.
 func (g *Gate) Next(u weburl.URL) weburl.URL {
 	now := time.Now()
 	g.mu.Lock()
@@ -109,20 +109,20 @@ func isRobots(u weburl.URL) bool { return u.PathQuery() == "/robots.txt" }
 // host returns the state of u's host, creating it if needed.
 func (g *Gate) host(u weburl.URL) *host { return g.hosts.of(&g.cfg, u) }
 
-// OriginInfo holds the Gate's knowledge of one origin's robots.txt.
+// OriginInfo holds the Gate's state of one origin's robots.txt.
 type OriginInfo struct {
 	Known       bool // rules, or their absence, are known
 	Unreachable bool // the last attempt failed
 	Failures    int  // consecutive attempts that failed
 	Source      robots.Source
-	Rules       *robots.Rules // nil when everything is allowed because there is no file
+	Rules       *robots.Rules // nil if everything is allowed because there is no file
 	Group       *robots.Group // the group of Rules for our product token; nil without Rules
 	Override    string        // the reason of the Override in force, "" without one
 	Expires     time.Time
-	Statuses    robots.StatusPolicy // how the status of the answer was interpreted
+	Statuses    robots.StatusPolicy // how the status of the response was interpreted
 }
 
-// Origin returns what is known of the robots.txt of u's origin.
+// Origin returns the state of the robots.txt of u's origin.
 func (g *Gate) Origin(u weburl.URL) OriginInfo {
 	now := time.Now()
 	g.mu.Lock()
@@ -145,8 +145,8 @@ func (g *Gate) Origin(u weburl.URL) OriginInfo {
 	return info
 }
 
-// Group returns the crawler's group in the robots.txt of u's origin, nil if it has none. known reports whether the file, or its
-// lack, is known. Unlike [Gate.Origin], Group allocates nothing.
+// Group returns the crawler's group in the robots.txt of u's origin, nil if it has none. known reports whether it is known that
+// the file exists, or that it does not. Unlike [Gate.Origin], Group allocates nothing.
 func (g *Gate) Group(u weburl.URL) (group *robots.Group, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -161,19 +161,19 @@ func (g *Gate) Group(u weburl.URL) (group *robots.Group, known bool) {
 	return o.group(), o.known
 }
 
-// HostInfo holds the Gate's knowledge of one host's pace.
+// HostInfo holds the Gate's state of one host's pace.
 type HostInfo struct {
 	HostState               // what Delay depends on
 	Delay     time.Duration // current delay from the end of a request to the start of the next: [Config.DelayFor] of HostState
-	Clause    string        // what sets it
+	Clause    string        // the clause that sets it
 	NotBefore time.Time     // earliest time at which a URL of the host may be requested, as far as is known
 	Waits     string        // the clause that determines NotBefore, "" if there is none
 	Failures  int           // failures counted towards Config.MaxFailures; a page's failure counts half
 	GivenUp   string        // the reason the host was given up, "" when it was not
-	OptedOut  bool          // by Config.OptOut: nothing more is requested
+	OptedOut  bool          // on the list of Config.OptOut: nothing more is requested
 }
 
-// Host returns what is known of the host with this key (weburl.URL.Host).
+// Host returns the state of the host with this key (weburl.URL.Host).
 func (g *Gate) Host(key string) HostInfo {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -193,17 +193,16 @@ func (g *Gate) Host(key string) HostInfo {
 	return info
 }
 
-// SignHead adds a signed head to the ledger, if [Config.SignHead] signs them and there was a request since the last one. It is
-// for the end of a run. An error is that of the signature or of the ledger.
+// SignHead adds a signed head to the ledger, if [Config.SignHead] signs heads and there was a request since the last one. It
+// is for the end of a run. The error is that of the signature or of the ledger.
 func (g *Gate) SignHead() error {
 	g.recording.RLock()
 	defer g.recording.RUnlock()
 	return g.journal.signHead(ledger.Ceil(time.Now()))
 }
 
-// Forgive makes the hosts and origins that were given up be requested again, as in a crawl that is resumed later for another
-// try. What they must wait for stays: clocks, delays, back-off, Retry-After, and the pause before a robots.txt that failed
-// is fetched again.
+// Forgive has the hosts and origins that were given up requested again, as in a crawl that is resumed later for another try.
+// All waits stay in force: clocks, delays, back-off, Retry-After, and the pause before a failed robots.txt is fetched again.
 func (g *Gate) Forgive() {
 	now := at(time.Now())
 	g.mu.Lock()

@@ -12,8 +12,8 @@ const firstBackoff = time.Second
 // maxWalls is the number of consecutive challenges after which a host is given up: further requests would be refused, too.
 const maxWalls = 5
 
-// minSilent is the number of failures before Config.MaxSilence applies: at an address with many hosts, few requests to one
-// host fit into a long time.
+// minSilent is the number of failures from which Config.MaxSilence applies: at an address with many hosts, one host gets
+// only a few requests in a long time.
 const minSilent = 5
 
 // fault is the weight of a failure against a host.
@@ -25,7 +25,7 @@ const (
 	wholeFault fault = 2 // the host failed
 )
 
-// learn updates the host's health with its answer to p's request at now.
+// learn updates the host's health with the response to p's request at now.
 func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
 	begun := p.started.Load()
 	if begun && r.Err == nil && r.Status != 0 {
@@ -43,7 +43,7 @@ func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
 		}
 	default:
 		h.succeed()
-		if p.purpose != Robots { // which many walls let through
+		if p.purpose != Robots { // many walls do not challenge requests for robots.txt
 			h.walls = 0
 		}
 	}

@@ -164,14 +164,14 @@ func (b *client) denied(raw string) *Denied {
 	return d
 }
 
-// restored is a Gate that continues from b's snapshot.
+// restored returns a Gate that continues from b's snapshot.
 func (b *client) restored(c Config) *client {
 	b.Helper()
 	c.Snapshot = b.gate.Snapshot()
 	return newClient(b.T, c)
 }
 
-// replayed is a Gate made with a ledger alone.
+// replayed returns a Gate made with a ledger alone.
 func replayed(t *testing.T, c Config, ledger string, body func(string) ([]byte, error)) *client {
 	t.Helper()
 	c.LedgerSize = int64(len(ledger))
@@ -304,7 +304,7 @@ func randomReply(rng *rand.Rand) Reply {
 	return Reply{Status: []int{200, 200, 202}[rng.IntN(3)], Header: header, Body: []byte(body), Wall: wall}
 }
 
-// set is t as time.Now gives it once the wall clock has been set forward by whole seconds, or back: the monotonic
+// set returns t as time.Now gives it once the wall clock has been set forward by whole seconds, or back: the monotonic
 // reading stays. Virtual time has no monotonic clock, so tests with two clocks run outside of it, by times of their own.
 func set(t time.Time, d time.Duration) time.Time {
 	const seconds = 30 // the lowest bit of time.Time.wall that counts seconds, where there is a monotonic reading

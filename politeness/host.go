@@ -17,25 +17,25 @@ import (
 type host struct {
 	first   pace
 	more    *[]pace    // the further slots of an own host
-	origins [2]*origin // http, https; nil: nothing is known
+	origins [2]*origin // http, https; nil: not known
 	latency time.Duration
 
-	failing  instant       // when the current series of wholeFaults began; 0: none since the last good answer
-	backoff  time.Duration // 0 when healthy
-	failures int32         // faults with no good answer between
-	entry    uint16        // number (from 1) of the entry of Config.HostDelays for the address met last; 0: none
+	failing  instant       // start of the current series of wholeFaults; 0: none since the last good response
+	backoff  time.Duration // 0 if healthy
+	failures int32         // faults without a good response in between
+	entry    uint16        // number (from 1) of the entry of Config.HostDelays for the address used last; 0: none
 	changed  changed
 	walls    uint8 // consecutive challenges of a bot wall
 	own      bool
-	local    bool        // requested at a loopback address last
+	local    bool        // the last request was to a loopback address
 	givenUp  *givenUp    // nil while the host is served
-	ranged   *netip.Addr // the address met last, if entry is for a range of addresses
+	ranged   *netip.Addr // the address used last, if entry is for a range of addresses
 }
 
-// givenUp says why a host is no longer served.
+// givenUp is the reason why a host is no longer requested.
 type givenUp struct{ reason, detail string }
 
-// newHost returns the state of a host of which only its key is known.
+// newHost returns the state of a host that was never requested.
 func newHost(c *Config, key string) *host {
 	own := c.OwnHosts(key)
 	h := &host{own: own > 0, local: isLoopback(key), entry: c.entryOf(key)}
@@ -82,7 +82,7 @@ func (h *host) slots(yield func(*pace) bool) {
 	}
 }
 
-// others are the clocks besides the first.
+// others returns all clocks but the first.
 func (h *host) others() []pace {
 	if h.more == nil {
 		return nil
@@ -169,7 +169,8 @@ func (h *host) stateBy(c *Config, entry uint16, local bool) HostState {
 	return s
 }
 
-// shortest returns the state of h at the address with the operator's shortest delay, of those it may have.
+// shortest returns the state of h at the address where the operator's delay is shortest, among the delays that may
+// apply to h.
 func (h *host) shortest(c *Config) HostState {
 	s := h.state(c, true)
 	switch {
@@ -192,8 +193,8 @@ func (h *host) requestedDelay() (d time.Duration, clause string) {
 	return d, clause
 }
 
-// slowDown adopts the delay requested by o, an origin of h. If its robots.txt was redirected elsewhere, the last request to h
-// itself may have been some time ago, so the delay counts from the end of that.
+// slowDown adopts the delay requested by o, an origin of h. If its robots.txt was redirected to another host, the last
+// request to h itself may have been some time ago: the delay counts from the end of that request.
 func (h *host) slowDown(c *Config, o *origin, d time.Duration, clause string) {
 	o.requestedDelay, o.requestedBy = d, ledger.ClauseIDOf(clause)
 	if !c.Offline {

@@ -17,11 +17,11 @@ type HostDelay struct {
 	// Match is a host name ("www.site.test", at any port, or "www.site.test:8080"), a domain with all names below it
 	// ("*.site.test", which includes site.test), or a range of addresses ("192.0.2.0/24" or a single one). A range is for
 	// hosts that are requested at one of its addresses and that no entry matches by name; ranges come after all names. A host
-	// that has an address for its name is matched by name with its port ("192.0.2.7:8080") or, at any port, "192.0.2.7:*".
+	// whose name is an IP address is matched by name with its port ("192.0.2.7:8080") or, at any port, "192.0.2.7:*".
 	Match string
-	// Delay is the least time between the end of one request to a host and the start of the next, instead of
-	// Config.Delay. A shorter one is only for hosts in Config.OwnHosts, others keep Config.Delay; so is NoDelay.
-	// 0: Config.Delay.
+	// Delay is the minimum time between the end of one request to a host and the start of the next, instead of
+	// Config.Delay. Only hosts in Config.OwnHosts can have a shorter one, or NoDelay; others keep Config.Delay. 0:
+	// Config.Delay.
 	Delay time.Duration
 }
 
@@ -37,7 +37,7 @@ func (c *Config) hostTable() (*hostmatch.Table, error) {
 	return hostmatch.Compile(patterns)
 }
 
-// HostDelayError says what is wrong with an entry of Config.HostDelays.
+// HostDelayError reports an invalid entry of Config.HostDelays.
 type HostDelayError struct {
 	Index   int
 	Match   string
@@ -90,7 +90,7 @@ func unjoined(err error) func(yield func(error) bool) {
 	}
 }
 
-// mayOwn reports whether a pattern might match an own host, as far as can be told without a list of hosts.
+// mayOwn reports whether a pattern might match an own host, as far as this can be determined without a list of hosts.
 func (c *Config) mayOwn(pattern string) bool {
 	if c.OwnHosts == nil {
 		return false
@@ -123,20 +123,20 @@ func (h *host) entryAt(c *Config, addr netip.Addr) uint16 {
 	return uint16(c.hosts.Addr(addr) + 1)
 }
 
-// meet records the address at which h is requested.
+// meet records the address at which h was requested.
 func (h *host) meet(c *Config, addr netip.Addr) {
 	entry := h.entryAt(c, addr)
 	if entry == h.entry {
 		return
 	}
 	if h.entry, h.ranged = entry, nil; entry != 0 {
-		kept := addr // a copy, so that the others need no memory
+		kept := addr // a copy: only hosts that need it allocate memory
 		h.ranged = &kept
 	}
 }
 
 // rested returns a *NotYet if h moved to an address whose entry requires a longer pause since the slot's last request than has
-// passed. That request may have been at another address and under another Config.
+// passed. The last request may have been to another address and under another Config.
 func (h *host) rested(c *Config, now time.Time, slot *pace, addr netip.Addr) error {
 	entry := h.entryAt(c, addr)
 	if entry == h.entry || slot.ended == 0 {
@@ -150,7 +150,7 @@ func (h *host) rested(c *Config, now time.Time, slot *pace, addr netip.Addr) err
 }
 
 // opens returns when h may be requested at addr after a restart, if other hosts may be requested at t: a connection may have
-// been under way, and h's longer delay counts from its end.
+// been open, and h's longer delay counts from its end.
 func (h *host) opens(c *Config, t time.Time, addr netip.Addr) time.Time {
 	entry := h.entryAt(c, addr)
 	if entry == 0 || t.IsZero() {

@@ -7,20 +7,20 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// Hours are the parts of the day in which requests may be made. Without any, it is the whole day.
+// Hours are the parts of the day in which requests may be made. Empty Hours are the whole day.
 type Hours []Window
 
-// Window is a part of the day, from From up to and including the minute To, both counted from midnight by the clocks of a
-// time zone. It may span midnight: From is then after To. The zero Window is the whole day.
+// Window is a part of the day by the clocks of a time zone. It begins at From and includes the minute To, both counted
+// from midnight. It may span midnight: From is then after To. The zero Window is the whole day.
 //
-// The time that clocks on the wall show counts. On the day when they are put forward, a Window of times that they leave
-// out does not occur; on the day when they are put back, times that they show twice are in the Window twice.
+// A Window is in local time. On the day when clocks are put forward, a Window within the skipped hour does not occur; on
+// the day when they are put back, times of the repeated hour are in the Window twice.
 type Window struct {
 	From, To time.Duration
 	Zone     *time.Location // nil: UTC
 }
 
-// plain is w without its zone.
+// plain returns w without its zone.
 func (w Window) plain() robots.Window { return robots.Window{From: w.From, To: w.To} }
 
 // wall returns the local time of w's zone at now, represented as UTC, the offset from UTC, and when that offset changes next:
@@ -42,7 +42,7 @@ func (w Window) Contains(t time.Time) bool {
 	return w.plain().Contains(shown)
 }
 
-// horizon limits how many clock changes in a row may skip a Window: zones have two a year.
+// horizon limits the number of consecutive clock changes that may skip a Window: zones have two a year.
 const horizon = 8
 
 // opens returns the first instant in w that is not before now.

@@ -9,23 +9,23 @@ import (
 )
 
 // Identity tells site owners who the crawler is. The User-Agent header of every request is built from it, and its Product is
-// the token that selects groups of robots.txt, so that the two cannot differ.
+// the token that selects groups of robots.txt, so the two cannot differ.
 type Identity struct {
 	Product string // product token: letters, digits, "-" and "_" (RFC 9309 section 2.2.1)
 	Version string // without spaces; may be empty
 	Contact string // an http(s) URL or a mail address at which a person answers
-	// Promises is an http(s) URL of at most 200 bytes at which site owners read what the crawler promises whoever runs it,
-	// such as PromisesPage. It may be empty, and is part of the User-Agent only together with a Contact.
+	// Promises is an http(s) URL of at most 200 bytes: a page on which site owners read what the crawler promises, such as
+	// PromisesPage. It may be empty, and is part of the User-Agent only together with a Contact.
 	Promises string
 }
 
-// PromisesPage is the page for site owners of this module: what it promises them, and how they slow or stop it.
+// PromisesPage is this module's page for site owners: what it promises them, and how they slow or stop a crawl.
 const PromisesPage = "https://github.com/amble-crawler/amble/blob/main/docs/politeness.md#what-to-do-now"
 
 // maxPromises bounds Identity.Promises in bytes, because servers limit the size of a header.
 const maxPromises = 200
 
-// UserAgent is the value of the header: Product/Version (+Contact; promises: Promises). Robots have put the contact there since
+// UserAgent returns the User-Agent header: Product/Version (+Contact; promises: Promises). Robots have named a contact there since
 // the 1994 standard required one.
 func (id Identity) UserAgent() string {
 	ua := id.Product
@@ -45,8 +45,8 @@ func (id Identity) UserAgent() string {
 	return ua + " (" + comment + ")"
 }
 
-// Validate reports everything that is wrong with id. Contact may be empty only when contactless is
-// true, which is for crawls of loopback addresses.
+// Validate reports all errors in id. Contact may be empty only if contactless is true, which is for crawls of
+// loopback addresses.
 func (id Identity) Validate(contactless bool) error {
 	return errors.Join(id.checkProduct(), id.checkVersion(), id.checkContact(contactless), id.checkPromises())
 }
@@ -117,7 +117,7 @@ func isMail(c string) bool {
 }
 
 // isPlaceholder recognizes the names reserved for documentation (RFC 2606, RFC 6761) and those of templates. A placeholder
-// reaches nobody, which is worse than none: it looks like a contact.
+// is worse than no contact: it looks like one, but reaches nobody.
 func isPlaceholder(c string) bool {
 	c = strings.ToLower(strings.TrimPrefix(c, "mailto:"))
 	host := c

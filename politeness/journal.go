@@ -73,7 +73,7 @@ func (j *journal) begin(now time.Time, p *permit, v *override) error {
 	return err
 }
 
-// entry says what p is for.
+// entry returns an entry with the fields that identify p.
 func (j *journal) entry(event string, p *permit) ledger.Entry {
 	e := ledger.Entry{
 		Event: event, Run: j.run, ID: p.id, URL: p.url.String(), Host: p.url.Host(), Addr: p.addr.String(),
@@ -130,7 +130,7 @@ func (j *journal) end(now time.Time, p *permit, r Reply, a answer) error {
 	return err
 }
 
-// evidence returns the facts about an answer for a robots.txt that a check needs.
+// evidence returns the facts about a response for a robots.txt that a check needs.
 func evidence(r Reply, a answer) (hash string, expires time.Time) {
 	if a.hash == ([sha256.Size]byte{}) {
 		a.hash = sha256.Sum256(r.Body)
@@ -141,8 +141,8 @@ func evidence(r Reply, a answer) (hash string, expires time.Time) {
 	return hex.EncodeToString(a.hash[:]), expires
 }
 
-// location returns the redirect target of an answer. User information is masked: a redirect that has it is not followed, and a
-// replay that reads the masked form does not follow it either.
+// location returns the redirect target of a response. User information is masked: a redirect that has it is not followed, and
+// a replay that reads the masked form does not follow it either.
 func location(p *permit, r Reply) string {
 	to := r.Header.Get("Location")
 	if to == "" {

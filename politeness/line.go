@@ -31,7 +31,7 @@ func (e line) purpose() Purpose {
 	return Page
 }
 
-// time returns when the Gate was in the state that the line describes.
+// time returns the time of the Gate's state that the line describes.
 func (e line) time() time.Time {
 	for _, t := range []time.Time{e.Reported, e.Ended} {
 		if !t.IsZero() {
@@ -41,7 +41,7 @@ func (e line) time() time.Time {
 	return e.Allowed
 }
 
-// needsBody reports whether the answer for a robots.txt has rules in its body.
+// needsBody reports whether the rules are in the body of this response for a robots.txt.
 func (e line) needsBody() bool {
 	return e.Err == "" && e.Wall == "" && robots.ForStatus(e.Status) == robots.Obey && (e.Truncated == "" || e.Truncated == CutByLength)
 }
@@ -51,12 +51,12 @@ func (e line) isHash(sum [sha256.Size]byte) bool {
 	return string(hex.AppendEncode(buf[:0], sum[:])) == e.SHA256
 }
 
-// life returns the time for which an answer for a robots.txt that ended then stays fresh.
+// life returns the time for which a response for a robots.txt that ended then stays fresh.
 func (e line) life(ended time.Time) time.Duration {
 	return min(max(e.Expires.Sub(ended), robots.MinFreshness), robots.MaxFreshness)
 }
 
-// reply returns the answer that the line describes.
+// reply returns the reply that the line describes.
 func (e line) reply() Reply {
 	r := Reply{Status: e.Status, Truncated: e.Truncated, Aborted: e.Aborted, Challenged: e.Challenged, Wall: e.Wall, Ended: e.Ended, Header: http.Header{}}
 	if e.Err != "" {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Errors of Permits that are used for the wrong purpose.
+// Errors of Permits that are used in the wrong mode.
 var (
-	// ErrOffline is the error of a request that uses a Permit of a Gate with Config.Offline.
+	// ErrOffline is the error for a Permit of a Gate with Config.Offline that is used for a request.
 	ErrOffline = errors.New("politeness: the permit is for replaying a recorded answer, not for a request")
-	// ErrOnline is the error for a Permit of any other Gate that is to be used for a recorded answer.
+	// ErrOnline is the error for a Permit of any other Gate that is used for a recorded answer.
 	ErrOnline = errors.New("politeness: the permit is for a request, not for a recorded answer: set Config.Offline")
 )
 

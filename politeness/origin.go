@@ -23,7 +23,7 @@ type origin struct {
 	fetched instant
 	expires instant
 
-	requestedDelay time.Duration // Crawl-delay or Request-rate, the larger
+	requestedDelay time.Duration // Crawl-delay or Request-rate, whichever is larger
 
 	fetching *permit        // outstanding Permit for robots.txt or a redirect hop
 	chain    *redirectChain // redirects being followed; nil: robots.txt itself is requested next
@@ -130,7 +130,7 @@ func (o *origin) failed(c *Config, now, tried time.Time, r Reply) {
 	o.chain = nil
 	out.retryAt = at(now.Add(robotsPause(out.attempts)))
 	if ra, ok := retryAfter(r, now); ok {
-		out.retryAt = max(out.retryAt, at(ra)) // obeyRetryAfter holds the host that answered, which may be another one
+		out.retryAt = max(out.retryAt, at(ra)) // obeyRetryAfter holds only the host that sent the response, which may be another one
 	}
 	o.tried(c, now)
 }
@@ -161,15 +161,15 @@ func (o *origin) fresh(now time.Time) bool {
 	return o == nil || o.fetching == nil && !o.givenUp && o.failures() == 0 && o.chain == nil && !(o.known && o.expires.after(now))
 }
 
-// Codes of the remarks of [OriginInfo.Lints] on a redirected robots.txt, besides those of package robots.
+// Codes of the lints of [OriginInfo.Lints] about a redirected robots.txt, in addition to those of package robots.
 const (
 	lintRedirectNowhere robots.LintCode = "redirect_nowhere" // a redirect without a usable Location
 	lintRedirectLimit   robots.LintCode = "redirect_limit"   // more redirects than RFC 9309 requires to be followed
 )
 
-// Lints are remarks on the answer for a robots.txt as a whole: statuses that do not mean what they seem to, redirects that
-// lead nowhere, a body that is not a robots.txt. Remarks on individual lines are in [robots.Rules.Lints]. Nil when nothing is
-// known or nothing is odd.
+// Lints returns lints for the response to a request for robots.txt as a whole: statuses with an unexpected meaning, redirects
+// without a usable target, a body that is not a robots.txt. Lints for individual lines are in [robots.Rules.Lints]. The
+// result is nil if there are none or nothing is known.
 func (i OriginInfo) Lints() (out []robots.Lint) {
 	if !i.Known || i.Override != "" {
 		return nil

@@ -14,9 +14,9 @@ import (
 type Override struct {
 	Origin string    `json:"origin"`         // scheme://host[:port]
 	Reason string    `json:"reason"`         // who allowed it, and why; required
-	Body   string    `json:"body,omitempty"` // the robots.txt that applies instead, unless Skip
+	Body   string    `json:"body,omitempty"` // the robots.txt to use instead, unless Skip is set
 	Skip   bool      `json:"skip,omitempty"` // no rules apply at all
-	Until  time.Time `json:"until,omitzero"` // when it ends; required with Skip
+	Until  time.Time `json:"until,omitzero"` // the end of the override; required with Skip
 }
 
 // override is an Override ready for use.

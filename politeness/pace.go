@@ -17,15 +17,15 @@ import (
 type pace struct {
 	holder    *permit // the Permit whose request is, or may be, under way
 	notBefore time.Time
-	ended     instant         // of the last request
-	delay     time.Duration   // what set notBefore
-	clause    ledger.ClauseID // of delay
+	ended     instant         // end of the last request
+	delay     time.Duration   // the delay that set notBefore
+	clause    ledger.ClauseID // the clause of delay
 }
 
 // slack is the rounding allowed to a bucket: far below anything that a host could notice. The notBefore of a pace is exact.
 const slack = time.Microsecond
 
-// recheck is when to try again at a clock that is busy for an unknown time and has no delay.
+// recheck is the time after which a caller tries again at a clock that is busy for an unknown time and has no delay.
 const recheck = 5 * time.Millisecond
 
 // until returns the earliest instant at which a request may start, as far as this clock knows at now.
@@ -40,8 +40,8 @@ func (p *pace) free(now time.Time) bool {
 	return p.holder == nil && !now.Before(p.ready(now))
 }
 
-// ready is notBefore or, after a wall clock was set back a little, the instant at which notBefore has passed by that clock,
-// too: the ledger shows pauses by the wall clock alone. One that was set back further is not waited for.
+// ready returns notBefore or, after a wall clock was set back a little, the instant at which notBefore has passed by that clock,
+// too: the ledger shows pauses by the wall clock alone. If the wall clock was set back further, it is ignored.
 func (p *pace) ready(now time.Time) time.Time {
 	if wait := at(p.notBefore).until(now); !p.notBefore.After(now) && 0 < wait && wait <= unsteady {
 		return now.Add(wait)
@@ -52,7 +52,7 @@ func (p *pace) ready(now time.Time) time.Time {
 // full reports whether p's bucket has its token at now. The bucket is built in b: for one token, and emptied a delay
 // before notBefore.
 func (p *pace) full(now time.Time, b *rate.Limiter) bool {
-	if p.notBefore.IsZero() { // nothing was ever taken
+	if p.notBefore.IsZero() { // no token was ever taken
 		return true
 	}
 	emptied := p.notBefore.Add(-p.delay)
@@ -83,7 +83,7 @@ func (p *pace) hold(t time.Time, d time.Duration, clause string) {
 	}
 }
 
-// held returns the clause for which p makes a request wait.
+// held returns the clause because of which p makes a request wait.
 func (p *pace) held(now time.Time) ledger.Clause {
 	name := p.clause.String()
 	if p.holder != nil {
@@ -93,7 +93,7 @@ func (p *pace) held(now time.Time) ledger.Clause {
 }
 
 // rewind corrects times of p that are later than now: a pause that would begin later begins now. It reports whether that
-// changes how long p waits.
+// changes the wait.
 func (p *pace) rewind(now time.Time) bool {
 	p.ended = min(p.ended, at(now))
 	if !p.notBefore.Add(-p.delay).After(now) {
@@ -103,5 +103,5 @@ func (p *pace) rewind(now time.Time) bool {
 	return true
 }
 
-// latest returns the time of the last event that p knows of.
+// latest returns the time of the last event recorded in p.
 func (p *pace) latest() time.Time { return later(p.ended.time(), p.notBefore.Add(-p.delay)) }

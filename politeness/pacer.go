@@ -13,11 +13,11 @@ import (
 // pacer holds the clocks that do not belong to a single host: those of addresses and domains, and the one of all requests.
 type pacer struct {
 	cfg     *Config
-	opening time.Time // nothing is admitted before
+	opening time.Time // nothing is admitted before this time
 	addrs   map[netip.Addr]*shared
 	domains map[string]*shared
 	total   *rate.Limiter // nil without Config.Rate
-	bucket  rate.Limiter  // of whichever clock is being looked at
+	bucket  rate.Limiter  // of the clock that is being examined
 	due     time.Time     // the latest time promised to a request waiting for total
 	taken   time.Time     // when the last token of total was taken
 }
@@ -200,7 +200,7 @@ func (p *pacer) emptyRate(t time.Time) {
 	p.taken = t
 }
 
-// size is the number of clocks.
+// size returns the number of clocks.
 func (p *pacer) size() int { return len(p.addrs) + len(p.domains) }
 
 // sweep forgets clocks whose state equals that of new ones.

@@ -15,12 +15,13 @@ import (
 // Errors of a Permit that cannot be used.
 var (
 	ErrNoPermit = errors.New("politeness: no permit")      // the zero Permit, or one not made by a Gate
-	ErrUsed     = errors.New("politeness: permit used")    // redeemed, begun or reported before
+	ErrUsed     = errors.New("politeness: permit used")    // it was redeemed, begun or reported before
 	ErrExpired  = errors.New("politeness: permit expired") // too late to send; call Admit again
 )
 
-// errRequest is the answer to a [Request] without URL or address: no clock could hold it. It is also the answer to a
-// Resource without For, and to For with another Purpose: the ledger would not say what the request was for.
+// errRequest is the error for a [Request] without URL or address, for which no clock can be held. It is also the
+// error for a Resource without For, and for For with another Purpose, because the ledger could not show the purpose
+// of the request.
 var errRequest = errors.New("politeness: request without URL or address")
 
 // Purpose says why a request is made. It is written to the ledger.
@@ -31,9 +32,9 @@ const (
 	Page     Purpose = iota // a page, or any URL of the crawl
 	Robots                  // robots.txt or a hop of its redirects
 	Sitemap                 // a sitemap
-	Login                   // a form that the operator's program submits to log in: the one purpose that is not a GET
-	Resource                // what a page needs to be rendered: a script, data; treated like a page
-	Terms                   // a document that says which uses a site allows: an RSL document, tdmrep.json
+	Login                   // a form that the operator's program submits to log in: the only purpose with another method than GET
+	Resource                // something that a page needs to be rendered, such as a script or data; treated like a page
+	Terms                   // a document about the uses that a site allows: an RSL document, tdmrep.json
 )
 
 // String returns the name of p in the ledger.
@@ -58,7 +59,7 @@ const (
 	minted int32 = iota
 	redeemed
 	begun
-	lapsed // taken back: it expired unused and has not been reported
+	lapsed // it expired unused and was not reported
 	reported
 )
 
@@ -66,26 +67,26 @@ const (
 type permit struct {
 	gate       *Gate
 	id         uint64
-	url        weburl.URL // what is requested
+	url        weburl.URL // the URL to request
 	wanted     weburl.URL // the URL that the caller wants: usually the same; for a robots.txt, the page that needs it
 	wantedHost *host
-	page       weburl.URL // of a Resource: what it is for
+	page       weburl.URL // for a Resource: the page that needs it
 	addr       netip.Addr
 	purpose    Purpose
 	attempt    int
 	queued     time.Time
 	allowed    time.Time
-	life       time.Duration // how long it can be used after allowed
+	life       time.Duration // time after allowed for which it can be used
 	clocks     clocks
 	slot       int              // the slot number at an own host
-	turn       Turn             // turn at the clocks shared with other crawls; zero without a Gate
+	turn       Turn             // turn at the clocks shared with other crawls; zero if no Gate made it
 	rate       *Turn            // turn at the total rate of crawls that have one; nil without Config.Rate
 	passed     [2]ledger.Clause // room for the usual number of clauses
-	clauses    []ledger.Clause  // the waits that have passed, the deciding one first
+	clauses    []ledger.Clause  // the waits that have passed, the longest first
 	state      atomic.Int32
 	started    atomic.Bool // Begin has succeeded
-	began      time.Time   // when; written before started, read after
-	dropped    time.Time   // of a robots.txt: [Sharing] may have had it, if it was received up to then
+	began      time.Time   // time of Begin; written before started, read after it
+	dropped    time.Time   // for a robots.txt: Sharing may have dropped it, if it was received up to this time
 	keyID      string      // key that signed the request; set before Begin
 	unrecorded error       // why its end is missing from the ledger
 }
@@ -102,7 +103,7 @@ func (p *permit) abandoned(now time.Time) bool {
 	return p.expired(now) && now.Sub(p.allowed) > p.gate.cfg.PermitTTL
 }
 
-// asked returns when p's request was sent, or could have been, as recorded in the ledger.
+// asked returns the time at which p's request was sent, or could have been, as recorded in the ledger.
 func (p *permit) asked() time.Time {
 	if p.started.Load() {
 		return p.began
@@ -116,8 +117,8 @@ func (p *permit) pause() (time.Duration, string) {
 	return c.delayFor(h.stateBy(c, h.entryAt(c, p.addr), p.addr.IsLoopback()))
 }
 
-// Permit allows one request. Only a [Gate] makes one. The zero Permit allows nothing, and a copy is the same Permit: once one
-// is used, so is the other. Its methods are safe for concurrent use.
+// Permit allows one request. Only a [Gate] makes one. The zero Permit allows nothing. A copy is the same Permit: if one is
+// used, the other is used, too. Its methods are safe for concurrent use.
 //
 // A Permit that is never reported holds its host, and the host's address, for Config.PermitTTL; the Gate then takes it back,
 // as if it had been reported as aborted. Once its request has begun, the host is held until Report: only the caller knows
@@ -135,20 +136,21 @@ func (p Permit) record() *permit {
 	return p.p
 }
 
-// ID numbers the permits of one Gate from 1, in order. The ledger's lines have it. It is 0 for the zero Permit.
+// ID returns the number of the Permit: those of one Gate are numbered from 1, in order. The ledger's lines contain
+// it. It is 0 for the zero Permit.
 func (p Permit) ID() uint64 { return p.record().id }
 
-// URL is the one URL that may be requested.
+// URL returns the one URL that may be requested.
 func (p Permit) URL() weburl.URL { return p.record().url }
 
-// Purpose says why the request is made.
+// Purpose returns the reason for the request.
 func (p Permit) Purpose() Purpose { return p.record().purpose }
 
-// Clauses are the waits that set the request's not-before time, the deciding one first.
+// Clauses returns the waits that set the request's not-before time, the deciding one first.
 func (p Permit) Clauses() []ledger.Clause { return slices.Clone(p.record().clauses) }
 
-// Expires is the last instant at which the Permit can be used, by the wall clock or by the monotonic clock, whichever passes
-// it first. It is the zero Time for the zero Permit.
+// Expires returns the last instant at which the Permit can be used, by the wall clock or by the monotonic clock, whichever
+// reaches it first. It is the zero Time for the zero Permit.
 func (p Permit) Expires() time.Time {
 	if p.p == nil {
 		return time.Time{}
@@ -156,13 +158,13 @@ func (p Permit) Expires() time.Time {
 	return p.p.allowed.Add(p.p.life)
 }
 
-// Held returns a context that ends when the turn that the Permit has among other crawls is lost ([Turn].Held): another crawl may
-// request the host then, and the request has to be broken off. It is nil if the turn cannot be lost.
+// Held returns a context that ends if the Permit's turn among other crawls is lost ([Turn].Held). Another crawl may request the
+// host then, so the request must be aborted. It is nil if the turn cannot be lost.
 func (p Permit) Held() context.Context { return p.record().turn.Held }
 
-// Unrecorded returns why the ledger does not have the outcome that was given to [Gate.Report], or nil if it has. Without it,
-// the answer is one that nobody could check: the request has to be made again. It must not be called at the same time as
-// Report.
+// Unrecorded returns the error because of which the ledger lacks the outcome given to [Gate.Report], or nil if the ledger
+// has it. A response without it could not be checked, so the request must be repeated. Unrecorded must not be called
+// concurrently with Report.
 func (p Permit) Unrecorded() error { return p.record().unrecorded }
 
 // Redeem turns the Permit into the Grant that a fetcher needs. It succeeds once, before expiry.
@@ -188,22 +190,22 @@ func (p *permit) advance(now time.Time, from, to int32) error {
 		return ErrExpired
 	case p.state.CompareAndSwap(from, to):
 		return nil
-	case p.expired(time.Now()): // and taken back meanwhile
+	case p.expired(time.Now()): // it was taken back after expiring
 		return ErrExpired
 	}
 	return ErrUsed
 }
 
-// Grant is a redeemed Permit: what exactly may be sent, and to where. The zero Grant allows nothing.
-type Grant struct{ redeemed *permit } // named unlike Permit's field, so that neither can be converted to the other
+// Grant is a redeemed Permit: it says what may be sent, and to which address. The zero Grant allows nothing.
+type Grant struct{ redeemed *permit } // named differently from Permit's field, so that neither type can be converted to the other
 
-// URL is the URL to request.
+// URL returns the URL to request.
 func (g Grant) URL() weburl.URL { return Permit{g.redeemed}.record().url }
 
-// Addr is the address to connect to; no other may be used.
+// Addr returns the address to connect to; no other may be used.
 func (g Grant) Addr() netip.Addr { return Permit{g.redeemed}.record().addr }
 
-// UserAgent is the User-Agent header to send.
+// UserAgent returns the User-Agent header to send.
 func (g Grant) UserAgent() string {
 	if g.redeemed == nil {
 		return ""
@@ -211,14 +213,14 @@ func (g Grant) UserAgent() string {
 	return g.redeemed.gate.UserAgent()
 }
 
-// Purpose says why the request is made.
+// Purpose returns the reason for the request.
 func (g Grant) Purpose() Purpose { return Permit{g.redeemed}.record().purpose }
 
 // Begun reports whether Begin has succeeded.
 func (g Grant) Begun() bool { return g.redeemed != nil && g.redeemed.started.Load() }
 
-// Sign notes that the request is signed, by the key with this ID: the request's line in the ledger says so. It is called
-// before Begin, or not at all.
+// Sign records that the request is signed with the key of this ID, for the request's line in the ledger. It must be
+// called before Begin.
 func (g Grant) Sign(keyID string) {
 	if g.redeemed != nil && g.redeemed.state.Load() == redeemed {
 		g.redeemed.keyID = keyID
@@ -226,10 +228,10 @@ func (g Grant) Sign(keyID string) {
 }
 
 // Begin marks the moment at which the request is sent. The transport calls it immediately before it writes the request's
-// first byte, and writes nothing when it fails: with ErrExpired when the Permit has run out meanwhile (the process was
-// paused, the connection took too long) or the host has requested a pause (an own host, in answer to another request), with
-// ErrUsed on a second call, with the error of Config.Fence, or with the ledger's write error. The ledger has the request's
-// line when Begin returns nil.
+// first byte, and writes nothing if Begin fails. The error is ErrExpired if the Permit has expired meanwhile (the process
+// was paused, or the connection took too long) or the host has requested a pause (an own host, in response to another
+// request); ErrUsed on a second call; the error of Config.Fence; or the ledger's write error. If Begin returns nil, the
+// ledger has the request's line.
 func (g Grant) Begin() error {
 	if g.redeemed == nil {
 		return ErrNoPermit

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// rateLimitField is RateLimit as net/http writes it.
+// rateLimitField is the name of the RateLimit header field in the form of net/http.
 const rateLimitField = "Ratelimit"
 
-// maxRateLimit is the size in bytes up to which an item of RateLimit is copied to the ledger.
+// maxRateLimit is the maximum size in bytes of an item of RateLimit that is copied to the ledger.
 const maxRateLimit = 256
 
 // usedUp returns how long the quota in the RateLimit field (draft-ietf-httpapi-ratelimit-headers-11) remains exhausted: the

@@ -20,8 +20,8 @@ var ErrReplay = errors.New("politeness: ledger cannot be replayed")
 type restored struct {
 	run    string
 	mark   int64                     // size of the ledger that the snapshot covers, in bytes
-	out    map[uint64]*permit        // Permits of run without an end so far, begun or not
-	chains map[uint64]*redirectChain // redirects followed by those for robots.txt
+	out    map[uint64]*permit        // Permits of run that have no end so far, begun or not
+	chains map[uint64]*redirectChain // redirects followed by the Permits for robots.txt
 }
 
 func (s *restored) add(p *permit, c *redirectChain) {
@@ -34,17 +34,16 @@ func (s *restored) add(p *permit, c *redirectChain) {
 	}
 }
 
-// Replay applies to a new Gate what happened after the snapshot with which it was made, from the ledger's lines; without a
-// snapshot, everything in the ledger. The Gate then admits nothing earlier than the Gate of the killed process would have
-// (P9): clocks of hosts, addresses and domains, the rate, latency, back-off, failures, Retry-After and robots.txt are as that
-// Gate had them. A request without an end counts as ended now: its pause begins now. Because a connection may have been under
-// way that has no line, nothing at all is admitted before the operator's delay has passed: Replay is for a crawl that
-// resumes, not for one that begins.
+// Replay applies to a new Gate the lines that the ledger received after the Gate's snapshot; without a snapshot, all lines.
+// The Gate then admits nothing earlier than the Gate of the killed process would have (P9). It has the same clocks of hosts,
+// addresses and domains, and the same rate, latency, back-off, failures, Retry-After and robots.txt files. A request without
+// an end counts as ended now: its pause begins now. A connection without a line may have been open, so nothing is admitted
+// before the operator's delay has passed: Replay is for a crawl that resumes, not for one that begins.
 //
 // Call it once, before the first Admit; lines is the whole file to which Config.Ledger appends, with a length of
-// Config.LedgerSize. The function robots returns the body of a robots.txt with this SHA-256, in hexadecimal; where it has no
-// body, robots.txt counts as not requested yet. A last line that is not whole is left out. The memory that Replay needs does
-// not depend on the ledger's length.
+// Config.LedgerSize. The function robots returns the body of a robots.txt with this SHA-256, in hexadecimal; without its
+// body, a robots.txt counts as not requested yet. An incomplete last line is ignored. The memory of Replay does not depend on
+// the ledger's length.
 //
 // The error wraps [ErrReplay], or is the reader's. The Gate must not be used after an error.
 func (g *Gate) Replay(lines io.ReadSeeker, robots func(sha256 string) ([]byte, error)) error {
@@ -77,7 +76,7 @@ func (g *Gate) Replay(lines io.ReadSeeker, robots func(sha256 string) ([]byte, e
 	}
 	g.restored = nil
 	g.touched.everything()
-	g.journal.lastID, g.journal.unlined = 0, 0 // those of the runs before
+	g.journal.lastID, g.journal.unlined = 0, 0 // the values so far are those of earlier runs
 	now := ledger.Ceil(time.Now())
 	r.settle(now)
 	g.correct(now, r.latest)
@@ -107,7 +106,7 @@ type replay struct {
 	gate   *Gate
 	robots func(sha256 string) ([]byte, error)
 	line   line
-	latest time.Time // of all lines
+	latest time.Time // the latest time of all lines
 }
 
 // read applies the remaining lines.
@@ -128,7 +127,7 @@ func (r *replay) read(lines *ledger.Reader) error {
 	}
 }
 
-// apply repeats what the Gate did when it wrote the line.
+// apply repeats the effect of a line's event on the Gate.
 func (r *replay) apply(e line) error {
 	if e.Event == ledger.Head {
 		return nil
@@ -183,14 +182,14 @@ func (r *replay) settle(now time.Time) {
 
 func (r *replay) start() error {
 	e := r.line
-	p := r.out[e.ID] // for a Permit that was outstanding when the snapshot was taken
+	p := r.out[e.ID] // the Permit was outstanding when the snapshot was taken
 	if p == nil {
 		var err error
 		if p, err = r.mint(); err != nil {
 			return err
 		}
 	}
-	p.slot, p.allowed = e.Slot, e.Allowed // a snapshot's Permit does not have them
+	p.slot, p.allowed = e.Slot, e.Allowed // Permits of a snapshot lack them
 	p.began = e.Written
 	p.started.Store(true)
 	return nil
@@ -217,7 +216,7 @@ func (r *replay) mint() (*permit, error) {
 	p := g.mint(e.Allowed, Request{URL: wanted, Addr: addr, Attempt: e.Attempt}, admission{h, step{url: target, purpose: purpose}, clocks}, new(permit)).p
 	p.clocks.host.meet(&g.cfg, addr)
 	p.id = e.ID
-	p.state.Store(begun) // never taken back
+	p.state.Store(begun) // it is never taken back
 	r.out[p.id] = p
 	return p, nil
 }
@@ -228,7 +227,7 @@ func (r *replay) unsent() error {
 	if err != nil {
 		return err
 	}
-	if e.ID == 0 { // Failed
+	if e.ID == 0 { // a line of Failed
 		g.failed(e.time(), wanted, target, errFailed)
 		return nil
 	}
@@ -256,7 +255,7 @@ func (r *replay) end(p *permit) error {
 	e, g := r.line, r.gate
 	delete(r.out, p.id)
 	p.slot = max(p.slot, e.Slot)
-	if e.Took > 0 { // to the nanosecond, as the Gate knew it
+	if e.Took > 0 { // exact to the nanosecond, as the Gate had it
 		p.began = e.Ended.Add(-time.Duration(e.Took))
 	}
 	reply := e.reply()

@@ -31,7 +31,7 @@ func (g *Gate) begin(now time.Time, p *permit) error {
 }
 
 // atBegin returns the override for p's request, if any. It also reports whether, since p was granted, p's host was given up or
-// has requested a pause that is not over, which an own host can do in its answer to another request.
+// has requested a pause that is not over. An own host can do that in its response to another request.
 func (g *Gate) atBegin(now time.Time, p *permit) (v *override, overtaken bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -41,8 +41,8 @@ func (g *Gate) atBegin(now time.Time, p *permit) (v *override, overtaken bool) {
 }
 
 // Report tells the Gate the outcome of a Permit's request, or that it was not used, and frees the host. It returns the time
-// from which the host of the URL that the Permit was wanted for may be requested again. Only the first Report of a Permit
-// counts; a later one changes nothing, nor does one to another Gate than the Permit's.
+// from which the host of the URL that needed the Permit may be requested again. Only the first Report of a Permit counts; a
+// later one, or one to another Gate, changes nothing.
 func (g *Gate) Report(p Permit, r Reply) time.Time {
 	clock := time.Now()
 	now := ledger.Ceil(clock)
@@ -61,7 +61,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 		return g.giveBack(clock, p.p)
 	}
 	first := before != reported && before != lapsed
-	if first { // before the line is dated, because later requests to the target would be too early
+	if first { // before the line gets its time, because later requests to the target would seem too early
 		if held := g.holdTarget(p.p, r); !held.IsZero() {
 			now = held
 			if p.p.purpose == Robots {
@@ -72,11 +72,11 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	if first {
 		g.announce(now, p.p, r)
 	}
-	switch { // before it takes effect, so that the ledger has this line before those of requests that waited for it
+	switch { // before the outcome takes effect, so that the ledger has this line before those of requests that waited for it
 	case first:
 		p.p.unrecorded = g.journal.end(now, p.p, r, a)
 	case before == lapsed:
-		p.p.unrecorded = g.journal.end(now, p.p, Reply{Aborted: true}, answer{}) // for the pause
+		p.p.unrecorded = g.journal.end(now, p.p, Reply{Aborted: true}, answer{}) // starts the pause in a check of the ledger
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -109,7 +109,7 @@ func (g *Gate) giveBack(now time.Time, p *permit) time.Time {
 	return g.ready(now, p)
 }
 
-// clocksAnew looks up the clocks of a Permit that was taken back: they may have been forgotten meanwhile.
+// clocksAnew looks up the clocks of a Permit that was taken back, because they may have been forgotten meanwhile.
 func (g *Gate) clocksAnew(now time.Time, p *permit) clocks {
 	c := g.clocks(now, g.host(p.url), p.url, p.addr)
 	if c.host == p.clocks.host {
@@ -118,8 +118,8 @@ func (g *Gate) clocksAnew(now time.Time, p *permit) clocks {
 	return c
 }
 
-// ready returns when the URL that needed p may be requested. For a host that was given up that is now, so that its URLs learn
-// it at once.
+// ready returns when the URL that needed p may be requested. For a host that was given up it returns now, so that its URLs
+// are denied at once.
 func (g *Gate) ready(now time.Time, p *permit) time.Time {
 	if p.wantedHost.givenUp != nil {
 		return now
@@ -156,8 +156,8 @@ func (g *Gate) takeBack(now time.Time, p *permit) {
 	}
 }
 
-// Failed tells the Gate that next, the URL that [Gate.Next] named for u, could not be requested at all because its host's
-// name has no address for now. It counts like a failed request and returns the time to try again.
+// Failed tells the Gate that next, the URL that [Gate.Next] returned for u, could not be requested because its host's
+// name has no address now. It counts like a failed request and returns the time to try again.
 func (g *Gate) Failed(u, next weburl.URL, err error) time.Time {
 	now := ledger.Ceil(time.Now())
 	if u.IsZero() {
@@ -208,33 +208,32 @@ func (g *Gate) failed(now time.Time, u, next weburl.URL, err error) time.Time {
 
 // Reply is the outcome of a request.
 type Reply struct {
-	Status    int         // 0 without an answer
+	Status    int         // 0 without a response
 	Header    http.Header // may be nil
-	Body      []byte      // needed for the purposes Robots and Terms only
+	Body      []byte      // needed only for the purposes Robots and Terms
 	Truncated string      // why the body is not whole, "" when it is: CutByLength, CutShort, CutIdle or another
-	Err       error       // why there is no answer
-	Aborted   bool        // given back or broken off by the crawler: says nothing about the host
-	// Unused: the answer came from elsewhere, and nothing was done by the Permit. The Gate gives the host back as it was: there is
-	// no pause and no line in the ledger. It counts for a Permit that was never redeemed and is not for a robots.txt; for any other
-	// it means nothing.
+	Err       error       // why there is no response
+	Aborted   bool        // given back or aborted by the crawler: says nothing about the host
+	// Unused: the Permit was not used, because the response came from elsewhere. The Gate releases the host without a pause and
+	// without a line in the ledger. It has an effect only for a Permit that was never redeemed and is not for a robots.txt.
 	Unused bool
-	// Challenged: the answer requests a signature, and the request is to be made once more with it. A robots.txt then counts
-	// as not answered; its host rests as after any answer.
+	// Challenged: the response requests a signature, and the request will be repeated with one. A robots.txt then counts as
+	// not requested; its host rests as after any response.
 	Challenged bool
-	// Wall names the bot wall whose challenge the answer is; "" for any other answer. A robots.txt then counts as unreachable,
-	// and any other URL as a failure of its host, whatever the status.
+	// Wall names the bot wall whose challenge the response is; "" for any other response. With a challenge, a robots.txt
+	// counts as unreachable, and any other URL as a failure of its host, whatever the status.
 	Wall      string
-	Written   time.Time // the request's first byte, zero when none was written
-	FirstByte time.Time // the answer's first byte
+	Written   time.Time // the time of the request's first byte; zero if none was written
+	FirstByte time.Time // the time of the response's first byte
 	Ended     time.Time // zero: now
 	WireBytes int64     // body bytes received
 }
 
-// Values of Reply.Truncated that the Gate knows. A robots.txt that is not whole counts as unreachable, whatever the reason,
-// except for CutByLength: one that was cut at the crawler's limit is read as far as it goes (RFC 9309 section 2.5). A page
-// that is not whole is a failure of the host only with CutShort or CutIdle.
+// Values of Reply.Truncated that the Gate knows. A truncated robots.txt counts as unreachable, whatever the reason, except
+// for CutByLength: up to the crawler's limit it is read (RFC 9309 section 2.5). A truncated page is a failure of the host
+// only with CutShort or CutIdle.
 const (
-	CutByLength = "length"       // longer than we read
+	CutByLength = "length"       // longer than the crawler's limit
 	CutShort    = "cut_short"    // the connection ended before the message did
 	CutIdle     = "idle_timeout" // the host stopped sending
 )

@@ -36,8 +36,8 @@ func (h *host) obeyRateLimit(c *Config, now time.Time, r Reply) {
 	}
 }
 
-// LeavesTarget reports whether an answer that ended then is a redirect whose target is left: because its Retry-After is longer
-// than MaxRetryAfter. A shorter one holds the target's host (RFC 9110 section 10.2.3).
+// LeavesTarget reports whether a response that ended at a time is a redirect that is not followed, because its Retry-After is
+// longer than MaxRetryAfter. A shorter Retry-After holds the target's host (RFC 9110 section 10.2.3).
 func (c Config) LeavesTarget(header http.Header, ended time.Time) bool {
 	c = c.withDefaults()
 	t, ok := retryAfter(Reply{Header: header}, ended)
@@ -61,8 +61,9 @@ func (c *Config) redirectWait(now time.Time, from weburl.URL, r Reply) (to webur
 	return to, t
 }
 
-// holdTarget holds the target host of p's redirect if the answer requests it, and returns the time at which the hold began:
-// later requests to the host would show as too early in the ledger. The zero Time means that nothing is held.
+// holdTarget holds the target host of p's redirect if the response requests it, and returns the time at which the hold
+// began. Requests to that host after a line with an earlier time would seem too early. The zero Time means that nothing is
+// held.
 func (g *Gate) holdTarget(p *permit, r Reply) time.Time {
 	if r.Status < 300 || r.Status > 399 || r.Header.Get("Retry-After") == "" {
 		return time.Time{}
@@ -76,13 +77,13 @@ func (g *Gate) holdTarget(p *permit, r Reply) time.Time {
 	return now
 }
 
-// obeyRedirect holds the host that p's answer redirects to for as long as its Retry-After says (P7).
+// obeyRedirect holds the host to which p's response redirects for its Retry-After (P7).
 func (g *Gate) obeyRedirect(now time.Time, p *permit, r Reply) bool {
 	to, until := g.cfg.redirectWait(now, p.url, r)
 	if to.IsZero() {
 		return false
 	}
-	if to.Host() != p.url.Host() { // which waits as the host that answered
+	if to.Host() != p.url.Host() { // the host that sent the redirect is already held
 		g.host(to).hold(until, until.Sub(now), ledger.ClauseRedirect)
 		g.shareHold(to.Host(), until)
 		g.touchHost(to, 0)
@@ -90,8 +91,8 @@ func (g *Gate) obeyRedirect(now time.Time, p *permit, r Reply) bool {
 	return true
 }
 
-// retryAfter returns the instant before which an answer, with any status, requests no further request (RFC 9110 section
-// 10.2.3); of several the latest.
+// retryAfter returns the instant before which a response, with any status, asks for no further request (RFC 9110
+// section 10.2.3), and of several the latest.
 func retryAfter(r Reply, now time.Time) (latest time.Time, ok bool) {
 	for _, v := range r.Header.Values("Retry-After") {
 		if t, named := retryTime(strings.TrimSpace(v), r, now); named && (!ok || t.After(latest)) {
@@ -136,7 +137,7 @@ func clockSkew(r Reply, now time.Time) time.Duration {
 	return max(0, now.Sub(d))
 }
 
-// seconds is s seconds without overflow.
+// seconds converts seconds to a Duration without overflow.
 func seconds(s uint64) time.Duration {
 	const most = 1 << 32 // 136 years
 	return time.Duration(min(s, most)) * time.Second

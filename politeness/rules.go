@@ -14,11 +14,11 @@ type rulebook struct {
 	hosts     hosts
 	overrides map[string]*override // by origin; never changes
 	size      int64                // bytes that robots.txt files take, by estimate
-	evictAt   int64                // size at which rules are packed or dropped
+	evictAt   int64                // size at which rules are packed or evicted
 	parsed    []*ruleset           // in the order of parsing; may include rules no longer kept
-	clean     int                  // length of parsed at which those are removed
+	clean     int                  // length of parsed at which those no longer kept are removed
 
-	dropped func(key string, h *host) // called for each host whose rules were dropped to make room
+	dropped func(key string, h *host) // called for each host whose rules were dropped to free memory
 }
 
 func newRulebook(c *Config, all hosts, dropped func(key string, h *host)) rulebook {
@@ -52,7 +52,7 @@ func (b *rulebook) judge(now time.Time, o *origin, u weburl.URL, why Purpose) er
 	return nil
 }
 
-// judge applies a group's rules to u. Statements about uses do not apply to the documents that make them.
+// judge applies a group's rules to u. Preferences about uses are not applied to the documents that state them.
 func (c *Config) judge(group *robots.Group, src robots.Source, u weburl.URL, why Purpose) error {
 	if group == nil {
 		return nil
@@ -69,22 +69,22 @@ func (c *Config) judge(group *robots.Group, src robots.Source, u weburl.URL, why
 	return nil
 }
 
-// Policy returns what the crawl obeys of that which a site says about uses: Purposes and RefuseUsage.
+// Policy returns the policy of the crawl on the uses that sites forbid: Purposes and RefuseUsage.
 func (c *Config) Policy() consent.Policy {
 	return consent.Policy{Purposes: c.Purposes, Uses: c.RefuseUsage}
 }
 
-// usesMatter reports whether robots.txt can forbid a use of a page that it lets the crawl request.
+// usesMatter reports whether preferences about uses in robots.txt can forbid pages that its rules allow.
 func (c *Config) usesMatter() bool {
 	return len(c.RefuseUsage) > 0 || c.Policy().Obeys(consent.Search, consent.AIInput, consent.TrainAI)
 }
 
-// learn applies an answer to p, a request for the robots.txt of an origin of p.wantedHost.
+// learn applies the response to p, a request for the robots.txt of an origin of p.wantedHost.
 func (b *rulebook) learn(now time.Time, p *permit, r Reply, a answer) {
 	o := p.wantedHost.origin(p.wanted)
 	o.fetching = nil
 	switch {
-	case r.Aborted: // requested again from the start, as if it had never been requested
+	case r.Aborted: // requested again from the first URL, as if it had never been requested
 		o.chain = nil
 		return
 	case r.Challenged: // requested again, at the same redirect hop
@@ -94,7 +94,7 @@ func (b *rulebook) learn(now time.Time, p *permit, r Reply, a answer) {
 		return
 	}
 	var hops []string
-	if o.chain != nil && o.chain.next == p.url { // otherwise starts over: a Permit that was taken back has no line
+	if o.chain != nil && o.chain.next == p.url { // otherwise the chain starts again: a Permit that was taken back has no line
 		hops = o.chain.hops
 	}
 	switch {
@@ -105,7 +105,7 @@ func (b *rulebook) learn(now time.Time, p *permit, r Reply, a answer) {
 		o.chain = &redirectChain{a.to, append(hops, a.to.String())}
 		return
 	}
-	// No rules when unavailable, or one redirect too many.
+	// No rules if the file is unavailable or has one redirect too many.
 	o.fetched, o.expires = at(a.ended), a.expires
 	o.status, o.via, o.chain = int16(r.Status), o.chain, nil
 	o.outage = nil
@@ -114,8 +114,8 @@ func (b *rulebook) learn(now time.Time, p *permit, r Reply, a answer) {
 	p.wantedHost.slowDown(b.cfg, o, d, clause)
 }
 
-// unlearn handles an answer whose body was not kept: robots.txt counts as never requested. The delay that an earlier file
-// requested stays in force.
+// unlearn handles a response whose body was not kept: robots.txt counts as never requested. The delay that an earlier
+// file requested stays in force.
 func (b *rulebook) unlearn(o *origin) {
 	b.put(o, nil)
 	*o = origin{requestedDelay: o.requestedDelay, requestedBy: o.requestedBy, givenUp: o.givenUp}
@@ -130,7 +130,7 @@ func (b *rulebook) keep(now time.Time, o *origin, rules *ruleset) {
 	}
 }
 
-// put replaces o's rules. nil: none.
+// put replaces o's rules. nil removes them.
 func (b *rulebook) put(o *origin, rules *ruleset) {
 	b.remove(o.rules)
 	if o.rules = rules; rules == nil {
@@ -156,8 +156,8 @@ func (b *rulebook) drop(o *origin) {
 	o.known = false
 }
 
-// unrecord forgets the rules of an answer that is missing from the ledger, so that no page is requested under them. Its pause
-// stays in force.
+// unrecord forgets the rules of a response that is missing from the ledger, so that no page is requested under them. The
+// delay that they request stays in force.
 func (b *rulebook) unrecord(o *origin) {
 	b.drop(o)
 	o.chain = nil

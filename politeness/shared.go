@@ -21,11 +21,11 @@ type shared struct {
 // so after grace the next one may go.
 const grace = 10 * time.Millisecond
 
-// strangers is the position given to a host that is not in line, once those in front have had their chance.
+// strangers is the position given to a host that is not in line, once the turns of those in front have passed.
 const strangers = 2
 
-// opens reports whether this clock lets a request to h start at now: it is free, and h is first in line or those before it
-// have not used their turns.
+// opens reports whether this clock lets a request to h start at now: it is free, and h is first in line or the hosts
+// before it have missed their turns.
 func (p *shared) opens(now time.Time, h *host) bool {
 	if !p.free(now) {
 		return false
@@ -33,7 +33,8 @@ func (p *shared) opens(now time.Time, h *host) bool {
 	return !now.Before(p.turn(now, min(p.place(h), strangers)))
 }
 
-// turn returns when the host at a position in line may take the clock once it is free, as far as is known at now.
+// turn returns the time at which the host at a position in line may take the clock once it is free, as far as it is
+// known at now.
 func (p *shared) turn(now time.Time, place int) time.Time {
 	return p.ready(now).Add(time.Duration(place) * grace)
 }
@@ -73,10 +74,10 @@ func (p *shared) serve(h *host) {
 	}
 }
 
-// promise is when h is to come again, and puts it in the line. The first in the line comes when the clock is free, the second
-// a little later, in case that the first does not. When the turn of the others comes is not known, since no one knows how
-// long the requests before theirs will take; but after each follows a pause of at least least. They come before their turn
-// rather than after it: then they would have lost it.
+// promise returns the time at which h should try again, and puts it in the line. The first in line tries when the clock is free,
+// the second a little later, in case the first does not. The turns of the others are not known, because the requests before theirs
+// take unknown times, but each of those is followed by a pause of at least least. They try before their turn rather than after it,
+// when they would have lost it.
 func (p *shared) promise(now time.Time, h *host, least time.Duration) time.Time {
 	p.enter(h)
 	place, pause := p.place(h), max(least, recheck)
@@ -91,8 +92,8 @@ func (p *shared) promise(now time.Time, h *host, least time.Duration) time.Time 
 	return t
 }
 
-// held returns the clause for which p makes a request to h wait. A host whose own clock is busy longer, until ready, does not
-// join the line, because it could not use its turn.
+// held returns the clause because of which p makes a request to h wait. A host whose own clock is busy longer, until ready,
+// does not join the line, because it could not use its turn.
 func (p *shared) held(now time.Time, h *host, ready time.Time, least time.Duration, name string) ledger.Clause {
 	until := p.until(now)
 	if !ready.After(until) {

@@ -13,24 +13,25 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// RobotsKey names a robots.txt that crawls share.
+// RobotsKey identifies a robots.txt that crawls share.
 type RobotsKey struct {
 	Origin  string // weburl.URL.Origin
 	Account string // the crawls' [Config.Account]; "" if they have none
 }
 
-// RobotsFile holds the answer that a crawl received for the robots.txt of an origin, with its redirects, or the failure to fetch it.
+// RobotsFile holds the response that a crawl received for the robots.txt of an origin, with its redirects, or the
+// failure to fetch it.
 type RobotsFile struct {
 	Crawl     string    // Config.Name of the crawl that requested it
-	Gate      string    // of that crawl, as the ledger has it (Entry.Run)
+	Gate      string    // ID of that crawl's Gate in the ledger (Entry.Run)
 	Fetched   time.Time // the end of its last request
-	Until     time.Time // nobody needs to request it before then or, after a failure, may
-	Failures  int       // consecutive failed attempts, including this one; 0: it was answered
-	Status    int       // of the last answer; 0: there was none
-	Err       string    // why there was none
-	Wall      string    // the bot wall whose challenge the answer is
-	Redirects []string  // URLs that led to the answer
-	Body      string    // of an answer that has rules
+	Until     time.Time // when the response expires or, after a failure, when another attempt may be made
+	Failures  int       // consecutive failed attempts, including this one; 0: there was a response
+	Status    int       // of the last response; 0: there was none
+	Err       string    // why there was no response
+	Wall      string    // the bot wall whose challenge the response is
+	Redirects []string  // URLs that led to the response
+	Body      string    // body of a response with rules
 }
 
 // size estimates the memory that f takes, in bytes.
@@ -42,7 +43,7 @@ func (f *RobotsFile) size() int64 {
 	return int64(n)
 }
 
-// robotsEntry is a file as it is stored. Body is apart because it may have any bytes.
+// robotsEntry is a file as it is stored. Body is stored separately because it may contain any bytes.
 type robotsEntry struct {
 	Format int
 	Key    RobotsKey
@@ -52,7 +53,7 @@ type robotsEntry struct {
 
 const (
 	robotsFormat = 1
-	robotsValid  = 30 * 24 * time.Hour // a longer validity is invalid
+	robotsValid  = 30 * 24 * time.Hour // entries with a longer validity are rejected
 )
 
 // Encode returns f as text for [DecodeRobotsFile], for implementations of [Sharing] that store it. The text includes the key.
@@ -63,9 +64,9 @@ func (f RobotsFile) Encode(key RobotsKey) []byte {
 	return b
 }
 
-// DecodeRobotsFile returns the file of a key that [RobotsFile.Encode] has written, whoever has changed it since. It returns false for
-// a text of another version, of another key, or of a file that would be valid for more than 30 days. Whether it is still fresh,
-// the caller checks.
+// DecodeRobotsFile returns the file that [RobotsFile.Encode] has written for a key. It returns false for a text of another version or
+// another key, for one that is damaged, and for a file that would be valid for more than 30 days. The caller checks whether the file
+// is still fresh.
 func DecodeRobotsFile(b []byte, key RobotsKey) (RobotsFile, bool) {
 	var e robotsEntry
 	if json.Unmarshal(b, &e) != nil || e.Format != robotsFormat || e.Key != key || e.File.Until.After(e.File.Fetched.Add(robotsValid)) {
@@ -82,8 +83,8 @@ const defaultRobotsBytes = 64 << 20
 type sharedFiles struct {
 	limit, size int64
 	dropped     time.Time                   // the latest Fetched of the dropped files
-	byKey       map[RobotsKey]*list.Element // of *sharedFile
-	used        list.List                   // the last used first
+	byKey       map[RobotsKey]*list.Element // elements have a *sharedFile
+	used        list.List                   // the most recently used first
 }
 
 type sharedFile struct {
@@ -91,7 +92,7 @@ type sharedFile struct {
 	RobotsFile
 }
 
-// Robots is that of [Sharing].
+// Robots implements [Sharing].
 func (s *Hosts) Robots(key RobotsKey) (RobotsFile, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +100,7 @@ func (s *Hosts) Robots(key RobotsKey) (RobotsFile, bool) {
 	if e == nil {
 		return missing, false
 	}
-	f := e.Value.(*sharedFile) //nolint:forcetypeassert // the list has nothing else
+	f := e.Value.(*sharedFile) //nolint:forcetypeassert // the list contains only this type
 	if !f.Until.After(time.Now()) {
 		s.files.remove(e)
 		return missing, false
@@ -108,7 +109,7 @@ func (s *Hosts) Robots(key RobotsKey) (RobotsFile, bool) {
 	return f.RobotsFile, true
 }
 
-// KeepRobots is that of [Sharing].
+// KeepRobots implements [Sharing].
 func (s *Hosts) KeepRobots(key RobotsKey, f RobotsFile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +120,7 @@ func (s *Hosts) KeepRobots(key RobotsKey, f RobotsFile) {
 	if files.byKey == nil {
 		files.byKey = make(map[RobotsKey]*list.Element)
 	}
-	key.Origin, f.Body = strings.Clone(key.Origin), strings.Clone(f.Body) // cloned, to release the longer strings that they are parts of
+	key.Origin, f.Body = strings.Clone(key.Origin), strings.Clone(f.Body) // cloned, because they are parts of longer strings that can be freed then
 	files.byKey[key] = files.used.PushFront(&sharedFile{key, f})
 	files.size += f.size()
 	for now := time.Now(); files.size > files.limit; {
@@ -142,7 +143,7 @@ func (p *permit) sharesRobots() bool {
 	return p.purpose == Robots && p.turn.Gate != "" && !p.addr.IsLoopback()
 }
 
-// robotsKey is the key of the robots.txt of u's origin.
+// robotsKey returns the key of the robots.txt of u's origin.
 func (c *Config) robotsKey(u weburl.URL) RobotsKey {
 	key := RobotsKey{Origin: u.Origin()}
 	if c.Account != nil {
@@ -151,7 +152,8 @@ func (c *Config) robotsKey(u weburl.URL) RobotsKey {
 	return key
 }
 
-// shareRobots gives other crawls the result of p's request for robots.txt. It is called before they can take p's turn.
+// shareRobots gives other crawls the result of p's request for robots.txt. It is called before they can take p's turn
+// at the host.
 func (g *Gate) shareRobots(p *permit, r Reply, a answer) {
 	o := p.wantedHost.origin(p.wanted)
 	// For a Permit that was taken back, and so is aborted, a late Report may be writing unrecorded.
@@ -165,7 +167,7 @@ func (g *Gate) shareRobots(p *permit, r Reply, a answer) {
 		if r.Err != nil {
 			f.Err = r.Err.Error()
 		}
-	case a.policy == robots.Unreachable, r.Truncated != "": // another crawl may read more of it
+	case a.policy == robots.Unreachable, r.Truncated != "": // another crawl may have a higher limit for the body
 		return
 	default:
 		f.Until, f.Redirects = ledger.Ceil(o.expires.time()), o.redirects()
@@ -176,9 +178,9 @@ func (g *Gate) shareRobots(p *permit, r Reply, a answer) {
 	g.cfg.Shared.KeepRobots(g.cfg.robotsKey(p.wanted), f)
 }
 
-// copyRobots adopts another crawl's answer for the robots.txt of q's origin. It returns nil if there is none, and records in p
-// whether it may have been dropped. Otherwise it returns the error for Admit: the URL may be requested at once, unless its
-// rules forbid it. The Gate is not locked.
+// copyRobots adopts another crawl's response for the robots.txt of q's origin. If there is none, it returns nil, and records
+// in p whether there may have been one that was dropped. Otherwise it returns the error for Admit: the URL may be requested at
+// once, or its rules forbid it. The Gate is not locked.
 func (g *Gate) copyRobots(q Request, p *permit) error {
 	if q.Addr.IsLoopback() {
 		return nil
@@ -197,7 +199,7 @@ func (g *Gate) copyRobots(q Request, p *permit) error {
 	now := ledger.Ceil(time.Now())
 	stale := notYet(ledger.Clause{Name: ledger.ClauseStale, Until: now})
 	switch {
-	case !f.Until.After(now), f.Fetched.After(now.Add(unsteady)): // of unknown age, after the wall clock was set back
+	case !f.Until.After(now), f.Fetched.After(now.Add(unsteady)): // its age is unknown, because the wall clock was set back
 		return nil
 	case !g.needsRobots(now, q.URL): // another goroutine has adopted it
 		return stale
@@ -218,7 +220,7 @@ func (g *Gate) copyRobots(q Request, p *permit) error {
 	return stale
 }
 
-// needsRobots reports whether a robots.txt has to be requested before u.
+// needsRobots reports whether a robots.txt must be requested before u.
 func (g *Gate) needsRobots(now time.Time, u weburl.URL) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -227,7 +229,7 @@ func (g *Gate) needsRobots(now time.Time, u weburl.URL) bool {
 	return h.givenUp == nil && !o.givenUp && o.fetching == nil && !o.usable(now) && !o.retryAt().after(now) && g.rules.override(now, u) == nil
 }
 
-// copied applies another crawl's answer for the robots.txt of u's origin, under this crawl's settings.
+// copied applies another crawl's response for the robots.txt of u's origin, under this crawl's settings.
 func (b *rulebook) copied(now time.Time, h *host, u weburl.URL, f *RobotsFile) {
 	o := h.origin(u)
 	o.chain = nil

@@ -13,63 +13,63 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Sharing gives crawls their turns at what they share: hosts, addresses, domains, and the number of requests in all; and it keeps
-// the robots.txt files that one of them has requested for the others. A Gate
-// with [Config.Shared] takes a Turn for every Permit and gives it back with the Report, with the pauses that are due.
+// Sharing has crawls take turns at hosts, addresses, domains and the total rate of requests, and keeps the robots.txt files that
+// one of them has requested for the others. A Gate with [Config.Shared] takes a Turn for every Permit. With the Report it returns
+// the Turn, with the pauses that are due.
 //
 // [Hosts] is the implementation for the crawls of one process.
 type Sharing interface {
-	// Take takes every clock of t, or none and returns a *[NotYet]. A crawl that was told to wait keeps its place in the order,
-	// and its delay holds for all until its next request. Take is called without locks and may block.
+	// Take takes every clock of t, or none and returns a *[NotYet]. A crawl that must wait keeps its place in the order, and
+	// its delay applies to all crawls until its next request. Take is called without locks and may block.
 	Take(t *Turn) error
-	// Done ends a Turn that Take has granted, if there was no Done before, and holds its clocks as is owed. Without Take it only
-	// holds them. It is called under the Gate's lock and must not block.
+	// Done ends a Turn that Take has granted, unless Done was called before, and holds its clocks for the times in owed. For a
+	// Turn that was not granted it only holds them. It is called under the Gate's lock and must not block.
 	Done(t *Turn, owed Owed)
-	// Leave ends all that a Gate has and waits for.
+	// Leave ends all turns and waits of a Gate.
 	Leave(gate string)
 
-	// Robots returns what KeepRobots has kept last for a key, while its Until has not come. It returns false if nothing was kept, or
-	// if that was dropped for want of room: the crawl then requests the file. Fetched is then the latest of the files that were
-	// dropped, zero if none was. It is called without locks and may block.
+	// Robots returns the file that KeepRobots kept last for a key, until its time Until. It returns false if there is none, or if it
+	// was dropped for lack of space: the crawl then requests the file. In that case Fetched is the latest Fetched of the dropped
+	// files, zero if none was dropped. Robots is called without locks and may block.
 	Robots(key RobotsKey) (RobotsFile, bool)
-	// KeepRobots replaces the file that is kept for the key with the answer of a crawl. Once it has returned, Robots returns the
-	// file to any other crawl that has a turn at the host. Like Done, which it is called before, it must not block.
+	// KeepRobots replaces the file kept for the key with the response to a crawl. Once it has returned, Robots returns the file
+	// to any other crawl that has a turn at the host. KeepRobots is called before Done, and like Done it must not block.
 	KeepRobots(key RobotsKey, f RobotsFile)
 }
 
 // Turn describes the shared clocks that a request needs.
 type Turn struct {
-	Gate   string        // of the request, as the ledger has it (Entry.Run)
+	Gate   string        // ID of the Gate in the ledger (Entry.Run)
 	Crawl  string        // Config.Name
 	Host   string        // its name, or "" for one that the operator owns
-	Port   string        // of the host
-	Addr   netip.Addr    // of the host; not valid if its clock is not shared
+	Port   string        // port of the host
+	Addr   netip.Addr    // address of the host; not valid if its clock is not shared
 	Domain string        // the registrable domain; "" without Config.PerDomain
-	Delay  time.Duration // the pause that this crawl owes before the request, whoever made the last one
-	// Total takes the clock of all requests, for the total rate of the crawls that have one, and no other. Delay is the interval
+	Delay  time.Duration // the pause that this crawl requires before the request, whoever made the last one
+	// Total takes only the clock of all requests, for the total rate of the crawls that have one. Delay is then the interval
 	// that this crawl leaves between the starts of two requests.
 	Total bool
-	// Quiet is when the hours begin again outside of which a URL of the host waits. Take then grants nothing: until Quiet, nobody
-	// has the clock of the host, unless the Gate has left before.
+	// Quiet is set if a URL of the host waits for hours, to the time at which they begin again. Take then grants nothing: until
+	// Quiet, nobody gets the clock of the host, unless the Gate leaves before.
 	Quiet time.Time
-	// Loopback is the address instead of Addr if it is a loopback address, whose ports are different programs: a cluster job has a
-	// clock for it, too.
+	// Loopback is set instead of Addr for a loopback address, whose ports are different programs: a cluster job has a clock for
+	// it, too.
 	Loopback netip.Addr
 	URL      weburl.URL // of the request, also where Host is ""; zero for a Turn that was not taken
 
-	// Take sets what follows.
+	// Take sets the fields below.
 
-	Waited ledger.Clause // what the crawl had to wait for; without a name if it did not have to
-	Away   ledger.Clause // how long the crawl had to wait because those who have the clocks gave no answer; without a name if it did not have to
-	// Until limits when the request begins: the Permit expires then. The zero Time does not.
+	Waited ledger.Clause // the wait of the crawl for others; without a name if there was none
+	Away   ledger.Clause // the wait of the crawl because the keeper of the clocks did not respond; without a name if there was none
+	// Until is the latest time at which the request may begin: the Permit expires then. Zero: no limit.
 	Until time.Time
-	// Held ends when others may have the Turn although there was no Done, such as after its keeper was not heard of. The request
-	// has to be broken off ([Permit.Held]). nil: the Turn cannot be lost.
+	// Held ends if others may get the Turn although Done was not called, for example because its holder could not be reached.
+	// The request must be aborted then ([Permit.Held]). nil: the Turn cannot be lost.
 	Held context.Context
 }
 
-// shareQuiet lets other crawls wait for the hours, too, for which a request waits, and returns its error, or another time to try again.
-// The Gate is not locked meanwhile.
+// shareQuiet makes other crawls wait, too, for the hours for which a request waits, and returns the request's error, or another time to
+// try again. The Gate is not locked meanwhile.
 func (g *Gate) shareQuiet(q Request, err error) error {
 	var wait *NotYet
 	if len(g.cfg.Hours) == 0 && !g.cfg.VisitTime || !errors.As(err, &wait) || wait.Clauses[0].Name != ledger.ClauseQuiet || g.host(q.URL).own {
@@ -91,34 +91,34 @@ func (t *Turn) Clause() string {
 	return ledger.ClauseShared
 }
 
-// Owed are the times until which clocks are held. The zero Time holds none.
+// Owed holds the times until which clocks are held. The zero Time holds none.
 type Owed struct {
-	Ended              time.Time // of the request; zero: none was made, and the crawl keeps its place in the order
+	Ended              time.Time // end of the request; zero: none was made, and the crawl keeps its place in the order
 	Host, Addr, Domain time.Time
-	Total              time.Time // of a Turn with Total, of which Ended is when the request was allowed
+	Total              time.Time // for a Turn with Total, in which Ended is the time at which the request was allowed
 }
 
-// Hosts holds the clocks and files that the crawls of one process share. A host, an address or a domain has one request at a time, whichever crawl
-// makes it. The next one comes after the longest pause that any crawl owes: the one that made the request, and those that wait
-// for their turn. Crawls that wait are served in the order in which they came. Crawls with a Config.Rate leave the longest of their
-// intervals between the starts of their requests, to whichever hosts.
+// Hosts holds the clocks and files that the crawls of one process share. A host, an address or a domain has one request at a time,
+// whichever crawl makes it. The next one comes after the longest pause required by the crawl that made the request and by those that wait.
+// Crawls that wait are served in order of arrival. Crawls with a Config.Rate leave the longest of their intervals between the starts of
+// their requests to any hosts.
 type Hosts struct {
 	limits HostsLimits
 
 	mu     sync.Mutex
 	clocks map[clockKey]*sharedclock.Clock
 	sweep  int                  // number of clocks at which idle ones are removed
-	out    map[*Turn]turnClocks // that were taken
+	out    map[*Turn]turnClocks // the clocks of granted turns
 	token  time.Time            // when Rate allows the next request
 	due    time.Time            // the latest time promised to a request waiting for Rate
 	files  sharedFiles
 }
 
-// HostsLimits are limits on all crawls together that share a [Hosts].
+// HostsLimits are limits on all crawls that share a [Hosts], taken together.
 type HostsLimits struct {
 	Rate        float64 // requests per second. 0: no limit
 	Concurrency int     // requests in flight. 0: no limit
-	RobotsBytes int64   // of memory for robots.txt files; the least recently used are forgotten. 0: 64 MiB
+	RobotsBytes int64   // bytes of memory for robots.txt files; the least recently used are forgotten. 0: 64 MiB
 }
 
 // NewHosts makes a Hosts.
@@ -129,16 +129,17 @@ func NewHosts(l HostsLimits) *Hosts {
 	}
 }
 
-// clockKey names a clock: that of a host by name and port, of a domain by its name, or of an address. The zero key is that of all requests.
+// clockKey identifies a clock: that of a host by name and port, of a domain by its name, or of an address. The zero
+// key is that of all requests.
 type clockKey struct {
 	name, port string
 	addr       netip.Addr
 }
 
-// hostsSweepMin is the number of clocks from which it is worth looking for idle ones.
+// hostsSweepMin is the minimum number of clocks at which idle ones are removed.
 const hostsSweepMin = 1 << 12
 
-// Take is that of [Sharing]. It does not block, so that a Gate may call it under its lock.
+// Take implements [Sharing]. It does not block, so that a Gate may call it under its lock.
 func (s *Hosts) Take(t *Turn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +164,7 @@ func (s *Hosts) Take(t *Turn) error {
 	return nil
 }
 
-// Done is that of [Sharing].
+// Done implements [Sharing].
 func (s *Hosts) Done(t *Turn, owed Owed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +173,7 @@ func (s *Hosts) Done(t *Turn, owed Owed) {
 
 func (s *Hosts) done(t *Turn, owed Owed) {
 	now, me := time.Now(), sharedclock.Party{Gate: t.Gate, Crawl: t.Crawl}
-	clocks, taken := s.out[t] // forget does not remove clocks that are taken
+	clocks, taken := s.out[t] // forget does not remove clocks of granted turns
 	delete(s.out, t)
 	if !taken {
 		clocks = s.of(now, t)
@@ -189,7 +190,7 @@ func (s *Hosts) done(t *Turn, owed Owed) {
 	}
 }
 
-// Leave is that of [Sharing].
+// Leave implements [Sharing].
 func (s *Hosts) Leave(gate string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,13 +231,13 @@ func (s *Hosts) clock(now time.Time, k clockKey) *sharedclock.Clock {
 	if c == nil {
 		s.forget(now)
 		c = new(sharedclock.Clock)
-		k.name, k.port = strings.Clone(k.name), strings.Clone(k.port) // not the URL that they are from
+		k.name, k.port = strings.Clone(k.name), strings.Clone(k.port) // cloned, to release the URL that they are parts of
 		s.clocks[k] = c
 	}
 	return c
 }
 
-// forget removes clocks that nobody has or waits for, when their number has doubled.
+// forget removes clocks that nobody uses or waits for, when the number of clocks has doubled.
 func (s *Hosts) forget(now time.Time) {
 	if len(s.clocks) < s.sweep {
 		return
@@ -249,7 +250,8 @@ func (s *Hosts) forget(now time.Time) {
 	s.sweep = max(hostsSweepMin, 2*len(s.clocks))
 }
 
-// total returns when the limits shared by all crawls allow a request. If that is now, the request is counted.
+// total returns the time from which the limits on all crawls together allow a request. If that is now, the request is
+// counted.
 func (s *Hosts) total(now time.Time) time.Time {
 	if s.limits.Concurrency > 0 && len(s.out) >= s.limits.Concurrency {
 		return now.Add(recheck)
@@ -288,8 +290,8 @@ func (g *Gate) turn(q Request, a admission) Turn {
 	return t
 }
 
-// announce makes other crawls obey the pauses that an answer requests or lengthens, before the ledger has the request's end:
-// from that line on, a process that resumes a killed one knows the pauses, so the others must know them, too. The turn
+// announce makes other crawls obey the pauses that a response requests or lengthens, before the ledger has the request's
+// end. A process that resumes a killed one knows the pauses from that line on, so other crawls must know them, too. The turn
 // continues.
 func (g *Gate) announce(now time.Time, p *permit, r Reply) {
 	if p.turn.Host == "" {
@@ -312,7 +314,7 @@ func (g *Gate) announce(now time.Time, p *permit, r Reply) {
 	d, _ := g.cfg.delayFor(s)
 	rest := now.Add(d)
 	if d <= p.turn.Delay && !until.After(rest) {
-		return // others hold that of a process that is killed
+		return // others hold the clock of a process that is killed
 	}
 	t := p.turn
 	g.cfg.Shared.Done(&t, Owed{Host: later(until, rest), Addr: rest, Domain: rest})
@@ -368,8 +370,8 @@ func (g *Gate) sharePauses(now time.Time) {
 	}
 }
 
-// Leave gives up the turns that the Gate waits for at what it shares with other crawls: when a crawl ends. Permits that are
-// not reported count as reported.
+// Leave ends the turns and waits of the Gate at everything that it shares with other crawls, at the end of a crawl. Permits
+// without a report count as reported.
 func (g *Gate) Leave() {
 	if g.cfg.Shared != nil {
 		g.cfg.Shared.Leave(g.journal.run)

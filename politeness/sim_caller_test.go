@@ -89,7 +89,7 @@ func (c *caller) again(u weburl.URL, at time.Time) {
 	c.after(d, func() { c.want(u) })
 }
 
-// ask is a Request for u, which needs next first; or for what came next some time ago, or an address for
+// ask returns a Request for u, which needs next first; or for what came next some time ago, or an address for
 // another host.
 func (c *caller) ask(u, next weburl.URL) politeness.Request {
 	a := politeness.Request{URL: u, Next: next, Addr: c.addr(next), Attempt: c.odd.IntN(3)}
@@ -113,7 +113,7 @@ func (c *caller) ask(u, next weburl.URL) politeness.Request {
 	return a
 }
 
-// addr is one of the addresses of u's host, in one of its forms.
+// addr returns one of the addresses of u's host, in one of its forms.
 func (c *caller) addr(u weburl.URL) netip.Addr {
 	a := pick(c.rng, c.web.byHost[u.Host()].addrs...)
 	if a.Is4() && c.once(5) {

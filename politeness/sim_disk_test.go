@@ -100,7 +100,7 @@ func (d *disk) save(j *judge, now bool) {
 	}
 }
 
-// latest is one of the last snapshots, or none, unless a process has continued from one alone.
+// latest returns one of the last snapshots, or none, unless a process has continued from one alone.
 func (d *disk) latest() saved {
 	if n := len(d.snapshots); n > 0 && (d.needed || d.rng.IntN(8) > 0) {
 		return d.snapshots[max(0, n-1-d.rng.IntN(3))]
@@ -176,7 +176,7 @@ func hash(body string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// torn is the beginning of a line.
+// torn returns the beginning of a line.
 func torn(rng *rand.Rand) string {
 	line := `{"event":"end","run":"abcdefghij","id":7,"ended":"` + time.Now().UTC().Format(time.RFC3339Nano)
 	return line[:rng.IntN(len(line))]

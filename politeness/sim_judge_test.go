@@ -111,7 +111,7 @@ func (j *judge) allow(a politeness.Request, target weburl.URL) *use {
 	return u
 }
 
-// never is why a target must not be requested at all.
+// never returns why a target must not be requested at all.
 func (j *judge) never(u *use) string {
 	for _, at := range []weburl.URL{u.target, u.wanted} {
 		if gone := j.law.host(at).gone; gone != "" {

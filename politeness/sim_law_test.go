@@ -89,13 +89,13 @@ func (l *law) origin(u weburl.URL) *originLaw {
 	return o
 }
 
-// delay is the delay in force at a host (P5), where the operator's is given.
+// delay returns the delay in force at a host (P5), where the operator's is given.
 func (l *law) delay(h *hostLaw, operator time.Duration) time.Duration {
 	slow := min(time.Duration(l.config.DelayFactor*float64(h.latency)), l.config.MaxDelay)
 	return max(operator, slow, h.backoff, h.wish())
 }
 
-// operator is the operator's delay for a host at an address, which is zero if it has none.
+// operator returns the operator's delay for a host at an address, which is zero if it has none.
 func (l *law) operator(host string, addr netip.Addr) time.Duration {
 	own := l.config.OwnHosts(host) > 0
 	for _, e := range l.config.HostDelays {
@@ -121,7 +121,7 @@ func (h *hostLaw) wish() (d time.Duration) {
 	return d
 }
 
-// pause is what is due after a use: the delay in force, and a least one but at hosts that have agreed to less.
+// pause returns what is due after a use: the delay in force, and a least one but at hosts that have agreed to less.
 func (l *law) pause(u *use) time.Duration {
 	d := l.delay(l.host(u.target), l.operator(u.target.Host(), u.addr))
 	if u.own == 0 && !u.addr.IsLoopback() {
@@ -265,7 +265,7 @@ func (o *originLaw) unsure(at time.Time) {
 	o.stale = later(o.stale, at.Add(time.Hour))
 }
 
-// fault is what a failure says against a host, in halves: that it cannot be reached, is late or wants no more requests
+// fault returns what a failure says against a host, in halves: that it cannot be reached, is late or wants no more requests
 // counts whole, that a page fails half, and that the same page fails again nothing.
 func fault(u *use, began time.Time, r politeness.Reply) int {
 	late, _ := r.Err.(interface{ Timeout() bool })
@@ -377,7 +377,7 @@ func (l *law) forgive() {
 	}
 }
 
-// mayAsk is what a page's origin says to it: "" if it may be requested.
+// mayAsk returns what a page's origin says to it: "" if it may be requested.
 func (o *originLaw) mayAsk(path string, now time.Time) string {
 	old := !now.After(o.stale) && !now.After(o.at.Add(maxStale))
 	switch {

@@ -96,7 +96,7 @@ func (a *answer) String() string {
 
 var errReset = errors.New("connection reset by peer")
 
-// reply is what the caller reports of it.
+// reply returns what the caller reports of it.
 func (a *answer) reply() politeness.Reply {
 	r := politeness.Reply{Status: a.status, Header: a.header, Body: []byte(a.body), Truncated: a.cut, Wall: a.wall, Ended: time.Now()}
 	if a.status == 0 {
@@ -133,7 +133,7 @@ func newWeb(rng, odd *rand.Rand) *web {
 
 func pick[T any](rng *rand.Rand, of ...T) T { return of[rng.IntN(len(of))] }
 
-// page is a random URL.
+// page returns a random URL.
 func (w *web) page() weburl.URL {
 	return mustParse(fmt.Sprintf("%s://%s/a%d", pick(w.rng, "https", "https", "http"), pick(w.rng, w.servers...).host, w.rng.IntN(4)))
 }
@@ -156,7 +156,7 @@ func (w *web) has(host string, a netip.Addr) bool {
 	return false
 }
 
-// answer is what a request that arrives now gets.
+// answer returns what a request that arrives now gets.
 func (w *web) answer(u weburl.URL) *answer {
 	s := w.byHost[u.Host()]
 	a := &answer{header: http.Header{}, took: w.latency()}
@@ -255,7 +255,7 @@ func (w *web) robots(s *server, o *site, a *answer) {
 	}
 }
 
-// file is a new version of a robots.txt.
+// file returns a new version of a robots.txt.
 func (w *web) file() *robotsFile {
 	f := &robotsFile{body: fmt.Sprintf("# version %d\nUser-agent: *\n", len(w.files))}
 	for i := range 4 {

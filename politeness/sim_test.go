@@ -164,7 +164,7 @@ func (h *history) randomHostDelays(rng *rand.Rand) (all []politeness.HostDelay) 
 	return all
 }
 
-// zone is one whose clocks are put forward on 2 January and back on the 9th: a history begins on the 1st.
+// zone returns one whose clocks are put forward on 2 January and back on the 9th: a history begins on the 1st.
 func (h *history) zone() *time.Location {
 	header := func(types, names byte) string {
 		return "TZif2" + strings.Repeat("\x00", 15+16) + "\x00\x00\x00" + string(types) + "\x00\x00\x00" + string(names)
@@ -190,7 +190,7 @@ func (h *history) randomOverride() override {
 	return o
 }
 
-// effective is c with the numbers of docs/politeness.md in the place of zeros, and 0 in that of NoDelay.
+// effective returns c with the numbers of docs/politeness.md in the place of zeros, and 0 in that of NoDelay.
 func effective(c politeness.Config) politeness.Config {
 	number := func(v *time.Duration, def time.Duration) {
 		switch {
@@ -366,7 +366,7 @@ func (h *history) check() {
 
 func key(e ledger.Entry) string { return fmt.Sprint(e.URL, " at ", e.Addr, micro(e.Written)) }
 
-// micro is when something happened as the ledger has it: the next whole microsecond.
+// micro returns when something happened as the ledger has it: the next whole microsecond.
 func micro(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
 
 func (h *history) audit(all []byte) {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// unsteady is the backward clock step that is tolerated, and the maximum by which the now of one goroutine may precede that of
-// another.
+// unsteady is the backward clock step that is tolerated. It is also the maximum by which the now of one goroutine may be
+// before that of another.
 const unsteady = time.Second
 
-// Skew returns the time that this machine's clock is behind the latest time in the snapshot and the ledger that the Gate was made with,
-// and the longest pause that is due nevertheless: one of the two clocks is wrong, or this one has been set back. Both are 0
-// when nothing is dated in the future. Whatever is dated later than now happened, at the latest, just now: each pause begins
-// anew, a robots.txt has to be fetched again, and no host waits longer for it than its delay or its Retry-After requires.
-// The lines of this Gate's requests say so, too (ledger.Entry.Behind). Skew must not be called during Replay.
+// Skew returns how far this machine's clock is behind the latest time in the Gate's snapshot and ledger, and the longest pause that is
+// due because of that. Then one of the two clocks is wrong, or this one was set back. Both results are 0 if nothing is dated in the
+// future. Everything dated later than now counts as having happened now: each pause begins anew, and a robots.txt must be fetched
+// again, but no host waits longer than its delay or its Retry-After requires. The ledger's lines of this Gate record the difference
+// (ledger.Entry.Behind). Skew must not be called during Replay.
 func (g *Gate) Skew() (behind, longest time.Duration) {
 	return g.skew.behind, g.skew.longest
 }
@@ -28,7 +28,7 @@ func (g *Gate) correct(now, latest time.Time) {
 	g.journal.behind = g.skew.behind
 }
 
-// rewind moves to now everything dated later: g's state, or an event at latest.
+// rewind moves everything dated later to now: g's state, or an event at latest.
 func (g *Gate) rewind(now, latest time.Time) (s skew) {
 	s.behind = later(g.latest(), latest).Sub(now)
 	if s.behind <= 0 {
@@ -46,7 +46,7 @@ func (g *Gate) rewind(now, latest time.Time) (s skew) {
 	return s
 }
 
-// latest returns the time of the last event that g knows of.
+// latest returns the time of the last event recorded in g.
 func (g *Gate) latest() (t time.Time) {
 	for _, paces := range []iter.Seq[*pace]{g.pacer.paces, g.hosts.paces} {
 		for p := range paces {
@@ -83,8 +83,8 @@ func rewindPaces(now time.Time, paces iter.Seq[*pace]) (longest time.Duration) {
 	return longest
 }
 
-// rewind corrects o's times and returns how long a robots.txt that failed must at least wait; ready is when the host may be
-// requested, and so the end of any Retry-After.
+// rewind corrects o's times and returns the minimum wait of a failed robots.txt. ready is the time at which the host may be
+// requested, which includes any Retry-After.
 func (o *origin) rewind(now, ready time.Time) (wait time.Duration) {
 	if o.fetched.after(now) {
 		o.fetched, o.expires = at(now), min(o.expires, at(now))
@@ -100,7 +100,7 @@ func (o *origin) rewind(now, ready time.Time) (wait time.Duration) {
 	return 0
 }
 
-// latest returns the time of the last event that o knows of.
+// latest returns the time of the last event recorded in o.
 func (o *origin) latest() time.Time {
 	if o.outage == nil {
 		return o.fetched.time()

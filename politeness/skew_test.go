@@ -25,7 +25,7 @@ func (l *past) body(sha string) ([]byte, error) {
 	return nil, errors.New("not kept")
 }
 
-// process is one that continues from l, and writes to its ledger.
+// process returns one that continues from l, and writes to its ledger.
 func (l *past) process(t *testing.T, c Config) *client {
 	c.Ledger, c.LedgerSize, c.Snapshot = &l.ledger, int64(l.ledger.Len()), l.snapshot
 	before := strings.NewReader(l.ledger.String())

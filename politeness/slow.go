@@ -15,10 +15,10 @@ import (
 // ErrShorter is wrapped by the error of [Gate.Slow] for a delay that is shorter than the one in force.
 var ErrShorter = errors.New("a delay can only be lengthened")
 
-// Slow lengthens the operator's delay for a host from now on, as if it had been the first entry of Config.HostDelays: also for
-// the pause after its last request. The host is host:port (weburl.URL.Host), or a name or address alone, which means all its
-// ports; those that have a longer delay keep it. Nothing shortens a delay again, and a shorter one than is in force is an
-// error. The Gate forgets it with the process.
+// Slow lengthens the operator's delay for a host from now on, as if it were the first entry of Config.HostDelays. It applies
+// to the pause after the last request, too. The host is host:port (weburl.URL.Host), or a name or address alone, which means
+// all its ports; ports with a longer delay keep it. A delay cannot be shortened again: a shorter one than that in force is an
+// error. The delay is not kept beyond the end of the process.
 func (g *Gate) Slow(host string, d time.Duration) error {
 	u, err := weburl.Parse("https://" + host)
 	if err != nil || u.Host() != host && u.Authority() != host {
@@ -27,7 +27,7 @@ func (g *Gate) Slow(host string, d time.Duration) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if host == u.Host() {
-		g.host(u) // so that it is looked at
+		g.host(u) // creates the host, so that its state is examined below
 	}
 	slowed := g.hosts.named(host)
 	least, _ := g.cfg.leastDelay(newHost(&g.cfg, host).state(&g.cfg, isLoopback(u.Host())))
@@ -89,15 +89,15 @@ func (c *Config) keepsLonger(entry uint16, host string, d time.Duration) bool {
 	return e.Delay > d && name != host && covers(host, name)
 }
 
-// slow makes a delay the first entry of HostDelays, after those that are longer for one port of the host alone. The entries of
-// all hosts move with it.
+// slow makes a delay the first entry of HostDelays, after longer ones for a single port of the host. It updates the entry
+// numbers of all hosts.
 func (c *Config) slow(host string, d time.Duration, all hosts) error {
 	old := c.HostDelays
 	if len(old) >= math.MaxUint16-1 {
 		return fmt.Errorf("politeness: %d hosts have delays of their own: no more are possible", len(old))
 	}
 	var now []HostDelay
-	moved := make([]uint16, len(old)+1) // by the number that an entry had
+	moved := make([]uint16, len(old)+1) // new number by old number
 	move := func(which func(i int) bool) {
 		for i := range old {
 			if which(i) {

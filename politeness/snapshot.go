@@ -11,8 +11,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// errSnapshot is wrapped by NewGate's error when Config.Snapshot is not a whole snapshot that this
-// version reads.
+// errSnapshot is wrapped by NewGate's error if Config.Snapshot is not a complete snapshot of a supported version.
 var errSnapshot = errors.New("politeness: bad snapshot")
 
 // snapshotMagic begins every snapshot; the version of its format follows. Versions from 2 on are still read.
@@ -21,14 +20,14 @@ const (
 	snapshotVersion = 6
 )
 
-// Snapshot returns everything the Gate knows that must survive the process (P9): the clocks of hosts, addresses and domains,
+// Snapshot returns the state of the Gate that must survive the process (P9): the clocks of hosts, addresses and domains,
 // back-off and failures, hosts given up, robots.txt files with their age and retry state. A Gate made with it in
 // Config.Snapshot admits nothing earlier than this one would have; the pauses of its own Config apply in addition.
 //
-// A Permit that is out is noted as if its request ended when the snapshot is restored. What happens after the snapshot is not
-// in it: [Gate.Replay] takes that from the ledger, from the offset that the snapshot has. Snapshot waits for lines that are
-// being written, and blocks writing meanwhile. Times are those of the wall clock. The format is binary, has a version, and may
-// change; a Gate refuses one that it cannot read.
+// An outstanding Permit is stored as if its request ended when the snapshot is restored. [Gate.Replay] takes later events from
+// the ledger, from the offset in the snapshot. Snapshot waits for lines that are being written, and blocks writing meanwhile.
+// Times are those of the wall clock. The format is binary, has a version, and may change; a Gate rejects a snapshot that it
+// cannot read.
 func (g *Gate) Snapshot() []byte {
 	now := time.Now()
 	g.recording.Lock()
@@ -56,7 +55,7 @@ func (g *Gate) Snapshot() []byte {
 	return w.b
 }
 
-// clocks writes those of addresses and domains.
+// clocks writes the clocks of addresses and domains.
 func (w *writer) clocks(c *pacer) {
 	w.uint(uint64(len(c.addrs)))
 	for a, p := range c.addrs {
@@ -171,7 +170,7 @@ func (w *writer) origin(o *origin) {
 	w.chain(o.via)
 	if o.fetching == nil {
 		w.chain(o.chain)
-	} else { // starts over, except for the Permit's ledger entries
+	} else { // the chain starts again, except for the Permit's ledger entries
 		w.chain(nil)
 	}
 	w.bool(o.rules != nil)
@@ -254,7 +253,7 @@ func (r *reader) host(now time.Time, g *Gate) {
 		}
 	}
 	h.latency, h.failing, h.backoff, h.failures = r.duration(), r.instant(), r.duration(), int32(r.uint()&(1<<31-1))
-	if r.version < 3 { // which has failures that all counted alike
+	if r.version < 3 { // in which all failures counted alike
 		h.failures = min(h.failures, 1<<29) * int32(wholeFault)
 	}
 	if r.version > 5 {
@@ -270,14 +269,15 @@ func (r *reader) host(now time.Time, g *Gate) {
 		h.origins[i] = r.origin(&g.rules, scheme+u.Authority())
 	}
 	d, clause := g.cfg.delayFor(h.state(&g.cfg, h.local))
-	for p := range h.slots { // this Gate's Config may require more
+	for p := range h.slots { // this Gate's Config may require a longer pause
 		if p.ended != 0 {
 			p.hold(p.ended.time().Add(d), d, clause)
 		}
 	}
 }
 
-// slots reads the clocks of a host into h. If h has a different number of them, each waits as long as the last to be free.
+// slots reads the clocks of a host into h. If h has a different number of clocks, each waits until the last of those
+// in the snapshot is free.
 func (r *reader) slots(now time.Time, g *Gate, h *host) {
 	n := r.count()
 	others := h.others()
@@ -363,13 +363,13 @@ func (r *reader) origin(b *rulebook, name string) *origin {
 	}
 	b.put(o, b.stored(o, name, body))
 	r.check(copy(o.rules.hash[:], hash) == len(hash))
-	if o.status == http.StatusAccepted { // versions before 6 read rules from the body
+	if o.status == http.StatusAccepted { // versions before 6 applied the rules in the body
 		b.drop(o)
 	}
 	return o
 }
 
-// awaited is an origin whose robots.txt follows later in the snapshot, with its length.
+// awaited is an origin whose robots.txt follows later in the snapshot, and the length of that.
 type awaited struct {
 	*origin
 	size uint64
@@ -385,7 +385,7 @@ func (r *reader) dropAwaited(g *Gate) {
 	}
 }
 
-// stored returns the rules of a robots.txt that was answered with this body and o's status.
+// stored returns the rules of a robots.txt with this body and o's status.
 func (b *rulebook) stored(o *origin, name, body string) *ruleset {
 	if body == "" && o.status >= 300 {
 		return b.cfg.denyAll()

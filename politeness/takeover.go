@@ -8,14 +8,13 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// TakeOver is for a new Gate that continues, on another machine, what the Gate of Config.Snapshot began and whose ledger is
-// not at hand. It replaces [Gate.Replay]: call it once, before the first Admit. The other Gate must send nothing
-// any more.
+// TakeOver prepares a new Gate that continues, on another machine, the crawl of the Gate of Config.Snapshot, without its ledger. It
+// replaces [Gate.Replay]: call it once, before the first Admit. The other Gate must not send anything any more.
 //
-// What that Gate did after the snapshot is unknown, so every host and address that the snapshot knows may just have been
-// requested: each rests from now as after another failure, its full pause or a back-off twice as long as before, and nothing at all is admitted before the operator's delay has passed.
-// Pauses that last longer, such as for a Retry-After, last slack longer than the snapshot says: the maximum difference between the clocks of
-// two machines. The error wraps [ErrReplay] if the Gate was used before.
+// The requests of that Gate after the snapshot are unknown, so every host and address in the snapshot may just have been requested. Each
+// rests from now on as after another failure: for its full pause, or for a back-off twice as long as before. Nothing is admitted before the
+// operator's delay has passed. Pauses that end later, such as for a Retry-After, are longer by slack, the maximum difference between the
+// clocks of two machines. The error wraps [ErrReplay] if the Gate was used before.
 func (g *Gate) TakeOver(slack time.Duration) error {
 	g.recording.Lock()
 	defer g.recording.Unlock()
@@ -44,7 +43,7 @@ func (g *Gate) TakeOver(slack time.Duration) error {
 }
 
 // inherited returns the pause due at a host of another Gate: its current one, or the pause after one more failure if that is
-// longer. The last answer that the other Gate got, but could not store, may have been a failure or a Retry-After.
+// longer. The last response of the other Gate, which it could not store, may have been a failure or a Retry-After.
 func (c *Config) inherited(h *host) (time.Duration, string) {
 	s := h.state(c, h.local)
 	if !s.Exempt {
@@ -53,7 +52,7 @@ func (c *Config) inherited(h *host) (time.Duration, string) {
 	return c.delayFor(s)
 }
 
-// fenced returns why nothing may be sent any more, nil if sending is allowed.
+// fenced returns why nothing may be sent any more, or nil if sending is allowed.
 func (c *Config) fenced() error {
 	if c.Fence == nil {
 		return nil
@@ -69,16 +68,16 @@ func (p *pace) inherit(now time.Time, d time.Duration, clause string, slack time
 	p.hold(now.Add(d), d, clause)
 }
 
-// Rest is the time before which a host, an address or a registrable domain must not be requested.
+// Rest is a time before which a host, an address or a registrable domain must not be requested.
 type Rest struct {
 	Host   string     // weburl.URL.Host; "" for an address or a domain
-	Addr   netip.Addr // invalid for a host or a domain
+	Addr   netip.Addr // not valid for a host or a domain
 	Domain string     // "" for a host or an address
 	Until  time.Time
 }
 
-// Resting returns the clocks that rest now, in no particular order, for processes that share them. A clock held by a request
-// of this Gate is not included.
+// Resting returns the clocks that rest now, in no particular order, for processes that share them. A clock that a request of
+// this Gate holds is not included.
 func (g *Gate) Resting() []Rest {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,7 +8,7 @@ import "strings"
 // its own product token. The result is "" when there is none.
 func ProductToken(userAgent string) string { return token(product(userAgent)) }
 
-// product is the first product of a User-Agent header, or the one after "compatible;", without
+// product returns the first product of a User-Agent header, or the one after "compatible;", without
 // version and uncut.
 func product(userAgent string) string {
 	if i := indexFold(userAgent, "compatible;"); i >= 0 {
@@ -27,7 +27,7 @@ func firstProduct(s string) string {
 	return s
 }
 
-// token is the leading letters, digits, "_" and "-" of s.
+// token returns the leading letters, digits, "_" and "-" of s.
 func token(s string) string {
 	i := 0
 	for i < len(s) && isTokenByte(s[i]) {
@@ -40,7 +40,7 @@ func isTokenByte(c byte) bool {
 	return c == '-' || c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// indexFold is where substr, in lower case, occurs in s without regard to ASCII case, or -1.
+// indexFold returns where substr, in lower case, occurs in s without regard to ASCII case, or -1.
 func indexFold(s, substr string) int {
 	for i := 0; i+len(substr) <= len(s); i++ {
 		if foldEqual(s[i:i+len(substr)], substr) {
@@ -70,10 +70,10 @@ func lower(c byte) byte {
 	return c
 }
 
-// robot is the one for whom a file is read.
+// robot is the crawler for which a file is read.
 type robot struct {
 	token string // for whole comparison
-	name  string // for substring comparison: may have more than a token
+	name  string // for substring comparison: may contain more than a token
 }
 
 func newRobot(agent string) robot {

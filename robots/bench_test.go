@@ -8,7 +8,7 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// benchFile is a file of about size bytes. Every wildEvery-th rule of it has a star; 0 for none.
+// benchFile returns a file of about size bytes. Every wildEvery-th rule of it has a star; 0 for none.
 func benchFile(size, wildEvery int) []byte {
 	var b strings.Builder
 	b.WriteString("# rules for everyone\nUser-agent: *\n")
@@ -22,7 +22,7 @@ func benchFile(size, wildEvery int) []byte {
 	return []byte(b.String())
 }
 
-// benchRules is a file with that many rules, every wildEvery-th of them one of three kinds with a
+// benchRules returns a file with that many rules, every wildEvery-th of them one of three kinds with a
 // star, and that many groups of others.
 func benchRules(rules, wildEvery, others int) []byte {
 	var b strings.Builder

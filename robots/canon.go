@@ -2,9 +2,9 @@ package robots
 
 import "strings"
 
-// One form for both sides of a comparison (RFC 9309 section 2.2.2, RFC 3986 section 6.2.2): escapes of unreserved characters
-// are decoded, hex digits are in upper case, and everything that is not allowed in a URL is escaped. Reserved characters stay
-// as written: %2F is not "/".
+// Rules and URLs are brought to one form before they are compared (RFC 9309 section 2.2.2, RFC 3986 section 6.2.2): escapes
+// of unreserved characters are decoded, hex digits are in upper case, and everything that is not allowed in a URL is escaped.
+// Reserved characters stay as written: %2F is not "/".
 
 // class is the treatment of a byte.
 type class uint8

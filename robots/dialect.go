@@ -34,12 +34,12 @@ const (
 
 var dialectNames = [...]string{"RFC9309", "Original1994", "Draft1997", "Revisited1996", "Strictest"}
 
-// Dialects are the five, the default first.
+// Dialects returns all dialects, the default first.
 func Dialects() []Dialect {
 	return []Dialect{RFC9309, Original1994, Draft1997, Revisited1996, Strictest}
 }
 
-// String is the dialect's name, as its constant is written.
+// String returns the dialect's name, as its constant is written.
 func (d Dialect) String() string {
 	if int(d) < len(dialectNames) {
 		return dialectNames[d]
@@ -47,8 +47,8 @@ func (d Dialect) String() string {
 	return fmt.Sprintf("Dialect(%d)", uint8(d))
 }
 
-// ParseDialect is the dialect of that name. Case does not matter, and the year or number alone is enough: "9309", "1994",
-// "1997", "1996". The error lists the names.
+// ParseDialect returns the dialect with that name. Case does not matter, and the year or number alone is enough: "9309",
+// "1994", "1997", "1996". The error lists the names.
 func ParseDialect(name string) (Dialect, error) {
 	for i, n := range dialectNames {
 		digits := strings.TrimLeft(n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
@@ -89,8 +89,8 @@ func (d Dialect) splitsPaths() bool { return d == RFC9309 || d == Revisited1996 
 // splitsAgents reports whether a User-agent line may hold several names.
 func (d Dialect) splitsAgents() bool { return d == Revisited1996 }
 
-// Disagree lists the dialects that decide otherwise about a path than the dialect of r, in the order of [Dialects]. It shows
-// how much depends on the reading of the file.
+// Disagree lists the dialects whose decision about a path differs from that of r's dialect, in the order of [Dialects]. It
+// shows how much depends on the reading of the file.
 func (r *Rules) Disagree(agent, pathQuery string) (out []Dialect) {
 	mine := r.For(agent).Test(pathQuery).Allowed
 	for _, d := range Dialects() {

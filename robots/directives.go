@@ -39,16 +39,16 @@ type term struct {
 	source Origin
 }
 
-// Limit is a maximum that a page sets. The zero Limit is none.
+// Limit is a maximum that a page sets. The zero Limit is no limit.
 type Limit struct {
 	n   int
 	set bool
 }
 
-// Max is the largest number allowed; ok is false when there is no limit.
+// Max returns the largest number allowed; ok is false if there is no limit.
 func (l Limit) Max() (n int, ok bool) { return l.n, l.set }
 
-// lower is the stricter of l and n; a negative n is no limit.
+// lower returns the stricter of l and n; a negative n is no limit.
 func (l Limit) lower(n int) Limit {
 	if n < 0 || l.set && l.n <= n {
 		return l
@@ -56,8 +56,8 @@ func (l Limit) lower(n int) Limit {
 	return Limit{n, true}
 }
 
-// Terms are the directives that were read, in lower case and in order, each once: those for all
-// robots and those for ours. Unknown ones are among them.
+// Terms returns the directives that were read, in lower case and in order, without repetitions: those for all robots
+// and those for ours. Unknown ones are included.
 func (d Directives) Terms() []string {
 	var out []string
 	seen := map[string]bool{}
@@ -160,7 +160,7 @@ func (d *Directives) readHeader(value, product string) {
 	}
 }
 
-// readTerms reads a list of directives without scopes.
+// readTerms reads a list of directives in which no robots are named.
 func (d *Directives) readTerms(list string, from Origin) {
 	for chunk := range eachChunk(list) {
 		d.readChunk(chunk, from)
@@ -191,7 +191,7 @@ func eachChunk(list string) func(yield func(string) bool) {
 	}
 }
 
-// endsInWeekday reports whether s is unavailable_after with nothing but a day of the week so far.
+// endsInWeekday reports whether s is unavailable_after followed only by a day of the week.
 func endsInWeekday(s string) bool {
 	i := indexFold(s, "unavailable_after")
 	if i < 0 {
@@ -243,7 +243,7 @@ func allKnown(words []string) bool {
 	return true
 }
 
-// apply adds up what the terms forbid.
+// apply sets the prohibitions that follow from the terms.
 func (d *Directives) apply() {
 	for _, t := range d.terms {
 		switch t.name {
@@ -298,7 +298,7 @@ func smallerPreview(a, b string) string {
 	return a
 }
 
-// revisit gives the terms of 1996 their meaning of 1996.
+// revisit applies the meaning of 1996 to the terms of 1996.
 func (d *Directives) revisit() {
 	d.NoIndex = d.Has("noindex") || d.Has("none")
 	d.NoFollow = d.Has("nofollow") || d.Has("none")

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Source is where the rules of a verdict came from.
+// Source describes where the rules of a verdict came from.
 type Source struct {
 	RobotsURL string    // the origin's /robots.txt, as first requested
-	Status    int       // of the last answer; 0 when there was none
+	Status    int       // of the last response; 0 if there was none
 	Wall      string    // the bot wall whose challenge the last answer is; "" if it is none
-	FetchedAt time.Time // when that answer, or its absence, was noted
+	FetchedAt time.Time // when that response or its failure was recorded
 	Redirects []string  // the addresses it was redirected to, in order
 	SHA256    [32]byte  // of the body as received; zero without one
 	Stale     bool      // an old copy, used because no newer one could be fetched
@@ -45,7 +45,7 @@ func Explain(v Verdict, s Source) string {
 	return b.String()
 }
 
-// explanation is the sentence of a verdict that no group decided.
+// explanation returns the sentence of a verdict that no group decided.
 func explanation(r Reason, source string) string {
 	switch r {
 	case NoGroup:
@@ -88,7 +88,7 @@ func writeLine(b *strings.Builder, line int, text string) {
 // longestQuote limits the bytes of a file's line that a sentence shows.
 const longestQuote = 200
 
-// quote is s in quotation marks, without unprintable characters.
+// quote returns s in quotation marks, without unprintable characters.
 func quote(s string) string {
 	if len(s) > longestQuote {
 		s = s[:longestQuote] + "…"
@@ -96,7 +96,7 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// String is the address with what is known of the answer: "URL (200, fetched TIME)".
+// String returns the address with what is known of the answer: "URL (200, fetched TIME)".
 func (s Source) String() string {
 	var b strings.Builder
 	if s.RobotsURL == "" {

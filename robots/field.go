@@ -1,6 +1,6 @@
 package robots
 
-// kind is which field a line has.
+// kind identifies the field of a line.
 type kind uint8
 
 const (
@@ -22,8 +22,9 @@ const (
 // grouped reports whether lines of this kind belong to the group that they are in. The others apply to the whole file.
 func (k kind) grouped() bool { return k >= allow && k <= contentSignal }
 
-// fieldOf is the kind of a field's name, as written, and whether it is misspelt. Names are case-insensitive (RFC 9309 section
-// 2.2). Misspellings are accepted for every field except Allow, where they could only open what the rest of the file closes.
+// fieldOf returns the kind for a field's name as written, and whether it is misspelt. Names are case-insensitive (RFC 9309
+// section 2.2). Misspellings are accepted for every field except Allow, where they could only open what the rest of the file
+// closes.
 func fieldOf(name string) (kind, flags) {
 	switch len(name) {
 	case 5:
@@ -42,13 +43,13 @@ func fieldOf(name string) (kind, flags) {
 	return otherField(name)
 }
 
-// letters4 is the first four bytes of s in one number, in lower case if they are letters. No other byte becomes a letter.
+// letters4 returns the first four bytes of s in one number, in lower case if they are letters. No other byte becomes a letter.
 func letters4(s string) uint32 {
 	_ = s[3]
 	return (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) | 0x20202020
 }
 
-// longestField bounds what is looked up: no accepted spelling is longer.
+// longestField is the maximum length of a name that is looked up: no accepted spelling is longer.
 const longestField = 24
 
 // otherField looks a name up by its letters alone, lower-cased.

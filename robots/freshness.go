@@ -12,16 +12,15 @@ const (
 	MaxFreshness = 24 * time.Hour
 	// defaultFreshness applies to answers without a lifetime.
 	defaultFreshness = 24 * time.Hour
-	// MinFreshness is the least, whatever an answer says. A file marked no-store or already expired would otherwise be
-	// requested before every page, as every second request.
+	// MinFreshness is the minimum, whatever the response says. A file marked no-store or already expired would
+	// otherwise be requested before every page: every second request would be for robots.txt.
 	MinFreshness = time.Minute
 )
 
-// Freshness returns the time from now for which an answer to /robots.txt may be used, between [MinFreshness] and
+// Freshness returns the time from now for which a response to /robots.txt may be used, between [MinFreshness] and
 // [MaxFreshness]: its lifetime by HTTP (RFC 9111 section 4.2: Cache-Control max-age, else Expires
-// less Date; no-store and no-cache are none) less the Age it already had. s-maxage is for shared
-// caches and is ignored. The header's keys are in canonical form, as in net/http. now is when
-// the answer came.
+// less Date; no-store and no-cache are none) less the Age it already had. s-maxage is for shared caches and is
+// ignored. The header's keys are in canonical form, as in net/http. now is the time of the response.
 func Freshness(header map[string][]string, now time.Time) time.Duration {
 	life, known := lifetime(header, now)
 	if !known {
@@ -30,7 +29,7 @@ func Freshness(header map[string][]string, now time.Time) time.Duration {
 	return min(max(life-age(header), MinFreshness), MaxFreshness)
 }
 
-// lifetime returns the freshness lifetime of an answer, by its header.
+// lifetime returns the freshness lifetime of a response, by its header.
 func lifetime(header map[string][]string, now time.Time) (time.Duration, bool) {
 	if d, ok := cacheControl(header["Cache-Control"]); ok {
 		return d, true
@@ -49,7 +48,7 @@ func lifetime(header map[string][]string, now time.Time) (time.Duration, bool) {
 	return until.Sub(now), true
 }
 
-// cacheControl reads the directives about the lifetime. Of several max-age the least counts.
+// cacheControl reads the directives about the lifetime. Of several max-age values the smallest counts.
 func cacheControl(values []string) (life time.Duration, known bool) {
 	for _, v := range values {
 		for d := range strings.SplitSeq(v, ",") {
@@ -75,7 +74,7 @@ func age(header map[string][]string) time.Duration {
 	return 0
 }
 
-// deltaSeconds is RFC 9111 section 1.2.2: digits, with or without quotes; too large a number is the largest, an unreadable one
+// deltaSeconds implements RFC 9111 section 1.2.2: digits, with or without quotes; too large a number is the largest, an unreadable one
 // is 0.
 func deltaSeconds(s string) time.Duration {
 	n, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(s), `"`), 10, 31)

@@ -21,7 +21,7 @@ var genAgents = []string{"ab", "abc", "Bot", "bot", "otherbot", "bot-news"}
 
 func (g *gen) agent() string { return g.pick(genAgents...) }
 
-// path is a URL path, now and then one that needs escaping.
+// path returns a URL path, now and then one that needs escaping.
 func (g *gen) path() string {
 	var b strings.Builder
 	for range 1 + g.IntN(3) {
@@ -42,7 +42,7 @@ func (g *gen) path() string {
 	return b.String()
 }
 
-// pattern is the value of a rule.
+// pattern returns the value of a rule.
 func (g *gen) pattern() string {
 	p := g.path()
 	if g.one(4) {
@@ -82,7 +82,7 @@ func (g *gen) otherLine() string {
 		"disallow /a", "allow /b", "user-agent ab", "disallow /a /b", "allow all", "allow /a these robots")
 }
 
-// file is a whole robots.txt.
+// file returns a whole robots.txt.
 func (g *gen) file() string {
 	var b strings.Builder
 	eol := g.pick("\n", "\n", "\r\n", "\r")
@@ -113,7 +113,7 @@ func (g *gen) file() string {
 	return b.String()
 }
 
-// question is a path that has something to do with a rule of the file, or not.
+// question returns a path that has something to do with a rule of the file, or not.
 func (g *gen) question(body string) string {
 	lines := refLines(body)
 	_, value := refLine(strings.TrimSpace(lines[g.IntN(len(lines))]))

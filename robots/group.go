@@ -14,10 +14,10 @@ type Group struct {
 	index index
 	pace  pace
 	usage []usageRule
-	all   []*Group // of Strictest: the same robot's group in every other dialect
+	all   []*Group // with Strictest: the group in every other dialect
 }
 
-// newGroup resolves a robot's group in the file's dialect.
+// newGroup finds a robot's group as the file's dialect defines it.
 func newGroup(r *Rules, agent string) *Group {
 	g := &Group{file: r, spans: spans(r, newRobot(agent))}
 	g.rules = make([]rule, 0, g.countRules())
@@ -28,7 +28,7 @@ func newGroup(r *Rules, agent string) *Group {
 			case allow, disallow:
 				g.rules = appendRules(g.rules, r, i, s.head)
 			case crawlDelay, requestRate, visitTime:
-				if i > s.head { // else it is for the robots above
+				if i > s.head { // otherwise the line names the robots above it
 					g.pace.read(l.kind, r.value(l))
 				}
 			case contentUsage, contentSignal:
@@ -52,7 +52,7 @@ func (g *Group) countRules() (n int) {
 	return n
 }
 
-// strictest is a robot's group in every dialect at once.
+// strictest returns a robot's groups in every dialect.
 func strictest(r *Rules, agent string) *Group {
 	g := &Group{file: r}
 	for d := range Strictest {
@@ -63,10 +63,10 @@ func strictest(r *Rules, agent string) *Group {
 	return g
 }
 
-// value is the line's value.
+// value returns the line's value.
 func (r *Rules) value(l line) string { return r.body[l.value:l.end] }
 
-// Lines are the 1-based lines of the User-agent lines that name the robot, or "*", one for each
+// Lines returns the 1-based lines of the User-agent lines that name the robot, or "*", one for each
 // record that was merged into the group. Empty without a group.
 func (g *Group) Lines() []int {
 	if len(g.all) > 0 {
@@ -79,10 +79,9 @@ func (g *Group) Lines() []int {
 	return out
 }
 
-// Test judges a path with its query, as [net/url.URL.RequestURI] or weburl.URL.PathQuery write it.
-// A fragment is left out. It does not allocate when the path is in the form in which URLs are
-// commonly written. Its time grows with the path, hardly with the number of literal rules, and with the number of rules with
-// "*" or "$" whose beginning up to there matches.
+// Test judges a path with its query, as [net/url.URL.RequestURI] or weburl.URL.PathQuery write it. A fragment is left out.
+// It does not allocate if the path is in the usual form of URLs. Its time grows with the length of the path and with the
+// number of rules with "*" or "$" whose literal beginning matches; the number of literal rules hardly matters.
 func (g *Group) Test(pathQuery string) Verdict {
 	for _, sub := range g.all {
 		if v := sub.Test(pathQuery); !v.Allowed {
@@ -102,7 +101,7 @@ func (g *Group) Test(pathQuery string) Verdict {
 	return g.verdict(g.index.find(g.rules, path))
 }
 
-// canonURL is the form of a URL's path and query in which it is compared with rules.
+// canonURL returns the form of a URL's path and query in which it is compared with rules.
 func (d Dialect) canonURL(s string) string {
 	if i := strings.IndexByte(s, '#'); i >= 0 {
 		s = s[:i]
@@ -130,7 +129,7 @@ func (g *Group) verdict(allow, disallow int32) Verdict {
 	return v
 }
 
-// allowWins is RFC 9309 section 2.2.2: the rule with "the most octets" wins, Allow when they are equal; or, in the 1997 draft,
+// allowWins implements RFC 9309 section 2.2.2: the rule with "the most octets" wins, Allow when they are equal; or, in the 1997 draft,
 // the rule that comes first.
 func (g *Group) allowWins(allow, disallow int32) bool {
 	if g.file.dialect.firstWins() {
@@ -163,14 +162,14 @@ func (g *Group) byRule(v *Verdict, won, lost int32) {
 	}
 }
 
-// head names the User-agent line.
+// head sets the User-agent line of v.
 func (g *Group) head(v *Verdict, i int) {
 	l := &g.file.lines[i]
 	v.Agent = g.file.body[l.value:l.end]
 	v.GroupLine = int(l.num)
 }
 
-// rule is the i-th rule as callers see it.
+// rule returns the i-th rule in its exported form.
 func (g *Group) rule(i int32) Rule {
 	r := &g.rules[i]
 	l := &g.file.lines[r.line]
@@ -183,8 +182,8 @@ func (g *Group) rule(i int32) Rule {
 	}
 }
 
-// Rules are the group's rules in the order of the file. In a dialect without Allow there are no
-// Allow rules. Of [Strictest], they are those of the default dialect.
+// Rules returns the group's rules in the order of the file. In a dialect without Allow there are no Allow rules. With
+// [Strictest], the rules are those of the default dialect.
 func (g *Group) Rules() []Rule {
 	if len(g.all) > 0 {
 		return g.all[0].Rules()
@@ -196,14 +195,14 @@ func (g *Group) Rules() []Rule {
 	return out
 }
 
-// CrawlDelay is the group's Crawl-delay, the largest when it has several; ok is false when it has none. A Crawl-delay between
-// two User-agent lines belongs to the robots named before it: unlike rules (RFC 9309 section 2.2.1) it is not shared with those
-// that follow. The same is true of Request-rate and Visit-time. It is at least 0. A number too large for a Duration is the
-// largest Duration, about 292 years: how to treat a huge delay is the caller's policy.
+// CrawlDelay returns the group's Crawl-delay, the largest if there are several; ok is false if there is none. A Crawl-delay
+// between two User-agent lines belongs to the robots named before it: unlike rules (RFC 9309 section 2.2.1) it is not shared
+// with those that follow. The same is true of Request-rate and Visit-time. It is at least 0. A number too large for a Duration
+// gives the largest Duration, about 292 years: the caller decides how to treat a huge delay.
 func (g *Group) CrawlDelay() (d time.Duration, ok bool) { return g.pace.delay, g.pace.hasDelay }
 
-// RequestRate is the group's Request-rate as time per request, the longest when it has several, whatever their hours of day;
-// ok is false when it has none.
+// RequestRate returns the group's Request-rate as time per request, the longest if there are several, whatever their hours
+// of day; ok is false if there is none.
 func (g *Group) RequestRate() (d time.Duration, ok bool) {
 	for _, r := range g.pace.rates {
 		d = max(d, r.Interval())
@@ -211,9 +210,9 @@ func (g *Group) RequestRate() (d time.Duration, ok bool) {
 	return d, len(g.pace.rates) > 0
 }
 
-// RequestRates are the group's Request-rate lines, in order, with their hours.
+// RequestRates returns the group's Request-rate lines, in order, with their hours.
 func (g *Group) RequestRates() []Rate { return g.pace.rates }
 
-// VisitTimes are the hours of day at which the group requests to be visited, one for each Visit-time line. It is empty when
-// there is none, and visits are allowed at any time.
+// VisitTimes returns the hours of the day to which the group restricts visits, one for each Visit-time line. It is empty if
+// there is none: visits are allowed at any time.
 func (g *Group) VisitTimes() []Window { return g.pace.visits }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// none is the absence of a rule or an entry.
+// none is the index that means no rule or no entry.
 const none = -1
 
 // index finds, among any number of rules, the strongest Allow and the strongest Disallow that match a path.
@@ -25,7 +25,7 @@ type entry struct {
 	parent          int32 // the longest entry that is a proper prefix, or none
 	allow, disallow int32 // the strongest literal rules of the chain that ends here, or none
 	wildUp          int32 // the nearest entry of the chain, this one included, with wildcards, or none
-	from, to        int32 // its wildcards, the longest rules first
+	from, to        int32 // range of its wildcards, the longest rules first
 }
 
 // wildcard is a rule with "*" or "$".
@@ -35,10 +35,10 @@ type wildcard struct {
 	length   int32
 	anchored bool
 	allow    bool
-	pairs    pairs // of bytes that any match has after the head
+	pairs    pairs // pairs of bytes that any match contains after the head
 }
 
-// newIndex sorts the rules. The order among equal heads is that of the file.
+// newIndex sorts the rules. Equal heads stay in the order of the file.
 func newIndex(rules []rule, d Dialect) index {
 	order := make([]headed, 0, len(rules))
 	for i := range rules {
@@ -67,7 +67,7 @@ type headed struct {
 	rule int32
 }
 
-// headOf is the pattern up to its first star.
+// headOf returns the pattern up to its first star.
 func headOf(r *rule, d Dialect) string {
 	if !d.wild() {
 		return r.pattern
@@ -103,13 +103,13 @@ func (x *index) add(rules []rule, group []headed, d Dialect) {
 	x.entries = append(x.entries, e)
 }
 
-// prefixOf is the longest entry so far that is a prefix of head, or none. It is on the chain of the
+// prefixOf returns the longest entry so far that is a prefix of head, or none. It is on the chain of the
 // last entry, because heads come sorted.
 func (x *index) prefixOf(head string) int32 {
 	return x.chainEnd(int32(len(x.heads))-1, head)
 }
 
-// chainEnd is the first entry of the chain of e that is a prefix of s, or none.
+// chainEnd returns the first entry of the chain of e that is a prefix of s, or none.
 func (x *index) chainEnd(e int32, s string) int32 {
 	if e == none {
 		return none
@@ -131,9 +131,8 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// inherit completes the chain's answers with those of the parent's chain: where the longest rule
-// decides, an entry's own rules come before its parent's; where the first of the file does, the
-// earlier ones.
+// inherit completes the results for the chain with those of the parent's chain. Where the longest rule decides, an
+// entry's own rules come before its parent's; where the first rule of the file decides, the earlier ones come first.
 func (x *index) inherit(e *entry, d Dialect) {
 	if e.parent == none {
 		return
@@ -151,7 +150,7 @@ func stronger(own, parents int32, d Dialect) int32 {
 	return own
 }
 
-// find is the strongest Allow and the strongest Disallow that match s, or none.
+// find returns the strongest Allow and the strongest Disallow that match s, or none.
 func (x *index) find(rules []rule, s string) (allow, disallow int32) {
 	allow, disallow = none, none
 	e := x.chainEnd(x.search(s), s)
@@ -165,7 +164,7 @@ func (x *index) find(rules []rule, s string) (allow, disallow int32) {
 	return x.findWild(rules, s, e, allow, disallow)
 }
 
-// search is the last entry whose head is not greater than s, or none.
+// search returns the last entry whose head is not greater than s, or none.
 func (x *index) search(s string) int32 {
 	lo, hi := 0, len(x.heads)
 	for lo < hi {
@@ -179,8 +178,8 @@ func (x *index) search(s string) int32 {
 	return int32(lo) - 1
 }
 
-// findWild tries the wildcards of the chain that ends at e against s, as long as one could still be stronger than those that
-// were found.
+// findWild tries the wildcards of the chain that ends at e against s, as long as one could still be stronger than the rules
+// found so far.
 func (x *index) findWild(rules []rule, s string, e, allow, disallow int32) (int32, int32) {
 	have := pairsOf(s)
 	best := [2]contender{{disallow, lengthOf(rules, disallow)}, {allow, lengthOf(rules, allow)}}

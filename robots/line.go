@@ -2,7 +2,7 @@ package robots
 
 import "strings"
 
-// flags say what is odd about a line.
+// flags are the irregularities of a line.
 type flags uint8
 
 const (
@@ -16,10 +16,10 @@ type line struct {
 	kind  kind
 	flags flags
 	num   int32 // 1-based
-	start int32 // of the line
-	text  int32 // of the field
-	value int32 // of the value
-	end   int32 // of the value; the comment and the spaces before it follow
+	start int32 // offset of the line
+	text  int32 // offset of the field
+	value int32 // offset of the value
+	end   int32 // end of the value; the comment and the spaces before it follow
 }
 
 func (l line) has(f flags) bool { return l.flags&f != 0 }
@@ -37,7 +37,7 @@ func newLineReader(body string) lineReader {
 	return lineReader{body: body, lf: -1, cr: -1}
 }
 
-// next is the extent of the next line without its line end.
+// next returns the extent of the next line without its line end.
 func (r *lineReader) next() (start, end int, ok bool) {
 	if r.pos >= len(r.body) {
 		return 0, 0, false
@@ -58,7 +58,7 @@ func (r *lineReader) next() (start, end int, ok bool) {
 	return start, end, true
 }
 
-// indexFrom is the index of the first c in s at or after i, or len(s).
+// indexFrom returns the index of the first c in s at or after i, or len(s).
 func indexFrom(s string, i int, c byte) int {
 	if j := strings.IndexByte(s[i:], c); j >= 0 {
 		return i + j
@@ -66,7 +66,7 @@ func indexFrom(s string, i int, c byte) int {
 	return len(s)
 }
 
-// readLines is every line of body with a known field.
+// readLines returns every line of body with a known field.
 func readLines(body string) []line {
 	lines := make([]line, 0, min(len(body)/24+8, 1<<12))
 	r := newLineReader(body)
@@ -89,7 +89,7 @@ func readLines(body string) []line {
 	}
 }
 
-// content is the kind of a line.
+// content classifies a line.
 type content uint8
 
 const (
@@ -158,7 +158,7 @@ func readWithoutColon(body string, from, to int, l *line) bool {
 	return plausible(l.kind, body[v:to])
 }
 
-// secondWord is the end of the word after the spaces at from, or 0.
+// secondWord returns the end of the word after the spaces at from, or 0.
 func secondWord(body string, from, to int) int {
 	for from < to && isBlankByte(body[from]) {
 		from++

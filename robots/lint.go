@@ -17,7 +17,7 @@ const (
 	Error                   // has no effect, or not the intended one
 )
 
-// String is "info", "warning" or "error".
+// String returns "info", "warning" or "error".
 func (s Severity) String() string {
 	switch s {
 	case Info:
@@ -88,7 +88,7 @@ const (
 	lintTooMany         LintCode = "too_many"
 )
 
-// maxLints limits the lints of a file. The last of so many is lintTooMany.
+// maxLints limits the lints of a file. If the limit is reached, the last one is lintTooMany.
 const maxLints = 1000
 
 // Lint is a remark on a line of a file.
@@ -99,7 +99,7 @@ type Lint struct {
 	Text     string // one sentence for a person
 }
 
-// String is "line 3: warning: text (code)".
+// String returns "line 3: warning: text (code)".
 func (l Lint) String() string {
 	where := "file"
 	if l.Line > 0 {
@@ -108,7 +108,7 @@ func (l Lint) String() string {
 	return where + ": " + l.Severity.String() + ": " + l.Text + " (" + string(l.Code) + ")"
 }
 
-// Lints are remarks on everything that does not conform to RFC 9309 or that others read differently, ordered by line. They are
+// Lints returns remarks on everything that does not conform to RFC 9309 or that others read differently, ordered by line. They are
 // computed at every call, in time linear in the file.
 func (r *Rules) Lints() []Lint {
 	l := &linter{rules: r, agents: map[string]int{}}
@@ -121,7 +121,7 @@ func (r *Rules) Lints() []Lint {
 	return l.out
 }
 
-// linter reads a file once more and looks for what is wrong with it.
+// linter reads a file again and collects its lints.
 type linter struct {
 	rules   *Rules
 	out     []Lint
@@ -142,7 +142,7 @@ func (l *linter) add(line int, code LintCode, s Severity, text string) {
 	}
 }
 
-// file remarks on the body as a whole.
+// file checks the body as a whole.
 func (l *linter) file() {
 	head := []byte(l.rules.body[:min(len(l.rules.body), 1024)])
 	switch {
@@ -169,7 +169,7 @@ func (l *linter) eachLine() {
 	}
 }
 
-// line remarks on one line and keeps track of the group it is in.
+// line checks one line and keeps track of the group it is in.
 func (l *linter) line(ln line, what content, raw string) {
 	if what == isBlank {
 		l.blank = true
@@ -203,7 +203,7 @@ func suggest(raw string) string {
 	return ""
 }
 
-// field remarks on a line with a known field.
+// field checks a line with a known field.
 func (l *linter) field(ln line) {
 	if ln.has(noColon) {
 		l.add(int(ln.num), lintMissingColon, Warning, "the colon is missing; the line is read as if it were there")
@@ -235,7 +235,7 @@ func (l *linter) field(ln line) {
 	}
 }
 
-// agent remarks on a User-agent line.
+// agent checks a User-agent line.
 func (l *linter) agent(ln line) {
 	value, num := l.rules.value(ln), int(ln.num)
 	tok := token(value)
@@ -267,7 +267,7 @@ func firstOf(cond bool, a, b string) string {
 	return b
 }
 
-// named notes which robots a file names.
+// named records the robots that a file names.
 func (l *linter) named(name string, line int) {
 	if name == "" {
 		return
@@ -279,7 +279,7 @@ func (l *linter) named(name string, line int) {
 	l.agents[name] = line
 }
 
-// member remarks on the place of a line of a group.
+// member checks the position of a line of a group.
 func (l *linter) member(ln line) {
 	num := int(ln.num)
 	isRule := ln.kind == allow || ln.kind == disallow
@@ -297,7 +297,7 @@ func (l *linter) member(ln line) {
 	}
 }
 
-// rule remarks on the value of an Allow or Disallow line.
+// rule checks the value of an Allow or Disallow line.
 func (l *linter) rule(ln line, value string) {
 	num := int(ln.num)
 	if value == "" {
@@ -322,7 +322,7 @@ func severalText(split bool) string {
 	return "a blank cannot stand in a path: the rule matches only URLs with an escaped blank"
 }
 
-// path remarks on one path.
+// path checks one path.
 func (l *linter) path(num int, p string, split bool) {
 	_, _, absolute := splitAbsolute(p)
 	switch {
@@ -354,7 +354,7 @@ func hasBadEscape(s string) bool {
 	return false
 }
 
-// number remarks on unreadable values.
+// number checks for unreadable numbers.
 func (l *linter) number(ln line, value string) {
 	var p pace
 	if p.read(ln.kind, value) {
@@ -375,7 +375,7 @@ var kindNames = [...]string{
 	"Content-Usage", "Content-Signal", "Sitemap", "License", "Clean-param", "Host",
 }
 
-// String is the field's name as it is usually written.
+// String returns the field's name as it is usually written.
 func (k kind) String() string { return kindNames[k] }
 
 // LooksLikeHTML reports whether a body begins like an HTML or XML document, such as the error pages that some sites send for

@@ -138,7 +138,7 @@ func explainDifference(t *testing.T, body, agent, path string) quirk {
 	return fewest(body, agent, path, theirs)
 }
 
-// fewest is one way that explains the answer alone, or else a set from which none can be left out.
+// fewest returns one way that explains the answer alone, or else a set from which none can be left out.
 func fewest(body, agent, path string, theirs answer) quirk {
 	for q := quirk(1); q < qEnd; q <<= 1 {
 		if model(q, body, agent, path) == theirs {
@@ -269,7 +269,7 @@ func allPaths(words []string) bool {
 	return true
 }
 
-// modelComment is the line without its comment.
+// modelComment returns the line without its comment.
 func modelComment(q quirk, raw string) string {
 	colon := strings.IndexByte(raw, ':')
 	for i := range len(raw) {
@@ -280,7 +280,7 @@ func modelComment(q quirk, raw string) string {
 	return raw
 }
 
-// modelAgent is the name on a User-agent line, in lower case.
+// modelAgent returns the name on a User-agent line, in lower case.
 func modelAgent(q quirk, value string) string {
 	words := refWords(value)
 	if len(words) == 0 {
@@ -292,7 +292,7 @@ func modelAgent(q quirk, value string) string {
 	return strings.ToLower(refToken.FindString(value))
 }
 
-// modelPaths are the paths of a rule.
+// modelPaths returns the paths of a rule.
 func modelPaths(q quirk, field, value string) []string {
 	words := refWords(value)
 	switch {
@@ -332,7 +332,7 @@ func modelRules(q quirk, groups []modelGroup, agent string) (rules []modelRule) 
 	return rules
 }
 
-// modelCanon is the form in which rules and URLs are compared.
+// modelCanon returns the form in which rules and URLs are compared.
 func modelCanon(q quirk, s string, url bool) string {
 	switch {
 	case q&qEscapes != 0:

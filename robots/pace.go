@@ -15,14 +15,14 @@ type pace struct {
 	visits   []Window
 }
 
-// Rate is a Request-rate: at most Requests in any Per.
+// Rate is a Request-rate: at most Requests in any period of length Per.
 type Rate struct {
 	Requests int64         // at least 1
 	Per      time.Duration // at least 0
 	Window   Window        // when it applies; the zero Window is always
 }
 
-// Interval is the time per request at this rate, rounded up.
+// Interval returns the time per request at this rate, rounded up.
 func (r Rate) Interval() time.Duration {
 	if r.Requests <= 1 {
 		return r.Per
@@ -35,14 +35,14 @@ func (r Rate) Interval() time.Duration {
 	return d
 }
 
-// Window is a part of the day in UTC, from From up to and including the minute To, both counted from
-// midnight. It may span midnight: From is then after To. The zero Window is the whole day.
+// Window is a part of the day in UTC. It begins at From and includes the minute To, both counted from midnight. It
+// may span midnight: From is then after To. The zero Window is the whole day.
 type Window struct{ From, To time.Duration }
 
 // IsZero reports whether w is the whole day.
 func (w Window) IsZero() bool { return w == Window{} }
 
-// Contains reports whether t is inside.
+// Contains reports whether t is inside the window.
 func (w Window) Contains(t time.Time) bool {
 	if w.IsZero() {
 		return true
@@ -55,7 +55,7 @@ func (w Window) Contains(t time.Time) bool {
 	return at >= w.From || at <= w.To
 }
 
-// read reads one line. It reports whether the value could be read.
+// read reads the value of one line and reports whether it is valid.
 func (p *pace) read(k kind, value string) (ok bool) {
 	switch k {
 	case crawlDelay:
@@ -97,7 +97,7 @@ func parseSeconds(s string) (time.Duration, bool) {
 	return seconds(f), true
 }
 
-// seconds is f seconds, or the largest Duration.
+// seconds returns f seconds, or the largest Duration.
 func seconds(f float64) time.Duration {
 	ns := math.Round(f * float64(time.Second))
 	if ns >= math.MaxInt64 {
@@ -124,7 +124,7 @@ func parseRate(s string) (Rate, bool) {
 	return r, ok
 }
 
-// parsePeriod reads a number of seconds, or of another unit.
+// parsePeriod reads a number of seconds, or a number with a unit.
 func parsePeriod(s string) (time.Duration, bool) {
 	unit := 1.0
 	if n := len(s) - 1; n >= 0 {

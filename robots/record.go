@@ -1,8 +1,8 @@
 package robots
 
-// record is a part of a file that is for some robots: User-agent lines and what follows them.
-// own and star are the lines (indexes) that name the robot in question and all robots, or -1; the
-// record's other lines are lines[from:to], among which may be its own User-agent lines.
+// record is a part of a file that is for some robots: User-agent lines and the lines after them. own and star are the
+// indexes of the lines that name this robot and all robots, or -1. The record's other lines are lines[from:to], which
+// may include more of its User-agent lines.
 type record struct {
 	own, star int
 	from, to  int
@@ -38,7 +38,7 @@ func records(r *Rules, bot robot) []record {
 // other line does (RFC 9309 section 2.2.4).
 func (d Dialect) isRule(k kind) bool { return k == disallow || k == allow && d.knowsAllow() }
 
-// meet notes what the User-agent line i says about the robot.
+// meet records whether the User-agent line i names the robot.
 func (rec *record) meet(r *Rules, i int, bot robot) {
 	l := r.lines[i]
 	own, star := r.dialect.matchAgent(r.body[l.value:l.end], bot)
@@ -50,10 +50,10 @@ func (rec *record) meet(r *Rules, i int, bot robot) {
 	}
 }
 
-// span is a record that applies to the robot, and the line that says so.
+// span is a record that applies to the robot, with the line that names it.
 type span struct{ head, from, to int }
 
-// spans are the records that apply to the robot: those that name it, or else those for all robots. In a dialect that does not
+// spans returns the records that apply to the robot: those that name it, or else those for all robots. In a dialect that does not
 // merge, only the first of them counts.
 func spans(r *Rules, bot robot) []span {
 	recs := records(r, bot)

@@ -126,7 +126,7 @@ func refRules(d Dialect, allow bool, value string, line int) (out []refRule) {
 	return out
 }
 
-// refCanon is the form of a rule or URL.
+// refCanon returns the form of a rule or URL.
 func refCanon(d Dialect, s string, url bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

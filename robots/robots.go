@@ -1,8 +1,7 @@
 // Package robots reads robots.txt files and judges URLs by them (RFC 9309 and its relatives), and reads the robots directives
 // and usage signals of pages. It is pure: no I/O, no clock, no state.
 //
-// [Parse] reads a file once, [Rules.For] resolves one robot's group once, and [Group.Test] judges
-// any number of paths by it:
+// [Parse] reads a file once, [Rules.For] resolves one robot's group once, and [Group.Test] judges any number of paths by it:
 //
 //	group := robots.Parse(body).For("ExampleBot")
 //	verdict := group.Test("/search?q=1")
@@ -10,17 +9,18 @@
 // A [Verdict] names the line that decided and the line that would have decided otherwise, and [Explain] makes one sentence of
 // it. No input is an error: a line that cannot be read is left out, and [Rules.Lints] lists it.
 //
-// [ForStatus] says what the status of an answer to /robots.txt means, and [Freshness] how long the answer may be kept.
+// [ForStatus] returns the meaning of the status of a response to /robots.txt, and [Freshness] the time for which the response
+// may be kept.
 //
 // # Dialects
 //
 // A file can be read in five ways, see [Dialect]. [RFC9309] is the default. All share one line parser, so that line numbers,
 // lints and explanations are the same.
 //
-// The default reading goes beyond the RFC in three places, each of which can only refuse more: a
-// Disallow line with several paths separated by spaces forbids each of them, a Disallow path without
-// its leading slash is read with it, and a Disallow path that is an absolute URL of the same host is
-// read as that URL's path. Robot names may have digits, which the RFC's grammar leaves out.
+// The default reading goes beyond the RFC in three places, each of which can only refuse more: a Disallow line with several
+// paths separated by spaces forbids each of them, a Disallow path without its leading slash is read with it, and a Disallow
+// path that is an absolute URL of the same host is read as that URL's path. Robot names may have digits, which the RFC's
+// grammar leaves out.
 package robots
 
 import (
@@ -55,7 +55,7 @@ type options struct {
 
 func optionsOf(opts []Option) options {
 	if len(opts) == 0 {
-		return options{} // options that a function may change are allocated, and most pages have none
+		return options{} // A function may change the options, so they are allocated. Most pages have none.
 	}
 	o := new(options)
 	for _, opt := range opts {
@@ -96,22 +96,22 @@ func clip(body []byte) (b []byte, cut bool) {
 	return body[:end], cut || end < MaxSize
 }
 
-// In is the same file read in another dialect. It shares the parsed lines.
+// In returns the same file read in another dialect. It shares the parsed lines.
 func (r *Rules) In(d Dialect) *Rules {
 	c := *r
 	c.dialect = d
 	return &c
 }
 
-// Dialect is how the file is read.
+// Dialect returns the dialect in which the file is read.
 func (r *Rules) Dialect() Dialect { return r.dialect }
 
 // Truncated reports whether the file was longer than [MaxSize] and was cut.
 func (r *Rules) Truncated() bool { return r.cut }
 
-// For is the group that applies to the robot with this product token; a whole User-Agent header works as well, by
-// [ProductToken]. When the file does not name the robot, it is the group of "*", or an empty group without one. The time is
-// that of sorting the group's rules: resolve once per file and keep the result.
+// For returns the group that applies to the robot with this product token; a whole User-Agent header works as well, by
+// [ProductToken]. If the file does not name the robot, it is the group of "*", or an empty group if there is none. The call
+// sorts the group's rules: resolve once per file and keep the result.
 func (r *Rules) For(agent string) *Group {
 	if r.dialect == Strictest {
 		return strictest(r, agent)
@@ -119,7 +119,7 @@ func (r *Rules) For(agent string) *Group {
 	return newGroup(r, agent)
 }
 
-// hostOf is the host[:port] of an origin or absolute URL in lower case, without the default port.
+// hostOf returns the host[:port] of an origin or absolute URL in lower case, without the default port.
 func hostOf(origin string) string {
 	_, rest, ok := strings.Cut(origin, "://")
 	if !ok {
@@ -133,7 +133,7 @@ func hostOf(origin string) string {
 	return strings.TrimSuffix(rest, ":443")
 }
 
-// Sitemaps are the values of the Sitemap lines, in order, as written (RFC 9309 section 2.2.4 leaves
+// Sitemaps returns the values of the Sitemap lines, in order, as written (RFC 9309 section 2.2.4 leaves
 // them to the sitemaps protocol). They belong to no group and may be relative to the file's address.
 // Empty values are left out.
 func (r *Rules) Sitemaps() []string { return r.values(sitemap) }
@@ -142,7 +142,7 @@ func (r *Rules) Sitemaps() []string { return r.values(sitemap) }
 // "" when there is none. Nothing in this package acts on it.
 func (r *Rules) Host() string { return first(r.values(host)) }
 
-// values are the non-empty values of the lines of one kind.
+// values returns the non-empty values of the lines of one kind.
 func (r *Rules) values(k kind) (out []string) {
 	for _, l := range r.lines {
 		if l.kind == k && l.value < l.end {
@@ -159,8 +159,7 @@ type CleanParam struct {
 	Line   int      // 1-based
 }
 
-// CleanParams are the Clean-param lines, in order. They belong to no group. Nothing in this package
-// acts on them.
+// CleanParams returns the Clean-param lines, in order. They belong to no group. Nothing in this package acts on them.
 func (r *Rules) CleanParams() (out []CleanParam) {
 	for _, l := range r.lines {
 		if l.kind != cleanParam || l.value == l.end {

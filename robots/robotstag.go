@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// WithRobotsTag adds the values of a page's Robots-Tag headers (draft-illyes-repext-03) to those of X-Robots-Tag. Both hold
-// together. [PageDirectives] reads it.
+// WithRobotsTag adds the values of a page's Robots-Tag headers (draft-illyes-repext-03) to those of X-Robots-Tag. Both
+// apply. [PageDirectives] reads it.
 func WithRobotsTag(values ...string) Option { return func(o *options) { o.robotsTag = values } }
 
 // readRobotsTag reads one Robots-Tag value: a list of robots, each with its directives as parameters ("*;noindex, Bot;nofollow").
-// A directive without a robot holds for every robot, and an error voids only what it stands in: both are stricter than the draft.
+// A directive without a robot applies to every robot, and an error voids only the part that contains it: both are stricter than
+// the draft.
 func (d *Directives) readRobotsTag(value, product string) {
 	for value != "" {
 		var member string
@@ -24,7 +25,7 @@ func (d *Directives) readRobotsTag(value, product string) {
 			d.readParameter(first)
 		case name != "*" && !foldEqual(name, "robots") && (product == "" || !foldEqual(name, product)):
 			continue
-		case colon: // as X-Robots-Tag has it
+		case colon: // as in X-Robots-Tag
 			d.readParameter(scoped)
 		}
 		for params != "" {
@@ -35,13 +36,14 @@ func (d *Directives) readRobotsTag(value, product string) {
 	}
 }
 
-// isDirective reports whether a name is that of a directive, or of several ones without commas, not of a robot.
+// isDirective reports whether a name is that of a directive, or several such names without commas, and not that of a
+// robot.
 func isDirective(name string) bool {
 	words := strings.Fields(strings.ToLower(name))
 	return takesValue(name) || len(words) > 0 && allKnown(words)
 }
 
-// readParameter reads one directive, with a value after "=" or, as X-Robots-Tag has it, after a colon.
+// readParameter reads one directive, with a value after "=" or, as in X-Robots-Tag, after a colon.
 func (d *Directives) readParameter(p string) {
 	name, value, ok := strings.Cut(p, "=")
 	if !ok || strings.Contains(name, ":") {

@@ -7,10 +7,10 @@ import (
 // rule is one path of an Allow or Disallow line, ready for comparing.
 type rule struct {
 	pattern  string // in its final form, runs of stars collapsed, without the closing "$"
-	length   int    // bytes of the final form as written: what decides between rules
+	length   int    // bytes of the final form as written: the longest rule decides
 	line     int32  // index into Rules.lines
 	head     int32  // index into Rules.lines: the User-agent line of its record
-	from, to int32  // of the path in the body
+	from, to int32  // extent of the path in the body
 	allow    bool
 	anchored bool // it ended in "$"
 }
@@ -50,7 +50,7 @@ func appendEach(rules []rule, r *Rules, proto rule) []rule {
 	return rules
 }
 
-// appendRule adds the rule for the path body[proto.from:proto.to], unless it does not apply here.
+// appendRule adds the rule for the path body[proto.from:proto.to], unless it is for another host or invalid.
 func appendRule(rules []rule, r *Rules, proto rule) []rule {
 	path, ok := r.rulePath(r.body[proto.from:proto.to], proto.allow)
 	if !ok {
@@ -60,8 +60,8 @@ func appendRule(rules []rule, r *Rules, proto rule) []rule {
 	return append(rules, proto)
 }
 
-// rulePath is the path of a rule. One without its leading slash, or in an absolute URL of this host, is accepted only for
-// Disallow: an Allow read like that would open what the standard leaves closed.
+// rulePath returns the path of a rule. One without its leading slash, or in an absolute URL of this host, is accepted
+// only for Disallow: an Allow read like that would open what the standard leaves closed.
 func (r *Rules) rulePath(path string, allow bool) (string, bool) {
 	if path[0] == '/' || path[0] == '*' && r.dialect.wild() {
 		return path, true
@@ -81,7 +81,7 @@ func (r *Rules) rulePath(path string, allow bool) (string, bool) {
 	return rest, true
 }
 
-// splitAbsolute splits an absolute http or https URL into its host and what follows.
+// splitAbsolute splits an absolute http or https URL into its host and the rest.
 func splitAbsolute(s string) (host, rest string, ok bool) {
 	var at int
 	switch {
@@ -164,10 +164,10 @@ func collapse(pattern string) string {
 }
 
 // Pattern is a path pattern of RFC 9309, in which "*" stands for any bytes and a final "$" for the end of the path. Documents
-// beside robots.txt use the same patterns. It is safe for use by several goroutines.
+// other than robots.txt use the same patterns. It is safe for use by several goroutines.
 type Pattern struct{ rule rule }
 
-// NewPattern reads a pattern. Every text is one.
+// NewPattern makes a pattern. Every text is valid.
 func NewPattern(pattern string) Pattern {
 	var p Pattern
 	p.rule.compileWild(canonPattern(pattern))

@@ -1,6 +1,6 @@
 package robots
 
-// Policy is the consequence of an answer to /robots.txt (RFC 9309 section 2.3.1).
+// Policy is the consequence of a response to /robots.txt (RFC 9309 section 2.3.1).
 type Policy uint8
 
 // The policies.
@@ -14,7 +14,7 @@ const (
 
 var policyNames = [...]string{"obey", "allow_all", "redirect", "unreachable", "deny_all"}
 
-// String is the stable name of p.
+// String returns the stable name of p.
 func (p Policy) String() string {
 	if int(p) < len(policyNames) {
 		return policyNames[p]
@@ -22,19 +22,18 @@ func (p Policy) String() string {
 	return "unknown"
 }
 
-// MaxRedirects limits the hops from /robots.txt that are followed (RFC 9309 section 2.3.1.2). A further
-// one means what 404 means.
+// MaxRedirects limits the hops from /robots.txt that are followed (RFC 9309 section 2.3.1.2). A further redirect has
+// the meaning of a 404.
 const MaxRedirects = 5
 
-// StatusPolicy is how statuses are interpreted. The zero value is as in the RFC.
+// StatusPolicy controls how statuses are interpreted. The zero value follows the RFC.
 type StatusPolicy struct {
 	// ForbiddenDenies makes 401 and 403 close the whole site, as in the 1997 draft. By RFC 9309
 	// section 2.3.1.3 they mean that there are no rules.
 	ForbiddenDenies bool
 }
 
-// ForStatus returns the Policy for the status of an answer to /robots.txt by RFC 9309; see
-// [StatusPolicy.ForStatus].
+// ForStatus returns the Policy for the status of a response to /robots.txt by RFC 9309; see [StatusPolicy.ForStatus].
 func ForStatus(status int) Policy { return StatusPolicy{}.ForStatus(status) }
 
 // ForStatus returns the Policy for the status of an answer to /robots.txt:
@@ -67,8 +66,7 @@ func (p StatusPolicy) ForStatus(status int) Policy {
 	return Unreachable
 }
 
-// Lint returns a remark on a status that a site may have meant otherwise. The result ok is false when there is
-// nothing to say.
+// Lint returns a lint for a status that may not mean what the site intends. ok is false if there is none.
 func (p StatusPolicy) Lint(status int) (l Lint, ok bool) {
 	switch status {
 	case 401, 403:
@@ -84,7 +82,7 @@ func (p StatusPolicy) Lint(status int) (l Lint, ok bool) {
 }
 
 // Verdict returns the policy's verdict on every URL of the origin except /robots.txt. For Obey it is the zero Verdict: the file's
-// rules decide. Redirect is one hop too many.
+// rules decide. For Redirect, it is the verdict for one hop too many.
 func (p Policy) Verdict() Verdict {
 	switch p {
 	case AllowAll, Redirect:

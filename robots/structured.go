@@ -8,14 +8,13 @@ import "strings"
 // member is a key of a dictionary with its value; token is "" when the value is not a Token.
 type member struct{ key, token string }
 
-// sfParser reads from the front of s. Once bad it stays so.
+// sfParser reads from the front of s. Once bad is set, it stays set.
 type sfParser struct {
 	s   string
 	bad bool
 }
 
-// parseDictionary reads a dictionary. Of a repeated key the last value counts. The error is silent:
-// ok is false.
+// parseDictionary reads a dictionary. Of a repeated key the last value counts. ok is false if the text is not valid.
 func parseDictionary(s string) (members []member, ok bool) {
 	p := sfParser{s: strings.Trim(s, " ")}
 	for p.s != "" && !p.bad {
@@ -78,7 +77,7 @@ func (p *sfParser) expect(c byte) {
 
 func (p *sfParser) skip(set string) { p.s = strings.TrimLeft(p.s, set) }
 
-// take is the longest prefix whose bytes all satisfy ok.
+// take returns the longest prefix whose bytes all satisfy ok.
 func (p *sfParser) take(ok func(byte) bool) string {
 	i := 0
 	for i < len(p.s) && ok(p.s[i]) {
@@ -89,7 +88,7 @@ func (p *sfParser) take(ok func(byte) bool) string {
 	return t
 }
 
-// key is RFC 9651 section 4.2.3.3.
+// key implements RFC 9651 section 4.2.3.3.
 func (p *sfParser) key() string {
 	if c := p.peek(); c != '*' && (c < 'a' || c > 'z') {
 		p.bad = true
@@ -100,7 +99,7 @@ func (p *sfParser) key() string {
 	})
 }
 
-// itemOrList is section 4.2.1.1. The result is the value when it is a Token.
+// itemOrList implements section 4.2.1.1. The result is the value when it is a Token.
 func (p *sfParser) itemOrList() string {
 	if !p.accept('(') {
 		return p.bareItem()
@@ -119,7 +118,7 @@ func (p *sfParser) itemOrList() string {
 	return ""
 }
 
-// parameters is section 4.2.3.2.
+// parameters implements section 4.2.3.2.
 func (p *sfParser) parameters() {
 	for p.accept(';') {
 		p.skip(" ")
@@ -130,7 +129,7 @@ func (p *sfParser) parameters() {
 	}
 }
 
-// bareItem is section 4.2.3.1.
+// bareItem implements section 4.2.3.1.
 func (p *sfParser) bareItem() string {
 	c := p.peek()
 	switch {

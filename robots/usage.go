@@ -7,12 +7,12 @@ type Signal uint8
 
 // The signals.
 const (
-	Unsaid     Signal = iota // nothing, or nothing readable: unknown
+	Unsaid     Signal = iota // no preference, or none that can be read
 	Allowed                  // the use is welcome
 	Disallowed               // the use is not wanted
 )
 
-// String is "unknown", "allow" or "disallow".
+// String returns "unknown", "allow" or "disallow".
 func (s Signal) String() string {
 	switch s {
 	case Allowed:
@@ -49,7 +49,7 @@ type Statement struct {
 	Name   string // the field, header or directive that says so, as "Content-Usage"
 	Line   int    // in robots.txt, 1-based; else 0
 	Text   string // the value of the field as written
-	Value  string // of this use as written, if it is neither yes nor no, as in use=reference of Content-Signal
+	Value  string // the value of this use as written, if it is neither yes nor no, as in use=reference of Content-Signal
 }
 
 // Usage holds a site's preferences about the uses of one page.
@@ -58,7 +58,7 @@ type Usage struct {
 	TDMPolicy  string // address of the licensing policy that goes with a tdm-reservation, as written
 }
 
-// For is the signal for a use: Disallowed when any statement disallows it, else Allowed when any allows it
+// For returns the signal for a use: Disallowed if any statement disallows it, otherwise Allowed if any allows it
 // (draft-ietf-aipref-vocab section 5.1). A statement on text and data mining also applies to train-ai, and one on train-ai to
 // train-ai-image. Names of Content-Signal are accepted.
 func (u Usage) For(use string) Signal {
@@ -73,7 +73,7 @@ func (u Usage) For(use string) Signal {
 	return best
 }
 
-// wider is the use that includes this one, or "".
+// wider returns the use that includes use, or "".
 func wider(use string) string {
 	switch use {
 	case UseTrainAIImage:
@@ -84,7 +84,7 @@ func wider(use string) string {
 	return ""
 }
 
-// canonUse is the one name of a use.
+// canonUse returns the canonical name of a use.
 func canonUse(use string) string {
 	switch use = strings.ToLower(use); use {
 	case "ai-train":
@@ -95,10 +95,9 @@ func canonUse(use string) string {
 	return use
 }
 
-// PageUsage collects what is said about one page: by the Content-Usage and Content-Signal lines of its
-// robots.txt (group, which may be nil, and the page's path and query), by its headers (keys in
-// canonical form, as in net/http), its META elements, and the noai, noimageai and noml among its
-// directives.
+// PageUsage collects the preferences for one page: from the Content-Usage and Content-Signal lines of its robots.txt
+// (group, which may be nil, and the page's path and query), from its headers (keys in canonical form, as in
+// net/http), its META elements, and the noai, noimageai and noml among its directives.
 func PageUsage(group *Group, pathQuery string, header map[string][]string, metas []Meta, d Directives) Usage {
 	var u Usage
 	if group != nil {
@@ -126,7 +125,7 @@ func (u *Usage) readHeaders(header map[string][]string) {
 	}
 }
 
-// add makes a statement of each preference.
+// add appends a statement for each preference.
 func (u *Usage) add(prefs []preference, proto Statement) {
 	for _, p := range prefs {
 		proto.Use, proto.Signal, proto.Value = p.use, p.signal, p.value
@@ -162,7 +161,7 @@ func (u *Usage) readTDM(header map[string][]string, metas []Meta) {
 	}
 }
 
-// reservation returns the strictest of some values, and its text.
+// reservation returns the strictest of several values, and its text.
 func reservation(values []string) (signal Signal, text string) {
 	for _, v := range values {
 		switch strings.TrimSpace(v) {

@@ -6,12 +6,12 @@ import "strings"
 type preference struct {
 	use    string
 	signal Signal
-	value  string // value as written, unless it is that of a signal
+	value  string // value as written, if it is not a signal
 }
 
-// preferences reads a usage expression. Content-Usage is a dictionary of y and n (draft-ietf-aipref-
-// vocab section 6): an error in it voids all of it. Content-Signal is a list of yes and no without such a grammar: what
-// cannot be read is skipped. Both keep other values as written, such as that of use=reference, without a signal.
+// preferences reads a usage expression. Content-Usage is a dictionary of y and n (draft-ietf-aipref- vocab section 6):
+// an error voids all of it. Content-Signal is a list of yes and no without such a grammar: entries that cannot be read
+// are skipped. Both keep other values as written, without a signal, such as that of use=reference.
 func preferences(k kind, s string) (prefs []preference, ok bool) {
 	if k == contentSignal {
 		return signals(s)
@@ -59,8 +59,8 @@ func isUse(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }
 
-// parsePreferences reads the value of a line of robots.txt: a path, which may be left out and then is
-// every path, and a usage expression.
+// parsePreferences reads the value of a line of robots.txt: an optional path, by default every path, and a usage
+// expression.
 func parsePreferences(k kind, value string) (path string, prefs []preference, ok bool) {
 	path = "/"
 	if value != "" && (value[0] == '/' || value[0] == '*') {
@@ -139,7 +139,7 @@ func (g *Group) longestUsage(out []Statement, name, path string) []Statement {
 	return out
 }
 
-// matches compares one rule with one path, wildcards and all.
+// matches compares the rule with one path, with its wildcards.
 func (ru *rule) matches(path string) bool {
 	head := headOf(ru, RFC9309)
 	if !strings.HasPrefix(path, head) {

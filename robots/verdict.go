@@ -2,7 +2,7 @@ package robots
 
 import "strings"
 
-// Reason says why a verdict is as it is.
+// Reason is the reason of a verdict.
 type Reason uint8
 
 // The reasons.
@@ -12,7 +12,7 @@ const (
 	NoMatch                  // the group has no rule that matches: allowed
 	NoGroup                  // the file has no group for the robot: allowed
 	RobotsFile               // the URL is /robots.txt, which may always be fetched (RFC 9309 section 2.2.2)
-	NoFile                   // there is no file, by the answer's status: allowed
+	NoFile                   // there is no file, by the response's status: allowed
 	NoAnswer                 // whether there is a file is not known yet: deferred, which is not disallowed
 	Forbidden                // the file itself may not be read, which [StatusPolicy] treats as a refusal
 )
@@ -21,7 +21,7 @@ var reasonNames = [...]string{
 	"not_judged", "rule", "no_match", "no_group", "robots_file", "no_file", "no_answer", "forbidden",
 }
 
-// String is the stable name of r.
+// String returns the stable name of r.
 func (r Reason) String() string {
 	if int(r) < len(reasonNames) {
 		return reasonNames[r]
@@ -29,20 +29,19 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-// Rule is an Allow or Disallow of a file, its place and its text.
+// Rule is an Allow or Disallow of a file, with its place and its text.
 type Rule struct {
 	Allow  bool
-	Line   int    // 1-based; 0 in the zero Rule, which stands for none
+	Line   int    // 1-based; 0 in the zero Rule, which means no rule
 	Column int    // of Path in the line, 1-based, in bytes
 	Text   string // the line, without its comment and the spaces around it
 	Path   string // as written; one of several when the line has more
 }
 
-// Verdict is the judgement of a group's rules on one path, with its reason.
-// The zero Verdict names nothing and has judged nothing.
+// Verdict is the judgement of a group's rules on one path, with its reason. The zero Verdict means that nothing was
+// judged.
 //
-// Its strings are parts of the file: a Verdict keeps the whole file in memory. [Verdict.Clone] does
-// not.
+// Its strings are parts of the file: a Verdict keeps the whole file in memory. [Verdict.Clone] does not.
 type Verdict struct {
 	Allowed bool
 	// Line is the 1-based line of the deciding rule, 0 when no rule matched and the URL is allowed
@@ -60,11 +59,11 @@ type Verdict struct {
 	// RunnerUp is the rule that also matched and would have decided otherwise: the strongest of the other kind. Its Line is 0
 	// when there is none.
 	RunnerUp Rule
-	// Dialect is the one that decided; with [Strictest], the first dialect that refuses.
+	// Dialect is the dialect that decided; with [Strictest], the first dialect that refuses.
 	Dialect Dialect
 }
 
-// Clone is a copy of v that does not keep the file in memory.
+// Clone returns a copy of v that does not keep the file in memory.
 func (v Verdict) Clone() Verdict {
 	for _, s := range [...]*string{&v.Rule, &v.Path, &v.Agent, &v.RunnerUp.Text, &v.RunnerUp.Path} {
 		*s = strings.Clone(*s)

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// whole is a Record with all fields set.
+// whole returns a Record with all fields set.
 func whole() *Record {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC)
 	return &Record{

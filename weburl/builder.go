@@ -77,7 +77,7 @@ func (b *builder) copyBase(dst []byte, base *URL, n int) []byte {
 	return append(dst, base.href[:n]...)
 }
 
-// absolute parses what follows the slashes after a scheme: the authority, host, port and path start states.
+// absolute parses the part after the slashes that follow a scheme: the authority, host, port and path start states.
 func (b *builder) absolute(dst []byte, scheme, s string) (_ []byte, reason string) {
 	dst = append(dst, scheme...)
 	dst = append(dst, "://"...)

@@ -1,6 +1,6 @@
 package weburl
 
-// What a byte is in each part of a URL, one bit per question.
+// Properties of a byte in the parts of a URL, one bit each.
 const (
 	blank        uint8 = 1 << iota // ASCII tab or newline: removed anywhere in a reference
 	separator                      // "/" or "\", which end a segment of an http URL's path

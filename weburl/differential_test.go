@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// reference resolves by whatwg-url alone, the state machine of the Standard rune by rune. The host is the last text
-// that its host parser saw.
+// reference resolves ref with whatwg-url alone, which implements the state machine of the Standard rune by rune. host
+// is the last text that its host parser received.
 func reference(base URL, ref string) (u *whatwg.Url, host string, err error) {
 	p := whatwg.NewParser(
 		whatwg.WithPathPercentEncodeSet(whatwg.PathPercentEncodeSet.Set('^')), // see TestWhatwgURLDiffers
@@ -38,7 +38,7 @@ func checkReference(t rapid.TB, base URL, ref string) {
 		ok = refErr != nil || want.Scheme() != "http" && want.Scheme() != "https"
 	case reason == ReasonSyntax:
 		ok = refErr != nil
-	case refErr != nil: // not ok: the reference refuses what we accept, or for another reason
+	case refErr != nil: // not ok, ok for the reference only, or another reason
 	case reason == ReasonCredentials:
 		ok = want.Username() != "" || want.Password() != ""
 	default:
@@ -72,8 +72,8 @@ func differsByHost(host string) bool {
 		signedNumber.MatchString(ascii) || longNumber.MatchString(ascii) && !endsInNumber(ascii) || endsInNumber(ascii) && strings.ContainsAny(ascii, "+-")
 }
 
-// pieces are the parts of random references: everything that means something to some state of the parser, and a
-// little that does not.
+// pieces are the parts of random references: everything that has a meaning in some state of the parser, and a few
+// parts without one.
 var pieces = []string{
 	"http", "https", "HTTP", "ftp", "javascript", ":", ":", "//", "/", "/", "\\", "?", "#", "@", ".", "..",
 	".", "/../", "/./", "%2e", "%2E%2e", "%2f", "%zz", "%", "%41", "[", "]", "::1", "1", "0x7f", "017",

@@ -76,7 +76,7 @@ func parseHost(s string) (string, bool) {
 		return parseAddress(s)
 	}
 	if !utf8.ValidString(s) {
-		return "", false // before an escape can make it valid
+		return "", false // refused before percent-decoding could make it valid
 	}
 	domain, ok := domainToASCII(unescapeAll(s))
 	if !ok || !endsInNumber(domain) {

@@ -106,7 +106,7 @@ func FuzzNormalIdempotent(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) { checkNormal(t, s) })
 }
 
-// TestNormalDoesNotAllocate checks that a URL in normal form is returned as it is.
+// TestNormalDoesNotAllocate checks that a URL in normal form is returned unchanged.
 func TestNormalDoesNotAllocate(t *testing.T) {
 	for _, s := range []string{"http://a/", "https://a.example:8080/b/c?d=e&f=%C3%BC", "http://a/?" + strings.Repeat("b", 2000)} {
 		u := mustParse(t, s)

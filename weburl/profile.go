@@ -20,7 +20,7 @@ const (
 	// Exact is the URL as it is. It merges nothing but what [Parse] makes equal; a site that spells its own links
 	// in two ways is fetched twice.
 	Exact
-	// Usual is Safe and three assumptions that hold on most sites, each wrong on some:
+	// Usual is Safe with three assumptions that are right for most sites and wrong for some:
 	//
 	//   - "/dir/index.html" is "/dir/", with or without a query (index and default, with the usual extensions).
 	//     Wrong if the server's index has another name, so that both exist and differ.
@@ -32,8 +32,8 @@ const (
 	//     with a value of 16 or more letters and digits.
 	//
 	// The names are those of the click identifiers of Google, Meta, Microsoft, Yandex and other advertisers (gclid,
-	// fbclid, msclkid, yclid …), of campaigns (utm_*, mtm_*, pk_*, mc_cid …) and of sessions (jsessionid,
-	// phpsessid, aspsessionid*, cfid, cftoken …), in any case; noise.go has them all.
+	// fbclid, msclkid, yclid …), of campaigns (utm_*, mtm_*, pk_*, mc_cid …) and of sessions (jsessionid, phpsessid,
+	// aspsessionid*, cfid, cftoken …), in any case; noise.go has them all.
 	Usual
 )
 

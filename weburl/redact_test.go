@@ -39,7 +39,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// What Parse says of a text has no password in it, whatever it complains of.
+// The message of Parse never contains a password, whatever the error is.
 func TestErrorsHaveNoPasswords(t *testing.T) {
 	for _, text := range []string{
 		"http://user:secret@a.test/", "ftp://user:secret@a.test/", "http://user:secret@[bad/", "http://user:secret@a b/",
@@ -53,7 +53,8 @@ func TestErrorsHaveNoPasswords(t *testing.T) {
 	}
 }
 
-// What is masked stays no URL, for the same reason: a replay of a ledger decides as the crawl did.
+// Redacted text is refused for the same reason as the original, so that a replay of a ledger decides as the crawl
+// did.
 func FuzzRedactedStaysNoURL(f *testing.F) {
 	base, err := weburl.Parse("https://base.test/dir/page")
 	if err != nil {
@@ -72,7 +73,8 @@ func FuzzRedactedStaysNoURL(f *testing.F) {
 	})
 }
 
-// TestRefusedAllocs: most pages have a mailto link, so refusing one costs an error with a copy of its text, and nothing that is large.
+// TestRefusedAllocs checks that refusing a URL allocates only an error with a copy of its text: most pages have a
+// mailto link.
 func TestRefusedAllocs(t *testing.T) {
 	base, err := weburl.Parse("http://a.example/b")
 	if err != nil {

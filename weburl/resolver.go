@@ -37,13 +37,14 @@ func NewResolver(base URL, p Profile) *Resolver {
 // Reset sets another base and keeps the buffers. It invalidates Views returned before.
 func (r *Resolver) Reset(base URL) { r.base = base }
 
-// Resolve is [URL.Resolve] on the base, with a View as the result. Once the buffers have grown to the longest URLs
-// of the site, neither Resolve nor the View's Key allocates, except for errors, references with tabs or newlines
-// inside, hosts that are neither plain ASCII names nor plain IPv4, and malformed escapes. The error is an *[Error].
+// Resolve resolves ref as [URL.Resolve] does on the base, and returns a View. Once the buffers have grown to the
+// longest URLs of the site, neither Resolve nor the View's Key allocates, except for errors, references with tabs or
+// newlines inside, hosts that are neither plain ASCII names nor plain IPv4, and malformed escapes. The error is an
+// *[Error].
 func (r *Resolver) Resolve(ref string) (View, error) { return r.ResolveIn(nil, ref) }
 
-// ResolveIn is [URL.ResolveIn] on the base, with a View as the result. It allocates where Resolve does, and where
-// the Encoder does.
+// ResolveIn resolves ref as [URL.ResolveIn] does on the base, and returns a View. It allocates where Resolve does,
+// and where the Encoder does.
 func (r *Resolver) ResolveIn(e Encoder, ref string) (View, error) {
 	var reason string
 	if r.text, reason = r.b.resolve(r.text[:0], &r.base, ref, e); reason != "" {

@@ -59,7 +59,7 @@ func trimIndex(dst []byte, start int) []byte {
 // A parameter is a place in a query: the bytes from start to end, and the end of its name.
 type parameter struct{ start, name, end int }
 
-// appendParameters appends what Usual keeps of a query, with its "?".
+// appendParameters appends the parameters of a query that Usual keeps, with the "?".
 func appendParameters[T string | []byte](dst []byte, query T) []byte {
 	var space [32]parameter
 	ps := space[:0]

@@ -1,11 +1,11 @@
 // Package weburl provides the one URL type of amble: immutable, comparable, absolute http or https.
 //
-// A [URL] is parsed from text as a browser parses it (WHATWG URL Standard), by [Parse] or by [URL.Resolve] against
-// a base. [URL.String], which is sent, distinguishes two spellings of one address; [URL.Key], which
-// the seen set stores, equates them. A [Profile] equates more of them, at a risk that it names.
+// A [URL] is parsed from text as a browser parses it (WHATWG URL Standard), by [Parse] or by [URL.Resolve] against a
+// base. [URL.String], which is sent, distinguishes two spellings of one address; [URL.Key], which the seen set
+// stores, equates them. A [Profile] equates more of them, at a documented risk.
 //
-// The rest of amble uses three keys derived from a URL: [URL.Host] for queueing and pacing,
-// [URL.Origin] for the scope of a robots.txt, and [URL.PathQuery] for what its rules match.
+// The rest of amble uses three keys derived from a URL: [URL.Host] for queueing and pacing, [URL.Origin] for the
+// scope of a robots.txt, and [URL.PathQuery] for what its rules match.
 //
 // A crawler meets a hundred links for each one that is new to it. [Resolver] returns the key of a link before a URL
 // is made of it, without allocating.

@@ -31,7 +31,7 @@ var names = []string{
 	"amble_request_seconds", "amble_requests_total", "amble_urls", "amble_visits_total",
 }
 
-// text is what the handler of m writes.
+// text returns what the handler of m writes.
 func text(t *testing.T, m *metrics.Metrics) string {
 	t.Helper()
 	rec := httptest.NewRecorder()

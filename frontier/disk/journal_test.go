@@ -78,7 +78,7 @@ func follow(t testing.TB, fs vfs.FS, q *sequence, n int) {
 	}
 }
 
-// contents is a hash of all keys and values.
+// contents returns a hash of all keys and values.
 func contents(t testing.TB, e *engine) uint64 {
 	t.Helper()
 	h := fnv.New64()

@@ -173,7 +173,7 @@ func (m *model) claimable(now time.Time) []*entry {
 	return rested
 }
 
-// earliest is claimable among the hosts that are new, or among the others.
+// earliest returns claimable among the hosts that are new, or among the others.
 func (m *model) earliest(now time.Time, rested bool) []*entry {
 	var first []*place
 	for _, h := range m.hosts {

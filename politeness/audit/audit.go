@@ -1,11 +1,10 @@
-// Package audit checks afterwards that a crawl was polite. From the ledger of all requests, the crawler's configuration and
-// the robots.txt bodies as they were received, it checks every request against the invariants P1 to P12.
+// Package audit checks afterwards that a crawl was polite. From the ledger of all requests, the crawler's configuration and the robots.txt
+// bodies as they were received, it checks every request against the invariants P1 to P12.
 //
-// It shares no code with the Gate that admitted the requests, nor with the parser and matcher that the Gate uses, so that a
-// mistake there is not repeated here. It reads robots.txt by RFC 9309 in the plainest form, slow and short.
+// It shares no code with the Gate that admitted the requests, nor with the parser and matcher that the Gate uses, so that a mistake there
+// is not repeated here. It reads robots.txt by RFC 9309 in the plainest form, slow and short.
 //
-// It does not claim what a ledger cannot show: that every request on the wire has a line (P10) is ensured by the transport,
-// and visible only from the server's side.
+// A ledger cannot show that every request on the wire has a line (P10). The transport ensures that, and only the server can see it.
 //
 //	report, err := audit.Check(lines, audit.Config{Product: "examplebot", Contact: contact, Delay: 1}, body) // body finds a robots.txt by its hash
 //	for _, v := range report.Violations {
@@ -61,7 +60,7 @@ type auditor struct {
 	config    Config
 	processes processes
 	body      Body
-	files     map[string]*file // files that were read, by SHA-256; nil for one that is missing or has another hash
+	files     map[string]*file // files that were read, by SHA-256; nil if one is missing or has another hash
 	rep       *Report
 
 	changed map[string]bool // bodies with another hash, by the SHA-256 they should have
@@ -70,7 +69,7 @@ type auditor struct {
 // plain reports whether the crawler read robots.txt as this check does.
 func (a *auditor) plain() bool { return a.config.Dialect == "" || a.config.Dialect == "RFC9309" }
 
-// notes says what was not checked.
+// notes adds what was not checked to the report.
 func (a *auditor) notes(l *ledger) {
 	rs := l.requests
 	note := func(when bool, text string) {
@@ -103,7 +102,7 @@ func (a *auditor) notes(l *ledger) {
 	note(len(seen) > 0, "P1, P2 and P8 were not checked for requests under an override")
 }
 
-// mandated checks a request under an override against those that were given.
+// mandated checks that the override used by a request is one of those in the configuration.
 func (a *auditor) mandated(r *request, origin string) {
 	if a.config.Overrides == nil {
 		return

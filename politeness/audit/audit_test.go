@@ -142,15 +142,15 @@ func refused(b *book, s float64, aborted bool) *book {
 
 func failing(at float64) req { return req{url: "http://a.test/1", at: at, end: at + 0.1, status: 500} }
 
-// walled is a request that a bot wall answers.
+// walled returns a request that a bot wall answers.
 func walled(at float64) req {
 	return req{url: "http://a.test/1", at: at, end: at + 0.1, status: 200, extra: `,"wall":"Anubis"`}
 }
 
-// polite is a robots.txt that was requested.
+// polite returns a robots.txt that was requested.
 func polite() *book { return newBook().add(robotsReq(0, "User-agent: *\nDisallow: /no\n")) }
 
-// fiveWalls are as many challenges as a host may send before it is left, and what is between them.
+// fiveWalls returns as many challenges as a host may send before it is left, and what is between them.
 func fiveWalls(between ...req) *book {
 	b := polite()
 	for i := range 5 {
@@ -159,7 +159,7 @@ func fiveWalls(between ...req) *book {
 	return b.add(between...)
 }
 
-// unheard is a robots.txt that fails.
+// unheard returns a robots.txt that fails.
 func unheard(at float64) req {
 	return req{url: "http://a.test/robots.txt", forURL: "http://a.test/", purpose: "robots", at: at, end: at + 0.1, status: 503}
 }

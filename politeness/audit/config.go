@@ -16,7 +16,7 @@ type Config struct {
 	MaxDelay      float64        `json:"max_delay_s,omitempty"`
 	MaxRetryAfter float64        `json:"max_retry_after_s,omitempty"` // longer ones end the host; 0: none does
 	MaxBackoff    float64        `json:"max_backoff_s,omitempty"`     // of the pause that failures double; 0: back-off is not checked
-	HostDelays    []HostDelay    `json:"host_delays,omitempty"`       // the first that matches a host holds for it
+	HostDelays    []HostDelay    `json:"host_delays,omitempty"`       // the first entry that matches a host applies to it
 	PerDomain     bool           `json:"per_domain,omitempty"`
 	OwnHosts      map[string]int `json:"own_hosts,omitempty"` // host:port to requests in flight
 	ForbidDenies  bool           `json:"forbidden_denies,omitempty"`
@@ -25,40 +25,43 @@ type Config struct {
 	// Hours are parts of the day in which requests were allowed, as HH:MM-HH:MM in UTC or HH:MM-HH:MM@ZONE, the last minute included.
 	// None: all day.
 	Hours []string `json:"hours,omitempty"`
-	// Rate is the max number of requests per second in all, also of several crawls that have one, on one machine; 0: no limit. It is
-	// not checked where Processes have shared the crawl.
+	// Rate is the maximum number of requests per second to all hosts together. Crawls on one machine that have a Rate share it. 0:
+	// no limit. It is not checked if Processes have shared the crawl.
 	Rate float64 `json:"rate,omitempty"`
 
-	// Overrides are the only ones that may have let requests through. nil: any, which the Report names.
+	// Overrides are the only ones that may have permitted requests. nil: any, and the Report lists them.
 	Overrides []Mandate `json:"overrides,omitempty"`
 
-	// OptOut are the versions of the list of hosts that nothing was to be requested from. It is no part of the JSON form.
+	// OptOut holds the versions of the list of hosts that must not be requested. It is not part of the JSON form.
 	OptOut []OptOut `json:"-"`
 
-	// Forgiven are the times from which hosts that had been given up were requested again, because the operator wanted that.
+	// Forgiven are the times at which the operator had the crawl try again the hosts that it had given up.
 	Forgiven []time.Time `json:"forgiven,omitempty"`
 
-	// Processes are those that have shared the crawl, if their clocks may differ. The times of other lines are not corrected.
+	// Processes are those that have shared the crawl, if their clocks may differ. Times in the lines of other
+	// processes are not corrected.
 	Processes []Process `json:"processes,omitempty"`
 }
 
-// HostDelay is the operator's delay for some hosts. It replaces Config.Delay if it is longer or the host is an own one.
+// HostDelay is the operator's delay for some hosts. It replaces Config.Delay if it is longer or the host is the
+// operator's own.
 type HostDelay struct {
 	// Match is a host name, with or without a port, or with ":*" for all ports of an address; a domain with all names below it, as "*.site.test"; or a range of
 	// addresses, for requests to one of them and to a host that no entry matches by name.
 	Match string  `json:"match"`
 	Delay float64 `json:"delay_s"` // seconds; 0: Config.Delay; negative: none, for an own host
-	// Since is when the delay came into force, while the crawl ran: it holds after requests that began later.
+	// Since is the time at which the delay came into force while the crawl ran: it applies after requests that began
+	// later.
 	Since time.Time `json:"since,omitzero"`
 }
 
-// OptOut names hosts that nothing was to be requested from, nor from names below them.
+// OptOut names hosts that must not be requested, including all names below them.
 type OptOut struct {
 	Names []string
 	Since time.Time // when the crawler began to obey it
 }
 
-// Mandate is an override of an origin's robots.txt that the crawler was given.
+// Mandate is an override of an origin's robots.txt in the configuration of the crawl.
 type Mandate struct {
 	Origin string    `json:"origin"`
 	Reason string    `json:"reason"`
@@ -71,7 +74,7 @@ type Body func(sha256 string) ([]byte, error)
 // Tolerance is the maximum difference between two readings of a wall clock while it is being adjusted.
 const Tolerance = time.Millisecond
 
-// delay is the operator's delay after a request.
+// delay returns the operator's delay after a request.
 func (c *Config) delay(r *StartLine) time.Duration {
 	d := c.hostDelay(r)
 	switch {

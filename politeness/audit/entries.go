@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// entries checks the lines themselves (P10): each permit is used once, and nothing would make a request count for another
-// host, another address or another time.
+// entries checks the lines themselves (P10): each permit is used once, and no field makes a request count for another
+// host, address or time than its own.
 func (a *auditor) entries(l *ledger) {
 	for _, r := range l.repeated {
 		a.violation("P10", r, nil, "permit %s is used twice", r.run)
@@ -37,7 +37,7 @@ func (a *auditor) entries(l *ledger) {
 	}
 }
 
-// gaps are where permits have no line although their run says that all up to there have one.
+// gaps returns the permits that have no line, although a line of their run says that all permits up to it have one.
 func (l *ledger) gaps() (all []gap) {
 	slices.SortFunc(l.permits, func(a, b permit) int {
 		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.id, b.id))
@@ -58,7 +58,7 @@ func (l *ledger) gaps() (all []gap) {
 	return all
 }
 
-// gap is a range of permits without lines, and the line that shows it.
+// gap is a range of permits without lines, and the line that reveals it.
 type gap struct {
 	run      string
 	from, to uint64
@@ -139,7 +139,7 @@ func (a *auditor) resources(rs []*request) {
 	}
 }
 
-// purpose checks that a request says what it is for.
+// purpose checks that the purpose of a request is a known one.
 func (a *auditor) purpose(r *request) {
 	switch {
 	case r.start.Purpose == "resource" && r.start.For == "":

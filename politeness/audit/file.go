@@ -15,7 +15,7 @@ type file struct {
 }
 
 type section struct {
-	agents []string // lower case
+	agents []string // the names of the robots in lower case
 	rules  []rule
 	pauses []pause
 	pause  time.Duration // of the robot for which it is read
@@ -29,7 +29,7 @@ type pause struct {
 
 type rule struct {
 	allow bool
-	path  string // canonical
+	path  string // the path in canonical form
 	line  int
 }
 
@@ -75,7 +75,7 @@ func parse(b []byte, product string) *file {
 	return f
 }
 
-// agentToken is the product token with which a User-agent line begins, in lower case, or "*".
+// agentToken returns the product token with which a User-agent line begins, in lower case, or "*".
 func agentToken(v string) string {
 	if strings.HasPrefix(v, "*") {
 		return "*"
@@ -108,7 +108,7 @@ func pauseOf(field, value string) time.Duration {
 	return secs(min(seconds/requests, most))
 }
 
-// of is the group that applies to a robot: all that name it, merged, else all that name "*".
+// of returns the group that applies to a robot: all groups that name it, merged, otherwise all that name "*".
 func (f *file) of(product string) section {
 	for _, name := range []string{strings.ToLower(product), "*"} {
 		var all section
@@ -133,7 +133,7 @@ func (f *file) of(product string) section {
 	return section{}
 }
 
-// special escapes what has a meaning in rules but not in URLs.
+// special escapes the characters that have a meaning in rules but not in URLs.
 var special = strings.NewReplacer("*", "%2A", "$", "%24")
 
 // allows judges a path with its query: the longest rule decides, among equally long ones one that allows (RFC 9309 section

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// span is a part of the day, up to and including the minute to. It spans midnight if from is later.
+// span is a part of the day that includes the minute to. It spans midnight if from is later.
 type span struct {
 	from, to int // minutes after midnight
 	zone     *time.Location
@@ -34,7 +34,7 @@ func spans(texts []string) (all []span, err error) {
 	return all, nil
 }
 
-// outside reports whether a time is in none of the spans, whichever way the clock was adjusted.
+// outside reports whether a time is in none of the spans, even if the clock was off by Tolerance in either direction.
 func outside(all []span, t time.Time) bool {
 	for _, s := range all {
 		for _, at := range []time.Time{t.Add(-Tolerance), t.Add(Tolerance)} {
@@ -61,7 +61,7 @@ func (a *auditor) hours(rs []*request) {
 	}
 }
 
-// rate checks the pauses between requests to whichever host.
+// rate checks the intervals between requests to all hosts together.
 func (a *auditor) rate(rs []*request) {
 	if a.config.Rate <= 0 || len(a.config.Processes) > 0 {
 		return

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// unmeasuredClock is the assumed error of the clock of a machine that nobody has compared with others.
+// unmeasuredClock is the assumed error of a machine's clock that has not been compared with others.
 const unmeasuredClock = time.Second
 
 // Part is one of several crawls that are checked together.
 type Part struct {
-	Name    string                                   // for people
-	Open    func() (ledger io.ReadCloser, err error) // is called twice; one ledger at a time is open
+	Name    string                                   // shown in the report
+	Open    func() (ledger io.ReadCloser, err error) // is called twice; only one ledger is open at a time
 	Config  Config
 	Body    Body   // is called while the ledger is open
 	Machine string // machine whose clock the ledger uses, unless Config.Processes has measurements
 }
 
-// Joint is the result of CheckTogether.
+// Joint is the result of [CheckTogether].
 type Joint struct {
 	Parts    []string `json:"jobs"`
 	Requests int      `json:"requests"` // of all parts
@@ -39,7 +39,7 @@ type Joint struct {
 type JointViolation struct {
 	Invariant string       `json:"invariant"` // P1, P3 to P8, rate or hours
 	Host      string       `json:"host"`
-	Lines     [2]JointLine `json:"lines"` // the request, and the one of the other part
+	Lines     [2]JointLine `json:"lines"` // the request, and the earlier one of the other part
 	Message   string       `json:"message"`
 }
 
@@ -53,15 +53,15 @@ func (v JointViolation) String() string {
 	return fmt.Sprintf("%s %s: %s (%s line %d, %s line %d)", v.Invariant, v.Host, v.Message, v.Lines[0].Part, v.Lines[0].Line, v.Lines[1].Part, v.Lines[1].Line)
 }
 
-// CheckTogether checks the requests of several crawls against each other, as if one crawler had made them: one request at a time to
-// a host, an address other than loopback and, where one of the parts has Config.PerDomain, a domain (P3, P6); after each the longest pause that
-// either of the two crawls owes (P4 to P6); a Retry-After that one of them was told is owed by all, also that of a redirect to another
-// host (P7); a robots.txt that crawls share is requested once while it is fresh, and each copy of it is what the crawl that it names
-// was answered (P1); and one that fails is tried again no earlier than a single crawl would (P8). What one crawl owes
-// after its own requests is left to [Check]. A host that is an own one of both parts is left out if both may request it several
-// times at once. Of two crawls with a Rate on one machine, the longer interval holds between the starts of their requests (rate). While a URL of a crawl with hours waits
-// at a host, they hold for all, five minutes after they end at the latest (hours); a note counts the requests of one crawl outside the hours
-// of another, whether it waited or not. An error means that a ledger cannot be read.
+// CheckTogether checks the requests of several crawls against each other, as if one crawler had made them. A host, an address other than
+// loopback and, if one of the parts has Config.PerDomain, a domain get one request at a time (P3, P6). After each request comes the longest
+// pause that either of the two crawls requires (P4 to P6). All crawls obey a Retry-After that one of them received, even that of a redirect
+// to another host (P7). A robots.txt that crawls share is requested once while it is fresh, and each copy equals the response to the crawl
+// that it names (P1). One that fails is tried again no earlier than by a single crawl (P8). Of two crawls with a Rate on one machine, the
+// longer interval applies between the starts of their requests (rate). While a URL of a crawl with hours waits at a host, the hours apply
+// to all crawls, from at most five minutes after they end (hours). A note counts the requests of one crawl outside the hours of another,
+// whether it waited or not. Pauses after a crawl's own requests are checked by [Check]. A host that both parts own is left out if both may
+// request it several times at once. An error means that a ledger cannot be read.
 //
 // It takes a few hundred bytes of memory for each request of the crawls that ran at the same time, and of each host for each crawl.
 func CheckTogether(parts []Part) (*Joint, error) {
@@ -96,45 +96,47 @@ func CheckTogether(parts []Part) (*Joint, error) {
 	return &j.Joint, nil
 }
 
-// joint is a check under way. It goes through the requests in the order of time, and keeps no more of them than that needs.
+// joint is a check under way. It goes through the requests in the order of time, and keeps only those that it still
+// needs.
 type joint struct {
 	Joint
 	parts   []*part
 	keys    map[string]int     // of hosts, addresses and domains: the number of the part that requested it, or several
 	domains map[string]bool    // keys of domains that have a clock
 	hourly  map[string][]*part // by host: crawls with hours that requested it
-	pending []*partRequest     // not checked yet, because a crawl still to be read may have earlier requests
+	pending []*partRequest     // not checked yet, because a part still to be read may have earlier requests
 	places  map[string]*place  // by key
 	led     map[string][]*jointLed
-	outOf   map[[2]int]int // requests of a part outside of the hours of another one
+	outOf   map[[2]int]int // number of requests of a part outside the hours of another part
 	outside map[outsiders][]*partRequest
 	robots  jointRobots
 	rated   map[*part][]*partRequest // of parts with a rate, in the order in which they were allowed
-	dropped int                      // robots.txt files that were requested again for want of room
+	dropped int                      // robots.txt files that were requested again because a lack of space may have removed them
 }
 
-// outsiders names the requests to a host outside of the hours of another part, since that one's last request there.
+// outsiders identifies the requests to a host outside the hours of another part, made since that part's last request
+// to the host.
 type outsiders struct {
 	host string
 	of   *part
 }
 
-// several is the number of a part for keys of several.
+// several is the number in joint.keys for keys that several parts requested.
 const several = -1
 
-// jointLed is a redirect that requests a pause, and the crawl that was told.
+// jointLed is a redirect that requests a pause, and the crawl that received it.
 type jointLed struct {
 	led
 	of *part
 }
 
-// place is what the requests to a host, an address or a domain so far require of the next.
+// place holds the constraints that earlier requests to a host, an address or a domain put on the next one.
 type place struct {
 	last map[*part]*partRequest
 	said map[*part]*waits
 }
 
-// part is a crawl that was read.
+// part is a crawl whose ledger was read.
 type part struct {
 	auditor
 	*Part
@@ -157,14 +159,14 @@ func (p *part) open() (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // it was only read
 	return read(f, p.processes)
 }
 
-// survey notes when a part begins, and what it requests.
+// survey records when a part begins, and the hosts, addresses and domains that it requests.
 func (j *joint) survey(of *Part) error {
 	p := &part{Part: of, number: len(j.parts), auditor: auditor{config: of.Config, processes: processesOf(&of.Config), body: of.Body}, runs: map[string]time.Time{}}
-	p.spans, _ = spans(of.Config.Hours) // Check says what is wrong
+	p.spans, _ = spans(of.Config.Hours) // Check reports the error
 	l, err := p.open()
 	if err != nil {
 		return err
@@ -198,8 +200,8 @@ func (j *joint) survey(of *Part) error {
 	return nil
 }
 
-// keys returns the keys of the host, the address and the domain of a request, as far as crawls share their clocks: not the address
-// of an own host, nor loopback, where each port is another program.
+// keys returns the keys of the host, the address and the domain of a request, as far as crawls share their clocks. The address of
+// an own host is not shared, nor is loopback, where each port is another program.
 func (r *partRequest) keys() (all []string) {
 	all = append(all, "h "+r.start.Host)
 	if addr := r.of.address(r.request); addr != "" {
@@ -213,7 +215,7 @@ func (r *partRequest) keys() (all []string) {
 	return all
 }
 
-// read reads a part and what its own requests tell of pauses.
+// read reads the requests of a part, and the back-off of each host after them.
 func (j *joint) read(of *part) error {
 	l, err := of.open()
 	if err != nil {
@@ -281,12 +283,12 @@ func (j *joint) check(r *partRequest) {
 	j.hours(r)
 }
 
-// waitTime is how long a crawl may take, after its hours have ended or its process has begun, to register its wait at each
-// host. From then on its hours bind the other crawls, too.
+// waitTime limits the time that a crawl needs to register its wait at each host, after its hours have ended or its process
+// has begun. From then on its hours bind the other crawls, too.
 const waitTime = 5 * time.Minute
 
-// hours checks the requests of others to a host, outside of the hours of a part, that were made while that one waited: before its request r,
-// whose URL was queued before them. Whether it waits is known only then.
+// hours checks the requests of other parts to r's host that were made outside the hours of r's part while r waited. Only r shows that it
+// waited: its URL was queued before those requests.
 func (j *joint) hours(r *partRequest) {
 	mine := outsiders{r.start.Host, r.of}
 	for _, x := range j.outside[mine] {
@@ -308,7 +310,8 @@ func (j *joint) hours(r *partRequest) {
 	}
 }
 
-// forget forgets what requires nothing any more at a time: no crawl owes a pause of a day, unless it was told to.
+// forget removes requests that cannot require a pause any more at this time: no pause lasts a day, unless the host
+// requested it.
 func (p *place) forget(now time.Time) {
 	maps.DeleteFunc(p.last, func(_ *part, r *partRequest) bool { return now.Sub(r.over()) > 24*time.Hour+r.after })
 	maps.DeleteFunc(p.said, func(_ *part, w *waits) bool { return w.last != nil && w.until.Before(now) })
@@ -327,7 +330,7 @@ func (j *joint) host(p *place, r *partRequest) {
 	p.said[r.of].note(r.request)
 }
 
-// sameClock checks a request against those of other parts to other hosts at its address, or of its domain.
+// sameClock checks a request against the requests of other parts to other hosts at its address, or of its domain.
 func (j *joint) sameClock(p *place, name string, r *partRequest) {
 	for _, of := range inOrder(p.last) {
 		if of != r.of && p.last[of].start.Host != r.start.Host && j.pause(name, p.last[of], r) {
@@ -381,7 +384,8 @@ func invariantAt(name string) string {
 	return ""
 }
 
-// told checks r against what its host said to another part (P7). It reports whether it came too early.
+// told checks r against the Retry-Afters that its host sent to another part (P7). It reports whether r came too
+// early.
 func (j *joint) told(r *partRequest, w *waits, of *part) bool {
 	if w == nil || w.last == nil || !r.start.Written.After(w.last.heard()) || !r.start.Written.Before(w.until.Add(-Tolerance)) {
 		return false
@@ -390,8 +394,8 @@ func (j *joint) told(r *partRequest, w *waits, of *part) bool {
 	return j.early(w.until.Add(-Tolerance).Sub(r.start.Written), "P7", r, by, "the host requested a pause until %s", stamp(w.until))
 }
 
-// redirected checks a request against the pauses that redirects to its host have requested of another crawl (P7), which that one
-// knew of before the request was allowed.
+// redirected checks a request against the pauses that redirects to its host requested of another crawl, if that crawl had
+// received them before the request was allowed (P7).
 func (j *joint) redirected(r *partRequest) {
 	host := r.start.Host
 	if len(j.led[host]) == 0 {
@@ -400,7 +404,7 @@ func (j *joint) redirected(r *partRequest) {
 	j.led[host] = slices.DeleteFunc(j.led[host], func(l *jointLed) bool { return !r.start.Written.Before(l.until) })
 	for _, l := range j.led[host] {
 		if !r.start.Allowed.After(l.known) {
-			break // so it is with all that follow
+			break // those that follow became known even later
 		}
 		if l.of != r.of && (r.of.config.OwnHosts[host] <= 1 || l.of.config.OwnHosts[host] <= 1) {
 			by := min(l.until.Sub(r.start.Written), r.start.Allowed.Sub(l.known))
@@ -410,8 +414,8 @@ func (j *joint) redirected(r *partRequest) {
 	}
 }
 
-// rate checks a request against those of other parts on its machine, to whichever hosts, if both have a rate. Requests come in the
-// order in which they began, which may be another one than that in which they were allowed.
+// rate checks a request against those of other parts on its machine, to any hosts, if both have a rate. Requests come in the order
+// in which they began, which may differ from that in which they were allowed.
 func (j *joint) rate(r *partRequest) {
 	mine := r.of
 	if mine.config.Rate <= 0 || len(mine.config.Processes) > 0 {
@@ -441,7 +445,7 @@ func (j *joint) rate(r *partRequest) {
 	j.rated[mine] = all
 }
 
-// noteHours records requests to hosts of several crawls that were made outside another crawl's hours.
+// noteHours reports the number of requests that one crawl made outside the hours of another at hosts of both.
 func (j *joint) noteHours() {
 	for _, p := range slices.SortedFunc(maps.Keys(j.outOf), func(x, y [2]int) int { return slices.Compare(x[:], y[:]) }) {
 		of, other := j.parts[p[0]], j.parts[p[1]]
@@ -450,7 +454,7 @@ func (j *joint) noteHours() {
 	}
 }
 
-// early notes a request that began too early, by so much, or that this is not proven. It reports true.
+// early records that a request began too early by this much, or that this is not proven. It always returns true.
 func (j *joint) early(by time.Duration, inv string, r, other *partRequest, format string, args ...any) bool {
 	if d := r.error() + other.error(); by <= d && !sameMachine(r, other) {
 		j.Unproven++
@@ -460,7 +464,7 @@ func (j *joint) early(by time.Duration, inv string, r, other *partRequest, forma
 	return true
 }
 
-// error returns by how much the times of a request may be wrong.
+// error returns the maximum error of the times of a request.
 func (r *partRequest) error() time.Duration {
 	if p := r.of.processes[r.run]; p != nil {
 		return secs(p.Error)
@@ -468,7 +472,7 @@ func (r *partRequest) error() time.Duration {
 	return unmeasuredClock
 }
 
-// sameMachine reports whether two requests have the times of one clock.
+// sameMachine reports whether the times of two requests are from one clock.
 func sameMachine(a, b *partRequest) bool {
 	return a.of.processes[a.run] == nil && b.of.processes[b.run] == nil && strings.EqualFold(a.of.Machine, b.of.Machine)
 }

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// jointRobots is what is known of robots.txt files that crawls share.
+// jointRobots holds the requests for the robots.txt files that crawls share.
 type jointRobots struct {
-	byRun  map[string][]*partRequest // requests for a robots.txt, and one of each run
-	last   map[string]*partRequest   // by origin: the answer that is valid longest
+	byRun  map[string][]*partRequest // requests for a robots.txt, and at least one request of each run
+	last   map[string]*partRequest   // by origin: the response that is valid longest
 	failed map[string]*partRequest   // by origin: the last attempt, if it failed
-	copies []*partRequest            // robots.txt files that another crawl is said to have requested
+	copies []*partRequest            // robots.txt files that, by their lines, another crawl requested
 }
 
-// unsent notes a copy, or an attempt that failed before a byte was sent.
+// unsent records a copy, or an attempt that failed before a byte was sent.
 func (s *jointRobots) unsent(r *partRequest) {
 	if r.copied {
 		s.copies = append(s.copies, r)
@@ -22,8 +22,8 @@ func (s *jointRobots) unsent(r *partRequest) {
 	}
 }
 
-// sharedRobots checks a request for a robots.txt that crawls share: a fresh one is not requested again (P1), one that fails not
-// before its pause (P8).
+// sharedRobots checks a request for a robots.txt that crawls share: a fresh one is not requested again (P1), and a failed one
+// not before the end of its pause (P8).
 func (j *joint) sharedRobots(r *partRequest) {
 	s := &j.robots
 	if r.start.Purpose == "robots" || s.byRun[r.run] == nil {
@@ -49,7 +49,7 @@ func (j *joint) sharedRobots(r *partRequest) {
 	}
 }
 
-// copied checks that each copy is what the crawl that it names was answered (P1).
+// copied checks that each copy equals the response to the crawl that it names (P1).
 func (j *joint) copied() {
 	if j.dropped > 0 {
 		j.Notes = append(j.Notes, fmt.Sprintf("%d robots.txt files were requested again that may have been dropped for want of room", j.dropped))
@@ -67,15 +67,16 @@ func (j *joint) copied() {
 	}
 }
 
-// decidesRobots reports whether r was answered what other crawls use: not a failure, nor a redirect that is followed.
+// decidesRobots reports whether other crawls use the response to r: it is neither a failure nor a redirect that is
+// followed.
 func (r *partRequest) decidesRobots() bool {
 	e := r.end
 	return e != nil && !e.Aborted && !e.Challenged && e.Error == "" && e.Wall == "" && e.Truncated == "" && !e.Expires.IsZero() &&
 		!(e.Status >= 300 && e.Status < 400 && leadsTo(r.request) != "")
 }
 
-// requestedAgain checks a request for a robots.txt that another crawl had been answered. A crawl that has ended may have taken its
-// files with it.
+// requestedAgain checks a request for a robots.txt to which another crawl had received a response. The files of a crawl that has
+// ended may be lost.
 func (j *joint) requestedAgain(known, r *partRequest) {
 	if known == nil || known.of == r.of || !sameMachine(known, r) || !known.heard().Before(r.start.Allowed) || known.alive.Before(r.start.Written) ||
 		!r.start.Written.Before(known.end.Expires.Add(-Tolerance)) {
@@ -88,7 +89,7 @@ func (j *joint) requestedAgain(known, r *partRequest) {
 	j.violation("P1", r, known, "%s was requested again, although it had been answered and is valid until %s", r.start.URL, stamp(known.end.Expires))
 }
 
-// triedAgain checks a request for a robots.txt against the pause after the attempt of another crawl that failed (P8).
+// triedAgain checks a request for a robots.txt against the pause after another crawl's failed attempt (P8).
 func (j *joint) triedAgain(failed, r *partRequest) {
 	if failed == nil || failed.of == r.of || !sameMachine(failed, r) || !failed.heard().Before(r.start.Allowed) || failed.alive.Before(r.start.Written) {
 		return

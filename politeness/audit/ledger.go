@@ -13,43 +13,43 @@ import (
 )
 
 type ledger struct {
-	requests []*request // by epoch and the time they were written
-	repeated []*request // started or ended twice
+	requests []*request // by epoch and by the times at which they were written
+	repeated []*request // second starts or ends of a request
 	unsent   []*request // attempts at a robots.txt that failed before a byte was sent, and copies of one
-	torn     bool       // the last line is not whole
+	torn     bool       // the last line is incomplete
 	runs     int
-	steps    []step // where epochs begin
+	steps    []step // the lines at which epochs begin
 	permits  []permit
 	through  map[string]mark // of runs
 }
 
-// permit is one that has a line.
+// permit identifies a permit that has a line.
 type permit struct {
 	run  string
 	id   uint64
 	line int
 }
 
-// mark is up to where a run last said that it is complete.
+// mark is the ID up to which a run last said that all permits have a line.
 type mark struct {
 	id   uint64
 	line int
 }
 
-// step is a process whose clock is behind that of the one before.
+// step is the beginning of a process whose clock is behind that of the process before.
 type step struct {
 	line   int
 	behind time.Duration
 }
 
-// reading is a ledger while it is read.
+// reading is the state while a ledger is read.
 type reading struct {
 	ledger
 	line  Line // being read
 	open  map[key]*request
-	names map[string]string    // each text once, however often it occurs
-	last  map[string]time.Time // of runs, when they wrote a line last
-	epoch map[string]int       // of runs
+	names map[string]string    // each text stored once, however often it occurs
+	last  map[string]time.Time // by run: the time of its last line
+	epoch map[string]int       // by run
 	late  time.Time            // the latest time of this epoch
 
 	processes processes
@@ -60,8 +60,8 @@ type key struct {
 	id  uint64
 }
 
-// read reads a ledger. A last line without its end is what a killed process leaves, and not an error; any other line that is
-// not an entry is one.
+// read reads a ledger. An incomplete last line, which a killed process leaves, is not an error; any other line that is not
+// an entry is one.
 func read(r io.Reader, by processes) (*ledger, error) {
 	l := &reading{processes: by, open: map[key]*request{}, names: map[string]string{}, last: map[string]time.Time{}, epoch: map[string]int{}}
 	l.through = map[string]mark{}
@@ -115,7 +115,7 @@ func (l *reading) add(n int, b []byte) error {
 		return err
 	}
 	e := l.processes.common(&l.line, nil)
-	if e.Event == "head" { // no request
+	if e.Event == "head" { // not a request
 		return nil
 	}
 	k := key{l.name(e.Run), e.ID}
@@ -123,7 +123,7 @@ func (l *reading) add(n int, b []byte) error {
 	l.number(n, k, e)
 	r := l.open[k]
 	switch {
-	case e.Event == "unsent": // nothing was on the wire
+	case e.Event == "unsent": // nothing was sent
 		if e.Purpose == "robots" && e.Error != "" && !e.Aborted {
 			l.unsent = append(l.unsent, &request{line: n, last: n, run: k.run, epoch: l.epoch[k.run], start: e.StartLine, end: new(e.EndLine)})
 		}
@@ -153,7 +153,7 @@ func (l *reading) add(n int, b []byte) error {
 	return nil
 }
 
-// number notes which permits have a line, and up to where the run says that all have one.
+// number records which permits have a line, and the ID up to which the run says that all have one.
 func (l *reading) number(n int, k key, e *Line) {
 	if e.Event != "end" && e.ID > 0 {
 		l.permits = append(l.permits, permit{k.run, k.id, n})
@@ -163,7 +163,7 @@ func (l *reading) number(n int, k key, e *Line) {
 	}
 }
 
-// wrote notes when a line was written.
+// wrote records the time at which a line was written.
 func (l *reading) wrote(n int, run string, e *Line) {
 	last, known := l.last[run]
 	at := timeOf(e)
@@ -179,7 +179,7 @@ func (l *reading) wrote(n int, run string, e *Line) {
 	l.last[run] = last
 }
 
-// timeOf is when a line was written.
+// timeOf returns the time at which a line was written.
 func timeOf(e *Line) (at time.Time) {
 	for _, t := range [...]time.Time{e.Written, e.Ended, e.Reported} {
 		if t.After(at) {
@@ -189,7 +189,7 @@ func timeOf(e *Line) (at time.Time) {
 	return at
 }
 
-// begin notes a process's first line.
+// begin records the first line of a process.
 func (l *reading) begin(n int, run string, e *Line, at time.Time) {
 	if e.Behind > 0 && at.Before(l.late) {
 		l.steps = append(l.steps, step{n, l.late.Sub(at)})
@@ -206,7 +206,8 @@ func (l *reading) name(s string) string {
 	return s
 }
 
-// plainAddr is an address in one form: IPv4 in IPv6 is IPv4, and a zone does not make it another server.
+// plainAddr returns the canonical form of an address: IPv4 in IPv6 becomes IPv4, and the zone is removed, because it
+// does not make it another server.
 func plainAddr(s string) string {
 	a, err := netip.ParseAddr(s)
 	if err != nil {

@@ -23,16 +23,16 @@ func (a *auditor) host(name string, rs []*request, redirects []led) {
 // hostClock holds the constraints that a host's earlier requests put on the next one.
 type hostClock struct {
 	epoch     int
-	last      *request // the one that was over last
+	last      *request // the request that ended last
 	flying    []*request
 	requested waits
-	led       []led // redirects to the host that request a pause, those known first first
+	led       []led // redirects to the host that request a pause, in the order in which they became known
 	backoff   backoff
 	walls     walls
 	begun     time.Time // the start of the last request
 }
 
-// begins checks a request that begins, and returns the pause before it where there was one.
+// begins checks a request that begins, and returns the pause before it, if there was one.
 func (a *auditor) begins(c *hostClock, r *request, own int) (Pause, bool) {
 	if r.epoch != c.epoch {
 		*c = hostClock{epoch: r.epoch, led: c.led}
@@ -52,7 +52,7 @@ func (a *auditor) begins(c *hostClock, r *request, own int) (Pause, bool) {
 	return a.gap(c.last, r, own, c.backoff.pause), true
 }
 
-// over notes the end of a request, or that it has none.
+// over records the end of a request, or that it has none.
 func (a *auditor) over(c *hostClock, r *request) {
 	c.requested.note(r)
 	c.backoff.note(r, secs(a.config.MaxBackoff))
@@ -86,7 +86,7 @@ func (h *Host) add(p Pause) {
 	}
 }
 
-// paceInvariant is P4 for the operator's delay and P5 for one that something else lengthened.
+// paceInvariant returns P4 for the operator's delay and P5 for a longer one.
 func paceInvariant(due, delay time.Duration) string {
 	if due > delay {
 		return "P5"
@@ -94,7 +94,7 @@ func paceInvariant(due, delay time.Duration) string {
 	return "P4"
 }
 
-// due is the pause due after a request: the longest of the operator's delay, the one for its response time, and the one that
+// due returns the pause due after a request: the longest of the operator's delay, the one for its response time, and the one that
 // robots.txt had requested by then.
 func (a *auditor) due(last *request, own int) time.Duration {
 	d := a.config.delay(&last.start)
@@ -126,14 +126,14 @@ func (a *auditor) inFlight(before []*request, r *request, most int) []*request {
 	}
 	if n := len(flying) + 1; n > most {
 		a.missed(flying[0].over().Sub(r.start.Written)-Tolerance, "P3", r, flying[0], "%d requests in flight, %d allowed", n, most)
-		if keep := most + 8; n > keep { // the others are already reported; the time stays linear
+		if keep := most + 8; n > keep { // the others were already reported; this keeps the time linear
 			flying = append(flying[:0], flying[n-keep:]...)
 		}
 	}
 	return append(flying, r)
 }
 
-// address is the key of a request's server address; own hosts have none, since they share no clock.
+// address returns the key of a request's server address; own hosts have none, since they share no clock.
 func (a *auditor) address(r *request) string {
 	if a.config.OwnHosts[r.start.Host] > 0 {
 		return ""
@@ -141,7 +141,7 @@ func (a *auditor) address(r *request) string {
 	return r.start.Addr
 }
 
-// domain is the key of a request's registrable domain, as the ledger names it.
+// domain returns the key of a request's registrable domain, as the ledger names it.
 func (a *auditor) domain(r *request) string {
 	if a.config.OwnHosts[r.start.Host] > 0 {
 		return ""
@@ -149,8 +149,8 @@ func (a *auditor) domain(r *request) string {
 	return r.start.Domain
 }
 
-// shared checks hosts on one address, or of one domain, against their one clock: one request at a time, and after each the
-// pause due for its own host, whichever host is next (P6).
+// shared checks hosts at one address, or of one domain, against the clock that they share: one request at a time, and
+// after each the pause due for its own host, whichever host is next (P6).
 func (a *auditor) shared(name string, rs []*request) {
 	var last *request
 	for _, r := range rs {
@@ -162,7 +162,7 @@ func (a *auditor) shared(name string, rs []*request) {
 	}
 }
 
-// after checks a request against the one before it at the same address, or of the same domain; that may be nil.
+// after checks a request against the one before it at the same address, or of the same domain. before may be nil.
 func (a *auditor) after(name string, before, r *request) {
 	if before == nil || before.start.Host == r.start.Host {
 		return
@@ -177,17 +177,17 @@ func (a *auditor) after(name string, before, r *request) {
 	}
 }
 
-// backoff is the least pause that a host's failures require: failures double it, good answers halve it. What may have been
-// broken off by the crawler itself changes nothing. Another process continues with it, unless the longest possible pause has
-// passed before its first request. What that process heard and never stored requires nothing of it.
+// backoff is the minimum pause that a host's failures require. Failures double it, good responses halve it. Requests that
+// the crawler itself may have broken off do not change it. Another process continues with the stored back-off, unless the
+// longest possible pause has passed before its first request.
 type backoff struct {
 	run    string
 	over   time.Time
 	pause  time.Duration
-	stored time.Duration // pause, without what was never stored
+	stored time.Duration // the part of pause that later processes know
 }
 
-// begin notes the start of r.
+// begin records the start of r.
 func (b *backoff) begin(r *request, most time.Duration) {
 	if b.run != r.run {
 		b.pause = b.stored
@@ -217,18 +217,19 @@ func (b *backoff) note(r *request, most time.Duration) {
 	}
 }
 
-// maxWalls is the number of consecutive challenges after which a host is left, as docs/politeness.md says.
+// maxWalls is the number of consecutive challenges after which a host is given up, as docs/politeness.md says.
 const maxWalls = 5
 
-// walls are the consecutive challenges of a bot wall that a host has sent, without those for its robots.txt.
+// walls counts the consecutive challenges of a bot wall that a host has sent, without those for its robots.txt.
 type walls struct {
 	run    string
 	n      int
-	stored int      // n, without what was never stored
+	stored int      // the part of n that later processes know
 	last   *request // the last one of them
 }
 
-// note counts an answer. What may have been broken off by the crawler itself, and any failure without a challenge, changes nothing.
+// note counts a response. A request that the crawler itself may have broken off, or a failure without a challenge,
+// does not change the count.
 func (w *walls) note(r *request) {
 	e := r.end
 	if e == nil || e.Aborted || r.late || r.start.Purpose == "robots" {
@@ -245,8 +246,8 @@ func (w *walls) note(r *request) {
 	}
 }
 
-// left checks that a host gets no request after maxWalls consecutive challenges (P5). Hosts that answer several requests at once
-// are left out: a ledger does not show in which order the crawler heard their answers.
+// left checks that a host gets no request after maxWalls consecutive challenges (P5). Hosts with several requests in flight are
+// left out: a ledger does not show in which order the crawler received their responses.
 func (a *auditor) left(c *hostClock, r *request, own int) {
 	w := &c.walls
 	if w.run != r.run {
@@ -257,7 +258,8 @@ func (a *auditor) left(c *hostClock, r *request, own int) {
 	}
 }
 
-// forgiven reports whether the operator let hosts that were given up be requested again after a time, and not after another.
+// forgiven reports whether the operator had hosts that were given up tried again, after the first time and not after
+// the second.
 func (a *auditor) forgiven(after, until time.Time) bool {
 	return slices.ContainsFunc(a.config.Forgiven, func(t time.Time) bool { return t.After(after) && !t.After(until) })
 }

@@ -6,55 +6,56 @@ import (
 	"time"
 )
 
-// Pacer checks the requests of a ledger one after another, while it is read or written, in bounded memory: that each was
-// allowed when it began, that the pause before it was kept, and that what the host requested was waited for (P3 to P7, P10
-// and P12, and P8 as far as it is about pauses). [Check] does the same with a whole ledger, and checks the rest as well.
-// A Pacer must not be used concurrently.
+// Pacer checks the requests of a ledger one after another, while it is read or written, in bounded memory. It checks that
+// each was allowed when it began, that the pause before it was kept, and that the pauses requested by the host were kept
+// (P3 to P7, P10 and P12, and P8 as far as it is about pauses). [Check] does the same with a whole ledger, and checks
+// everything else, too. A Pacer must not be used concurrently.
 type Pacer struct {
 	auditor
 	clocks   map[string]*clock       // by host:port
 	shared   map[string]*sharedClock // by address, and by domain
-	open     map[key]*request        // without an end so far
-	read     reading                 // for the times of processes
+	open     map[key]*request        // requests without an end so far
+	read     reading                 // for the times of each process
 	run      latestRun               // the process that wrote the last line
-	line     int                     // of the ledger, from 1
-	latest   time.Time               // of all lines
-	swept    int                     // clocks that a sweep left
-	spare    []*request              // that nothing refers to any more
-	common   Line                    // the current one, by the common clock
+	line     int                     // line number in the ledger, from 1
+	latest   time.Time               // the latest time in all lines
+	swept    int                     // number of clocks after the last sweep
+	spare    []*request              // requests to reuse
+	common   Line                    // the current line, by the common clock
 	unjudged int
 }
 
 // maxClocks limits the hosts that a Pacer remembers. It forgets hosts at which no pause can be due any more.
 const maxClocks = 50_000
 
-// maxLed limits the redirects to one host that a Pacer remembers: the last ones.
+// maxLed limits the redirects to one host that a Pacer remembers. It keeps the last ones.
 const maxLed = 16
 
 // Pause is the time between the end of a request and the start of the next to the same host.
 type Pause struct {
 	Observed time.Duration
-	Due      time.Duration // without Retry-After, which is no pause after a request but a time
+	Due      time.Duration // without Retry-After, which is a time and not a pause after a request
 }
 
 // latestRun caches the state of the process that wrote the last line.
 type latestRun struct {
 	name  string
-	last  time.Time // when it wrote a line last
+	last  time.Time // the time of its last line
 	epoch int
 }
 
 // clock holds the state of a host.
 type clock struct {
 	hostClock
-	origins map[string]*origin // what is known of their robots.txt
-	paced   bool               // a robots.txt of one of its hosts has requested a delay
-	open    int                // requests without an end
-	addr    string             // of the last request, as written
-	plain   string             // addr in one form
+	origins map[string]*origin // states of the robots.txt files
+	paced   bool               // a robots.txt of the host has requested a delay
+	open    int                // number of requests without an end
+	addr    string             // address of the last request, as written
+	plain   string             // canonical form of addr
 }
 
-// sharedClock holds what the requests to one address, or of one domain, require of the next to another host there.
+// sharedClock holds the requests to one address, or of one domain, that a request to another host there is checked
+// against.
 type sharedClock struct{ last, open *request }
 
 // NewPacer returns a Pacer. Without body, the pauses that robots.txt requests are not checked.
@@ -69,8 +70,8 @@ func NewPacer(c Config, body Body) *Pacer {
 // Unjudged returns how many requests could not be checked because there were too many hosts.
 func (p *Pacer) Unjudged() int { return p.unjudged }
 
-// Add checks the next line of the ledger. paused reports whether it begins a request after which a pause was due;
-// violations are those that the line completes, valid until the next call.
+// Add checks the next line of the ledger. paused reports whether it begins a request after which a pause was due.
+// violations are those found with this line; they are valid until the next call.
 func (p *Pacer) Add(l *Line) (pause Pause, paused bool, violations []Violation) {
 	p.line++
 	p.rep.Violations = p.rep.Violations[:0]
@@ -94,7 +95,7 @@ func (p *Pacer) Add(l *Line) (pause Pause, paused bool, violations []Violation) 
 	return pause, paused, p.rep.Violations
 }
 
-// wrote notes when a line was written.
+// wrote records the time at which a line was written.
 func (p *Pacer) wrote(l *Line) {
 	at := timeOf(l)
 	if l.Run != p.run.name || p.run.name == "" {
@@ -102,7 +103,7 @@ func (p *Pacer) wrote(l *Line) {
 			p.read.last[p.run.name] = p.run.last
 		}
 		if _, known := p.read.last[l.Run]; !known && l.Behind == 0 && at.Before(p.latest) {
-			p.read.steps, p.read.late = append(p.read.steps, step{}), at // set back between two processes: nothing can be compared
+			p.read.steps, p.read.late = append(p.read.steps, step{}), at // the clock was set back between two processes: their times cannot be compared
 		}
 		p.read.wrote(p.line, l.Run, l)
 		p.run = latestRun{l.Run, p.read.last[l.Run], p.read.epoch[l.Run]}
@@ -116,7 +117,7 @@ func (p *Pacer) wrote(l *Line) {
 	p.latest = p.read.late
 }
 
-// last is when a process wrote a line last.
+// last returns the time of the last line of a process.
 func (p *Pacer) last(run string) time.Time {
 	if run == p.run.name {
 		return p.run.last
@@ -150,7 +151,7 @@ func (p *Pacer) begin(k key, l *Line) (Pause, bool) {
 	c.open++
 	if r.start.Purpose == "robots" {
 		if o := p.origin(r.wanted()); o != nil {
-			r.end = &EndLine{} // that it has none is known later
+			r.end = &EndLine{} // whether it has an end is not known yet
 			p.again(o, r)
 			r.end = nil
 		}
@@ -164,15 +165,16 @@ func (p *Pacer) begin(k key, l *Line) (Pause, bool) {
 	return pause, paused
 }
 
-// entry checks the line of a request by itself.
+// entry checks the line of a request without regard to other lines.
 func (p *Pacer) entry(r *request, l *Line) {
 	r.start.Clauses = l.Clauses
 	p.admission([]*request{r})
 	p.purpose(r)
-	r.start.Clauses = nil // the caller's
+	r.start.Clauses = nil // they belong to the caller
 }
 
-// settle takes it that earlier requests to a host will have no end, since another process requests it now.
+// settle treats earlier requests to a host by other processes as having no end, since another process requests the
+// host now.
 func (p *Pacer) settle(c *clock, r *request) {
 	if c.open == 0 {
 		return
@@ -183,13 +185,13 @@ func (p *Pacer) settle(c *clock, r *request) {
 			c.open--
 			p.over(&c.hostClock, b)
 			if o := p.origin(b.wanted()); o != nil && b.start.Purpose == "robots" {
-				o.times = 0 // it may have been answered
+				o.times = 0 // it may have received a response
 			}
 		}
 	}
 }
 
-// end notes the end of a request.
+// end records the end of a request.
 func (p *Pacer) end(k key, l *Line) {
 	r := p.open[k]
 	if r == nil {
@@ -209,7 +211,7 @@ func (p *Pacer) end(k key, l *Line) {
 	p.ended(r)
 }
 
-// ended notes what an answer says, and that its request is over, if it was sent.
+// ended records the effects of a response and, if the request was sent, its end.
 func (p *Pacer) ended(r *request) {
 	if r.start.Purpose == "robots" {
 		p.learned(r)
@@ -236,7 +238,7 @@ func (p *Pacer) ended(r *request) {
 	}
 }
 
-// request returns room for a request.
+// request returns an empty request, reusing an old one if possible.
 func (p *Pacer) request() *request {
 	n := len(p.spare)
 	if n == 0 {
@@ -247,7 +249,7 @@ func (p *Pacer) request() *request {
 	return r
 }
 
-// needed reports whether a later request to a host may still be compared with one that was its last.
+// needed reports whether a later request to a host may still be compared with r, the last one so far.
 func (p *Pacer) needed(c *clock, r *request) bool {
 	return r == c.last || r.end == nil || r.start.Purpose == "robots" || r == c.requested.last || r == c.requested.longest || r == c.walls.last || slices.Contains(c.flying, r) ||
 		p.shared[r.start.Addr].has(r) || p.config.PerDomain && p.shared[domainKey(r)].has(r)
@@ -255,7 +257,7 @@ func (p *Pacer) needed(c *clock, r *request) bool {
 
 func (s *sharedClock) has(r *request) bool { return s != nil && (s.last == r || s.open == r) }
 
-// learned notes the answer to a request for a robots.txt.
+// learned records the response to a request for a robots.txt.
 func (p *Pacer) learned(r *request) {
 	o := p.origin(r.wanted())
 	if o == nil {
@@ -275,7 +277,7 @@ func (p *Pacer) learned(r *request) {
 	}
 }
 
-// leave notes that a request to an address, or of a domain, is over.
+// leave records that a request to an address, or of a domain, is over.
 func (p *Pacer) leave(name string, r *request) {
 	if s := p.shared[name]; s != nil && s.open == r {
 		s.last, s.open = later(s.last, r), nil
@@ -284,7 +286,7 @@ func (p *Pacer) leave(name string, r *request) {
 
 func domainKey(r *request) string { return "domain " + r.start.Domain }
 
-// paused is the file without its rules: nil if it requests no pause.
+// paused returns the file without its rules, or nil if it requests no pause.
 func (f *file) paused() *file {
 	if f == nil || f.binding.pause == 0 {
 		return nil
@@ -326,7 +328,7 @@ func (p *Pacer) origin(url string) *origin {
 	return c.origins[name]
 }
 
-// requested is the pause that the robots.txt of a request's origin requests.
+// requested returns the pause that the robots.txt of a request's origin requests.
 func (p *Pacer) requested(r *request) time.Duration {
 	c := r.clock
 	if c == nil || !c.paced || r.start.Override != "" || !p.auditor.plain() {
@@ -355,7 +357,7 @@ func (p *Pacer) clock(host string) *clock {
 	return c
 }
 
-// sweep forgets what can no longer make a request early.
+// sweep removes clocks that cannot show a request as too early any more.
 func (p *Pacer) sweep() {
 	for host, c := range p.clocks {
 		if c.open == 0 && p.free(c.last) && !c.requested.until.After(p.latest) && c.requested.longest == nil && len(c.led) == 0 && c.quiet() {
@@ -370,7 +372,7 @@ func (p *Pacer) sweep() {
 	p.swept = max(len(p.clocks), maxClocks-1)
 }
 
-// quiet reports whether no robots.txt of the host requests a pause or is to be tried again.
+// quiet reports whether no robots.txt of the host requests a pause or has failed.
 func (c *clock) quiet() bool {
 	for _, o := range c.origins {
 		if o.file != nil || o.times > 0 {
@@ -380,7 +382,7 @@ func (c *clock) quiet() bool {
 	return true
 }
 
-// free reports whether nothing can be due any more after a request.
+// free reports whether no pause can be due any more after a request.
 func (p *Pacer) free(last *request) bool {
 	c := &p.config
 	return last == nil || p.latest.Sub(last.over()) > max(c.delay(&last.start), secs(cmp.Or(c.MaxDelay, 3600)), secs(cmp.Or(c.MaxBackoff, 3600)), last.after)

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// paced is what a Pacer finds in a ledger.
+// paced returns what a Pacer finds in a ledger.
 func paced(t *testing.T, lines string, c Config, body Body) []Violation {
 	t.Helper()
 	p := NewPacer(c, body)

@@ -6,19 +6,19 @@ import "time"
 // lines are compared with those of others by a clock that all of them have measured.
 type Process struct {
 	Run  string `json:"run"`  // its name in its lines
-	Name string `json:"name"` // for people
+	Name string `json:"name"` // shown in the report
 	// Ahead is the offset of its clock from the common one, in seconds, and Error the maximum error of that.
 	Ahead float64 `json:"ahead_s"`
 	Error float64 `json:"error_s"`
-	// Until is when another process took over what it crawled, by the common clock: none of its requests may begin later, and
-	// those under way are over then. Zero: none did.
+	// Until is the time, by the common clock, at which another process took over its hosts. None of its requests may begin
+	// later, and those in flight count as over. Zero: no process took over.
 	Until time.Time `json:"until,omitzero"`
-	// Stored is when it stored for the last time what it had heard, by the common clock: what it heard later may be known to no
-	// process that took over. Zero: all was stored.
+	// Stored is the time, by the common clock, at which it last stored what it had received. A process that took over may not
+	// know what it received later. Zero: all was stored.
 	Stored time.Time `json:"stored,omitzero"`
 }
 
-// processes are those of a configuration, by run.
+// processes holds the processes of a configuration, by run.
 type processes map[string]*Process
 
 func processesOf(c *Config) processes {
@@ -32,8 +32,8 @@ func processesOf(c *Config) processes {
 	return all
 }
 
-// common returns a line with its times by the common clock: the line itself if its process has that clock, or else x. If x is nil, it is
-// a new line.
+// common returns a line with its times by the common clock: l itself if its process has that clock, otherwise x, or a new line if x is
+// nil.
 func (all processes) common(l, x *Line) *Line {
 	p := all[l.Run]
 	if p == nil {
@@ -56,8 +56,8 @@ func (all processes) common(l, x *Line) *Line {
 	return x
 }
 
-// close ends a request when its process was overtaken: what that wrote later cannot prolong it, and what it heard later is
-// known to nobody else.
+// close ends a request at the time at which another process took over: lines that its process wrote later cannot prolong
+// it, and nobody else knows the responses that it received later.
 func (all processes) close(r *request) {
 	if p := all[r.run]; p != nil && !p.Until.IsZero() && r.end.Ended.After(p.Until) && !r.start.Written.After(p.Until) {
 		r.end.Ended, r.end.Reported, r.late = p.Until, time.Time{}, true
@@ -67,8 +67,8 @@ func (all processes) close(r *request) {
 	}
 }
 
-// unknowable reports whether r's process could not know the pause that another request's answer asks for, because the other
-// process received it and stored nothing afterwards.
+// unknowable reports whether r's process could not know the pause that the response to another request asks for, because
+// the other process received it and stored nothing afterwards.
 func unknowable(r, other *request) bool { return other != nil && other.unstored && other.run != r.run }
 
 // doubt returns the maximum error of a difference between times of two processes.
@@ -85,8 +85,8 @@ func (all processes) doubt(a, b *request) time.Duration {
 	return d
 }
 
-// missed is violation for a request that began too early after what another one requires, by so much. By less than what the
-// clocks of two processes may be wrong it proves nothing.
+// missed records a violation for a request that began too early after another one, by the duration by. If the error of the
+// two clocks may be longer than by, nothing is proven.
 func (a *auditor) missed(by time.Duration, inv string, r, other *request, format string, args ...any) {
 	if d := a.processes.doubt(r, other); d > 0 && by <= d {
 		a.rep.Unproven++

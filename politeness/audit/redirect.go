@@ -6,10 +6,10 @@ import (
 )
 
 // anywhere is the target of a Location that this check cannot resolve as a browser would: any request of the crawler is
-// accepted as following it.
+// accepted as its target.
 const anywhere = "*"
 
-// leadsTo is the target of a redirect, in the form that isHop compares; "" when it cannot be requested.
+// leadsTo returns the target of a redirect, in the form that isHop compares, or "" if it cannot be requested.
 func leadsTo(r *request) string {
 	location := strings.Trim(strings.NewReplacer("\t", "", "\n", "", "\r", "", "\\", "/").Replace(r.end.Location), " ")
 	if location == "" {
@@ -39,7 +39,7 @@ func isHop(hop, u string) bool {
 	return err == nil && spelling(to) == hop
 }
 
-// spelling is a URL in a form that is equal for all its spellings.
+// spelling returns a URL in a canonical form, equal for all its spellings.
 func spelling(u *url.URL) string {
 	port := ":" + u.Port()
 	switch {

@@ -11,13 +11,13 @@ import (
 type Report struct {
 	Requests   int  `json:"requests"`
 	Unfinished int  `json:"unfinished"` // started and never ended: cut off by the end of the process
-	Torn       bool `json:"torn"`       // the last line is not whole: it was being written when the process ended
+	Torn       bool `json:"torn"`       // the last line is incomplete: it was being written when the process ended
 	Runs       int  `json:"runs"`
-	// Unproven counts requests that began too early by less than the clocks of two processes may have differed: whether they
-	// were is not known.
+	// Unproven counts requests that may have begun too early. They were early by less than the possible difference between
+	// the clocks of two processes.
 	Unproven int `json:"unproven,omitempty"`
-	// Unknown counts requests that began inside a pause of which only the process before knew: it heard the answer that requests
-	// it, and stored nothing after that. Nobody could know of it.
+	// Unknown counts requests that began inside a pause that only the previous process knew: it received the response that
+	// requests the pause, and stored nothing after that.
 	Unknown    int         `json:"unknown,omitempty"`
 	Hosts      []Host      `json:"hosts"`
 	Violations []Violation `json:"violations"` // empty: the ledger shows a polite crawl, except for Overrides and Notes
@@ -37,10 +37,10 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s: %s (ledger lines %v)", strings.TrimSpace(v.Invariant+" "+v.Host), v.Message, v.Lines)
 }
 
-// Rule returns in words what an invariant requires, by its code as in [Violation]; "" for an unknown one.
+// Rule returns the text of an invariant with a code as in [Violation], or "" for an unknown code.
 func Rule(invariant string) string { return rules[invariant] }
 
-// rules say what the invariants require. docs/glossary.md has the same.
+// rules are the texts of the invariants. docs/glossary.md has the same ones.
 var rules = map[string]string{
 	"P1":    "robots.txt is requested first, and again when its copy is too old",
 	"P2":    "nothing is requested that robots.txt or an opt-out list forbids",
@@ -62,12 +62,12 @@ var rules = map[string]string{
 type Host struct {
 	Host     string
 	Requests int
-	Least    time.Duration // smallest pause between two requests; -1 with fewer than two
+	Least    time.Duration // smallest pause between two requests; -1 if there were fewer than two
 	Required time.Duration // the pause that was due there
 	Slack    time.Duration // smallest margin between a pause and the required one
 }
 
-// MarshalJSON writes the pauses in seconds, or none where there were fewer than two requests.
+// MarshalJSON writes the pauses in seconds. It omits them if there were fewer than two requests.
 func (h Host) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Host     string   `json:"host"`
@@ -83,7 +83,7 @@ func (h Host) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Override is a reason for which requests were made by other rules than their origin's robots.txt.
+// Override is a reason for which requests were made under other rules than those of their origin's robots.txt.
 type Override struct {
 	Origin   string `json:"origin"`
 	Reason   string `json:"reason"`

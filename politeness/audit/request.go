@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Line is one line of the ledger, as far as a check needs it.
+// Line is one line of the ledger, with the fields that a check needs.
 type Line struct {
 	Event string `json:"event"` // "start", "end", "unsent", "copied" or "head"
 	Run   string `json:"run"`
@@ -22,12 +22,12 @@ type StartLine struct {
 	Addr     string    `json:"addr"`
 	Purpose  string    `json:"purpose"`
 	Attempt  int       `json:"attempt"`
-	Shares   bool      `json:"shares"`  // what this robots.txt is answered is used by other crawls, too
-	Dropped  time.Time `json:"dropped"` // other crawls' robots.txt files that were received up to then may be gone
+	Shares   bool      `json:"shares"`  // other crawls use the response to this request for robots.txt, too
+	Dropped  time.Time `json:"dropped"` // robots.txt files of other crawls received up to this time may be lost
 	Agent    string    `json:"agent"`
 	Override string    `json:"override"`
 	Signed   string    `json:"signed"`
-	Behind   float64   `json:"behind"` // seconds that its process's clock is behind the lines before, as that process says
+	Behind   float64   `json:"behind"` // seconds that its process's clock is behind the lines before, according to that process
 	Queued   time.Time `json:"queued"`
 	Allowed  time.Time `json:"allowed"`
 	Written  time.Time `json:"written"`
@@ -58,30 +58,30 @@ type EndLine struct {
 	By         string    `json:"by"` // of "copied": the crawl that requested it, and its run
 	ByRun      string    `json:"by_run"`
 	Wall       string    `json:"wall"`    // the bot wall whose challenge the answer is
-	Through    uint64    `json:"through"` // up to this ID, each permit has a line before
+	Through    uint64    `json:"through"` // every permit up to this ID has a line before this one
 }
 
 // request is a start line with its end line.
 type request struct {
-	line  int // of its start
-	last  int // of its end
+	line  int // line number of its start
+	last  int // line number of its end
 	run   string
 	id    uint64
 	epoch int // its times can be compared only with those of the same epoch
 	start StartLine
-	end   *EndLine // nil when the process ended first
-	ended EndLine  // what end points to
-	clock *clock   // of its host, in a Pacer
+	end   *EndLine // nil if the process ended first
+	ended EndLine  // the memory of end
+	clock *clock   // clock of its host, only in a Pacer
 
 	before, after time.Duration // the delay that its host's robots.txt requested at its start and its end
-	alive         time.Time     // without an end: when its process wrote its last line
+	alive         time.Time     // if it has no end: when its process wrote its last line
 	failures      int           // of a robots.txt: consecutive attempts that failed, this one included
-	copied        bool          // no request: a robots.txt that another crawl had requested
-	late          bool          // it was answered after another process had taken over
-	unstored      bool          // it was answered when its process stored nothing more
+	copied        bool          // not a request: a robots.txt that another crawl had requested
+	late          bool          // its response came after another process had taken over
+	unstored      bool          // its response came after its process had stored anything for the last time
 }
 
-// heard is when the crawler knew of the end of the request, which it has.
+// heard returns the time at which the crawler learned of the end of the request. The request must have an end.
 func (r *request) heard() time.Time {
 	if r.end.Reported.After(r.end.Ended) {
 		return r.end.Reported
@@ -89,8 +89,8 @@ func (r *request) heard() time.Time {
 	return r.end.Ended
 }
 
-// over is when the request was over, as late as the ledger proves: one without an end was not over before its process wrote
-// its last line.
+// over returns the latest end of the request that the ledger proves: a request without an end lasts at least until its process's
+// last line.
 func (r *request) over() time.Time {
 	if r.end == nil {
 		return r.alive
@@ -98,7 +98,7 @@ func (r *request) over() time.Time {
 	return r.end.Ended
 }
 
-// wanted is the page for which a robots.txt was requested.
+// wanted returns the page for which a robots.txt was requested.
 func (r *request) wanted() string {
 	if r.start.For != "" {
 		return r.start.For
@@ -106,13 +106,13 @@ func (r *request) wanted() string {
 	return r.start.URL
 }
 
-// close notes the end of the request.
+// close records the end of the request.
 func (r *request) close(end *EndLine, line int) {
 	r.ended, r.last = *end, line
 	r.end = &r.ended
 }
 
-// later is the one of two requests that was over later; a may be nil.
+// later returns the one of two requests that ended later. a may be nil.
 func later(a, b *request) *request {
 	if a == nil || b.over().After(a.over()) {
 		return b
@@ -120,7 +120,8 @@ func later(a, b *request) *request {
 	return a
 }
 
-// group goes through requests by a key, in the order in which the keys first appear, without "".
+// group goes through requests by a key, in the order in which the keys first appear. Requests with the key "" are
+// left out.
 func group(rs []*request, key func(*request) string) func(func(string, []*request) bool) {
 	var order []string
 	by := map[string][]*request{}

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// waits are the Retry-Afters of a host so far: the one that ends last, and the longest.
+// waits holds the Retry-Afters of a host so far: the one that ends last, and the longest.
 type waits struct {
 	last, longest *request
-	until         time.Time     // which last requests
-	requested     time.Duration // by longest
+	until         time.Time     // end of the pause that last requests
+	requested     time.Duration // pause that longest requests
 }
 
-// note notes an answer.
+// note records the pauses that a response requests.
 func (w *waits) note(r *request) {
 	if until, requested, ok := pauseRequested(r); ok {
 		w.add(r, until, requested)
@@ -35,8 +35,8 @@ func (w *waits) add(r *request, until time.Time, requested time.Duration) {
 	}
 }
 
-// retryAfter checks r against every Retry-After that the host sent before (P7). What an own host answers to one request
-// comes too late for another that is under way, or that begins before the crawler has received it.
+// retryAfter checks r against every Retry-After that the host sent before (P7). At an own host, a response comes too
+// late for requests that are in flight, or that begin before the crawler has received it.
 func (a *auditor) retryAfter(w *waits, r *request, own int) {
 	said := func(by *request) bool {
 		if by == nil {
@@ -51,7 +51,7 @@ func (a *auditor) retryAfter(w *waits, r *request, own int) {
 		}
 		a.missed(w.until.Add(-Tolerance).Sub(r.start.Written), "P7", r, w.last, "the host requested a pause until %s", stamp(w.until))
 	}
-	const rounding = time.Second // the resolution of dates
+	const rounding = time.Second // dates have this resolution
 	if most := secs(a.config.MaxRetryAfter); most > 0 && said(w.longest) && w.requested > most+rounding {
 		if unknowable(r, w.longest) {
 			a.rep.Unknown++
@@ -67,8 +67,8 @@ type led struct {
 	known, until time.Time
 }
 
-// leads returns the host to which an answer leads with the request that it be left alone for a while, "" if it does not. A pause
-// that is longer than the crawler waits binds nobody: the target is left.
+// leads returns the host to which a redirect leads, if the redirect requests a pause there, otherwise "". A pause that is longer
+// than the crawler waits does not bind it: it leaves the target.
 func (a *auditor) leads(r *request) (host string, l led) {
 	if r.end == nil || r.end.Status < 300 || r.end.Status > 399 || r.end.Location == "" || r.end.Aborted {
 		return "", led{}
@@ -78,7 +78,7 @@ func (a *auditor) leads(r *request) (host string, l led) {
 		return "", led{}
 	}
 	if host = hostOf(leadsTo(r)); host == r.start.Host {
-		return "", led{} // which waits as the host that answered
+		return "", led{} // it already waits as the host that sent the redirect
 	}
 	known := r.end.Ended
 	if r.end.Reported.After(known) {
@@ -88,7 +88,8 @@ func (a *auditor) leads(r *request) (host string, l led) {
 	return host, led{&by, known.Add(Tolerance), until.Add(-Tolerance)}
 }
 
-// allLed returns the redirects with such a pause by the host to which they lead, those known first first.
+// allLed returns the redirects that request a pause, by the host to which they lead, in the order in which they
+// became known.
 func (a *auditor) allLed(rs []*request) map[string][]led {
 	all := map[string][]led{}
 	for _, r := range rs {
@@ -102,13 +103,13 @@ func (a *auditor) allLed(rs []*request) map[string][]led {
 	return all
 }
 
-// redirected checks r against the pauses that redirects to its host have requested (P7). What one process of several was told,
-// another does not know.
+// redirected checks r against the pauses that redirects to its host have requested (P7). Of several processes, each knows only
+// the redirects that it received.
 func (a *auditor) redirected(c *hostClock, r *request) {
 	kept := c.led[:0]
 	for i, l := range c.led {
 		if l.by.epoch > r.epoch || l.by.epoch == r.epoch && !r.start.Written.After(l.known) {
-			kept = append(kept, c.led[i:]...) // so are all that follow
+			kept = append(kept, c.led[i:]...) // those that follow became known even later
 			break
 		}
 		if l.by.epoch < r.epoch || !r.start.Written.Before(l.until) {
@@ -122,7 +123,8 @@ func (a *auditor) redirected(c *hostClock, r *request) {
 	c.led = kept
 }
 
-// quotaRequested is for how long an answer calls a quota used up, by the item of RateLimit that its line names; 0: it does not.
+// quotaRequested returns the time for which a response reports a quota as exhausted, by the item of RateLimit in its
+// line; 0 if it does not.
 func quotaRequested(r *request) time.Duration {
 	if r.end == nil || r.late {
 		return 0
@@ -147,14 +149,14 @@ func quotaRequested(r *request) time.Duration {
 	return time.Duration(min(max(0, wait), most)) * time.Second
 }
 
-// quota is an item: a string or a token, and parameters.
+// quota matches an item: a string or a token, with parameters.
 var (
 	quota     = regexp.MustCompile(`^(?:"(?:[^"\\]|\\.)*"|[A-Za-z*][^\s;",]*)[ \t]*((?:;.*)?)$`)
 	parameter = regexp.MustCompile(`;[ \t]*([a-z*][a-z0-9_.*-]*)(?:=("(?:[^"\\]|\\.)*"|[^;]*))?`)
 )
 
-// pauseRequested is the Retry-After of an answer: until when, and how long that is. A date is read by the server's own clock
-// where that is behind.
+// pauseRequested returns the Retry-After of a response, as the end of the pause and as its length. A date is read by the
+// server's clock if that is behind.
 func pauseRequested(r *request) (until time.Time, requested time.Duration, ok bool) {
 	if r.end == nil || r.late || r.end.RetryAfter == "" {
 		return time.Time{}, 0, false

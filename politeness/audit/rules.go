@@ -13,8 +13,8 @@ const (
 	maxStale = 30 * 24 * time.Hour // RFC 9309 section 2.3.1.4
 )
 
-// rules goes through the ledger in order and checks every request for a page against the robots.txt that had been answered
-// when it was written (P1, P2, P8). It also notes on each request the delay that robots.txt had requested by then.
+// rules goes through the ledger in order and checks every request for a page against the robots.txt that had been received
+// when it was written (P1, P2, P8). It also records in each request the delay that robots.txt had requested by then.
 func (a *auditor) rules(l *ledger) {
 	origins := map[string]*origin{}
 	state := func(u string) *origin {
@@ -36,7 +36,7 @@ func (a *auditor) rules(l *ledger) {
 			a.answer(state(r.wanted()), r)
 		case e.end || isRobotsURL(r.start.URL) || r.start.Override != "":
 		case r.start.Purpose != "robots" || !isHop(state(r.wanted()).hop, r.start.URL):
-			a.page(state(r.start.URL), r) // also one that only claims to be a hop of a robots.txt's redirects
+			a.page(state(r.start.URL), r) // even if it only claims to be a hop of a robots.txt's redirects
 		}
 		if f := state(r.start.URL).file; f != nil && a.plain() && r.start.Override == "" {
 			if e.end {
@@ -55,8 +55,8 @@ type event struct {
 	request *request
 }
 
-// events are the starts and ends of requests in the order in which they happened; of one instant, in the order in which they
-// were written. What was not sent has only an end.
+// events returns the starts and ends of requests in the order of time, and those of one instant in the order in which they were
+// written. A request that was not sent has only an end.
 func events(l *ledger) []event {
 	es := make([]event, 0, 2*len(l.requests)+len(l.unsent))
 	for _, r := range l.unsent {
@@ -89,7 +89,7 @@ func (e event) line() int {
 func (a *auditor) page(o *origin, r *request) {
 	at := r.start.Written
 	switch {
-	case o.lost != nil: // reported once
+	case o.lost != nil: // reported only once
 		a.violation("P2", r, o.lost, "the body of %s is missing", o.lost.start.URL)
 		o.lost = nil
 	case !o.known && o.failing:
@@ -114,7 +114,7 @@ func (a *auditor) page(o *origin, r *request) {
 	}
 }
 
-// answer applies the end of a request for a robots.txt. Only the file itself and what it redirects to count.
+// answer applies the end of a request for a robots.txt. Only the file itself and the targets of its redirects count.
 func (a *auditor) answer(o *origin, r *request) {
 	if !isRobotsURL(r.start.URL) && !isHop(o.hop, r.start.URL) {
 		return
@@ -122,20 +122,20 @@ func (a *auditor) answer(o *origin, r *request) {
 	e := r.end
 	ok := e.Error == "" && e.Wall == "" && e.Status != 202 && (e.Truncated == "" || e.Truncated == "length")
 	hops, hop := o.hops, o.hop
-	if !isHop(o.hop, r.start.URL) { // begun anew, as after a restart
+	if !isHop(o.hop, r.start.URL) { // restarted from the first URL, as after a restart of the crawl
 		hops, hop = 0, ""
 	}
 	o.hops, o.hop = 0, ""
 	switch {
 	case e.Aborted: // says nothing about the file
-	case e.Challenged && (e.Status == 401 || e.Status == 403 || e.Status == 429): // nor does this: it is requested again
+	case e.Challenged && (e.Status == 401 || e.Status == 403 || e.Status == 429): // does not count either: it is requested again
 		o.hops, o.hop = hops, hop
 	case ok && e.Status >= 200 && e.Status < 300:
 		a.learn(o, r)
 	case ok && e.Status >= 300 && e.Status < 400 && hops < 5 && leadsTo(r) != "":
 		o.hops, o.hop = hops+1, leadsTo(r)
 		if o.hop == anywhere {
-			o.know(r, nil) // perhaps it leads nowhere
+			o.know(r, nil) // it may have no usable target
 		}
 	case ok && (e.Status == 401 || e.Status == 403) && a.config.ForbidDenies:
 		o.know(r, parse([]byte("user-agent: *\ndisallow: /"), a.config.Product))
@@ -148,7 +148,7 @@ func (a *auditor) answer(o *origin, r *request) {
 	}
 }
 
-// copied applies what another crawl was answered for a robots.txt. It must be fresh (P1).
+// copied applies another crawl's response for a robots.txt. It must be fresh (P1).
 func (a *auditor) copied(o *origin, r *request) {
 	e := r.end
 	o.hops, o.hop = 0, ""
@@ -170,8 +170,8 @@ func (a *auditor) copied(o *origin, r *request) {
 	}
 }
 
-// again checks a request for a robots.txt against the pause after the attempts that failed before (P8). One without an end
-// may have been answered, although the line could not be written.
+// again checks a request for a robots.txt against the pause after the failed attempts before it. An attempt without an end
+// may have succeeded, although its line could not be written.
 func (a *auditor) again(o *origin, r *request) {
 	if r.end == nil {
 		defer func() { o.times = 0 }()
@@ -188,7 +188,7 @@ func (a *auditor) again(o *origin, r *request) {
 	}
 }
 
-// retryPause returns the pause that docs/politeness.md requires after so many failures to fetch a robots.txt.
+// retryPause returns the pause that docs/politeness.md requires after this number of failures to fetch a robots.txt.
 func retryPause(failures int) time.Duration {
 	first := [...]time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
 	if failures <= len(first) {
@@ -223,7 +223,7 @@ func (a *auditor) learn(o *origin, r *request) {
 		a.files[r.end.SHA256] = f
 	}
 	o.know(r, f)
-	if f == nil && !a.changed[r.end.SHA256] { // the process may have ended before it was kept: then it is requested again
+	if f == nil && !a.changed[r.end.SHA256] { // the process may have ended before the body was stored: then the file is requested again
 		o.lost = r
 	}
 }
@@ -232,18 +232,18 @@ func (a *auditor) learn(o *origin, r *request) {
 type origin struct {
 	known   bool
 	epoch   int
-	at      time.Time // of the last good answer
+	at      time.Time // of the last good response
 	until   time.Time // expiry according to the ledger; zero: unknown
 	failing bool      // the last attempt failed
-	failed  *request  // that attempt
+	failed  *request  // the last attempt, if it failed
 	times   int       // consecutive attempts that failed
-	lost    *request  // the last good answer, if its body is missing and no page was requested by it
+	lost    *request  // the last good response, if its body is missing and no page was requested under it
 	hops    int
 	hop     string // the target of the last answer's redirect, "" when it has none
 	file    *file  // nil: no rules
 }
 
-// know adopts what an answer says.
+// know records the rules of a response.
 func (o *origin) know(r *request, f *file) {
 	o.known, o.failing, o.times, o.lost = true, false, 0, nil
 	o.epoch, o.at, o.until, o.file = r.epoch, r.end.Ended, r.end.Expires, f

@@ -19,7 +19,7 @@ func originOf(u string) string {
 	return u
 }
 
-// hostOf is host:port of a URL as in the ledger, always with the port.
+// hostOf returns host:port of a URL as in the ledger, always with the port.
 func hostOf(u string) string {
 	scheme, host, _ := strings.Cut(originOf(u), "://")
 	switch {

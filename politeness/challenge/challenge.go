@@ -1,8 +1,8 @@
-// Package challenge recognizes answers in which a bot wall asks a browser to prove itself. It makes no request and solves
-// nothing: such an answer is the site's refusal, and no word about the URL.
+// Package challenge recognizes responses in which a bot wall asks a browser to prove itself. It makes no request and solves
+// nothing: such a response is the site's refusal, and says nothing about the URL.
 //
-// The signatures are a table, [Rows]. They look at header fields and at markup: elements, their attributes, and the beginning
-// of scripts. The text of a page is never looked at, so an article that quotes a challenge is an ordinary page.
+// The signatures are a table, [Rows]. They concern header fields and markup: elements, their attributes, and the beginning of
+// scripts. The text of a page is never examined, so an article that quotes a challenge is an ordinary page.
 package challenge
 
 import (
@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	maxPrefix = 32 << 10 // limits the bytes of a body that are looked at
-	maxScript = 1 << 10  // limits the bytes of a script that are looked at
+	maxPrefix = 32 << 10 // limits the bytes of a body that are examined
+	maxScript = 1 << 10  // limits the bytes of a script that are examined
 )
 
-// Of returns the name of the wall whose challenge an answer is, and "" for any other answer. The body is the decoded body or its
-// beginning. A redirect is no challenge: its target is.
+// Of returns the name of the wall whose challenge a response is, or "" for any other response. The body is the decoded body or
+// its beginning. A redirect is never a challenge, but its target may be one.
 func Of(status int, header http.Header, body []byte) string {
 	if status >= 300 && status < 400 {
 		return ""
@@ -113,7 +113,7 @@ type search struct {
 	skip  [4096]uint8 // how far the window can be moved, by pairOf its last two bytes; 0: a text may begin with it
 }
 
-// hints are those of all rows.
+// hints finds the hints of all rows.
 var hints = newSearch(rows)
 
 func newSearch(rows []Row) *search {

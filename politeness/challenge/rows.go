@@ -9,17 +9,17 @@ type Row struct {
 	Date   string // when the source was read
 
 	fields []field
-	hint   string // occurs in each of the pages: no other one is parsed
+	hint   string // a text that occurs in each of the pages: bodies without it are not parsed
 	pages  []page
 }
 
 // field is a header field with its whole value.
 type field struct{ name, value string }
 
-// page is the markup of a challenge, all its parts.
+// page is the markup of a challenge, with all its parts.
 type page []part
 
-// part is an attribute whose value contains a text. With an empty attribute it is the beginning of a script.
+// part is an attribute whose value contains a text, or the beginning of a script if attr is empty.
 type part struct{ tag, attr, value string }
 
 // Rows returns the table.

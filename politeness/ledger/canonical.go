@@ -6,9 +6,9 @@ import (
 	"github.com/amble-crawler/amble/internal/jsonl"
 )
 
-// canonical reads a line as a [Writer] writes most of them: the members of a start or an end in the order of Entry.Append,
-// texts without escapes, times in UTC. It costs half of what reading any order of members does. It returns false for all other
-// lines, valid or not, with part of e set.
+// canonical reads a line in the form that a [Writer] writes for most entries: the members of a start or an end in the order of
+// Entry.Append, texts without escapes, times in UTC. It takes half the time of reading members in any order. It returns false
+// for all other lines, valid or not, with part of e set.
 func (s *scanner) canonical(e *Entry) bool {
 	switch {
 	case s.has(`{"event":"start","run":"`):
@@ -32,7 +32,7 @@ func (s *scanner) canonical(e *Entry) bool {
 	return s.tail()
 }
 
-// start reads the members that starts have.
+// start reads the members of a start.
 func (s *scanner) start(e *Entry) {
 	p := s.parser
 	if s.has(`,"url":"`) {
@@ -83,7 +83,7 @@ func (s *scanner) start(e *Entry) {
 	}
 }
 
-// waits reads clauses, of which there is at least one.
+// waits reads clauses. There is at least one.
 func (s *scanner) waits(e *Entry) {
 	for s.has(`{"clause":"`) {
 		c := Clause{Name: clauseNamed(s.plain())}
@@ -108,7 +108,7 @@ func (s *scanner) waits(e *Entry) {
 	s.b = nil
 }
 
-// end reads the members that ends have.
+// end reads the members of an end.
 func (s *scanner) end(e *Entry) {
 	p := s.parser
 	if s.has(`,"first_byte":"`) {
@@ -146,7 +146,7 @@ func (s *scanner) end(e *Entry) {
 	}
 }
 
-// tail reads the end of a line: nothing more, or what a Writer adds.
+// tail reads the end of a line: nothing more, or the members that a Writer adds.
 func (s *scanner) tail() bool {
 	if s.has(lineMember) {
 		s.digits()
@@ -178,7 +178,7 @@ func (s *scanner) plain() []byte {
 	return text
 }
 
-// last is plain for a string that usually equals that of the line before.
+// last is like plain, for a string that usually equals that of the previous line.
 func (s *scanner) last(last *string) string {
 	if n := len(*last); n > 0 && n < len(s.b) && s.b[n] == '"' && string(s.b[:n]) == *last && jsonl.Quote(s.b[:n]) == n {
 		s.b = s.b[n+1:]
@@ -191,7 +191,7 @@ func (s *scanner) last(last *string) string {
 func (s *scanner) digits() (n int64) {
 	i := 0
 	for ; i < len(s.b) && s.b[i]-'0' <= 9; i++ {
-		n = n*10 + int64(s.b[i]-'0') // wrong beyond 18 digits, which are refused
+		n = n*10 + int64(s.b[i]-'0') // wrong beyond 18 digits, which are rejected
 	}
 	if i == 0 || i > 18 {
 		s.b = nil
@@ -201,7 +201,7 @@ func (s *scanner) digits() (n int64) {
 	return n
 }
 
-// duration reads a number of seconds that is exact.
+// duration reads a number of seconds that can be converted exactly.
 func (s *scanner) duration() Duration {
 	i := 0
 	for i < len(s.b) && (s.b[i]-'0' <= 9 || s.b[i] == '.') {

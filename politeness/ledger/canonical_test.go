@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// usual are entries as crawls write them.
+// usual returns entries as crawls write them.
 func usual() []*Entry {
 	at := time.Date(2026, 1, 5, 10, 0, 59, 999999000, time.UTC)
 	return []*Entry{

@@ -12,13 +12,13 @@ import (
 
 // Chain is the state of a ledger's hash chain after a line. A line's digest is the SHA-256 of its bytes without the member
 // "chain", which is the last; Sum is the SHA-256 of the Sum before and that digest, each of 32 bytes. Before the first line
-// with the member, Sum is the SHA-256 of all bytes before it: that of nothing in a new ledger.
+// with the member, Sum is the SHA-256 of all bytes before it; in a new ledger, that of no bytes.
 type Chain struct {
 	Sum   [sha256.Size]byte
-	Lines int64 // so far, whether or not they have the member
+	Lines int64 // all lines so far, with or without the member
 }
 
-// noLines is the chain of an empty ledger.
+// noLines returns the chain of an empty ledger.
 func noLines() Chain { return Chain{Sum: sha256.Sum256(nil)} }
 
 // The members that end each line.
@@ -84,7 +84,7 @@ func chainOf(line []byte) (c Chain, ok bool) {
 	return c, n == sha256.Size && err == nil && err2 == nil && lines > 0
 }
 
-// chainFrom begins a chain after size bytes of lines that have none.
+// chainFrom begins a chain after size bytes of lines without a chain.
 func chainFrom(lines io.ReadSeeker, size int64) (c Chain, err error) {
 	if _, err := lines.Seek(0, io.SeekStart); err != nil {
 		return c, fmt.Errorf("ledger: %w", err)
@@ -106,7 +106,7 @@ func (n *lineCounter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// wholeLines returns how many of size bytes are complete lines. It searches backwards.
+// wholeLines returns the number of bytes, out of size, that are complete lines. It searches backwards.
 func wholeLines(f io.ReadSeeker, size int64) (int64, error) {
 	buf := make([]byte, 1<<16)
 	for end := size; end > 0; {
@@ -134,14 +134,14 @@ func readAt(f io.ReadSeeker, b []byte, at int64) error {
 	return err
 }
 
-// Begin returns the chain of an empty ledger, to [Chain.Move] lines into it.
+// Begin returns the chain of an empty ledger, for moving lines into it with [Chain.Move].
 func Begin() Chain { return noLines() }
 
-// errNoChain is the error of Move for a line that has no chain.
+// errNoChain is Move's error for a line that has no chain.
 var errNoChain = errors.New("ledger: the line has no chain")
 
-// Move appends to b a line of another ledger as the next one of this ledger, with its end: it has another number and another
-// chain then. It returns the chain after the line.
+// Move appends to b a line of another ledger, with its newline, as the next line of this ledger: its number and chain are
+// replaced. It returns the chain after the line.
 func (c Chain) Move(b, line []byte) ([]byte, Chain, error) {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	i := bytes.LastIndex(line, []byte(lineMember))

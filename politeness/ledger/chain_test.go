@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// broken is the number of the first line that does not fit the chain, 0 if all do; it is computed from what the format says
+// broken returns the number of the first line that does not fit the chain, 0 if all do; it is computed from what the format says
 // and not with this package.
 func broken(text string) int {
 	sum, old := sha256.Sum256(nil), ""

@@ -11,7 +11,7 @@ import (
 type Clause struct {
 	Name  string    `json:"clause"`          // one of the Clause names below
 	Until time.Time `json:"until,omitzero"`  // not before
-	Delay Duration  `json:"delay,omitempty"` // the delay it came from, where there is one
+	Delay Duration  `json:"delay,omitempty"` // the delay that caused it, if any
 	By    string    `json:"by,omitempty"`    // name of the other crawl that was waited for, if it has one: for ClauseShared and ClauseRate
 }
 
@@ -27,15 +27,15 @@ const (
 	ClauseBusy        = "busy"          // a request to the host or its address is in flight
 	ClauseAddress     = "address"       // the clock of the server's address
 	ClauseDomain      = "domain"        // the clock of the registrable domain
-	ClauseRate        = "rate"          // requests per second in all, of this crawl or of all that have such a limit
-	ClauseStale       = "next_changed"  // what must be requested first has changed meanwhile
+	ClauseRate        = "rate"          // the limit of requests per second to all hosts, of this crawl or of all crawls that have such a limit
+	ClauseStale       = "next_changed"  // the URL that must be requested first has changed meanwhile
 	ClauseQuiet       = "quiet_hours"   // outside the hours agreed for the host
 	ClauseRestart     = "restart"       // the process before this one may have connected to any host
 	ClauseHostDelay   = "host_delay"    // the operator's delay for this host
 	ClauseRedirect    = "redirect_wait" // Retry-After of a redirect that leads to the host
-	ClauseRateLimit   = "rate_limit"    // RateLimit of the host: its quota is used up
+	ClauseRateLimit   = "rate_limit"    // RateLimit of the host: its quota is exhausted
 	ClauseShared      = "shared"        // another crawl that shares the host, its address or its domain
-	ClauseEngine      = "engine"        // the engine that has the clocks gave no answer, or had lost them
+	ClauseEngine      = "engine"        // the engine that keeps the clocks did not respond, or had lost them
 )
 
 // ClauseID identifies a clause by one byte. The zero value identifies none.
@@ -86,8 +86,8 @@ func seconds(b []byte) (Duration, error) {
 	return float(string(b))
 }
 
-// short parses a number of at most 15 digits, nine of them after the point, exactly: with the result of float, at a fraction
-// of the cost.
+// short parses a number of at most 15 digits, nine of them after the point, exactly: the result is that of float, at a
+// fraction of the cost.
 func short(b []byte) (d Duration, ok bool) {
 	whole, n := len(b), int64(0)
 	for i, c := range b {

@@ -70,7 +70,7 @@ func (l *File) Write(line []byte) (int, error) {
 	return 0, err
 }
 
-// Reader returns a Reader of the file as it is now.
+// Reader returns a Reader of the file's present contents.
 func (l *File) Reader() io.ReadSeeker { return io.NewSectionReader(l.f, 0, max(0, l.size)) }
 
 // Sync makes the lines written so far survive a power cut.

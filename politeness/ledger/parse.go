@@ -17,15 +17,16 @@ func (e *Entry) Parse(line []byte) error {
 	return e.parse(&scanner{b: line})
 }
 
-// Parser decodes many lines, with one copy of texts that many of them have. The zero Parser is ready for use. It must not be
-// used concurrently.
+// Parser decodes many lines, and keeps one copy of texts that occur in many of them. The zero Parser is ready for use. It
+// must not be used concurrently.
 type Parser struct {
 	names               jsonl.Names
-	times, queued       jsonl.Times // of answers, and of when what is requested was queued
+	times, queued       jsonl.Times // of responses, and of the times at which URLs were queued
 	run, agent, purpose string      // of the last line that has them
 }
 
-// Parse is like [Entry.Parse], but it stores Clauses in the memory of those that e has: without any, it keeps them, empty.
+// Parse is like [Entry.Parse], but it reuses the memory of e.Clauses, which stays allocated, with length 0, if the
+// line has no clauses.
 func (p *Parser) Parse(line []byte, e *Entry) error {
 	*e = Entry{Clauses: e.Clauses[:0]}
 	if s := (scanner{b: line, parser: p}); s.canonical(e) {
@@ -49,7 +50,7 @@ func (e *Entry) parse(s *scanner) error {
 	return s.err
 }
 
-// set decodes the value of a key that lines of starts have.
+// set decodes the value of a key of starts.
 func (e *Entry) set(s *scanner, key []byte) {
 	switch string(key) {
 	case "event":
@@ -99,7 +100,7 @@ func (e *Entry) set(s *scanner, key []byte) {
 	}
 }
 
-// setEnd decodes the value of a key that lines of ends have.
+// setEnd decodes the value of a key of ends.
 func (e *Entry) setEnd(s *scanner, key []byte) {
 	switch string(key) {
 	case "first_byte":
@@ -175,7 +176,7 @@ func clauseNamed(b []byte) string {
 type scanner struct {
 	b      []byte
 	err    error
-	parser *Parser // nil: none
+	parser *Parser // may be nil
 }
 
 func (s *scanner) fail() {
@@ -194,7 +195,8 @@ func (s *scanner) next(c byte) bool {
 	return false
 }
 
-// comma consumes the comma before another value. There need be none before end, which closes the object or array.
+// comma consumes the comma before another value. If end, which closes the object or array, comes next, no comma is
+// needed.
 func (s *scanner) comma(end byte) {
 	if !s.next(',') && (len(s.b) == 0 || s.b[0] != end) {
 		s.fail()
@@ -224,7 +226,7 @@ func (s *scanner) text() []byte {
 	return []byte(text)
 }
 
-// name reads a string that many lines have.
+// name reads a string that occurs in many lines.
 func (s *scanner) name() string {
 	if s.parser == nil {
 		return string(s.text())
@@ -232,7 +234,7 @@ func (s *scanner) name() string {
 	return s.parser.names.Of(s.text())
 }
 
-// same reads a string that usually equals that of the line before.
+// same reads a string that usually equals that of the previous line.
 func (s *scanner) same(last func(*Parser) *string) string {
 	if s.parser == nil {
 		return string(s.text())
@@ -260,7 +262,7 @@ func (s *scanner) quoted() []byte {
 	}
 }
 
-// escaped reports whether the character after b is: whether b ends with an odd number of backslashes.
+// escaped reports whether the character after b is escaped: whether b ends with an odd number of backslashes.
 func escaped(b []byte) bool { return (len(b)-len(bytes.TrimRight(b, `\`)))%2 == 1 }
 
 // raw reads a number, true, false or null.

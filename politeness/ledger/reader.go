@@ -17,14 +17,14 @@ const maxLine = 1 << 20
 // Reader reads the entries of a ledger one after another. Its memory does not depend on the ledger's length.
 type Reader struct {
 	br     *bufio.Reader
-	long   []byte // a line longer than br's buffer
+	long   []byte // buffer for a line longer than br's buffer
 	begins int64  // offset of the line of entry
 	ends   int64
 	entry  Entry
 	parser Parser
 }
 
-// NewReader returns a Reader of r, which stands at the beginning of a line, offset bytes into the ledger.
+// NewReader returns a Reader of r, which must be at the beginning of a line, offset bytes into the ledger.
 func NewReader(r io.Reader, offset int64) *Reader {
 	return &Reader{br: bufio.NewReaderSize(r, 1<<16), begins: offset, ends: offset}
 }
@@ -60,7 +60,7 @@ func (r *Reader) line() ([]byte, error) {
 			}
 			continue
 		case errors.Is(err, io.EOF):
-			return nil, io.EOF // what is left in b is an incomplete line
+			return nil, io.EOF // the rest in b is an incomplete line
 		case err != nil:
 			return nil, fmt.Errorf("ledger: %w", err)
 		case skipped:

@@ -17,13 +17,13 @@ type Recorder interface {
 type Writer struct {
 	mu     sync.Mutex
 	w      io.Writer
-	record Recorder // w, if it is one
-	entry  Entry    // what it is given: an entry whose address an unknown writer gets is never on the stack
+	record Recorder // w, if it is a Recorder
+	entry  Entry    // passed to record: an entry whose address an unknown writer gets cannot be on the stack
 	buf    []byte   // for the next line
 	size   int64
 	chain  Chain
 	since  int   // lines since the last head
-	broken error // why no more lines can be written: see Write
+	broken error // why no more lines can be written; see Write
 }
 
 // maxSpare is the capacity up to which the buffer is kept for the next line.
@@ -83,8 +83,8 @@ func (l *Writer) write(e *Entry) error {
 	return err
 }
 
-// Sign writes a head that contains the result of sign for the current chain. It writes nothing if that is "" or if no line
-// was written since the last head, as none ever is to a [Recorder]. Other lines wait meanwhile.
+// Sign writes a head with the token that sign returns for the current chain. It writes nothing if the token is "" or if no
+// line was written since the last head, so never to a [Recorder]. Other lines wait meanwhile.
 func (l *Writer) Sign(run string, sign func(Chain) (token string, err error)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

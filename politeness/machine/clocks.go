@@ -18,8 +18,9 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// The file has a page with its magic bytes, and pages of slots. The name of a clock says on which page it is. A slot has one clock,
-// until that says nothing any more: a minute after its pause. While a page has only clocks that do, crawls of other clocks on it wait.
+// The file has one page with its magic bytes, and then pages of slots. A clock's name determines its page. A slot holds one clock
+// until the clock can be forgotten: a minute after its pause. If all slots of a page are in use, crawls that need another clock on it
+// wait.
 const (
 	clocksName = "clocks"
 	magic      = "amble-clocks 1\n"
@@ -30,10 +31,10 @@ const (
 	slotSize  = 512
 	slotHead  = 64
 	waitSize  = 20
-	lineMax   = (slotSize - slotHead) / waitSize // crawls that are remembered as waiting for a clock
+	lineMax   = (slotSize - slotHead) / waitSize // maximum number of waiting crawls stored for a clock
 )
 
-// openClocks opens the file of clocks in a directory, and makes both if they are missing.
+// openClocks opens the file of clocks in a directory. It creates the directory and the file if they are missing.
 func openClocks(dir string) (*os.File, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func openClocks(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// prepare gives a new file its size and magic bytes, and checks those of another.
+// prepare sets the size and magic bytes of a new file, and checks those of an existing one.
 func prepare(f *os.File) error {
 	for i := 0; ; i++ {
 		locked, err := filelock.TryLock(f, true)
@@ -63,7 +64,7 @@ func prepare(f *os.File) error {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	defer func() { _ = filelock.Unlock(f) }() // the end of the process unlocks it, too
+	defer func() { _ = filelock.Unlock(f) }() // the end of the process also unlocks it
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func prepare(f *os.File) error {
 	switch {
 	case string(head) == magic && info.Size() == pageSize*pageCount:
 		return nil
-	case info.Size() == 0 || info.Size() == pageSize*pageCount && bytes.Equal(head, make([]byte, len(magic))): // a killed process began it
+	case info.Size() == 0 || info.Size() == pageSize*pageCount && bytes.Equal(head, make([]byte, len(magic))): // a killed process had begun to create it
 		if err := f.Truncate(pageSize * pageCount); err != nil {
 			return err
 		}
@@ -89,7 +90,7 @@ func prepare(f *os.File) error {
 	return fmt.Errorf("%s is no file of clocks: move it away", f.Name())
 }
 
-// inPlace returns an error if the file is not the one at its path any more: other processes use that one.
+// inPlace returns an error if the file is not the one at its path any more: other processes then use another file.
 func (m *Hosts) inPlace() error {
 	open, err := m.file.Stat()
 	if err != nil {
@@ -102,7 +103,7 @@ func (m *Hosts) inPlace() error {
 	return nil
 }
 
-// idOf names a clock. Other hosts cannot choose a name with the same ID.
+// idOf returns the ID of a clock. The owner of a host cannot choose a name so that it collides with another ID.
 func idOf(kind, name, port string) clockID {
 	sum := sha256.Sum256([]byte(kind + " " + name + " " + port))
 	return clockID(max(1, binary.LittleEndian.Uint64(sum[:])))
@@ -115,7 +116,7 @@ type slot struct {
 	at int64
 }
 
-// pages reads slots for one operation, each page once.
+// pages reads the slots for one operation, reading each page only once.
 type pages struct {
 	m    *Hosts
 	now  time.Time
@@ -124,7 +125,7 @@ type pages struct {
 
 func (m *Hosts) pages(now time.Time) *pages { return &pages{m, now, map[int64][]byte{}} }
 
-// page returns the page of a clock and its place in the file.
+// page returns the page of a clock and the page's offset in the file.
 func (p *pages) page(id clockID) (page []byte, at int64, err error) {
 	at = int64(1+uint64(id)%(pageCount-1)) * pageSize
 	if page = p.read[at]; page == nil {
@@ -137,7 +138,7 @@ func (p *pages) page(id clockID) (page []byte, at int64, err error) {
 	return page, at, nil
 }
 
-// find returns the slot of a clock, or nil if there is none. What a killed process had ends.
+// find returns the slot of a clock, or nil if there is none. It ends the turns and waits of killed processes.
 func (p *pages) find(id clockID) (*slot, error) {
 	page, at, err := p.page(id)
 	if err != nil {
@@ -154,7 +155,7 @@ func (p *pages) find(id clockID) (*slot, error) {
 	return nil, nil
 }
 
-// slot returns the slot of a clock, a new one if there is none. The error is a *politeness.NotYet if the page is full.
+// slot returns the slot of a clock, or a new slot. The error is a *politeness.NotYet if the page is full.
 func (p *pages) slot(id clockID) (*slot, error) {
 	s, err := p.find(id)
 	if s != nil || err != nil {
@@ -199,7 +200,7 @@ func (p *pages) write(s *slot) error {
 	return err
 }
 
-// intact reports whether a slot was written whole.
+// intact reports whether a slot was written completely.
 func intact(b []byte) bool { return binary.LittleEndian.Uint32(b) == crc32.ChecksumIEEE(b[4:]) }
 
 // encode writes the slot into b.
@@ -225,7 +226,7 @@ func (s *slot) encode(b []byte) {
 		copy(b[4:8], w.By.Gate)
 		le.PutUint32(b[8:], uint32(min((w.Delay+time.Millisecond-1)/time.Millisecond, math.MaxInt32)))
 		if w.Closed {
-			b[11] |= 1 << 7 // the one bit that no delay needs
+			b[11] |= 1 << 7 // the one bit that no delay uses
 		}
 		le.PutUint64(b[12:], nanos(w.Due))
 	}

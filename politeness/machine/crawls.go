@@ -17,13 +17,13 @@ import (
 
 const (
 	crawlsName = "crawls"
-	nameMax    = 4 << 10          // bytes of the name of a crawl
-	old        = 10 * time.Minute // after which the file of a crawl that has ended is removed
-	fresh      = time.Second      // for which a crawl in the line counts as alive without a look
+	nameMax    = 4 << 10          // maximum length of a crawl's name in bytes
+	old        = 10 * time.Minute // age at which the file of a crawl that has ended is removed
+	fresh      = time.Second      // time for which a crawl in the line counts as alive without a check
 )
 
-// crawl is a crawl of this process. Its file has its name, and is locked as long as the crawl runs: the system unlocks it when the
-// process ends, however it ends.
+// crawl is a crawl of this process. Its file contains its name, and is locked as long as the crawl runs: the system unlocks it
+// when the process ends for any reason.
 type crawl struct {
 	id    string // four bytes
 	name  string
@@ -33,7 +33,7 @@ type crawl struct {
 
 func (c *crawl) party() sharedclock.Party { return sharedclock.Party{Gate: c.id, Crawl: c.name} }
 
-// partyOf returns the crawl with an ID in the file of clocks. Its name is looked up when it is needed.
+// partyOf returns the crawl with an ID in the file of clocks. Its name is looked up only if needed.
 func partyOf(id []byte) sharedclock.Party {
 	if [4]byte(id) == [4]byte{} {
 		return sharedclock.Party{}
@@ -45,14 +45,14 @@ func (m *Hosts) crawlPath(id string) string {
 	return filepath.Join(m.dir, crawlsName, hex.EncodeToString([]byte(id)))
 }
 
-// join returns the crawl of a Gate, made when new.
+// join returns the crawl of a Gate, and creates it if needed.
 func (m *Hosts) join(gate, name string) (*crawl, error) {
 	if c := m.crawls[gate]; c != nil {
 		return c, nil
 	}
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // never fails
-	id[0] |= 1              // not zero
+	id[0] |= 1              // never zero
 	if name == "" {
 		name = fmt.Sprintf("process %d", os.Getpid())
 	}
@@ -78,12 +78,12 @@ func (m *Hosts) join(gate, name string) (*crawl, error) {
 // end ends a crawl of this process.
 func (m *Hosts) end(gate string) {
 	if c := m.crawls[gate]; c != nil {
-		_ = filelock.Close(c.file) // nothing is lost by it
+		_ = filelock.Close(c.file) // failing to close it loses nothing
 		delete(m.crawls, gate)
 	}
 }
 
-// name returns the name of a crawl, or "" if it is not known any more.
+// name returns the name of a crawl, or "" if it is no longer known.
 func (m *Hosts) name(p sharedclock.Party) string {
 	if p.Crawl != "" || p.Gate == "" {
 		return p.Crawl
@@ -92,17 +92,18 @@ func (m *Hosts) name(p sharedclock.Party) string {
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // it was only read
 	b, _ := safefile.ReadAll(f, f.Name(), nameMax)
 	return string(b)
 }
 
-// alive reports whether a crawl runs, as far as can be known. One that did a moment ago may count as running.
+// alive reports whether a crawl runs, as far as can be determined. A crawl that ran less than moment ago may count as
+// running.
 func (m *Hosts) alive(now time.Time, id string, moment time.Duration) bool {
 	if now.Sub(m.seen[id]).Abs() < moment {
 		return true
 	}
-	for _, c := range m.crawls { // of this process
+	for _, c := range m.crawls { // a crawl of this process
 		if c.id == id {
 			return true
 		}
@@ -111,11 +112,11 @@ func (m *Hosts) alive(now time.Time, id string, moment time.Duration) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	alive := true // such as one whose file cannot be opened because this process has too many
+	alive := true // for example, this process has too many files open
 	if err == nil {
 		locked, err := filelock.TryLock(f, false)
 		alive = !locked || err != nil
-		_ = filelock.Close(f) // only read
+		_ = filelock.Close(f) // it was only read
 	}
 	if len(m.seen) > 1<<10 {
 		clear(m.seen)
@@ -126,8 +127,8 @@ func (m *Hosts) alive(now time.Time, id string, moment time.Duration) bool {
 	return alive
 }
 
-// bury ends what crawls have of a clock whose process has ended without a word, and reports whether there was anything. Their
-// requests count as ended now.
+// bury ends the turns and waits that killed processes have at a clock, and reports whether there were any. Their requests
+// count as ended now.
 func (m *Hosts) bury(now time.Time, c *sharedclock.Clock) (changed bool) {
 	if c.Turns > 0 && !m.alive(now, c.Holder.Gate, 0) {
 		dead, owes := c.Holder, c.Owes
@@ -159,7 +160,7 @@ func (m *Hosts) sweep(now time.Time) error {
 		if err != nil || err2 != nil || len(id) != 4 || now.Sub(info.ModTime()) < old || m.alive(now, string(id), 0) {
 			continue
 		}
-		_ = os.Remove(filepath.Join(dir, e.Name())) // or the next process does
+		_ = os.Remove(filepath.Join(dir, e.Name())) // or the next process removes it
 	}
 	return nil
 }

@@ -9,11 +9,11 @@ import (
 	"runtime"
 )
 
-// StateVariable is the environment variable that names the state directory of a user who wants another one.
+// StateVariable is the environment variable with which a user chooses another state directory.
 const StateVariable = "AMBLE_STATE"
 
-// Dir returns the state directory of the user: that of [StateVariable]; or amble in XDG_STATE_HOME, or in the place for state of
-// the system, which is below the user's home as the system knows it, whatever HOME says. The error says what to set.
+// Dir returns the state directory of the user: that of [StateVariable], or amble in XDG_STATE_HOME, or in the system's place for
+// state. That is below the user's home directory as the system knows it, whatever HOME says. The error says what to set.
 func Dir() (string, error) {
 	if dir := os.Getenv(StateVariable); dir != "" {
 		return filepath.Abs(dir)
@@ -35,7 +35,7 @@ func Dir() (string, error) {
 	return filepath.Join(u.HomeDir, ".local", "state", "amble"), nil
 }
 
-// makeDir makes the state directory if it is missing, and refuses one that others can write to.
+// makeDir creates the state directory if it is missing, and rejects one to which others can write.
 func makeDir(dir string) error {
 	if dir == "" {
 		return errors.New("no state directory is named")

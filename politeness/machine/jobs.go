@@ -18,11 +18,11 @@ import (
 
 const (
 	jobsName = "jobs"
-	jobsMax  = 10_000   // jobs that a state directory knows; the oldest are forgotten
-	pathMax  = 16 << 10 // bytes of a path
+	jobsMax  = 10_000   // maximum number of jobs in a state directory; the oldest are forgotten
+	pathMax  = 16 << 10 // maximum length of a path in bytes
 )
 
-// Of returns the Hosts that a Sharing is or wraps ([politeness.Both]), nil if there are none.
+// Of returns the Hosts that s is or wraps ([politeness.Both]), or nil.
 func Of(s politeness.Sharing) *Hosts {
 	for {
 		switch x := s.(type) {
@@ -36,11 +36,11 @@ func Of(s politeness.Sharing) *Hosts {
 	}
 }
 
-// AddJob notes the directory of a job whose crawl takes turns with the others, so that [Jobs] returns it. It does nothing if the hosts
-// are not shared. The error is that of writing a file.
+// AddJob records the directory of a job whose crawl takes turns with the others, so that [Jobs] returns it. It does nothing if the
+// hosts are not shared. The error is that of writing a file.
 func (m *Hosts) AddJob(dir string) error {
 	if m.NotShared() != nil {
-		return nil //nolint:nilerr // no other process would look
+		return nil //nolint:nilerr // no other process reads it
 	}
 	path, err := filepath.Abs(dir)
 	if err != nil {
@@ -79,10 +79,10 @@ func Jobs(dir string) ([]string, error) {
 		}
 		f, err := safefile.OpenOwn(filepath.Join(dir, e.Name()))
 		if err != nil {
-			continue // of another program
+			continue // the file is of another program
 		}
 		b, err := safefile.ReadAll(f, f.Name(), pathMax)
-		_ = f.Close() // only read
+		_ = f.Close() // it was only read
 		if err == nil && filepath.IsAbs(string(b)) {
 			jobs = append(jobs, job{e.Name(), string(b), info.ModTime()})
 		}
@@ -91,7 +91,7 @@ func Jobs(dir string) ([]string, error) {
 	paths := make([]string, 0, len(jobs))
 	for i, j := range jobs {
 		if i < len(jobs)-jobsMax {
-			_ = os.Remove(filepath.Join(dir, j.name)) // or the next call does it
+			_ = os.Remove(filepath.Join(dir, j.name)) // or the next call removes it
 			continue
 		}
 		paths = append(paths, j.path)
@@ -102,7 +102,7 @@ func Jobs(dir string) ([]string, error) {
 // tempPrefix begins the names of files that are being written.
 const tempPrefix = ".new-"
 
-// replace writes a file whole or not at all.
+// replace writes a file completely or not at all.
 func replace(path string, b []byte) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), tempPrefix+"*")
 	if err != nil {
@@ -113,7 +113,7 @@ func replace(path string, b []byte) error {
 		err = os.Rename(temp.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(temp.Name()) // or it remains, and counts for nothing
+		_ = os.Remove(temp.Name()) // if it remains, it is ignored
 	}
 	return err
 }

@@ -1,10 +1,10 @@
-// Package machine lets the crawls of all processes of a user on one machine take turns at hosts, addresses and domains, with
-// files in a directory. There is no daemon:
+// Package machine lets the crawls of all processes of a user on one machine take turns at hosts, addresses and domains, with files in a
+// directory. There is no daemon:
 //
 //	config.Politeness.Shared = machine.Open(dir, politeness.NewHosts(politeness.HostsLimits{}))
 //
-// The rules are those of [politeness.Hosts]. That of the process knows all that its crawls do, too: if the files cannot be used, it goes
-// on alone, and [Hosts.NotShared] says why.
+// The rules are those of [politeness.Hosts]. The process's own politeness.Hosts records everything as well: if the files cannot be used,
+// it continues alone, and [Hosts.NotShared] returns the reason.
 package machine
 
 import (
@@ -23,40 +23,42 @@ import (
 )
 
 const (
-	// look is the longest time until a crawl looks again at a clock that another process has, which may have been killed.
+	// look is the maximum time until a crawl checks again a clock that another process uses: that process may have
+	// been killed.
 	look = time.Second
-	// stuck is how long the file may be locked by others before a process goes on alone.
+	// stuck is the time for which others may lock the file before a process continues alone.
 	stuck = 10 * time.Second
-	// attempts limits the attempts to lock the file, which others have for some microseconds. Done must not block for longer.
+	// attempts limits the attempts to lock the file, which others lock for some microseconds. Done must not block for
+	// longer.
 	attempts = 1000
-	// again is how long a crawl that could not lock the file waits before it tries again.
+	// again is the time after which a crawl that could not lock the file tries again.
 	again = 5 * time.Millisecond
-	// compare is how often the file is compared with the one at its path.
+	// compare is the interval at which the file is compared with the one at its path.
 	compare = 5 * time.Second
 )
 
-// Hosts is what the crawls of all processes share that opened the same directory. It implements [politeness.Sharing]. The
-// limits of the Hosts of the process hold in the process.
+// Hosts lets the crawls of all processes that opened the same directory take turns. It implements [politeness.Sharing]. The limits
+// of the process's politeness.Hosts apply to the process.
 //
-// A process that is killed has ended its requests when another one looks for it, a second later at most: the pause follows. A clock
-// that was set forward meanwhile shortens a pause between processes.
+// If a process is killed, its requests count as ended when another process checks for it, at most a second later; then the pause
+// follows. If the machine's clock is set forward meanwhile, a pause between processes becomes shorter.
 type Hosts struct {
 	*politeness.Hosts
 
 	mu      sync.Mutex
 	dir     string
-	file    *os.File // of clocks
+	file    *os.File // the file of clocks
 	crawls  map[string]*crawl
-	seen    map[string]time.Time // when crawls of other processes were alive, by their IDs
+	seen    map[string]time.Time // times at which crawls of other processes were last seen alive, by ID
 	out     map[*politeness.Turn][]clockID
-	done    []outcome // of Done, not written yet
-	blocked time.Time // since when others have the file locked
-	matched time.Time // when the file was compared
+	done    []outcome // outcomes of Done that are not written yet
+	blocked time.Time // since when others have locked the file; zero: they have not
+	matched time.Time // when the file was last compared
 	kept    int64     // bytes of robots.txt files written since the directory was pruned
 	err     error
 }
 
-// outcome is what Done has to write.
+// outcome is the result of a Turn that Done has to write.
 type outcome struct {
 	party sharedclock.Party
 	key   clockID
@@ -65,11 +67,11 @@ type outcome struct {
 	until time.Time
 }
 
-// clockID names a clock in the file.
+// clockID identifies a clock in the file.
 type clockID uint64
 
-// Open opens a state directory for the crawls of a process, and makes it if it is missing. "" is that of [Dir]. It never fails: see
-// [Hosts.NotShared]. A process opens a directory once and keeps it open.
+// Open opens a state directory for the crawls of a process, and creates it if it is missing. "" is the directory that [Dir]
+// returns. Open never fails: see [Hosts.NotShared]. A process opens a directory once and keeps it open.
 func Open(dir string, process *politeness.Hosts) *Hosts {
 	m := &Hosts{
 		Hosts: process, dir: dir, crawls: map[string]*crawl{}, seen: map[string]time.Time{}, out: map[*politeness.Turn][]clockID{},
@@ -95,15 +97,15 @@ func (m *Hosts) NotShared() error {
 	return m.err
 }
 
-// Close ends the sharing with other processes as the end of the process does: requests that are under way end now for them, and the
-// pauses follow. The crawls of the process go on sharing with each other.
+// Close ends the sharing with other processes in the same way as the end of the process: for them, requests in flight end now, and
+// the pauses follow. The crawls of the process continue to share with each other.
 func (m *Hosts) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fail(errors.New("the state directory was closed"))
 }
 
-// fail ends the sharing with other processes if err is about the files.
+// fail ends the sharing with other processes if err is an error of the files.
 func (m *Hosts) fail(err error) {
 	if err == nil || m.err != nil || errors.Is(err, errLocked) {
 		return
@@ -113,7 +115,7 @@ func (m *Hosts) fail(err error) {
 		m.end(gate)
 	}
 	if m.file != nil {
-		_ = m.file.Close() // it is not used any more
+		_ = m.file.Close() // it is no longer used
 	}
 }
 
@@ -130,7 +132,7 @@ func (m *Hosts) Take(t *politeness.Turn) error {
 		return wait
 	}
 	m.fail(err)
-	if err := m.Hosts.Take(t); err != nil { // another crawl of the process, which shares with no other process
+	if err := m.Hosts.Take(t); err != nil { // another crawl of the process has it, one that shares with no other process
 		m.leaves(t, politeness.Owed{})
 		m.settle()
 		return err
@@ -194,7 +196,7 @@ func (m *Hosts) take(now time.Time, t *politeness.Turn) error {
 	return nil
 }
 
-// Done is that of [politeness.Sharing].
+// Done implements [politeness.Sharing].
 func (m *Hosts) Done(t *politeness.Turn, owed politeness.Owed) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -203,7 +205,7 @@ func (m *Hosts) Done(t *politeness.Turn, owed politeness.Owed) {
 	m.settle()
 }
 
-// leaves notes what a Turn leaves.
+// leaves records the outcome of a Turn.
 func (m *Hosts) leaves(t *politeness.Turn, owed politeness.Owed) {
 	if m.err != nil {
 		return
@@ -225,15 +227,15 @@ func (m *Hosts) leaves(t *politeness.Turn, owed politeness.Owed) {
 	}
 }
 
-// settle writes what Done and Leave have to write. What cannot be written yet, because another process has the file or too many
-// clocks rest, is written with the next turn that is taken or ends: until then others take it for a request.
+// settle writes the outcomes of Done and Leave. If that is not possible yet, because another process has locked the file or too
+// many clocks rest, they are written with the next Turn that is taken or ends. Until then others see a request in flight.
 func (m *Hosts) settle() {
 	if len(m.done) > 0 {
-		m.fail(m.locked(func(time.Time) error { return nil })) // which writes it
+		m.fail(m.locked(func(time.Time) error { return nil })) // locked writes the outcomes
 	}
 }
 
-// write writes all outcomes for which there is room. The file is locked.
+// write writes the outcomes for which there is space. The file must be locked.
 func (m *Hosts) write(now time.Time) error {
 	var left []outcome
 	for _, o := range m.done {
@@ -258,7 +260,7 @@ func (m *Hosts) write(now time.Time) error {
 	return nil
 }
 
-// Leave is that of [politeness.Sharing].
+// Leave implements [politeness.Sharing].
 func (m *Hosts) Leave(gate string) {
 	m.Hosts.Leave(gate)
 	m.mu.Lock()
@@ -292,7 +294,7 @@ func (m *Hosts) Leave(gate string) {
 	m.end(gate)
 }
 
-// locked calls f while no other process reads or writes the file, after everything is written that has to be.
+// locked writes pending outcomes and calls f, while no other process reads or writes the file.
 func (m *Hosts) locked(f func(now time.Time) error) error {
 	if m.err != nil {
 		return nil
@@ -300,7 +302,7 @@ func (m *Hosts) locked(f func(now time.Time) error) error {
 	if err := m.lock(); err != nil {
 		return err
 	}
-	defer func() { _ = filelock.Unlock(m.file) }() // the end of the process unlocks it, too
+	defer func() { _ = filelock.Unlock(m.file) }() // the end of the process also unlocks it
 	now := time.Now()
 	if now.Sub(m.matched).Abs() > compare {
 		m.matched = now
@@ -316,7 +318,7 @@ func (m *Hosts) locked(f func(now time.Time) error) error {
 
 var errLocked = errors.New("locked by another process")
 
-// lock locks the file. The error is errLocked if others have it for too long.
+// lock locks the file. The error is errLocked if others keep it locked for too long.
 func (m *Hosts) lock() error {
 	for range attempts {
 		locked, err := filelock.TryLock(m.file, true)
@@ -336,7 +338,7 @@ func (m *Hosts) lock() error {
 	return errLocked
 }
 
-// sharedID is a clock of a Turn.
+// sharedID identifies a clock of a Turn.
 type sharedID struct {
 	id    clockID
 	until func(politeness.Owed) time.Time

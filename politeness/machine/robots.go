@@ -18,9 +18,9 @@ import (
 const (
 	robotsName  = "robots"
 	droppedName = "robots-dropped"    // records the latest time of a file removed for lack of space
-	robotsMax   = 64 << 20            // bytes of all robots.txt files; the oldest are removed
-	robotsLong  = 2 << 20             // bytes of one
-	robotsValid = 30 * 24 * time.Hour // after which one is removed
+	robotsMax   = 64 << 20            // maximum size of all robots.txt files in bytes; the oldest are removed
+	robotsLong  = 2 << 20             // maximum size of one file in bytes
+	robotsValid = 30 * 24 * time.Hour // maximum age of a file
 )
 
 func (m *Hosts) robotsPath(key politeness.RobotsKey) string {
@@ -28,7 +28,7 @@ func (m *Hosts) robotsPath(key politeness.RobotsKey) string {
 	return filepath.Join(m.dir, robotsName, hex.EncodeToString(sum[:16]))
 }
 
-// Robots is that of [politeness.Sharing]. It reads a file, unless a crawl of the process knows the answer.
+// Robots implements [politeness.Sharing]. It reads a file, unless a crawl of the process has the response.
 func (m *Hosts) Robots(key politeness.RobotsKey) (politeness.RobotsFile, bool) {
 	if f, ok := m.Hosts.Robots(key); ok || m.NotShared() != nil {
 		return f, ok
@@ -36,18 +36,18 @@ func (m *Hosts) Robots(key politeness.RobotsKey) (politeness.RobotsFile, bool) {
 	f, ok := politeness.DecodeRobotsFile(readOwn(m.robotsPath(key)), key)
 	now := time.Now()
 	if !ok || f.Fetched.After(now) || !f.Until.After(now) {
-		return politeness.RobotsFile{Fetched: readDropped(m.dir)}, false // it is requested, and the file written anew
+		return politeness.RobotsFile{Fetched: readDropped(m.dir)}, false // the crawl requests it, and writes the file anew
 	}
 	return f, true
 }
 
-// readOwn returns the text of a file, nothing if it cannot be read or is not the user's.
+// readOwn returns the text of a file, or nil if it cannot be read or belongs to another user.
 func readOwn(path string) []byte {
 	in, err := safefile.OpenOwn(path)
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = in.Close() }() // only read
+	defer func() { _ = in.Close() }() // it was only read
 	b, err := safefile.ReadAll(in, in.Name(), robotsLong)
 	if err != nil {
 		return nil
@@ -55,20 +55,20 @@ func readOwn(path string) []byte {
 	return b
 }
 
-// readDropped returns the latest time of a file that was removed for want of room, zero if none was.
+// readDropped returns the latest time of a file that was removed for lack of space, zero if none was.
 func readDropped(dir string) (at time.Time) {
-	_ = at.UnmarshalText(readOwn(filepath.Join(dir, droppedName))) // or it is zero
+	_ = at.UnmarshalText(readOwn(filepath.Join(dir, droppedName))) // on error it stays zero
 	return at
 }
 
-// noteDropped notes that files up to a time may have been removed for want of room.
+// noteDropped records that files up to a time may have been removed for lack of space.
 func noteDropped(dir string, at time.Time) {
 	if b, err := at.MarshalText(); err == nil && at.After(readDropped(dir)) {
-		_ = replace(filepath.Join(dir, droppedName), b) // or the joint check asks why a file is requested again
+		_ = replace(filepath.Join(dir, droppedName), b) // without it, the joint check reports that a file was requested again
 	}
 }
 
-// KeepRobots is that of [politeness.Sharing]. A file that cannot be written is requested again by other processes.
+// KeepRobots implements [politeness.Sharing]. A file that cannot be written is requested again by other processes.
 func (m *Hosts) KeepRobots(key politeness.RobotsKey, f politeness.RobotsFile) {
 	m.Hosts.KeepRobots(key, f)
 	if m.NotShared() != nil {
@@ -89,7 +89,7 @@ func (m *Hosts) KeepRobots(key politeness.RobotsKey, f politeness.RobotsFile) {
 	if prune {
 		pruneRobots(m.dir)
 	}
-	_ = replace(m.robotsPath(key), b) // or it is requested again
+	_ = replace(m.robotsPath(key), b) // on error the file is requested again
 }
 
 // pruneRobots removes the oldest files of a state directory until the others have no more than three quarters of the limit.
@@ -119,7 +119,7 @@ func pruneRobots(state string) {
 			continue
 		}
 		if size -= info.Size(); !strings.HasPrefix(info.Name(), tempPrefix) {
-			dropped = info.ModTime() // or it had expired, which nobody looks up
+			dropped = info.ModTime() // or it had expired, but then nobody looks it up
 		}
 	}
 	noteDropped(state, dropped)

@@ -87,7 +87,7 @@ func wantStored(t *testing.T, dir string, to stores.Store, want ...string) {
 	}
 }
 
-// uploadSuite is the suite of sinks with a store in the directory, which is copied with it. Each Read checks what is stored; after Close, all is.
+// uploadSuite returns the suite of sinks with a store in the directory, which is copied with it. Each Read checks what is stored; after Close, all is.
 func uploadSuite() sinktest.Suite {
 	suite := shardSuite(formats()["jsonl"], 3)
 	open := func(dir string) (*items.Shards[page], *stores.Dir, error) {

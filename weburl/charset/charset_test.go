@@ -77,8 +77,8 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// characters is how many characters beyond ASCII, without those for private use, Chromium 156 encodes in each
-// encoding, of the planes 0 and 2 and of U+10000 to U+10100.
+// characters holds the number of characters beyond ASCII that Chromium 156 encodes in each encoding. Counted are
+// those of planes 0 and 2 and from U+10000 to U+10100, without those for private use.
 var characters = map[string]int{
 	"ibm866": 128, "iso-8859-2": 128, "iso-8859-3": 121, "iso-8859-4": 128, "iso-8859-5": 128, "iso-8859-6": 83,
 	"iso-8859-7": 125, "iso-8859-8": 92, "iso-8859-8-i": 92, "iso-8859-10": 128, "iso-8859-13": 128, "iso-8859-14": 128,

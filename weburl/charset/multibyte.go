@@ -67,7 +67,7 @@ const (
 	wideMinus = 0xff0d
 )
 
-// shiftJIS implements section 12.3.2: of several pairs for a character, not NEC's.
+// shiftJIS implements section 12.3.2: of several pairs for a character, it does not use NEC's.
 var shiftJIS = sync.OnceValue(func() codes {
 	c := codes{0x80: 0x80, yen: '\\', overline: '~'}
 	trails := []span{{0x40, 0x7e}, {0x80, 0xfc}}

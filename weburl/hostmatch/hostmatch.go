@@ -1,9 +1,10 @@
-// Package hostmatch finds the entry of a list that holds for a host: the first whose pattern matches it.
+// Package hostmatch finds the entry of a list that applies to a host: the first one whose pattern matches it.
 //
 // A pattern is a host name ("www.site.test", at any port, or "www.site.test:8080"), a domain with all names below it
-// ("*.site.test", which site.test is part of), or a range of addresses ("192.0.2.0/24", "2001:db8::1"). Names are known
-// before addresses are, so patterns of names come first: which of them matches does not depend on where a host is. A host
-// that has an address for its name is a host name with a port, or with ":*" for all ports ("192.0.2.7:*").
+// ("*.site.test", which includes site.test itself), or a range of addresses ("192.0.2.0/24", "2001:db8::1"). A host's
+// name is known before its address, so patterns of names come first: which of them matches does not depend on the
+// address. A host whose name is an IP address is written as a host name with a port, or with ":*" for all ports
+// ("192.0.2.7:*").
 package hostmatch
 
 import (
@@ -23,7 +24,7 @@ type Table struct {
 	first   int // index of the first range
 }
 
-// None is the index that stands for no entry.
+// None is the index returned if no entry matches.
 const None = -1
 
 // Error reports what is wrong with one pattern.
@@ -35,8 +36,8 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%q: %s", e.Pattern, e.Reason) }
 
-// Compile makes a Table. The error joins an *[Error] for every pattern that is invalid or could never match: because
-// it follows one that matches all of its hosts, or because it is of names and follows one of addresses.
+// Compile makes a Table. The error joins an *[Error] for every pattern that is invalid or can never match: an earlier
+// pattern matches all of its hosts, or it is a pattern of names after one of addresses.
 func Compile(patterns []string) (*Table, error) {
 	t := &Table{names: map[string]int{}, domains: map[string]int{}, first: len(patterns)}
 	var errs []error
@@ -92,7 +93,7 @@ func (t *Table) add(i int, pattern string, all []string) error {
 	return nil
 }
 
-// Name returns the host or host:port that a pattern names, in the form that URLs have, or "" for a domain or a range.
+// Name returns the host or host:port that a pattern names, in the form used in URLs, or "" for a domain or a range.
 func Name(pattern string) string {
 	if IsRange(pattern) || strings.HasPrefix(pattern, "*.") {
 		return ""
@@ -101,8 +102,8 @@ func Name(pattern string) string {
 	return host
 }
 
-// Exactly returns the pattern that matches one host:port, or all ports of one host, also of one that has an address for its
-// name, and no other.
+// Exactly returns a pattern that matches only one host:port, or only all ports of one host. The host's name may be an IP
+// address.
 func Exactly(host string) string {
 	if IsRange(host) {
 		return host + ":*"
@@ -110,7 +111,7 @@ func Exactly(host string) string {
 	return host
 }
 
-// hostOf is a host name, with the port if it has one, in the form that URLs have.
+// hostOf returns a host name, with its port if it has one, in the form used in URLs.
 func hostOf(name string) (string, error) {
 	name = strings.TrimSuffix(name, ":*")
 	u, err := weburl.Parse("http://" + name + "/")
@@ -121,7 +122,7 @@ func hostOf(name string) (string, error) {
 	if colon := strings.LastIndexByte(host, ':'); colon > strings.LastIndexByte(host, ']') {
 		host, port = host[:colon], host[colon:]
 	}
-	if strings.HasSuffix(name, ":80") { // which the URL leaves out
+	if strings.HasSuffix(name, ":80") { // the default port, which the URL omits
 		port = ":80"
 	}
 	return bare(host) + port, nil
@@ -162,7 +163,7 @@ func (t *Table) Host(host string) int {
 	return best
 }
 
-// domain returns the index of the entry for the domains that a name is in, or None.
+// domain returns the index of the entry for the closest domain that contains a name, or None.
 func (t *Table) domain(name string) int {
 	best := None
 	for more := len(t.domains) > 0; more; _, name, more = strings.Cut(name, ".") {
@@ -180,10 +181,11 @@ func earlier(best, i int) int {
 	return min(best, i)
 }
 
-// bare is a name without the dot that may end it.
+// bare returns a name without its trailing dot.
 func bare(name string) string { return strings.TrimSuffix(name, ".") }
 
-// Addr returns the index of the entry that matches an address, or None. It holds for hosts that no entry matches by name.
+// Addr returns the index of the entry that matches an address, or None. It applies to hosts that no entry matches by
+// name.
 func (t *Table) Addr(a netip.Addr) int {
 	if t == nil || !a.IsValid() {
 		return None
@@ -197,7 +199,7 @@ func (t *Table) Addr(a netip.Addr) int {
 	return None
 }
 
-// ByName reports whether the entry with this index is one of names.
+// ByName reports whether the entry at this index is a pattern of names.
 func (t *Table) ByName(index int) bool { return t != nil && index >= 0 && index < t.first }
 
 // Ranges reports whether there are ranges of addresses.

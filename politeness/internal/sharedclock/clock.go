@@ -1,5 +1,5 @@
-// Package sharedclock decides which of several crawls has a clock that they share, and from when. It neither keeps clocks nor locks
-// them: package politeness does it in memory, and politeness/machine in a file.
+// Package sharedclock decides which of several crawls may use a clock that they share, and from when. It neither stores nor locks
+// clocks: package politeness does it in memory, and politeness/machine in a file.
 package sharedclock
 
 import (
@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Clock is a clock that crawls share: that of a host, an address or a domain. Crawls that wait for it are in its line.
+// Clock is a clock that crawls share: that of a host, an address or a domain. Crawls that wait for it are in its Line.
 // The zero Clock is free.
 type Clock struct {
 	NotBefore time.Time     // when the next request may start
-	Delay     time.Duration // what set NotBefore
+	Delay     time.Duration // the pause that set NotBefore
 	Owner     Party         // whose pause sets NotBefore
-	Waits     bool          // Owner waits for its turn: its pause holds for itself, too
+	Waits     bool          // Owner waits for its turn: its pause applies to itself, too
 
-	Holder Party         // has the clock
-	Turns  int           // of Holder: a Gate that takes two of them admits one
-	Owes   time.Duration // the pause of Holder, if it ends without a word
+	Holder Party         // the crawl that uses the clock now
+	Turns  int           // number of turns of Holder: a Gate that takes two of them admits only one
+	Owes   time.Duration // the pause due if Holder ends without a report
 
-	Ended time.Time // of the last request, by the wall clock
-	Last  Party     // made it
+	Ended time.Time // end of the last request, by the wall clock
+	Last  Party     // the crawl that made it
 
 	Line []Waiter // the first is served next
 }
@@ -31,30 +31,32 @@ type Party struct{ Gate, Crawl string }
 // Waiter is a crawl that was told to wait for a clock.
 type Waiter struct {
 	Party
-	Delay time.Duration // that it owes
-	Due   time.Time     // when it comes again
+	Delay time.Duration // the pause that it requires
+	Due   time.Time     // when it will try again
 	By    Party         // the crawl that it waits for
-	// Closed says that the hours in which it makes requests begin at Due: nobody has the clock before.
+	// Closed means that the hours in which the crawl makes requests begin at Due: nobody may use the clock before.
 	Closed bool
 }
 
 const (
-	// Recheck is when to try again at a clock that is busy for an unknown time and has no delay.
+	// Recheck is the time after which a crawl tries again at a clock that is busy for an unknown time and has no
+	// delay.
 	Recheck = 5 * time.Millisecond
-	// Grace is how long a free clock is kept for the crawl whose turn it is.
+	// Grace is the time for which a free clock is reserved for the crawl whose turn it is.
 	Grace = 10 * time.Millisecond
-	// Unsteady is by how much the wall clock may be set back without consequences.
+	// Unsteady is the maximum step by which the wall clock may be set back without consequences.
 	Unsteady = time.Second
 	// Remember limits the time for which a clock that nobody waits for is kept for crawls with a longer delay.
 	Remember = time.Minute
 
-	// strangers is the place of a crawl that is not in the line, when the turn of those in front has passed.
+	// strangers is the place of a crawl that is not in the line, once the turns of those in front have passed.
 	strangers = 2
 	// waiting limits the time after Due for which a crawl keeps its place.
 	waiting = 10 * time.Second
 )
 
-// Until returns when a crawl may have the clock, as far as is known at now, and whom it waits for.
+// Until returns the time from which a crawl may use the clock, as far as it is known at now, and the crawl that it
+// waits for.
 func (c *Clock) Until(now time.Time, p Party, delay time.Duration) (until time.Time, by Party) {
 	if c.Turns > 0 {
 		if c.Holder.Gate == p.Gate {
@@ -62,7 +64,7 @@ func (c *Clock) Until(now time.Time, p Party, delay time.Duration) (until time.T
 		}
 		return now.Add(max(delay, Recheck)), c.Holder
 	}
-	c.rewind(now.Add(Unsteady)) // after the wall clock was set back
+	c.rewind(now.Add(Unsteady)) // the wall clock was set back
 	free := c.ready(now)
 	if c.Waits || c.Owner.Gate != p.Gate {
 		until, by = free, c.Owner
@@ -94,7 +96,7 @@ func (c *Clock) ready(now time.Time) time.Time {
 	return c.NotBefore
 }
 
-// rewind brings the clock back to now if it is dated later. A pause that begins later than now begins now.
+// rewind brings the clock back to now if it is dated later. A pause that would begin later begins now.
 func (c *Clock) rewind(now time.Time) {
 	if c.Ended.After(now) {
 		c.Ended = now.Round(0)
@@ -115,20 +117,20 @@ func (c *Clock) place(now time.Time, gate string) int {
 	return len(c.Line)
 }
 
-// expire drops crawls that have not come when they were due.
+// expire removes crawls that did not come when they were due.
 func (c *Clock) expire(now time.Time) {
 	c.Line = slices.DeleteFunc(c.Line, func(w Waiter) bool { return w.Due.Add(waiting).Before(now) })
 }
 
-// Idle reports whether nobody has the clock or waits for it, and nobody would any more.
+// Idle reports whether the clock may be forgotten: nobody uses it or waits for it, and its last pause ended long ago.
 func (c *Clock) Idle(now time.Time) bool {
 	c.expire(now)
 	return c.Turns == 0 && len(c.Line) == 0 && c.ready(now).Add(Remember).Before(now) && now.Sub(c.Ended) > Remember
 }
 
-// Wait puts a crawl that must wait until then into the line, if it is not there, and returns when it is to come again: before
-// its turn rather than after it. The place of those behind the second is some pauses away. The delay that it owes holds from
-// now on, whoever made the last request.
+// Wait puts a crawl that must wait until then into the line, if it is not there, and returns the time at which it should try
+// again. This is before its turn rather than after it. A crawl behind the second place gets a later time, by one pause for
+// each crawl in front. Its delay applies from now on, whoever made the last request.
 func (c *Clock) Wait(p Party, delay time.Duration, until time.Time, by Party) time.Time {
 	i := c.enter(p)
 	if i >= strangers {
@@ -142,7 +144,7 @@ func (c *Clock) Wait(p Party, delay time.Duration, until time.Time, by Party) ti
 	return until
 }
 
-// Close puts a crawl whose hours are over into the line: until they begin again, nobody has the clock.
+// Close puts a crawl whose hours are over into the line. Nobody may use the clock until the hours begin again.
 func (c *Clock) Close(p Party, delay time.Duration, opens time.Time) {
 	w := &c.Line[c.enter(p)]
 	w.Delay, w.Due, w.By, w.Closed = delay, opens, Party{}, true
@@ -158,14 +160,14 @@ func (c *Clock) enter(p Party) int {
 	return i
 }
 
-// owe holds the clock for the delay of a crawl that waits, from the end of the last request.
+// owe holds the clock for the delay of a crawl that waits, counted from the end of the last request.
 func (c *Clock) owe(ended time.Time, w Waiter) {
 	if !ended.IsZero() && c.hold(ended.Add(w.Delay), w.Delay, w.Party) {
 		c.Waits = true
 	}
 }
 
-// hold makes the clock wait until t, and reports whether it did not do so already.
+// hold makes the clock wait until t, and reports whether that lengthens its wait.
 func (c *Clock) hold(t time.Time, d time.Duration, owner Party) bool {
 	if !c.NotBefore.Before(t) {
 		return false
@@ -174,8 +176,8 @@ func (c *Clock) hold(t time.Time, d time.Duration, owner Party) bool {
 	return true
 }
 
-// Latest returns, of the clocks that a crawl may not have yet, the one that it may have last, from when, and whom it waits for.
-// The clock is nil if it may have all of them. Clocks that are nil are left out.
+// Latest returns the clock that a crawl can use last, among those that it cannot use yet, with the time and the crawl that it
+// waits for. The clock is nil if the crawl may use all clocks now. Nil clocks are ignored.
 func Latest(now time.Time, clocks []*Clock, p Party, delay time.Duration) (late *Clock, until time.Time, by Party) {
 	for _, c := range clocks {
 		if c == nil {
@@ -188,8 +190,8 @@ func Latest(now time.Time, clocks []*Clock, p Party, delay time.Duration) (late 
 	return late, until, by
 }
 
-// Take gives clocks to a crawl that owes a pause after its request. It returns the clock that it had to wait for longest, and its
-// place in that one's line, if it had to wait for others. Clocks that are nil are left out.
+// Take gives clocks to a crawl, which requires a pause after its request. If the crawl had to wait for others, it returns the
+// clock for which it waited longest, and its place in the line of that clock. Nil clocks are ignored.
 func Take(now time.Time, clocks []*Clock, p Party, owes time.Duration) (waited *Clock, place Waiter) {
 	for _, c := range clocks {
 		if c == nil {
@@ -208,14 +210,15 @@ func Take(now time.Time, clocks []*Clock, p Party, owes time.Duration) (waited *
 	return waited, place
 }
 
-// Release takes the clock from a crawl that has it.
+// Release ends one turn of the crawl that uses the clock.
 func (c *Clock) Release() {
 	if c.Turns--; c.Turns <= 0 {
 		c.Turns, c.Holder, c.Owes = 0, Party{}, 0
 	}
 }
 
-// Hold makes the clock wait until a time, after a request that ended. The zero ended means that there was no request.
+// Hold makes the clock wait until a time, after a request that ended at ended. The zero ended means that there was no
+// request.
 func (c *Clock) Hold(now time.Time, p Party, ended, until time.Time) {
 	from := ended
 	if from.IsZero() {
@@ -235,7 +238,7 @@ func (c *Clock) Hold(now time.Time, p Party, ended, until time.Time) {
 	}
 }
 
-// Leave takes a crawl out of the line.
+// Leave removes a crawl from the line.
 func (c *Clock) Leave(gate string) {
 	c.Line = slices.DeleteFunc(c.Line, func(w Waiter) bool { return w.Gate == gate })
 }

@@ -1,4 +1,4 @@
-// Package sharingtest checks that an implementation of politeness.Sharing keeps its contract.
+// Package sharingtest tests that an implementation of politeness.Sharing keeps its contract.
 package sharingtest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// Open returns what crawls of n processes share.
+// Open returns a Sharing for each of n processes whose crawls share hosts.
 type Open func(t *testing.T, n int) []politeness.Sharing
 
 // Run runs the suite. It is fast: times are virtual.
@@ -30,7 +30,7 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// crawl is one of several crawls.
+// crawl is one of several simulated crawls.
 type crawl struct {
 	sharing politeness.Sharing
 	name    string
@@ -62,7 +62,7 @@ func (c *crawl) try(t *testing.T, turn *politeness.Turn) *politeness.NotYet {
 	return wait
 }
 
-// end ends a request now. Pauses are at least the delay.
+// end ends a request now. The pause after it is at least the delay.
 func (c *crawl) end(turn *politeness.Turn, pause time.Duration) {
 	now := time.Now()
 	until := now.Add(max(c.delay, pause))
@@ -75,7 +75,7 @@ type seen struct {
 	host       string
 	addr       netip.Addr
 	start, end time.Time
-	rest       time.Duration // that the answer asks for
+	rest       time.Duration // that the response requests
 }
 
 // log records the requests that the servers receive.
@@ -90,7 +90,7 @@ func (l *log) add(s seen) {
 	l.mu.Unlock()
 }
 
-// judge checks the pauses of each host and address.
+// judge checks the pauses at each host and address.
 func (l *log) judge(t *testing.T) {
 	t.Helper()
 	slices.SortFunc(l.all, func(a, b seen) int { return a.start.Compare(b.start) })
@@ -108,7 +108,7 @@ func (l *log) judge(t *testing.T) {
 
 func addrOf(i int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}) }
 
-// randomCrawls begin and end at random, are slow, are told to wait and have other delays.
+// randomCrawls tests crawls that begin and end at random, are slow, receive Retry-Afters and have different delays.
 func randomCrawls(t *testing.T, open Open) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -169,7 +169,7 @@ func together(t *testing.T, crawls []*crawl, requests int, took time.Duration) [
 				s.end = time.Now()
 				c.end(turn, 0)
 				l.add(s)
-				time.Sleep(c.delay) // its gate knows that
+				time.Sleep(c.delay) // its Gate knows its own pause
 			}
 			c.sharing.Leave("gate-" + c.name)
 		})
@@ -224,7 +224,7 @@ func twenty(t *testing.T, open Open) {
 	}
 }
 
-// longerDelay: without it, a crawl with a longer delay would starve.
+// longerDelay tests that a crawl with a longer delay does not starve.
 func longerDelay(t *testing.T, open Open) {
 	s := open(t, 2)
 	a, b := &crawl{s[0], "a", time.Second}, &crawl{s[1], "b", 10 * time.Second}
@@ -269,7 +269,7 @@ func absent(t *testing.T, open Open) {
 	s := open(t, 2)
 	a, b := &crawl{s[0], "a", time.Second}, &crawl{s[1], "b", time.Second}
 	a.end(a.take(t, "h.test", addrOf(1)), 0)
-	_ = b.try(t, b.turn("h.test", addrOf(1))) // it waits, and never comes again
+	_ = b.try(t, b.turn("h.test", addrOf(1))) // it waits, and never tries again
 	start := time.Now()
 	for range 30 {
 		turn := a.take(t, "h.test", addrOf(1))
@@ -284,7 +284,7 @@ func absent(t *testing.T, open Open) {
 func leaves(t *testing.T, open Open) {
 	s := open(t, 2)
 	a, b := &crawl{s[0], "a", time.Second}, &crawl{s[1], "b", time.Second}
-	a.take(t, "h.test", addrOf(1)) // is never reported
+	a.take(t, "h.test", addrOf(1)) // it is never reported
 	time.Sleep(time.Minute)
 	if b.try(t, b.turn("h.test", addrOf(1))) == nil {
 		t.Error("a request that is not over does not count")
@@ -299,7 +299,7 @@ func leaves(t *testing.T, open Open) {
 	}
 }
 
-// hold is what a redirect with Retry-After asks for.
+// hold tests pauses that a redirect with Retry-After requests of its target.
 func hold(t *testing.T, open Open) {
 	s := open(t, 2)
 	a, b := &crawl{s[0], "a", time.Second}, &crawl{s[1], "b", time.Second}
@@ -355,7 +355,7 @@ func names(t *testing.T, open Open) {
 	}
 }
 
-// setBack: a wall clock that is set back holds nobody for longer than a pause.
+// setBack tests that a wall clock that is set back makes nobody wait for longer than a pause.
 func setBack(t *testing.T, open Open) {
 	s := open(t, 2)
 	a, b := &crawl{s[0], "a", time.Second}, &crawl{s[1], "b", time.Second}
@@ -366,8 +366,8 @@ func setBack(t *testing.T, open Open) {
 	}
 }
 
-// totalRate: crawls with a rate leave the longest of their intervals between the starts of their requests, and take turns. One
-// without a rate does not wait.
+// totalRate tests that crawls with a rate leave the longest of their intervals between the starts of their requests, and take
+// turns. A crawl without a rate does not wait.
 func totalRate(t *testing.T, open Open) {
 	for _, intervals := range [][]time.Duration{{time.Second, time.Second}, {time.Second, 3 * time.Second}, {time.Second, time.Second, time.Second, time.Second}} {
 		s, longest, start := open(t, len(intervals)), slices.Max(intervals), time.Now()
@@ -405,7 +405,7 @@ func totalRate(t *testing.T, open Open) {
 				t.Fatalf("%v between request %d and %d, with intervals of %v", gap, i+1, i+2, intervals)
 			}
 		}
-		half := len(l.all) / 2 // in which all of them work
+		half := len(l.all) / 2 // while all crawls make requests
 		for i := range half - 19 {
 			n := map[*crawl]int{}
 			for _, r := range l.all[i : i+20] {
@@ -424,7 +424,8 @@ func totalRate(t *testing.T, open Open) {
 	}
 }
 
-// hours: while the hours of a crawl that waits for a host are over, nobody has the host's clock, until they begin or it leaves.
+// hours tests that nobody may use a host's clock while the hours of a crawl that waits for the host are over, until
+// they begin again or it leaves.
 func hours(t *testing.T, open Open) {
 	s := open(t, 2)
 	a, b := &crawl{s[0], "a", time.Second}, &crawl{s[1], "b", time.Second}
@@ -444,7 +445,7 @@ func hours(t *testing.T, open Open) {
 		b.sharing.Leave("gate-b")
 		if leaves {
 			a.sharing.Leave("gate-a")
-			time.Sleep(2 * time.Second) // what b has left
+			time.Sleep(2 * time.Second) // the rest of b's pause
 		} else {
 			time.Sleep(4 * time.Hour)
 			if w := b.try(t, b.turn("h.test", addrOf(1))); w == nil || !w.Until.Equal(quiet.Quiet) {
