@@ -14,8 +14,8 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isAlnum(c byte) bool { return isLetter(c) || isDigit(c) }
 
-// lower appends s in lower case to the empty dst. A name that does not fit becomes one NUL, which equals no name:
-// it is longer than any that is looked up.
+// lower appends s in lower case to the empty dst. For a name that does not fit it returns one NUL, which equals no name: such a
+// name is longer than any that is looked up.
 func lower(dst []byte, s string) []byte {
 	if len(s) > cap(dst) {
 		return append(dst, 0)
@@ -71,7 +71,7 @@ func trimSpace(s string) string {
 	return s
 }
 
-// trimRef trims what the URL Standard's basic URL parser trims first: C0 controls and blanks.
+// trimRef trims the characters that the URL Standard's basic URL parser trims first: C0 controls and blanks.
 func trimRef(s string) string {
 	for len(s) > 0 && s[0] <= ' ' {
 		s = s[1:]

@@ -128,7 +128,7 @@ func (s *Scanner) value(a *attrScan) value {
 	return v
 }
 
-// resource adds the links of what an HTML element loads.
+// resource adds the links to the resources that an HTML element loads.
 func (c *collector) resource(t *startTag) {
 	switch t.el {
 	case elImg, elImage:

@@ -2,8 +2,8 @@ package extract
 
 import "strings"
 
-// collector builds a Document from the tags and texts of a page, in their order. Whoever reads the bytes (the
-// scanner; in tests, the tokenizer of x/net/html) calls start, end, text and raw.
+// collector builds a Document from the tags and texts of a page, in their order. The reader of the bytes (the scanner; in tests,
+// the tokenizer of x/net/html) calls start, end, text and raw.
 type collector struct {
 	o       Options // with defaults filled in
 	doc     *Document
@@ -11,11 +11,11 @@ type collector struct {
 	arena   arena
 	scratch []byte
 
-	inert     int  // open templates, counted from the outermost with inert content
-	shadow    int  // open templates whose content is shown: declarative shadow roots
+	inert     int  // number of open templates since the outermost one with inert content
+	shadow    int  // number of open templates whose content is shown: declarative shadow roots
 	based     bool // the effective base element was seen
 	titled    bool // the effective title element was seen
-	inTitle   bool // and its text comes next
+	inTitle   bool // the text of the title comes next
 	refreshed bool // the effective refresh was seen
 	svgStyle  bool // inside a style element of SVG, whose content arrives as text
 	styleAt   int  // offset of the style element
@@ -43,7 +43,7 @@ func (c *collector) release() {
 	}
 }
 
-// wantsText reports whether text is needed at this point.
+// wantsText reports whether text is needed at this position.
 func (c *collector) wantsText() bool { return c.linkText.link >= 0 || c.svgStyle }
 
 // start processes a start tag and reports whether the element's content is raw text.

@@ -19,7 +19,7 @@ type cssScanner struct {
 	at       int // offset of the reference, without its quotes
 
 	atImport bool // after "@import", before its address
-	muted    bool // inside a rule whose url() is only a name
+	muted    bool // inside a rule in which a url() is only a name
 }
 
 // next finds the next reference.
@@ -103,7 +103,7 @@ func (c *cssScanner) word() bool {
 	return found && !c.muted
 }
 
-// maxCSSName is longer than any name that is looked up, with each letter written as an escape.
+// maxCSSName is longer than any name that is looked up, even if each of its letters is an escape.
 const maxCSSName = 128
 
 // name reads a name and returns it without escapes.
@@ -271,11 +271,11 @@ func CSS(body []byte) *Document {
 	return d
 }
 
-// cssPlace says where CSS was found: whether it is a stylesheet, and which names its links get.
+// cssPlace describes where CSS was found: whether it is a stylesheet, and which names its links get.
 type cssPlace struct {
 	tag, attr string
 	sheet     bool // @import is valid
-	offset    int  // of the links, unless they have their own
+	offset    int  // offset of the links, unless they have their own
 }
 
 // css adds the references in s.
@@ -302,8 +302,8 @@ func (c *collector) css(s string, p cssPlace) {
 	}
 }
 
-// CSSReferences calls f with each reference of a stylesheet, or of a style attribute if sheet is false: with its escapes decoded,
-// and where it is in s, without its quotes. References are the links of [CSS], and fragments.
+// CSSReferences calls f with each reference of a stylesheet, or of a style attribute if sheet is false: the reference without
+// escapes, and its range in s without quotes. The references are the links of [CSS], and fragments.
 func CSSReferences(s string, sheet bool, f func(ref string, from, to int)) {
 	sc := cssScanner{s: s, imports: sheet}
 	for sc.next() {

@@ -1,12 +1,12 @@
-// Package extract finds the links of a document and what else a crawler must read from it: the base address, robots
-// directives, title and canonical address. It follows nothing itself.
+// Package extract finds the links of a document and its other properties that a crawler needs: the base address, robots directives,
+// title and canonical address. It makes no requests.
 //
-// [HTML] reads a page in one pass over its bytes and builds no tree; [Scanner] does the same and reuses its memory
-// between pages. [Feed], [CSS], [Sitemap] and [LinkHeader] read the other places that contain links. [Tree] is for
-// programs that need elements rather than links.
+// [HTML] reads a page in one pass over its bytes and builds no tree; [Scanner] does the same and reuses its memory between pages.
+// [Feed], [CSS], [Sitemap] and [LinkHeader] read the other places that contain links. [Tree] is for programs that need elements
+// rather than links.
 //
-// Everything here accepts hostile input: no input causes a panic, the work is linear in the size of the input, and
-// what is kept is bounded by [Options] and by the size of the input.
+// Everything here accepts hostile input: no input causes a panic, the work is linear in the size of the input, and the size of the
+// result is bounded by [Options] and by the size of the input.
 //
 // The input is UTF-8 text: the charset of a page must have been decoded before.
 //
@@ -25,10 +25,10 @@ type Link struct {
 	Kind   Kind
 	Tag    string // lower case; "" for a header field or a stylesheet
 	Attr   string // lower case; "" for a header field or the text of an element
-	Rel    Rel    // of a, area, link, an Atom link or a Link header field
-	Text   string // of the link, white space collapsed; cut to 256 bytes
-	Type   string // the media type that the document declares for the target, as written; of link elements and the like
-	Offset int    // of the tag in the body, in bytes; of the reference in a stylesheet
+	Rel    Rel    // of a, area and link elements, an Atom link or a Link header field
+	Text   string // text of the link, with white space collapsed, cut to 256 bytes
+	Type   string // the media type that the document declares for the target, as written; of link elements and similar ones
+	Offset int    // byte offset of the tag in the body, or of the reference in a stylesheet
 }
 
 // Resource reports whether the link names a part of the page rather than another page: an image, a script, a
@@ -48,10 +48,9 @@ type Meta struct {
 
 // Document holds the links and properties of one page.
 type Document struct {
-	// Base is the href of the first base element that has one, as written. It is "" if there is none, or if its
-	// scheme is data or javascript, which browsers ignore by the HTML Standard. It applies to every link of the
-	// document, including those before it (HTML Standard section 2.4.3), and is itself resolved against the
-	// document's address.
+	// Base is the href of the first base element that has one, as written. It is "" if there is none, or if its scheme is data or
+	// javascript, which browsers ignore according to the HTML Standard. It applies to every link of the document, including those
+	// before it (HTML Standard section 2.4.3), and is itself resolved against the document's address.
 	Base      string
 	Title     string // of the first title element, white space collapsed
 	Canonical string // href of the first link with rel=canonical, as written
@@ -61,7 +60,7 @@ type Document struct {
 	Dropped   int    // number of links beyond the limit
 }
 
-// Kind says where in a document a link was found.
+// Kind is the kind of place where a link was found.
 type Kind uint8
 
 // The kinds of links.
@@ -96,9 +95,8 @@ func (k Kind) String() string {
 	return "kind?"
 }
 
-// Navigation reports whether links of this kind lead to another document, as opposed to a resource of this one or a
-// statement about it. A Data link counts, because its attribute was configured by name. The crawler decides what is
-// followed.
+// Navigation reports whether links of this kind lead to another document, rather than to a resource or a description of this one. A
+// Data link counts, because its attribute was configured by name. The crawler decides which links it follows.
 func (k Kind) Navigation() bool {
 	switch k {
 	case Anchor, Area, Frame, Refresh, Form, Data, Entry:
@@ -107,20 +105,20 @@ func (k Kind) Navigation() bool {
 	return false
 }
 
-// Options say what HTML looks for and where it stops. The zero value finds what can be followed: a, area, link,
+// Options control which links HTML looks for and its limits. The zero value finds the links that can be followed: a, area, link,
 // frame, iframe and meta refresh.
 type Options struct {
-	MaxLinks  int      // links kept, the others are counted in Document.Dropped; 0 means 10,000
-	MaxAttr   int      // bytes of an attribute's value as written, longer ones are skipped; 0 means 64 KiB
-	MaxTitle  int      // bytes after which the title is cut; 0 means 4 KiB
-	Resources bool     // also images, scripts, media, objects, and url() and @import in CSS
+	MaxLinks  int      // maximum number of links, the others are counted in Document.Dropped; 0 means 10,000
+	MaxAttr   int      // maximum length of an attribute's value as written, in bytes; longer ones are skipped; 0 means 64 KiB
+	MaxTitle  int      // length in bytes to which the title is cut; 0 means 4 KiB
+	Resources bool     // find images, scripts, media, objects, and url() and @import in CSS, too
 	DataAttrs []string // attributes of any element that hold one reference each, such as "data-href"; case is ignored
-	Forms     bool     // also the action of forms sent by GET, never of those sent by POST
-	// Scripting says that scripts have run on the page, so that the contents of noscript are text (HTML Standard
-	// section 4.12.2). Otherwise they are read as markup, as in a browser without scripts.
+	Forms     bool     // find the action of forms sent by GET, too; never of those sent by POST
+	// Scripting means that scripts have run on the page, so that the contents of noscript are text (HTML Standard section 4.12.2).
+	// Otherwise they are read as markup, as in a browser without scripts.
 	Scripting bool
-	// XML says that the page is XML, of type application/xhtml+xml: elements may be empty ("<script/>"), and CDATA
-	// sections are text. A page that is not well-formed is read as far as its tags can be recognised.
+	// XML means that the page is of type application/xhtml+xml: elements may be empty ("<script/>"), and CDATA sections are text. A
+	// page that is not well-formed is read as far as its tags can be recognised.
 	XML bool
 }
 

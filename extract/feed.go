@@ -40,12 +40,12 @@ type feed struct {
 	doc    *Document
 	root   string // name of the root element
 	prefix string // namespace prefix of the innermost feed, channel or entry
-	skip   string // inside this element, whose title and links do not belong to the feed
+	skip   string // inside this element, whose title and links are not the feed's
 
 	field  string // the element whose text is collected
 	at     int    // its offset
 	text   []byte
-	attrOK bool // of a guid: it is an address
+	attrOK bool // a guid is an address
 
 	inEntry bool
 	first   int    // index of the entry's first link
@@ -55,12 +55,12 @@ type feed struct {
 	linked  bool // the entry has a link
 	guid    Link
 
-	// For a sitemap: the entry that ended last, and whether it is new.
+	// For a sitemap: the last entry that ended, and whether it is new.
 	entry SitemapEntry
 	ended bool
 }
 
-// document returns what was read, or nil if it was not a feed.
+// document returns the links and properties, or nil if the text is not a feed.
 func (f *feed) document() *Document {
 	if !isFeedRoot(f.root) {
 		return nil
@@ -70,7 +70,7 @@ func (f *feed) document() *Document {
 
 func isFeedRoot(name string) bool { return name == "rss" || name == "RDF" || name == "feed" }
 
-// maxFeedText bounds an element's text, before it is decoded.
+// maxFeedText limits the length of an element's text, before decoding.
 const maxFeedText = 8 << 10
 
 // token processes one token and reports whether to continue.
@@ -95,7 +95,7 @@ func (f *feed) token(t xmlToken) bool {
 	return true
 }
 
-// begin processes the root element and reports whether it is that of a feed.
+// begin processes the root element and reports whether the root is that of a feed.
 func (f *feed) begin(t xmlToken) bool {
 	f.prefix = string(t.prefix)
 	if !isFeedRoot(f.root) {
@@ -264,7 +264,7 @@ func (f *feed) beginEntry(t xmlToken) {
 	f.newEntry()
 }
 
-// newEntry clears what was collected for the previous entry.
+// newEntry resets the state for the next entry.
 func (f *feed) newEntry() {
 	f.first = len(f.doc.Links)
 	f.title, f.date, f.linked, f.guid, f.skip = "", "", false, Link{}, ""

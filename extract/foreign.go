@@ -182,7 +182,7 @@ func (f *foreign) end(name string) {
 func breaksOut(t *startTag) bool {
 	var buf [16]byte
 	switch string(lower(buf[:0], t.name)) {
-	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", //nolint:misspell // HTML spells it so
+	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", //nolint:misspell // the HTML names have this spelling
 		"div", "dl", "dt", "em", "embed",
 		"h1", "h2", "h3", "h4", "h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta",
 		"nobr", "ol", "p", "pre", "ruby", "s", "small", "span", "strong", "strike", "sub", "sup", "table",

@@ -2,11 +2,10 @@ package extract
 
 import "strings"
 
-// HTML reads a page: UTF-8 text, of a document of type text/html or, with Options.XML, application/xhtml+xml. It
-// never fails; comments, scripts, raw text and templates yield nothing. In text/html it finds the tags that the
-// tokenizer of golang.org/x/net/html finds, and those of the HTML Standard where the two differ. The result shares
-// no memory with body, but its strings may share one copy of it: use [strings.Clone] for what outlives the
-// Document.
+// HTML reads a page: UTF-8 text, of a document of type text/html or, with Options.XML, application/xhtml+xml. It never fails;
+// comments, scripts, raw text and templates yield nothing. In text/html it finds the tags that the tokenizer of
+// golang.org/x/net/html finds, and those of the HTML Standard where the two differ. The result shares no memory with body, but its
+// strings may share one copy of it: use [strings.Clone] for strings that outlive the Document.
 func HTML(body []byte, o Options) *Document {
 	doc := &Document{Links: make([]Link, 0, min(len(body)/512, 128))}
 	s := NewScanner(o)
@@ -14,20 +13,19 @@ func HTML(body []byte, o Options) *Document {
 	return doc
 }
 
-// Scanner reads pages as HTML does and reuses its memory: after a few pages, another one costs no allocation,
-// except for a share of one per kilobyte of values that had to be decoded. It is not safe for concurrent use; a
-// pool of Scanners is.
+// Scanner reads pages as HTML does and reuses its memory: after a few pages it hardly allocates any more, only once per kilobyte of
+// values that must be decoded. It is not safe for concurrent use; a pool of Scanners is.
 type Scanner struct {
 	page string
 	c    collector
 	t    startTag
 	doc  Document
-	used int // most links of a Document since the last Reset
+	used int // maximum number of links of a Document since the last Reset
 
-	attrs    [elements]bool // elements whose attributes are read
-	all      bool           // attributes of unknown elements too
-	departed int            // places where the tokenizer of x/net/html deviates from the Standard
-	none     missing        // used in XML
+	attrs    [elements]bool // read the attributes of these elements
+	all      bool           // read the attributes of unknown elements, too
+	departed int            // number of places where the tokenizer of x/net/html deviates from the Standard
+	none     missing        // only for XML
 }
 
 // NewScanner returns a Scanner that uses the options for all its pages.
@@ -99,7 +97,7 @@ func MetaRefresh(content string) (ref string, ok bool) {
 
 const spaces = " \t\n\f\r"
 
-// refreshURL removes the "url=" and the quotes.
+// refreshURL removes "url=" and quotes.
 func refreshURL(s string) string {
 	if s == "" {
 		return ""

@@ -13,24 +13,24 @@ import (
 
 const (
 	firstBuffer = 32 << 10 // for a body of unknown length
-	knownBuffer = 64 << 10 // allocated at most on the word of a Content-Length, and for any body without a call of Reserve
+	knownBuffer = 64 << 10 // maximum allocated because of a Content-Length, and for any body without a call of Reserve
 	drainLimit  = 64 << 10 // read after the end of an encoded body to keep the connection
 	sniffLength = 1445     // MIME Sniffing Standard section 4.5, resource header
-	ratioFloor  = 1 << 20  // MaxRatio counts from here
+	ratioFloor  = 1 << 20  // MaxRatio applies beyond this size
 )
 
-// source is a body as the transfer coding gives it. It counts bytes and remembers how the body ended, to distinguish
-// network errors from decoder errors.
+// source is a body as the transfer coding delivers it. It counts bytes and records how the body ended, to distinguish network
+// errors from decoder errors.
 type source struct {
 	ctx  context.Context
 	body io.Reader
 	n    int64
 	err  error
 
-	decoding *decoding // that reads it; nil in tests
+	decoding *decoding // the decoding that reads it; nil in tests
 
 	framed bool  // the message marks its end: io.EOF means that the body is complete
-	length int64 // declared by the answer; negative if it is not
+	length int64 // declared by the response; negative if it is not
 }
 
 // framed reports whether the message itself marks the end of its body, not only the end of the connection (RFC 9112
@@ -52,7 +52,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decoded returns how many bytes were received, without those that were only read ahead.
+// decoded returns the number of bytes received, without those that were only read ahead.
 func (s *source) decoded() int64 {
 	if s.decoding == nil {
 		return s.n
@@ -83,7 +83,7 @@ func (x *exchange) read(ctx context.Context, resp *http.Response, page *Page) (c
 	return false, fail
 }
 
-// named reports whether the URL is fetched for its own sake, so that its body is read whatever its type.
+// named reports whether the URL itself is wanted, so that its body is read whatever its type.
 func (x *exchange) named() bool { return x.purpose != politeness.Page }
 
 // truncated returns the reason code for a body that broke off, or the failure if the caller gave up.
@@ -146,8 +146,8 @@ func (x *exchange) wanted(contentType string) bool {
 	return x.purpose == politeness.Resource || x.named() || x.f.cfg.Wanted == nil || x.f.cfg.Wanted(contentType)
 }
 
-// grow gives buf more memory, up to limit, as soon as Reserve grants it: twice as much, or what the declared length
-// calls for once enough has arrived to make that length credible.
+// grow gives buf more memory, up to limit, as soon as Reserve grants it: twice as much, or the declared length once enough has
+// arrived to make that length credible.
 func (x *exchange) grow(src *source, buf []byte, limit int) ([]byte, error) {
 	size := 2 * cap(buf)
 	if cap(buf) >= maxBuffer {
@@ -169,10 +169,10 @@ func (x *exchange) grow(src *source, buf []byte, limit int) ([]byte, error) {
 	return x.f.buffers.grow(buf, size), nil
 }
 
-// reserveError wraps the reason why there was no memory for a body.
+// reserveError wraps the reason why no memory was available for a body.
 type reserveError struct{ error }
 
-// readTo reads until buf holds n bytes, or to the error that ends the body, io.EOF included.
+// readTo reads until buf holds n bytes, or until the body ends with an error, which may be io.EOF.
 func (x *exchange) readTo(r io.Reader, src *source, buf []byte, n int) ([]byte, error) {
 	empty := 0
 	for len(buf) < n {
@@ -199,8 +199,7 @@ func (x *exchange) readTo(r io.Reader, src *source, buf []byte, n int) ([]byte, 
 	return buf, nil
 }
 
-// Buffers of these sizes, in powers of two, are kept for the next body; larger ones are rare and left
-// to the garbage collector.
+// Buffers of these sizes, in powers of two, are kept for the next body. Larger ones are rare and left to the garbage collector.
 const (
 	minBuffer = 1 << 14
 	maxBuffer = 1 << 20

@@ -28,8 +28,8 @@ const (
 	utf8Name     = "utf-8"
 	utf16LE      = "utf-16le"
 	utf16BE      = "utf-16be"
-	metaLimit    = 64 << 10 // how far into the body a META element is looked for
-	detectLimit  = 8 << 10  // the most that the detector reads
+	metaLimit    = 64 << 10 // number of bytes of the body that are searched for a META element
+	detectLimit  = 8 << 10  // maximum number of bytes that the detector reads
 	detectLeast  = 0.5      // confidence below which the detector's guess is ignored
 	fallbackName = "windows-1252"
 )
@@ -75,8 +75,8 @@ func charsetOf(h http.Header, mediaType string, body []byte) (name, from string,
 	return fallbackName, fromDefault, false
 }
 
-// charsetByMarkup returns the charset that the document itself declares: XML in its declaration, HTML in a META element
-// or else in the way of XML.
+// charsetByMarkup returns the charset that the document itself declares: XML in its declaration, HTML in a META element or
+// otherwise as XML does.
 func charsetByMarkup(mediaType string, body []byte) (name, from string) {
 	html := mediaType == typeHTML || mediaType == typeXHTML
 	if !html && !isXML(mediaType) {
@@ -186,16 +186,15 @@ func detect(body []byte) string {
 	}
 	name := canonical(guess.Encoding)
 	if name == utf8Name {
-		return "" // the guess is wrong: valid UTF-8 does not get here
+		return "" // the guess is wrong: valid UTF-8 is recognised before
 	}
 	return name
 }
 
-// Text returns Body in UTF-8, without a byte order mark. Bytes without a meaning in the charset become U+FFFD, as many
-// as in browsers (in UTF-8 one for each maximal subpart, Unicode Standard section 3.9); in ISO-2022-JP their number may
-// differ.
-// A body that is UTF-8 already is not copied. The error says that the charset is not in the Encoding Standard; a body
-// that is not text is returned unchanged.
+// Text returns Body in UTF-8, without a byte order mark. Bytes without a meaning in the charset become as many U+FFFD as in
+// browsers (in UTF-8 one for each maximal subpart, Unicode Standard section 3.9); in ISO-2022-JP their number may differ. A body
+// that is UTF-8 already is not copied. The error says that the charset is not in the Encoding Standard; a body that is not text is
+// returned unchanged.
 func (p *Page) Text() ([]byte, error) {
 	if p.text != nil {
 		return p.text, nil
@@ -221,7 +220,7 @@ func toUTF8(charset string, body []byte) ([]byte, error) {
 	case "gbk":
 		charset = "gb18030" // decodes all of gbk (Encoding Standard section 10.1.1)
 	case "iso-8859-8-i":
-		charset = "iso-8859-8" // the same charset in another direction of text
+		charset = "iso-8859-8" // the same charset with another text direction
 	}
 	e, err := htmlindex.Get(charset)
 	if err != nil {
@@ -239,8 +238,8 @@ func toUTF8(charset string, body []byte) ([]byte, error) {
 	return text, err
 }
 
-// wholePairs cuts UTF-16 that ends in a lead surrogate and half of the code unit after it behind that surrogate: both
-// together become one U+FFFD (Encoding Standard section 14.2.1). high is the position of the higher byte in a pair.
+// wholePairs shortens UTF-16 that ends in a lead surrogate and half of the code unit after it: it removes the half unit, because
+// both together become one U+FFFD (Encoding Standard section 14.2.1). high is the position of the higher byte in a pair.
 func wholePairs(body []byte, high int) []byte {
 	if n := len(body); n >= 3 && n%2 == 1 && body[n-3+high]&0xfc == 0xd8 {
 		return body[:n-1]

@@ -12,22 +12,22 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Client makes requests as a Gate permits them. It is the one place that contains the order of calls on which
-// politeness depends: Next names the URL to request, Resolve finds its address, Admit decides, Fetch makes the request,
-// and Report ends every Permit, whatever happened. A Client is safe for concurrent use as long as its fields are not
-// changed.
+// Client makes the requests that a Gate permits. The order of calls on which politeness depends is only here: Next returns the URL
+// to request, Resolve finds its address, Admit decides, Fetch makes the request, and Report ends every Permit, whatever the
+// outcome. A Client is safe for concurrent use as long as its fields are not changed.
 type Client struct {
 	Gate    *politeness.Gate
 	Fetcher interface { // a *Fetcher, or any crawler.Fetcher
 		Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 		Fetch(ctx context.Context, p politeness.Permit) (*Page, error)
 	}
-	// Poster submits the forms of Login if Fetcher has no method Post, as one that wraps another may. nil: none does.
+	// Poster submits the forms of Login if Fetcher has no method Post, such as one that wraps another Fetcher. nil: forms cannot be
+	// submitted then.
 	Poster Poster
-	// KeepRobots is called with every answer to a request for a robots.txt, or for a document with the Purpose Terms, before the Gate, and with it the ledger,
-	// knows of it, so that a restarted process has the body for every ledger entry. After an error, which Try returns,
-	// the request counts as aborted and its answer is not used. It is called by several goroutines at once if Try is.
-	// nil: nothing is kept.
+	// KeepRobots is called with every response to a request for a robots.txt, or for a document with the Purpose Terms, to store its body.
+	// It is called before the Gate and the ledger get the response, so that a restarted process has the body for every ledger entry. After
+	// an error, which Try returns, the request counts as aborted and its response is not used. It is called by several goroutines at once
+	// if Try is. nil: nothing is kept.
 	KeepRobots func(p *Page) error
 	// Admitted is called between Admit and Fetch, with the URL of the Request and the Permit for that URL or for the
 	// robots.txt that it needs. nil: nothing is called.
@@ -38,20 +38,20 @@ type Client struct {
 
 // Answer is the outcome of one request.
 type Answer struct {
-	Permit politeness.Permit // Permit of the request, with its URL and Purpose
-	Addr   netip.Addr        // of its host
+	Permit politeness.Permit // Permit of the request, with URL and Purpose
+	Addr   netip.Addr        // of the requested host
 	Page   *Page             // nil if Err is set
-	Err    error             // of the Fetcher: there is no page. With ReasonLedger, too, if the outcome was not recorded
+	Err    error             // the Fetcher's error: there is no page. Also set, with ReasonLedger, if the outcome was not recorded
 	// Aborted is set if Err was caused on this side: the context ended, or nothing was sent. Such an error says nothing
 	// about the host.
 	Aborted bool
-	// TurnLost is set if the Permit's turn among other crawls was lost while the request was under way (politeness.Turn.Held):
-	// whatever is missing of the answer is missing for that, and the request has to be made again.
+	// TurnLost is set if the Permit's turn among other crawls was lost during the request (politeness.Turn.Held). The response may
+	// be incomplete for that reason, and the request must be repeated.
 	TurnLost bool
 	Ready    time.Time // when the host of the Request's URL may be requested again
 }
 
-// drop takes back the answer to a request whose outcome is not in the ledger.
+// drop discards the response to a request whose outcome is not in the ledger.
 func (a *Answer) drop(lost error) {
 	e := &Error{Phase: PhaseBody, Reason: ReasonLedger, Err: lost, Ended: time.Now()}
 	if a.Page != nil {
@@ -70,10 +70,10 @@ func (a *Answer) status() int {
 
 // LookupError reports that no address was found for a host.
 type LookupError struct {
-	URL weburl.URL // a URL of that host: the one that the Gate named
+	URL weburl.URL // a URL of that host: the one that the Gate returned
 	// Ready is the time from which another attempt may succeed. It is zero if none will, or if nothing was requested.
 	Ready time.Time
-	Err   error // of the Fetcher
+	Err   error // the Fetcher's error
 }
 
 func (e *LookupError) Error() string { return e.Err.Error() }
@@ -81,13 +81,12 @@ func (e *LookupError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *LookupError) Unwrap() error { return e.Err }
 
-// ErrKeepRobots is wrapped, together with the cause, by the error of a request whose answer KeepRobots failed to keep.
+// ErrKeepRobots is wrapped, together with the cause, by the error of a request whose response KeepRobots failed to store.
 var ErrKeepRobots = errors.New("robots.txt is not kept")
 
-// Try makes at most one request for r.URL: for the URL itself, or for the robots.txt that it needs first, as
-// Answer.Permit tells. r.Addr is set here, and so is r.Next if it is zero. An error means that nothing was requested: *[politeness.NotYet]
-// with the time to try again, *[politeness.Denied], the final word on the URL, or *[LookupError]; with
-// [ErrKeepRobots] the crawl cannot continue.
+// Try makes at most one request for r.URL: for the URL itself, or for the robots.txt that it needs first: see Answer.Permit. It sets
+// r.Addr, and r.Next if it is zero. An error means that nothing was requested: *[politeness.NotYet] with the time to try again,
+// *[politeness.Denied], which is final for the URL, or *[LookupError]; with [ErrKeepRobots] the crawl cannot continue.
 func (c *Client) Try(ctx context.Context, r politeness.Request) (*Answer, error) {
 	if r.Next.IsZero() {
 		r.Next = c.Gate.Next(r.URL)
@@ -111,7 +110,7 @@ func (c *Client) step(ctx context.Context, r politeness.Request) (_ *Answer, err
 	defer release()
 	a.Page, a.Err = c.Fetcher.Fetch(held, a.Permit)
 	a.TurnLost = held.Err() != nil && ctx.Err() == nil
-	if p := a.Page; p != nil && !p.Challenged { // of whatever Fetcher
+	if p := a.Page; p != nil && !p.Challenged { // for any Fetcher
 		p.Wall = challenge.Of(p.Status, p.Header, p.Body)
 	}
 	reply := replyOf(a)
@@ -131,7 +130,7 @@ func (c *Client) step(ctx context.Context, r politeness.Request) (_ *Answer, err
 	return a, nil
 }
 
-// whileHeld returns a context that ends with ctx, or with turn. It is for as long as until release is called.
+// whileHeld returns a context that ends with ctx or with turn, or when release is called.
 func whileHeld(ctx, turn context.Context) (held context.Context, release func()) {
 	if turn == nil {
 		return ctx, func() {}
@@ -144,7 +143,7 @@ func whileHeld(ctx, turn context.Context) (held context.Context, release func())
 	}
 }
 
-// Locate returns the address of r.URL's host. Its error is that of Try for a host without an address.
+// Locate returns the address of r.URL's host. For a host without an address it returns the error of Try.
 func (c *Client) Locate(ctx context.Context, r politeness.Request) (netip.Addr, error) {
 	addr, err := c.Fetcher.Resolve(ctx, r.URL)
 	if err == nil {
@@ -156,8 +155,8 @@ func (c *Client) Locate(ctx context.Context, r politeness.Request) (netip.Addr, 
 	return addr, c.unresolved(ctx, r, err)
 }
 
-// unresolved reports a failed look-up to the Gate if another one may succeed. A look-up that was aborted or refused, or
-// for which this machine had no resources, says nothing about the host.
+// unresolved reports a failed look-up to the Gate if another one may succeed. A look-up that was aborted or refused, or for which
+// this machine had no resources, is not reported, because it says nothing about the host.
 func (c *Client) unresolved(ctx context.Context, r politeness.Request, err error) error {
 	failed := &LookupError{URL: r.Next, Err: err}
 	if ctx.Err() == nil && temporary(err) && ReasonOf(err) != ReasonNoResources {
@@ -166,7 +165,7 @@ func (c *Client) unresolved(ctx context.Context, r politeness.Request, err error
 	return failed
 }
 
-// temporary reports whether another attempt may succeed. Errors of other Fetchers say so by a method, as net.Error does.
+// temporary reports whether another attempt may succeed. Errors of other Fetchers tell it by a method, like net.Error.
 func temporary(err error) bool {
 	var t interface{ Temporary() bool }
 	return errors.As(err, &t) && t.Temporary()
@@ -189,7 +188,7 @@ func replyOf(a *Answer) politeness.Reply {
 	return a.Page.Reply()
 }
 
-// Get requests a URL, after its robots.txt, and waits until it may. The Page is the answer, whatever its status;
+// Get requests a URL, after its robots.txt. It waits until each request is allowed. The Page is the response, whatever its status;
 // redirects are not followed. The error is that of [Client.Try] or of the Fetcher, or the context's cause.
 func (c *Client) Get(ctx context.Context, u weburl.URL, why politeness.Purpose) (*Page, error) {
 	for {
@@ -203,9 +202,9 @@ func (c *Client) Get(ctx context.Context, u weburl.URL, why politeness.Purpose) 
 	}
 }
 
-// Robots requests the robots.txt of u's origin and follows its redirects, unless the Gate already knows the rules, and
-// waits until it may. It stops at the first answer without rules: the error is then the Fetcher's, or nil if the answer
-// has a status, which is in Source.Status of the returned state.
+// Robots requests the robots.txt of u's origin and follows its redirects, unless the Gate already knows the rules. It waits until
+// each request is allowed. It stops at the first response without rules: the error is then the Fetcher's, or nil if there is a
+// status, which is in Source.Status of the returned state.
 func (c *Client) Robots(ctx context.Context, u weburl.URL) (politeness.OriginInfo, error) {
 	for {
 		next, known := c.Gate.Next(u), c.Gate.Origin(u)

@@ -52,8 +52,8 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// UseNetwork replaces the network: connections are made by dial (DialContext), names are looked up by names (Resolver), and
-// certificates are verified by roots (RootCAs). Its form is that of crawltest.Web.Apply.
+// UseNetwork replaces the network: dial makes connections (DialContext), names looks up host names (Resolver), and roots verify
+// certificates (RootCAs). Its form is that of crawltest.Web.Apply.
 func (c *Config) UseNetwork(
 	dial func(ctx context.Context, network, addr string) (net.Conn, error),
 	names interface {
@@ -64,8 +64,8 @@ func (c *Config) UseNetwork(
 	c.DialContext, c.Resolver, c.RootCAs = dial, names, roots
 }
 
-// Config configures a [Fetcher]. The zero value is safe: every zero field means its default. No limit can be switched
-// off, only set.
+// Config configures a [Fetcher]. The zero value is safe: every zero field means its default. Limits can be changed, but not
+// switched off.
 type Config struct {
 	// Time limits. Each one ends one phase; FetchTimeout ends the whole fetch, all phases included. Time spent in the
 	// DNS belongs to Resolve and is not part of a fetch.
@@ -75,108 +75,106 @@ type Config struct {
 	FirstByteTimeout time.Duration // from the request to the answer's first byte; "header_timeout"
 	IdleTimeout      time.Duration // between two bytes of an answer; "idle_timeout"
 	FetchTimeout     time.Duration // "fetch_timeout"
-	// MinRate is the minimum number of bytes per second in which a body must arrive, measured over each five seconds;
-	// "slow". 0: no such limit.
+	// MinRate is the minimum number of bytes per second at which a body must arrive, measured over each five seconds; the reason
+	// code is "slow". 0: no limit.
 	MinRate int64
 
 	// Sizes, in bytes unless stated otherwise.
-	MaxHeader        int // header section of the answer, informational answers included
+	MaxHeader        int // header section of the response, including those of informational responses
 	MaxHeaderFields  int // fields of the header section
-	MaxInformational int // answers with status 1xx before the final one. 0: 20
+	MaxInformational int // responses with status 1xx before the final one. 0: 20
 	MaxBody          int // body of a page after decoding
 	MaxRobots        int // body of a robots.txt after decoding (RFC 9309 section 2.5: at least 500 KiB)
 	MaxSitemap       int // body of a sitemap after decoding
-	MaxResource      int // body of what a page needs to be rendered, after decoding; at most MaxBody. 0: 5 MiB
-	WireSlack        int // bytes that an answer may take on the wire beyond the body's limit, framing included. 0: 1 MiB
+	MaxResource      int // body of a resource that a page needs to be rendered, after decoding; at most MaxBody. 0: 5 MiB
+	WireSlack        int // bytes that a response may take on the wire beyond the body's limit, including framing. 0: 1 MiB
 	MaxEncodings     int // layers of Content-Encoding that are decoded
-	UnwantedLimit    int // bytes read of a body whose type Wanted refuses. 0: 64 KiB
+	UnwantedLimit    int // bytes read of a body whose type Wanted rejects. 0: 64 KiB
 	MaxWindow        int // zstd window. 0: 8 MiB, which RFC 9659 section 3 allows in HTTP
-	// MaxRatio is the number of bytes that one byte on the wire may decode to, beyond the first 1 MiB; "ratio". 0:
-	// no limit but MaxBody.
+	// MaxRatio is the maximum number of bytes to which one byte on the wire may decode, beyond the first 1 MiB; the reason code is
+	// "ratio". 0: only MaxBody applies.
 	MaxRatio int
-	// Wanted reports whether a page's body of this media type is of use to anybody. A body that it refuses is read up
-	// to UnwantedLimit, and then the connection is dropped. It is called from many goroutines, but not for what a page
-	// needs to be rendered. nil: everything is wanted.
+	// Wanted reports whether a page's body of this media type is needed. A body that it rejects is read up to UnwantedLimit, and
+	// then the connection is closed. It is called from many goroutines, but not for resources that a page needs to be rendered.
+	// nil: everything is wanted.
 	Wanted func(contentType string) bool
-	// Reserve is called before a body is given n further bytes of memory, beyond its first 64 KiB, with the context of
-	// its Fetch. It may wait until there is room: time limits are suspended until it returns. Its error ends the fetch
-	// with ReasonCanceled. nil: there is always room.
+	// Reserve is called before n further bytes of memory are allocated for a body, beyond its first 64 KiB, with the context of its
+	// Fetch. It may wait until memory is available: time limits are suspended until it returns. Its error ends the fetch with
+	// ReasonCanceled. nil: memory is always available.
 	Reserve func(ctx context.Context, n int) error
 
 	// Names and addresses.
 	Resolver       Resolver      // nil: net.DefaultResolver
-	DNSCacheSize   int           // names kept. 0: 65,536
+	DNSCacheSize   int           // maximum number of names. 0: 65,536
 	DNSTTL         time.Duration // lifetime of addresses in the cache. 0: 5 minutes
 	DNSNegativeTTL time.Duration // lifetime of failed look-ups in the cache. 0: 30 seconds
-	// AllowAddresses are exempt from the address guard.
+	// AllowAddresses are ranges that are exempt from the address guard.
 	AllowAddresses []netip.Prefix
-	// AllowPorts are exempt from the refusal of ports to which browsers make no HTTP requests, because another service
-	// is expected there: those of the Fetch Standard (section "Port blocking"), such as 22, 25 and 6000. The refusal
-	// applies to all URLs, seeds included, but not to the proxy's own port.
+	// AllowPorts are exempt from the port check. Browsers make no HTTP requests to the ports of the Fetch Standard (section "Port
+	// blocking"), such as 22, 25 and 6000, because another service is expected there, and neither does the Fetcher. The check
+	// applies to all URLs, including seeds, but not to the proxy's own port.
 	AllowPorts []uint16
-	// Listeners are addresses on which this process itself serves something that is not to be crawled, such as the page
-	// that watches the crawl. No connection is made to them, whatever the other fields allow: not by a link, not by a
-	// name that leads there, and not for a seed. One with the unspecified address stands for all addresses of this
-	// machine.
+	// Listeners are addresses on which this process itself serves something that must not be crawled, such as the page that shows
+	// the crawl. The Fetcher never connects to them, whatever the other fields allow: neither for a link nor for a name that
+	// resolves to them nor for a seed. An unspecified address stands for all addresses of this machine.
 	Listeners []netip.AddrPort
-	// AllowHosts reports whether the operator named a host, as a seed. Such a host may have an address that the guard
-	// refuses. An IP literal is exempt itself. A name is pinned to the result of its first look-up if the guard refuses
-	// all of it, and is exempt for these addresses alone. A name that is public at first is never exempt, and of an
-	// answer with public addresses only those are used. The Fetcher remembers one look-up for each name that is allowed
-	// here. AllowHosts is called from many goroutines. nil: no host is exempt.
+	// AllowHosts reports whether the operator named a host, such as a seed. Such a host may have an address that the guard rejects.
+	// An IP literal is exempt itself. If the guard rejects all addresses of a name's first look-up, the name is pinned to these
+	// addresses, and exempt only for them. A name that is public at first is never exempt. If a look-up returns some public
+	// addresses, only those are used. The Fetcher remembers one look-up for each name that is allowed here. AllowHosts is called
+	// from many goroutines. nil: no host is exempt.
 	AllowHosts func(hostname string) bool
-	// Pin keeps the first look-ups of the names of AllowHosts beyond the life of the Fetcher, so that a later one
-	// cannot be given other addresses. It is called after this Fetcher's first look-up of a name, with the addresses to
-	// pin it to (none if one was public), and returns those to which it is pinned: the ones that were passed in the
-	// first call for the name, by any Fetcher. Its error becomes ReasonPin. It is called from many goroutines, but
-	// never concurrently for the same name. nil: pins end with the Fetcher.
+	// Pin keeps the first look-ups of the names of AllowHosts beyond the life of the Fetcher, so that a later look-up cannot pin
+	// other addresses. It is called after this Fetcher's first look-up of a name, with the addresses to pin (none if one was
+	// public). It returns the addresses to which the name is pinned: those passed in the first call for the name by any Fetcher.
+	// Its error becomes ReasonPin. It is called from many goroutines, but never concurrently for the same name. nil: pins end with
+	// the Fetcher.
 	Pin func(ctx context.Context, hostname string, private []netip.Addr) ([]netip.Addr, error)
 
 	// Connections.
 	DialContext     func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the system's TCP; addr is ip:port, or the proxy's host:port
-	LocalAddr       netip.Addr                                                        // to bind to; names resolve to its family only
+	LocalAddr       netip.Addr                                                        // local address to bind to; names then resolve to its family only
 	Proxy           *url.URL                                                          // http, https or socks5; see the package comment
 	RootCAs         *x509.CertPool                                                    // nil: the system's
 	InsecureHosts   []string                                                          // host names whose certificates are not verified
 	DisableHTTP2    bool
-	MaxIdle         int           // connections kept open for later, over all hosts
-	IdleConnTimeout time.Duration // idle connections are closed after it. 0: 90 seconds
+	MaxIdle         int           // connections kept open for later requests, to all hosts together
+	IdleConnTimeout time.Duration // time after which idle connections are closed. 0: 90 seconds
 
-	// Header fields of a request besides Host, User-Agent and Accept-Encoding. [CheckField] says which names are
-	// reserved. Where a field is set more than once, the later of these applies: Accept and AcceptLanguage, Header,
-	// Headers, Request.
+	// Header fields of a request besides Host, User-Agent and Accept-Encoding. [CheckField] says which names are reserved. If a
+	// field is set more than once, the last of these applies: Accept and AcceptLanguage, Header, Headers, Request.
 	Accept         string      // "": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	AcceptLanguage string      // such as "de, en;q=0.8" (RFC 9110 section 12.5.4). "": not sent
-	Header         http.Header // sent to every site: no place for secrets
-	// Headers are sent to one origin each, and to no other: a redirect or a link to another origin is requested without
-	// them. The requests for the origin's robots.txt and sitemaps carry them too, so that the rules are those that apply
-	// to the crawler as what it is: without them a site that requires a login answers 401, which means that there are no
-	// rules (RFC 9309 section 2.3.1.3). Archives mask their values, and nothing else shows them.
+	Header         http.Header // sent to every site: must not contain secrets
+	// Headers are sent only to the origin for which they are set: a redirect or a link to another origin is requested without them.
+	// Requests for the origin's robots.txt and sitemaps have them, too, so that the rules are those for the logged-in crawler:
+	// without them, a site that requires a login responds with 401, which means that there are no rules (RFC 9309 section 2.3.1.3).
+	// Archives mask the values, and no other output contains them.
 	Headers Headers
-	// Request returns further fields for one request. It is called for every request, those for a robots.txt and for the
-	// target of a redirect included, with the URL that is requested and with the context of its fetch. What it returns
-	// is treated like Headers. Its error fails the request, before anything is sent, with ReasonHeader; one with a method
-	// Temporary() bool that returns true is tried again later. It is called from many goroutines. nil: there are none.
+	// Request returns further fields for one request. It is called for every request, including those for a robots.txt and for the
+	// target of a redirect, with the requested URL and the context of its fetch. Its fields are treated like those of Headers. If
+	// it returns an error, nothing is sent and the request fails with ReasonHeader; it is tried again later if the error has a
+	// method Temporary() bool that returns true. Request is called from many goroutines. nil: there are no such fields.
 	Request func(ctx context.Context, u weburl.URL) (http.Header, error)
-	// Cookies makes the Fetcher keep cookies and return each to the origin that set it and to no other, within the
-	// limits of this package. It is off by default.
+	// Cookies makes the Fetcher keep cookies, within the limits of this package, and return each only to the origin that set it. It
+	// is off by default.
 	Cookies bool
-	// Jar is where cookies are kept, so that several Fetchers have the same, or those of an earlier process. Setting it
-	// turns cookies on. nil: with Cookies, a Jar that ends with the Fetcher.
+	// Jar holds the cookies, so that several Fetchers share them, or a process continues with those of an earlier one. Setting it
+	// turns cookies on. nil: with Cookies, the Fetcher makes a Jar for itself.
 	Jar *Jar
 	// Signer signs requests, as *identity.Requests does. nil: no request is signed.
 	Signer Signer
 
-	// Record keeps what was sent and received in Page.Raw. Requests are then made by HTTP/1.1 only, because an HTTP/2
-	// message has no text form that could be kept.
+	// Record stores the bytes sent and received in Page.Raw. Requests are then made by HTTP/1.1 only, because an HTTP/2 message has
+	// no text form to store.
 	Record bool
 }
 
-// Signer signs requests (RFC 9421) so that sites can tell by whom they are made. It is called by many goroutines at once.
+// Signer signs requests (RFC 9421) so that sites can tell who makes them. It is called by many goroutines at once.
 type Signer interface {
-	// Sign may add fields to the header of a GET request that is about to be sent. keyID names the key; it is "" if the
-	// request is not signed. answered, if it is not nil, is called with the answer if there is one, and reports whether
-	// the answer requests a signature, so that the URL must be requested again: see Page.Challenged.
+	// Sign may add fields to the header of a GET request that is about to be sent. keyID names the key; it is "" if the request is
+	// not signed. answered, if it is not nil, is called with the response if there is one. It reports whether the response requests
+	// a signature, so that the URL must be requested again: see Page.Challenged.
 	Sign(u weburl.URL, h http.Header) (keyID string, answered func(status int, h http.Header) (again bool))
 }
 
@@ -218,7 +216,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// maxTerms is the size of the largest document that says which uses a site allows, that of consent.MaxDocument.
+// maxTerms is the maximum size of a document about the uses that a site allows, the same as consent.MaxDocument.
 const maxTerms = 1 << 20
 
 // limit returns the maximum size of a decoded body for this purpose.
@@ -236,7 +234,7 @@ func (c *Config) limit(p politeness.Purpose) int {
 	return c.MaxBody
 }
 
-// Validate returns everything that is wrong with c, joined, or nil if New would accept it.
+// Validate returns all errors in c, joined, or nil if New would accept it.
 func (c Config) Validate() error {
 	return errors.Join(c.checkLimits(), c.checkHeader(), c.checkHeaders(), c.checkProxy())
 }

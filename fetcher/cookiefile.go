@@ -24,22 +24,22 @@ import (
 // Limits of a file of cookies.
 const (
 	maxCookieFile = 1 << 20 // bytes
-	maxLoaded     = 5000    // cookies
+	maxLoaded     = 5000    // number of cookies
 )
 
-// Loaded says what [Jar.Load] found in a file.
+// Loaded holds the numbers of cookies that [Jar.Load] found in a file.
 type Loaded struct {
-	Cookies int // that are in the Jar now
-	Expired int // that were left out
+	Cookies int // now in the Jar
+	Expired int // left out because they have expired
 }
 
-// Load adds the cookies of a file in Netscape's format (cookies.txt), as curl, wget and extensions of browsers write it,
-// of at most 1 MiB. A cookie goes where the file says: to one host or to a domain, below its path, to https alone or not,
-// until it expires. The format knows no ports, so it goes to the default ports of http and https, and to those of the
-// URLs in at. An answer changes such a cookie if it names the same domain and path.
+// Load adds the cookies of a file in Netscape's format (cookies.txt), as curl, wget and extensions of browsers write it, of at most
+// 1 MiB. A cookie is sent as the file says: to one host or to a domain, below its path, only by https or not, until it expires. The
+// format has no ports, so the cookie is sent to the default ports of http and https, and to those of the URLs in at. A response
+// changes such a cookie if it names the same domain and path.
 //
-// The error says which line is not of the format, and why; it shows none of the file's contents. The Jar is unchanged
-// then. A file without a cookie is an error, too.
+// The error names the invalid line and the reason, but contains nothing of the file's contents. The Jar is unchanged then. A file
+// without a cookie is an error, too.
 func (j *Jar) Load(r io.Reader, at ...weburl.URL) (Loaded, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxCookieFile+1))
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *cookieSite) has(name, path string) bool {
 	return s != nil && slices.ContainsFunc(s.cookies, func(c cookie) bool { return c.Name == name && pathMatch(path, c.Path) })
 }
 
-// takes returns the host of an origin to which loaded cookies may go, and whether its scheme is secure.
+// takes returns the host of an origin to which loaded cookies may be sent, and whether its scheme is secure.
 func (j *Jar) takes(origin string) (host string, secure, ok bool) {
 	u, err := url.Parse(origin)
 	if err != nil || u.Port() != "" && !j.hosts[u.Host] {
@@ -111,7 +111,7 @@ func (j *Jar) takes(origin string) (host string, secure, ok bool) {
 	return u.Hostname(), u.Scheme == "https", true
 }
 
-// renew changes the loaded cookie that an answer's cookie replaces, and reports whether there is one.
+// renew changes the loaded cookie that a response's cookie replaces, and reports whether there is one.
 func (j *Jar) renew(origin string, c cookie, now time.Time) bool {
 	host, secure, ok := j.takes(origin)
 	if !ok || len(j.loaded) == 0 {
@@ -162,12 +162,12 @@ func parseCookieFile(b []byte) ([]cookie, error) {
 	return all, nil
 }
 
-// parseCookieLine reads domain, TRUE if its hosts are meant too, path, TRUE for https alone, seconds since 1970, name and
-// value. Its errors show no field, because any of them may be a secret in a file of another kind.
+// parseCookieLine reads a domain, TRUE if the cookie is also for its subdomains, a path, TRUE for https only, seconds since 1970, a
+// name and a value. Its errors contain no field, because in a file of another kind any field may be a secret.
 func parseCookieLine(line string) (c cookie, err error) {
 	f := strings.Split(line, "\t")
 	if len(f) == 6 {
-		f = append(f, "") // curl and others leave an empty value out
+		f = append(f, "") // curl and others omit an empty value
 	}
 	if len(f) != 7 {
 		return c, fmt.Errorf("want seven fields with tabs between them (domain, TRUE or FALSE, path, TRUE or FALSE, expiry, name, value), as in a cookies.txt of Netscape's format; it has %d", len(f))
@@ -217,7 +217,7 @@ func boolean(s string) (bool, error) {
 	return false, errors.New("not a boolean")
 }
 
-// cookieDomain returns a domain in the form that URLs have.
+// cookieDomain returns a domain in the form used in URLs.
 func cookieDomain(s string) (string, error) {
 	s = strings.TrimPrefix(s, ".")
 	if s == "" || strings.ContainsAny(s, "/?#@:[] \\") {
@@ -227,8 +227,7 @@ func cookieDomain(s string) (string, error) {
 	return u.Hostname(), err
 }
 
-// mayBeWide reports whether a cookie may be for all hosts of a domain: it is not an address, and not a domain below which
-// anybody can register one.
+// mayBeWide reports whether a cookie may be for all hosts of a domain: the domain must not be an IP address or a public suffix.
 func mayBeWide(domain string) bool {
 	if net.ParseIP(domain) != nil {
 		return false

@@ -20,17 +20,17 @@ const (
 	maxCookieSites  = 10_000   // origins remembered; the least recently used one is forgotten
 )
 
-// Jar keeps cookies. Those that answers set are kept by the origin that set them and returned to no other: stricter than
-// RFC 6265, which shares them between hosts of a domain, between ports and between schemes. Those of a file ([Jar.Load])
-// go where the file says. A Jar is bounded: an origin has at most 50 cookies of 4 KiB, a request at most 16 KiB of them,
-// and of more than 10,000 origins the least recently used one is forgotten. Its methods are safe for concurrent use.
+// Jar keeps cookies. Cookies of responses are returned only to the origin that set them: this is stricter than RFC 6265, which
+// shares them between hosts of a domain, between ports and between schemes. Cookies of a file ([Jar.Load]) are sent as the file
+// says. A Jar is bounded: an origin has at most 50 cookies of 4 KiB, a request at most 16 KiB of them, and of more than 10,000
+// origins the least recently used one is forgotten. Its methods are safe for concurrent use.
 type Jar struct {
 	mu     sync.Mutex
 	sites  map[string]*list.Element // of *cookieSite
 	recent *list.List
 
-	loaded  map[string][]cookie // by domain: from a file, or as answers have changed them
-	hosts   map[string]bool     // host:port, in addition to those with default ports: where loaded cookies may go
+	loaded  map[string][]cookie // by domain: from a file, or as changed by responses
+	hosts   map[string]bool     // host:port in addition to the default ports: loaded cookies may be sent there
 	source  string              // SHA-256 of the file that was loaded last, in hexadecimal
 	changes uint64
 }
@@ -47,8 +47,8 @@ type cookie struct {
 	Path    string      `json:"path"`
 	Expires time.Time   `json:"expires,omitzero"` // zero: at the end of the crawl
 	Domain  string      `json:"domain,omitempty"` // the Domain attribute; for a loaded cookie, the domain it applies to
-	Wide    bool        `json:"wide,omitempty"`   // also for the hosts of Domain, not for this host alone
-	Secure  bool        `json:"secure,omitempty"` // for https alone
+	Wide    bool        `json:"wide,omitempty"`   // for the subdomains of Domain, too, not only for this host
+	Secure  bool        `json:"secure,omitempty"` // for https only
 }
 
 // NewJar returns an empty Jar.
@@ -56,7 +56,7 @@ func NewJar() *Jar {
 	return &Jar{sites: make(map[string]*list.Element), recent: list.New(), loaded: make(map[string][]cookie), hosts: make(map[string]bool)}
 }
 
-// site returns what is known of an origin. The caller holds j.mu.
+// site returns the cookies of an origin, or nil. The caller holds j.mu.
 func (j *Jar) site(origin string) *cookieSite {
 	if el := j.sites[origin]; el != nil {
 		j.recent.MoveToFront(el)
@@ -83,7 +83,7 @@ func (j *Jar) header(origin, path string, now time.Time) string {
 	return b.String()
 }
 
-// addCookies adds the cookies that match a path to the value of a Cookie field, as far as there is room.
+// addCookies adds the cookies that match a path to the value of a Cookie field, up to its maximum length.
 func addCookies(b *strings.Builder, cookies []cookie, path string, now time.Time) {
 	for _, c := range cookies {
 		if c.expired(now) || !pathMatch(path, c.Path) || b.Len()+len(c.Name)+len(c.Value)+3 > maxCookieHeader {
@@ -96,7 +96,7 @@ func addCookies(b *strings.Builder, cookies []cookie, path string, now time.Time
 	}
 }
 
-// store keeps the cookies that an answer from origin set, within the limits.
+// store keeps the cookies of a response from origin, within the limits.
 func (j *Jar) store(origin, path string, setCookie []string, now time.Time) {
 	if len(setCookie) == 0 {
 		return
@@ -114,7 +114,7 @@ func (j *Jar) store(origin, path string, setCookie []string, now time.Time) {
 	}
 }
 
-// add adds an origin without cookies, and forgets another one if there are too many.
+// add adds an origin without cookies, and forgets the least recently used one if there are too many.
 func (j *Jar) add(origin string) *cookieSite {
 	s := &cookieSite{origin: origin}
 	j.sites[origin] = j.recent.PushFront(s)
@@ -124,7 +124,7 @@ func (j *Jar) add(origin string) *cookieSite {
 	return s
 }
 
-// set adds or replaces c, or removes it if it has expired. It reports whether that is worth keeping.
+// set adds or replaces c, or removes it if it has expired. It reports whether the change should be saved.
 func (s *cookieSite) set(c cookie, now time.Time) (changed bool) {
 	kept, same := s.cookies[:0], false
 	for _, old := range s.cookies {
@@ -146,7 +146,7 @@ func (s *cookieSite) set(c cookie, now time.Time) (changed bool) {
 	return changed
 }
 
-// like reports whether two cookies differ in nothing but a little time.
+// like reports whether two cookies are equal except for a small difference of their expiry times.
 func (c *cookie) like(other cookie) bool {
 	return c.Value == other.Value && c.Expires.IsZero() == other.Expires.IsZero() && c.Expires.Sub(other.Expires).Abs() < time.Hour
 }

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// jarSchema names the form in which a Jar is saved.
+// jarSchema identifies the format in which a Jar is saved.
 const jarSchema = "amble.cookies/1"
 
-// maxSaved is the size in bytes of the cookies of origins that are saved.
+// maxSaved is the maximum size in bytes of the saved cookies that responses have set.
 const maxSaved = 1 << 20
 
 // savedJar is a Jar as JSON.
 type savedJar struct {
 	Schema string      `json:"schema"`
-	Source string      `json:"source,omitempty"` // of loaded
+	Source string      `json:"source,omitempty"` // the Jar's source
 	Hosts  []string    `json:"hosts,omitempty"`
 	Loaded []cookie    `json:"loaded,omitempty"`
-	Sites  []savedSite `json:"sites,omitempty"` // the one used last comes first
+	Sites  []savedSite `json:"sites,omitempty"` // the most recently used first
 }
 
 type savedSite struct {
@@ -29,7 +29,7 @@ type savedSite struct {
 	Cookies []cookie `json:"cookies"`
 }
 
-// cookieValue is the value of a cookie, which need not be UTF-8. JSON has it in Base64.
+// cookieValue is the value of a cookie, which need not be UTF-8. In JSON it is in Base64.
 type cookieValue string
 
 func (v cookieValue) MarshalJSON() ([]byte, error) { return json.Marshal([]byte(v)) }
@@ -41,24 +41,24 @@ func (v *cookieValue) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Changes returns a number that grows when there is something new to save. Expiry times that are put off by less than an
-// hour are not.
+// Changes returns a number that grows with each change that should be saved. An expiry time that is extended by less than an hour
+// is not such a change.
 func (j *Jar) Changes() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.changes
 }
 
-// Source returns the SHA-256 in hexadecimal of the file that was loaded last, also by the process whose Jar was restored;
-// "" if there is none.
+// Source returns the SHA-256, in hexadecimal, of the file that was loaded last, possibly by the process whose Jar was restored; ""
+// if there is none.
 func (j *Jar) Source() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.source
 }
 
-// Save returns all cookies that have not expired, those without an expiry included, as JSON: secrets, to be kept like
-// passwords. Of the cookies that answers have set it has 1 MiB, those that were used last.
+// Save returns all cookies that have not expired, including those without an expiry time, as JSON. They are secrets, to be kept
+// like passwords. Of the cookies that responses have set, it returns at most 1 MiB, the most recently used.
 func (j *Jar) Save() ([]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -89,7 +89,7 @@ func (j *Jar) Save() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// fresh returns those that have not expired.
+// fresh returns the cookies that have not expired.
 func fresh(cookies []cookie, now time.Time) (list []cookie) {
 	for _, c := range cookies {
 		if !c.expired(now) {
@@ -99,10 +99,10 @@ func fresh(cookies []cookie, now time.Time) (list []cookie) {
 	return list
 }
 
-// errSaved reports data that Save did not write. The data is omitted because it may be secret.
+// errSaved reports data that Save has not written. It does not contain the data, which may be secret.
 var errSaved = errors.New("fetcher: cookies: not what a Jar has saved")
 
-// Restore replaces the contents of a Jar with what Save returned.
+// Restore replaces the contents of a Jar with the result of Save.
 func (j *Jar) Restore(b []byte) error {
 	var s savedJar
 	if json.Unmarshal(b, &s) != nil || s.Schema != jarSchema {

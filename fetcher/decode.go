@@ -32,7 +32,7 @@ type kind int
 const (
 	kindGzip    kind = iota // RFC 1952
 	kindZlib                // RFC 1950, what "deflate" means by RFC 9110 section 8.4.1.2
-	kindDeflate             // RFC 1951, what some servers send for it
+	kindDeflate             // RFC 1951, which some servers send instead
 	kindBrotli              // RFC 7932
 	kindZstd                // RFC 8878
 	kinds
@@ -50,7 +50,8 @@ type decoder interface {
 	Reset(io.Reader) error
 }
 
-// layerBuffer is the read-ahead of an encoded body, in bytes: most pages are shorter in gzip, and cheaper to decode as a whole.
+// layerBuffer is the size of the read-ahead of an encoded body, in bytes. Most pages are shorter in gzip, and decoding them in one
+// piece is cheaper.
 const layerBuffer = 32 << 10
 
 // codecs keeps decoders and their readers for later bodies. window must be set.
@@ -99,7 +100,7 @@ type layer struct {
 // decoding reads a body and decodes its codings. It must be closed.
 type decoding struct {
 	codecs  *codecs
-	layers  []layer // the one next to the wire first
+	layers  []layer // the layer next to the wire first
 	in      *bufio.Reader
 	top     io.Reader
 	decoded string // names of the layers, as in the header
@@ -108,12 +109,12 @@ type decoding struct {
 
 // hints holds values that open considers in addition to the header.
 type hints struct {
-	max     int  // most layers
-	sitemap bool // decompress a gzip stream even if nothing declares it as one
+	max     int  // maximum number of layers
+	sitemap bool // decompress a gzip stream even if it is not declared
 }
 
-// open puts a decoder over r for each coding, the last one first (RFC 9110 section 8.4). No layer may give more than
-// limit bytes to the next. The error comes from the network or from this package; the decoding is never nil.
+// open puts a decoder over r for each coding, the last one first (RFC 9110 section 8.4). No layer may pass more than limit bytes to
+// the next. The error comes from the network or from this package; the decoding is never nil.
 func (c *codecs) open(r io.Reader, codings []string, limit int, h hints) (*decoding, error) {
 	d := &decoding{codecs: c, top: r}
 	if len(codings) > h.max {
@@ -196,7 +197,7 @@ func (d *decoding) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unread returns how many bytes of the body were received and not decoded.
+// unread returns the number of bytes of the body that were received and not decoded.
 func (d *decoding) unread() int {
 	if len(d.layers) == 0 {
 		return 0
@@ -243,8 +244,8 @@ type noBytes struct{}
 func (noBytes) Read([]byte) (int, error) { return 0, io.EOF }
 func (noBytes) ReadByte() (byte, error)  { return 0, io.EOF }
 
-// bounded stops a layer that gives the next one too much. The final output is limited elsewhere, but that does not help
-// if nothing comes out at the end.
+// bounded limits the bytes that a layer passes to the next one. The limit of the final output does not help if a layer produces
+// nothing at the end.
 type bounded struct {
 	r    io.Reader
 	left int
@@ -276,8 +277,8 @@ func codingsOf(h http.Header) []string {
 	return out
 }
 
-// kindOf finds a coding by its name in the IANA registry. known is false for an unregistered name, which servers send
-// with plain bodies; the kind is negative for a coding that is registered but not decoded.
+// kindOf finds a coding by its name in the IANA registry. known is false for an unregistered name, which servers send with
+// uncompressed bodies. The kind is negative for a registered coding that is not decoded.
 func kindOf(coding string) (k kind, known bool) {
 	switch coding {
 	case "gzip", "x-gzip":
@@ -294,7 +295,7 @@ func kindOf(coding string) (k kind, known bool) {
 	return 0, false
 }
 
-// recognise reports whether the stream can be in the coding that is declared, and finds out which deflate it is.
+// recognise reports whether the stream can be in the declared coding, and which kind of deflate it is.
 func (c *codecs) recognise(k kind, in *bufio.Reader) (kind, bool) {
 	head, _ := in.Peek(64)
 	switch k {
@@ -334,7 +335,7 @@ func printable(b []byte) bool {
 	return true
 }
 
-// decodes tries a coding without a magic number on the beginning of a stream.
+// decodes tries to decode the beginning of a stream, for codings without a magic number.
 func (c *codecs) decodes(k kind, head []byte) bool {
 	dec, err := c.decoder(k)
 	if err != nil {

@@ -21,21 +21,21 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// maxProxyAnswer bounds a proxy's answer to CONNECT.
+// maxProxyAnswer limits a proxy's response to CONNECT, in bytes.
 const maxProxyAnswer = 16 << 10
 
 // attempt is one attempt to get a connection for a Grant. Each step is a phase with its own time limit.
 type attempt struct {
 	f       *Fetcher
 	grant   politeness.Grant
-	expires time.Time // of the Permit
+	expires time.Time // expiry of the Permit
 	url     weburl.URL
 	watch   *watch
 	key     connKey
 	conn    conn // the result
 }
 
-// dial makes a connection to the Grant's address and no other.
+// dial connects to the Grant's address and to no other.
 func (a *attempt) dial(ctx context.Context) (*conn, error) {
 	if a.grant.Begun() {
 		return nil, &Error{Phase: phaseConnect, Reason: reasonPermitInvalid, Err: politeness.ErrUsed}
@@ -67,12 +67,12 @@ func (a *attempt) dial(ctx context.Context) (*conn, error) {
 	return &a.conn, nil
 }
 
-// unconnected reacts to a failure to connect: it chooses another address for the next time, and closes idle connections
-// if this machine has run out of resources.
+// unconnected reacts to a failure to connect: it chooses another address for the next time, and closes idle connections if this
+// machine has no more resources.
 func (a *attempt) unconnected(ctx context.Context, err error) *Error {
 	fail := failure(phaseConnect, err)
 	switch cause := context.Cause(ctx); {
-	case fail.Reason == ReasonPermit: // there was no file descriptor
+	case fail.Reason == ReasonPermit: // no file descriptor became free in time
 	case fail.Reason == ReasonNoResources:
 		a.f.makeRoom()
 	case cause == nil || !errors.Is(cause, context.Canceled):
@@ -95,20 +95,20 @@ func (a *attempt) open(ctx context.Context) (net.Conn, error) {
 	return c, err
 }
 
-// errTarget is wrapped by a proxy's error about the host to which it was to connect.
+// errTarget is wrapped by a proxy's error about the requested host.
 var errTarget = errors.New("the proxy has not connected")
 
-// proxyReason distinguishes a host that a proxy cannot reach from a proxy that is of no use for any host.
+// proxyReason distinguishes a host that a proxy cannot reach from a proxy that cannot be used for any host.
 func proxyReason(err error) string {
-	// Package socks has no type for a reply that reports an error.
+	// Package socks has no error type for a reply that reports an error.
 	if errors.Is(err, errTarget) || strings.Contains(err.Error(), "unknown error ") {
 		return ReasonProxy
 	}
 	return ReasonProxyUnusable
 }
 
-// secure puts TLS and the wire on the connection, in the order that the negotiated protocol needs, and returns the
-// connection that net/http is to use.
+// secure adds TLS and the wire to the connection, in the order that the negotiated protocol needs, and returns the connection for
+// net/http.
 func (a *attempt) secure(ctx context.Context, raw net.Conn) (net.Conn, error) {
 	if a.url.Scheme() == "http" {
 		a.conn.wire = &wire{Conn: raw, h1: true}
@@ -130,7 +130,7 @@ func (a *attempt) secure(ctx context.Context, raw net.Conn) (net.Conn, error) {
 	return a.conn.wire, nil
 }
 
-// readyConn is the context key under which client hands its connection to the Transport's dialers.
+// readyConn is the context key under which client passes its connection to the Transport's dialers.
 type readyConn struct{}
 
 // client makes net/http's client for one connection. It keeps no pool and repeats no request.
@@ -160,7 +160,7 @@ func (f *Fetcher) tlsConfig(hostname string) *tls.Config {
 	return c
 }
 
-// viaProxy opens a tunnel to target, which is an address: the proxy resolves no name.
+// viaProxy opens a tunnel to target, which is an address: the proxy does not resolve names.
 func (f *Fetcher) viaProxy(ctx context.Context, target string) (net.Conn, error) {
 	p := f.cfg.Proxy
 	if p.Scheme == "socks5" {
@@ -227,7 +227,7 @@ func tunnel(c net.Conn, p *url.URL, target string) error {
 	return errors.New("the proxy answers " + resp.Status)
 }
 
-// readHead reads a header section and not one byte more: what follows belongs to the tunnel.
+// readHead reads a header section and not one byte more: the next byte belongs to the tunnel.
 func readHead(c net.Conn) ([]byte, error) {
 	head := make([]byte, 0, 512)
 	var b [1]byte
@@ -274,23 +274,23 @@ func BasicAuth(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
-// descriptorPause is the time between two attempts to open something for which there was no file descriptor.
+// descriptorPause is the time between two attempts while no file descriptor is available.
 const descriptorPause = 100 * time.Millisecond
 
-// full reports whether err says that this process, or this machine, cannot open another file.
+// full reports whether err means that this process, or this machine, cannot open another file.
 func full(err error) bool {
-	var dns *net.DNSError // wraps no other error
+	var dns *net.DNSError // does not wrap other errors
 	if errors.As(err, &dns) {
 		return strings.Contains(dns.Err, syscall.EMFILE.Error()) || strings.Contains(dns.Err, syscall.ENFILE.Error())
 	}
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// makeRoom closes the connections that are idle.
+// makeRoom closes the idle connections.
 func (f *Fetcher) makeRoom() { f.pool.closeAll() }
 
-// connect opens the connection below TLS. While there is no file descriptor for it, it waits for one as long as the
-// Permit is valid, and time limits are suspended.
+// connect opens the connection below TLS. If no file descriptor is available, it waits for one as long as the Permit is valid, with
+// time limits suspended.
 func (a *attempt) connect(ctx context.Context) (net.Conn, error) {
 	for {
 		c, err := a.open(ctx)
@@ -311,7 +311,7 @@ func (a *attempt) awaitRoom(ctx context.Context) bool {
 	return left > 0 && sleep(ctx, min(left, descriptorPause))
 }
 
-// sleep waits for d and reports whether it did so to the end: false if ctx ended first.
+// sleep waits for d. It returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

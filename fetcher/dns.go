@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// names caches look-ups, with a bound on their number, and makes one look-up per name at a time.
+// names caches a limited number of look-ups, and makes one look-up per name at a time.
 type names struct {
 	resolver Resolver
 	pins     *pins
@@ -34,7 +34,7 @@ type names struct {
 // name is the cache entry of one host name.
 type name struct {
 	host    string
-	addrs   []netip.Addr // the one in use first
+	addrs   []netip.Addr // the address in use first
 	err     *Error       // set instead of addresses: the name does not exist
 	expires time.Time
 }
@@ -54,10 +54,10 @@ func newNames(c *Config, p *pins, makeRoom func()) *names {
 	}
 }
 
-// Resolve returns the address to request a Permit for and to connect to: the host's IP literal, or an address of its
-// name, IPv4 before IPv6, otherwise in the resolver's order. The address stays the same while the answer is cached,
-// unless a connection to it fails: then the name's next address takes its place. Addresses that are not public are
-// refused by the guard, unless the host is exempt ([Config].AllowHosts). The error is an *[Error].
+// Resolve returns the address to request a Permit for and to connect to: the host's IP literal, or an address of its name, IPv4
+// before IPv6, otherwise in the resolver's order. The address stays the same while the look-up is cached, unless a connection to it
+// fails: then the name's next address is used. The guard rejects addresses that are not public, unless the host is exempt
+// ([Config].AllowHosts). The error is an *[Error].
 func (f *Fetcher) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error) {
 	if u.IsZero() {
 		return netip.Addr{}, &Error{Phase: phaseDNS, Reason: reasonURL, Err: errors.New("no URL"), Ended: time.Now()}
@@ -90,8 +90,8 @@ func (f *Fetcher) resolve(ctx context.Context, host string) (netip.Addr, *Error)
 	return f.choose(host, addrs)
 }
 
-// choose returns the first address that the guard and the local address allow. Addresses that the name is pinned to are
-// used only if the answer has no public address.
+// choose returns the first address that the guard and the local address allow. Addresses to which the name is pinned are used only
+// if the look-up returned no public address.
 func (f *Fetcher) choose(host string, addrs []netip.Addr) (netip.Addr, *Error) {
 	check := f.check
 	if f.guard.anyPublic(addrs) {
@@ -114,7 +114,7 @@ func (f *Fetcher) choose(host string, addrs []netip.Addr) (netip.Addr, *Error) {
 	return netip.Addr{}, &Error{Phase: phaseDNS, Reason: ReasonAddress, Err: refusal}
 }
 
-// lookup answers from the cache, or waits for a look-up, its own or one under way.
+// lookup returns the cached result, or waits for a look-up: one in progress or a new one.
 func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, *Error) {
 	n.mu.Lock()
 	if n.closed {
@@ -139,7 +139,7 @@ func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, *Error) 
 	}
 }
 
-// take starts a look-up with a separate time limit, because its waiters may come and go. The caller holds n.mu.
+// take starts a look-up with a time limit of its own; its waiters may leave. The caller holds n.mu.
 func (n *names) take(ctx context.Context, host string) *flight {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.timeout)
 	fl := &flight{done: make(chan struct{}), cancel: cancel}
@@ -148,7 +148,7 @@ func (n *names) take(ctx context.Context, host string) *flight {
 	return fl
 }
 
-// fly makes the look-up and wakes those who wait for it.
+// fly makes the look-up and wakes its waiters.
 func (n *names) fly(ctx context.Context, host string, fl *flight) {
 	defer fl.cancel()
 	addrs, err := n.ask(ctx, host)
@@ -173,14 +173,14 @@ func (n *names) fly(ctx context.Context, host string, fl *flight) {
 	close(fl.done)
 }
 
-// ask queries the resolver, and tries again as long as there is no free file descriptor.
+// ask queries the resolver, and tries again while no file descriptor is available.
 func (n *names) ask(ctx context.Context, host string) ([]netip.Addr, error) {
 	var waited error
 	for {
 		addrs, err := n.resolver.LookupNetIP(ctx, "ip", host)
 		switch {
 		case waited != nil && err != nil && ctx.Err() != nil:
-			return nil, waited // the time limit and the pause end at once: the resolver was not slow
+			return nil, waited // the time limit ended with the pause: the resolver was not slow
 		case !full(err):
 			return addrs, err
 		}
@@ -202,7 +202,7 @@ func byFamily(addrs []netip.Addr) []netip.Addr {
 	return out
 }
 
-// get returns what is known of host at now, or nil if it must be looked up. The caller holds n.mu.
+// get returns the cache entry of host at now, or nil if it must be looked up. The caller holds n.mu.
 func (n *names) get(host string, now time.Time) *name {
 	el := n.entries[host]
 	if el == nil {
@@ -218,7 +218,7 @@ func (n *names) get(host string, now time.Time) *name {
 	return known
 }
 
-// put keeps an answer; the absence of one only if it is certain. The caller holds n.mu.
+// put caches the result of a look-up; that a name does not exist, only if it is certain. The caller holds n.mu.
 func (n *names) put(host string, fl *flight, now time.Time) {
 	known := &name{host: host, addrs: fl.addrs, err: fl.err, expires: now.Add(n.ttl)}
 	switch {

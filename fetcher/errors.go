@@ -17,8 +17,8 @@ import (
 // Phases of an [Error] that callers distinguish.
 const (
 	PhaseRequest = "request" // a connection exists, but the request is not written
-	PhaseHeader  = "header"  // the request is written, but the answer's header is not read
-	PhaseBody    = "body"    // the answer's body is read
+	PhaseHeader  = "header"  // the request is written, but the response's header is not read
+	PhaseBody    = "body"    // the response's body is being read
 )
 
 // The other phases of an [Error].
@@ -73,7 +73,7 @@ const (
 	reasonFetchTimeout   = "fetch_timeout"
 )
 
-// Reasons of [Page].Truncated alone.
+// Reasons that only [Page].Truncated has.
 const (
 	reasonLength   = politeness.CutByLength
 	reasonUnwanted = "unwanted"
@@ -82,8 +82,8 @@ const (
 	reasonSlow     = "slow"
 )
 
-// Error describes a request that got no usable answer. Its reasons are stable across versions. After those marked (t)
-// a later attempt may succeed:
+// Error describes a request without a usable response. Its reasons are stable across versions. After those marked (t) a later
+// attempt may succeed:
 //
 //	dns_timeout         (t) no answer from the resolver within DNSTimeout
 //	dns_failure         (t) the resolver failed
@@ -123,16 +123,16 @@ const (
 //	fetch_timeout       (t) the whole fetch took FetchTimeout
 //	cut_short           (t) the connection ended before the message did
 //
-// Its phase is "dns", "connect", "tls", "request" (connected, but the request is not written), "header" (the request is
-// written, but the answer's header is not read) or "body".
+// Its phase is "dns", "connect", "tls", "request" (connected, but the request is not written), "header" (the request is written,
+// but the answer's header is not read) or "body".
 type Error struct {
 	Reason string // stable code
 	Phase  string
 	Err    error // the cause
 
-	Written   time.Time // the request's first byte; zero when nothing was sent
-	FirstByte time.Time // when the answer's first byte arrived; zero if none did
-	Ended     time.Time // when the request was given up
+	Written   time.Time // the time of the request's first byte; zero if nothing was sent
+	FirstByte time.Time // the time of the response's first byte; zero if there was none
+	Ended     time.Time // the time at which the request was given up
 	WireBytes int64     // body bytes received before the failure
 }
 
@@ -161,7 +161,7 @@ func (e *Error) Temporary() bool {
 	return false
 }
 
-// Timeout reports whether something took too long.
+// Timeout reports whether a time limit was exceeded.
 func (e *Error) Timeout() bool {
 	switch e.Reason {
 	case reasonDNSTimeout, reasonConnectTimeout, reasonTLSTimeout, reasonHeaderTimeout, reasonIdleTimeout, reasonFetchTimeout:
@@ -175,7 +175,8 @@ func (e *Error) Reply() politeness.Reply {
 	return politeness.Reply{Err: e, Written: e.Written, FirstByte: e.FirstByte, Ended: e.Ended, WireBytes: e.WireBytes}
 }
 
-// ReplyForError returns the reply to report for a Fetch that returned err. It is aborted if the cause is on this side.
+// ReplyForError returns the reply to report for a Fetch that returned err. The reply is aborted if the cause is on the crawler's
+// side.
 func ReplyForError(err error) politeness.Reply {
 	r := politeness.Reply{Err: err, Ended: time.Now()}
 	var e *Error
@@ -186,8 +187,8 @@ func ReplyForError(err error) politeness.Reply {
 	return r
 }
 
-// aborted reports whether a fetch failed for a cause on this side. A reason code is the Fetcher's own judgement; only
-// an error without one is examined, since limits cancel contexts too.
+// aborted reports whether the cause of a failed fetch is on the crawler's side. An error with a reason code was classified by the
+// Fetcher; only others are examined here, since limits cancel contexts, too.
 func aborted(err error) bool {
 	switch ReasonOf(err) {
 	case "":

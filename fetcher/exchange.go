@@ -23,18 +23,18 @@ var (
 	errEarly         = errors.New("the answer was there before the request")
 )
 
-// exchange is one request and its answer.
+// exchange is one request and its response.
 type exchange struct {
 	f          *Fetcher
 	grant      politeness.Grant
-	expires    time.Time // of the Permit
+	expires    time.Time // expiry of the Permit
 	url        weburl.URL
 	purpose    politeness.Purpose
 	validators Validators
-	form       []byte // nil unless it is submitted
+	form       []byte // only if a form is submitted
 	watch      *watch
-	secret     []string // names of the header fields of this request alone
-	keyID      string   // of the key that signed the request
+	secret     []string // names of the header fields that only this request has
+	keyID      string   // ID of the key that signed the request
 	answered   func(status int, h http.Header) (again bool)
 
 	conn  *conn
@@ -64,7 +64,7 @@ func (x *exchange) run(ctx context.Context) (*Page, *Error) {
 	}
 }
 
-// untouched reports whether not one byte of the request was sent and the Permit is still valid for it.
+// untouched reports whether no byte of the request was sent and the Permit is still valid for it.
 func (x *exchange) untouched() bool {
 	return !x.grant.Begun() && x.conn.wire.snapshot(x.turn).beginErr == nil
 }
@@ -93,7 +93,7 @@ func (x *exchange) send(ctx context.Context, req *http.Request) (*http.Response,
 	}
 	x.watch.enter(reasonHeaderTimeout, c.FirstByteTimeout)
 	x.conn.wire.take(x.turn)
-	if x.form != nil { // anew for each attempt
+	if x.form != nil { // a new reader for each attempt
 		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(x.form)), int64(len(x.form))
 	}
 	return x.conn.client.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, x.trace())))
@@ -119,7 +119,7 @@ func (x *exchange) trace() *httptrace.ClientTrace {
 	return trace
 }
 
-// informational judges an answer with status 1xx.
+// informational checks a response with status 1xx.
 func (x *exchange) informational(status, seen int, read int64) error {
 	var e *Error
 	switch c := &x.f.cfg; {
@@ -134,7 +134,7 @@ func (x *exchange) informational(status, seen int, read int64) error {
 	return e
 }
 
-// receive makes the page of an answer and returns the connection to the pool if it is clean.
+// receive makes the page of a response and returns the connection to the pool if it can be reused.
 func (x *exchange) receive(ctx context.Context, resp *http.Response) (*Page, *Error) {
 	if fail := x.judge(resp); fail != nil {
 		x.conn.drop()
@@ -187,7 +187,7 @@ func (x *exchange) measure(page *Page) {
 	}
 }
 
-// judge refuses responses that are not usable as answers.
+// judge returns an error for responses that are not usable.
 func (x *exchange) judge(resp *http.Response) *Error {
 	fields := 0
 	for _, v := range resp.Header {
@@ -240,8 +240,8 @@ func (x *exchange) explain(ctx context.Context, phase string, err error) *Error 
 	return x.stamp(fail)
 }
 
-// refine uses what the wire has seen to distinguish failures that are the same error for net/http. HTTP/2 ends a
-// connection on which a much too long header section arrives, with an error that says less.
+// refine uses the state of the wire to distinguish failures for which net/http has the same error. HTTP/2 ends a connection on
+// which a much too long header section arrives, with a less specific error.
 func refine(reason string, t *turn, maxHeader int64, h1 bool) string {
 	switch {
 	case t.read >= maxHeader, reason == reasonMalformed && !h1 && t.read >= maxHeader/2:

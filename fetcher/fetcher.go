@@ -1,28 +1,26 @@
-// Package fetcher makes one GET request per Permit and bounds everything about it: time, header, body, decoding. It
-// follows no redirect and retries nothing: what to do next is the crawler's decision and needs another Permit.
+// Package fetcher makes one GET request per Permit and limits its time, header, body and decoding. It follows no redirects and does
+// not retry: the crawler decides what to do next, and needs another Permit for it.
 //
-// [Client] makes the request that a URL needs next: the Gate names it, [Fetcher.Resolve] finds its address (cached
-// DNS, and the address guard), the Gate admits it, [Fetcher.Fetch] makes it to that address and no other, and the
-// outcome is reported. Programs that request one URL call [Client.Get].
+// [Client] makes the request that a URL needs next: the Gate names its URL, [Fetcher.Resolve] finds the address (cached DNS, and
+// the address guard), the Gate admits the request, [Fetcher.Fetch] sends it to that address and no other, and the Client reports
+// the outcome. Programs that request one URL call [Client.Get].
 //
 // # Connections
 //
-// A connection is reused only by requests to the same scheme, host, port and address, one at a time, and only if the
-// previous answer was read to its end. The Grant's Begin is called immediately before the request's first byte; if it
-// fails, nothing is written. A request is never sent a second time once a byte of it has been written.
+// A connection is reused only by requests to the same scheme, host, port and address, one at a time, and only if the previous
+// answer was read to its end. The Grant's Begin is called immediately before the request's first byte; if it fails, nothing is
+// written. A request is never sent a second time once a byte of it has been written.
 //
-// net/http itself writes a line to the standard logger when a server sends more than was requested,
-// which hostile and broken servers do. Nothing else here logs; log.SetOutput silences it.
+// net/http itself writes a line to the standard logger when a server sends more than was requested, which hostile and broken
+// servers do. Nothing else here logs; log.SetOutput silences it.
 //
-// With a proxy, every request goes through a tunnel to the pinned address (CONNECT, or SOCKS 5), for
-// http and https alike: the proxy resolves no name, so the address guard holds behind it too. The
-// proxy must allow tunnels to the ports that are crawled.
+// With a proxy, every request goes through a tunnel to the pinned address (CONNECT, or SOCKS 5), for http and https alike: the
+// proxy resolves no name, so the address guard holds behind it too. The proxy must allow tunnels to the ports that are crawled.
 //
 // # Limits
 //
-// Each limit is a field of [Config]. A limit that is reached before the answer's header is complete results in an
-// *[Error]; a later one cuts the body, which is kept, with the reason in [Page.Truncated]. The codes are the Reason
-// constants.
+// Each limit is a field of [Config]. A limit that is reached before the answer's header is complete results in an *[Error]; a later
+// one cuts the body, which is kept, with the reason in [Page.Truncated]. The codes are the Reason constants.
 package fetcher
 
 import (
@@ -49,12 +47,12 @@ type Fetcher struct {
 	pins      *pins
 	pool      *pool
 	transport *http.Transport
-	tls       *tls.Config     // template for every connection's
+	tls       *tls.Config     // template for all connections
 	insecure  map[string]bool // host names
 	header    http.Header     // sent with every request
 	codecs    codecs
 	buffers   buffers
-	jar       *Jar // nil unless cookies are on
+	jar       *Jar // nil if cookies are off
 	closed    atomic.Bool
 }
 
@@ -108,8 +106,7 @@ func patternTLS(c *Config) *tls.Config {
 	}
 }
 
-// newTransport returns net/http's machinery without its policy: it uses the connections that it is given, and does not
-// dial, pool, decode or repeat anything.
+// newTransport returns a Transport that uses only the connections passed to it, and does not dial, pool, decode or repeat anything.
 func newTransport(c *Config) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -129,8 +126,8 @@ func newTransport(c *Config) *http.Transport {
 	}
 }
 
-// CloseIdle closes the idle connections to one host (host:port, as weburl.URL.Host writes it). It is for a host to
-// which none will be needed soon.
+// CloseIdle closes the idle connections to one host (host:port, in the form of weburl.URL.Host). It is for a host that will not be
+// requested soon.
 func (f *Fetcher) CloseIdle(host string) { f.pool.closeHost(host) }
 
 // Close closes idle connections, cancels look-ups and waits for them. A Fetch or Resolve that begins later fails with
@@ -144,7 +141,7 @@ func (f *Fetcher) Close() {
 // Validators make a request conditional (RFC 9110 section 13.1): for a page that has not changed, the server
 // may answer 304 instead of sending the same body again. Empty fields are not sent.
 type Validators struct {
-	ETag         string // as it was received, quotes included
+	ETag         string // as received, including quotes
 	LastModified string
 }
 
@@ -158,8 +155,8 @@ func (f *Fetcher) Fetch(ctx context.Context, p politeness.Permit) (*Page, error)
 
 type validatorsKey struct{}
 
-// WithValidators returns a context with the validators of an earlier answer: a Fetch with it makes its request conditional. An
-// answer with status 304 has no body. As they are in the context, whatever wraps a Fetcher passes them on.
+// WithValidators returns a context with the validators of an earlier response, which makes the request of a Fetch conditional. A
+// response with status 304 has no body. Types that wrap a Fetcher pass the validators on, because they are in the context.
 func WithValidators(ctx context.Context, v Validators) context.Context {
 	return context.WithValue(ctx, validatorsKey{}, v)
 }
@@ -191,7 +188,7 @@ func (f *Fetcher) exchange(ctx context.Context, p politeness.Permit, v Validator
 	return page, nil
 }
 
-// notSent returns the error for a Permit or Grant that did not let the request go.
+// notSent returns the error for a Permit or Grant that did not allow the request.
 func notSent(err error) *Error {
 	e := &Error{Phase: PhaseRequest, Err: err, Ended: time.Now()}
 	switch {

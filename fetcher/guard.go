@@ -15,7 +15,7 @@ import (
 // errAddress is wrapped by every refusal of a [addressGuard].
 var errAddress = errors.New("fetcher: address refused")
 
-// addressGuard refuses addresses that no public web site can have: a link or a DNS answer with such an address leads into a
+// addressGuard rejects addresses that no public web site can have: a link or a DNS response with such an address leads into a
 // private network. The zero Guard allows public addresses only. It is immutable and safe for concurrent use.
 type addressGuard struct {
 	allow []netip.Prefix
@@ -106,7 +106,7 @@ func refused(addr netip.Addr) string {
 	return ""
 }
 
-// embedded returns the IPv4 address that a translator or tunnel would send addr's packets to.
+// embedded returns the IPv4 address to which a translator or tunnel would send addr's packets.
 func embedded(addr netip.Addr) (netip.Addr, bool) {
 	if !addr.Is6() {
 		return netip.Addr{}, false
@@ -129,7 +129,7 @@ func (g *addressGuard) anyPublic(addrs []netip.Addr) bool {
 // public reports whether Check accepts addr, without the cost of an error that gives the reason.
 func (g *addressGuard) public(addr netip.Addr) bool { return plain(addr) && g.refuses(addr) == "" }
 
-// check is Check with the exemption of hosts that the operator named.
+// check is like addressGuard.check, with the exemptions of hosts that the operator named.
 func (f *Fetcher) check(host string, addr netip.Addr) error {
 	if f.guard.public(addr) || f.pins.exempt(host, addr) {
 		return nil
@@ -137,7 +137,7 @@ func (f *Fetcher) check(host string, addr netip.Addr) error {
 	return f.pins.explain(host, f.guard.check(addr))
 }
 
-// checkListeners refuses the port of a URL at an address on which this process listens. The error wraps errAddress.
+// checkListeners rejects the port of a URL at an address on which this process listens. The error wraps errAddress.
 func (c *Config) checkListeners(addr netip.Addr, u weburl.URL) error {
 	if len(c.Listeners) == 0 {
 		return nil
@@ -156,7 +156,7 @@ func reaches(addr, own netip.Addr) bool {
 	switch {
 	case addr == own:
 		return true
-	case addr.IsUnspecified(): // which systems take for their own
+	case addr.IsUnspecified(): // systems connect to themselves for this address
 		return own.IsLoopback()
 	case !own.IsUnspecified():
 		return false
@@ -164,7 +164,7 @@ func reaches(addr, own netip.Addr) bool {
 	return addr.IsLoopback() || isLocal(addr)
 }
 
-// isLocal reports whether an interface of this machine has the address. One that cannot be known is taken for its own.
+// isLocal reports whether an interface of this machine has the address. If the interfaces are unknown, it returns true.
 func isLocal(addr netip.Addr) bool {
 	all, err := net.InterfaceAddrs()
 	return err != nil || slices.ContainsFunc(all, func(a net.Addr) bool {
@@ -176,7 +176,7 @@ func isLocal(addr netip.Addr) bool {
 // errPort is wrapped by every refusal of a port.
 var errPort = errors.New("fetcher: port refused")
 
-// badPort is a port where a service other than a web server is expected, which might take a request for its own
+// badPort is a port where a service other than a web server is expected. That service might interpret the request in its own
 // protocol.
 type badPort struct {
 	port    uint16
@@ -201,7 +201,7 @@ var badPorts = []badPort{
 	{6667, "ircu"}, {6668, "ircu"}, {6669, "ircu"}, {6679, "osaut"}, {6697, "ircs-u"}, {10080, "amanda"},
 }
 
-// checkPort refuses a URL with a bad port that is not in Config.AllowPorts. The error wraps errPort.
+// checkPort rejects a URL with a bad port that is not in Config.AllowPorts. The error wraps errPort.
 func (c *Config) checkPort(u weburl.URL) error {
 	n, err := strconv.ParseUint(u.Port(), 10, 16)
 	if err != nil {

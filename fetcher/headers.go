@@ -15,12 +15,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Headers maps an origin, as [weburl.URL.Origin] writes it ("https://site.to.crawl"), to the header fields that
-// requests to this origin carry, and no others.
+// Headers maps an origin, in the form of [weburl.URL.Origin] ("https://site.to.crawl"), to header fields that are sent only to this
+// origin.
 type Headers map[string]http.Header
 
-// fields returns the fields for one request beyond those that all requests carry: those of Config.Headers and of
-// Config.Request for exactly this URL.
+// fields returns the fields for one request that not all requests have: those of Config.Headers and of Config.Request for exactly
+// this URL.
 func (c *Config) fields(ctx context.Context, u weburl.URL) (http.Header, error) {
 	var h http.Header
 	if len(c.Headers) > 0 {
@@ -48,7 +48,7 @@ func (c *Config) fields(ctx context.Context, u weburl.URL) (http.Header, error) 
 	return all, nil
 }
 
-// addFields adds the fields that are for this request alone, and remembers their names: their values may be secrets.
+// addFields adds the fields that only this request has, and records their names: their values may be secrets.
 func (x *exchange) addFields(ctx context.Context, h http.Header) error {
 	fields, err := x.f.cfg.fields(ctx, x.url)
 	if err != nil {
@@ -62,9 +62,9 @@ func (x *exchange) addFields(ctx context.Context, h http.Header) error {
 	return nil
 }
 
-// CheckField reports why a header field must not be set for a request: because the Fetcher sets it itself, because it
-// belongs to the connection (RFC 9110 section 7.6.1), because it would deny who makes the request and from where, or
-// because it is not valid. The error names the field and never its value, which may be a secret.
+// CheckField reports why a header field must not be set for a request: because the Fetcher sets it itself, because it belongs to
+// the connection (RFC 9110 section 7.6.1), because it would hide who makes the request and from where, or because it is not valid.
+// The error names the field and never its value, which may be a secret.
 func CheckField(name, value string) error {
 	canonical := textproto.CanonicalMIMEHeaderKey(name)
 	switch {
@@ -102,7 +102,7 @@ func whyReserved(canonical string) string {
 	return ""
 }
 
-// checkFields checks fields that come from the part of the Config of this name.
+// checkFields checks header fields from the part of the Config with this name.
 func (c *Config) checkFields(from string, h http.Header) error {
 	var errs []error
 	seen := map[string]bool{}
@@ -125,7 +125,7 @@ func (c *Config) checkFields(from string, h http.Header) error {
 	return errors.Join(errs...)
 }
 
-// checkHeader checks the fields that all sites are sent, which must not be secrets.
+// checkHeader checks the fields sent to all sites, which must not be secrets.
 func (c *Config) checkHeader() error {
 	errs := []error{c.checkFields("Header", c.Header)}
 	for name := range c.Header {

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// maxForm is the size in bytes of a form that is submitted.
+// maxForm is the maximum size of a submitted form in bytes.
 const maxForm = 64 << 10
 
 var (
@@ -19,11 +19,11 @@ var (
 	errNoPost = errors.New("fetcher: the Fetcher has no method Post, which a login needs")
 )
 
-// Login submits a form, once, as a person does who logs in: a POST of its fields to u, which is the address that the
-// operator knows the form to be sent to. Like any request it needs a Permit, follows u's robots.txt and obeys its rules,
-// waits until it may be made, and has a line in the ledger, with the purpose "login". The ledger does not contain the
-// form. The Page is the answer, whatever its status; a redirect is not followed, and nothing is repeated. What the answer
-// sets as cookies is kept for later requests of the Fetcher, and of others with its Jar. The error is that of [Client.Get].
+// Login submits a form once, like a person who logs in: it sends a POST of the fields to u, the address to which the site's form is
+// sent. Like any request it needs a Permit, comes after u's robots.txt and obeys its rules, waits until it is allowed, and has a
+// line in the ledger, with the purpose "login". The ledger does not contain the form. The Page is the response, whatever its
+// status; redirects are not followed, and nothing is repeated. The cookies of the response are kept for later requests of the
+// Fetcher, and of other Fetchers with its Jar. The error is that of [Client.Get].
 func (c *Client) Login(ctx context.Context, u weburl.URL, form url.Values) (*Page, error) {
 	post, ok := c.Fetcher.(Poster)
 	if !ok {
@@ -48,14 +48,14 @@ type getter interface {
 	Fetch(ctx context.Context, p politeness.Permit) (*Page, error)
 }
 
-// submitter is a Fetcher that submits a form for a Permit for a login.
+// submitter is a Fetcher that submits a form if the Permit is for a login.
 type submitter struct {
 	getter
 	post Poster
 	form url.Values
 }
 
-// Fetch requests what the Permit is for.
+// Fetch makes the request of the Permit.
 func (s submitter) Fetch(ctx context.Context, p politeness.Permit) (*Page, error) {
 	if p.Purpose() == politeness.Login {
 		return s.post.Post(ctx, p, s.form)
@@ -63,8 +63,8 @@ func (s submitter) Fetch(ctx context.Context, p politeness.Permit) (*Page, error
 	return s.getter.Fetch(ctx, p)
 }
 
-// Post redeems p, whose Purpose must be [politeness.Login], and submits a form of at most 64 KiB with its one request. It
-// is like [Fetcher.Fetch] otherwise. Programs call [Client.Login].
+// Post redeems p, whose Purpose must be [politeness.Login], and submits a form of at most 64 KiB. Otherwise it is like
+// [Fetcher.Fetch]. Programs call [Client.Login].
 func (f *Fetcher) Post(ctx context.Context, p politeness.Permit, form url.Values) (*Page, error) {
 	body := []byte(form.Encode())
 	if len(body) > maxForm {

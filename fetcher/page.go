@@ -10,8 +10,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Page is the answer to one request, whole or cut. It is not safe for concurrent use while Text or
-// Release is called.
+// Page is the response to one request, complete or truncated. It is not safe for concurrent use while Text or Release is called.
 //
 // A body is incomplete (Truncated) by one of these reasons:
 //
@@ -24,7 +23,7 @@ import (
 //	fetch_timeout  the whole fetch took FetchTimeout
 //	cut_short      the connection ended before the message did
 //
-// The character encoding is known from (CharsetFrom), most reliable first:
+// CharsetFrom is the source of the character encoding, most reliable first:
 //
 //	bom       the byte order mark at the body's beginning
 //	header    charset of Content-Type
@@ -34,7 +33,7 @@ import (
 //	detector  guessed by the frequency of characters
 //	default   no clue: windows-1252, as in browsers of most locales
 //
-// The content coding was odd (Note) in one of these ways:
+// Note reports an irregularity of the content coding:
 //
 //	encoding_mislabelled  the body is not in the coding that its header names, and is kept as it is
 //	encoding_unknown      the header names an unknown coding; the body is kept as it is
@@ -48,7 +47,7 @@ type Page struct {
 	Header      http.Header
 	Body        []byte // decoded, at most the limit
 	ContentType string // media type without parameters, lower case; sniffed if missing or impossible
-	Sniffed     bool   // ContentType came from the body
+	Sniffed     bool   // ContentType was found from the body
 	Truncated   string // code of the reason why Body is incomplete, see Page; "" if it is complete
 	WireBytes   int64  // body bytes received, before decoding
 	Permit      politeness.Permit
@@ -58,48 +57,47 @@ type Page struct {
 	CharsetCertain bool   // Charset was declared where declarations are binding: by BOM or in the header
 
 	KeyID string // key that signed the request; "" if it was not signed
-	// Challenged is set if the answer requests a signature that Config.Signer can make: the URL must be requested
-	// again, with another Permit. The answer does not count as the site's answer for the URL.
+	// Challenged is set if the response requests a signature that Config.Signer can make: the URL must be requested again, with
+	// another Permit. The response does not count as the site's response for the URL.
 	Challenged bool
-	// Wall names the bot wall whose challenge the answer is; "" for any other answer. A [Client] sets it for each Page, whatever its
-	// Fetcher. The answer does not count as the site's answer for the URL.
+	// Wall names the bot wall whose challenge the response is; "" for any other response. A [Client] sets it for each Page of any
+	// Fetcher. A challenge does not count as the site's response for the URL.
 	Wall string
 
-	Cached bool // a cache answered: nothing was requested, and the Permit was not redeemed
+	Cached bool // the response is from a cache: nothing was requested, and the Permit was not redeemed
 
-	Reused bool // the connection had served another request before
+	Reused bool // the connection was used by an earlier request
 
 	Encoding string // the Content-Encoding layers undone, outermost last, as in the header: "gzip", "br, gzip"
 	Note     string // anomaly of the encoding, see Page; "" if there was none
 	Insecure bool   // the host is one of Config.InsecureHosts: its certificate was not verified
 	Raw      *Raw   // with Config.Record
 
-	Started   time.Time // when the Permit was redeemed
-	Written   time.Time // when the request's first byte was written
-	FirstByte time.Time // when the answer's first byte arrived
-	Ended     time.Time // when the body was read or given up
+	Started   time.Time // the time at which the Permit was redeemed
+	Written   time.Time // the time of the request's first byte
+	FirstByte time.Time // the time of the response's first byte
+	Ended     time.Time // the time at which the body was read or given up
 
 	text    []byte // the result of Text
 	buffer  []byte // memory of Body, returned to buffers
 	buffers *buffers
 }
 
-// Raw is an exchange as it was on the wire, for archives. Its slices belong to the Page's owner and
-// stay valid after Release.
+// Raw is an exchange as sent and received, for archives. Its slices belong to the Page's owner and stay valid after Release.
 type Raw struct {
 	// Request holds the bytes that were written. The values of Authorization and Cookie fields, and those of Config.Headers and
-	// Config.Request, are overwritten with "*", because archives are passed on. A form that was submitted is left out.
+	// Config.Request, are overwritten with "*", because archives are given to others. A submitted form is left out.
 	Request []byte
-	// Head is the status line and header section of the final answer, with the empty line after it. With Config.Cookies,
-	// the values of cookies in it are overwritten with "*".
+	// Head is the status line and header section of the final response, with the empty line after it. With Config.Cookies, the
+	// values of cookies in it are overwritten with "*".
 	Head []byte
-	// Body holds the bytes that followed, as received, before transfer coding and content coding were undone.
+	// Body holds the bytes after the head, as received, before transfer coding and content coding were undone.
 	Body []byte
-	// Cut is set if Body is not complete: Page.Truncated says why.
+	// Cut is set if Body is incomplete; Page.Truncated has the reason.
 	Cut bool
 }
 
-// Reply returns the answer in the form that Gate.Report takes.
+// Reply returns the response in the form that Gate.Report takes.
 func (p *Page) Reply() politeness.Reply {
 	return politeness.Reply{
 		Status: p.Status, Header: p.Header, Body: p.Body,
@@ -107,13 +105,12 @@ func (p *Page) Reply() politeness.Reply {
 	}
 }
 
-// Validators returns the validators of the answer, which make a later request for the same URL conditional.
+// Validators returns the validators of the response, which make a later request for the same URL conditional.
 func (p *Page) Validators() Validators {
 	return Validators{ETag: p.Header.Get("ETag"), LastModified: p.Header.Get("Last-Modified")}
 }
 
-// Clone returns a copy of p whose Body is its own and stays valid after p's Release. Everything else that p refers to
-// is shared.
+// Clone returns a copy of p that has its own Body, which stays valid after p's Release. Everything else is shared with p.
 func (p *Page) Clone() *Page {
 	c := *p
 	c.Body = bytes.Clone(p.Body)
@@ -121,8 +118,8 @@ func (p *Page) Clone() *Page {
 	return &c
 }
 
-// Release returns Body's memory for use by other pages. Body and the result of Text must not be used afterwards.
-// Calling Release is never necessary; a page that is kept is simply not released.
+// Release returns Body's memory for use by other pages. Body and the result of Text must not be used afterwards. Release is
+// optional: do not call it for a page that you keep.
 func (p *Page) Release() {
 	if p.buffers != nil && p.buffer != nil {
 		p.buffers.put(p.buffer)

@@ -19,7 +19,7 @@ type pins struct {
 	keep  func(ctx context.Context, hostname string, private []netip.Addr) ([]netip.Addr, error)
 
 	mu    sync.Mutex
-	first map[string][]netip.Addr // by name, once it was looked up; empty: exempt for no address
+	first map[string][]netip.Addr // by name, after its look-up; empty: exempt for no address
 }
 
 func newPins(c *Config, g *addressGuard) *pins {
@@ -47,7 +47,7 @@ func (p *pins) meet(ctx context.Context, host string, found []netip.Addr) error 
 	return nil
 }
 
-// private returns the addresses that a name can be pinned to: all that were found, or none if one of them is public.
+// private returns the addresses to which a name can be pinned: all that were found, or none if one of them is public.
 func (p *pins) private(found []netip.Addr) []netip.Addr {
 	if p.guard.anyPublic(found) {
 		return nil

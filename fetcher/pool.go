@@ -33,7 +33,7 @@ func (c *conn) drop() {
 	_ = c.client.Close()
 }
 
-// pool keeps connections between requests to a host. One timer closes those that are idle for too long.
+// pool keeps connections between requests to a host. One timer closes those that were idle for too long.
 type pool struct {
 	max  int
 	keep time.Duration
@@ -68,7 +68,7 @@ func (p *pool) get(k connKey) *conn {
 	}
 }
 
-// latest returns the connection that was used last of those for k, or nil. The caller holds p.mu.
+// latest returns the most recently used connection for k, or nil. The caller holds p.mu.
 func (p *pool) latest(k connKey) *conn {
 	for _, c := range slices.Backward(p.idle[k.host]) {
 		if c.key == k {
@@ -78,7 +78,7 @@ func (p *pool) latest(k connKey) *conn {
 	return nil
 }
 
-// put keeps a connection whose last answer was read to its end.
+// put keeps a connection whose last response was read to its end.
 func (p *pool) put(c *conn) {
 	if c.client.Err() != nil {
 		c.drop()

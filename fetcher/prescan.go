@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// prescan looks for a META element that declares the encoding (HTML Standard section 13.2.3.2, "prescan a byte stream
-// to determine its encoding"), in all of body rather than in 1024 bytes, but not beyond the beginning of the document's
-// body element. It returns "" if there is none.
+// prescan looks for a META element that declares the encoding (HTML Standard section 13.2.3.2, "prescan a byte stream to determine
+// its encoding"), up to the document's body element rather than in the first 1024 bytes only. It returns "" if there is none.
 func prescan(body []byte) string {
 	s := scanner{b: body}
 	for s.pos < len(s.b) {
@@ -88,7 +87,7 @@ func (s *scanner) tag() {
 
 // meta returns the encoding that the META element's attributes declare.
 func (s *scanner) meta() string {
-	var seen [3]bool // http-equiv, content, charset: the first of each counts
+	var seen [3]bool // http-equiv, content, charset: only the first of each counts
 	gotPragma, needPragma, charset := false, false, ""
 	for {
 		name, value, ok := s.attribute()
@@ -113,7 +112,7 @@ func (s *scanner) meta() string {
 	}
 	switch charset {
 	case utf16BE, utf16LE:
-		return utf8Name // otherwise the declaration could not have been read
+		return utf8Name // in UTF-16 the declaration could not have been read
 	case "x-user-defined":
 		return fallbackName
 	}
@@ -173,7 +172,7 @@ func (s *scanner) value() string {
 	return short(s.b[start:s.pos])
 }
 
-// short returns b in lower case, or "" if it is longer than any name or label.
+// short returns b in lower case, or "" if it is longer than every name and label that is looked up.
 func short(b []byte) string {
 	if len(b) > 256 {
 		return ""

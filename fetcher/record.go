@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// recorder records what is sent and received on an HTTP/1.1 connection during one exchange.
+// recorder records the bytes sent and received on an HTTP/1.1 connection during one exchange.
 type recorder struct {
 	limit    int64
 	request  []byte
 	answer   []byte
 	cut      bool
-	informal int // answers with status 1xx seen
+	informal int // number of responses with status 1xx so far
 }
 
 func newRecorder(limit int64) *recorder { return &recorder{limit: limit} }
@@ -26,14 +26,14 @@ func (r *recorder) received(p []byte) {
 	r.answer = append(r.answer, p...)
 }
 
-// informational notes an answer with status 1xx, which precedes the final one.
+// informational records a response with status 1xx, which precedes the final one.
 func (w *wire) informational(t *turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t.record.informal++
 }
 
-// raw returns the record, split into its parts. The values of the fields that secret names are masked.
+// raw returns the record, split into its parts. The values of the fields in secret are masked.
 func (r *recorder) raw(secret []string) *Raw {
 	rest := r.answer
 	for range r.informal {
@@ -77,7 +77,7 @@ func blank(request []byte, secret []string) []byte {
 	return request
 }
 
-// maskCookies overwrites the values of the cookies that an answer sets: they would let a reader act as the logged-in user.
+// maskCookies overwrites the values of the cookies in a response: with them, a reader could act as the logged-in user.
 func maskCookies(head []byte) {
 	within := false
 	for pos := 0; pos < len(head); {
@@ -89,7 +89,7 @@ func maskCookies(head []byte) {
 		pos += end + 1
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		switch folded := len(line) > 0 && (line[0] == ' ' || line[0] == '\t'); {
-		case folded && within: // the rest of a field, as it was written before RFC 9112
+		case folded && within: // a continued field value, as allowed before RFC 9112
 			overwrite(line)
 		case !folded:
 			if within = bytes.EqualFold(name, []byte("Set-Cookie")); within {

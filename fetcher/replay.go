@@ -16,9 +16,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Recorded is an answer that was recorded earlier.
+// Recorded is a response that was recorded earlier.
 type Recorded struct {
-	Addr      netip.Addr // of the server; may be invalid
+	Addr      netip.Addr // address of the server; may be invalid
 	Head      []byte     // status line and header section as received, with the empty line after it
 	Payload   []byte     // body without transfer coding, in its content coding
 	Truncated string     // why Payload is not complete: a reason code; "" if it is
@@ -27,18 +27,17 @@ type Recorded struct {
 // ErrNotRecorded is returned by the function given to [NewReplayer] for a URL without a recorded answer.
 var ErrNotRecorded = errors.New("fetcher: there is no recorded answer")
 
-// Replayer answers with what was recorded earlier, and sends nothing. It takes Permits of a Gate with
-// politeness.Config.Offline only, with which no Fetcher can send anything: since such a Gate has no waits, a crawl with a
-// Replayer is as fast as its parser. Its Pages are like those of a Fetcher, except for their times. It is safe for
-// concurrent use.
+// Replayer returns recorded responses and sends nothing. It takes only Permits of a Gate with politeness.Config.Offline, which no
+// Fetcher can use to send anything. Such a Gate has no waits, so a crawl with a Replayer is as fast as its parser. Its Pages are
+// like those of a Fetcher, except for their times. It is safe for concurrent use.
 type Replayer struct {
 	f    *Fetcher
 	find func(u weburl.URL, why politeness.Purpose) (*Recorded, error)
 }
 
-// NewReplayer makes a Replayer. Of c it uses what concerns sizes and decoding. find returns the answer for a URL, and is
-// called concurrently. Its error becomes that of Fetch: an *[Error] as it is, any other with [ReasonNotRecorded] if it wraps
-// [ErrNotRecorded], or else with the reason "recording_damaged". The error of NewReplayer is that of [Config.Validate].
+// NewReplayer makes a Replayer. It uses only the fields of c for sizes and decoding. find returns the recorded response for a URL,
+// and is called concurrently. Fetch returns find's error: an *[Error] unchanged, any other with [ReasonNotRecorded] if it wraps
+// [ErrNotRecorded], otherwise with the reason "recording_damaged". The error of NewReplayer is that of [Config.Validate].
 func NewReplayer(c Config, find func(u weburl.URL, why politeness.Purpose) (*Recorded, error)) (*Replayer, error) {
 	c.Reserve = nil
 	f, err := New(c)
@@ -59,7 +58,7 @@ func (*Replayer) Resolve(_ context.Context, u weburl.URL) (netip.Addr, error) {
 	return netip.AddrFrom4([4]byte{127, byte(n >> 16), byte(n >> 8), byte(n)}), nil
 }
 
-// Fetch uses up p and returns the recorded answer for its URL. The error is an *[Error], of which no reason is temporary.
+// Fetch uses up p and returns the recorded response for its URL. The error is an *[Error]; no reason is temporary.
 func (r *Replayer) Fetch(ctx context.Context, p politeness.Permit) (*Page, error) {
 	started := time.Now()
 	if err := p.Replay(); err != nil {
@@ -82,7 +81,7 @@ func (r *Replayer) page(ctx context.Context, u weburl.URL, why politeness.Purpos
 	return r.read(ctx, u, why, rec)
 }
 
-// Read returns the Page that a recorded answer for a URL is: with its coding undone, its media type and its charset. The error
+// Read returns the Page of a recorded response for a URL, with its content coding undone, its media type and its charset. The error
 // is an *[Error].
 func (r *Replayer) Read(ctx context.Context, u weburl.URL, rec *Recorded) (*Page, error) {
 	page, fail := r.read(ctx, u, politeness.Page, rec)
@@ -93,7 +92,7 @@ func (r *Replayer) Read(ctx context.Context, u weburl.URL, rec *Recorded) (*Page
 }
 
 func (r *Replayer) read(ctx context.Context, u weburl.URL, why politeness.Purpose, rec *Recorded) (*Page, *Error) {
-	resp, err := rec.response() //nolint:bodyclose // it is in memory
+	resp, err := rec.response() //nolint:bodyclose // the body is in memory
 	if err != nil {
 		return nil, &Error{Phase: PhaseHeader, Reason: reasonRecording, Err: err}
 	}
@@ -115,7 +114,7 @@ func (r *Replayer) read(ctx context.Context, u weburl.URL, why politeness.Purpos
 	return page, nil
 }
 
-// unrecorded returns the error for an answer that find did not return.
+// unrecorded returns Fetch's error for an error of find.
 func unrecorded(err error) *Error {
 	var known *Error
 	switch {
@@ -128,17 +127,17 @@ func unrecorded(err error) *Error {
 	return &Error{Phase: PhaseRequest, Reason: reasonRecording, Err: err}
 }
 
-// response returns the answer in the form of net/http.
+// response returns the recorded response in the form of net/http.
 func (rec *Recorded) response() (*http.Response, error) {
 	head := rec.Head
-	if rest, ok := bytes.CutPrefix(head, []byte("HTTP/2 ")); ok { // as some archives write it
+	if rest, ok := bytes.CutPrefix(head, []byte("HTTP/2 ")); ok { // some archives contain this
 		head = append([]byte("HTTP/2.0 "), rest...)
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), nil)
 	if err != nil {
 		return nil, fmt.Errorf("the recorded header: %w", err)
 	}
-	_ = resp.Body.Close() // it is not in the header
+	_ = resp.Body.Close() // the payload is separate
 	payload := rec.Payload
 	if n := resp.ContentLength; n >= 0 && n < int64(len(payload)) {
 		payload = payload[:n]

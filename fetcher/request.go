@@ -14,9 +14,9 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// acceptEncoding lists the codings that are requested of servers. decode.go also decodes deflate, which is not
-// requested: servers disagree on what it means (RFC 9110 section 8.4.1.2). The order means nothing by section 12.5.3, but
-// some servers that have several codings take the first. It is that of the CPU time that decoding costs; see BenchmarkDecode.
+// acceptEncoding lists the codings that servers may use. decode.go also decodes deflate, which is not listed, because servers
+// disagree on its meaning (RFC 9110 section 8.4.1.2). By section 12.5.3 the order has no meaning, but some servers use the first
+// coding that they have. The order is that of the CPU time for decoding; see BenchmarkDecode.
 const acceptEncoding = "zstd, gzip, br"
 
 // request builds the one request of an exchange.
@@ -55,7 +55,7 @@ func (x *exchange) header(ctx context.Context) (http.Header, error) {
 	h := make(http.Header, len(x.f.header)+5)
 	maps.Copy(h, x.f.header)
 	h["User-Agent"] = []string{x.grant.UserAgent()}
-	if x.purpose == politeness.Resource { // what a script requests is no document
+	if x.purpose == politeness.Resource { // a script does not request documents
 		h["Accept"] = []string{"*/*"}
 	}
 	optional(h, "If-None-Match", x.validators.ETag)
@@ -84,9 +84,9 @@ func optional(h http.Header, name, value string) {
 	}
 }
 
-// requestTarget returns a URL that net/http writes as exactly pathQuery, in origin form (RFC 9112 section 3.2.1).
-// Opaque is the one field that it does not rewrite, but it takes a leading "//" for an authority; such a path is put
-// into RawPath, which net/http keeps if it agrees with Path.
+// requestTarget returns a URL that net/http writes as exactly pathQuery, in origin form (RFC 9112 section 3.2.1). net/http does not
+// rewrite Opaque, but reads a leading "//" in it as an authority; such a path is put into RawPath, which net/http keeps if it
+// agrees with Path.
 func requestTarget(scheme, authority, pathQuery string) (*url.URL, error) {
 	if !strings.HasPrefix(pathQuery, "/") {
 		pathQuery = "/" + pathQuery

@@ -11,11 +11,10 @@ const (
 	typeHTML  = "text/html"
 	typeXHTML = "application/xhtml+xml"
 
-	typeBinary = "application/octet-stream" // nothing is known about it
+	typeBinary = "application/octet-stream" // the type is unknown
 )
 
-// IsHTML reports whether the page is for the HTML parser. A page that is labelled otherwise is not, whatever it looks
-// like.
+// IsHTML reports whether the page is for the HTML parser. The page's type decides, not its contents.
 func (p *Page) IsHTML() bool { return p.ContentType == typeHTML || p.ContentType == typeXHTML }
 
 // IsXHTML reports whether the page is HTML in the syntax of XML.
@@ -45,9 +44,9 @@ func contentType(h http.Header, body []byte) (mediaType string, sniffed bool) {
 	return label, false
 }
 
-// sniffable returns the beginning of a body in a form that sniffing can read: UTF-16 is turned into UTF-8, because
-// every second byte of it looks like binary data. A body with the signature of a binary format stays as it is, whatever
-// its header declares.
+// sniffable returns the beginning of a body in a form that sniffing can read: UTF-16 is turned into UTF-8, because every second
+// byte of it looks like binary data. A body with the signature of a binary format is returned unchanged, whatever its header
+// declares.
 func sniffable(h http.Header, head []byte) []byte {
 	if !looksBinary(head) {
 		return head
@@ -119,8 +118,8 @@ func isBinary(t string) bool {
 	return strings.HasPrefix(t, "image/") || strings.HasPrefix(t, "audio/") || strings.HasPrefix(t, "video/") || strings.HasPrefix(t, "font/")
 }
 
-// looksBinary is the check for servers that label everything text/plain (MIME Sniffing Standard section 7.2): a
-// body without BOM is binary if it has a binary data byte (section 3).
+// looksBinary implements the check for servers that label everything text/plain (MIME Sniffing Standard section 7.2): a body
+// without BOM is binary if it has a binary data byte (section 3).
 func looksBinary(body []byte) bool {
 	for _, c := range body {
 		if c <= 0x08 || c == 0x0b || 0x0e <= c && c <= 0x1a || 0x1c <= c && c <= 0x1f {
@@ -162,7 +161,7 @@ func sniffFeed(body []byte) string {
 	}
 }
 
-// after returns what follows the first mark in b, or nothing if there is none.
+// after returns the part of b after the first mark, or nothing if there is none.
 func after(b []byte, mark string) []byte {
 	_, rest, _ := bytes.Cut(b, []byte(mark))
 	return rest

@@ -12,18 +12,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The decoders of the codecs. Each reports errTrailing for what follows the end of its stream, and io.ErrUnexpectedEOF
-// if the end is missing.
+// The decoders of the codecs. Each returns errTrailing if bytes follow the end of its stream, and io.ErrUnexpectedEOF if the end is
+// missing.
 
 // gzipMembers reads a gzip file: one or more members (RFC 1952 section 2.2).
 type gzipMembers struct {
 	z  gzip.Reader
 	in *bufio.Reader
 
-	// What is left of a file that is in the buffer of in as a whole, as most pages are: reading a byte from it needs no look
-	// at whether the buffer has one. It is in use while peeked is not 0.
+	// The rest of a file that fits into the buffer of in, as most pages do. Reading bytes from it is faster, because no read can
+	// need more data. It is in use while peeked is not 0.
 	whole  bytes.Reader
-	peeked int // bytes of in that whole began with
+	peeked int // initial length of whole, which is still in the buffer of in
 }
 
 func (g *gzipMembers) Reset(r io.Reader) error {
@@ -39,7 +39,7 @@ func (g *gzipMembers) Reset(r io.Reader) error {
 	return g.member(true)
 }
 
-// member begins the next member. With ahead it waits for what fits into the buffer, or for the end.
+// member begins the next member. With ahead it first waits until the buffer of in is full, or until the stream ends.
 func (g *gzipMembers) member(ahead bool) error {
 	var from io.Reader = g.in
 	if ahead {
@@ -58,17 +58,17 @@ func (g *gzipMembers) member(ahead bool) error {
 	return err
 }
 
-// over takes a member that was read from whole out of the buffer, and reports whether it was.
+// over removes the member that was read from whole from the buffer of in. It returns false if whole was not in use.
 func (g *gzipMembers) over() bool {
 	if g.peeked == 0 {
 		return false
 	}
-	_, _ = g.in.Discard(g.peeked - g.whole.Len()) // they are in the buffer
+	_, _ = g.in.Discard(g.peeked - g.whole.Len()) // these bytes are in the buffer
 	g.peeked = 0
 	return true
 }
 
-// unread returns how many bytes were received and not decoded.
+// unread returns the number of bytes received and not decoded.
 func (g *gzipMembers) unread() int {
 	if g.peeked > 0 {
 		return g.whole.Len()
@@ -105,7 +105,7 @@ func (g *gzipMembers) Read(p []byte) (int, error) {
 	}
 }
 
-// resettable is a zlib or raw deflate reader, made when its first stream arrives.
+// resettable is a zlib or raw deflate reader, created for its first stream.
 type resettable struct {
 	make func(io.Reader) (io.ReadCloser, error)
 	r    io.ReadCloser
@@ -140,7 +140,7 @@ func (s *resettable) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// brotliStream is a brotli reader. It reads ahead, so it has to find trailing bytes itself.
+// brotliStream is a brotli reader. It reads ahead, so it must detect trailing bytes itself.
 type brotliStream struct{ brotli.Reader }
 
 func (b *brotliStream) Read(p []byte) (int, error) {
@@ -151,10 +151,10 @@ func (b *brotliStream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// zstdFrames is a zstd reader. It takes what follows a frame for another frame.
+// zstdFrames is a zstd reader. It treats bytes after a frame as another frame.
 type zstdFrames struct {
 	*zstd.Decoder
-	any bool // something was decoded
+	any bool // some bytes were decoded
 }
 
 func (z *zstdFrames) Reset(r io.Reader) error {

@@ -23,16 +23,16 @@ type watch struct {
 // clock is the state of all time limits of a fetch. Its arithmetic takes the time as an argument.
 type clock struct {
 	total  time.Time     // FetchTimeout
-	base   time.Time     // when limit begins
-	limit  time.Duration // of the phase; 0: none
-	reason string        // reason code if it is reached
+	base   time.Time     // the beginning of limit
+	limit  time.Duration // limit of the current phase; 0: none
+	reason string        // reason code if limit is exceeded
 
 	minRate int64
-	window  time.Time // start of the window that is measured; zero outside bodies
-	bytes   int64     // arrived in the window
+	window  time.Time // start of the current measuring window; zero outside bodies
+	bytes   int64     // bytes received in the window
 }
 
-// next returns how long no limit can be reached, or the limit that is reached at now.
+// next returns the time until a limit can be exceeded, or the limit that is exceeded at now.
 func (c *clock) next(now time.Time) (time.Duration, *limitError) {
 	wait := c.total.Sub(now)
 	if wait <= 0 {

@@ -14,11 +14,11 @@ var (
 	errDead        = errors.New("connection given up")
 )
 
-// wire is the connection that a request is written to, and the only place that sees its first byte being sent. For
-// HTTP/1.1 it is above TLS, where it sees the messages; for HTTP/2 below, where it sees that something is sent.
+// wire is the connection to which a request is written. It is the only code that sees the first byte being sent. For HTTP/1.1 it is
+// above TLS, where it sees the messages; for HTTP/2 below TLS, where it only sees that bytes are sent.
 type wire struct {
 	net.Conn
-	h1 bool // one message at a time and nothing else
+	h1 bool // HTTP/1.1: one message at a time and nothing else
 
 	mu    sync.Mutex
 	turn  *turn // the exchange that uses the connection; nil while it is idle
@@ -34,7 +34,7 @@ type turn struct {
 	written   time.Time
 	firstByte time.Time
 	read      int64 // bytes received
-	limit     int64 // the most that may be received
+	limit     int64 // the maximum number of bytes
 	ended     bool  // the server has closed its side of the connection
 	idle      time.Duration
 	record    *recorder // nil unless exchanges are recorded
@@ -48,8 +48,8 @@ func (w *wire) take(t *turn) {
 	w.turn, w.armed = t, w.h1
 }
 
-// arm declares that the next write is the request of t. HTTP/2 calls it with its write lock held, so no control frame
-// comes between.
+// arm declares that the next write is the request of t. HTTP/2 calls it while holding its write lock, so no control frame can come
+// in between.
 func (w *wire) arm(t *turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,7 +79,7 @@ func (w *wire) kill() {
 	_ = w.Conn.Close()
 }
 
-// Close implements net.Conn. Nothing is written after it, so no Permit is spent on a closed connection.
+// Close implements net.Conn. Nothing is written after it, so no Permit is used up on a closed connection.
 func (w *wire) Close() error {
 	w.mu.Lock()
 	w.dead = true
@@ -117,7 +117,7 @@ func (w *wire) begin() error {
 	return nil
 }
 
-// Read counts what arrives for the exchange that uses the connection.
+// Read counts the bytes that arrive for the exchange that uses the connection.
 func (w *wire) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
 	w.mu.Lock()
@@ -148,13 +148,13 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// first notes the time of the answer's first byte.
+// first records the time of the response's first byte.
 func (t *turn) first() {
 	t.firstByte = time.Now()
 	t.watch.idle(t.idle, false)
 }
 
-// gotFirst is like first, for HTTP/2, which can tell an answer from its other frames.
+// gotFirst is like first, for HTTP/2, which can distinguish a response from other frames.
 func (w *wire) gotFirst(t *turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -163,7 +163,7 @@ func (w *wire) gotFirst(t *turn) {
 	}
 }
 
-// snapshot returns what was measured so far.
+// snapshot returns the measurements so far.
 func (w *wire) snapshot(t *turn) turn {
 	w.mu.Lock()
 	defer w.mu.Unlock()

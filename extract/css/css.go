@@ -1,7 +1,7 @@
 // Package css finds elements of a parsed page by CSS selectors, and reads them into Go values.
 //
-// A page's tree comes from [github.com/amble-crawler/amble/extract.Tree]. Selectors are compiled once, where the program
-// starts, so that a wrong one stops the program and not the crawl:
+// A page's tree comes from [github.com/amble-crawler/amble/extract.Tree]. Selectors are compiled once, when the program starts, so
+// that an invalid one stops the program and not the crawl:
 //
 //	var price = css.MustCompile(".product .price")
 //	…
@@ -17,15 +17,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Selector is a compiled group of CSS selectors ("h1, .title"), Selectors Level 4 as far as [cascadia] supports it. It
-// may be used by several goroutines at once. A nil *Selector selects the node itself, wherever a node and a Selector are
-// given.
+// Selector is a compiled group of CSS selectors ("h1, .title"), Selectors Level 4 as far as [cascadia] supports it. It may be used
+// by several goroutines at once. A nil *Selector selects the node itself.
 type Selector struct {
 	group cascadia.SelectorGroup
 	text  string
 }
 
-// Compile compiles a group of selectors. The error quotes the text and says what is wrong with it.
+// Compile compiles a group of selectors. The error quotes the text and describes the mistake.
 func Compile(text string) (*Selector, error) {
 	group, err := cascadia.ParseGroup(text)
 	if err != nil {
@@ -34,7 +33,7 @@ func Compile(text string) (*Selector, error) {
 	return &Selector{group, text}, nil
 }
 
-// MustCompile is Compile for selectors that are part of a program. It panics if the text is not a valid group of selectors.
+// MustCompile is like Compile, for selectors that are part of a program. It panics if the text is not a valid group of selectors.
 func MustCompile(text string) *Selector {
 	s, err := Compile(text)
 	if err != nil {
@@ -43,7 +42,7 @@ func MustCompile(text string) *Selector {
 	return s
 }
 
-// String returns the text that s was compiled from.
+// String returns the text from which s was compiled.
 func (s *Selector) String() string {
 	if s == nil {
 		return ""
@@ -70,8 +69,8 @@ func First(n *html.Node, s *Selector) *html.Node {
 	return cascadia.Query(n, s.group)
 }
 
-// Text returns the text of the first element that s selects, as a reader sees it: runs of white space are one space, none
-// is at either end, scripts and styles are left out, and text of two blocks is separated. It is "" if s selects nothing.
+// Text returns the text of the first element that s selects, as a reader sees it: white space is collapsed to one space and
+// trimmed, scripts and styles are left out, and texts of different blocks are separated. It is "" if s selects nothing.
 func Text(n *html.Node, s *Selector) string {
 	var t textBuilder
 	if n = First(n, s); n != nil {
@@ -102,7 +101,7 @@ func attr(n *html.Node, name string) (string, bool) {
 // textBuilder collects text with its white space collapsed.
 type textBuilder struct {
 	b     strings.Builder
-	space bool // stands before the next word
+	space bool // add a space before the next word
 }
 
 // add walks n and its descendants without recursion: pages may be nested as deep as the parser allows.
@@ -152,7 +151,7 @@ func silent(n *html.Node) bool {
 	return false
 }
 
-// separates reports whether an element is no part of the line of text around it.
+// separates reports whether an element interrupts the line of text around it.
 func separates(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.A, atom.Abbr, atom.B, atom.Bdi, atom.Bdo, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn, atom.Em,
@@ -160,7 +159,7 @@ func separates(n *html.Node) bool {
 		atom.S, atom.Samp, atom.Small, atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var,
 		atom.Wbr:
 		return false
-	case 0: // an element that HTML does not know is shown in its line, as span is
+	case 0: // an element unknown to HTML is shown inline, like span
 		return false
 	}
 	return n.Type == html.ElementNode

@@ -13,20 +13,20 @@ import (
 	"golang.org/x/net/html"
 )
 
-// ErrNoMatch says that the page has nothing that a field's selector selects, or not the attribute.
+// ErrNoMatch means that the page has no element for a field's selector, or that the element lacks the attribute.
 var ErrNoMatch = errors.New("no match")
 
-// ErrTooMuch says that the fields before took all the text that one Unmarshal may read.
+// ErrTooMuch means that earlier fields have used up the text that one Unmarshal may read.
 var ErrTooMuch = errors.New("too much text")
 
 // MaxText limits the text that one Unmarshal reads, in bytes.
 const MaxText = 16 << 20
 
-// FieldError says which field of a struct could not be read from a page. The errors of [Unmarshal] are of this type.
+// FieldError reports a field of a struct that could not be read from a page. The errors of [Unmarshal] are of this type.
 type FieldError struct {
 	Field    string // as in Go, with the fields that it is in: "Product.Offers[1].Price"
-	Selector string // of the field
-	Err      error  // why: ErrNoMatch, or what the conversion of the text says
+	Selector string // selector of the field
+	Err      error  // the cause: ErrNoMatch, or the error of converting the text
 }
 
 // Error names field, selector and cause.
@@ -37,7 +37,7 @@ func (e *FieldError) Error() string {
 // Unwrap returns the cause.
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// Unmarshal reads the fields of a struct from a page. dst is a pointer to the struct. Two tags say where a field is:
+// Unmarshal reads the fields of a struct from a page. dst is a pointer to the struct. Two tags say where the value of a field is:
 //
 //	Name   string   `css:"h1"`                  // the text of the first h1, as Text returns it
 //	Image  string   `css:"img.main" attr:"src"` // an attribute of the first such element
@@ -49,16 +49,16 @@ func (e *FieldError) Unwrap() error { return e.Err }
 //	Self   string   `css:"" attr:"data-id"`     // "" is the element that the struct is read from
 //	Rest   any      // without a css tag, a field is left as it is
 //
-// A field whose selector matches nothing is an error ([ErrNoMatch]) unless it is a pointer or a slice. Unmarshal reads
-// every field that it can and returns the errors of the others joined, each a [*FieldError], so that a program decides
-// itself which of them it can do without.
+// A field whose selector matches nothing is an error ([ErrNoMatch]) unless it is a pointer or a slice. Unmarshal reads every field
+// that it can and returns the errors of the others joined, each a [*FieldError], so that a program can decide which of them it
+// needs.
 //
-// A page can nest what is selected, so that the same text is read many times: an Unmarshal that has read [MaxText] bytes
-// stops with [ErrTooMuch].
+// Selected elements can be nested, so that the same text is read many times: an Unmarshal that has read [MaxText] bytes stops with
+// [ErrTooMuch].
 //
-// Unmarshal panics if dst is not a pointer to a struct, or if the struct has a selector that is not valid, or a tag at a
-// field that is not exported, of a type that cannot be read, or of a struct that contains itself: these are mistakes of
-// the program, which its first page shows, whatever is on it.
+// Unmarshal panics if dst is not a pointer to a struct, or if the struct has a selector that is not valid, or a tag at a field that
+// is not exported, of a type that cannot be read, or of a struct that contains itself: these are mistakes of the program, which any
+// page reveals.
 func Unmarshal(n *html.Node, dst any) error {
 	v := reflect.ValueOf(dst)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
@@ -77,10 +77,10 @@ type field struct {
 	attr     string
 }
 
-// structs keeps the fields of each type of struct, a []field.
+// structs caches the fields of each struct type, as []field.
 var structs sync.Map
 
-// fieldsOf returns the fields of a struct that have tags. It panics if it cannot be read.
+// fieldsOf returns the fields of a struct that have tags. It panics if the struct cannot be read.
 func fieldsOf(t reflect.Type, within ...reflect.Type) []field {
 	if fs, ok := structs.Load(t); ok {
 		return fs.([]field)
@@ -113,7 +113,7 @@ func fieldsOf(t reflect.Type, within ...reflect.Type) []field {
 	return fs
 }
 
-// single returns the type of what one element is read into.
+// single returns the type of the value that is read from one element.
 func single(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Slice && !isText(t) {
 		t = t.Elem()
@@ -126,10 +126,10 @@ func single(t reflect.Type) reflect.Type {
 
 var textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 
-// isText reports whether a type reads text itself.
+// isText reports whether a type unmarshals text itself.
 func isText(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textUnmarshaler) }
 
-// readable reports whether set knows a type.
+// readable reports whether set supports a type.
 func readable(t reflect.Type) bool {
 	switch k := t.Kind(); k {
 	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64:
@@ -166,10 +166,10 @@ func (u *unmarshaler) structure(n *html.Node, v reflect.Value, path string) {
 }
 
 func (u *unmarshaler) field(n *html.Node, v reflect.Value, f field, path string) {
-	v.SetZero() // a struct that is used again keeps nothing of the page before
+	v.SetZero() // a reused struct keeps nothing of the previous page
 	if v.Kind() != reflect.Slice || isText(v.Type()) {
 		if !u.value(First(n, f.selector), v, f, path) {
-			v.SetZero() // and what a conversion left
+			v.SetZero() // nor anything of a failed conversion
 		}
 		return
 	}
@@ -187,7 +187,7 @@ func (u *unmarshaler) field(n *html.Node, v reflect.Value, f field, path string)
 	}
 }
 
-// value reads v from an element, which is nil if there is none. It reports whether there was something to read.
+// value reads v from an element, which is nil if there is none. It reports whether there was a value.
 func (u *unmarshaler) value(n *html.Node, v reflect.Value, f field, path string) bool {
 	if v.Kind() == reflect.Pointer {
 		if !f.in(n) {
@@ -216,7 +216,7 @@ func (u *unmarshaler) value(n *html.Node, v reflect.Value, f field, path string)
 	return true
 }
 
-// in reports whether a page that has n has the field.
+// in reports whether the page of n has a value for the field.
 func (f field) in(n *html.Node) bool {
 	if f.attr == "" {
 		return n != nil
@@ -260,10 +260,10 @@ func set(v reflect.Value, text string) (err error) {
 	return cause(err)
 }
 
-// maxQuoted bounds what an error quotes of a page, in bytes.
+// maxQuoted limits the text of a page that an error quotes, in bytes.
 const maxQuoted = 100
 
-// cause shortens what package strconv says of a text.
+// cause shortens the text that an error of package strconv quotes.
 func cause(err error) error {
 	var num *strconv.NumError
 	if !errors.As(err, &num) {

@@ -13,10 +13,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// slow is longer than it takes to answer, and shorter than a permit lasts.
+// slow is a response time shorter than the lifetime of a permit.
 const slow = 3 * time.Second
 
-// begunLate: when the connection takes its time, the request has not begun meanwhile.
+// begunLate tests that a request has not begun while the connection is being made.
 func begunLate(k *kit) {
 	s := k.w.Site("http://a.example")
 	s.Page("/", "")
@@ -71,7 +71,7 @@ func expiredMeanwhile(k *kit) {
 	}
 }
 
-// drop closes the connections that are kept open, where the fetcher can.
+// drop closes the idle connections, if the fetcher can.
 func (k *kit) drop(url string) {
 	u, err := weburl.Parse(url)
 	if err == nil {
@@ -109,7 +109,7 @@ func cutShort(k *kit) {
 	s.Page("/", strings.Repeat("x", 1000)).Fault(crawltest.CutShort(100))
 	page, err := k.fetch(k.Context(), s.URL("/"))
 	switch {
-	case err != nil && temporary(err): // nothing of it was kept
+	case err != nil && temporary(err): // no part of the response was kept
 	case err != nil:
 		k.Errorf("an answer that breaks off: %v", err)
 	case page.Truncated == "" || len(page.Body) > 100:
@@ -133,7 +133,7 @@ func noAnswer(k *kit) {
 	}
 }
 
-// long is a time that no answer may take.
+// long is a time longer than any response may take.
 const long = 24 * time.Hour
 
 func hangs(k *kit) {

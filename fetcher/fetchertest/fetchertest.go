@@ -25,9 +25,8 @@ type Fetcher interface {
 	CloseIdle(host string)
 }
 
-// Run tests the fetchers that open makes. They must connect by w.DialContext and look names up by
-// w.LookupNetIP, and end by t.Cleanup what they have started. Each test opens another one, inside a
-// testing/synctest bubble.
+// Run tests the fetchers that open makes. They must connect with w.DialContext, look names up with w.LookupNetIP, and stop their
+// goroutines in t.Cleanup. Each test opens a new fetcher, inside a testing/synctest bubble.
 func Run(t *testing.T, open func(t *testing.T, w *crawltest.Web) Fetcher) {
 	t.Helper()
 	for _, c := range clauses {
@@ -78,7 +77,7 @@ func newKit(t *testing.T, w *crawltest.Web, open func(t *testing.T, w *crawltest
 	return &kit{t, w, open(t, w), gate}
 }
 
-// use hands a Permit for a page to f, after robots.txt has been requested, and reports what f returns.
+// use passes a Permit for a page to f, after robots.txt has been requested, and reports the result of f.
 func (k *kit) use(ctx context.Context, url string, f func(p politeness.Permit) (*fetcher.Page, error)) *fetcher.Answer {
 	k.Helper()
 	u, err := weburl.Parse(url)
@@ -102,7 +101,7 @@ func (k *kit) use(ctx context.Context, url string, f func(p politeness.Permit) (
 	}
 }
 
-// user is a Fetcher whose Permits for pages go to a function.
+// user is a Fetcher that passes its Permits for pages to a function.
 type user struct {
 	Fetcher
 	page func(p politeness.Permit) (*fetcher.Page, error)
@@ -128,7 +127,7 @@ func (k *kit) fetch(ctx context.Context, url string) (*fetcher.Page, error) {
 	return a.Page, a.Err
 }
 
-// requested checks how many requests for a URL the server has seen.
+// requested checks the number of requests for a URL that the server has received.
 func (k *kit) requested(url string, want int) {
 	k.Helper()
 	if n := k.w.Count(url); n != want {
@@ -136,7 +135,7 @@ func (k *kit) requested(url string, want int) {
 	}
 }
 
-// temporary reports whether an error says that another attempt may succeed.
+// temporary reports whether an error allows another attempt.
 func temporary(err error) bool {
 	var t interface{ Temporary() bool }
 	return errors.As(err, &t) && t.Temporary()
