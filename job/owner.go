@@ -35,11 +35,11 @@ type AccountRequest struct {
 	Robots *politeness.OriginInfo `json:"-"`
 }
 
-// Pause is a time.Duration that is written as a number of seconds in JSON.
+// Pause is a time.Duration that JSON writes as a number of seconds.
 type Pause = ledger.Duration
 
-// Account returns what the crawl requested of a host, given as host:port or as a name with any port: the requests to
-// it, and those for its robots.txt, wherever it redirects to.
+// Account returns the requests of the crawl to a host, given as host:port or as a name with any port: the requests to the host, and
+// those for its robots.txt, wherever it redirects to.
 func (r *Reader) Account(host string) (*Account, error) {
 	c, err := r.Config()
 	if err != nil {
@@ -70,9 +70,9 @@ type accountant struct {
 	digest  *digest.Digest
 	account Account
 	own     owned
-	at      map[string]int                      // position in account of requests without an end
+	at      map[string]int                      // index in account of requests that have not ended
 	rules   map[string]*rulesFile               // by origin
-	known   map[*Request]*politeness.OriginInfo // by the answer for robots.txt
+	known   map[*Request]*politeness.OriginInfo // by the response for robots.txt
 	ended   map[string]time.Time                // end of the last request, by host
 	err     error
 }
@@ -154,7 +154,7 @@ func (a *accountant) file(url string) *rulesFile {
 	return f
 }
 
-// judge adds the robots.txt that was known when the request began.
+// judge adds the robots.txt that was in force when the request began.
 func (a *accountant) judge(r *AccountRequest) {
 	f := a.file(r.Start.URL)
 	if f == nil || f.answer == nil && f.failed == nil {
@@ -170,10 +170,10 @@ func (a *accountant) judge(r *AccountRequest) {
 	r.Robots = a.known[last]
 }
 
-// owned picks the lines of a ledger that are about one host.
+// owned selects the lines of a ledger that concern one host.
 type owned struct {
 	host string
-	open map[string]bool // requests without an end so far
+	open map[string]bool // requests that have not ended
 }
 
 func requestID(e *ledger.Entry) string { return fmt.Sprint(e.Run, " ", e.ID) }
@@ -201,7 +201,7 @@ func (o *owned) names(e *ledger.Entry) bool {
 	if o.same(e.Host) {
 		return true
 	}
-	if e.Purpose == politeness.Resource.String() { // its page's host has no part in it
+	if e.Purpose == politeness.Resource.String() { // a resource counts for its own host, not for the host of its page
 		return false
 	}
 	u, err := weburl.Parse(e.For)
@@ -213,11 +213,10 @@ func (o *owned) same(hostport string) bool {
 	return hostport == o.host || name == o.host && strings.HasPrefix(hostport, name+":")
 }
 
-// Evidence writes, as JSON lines, what the owner of a host needs to check the lines about it without this program, and
-// nothing about other hosts. The first line has the members "begin", the chain before the first line that has one (see
-// [ledger.Chain]) in base64url, and "lines", the number of lines before that. Then follows, for each line of the
-// ledger, the line itself if it is about the host or is a signed head, and otherwise an object with the member
-// "digest": the line's digest in base64url.
+// Evidence writes, as JSON lines, what the owner of a host needs to check the lines about the host without this program. It reveals
+// nothing about other hosts. The first line has the members "begin", the chain before the first chained line (see [ledger.Chain]) in
+// base64url, and "lines", the number of lines before that. Each following line stands for a line of the ledger: the line itself if it
+// is about the host or is a signed head, and otherwise an object with the member "digest", the line's digest in base64url.
 func (r *Reader) Evidence(host string, w io.Writer) error {
 	o := owned{host: host, open: map[string]bool{}}
 	before, lines, begun := sha256.New(), 0, false
@@ -225,7 +224,7 @@ func (r *Reader) Evidence(host string, w io.Writer) error {
 	err := r.files.eachLine(LedgerName, func(_ int, b []byte) bool {
 		plain, _, chained := unchained(bytes.TrimSuffix(b, []byte("\n")))
 		if !chained && !begun {
-			_, _ = before.Write(b) // it never fails
+			_, _ = before.Write(b) // Write on a hash never fails
 			lines++
 			return true
 		}

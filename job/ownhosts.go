@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ownHosts returns the hosts that the operator owns, with the number of requests that may be in flight at each.
+// ownHosts returns the hosts that the operator owns, with the maximum number of concurrent requests to each.
 func (c *Config) ownHosts() (map[string]int, error) {
 	if c.OwnHosts == "" {
 		return nil, nil
@@ -34,7 +34,7 @@ func (c *Config) ownHosts() (map[string]int, error) {
 	return own, nil
 }
 
-// hostKeys returns the hosts that a line names: a bare name stands for its http port and its https port.
+// hostKeys returns the hosts of a line: a bare name stands for both its http and its https port.
 func hostKeys(line string) ([]string, error) {
 	if strings.Contains(line, "://") {
 		u, err := weburl.Parse(line)
@@ -51,7 +51,7 @@ func hostKeys(line string) ([]string, error) {
 	return res, nil
 }
 
-// ownHostsText returns the content of the file that OwnHosts names: of the job's copy if there is one.
+// ownHostsText returns the contents of the job's copy of the OwnHosts file, or of the file itself if there is no copy.
 func (c *Config) ownHostsText() ([]byte, error) {
 	if c.lists != nil && c.lists.ownText != nil {
 		return c.lists.ownText, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// readPriorities reads rules such as "/news/=10". The number is behind the last =.
+// readPriorities parses rules such as "/news/=10". The number follows the last =.
 func readPriorities(texts []string) (rules []crawler.PriorityRule, err error) {
 	for _, text := range texts {
 		at := strings.LastIndexByte(text, '=')
@@ -27,7 +27,7 @@ func readPriorities(texts []string) (rules []crawler.PriorityRule, err error) {
 	return rules, nil
 }
 
-// prioritiesText returns the texts that readPriorities reads.
+// prioritiesText is the inverse of readPriorities.
 func prioritiesText(rules []crawler.PriorityRule) (texts []string) {
 	for _, r := range rules {
 		texts = append(texts, r.String())

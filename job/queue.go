@@ -18,41 +18,41 @@ import (
 	"github.com/amble-crawler/amble/stores"
 )
 
-// Names of the objects from which a job is resumed on a machine that never had it.
+// Names of the objects from which another machine can resume a job.
 const (
 	queueName  = "queue.json" // the list of files at one commit
-	queueParts = "queue"      // their content: queue/PLACE/SHA256
-	leaseName  = "lease.json" // who crawls
+	queueParts = "queue"      // contents of these files: queue/PLACE/SHA256
+	leaseName  = "lease.json" // the process that crawls
 
 	queueSchema = "amble.queue/1"
-	queueCopy   = ".queue" // directory of the job in which the queue is copied
+	queueCopy   = ".queue" // directory in the job for copies of the queue
 )
 
 const (
-	partSize  = 8 << 20  // bytes of all parts of a file but the last
-	maxPart   = 32 << 20 // bytes of any part
-	maxQueue  = 64 << 20 // bytes of the list
+	partSize  = 8 << 20  // size in bytes of all parts of a file except the last
+	maxPart   = 32 << 20 // maximum bytes of a part
+	maxQueue  = 64 << 20 // maximum bytes of the list
 	queueRest = time.Minute
 )
 
-// queued is the content of queue.json: what a job needs, beside the objects that stored.json lists, to continue at one commit.
+// queued is the content of queue.json: what is needed to resume a job from a commit, besides the objects listed in stored.json.
 type queued struct {
 	Schema string       `json:"schema"`
 	Job    string       `json:"job"` // as in stored.json
 	Place  string       `json:"place"`
 	At     time.Time    `json:"at"`
 	Files  []queuedFile `json:"files"`
-	Robots []string     `json:"robots,omitempty"` // SHA-256 of parts, each of them a tar file with bodies of robots.txt files
+	Robots []string     `json:"robots,omitempty"` // SHA-256 of parts; each is a tar file with bodies of robots.txt files
 }
 
-// queuedFile is a file in parts: so much of a file that grows stays as it was that most parts are in the store already.
+// queuedFile is a file in parts. Most parts of a growing file stay the same, so that the store has them already.
 type queuedFile struct {
 	Name  string   `json:"name"`
 	Bytes int64    `json:"bytes"`
 	Parts []string `json:"parts,omitempty"` // SHA-256
 }
 
-// parseQueued reads a list, which may be somebody else's.
+// parseQueued parses a list. It may come from an untrusted source.
 func parseQueued(b []byte) (*queued, error) {
 	q := &queued{}
 	if err := json.Unmarshal(b, q); err != nil {
@@ -114,8 +114,8 @@ func (q *queued) bytes() (n int64) {
 	return n
 }
 
-// storeQueue stores the queue as it is now, and how far the files of the job were written then. It does nothing before the first
-// commit. The crawl goes on meanwhile.
+// storeQueue stores the present queue, and the lengths of the job's files at its last commit. It does nothing before the first commit.
+// The crawl continues meanwhile.
 func (u *uploads) storeQueue(ctx context.Context) error {
 	u.busy.Lock()
 	defer u.busy.Unlock()
@@ -127,7 +127,7 @@ func (u *uploads) storeQueue(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if there, err := u.j.files.has(ItemsTableName); err != nil || there && !u.j.ended { // the database changes while it is read
+	if there, err := u.j.files.has(ItemsTableName); err != nil || there && !u.j.ended { // not while it may change
 		u.rest(began)
 		return err
 	}
@@ -140,7 +140,7 @@ func (u *uploads) storeQueue(ctx context.Context) error {
 		return err
 	}
 	if dir == queueCopy {
-		defer func() { _ = u.j.files.root.RemoveAll(queueCopy) }() // the next copy removes it
+		defer func() { _ = u.j.files.root.RemoveAll(queueCopy) }() // on failure the next copy removes it
 	}
 	extents := map[string]extent{}
 	err = disk.ReadValues(u.j.files.path(dir), disk.Config{}, "", keyExtent, func(name string, value []byte) error {
@@ -186,14 +186,14 @@ func (u *uploads) storeQueue(ctx context.Context) error {
 	return nil
 }
 
-// rest lets the queue be stored again after a while: storing it takes at most a tenth of the time.
+// rest delays the next copy of the queue, so that storing it takes at most a tenth of the time.
 func (u *uploads) rest(began time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.next = time.Now().Add(max(queueRest, 9*time.Since(began)))
 }
 
-// knowParts asks the store which parts an earlier process left there.
+// knowParts asks the store for the parts that an earlier process left there.
 func (u *uploads) knowParts(ctx context.Context, q *queued) error {
 	if u.parts != nil {
 		return nil
@@ -209,7 +209,7 @@ func (u *uploads) knowParts(ctx context.Context, q *queued) error {
 	return nil
 }
 
-// copyQueue returns the name of a directory with the queue as it is now. The queue of a crawl that has ended needs no copy.
+// copyQueue returns the name of a directory with a copy of the present queue. The queue of a crawl that has ended is not copied.
 func (u *uploads) copyQueue(ctx context.Context) (string, error) {
 	if u.j.ended {
 		return frontierName, nil
@@ -223,15 +223,15 @@ func (u *uploads) copyQueue(ctx context.Context) (string, error) {
 	return queueCopy, nil
 }
 
-// putGrowing adds the files that grow, as far as a commit covers them, the ledger with all that it has. Those that are final and in
-// the list of objects are left out, except the last segment of each: a crawl goes on in it.
+// putGrowing adds the append-only files up to the last commit, and the ledger in full. Final files in the list of objects are left out,
+// except the last segment of each, to which a resumed crawl appends.
 func (u *uploads) putGrowing(ctx context.Context, q *queued, extents map[string]extent) error {
 	lastArchive, last := lastOf(extents)
 	ledgers, err := u.j.files.segments(LedgerName)
 	if err != nil {
 		return err
 	}
-	for n := last[LedgerName] + 1; n <= len(ledgers); n++ { // begun after the commit
+	for n := last[LedgerName] + 1; n <= len(ledgers); n++ { // created after the commit
 		extents[segmentName(LedgerName, n)] = extent{}
 	}
 	for _, name := range sortedKeys(extents) {
@@ -258,7 +258,8 @@ func (u *uploads) putGrowing(ctx context.Context, q *queued, extents map[string]
 	return nil
 }
 
-// putParts stores a file as parts, up to this many bytes, or all of it for -1. Whole parts of one that only grows are not read again.
+// putParts stores the first bytes of a file as parts, or the whole file if bytes is -1. Full parts of an append-only file are not read
+// again.
 func (u *uploads) putParts(ctx context.Context, q *queued, name, from string, bytes int64, grows bool) error {
 	f, err := u.j.files.file(from, os.O_RDONLY)
 	if err != nil {
@@ -295,7 +296,7 @@ func (u *uploads) putParts(ctx context.Context, q *queued, name, from string, by
 	return nil
 }
 
-// putPart stores a part, unless it is there, and returns its hash.
+// putPart stores a part unless the store has it, and returns its hash.
 func (u *uploads) putPart(ctx context.Context, q *queued, b []byte) (sum string, err error) {
 	sum = factOfBytes(b).SHA256
 	if u.parts[sum] {
@@ -307,8 +308,8 @@ func (u *uploads) putPart(ctx context.Context, q *queued, b []byte) (sum string,
 	return sum, err
 }
 
-// putRobots adds the bodies of robots.txt files, many in a part, without those that storeRobots stored. Those that were added before stay
-// in their part.
+// putRobots adds the bodies of robots.txt files, many in a part, except those that storeRobots stored. Bodies that were added earlier
+// stay in their part.
 func (u *uploads) putRobots(ctx context.Context, q *queued) error {
 	names, err := plainDir{root: u.j.files.root}.names(robotsName)
 	if err != nil {
@@ -343,7 +344,7 @@ func (u *uploads) putRobots(ctx context.Context, q *queued) error {
 		if _, stored := u.list.find(path.Join(robotsName, name)); stored || !isRobotsBody(name) || u.packed[name] {
 			continue
 		}
-		b, err := u.j.files.readUpTo(path.Join(robotsName, name), maxPart-partSize) // a larger one is fetched again
+		b, err := u.j.files.readUpTo(path.Join(robotsName, name), maxPart-partSize) // larger ones are left out and fetched again
 		if err != nil {
 			continue
 		}
@@ -361,7 +362,7 @@ func (u *uploads) putRobots(ctx context.Context, q *queued) error {
 	return flush()
 }
 
-// putQueued stores the list, and removes the parts that only earlier lists needed.
+// putQueued stores the list, and removes parts that only earlier lists needed.
 func (u *uploads) putQueued(ctx context.Context, q *queued) error {
 	b, err := json.Marshal(q)
 	if err != nil {
@@ -390,7 +391,7 @@ func (u *uploads) putQueued(ctx context.Context, q *queued) error {
 	return u.removeParts(ctx, needed)
 }
 
-// removeParts removes parts that are not needed, also of the place that the job was crawled in before.
+// removeParts removes parts that are no longer needed, including those of the directory in which the job was crawled before.
 func (u *uploads) removeParts(ctx context.Context, needed map[string]bool) error {
 	var names []string
 	for o, err := range u.store.List(ctx, queueParts+"/") {
@@ -413,7 +414,7 @@ func (u *uploads) removeParts(ctx context.Context, needed map[string]bool) error
 	return nil
 }
 
-// removeQueue removes what a finished job does not need.
+// removeQueue removes the objects that a finished job does not need.
 func (u *uploads) removeQueue(ctx context.Context) error {
 	u.busy.Lock()
 	defer u.busy.Unlock()
@@ -426,7 +427,7 @@ func (u *uploads) removeQueue(ctx context.Context) error {
 	return u.removeParts(ctx, nil)
 }
 
-// describe stores the files that say what the job is.
+// describe stores the files that describe the job.
 func (u *uploads) describe(ctx context.Context) error {
 	u.busy.Lock()
 	defer u.busy.Unlock()
@@ -437,7 +438,7 @@ func (u *uploads) describe(ctx context.Context) error {
 	return err
 }
 
-// describing returns the names of the files that say what the job is: a job whose disk is lost can say it then.
+// describing returns the names of the files that describe the job. The store has them even if the job's disk is lost.
 func (u *uploads) describing() (names []string, err error) {
 	kept, err := plainDir{root: u.j.files.root}.names(settingsName)
 	for _, name := range kept {

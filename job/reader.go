@@ -25,7 +25,7 @@ import (
 type Reader struct {
 	dir    string // as given by the user
 	files  jobFiles
-	limits map[string]int64 // how far files are read, by name; files not in it are read to the end
+	limits map[string]int64 // length up to which files are read, by name; other files are read to the end
 }
 
 // Read opens a directory for reading. Whether it holds a job is reported by Manifest.
@@ -43,7 +43,7 @@ func (r *Reader) Close() error { return r.files.close() }
 // Dir returns the directory.
 func (r *Reader) Dir() string { return r.dir }
 
-// Manifest returns how the job came to be and how far it has got. The error wraps ErrNoJob if there is no job.
+// Manifest returns the job's manifest: its contents, its processes and its progress. The error wraps ErrNoJob if there is no job.
 func (r *Reader) Manifest() (*Manifest, error) {
 	m, err := readManifest(r.dir)
 	if err == nil && m == nil {
@@ -52,11 +52,11 @@ func (r *Reader) Manifest() (*Manifest, error) {
 	return m, err
 }
 
-// NodeName is the file that marks the directory of a node, one of several machines that share a job. Below it are the directories
-// of shards, and their epochs.
+// NodeName is the file that marks the directory of a node, one of several machines that share a job. Below it are the directories of
+// shards, which contain their epochs.
 const NodeName = "node.json"
 
-// noCrawl says that there is no job in a directory, and what to do if there is a node's part of one.
+// noCrawl returns the error for a directory without a job. If it has a node's part of one, the error says what to do.
 func noCrawl(dir string) error {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -129,7 +129,7 @@ func parseLedger() func([]byte, *ledger.Entry) error {
 			return nil
 		}
 		*e = ledger.Entry{}
-		return json.Unmarshal(line, e) // JSON that another program has written
+		return json.Unmarshal(line, e) // the JSON was written by another program
 	}
 }
 
@@ -158,12 +158,11 @@ func records2[T any](r *Reader, name string, parser func() func([]byte, *T) erro
 	}
 }
 
-// RobotsBody returns the body of a robots.txt as it was received, by the SHA-256 in the ledger or in
-// robots/index.jsonl.
+// RobotsBody returns the body of a robots.txt as received, by the SHA-256 in the ledger or in robots/index.jsonl.
 func (r *Reader) RobotsBody(sha256 string) ([]byte, error) { return r.files.robotsBody(sha256) }
 
-// Replace writes a file into the job's directory, whole or not at all. A file whose name a job does not know (it knows
-// [PageName], for example) prevents the job from being resumed.
+// Replace atomically writes a file into the job's directory. A file with a name that a job does not know (it knows [PageName], for
+// example) prevents the job from being resumed.
 func (r *Reader) Replace(name string, b []byte) error { return outputError(r.files.replace(name, b)) }
 
 // Written returns the content of a file written by Replace, nil if there is none.
@@ -175,8 +174,8 @@ func (r *Reader) Written(name string) ([]byte, error) {
 	return b, readError(err)
 }
 
-// QueueState returns where in the job's queue a URL is. The queue is opened for this one look-up; the error wraps
-// ErrHeld while a process works on the job.
+// QueueState returns the state of a URL in the job's queue. It opens the queue for this look-up; the error wraps ErrHeld while a
+// process works on the job.
 func (r *Reader) QueueState(u weburl.URL) (disk.State, error) {
 	c, err := r.Config()
 	if err != nil {
@@ -186,8 +185,8 @@ func (r *Reader) QueueState(u weburl.URL) (disk.State, error) {
 	return t.queueState(u)
 }
 
-// Config returns the configuration that the job's settings describe. Settings that cannot be in force again, such as a
-// proxy whose password was not kept, are left out.
+// Config returns the configuration that the job's settings describe. Settings that cannot be restored, such as a proxy whose password
+// was not kept, are left out.
 func (r *Reader) Config() (Config, error) {
 	all, err := r.Settings()
 	if err != nil {
@@ -197,11 +196,11 @@ func (r *Reader) Config() (Config, error) {
 	return c, nil
 }
 
-// missingFile reports whether an error says that a file does not exist.
+// missingFile reports whether the cause of an error is a missing file.
 func missingFile(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// Queue calls f with each host that has URLs left in the job's queue, and returns how many URLs are done and how many were
-// rejected. The queue is only read, also while a process works on the job; what that process wrote last may be missing.
+// Queue calls f with each host that has URLs left in the job's queue, and returns the numbers of URLs that are done and that were
+// rejected. It opens the queue read-only, which is possible while a process works on the job; the latest writes may be missing.
 func (r *Reader) Queue(f func(disk.HostCount) error) (done, rejected int, err error) {
 	var hosts []disk.HostCount
 	for try := 0; ; try++ {
@@ -226,8 +225,8 @@ func (r *Reader) Queue(f func(disk.HostCount) error) (done, rejected int, err er
 	return done, rejected, nil
 }
 
-// HostStates reads the ledger and returns a function that describes a host (weburl.URL.Host) at its end: its delay, how long
-// it must wait, and why. A request without an end in the ledger counts as ended now.
+// HostStates reads the ledger and returns a function that describes the state of a host (weburl.URL.Host) at the end of the ledger: its
+// delay, how long it must wait, and why. A request without an end counts as ended now.
 func (r *Reader) HostStates() (func(host string) politeness.HostInfo, error) {
 	c, err := r.Config()
 	if err != nil {

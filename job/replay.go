@@ -23,41 +23,41 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Recording holds the answers of earlier crawls, for crawls that send nothing: see [Replay].
+// Recording holds the responses of earlier crawls, for crawls that send nothing: see [Replay].
 type Recording struct {
 	archive *warc.Archive
 	readers []*Reader
-	jobs    bool // all of it is from jobs, which record every answer
+	jobs    bool // all recordings are of jobs, which record every response
 	seed    maphash.Seed
 	failed  []failure // sorted
 	reasons []string
-	copied  map[string]*fetcher.Recorded // robots.txt files that other crawls had requested, by URL
+	copied  map[string]*fetcher.Recorded // robots.txt files that other crawls requested, by URL
 }
 
-// failure is a URL that failed without an answer.
+// failure is a URL that failed without a response.
 type failure struct {
 	key    uint64 // hash of the URL
-	reason int    // in reasons
+	reason int    // index in reasons
 }
 
 func (f failure) compare(g failure) int { return cmp.Compare(f.key, g.key) }
 
-// Replay opens what was recorded in job directories with an archive (Config.Archive, --archive), in other
-// directories of archive files, or in archive files (.warc, .warc.gz, .warc.zst):
+// Replay opens the recordings in job directories with an archive (Config.Archive, --archive), in other directories of archive files, or
+// in archive files (.warc, .warc.gz, .warc.zst):
 //
 //	rec, err := job.Replay("job")
 //	…
 //	defer rec.Close()
 //	err = rec.Apply(&config) // a crawler.Config
 //
-// A crawl with this configuration sends nothing and waits for nothing. Each URL has the last answer that was recorded
-// for it, or for another spelling of it, of any status and with its redirects and its robots.txt: a page that was answered at
-// the third attempt is answered at once. A URL that failed in a job without an answer fails for the same reason, and any other that was not recorded
-// fails with fetcher.ReasonNotRecorded. Only for archive files from elsewhere a robots.txt that was not recorded
-// counts as one that does not exist, because many crawlers do not record it.
+// A crawl with this configuration sends nothing and waits for nothing. Each URL has the last response recorded for it, or for another
+// spelling of it, whatever its status, with its redirects and its robots.txt: a page that took three attempts succeeds at the first. A
+// URL that failed in a job without a response fails for the same reason, and any other that was not recorded fails with
+// fetcher.ReasonNotRecorded. In archive files from other crawlers, a missing robots.txt counts as one that does not exist, because many
+// crawlers do not record it.
 //
-// It takes 16 bytes of memory for each answer. An error wraps [ErrNoJob] if a directory has no archive, or names the
-// damaged file and the offset in it; a record that turns out to be damaged later fails its URL in the same way.
+// It takes 16 bytes of memory for each response. An error wraps [ErrNoJob] if a directory has no archive, or names the damaged file and
+// the offset in it; if a record turns out to be damaged later, its URL fails with such an error.
 func Replay(paths ...string) (*Recording, error) {
 	r := &Recording{jobs: true, seed: maphash.MakeSeed(), copied: map[string]*fetcher.Recorded{}}
 	if err := r.open(paths); err != nil {
@@ -69,7 +69,7 @@ func Replay(paths ...string) (*Recording, error) {
 // open opens the archives.
 func (r *Recording) open(paths []string) error {
 	var names []string
-	jobs := map[string]*Reader{} // by the directory of their archives
+	jobs := map[string]*Reader{} // keyed by the directory of their archives
 	finished := true
 	for _, path := range paths {
 		in, archives, err := r.addJob(path)
@@ -110,8 +110,8 @@ func (r *Recording) open(paths []string) error {
 	return nil
 }
 
-// addJob reads the failures of the job at path. It returns a Reader of it, which Close closes, and the paths of its archives, or nil if
-// there is none.
+// addJob reads the failures of the job at path. It returns a Reader of the job, which Close closes, and the paths of its archives, or
+// nil if there is none.
 func (r *Recording) addJob(path string) (in *Reader, archives []string, err error) {
 	if !Holds(path) {
 		return nil, nil, nil
@@ -137,7 +137,7 @@ func (r *Recording) addJob(path string) (in *Reader, archives []string, err erro
 	return in, archives, r.addCopies(in)
 }
 
-// addCopies reads the robots.txt files that another crawl requested for this one: the job's archives do not hold them.
+// addCopies reads the robots.txt files that another crawl requested for this one. The job's archives do not contain them.
 func (r *Recording) addCopies(in *Reader) error {
 	begins := []byte(`{"event":"` + ledger.Copied + `"`)
 	return in.files.eachLine(LedgerName, func(_ int, line []byte) bool {
@@ -148,7 +148,7 @@ func (r *Recording) addCopies(in *Reader) error {
 		x := &fetcher.Recorded{Head: fmt.Appendf(nil, "HTTP/1.1 %d \r\n\r\n", e.Status)}
 		if e.SHA256 != "" {
 			body, err := in.RobotsBody(e.SHA256)
-			if err != nil { // counts as not recorded
+			if err != nil { // it counts as not recorded
 				return true
 			}
 			x.Payload = body
@@ -178,9 +178,9 @@ func normal(url string) string {
 	return u.Normal()
 }
 
-// Apply makes c the configuration of a crawl of what was recorded: it sets Fetcher, with the limits of c.Fetch,
-// Politeness.Offline and Retries, and removes Login and the header fields of Hosts, because nothing is sent, and the ledger,
-// which is a record of requests. The Crawler must not be used after Close. The error is that of c.Fetch.
+// Apply makes c the configuration of a crawl of the recording: it sets Fetcher, with the limits of c.Fetch, Politeness.Offline and
+// Retries. Because nothing is sent, it removes Login, the header fields of Hosts, and the ledger, which records requests. The Crawler
+// must not be used after Close. The error concerns c.Fetch.
 func (r *Recording) Apply(c *crawler.Config) error {
 	f, err := fetcher.NewReplayer(c.Fetch, r.find)
 	if err != nil {
@@ -195,7 +195,7 @@ func (r *Recording) Apply(c *crawler.Config) error {
 	return nil
 }
 
-// URLs returns the URLs of the recorded answers, as warc.Archive.URLs does.
+// URLs returns the URLs of the recorded responses, like warc.Archive.URLs.
 func (r *Recording) URLs() iter.Seq2[string, error] { return r.archive.URLs() }
 
 // Close closes the files.
@@ -210,7 +210,7 @@ func (r *Recording) Close() error {
 	return errors.Join(errs...)
 }
 
-// find is for fetcher.NewReplayer.
+// find looks up responses for fetcher.NewReplayer.
 func (r *Recording) find(u weburl.URL, why politeness.Purpose) (*fetcher.Recorded, error) {
 	x, err := r.archive.Find(u.String())
 	switch {
@@ -230,13 +230,13 @@ func (r *Recording) find(u weburl.URL, why politeness.Purpose) (*fetcher.Recorde
 	return nil, fmt.Errorf("%w: %w", fetcher.ErrNotRecorded, err)
 }
 
-// Pages reads answers in the archive of a job as the pages that a crawl gets. It is safe for concurrent use until Close.
+// Pages reads responses in the archive of a job, as the pages that a crawl gets. It is safe for concurrent use until Close.
 type Pages struct {
 	archive *warc.Archive
 	read    *fetcher.Replayer
 }
 
-// Pages opens the archive of the job, nil if the job keeps none. The error is that of its files or settings.
+// Pages opens the archive of the job, nil if the job has none. The error concerns its files or settings.
 func (r *Reader) Pages() (*Pages, error) {
 	archives, err := r.Archives()
 	if err != nil || len(archives) == 0 {
@@ -253,7 +253,7 @@ func (r *Reader) Pages() (*Pages, error) {
 	return newPages(archive, cfg.Crawl.Fetch)
 }
 
-// OpenArchive opens the archive of the job, also what only its store has: see [warc.OpenArchive].
+// OpenArchive opens the archive of the job, including files that only its store has: see [warc.OpenArchive].
 func (r *Reader) OpenArchive() (*warc.Archive, error) {
 	paths, err := r.archivePaths()
 	if err != nil {
@@ -262,7 +262,7 @@ func (r *Reader) OpenArchive() (*warc.Archive, error) {
 	return warc.OpenArchiveBy(r.openArchived, nil, paths...)
 }
 
-// archivePaths returns the paths of the archive files, oldest first: they need not be there, but in the store.
+// archivePaths returns the paths of the archive files, oldest first. Some may exist only in the store.
 func (r *Reader) archivePaths() ([]string, error) {
 	names, err := r.archiveNames()
 	for i, name := range names {
@@ -271,7 +271,7 @@ func (r *Reader) archivePaths() ([]string, error) {
 	return names, err
 }
 
-// openArchived opens a file in the directory of archives, also one that only the store has, and returns its size.
+// openArchived opens a file in the directory of archives, or in the store if only that has it, and returns its size.
 func (r *Reader) openArchived(file string) (warc.File, int64, error) {
 	name := path.Join(archiveName, filepath.Base(file))
 	size, err := r.files.size(name)
@@ -282,7 +282,7 @@ func (r *Reader) openArchived(file string) (warc.File, int64, error) {
 	return f, size, err
 }
 
-// newPages returns the Pages of an archive, which it closes if there is an error.
+// newPages returns the Pages of an archive. On error it closes the archive.
 func newPages(archive *warc.Archive, fetch fetcher.Config) (*Pages, error) {
 	fetch.Wanted, fetch.Signer, fetch.Headers = nil, nil, nil // nothing is sent
 	read, err := fetcher.NewReplayer(fetch, nil)
@@ -292,14 +292,14 @@ func newPages(archive *warc.Archive, fetch fetcher.Config) (*Pages, error) {
 	return &Pages{archive, read}, nil
 }
 
-// Read returns the page of a visit that the archive has (sink.Record.WARC), whose URL is u. The caller releases it. The error
-// says that the archive is damaged there.
+// Read returns the archived page of a visit (sink.Record.WARC) whose URL is u. The caller must release it. The error means that the
+// archive is damaged there.
 func (p *Pages) Read(ctx context.Context, u weburl.URL, at *sink.Location) (*fetcher.Page, error) {
 	page, _, err := p.ReadRecord(ctx, u, at)
 	return page, err
 }
 
-// ReadRecord is like [Pages.Read] and returns the answer as the archive has it, too.
+// ReadRecord is like [Pages.Read] and also returns the response as archived.
 func (p *Pages) ReadRecord(ctx context.Context, u weburl.URL, at *sink.Location) (*fetcher.Page, *warc.Answer, error) {
 	a, err := p.archive.At(at.File, at.Offset)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// reportSchema names the version of the report's form. It changes when a field changes its meaning or is removed; new
-// fields do not change it.
+// reportSchema is the version of the report's format. It changes when a field changes its meaning or is removed, but not for new
+// fields.
 const reportSchema = "amble.report/1"
 
 // reportFile is the content of report.json.
@@ -18,9 +18,9 @@ type reportFile struct {
 	Schema string `json:"schema"`
 	*crawler.Report
 	Error     string       `json:"error,omitempty"`
-	State     string       `json:"state,omitempty"`      // of a job that has not ended
-	ByHost    []digest.Row `json:"by_host,omitempty"`    // those with the most requests first
-	MoreHosts int          `json:"more_hosts,omitempty"` // that are not in ByHost
+	State     string       `json:"state,omitempty"`      // state of a job that has not ended
+	ByHost    []digest.Row `json:"by_host,omitempty"`    // sorted by requests, largest first
+	MoreHosts int          `json:"more_hosts,omitempty"` // number of hosts that are not in ByHost
 }
 
 // killedBefore reports whether an earlier process has not ended in good order.
@@ -31,10 +31,10 @@ func (j *Job) killedBefore() bool {
 	return slices.ContainsFunc(earlier, func(r Run) bool { return r.Ended.IsZero() })
 }
 
-// ReportJSON returns a report in the form of report.json: one line. err is the error that ended the crawl, or nil.
+// ReportJSON returns a report in the format of report.json: one line. err is the error that ended the crawl, or nil.
 func ReportJSON(rep *crawler.Report, err error) []byte { return reportJSON(rep, nil, "", err) }
 
-// reportJSON is like ReportJSON, with the facts about each host, and the state of a job that has not ended.
+// reportJSON is like ReportJSON, and adds the facts about each host and the state of a job that has not ended.
 func reportJSON(rep *crawler.Report, facts *digest.Facts, state string, err error) []byte {
 	r := *rep
 	r.Started, r.Ended = r.Started.UTC(), r.Ended.UTC()
@@ -52,15 +52,15 @@ func reportJSON(rep *crawler.Report, facts *digest.Facts, state string, err erro
 		}
 	}
 	b, err := json.Marshal(f)
-	if err != nil { // only strings, numbers and times
+	if err != nil { // marshalling strings, numbers and times cannot fail
 		panic(err)
 	}
 	return hidden.Escape(b)
 }
 
-// writeReport writes the report of the whole job, to which it adds what only the ledger says: requests that an earlier process
-// made and did not commit before it was killed, and time lost to other crawls. If ledger or visits cannot be read, which
-// Verify explains, the report lacks that and what is known of each host.
+// writeReport writes the report of the whole job. From the ledger it adds requests that killed processes made and did not commit, and
+// time lost to other crawls. If ledger or visits cannot be read, which Verify explains, the report lacks these and the facts about each
+// host.
 func (j *Job) writeReport(rep *crawler.Report) error {
 	facts, err := (&Reader{dir: j.dir, files: j.files}).Facts()
 	if err != nil {
@@ -75,7 +75,7 @@ func (j *Job) writeReport(rep *crawler.Report) error {
 	return outputError(j.files.replace(reportName, append(reportJSON(rep, facts, "", nil), '\n')))
 }
 
-// ReportJSON returns the content of the job's report.json. For a job that is [Manifest.Unfinished] it makes one, with a member
+// ReportJSON returns the contents of the job's report.json. For a job that is [Manifest.Unfinished] it makes a report, with a member
 // "state".
 func (r *Reader) ReportJSON() ([]byte, error) {
 	m, err := r.Manifest()

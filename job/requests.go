@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// findRequests reads the ledger for the requests for a URL in this spelling, and for the robots.txt of u's origin that
-// was in force when the first of them was made.
+// findRequests reads from the ledger the requests for a URL in this spelling, and the robots.txt of u's origin that was in force at the
+// first of them.
 func (t *teller) findRequests(url string, u weburl.URL) (of, loads []Request, rules rulesFile, err error) {
 	f := finder{url: url, wanted: member("url", url), needed: member("for", url), robots: member("purpose", politeness.Robots.String()), open: map[string]*Request{}, rules: rulesFile{of: u}}
 	if err := t.files.eachLine(LedgerName, f.read); err != nil {
@@ -30,13 +30,13 @@ func (t *teller) findRequests(url string, u weburl.URL) (of, loads []Request, ru
 	return res, loads, f.rules, nil
 }
 
-// finder picks requests from a ledger.
+// finder selects requests from a ledger.
 type finder struct {
 	url            string
 	wanted, needed []byte
 	robots         []byte
-	loads          []*Request          // for what the page loads
-	open           map[string]*Request // without an end so far
+	loads          []*Request          // requests for resources of the page
+	open           map[string]*Request // requests that have not ended
 	found          []*Request
 	rules          rulesFile
 }
@@ -111,18 +111,18 @@ type rulesFile struct {
 	of     weburl.URL // a URL of the origin
 	hops   []string   // redirects that are being followed
 	via    []string   // redirects that led to answer
-	answer *Request   // last request that decided what robots.txt allows
-	failed *Request   // a later request whose answer does not
+	answer *Request   // the last request whose response decided what robots.txt allows
+	failed *Request   // a later request whose response does not decide
 }
 
-// add processes the end of a request for the file, or for what it redirects to, as the gate does.
+// add processes the end of a request for the file, or for a redirect target of it, like the gate.
 func (f *rulesFile) add(r *Request) {
 	e := &r.End
 	hops := f.hops
 	f.hops = nil
 	switch policy := robots.ForStatus(e.Status); {
-	case e.Aborted: // it says nothing about the file
-	case e.Challenged: // nor does this one: the URL is requested again, at the same point in its redirects
+	case e.Aborted: // an aborted request says nothing about the file
+	case e.Challenged: // a challenge says nothing either: the URL is requested again, at the same point in its redirects
 		f.hops = hops
 	case e.Err != "", e.Wall != "", e.Truncated != "" && e.Truncated != politeness.CutByLength, policy == robots.Unreachable:
 		f.failed = r
@@ -135,7 +135,7 @@ func (f *rulesFile) add(r *Request) {
 	}
 }
 
-// copied processes what another crawl was answered for the file.
+// copied processes a response for the file that another crawl received.
 func (f *rulesFile) copied(r *Request) {
 	f.hops = strings.Fields(r.End.Via)
 	f.add(r)
@@ -154,7 +154,7 @@ func redirect(r *Request) string {
 	return to.String()
 }
 
-// robots returns the state of the robots.txt that u was judged by, nil if none was requested.
+// robots returns the robots.txt that decided about u, nil if none was requested.
 func (t *teller) robots(f *rulesFile, u weburl.URL) (*politeness.OriginInfo, error) {
 	if f.answer == nil && f.failed == nil {
 		return nil, nil

@@ -22,10 +22,10 @@ import (
 	"github.com/amble-crawler/amble/stores/open"
 )
 
-// Restore makes a directory, which must be empty or missing, of the job that a store has under a URL (see [Config.Store]), so that it
-// can be resumed there: its queue as it was last stored, the files that go on, and the list of those that stay in the store. What was
-// crawled after that is crawled again, and the ledger keeps its requests. Whoever resumes the directory becomes the one that crawls
-// the job: the directory where it was crawled before is refused from then on.
+// Restore copies the job that a store has under a URL (see [Config.Store]) to a directory, which must be empty or missing, so that it
+// can be resumed there: its queue as last stored, the files that are still written, and the list of the files that stay in the store.
+// Pages crawled after the queue was stored are crawled again; the ledger keeps their requests. Once the new directory is resumed, the
+// previous directory of the job is refused.
 //
 // The error wraps [ErrNoJob] if the store has no job there, [ErrFinished] if the job has nothing left to do, and [ErrHeld] if a process
 // is working on it. The directory counts as made on another machine: see [CheckMaker].
@@ -77,7 +77,7 @@ func Restore(ctx context.Context, dir, url string) error {
 	return outputError(os.Rename(part, dir))
 }
 
-// readList reads the list of what a store has of a job.
+// readList reads the list of a job's objects in a store.
 func readList(ctx context.Context, store stores.Store, url string) (*stored, error) {
 	b, err := getSmall(ctx, store, storedName)
 	if missingFile(err) {
@@ -93,7 +93,7 @@ func readList(ctx context.Context, store stores.Store, url string) (*stored, err
 	return list, nil
 }
 
-// readQueued reads the list of what a job needs to be resumed.
+// readQueued reads the list of what is needed to resume a job.
 func readQueued(ctx context.Context, store stores.Store, url string, list *stored) (*queued, error) {
 	b, err := getUpTo(ctx, store, queueName, maxQueue)
 	switch {
@@ -148,7 +148,7 @@ func (r *restorer) restore(ctx context.Context) error {
 	if err := json.Unmarshal(m, &manifest); err != nil || len(manifest.Runs) == 0 {
 		return r.told(&damage{manifestName + " is not that of a job"})
 	}
-	manifest.Maker = &Maker{} // whoever can write to the store may have written it
+	manifest.Maker = &Maker{} // anyone who can write to the store may have written it
 	if err := manifest.write(r.files.plainDir); err != nil {
 		return outputError(err)
 	}
@@ -156,7 +156,7 @@ func (r *restorer) restore(ctx context.Context) error {
 	return outputError(err)
 }
 
-// room refuses to restore the job if the disk has fewer bytes free than the next step may take.
+// room refuses to restore the job if the disk has less free space than the next step may need.
 func (r *restorer) room(what string, bytes int64) error {
 	if free, _, err := diskOf(r.files.root.Name()); err == nil && free < bytes {
 		return refusedAs(ErrSpace, "the job in %s cannot be resumed here: %s may take %s, and the disk has %s free", r.url, what, cli.Bytes(bytes), cli.Bytes(free))
@@ -164,7 +164,7 @@ func (r *restorer) room(what string, bytes int64) error {
 	return nil
 }
 
-// told returns an error of what is in the store in a form for users.
+// told returns an error about the contents of the store, in a form for users.
 func (r *restorer) told(err error) error {
 	var dam *damage
 	if errors.As(err, &dam) {
@@ -199,7 +199,7 @@ func (d plainDir) writeIn(name string, content func(io.Writer) error) error {
 	return d.replaceBy(path.Base(name), 0o644, content)
 }
 
-// limitedWriter fails after a number of bytes.
+// limitedWriter returns an error after a number of bytes.
 type limitedWriter struct {
 	w    io.Writer
 	left int64
@@ -235,7 +235,7 @@ func (r *restorer) robots(ctx context.Context) error {
 			}
 			var b []byte
 			if err == nil {
-				b, err = io.ReadAll(t) // no more than the part
+				b, err = io.ReadAll(t) // bounded by the size of the part
 			}
 			if err != nil || h.Name != factOfBytes(b).SHA256+".txt" {
 				return &damage{r.part(sum) + " does not hold bodies of robots.txt files"}
@@ -248,8 +248,8 @@ func (r *restorer) robots(ctx context.Context) error {
 	return nil
 }
 
-// keep removes from the list of objects what was stored after the queue was: it is not part of the job as the queue knows it. The ledger
-// is: its lines are requests that were made.
+// keep removes objects from the list that were stored after the queue: they are not part of the job as the queue knows it. Objects of
+// the ledger stay, because their requests were made.
 func (r *restorer) keep() error {
 	last, lastArchive := map[string]int{}, ""
 	for _, f := range r.Files {
@@ -265,7 +265,7 @@ func (r *restorer) keep() error {
 		whole, n := segmentOf(o.Name)
 		archive := strings.HasPrefix(o.Name, archiveName+"/")
 		switch {
-		case slices.Contains(unsummed, whole), strings.HasPrefix(o.Name, frontierName+"/"): // no job stores them
+		case slices.Contains(unsummed, whole), strings.HasPrefix(o.Name, frontierName+"/"): // a job does not store these
 			continue
 		case whole == LedgerName && n >= last[whole]:
 			if err := r.object(o); err != nil {
@@ -297,7 +297,7 @@ func (r *restorer) object(o storedObject) error {
 	})
 }
 
-// getUpTo reads an object of at most this many bytes.
+// getUpTo reads an object, up to limit bytes.
 func getUpTo(ctx context.Context, s stores.Store, name string, limit int64) (b []byte, err error) {
 	for range awayTries {
 		var r io.ReadCloser

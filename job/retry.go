@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// retry queues again the URLs of a job whose last line in visits.jsonl has one of the outcomes (see retried), and lets
-// the gate request hosts again that it had given up.
+// retry queues the URLs again whose last line in visits.jsonl has one of the outcomes (see retried), and lets the gate request hosts
+// again that it had given up.
 func (j *Job) retry(outcomes []crawler.Outcome) error {
 	if len(outcomes) == 0 {
 		return nil
@@ -51,8 +51,8 @@ func (j *Job) retry(outcomes []crawler.Outcome) error {
 	return outputError(err)
 }
 
-// Forgive lets hosts that were given up be requested again, as [politeness.Gate.Forgive] does, and records for the check of the
-// ledger when it did.
+// Forgive lets the crawl request hosts again that were given up, like [politeness.Gate.Forgive], and records the time for the check of
+// the ledger.
 func (j *Job) Forgive() error {
 	j.recording.Lock()
 	defer j.recording.Unlock()
@@ -68,14 +68,14 @@ func (j *Job) Forgive() error {
 	return nil
 }
 
-// retried reports whether a visit is tried again with these outcomes. A page whose connection broke was kept as far as
-// it was received, and counts as failed.
+// retried reports whether a visit with one of these outcomes is tried again. A page whose connection broke was stored as far as it was
+// received, and counts as failed.
 func retried(r *sink.Record, outcomes []crawler.Outcome) bool {
 	return slices.Contains(outcomes, crawler.Outcome(r.Outcome)) ||
 		r.Truncated == fetcher.ReasonCutShort && slices.Contains(outcomes, crawler.Failed)
 }
 
-// requestOf returns the request that a visit's line describes.
+// requestOf returns the queue entry for a visit's line.
 func requestOf(r *sink.Record) (frontier.Request, error) {
 	u, err := weburl.Parse(r.URL)
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// robotsKeeper keeps every answer to a request for a robots.txt, as evidence of the rules that a crawl obeyed: one line
-// per answer in index.jsonl, and each body once, named by its hash.
+// robotsKeeper stores every response to a request for a robots.txt, as evidence of the rules that a crawl obeyed: one line per response
+// in index.jsonl, and each distinct body once, named by its hash.
 type robotsKeeper struct {
 	dir plainDir
 
 	mu    sync.Mutex
-	index *ledger.File // whole lines only, as in a ledger
+	index *ledger.File // only complete lines, as in a ledger
 }
 
 const indexName = "index.jsonl"
@@ -34,11 +34,11 @@ const indexName = "index.jsonl"
 type RobotsAnswer struct {
 	URL       string `json:"url"`
 	Status    int    `json:"status"`
-	Fetched   string `json:"fetched"`             // when the answer was complete, RFC 3339 with microseconds
+	Fetched   string `json:"fetched"`             // when the response was complete, RFC 3339 with microseconds
 	Bytes     int    `json:"bytes"`               // of the body
-	Truncated string `json:"truncated,omitempty"` // why the body is not complete
+	Truncated string `json:"truncated,omitempty"` // why the body is incomplete
 	SHA256    string `json:"sha256"`              // of the body, hexadecimal: see [Reader.RobotsBody]
-	File      string `json:"file,omitempty"`      // with the body, in the directory of the index; "" if the body was empty
+	File      string `json:"file,omitempty"`      // file with the body, in the directory of the index; "" if the body was empty
 }
 
 func newRobotsKeeper(c *commits) (*robotsKeeper, error) {
@@ -53,7 +53,7 @@ func newRobotsKeeper(c *commits) (*robotsKeeper, error) {
 	return &robotsKeeper{dir: dir, index: index}, nil
 }
 
-// keep keeps one answer.
+// keep stores one response.
 func (k *robotsKeeper) keep(p *fetcher.Page) error {
 	sum := sha256.Sum256(p.Body)
 	line := RobotsAnswer{
@@ -71,7 +71,7 @@ func (k *robotsKeeper) keep(p *fetcher.Page) error {
 	return outputError(cli.PrintJSON(k.index, line))
 }
 
-// writeOnce writes a file whose name is the hash of its content, whole or not at all.
+// writeOnce atomically writes a file that is named by the hash of its contents, unless it exists.
 func (d plainDir) writeOnce(name string, body []byte) error {
 	info, err := d.root.Lstat(name)
 	switch {
@@ -83,7 +83,7 @@ func (d plainDir) writeOnce(name string, body []byte) error {
 	return d.replace(name, body)
 }
 
-// isRobotsBody reports whether a file's name is that of a body.
+// isRobotsBody reports whether a file name is the name of a body.
 func isRobotsBody(name string) bool {
 	sum, ok := strings.CutSuffix(name, ".txt")
 	return ok && isSHA256(sum)
@@ -93,7 +93,7 @@ func isSHA256(s string) bool {
 	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// robotsBody reads a body that is kept.
+// robotsBody reads a stored body.
 func (d jobFiles) robotsBody(sha256 string) ([]byte, error) {
 	const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	if sha256 == empty {
@@ -112,7 +112,7 @@ func (d jobFiles) robotsBody(sha256 string) ([]byte, error) {
 	return b, err
 }
 
-// maxRobots returns the largest value that the job has had for max-robots, 0 if unknown.
+// maxRobots returns the largest value that max-robots had in the job, 0 if unknown.
 func (d jobFiles) maxRobots() (most int64) {
 	m, err := readManifest(d.root.Name())
 	if err != nil || m == nil {
@@ -139,7 +139,8 @@ func (d jobFiles) maxRobots() (most int64) {
 // Close closes the index.
 func (k *robotsKeeper) Close() error { return errors.Join(k.index.Close(), k.dir.close()) }
 
-// storeRobotsAgain does so as often as the queue is stored, and when the crawl is paused: it looks at each file.
+// storeRobotsAgain calls storeRobots as often as the queue is stored, and when the crawl is paused, because it has to look at each
+// file.
 func (u *uploads) storeRobotsAgain(ctx context.Context) error {
 	if !u.waits() && !u.due() {
 		return nil
@@ -147,8 +148,8 @@ func (u *uploads) storeRobotsAgain(ctx context.Context) error {
 	return u.storeRobots(ctx)
 }
 
-// storeRobots stores the oldest bodies of robots.txt files, and removes them from the directory, when its results and they exceed what
-// may stay, or the crawl is paused for want of space. From then on they are read from the store.
+// storeRobots stores the oldest bodies of robots.txt files and removes them from the directory, if they and the results exceed their
+// limit, or the crawl is paused for lack of space. From then on they are read from the store.
 func (u *uploads) storeRobots(ctx context.Context) error {
 	u.busy.Lock()
 	defer u.busy.Unlock()
@@ -190,7 +191,7 @@ func (u *uploads) storeRobots(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, name := range names {
-		if u.j.files.root.Remove(name) == nil { // or it stays
+		if u.j.files.root.Remove(name) == nil { // otherwise it stays
 			u.gone[name] = true
 		}
 	}

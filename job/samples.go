@@ -14,7 +14,7 @@ func readOrder(texts []string) (crawler.Order, error) {
 	return o, o.Validate()
 }
 
-// orderText returns the text that readOrder reads.
+// orderText is the inverse of readOrder.
 func orderText(o crawler.Order) []string {
 	if o == "" {
 		o = crawler.OrderFound
@@ -25,7 +25,7 @@ func orderText(o crawler.Order) []string {
 // readSample reads "N:SEED", or "none".
 func readSample(texts []string) (crawler.Sample, error) { return crawler.ParseSample(one(texts)) }
 
-// sampleText returns the text that readSample reads.
+// sampleText is the inverse of readSample.
 func sampleText(s crawler.Sample) []string { return []string{s.String()} }
 
 // drawText explains why a URL without a visit is not in the sample of a job.

@@ -19,42 +19,42 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Segment says what one process has written for a job that many share: its part of one shard, from when it took the shard
-// over until it lost it. Its files are in a directory of their own. How far they count is stored in the shard's queue with
-// each commit, so that nothing in them is ever cut: what was written after the last commit does not count.
+// Segment describes the files that one process has written for a job that many share: for one shard, from taking it over until losing
+// it. Each segment has its own directory. The shard's queue stores with each commit how much of the files counts, so that they are
+// never cut: data written after the last commit does not count.
 type Segment struct {
 	Node  string    `json:"node"`  // name of the process's node
-	Shard int       `json:"shard"` // from 0
-	Epoch uint64    `json:"epoch"` // of the shard's ownership, from 1
+	Shard int       `json:"shard"` // starts at 0
+	Epoch uint64    `json:"epoch"` // epoch of the shard's ownership, starts at 1
 	Begun time.Time `json:"begun"` // by the node's clock
 
 	Process Run `json:"process"`
-	Visits  int `json:"visits"` // that were committed
+	Visits  int `json:"visits"` // committed visits
 	// Clock is the node's clock offset from the engine's clock. nil: it was never measured.
 	Clock *ClockOffset `json:"clock,omitempty"`
-	// Stored is when what hosts request was stored last, by the node's clock: a later owner knows nothing that was heard after that.
-	// Zero: an earlier version did not note it.
+	// Stored is when the state of the hosts was last stored, by the node's clock. A later owner of the shard does not know of any later
+	// response. Zero: an earlier version did not record it.
 	Stored time.Time `json:"stored,omitzero"`
 
-	// Obeyed says when the orders to the job were in force for the crawl. Those before it began have its first entry.
+	// Obeyed records when orders to the job took effect in the crawl. Its first entry covers the orders before the crawl began.
 	Obeyed []Obeyed `json:"obeyed,omitempty"`
 
-	files map[string]extent // by name in the segment's directory, as committed
+	files map[string]extent // extents by name in the segment's directory, as committed
 }
 
-// Obeyed is when a crawl had all orders to its job up to a number, by its machine's clock.
+// Obeyed is the time, by its machine's clock, from which a crawl applied all orders to its job up to a number.
 type Obeyed struct {
 	Order int       `json:"order"`
 	At    time.Time `json:"at"`
 }
 
-// keySegment is the prefix of the names under which a shard's queue stores its segments, before the epoch.
+// keySegment is the prefix of the keys under which a shard's queue stores its segments; the epoch follows.
 const keySegment = "job/segment/"
 
-// epochName returns an epoch as it is written in names, so that they are in order.
+// epochName formats an epoch for use in names, so that names sort in order.
 func epochName(epoch uint64) string { return fmt.Sprintf("%08d", epoch) }
 
-// Dir returns the directory of the segment below that of its node: SHARD/EPOCH.
+// Dir returns the directory of the segment, relative to the node's: SHARD/EPOCH.
 func (s *Segment) Dir() string {
 	return filepath.Join(strconv.Itoa(s.Shard), strconv.FormatUint(s.Epoch, 10))
 }
@@ -64,8 +64,8 @@ type SegmentWriter struct {
 	// Clock is called before each commit. It returns this machine's clock offset from the engine's clock, its maximum error,
 	// and the time of the last measurement (zero: never). nil: nothing is measured.
 	Clock func() (at time.Time, ahead, wrong time.Duration)
-	// Stored is called with each commit, and returns the latest time at which all that was heard is in it: politeness.Gate.LastChanges.
-	// nil: it is not noted.
+	// Stored is called with each commit. It returns a time up to which the commit includes everything learnt from responses: see
+	// politeness.Gate.LastChanges. nil: it is not recorded.
 	Stored func() time.Time
 
 	mu      sync.Mutex // guards segment.Obeyed
@@ -73,12 +73,12 @@ type SegmentWriter struct {
 	out     *outputs
 	files   jobFiles
 	visits  *countingSink
-	clockAt time.Time // when the clock was measured last
-	vague   bool      // the segment's Clock is of a vague measurement
+	clockAt time.Time // time of the last measurement
+	vague   bool      // the segment's Clock comes from an inaccurate measurement
 }
 
-// Shared returns the configuration for package crawler of a job that many processes share, or says which settings are not
-// possible there.
+// Shared returns the configuration for package crawler of a job that many processes share. It returns an error for settings that such a
+// job does not allow.
 func (c *Config) Shared(seeds []weburl.URL) (crawler.Config, error) {
 	if err := c.checkShared(); err != nil {
 		return crawler.Config{}, err
@@ -90,8 +90,8 @@ func (c *Config) Shared(seeds []weburl.URL) (crawler.Config, error) {
 	return cfg, err
 }
 
-// OpenSegment begins a segment in a directory, which is created, and makes its files part of cfg: the sinks, the ledger,
-// the robots.txt files and what is stored with each commit. The caller sets cfg.Frontier.
+// OpenSegment creates a segment in a new directory, and adds its files to cfg: the sinks, the ledger, the robots.txt files and the
+// values stored with each commit. The caller sets cfg.Frontier.
 func (c *Config) OpenSegment(dir string, s Segment, cfg *crawler.Config) (*SegmentWriter, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, outputError(err)
@@ -120,7 +120,7 @@ func (w *SegmentWriter) attach(cfg *crawler.Config) {
 	o := w.out
 	w.visits = &countingSink{JSONL: o.visits}
 	var sinks []sink.Sink
-	if o.archive != nil { // first, so that visits can name their position in it
+	if o.archive != nil { // first, so that visits can refer to their position in the archive
 		sinks = append(sinks, o.archive)
 	}
 	cfg.Sinks = slices.Concat(sinks, []sink.Sink{w.visits}, cfg.Sinks)
@@ -142,7 +142,7 @@ func (s *countingSink) Append(ctx context.Context, r *sink.Record) error {
 	return err
 }
 
-// values is for crawler.Config.AtCommit.
+// values implements crawler.Config.AtCommit.
 func (w *SegmentWriter) values() (map[string][]byte, error) {
 	values, err := w.out.commits.values()
 	if err != nil {
@@ -164,13 +164,13 @@ func (w *SegmentWriter) values() (map[string][]byte, error) {
 	return values, nil
 }
 
-// Obeyed notes that the crawl has an order to its job, and all before it. It may be called at any time, concurrently.
+// Obeyed records that the crawl applies an order to its job, and all orders before it. It may be called concurrently.
 func (w *SegmentWriter) Obeyed(order int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
 	s := &w.segment
-	if last := len(s.Obeyed) - 1; last >= 0 && now.Sub(s.Obeyed[last].At) < time.Second { // those of an operator's list
+	if last := len(s.Obeyed) - 1; last >= 0 && now.Sub(s.Obeyed[last].At) < time.Second { // merge orders in quick succession, such as a list
 		s.Obeyed[last] = Obeyed{order, now}
 		return
 	}
@@ -187,14 +187,13 @@ func (s *Segment) has(order int) (at time.Time, ok bool) {
 	return at, false
 }
 
-// ClockOffset bounds the offset of one clock from another, in seconds: it was between Least and Most whenever it was
-// measured.
+// ClockOffset bounds the offset between two clocks, in seconds: all measurements lie between Least and Most.
 type ClockOffset struct {
 	Least float64 `json:"least_s"`
 	Most  float64 `json:"most_s"`
 }
 
-// maxVague is the maximum error of a measurement that is used, unless it is the only one.
+// maxVague is the maximum error of a measurement, unless there is no better one.
 const maxVague = 100 * time.Millisecond
 
 func (w *SegmentWriter) readClock() {
@@ -216,7 +215,7 @@ func (w *SegmentWriter) readClock() {
 	}
 }
 
-// ahead returns by how much the node's clock was ahead of the engine's, in the middle of what is known.
+// ahead returns the estimated offset of the node's clock from the engine's: the middle of the known range.
 func (s *Segment) ahead() time.Duration {
 	if s.Clock == nil {
 		return 0
@@ -229,8 +228,8 @@ func (w *SegmentWriter) Close() error {
 	return outputError(errors.Join(w.out.close(), w.files.close()))
 }
 
-// ReadSegments returns the segments of a shard, by epoch, as its queue has them. values calls a function with the values of that queue whose
-// names begin with a prefix, such as those of a Copy of package disk without an owner.
+// ReadSegments returns the segments of a shard from its queue, by epoch. values calls a function with those values of the queue whose
+// names begin with a prefix, for example of a Copy of package disk without an owner.
 func ReadSegments(values func(prefix string, f func(name string, value []byte) error) error) ([]Segment, error) {
 	all := map[string]*Segment{}
 	of := func(epoch string) *Segment {
@@ -263,8 +262,7 @@ func ReadSegments(values func(prefix string, f func(name string, value []byte) e
 	return list, nil
 }
 
-// damage says why a segment is not at hand in a node's directory, nil if it is: all that was committed is there. shown is the name of
-// the directory in messages.
+// damage returns an error if the node's directory lacks committed data of the segment. shown is the name of the directory in messages.
 func (s *Segment) damage(node, shown string) error {
 	d, err := openJobFiles(filepath.Join(node, s.Dir()))
 	if err != nil {
@@ -280,14 +278,14 @@ func (s *Segment) damage(node, shown string) error {
 	return nil
 }
 
-// run returns the segment as a run of the job that is made of it.
+// run returns the segment as a run of the assembled job.
 func (s *Segment) run() Run {
 	r := s.Process
 	r.Pages = s.Visits
 	return r
 }
 
-// checkShared refuses settings that cannot be in force on many machines.
+// checkShared refuses settings that are not possible on several machines.
 func (c *Config) checkShared() error {
 	var errs []error
 	bad := func(is bool, key, why string) {
@@ -317,13 +315,13 @@ func (c *Config) checkShared() error {
 	return &Error{Kind: Refused, Err: errors.Join(errs...)}
 }
 
-// ParseFile is ReadFile for a text that may be somebody else's: it reads no file, and is an error if a robots override has one.
-// The name is used for messages.
+// ParseFile is like ReadFile, for text from an untrusted source: it reads no other file, and returns an error if a robots override
+// names one. The name is used in messages.
 func ParseFile(name string, b []byte) (*File, error) {
 	return (&File{path: name, alone: true, entries: map[string]entry{}}).parsed(b)
 }
 
-// File returns the settings as the text of a job file, without secrets, with these seeds. Paths in it are absolute.
+// File returns the settings, with these seeds and without secrets, as the text of a job file. Paths in it are absolute.
 func (c *Config) File(seeds []weburl.URL) ([]byte, error) {
 	if err := c.absolute(); err != nil {
 		return nil, err

@@ -16,21 +16,21 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// defaultSegmentSize is [Config.SegmentSize] if that is 0, in bytes.
+// defaultSegmentSize is the default of [Config.SegmentSize], in bytes.
 const defaultSegmentSize = 1 << 30
 
-// inSegments lists the files of a job that are written in segments. The first segment has the name of the file, the second is
+// inSegments lists the files of a job that are written in segments. The first segment has the name of the file; the second is
 // visits-000002.jsonl, and so on.
 var inSegments = []string{VisitsName, LedgerName, LinksName, TextName, ItemsName}
 
-// segmentShare is the part of MaxDisk, and of KeepLocal, that a segment or an archive may have: one of each of the six files that grow
-// is open, and leaves room for the queue.
+// segmentShare is the divisor that limits a segment or an archive to a part of MaxDisk and of KeepLocal. One segment of each of the six
+// append-only files is open, which leaves room for the queue.
 const segmentShare = 8
 
-// segmentAge is the time after which a commit closes a segment of a job with a store, so that what was crawled gets there.
+// segmentAge is the time after which a commit closes a segment of a job with a store, so that results reach the store.
 const segmentAge = time.Hour
 
-// segmentSize returns the bytes after which a commit closes a segment; 0: never.
+// segmentSize returns the size at which a commit closes a segment; 0: never.
 func (c *Config) segmentSize() int64 {
 	size := int64(c.SegmentSize)
 	switch {
@@ -56,7 +56,7 @@ func segmentName(name string, n int) string {
 	return fmt.Sprintf("%s-%06d%s", strings.TrimSuffix(name, ext), n, ext)
 }
 
-// segmentOf returns the file that a segment belongs to, and its number. Any other name is a file with one segment.
+// segmentOf returns the file that a segment belongs to, and its number. Any other name is a file with a single segment.
 func segmentOf(name string) (whole string, n int) {
 	ext := path.Ext(name)
 	if i := strings.LastIndexByte(name, '-'); i >= 0 && ext != "" {
@@ -69,7 +69,7 @@ func segmentOf(name string) (whole string, n int) {
 	return name, 1
 }
 
-// segments returns the names of the segments of a file up to the last one in the directory, or the name of the first.
+// segments returns the names of the segments of a file, up to the last one in the directory, or only the name of the first.
 func (d plainDir) segments(name string) (names []string, err error) {
 	names = []string{name}
 	if !slices.Contains(inSegments, name) {
@@ -86,7 +86,7 @@ func (d plainDir) segments(name string) (names []string, err error) {
 	return names, err
 }
 
-// Content is an open file of a job, with all its segments as one, or the part of it that is committed. It is closed with Close.
+// Content is an open file of a job, with all its segments concatenated, or its committed part. Call Close when done.
 type Content struct {
 	*io.SectionReader
 	segments *segmentReader
@@ -95,7 +95,7 @@ type Content struct {
 // Close closes the file.
 func (c *Content) Close() error { return c.segments.close() }
 
-// stream opens a file of the job for reading, with all its segments, as far as they reach at present.
+// stream opens a file of the job for reading, with all its segments, up to their present ends.
 func (d plainDir) stream(name string) (*Content, error) {
 	names, err := d.segments(name)
 	if err != nil {
@@ -121,7 +121,7 @@ func (d plainDir) stream(name string) (*Content, error) {
 	return &Content{io.NewSectionReader(s, 0, s.size()), s}, nil
 }
 
-// streamAt is stream for a path.
+// streamAt is like stream, for a path.
 func streamAt(file string) (*Content, error) {
 	d, err := openDir(filepath.Dir(file))
 	if err != nil {
@@ -135,7 +135,7 @@ func streamAt(file string) (*Content, error) {
 	return c, nil
 }
 
-// size returns the length of a file, also of one that only the store has.
+// size returns the length of a file, which may be only in the store.
 func (d plainDir) size(name string) (int64, error) {
 	info, err := d.root.Lstat(name)
 	if err == nil {
@@ -149,10 +149,10 @@ func (d plainDir) size(name string) (int64, error) {
 	return fact.Bytes, err
 }
 
-// segmentReader reads segments as one file. One of them is open at a time.
+// segmentReader reads segments as one file. Only one of them is open at a time.
 type segmentReader struct {
 	dir     plainDir
-	ownsDir bool // the directory is closed with it
+	ownsDir bool // close also closes the directory
 
 	mu    sync.Mutex
 	parts []segmentPart
@@ -178,7 +178,7 @@ func (s *segmentReader) size() int64 {
 	return s.parts[len(s.parts)-1].end
 }
 
-// use opens a segment in place of the one that is open.
+// use opens a segment, replacing the one that is open.
 func (s *segmentReader) use(name string) error {
 	if s.f != nil && s.open == name {
 		return nil
@@ -212,7 +212,7 @@ func (s *segmentReader) ReadAt(b []byte, at int64) (n int, err error) {
 		}
 		m, err := s.f.(io.ReaderAt).ReadAt(b[n:n+int(min(int64(len(b)-n), p.end-at))], at-begin)
 		n, at = n+m, at+int64(m)
-		if err != nil && (at < p.end || !errors.Is(err, io.EOF)) { // EOF: it was cut back meanwhile
+		if err != nil && (at < p.end || !errors.Is(err, io.EOF)) { // at EOF the file was cut back meanwhile
 			return n, err
 		}
 	}
@@ -231,31 +231,31 @@ func (s *segmentReader) close() (err error) {
 	return err
 }
 
-// segmented is a file that only grows, open for appending, and written in segments. A segment that has reached its size is
-// closed by a commit, which stores that it is, and never changes again. The next Write begins another one. Write may be called
-// while a commit is made; the other methods may not.
+// segmented is an append-only file that is written in segments. A segment that has reached its size is closed by a commit, which
+// records this, and never changes again. The next Write begins another one. Write may be called during a commit; the other methods may
+// not.
 type segmented struct {
 	commits *commits
-	name    string    // of the whole and of the first segment
-	limit   int64     // bytes after which a commit closes a segment; 0: never
+	name    string    // name of the file and of its first segment
+	limit   int64     // size at which a commit closes a segment; 0: never
 	begun   time.Time // when this process opened the open segment, or wrote the first bytes to it
 
 	mu     sync.Mutex
-	before *segmentReader // the segments before the open one
-	untold []*evidence    // of these, those that no commit knows as they are
+	before *segmentReader // segments before the open one
+	untold []*evidence    // of these, segments whose present state no commit has recorded
 	open   *evidence
 	full   bool // the open segment is closed: the next Write begins another
 	torn   bool // a Write failed in part, and Truncate was not called since
 }
 
-// openSegmented opens a file of the job, and creates it if it is missing. Segments before the last committed one are compared
-// by their sizes; Verify reads them. What comes later was written after the last commit, and Truncate removes it.
+// openSegmented opens a file of the job, and creates it if it is missing. Segments before the last committed one are compared by size;
+// Verify reads them. Later segments were written after the last commit, and Truncate removes them.
 func (c *commits) openSegmented(name string, limit int64) (*segmented, error) {
 	names, err := c.files.segments(name)
 	if err != nil {
 		return nil, err
 	}
-	last := 0 // committed
+	last := 0 // number of the last committed segment
 	for n := 1; n <= len(names) || c.of(segmentName(name, n)) != nil; n++ {
 		if c.of(segmentName(name, n)) != nil {
 			last = n
@@ -280,7 +280,7 @@ func (c *commits) openSegmented(name string, limit int64) (*segmented, error) {
 	return s, nil
 }
 
-// checkClosed returns the error for a closed segment whose size is not the one that was committed.
+// checkClosed returns an error if the size of a closed segment differs from the committed one.
 func (d jobFiles) checkClosed(name string, committed int64) error {
 	size, err := d.size(name)
 	switch {
@@ -294,7 +294,7 @@ func (d jobFiles) checkClosed(name string, committed int64) error {
 	return err
 }
 
-// openNext opens a segment for appending, in place of the open one.
+// openNext opens a segment for appending, replacing the open one.
 func (s *segmented) openNext(name string) error {
 	was := s.commits.of(name)
 	e, err := s.commits.files.openEvidence(name, was)
@@ -308,7 +308,7 @@ func (s *segmented) openNext(name string) error {
 	return err
 }
 
-// retire adds the open segment to those before it, with all that it contains, although no commit knows that it is closed.
+// retire moves the open segment to those before it, with its full length, although no commit has recorded that it is closed.
 func (s *segmented) retire() error {
 	size, err := s.commits.files.size(s.open.name)
 	if err == nil {
@@ -377,8 +377,7 @@ func (s *segmented) ReadAt(b []byte, at int64) (n int, err error) {
 	return n + m, err
 }
 
-// Truncate cuts the file, and removes the segments after its end. It must be called before the first Write, or after one that
-// failed.
+// Truncate cuts the file, and removes segments after its end. It must be called before the first Write, or after one that failed.
 func (s *segmented) Truncate(size int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -387,7 +386,7 @@ func (s *segmented) Truncate(size int64) error {
 			return err
 		}
 	}
-	if s.full && s.before.size()+s.open.bytes == size { // a closed segment is not even opened for writing again
+	if s.full && s.before.size()+s.open.bytes == size { // a closed segment is never opened for writing again
 		return nil
 	}
 	err := s.open.Truncate(size - s.before.size())
@@ -411,8 +410,8 @@ func (s *segmented) dropLast() error {
 	return s.openNext(parts[len(parts)-1].name)
 }
 
-// tell makes the file durable, and adds the extents of its segments to the values of a commit. It closes a segment that has
-// reached its size, or is old: nothing can be written until it is durable.
+// tell makes the file durable, and adds the extents of its segments to the values of a commit. It closes a segment that has reached its
+// size or age, and blocks writes until it is durable.
 func (s *segmented) tell(values map[string][]byte) error {
 	s.mu.Lock()
 	untold, open := s.untold, s.open
@@ -449,7 +448,7 @@ func (s *segmented) old() bool {
 	return s.commits.age > 0 && s.open.bytes > 0 && time.Since(s.begun) >= s.commits.age
 }
 
-// Sync makes what is in the file durable.
+// Sync makes the contents of the file durable.
 func (s *segmented) Sync() error { return s.open.Sync() }
 
 // Close closes the file.

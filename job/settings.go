@@ -14,11 +14,11 @@ import (
 // Setting is the value of a key as text.
 type Setting struct {
 	Name   string
-	Values []string // one, unless the key is a list
-	Origin string   // where the value came from, for readers of the job file: "default", "program", a file and line
+	Values []string // one value, unless the key is a list
+	Origin string   // source of the value, for readers of the job file: "default", "program", or a file and line
 }
 
-// withoutSecrets returns the setting as it may be shown: without the password of a proxy and the values of header fields.
+// withoutSecrets returns the setting in a form that may be shown: without the password of a proxy and the values of header fields.
 func (s Setting) withoutSecrets() Setting {
 	switch s.Name {
 	case "proxy":
@@ -31,10 +31,10 @@ func (s Setting) withoutSecrets() Setting {
 	return s
 }
 
-// Text returns the value as it is compared and shown.
+// Text returns the value as text for comparison and display.
 func (s *Setting) Text() string { return strings.Join(s.Values, ", ") }
 
-// Settings are the settings of a crawl, in the order of [Keys]. A key that is missing has its default.
+// Settings are the settings of a crawl, in the order of [Keys]. A missing key has its default.
 type Settings []Setting
 
 // Get returns the setting of a key.
@@ -46,8 +46,8 @@ func (all Settings) Get(name string) (s Setting, ok bool) {
 	return all[i], true
 }
 
-// Config returns the crawl that the settings describe. The error wraps a [KeyError] for everything that is wrong with
-// them. Accept comes before rules, include and exclude after them, in this order.
+// Config returns the crawl that the settings describe. The error wraps a [KeyError] for each invalid setting. Rules of accept come
+// before rules, those of include and exclude after them, in this order.
 func (all Settings) Config() (Config, error) {
 	c := Config{origins: map[string]string{}}
 	var errs []error
@@ -96,7 +96,7 @@ func (s *Setting) append(more *Setting) {
 	}
 }
 
-// Settings returns the crawl as text, as far as a job file can express it; [Config.Program] returns the rest.
+// Settings returns the settings that a job file can express; [Config.Program] returns the rest.
 func (c *Config) Settings() Settings {
 	var all Settings
 	for _, k := range keys {
@@ -116,7 +116,7 @@ func (c *Config) Settings() Settings {
 	return all
 }
 
-// recorded returns the settings that make up the job, by name.
+// recorded returns the settings that are part of the job, by name.
 func (all Settings) recorded() map[string]string {
 	m := map[string]string{}
 	for _, s := range all {
@@ -127,8 +127,7 @@ func (all Settings) recorded() map[string]string {
 	return m
 }
 
-// YAML returns the settings as a job file, each with a comment that gives its origin. The urls come first, if there are
-// any.
+// YAML returns the settings as a job file, each with a comment that gives its origin. If there are urls, they come first.
 func (all Settings) YAML(urls Setting) string {
 	var b strings.Builder
 	if len(urls.Values) > 0 {
@@ -141,13 +140,13 @@ func (all Settings) YAML(urls Setting) string {
 			kind = k.Kind()
 		}
 		switch {
-		case s.Name == keyHeader && len(s.Values) > 0: // a job file can have them elsewhere, unlike the password of a proxy
+		case s.Name == keyHeader && len(s.Values) > 0: // a job file can refer to them by name, unlike the password of a proxy
 			s = s.withoutSecrets()
 			writeList(&b, s.Name, &s)
 		case s.Name == keyHosts: // JSON, which is YAML on one line
 			s = s.withoutSecrets()
 			writeValue(&b, s.Name, one(s.Values), s.Origin)
-		case s.Name == keyOverrides: // likewise
+		case s.Name == keyOverrides: // also JSON on one line
 			writeValue(&b, s.Name, one(s.Values), s.Origin)
 		case kind == Text:
 			writeValue(&b, s.Name, plainScalar(one(s.Values)), s.Origin)
@@ -179,10 +178,10 @@ func plainScalar(s string) string {
 	if text := strings.TrimSuffix(string(out), "\n"); err == nil && !strings.Contains(text, "\n") {
 		return text
 	}
-	return fmt.Sprintf("%q", s) // the escapes that Go writes are valid in YAML's double quotes
+	return fmt.Sprintf("%q", s) // Go's escapes are valid in YAML double quotes
 }
 
-// Split returns the values in a text: those between commas, for a list whose items contain none.
+// Split splits a text into values: at commas, for a list whose items contain none.
 func (k *Key) Split(text string) []string {
 	if k.Kind() != List || k.Name == keyHeader || k.Group == InScope && k.Name != "allow-address" {
 		return []string{text}

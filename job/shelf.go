@@ -9,24 +9,24 @@ import (
 	"github.com/amble-crawler/amble/stores"
 )
 
-// shelf is a store with files of a directory, and the list of them.
+// shelf is a store with files of a directory, and the list of these files.
 type shelf struct {
 	files    jobFiles
 	store    stores.Store
-	note     func(string)        // tells the operator
+	note     func(string)        // sends a message to the operator
 	keepList func(*stored) error // writes the list to the directory
 
 	busy sync.Mutex // held while the store is written to
 
 	mu   sync.Mutex
-	list *stored // what is in the store
-	said string  // what the operator was told last
+	list *stored // objects in the store
+	said string  // last message to the operator
 }
 
-// probeName is the name of the object that shows the rights of a claim.
+// probeName is the name of the object that tests the permissions.
 const probeName = "probe"
 
-// probe makes sure that objects can be written and removed.
+// probe verifies that objects can be written and removed.
 func (s *shelf) probe(ctx context.Context, content string) error {
 	if err := putBytes(ctx, s.store, probeName, []byte(content)); err != nil {
 		return err
@@ -34,21 +34,21 @@ func (s *shelf) probe(ctx context.Context, content string) error {
 	return s.store.Delete(ctx, probeName)
 }
 
-// putList stores the list of what is in the store.
+// putList stores the list of objects.
 func (s *shelf) putList(ctx context.Context, list *stored) error {
 	public := *list
 	public.Store, public.Place, public.From = "", "", ""
 	return putBytes(ctx, s.store, storedName, public.encode())
 }
 
-// known returns the list of what is in the store, for those that do not hold busy. It is not changed after it was made.
+// known returns the list of objects, for callers that do not hold busy. A list is never modified once it is set.
 func (s *shelf) known() *stored {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.list
 }
 
-// say tells the operator about the store, once.
+// say sends a message about the store to the operator, unless it repeats the last one.
 func (s *shelf) say(text string) {
 	s.mu.Lock()
 	was := s.said
@@ -63,8 +63,8 @@ func (s *shelf) say(text string) {
 	}
 }
 
-// put stores files, and then the list, with those before an error, too. Of those in facts the hash is known: another one means that the
-// file is damaged.
+// put stores files, and then the list, which includes the files before an error. For files in facts the hash is known: a different hash
+// means that the file is damaged.
 func (s *shelf) put(ctx context.Context, names []string, facts map[string]FileFact) error {
 	var done []storedObject
 	var failed error

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Shorthand is one setting that stands for several keys: a flag of a command, and a line of a job file. It sets all of its keys: those
-// that its value does not name have their defaults. A job records the keys.
+// Shorthand is a setting that stands for several keys: a flag of a command, and a line of a job file. It sets all of its keys; those
+// that its value does not name get their defaults. A job records the keys.
 type Shorthand struct {
 	Name  string
 	Doc   string
 	Group Group
-	Words []string // what its value may be, or begin with; a comma separates several
-	Bare  bool     // without a value it is true
+	Words []string // words that its value may be, or begin with; several are separated by commas
+	Bare  bool     // without a value it means true
 
-	keys map[string]string // what sets a key to something else than its default, as "NAME=VALUE"
+	keys map[string]string // words that set a key to a value other than its default, as "NAME=VALUE"
 	read func(values []string) (Settings, error)
 }
 
@@ -50,7 +50,7 @@ func ShorthandNamed(name string) *Shorthand {
 	return shorthands[i]
 }
 
-// ShorthandOf returns the shorthand that sets a key, and what sets it there, as "follow=sitemaps"; or nil if no shorthand does.
+// ShorthandOf returns the shorthand that sets a key, and its value, as in "follow=sitemaps"; nil if there is none.
 func ShorthandOf(key string) (s *Shorthand, as string) {
 	for _, s := range shorthands {
 		if as, ok := s.keys[key]; ok {
@@ -60,7 +60,7 @@ func ShorthandOf(key string) (s *Shorthand, as string) {
 	return nil, ""
 }
 
-// Expand returns the settings of keys that a value stands for.
+// Expand returns the settings of the keys for a value.
 func (s *Shorthand) Expand(values ...string) (Settings, error) {
 	var all []string
 	for _, v := range values {
@@ -75,7 +75,7 @@ func onOff(key string, on bool) Setting {
 	return Setting{Name: key, Values: []string{strconv.FormatBool(on)}}
 }
 
-// readFollow reads what is followed besides links.
+// readFollow parses the words for what is followed besides links.
 func readFollow(words []string) (Settings, error) {
 	names := []string{"sitemaps", "feeds", "resources", "nofollow"}
 	for _, w := range words {

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/identity"
 )
 
-// sign makes cfg sign requests and heads of the ledger with the identity that the setting "sign" names.
+// sign makes cfg sign requests and heads of the ledger with the identity in the setting "sign".
 func (c *Config) sign(cfg *crawler.Config) error {
 	bad := func(err error) error { return &KeyError{Key: "sign", Value: fmt.Sprintf("%q", c.Sign), Err: err} }
 	if c.Crawl.Fetch.Signer != nil || c.Crawl.Politeness.SignHead != nil {
@@ -33,8 +33,8 @@ func (c *Config) sign(cfg *crawler.Config) error {
 	return nil
 }
 
-// headSigner signs heads of the ledger. While no key is valid there are no heads, which is logged once: the crawl continues,
-// and verify reports from which line on the ledger is not signed.
+// headSigner signs heads of the ledger. While no key is valid there are no heads, which is logged once: the crawl continues, and verify
+// reports the line from which the ledger is not signed.
 func (c *Config) headSigner(folder *identity.Folder) func([sha256.Size]byte, int64, time.Time) (string, error) {
 	var once sync.Once
 	return func(sum [sha256.Size]byte, lines int64, at time.Time) (string, error) {

@@ -15,30 +15,30 @@ import (
 
 const (
 	mostFree    = 1 << 30 // maximum of the default of [Config.MinFree]
-	freeShare   = 20      // or the disk divided by this
-	spareShare  = 8       // of [Config.MaxDisk], one part in this many is left for what is written until a crawl has ended or paused
-	commitShare = 64      // a commit is made when the pages since the one before have one part in this many of it
-	measurePart = 50      // measuring the directory takes a process at most one part in this many of its time
+	freeShare   = 20      // the default is the disk's size divided by this
+	spareShare  = 8       // one part in this many of [Config.MaxDisk] is reserved for data written until a crawl has ended or paused
+	commitShare = 64      // a commit is made when the pages since the previous one amount to one part in this many of it
+	measurePart = 50      // measuring the directory takes at most one part in this many of a process's time
 )
 
-// Space describes how much the crawl of a job may still write.
+// Space describes how much more the crawl of a job may write.
 type Space struct {
-	Free    int64 `json:"free"`               // bytes that the disk has left for the user of this process
-	MinFree int64 `json:"min_free,omitempty"` // of these, bytes that the crawl leaves free; 0: none
+	Free    int64 `json:"free"`               // free bytes of the disk for the user of this process
+	MinFree int64 `json:"min_free,omitempty"` // of these, bytes that the crawl must leave free; 0: none
 	Used    int64 `json:"used"`               // bytes of the files in the directory
-	MaxDisk int64 `json:"max_disk,omitempty"` // maximum of Used; 0: none
+	MaxDisk int64 `json:"max_disk,omitempty"` // maximum of Used; 0: unlimited
 
 	Stored       bool  `json:"stored,omitempty"`        // the job has a store: see [Config.Store]
 	Elsewhere    int64 `json:"elsewhere,omitempty"`     // bytes of files that only the store has
-	WaitingFiles int   `json:"waiting_files,omitempty"` // finished files that wait for the store
+	WaitingFiles int   `json:"waiting_files,omitempty"` // finished files that wait to be stored
 	WaitingBytes int64 `json:"waiting_bytes,omitempty"` // their size
 
-	Taken time.Duration `json:"-"` // time that processes have worked on the job, without those that were killed
+	Taken time.Duration `json:"-"` // working time of the job's processes, without those that were killed
 }
 
 // Left returns the bytes that the crawl may still write, and the limit that comes first: [crawler.FinishMinFree] or
-// [crawler.FinishMaxDisk]. Less than 0 means that the crawl has to end, or to pause. An eighth of MaxDisk is for what is written until
-// then.
+// [crawler.FinishMaxDisk]. A negative number means that the crawl has to end or pause. An eighth of MaxDisk is reserved for data
+// written until then.
 func (s *Space) Left() (int64, crawler.Finish) {
 	if left := s.MaxDisk - s.MaxDisk/spareShare - s.Used; s.MaxDisk > 0 && left < s.Free-s.MinFree {
 		return left, crawler.FinishMaxDisk
@@ -46,8 +46,8 @@ func (s *Space) Left() (int64, crawler.Finish) {
 	return s.Free - s.MinFree, crawler.FinishMinFree
 }
 
-// Lasts returns the time until the limit that comes first is reached, if the crawl goes on to write as much as in the time that it has
-// taken so far. It returns 0 if that cannot be told, or if a store takes what is finished, which makes room.
+// Lasts returns the time until the first limit is reached, if the crawl keeps its average rate. It returns 0 if that is unknown, or if
+// a store takes finished files, which frees space.
 func (s *Space) Lasts() time.Duration {
 	left, _ := s.Left()
 	written := s.Used + s.Elsewhere
@@ -57,7 +57,7 @@ func (s *Space) Lasts() time.Duration {
 	return time.Duration(min(float64(s.Taken)*(float64(left)/float64(written)), float64(100*365*24*time.Hour)))
 }
 
-// spaceOf measures the space of a job. The size of its directory is measured only if used is set.
+// spaceOf measures the space of a job. It measures the size of the directory only if used is set.
 func spaceOf(dir string, c *Config, used bool) (s Space, err error) {
 	free, all, err := diskOf(dir)
 	if err != nil {
@@ -76,8 +76,8 @@ func spaceOf(dir string, c *Config, used bool) (s Space, err error) {
 	return s, err
 }
 
-// SizeOf returns the bytes of all files below a directory. A file of the copy of the queue counts when the queue does not have it, too.
-// The error is the first one; what cannot be read counts for nothing.
+// SizeOf returns the bytes of all files below a directory. Files of the copy of the queue count even if the queue has them no longer.
+// It returns the first error; unreadable files count as 0.
 func SizeOf(dir string) (bytes int64, err error) {
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, unread error) error {
 		if unread == nil && e.Type().IsRegular() {
@@ -85,7 +85,7 @@ func SizeOf(dir string) (bytes int64, err error) {
 				bytes += info.Size()
 			}
 		}
-		if err == nil && !errors.Is(unread, fs.ErrNotExist) { // the queue replaces its files
+		if err == nil && !errors.Is(unread, fs.ErrNotExist) { // the queue may have replaced the file
 			err = unread
 		}
 		return nil
@@ -93,7 +93,7 @@ func SizeOf(dir string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// Space measures how much the crawl of a job may still write.
+// Space measures how much more the crawl of a job may write.
 func (r *Reader) Space() (Space, error) {
 	all, err := r.Settings()
 	if err != nil {
@@ -131,7 +131,7 @@ func (r *Reader) Space() (Space, error) {
 	return s, nil
 }
 
-// taken returns how long processes have worked on the job whose ends are known.
+// taken returns the total working time of the job's processes whose ends are known.
 func (m *Manifest) taken(now time.Time, running bool) (d time.Duration) {
 	for i, r := range m.Runs {
 		if running && i == len(m.Runs)-1 {
@@ -168,7 +168,7 @@ func minFreeText(n crawler.Limit) []string {
 	return []string{cli.Size(n).String()}
 }
 
-// Space measures how much the crawl may still write. It may be called concurrently.
+// Space measures how much more the crawl may write. It may be called concurrently.
 func (j *Job) Space() (Space, error) {
 	s, err := spaceOf(j.dir, &j.config, true)
 	j.recording.Lock()
@@ -194,7 +194,7 @@ func (j *Job) checkSpace() error {
 		return readError(err)
 	}
 	switch left, by := s.Left(); {
-	case left >= 0, j.uploads != nil: // what is stored makes room
+	case left >= 0, j.uploads != nil: // storing files frees space
 		return nil
 	case by == crawler.FinishMaxDisk:
 		return refusedAs(ErrSpace, "job %s takes %s, which leaves too little of max-disk (%s): give more, or remove what is not needed", j.dir, cli.Bytes(s.Used), cli.Bytes(s.MaxDisk))
@@ -203,18 +203,18 @@ func (j *Job) checkSpace() error {
 	}
 }
 
-// left is [Space.Left] at present.
+// left returns the present [Space.Left].
 func (j *Job) left() (int64, crawler.Finish, error) {
 	s, err := spaceOf(j.dir, &j.config, j.config.MaxDisk > 0)
 	left, by := s.Left()
 	return left, by, err
 }
 
-// watchSpace returns hooks that end or pause the crawl in good order when too little space is left. They look after each commit.
+// watchSpace returns hooks that end or pause the crawl cleanly when too little space is left. They check after each commit.
 func (j *Job) watchSpace() *crawler.Trace {
 	var mu sync.Mutex
-	var next time.Time    // when the directory is measured again
-	var was, before int64 // its size then, and that of all results
+	var next time.Time    // time of the next measurement of the directory
+	var was, before int64 // size of the directory, and of all results, at the last measurement
 	return &crawler.Trace{Committed: func(c crawler.Commit) {
 		if j.uploads != nil && c.Err == nil {
 			j.uploads.committed()
@@ -224,7 +224,7 @@ func (j *Job) watchSpace() *crawler.Trace {
 		now := time.Now()
 		used := j.config.MaxDisk > 0 && now.After(next)
 		s, err := spaceOf(j.dir, &j.config, used)
-		if err != nil { // writing says what is wrong
+		if err != nil { // the next write reports the error
 			return
 		}
 		if used {
@@ -243,7 +243,7 @@ func (j *Job) watchSpace() *crawler.Trace {
 	}}
 }
 
-// restrain bounds what is written between two commits, and after the last one, by what [Config.MaxDisk] has spare.
+// restrain limits the data written between two commits, and after the last one, to the reserve of [Config.MaxDisk].
 func (j *Job) restrain(c *crawler.Config) {
 	most := int64(j.config.MaxDisk) / commitShare
 	if most <= 0 {

@@ -4,7 +4,7 @@ package job
 
 import "golang.org/x/sys/unix"
 
-// diskOf returns the bytes of the disk with this directory: those that this user may still write, and all.
+// diskOf returns the bytes of the disk with this directory: available to this user, and in total.
 func diskOf(dir string) (free, all int64, err error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

@@ -2,7 +2,7 @@ package job
 
 import "golang.org/x/sys/windows"
 
-// diskOf returns the bytes of the disk with this directory: those that this user may still write, and all.
+// diskOf returns the bytes of the disk with this directory: available to this user, and in total.
 func diskOf(dir string) (free, all int64, err error) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {

@@ -22,7 +22,8 @@ import (
 	"github.com/amble-crawler/amble/stores/open"
 )
 
-// storedName is the list of what a job has in its store: in the directory, and as an object beside the others, written after them.
+// storedName is the list of the job's objects in its store. It is in the directory and in the store, where it is written after the
+// objects.
 const storedName = "stored.json"
 
 const storedSchema = "amble.stored/1"
@@ -30,17 +31,17 @@ const storedSchema = "amble.stored/1"
 // stored is the content of stored.json.
 type stored struct {
 	Schema  string         `json:"schema"`
-	Store   string         `json:"store,omitempty"` // URL; not in the object, which may be moved
-	Job     string         `json:"job"`             // random: which job has the prefix
-	Copy    bool           `json:"copy,omitempty"`  // the directory is made of the store, and has no queue
-	Place   string         `json:"place,omitempty"` // random: which directory; not in the object
-	From    string         `json:"from,omitempty"`  // the place that had the job before, while it is taken over; not in the object
+	Store   string         `json:"store,omitempty"` // URL; omitted in the store, which may be moved
+	Job     string         `json:"job"`             // random ID of the job that uses the prefix
+	Copy    bool           `json:"copy,omitempty"`  // the directory was made from the store, and has no queue
+	Place   string         `json:"place,omitempty"` // random ID of the directory; omitted in the store
+	From    string         `json:"from,omitempty"`  // the previous directory of the job, during a takeover; omitted in the store
 	Objects []storedObject `json:"objects"`         // oldest first
 
-	at map[string]int // in Objects
+	at map[string]int // indexes in Objects by name
 }
 
-// storedObject is a file of the job that is in the store.
+// storedObject is a file of the job in the store.
 type storedObject struct {
 	Name string `json:"name"`
 	FileFact
@@ -50,7 +51,7 @@ func newStored(url string) *stored {
 	return &stored{Schema: storedSchema, Store: url, Job: rand.Text(), Place: rand.Text(), at: map[string]int{}}
 }
 
-// parseStored reads a list, which may be somebody else's.
+// parseStored parses a list. It may come from an untrusted source.
 func parseStored(b []byte) (*stored, error) {
 	s := &stored{at: map[string]int{}}
 	if err := json.Unmarshal(b, s); err != nil {
@@ -88,13 +89,13 @@ func (s *stored) with(objects ...storedObject) *stored {
 
 func (s *stored) encode() []byte {
 	b, err := json.MarshalIndent(s, "", " ")
-	if err != nil { // strings and numbers cannot fail
+	if err != nil { // marshalling strings and numbers cannot fail
 		panic(err)
 	}
 	return append(b, '\n')
 }
 
-// find returns what the store has of a file.
+// find returns the store's copy of a file.
 func (s *stored) find(name string) (FileFact, bool) {
 	if s == nil {
 		return FileFact{}, false
@@ -106,13 +107,13 @@ func (s *stored) find(name string) (FileFact, bool) {
 	return s.Objects[i].FileFact, true
 }
 
-// object returns a file as the store knows it.
+// object returns the file as an object of package stores.
 func (o *storedObject) object() stores.Object {
-	sum, _ := hex.DecodeString(o.SHA256) // checked by parseStored, or computed
+	sum, _ := hex.DecodeString(o.SHA256) // valid: checked by parseStored, or computed
 	return stores.Object{Name: o.Name, Size: o.Bytes, SHA256: [32]byte(sum)}
 }
 
-// readStored reads the list in the directory, nil if there is none.
+// readStored reads the list in the directory. It returns nil if there is none.
 func (d plainDir) readStored() (*stored, error) {
 	b, err := d.readUpTo(storedName, safefile.Stream)
 	if missingFile(err) {
@@ -128,17 +129,17 @@ func (d plainDir) readStored() (*stored, error) {
 	return s, nil
 }
 
-// away is what the store has of a directory. Files that are not in the directory are read from there.
+// away gives access to files of a directory that are only in the store.
 type away struct {
 	root *os.Root
 
 	mu    sync.Mutex
-	info  fs.FileInfo // of the list as it was read
+	info  fs.FileInfo // of the list when it was read
 	list  *stored     // nil: none
 	store stores.Store
 }
 
-// now returns the list as it is now, nil if there is none.
+// now returns the present list, nil if there is none.
 func (a *away) now() (*stored, error) {
 	if a == nil {
 		return nil, nil //nolint:nilnil // no directory of a job
@@ -159,8 +160,8 @@ func (a *away) now() (*stored, error) {
 	return list, err
 }
 
-// find looks for a file that is not in the directory. cause is the error of opening it there, which is returned if the store does not
-// have it either.
+// find looks up a file that is not in the directory. If the store does not have it either, it returns cause, the error of opening it in
+// the directory.
 func (a *away) find(name string, cause error) (FileFact, error) {
 	list, err := a.now()
 	if err != nil {
@@ -207,7 +208,7 @@ func (a *away) open(name string, cause error) (readFile, error) {
 	return &awayFile{store: s, name: filepath.ToSlash(name), size: fact.Bytes}, nil
 }
 
-// names adds the names of a subdirectory that only the store has.
+// names adds the names in a subdirectory that only the store has.
 func (a *away) names(dir string, names []string) ([]string, error) {
 	list, err := a.now()
 	if err != nil || list == nil {
@@ -230,7 +231,7 @@ type awayFile struct {
 	store stores.Store
 	name  string
 	size  int64
-	at    int64 // of Read
+	at    int64 // position of Read
 
 	mu    sync.Mutex
 	block []byte
@@ -239,7 +240,7 @@ type awayFile struct {
 
 const (
 	awayBlock = 2 << 20
-	awayTries = 4 // of a block: an answer may be cut
+	awayTries = 4 // tries to read a block: a response may be cut off
 )
 
 // ReadAt implements io.ReaderAt.
@@ -261,7 +262,7 @@ func (f *awayFile) ReadAt(b []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
-// fetch reads the block that begins at a byte.
+// fetch reads the block that begins at an offset.
 func (f *awayFile) fetch(at int64) (err error) {
 	for range awayTries {
 		var r io.ReadCloser
@@ -296,12 +297,12 @@ func (f *awayFile) Read(b []byte) (int, error) {
 // Close does nothing.
 func (f *awayFile) Close() error { return nil }
 
-// isSmall reports whether a file of a job is one of those that describe it: written as a whole, and needed to read anything.
+// isSmall reports whether a file is one of those that describe a job. They are written as a whole, and needed to read anything else.
 func isSmall(name string) bool { return ownFiles[name] || strings.HasPrefix(name, settingsName+"/") }
 
-// Attach makes an empty directory stand for the job that a store has under a URL (see [Config.Store]), so that [Read] and everything
-// that reads jobs can read it: the files that describe the job are copied, the others stay in the store and are read from there. The
-// job cannot be resumed in the directory: [Restore] makes one for that. The error wraps [ErrNoJob] if the store has no job there.
+// Attach makes an empty directory a read-only view of the job that a store has under a URL (see [Config.Store]), for [Read] and all
+// programs that read jobs: the files that describe the job are copied, the others are read from the store. The job cannot be resumed in
+// the directory: use [Restore] for that. The error wraps [ErrNoJob] if the store has no job there.
 func Attach(ctx context.Context, dir, url string) error {
 	store, err := open.URL(url)
 	if err != nil {
@@ -351,7 +352,7 @@ func getSmall(ctx context.Context, s stores.Store, name string) ([]byte, error) 
 	return getUpTo(ctx, s, name, safefile.Stream)
 }
 
-// RemoveStored removes what the job in a directory has in its store, the list of it last. It does nothing for a job without a store.
+// RemoveStored removes a job's objects from its store, their list last. It does nothing for a job without a store.
 func RemoveStored(ctx context.Context, dir string) error {
 	d, err := openJobFiles(dir)
 	if err != nil {
@@ -377,7 +378,7 @@ func RemoveStored(ctx context.Context, dir string) error {
 	if theirs, err := parseStored(b); err != nil || theirs.Job != list.Job {
 		return refused("%s is used by another job than %s: nothing in it is removed", list.Store, dir)
 	}
-	for o, err := range store.List(ctx, "") { // also what was stored, and is not in the list yet
+	for o, err := range store.List(ctx, "") { // includes objects that are stored and not in the list yet
 		if err == nil && o.Name != storedName && d.mayBeOurs(o.Name) {
 			err = store.Delete(ctx, o.Name)
 		}
@@ -401,12 +402,12 @@ func (d jobFiles) mayBeOurs(name string) bool {
 	return ok && ours(path.Base(name))
 }
 
-// isOfQueue reports whether an object is one from which a job is resumed elsewhere: no list has it.
+// isOfQueue reports whether an object is needed only to resume a job elsewhere: it is in no list.
 func isOfQueue(name string) bool {
 	return name == queueName || name == leaseName || strings.HasPrefix(name, queueParts+"/")
 }
 
-// checkCopy refuses to work on a directory that Attach made.
+// checkCopy refuses to work on a directory made by Attach.
 func (d jobFiles) checkCopy() error {
 	if list, err := d.readStored(); err != nil || list == nil || !list.Copy {
 		return err

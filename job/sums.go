@@ -17,13 +17,13 @@ import (
 // SumsName is the list of the hashes of the files in a job directory; see [Reader.WriteSums].
 const SumsName = "SHA256SUMS"
 
-// WriteSums writes [SumsName]: the SHA-256 of each file that the record of the job consists of, in the form of "sha256sum -c",
-// sorted by name. [Reader.Verify] compares the files with it. Left out are the queue, the cookies and the lock, which are of no
-// use to others, and files that no job made. What was hashed when the last process ended is not read again, so that a file that
-// was damaged since then differs from its line.
+// WriteSums writes [SumsName]: the SHA-256 of each file of the job's record, in the format of "sha256sum -c", sorted by name.
+// [Reader.Verify] compares the files with it. It leaves out the queue, the cookies and the lock, which are of no use to others, and
+// files that do not belong to a job. Files that were hashed when the last process ended are not read again, so that a file damaged
+// since then differs from its line.
 //
-// It must be called after everything else was written into the directory. While a process works on the job, and after one that
-// was killed, the files may still change: then there is no list, and an old one is removed. Job.Run removes it, too.
+// Call it after everything else was written into the directory. While a process works on the job, and after one that was killed, the
+// files may still change: then it removes an old list and writes none. Job.Run removes it, too.
 func (r *Reader) WriteSums() error {
 	m, err := r.Manifest()
 	if err != nil {
@@ -59,10 +59,10 @@ func (d jobFiles) removeSums() error {
 	return outputError(d.named("remove", SumsName, err))
 }
 
-// unsummed lists the files of a job that are left out of the list: they are of no use to others, or are the list itself.
+// unsummed lists the files of a job that are left out: they are of no use to others, or are the list itself.
 var unsummed = []string{lockName, lastWriteName, cookiesName, SumsName, storedName}
 
-// recorded lists the files that a job's record consists of, slash-separated and sorted.
+// recorded returns the files of a job's record, slash-separated and sorted.
 func (d jobFiles) recorded() (names []string, err error) {
 	for name := range ownFiles {
 		if slices.Contains(unsummed, name) {
@@ -99,7 +99,7 @@ func (d jobFiles) recorded() (names []string, err error) {
 	return names, nil
 }
 
-// sumOf returns the hash of a file in hexadecimal: as it was recorded, if it was.
+// sumOf returns the hexadecimal hash of a file, from the records if they have it.
 func (d jobFiles) sumOf(name string, m *Manifest) (string, error) {
 	if known, ok := m.Outputs[name]; ok {
 		return known.SHA256, nil
@@ -108,8 +108,8 @@ func (d jobFiles) sumOf(name string, m *Manifest) (string, error) {
 	return fact.SHA256, err
 }
 
-// checkSums compares the files with the list of hashes, if there is one, and returns those that differ. checked has the files
-// already compared with their commits: damaged ones are skipped, and the others are not read again.
+// checkSums compares the files with the list of hashes, if there is one, and returns those that differ. Files in checked were already
+// compared with their commits: damaged ones are skipped, and the others are not read again.
 func (d jobFiles) checkSums(r *records, checked []FileCheck) (lines int, differ []FileCheck, err error) {
 	f, err := d.open(SumsName)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -21,21 +21,21 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TermsCheck reports whether the verdicts about uses in the visits follow from the files that were kept. Statements of headers and
-// META elements are read again from the archived answers. Without an archive, or where a visit was refused and its answer is not
-// kept, they are read again as the visits have them; META elements of rendered pages always.
+// TermsCheck reports whether the verdicts about uses in the visits follow from the stored files. Statements in headers and META
+// elements are read again from the archived responses. Without an archive, or if a visit was refused and its response is not stored,
+// they are taken from the visits; META elements of rendered pages always are.
 type TermsCheck struct {
 	Visits     int           `json:"visits"`           // visits that have a record of terms, or must have one
-	FromVisits int           `json:"from_visits"`      // those whose own statements were taken from the visit, not from the archive
-	Differ     []TermsDiffer `json:"differ,omitempty"` // the first 100
+	FromVisits int           `json:"from_visits"`      // visits whose statements were taken from the visit, not from the archive
+	Differ     []TermsDiffer `json:"differ,omitempty"` // the first 100 differences
 	More       int           `json:"more,omitempty"`
-	Unread     []TermsDiffer `json:"unread,omitempty"` // those whose archived answers are damaged, so FromVisits includes them; the first 100
+	Unread     []TermsDiffer `json:"unread,omitempty"` // the first 100 visits whose archived responses are damaged; FromVisits includes them
 }
 
 // TermsDiffer is a visit whose verdict does not follow from the files.
 type TermsDiffer struct {
 	URL  string `json:"url"`
-	Line int    `json:"line"` // of visits.jsonl
+	Line int    `json:"line"` // line in visits.jsonl
 	Why  string `json:"why"`
 }
 
@@ -53,17 +53,17 @@ type termsChecker struct {
 	kept    map[string][]RobotsAnswer // index entries by origin, for visits without a record
 	read    map[termsKey]*termsFile
 	absent  TermsCheck // visits without a record that should have one
-	archive *answers   // nil: none is kept
-	some    bool       // at least one visit has a record, so the job's version wrote them
+	archive *answers   // nil: the job has none
+	some    bool       // at least one visit has a record, so this version of the program writes them
 }
 
-// termsFile is a file of the job that says which uses a site allows.
+// termsFile is a stored file in which a site states allowed uses.
 type termsFile struct {
-	err      error         // the file was not kept, or is not as it was received
-	group    *robots.Group // of a robots.txt
+	err      error         // the file was not stored, or differs from the one received
+	group    *robots.Group // set for a robots.txt
 	license  *consent.License
 	tdm      *consent.TDM
-	readable bool // it is recorded as an RSL document that cannot be read, and can be
+	readable bool // it is recorded as an invalid RSL document, but can be read
 }
 
 // termsKey identifies a termsFile; its time of receipt is zero.
@@ -72,13 +72,13 @@ type termsKey struct {
 	isRobots bool
 }
 
-// answers reads archived answers as a crawl does.
+// answers reads archived responses like a crawl.
 type answers struct {
 	*Pages
 	config crawler.Config
 }
 
-// openAnswers opens the archive of the job, nil if there is none or it cannot be read, which the check of files reports.
+// openAnswers opens the archive of the job. It returns nil if there is none or it cannot be read, which the check of files reports.
 func (r *Reader) openAnswers(c crawler.Config) (*answers, error) {
 	names, err := r.Archives()
 	if err != nil || len(names) == 0 {
@@ -98,8 +98,8 @@ func (r *Reader) openAnswers(c crawler.Config) (*answers, error) {
 	return &answers{p, c}, nil
 }
 
-// page returns what the archived answer of a visit says about uses, and whether its META elements are those that were read; nil if
-// the answer is not archived. The error says that the archive is damaged there.
+// page returns the statements about uses in the archived response of a visit, and whether its META elements are the ones that the crawl
+// read. It returns nil if the response is not archived. An error means that the archive is damaged there.
 func (a *answers) page(v *sink.Record, u weburl.URL) (p *consent.Page, metas bool, err error) {
 	if a == nil || v.WARC == nil || v.Outcome != string(crawler.Fetched) {
 		return nil, false, nil
@@ -113,11 +113,11 @@ func (a *answers) page(v *sink.Record, u weburl.URL) (p *consent.Page, metas boo
 		return &consent.Page{URL: u, Status: page.Status, Header: page.Header}, false, nil
 	}
 	says, err := a.config.ConsentPage(page)
-	says.Body = nil // the body is released; it only matters for status 402, whose answers are not kept
+	says.Body = nil // the body is released; it only matters for status 402, whose responses are not stored
 	return &says, true, err
 }
 
-// checkTerms recomputes the verdict of every visit. It also does so where files differ from what was committed.
+// checkTerms recomputes the verdict of every visit, even if files differ from their commits.
 func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 	cfg, err := r.Config()
 	if err != nil {
@@ -158,7 +158,7 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 	parse := parseVisits()
 	err = r.files.eachLine(VisitsName, func(n int, b []byte) bool {
 		var v sink.Record
-		if parse(b, &v) == nil { // the other checks name lines that are no JSON
+		if parse(b, &v) == nil { // the other checks report invalid JSON
 			if v.Terms != nil {
 				c.some = true
 				c.differs(v.URL, n, c.visit(&v, n))
@@ -185,7 +185,7 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 	return &c.TermsCheck, err
 }
 
-// differs notes what is wrong with a visit, if why is not "".
+// differs records a fault of a visit, if why is not "".
 func (t *TermsCheck) differs(url string, line int, why string) {
 	if why != "" && len(t.Differ) < maxDiffer {
 		t.Differ = append(t.Differ, TermsDiffer{url, line, why})
@@ -215,7 +215,7 @@ func (c *termsChecker) missing(v *sink.Record) string {
 	return ""
 }
 
-// visit returns what is wrong with a visit's verdict, "" if nothing.
+// visit returns the fault of a visit's verdict, "" if there is none.
 func (c *termsChecker) visit(v *sink.Record, line int) (why string) {
 	u, err := weburl.Parse(v.URL)
 	if err != nil {
@@ -244,8 +244,8 @@ func (c *termsChecker) visit(v *sink.Record, line int) (why string) {
 	return ""
 }
 
-// allSpeak reports whether each robots.txt of an origin that was kept says something about the uses of u. Then one of them did when
-// the page was judged.
+// allSpeak reports whether every stored robots.txt of an origin has a statement about the uses of u. If so, one was in force when the
+// page was judged.
 func (c *termsChecker) allSpeak(u weburl.URL) bool {
 	n := 0
 	for _, l := range c.kept[u.Origin()] {
@@ -264,7 +264,7 @@ func (c *termsChecker) allSpeak(u weburl.URL) bool {
 	return n > 0
 }
 
-// file returns a file that was read for u. The pages of a site share its files, so files stay in memory.
+// file returns a file that was read for u. Pages of a site share its files, so they are cached.
 func (c *termsChecker) file(f sink.TermsFile, u weburl.URL) *termsFile {
 	f.Fetched = time.Time{}
 	key := termsKey{f, f.URL == u.RobotsURL().String()}
@@ -294,10 +294,10 @@ func (c *termsChecker) file(f sink.TermsFile, u weburl.URL) *termsFile {
 	return x
 }
 
-const maxTermsFiles = 1000 // in memory
+const maxTermsFiles = 1000 // maximum number of cached files
 
-// page reconstructs the page that a visit's verdict was about: the files as they were kept, the answer from the archive and,
-// where that lacks something, from the visit.
+// page reconstructs the page that a visit's verdict was about: the files as stored, the response from the archive and, for missing
+// parts, from the visit.
 func (c *termsChecker) page(v *sink.Record, line int, u weburl.URL) (p consent.Page, err error) {
 	t := v.Terms
 	answer, metas, err := c.archive.page(v, u)
@@ -342,7 +342,7 @@ func (c *termsChecker) page(v *sink.Record, line int, u weburl.URL) (p consent.P
 	return p, nil
 }
 
-// restate adds a recorded statement of an answer to a page, so that it can be read again.
+// restate adds a recorded statement of a response to a page, so that it can be read again.
 func restate(p *consent.Page, s *sink.Statement) {
 	add := func(name string) {
 		for _, v := range p.Header.Values(name) {
@@ -368,14 +368,14 @@ func restate(p *consent.Page, s *sink.Statement) {
 	}
 }
 
-// compare returns how the recorded statements differ from those that were read again.
+// compare describes the difference between the recorded statements and those that were read again.
 func compare(recorded, again []sink.Statement) string {
 	if len(recorded) != len(again) {
 		return fmt.Sprintf("%d statements are recorded, and what was kept has %d", len(recorded), len(again))
 	}
 	for i, want := range again {
 		is := recorded[i]
-		if is.Name == "x402" { // the body is not kept
+		if is.Name == "x402" { // the body is not stored
 			is.Name, is.Text = want.Name, want.Text
 		}
 		if is != want {

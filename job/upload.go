@@ -22,38 +22,38 @@ import (
 	"github.com/amble-crawler/amble/stores/open"
 )
 
-// Time between tries to reach a store.
+// Delays between attempts to reach a store.
 const (
 	firstTry = time.Second
 	lastTry  = time.Minute
 )
 
-// uploads moves closed segments and finished archives of a job to its store, in a goroutine of Run. A commit only tells it what has
-// become final; it never waits for it.
+// uploads moves closed segments and finished archives of a job to its store, in a goroutine of Run. A commit only notifies it and never
+// waits for it.
 type uploads struct {
 	shelf
 	j *Job
 
 	// Guarded by mu.
-	claimed bool            // the prefix in the store is known to be this job's
-	ready   []storedObject  // final, and not in the list yet
+	claimed bool            // the prefix in the store is known to belong to this job
+	ready   []storedObject  // final files that are not in the list yet
 	needed  map[string]bool // files in the directory that must stay: the last segment of each file, the last archive
 	held    int64           // bytes of results in the directory at the last commit
-	gone    map[string]bool // files of the list that are not in the directory any more
-	paused  bool            // the crawl was paused because space is short
-	wake    chan struct{}   // a value: there may be something to do
-	hurry   chan struct{}   // a value: the crawl waits
-	next    time.Time       // when the queue is stored again
+	gone    map[string]bool // files of the list that were removed from the directory
+	paused  bool            // the crawl was paused for lack of space
+	wake    chan struct{}   // holds a value if there may be work
+	hurry   chan struct{}   // holds a value if the crawl waits
+	next    time.Time       // when the queue is stored next
 	leave   func()          // ends the lease
 
 	// Guarded by busy.
-	parts  map[string]bool       // of the queue, in the store; nil: not known yet
-	files  map[string]queuedFile // of the queue as it was stored last
+	parts  map[string]bool       // parts of the queue in the store; nil: unknown
+	files  map[string]queuedFile // files of the queue as stored last
 	robots []string              // parts with robots.txt files
 	packed map[string]bool       // names of the robots.txt files in them
 }
 
-// openStore makes the job use its store. It is an error if the store says no; if it cannot be reached, that is noted.
+// openStore connects the job to its store. A store that rejects access is an error; an unreachable one is only noted.
 func (j *Job) openStore(ctx context.Context) error {
 	list, err := j.files.readStored()
 	if err != nil {
@@ -74,7 +74,7 @@ func (j *Job) openStore(ctx context.Context) error {
 	if fresh {
 		list = newStored(url)
 	}
-	if fresh || list.Place == "" { // an earlier version wrote none; before the claim, so that a job killed between the two knows its own claim
+	if fresh || list.Place == "" { // earlier versions wrote none; before the claim, so that a job killed in between recognizes its claim
 		list.Place = cmp.Or(list.Place, rand.Text())
 		if err := j.files.replace(storedName, list.encode()); err != nil {
 			return errors.Join(outputError(err), open.Close(store))
@@ -104,16 +104,16 @@ func (j *Job) openStore(ctx context.Context) error {
 	if v, ok := store.(interface {
 		Versioned(context.Context) (bool, error)
 	}); ok && u.claimed {
-		if on, err := v.Versioned(ctx); on && err == nil { // reading it may need a right of its own
+		if on, err := v.Versioned(ctx); on && err == nil { // reading it may need a separate permission
 			j.notef("the bucket of %s keeps versions: what is replaced or removed there stays, and is paid for", url)
 		}
 	}
 	u.leave = func() { u.endLease(context.WithoutCancel(ctx)) }
 	j.uploads = u
-	return outputError(j.files.root.RemoveAll(queueCopy)) // of a process that was killed
+	return outputError(j.files.root.RemoveAll(queueCopy)) // left by a process that was killed
 }
 
-// claim makes sure that the prefix is this job's, and that objects can be written and removed there.
+// claim verifies that the prefix belongs to this job, and that objects can be written and removed there.
 func (u *uploads) claim(ctx context.Context) error {
 	b, err := getSmall(ctx, u.store, storedName)
 	switch {
@@ -130,7 +130,7 @@ func (u *uploads) claim(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if o.Name == probeName && o.Size == int64(len(u.list.Job)) { // of a claim that was cut off, or that must not remove it
+			if o.Name == probeName && o.Size == int64(len(u.list.Job)) { // left by an interrupted claim, or by one without permission to remove it
 				continue
 			}
 			return fmt.Errorf("it is not empty: there is %s; name another prefix", o.Name)
@@ -161,7 +161,8 @@ func (u *uploads) claim(ctx context.Context) error {
 	return nil
 }
 
-// takeOver removes what the job's former place stored after the queue, which this one does not know. The list is without it already.
+// takeOver removes objects that the job's previous directory stored after the queue, which the queue does not know. They are no longer
+// in the list.
 func (u *uploads) takeOver(ctx context.Context) error {
 	for o, err := range u.store.List(ctx, "") {
 		if _, listed := u.list.find(o.Name); err == nil && !listed && o.Name != storedName && !isOfQueue(o.Name) && u.j.files.mayBeOurs(o.Name) {
@@ -182,7 +183,7 @@ func (u *uploads) takeOver(ctx context.Context) error {
 	return nil
 }
 
-// committed learns from a commit what has become final.
+// committed looks for files that became final with a commit.
 func (u *uploads) committed() {
 	extents := u.j.out.commits.extents
 	lastArchive, last := lastOf(extents)
@@ -198,7 +199,7 @@ func (u *uploads) committed() {
 		if !u.gone[name] {
 			u.held += e.Bytes
 		}
-		if was, stored := u.list.find(name); stored && was != (FileFact{e.Bytes, e.SHA256}) { // stored at the end of an earlier process, it has grown since
+		if was, stored := u.list.find(name); stored && was != (FileFact{e.Bytes, e.SHA256}) { // grown since an earlier process stored it
 			u.needed[name], u.needed[archiveIndex(name)] = true, true
 		}
 	}
@@ -224,8 +225,7 @@ func lastOf(extents map[string]extent) (archive string, segments map[string]int)
 	return archive, segments
 }
 
-// missing returns the files that are final and are not in the list as they are, in the order of their names. The last archive is not
-// final yet.
+// missing returns final files that the list lacks or has in another state, sorted by name. The last archive is not final yet.
 func (s *stored) missing(extents map[string]extent, lastArchive string) (files []storedObject) {
 	for _, name := range sortedKeys(extents) {
 		e := extents[name]
@@ -237,7 +237,7 @@ func (s *stored) missing(extents map[string]extent, lastArchive string) (files [
 	return files
 }
 
-const indexExt = ".cdxj" // of the index of an archive
+const indexExt = ".cdxj" // extension of the index of an archive
 
 // archiveIndex returns the name of the index of an archive.
 func archiveIndex(name string) string {
@@ -252,7 +252,7 @@ func archiveSerial(name string) int {
 	return n
 }
 
-// keep returns the bytes of results that may stay in the directory.
+// keep returns the maximum bytes of results in the directory.
 func (u *uploads) keep() int64 {
 	if k := u.j.config.KeepLocal; k > 0 {
 		return int64(k)
@@ -260,7 +260,7 @@ func (u *uploads) keep() int64 {
 	return math.MaxInt64
 }
 
-// notify sends a value to a channel that holds one, unless it has one.
+// notify sends a value to a channel of capacity one, unless it is full.
 func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -268,9 +268,9 @@ func notify(c chan<- struct{}) {
 	}
 }
 
-// run stores what becomes final, and the queue, until ctx ends.
+// run stores final files, and the queue, until ctx ends.
 func (u *uploads) run(ctx context.Context) {
-	notify(u.wake) // an earlier process may have left something
+	notify(u.wake) // an earlier process may have left files
 	for {
 		select {
 		case <-ctx.Done():
@@ -278,12 +278,12 @@ func (u *uploads) run(ctx context.Context) {
 		case <-u.wake:
 		}
 		for delay := firstTry; ; delay = min(2*delay, lastTry) {
-			before, full := u.known(), u.full() // before it is seen what there is to store
+			before, full := u.known(), u.full() // taken before looking for files to store
 			err := u.storeReady(ctx)
 			if err == nil {
 				err = u.storeRobotsAgain(ctx)
 			}
-			if waits := u.relieve(full && err == nil && u.known() == before); waits && err == nil { // more has come meanwhile
+			if waits := u.relieve(full && err == nil && u.known() == before); waits && err == nil { // more files became final meanwhile
 				notify(u.wake)
 			}
 			if err == nil {
@@ -311,26 +311,26 @@ func (u *uploads) run(ctx context.Context) {
 	}
 }
 
-// due reports whether what takes longer than one file is to be stored.
+// due reports whether the queue and other slow copies are to be stored.
 func (u *uploads) due() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return time.Now().After(u.next)
 }
 
-// storeQueueAgain stores the queue if that was done long enough ago.
+// storeQueueAgain stores the queue unless that was done recently.
 func (u *uploads) storeQueueAgain(ctx context.Context) error {
 	if !u.due() {
 		return nil
 	}
 	err := u.storeQueue(ctx)
-	if missingFile(err) { // a finished file was removed after it was stored: the next copy of the queue knows that
+	if missingFile(err) { // a finished file was stored and removed meanwhile: the next copy of the queue takes this into account
 		err = u.storeQueue(ctx)
 	}
 	return err
 }
 
-// storeReady stores everything that is final, each with the list after it, and removes copies that need not stay.
+// storeReady stores all final files, updating the list after each, and removes copies that need not stay.
 func (u *uploads) storeReady(ctx context.Context) error {
 	u.busy.Lock()
 	defer u.busy.Unlock()
@@ -369,7 +369,7 @@ func (u *uploads) storeReady(ctx context.Context) error {
 	return nil
 }
 
-// drop removes the oldest copies of what is in the store until this many bytes of results are left in the directory.
+// drop removes the oldest copies of stored files until at most keep bytes of results are left in the directory.
 func (u *uploads) drop(keep int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -382,18 +382,18 @@ func (u *uploads) drop(keep int64) {
 		if u.gone[o.Name] || u.needed[o.Name] || !archive && !slices.Contains(inSegments, whole) {
 			continue
 		}
-		if u.j.files.root.Remove(o.Name) != nil { // it stays
+		if u.j.files.root.Remove(o.Name) != nil { // it stays in the directory
 			continue
 		}
 		u.gone[o.Name] = true
 		u.held -= o.Bytes
-		if index := archiveIndex(o.Name); archive && u.j.files.root.Remove(index) == nil { // never without its archive before
+		if index := archiveIndex(o.Name); archive && u.j.files.root.Remove(index) == nil { // removed only after its archive
 			u.gone[index] = true
 		}
 	}
 }
 
-// short makes room when less is left than the operator allows: copies are removed, or the crawl is paused until something is stored.
+// short makes room when less space is left than the operator allows: it removes copies, or pauses the crawl until something is stored.
 func (u *uploads) short() {
 	u.drop(0)
 	u.mu.Lock()
@@ -428,8 +428,8 @@ func (u *uploads) full() bool {
 	return err == nil && left < 0
 }
 
-// relieve ends a pause of short if there is room again, and reports whether the crawl still waits. With end, nothing that could be
-// stored was there while there was no room: the crawl ends.
+// relieve ends a pause of short if there is room again, and reports whether the crawl still waits. If end is set, nothing more can be
+// stored: without room the crawl ends.
 func (u *uploads) relieve(end bool) (waits bool) {
 	u.mu.Lock()
 	paused, ready := u.paused, len(u.ready)
@@ -439,7 +439,7 @@ func (u *uploads) relieve(end bool) (waits bool) {
 	}
 	u.drop(0)
 	left, by, err := u.j.left()
-	if err == nil && left < 0 { // of an error, the next write says what is wrong
+	if err == nil && left < 0 { // in case of an error, the next write reports it
 		if ready > 0 || !end {
 			return true
 		}
@@ -455,7 +455,7 @@ func (u *uploads) relieve(end bool) (waits bool) {
 	return false
 }
 
-// sizeOf returns how many files, and bytes, those are.
+// sizeOf returns the number of objects and their total size.
 func sizeOf(objects []storedObject) (files int, bytes int64) {
 	for _, o := range objects {
 		bytes += o.Bytes
@@ -463,16 +463,16 @@ func sizeOf(objects []storedObject) (files int, bytes int64) {
 	return len(objects), bytes
 }
 
-// Upload stores all files of the job that are of use to others, so that the job can be read from its store alone. While the store
-// cannot be reached it waits, until ctx ends. It is called after Run, and after a report was written, and before Close; without a
-// [Config.Store] it does nothing. Of a job that ended for other reasons than its limits, which is going to change, only what [Restore]
-// needs is stored, and a store that cannot be reached is not waited for.
+// Upload stores all files of the job that are of use to others, so that the job can be read from its store alone. It waits for an
+// unreachable store until ctx ends. Call it after Run, and after a report was written, and before Close; without a [Config.Store] it
+// does nothing. If the job ended for other reasons than its limits, it will change again: then Upload stores only what [Restore] needs,
+// and does not wait for an unreachable store.
 func (j *Job) Upload(ctx context.Context) error {
 	u := j.uploads
 	if u == nil || !j.ended || j.manifest.Finish == "" || j.manifest.Finish == crawler.FinishError {
 		return nil
 	}
-	u.committed() // the last commit of all
+	u.committed() // the last commit of the crawl
 	whole := j.manifest.Finish == crawler.FinishDone || j.manifest.Finish.Limit()
 	for delay := firstTry; ; delay = min(2*delay, lastTry) {
 		before := u.known()
@@ -486,7 +486,7 @@ func (j *Job) Upload(ctx context.Context) error {
 		switch {
 		case err != nil:
 		case j.manifest.Finish == crawler.FinishDone:
-			if err = u.removeQueue(ctx); err == nil && j.config.KeepLocal > 0 { // pages that it rendered need nothing any more
+			if err = u.removeQueue(ctx); err == nil && j.config.KeepLocal > 0 { // rendered pages need no resources any more
 				err = outputError(j.files.root.RemoveAll(resourcesName))
 			}
 		default:
@@ -537,7 +537,7 @@ func (u *uploads) storeAll(ctx context.Context) error {
 	return nil
 }
 
-// Unstored reports whether the job in a directory has ended and was not stored as a whole: Upload was interrupted.
+// Unstored reports whether the job in a directory has ended and is not completely stored, because Upload was interrupted.
 func Unstored(dir string) bool {
 	d, err := openJobFiles(dir)
 	if err != nil {
@@ -553,7 +553,7 @@ func Unstored(dir string) bool {
 	return err == nil && (!ok || was != fact)
 }
 
-// UploadRest stores what an interrupted [Job.Upload] left of a job that has ended. note is called with what the operator should know.
+// UploadRest completes an interrupted [Job.Upload] of a job that has ended. note is called with messages for the operator.
 func UploadRest(ctx context.Context, dir string, note func(string)) (err error) {
 	j, err := lockDir(dir)
 	if err != nil {

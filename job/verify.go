@@ -11,19 +11,19 @@ import (
 
 // Verification is the result of Verify.
 type Verification struct {
-	*audit.Report             // of the requests; nil: there is no ledger
+	*audit.Report             // of requests; nil: there is no ledger
 	Chain         *ChainCheck `json:"chain,omitempty"` // nil: there is no ledger
 	Files         []FileCheck `json:"files"`
-	FilesNote     string      `json:"files_note,omitempty"` // files that were not checked, and why
+	FilesNote     string      `json:"files_note,omitempty"` // files that were not checked, with the reason
 	Sums          int         `json:"sums,omitempty"`       // lines of SHA256SUMS that were compared with the files
 	Matching      *Matching   `json:"matching,omitempty"`   // nil: one of the two files is damaged
-	Terms         *TermsCheck `json:"terms,omitempty"`      // of the verdicts about uses; nil: there are no visits
-	Queue         string      `json:"queue,omitempty"`      // what is wrong with the queue
+	Terms         *TermsCheck `json:"terms,omitempty"`      // of verdicts about uses; nil: there are no visits
+	Queue         string      `json:"queue,omitempty"`      // damage of the queue
 
 	QueueError error `json:"-"` // Queue as an error, or nil
 }
 
-// Damaged returns the number of files that differ from what was committed.
+// Damaged returns the number of files that differ from their commits.
 func (v *Verification) Damaged() (n int) {
 	for _, c := range v.Files {
 		if c.Damage != "" {
@@ -33,14 +33,14 @@ func (v *Verification) Damaged() (n int) {
 	return n
 }
 
-// Verify checks: every request in the ledger against the robots.txt files as they were received and the delays
-// in force, with code that is independent of the code that admitted the requests; the files against the lengths and hashes
-// that were recorded with each commit, and against SHA256SUMS if there is one; the lines of the ledger against their chain, and its signed heads against the keys
-// of the job's identity; and the visits against the requests; and the verdicts about uses, each computed again. What is wrong is in the Verification; the error is about
-// what could not be read.
+// Verify checks the job's record. It checks every request in the ledger against the stored robots.txt files and the delays in force,
+// with code that is independent of the code that admitted the requests; the files against the lengths and hashes recorded with each
+// commit, and against SHA256SUMS if there is one; the lines of the ledger against their chain, and its signed heads against the keys of
+// the job's identity; the visits against the requests; and the verdicts about uses, by computing each again. The Verification reports
+// faults; the error reports what could not be read.
 func (r *Reader) Verify() (*Verification, error) { return r.VerifyBy(nil) }
 
-// VerifyBy is Verify with the given keys for the signed heads instead of those of the job's identity.
+// VerifyBy is like Verify, but checks the signed heads with the given keys instead of those of the job's identity.
 func (r *Reader) VerifyBy(keys PublicKeys) (*Verification, error) {
 	cfg, err := readAuditConfig(r.dir)
 	if err != nil {
@@ -83,8 +83,8 @@ func (r *Reader) VerifyBy(keys PublicKeys) (*Verification, error) {
 	return v, nil
 }
 
-// VerifyTogether checks the requests of the jobs in several directories against each other: see [audit.CheckTogether]. What each job
-// has done by itself is left to [Reader.Verify]. One of the jobs is open at a time.
+// VerifyTogether checks the requests of the jobs in several directories against each other: see [audit.CheckTogether]. [Reader.Verify]
+// checks each job by itself. Only one of the jobs is open at a time.
 func VerifyTogether(dirs ...string) (*audit.Joint, error) {
 	parts := make([]audit.Part, len(dirs))
 	for i, dir := range dirs {
@@ -113,7 +113,7 @@ func VerifyTogether(dirs ...string) (*audit.Joint, error) {
 	return together, readError(err)
 }
 
-// openLedger is the ledger of a job that is open.
+// openLedger is the open ledger of a job.
 type openLedger struct {
 	io.ReadCloser
 	job *Reader
@@ -121,8 +121,8 @@ type openLedger struct {
 
 func (l *openLedger) Close() error { return errors.Join(l.ReadCloser.Close(), l.job.Close()) }
 
-// machine returns the name of the machine that all processes of the job ran on. If there were several, it is unknown whose
-// clock wrote a line, so the name returned is unique to the job.
+// machine returns the name of the machine that all processes of the job ran on. If there were several, it is unknown whose clock wrote
+// a line, so the returned name is unique to the job.
 func (r *Reader) machine() string {
 	m, err := readManifest(r.dir)
 	if err != nil || m == nil || len(m.Runs) == 0 {
@@ -135,7 +135,7 @@ func (r *Reader) machine() string {
 	return name
 }
 
-// checkFiles checks that all files that were committed exist and are unchanged.
+// checkFiles checks that all committed files exist and are unchanged.
 func (r *Reader) checkFiles() (*Verification, error) {
 	v := &Verification{Files: []FileCheck{}}
 	m, err := readManifest(r.dir)

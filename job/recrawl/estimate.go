@@ -2,22 +2,21 @@ package recrawl
 
 import "math"
 
-// The rates that are told apart, in changes a day: once in three centuries, and every minute and a half.
+// The lowest and highest rates that are distinguished, in changes per day: once in three centuries, and every minute and a half.
 const (
 	leastRate = 1e-5
 	maxRate   = 1e3
 )
 
-// Rate returns the estimated rate of changes of a page, in changes a day, given what is known of pages like it. It is the
-// maximum of the posterior density of the logarithm of the rate λ. With a Gamma(α, β) prior, its logarithm is, up to a
-// constant,
+// Rate returns the estimated rate of changes of a page, in changes per day, given the prior of similar pages. It is the maximum of the
+// posterior density of the logarithm of the rate λ. With a Gamma(α, β) prior, its logarithm is, up to a constant,
 //
 //	α ln λ − βλ − λ Σ quiet + Σ dated (ln λ − λ age) + Σ changed ln(1 − e^(−λ gap))
 //
-// where "quiet" are times without a change, and a change that is only known to have happened within a gap is censored. This
-// is the likelihood of Cho and Garcia-Molina (2003, section 5.3: irregular visits; section 4.2: with the time of the last
-// change) with a conjugate prior, which makes it finite for pages that always or never had changed (their section 4.1.2
-// corrects the same bias by half a visit). In ln λ it is concave, so that its derivative
+// where "quiet" are times without a change, and a change that is only known to have happened within a gap is censored. This is the
+// likelihood of Cho and Garcia-Molina (2003, section 5.3: irregular visits; section 4.2: with the time of the last change) with a
+// conjugate prior, which makes it finite for pages that always or never had changed (their section 4.1.2 corrects the same bias by half
+// a visit). In ln λ it is concave, so that its derivative
 //
 //	α + #dated + Σ changed λ gap / (e^(λ gap) − 1) − λ (β + Σ quiet + Σ age)
 //
@@ -43,7 +42,7 @@ func (h *History) Rate(prior Gamma) float64 {
 		return sum
 	}
 	low, high := math.Log(leastRate), math.Log(maxRate)
-	for range 24 { // to a millionth
+	for range 24 { // relative error of about one millionth
 		if mid := (low + high) / 2; slope(math.Exp(mid)) > 0 {
 			low = mid
 		} else {
@@ -53,7 +52,7 @@ func (h *History) Rate(prior Gamma) float64 {
 	return math.Exp((low + high) / 2)
 }
 
-// logLikelihood returns the logarithm of the probability of what was seen, given the rate.
+// logLikelihood returns the logarithm of the probability of the observations, given the rate.
 func (h *History) logLikelihood(rate float64) (sum float64) {
 	for _, s := range h.spells {
 		days := float64(s.days)

@@ -5,13 +5,13 @@ import "time"
 // maxSpells limits the changes that a [History] keeps.
 const maxSpells = 40
 
-// History holds the changes that visits to a page have shown. The zero value is that of a page that was visited once. It is not safe
-// for concurrent use.
+// History holds the changes that visits to a page have shown. The zero value is the history of a page that was visited once. It is not
+// safe for concurrent use.
 type History struct {
-	spells []spell // oldest first; quiet ones that follow one another are one
+	spells []spell // oldest first; consecutive quiet spells are merged
 }
 
-// spell is a time about which something is known.
+// spell is a period with an observation.
 type spell struct {
 	days float32
 	kind spellKind
@@ -20,14 +20,14 @@ type spell struct {
 type spellKind uint8
 
 const (
-	quiet   spellKind = iota // nothing changed in it
-	changed                  // at least one change in it
+	quiet   spellKind = iota // no change
+	changed                  // at least one change
 	dated                    // a change at its beginning, and none after it
 )
 
-// Add notes a visit, a time gap after the one before: whether the page had changed since then, and if so, how long ago it
-// changed last, if that is known (of a Last-Modified within the gap; otherwise 0). A gap that is not positive says nothing
-// and is left out.
+// Add adds a visit. gap is the time since the previous visit, and hasChanged whether the page had changed since then. age is the time
+// since the last change, if it is known (from a Last-Modified within the gap), and 0 otherwise. A visit with a gap that is not positive
+// is ignored.
 func (h *History) Add(gap time.Duration, hasChanged bool, age time.Duration) {
 	s := spell{days: float32(Days(gap))}
 	switch {
@@ -48,7 +48,7 @@ func (h *History) Add(gap time.Duration, hasChanged bool, age time.Duration) {
 	h.spells = append(h.spells, s)
 }
 
-// Changes returns how many changes were seen, among those that are kept.
+// Changes returns the number of changes seen, among those that are kept.
 func (h *History) Changes() (n int) {
 	for _, s := range h.spells {
 		if s.kind != quiet {
@@ -58,38 +58,37 @@ func (h *History) Changes() (n int) {
 	return n
 }
 
-// Empty reports whether nothing is known: the page was visited at most once.
+// Empty reports whether there is no observation: the page was visited at most once.
 func (h *History) Empty() bool { return len(h.spells) == 0 }
 
 // Days returns a duration in days.
 func Days(d time.Duration) float64 { return d.Hours() / 24 }
 
-// Duration returns days as a duration, at most a hundred years.
+// Duration converts days to a duration, at most a hundred years.
 func Duration(days float64) time.Duration {
 	return time.Duration(min(days, 36525) * 24 * float64(time.Hour))
 }
 
-// Signals counts the signals of one host: announcements that a page has changed, by the lastmod of a sitemap
-// or the date of a feed's entry. They are believed as far as they were right before. Busa-Fekete, Zimmert, György, Qiu and
-// others (2025) and Kolobov, Peres, Lubetzky and Horvitz ("Staying up to date with online content changes using
-// reinforcement learning for scheduling", NeurIPS 2019) treat such signals as noisy, with a precision and a recall. The zero
-// value knows nothing and believes nothing.
+// Signals counts the signals of one host: announcements that a page has changed, by the lastmod of a sitemap or the date of a feed's
+// entry. They are believed to the extent that they were right before. Busa-Fekete, Zimmert, György, Qiu and others (2025) and Kolobov,
+// Peres, Lubetzky and Horvitz ("Staying up to date with online content changes using reinforcement learning for scheduling", NeurIPS
+// 2019) treat such signals as noisy, with a precision and a recall. The zero value has no signals and believes none.
 type Signals struct {
 	Right  int `json:"right"`  // signals after which the page had changed
-	Wrong  int `json:"wrong"`  // signals after which it had not
-	Missed int `json:"missed"` // changes of pages that signals are given of, without a signal before
+	Wrong  int `json:"wrong"`  // signals after which it had not changed
+	Missed int `json:"missed"` // changes without a signal, of pages for which signals exist
 }
 
-// trials is the number of judged signals, or changes, from which they are believed.
+// trials is the minimum number of judged signals, or of changes, for an estimate.
 const trials = 5
 
-// Precision returns the part of the signals that were right, as the mean of a Beta distribution that begins with one right
-// and one wrong signal.
+// Precision returns the fraction of the signals that were right, as the mean of a Beta distribution that starts with one right and one
+// wrong signal.
 func (s Signals) Precision() float64 {
 	return float64(s.Right+1) / float64(s.Right+s.Wrong+2)
 }
 
-// Recall returns the part of the changes that a signal announced, in the same way.
+// Recall returns the fraction of changes that a signal announced, estimated in the same way.
 func (s Signals) Recall() float64 {
 	return float64(s.Right+1) / float64(s.Right+s.Missed+2)
 }
@@ -97,8 +96,8 @@ func (s Signals) Recall() float64 {
 // Believed reports whether a page with a signal is requested at once: at least half of the signals were right.
 func (s Signals) Believed() bool { return s.Right+s.Wrong >= trials && s.Precision() >= 0.5 }
 
-// Silent returns the part of the changes of a page that come without a signal, which visits without one have to find: 1
-// unless signals are believed.
+// Silent returns the fraction of a page's changes that have no signal, so that ordinary visits must find them. It is 1 unless signals
+// are believed.
 func (s Signals) Silent() float64 {
 	if !s.Believed() || s.Right+s.Missed < trials {
 		return 1
@@ -106,7 +105,7 @@ func (s Signals) Silent() float64 {
 	return 1 - s.Recall()
 }
 
-// judge notes what the visit after a signal, or without one, has shown.
+// judge records the result of a visit after a signal, or without one.
 func (s *Signals) judge(signalled, hasChanged bool) {
 	switch {
 	case signalled && hasChanged:

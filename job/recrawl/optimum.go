@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Freshness returns the part of the time during which a copy is as the page is, if the page changes at a rate and is
-// requested at a frequency, at equal distances: (f/λ)(1 − e^(−λ/f)) (Cho and Garcia-Molina, "Effective page refresh policies
-// for Web crawlers", ACM Transactions on Database Systems 28(4), 2003, theorem 4.1).
+// Freshness returns the fraction of time during which a copy equals the page, if the page changes at a rate and is requested at a
+// frequency, at equal intervals: (f/λ)(1 − e^(−λ/f)) (Cho and Garcia-Molina, "Effective page refresh policies for Web crawlers", ACM
+// Transactions on Database Systems 28(4), 2003, theorem 4.1).
 func Freshness(rate, frequency float64) float64 {
 	switch {
 	case rate <= 0:
@@ -19,15 +19,14 @@ func Freshness(rate, frequency float64) float64 {
 	return -math.Expm1(-r) / r
 }
 
-// Optimum returns how often each of the pages with these rates is to be requested, so that the mean of their freshness is
-// greatest and the frequencies add up to the budget. No page is requested more often than most, nor more seldom than least;
-// both are frequencies, and least is reduced if the budget does not allow for it. pages may be empty.
+// Optimum returns the frequencies for pages with these rates of change that maximize the mean freshness and add up to the budget. Each
+// frequency is between least and most; least is reduced if the budget does not allow for it. pages may be empty.
 //
-// It is the solution by a Lagrange multiplier μ of Cho and Garcia-Molina (2003, section 4.3) and of Azar, Horvitz, Lubetzky,
-// Peres and Shahaf ("Tractable near-optimal policies for crawling", PNAS 115(32), 2018): the derivative of the freshness of
-// every page that is requested, (1 − e^(−r)(1 + r)) / λ with r = λ/f, equals μ. It is at most 1/λ, so that pages with
-// λ > 1/μ change too fast for the budget: requests for them gain less than for any other page. They get the least, and
-// tooFast is that limit. It is +Inf if there is none.
+// It is the solution by a Lagrange multiplier μ of Cho and Garcia-Molina (2003, section 4.3) and of Azar, Horvitz, Lubetzky, Peres and
+// Shahaf ("Tractable near-optimal policies for crawling", PNAS 115(32), 2018): the derivative of the freshness of every page that is
+// requested, (1 − e^(−r)(1 + r)) / λ with r = λ/f, equals μ. It is at most 1/λ, so that pages with λ > 1/μ change too fast for the
+// budget: requests for them gain less than for any other page. They get the frequency least. tooFast is this limit 1/μ, +Inf if there
+// is none.
 func Optimum(rates []float64, budget, least, most float64) (frequencies []float64, tooFast float64) {
 	n := float64(len(rates))
 	frequencies = make([]float64, len(rates))
@@ -54,7 +53,7 @@ func Optimum(rates []float64, budget, least, most float64) (frequencies []float6
 			high = mid
 		}
 	}
-	// Between the two multipliers the frequencies differ, if at all, where a page is hardly worth a request.
+	// The frequencies for the two multipliers differ, if at all, only for pages that are hardly worth a request.
 	above := fill(math.Exp(low))
 	more := slices.Clone(frequencies)
 	below := fill(math.Exp(high))
@@ -68,13 +67,13 @@ func Optimum(rates []float64, budget, least, most float64) (frequencies []float6
 	return frequencies, math.Exp(-high)
 }
 
-// frequencyAt returns the frequency at which the derivative of a page's freshness equals the multiplier, 0 if it is less
+// frequencyAt returns the frequency at which the derivative of a page's freshness equals the multiplier, 0 if the derivative is smaller
 // at every frequency.
 func frequencyAt(rate, multiplier float64) float64 {
 	switch y := rate * multiplier; {
 	case y >= 1:
 		return 0
-	case rate <= 0: // it never changes
+	case rate <= 0: // the page never changes
 		return 0
 	case y <= 0:
 		return math.Inf(1)

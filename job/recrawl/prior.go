@@ -5,37 +5,37 @@ import (
 	"strings"
 )
 
-// Gamma is a Gamma distribution of rates: what is known of a page before it was visited twice. It weighs as much as Shape
-// changes seen in so many Days.
+// Gamma is a Gamma distribution of rates, the prior of a page that was visited less than twice. It weighs as much as Shape changes seen
+// in Days days.
 type Gamma struct {
 	Shape float64 // α
 	Days  float64 // β
 }
 
-// Unknown is the prior of a host of which nothing is known: a change a month on average, with the weight of half a change.
+// unknown is the prior of a host without observations: a change a month on average, with the weight of half a change.
 var unknown = Gamma{Shape: 0.5, Days: 15}
 
-// Unknown returns the prior of a host of which nothing is known: one change in thirty days on average, with the weight of
-// half a change, so that the first visits decide.
+// Unknown returns the prior of a host without observations: one change in thirty days on average, with the weight of half a change, so
+// that the first visits dominate.
 func Unknown() Gamma { return unknown }
 
 // Mean returns the mean rate, in changes a day.
 func (g Gamma) Mean() float64 { return g.Shape / g.Days }
 
-// Bounds of what is learnt of a folder.
+// Limits for learning the prior of a folder.
 const (
-	leastSiblings = 20  // pages with a past, so that a folder has a separate prior
-	maxSiblings   = 300 // pages that it is learnt from
-	parentWeight  = 5   // pages that the prior of the folder above counts for
+	leastSiblings = 20  // minimum number of pages with a history for a folder to have a prior
+	maxSiblings   = 300 // maximum number of pages that the prior is learnt from
+	parentWeight  = 5   // weight of the parent folder's prior, in pages
 	folderDepth   = 3
 	gridSize      = 72
 	fitRounds     = 30
 )
 
-// Learn returns the prior that pages with these pasts have in common, given the one of the folder above, which counts for
-// five pages. It maximizes the marginal likelihood of the pasts (empirical Bayes) by expectation and maximization: the
-// posterior of each page over a grid of rates, then the Gamma distribution of the greatest likelihood for the mean of the
-// rates and of their logarithms (Minka, "Estimating a Gamma distribution", 2002, equations 4 and 10).
+// Learn returns the common prior of pages with these histories, given the prior of the parent folder, which has the weight of five
+// pages. It maximizes the marginal likelihood of the histories (empirical Bayes) by expectation-maximization: the posterior of each
+// page over a grid of rates, then the Gamma distribution of the greatest likelihood for the mean of the rates and of their logarithms
+// (Minka, "Estimating a Gamma distribution", 2002, equations 4 and 10).
 func Learn(pasts []*History, above Gamma) Gamma {
 	grid, likelihood := gridOf(pasts)
 	g := above
@@ -92,7 +92,7 @@ func expected(grid [gridSize]float64, likelihood [][gridSize]float64, g Gamma) (
 		}
 		if all > 0 {
 			mean, meanLog = mean+sum/all, meanLog+sumLog/all
-		} else { // the prior excludes what was seen: it says nothing of this page
+		} else { // the prior rules out the observations: the page does not contribute
 			mean, meanLog = mean+g.Mean(), meanLog+math.Log(g.Mean())
 		}
 	}
@@ -110,7 +110,7 @@ func digamma(x float64) (y float64) {
 	return y + math.Log(x) - 0.5/x - f*(1.0/12-f*(1.0/120-f/252))
 }
 
-// folders returns the folders that a path is in, the outermost, "/", first, at most four.
+// folders returns up to four folders that contain a path, starting with the outermost, "/".
 func folders(path string) []string {
 	path, _, _ = strings.Cut(path, "?")
 	all := make([]string, 0, folderDepth+1)

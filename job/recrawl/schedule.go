@@ -1,15 +1,14 @@
-// Package recrawl decides when pages are requested again: how often each changes, estimated from visits that only say
-// whether it had changed since the one before, and how often each is therefore worth a request of a budget. It knows nothing
-// of requests, files or clocks: every function is arithmetic over what it is given.
+// Package recrawl decides when pages are requested again. It estimates how often each page changes, from visits that only show whether
+// it has changed since the previous one, and divides a budget of requests accordingly. It makes no requests and uses no files or
+// clocks: every function computes its result from its arguments.
 //
-// Rates and frequencies are in events per day. Changes are taken to be a Poisson process for each page, as Cho and
-// Garcia-Molina found them to be ("Estimating frequency of change", ACM Transactions on Internet Technology 3(3), 2003,
-// section 2).
+// Rates and frequencies are in events per day. The changes of each page are modelled as a Poisson process, as Cho and Garcia-Molina
+// found ("Estimating frequency of change", ACM Transactions on Internet Technology 3(3), 2003, section 2).
 //
 //	var h recrawl.History
 //	h.Add(24*time.Hour, true, 0) // it had changed after a day
 //	rate := h.Rate(recrawl.Unknown())
-//	frequencies, _ := recrawl.Optimum([]float64{rate, 1, 300}, 2, 0.01, 24) // of two requests a day together
+//	frequencies, _ := recrawl.Optimum([]float64{rate, 1, 300}, 2, 0.01, 24) // two requests a day in total
 package recrawl
 
 import (
@@ -28,43 +27,43 @@ const (
 	defaultSolve     = time.Hour
 )
 
-// Config describes the schedule of one host. Zero fields have their defaults.
+// Config configures the schedule of one host. Zero fields have their defaults.
 type Config struct {
-	Budget    float64       // requests a day, for everything. It must be positive
-	Discovery float64       // the part of it for pages that are not known yet, sitemaps and robots.txt. 0: DefaultDiscovery
-	Floor     float64       // the part of the rest that is spread evenly, so that no page is forgotten. 0: 0.03
-	Shortest  time.Duration // between two visits to one page. 0: one hour
-	Solve     time.Duration // between two solutions for the frequencies. 0: one hour
-	Uniform   bool          // all pages are requested equally often: to compare with
+	Budget    float64       // all requests per day. It must be positive
+	Discovery float64       // fraction of Budget for unknown pages, sitemaps and robots.txt. 0: DefaultDiscovery
+	Floor     float64       // fraction of the rest that is spread evenly, so that every page is visited. 0: 0.03
+	Shortest  time.Duration // minimum time between two visits to a page. 0: one hour
+	Solve     time.Duration // time between two computations of the frequencies. 0: one hour
+	Uniform   bool          // request all pages equally often, for comparison
 }
 
-// Schedule is when the known pages of one host are requested again. It is not safe for concurrent use. It takes about 100
-// bytes for each page, and 8 for each of its changes, at most 40.
+// Schedule plans the visits to the known pages of one host. It is not safe for concurrent use. It takes about 100 bytes for each page,
+// and 8 for each of its changes, of which it keeps at most 40.
 type Schedule struct {
 	cfg     Config
 	signals Signals
 	pages   []page
-	queue   queue     // by when pages are due; an entry that is not its page's due any more is skipped
-	slot    time.Time // before which no further page is due, so that requests are spread evenly
+	queue   queue     // pages by due time; entries that differ from their page's due time are skipped
+	slot    time.Time // no further page is due before it, so that requests are spread evenly
 	solved  time.Time
-	visits  int // whose outcome the priors do not know
+	visits  int // number of visits since the priors were learnt
 	fast    float64
 	priors  map[string]Gamma
 }
 
 type page struct {
-	folders   []string // shared by pages of one folder
+	folders   []string // shared by the pages of a folder
 	history   History
 	first     time.Time
-	last      time.Time // of the last visit whose outcome is known
-	tried     time.Time // of the last visit
-	rate      float64   // 0: to be estimated
-	frequency float64   // 0 before the first solution
-	due       time.Time // of its entry in the queue
+	last      time.Time // last visit with an outcome
+	tried     time.Time // last visit
+	rate      float64   // 0: to be computed
+	frequency float64   // 0 before the first computation
+	due       time.Time // time of its entry in the queue
 	out       bool      // being visited
 	gone      bool
-	listed    bool      // signals are given of it
-	announced time.Time // a signal says that it changed then, after the last visit; zero: none does
+	listed    bool      // signals exist for it
+	announced time.Time // time of a change after the last visit, according to a signal; zero: none
 }
 
 // New returns a schedule without pages.
@@ -76,10 +75,10 @@ func New(c Config) *Schedule {
 	return &Schedule{cfg: c, fast: math.Inf(1), priors: map[string]Gamma{}}
 }
 
-// Revisits returns how many requests a day are for pages that are known.
+// Revisits returns the number of requests per day for known pages.
 func (s *Schedule) Revisits() float64 { return s.cfg.Budget * (1 - s.cfg.Discovery) }
 
-// Add adds a page by its path, visited for the first time at a time, and returns its number. Numbers count up from 0.
+// Add adds a page by its path and the time of its first visit, and returns its number. Numbers start at 0.
 func (s *Schedule) Add(path string, at time.Time) int {
 	p := page{folders: folders(path), first: at, last: at, tried: at}
 	if n := len(s.pages); n > 0 && slices.Equal(s.pages[n-1].folders, p.folders) {
@@ -92,12 +91,12 @@ func (s *Schedule) Add(path string, at time.Time) int {
 // Len returns the number of pages.
 func (s *Schedule) Len() int { return len(s.pages) }
 
-// Visit notes the outcome of a visit: whether the page had changed since the one before, and if so, how long before this
-// visit, if that is known; otherwise 0.
+// Visit records the outcome of a visit: whether the page had changed since the previous visit, and how long before this visit, 0 if
+// that is unknown.
 func (s *Schedule) Visit(i int, at time.Time, hasChanged bool, age time.Duration) {
 	p := &s.pages[i]
 	p.out, p.gone = false, false
-	if age > 0 { // no page is visited more often, and those made for each visit must not make others look as if they were, too
+	if age > 0 { // no page is visited more often, and pages generated for each visit must not raise the rates of others
 		age = max(age, s.cfg.Shortest)
 	}
 	if gap := at.Sub(p.last); gap > 0 {
@@ -112,23 +111,22 @@ func (s *Schedule) Visit(i int, at time.Time, hasChanged bool, age time.Duration
 	s.enqueue(i)
 }
 
-// Failed notes a visit without an outcome: nothing is known of the page since the last one, and it is tried again as if it
-// had been visited.
+// Failed records a visit without an outcome. It adds no observation; the page is scheduled as if it had been visited.
 func (s *Schedule) Failed(i int, at time.Time) {
 	p := &s.pages[i]
 	p.out, p.tried = false, at
 	s.enqueue(i)
 }
 
-// Gone notes a visit that found no page any more. It is still visited as seldom as a page may be.
+// Gone records a visit that found the page missing. It is still visited at the minimum frequency.
 func (s *Schedule) Gone(i int, at time.Time) {
 	p := &s.pages[i]
 	p.out, p.gone, p.last, p.tried, p.announced = false, true, at, at, time.Time{}
 	s.enqueue(i)
 }
 
-// Announce notes a signal: something says that the page changed at a time. A signal that is not newer than the last visit
-// says that nothing has changed since. It reports whether the signal is news: newer than the last visit, and not known yet.
+// Announce records a signal that the page changed at a time. A signal that is not newer than the last visit means that nothing has
+// changed since. It reports whether the signal is new: later than the last visit, and not recorded before.
 func (s *Schedule) Announce(i int, changed time.Time) (news bool) {
 	p := &s.pages[i]
 	p.listed = true
@@ -140,29 +138,29 @@ func (s *Schedule) Announce(i int, changed time.Time) (news bool) {
 	return true
 }
 
-// List notes that signals are given of a page: a change without one is missed by them.
+// List marks a page as covered by change signals; a change without a signal then counts as missed.
 func (s *Schedule) List(i int) { s.pages[i].listed = true }
 
-// Signal returns whether signals are given of a page, and whether one says that it has changed since the last visit.
+// Signal reports whether signals cover a page, and whether one announces a change after the last visit.
 func (s *Schedule) Signal(i int) (listed, announced bool) {
 	p := &s.pages[i]
 	return p.listed, !p.announced.IsZero()
 }
 
-// Signals returns what is known of the host's signals.
+// Signals returns the statistics of the host's signals.
 func (s *Schedule) Signals() Signals { return s.signals }
 
-// Page is how a page stands.
+// Page describes the state of a page.
 type Page struct {
-	Rate      float64   // estimated changes a day
-	Changes   int       // that were seen, at most 40
-	Frequency float64   // visits a day; 0 before the first call of Next
-	Due       time.Time // when it is to be visited; zero while it is, and before the first call of Next
-	TooFast   bool      // it changes faster than the budget can follow: other pages gain more from its visits
+	Rate      float64   // estimated changes per day
+	Changes   int       // changes seen, at most 40
+	Frequency float64   // visits per day; 0 before the first call of Next
+	Due       time.Time // time of the next visit; zero during a visit, and before the first call of Next
+	TooFast   bool      // it changes too fast for the budget: other pages gain more from its visits
 	Gone      bool
 }
 
-// Page returns how a page stands.
+// Page returns the state of a page.
 func (s *Schedule) Page(i int) Page {
 	p := &s.pages[i]
 	rate := p.rate
@@ -176,7 +174,7 @@ func (s *Schedule) Page(i int) Page {
 	return x
 }
 
-// First returns the page that is next and when it is, -1 if none is known to be.
+// First returns the page that is due first and its time, -1 if there is none.
 func (s *Schedule) First() (i int, at time.Time) {
 	if i = s.queue.first(s.pages); i < 0 {
 		return i, at
@@ -187,8 +185,8 @@ func (s *Schedule) First() (i int, at time.Time) {
 	return i, at
 }
 
-// Next returns the page that is to be visited now, and marks it as being visited until Visit, Failed or Gone is called for
-// it. If there is none, it returns -1 and when to call again at the latest.
+// Next returns the page to visit now, and marks it as being visited until Visit, Failed or Gone is called for it. If no page is due, it
+// returns -1 and the time by which to call again.
 func (s *Schedule) Next(now time.Time) (i int, wait time.Time) {
 	if len(s.pages) == 0 {
 		return -1, now.Add(s.cfg.Solve)
@@ -215,7 +213,7 @@ func (s *Schedule) Next(now time.Time) (i int, wait time.Time) {
 	return first, time.Time{}
 }
 
-// solve estimates all rates anew, and finds the frequencies.
+// solve computes all rates and frequencies.
 func (s *Schedule) solve(now time.Time) {
 	anew := !s.cfg.Uniform && s.visits >= leastSiblings && s.visits >= len(s.pages)/2
 	if anew {
@@ -241,11 +239,11 @@ func (s *Schedule) solve(now time.Time) {
 	s.sort()
 }
 
-// leastGain is the relative gain that the optimum for the estimated rates must have than visiting all pages alike: what is
-// less is lost by errors of the estimates.
+// leastGain is the minimum relative gain of the optimal frequencies over equal ones. A smaller gain would be lost to errors of the
+// estimates.
 const leastGain = 0.015
 
-// share gives each page its frequency, given the rates of those that are not gone.
+// share computes the frequency of each page, given the rates of those that are not gone.
 func (s *Schedule) share(rates []float64) {
 	n, budget := float64(len(s.pages)), s.Revisits()
 	least, most := s.cfg.Floor*budget/n, 1/Days(s.cfg.Shortest)
@@ -300,7 +298,7 @@ func (s *Schedule) learn() {
 	}
 }
 
-// above returns the prior of a folder that has no separate one.
+// above returns the prior for a folder without one.
 func (s *Schedule) above(folder string) Gamma {
 	all := folders(folder)
 	return s.innermost(all[:len(all)-1])
@@ -317,7 +315,7 @@ func (s *Schedule) innermost(folders []string) Gamma {
 	return Unknown()
 }
 
-// enqueue puts a page where it belongs in the queue.
+// enqueue inserts a page into the queue at its due time.
 func (s *Schedule) enqueue(i int) {
 	p := &s.pages[i]
 	if p.out || p.frequency == 0 {
@@ -336,15 +334,15 @@ func (s *Schedule) dueOf(i int) time.Time {
 		return p.tried.Add(s.cfg.Shortest)
 	}
 	after := 1 / p.frequency
-	if p.tried.Equal(p.first) { // a site that was crawled in an hour is not visited again in one
+	if p.tried.Equal(p.first) { // spread the first visits: a site that was crawled in an hour is not revisited within one hour
 		_, part := math.Modf(float64(i+1) * math.Phi)
 		after *= part
 	}
 	return p.tried.Add(max(s.cfg.Shortest, Duration(after)))
 }
 
-// early is the maximum fraction of the interval between two visits that a visit may be early, so that no request of the budget
-// is wasted.
+// early is the maximum fraction of the interval between two visits by which a visit may be early, so that no request of the budget is
+// wasted.
 const early = 0.2
 
 // from returns when a page may be visited at the earliest.
@@ -357,7 +355,7 @@ func (s *Schedule) from(i int) time.Time {
 	return from
 }
 
-// sort fills the queue anew.
+// sort rebuilds the queue.
 func (s *Schedule) sort() {
 	s.queue = s.queue[:0]
 	for i := range s.pages {

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// comparison is a sink that compares each visit with the recorded one.
+// comparison is a sink that compares each repeated visit with the recorded one.
 type comparison struct {
 	sink.Base
 
@@ -27,7 +27,7 @@ type comparison struct {
 	byProgram bool
 	script    *script
 	pages     map[uint64]*page
-	line      int // of the visits, where the script is
+	line      int // line of the visits that the script has reached
 	err       error
 }
 
@@ -35,14 +35,14 @@ type comparison struct {
 type page struct {
 	line     int // of the last visit of the URL
 	from, to time.Time
-	body     [8]byte // the beginning of its SHA-256
+	body     [8]byte // first bytes of its SHA-256
 }
 
 var seed = maphash.MakeSeed()
 
 func hashOf(url string) uint64 { return maphash.String(seed, url) }
 
-// read notes when each visit began and ended, and what it got.
+// read records the beginning, end and body of each visit.
 func (x *comparison) read(r *job.Reader) error {
 	x.pages = map[uint64]*page{}
 	n := 0
@@ -61,14 +61,14 @@ func (x *comparison) read(r *job.Reader) error {
 	return nil
 }
 
-// skipped reports whether a visit is not repeated: the URL was visited again later, in a process that retried it; or what
-// decided was not in an answer, but time, network or an opt-out.
+// skipped reports whether a visit is not repeated: the URL was visited again later, by a process that retried it; or the outcome did
+// not depend on a response, but on time, network or an opt-out.
 func (x *comparison) skipped(v *sink.Record) bool {
 	x.line++
 	p := x.pages[hashOf(v.URL)]
 	switch {
 	case p != nil && p.line != x.line:
-	case v.Reason == politeness.ReasonChallenge, v.Reason == politeness.ReasonOptOut: // no answer is kept
+	case v.Reason == politeness.ReasonChallenge, v.Reason == politeness.ReasonOptOut: // the response is not kept
 	case v.Status > 0 || v.Outcome != string(crawler.Deferred) && v.Outcome != string(crawler.Failed):
 		return false
 	case v.Reason == crawler.ReasonSitemapBudget || v.Reason == crawler.ReasonHostBudget && !strings.HasPrefix(v.Rule, "hosts: "):
@@ -78,7 +78,7 @@ func (x *comparison) skipped(v *sink.Record) bool {
 	return true
 }
 
-// lost notes a visit that was not repeated.
+// lost records a visit that was not repeated.
 func (x *comparison) lost(v *sink.Record, why string) {
 	x.line++
 	x.result.Visits++
@@ -106,7 +106,7 @@ func (x *comparison) Append(_ context.Context, got *sink.Record) error {
 	return err
 }
 
-// compare notes how a visit differs.
+// compare records the differences between two visits.
 func (x *comparison) compare(want, got *sink.Record, was, is map[string]string) {
 	if x.sameAs(want, got) {
 		delete(was, "same_as")
@@ -129,8 +129,8 @@ func (x *comparison) compare(want, got *sink.Record, was, is map[string]string) 
 	}
 }
 
-// sameAs reports whether two visits name a page with the same body as well as they can: of two pages that were under way together,
-// either may have been met first.
+// sameAs reports whether two visits name pages with the same body as the duplicate's original. Of two pages in flight at the same time,
+// either may have come first.
 func (x *comparison) sameAs(want, got *sink.Record) bool {
 	if want.SameAs == got.SameAs {
 		return true
@@ -144,16 +144,16 @@ func (x *comparison) sameAs(want, got *sink.Record) bool {
 	return this != nil && that != nil && this.body == that.body && (want.SameAs != "" || that.to.After(this.from))
 }
 
-// fetchedAt is in the details of what robots.txt refuses.
+// fetchedAt matches a time in the details of refusals by robots.txt.
 var fetchedAt = regexp.MustCompile(", fetched [0-9T:Z.-]+")
 
-// fields returns what is compared of a visit, by the names in its JSON form: all but times, attempts, the place in the archive and
-// the texts of errors without an answer, which a crawl from an archive does not have.
+// fields returns the fields of a visit that are compared, by their JSON names: all except times, attempts, the position in the archive
+// and the error texts of failures without a response, which a crawl from an archive does not have.
 func (x *comparison) fields(v *sink.Record) (map[string]string, error) {
 	r := *v
 	r.Queued, r.Started, r.Ended, r.Attempt, r.WARC, r.Exchange = time.Time{}, time.Time{}, time.Time{}, 0, nil, nil
 	r.Detail = fetchedAt.ReplaceAllString(r.Detail, "")
-	if r.Terms != nil { // without the times of its files
+	if r.Terms != nil { // ignore the times of its files
 		t := *r.Terms
 		t.Files = slices.Clone(t.Files)
 		for i := range t.Files {
@@ -178,7 +178,7 @@ func (x *comparison) fields(v *sink.Record) (map[string]string, error) {
 	return all, nil
 }
 
-// end compares what was left.
+// end compares the URLs that were left.
 func (x *comparison) end(m *job.Manifest) {
 	for _, url := range x.script.unnamed() {
 		x.result.Differ++

@@ -1,4 +1,4 @@
-// Package replay repeats the crawl of a job from its archive, without a request, and compares each visit with the record.
+// Package replay repeats the crawl of a job from its archive, without making requests, and compares each visit with the record.
 //
 //	r, err := job.Read("site") // a job with an archive
 //	defer r.Close()
@@ -21,11 +21,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Result says how a crawl that was repeated compares with its record.
+// Result summarizes the comparison of a repeated crawl with its record.
 type Result struct {
-	Visits  int      `json:"visits"`          // that were compared
-	Differ  int      `json:"differ"`          // of them, and URLs without a counterpart
-	Taken   int      `json:"taken,omitempty"` // visits decided by the time, the network or the operator of then: they were not repeated
+	Visits  int      `json:"visits"`          // visits compared
+	Differ  int      `json:"differ"`          // visits that differ, and URLs without a counterpart
+	Taken   int      `json:"taken,omitempty"` // visits that were not repeated, because time, network or the operator decided about them
 	Left    int      `json:"left,omitempty"`  // URLs that were queued and not visited, as in the job
 	Changes []Change `json:"differences,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
@@ -34,12 +34,12 @@ type Result struct {
 // Change is a difference.
 type Change struct {
 	URL   string `json:"url"`
-	Field string `json:"field"` // of the visit, in its JSON form; "visit" for all of it
+	Field string `json:"field"` // JSON name of the field; "visit" for the whole visit
 	Was   string `json:"was"`
 	Is    string `json:"is"`
 }
 
-// String returns the difference as a line.
+// String returns the difference as one line.
 func (c *Change) String() string {
 	return fmt.Sprintf("%s: %s was %s, is %s", c.URL, c.Field, orNothing(c.Was), orNothing(c.Is))
 }
@@ -51,14 +51,14 @@ func orNothing(s string) string {
 	return s
 }
 
-// maxChanges limits the differences that are kept; all are counted.
+// maxChanges limits the recorded differences; all are counted.
 const maxChanges = 1000
 
-// Run repeats the crawl of the job that r reads. It needs some 500 bytes of memory for each URL that the job knows. The error is
-// about what could not be read, or says why a job cannot be repeated.
+// Run repeats the crawl of the job that r reads. It needs some 500 bytes of memory for each URL that the job knows. The error is an
+// error of reading, or the reason why a job cannot be repeated.
 func Run(ctx context.Context, r *job.Reader) (*Result, error) { return repeat(ctx, r) }
 
-// repeat is Run with further sinks.
+// repeat is like Run, with additional sinks.
 func repeat(ctx context.Context, r *job.Reader, more ...sink.Sink) (*Result, error) {
 	m, err := r.Manifest()
 	if err != nil {
@@ -90,13 +90,13 @@ func repeat(ctx context.Context, r *job.Reader, more ...sink.Sink) (*Result, err
 	return x.result, nil
 }
 
-// Check returns why the crawl of the job cannot be repeated, as far as its settings say.
+// Check returns an error if the settings of the job do not allow its crawl to be repeated.
 func Check(r *job.Reader) error {
 	_, err := config(r)
 	return err
 }
 
-// config returns the configuration of the job for one worker, without what ends a crawl early: the record says where it ended.
+// config returns the configuration of the job for one worker, without limits that end a crawl early: the record decides where it ended.
 func config(r *job.Reader) (crawler.Config, error) {
 	c, err := r.Config()
 	if err != nil {
@@ -124,7 +124,7 @@ func config(r *job.Reader) (crawler.Config, error) {
 	return cfg, nil
 }
 
-// notes says why a job that is intact may differ.
+// notes returns reasons for which an intact job may differ.
 func notes(m *job.Manifest) (all []string) {
 	if len(m.Program) > 0 {
 		all = append(all, fmt.Sprintf("a program made the job with %v: what it did with pages is not repeated", m.Program))
@@ -158,7 +158,7 @@ func (x *comparison) crawl(ctx context.Context, cfg crawler.Config, seeds []stri
 	return errors.Join(err, x.script.err, x.err)
 }
 
-// began returns when the visit of a URL began, as far as that is known.
+// began returns the time when the visit of a URL began, if it is known.
 func (x *comparison) began(url string) (time.Time, bool) {
 	p := x.pages[hashOf(url)]
 	if p == nil {
@@ -167,9 +167,9 @@ func (x *comparison) began(url string) (time.Time, bool) {
 	return p.from, true
 }
 
-// Links calls f with each link of the pages of a job, in the order of its visits: as the job kept them (job.Config.Links), or else
-// as its pages in the archive have them, for which the crawl is repeated as by [Run], with its Result. f must not keep the link. The
-// error is that of f or of Run.
+// Links calls f with each link of the pages of a job, in the order of its visits: from the job's links file (job.Config.Links), or
+// otherwise from the archived pages, repeating the crawl like [Run], whose Result it returns. f must not keep the link. The error comes
+// from f or from Run.
 func Links(ctx context.Context, r *job.Reader, f func(*sink.Outlink) error) (*Result, error) {
 	for l, err := range r.Links() {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -185,7 +185,7 @@ func Links(ctx context.Context, r *job.Reader, f func(*sink.Outlink) error) (*Re
 	return nil, nil //nolint:nilnil // nothing was repeated
 }
 
-// reread is a sink that passes links on.
+// reread is a sink that passes links to a function.
 type reread struct {
 	sink.Base
 	f func(*sink.Outlink) error

@@ -13,36 +13,36 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// script is a frontier that hands out URLs in the order of recorded visits, whatever their hosts and priorities. So a single
-// worker repeats what many did: what each page queued is known when the next visit begins, as it was then.
+// script is a frontier that hands out URLs in the order of the recorded visits, regardless of hosts and priorities. So a single worker
+// repeats the crawl of many: when a visit begins, the links of all visits that ended before it are queued, as in the recorded crawl.
 type script struct {
 	next    func() (*sink.Record, error, bool)
 	key     func(weburl.URL) weburl.Key
-	skipped func(v *sink.Record) bool          // whether a visit is taken as it was recorded
-	lost    func(v *sink.Record, why string)   // for a visit that cannot be repeated
-	begun   func(url string) (time.Time, bool) // when the visit of a URL began then
+	skipped func(v *sink.Record) bool          // reports whether a visit is taken from the record
+	lost    func(v *sink.Record, why string)   // called for a visit that cannot be repeated
+	begun   func(url string) (time.Time, bool) // returns when the recorded visit of a URL began
 
 	mu     sync.Mutex
 	urls   map[weburl.Key]*entry
 	queued int
-	now    time.Time    // then, when the last visit ended
-	want   *sink.Record // the visit that is repeated now
+	now    time.Time    // time in the recorded crawl: the end of the last visit
+	want   *sink.Record // the visit being repeated
 	again  bool         // its claim was put back
-	draws  bool         // the crawl draws a sample, and has not yet
-	held   bool         // want was not handed out, as the sample is to be drawn first
-	ready  time.Time    // until when that has to wait
-	err    error        // of reading the visits
+	draws  bool         // the crawl draws a sample, and has not done so yet
+	held   bool         // want was not handed out, because the sample must be drawn first
+	ready  time.Time    // until when the URL that was put back has to wait
+	err    error        // error of reading the visits
 }
 
-// entry is a URL that was queued.
+// entry is a queued URL.
 type entry struct {
 	frontier.Request
-	early *frontier.Request // what it was before the last change, if it may have been claimed before that
+	early *frontier.Request // its value before the last change, if it may have been claimed before that
 	done  bool
-	named bool // by robots.txt, as its record says: it was visited before a URL that makes it be read again
+	named bool // only its record says that a robots.txt named it: its visit came before the robots.txt is read again
 }
 
-// slack is the time after the end of a visit in which its links may have been queued.
+// slack is the time after the end of a visit within which its links may have been queued.
 const slack = 2 * time.Second
 
 // Add implements frontier.Frontier.
@@ -52,7 +52,7 @@ func (s *script) Add(_ context.Context, rs ...frontier.Request) (int, error) {
 	return s.add(rs), nil
 }
 
-// add queues URLs as the store of the job did.
+// add queues URLs like the job's queue.
 func (s *script) add(rs []frontier.Request) (added int) {
 	for _, r := range rs {
 		k := s.key(r.URL)
@@ -77,7 +77,7 @@ func (s *script) add(rs []frontier.Request) (added int) {
 	return added
 }
 
-// change changes a URL that is queued, and keeps what it was if the recorded crawl may have claimed it just before.
+// change replaces a queued URL, and keeps the old value if the recorded crawl may have claimed it just before.
 func (s *script) change(e *entry, r frontier.Request) {
 	was := e.Request
 	if e.Request, e.early = r, nil; s.beganBefore(e, s.now.Add(slack)) {
@@ -85,7 +85,7 @@ func (s *script) change(e *entry, r frontier.Request) {
 	}
 }
 
-// final reports whether a URL was out of the queue at this point of the recorded crawl: its visit had ended, or was under way.
+// final reports whether a URL had left the queue at this point of the recorded crawl: its visit had ended or was in flight.
 func (s *script) final(e *entry) bool {
 	return e.done || s.beganBefore(e, s.now)
 }
@@ -132,7 +132,7 @@ func (s *script) Claim(ctx context.Context) (c frontier.Claim, err error) {
 		switch {
 		case err != nil:
 			s.lost(s.want, "its URL cannot be read")
-		case e == nil && s.draws: // that nothing is left makes the crawler draw
+		case e == nil && s.draws: // an empty queue makes the crawler draw the sample
 			s.draws, s.held = false, true
 			return c, frontier.ErrDrained
 		case e == nil:
@@ -150,8 +150,9 @@ func (s *script) Claim(ctx context.Context) (c frontier.Claim, err error) {
 	}
 }
 
-// byRobots queues the sitemap that is wanted if a robots.txt named it, nil if none did. Its visit may be recorded before that of the
-// URL for which the robots.txt was requested: that one had to wait for it, and its host took the sitemap first.
+// byRobots queues the wanted sitemap if a robots.txt named it, and returns nil otherwise. The visit of the sitemap may be recorded
+// before the visit of the URL for which the robots.txt was requested: that URL had to wait, and the host was free for the sitemap
+// first.
 func (s *script) byRobots(u weburl.URL) *entry {
 	via, err := weburl.Parse(s.want.Via)
 	if err != nil || via != via.RobotsURL() {
@@ -163,7 +164,7 @@ func (s *script) byRobots(u weburl.URL) *entry {
 	return e
 }
 
-// unnamed returns the URLs that a robots.txt named by their record alone.
+// unnamed returns the URLs that were named by a robots.txt only according to their record.
 func (s *script) unnamed() (urls []string) {
 	for _, e := range s.urls {
 		if e.named {
@@ -184,7 +185,7 @@ func (s *script) wait(ctx context.Context) {
 	}
 }
 
-// advance goes to the next recorded visit.
+// advance moves to the next recorded visit.
 func (s *script) advance() bool {
 	v, err, ok := s.next()
 	s.err = err
@@ -214,7 +215,7 @@ func (s *script) Settle(_ context.Context, c frontier.Claim, end frontier.Settle
 		s.add(end.Links)
 		return nil
 	}
-	s.now = maxTime(s.now, s.want.Ended) // what was under way when its links were queued
+	s.now = maxTime(s.now, s.want.Ended) // not later than the visits in flight when its links were queued
 	if e := s.urls[s.key(c.URL)]; e != nil {
 		s.done(e)
 	}
@@ -245,7 +246,7 @@ func (*script) Room(string) (urls int, bytes int64) { return math.MaxInt, math.M
 // HostPending implements frontier.Frontier.
 func (*script) HostPending(string) int { return 1 }
 
-// left returns URLs that were queued and have no visit, at most this many, and how many there are.
+// left returns up to most URLs that were queued and have no visit, and their total number.
 func (s *script) left(most int) (some []string, all int) {
 	for _, e := range s.urls {
 		if !e.done {

@@ -8,15 +8,15 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// answer is something that only the researcher can say.
+// answer is a question that only the researcher can answer, with the answer.
 type answer struct {
 	ID       string `json:"id"`
 	Question string `json:"question"`
-	Text     string `json:"answer"` // "" as long as it has not been filled in
+	Text     string `json:"answer"` // "" until it is filled in
 }
 
-// questions are what a data sheet must say and no crawler can know: after "Datasheets for Datasets" (Gebru et al. 2021) and the
-// Menlo Report (2012).
+// questions are the facts of a data sheet that a crawler cannot know, after "Datasheets for Datasets" (Gebru et al. 2021) and the Menlo
+// Report (2012).
 var questions = [...]answer{
 	{ID: "purpose", Question: "Why was this crawled, by whom, and who paid for it?"},
 	{ID: "population", Question: "Which population do the seeds stand for? Where does their list come from, and of which date is it?"},
@@ -30,15 +30,15 @@ var questions = [...]answer{
 	{ID: "limits", Question: "What should it not be used for? Which errors in it are known?"},
 }
 
-// blank stands where an answer is missing.
+// blank marks a missing answer.
 const blank = "**TO BE FILLED IN**"
 
 func begins(id string) string { return "<!-- answer: " + id + " -->" }
 
 const ends = "<!-- end of answer -->"
 
-// answersIn returns all questions, with the answers in a data sheet; nil is one that does not exist. The error says that answers
-// in it cannot be found, so that they would be lost if it was written again.
+// answersIn returns all questions, with the answers in a data sheet; nil means that there is no data sheet. It returns an error if
+// answers cannot be found, because writing the data sheet again would lose them.
 func answersIn(sheet []byte) ([]answer, error) {
 	list := questions
 	if sheet == nil {

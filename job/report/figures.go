@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// The pictures are drawn for the width that they get: positions across are percentages, or units of a picture that is stretched. Texts
-// are beside the stretched pictures, never in them, so that no text is scaled.
+// The pictures fit any width: horizontal positions are percentages, or units of a stretched picture. Texts are beside stretched
+// pictures, never inside, so that no text is scaled.
 const (
-	trackWidth   = 1000.0 // units of a stretched picture
+	trackWidth   = 1000.0 // width of a stretched picture in units
 	chartHeight  = 100.0
-	minMark      = 2.0 // the shortest mark, in units
+	minMark      = 2.0 // minimum width of a mark in units
 	maxTicks     = 4
-	maxLanesOpen = 6 // the other lanes are shown on request
+	maxLanesOpen = 6 // further lanes are shown on request
 )
 
 // keyEntry is an entry of a legend.
@@ -35,7 +35,7 @@ type barRow struct {
 // barPart is a part of a bar, in percent of the width.
 type barPart struct{ Class, X, W string }
 
-// barFacts is a bar of one part before it is drawn.
+// barFacts is the data of a bar with one part.
 type barFacts struct {
 	name, class string
 	size        float64
@@ -54,7 +54,7 @@ func drawBars(caption string, rows []barFacts) bars {
 	return b
 }
 
-// drawBar draws the parts of a bar, of which all would be the whole width.
+// drawBar draws the parts of a bar. all is the size that fills the whole width.
 func drawBar(classes []string, sizes []float64, all float64) (parts []barPart) {
 	x := 0.0
 	for i, size := range sizes {
@@ -76,7 +76,7 @@ func decimal(v float64) string {
 type lanes struct {
 	Label      string
 	Ticks      []tick
-	Grid       string // a path of lines at the ticks
+	Grid       string // a path with grid lines at the ticks
 	Rows, Rest []laneRow
 }
 
@@ -91,7 +91,7 @@ type laneRow struct {
 
 type lanePath struct{ Class, D string }
 
-// newLanes returns empty lanes over so many seconds, whose first second is from.
+// newLanes returns empty lanes for a number of seconds, starting at second from.
 func newLanes(label string, hosts []string, seconds, from float64) (p lanes) {
 	p.Label = label
 	step := niceStep(seconds / maxTicks)
@@ -112,7 +112,7 @@ func newLanes(label string, hosts []string, seconds, from float64) (p lanes) {
 	return p
 }
 
-// folded returns lanes of which a few are shown at once.
+// folded returns lanes of which only a few are shown at first.
 func (p lanes) folded() lanes {
 	if len(p.Rows) > maxLanesOpen+2 {
 		p.Rows, p.Rest = p.Rows[:maxLanesOpen], p.Rows[maxLanesOpen:]
@@ -120,7 +120,7 @@ func (p lanes) folded() lanes {
 	return p
 }
 
-// niceStep is a step for people at least as long as so many seconds.
+// niceStep returns a round step of at least the given number of seconds.
 func niceStep(seconds float64) float64 {
 	for _, s := range [...]float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 2 * 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400} {
 		if s >= seconds {
@@ -146,7 +146,7 @@ func clockText(seconds, step float64) string {
 // curves is a picture of lines or areas.
 type curves struct {
 	Label    string
-	Top      string // the greatest value
+	Top      string // maximum value
 	From, To string // the ends of the axis below
 	Keys     []keyEntry
 	Curves   []lanePath
@@ -165,7 +165,7 @@ func line(xs, ys []float64) string {
 	return b.String()
 }
 
-// area is a path around what lies between two lines of the same points.
+// area returns a path around the area between two lines with the same x values.
 func area(xs, low, high []float64) string {
 	if len(xs) == 0 {
 		return ""

@@ -12,26 +12,27 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// resultNames are the results of URLs in the order of package digest: their class, which is their colour everywhere, and their name.
+// resultNames are the results of URLs in the order of package digest: their class, which determines their colour on all pages, and
+// their name.
 var resultNames = [digest.Results]keyEntry{{"got", "fetched"}, {"broken", "broken"}, {"refused", "refused"}, {"over", "over a budget"}, {"other", "redirected, unchanged or left out"}}
 
-// maxShown limits the URLs that the page lists of each result. A list up to it is complete.
+// maxShown limits the URLs that the page lists for each result. Shorter lists are complete.
 const maxShown = 100
 
 // result is a result with the list of its URLs.
 type result struct {
 	keyEntry
 	Count  string
-	Text   string // by cause, in a line
+	Text   string // counts by cause, in a line
 	Causes []cause
 	Rules  []digest.Group
 	Rows   []listRow
 	Open   bool
-	File   string // beside the page, that has all of them
+	File   string // file beside the page with the complete list
 	More   string
 }
 
-// cause is why URLs have a result. Class is that of the rows that have it, so that a reader can choose them.
+// cause is the reason of a result. Class marks the rows with this cause, so that a reader can filter them.
 type cause struct {
 	Class, Name string
 	Count       int
@@ -40,10 +41,10 @@ type cause struct {
 // listRow is a URL in a list.
 type listRow struct{ Class, URL, Cause, Detail, Via string }
 
-// maxCauses limits the causes of which a reader can choose one.
+// maxCauses limits the causes by which a reader can filter.
 const maxCauses = 8
 
-// results returns the results with their lists, and what else became of URLs.
+// results returns the results with their lists, and a text about the outcomes of other URLs.
 func (s *source) results() (all []result, other string) {
 	r, counts, others := s.report, s.facts.Total.Results, []string(nil)
 	for n := range digest.Other {
@@ -81,7 +82,7 @@ func (s *source) results() (all []result, other string) {
 	return all, and(others...)
 }
 
-// withDir is a command followed by the directory, behind a text; nothing if there is none.
+// withDir returns a text followed by a command and the directory, "" if there is no command.
 func withDir(text, command string) string {
 	if command == "" {
 		return ""
@@ -89,7 +90,7 @@ func withDir(text, command string) string {
 	return text + command + " DIR"
 }
 
-// causes returns why URLs have a result, the most frequent first.
+// causes returns the causes of a result, the most frequent first.
 func (s *source) causes(of digest.Result) (all []cause) {
 	at := map[string]int{}
 	for i := range s.facts.Problems {
@@ -112,7 +113,7 @@ func (s *source) causes(of digest.Result) (all []cause) {
 	return all
 }
 
-// causesText names the most frequent causes.
+// causesText lists the most frequent causes.
 func causesText(causes []cause) string {
 	var texts []string
 	for i, c := range causes {
@@ -125,7 +126,8 @@ func causesText(causes []cause) string {
 	return strings.Join(texts, "; ")
 }
 
-// rows returns the first URLs with a result, those of the most frequent cause first, and examples of causes that none of them has.
+// rows returns the first URLs with a result, sorted by the frequency of their cause, and an example for each cause that would be
+// missing.
 func (s *source) rows(of digest.Result, causes []cause) []listRow {
 	rows, at := slices.Clone(s.list.shown[of]), map[string]int{}
 	for i, c := range causes {
@@ -152,7 +154,7 @@ func (s *source) rows(of digest.Result, causes []cause) []listRow {
 	return rows
 }
 
-// withPages returns the number of sites that gave pages.
+// withPages returns the number of sites with at least one page.
 func (s *source) withPages() (n int) {
 	for i := range s.facts.Hosts {
 		if s.facts.Hosts[i].Pages() > 0 {
@@ -162,7 +164,7 @@ func (s *source) withPages() (n int) {
 	return max(n, s.report.Hosts)
 }
 
-// gaps says which sites the crawl has not seen completely, and why.
+// gaps returns sentences about the sites that the crawl has not seen completely, with the reasons.
 func (s *source) gaps() (texts []string) {
 	set := s.manifest.Settings
 	for _, g := range [...]struct{ state, one, many, what, then string }{
@@ -184,7 +186,7 @@ func (s *source) gaps() (texts []string) {
 	return texts
 }
 
-// sitesIn names the sites in one of these states.
+// sitesIn returns the names of the sites in one of these states.
 func (s *source) sitesIn(states ...string) (names []string) {
 	for i := range s.facts.Hosts {
 		if state, _ := s.state(&s.facts.Hosts[i]); slices.Contains(states, state) {
@@ -209,7 +211,7 @@ const (
 	stateOnlyAsked  = "no page known"
 )
 
-// state says what is known of a site as a whole, with the class of its tag.
+// state returns the state of a site, with the class of its tag.
 func (s *source) state(h *digest.Host) (state, class string) {
 	switch {
 	case h.Reasons["opt_out"] > 0:
@@ -242,8 +244,8 @@ func (s *source) state(h *digest.Host) (state, class string) {
 // censoring lists the states in which the counts of a site are lower bounds.
 var censoring = []string{stateCut, stateMapsCut, stateGivenUp, stateUnfinished, stateWalled, stateNotEntered, stateLeftOut}
 
-// isLeftOut reports whether the operator ordered during the crawl that a host or a domain above it be left out. Its URLs may still be
-// in the queue, without an outcome.
+// isLeftOut reports whether the operator ordered during the crawl to leave out a host or a domain above it. Its URLs may still be in
+// the queue, without an outcome.
 func (s *source) isLeftOut(host string) bool {
 	name, _, _ := net.SplitHostPort(host)
 	for ; name != "" && len(s.leftOut) > 0; _, name, _ = strings.Cut(name, ".") {

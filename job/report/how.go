@@ -12,7 +12,7 @@ import (
 // changed is a setting that differs from its default.
 type changed struct{ Name, Value, Default string }
 
-// how says how the crawl was done, and how that can be checked.
+// how describes how the crawl was done, and how that can be checked.
 func (s *source) how() []fact {
 	last := s.manifest.Last()
 	facts := []fact{
@@ -37,7 +37,7 @@ func (s *source) how() []fact {
 	return append(facts, fact{"Cite as", fmt.Sprintf("Crawl by %s with %s, %s", cmp.Or(s.manifest.Settings["agent"], "an unnamed crawler"), last.Software, s.report.Started.UTC().Format("2006-01-02"))})
 }
 
-// sum says what the hash of a file is, or where those of its segments are.
+// sum returns a text with the hash of a file, or about where the hashes of its segments are.
 func (s *source) sum(name, first string) string {
 	if s.manifest.InSegments(name) {
 		return ", in segments, whose SHA-256 are in manifest.json"
@@ -82,7 +82,7 @@ type countRow struct {
 	Count int
 }
 
-// counts are all counts of the report.
+// counts returns all counts of the report as tables.
 func (s *source) counts() (tables []countTable) {
 	r := s.report
 	for _, t := range []countTable{

@@ -29,10 +29,10 @@ func (s *source) hostsCSV() []byte {
 	return t.bytes()
 }
 
-// maxListed limits the problems that the file lists.
+// maxListed limits the problems in the file.
 const maxListed = 100_000
 
-// problemList is a line for each URL that is a problem, in the order in which they ended, and the first URLs of each result.
+// problemList has a line for each URL that is a problem, in the order in which they ended, and the first URLs of each result.
 type problemList struct {
 	*table
 	n     int
@@ -48,7 +48,7 @@ func (l *problemList) add(v *sink.Record) {
 		}
 		l.shown[of] = append(l.shown[of], row)
 	}
-	if !digest.IsProblem(v) || v.Reason == "host_budget" || v.Reason == "sitemap_budget" { // which is no problem of the URL
+	if !digest.IsProblem(v) || v.Reason == "host_budget" || v.Reason == "sitemap_budget" { // a used-up budget is not a problem of the URL
 		return
 	}
 	if l.n++; l.n <= maxListed {
@@ -56,7 +56,7 @@ func (l *problemList) add(v *sink.Record) {
 	}
 }
 
-// clip returns a copy of a text, cut to what a list has room for.
+// clip returns a copy of a text, cut to the maximum length in a list.
 func clip(s string) string {
 	const most = 300
 	if len(s) > most {
@@ -73,7 +73,7 @@ func (l *problemList) csv() []byte {
 	return l.bytes()
 }
 
-// table is text in rows, in a form that spreadsheets read and do not take for formulas.
+// table is text in rows, in a CSV format in which spreadsheets see no formulas.
 type table struct {
 	b bytes.Buffer
 	w *csv.Writer
@@ -82,7 +82,7 @@ type table struct {
 func newTable(names ...string) *table {
 	t := &table{}
 	t.w = csv.NewWriter(&t.b)
-	_ = t.w.Write(names) // into memory
+	_ = t.w.Write(names) // writing to memory cannot fail
 	return t
 }
 
@@ -100,7 +100,7 @@ func (t *table) row(values ...any) {
 			cells[i] = fmt.Sprint(v)
 		}
 	}
-	_ = t.w.Write(cells) // into memory
+	_ = t.w.Write(cells) // writing to memory cannot fail
 }
 
 func (t *table) bytes() []byte {
@@ -108,7 +108,7 @@ func (t *table) bytes() []byte {
 	return hidden.Escape(t.b.Bytes())
 }
 
-// problemText names a kind of problem.
+// problemText describes a kind of problem.
 func problemText(g *digest.Group) string {
 	switch {
 	case g.Status > 0:
@@ -126,7 +126,7 @@ func problemText(g *digest.Group) string {
 	return ReasonText(g.Reason)
 }
 
-// rules returns the rules that refused URLs, those that refused the most first, without those of the crawl's scope.
+// rules returns the rules that refused URLs, sorted by their number, without the rules of the crawl's scope.
 func (s *source) rules() (rules []digest.Group) {
 	for _, g := range s.facts.Rules {
 		if g.Outcome == "refused" && len(rules) < maxRules {
@@ -136,10 +136,10 @@ func (s *source) rules() (rules []digest.Group) {
 	return rules
 }
 
-// ownerRow is a line of the table of those that have shared a crawl.
+// ownerRow is a row of the table of processes that shared a crawl.
 type ownerRow struct{ Name, Requests, First, Last, Until, Clock string }
 
-// owners lists which process owned which part of a crawl that several have shared; nothing for any other crawl.
+// owners returns the parts of a crawl that several processes have shared, none for other crawls.
 func (s *source) owners() (rows []ownerRow, more string) {
 	all := s.facts.Owners
 	if len(all) == 0 {
@@ -180,7 +180,7 @@ func rowOf(o *digest.Owner) ownerRow {
 	return row
 }
 
-// offText says how far a process's clock was off.
+// offText describes the clock offset of a process.
 func offText(o *digest.Owner) string {
 	off := time.Duration(o.Ahead * float64(time.Second))
 	text := span(off.Abs()) + " ahead"

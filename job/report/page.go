@@ -1,5 +1,5 @@
-// Package report sums up a crawl that package job keeps: as text, as a self-contained page that shows every request and every
-// pause, and as tables. The facts about each host are those of package job/digest.
+// Package report summarizes a crawl of package job: as text, as a self-contained page that shows every request and every pause, and as
+// tables. The facts about each host come from package job/digest.
 //
 //	r, err := job.Read("site")
 //	defer r.Close()
@@ -11,7 +11,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	_ "embed" // the page and its style
+	_ "embed" // for the page and its style
 	"encoding/base64"
 	"fmt"
 	"html/template"
@@ -27,8 +27,8 @@ import (
 	"github.com/amble-crawler/amble/politeness/audit"
 )
 
-// Write writes the report of a job that has ended into its directory: the page, the lists that it names, the data sheet with the answers that it
-// had, and the hashes of all files (job.Reader.WriteSums). Each file is written whole or not at all.
+// Write writes the report of a job that has ended into its directory: the page, the lists that it names, the data sheet with its
+// previous answers, and the hashes of all files (job.Reader.WriteSums). Each file is written atomically.
 func Write(r *job.Reader, c Commands) error {
 	s, err := read(r, c)
 	if err != nil {
@@ -65,28 +65,28 @@ func Page(r *job.Reader, c Commands) ([]byte, error) {
 	return s.page()
 }
 
-// Commands are the commands that a report names, so that its readers can check the crawl, explain a URL, resume and repeat the
-// crawl. The zero value is for programs that have none: the report then names none.
+// Commands are the commands that a report names, so that readers can check the crawl, explain a URL, and resume or repeat the crawl.
+// With the zero value the report names none.
 type Commands struct {
 	Verify  string // is followed by the directory of the job
-	URLs    string // prints the URLs of the job: is followed by the directory
-	Check   string // names all pages with a broken link: is followed by the directory
+	URLs    string // prints the URLs of the job; is followed by the directory
+	Check   string // names all pages with a broken link; is followed by the directory
 	Explain string // is followed by the directory and a URL
 	Resume  string // is followed by the directory
 	Crawl   string // is followed by a job file and a new directory, with -o
 }
 
-// source is all that a page is made of.
+// source holds the data of a page.
 type source struct {
 	commands Commands
 	report   *crawler.Report
 	manifest *job.Manifest
 	facts    *digest.Facts
 	list     problemList
-	leftOut  map[string]bool // host names, by an order of the operator
+	leftOut  map[string]bool // host names that an order of the operator left out
 
-	// Of a job that has not ended:
-	open   string // how it stands; "" if it has ended
+	// For a job that has not ended:
+	open   string // its state; "" if it has ended
 	alive  bool   // a process works on it
 	resume string // the command that resumes it
 }
@@ -115,10 +115,10 @@ type pageData struct {
 	Styles              []template.HTML
 	Title, When, Finish string
 	Agent, Contact      string
-	Unfinished          string // what the page covers of a crawl that has not ended
+	Unfinished          string // note about the data that the page of an unfinished crawl covers
 	Verdict             verdict
 	Results             []result
-	Other               string // results that have no list
+	Other               string // outcomes without a list
 	Gaps                []string
 	Sites               siteTable
 	SortKeys            []string
@@ -169,15 +169,15 @@ func (s *source) page() ([]byte, error) {
 	return hidden.Escape(b.Bytes()), nil
 }
 
-// Limits on what the page lists. The rest is in the files beside it.
+// Limits of the lists on the page. Complete lists are in the files beside it.
 const (
 	maxRows  = 200 // sites
-	maxLanes = 40  // sites in a picture
+	maxLanes = 40  // sites shown in a picture
 	maxRules = 50
 	maxRuns  = 50
 )
 
-// Palette is the style sheet of the colours, light and dark, as custom properties: each has one meaning on all pages.
+// Palette is the style sheet of the colours, light and dark, as custom properties. Each colour has one meaning on all pages.
 //
 //go:embed palette.css
 var Palette string
@@ -188,7 +188,7 @@ var style string
 //go:embed page.tmpl
 var pageText string
 
-// policy lets the page do nothing but apply its own styles.
+// policy returns a Content-Security-Policy under which the page can only apply its own styles.
 func policy(styles ...string) string {
 	hashes := make([]string, len(styles))
 	for i, s := range styles {
@@ -198,7 +198,7 @@ func policy(styles ...string) string {
 	return "default-src 'none'; style-src " + strings.Join(hashes, " ") + "; base-uri 'none'; form-action 'none'"
 }
 
-// reportPage is parsed when it is needed: few commands write a report.
+// reportPage is parsed on demand: few commands write a report.
 var reportPage = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New(job.PageName).Funcs(template.FuncMap{
 		"time": stamp, "num": num,
@@ -209,7 +209,7 @@ var reportPage = sync.OnceValue(func() *template.Template {
 	}).Parse(pageText))
 })
 
-// seedsText names what was crawled.
+// seedsText describes the seeds.
 func (s *source) seedsText() string {
 	var hosts []string
 	for _, seed := range s.manifest.Seeds {
@@ -230,7 +230,7 @@ func (s *source) seedsText() string {
 	return hosts[0] + " and " + plural(len(hosts)-1, "more site")
 }
 
-// finish says how the crawl ended.
+// finish describes how the crawl ended.
 func (s *source) finish() string {
 	text := span(s.report.Elapsed.Duration)
 	if n := len(s.manifest.Runs); n > 1 {
@@ -240,7 +240,7 @@ func (s *source) finish() string {
 	return text + " · " + finishText(s.report, s.open)
 }
 
-// verdict says whether the crawl was polite.
+// verdict is the result of the check of politeness.
 type verdict struct {
 	Bad   bool
 	Text  string
@@ -269,7 +269,7 @@ func (s *source) verdict() verdict {
 	return v
 }
 
-// ruleText says in words which rule of politeness an invariant is, with its code.
+// ruleText describes the rule of politeness behind an invariant, with its code.
 func ruleText(invariant string) string {
 	if rule := audit.Rule(invariant); rule != "" {
 		return "rule " + invariant + ": " + rule
@@ -277,7 +277,7 @@ func ruleText(invariant string) string {
 	return "rule " + invariant
 }
 
-// hostCount is the number of hosts that were requested.
+// hostCount returns the number of hosts with requests.
 func (s *source) hostCount() (n int) {
 	for i := range s.facts.Hosts {
 		if s.facts.Hosts[i].Requests > 0 {

@@ -25,7 +25,7 @@ var laneKeys = []keyEntry{
 	{"got", "page"}, {"broken", "4xx, 5xx or no answer"}, {"ink", "robots.txt"}, {"wait", "longer pause that the site asked for, or that trouble with it required"},
 }
 
-// kinds are the classes of paths in a lane, in the order in which they are drawn.
+// kinds are the classes of paths in a lane, in drawing order.
 var kinds = [...]struct {
 	kind  digest.Kind
 	class string
@@ -59,7 +59,7 @@ func (s *source) polite() polite {
 	return p
 }
 
-// pauseText says which pauses were required, and how the shortest compares with that.
+// pauseText describes the required pauses, and compares the shortest pause with them.
 func (s *source) pauseText() string {
 	p := &s.facts.Total.Pauses
 	text := fmt.Sprintf("One request at a time to each site, with %s from the end of one to the start of the next, and longer where a site asked for it or was in trouble.", orText(s.manifest.Settings["delay"]))
@@ -76,7 +76,7 @@ func orText(delay string) string {
 	return "no pause"
 }
 
-// laned returns the hosts that have a lane: those with the most requests, the last to end first.
+// laned returns the hosts that have a lane: those with the most requests, sorted so that the last to end comes first.
 func (s *source) laned() []string {
 	var hosts []*digest.Host
 	for i := range s.facts.Hosts[:min(maxLanes, len(s.facts.Hosts))] {
@@ -92,7 +92,7 @@ func (s *source) laned() []string {
 	return names
 }
 
-// binLanes draws the lanes by their bins.
+// binLanes draws the lanes from their bins.
 func (s *source) binLanes(hosts []string) lanes {
 	bins := 1
 	by := map[string]*digest.Lane{}
@@ -119,7 +119,7 @@ func (s *source) binLanes(hosts []string) lanes {
 func binPaths(l *digest.Lane) (paths []lanePath) {
 	for _, k := range kinds {
 		var b strings.Builder
-		at := 0 // where the pen is
+		at := 0 // position of the pen
 		for i := 0; i < len(l.Bins); i++ {
 			if l.Bins[i]&k.kind == 0 {
 				continue
@@ -142,12 +142,12 @@ func binPaths(l *digest.Lane) (paths []lanePath) {
 	return paths
 }
 
-// newLanes returns empty lanes over so long a time.
+// newLanes returns empty lanes for a period.
 func (s *source) newLanes(title string, hosts []string, took time.Duration, from float64) lanes {
 	return newLanes(fmt.Sprintf("%s: a lane for each of %s, over %s", title, plural(len(hosts), "site"), span(took)), hosts, max(took.Seconds(), 0.001), from)
 }
 
-// exactLanes draws single requests, of a period.
+// exactLanes draws the single requests of a period.
 func (s *source) exactLanes(title string, hosts []string, from, to time.Time) lanes {
 	took := max(to.Sub(from), time.Millisecond)
 	p := s.newLanes(title, hosts, took, from.Sub(s.facts.First).Seconds())
@@ -184,8 +184,8 @@ func (s *source) exactLanes(title string, hosts []string, from, to time.Time) la
 	return p
 }
 
-// closeUp draws a time in which single pauses can be seen: twenty of the pauses that the operator chose, at a moment when many
-// sites were requested.
+// closeUp draws a period in which single pauses are visible: twenty times the delay that the operator chose, at a time when many sites
+// were requested.
 func (s *source) closeUp(hosts []string) (lanes, string) {
 	marks := s.facts.Opening
 	delay, err := time.ParseDuration(s.manifest.Settings["delay"])
@@ -208,7 +208,7 @@ func (s *source) closeUp(hosts []string) (lanes, string) {
 	return p, fmt.Sprintf("%s of it, from %s: single answers and single pauses can be seen.", span(took), span(from.Sub(s.facts.First).Round(time.Second)))
 }
 
-// busiest returns the beginning of a period of this length in which as many requests as possible begin.
+// busiest returns the beginning of the period of the given length in which the most requests begin.
 func busiest(marks []digest.Mark, took time.Duration) time.Time {
 	sorted := slices.Clone(marks)
 	slices.SortFunc(sorted, func(a, b digest.Mark) int { return a.Start.Compare(b.Start) })
@@ -227,7 +227,7 @@ func busiest(marks []digest.Mark, took time.Duration) time.Time {
 // ratioNames are the names of the buckets of ratios.
 var ratioNames = [...]string{"< 1: too early", "1 to 1.001", "to 1.01", "to 1.1", "to 1.5", "to 2", "to 5", "over 5"}
 
-// ratios draws how pauses compare with what was required.
+// ratios draws the ratios of observed to required pauses.
 func (s *source) ratios() (bars, string) {
 	p := &s.facts.Total.Pauses
 	if p.Owed == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// results returns the result of a crawl in plain words, a line each for what was fetched, is broken, was refused and was over a budget.
+// results returns the result of a crawl in plain words, with a line each for fetched, broken, refused and over-budget URLs.
 func results(r *crawler.Report) string {
 	const most = 5
 	var b strings.Builder
@@ -63,7 +63,7 @@ func results(r *crawler.Report) string {
 	return b.String()
 }
 
-// broke reports whether a reason is that a URL had no usable answer.
+// broke reports whether a reason means that a URL had no usable response.
 func broke(reason string) bool {
 	for _, begin := range []string{"dns_", "connect_", "tls_", "header_", "redirect_loop", "redirect_bad", "unreachable", "reset", "no_answer", "malformed", "idle_", "fetch_", "encoding"} {
 		if strings.HasPrefix(reason, begin) {
@@ -73,7 +73,7 @@ func broke(reason string) bool {
 	return false
 }
 
-// wrapped breaks a text at words, for the column of values of a terminal with 80 columns.
+// wrapped breaks a text between words, for the column of values on a terminal with 80 columns.
 func wrapped(text string) string {
 	const width, indent = 67, "\n             "
 	var b strings.Builder

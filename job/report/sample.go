@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// sample says what kind of sample the crawl is.
+// sample describes the kind of sample that the crawl is.
 type sample struct {
 	Sentence      string
 	Depths, Sizes bars
@@ -36,7 +36,7 @@ func (s *source) sentence() string {
 		orText(set["delay"]), plural(t.Reasons["robots_disallow"], "URL"), percent(t.Reasons["robots_disallow"], s.facts.Known+r.Left))
 	if cut := s.sitesIn(censoring...); len(cut) > 0 {
 		upTo := ""
-		if r.Left > 0 { // nobody knows whose they are
+		if r.Left > 0 { // the hosts of the URLs that are left are unknown
 			upTo = "Up to "
 		}
 		fmt.Fprintf(&b, "%s%s not seen to the end (%s), so that counts of their pages are lower bounds. ", upTo, plural(len(cut), "site")+verb(len(cut)), some(cut, 3))
@@ -51,7 +51,7 @@ func (s *source) sentence() string {
 	return b.String()
 }
 
-// frameText says which pages could be in the crawl, as a part of a sentence.
+// frameText describes the pages that could be in the crawl, as a part of a sentence.
 func (s *source) frameText() string {
 	set := s.manifest.Settings
 	if d := s.drawn(); d != nil {
@@ -81,7 +81,7 @@ func depthText(depth string) string {
 	return "up to " + depth + " deep"
 }
 
-// bounds names the limits in force.
+// bounds lists the limits in force.
 func bounds(set map[string]string) string {
 	var texts []string
 	for _, b := range [...]struct{ key, text string }{
@@ -134,7 +134,7 @@ func boundReached(finish string) string {
 	return ""
 }
 
-// usageText lists what sites say of uses.
+// usageText lists the statements of sites about uses.
 func usageText(usage map[string]int) string {
 	var texts []string
 	for _, r := range counted("", usage).Rows {
@@ -149,7 +149,7 @@ func usageText(usage map[string]int) string {
 // cost returns the crawl's cost for the sites.
 func (s *source) cost() string {
 	t, connections := &s.facts.Total, ""
-	if s.open == "" { // until then they are not known
+	if s.open == "" { // unknown before the end
 		connections = plural(s.report.Connections, "connection") + ", "
 	}
 	return fmt.Sprintf("%s, %s, %s%s of their servers' time; at most one request at a time at each",
@@ -198,7 +198,7 @@ func (s *source) sizes() bars {
 	return drawBars("Pages fetched by bytes of the decoded body", all)
 }
 
-// lorenz draws how evenly the pages are spread over the sites.
+// lorenz draws the distribution of pages over sites as a Lorenz curve.
 func (s *source) lorenz() (curves, string) {
 	var pages []int
 	sum := 0

@@ -19,8 +19,8 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// sheetSchema names the version of the data sheet's form. It changes when a field changes its meaning or is removed; new
-// fields do not change it.
+// sheetSchema is the version of the data sheet's format. It changes when a field changes its meaning or is removed, but not for new
+// fields.
 const sheetSchema = "amble.datasheet/1"
 
 // sheet is the data sheet of a crawl: what others must know before they use its data. Times are in seconds.
@@ -28,42 +28,42 @@ type sheet struct {
 	Schema     string                  `json:"schema"`
 	Answers    []answer                `json:"answers"`
 	Frame      sheetFrame              `json:"frame"`
-	Bounds     map[string]string       `json:"bounds"` // those in force
+	Bounds     map[string]string       `json:"bounds"` // limits in force
 	Finish     string                  `json:"finish"`
 	Order      sheetOrder              `json:"order"`
 	Who        sheetWho                `json:"who"`
 	When       sheetWhen               `json:"when"`
-	Where      []string                `json:"where"` // machines, as they call themselves
+	Where      []string                `json:"where"` // names of the machines
 	Got        sheetGot                `json:"got"`
-	Unseen     []unseen                `json:"unseen"` // the largest first
+	Unseen     []unseen                `json:"unseen"` // sorted by number, largest first
 	Censored   []censored              `json:"censored"`
 	Robots     sheetRobots             `json:"robots"`
-	Usage      map[string]int          `json:"usage"` // visits by what their sites say of a use
+	Usage      map[string]int          `json:"usage"` // visits by a use and the site's statement about it
 	Terms      sheetTerms              `json:"terms"`
 	Duplicates sheetDuplicates         `json:"duplicates"`
 	Politeness sheetPoliteness         `json:"politeness"`
 	Cost       sheetCost               `json:"cost"`
 	Versions   sheetVersions           `json:"versions"`
-	Files      map[string]job.FileFact `json:"files"`    // as the last process left them
-	Settings   map[string]string       `json:"settings"` // all of them
-	Repeat     []string                `json:"repeat"`   // commands
+	Files      map[string]job.FileFact `json:"files"`    // state when the last process ended
+	Settings   map[string]string       `json:"settings"` // all settings
+	Repeat     []string                `json:"repeat"`   // commands that check and repeat the crawl
 }
 
 // sheetTerms holds the verdicts that followed from the statements of sites about uses.
 type sheetTerms struct {
-	Purposes []string                  `json:"purposes"`           // what pages were collected for
+	Purposes []string                  `json:"purposes"`           // purposes for which pages were collected
 	Verdicts map[string]int            `json:"verdicts,omitempty"` // visits, as in report.json
 	LeftOut  map[string]map[string]int `json:"left_out,omitempty"` // visits by host and statement
-	Cost     []crawler.HostCost        `json:"cost,omitempty"`     // what was not paid
+	Cost     []crawler.HostCost        `json:"cost,omitempty"`     // payments that sites asked for and did not get
 }
 
 type sheetFrame struct {
 	Seeds  int      `json:"seeds"`
 	First  []string `json:"first"`  // seeds, at most 20
-	SHA256 string   `json:"sha256"` // of all seeds, each with a line feed
+	SHA256 string   `json:"sha256"` // of all seeds, each followed by a line feed
 	Scope  string   `json:"scope"`
 	Depth  string   `json:"depth"`
-	Known  int      `json:"known"` // URLs that were found, and had an outcome or were left
+	Known  int      `json:"known"` // URLs found that have an outcome or are left
 
 	Sample *sheetSample `json:"sample,omitempty"` // nil if links were followed
 }
@@ -87,7 +87,8 @@ func (s *source) drawn() *sheetSample {
 	return d
 }
 
-// sheetOrder says in which order pages were fetched, and whether a second crawl that got the same answers would have fetched the same pages.
+// sheetOrder describes the order in which pages were fetched, and whether a second crawl with the same responses would fetch the same
+// pages.
 type sheetOrder struct {
 	Order string   `json:"order"`
 	Same  bool     `json:"same_sample"`
@@ -98,26 +99,26 @@ type sheetOrder struct {
 type sheetWho struct {
 	Agent   string    `json:"agent"`
 	Contact string    `json:"contact"`
-	Runs    []job.Run `json:"runs"` // the last 50 at most
+	Runs    []job.Run `json:"runs"` // at most the last 50
 }
 
 type sheetWhen struct {
 	Created time.Time `json:"created"`
 	First   time.Time `json:"first_request,omitzero"`
 	Last    time.Time `json:"last_answer,omitzero"`
-	Active  float64   `json:"seconds"`           // in which a process worked on it
-	Bound   float64   `json:"bound_s,omitempty"` // the least time that politeness allows
+	Active  float64   `json:"seconds"`           // seconds in which a process worked on it
+	Bound   float64   `json:"bound_s,omitempty"` // minimum time that politeness allows
 }
 
 type sheetGot struct {
 	Pages    int            `json:"pages"`
-	Hosts    int            `json:"hosts"` // with a request
-	Bytes    int64          `json:"bytes"` // of pages, decoded
+	Hosts    int            `json:"hosts"` // with at least one request
+	Bytes    int64          `json:"bytes"` // decoded bytes of pages
 	Outcomes map[string]int `json:"outcomes"`
 	Left     int            `json:"left"`
 }
 
-// unseen counts URLs that were known and whose page is not in the data.
+// unseen counts known URLs whose pages are not in the data.
 type unseen struct {
 	Cause string `json:"cause"` // a reason code, "left" or "status_" and a status
 	Means string `json:"means"`
@@ -132,11 +133,11 @@ type censored struct {
 
 type sheetRobots struct {
 	Requests    int         `json:"requests"`
-	Hosts       int         `json:"hosts"`       // whose robots.txt was requested
-	Unreachable int         `json:"unreachable"` // of them, those where the last request was not answered or with 429 or 5xx
+	Hosts       int         `json:"hosts"`       // hosts whose robots.txt was requested
+	Unreachable int         `json:"unreachable"` // of Hosts, those whose last request got no response, 429 or 5xx
 	Refused     int         `json:"refused_urls"`
-	Share       float64     `json:"refused_share"` // of the URLs known
-	Rules       []sheetRule `json:"rules"`         // that refused most, at most 50
+	Share       float64     `json:"refused_share"` // share of the known URLs
+	Rules       []sheetRule `json:"rules"`         // the rules that refused the most URLs, at most 50
 	Overrides   []string    `json:"overrides,omitempty"`
 }
 
@@ -149,13 +150,13 @@ type sheetRule struct {
 type sheetDuplicates struct {
 	Same    int `json:"same_body"`
 	Near    int `json:"near"`
-	Refused int `json:"not_followed"` // with the outcome duplicate
+	Refused int `json:"not_followed"` // with outcome duplicate
 }
 
 type sheetPoliteness struct {
 	Requests int     `json:"requests"`
 	Judged   int     `json:"pauses_judged"`
-	Ratio    float64 `json:"least_ratio,omitempty"` // the smallest of observed ÷ owed
+	Ratio    float64 `json:"least_ratio,omitempty"` // minimum of observed ÷ required
 	Early    int     `json:"early"`
 	Unjudged int     `json:"unjudged,omitempty"`
 }
@@ -168,20 +169,20 @@ type sheetCost struct {
 	Server       float64        `json:"server_seconds"`
 	TooMany      int            `json:"answers_429"`
 	ServerErrors int            `json:"answers_5xx"`
-	Walls        map[string]int `json:"walls,omitempty"` // answers that are a challenge of a bot wall, by its name
+	Walls        map[string]int `json:"walls,omitempty"` // challenges by the name of the bot wall
 }
 
 type sheetVersions struct {
 	Software  string            `json:"software"`
 	Build     string            `json:"build,omitempty"`
 	Toolchain string            `json:"toolchain"` // of the program that wrote the data sheet
-	Modules   map[string]string `json:"modules"`   // of the same program, with their sums
+	Modules   map[string]string `json:"modules"`   // of the same program, with their checksums
 }
 
-// maxSeeds limits the seeds that are listed.
+// maxSeeds limits the seeds in the list.
 const maxSeeds = 20
 
-// sheet makes the data sheet; written is what was there before, with answers.
+// sheet makes the data sheet. written is the previous one, whose answers are kept.
 func (s *source) sheet(written []byte) (*sheet, error) {
 	answers, err := answersIn(written)
 	if err != nil {
@@ -221,13 +222,13 @@ func (s *source) sheet(written []byte) (*sheet, error) {
 func sumOf(lines []string) string {
 	h := sha256.New()
 	for _, l := range lines {
-		_, _ = io.WriteString(h, l+"\n") // it never fails
+		_, _ = io.WriteString(h, l+"\n") // Write on a hash never fails
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// versions says what made the crawl, and what this process is, which is the same program unless the sheet is written later. The Go
-// version of each process is in its run.
+// versions returns the version of the program that made the crawl, and of this program, which differs only if the sheet is written
+// later. The Go version of each process is in its run.
 func versions(m *job.Manifest) sheetVersions {
 	last := m.Last()
 	v := sheetVersions{Software: last.Software, Build: last.Build, Modules: map[string]string{}}
@@ -243,12 +244,12 @@ func versions(m *job.Manifest) sheetVersions {
 	return v
 }
 
-// unseen lists why pages that are known are not in the data.
+// unseen lists the causes for which known pages are not in the data.
 func (s *source) unseen() []unseen {
 	t := &s.facts.Total
 	list := []unseen{}
 	for reason, n := range t.Reasons {
-		if strings.HasPrefix(reason, "redirect") || reason == crawler.ReasonSample { // no separate page
+		if strings.HasPrefix(reason, "redirect") || reason == crawler.ReasonSample { // not a separate page
 			continue
 		}
 		list = append(list, unseen{Cause: reason, Means: ReasonText(reason), URLs: n})
@@ -342,14 +343,15 @@ func (d *sheet) data() ([]byte, error) {
 	return append(hidden.Escape(b), '\n'), nil
 }
 
-// sortedKeys are the keys of a map of texts.
+// sortedKeys returns the sorted keys of a map.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// order says in which order pages were fetched, and why another crawl might fetch others. docs/research-crawls.md has the promise.
+// order describes the order in which pages were fetched, and why another crawl might fetch others. docs/research-crawls.md has the
+// promise.
 func (s *source) order() sheetOrder {
 	set, r, t := s.manifest.Settings, s.report, &s.facts.Total
 	o := sheetOrder{Order: s.orderInWords()}
-	drawn := s.drawn() != nil // from lists: no link has led to a page
+	drawn := s.drawn() != nil // the pages come from lists, none from a link
 	not := func(format string, args ...any) { o.Not = append(o.Not, fmt.Sprintf(format, args...)) }
 	if scope := set["scope"]; !drawn && scope != "host" && scope != "prefix" {
 		not("with the scope “%s” a site's pages are also found through links from other sites, and which of them comes first depends on timing", scope)
@@ -379,7 +381,7 @@ func (s *source) order() sheetOrder {
 	return o
 }
 
-// orderInWords says in which order the pages of a site were requested.
+// orderInWords describes the order in which the pages of a site were requested.
 func (s *source) orderInWords() string {
 	seed, hash := crawler.Order(s.manifest.Settings["order"]).Seed()
 	if d := s.drawn(); d != nil && !hash {
@@ -392,7 +394,7 @@ func (s *source) orderInWords() string {
 	return fmt.Sprintf("by a keyed hash of the URL, with the seed “%s”, wherever its link stood: of the pages known of a site, those with a higher class than all that were left out are a random sample", seed)
 }
 
-// ForOwner sums up, for the owner of a host, what a crawl did there.
+// ForOwner returns a summary of the requests to a host, for its owner.
 func ForOwner(h *digest.Row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "In sum, from %s to %s: %s to the host, %s of them for robots.txt; %s received, %s of the server's time.\n",
@@ -411,5 +413,5 @@ func ForOwner(h *digest.Row) string {
 	return b.String()
 }
 
-// of is a duration of so many seconds.
+// of converts seconds to a duration.
 func of(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

@@ -36,7 +36,7 @@ func (d *sheet) markdown() []byte {
 	return hidden.Escape([]byte(t.String()))
 }
 
-// plain is text from outside in which nothing is markup.
+// plain escapes outside text for Markdown, so that it contains no markup.
 var plain = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`, "~", `\~`, "\n", " ", "\r", " ")
 
 func (t *sheetText) section(title string) { fmt.Fprintf(t, "## %s\n\n", title) }
@@ -90,10 +90,10 @@ func (t *sheetText) frame() {
 	t.rows([2]string{"frame", "value"}, rows...)
 }
 
-// maxDraws limits the sites that are listed with their draws; the JSON form has all.
+// maxDraws limits the sites in the list of draws; the JSON form has all.
 const maxDraws = 100
 
-// drawnOf says what was drawn of a site.
+// drawnOf describes the draw of a site.
 func drawnOf(h crawler.SiteDraw) string {
 	switch {
 	case !h.Ended:

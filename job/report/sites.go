@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// siteGroup is sites that came to the same end. One row stands for many.
+// siteGroup is a group of sites with the same result, shown as one row.
 type siteGroup struct {
 	State, Tag string
 	Name       string
@@ -22,7 +22,7 @@ type siteGroup struct {
 
 // siteRow is a site in the table.
 type siteRow struct {
-	Order                string // the class by which the table can be sorted
+	Order                string // class for sorting the table
 	Name, State, Tag     string
 	Bar                  []barPart
 	Got, Requests, Bytes string
@@ -30,19 +30,19 @@ type siteRow struct {
 	Least, Answers       string
 }
 
-// fewSites is how many sites of one kind are shown each, not as a group.
+// fewSites is the maximum number of sites of one kind that are shown one by one.
 const fewSites = 3
 
-// siteTable holds the sites by what came of them.
+// siteTable holds the sites grouped by result.
 type siteTable struct {
-	Few    []siteRow // of kinds that have few sites
+	Few    []siteRow // sites of kinds with few sites
 	Groups []siteGroup
 	Keys   []keyEntry
-	Sorted bool // there is enough to sort
+	Sorted bool // there are enough rows to sort
 	More   string
 }
 
-// kind returns what came of a site for a reader, with the class of its tag.
+// kind describes the result of a site for a reader, with the class of its tag.
 func (s *source) kind(h *digest.Host) (state, class string) {
 	state, class = s.state(h)
 	switch {
@@ -54,7 +54,7 @@ func (s *source) kind(h *digest.Host) (state, class string) {
 	return state, class
 }
 
-// sites lists the sites with the most requests by their kind, the worst kinds first.
+// sites lists the sites with the most requests by kind, the worst kinds first.
 func (s *source) sites() (x siteTable) {
 	hosts, groups, at, largest := s.facts.Hosts[:min(maxRows, len(s.facts.Hosts))], []siteGroup(nil), map[string]int{}, 1
 	sums, members := []digest.Host(nil), 0
@@ -81,7 +81,7 @@ func (s *source) sites() (x siteTable) {
 			used[n] = used[n] || count > 0
 		}
 	}
-	order := make([]int, len(groups)) // what is not as it should be comes first
+	order := make([]int, len(groups)) // kinds with a problem come first
 	for k := range order {
 		order[k] = k
 	}
@@ -112,7 +112,7 @@ func (s *source) sites() (x siteTable) {
 	return x
 }
 
-// resultBar draws the URLs of a site by their results.
+// resultBar draws the results of a site's URLs as a bar.
 func resultBar(h *digest.Host, all int) []barPart {
 	classes, sizes := make([]string, len(resultNames)), make([]float64, len(resultNames))
 	for i, key := range resultNames {
@@ -136,7 +136,7 @@ func (s *source) siteRow(h *digest.Host, largest int) siteRow {
 	return row
 }
 
-// sortKeys are what the table of sites can be sorted by, besides its own order, which is that of requests.
+// sortKeys are the keys by which the table of sites can be sorted. Its default order is by requests.
 var sortKeys = [...]struct {
 	Name    string
 	compare func(a, b *digest.Host) int
@@ -147,7 +147,7 @@ var sortKeys = [...]struct {
 	{"slowest", func(a, b *digest.Host) int { return cmp.Compare(b.Answers.Quantile(0.5), a.Answers.Quantile(0.5)) }},
 }
 
-// sortStyle is the style that sorts the sites without a script: for each key, the place of each row.
+// sortStyle returns the style that sorts the sites without a script: for each key, the position of each row.
 func (s *source) sortStyle() string {
 	var b strings.Builder
 	hosts := s.facts.Hosts[:min(maxRows, len(s.facts.Hosts))]
@@ -164,7 +164,7 @@ func (s *source) sortStyle() string {
 	return b.String()
 }
 
-// robotsText says what the last request for a robots.txt came to.
+// robotsText describes the last response for a robots.txt.
 func robotsText(r *digest.RobotsState) string {
 	switch {
 	case r.At.IsZero():
@@ -182,7 +182,7 @@ func robotsText(r *digest.RobotsState) string {
 	return text
 }
 
-// others lists the answers of 4xx and 5xx, and those that never came.
+// others lists the responses of 4xx and 5xx, and the requests without a response.
 func others(h *digest.Host) string {
 	var texts []string
 	for _, status := range slices.Sorted(maps.Keys(h.Statuses)) {

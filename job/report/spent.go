@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// spent is where the time went.
+// spent shows how the time was spent.
 type spent struct {
 	Text            string
 	Bars            bars
@@ -19,7 +19,7 @@ type spent struct {
 	AnswersCaption  string
 }
 
-// causes are what time is spent on, with the clauses that belong together.
+// causes are the uses of time, with the clauses that belong to each.
 var causes = []struct {
 	name    string
 	clauses []string
@@ -66,7 +66,7 @@ func (s *source) spent() spent {
 	return t
 }
 
-// spentText says who decided the end.
+// spentText describes what determined the end time.
 func (s *source) spentText() string {
 	r, f := s.report, s.facts
 	text := ""
@@ -88,7 +88,7 @@ func (s *source) spentText() string {
 	return text + fmt.Sprintf("The last site was %s, with %s. ", site(last.Name), plural(last.Requests, "request")) + s.longest()
 }
 
-// longest names what held the crawl up besides its own pauses.
+// longest names what delayed the crawl besides its own pauses.
 func (s *source) longest() string {
 	times := causeTimes(&s.facts.Total)
 	var texts []string
@@ -109,7 +109,7 @@ func (s *source) longest() string {
 	return "Over all sites, " + and(texts...) + "."
 }
 
-// progress draws how many URLs were known and how many were done.
+// progress draws the numbers of known and of done URLs.
 func (s *source) progress() (curves, string) {
 	steps := s.facts.Series.Steps
 	if len(steps) < 2 {
@@ -152,7 +152,7 @@ func scale(ys []float64, most float64) {
 	}
 }
 
-// answerKinds are the classes of answers in a picture, from the bottom.
+// answerKinds are the classes of responses in a picture, from bottom to top.
 var answerKinds = []struct {
 	keyEntry
 	classes []int
@@ -160,7 +160,7 @@ var answerKinds = []struct {
 	{keyEntry{"got", "2xx"}, []int{1, 2}}, {keyEntry{"other", "3xx"}, []int{3}}, {keyEntry{"broken", "4xx, 5xx or none"}, []int{4, 5, 0}},
 }
 
-// answers draws the answers over time.
+// answers draws the responses over time.
 func (s *source) answers() (c curves, caption string) {
 	steps := s.facts.Series.Steps
 	if len(steps) < 2 {
@@ -225,7 +225,7 @@ func (s *source) classText() string {
 	return and(texts...)
 }
 
-// repeated counts the answers that are the final status of no page, because the URL, or a robots.txt, was requested again.
+// repeated counts the responses that are not the final status of a page, because the URL, or a robots.txt, was requested again.
 func repeated(h *digest.Host) (texts []string) {
 	final := 0
 	for status, n := range h.Statuses {

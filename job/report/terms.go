@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// usageLines returns what was left out because its site forbids a use or asks for a payment, by host, and what that would have cost:
-// each line as a name and a text.
+// usageLines returns the pages that were left out because their site forbids a use or asks for a payment, by host, with the price: each
+// line as a name and a text.
 func usageLines(r *crawler.Report) (lines [][2]string) {
 	hosts, total := slices.Collect(maps.Keys(r.LeftOut)), 0
 	of := func(host string) (n int) {
@@ -52,7 +52,7 @@ func usageLines(r *crawler.Report) (lines [][2]string) {
 	return lines
 }
 
-// purposesOf returns what pages were collected for, by the settings of a job.
+// purposesOf returns the purposes in the settings of a job.
 func purposesOf(settings map[string]string) []string {
 	return strings.Fields(strings.ReplaceAll(cmp.Or(settings["purpose"], "research"), ",", " "))
 }

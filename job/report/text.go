@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Text returns a report as text for people. ended says how the crawl ended; if it is "", the report's Finish says so.
-// The first line is passed through emphasize, unless that is nil.
+// Text returns a report as readable text. ended describes how the crawl ended; if it is "", the report's Finish does. The first line is
+// passed through emphasize, unless that is nil.
 func Text(r *crawler.Report, ended string, emphasize func(string) string) string {
 	var b strings.Builder
 	head := fmt.Sprintf("%s %s: %s", cli.Plural(r.Pages, "page"), spanText(r), finishText(r, ended))
@@ -81,13 +81,13 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 	return b.String() + results(r)
 }
 
-// costText says what a crawl cost the sites: what they had to do for it, and how often they were in trouble.
+// costText describes the cost of a crawl for the sites: their work for it, and how often they were in trouble.
 func costText(r *crawler.Report) string {
 	text := fmt.Sprintf("to the sites: %s, %s", cli.Plural(r.Requests, "request"), cli.Bytes(r.Bytes))
-	if r.Finish != "" { // those of a crawl that has not ended are not known
+	if r.Finish != "" { // unknown as long as the crawl has not ended
 		text += ", " + cli.Plural(r.Connections, "connection")
 	}
-	if r.Server.Duration > 0 { // earlier versions did not count it
+	if r.Server.Duration > 0 { // earlier versions did not record it
 		text += fmt.Sprintf(", %s of their servers' time", cli.Round(r.Server.Duration))
 	}
 	var trouble []string
@@ -111,14 +111,14 @@ func howOften(n int) string {
 	return num(n) + " times"
 }
 
-// renderedText says how many pages were rendered, and what their rendering cost the sites.
+// renderedText describes how many pages were rendered, and what their rendering cost the sites.
 func renderedText(r *crawler.Report) string {
 	c := r.Rendering
 	return fmt.Sprintf("%s, which wanted %s; %d answered, with %s to the sites",
 		cli.Plural(c.Pages, "page"), cli.Plural(c.Wanted, "URL"), c.Answered, cli.Plural(r.Resources, "request"))
 }
 
-// spanText says how long a crawl took and, if it was resumed, over what period.
+// spanText returns the duration of a crawl and, if it was resumed, the whole period.
 func spanText(r *crawler.Report) string {
 	if r.Runs <= 1 {
 		return "in " + cli.Round(r.Elapsed.Duration).String()
@@ -126,10 +126,10 @@ func spanText(r *crawler.Report) string {
 	if over := r.Ended.Sub(r.Started); over >= r.Elapsed.Duration {
 		return fmt.Sprintf("in %s, in %d runs over %s", cli.Round(r.Elapsed.Duration), r.Runs, cli.Round(over))
 	}
-	return fmt.Sprintf("in %s, in %d runs", cli.Round(r.Elapsed.Duration), r.Runs) // the clock was set back between them
+	return fmt.Sprintf("in %s, in %d runs", cli.Round(r.Elapsed.Duration), r.Runs) // the clock was set back between the runs
 }
 
-// finishText says how a crawl ended: ended itself or, if it is "", a text for the report's Finish.
+// finishText describes how a crawl ended: the text ended or, if it is "", a text for the report's Finish.
 func finishText(r *crawler.Report, ended string) string {
 	left := cli.Plural(r.Left, "URL") + " left"
 	switch {
@@ -147,7 +147,7 @@ func finishText(r *crawler.Report, ended string) string {
 	return fmt.Sprintf("%s, %s", r.Finish, left)
 }
 
-// leftText says what a crawl that came to its end did not request.
+// leftText describes the URLs that a finished crawl did not request.
 func leftText(r *crawler.Report) string {
 	var texts []string
 	for _, c := range [...]struct{ reason, what, why string }{
@@ -174,7 +174,7 @@ func wallsText(walls map[string]int) string {
 	return cmp.Or(and(texts...), "none")
 }
 
-// linkText says in words what became of links.
+// linkText describes the fate of links.
 func linkText(fate string) string {
 	switch crawler.Fate(fate) {
 	case crawler.FateFollow:

@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// Unfinished is the report of a job on which a process works, or whose last process was killed. It covers what was in the job's
-// files when it was read.
+// Unfinished is the report of a job on which a process works, or whose last process was killed. It covers the job's files as they were
+// when it was read.
 type Unfinished struct{ s *source }
 
 // ReadUnfinished reads a job, without changing anything in it. It returns nil if the last process has ended in good order.
@@ -31,12 +31,12 @@ func ReadUnfinished(r *job.Reader, c Commands) (*Unfinished, error) {
 	return &Unfinished{s}, nil
 }
 
-// Text returns the summary as text for people, with a last line that says what it covers.
+// Text returns the summary as readable text. The last line describes what it covers.
 func (u *Unfinished) Text() string {
 	return Text(u.s.report, u.s.open, nil) + fmt.Sprintf("  %-10s %s\n", "covers", cli.Printable(u.s.covers()))
 }
 
-// WriteTo writes the page and the lists that it names into a directory, which is made if it is missing.
+// WriteTo writes the page and the lists that it names into a directory, which it makes if it is missing.
 func (u *Unfinished) WriteTo(dir string) error {
 	page, err := u.s.page()
 	if err != nil {
@@ -54,7 +54,7 @@ func (u *Unfinished) WriteTo(dir string) error {
 	return nil
 }
 
-// readUnfinished reads what the files of a job say that has not ended.
+// readUnfinished reads the files of a job that has not ended.
 func (s *source) readUnfinished(r *job.Reader) error {
 	in, err := r.Interim(s.manifest, s.list.add)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *source) readUnfinished(r *job.Reader) error {
 	return nil
 }
 
-// covers says of a job that has not ended what the figures are.
+// covers describes what the figures of an unfinished job cover.
 func (s *source) covers() string {
 	at := s.report.Ended.UTC().Format(time.DateTime) + " UTC"
 	if s.alive {

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/audit"
 )
 
-// Verification returns the result of a verification as text for people.
+// Verification returns the result of a verification as readable text.
 func Verification(v *job.Verification) string {
 	var b strings.Builder
 	if v.Report != nil {
@@ -34,7 +34,7 @@ func Verification(v *job.Verification) string {
 	return b.String()
 }
 
-// Together returns the result of a check of several jobs as text for people. It names at most 20 violations.
+// Together returns the result of a check of several jobs as readable text. It names at most 20 violations.
 func Together(j *audit.Joint) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "together: %s of %s; hosts, addresses and domains that several requested: %d\n", cli.Plural(j.Requests, "request"), cli.Plural(len(j.Parts), "job"), j.Shared)
@@ -54,7 +54,7 @@ func Together(j *audit.Joint) string {
 	return b.String()
 }
 
-// brokenRules says in words which rules violations break, each once.
+// brokenRules lists the rules that violations break, each once, in words.
 func brokenRules[V any](b *strings.Builder, violations iter.Seq[V], invariant func(V) string) {
 	said := map[string]bool{}
 	for v := range violations {
@@ -65,7 +65,7 @@ func brokenRules[V any](b *strings.Builder, violations iter.Seq[V], invariant fu
 	}
 }
 
-// chainText returns the result for the chain of the ledger as text for users.
+// chainText returns the result for the chain of the ledger as readable text.
 func chainText(c *job.ChainCheck) string {
 	var b strings.Builder
 	switch {
@@ -84,7 +84,7 @@ func chainText(c *job.ChainCheck) string {
 	return b.String()
 }
 
-// termsText returns the result for the verdicts about uses as text for users.
+// termsText returns the result for the verdicts about uses as readable text.
 func termsText(t *job.TermsCheck) string {
 	var b strings.Builder
 	for _, d := range t.Differ[:min(20, len(t.Differ))] {
@@ -105,7 +105,7 @@ func termsText(t *job.TermsCheck) string {
 	return b.String()
 }
 
-// filesText returns the result for the files as text for users.
+// filesText returns the result for the files as readable text.
 func filesText(v *job.Verification) string {
 	var b strings.Builder
 	bytes := int64(0)
@@ -124,7 +124,7 @@ func filesText(v *job.Verification) string {
 	return b.String()
 }
 
-// matchingText returns the result for visits and requests as text for users.
+// matchingText returns the result for visits and requests as readable text.
 func matchingText(m *job.Matching) string {
 	if fault := m.Fault(); fault != "" {
 		return fmt.Sprintf("damaged: %s and %s do not go together: %s\n", job.VisitsName, job.LedgerName, fault)
@@ -136,7 +136,7 @@ func matchingText(m *job.Matching) string {
 	return text
 }
 
-// auditText returns the result for the ledger as text for users.
+// auditText returns the result for the ledger as readable text.
 func auditText(rep *audit.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s to %s, by %s", cli.Plural(rep.Requests, "request"), cli.Plural(len(rep.Hosts), "host"), processes(rep.Runs))

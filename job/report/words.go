@@ -13,7 +13,7 @@ func num(n int) string { return cli.Num(n) }
 
 func plural(n int, what string) string { return cli.Nums(n, what) }
 
-// span writes a duration for a reader: two units at most.
+// span formats a duration with at most two units.
 func span(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -51,7 +51,7 @@ func trimmed(seconds float64, millis bool) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", seconds), "0"), ".") + " s"
 }
 
-// percent writes a share, so that something is never 0 % and not all is never 100 %.
+// percent formats a share. Only none is 0 %, and only all is 100 %.
 func percent(n, all int) string {
 	if all == 0 || n == 0 {
 		return "0 %"
@@ -70,7 +70,7 @@ func percent(n, all int) string {
 	return fmt.Sprintf("%d %%", min(99, int(p+0.5)))
 }
 
-// times writes a ratio of what was observed to what was owed. What is short of 1 by the rounding of clocks is 1.
+// times formats a ratio of observed to required time. A ratio below 1 only because of rounding is 1.
 func times(ratio float64) string {
 	switch {
 	case ratio == 0:
@@ -83,7 +83,7 @@ func times(ratio float64) string {
 	return num(int(ratio))
 }
 
-// site is a host without the port that its scheme has by default.
+// site returns a host without the default port of its scheme.
 func site(host string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(host, ":80"), ":443")
 }
@@ -105,7 +105,7 @@ func stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
-// and joins items into an enumeration.
+// and joins items to an enumeration.
 func and(items ...string) string {
 	switch n := len(items); n {
 	case 0:
@@ -117,7 +117,7 @@ func and(items ...string) string {
 	}
 }
 
-// some joins the first of many names.
+// some joins the first few of many names.
 func some(names []string, most int) string {
 	if len(names) <= most {
 		return and(names...)
@@ -127,7 +127,7 @@ func some(names []string, most int) string {
 
 func bytesText(n int64) string { return cli.Bytes(n) }
 
-// spellOut names what reasons, outcomes and clauses are for a reader.
+// spellOut explains reasons, outcomes and clauses for readers.
 var spellOut = map[string]string{
 	"robots_disallow": "refused by robots.txt", "robots_unreachable": "robots.txt could not be fetched",
 	"host_budget": "over the budget of its site", "robots_budget": "robots.txt not requested, over the budget", "sitemap_budget": "more sitemaps than are read of a site", "retry_budget": "no retry left for its site", "retry_after_long": "the site wanted a longer pause than the crawl waits",
@@ -154,7 +154,7 @@ func ReasonText(reason string) string {
 	return strings.ReplaceAll(reason, "_", " ")
 }
 
-// finishWords says how a crawl ended, "" for what needs other words.
+// finishWords describes how a crawl ended; it is "" if other words are needed.
 func finishWords(f crawler.Finish) string {
 	switch f {
 	case crawler.FinishDone:

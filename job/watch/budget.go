@@ -12,9 +12,9 @@ import (
 
 const day = 24 * time.Hour
 
-// budget holds every request until its host has had fewer than most of them in the last 24 hours: pages, robots.txt,
-// redirects and further attempts alike. A request counts from its beginning until 24 hours after its end, so that no
-// server sees more, however long requests take. It is a part of what the crawl shares with others. It is safe for concurrent use.
+// budget delays every request until its host has had fewer than most requests in the last 24 hours: pages, robots.txt, redirects and
+// further attempts all count. A request counts from its start until 24 hours after its end, so that a server never sees more, however
+// long requests take. It wraps the Sharing of the crawl. It is safe for concurrent use.
 type budget struct {
 	politeness.Sharing
 	most int
@@ -26,8 +26,8 @@ type budget struct {
 
 // spent counts a host's requests in the current window.
 type spent struct {
-	ends []time.Time // of requests of the last day, oldest first
-	open int         // that may be made, or are under way
+	ends []time.Time // ends of the requests of the last day, oldest first
+	open int         // admitted requests that have not ended
 }
 
 func newBudget(most int) *budget {
@@ -36,7 +36,7 @@ func newBudget(most int) *budget {
 
 // Take implements politeness.Sharing.
 func (b *budget) Take(t *politeness.Turn) error {
-	if t.Total || !t.Quiet.IsZero() { // no request more
+	if t.Total || !t.Quiet.IsZero() { // the turn is not for a request
 		return b.Sharing.Take(t)
 	}
 	if err := b.begin(t); err != nil {
@@ -49,7 +49,7 @@ func (b *budget) Take(t *politeness.Turn) error {
 	return err
 }
 
-// Unwrap returns what the budget is a part of.
+// Unwrap returns the wrapped Sharing.
 func (b *budget) Unwrap() politeness.Sharing { return b.Sharing }
 
 // Done implements politeness.Sharing.
@@ -58,14 +58,14 @@ func (b *budget) Done(t *politeness.Turn, owed politeness.Owed) {
 	b.Sharing.Done(t, owed)
 }
 
-// begin counts a request that may be made. The error is a *politeness.NotYet.
+// begin counts an admitted request. The error is a *politeness.NotYet.
 func (b *budget) begin(t *politeness.Turn) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s, now := b.of(t.URL.Host()), time.Now()
 	s.forget(now)
 	if len(s.ends)+s.open >= b.most {
-		until := now.Add(time.Second) // one that is under way may turn out not to be made
+		until := now.Add(time.Second) // an open turn may end without a request
 		if len(s.ends) > 0 && s.open < b.most {
 			until = s.ends[len(s.ends)+s.open-b.most].Add(day)
 		}
@@ -76,7 +76,7 @@ func (b *budget) begin(t *politeness.Turn) error {
 	return nil
 }
 
-// end ends what begin began: at a time, or without a request.
+// end completes a begin: with the time at which the request ended, or zero if none was made.
 func (b *budget) end(t *politeness.Turn, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *spent) forget(now time.Time) {
 	s.ends = s.ends[n:]
 }
 
-// used returns how many requests a host has had in the last day.
+// used returns the number of requests to a host in the last day.
 func (b *budget) used(host string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,8 +117,8 @@ func (b *budget) used(host string) int {
 	return len(s.ends) + s.open
 }
 
-// recall counts the requests in the ledger of a job. One without an end, of a process that was killed, was over when the next
-// process began, or is now.
+// recall counts the requests in the ledger of a job. A request without an end, of a killed process, counts as ended when the next
+// process began, or now.
 func (b *budget) recall(r *job.Reader, now time.Time) error {
 	run, open := "", map[uint64]string{}
 	end := func(at time.Time) {
@@ -153,7 +153,7 @@ func (b *budget) recall(r *job.Reader, now time.Time) error {
 	return nil
 }
 
-// ended notes that a request to a host was over at a time.
+// ended records the time at which a request to a host ended.
 func (b *budget) ended(host string, at time.Time) {
 	s := b.of(host)
 	s.ends = append(s.ends, at)

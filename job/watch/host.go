@@ -13,31 +13,31 @@ import (
 type host struct {
 	name  string
 	sched *recrawl.Schedule
-	pages []*ref // by their number in the schedule
-	// next is when the schedule is to be asked again.
+	pages []*ref // indexed by their number in the schedule
+	// next is when to ask the schedule again.
 	next time.Time
-	// turn is when the next page that is not known yet may be requested.
+	// turn is when the next unknown page may be requested.
 	turn time.Time
-	step time.Duration // between two such turns
+	step time.Duration // time between two such turns
 }
 
-// ref is a page that is known.
+// ref is a known page.
 type ref struct {
 	url    weburl.URL
 	host   *host
 	number int
 	depth  int
 	past   crawler.Past
-	last   time.Time // of the visit that past is of
+	last   time.Time // time of the visit that past describes
 	gone   bool
 }
 
-// siteMap is a sitemap that is known.
+// siteMap is a known sitemap.
 type siteMap struct {
 	url   weburl.URL
 	last  time.Time
-	out   bool // queued again
-	moved bool // it is not requested again; what it moved to is
+	out   bool // it is in the queue
+	moved bool // it moved and is not requested again; its target is
 }
 
 // hostOf returns the host of a URL. The caller holds the lock.
@@ -69,8 +69,8 @@ func (w *Watch) full(u weburl.URL) bool {
 	return l.Pages > 0 && l.Pages.Reached(w.known) || l.PagesPerHost > 0 && l.PagesPerHost.Reached(len(w.hostOf(u).pages))
 }
 
-// mapsEvery returns the time between two visits to each of n sitemaps of a host: they take at most a third of the requests
-// for what is not known.
+// mapsEvery returns the time between two visits to each of n sitemaps of a host. They take at most a third of the requests for unknown
+// pages.
 func (h *host) mapsEvery(n int) time.Duration { return max(6*time.Hour, 3*h.step*time.Duration(n)) }
 
 func (h *host) status(used int) HostStatus {

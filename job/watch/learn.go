@@ -26,18 +26,17 @@ type seen struct {
 	at      time.Time
 	outcome crawler.Outcome
 	status  int
-	whole   bool // the body is
-	missed  bool // a line says that a change was, by signals that are given of the page
+	whole   bool // the body is complete
+	missed  bool // the recorded line says that the change came without a signal, although signals cover the page
 	sha256  [32]byte
 	valid   fetcher.Validators
-	to      string // of a redirect
+	to      string // target of a redirect
 }
 
-// nothing is the hash of an empty body: of a body that was not kept, too.
+// nothing is the hash of an empty body, which also stands for a body that was not kept.
 var nothing = sha256.Sum256(nil)
 
-// note learns from a visit, and returns the change that it found; Change.Change is "" without one. The caller holds the
-// lock.
+// note learns from a visit, and returns the change that it found; Change.Change is "" if there is none. The caller must hold the lock.
 func (w *Watch) note(s *seen) (c Change) {
 	key := w.profile.Key(s.url)
 	delete(w.granted, key)
@@ -50,7 +49,7 @@ func (w *Watch) note(s *seen) (c Change) {
 			c.Change = New
 		}
 		r.found(s, &c)
-	case r == nil: // it was never there
+	case r == nil: // it never existed
 	case s.outcome == crawler.Redirected, s.outcome == crawler.Fetched && (s.status == http.StatusNotFound || s.status == http.StatusGone):
 		if !r.gone {
 			c.Change, c.Since = Gone, r.last.UTC()
@@ -73,7 +72,7 @@ func (s *seen) there() bool {
 	return (s.outcome == crawler.Fetched || s.outcome == crawler.Duplicate) && s.status == http.StatusOK && s.whole
 }
 
-// found notes a visit that found the page.
+// found records a visit that found the page.
 func (r *ref) found(s *seen, c *Change) {
 	before := r.past.SHA256
 	sum := s.sha256
@@ -101,7 +100,7 @@ func (r *ref) found(s *seen, c *Change) {
 	r.host.next = time.Time{}
 }
 
-// signal returns Change.Signal of a page that has changed.
+// signal returns Change.Signal for a page that has changed.
 func (r *ref) signal(s *seen) string {
 	if s.missed {
 		r.host.sched.List(r.number)
@@ -115,7 +114,7 @@ func (r *ref) signal(s *seen) string {
 	return ""
 }
 
-// age returns how long before the visit the page changed last, as the site says; 0 if it does not.
+// age returns the time between the page's last change, according to the site, and the visit; 0 if it is unknown.
 func (s *seen) age() time.Duration {
 	t, err := http.ParseTime(s.valid.LastModified)
 	if err != nil || !t.Before(s.at) {
@@ -148,13 +147,13 @@ func (w *Watch) recall(v *sink.Record) {
 	w.announced(said.Announced)
 }
 
-// said is the part of a line that a watch has written.
+// said holds the fields of a line that a watch has written.
 type said struct {
 	Signal    string               `json:"signal,omitempty"`
 	Announced map[string]time.Time `json:"announced,omitempty"`
 }
 
-// saidIn returns what a watch has written into a line: what programs wrote into it besides is none of ours.
+// saidIn returns the fields of a line that a watch has written, without those of other programs.
 func saidIn(v *sink.Record) (all said) {
 	for _, d := range v.Data {
 		var s said
@@ -168,7 +167,7 @@ func saidIn(v *sink.Record) (all said) {
 	return all
 }
 
-// announced brings back what a sitemap or a feed has announced. The caller holds the lock.
+// announced restores the changes that a sitemap or a feed has announced. The caller must hold the lock.
 func (w *Watch) announced(all map[string]time.Time) {
 	for url, changed := range all {
 		if u, err := weburl.Parse(url); err == nil {
@@ -177,7 +176,7 @@ func (w *Watch) announced(all map[string]time.Time) {
 	}
 }
 
-// announceOne passes on when a page changed, and reports whether that is news. The caller holds the lock.
+// announceOne passes the time of a page's change to its schedule, and reports whether it is new. The caller must hold the lock.
 func (w *Watch) announceOne(u weburl.URL, changed time.Time) bool {
 	r := w.pages[w.profile.Key(u)]
 	if r == nil {
@@ -187,8 +186,8 @@ func (w *Watch) announceOne(u weburl.URL, changed time.Time) bool {
 	return r.host.sched.Announce(r.number, changed)
 }
 
-// isMap reports whether a line is that of a sitemap: a robots.txt or another sitemap has named it, at its first visit,
-// without being a page that leads to pages.
+// isMap reports whether a line is a visit to a sitemap: at its first visit a robots.txt or another sitemap had named it, and it is not
+// a page that leads to pages.
 func (w *Watch) isMap(v *sink.Record, u weburl.URL) bool {
 	if w.maps[w.profile.Key(u)] != nil {
 		return true
@@ -203,7 +202,7 @@ func (w *Watch) isMap(v *sink.Record, u weburl.URL) bool {
 // handler is the Handler of the crawl.
 type handler struct {
 	w     *Watch
-	inner crawler.Handler // of the program; nil without one
+	inner crawler.Handler // handler of the program; may be nil
 }
 
 // Handle implements crawler.Handler.
@@ -216,7 +215,7 @@ func (h *handler) Handle(ctx context.Context, v *crawler.Visit) error {
 	return h.w.visited(v)
 }
 
-// visited learns from a visit that ends.
+// visited learns from a visit that has ended.
 func (w *Watch) visited(v *crawler.Visit) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -260,11 +259,11 @@ func (w *Watch) visitedMap(v *crawler.Visit, now time.Time) error {
 	return nil
 }
 
-// maxAnnounced limits the announcements of a line: after a kill, others are known when they are read once more.
+// maxAnnounced limits the announcements in a line. After a kill, others are known again once they are read again.
 const maxAnnounced = 10_000
 
-// announce passes on what a sitemap or a feed says of the times at which pages changed. What is news becomes part of the
-// visit's line, so that it is known after a kill. The caller holds the lock.
+// announce processes the times of changes in a sitemap or a feed. New ones become part of the visit's line, so that they are known
+// after a kill. The caller must hold the lock.
 func (w *Watch) announce(v *crawler.Visit) error {
 	if v.Status() != http.StatusOK {
 		return nil

@@ -8,16 +8,16 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// queue is the frontier of the job, to which pages return when they are due. It is never drained.
+// queue is the frontier of the job. Pages return to it when they are due. It is never drained.
 type queue struct {
 	frontier.Durable
 	w    *Watch
-	turn chan struct{} // holds one while a worker claims: the others need not look at each change of the queue
+	turn chan struct{} // held by the worker that claims, so that the others need not watch the queue
 }
 
 var _ frontier.Durable = (*queue)(nil)
 
-// Claim implements frontier.Frontier: it queues what is due, and waits for it if nothing is queued.
+// Claim implements frontier.Frontier. It queues the pages that are due, and waits for the next one if nothing is queued.
 func (q *queue) Claim(ctx context.Context) (frontier.Claim, error) {
 	select {
 	case q.turn <- struct{}{}:
@@ -89,7 +89,7 @@ func (q *queue) queued() {
 	q.w.wake()
 }
 
-// feed queues the pages and sitemaps that are due, and returns when to look again at the latest, zero if the watch is over.
+// feed queues the pages and sitemaps that are due, and returns the time by which to call again, zero if the watch is over.
 func (w *Watch) feed(ctx context.Context) (until time.Time, changed <-chan struct{}, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,11 +145,11 @@ func (w *Watch) dueMaps(due []frontier.Request, now, until time.Time) ([]frontie
 	return due, until
 }
 
-// maxGranted bounds what is remembered of pages that wait for their turn, in URLs. Others may have to wait once more.
+// maxGranted limits the URLs of unknown pages whose turn is remembered. Others may have to wait a second time.
 const maxGranted = 100_000
 
-// postpone returns when a claim is to be made again, if it is not its turn: zero for pages that are known, and for others
-// as often as the part of the budget for them allows.
+// postpone returns when to claim again if it is not the claim's turn, and zero if it is. Known pages never wait; unknown ones get turns
+// according to their part of the budget.
 func (w *Watch) postpone(c frontier.Claim, now time.Time) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,7 +158,7 @@ func (w *Watch) postpone(c frontier.Claim, now time.Time) time.Time {
 		return time.Time{}
 	}
 	if c.Kind != frontier.KindSitemap && w.full(c.URL) {
-		return now.Add(max(w.cfg.For, day)) // a page that is gone may make room
+		return now.Add(max(w.cfg.For, day)) // until then a page may go and make room
 	}
 	if w.granted[key] {
 		return time.Time{}

@@ -1,13 +1,13 @@
-// Package watch requests the pages of a job again, each as often as it is worth it under a budget of requests a day for each
-// host, and says what is new, changed or gone:
+// Package watch requests the pages of a job again, under a budget of requests per day for each host, and reports new, changed and
+// missing pages:
 //
 //	w, err := watch.Open("site", watch.Config{Budget: 2000, For: 30 * 24 * time.Hour})
 //	…
 //	report, err := w.Run(ctx)
 //
 // It is an ordinary crawl of the job: every request passes its gate and has its lines in its ledger, every visit its line in
-// visits.jsonl, committed with the queue. What it knows of each page is what these visits say, so that a watch that was
-// killed and is begun again forgets nothing. How often pages change, and which is next, is decided by package recrawl.
+// visits.jsonl, committed with the queue. All its knowledge of pages comes from these visits, so that a watch that was killed and
+// started again has lost nothing. Package recrawl estimates how often pages change, and chooses the next page.
 package watch
 
 import (
@@ -26,21 +26,21 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// LeastBudget is the smallest budget of a host, in requests a day: a robots.txt that is read daily, and some pages.
+// LeastBudget is the minimum budget of a host, in requests per day: a daily robots.txt, and some pages.
 const LeastBudget = 10
 
-// Config describes a watch.
+// Config configures a watch.
 type Config struct {
-	// Budget limits the requests to each host in any 24 hours, for everything: pages, redirects, robots.txt,
-	// sitemaps and further attempts. 85 % of them are for pages that are known. At least LeastBudget.
+	// Budget limits the requests to each host in any 24 hours, of all kinds: pages, redirects, robots.txt, sitemaps and further
+	// attempts. 85 % of them are for known pages. It must be at least LeastBudget.
 	Budget int
 	// For is the duration of the watch. It must be positive.
 	For time.Duration
 	// Found is called with each change, in the order in which visits end, one call at a time. nil: nothing is called; the
 	// changes are in the lines of visits.jsonl in any case.
 	Found func(c Change)
-	// Program sets what the settings of the job cannot say: the Trace, and what the program that made the job has set, such
-	// as its Handler, which is called for each visit as in a crawl. nil: nothing does.
+	// Program sets fields that the settings of the job cannot express: the Trace, and fields that the program that made the job has
+	// set, such as its Handler, which is called for each visit as in a crawl. It may be nil.
 	Program func(c *job.Config)
 }
 
@@ -50,19 +50,20 @@ type Change struct {
 	URL    string    `json:"url"`
 	At     time.Time `json:"at"`
 	Status int       `json:"status,omitempty"`
-	To     string    `json:"to,omitempty"`     // with Moved: where it redirects to
-	SHA256 string    `json:"sha256,omitempty"` // of the body, hexadecimal; unless it is gone
-	Before string    `json:"before,omitempty"` // the SHA-256 at the visit before, with Changed
-	// Since is the time of the visit before, after which the page has changed. Zero with New.
+	To     string    `json:"to,omitempty"`     // with Moved: target of the redirect
+	SHA256 string    `json:"sha256,omitempty"` // hexadecimal hash of the body; "" if the page is gone
+	Before string    `json:"before,omitempty"` // with Changed: the SHA-256 at the previous visit
+	// Since is the time of the previous visit, after which the page has changed. It is zero with New.
 	Since time.Time `json:"since,omitzero"`
-	// Signal says, with Changed, what a sitemap or feed that lists the page said before: Announced or Missed; "" if none does.
+	// Signal tells, with Changed, whether a sitemap or feed that lists the page announced the change: Announced or Missed; "" if none
+	// lists it.
 	Signal string `json:"signal,omitempty"`
 }
 
 // Values of Change.Signal.
 const (
-	Announced = "announced" // it has changed since the visit before
-	Missed    = "missed"    // nothing
+	Announced = "announced" // it announced a change since the previous visit
+	Missed    = "missed"    // it announced none
 )
 
 // Values of Change.Change.
@@ -81,24 +82,24 @@ type Watch struct {
 	cfg     Config
 	dir     string
 	budget  *budget
-	limits  crawler.Limits      // of the job, for pages that are not known yet
-	store   frontier.Durable    // of the job
-	profile weburl.Profile      // of the job
-	mu      sync.Mutex          // guards what follows
-	hosts   map[string]*host    // by weburl.URL.Host
+	limits  crawler.Limits      // limits of the job, for unknown pages
+	store   frontier.Durable    // queue of the job
+	profile weburl.Profile      // profile of the job
+	mu      sync.Mutex          // guards the fields below
+	hosts   map[string]*host    // keyed by weburl.URL.Host
 	order   []*host             // in the order in which they were found
-	pages   map[weburl.Key]*ref // of all hosts
+	pages   map[weburl.Key]*ref // pages of all hosts
 	maps    map[weburl.Key]*siteMap
-	granted map[weburl.Key]bool // pages that are not known yet and have waited for their turn
+	granted map[weburl.Key]bool // unknown pages that have waited for their turn
 	known   int
 	forgave time.Time
-	end     time.Time     // of the watch; zero before Run
+	end     time.Time     // end of the watch; zero before Run
 	changed chan struct{} // closed and replaced when something is queued
 	loaded  bool
 }
 
-// Open opens the job in a directory to watch it. Nothing is requested before Run. The errors are those of [job.Revisit], and
-// those that say what is wrong with c.
+// Open opens the job in a directory to watch it. It makes no requests; Run does. The errors are those of [job.Revisit], and errors
+// about c.
 func Open(dir string, c Config) (*Watch, error) {
 	switch {
 	case c.Budget < LeastBudget:
@@ -124,7 +125,7 @@ func refused(format string, args ...any) error {
 	return &job.Error{Kind: job.Refused, Err: fmt.Errorf(format, args...)}
 }
 
-// configure makes the crawl of the job one that revisits pages. The job is locked meanwhile.
+// configure changes the configuration of the job's crawl so that it revisits pages. The job is locked meanwhile.
 func (w *Watch) configure(c *crawler.Config) error {
 	if c.Sample.N > 0 {
 		return refused("%s draws a sample, and a watch finds pages by their links: crawl the pages drawn as seeds into a new directory, and watch that", w.dir)
@@ -141,12 +142,12 @@ func (w *Watch) configure(c *crawler.Config) error {
 	w.store = c.Frontier.(frontier.Durable)
 	l := &c.Limits
 	l.Pages, l.PagesPerHost, l.Bytes, l.Time, l.Errors = crawler.Unlimited, 0, 0, 0, 0
-	l.Sitemaps, l.Robots = crawler.Unlimited, crawler.Unlimited // the same ones are read again and again
+	l.Sitemaps, l.Robots = crawler.Unlimited, crawler.Unlimited // the same sitemaps are read repeatedly
 	c.Hosts = slices.Clone(c.Hosts)
 	for i := range c.Hosts {
 		c.Hosts[i].Pages, c.Hosts[i].Bytes, c.Hosts[i].Time = 0, 0, 0
 	}
-	c.Duplicates.Same, c.Duplicates.Soft = 0, crawler.Unlimited // one page is met many times
+	c.Duplicates.Same, c.Duplicates.Soft = 0, crawler.Unlimited // the same page is visited many times
 	c.Frontier = &queue{Durable: w.store, w: w, turn: make(chan struct{}, 1)}
 	w.budget.Sharing = c.Sharing()
 	c.Politeness.Shared = w.budget
@@ -154,7 +155,7 @@ func (w *Watch) configure(c *crawler.Config) error {
 	return nil
 }
 
-// Run watches until Config.For is over, Drain is called or ctx ends. The result is that of [job.Job.Run].
+// Run watches until Config.For has passed, Drain is called or ctx ends. The result is that of [job.Job.Run].
 func (w *Watch) Run(ctx context.Context) (*crawler.Report, error) {
 	w.mu.Lock()
 	w.end = time.Now().Add(w.cfg.For)
@@ -162,27 +163,27 @@ func (w *Watch) Run(ctx context.Context) (*crawler.Report, error) {
 	return w.Job.Run(ctx)
 }
 
-// Status is how a watch stands.
+// Status describes the state of a watch.
 type Status struct {
 	Hosts []HostStatus // in the order in which they were found
 }
 
-// HostStatus is how the pages of a host stand.
+// HostStatus describes the state of a host's pages.
 type HostStatus struct {
 	Host     string
-	Pages    int // that are known, without those that are gone
+	Pages    int // known pages, without those that are gone
 	Gone     int
 	Used     int             // requests in the last 24 hours
 	TooFast  []string        // pages that change too fast to follow, at most 20
-	Fast     int             // how many those are
-	Signals  recrawl.Signals // of sitemaps and feeds
-	Estimate float64         // the mean of the expected freshness of pages
+	Fast     int             // number of such pages
+	Signals  recrawl.Signals // statistics of sitemaps and feeds
+	Estimate float64         // mean of the expected freshness of pages
 }
 
-// maxNamed limits the pages that HostStatus names as changing too fast.
+// maxNamed limits HostStatus.TooFast.
 const maxNamed = 20
 
-// Status returns how the watch stands. Before Run it knows of no page.
+// Status returns the state of the watch. Before Run it has no pages.
 func (w *Watch) Status() (s Status) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -192,7 +193,7 @@ func (w *Watch) Status() (s Status) {
 	return s
 }
 
-// Next returns the page that is next of all hosts, and when; "" if none is known to be. It is quicker than Status.
+// Next returns the next page of all hosts and its time, "" if there is none. It is faster than Status.
 func (w *Watch) Next() (url string, at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -204,7 +205,7 @@ func (w *Watch) Next() (url string, at time.Time) {
 	return url, at
 }
 
-// past is the History of the crawl: what the visits before said of each page.
+// past implements crawler.History with the state of each page at its previous visit.
 type past Watch
 
 // Past implements crawler.History.
@@ -219,12 +220,12 @@ func (p *past) Past(u weburl.URL) (crawler.Past, bool) {
 	return r.past, true
 }
 
-// All implements crawler.History: nothing is visited again but what the crawl finds.
+// All implements crawler.History: only pages that the crawl finds are visited.
 func (*past) All() iter.Seq2[weburl.URL, int] { return nil }
 
 var errState = errors.New("watch: the state of the job cannot be read")
 
-// load reads what the visits of the job say, once, when the crawl has brought them to where the queue is.
+// load reads the visits of the job, once, after the crawl has cut them to the state of the queue.
 func (w *Watch) load() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -246,13 +247,13 @@ func (w *Watch) load() error {
 	return nil
 }
 
-// wake wakes everyone waiting for something to be queued. The caller holds the lock.
+// wake wakes all goroutines that wait for a change of the queue. The caller must hold the lock.
 func (w *Watch) wake() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-// forgive lets hosts be requested again, once a day, that did not answer: a watch outlives their failures.
+// forgive allows, once a day, requests to hosts that were given up, because a watch lasts longer than their failures.
 func (w *Watch) forgive(now time.Time) error {
 	if now.Sub(w.forgave) < day {
 		return nil
