@@ -64,8 +64,8 @@ type Report struct {
 	Stopped  string    `json:"stopped,omitempty"` // with FinishDrained: the reason that a Handler gave (StopBecause)
 	Pages    int       `json:"pages"`             // visits with outcome Fetched
 	Requests int       `json:"requests"`          // sent, including those for robots.txt and retries
-	// Lost counts requests, among Requests, that a kill of the process cut off, or whose answers it lost: no other figure has them.
-	// Package job counts them.
+	// Lost counts requests, among Requests, that a kill or an error of the process cut off, or whose answers it lost: no other
+	// figure has them. Package job counts them.
 	Lost int `json:"lost_requests,omitempty"`
 	// NotShared says why the crawl took no turns with those of other processes, although that was wanted; "" if it did.
 	NotShared string `json:"not_shared,omitempty"`

@@ -23,12 +23,12 @@ type reportFile struct {
 	MoreHosts int          `json:"more_hosts,omitempty"` // number of hosts that are not in ByHost
 }
 
-// killedBefore reports whether an earlier process has not ended in good order.
-func (j *Job) killedBefore() bool {
+// lostBefore reports whether an earlier process was killed or failed, so that requests may be without a visit.
+func (j *Job) lostBefore() bool {
 	j.recording.Lock()
 	defer j.recording.Unlock()
 	earlier := j.manifest.Runs[:len(j.manifest.Runs)-1]
-	return slices.ContainsFunc(earlier, func(r Run) bool { return r.Ended.IsZero() })
+	return slices.ContainsFunc(earlier, func(r Run) bool { return r.Ended.IsZero() || r.Finish == crawler.FinishError })
 }
 
 // ReportJSON returns a report in the format of report.json: one line. err is the error that ended the crawl, or nil.
@@ -58,16 +58,16 @@ func reportJSON(rep *crawler.Report, facts *digest.Facts, state string, err erro
 	return hidden.Escape(b)
 }
 
-// writeReport writes the report of the whole job. From the ledger it adds requests that killed processes made and did not commit, and
-// time lost to other crawls. If ledger or visits cannot be read, which Verify explains, the report lacks these and the facts about each
-// host.
+// writeReport writes the report of the whole job. From the ledger it adds requests that killed or failed processes made and did not
+// commit, and time lost to other crawls. If ledger or visits cannot be read, which Verify explains, the report lacks these and the
+// facts about each host.
 func (j *Job) writeReport(rep *crawler.Report) error {
 	facts, err := (&Reader{dir: j.dir, files: j.files}).Facts()
 	if err != nil {
 		facts = nil
 	} else {
 		rep.LostToOthers.Duration = facts.Total.LostToOthers
-		if j.killedBefore() {
+		if j.lostBefore() {
 			rep.Lost = max(0, facts.Total.Requests-rep.Requests)
 			rep.Requests += rep.Lost
 		}

@@ -140,7 +140,7 @@ func TestRequestsThatAKillCutOffAreCounted(t *testing.T) {
 		return v.Requests
 	}
 	want := site.seen.Load()
-	if !strings.Contains(string(summary), fmt.Sprintf("  requests   %d, ", want)) || !strings.Contains(string(summary), " lost to a kill\n") {
+	if !strings.Contains(string(summary), fmt.Sprintf("  requests   %d, ", want)) || !strings.Contains(string(summary), " lost to a kill or an error\n") {
 		t.Errorf("the server has seen %d requests:\n%s", want, summary)
 	}
 	if report, verify := counted("report", "--json", dir), counted("verify", "--json", dir); report != want || verify != want {

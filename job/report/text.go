@@ -25,7 +25,7 @@ func Text(r *crawler.Report, ended string, emphasize func(string) string) string
 		fmt.Fprintf(&b, ", retries %d", r.Retries)
 	}
 	if r.Lost > 0 {
-		fmt.Fprintf(&b, ", %d lost to a kill", r.Lost)
+		fmt.Fprintf(&b, ", %d lost to a kill or an error", r.Lost)
 	}
 	b.WriteByte('\n')
 	if r.Bound.Duration > 0 && r.Elapsed.Duration >= r.Bound.Duration {
