@@ -180,6 +180,12 @@ func (c *exportCmd) kind() (*export.Kind, error) {
 		}
 		names = append(names, k.Name)
 	}
+	switch c.To {
+	case "json", "jsonl", "ndjson":
+		return nil, cli.Usage("--to %q: visits.jsonl in the job's directory has a JSON object for each URL", c.To)
+	case "warc":
+		return nil, cli.Usage("--to warc: a crawl with --archive has WARC files in warc/ of the job's directory; --to wacz packs them into one file")
+	}
 	return nil, cli.Usage("--to %q is no kind of export%s: want one of %s", c.To, cli.DidYouMean(c.To, names), strings.Join(names, ", "))
 }
 

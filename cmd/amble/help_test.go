@@ -93,6 +93,17 @@ func TestForeignFlagsPointAtOurs(t *testing.T) {
 	}
 }
 
+// A form that a job's directory has already is no kind of export: the error says where it is.
+func TestExportSaysWhereJSONAndWARCAre(t *testing.T) {
+	t.Parallel()
+	for to, want := range map[string]string{"json": "visits.jsonl in the job's directory", "jsonl": "visits.jsonl", "warc": "--archive has WARC files in warc/"} {
+		a, _, errs := testApp(nil)
+		if code := a.run([]string{"export", "job", "--to", to}); code != cli.ExitUsage || !strings.Contains(errs.String(), want) {
+			t.Errorf("--to %s: exit code %d, %s", to, code, errs)
+		}
+	}
+}
+
 // There are at most twenty commands, those of other commands counted, and the help of one that has others six; each that is not listed names the one to use.
 func TestCommandsAreFew(t *testing.T) {
 	t.Parallel()
