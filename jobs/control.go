@@ -13,14 +13,14 @@ import (
 // Pause makes a job do nothing until Resume. Requests in flight end first; until then its state is Running.
 func (m *Manager) Pause(id string) error { return m.ask(id, Paused, Queued, Running) }
 
-// Stop ends a job in good order, as if it had nothing left to do. Requests in flight end first; until then its state is Running.
+// Stop ends a job cleanly, as if it had nothing left to do. Requests in flight end first; until then its state is Running.
 func (m *Manager) Stop(id string) error { return m.ask(id, Stopped, Queued, Running, Paused, Failed) }
 
-// Resume queues a job that is Paused, Stopped or Failed. It goes on where it stopped.
+// Resume queues a job that is Paused, Stopped or Failed. It continues where it stopped.
 func (m *Manager) Resume(id string) error { return m.ask(id, Queued, Paused, Stopped, Failed, Running) }
 
-// ask brings a job into a state, from one of several. A job that has the state is left as it is. The error wraps ErrNoJob, ErrState or
-// ErrClosed.
+// ask changes the state of a job from one of several states. A job that already has the state is left unchanged. The error wraps
+// ErrNoJob, ErrState or ErrClosed.
 func (m *Manager) ask(id string, to State, from ...State) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,7 +37,7 @@ func (m *Manager) ask(id string, to State, from ...State) error {
 	case e.info.State != Running:
 		e.info.State = to
 		m.owe(e)
-	case to == Queued: // it is stopping, and goes on when it has
+	case to == Queued: // it is stopping, and is queued again once it has stopped
 		e.asked = ""
 	default:
 		e.asked = to
@@ -48,7 +48,7 @@ func (m *Manager) ask(id string, to State, from ...State) error {
 	return err
 }
 
-// Remove removes a job that does not run, with all its files. The error wraps ErrNoJob, ErrState or ErrClosed.
+// Remove removes a job that is not running, with all its files. The error wraps ErrNoJob, ErrState or ErrClosed.
 func (m *Manager) Remove(id string) error {
 	m.mu.Lock()
 	e, err := m.entry(id)

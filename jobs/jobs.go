@@ -1,5 +1,5 @@
-// Package jobs runs many crawls in one process. A [Manager] keeps them in a directory, runs a few at a time, and goes on with them
-// after a restart, kill -9 included. All crawls share the clocks of hosts, so together they are as polite as one.
+// Package jobs runs many crawls in one process. A [Manager] keeps them in a directory, runs a few at a time, and resumes them after a
+// restart, even after kill -9. All crawls share the clocks of hosts, so together they are as polite as one.
 //
 //	m, err := jobs.Open("data", jobs.Config{Running: 20})
 //	…
@@ -8,8 +8,8 @@
 //		…
 //	}
 //
-// A job is a directory below the Manager's: job.json describes it ([Info]), and job/ is what package job writes, for its readers and for
-// the command amble.
+// A job is a directory below the Manager's: job.json describes it ([Info]), and job/ is the directory of package job, which its readers
+// and the command amble can read.
 package jobs
 
 import (
@@ -42,51 +42,52 @@ const (
 	lockName  = "lock"
 	infoName  = "job.json"
 	jobDir    = "job"
-	newPrefix = ".new-" // of directories that are being made or removed
+	newPrefix = ".new-" // prefix of directories that are being made or removed
 )
 
 var (
-	// ErrNoJob is wrapped by the error for an ID that no job has.
+	// ErrNoJob is wrapped by the error for an unknown ID.
 	ErrNoJob = errors.New("jobs: no such job")
 	// ErrHeld is wrapped by the error of Open for a directory that another process has opened.
 	ErrHeld = errors.New("jobs: another process runs the jobs of this directory")
-	// ErrKey is wrapped by the error of Start for a key that another request has.
+	// ErrKey is wrapped by the error of Start if a different request has used the key.
 	ErrKey = errors.New("jobs: another request has this key")
-	// ErrFull is wrapped by the error of Start if too many jobs wait.
+	// ErrFull is wrapped by the error of Start if too many jobs are queued.
 	ErrFull = errors.New("jobs: the queue is full")
-	// ErrState is wrapped by the error for what is not possible in the state of a job.
+	// ErrState is wrapped by the error for an operation that the state of a job does not allow.
 	ErrState = errors.New("jobs: not possible in this state")
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("jobs: closed")
 )
 
-// Program sets in c what settings cannot say, such as a Handler, before a job runs. args is from its [Request]. It is called each time
-// the job is resumed. An error fails the job.
+// Program sets fields of c that settings cannot express, such as a Handler, before a job runs. args is from its [Request]. It is called
+// each time the job is started or resumed. An error fails the job.
 type Program func(args json.RawMessage, c *job.Config) error
 
 // Config configures a Manager. The zero value is usable.
 type Config struct {
 	// Running is the number of jobs that run at a time; 0: 4.
 	Running int
-	// Queued limits the jobs that wait; 0: 10,000.
+	// Queued limits the jobs in the queue; 0: 10,000.
 	Queued int
-	// Concurrency limits the requests in flight of all jobs together, and InFlight the bytes of memory for their pages. A job gets an
-	// equal share, of one request at least. 0: each job has what its settings say. The memory of queues and of robots.txt files is
-	// that of four jobs if more run, and all share the files that the process may have open, without being told.
+	// Concurrency limits the requests in flight of all jobs together, and InFlight the bytes of memory for their pages. Each job gets
+	// an equal share, but at least one request. 0: the settings of each job apply. If more than four jobs run, they share the memory
+	// that four have for queues and robots.txt files. All jobs always share the process's limit on open files.
 	Concurrency int
 	InFlight    int64
 	// Programs are the programs that requests may name.
 	Programs map[string]Program
-	// Check, if set, is called after the program, each time a job is configured: when it is asked for, and when it runs. It may
-	// change c. An error refuses the request, and fails a job that is to run.
+	// Check, if set, is called after the program, each time a job is configured: when it is requested, and when it runs. It may change
+	// c. An error refuses the request, or fails a job that was about to run.
 	Check func(q Request, c *job.Config) error
-	// Send, if set, sends an [Event] in JSON to a webhook of a request; nil: none is told. It is called again, with pauses of 10 s to
-	// 1 h, also by later processes, until it returns no error, or for 24 h: a webhook is told at least once. One call is made at a time;
-	// it must end soon when its context does.
+	// Send, if set, sends an [Event] in JSON to a webhook of a request; nil: no webhook is called. It is called again, after delays of
+	// 10 s to 1 h, even by later processes, until it returns no error, for at most 24 h: delivery is at least once. Only one call is
+	// made at a time; it must return soon after its context ends.
 	Send func(ctx context.Context, url string, event []byte) error
-	// State is the directory by which all processes of the user take turns at hosts: see [job.Config.State].
+	// State is the directory through which all processes of the user take turns at hosts: see [job.Config.State].
 	State string
-	// Note is called with messages for the operator: about a job, or with the ID "" about all. It is called concurrently. nil: none is.
+	// Note is called with messages for the operator: about a job, or with the ID "" about all jobs. It is called concurrently. It may
+	// be nil.
 	Note func(id, text string)
 }
 
@@ -95,15 +96,15 @@ type Manager struct {
 	config Config
 	dir    string
 	lock   *os.File
-	ctx    context.Context // of the crawls
+	ctx    context.Context // context of the crawls
 	cancel context.CancelFunc
 	runs   sync.WaitGroup
-	hooks  chan struct{}   // holds an entry when there is something to report to webhooks
+	hooks  chan struct{}   // holds an entry when there are events for webhooks
 	ending context.Context // ends the sender of events
 	end    context.CancelFunc
 	sender sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	jobs    map[string]*entry
 	keys    map[string]*entry
 	running int
@@ -116,15 +117,15 @@ type Manager struct {
 type entry struct {
 	info    Info             // guarded by Manager.mu
 	untold  []untold         // events that webhooks have not acknowledged
-	lines   int64            // of its visits, that are final; -1: not counted yet
-	asked   State            // Paused or Stopped if the client asked for it while the job runs, otherwise ""
-	stop    chan struct{}    // closed when it shall stop; nil unless it runs
-	crawl   *crawler.Crawler // that runs; nil: none does
+	lines   int64            // final visits; -1: not counted yet
+	asked   State            // Paused or Stopped if a client asked for it while the job runs, otherwise ""
+	stop    chan struct{}    // closed to stop the job; nil unless it runs
+	crawl   *crawler.Crawler // the running crawl; nil: none
 	changed chan struct{}    // closed, and made anew, when anything changes
 }
 
-// Open opens a directory of jobs, which is made if it is missing. Jobs that ran or waited when its last process ended are queued again
-// and resumed. The error wraps ErrHeld if another process has the directory open.
+// Open opens a directory of jobs and creates it if it is missing. Jobs that were running or queued when its last process ended are
+// queued again and resumed. The error wraps ErrHeld if another process has the directory open.
 func Open(dir string, c Config) (*Manager, error) {
 	c.Running, c.Queued = cmp.Or(c.Running, defaultRunning), cmp.Or(c.Queued, defaultQueued)
 	if c.Running < 0 || c.Queued < 0 || c.Concurrency < 0 || c.InFlight < 0 {
@@ -170,7 +171,7 @@ func Open(dir string, c Config) (*Manager, error) {
 	return m, nil
 }
 
-// load reads all jobs, and removes what a process that was killed left half made.
+// load reads all jobs, and removes incomplete directories of a process that was killed.
 func (m *Manager) load() error {
 	found, err := os.ReadDir(m.dir)
 	if err != nil {
@@ -186,7 +187,7 @@ func (m *Manager) load() error {
 		case d.IsDir():
 			b, err := safefile.Read(filepath.Join(path, infoName), safefile.Settings)
 			if errors.Is(err, os.ErrNotExist) {
-				continue // not one of ours
+				continue // not a job of the Manager
 			}
 			e := newEntry()
 			var s stored
@@ -222,13 +223,13 @@ type stored struct {
 	Untold []untold `json:"untold,omitempty"`
 }
 
-// save stores what is known of a job, and wakes those that wait for a change.
+// save stores the state of a job, and wakes goroutines that wait for a change.
 func (m *Manager) save(e *entry) error {
 	e.wake()
 	s := stored{e.info, e.untold}
-	if s.State == Running { // resumed unless somebody wants another state
+	if s.State == Running { // resumed unless another state was requested
 		s.State = cmp.Or(e.asked, Queued)
-		s.Untold = m.events(e, s.State) // if the process is killed before it has stopped
+		s.Untold = m.events(e, s.State) // in case the process is killed before the job has stopped
 	}
 	b, err := json.MarshalIndent(&s, "", "\t")
 	if err == nil {
@@ -251,8 +252,8 @@ func (m *Manager) note(id, text string) {
 	}
 }
 
-// Close lets the requests in flight end and closes the directory; when ctx ends, it aborts them. Jobs that ran or wait go on when the
-// directory is opened again.
+// Close lets the requests in flight end and closes the directory; when ctx ends, it aborts them. Running and queued jobs continue when
+// the directory is opened again.
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	if m.closed {
@@ -273,15 +274,15 @@ func (m *Manager) Close(ctx context.Context) error {
 	return filelock.Close(m.lock)
 }
 
-// byTime compares jobs by the time at which they were started.
+// byTime compares jobs by their start times.
 func byTime(a, b *entry) int {
 	return cmp.Or(a.info.Created.Compare(b.info.Created), strings.Compare(a.info.ID, b.info.ID))
 }
 
-// Temp makes a new directory beside the jobs, for temporary files of the caller. Open removes those that are left.
+// Temp makes a new directory beside the jobs, for temporary files of the caller. Open removes leftover ones.
 func (m *Manager) Temp() (string, error) { return os.MkdirTemp(m.dir, newPrefix+"temp-") }
 
-// All returns all jobs, in the order in which they were started.
+// All returns all jobs, ordered by start time.
 func (m *Manager) All() []Info {
 	m.mu.Lock()
 	all := make([]*entry, 0, len(m.jobs))
@@ -300,7 +301,8 @@ func (m *Manager) All() []Info {
 	return infos
 }
 
-// watch sets what changes while a crawl runs; nil: none does. The caller does not hold the lock, which a crawl takes when it commits.
+// watch sets the numbers that change while a crawl runs; it does nothing if c is nil. The caller must not hold the lock, because a
+// crawl takes it when it commits.
 func (i *Info) watch(c *crawler.Crawler) {
 	if c == nil {
 		return
@@ -331,7 +333,7 @@ func (m *Manager) entry(id string) (*entry, error) {
 	return nil, fmt.Errorf("%w: %q", ErrNoJob, id)
 }
 
-// Wait waits until a job is Done, Failed or Stopped, and describes it. The error is that of ctx, ErrClosed, or wraps ErrNoJob.
+// Wait waits until a job is Done, Failed or Stopped, and describes it. The error is the error of ctx, ErrClosed, or wraps ErrNoJob.
 func (m *Manager) Wait(ctx context.Context, id string) (Info, error) {
 	for {
 		m.mu.Lock()
@@ -357,5 +359,5 @@ func (m *Manager) Wait(ctx context.Context, id string) (Info, error) {
 	}
 }
 
-// stamp returns the time as it is stored.
+// stamp returns the current time, rounded as it is stored.
 func stamp() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

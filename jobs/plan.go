@@ -13,12 +13,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// planService is the time that an answer is assumed to take.
+// planService is the assumed response time.
 const planService = 200 * time.Millisecond
 
-// Plan plans the job of a request, and makes no request: it knows the robots.txt files that the crawls of this machine have requested,
-// and Problem of a host says so if its file is not known. A host is assumed to have as many pages as the limits allow. The error is
-// that of Start for what the request says. The configuration is the one with which the job will run.
+// Plan plans the job of a request without making requests. It uses the robots.txt files that crawls of this machine have requested; if
+// the file of a host is unknown, its Problem says so. A host is assumed to have as many pages as the limits allow. Errors in the
+// request are the same as those of Start. The returned configuration is the one with which the job will run.
 func (m *Manager) Plan(q Request) (*plan.Plan, job.Config, error) {
 	c, err := m.configure(&q)
 	if err != nil {
@@ -33,7 +33,7 @@ func (m *Manager) Plan(q Request) (*plan.Plan, job.Config, error) {
 	for _, s := range q.Seeds {
 		u, err := weburl.Parse(s)
 		if err != nil {
-			return nil, c, err // configure has read it
+			return nil, c, err // cannot fail: configure has parsed it
 		}
 		rules, says := knownRobots(x, u)
 		i, known := at[u.Host()]
@@ -55,8 +55,8 @@ func (m *Manager) Plan(q Request) (*plan.Plan, job.Config, error) {
 	return p, c, nil
 }
 
-// knownRobots returns the rules for the crawler at an origin, if a crawl of this machine has requested them, and what is to be said of
-// them about a seed: "" if they allow it.
+// knownRobots returns the rules for the crawler at an origin, if a crawl of this machine has requested them, and a remark
+// about a seed: "" if they allow it.
 func knownRobots(c *crawler.Config, seed weburl.URL) (rules *robots.Group, says string) {
 	f, known := c.Sharing().Robots(politeness.RobotsKey{Origin: seed.Origin()})
 	switch policy := (robots.StatusPolicy{ForbiddenDenies: c.Politeness.ForbiddenDenies}).ForStatus(f.Status); {

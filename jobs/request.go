@@ -18,23 +18,24 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Request describes a job that is to be started.
+// Request describes a job to start.
 type Request struct {
-	// Key identifies the request: another one with the same key and the same contents starts nothing, and returns the same job. "": each
+	// Key identifies the request: a second request with the same key and contents starts nothing, and returns the same job. "": each
 	// request starts a job.
 	Key string `json:"key,omitempty"`
-	// Seeds are the URLs to begin with.
+	// Seeds are the start URLs.
 	Seeds []string `json:"seeds"`
-	// Settings are keys of a job file with their values, as JSON has them.
+	// Settings are keys of a job file with their values in JSON.
 	Settings map[string]any `json:"settings,omitempty"`
-	// Program is the name of one of Config.Programs; "": none. Args are for it.
+	// Program names one of Config.Programs; "": none. Args are its arguments.
 	Program string          `json:"program,omitempty"`
 	Args    json.RawMessage `json:"args,omitempty"`
-	// Priority says which of the jobs that wait runs next: that with the highest one, and of several the first. It may be negative.
+	// Priority decides which queued job runs next: the one with the highest priority, and among equal ones the first. It may be
+	// negative.
 	Priority int `json:"priority,omitempty"`
-	// Webhooks are URLs that are told when the job is paused, done, stopped or has failed: see Config.Send.
+	// Webhooks are URLs that are called when the job is paused, done, stopped or failed: see Config.Send.
 	Webhooks []string `json:"webhooks,omitempty"`
-	// Owner names who asks, for services with several users. The Manager only keeps it.
+	// Owner names the user, for services with several users. The Manager only stores it.
 	Owner string `json:"owner,omitempty"`
 }
 
@@ -43,12 +44,12 @@ type State string
 
 // The states.
 const (
-	Queued  State = "queued"  // it waits for others
+	Queued  State = "queued"  // it waits for other jobs to end
 	Running State = "running" // it makes requests
-	Paused  State = "paused"  // it does nothing until [Manager.Resume]; a restart changes nothing about it
+	Paused  State = "paused"  // it does nothing until [Manager.Resume], even after a restart
 	Done    State = "done"    // nothing is left, or a limit was reached: see Info.Finish
-	Stopped State = "stopped" // by [Manager.Stop], or because its disk has too little space; [Manager.Resume] goes on with it
-	Failed  State = "failed"  // Info.Error says why; [Manager.Resume] tries again
+	Stopped State = "stopped" // by [Manager.Stop], or because its disk has too little space; [Manager.Resume] continues it
+	Failed  State = "failed"  // Info.Error has the reason; [Manager.Resume] tries again
 )
 
 var states = []State{Queued, Running, Paused, Done, Stopped, Failed}
@@ -59,15 +60,15 @@ func States() []State { return slices.Clone(states) }
 // Ended reports whether a job in this state does nothing more by itself and is not paused.
 func (s State) Ended() bool { return s == Done || s == Stopped || s == Failed }
 
-// Info describes a job. The file job.json has it.
+// Info describes a job. It is stored in job.json.
 type Info struct {
 	ID string `json:"id"`
 	Request
 	State   State     `json:"state"`
 	Created time.Time `json:"created"`
-	Started time.Time `json:"started,omitzero"` // when it last began to run
-	Ended   time.Time `json:"ended,omitzero"`   // when it last stopped running
-	// Finish, Pages, Requests and Left are those of the report of its last run. While it runs, the numbers are those of now.
+	Started time.Time `json:"started,omitzero"` // time of the last start
+	Ended   time.Time `json:"ended,omitzero"`   // time when it last stopped running
+	// Finish, Pages, Requests and Left are from the report of its last run. While it runs, the numbers are current.
 	Finish   crawler.Finish `json:"finish,omitempty"`
 	Pages    int            `json:"pages"`
 	Requests int            `json:"requests"`
@@ -77,9 +78,9 @@ type Info struct {
 	Dir string `json:"-"`
 }
 
-// Start queues a job and returns it; a job that an equal request with the same key has started is returned as it is. The job is
-// durable when Start returns. The error wraps ErrKey, ErrFull or ErrClosed, a [*job.KeyError] for a setting, or says what is wrong with
-// a seed.
+// Start queues a job and returns it. If an equal request with the same key has already started a job, it returns that job. The job is
+// durable when Start returns. The error wraps ErrKey, ErrFull or ErrClosed, a [*job.KeyError] for a setting, or describes an invalid
+// seed.
 func (m *Manager) Start(q Request) (Info, error) {
 	if _, err := m.configure(&q); err != nil {
 		return Info{}, err
@@ -149,7 +150,7 @@ func same(a, b *Request) bool {
 	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// configure returns the configuration that a request describes.
+// configure returns the configuration for a request.
 func (m *Manager) configure(q *Request) (job.Config, error) {
 	var none job.Config
 	if len(q.Seeds) == 0 {
@@ -172,7 +173,7 @@ func (m *Manager) configure(q *Request) (job.Config, error) {
 	if _, has := q.Settings[job.KeyURLs]; has {
 		return none, errors.New("jobs: seeds are no setting: give them as Seeds")
 	}
-	text, err := json.Marshal(q.Settings) // a job file is YAML, which JSON is
+	text, err := json.Marshal(q.Settings) // a job file is YAML, and JSON is valid YAML
 	if err != nil {
 		return none, fmt.Errorf("jobs: %w", err)
 	}

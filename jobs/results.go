@@ -9,29 +9,29 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// Result is a visit of a job that is final.
+// Result is a final visit of a job.
 type Result struct {
 	// N is the number of the result, from 1. Given to Results, it continues after this result.
 	N int64
-	// Visit is the visit, as in visits.jsonl; sink.Parser reads it. Its key "data" has what the program gave.
+	// Visit is a line of visits.jsonl; sink.Parser reads it. Its key "data" has the results of the program.
 	Visit json.RawMessage
 }
 
-// Results yields the visits of a job after the first from ones, in the order in which they became final. It waits for more until the job
-// is Done, Failed or Stopped, the Manager is closed, or ctx ends. Result number N is always the same, also after kill -9. The error of
-// the last pair wraps ErrNoJob, is ctx's, or that of the job's files.
+// Results yields the visits of a job after the first from ones, in the order in which they became final. It waits for more until the
+// job is Done, Failed or Stopped, the Manager is closed, or ctx ends. A result always has the same number, even after kill -9. The
+// error of the last pair wraps ErrNoJob, or comes from ctx or from the job's files.
 func (m *Manager) Results(ctx context.Context, id string, from int64) iter.Seq2[Result, error] {
 	return m.results(ctx, id, from, true)
 }
 
-// ResultsNow is like Results, and ends with the last visit that is final now.
+// ResultsNow is like Results, and ends with the last visit that is final at present.
 func (m *Manager) ResultsNow(ctx context.Context, id string, from int64) iter.Seq2[Result, error] {
 	return m.results(ctx, id, from, false)
 }
 
 func (m *Manager) results(ctx context.Context, id string, from int64, follow bool) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		var n, at int64 // lines and bytes that were read
+		var n, at int64 // number of lines and bytes read
 		for {
 			final, more, changed, err := m.final(id)
 			if err != nil {
@@ -72,13 +72,13 @@ func (m *Manager) results(ctx context.Context, id string, from int64, follow boo
 	}
 }
 
-// final is what of a job's visits is final.
+// final describes the final visits of a job.
 type final struct {
 	dir   string
 	lines int64
 }
 
-// final returns how many visits of a job are final, whether more may come, and a channel that is closed when this changes.
+// final returns the number of final visits of a job, whether more may follow, and a channel that is closed when this changes.
 func (m *Manager) final(id string) (f final, more bool, changed <-chan struct{}, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

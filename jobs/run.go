@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// fill runs jobs that wait while there is room for them.
+// fill runs queued jobs up to the maximum number.
 func (m *Manager) fill() {
 	for !m.closed && m.running < m.config.Running {
 		var next *entry
@@ -35,14 +35,14 @@ func (m *Manager) fill() {
 	}
 }
 
-// halt tells a job that runs to stop.
+// halt tells a running job to stop.
 func (e *entry) halt() {
 	if e.stop != nil && !e.halted() {
 		close(e.stop)
 	}
 }
 
-// halted reports whether a job that runs was told to stop.
+// halted reports whether a running job was told to stop.
 func (e *entry) halted() bool {
 	select {
 	case <-e.stop:
@@ -52,7 +52,7 @@ func (e *entry) halted() bool {
 	}
 }
 
-// run runs a job, and records how it ended.
+// run runs a job, and records its outcome.
 func (m *Manager) run(e *entry) {
 	rep, err := m.crawl(e)
 	m.mu.Lock()
@@ -80,7 +80,7 @@ func (m *Manager) run(e *entry) {
 	m.fill()
 }
 
-// crawl begins or resumes the crawl of a job, and runs it. The report is nil if it could not begin.
+// crawl starts or resumes the crawl of a job, and runs it. The report is nil if it could not start.
 func (m *Manager) crawl(e *entry) (*crawler.Report, error) {
 	c, err := m.configure(&e.info.Request)
 	if err != nil {
@@ -98,7 +98,7 @@ func (m *Manager) crawl(e *entry) (*crawler.Report, error) {
 		}
 	}})
 	j, err := job.Start(e.info.Dir, c, e.info.Seeds...)
-	if errors.Is(err, job.ErrFinished) { // its process was killed before this was recorded here
+	if errors.Is(err, job.ErrFinished) { // the process was killed before it recorded the end here
 		return finished(e.info.Dir)
 	}
 	if err != nil {
@@ -107,7 +107,7 @@ func (m *Manager) crawl(e *entry) (*crawler.Report, error) {
 	for _, text := range j.Notes() {
 		m.note(e.info.ID, text)
 	}
-	lines, err := countLines(e.info.Dir) // cut back to what was committed
+	lines, err := countLines(e.info.Dir) // the file was cut back to the last commit
 	if err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
@@ -138,12 +138,12 @@ func drain(j *job.Job, stop, over <-chan struct{}) {
 		case <-over:
 			return
 		case <-time.After(10 * time.Millisecond):
-			j.Crawler().Drain() // the crawl may not have begun before
+			j.Crawler().Drain() // the crawl may not have been running before
 		}
 	}
 }
 
-// restrain gives a job its share of what all jobs may use.
+// restrain limits a job to its share of the resources.
 func (m *Manager) restrain(c *job.Config) {
 	x, n := &c.Crawl, m.config.Running
 	if share := max(1, m.config.Concurrency/n); m.config.Concurrency > 0 && (x.Concurrency == 0 || x.Concurrency > share) {
@@ -152,7 +152,7 @@ func (m *Manager) restrain(c *job.Config) {
 	if share := max(1, m.config.InFlight/int64(n)); m.config.InFlight > 0 && (x.Limits.InFlight == 0 || x.Limits.InFlight > share) {
 		x.Limits.InFlight = share
 	}
-	if all := 4 * politeness.DefaultMaxRulesBytes; n > 4 && x.Politeness.MaxRulesBytes == 0 { // what four jobs have
+	if all := 4 * politeness.DefaultMaxRulesBytes; n > 4 && x.Politeness.MaxRulesBytes == 0 { // the total of four jobs
 		x.Politeness.MaxRulesBytes = politeness.Limit(all / n)
 	}
 	c.Parallel = n
@@ -168,10 +168,10 @@ func finished(dir string) (*crawler.Report, error) {
 	return rep, errors.Join(err, r.Close())
 }
 
-// countLines counts the visits of a job, as far as they are final.
+// countLines counts the final visits of a job.
 func countLines(dir string) (n int64, err error) {
 	r, err := job.Read(dir)
-	if errors.Is(err, job.ErrNoJob) || errors.Is(err, fs.ErrNotExist) { // it has not begun
+	if errors.Is(err, job.ErrNoJob) || errors.Is(err, fs.ErrNotExist) { // the crawl has not begun
 		return 0, nil
 	}
 	if err != nil {
@@ -186,7 +186,7 @@ func countLines(dir string) (n int64, err error) {
 	return n, err
 }
 
-// eachLine calls f with the visits in the file from a byte on, each valid until f returns, until that is false.
+// eachLine calls f with the lines of visits from a byte offset on, each valid until f returns, until f returns false.
 func eachLine(r *job.Reader, from int64, f func(line []byte) bool) error {
 	c, err := r.Open(job.VisitsName)
 	if errors.Is(err, fs.ErrNotExist) {

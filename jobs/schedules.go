@@ -18,20 +18,20 @@ import (
 
 const (
 	schedulesName = "schedules.json"
-	mostMissed    = 1000 // runs that are counted after a time without a process
+	mostMissed    = 1000 // maximum of missed runs that are counted after a time without a process
 )
 
-// Schedule starts a job again and again. A run is left out while the job of the one before has not ended, or if no process had the
+// Schedule starts a job repeatedly. A run is skipped while the job of the previous run has not ended, or if no process had the
 // directory open when it was due.
 type Schedule struct {
 	Name string `json:"name"`
-	// Cron has five fields, as in crontab(5): minute, hour, day of the month, month, day of the week; or is a word such as @daily. Zone
-	// is the time zone that it means, such as Europe/Vienna; "": UTC.
+	// Cron has five fields, as in crontab(5): minute, hour, day of the month, month, day of the week; or a word such as @daily. Zone is
+	// its time zone, such as Europe/Vienna; "": UTC.
 	Cron    string  `json:"cron"`
 	Zone    string  `json:"zone,omitempty"`
-	Request Request `json:"request"` // Key must be ""
-	// What follows is set by the Manager: the time up to which runs were started or left out, how many were left out, and the ID of the
-	// last job.
+	Request Request `json:"request"` // Request.Key must be ""
+	// The Manager sets the fields below: the time up to which runs were started or skipped, the number of skipped runs, and the ID of
+	// the last job.
 	Last   time.Time `json:"last,omitzero"`
 	Missed int       `json:"missed,omitempty"`
 	Job    string    `json:"job,omitempty"`
@@ -44,7 +44,7 @@ type timed struct {
 	cron cron.Schedule
 }
 
-// alarm wakes the Manager for the next schedule. The zero alarm is none.
+// alarm wakes the Manager for the next schedule. The zero alarm is not set.
 type alarm struct{ timer *time.Timer }
 
 func (a *alarm) stop() {
@@ -72,7 +72,7 @@ func (s *Schedule) parse() (*timed, error) {
 	return &timed{*s, at}, nil
 }
 
-// Schedule stores a schedule, in the place of one with the same name. The first run is the next one that is due.
+// Schedule stores a schedule, replacing one with the same name. The first run is at its next due time.
 func (m *Manager) Schedule(s Schedule) error {
 	if s.Name == "" || s.Request.Key != "" {
 		return errors.New("jobs: a schedule needs a Name, and its Request no Key: each run has its own")
@@ -95,7 +95,7 @@ func (m *Manager) Schedule(s Schedule) error {
 	return m.saveSchedules()
 }
 
-// Unschedule removes a schedule. Jobs that it has started are not affected. Removing an unknown schedule is not an error.
+// Unschedule removes a schedule. Jobs that it started are not affected. An unknown name is not an error.
 func (m *Manager) Unschedule(name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,7 +136,7 @@ func (m *Manager) saveSchedules() error {
 	return nil
 }
 
-// loadSchedules reads the schedules. Runs that were due while no process had the directory open count as left out.
+// loadSchedules reads the schedules. Runs that were due while no process had the directory open count as skipped.
 func (m *Manager) loadSchedules() error {
 	path := filepath.Join(m.dir, schedulesName)
 	b, err := safefile.Read(path, safefile.Settings)
@@ -175,7 +175,7 @@ func (t *timed) key(due time.Time) string {
 	return "schedule " + t.Name + " " + due.UTC().Format(time.RFC3339)
 }
 
-// setAlarm sets the alarm for the schedule that is due first.
+// setAlarm sets the alarm for the next schedule that is due.
 func (m *Manager) setAlarm() {
 	m.alarm.stop()
 	var first time.Time

@@ -11,39 +11,39 @@ import (
 type Event struct {
 	State State     `json:"state"` // Paused, Done, Stopped or Failed
 	Time  time.Time `json:"time"`
-	Job   Info      `json:"job"` // as it is when the event is sent
+	Job   Info      `json:"job"` // state of the job when the event is sent
 }
 
-// Times of webhooks.
+// Times for webhooks.
 const (
-	firstRetry = 10 * time.Second // after the first failure; it doubles with each
+	firstRetry = 10 * time.Second // delay after the first failure; it doubles with each further one
 	maxRetry   = time.Hour
-	maxUntold  = 24 * time.Hour // after which an event is dropped
+	maxUntold  = 24 * time.Hour // then an event is dropped
 )
 
-// untold is an event that a webhook has not acknowledged. It is stored with the state of its job, in one step.
+// untold is an event that a webhook has not acknowledged. It is stored atomically with the state of its job.
 type untold struct {
 	URL   string    `json:"url"`
 	State State     `json:"state"`
 	Time  time.Time `json:"time"`
 }
 
-// attempt says when an event is sent again. A new process sends it at once.
+// attempt holds the time of an event's next attempt. A new process sends it at once.
 type attempt struct {
 	at    time.Time
 	pause time.Duration
 }
 
-// maxOwed limits the events of a job that are kept. The oldest are dropped.
+// maxOwed limits the stored events of a job. The oldest are dropped first.
 const maxOwed = 100
 
-// owe notes that the webhooks of a job are to be told its state. The caller holds the lock, and saves the job.
+// owe queues events about the state of a job for its webhooks. The caller must hold the lock, and save the job.
 func (m *Manager) owe(e *entry) {
 	e.untold = m.events(e, e.info.State)
 	m.ringHooks()
 }
 
-// events returns what the webhooks of a job have to be told once it has come into a state.
+// events returns the events for the webhooks of a job that has entered a state.
 func (m *Manager) events(e *entry, s State) []untold {
 	if m.config.Send == nil || s != Paused && !s.Ended() {
 		return e.untold
@@ -59,11 +59,11 @@ func (m *Manager) events(e *entry, s State) []untold {
 func (m *Manager) ringHooks() {
 	select {
 	case m.hooks <- struct{}{}:
-	default: // it is awake already
+	default: // it is already awake
 	}
 }
 
-// send sends events until the Manager is closed: one at a time, and those of a job in their order.
+// send sends events until the Manager is closed: one at a time, and the events of a job in order.
 func (m *Manager) send() {
 	tries := map[untold]attempt{}
 	for {
@@ -85,7 +85,7 @@ func (m *Manager) send() {
 			err = m.config.Send(m.ending, what.URL, body)
 		}
 		if m.ending.Err() != nil {
-			return // the next process sends it
+			return // the next process sends the event
 		}
 		old := time.Since(what.Time) >= maxUntold
 		if err != nil && !old {
@@ -103,14 +103,14 @@ func (m *Manager) send() {
 	}
 }
 
-// next returns an event that is due, or how long none is.
+// next returns an event that is due, or the time until one is.
 func (m *Manager) next(tries map[untold]attempt) (id string, what untold, event *Event, wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	wait = maxRetry
 	now := time.Now()
 	for id, e := range m.jobs {
-		seen := map[string]bool{} // webhooks whose earlier event comes first
+		seen := map[string]bool{} // webhooks with an earlier event, which comes first
 		for _, u := range e.untold {
 			if seen[u.URL] {
 				continue

@@ -35,7 +35,7 @@ func (s *Server) export(w *recorder, r *call) error {
 	defer r.client.leave()
 	path, err := s.write(r, info, kind)
 	if path != "" {
-		defer func() { _ = os.RemoveAll(filepath.Dir(path)) }() // Open removes what is left
+		defer func() { _ = os.RemoveAll(filepath.Dir(path)) }() // Open removes the rest
 	}
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *Server) write(r *call, info jobs.Info, kind export.Kind) (path string, 
 	return path, err
 }
 
-// zipTo writes the files of a directory as a zip file.
+// zipTo writes the files of a directory to a zip file.
 func zipTo(w io.Writer, dir string) error {
 	z := zip.NewWriter(w)
 	if err := z.AddFS(os.DirFS(dir)); err != nil {

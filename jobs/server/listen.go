@@ -14,15 +14,15 @@ import (
 	"github.com/amble-crawler/amble/internal/localweb"
 )
 
-// ErrOpen is wrapped by the error of Listen for an address that other machines reach without encryption.
+// ErrOpen is wrapped by the error of Listen for an address that other machines can reach without encryption.
 var ErrOpen = errors.New("server: other machines can reach this address, and nothing is encrypted")
 
-// maxConnections limits the connections that are open at the same time. Others wait.
+// maxConnections limits the open connections. Further ones wait.
 const maxConnections = 512
 
-// Listen listens on an address for [Server.Serve]: with TLS, if there are files with a certificate and its key (PEM). Without, it is
-// one of loopback; or proxied says that a proxy has the encryption, for which Config.Proxied has to be set. The error wraps ErrOpen
-// otherwise.
+// Listen listens on an address for [Server.Serve]. It uses TLS if cert and key name files with a certificate and its key (PEM). Without
+// TLS, the address must be on loopback, or proxied must be set because a proxy encrypts, which also needs Config.Proxied. Otherwise the
+// error wraps ErrOpen.
 func Listen(address, cert, key string, proxied bool) (net.Listener, error) {
 	var c *tls.Config
 	if cert != "" || key != "" {
@@ -44,8 +44,8 @@ func Listen(address, cert, key string, proxied bool) (net.Listener, error) {
 	return ln, nil
 }
 
-// Serve serves on Config.Listener until ctx ends; then it lets the requests in flight of jobs end for as long as patience, and closes
-// everything. Jobs go on when the directory is opened again.
+// Serve serves on Config.Listener until ctx ends. Then it gives requests of the jobs up to patience to end, and closes everything. Jobs
+// continue when the directory is opened again.
 func (s *Server) Serve(ctx context.Context, patience time.Duration) error {
 	web := &http.Server{
 		Handler: s, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: requestTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
@@ -59,11 +59,11 @@ func (s *Server) Serve(ctx context.Context, patience time.Duration) error {
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	closed := s.Close(bounded) // streams end
+	closed := s.Close(bounded) // streams end with it
 	short, cancelShort := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancelShort()
 	if web.Shutdown(short) != nil {
-		_ = web.Close() // who downloads an export gets no more
+		_ = web.Close() // downloads of exports are cut off
 	}
 	s.serving.Wait()
 	return errors.Join(err, closed)

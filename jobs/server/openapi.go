@@ -16,7 +16,7 @@ import (
 // object is a part of the description.
 type object = map[string]any
 
-// fields describes the fields of bodies and answers, by their names in JSON.
+// fields describes the fields of request and response bodies, by their JSON names.
 var fields = map[string]string{
 	"id":       "Identifies the job.",
 	"key":      "Makes a request safe to repeat: another one with the same key and the same contents starts nothing, and returns the same job.",
@@ -111,7 +111,7 @@ func (s *Server) describe() object {
 	}
 }
 
-// schemaOf returns the schema of a type. Those of structures are in schemas, by name.
+// schemaOf returns the schema of a type. It adds schemas of structures to schemas, by name.
 func schemaOf(t reflect.Type, schemas object) object {
 	switch t {
 	case reflect.TypeFor[time.Time]():
@@ -135,12 +135,12 @@ func schemaOf(t reflect.Type, schemas object) object {
 	case reflect.Struct:
 		name := typeName(t)
 		if schemas[name] == nil {
-			schemas[name] = object{} // a type that has itself ends here
+			schemas[name] = object{} // ends the recursion for a type that contains itself
 			schemas[name] = structSchema(t, schemas)
 		}
 		return object{"$ref": "#/components/schemas/" + name}
 	}
-	return object{"type": "object"} // of settings that were stored, and this description
+	return object{"type": "object"} // stored settings, and this description itself
 }
 
 // structSchema returns the schema of a structure.
@@ -161,7 +161,7 @@ func structSchema(t reflect.Type, schemas object) object {
 	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": !strings.HasSuffix(t.Name(), "Request")}
 }
 
-// settingsSchema returns the schema of what clients may set.
+// settingsSchema returns the schema of the settings that clients may set.
 func settingsSchema() object {
 	properties := object{}
 	for _, name := range allowed {

@@ -30,7 +30,7 @@ import (
 //go:embed page.tmpl page.css page.js
 var pageFiles embed.FS
 
-// pageTemplates are parsed when they are needed.
+// pageTemplates are parsed on first use.
 var pageTemplates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"num": cli.Num, "age": age, "class": classOf, "seed": seedOf, "safe": job.WithoutSecrets, "value": settingText, "round": cli.Round,
@@ -46,7 +46,7 @@ var pageTemplates = sync.OnceValue(func() *template.Template {
 	}).ParseFS(pageFiles, "page.tmpl"))
 })
 
-// scopeWords has the words for the choices of the key scope, the default first.
+// scopeWords are the labels of the choices of the key scope, the default first.
 var scopeWords = map[string]string{
 	"": "the hosts of the seeds", "domain": "their domains", "prefix": "only below the paths of the seeds", "any": "anywhere",
 }
@@ -54,23 +54,23 @@ var scopeWords = map[string]string{
 // view holds the values of the templates.
 type view struct {
 	Title    string
-	Root     string // of the session, with a slash at its end; "" without one
-	Name     string // of the token
-	Write    bool   // it may give orders
+	Root     string // path of the session, with a slash at its end; "" without one
+	Name     string // name of the token
+	Write    bool   // the token may give orders
 	Error    string
-	Refresh  bool   // it changes by itself
-	Events   string // address of the stream of changes; "": none
+	Refresh  bool   // the page updates itself
+	Events   string // URL of the stream of changes; "": none
 	Programs []string
 	Kinds    []string
 
 	Jobs    []jobs.Info // newest first
 	All     int
-	Older   string // ID after which the next part begins; "": this is the last one
+	Older   string // ID from which the next part of the list starts; "": this is the last part
 	Job     *jobs.Info
-	Limit   int // of its pages; 0: none that is known
+	Limit   int // its limit of pages; 0: unknown
 	Form    *form
 	Plan    *plan.Plan
-	Crawl   crawler.Config // that is planned
+	Crawl   crawler.Config // the planned crawl
 	Request jobs.Request
 }
 
@@ -128,14 +128,14 @@ func pageFile(name, kind, before string) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", kind)
-		_, _ = w.Write(append([]byte(before), b...)) // the client may have gone
+		_, _ = w.Write(append([]byte(before), b...)) // the client may have disconnected
 	}
 }
 
-// crossOrigin refuses orders that a page of another site has a browser send.
+// crossOrigin refuses orders that a browser sends for a page of another site.
 var crossOrigin = http.NewCrossOriginProtection()
 
-// login exchanges a token for a session.
+// login starts a session for a valid token.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	began, out := time.Now(), &recorder{ResponseWriter: w}
 	var c *client
@@ -156,7 +156,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		s.fail(out, p, "login", &view{Title: "Crawls"})
 		return
 	}
-	_ = see(out, s.sessions.begin(out, c, r.TLS != nil || s.config.Proxied).path+"/") // it is no error
+	_ = see(out, s.sessions.begin(out, c, r.TLS != nil || s.config.Proxied).path+"/") // see never fails
 }
 
 // see sends a browser to another page.
@@ -166,7 +166,7 @@ func see(w http.ResponseWriter, to string) error {
 	return nil
 }
 
-// sessionKey is that of the session in the context of a request.
+// sessionKey is the key of the session in the context of a request.
 type sessionKey struct{}
 
 // inSession serves the pages to browsers that have a session.
@@ -175,7 +175,7 @@ func (s *Server) inSession(w http.ResponseWriter, r *http.Request) {
 	if one == nil {
 		out := &recorder{ResponseWriter: w}
 		logged := r.Clone(r.Context())
-		logged.URL.Path = sessionRoot // without the secret
+		logged.URL.Path = sessionRoot // hide the secret from the log
 		defer s.log(time.Now(), nil, logged, out)
 		p := problemOf(s.admit(nil, Read, time.Now()))
 		if p.Status == http.StatusUnauthorized {
@@ -187,7 +187,7 @@ func (s *Server) inSession(w http.ResponseWriter, r *http.Request) {
 	http.StripPrefix(one.path, s.pages).ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), sessionKey{}, one)))
 }
 
-// paged returns a handler for sessions whose token has a scope. It writes the audit log.
+// paged returns a handler for sessions whose token has a scope. It also writes the audit log.
 func (s *Server) paged(scope Scope, serve func(s *Server, w *recorder, r *call) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, q *http.Request) {
 		one, _ := q.Context().Value(sessionKey{}).(*session)
@@ -209,14 +209,14 @@ func (s *Server) paged(scope Scope, serve func(s *Server, w *recorder, r *call) 
 		if err == nil {
 			return
 		}
-		if out.status != 0 { // the response has begun: it must visibly break off
+		if out.status != 0 { // the response has begun: abort the connection so that the client notices
 			panic(http.ErrAbortHandler)
 		}
 		s.fail(out, problemOf(err), "problem", s.view(&call{Request: q, client: one.client, session: one}, "Not done"))
 	}
 }
 
-// fail shows what is wrong.
+// fail shows an error.
 func (s *Server) fail(w http.ResponseWriter, p *problemError, name string, v *view) {
 	v.Error = p.Error()
 	if p.Status == http.StatusUnauthorized {
@@ -228,7 +228,7 @@ func (s *Server) fail(w http.ResponseWriter, p *problemError, name string, v *vi
 	s.show(w, p.Status, name, v)
 }
 
-// show shows a page. Letters that are not seen, or turn others around, are shown as what they are.
+// show shows a page. Invisible characters, and characters that change the direction of text, are escaped.
 func (s *Server) show(w http.ResponseWriter, status int, name string, v *view) {
 	var b bytes.Buffer
 	if err := pageTemplates().ExecuteTemplate(&b, name, v); err != nil {
@@ -237,10 +237,10 @@ func (s *Server) show(w http.ResponseWriter, status int, name string, v *view) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(hidden.Escape(b.Bytes())) // the client may have gone
+	_, _ = w.Write(hidden.Escape(b.Bytes())) // the client may have disconnected
 }
 
-// view begins a view for a session.
+// view returns a new view for a session.
 func (s *Server) view(r *call, title string) *view {
 	v := &view{Title: title, Root: r.session.path + "/", Name: r.client.Name, Write: r.client.may(Write), Kinds: kindNames(s.config.Kinds)}
 	for name := range s.config.Jobs.Programs {
@@ -302,11 +302,11 @@ func (s *Server) jobView(r *call, info jobs.Info) *view {
 }
 
 const (
-	tick  = time.Second      // between two looks for changes
-	pulse = 15 * time.Second // between two signs of life
+	tick  = time.Second      // interval of checks for changes
+	pulse = 15 * time.Second // interval of keep-alive messages
 )
 
-// events streams what changes on the page of a job, or in the list, as server-sent events: HTML that takes the place of the old.
+// events streams changes of a job's page, or of the list, as server-sent events: HTML that replaces the old parts.
 func (s *Server) events(w *recorder, r *call) error {
 	id, before := r.FormValue("job"), r.FormValue("before")
 	if !r.client.enter() {
@@ -344,7 +344,7 @@ func (s *Server) events(w *recorder, r *call) error {
 		}
 		if text != "" {
 			if said = time.Now(); !send(text) {
-				return nil // the browser has gone
+				return nil // the browser has disconnected
 			}
 		}
 		select {
@@ -361,7 +361,7 @@ func (s *Server) events(w *recorder, r *call) error {
 type form struct {
 	Key, Seeds, Contact, Delay, Rate, Pages, Depth, Scope, Program, Args string
 	Text                                                                 bool
-	Contacts                                                             string // of the operator, if the field is left empty
+	Contacts                                                             string // contact of the operator, for an empty field
 }
 
 func (s *Server) formOf(r *call) *form {
@@ -372,7 +372,7 @@ func (s *Server) formOf(r *call) *form {
 	}
 }
 
-// request returns the request that a form describes.
+// request converts a form to a request.
 func (f *form) request() (*startRequest, error) {
 	q := &startRequest{Key: f.Key, Seeds: strings.Fields(f.Seeds), Settings: settings{}, Program: f.Program}
 	for name, value := range map[string]string{"contact": f.Contact, "delay": f.Delay, "rate": f.Rate, "max-pages": f.Pages, "depth": f.Depth, "scope": f.Scope} {
@@ -398,7 +398,7 @@ func (s *Server) formPage(w *recorder, r *call) error {
 	return nil
 }
 
-// planPage shows what a job would do, before it is started. Its key makes a second click on the button harmless.
+// planPage shows the plan of a job before it is started. Its key makes a second click on the button harmless.
 func (s *Server) planPage(w *recorder, r *call) error {
 	v := s.view(r, "Start this job?")
 	v.Form = s.formOf(r)
@@ -446,7 +446,7 @@ func (s *Server) startPage(w *recorder, r *call) error {
 	return nil
 }
 
-// pageOrder gives an order of the API, and shows the job.
+// pageOrder executes an order of the API, and shows the job.
 func pageOrder(do func(*Server, *recorder, *call) error) func(*Server, *recorder, *call) error {
 	return func(s *Server, w *recorder, r *call) error {
 		if err := do(s, &recorder{ResponseWriter: discard{http.Header{}}}, r); err != nil {
@@ -457,7 +457,7 @@ func pageOrder(do func(*Server, *recorder, *call) error) func(*Server, *recorder
 	}
 }
 
-// discard is a writer for the answer of the API, which a page does not show.
+// discard is a writer for the response of the API, which a page does not show.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }
@@ -475,7 +475,7 @@ func (s *Server) removePage(w *recorder, r *call) error {
 	return see(w, r.session.path+"/")
 }
 
-// age writes how long ago a time is. It changes once a minute at most.
+// age formats the time since t. It changes at most once a minute.
 func age(t time.Time) string {
 	switch d := time.Since(t); {
 	case t.IsZero():
@@ -496,7 +496,7 @@ func classOf(s jobs.State) string {
 	return map[jobs.State]string{jobs.Running: "fine", jobs.Done: "got", jobs.Stopped: "over", jobs.Failed: "broken", jobs.Paused: "wait"}[s]
 }
 
-// seedOf names a job by its seeds.
+// seedOf returns a name for a job, made from its seeds.
 func seedOf(seeds []string) string {
 	if len(seeds) == 0 {
 		return "no seeds"

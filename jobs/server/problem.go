@@ -14,20 +14,20 @@ import (
 	"github.com/amble-crawler/amble/jobs"
 )
 
-// problemError is the body of an answer to a request that failed (RFC 9457).
+// problemError is the body of an error response (RFC 9457).
 type problemError struct {
-	Title   string `json:"title"`             // what is wrong
-	Status  int    `json:"status"`            // of the answer
-	Detail  string `json:"detail,omitempty"`  // more, and what to do
-	Pointer string `json:"pointer,omitempty"` // where in the body it is wrong (RFC 6901)
+	Title   string `json:"title"`             // the error
+	Status  int    `json:"status"`            // of the response
+	Detail  string `json:"detail,omitempty"`  // details and advice
+	Pointer string `json:"pointer,omitempty"` // position of the error in the body (RFC 6901)
 
-	retry time.Duration // when to try again; 0: not said
+	retry time.Duration // delay before a retry; 0: not given
 }
 
 // Error returns the title and the detail.
 func (p *problemError) Error() string { return strings.TrimSuffix(p.Title+": "+p.Detail, ": ") }
 
-// problemOf returns what a client is told about an error.
+// problemOf converts an error to the response for a client.
 func problemOf(err error) *problemError {
 	var p *problemError
 	var key *job.KeyError
@@ -55,7 +55,7 @@ func problemOf(err error) *problemError {
 	return &problemError{Status: http.StatusBadRequest, Title: "the request is not taken", Detail: err.Error()}
 }
 
-// write answers with a problem.
+// write sends a problem as the response.
 func write(w http.ResponseWriter, p *problemError) {
 	h := w.Header()
 	if p.Status == http.StatusUnauthorized {
@@ -66,10 +66,10 @@ func write(w http.ResponseWriter, p *problemError) {
 	}
 	h.Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // the client may have gone
+	_ = json.NewEncoder(w).Encode(p) // the client may have disconnected
 }
 
-// answer answers with a value as JSON.
+// answer sends a value as JSON.
 func answer(w http.ResponseWriter, status int, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -77,6 +77,6 @@ func answer(w http.ResponseWriter, status int, v any) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n')) // the client may have gone
+	_, _ = w.Write(append(b, '\n')) // the client may have disconnected
 	return nil
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// patience limits the time that a client may take for a part of a stream.
+// patience limits the time that a client may take to read a part of a stream.
 const patience = 30 * time.Second
 
-// stream is the body of an answer that takes as long as the client reads and there is more. Each part has a deadline.
+// stream is a response body that lasts as long as the client reads and more data follows. Each part has a deadline.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -21,13 +21,13 @@ type stream struct {
 // streamTo begins a stream.
 func streamTo(w *recorder) *stream {
 	s := &stream{w, http.NewResponseController(w)}
-	_ = s.control.SetReadDeadline(time.Time{}) // what the server has is for the request, and it was read
+	_ = s.control.SetReadDeadline(time.Time{}) // the server's deadline is for reading the request, which is complete
 	return s
 }
 
 // Write writes a part.
 func (s *stream) Write(b []byte) (int, error) {
-	_ = s.control.SetWriteDeadline(time.Now().Add(patience)) // a writer without deadlines has others, or none
+	_ = s.control.SetWriteDeadline(time.Now().Add(patience)) // a writer without deadlines may have none
 	return s.w.Write(b)
 }
 
@@ -61,7 +61,7 @@ func (s *Server) results(w *recorder, r *call) error {
 	w.Header().Set("Content-Type", mediaLines)
 	to := streamTo(w)
 	out := bufio.NewWriterSize(to, 64<<10)
-	if follow { // clients learn at once that they are served
+	if follow { // flush now, so that clients see that they are served
 		w.WriteHeader(http.StatusOK)
 		if err := to.control.Flush(); err != nil {
 			return err
@@ -71,7 +71,7 @@ func (s *Server) results(w *recorder, r *call) error {
 		if err != nil {
 			return err
 		}
-		_, _ = out.Write(one.Visit) // the error is that of Flush
+		_, _ = out.Write(one.Visit) // Flush returns the error
 		if err = out.WriteByte('\n'); err == nil && follow {
 			if err = out.Flush(); err == nil {
 				err = to.control.Flush()

@@ -18,15 +18,15 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// route is one kind of request: the handler and its description come from it.
+// route is a kind of request. Both its handler and its description are made from it.
 type route struct {
 	method, path string
 	scope        Scope // "": no token is needed
 	summary      string
 	query        []parameter
-	body         any // value of the type of the body; nil: none
-	status       int // of the answer
-	answer       any // value of the type of the answer; nil: none
+	body         any // value of the body's type; nil: no body
+	status       int // of the response
+	answer       any // value of the response's type; nil: none
 	media        string
 	serve        func(s *Server, w *recorder, r *call) error
 }
@@ -41,7 +41,7 @@ type parameter struct {
 type call struct {
 	*http.Request
 	client  *client
-	session *session // of a browser; nil for other clients
+	session *session // session of a browser; nil for other clients
 }
 
 const (
@@ -80,7 +80,8 @@ func routes() []*route {
 	}
 }
 
-// startRequest asks for a job. It is apart from [jobs.Request]: what is not named here, as the owner, no client may set.
+// startRequest is the body of a request to start a job. It is separate from [jobs.Request], because clients must not set the other
+// fields, such as the owner.
 type startRequest struct {
 	Key      string          `json:"key,omitempty"`
 	Seeds    []string        `json:"seeds"`
@@ -99,7 +100,7 @@ type jobList struct {
 	Next string      `json:"next,omitempty"`
 }
 
-// scheduleRequest asks for a schedule.
+// scheduleRequest is the body of a request for a schedule.
 type scheduleRequest struct {
 	Name    string       `json:"name"`
 	Cron    string       `json:"cron"`
@@ -135,7 +136,7 @@ func (s *Server) handle() {
 	s.mux.HandleFunc("/", s.unknown)
 }
 
-// unknown answers requests that no route is for.
+// unknown handles requests that match no route.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	var methods []string
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
@@ -156,7 +157,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 // maxRequest is the maximum number of bytes of a body.
 const maxRequest = 1 << 20
 
-// decode decodes the body of a request into v, whatever type its header names: pages of other sites do not have the token.
+// decode decodes the body of a request into v, whatever its Content-Type: pages of other sites do not have the token.
 func decode(w http.ResponseWriter, r *call, v any) error {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
 	d.DisallowUnknownFields()
@@ -176,7 +177,7 @@ func decode(w http.ResponseWriter, r *call, v any) error {
 	return &problemError{Status: http.StatusBadRequest, Title: "the body is not taken", Detail: strings.TrimPrefix(err.Error(), "json: ") + "; /v1/openapi.json has its form"}
 }
 
-// asLarge returns err if it says that a body is too large, or nil.
+// asLarge returns err if it is due to a body that is too large, otherwise nil.
 func asLarge(err error) error {
 	if errors.As(err, new(*http.MaxBytesError)) {
 		return err
@@ -184,7 +185,7 @@ func asLarge(err error) error {
 	return nil
 }
 
-// request returns what a client asks for, if it may.
+// request converts a client's request, if the client is allowed to make it.
 func (s *Server) request(q *startRequest, c *client) (jobs.Request, error) {
 	if len(q.Seeds) == 0 {
 		return jobs.Request{}, &problemError{Status: http.StatusBadRequest, Title: "no seeds", Detail: "give at least one URL to begin with", Pointer: "/seeds"}
@@ -200,7 +201,7 @@ func (s *Server) request(q *startRequest, c *client) (jobs.Request, error) {
 	return jobs.Request{Key: q.Key, Seeds: q.Seeds, Settings: all, Program: q.Program, Args: q.Args, Priority: q.Priority, Webhooks: q.Webhooks, Owner: c.Name}, nil
 }
 
-// Defaults returns the settings of jobs whose request has no others for these keys: what the operator says to site owners.
+// Defaults returns the default settings of requested jobs: those that concern the operator's contact with site owners.
 func (s *Server) Defaults() map[string]any {
 	all := map[string]any{"promises": politeness.PromisesPage}
 	if s.config.Contact != "" {
@@ -237,10 +238,10 @@ func (s *Server) startOnce(c *client, q jobs.Request) (jobs.Info, error) {
 	return s.manager.Start(q)
 }
 
-// active reports whether a job makes requests, or will as soon as others leave room.
+// active reports whether a job runs or is queued.
 func active(i *jobs.Info) bool { return i.State == jobs.Queued || i.State == jobs.Running }
 
-// room refuses another job if too many of a client's jobs are queued or run, unless a job for which same is true exists.
+// room returns an error if too many jobs of a client are queued or running, unless there is a job for which same is true.
 func (s *Server) room(c *client, same func(*jobs.Info) bool) error {
 	n := 0
 	all := s.manager.All()
@@ -258,7 +259,7 @@ func (s *Server) room(c *client, same func(*jobs.Info) bool) error {
 	return nil
 }
 
-// number returns a parameter of the query that is a number.
+// number parses a numeric query parameter.
 func number(r *call, name string, def, least, most int64) (int64, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -282,7 +283,7 @@ func (s *Server) list(w *recorder, r *call) error {
 	if after != "" {
 		if at := slices.IndexFunc(all, func(i jobs.Info) bool { return i.ID == after }); at >= 0 {
 			all = all[at+1:]
-		} else { // it was removed meanwhile, and its ID begins with the time
+		} else { // it was removed meanwhile; IDs sort by time
 			all = slices.DeleteFunc(all, func(i jobs.Info) bool { return i.ID <= after })
 		}
 	}
@@ -300,7 +301,7 @@ func (s *Server) list(w *recorder, r *call) error {
 	return answer(w, http.StatusOK, &l)
 }
 
-// named returns the job that the path names.
+// named returns the job named by the path.
 func (s *Server) named(w *recorder, r *call) (jobs.Info, error) {
 	info, err := s.manager.Info(r.PathValue("id"))
 	if err == nil {
@@ -317,7 +318,7 @@ func (s *Server) info(w *recorder, r *call) error {
 	return answer(w, http.StatusOK, info)
 }
 
-// order returns a function that gives a Manager an order about a job.
+// order returns a handler that passes an order about a job to a Manager.
 func order(do func(*jobs.Manager, string) error) func(*Server, *recorder, *call) error {
 	return func(s *Server, w *recorder, r *call) error {
 		info, err := s.named(w, r)

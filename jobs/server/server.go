@@ -6,8 +6,9 @@
 //	…
 //	log.Fatal(http.ListenAndServe("127.0.0.1:8420", s))
 //
-// Clients show a token as a bearer (RFC 6750). They start jobs with the settings of a job file, except those that name files, programs
-// or the environment of the server or lead requests into its network. /v1/openapi.json describes all requests and answers.
+// Clients authenticate with a bearer token (RFC 6750). They start jobs with the settings of a job file, except those that name files,
+// programs or the environment of the server, or could direct requests into its network. /v1/openapi.json describes all requests and
+// responses.
 package server
 
 import (
@@ -36,25 +37,25 @@ import (
 type Config struct {
 	// Jobs configures the Manager.
 	Jobs jobs.Config
-	// Tokens are those that clients may show; one at least.
+	// Tokens are the valid tokens, at least one.
 	Tokens []Token
-	// Contact is the contact in jobs whose settings have none, for site owners; "": each client gives its own.
+	// Contact is the contact for site owners in jobs whose settings have none; "": each client must give one.
 	Contact string
-	// AllowAddresses are ranges of addresses that jobs may request although they are not public. Seeds are no exception, other than in
-	// other crawls: clients choose them.
+	// AllowAddresses are ranges of addresses that jobs may request although they are not public. Unlike in other crawls, seeds are no
+	// exception, because clients choose them.
 	AllowAddresses []netip.Prefix
-	// Webhooks are those that clients may name; nil: none.
+	// Webhooks are the webhooks that clients may use; nil: none.
 	Webhooks []Webhook
-	// Kinds are the kinds of exports; nil: those of [export.Kinds].
+	// Kinds are the supported kinds of exports; nil: those of [export.Kinds].
 	Kinds []export.Kind
-	// Audit gets one line of JSON for each request that came with a token, or was refused for want of one. nil: none is written.
+	// Audit receives one JSON line for each request that had a token, or was refused because it had none. It may be nil.
 	Audit io.Writer
-	// Listener accepts connections in Serve. No job connects to its address. nil: the Server is used as an http.Handler alone.
+	// Listener accepts connections in Serve. Jobs cannot connect to its address. nil: the Server is used only as an http.Handler.
 	Listener net.Listener
-	// Hosts are the names of proxies in front of the Server. Requests for any other name but localhost are refused, so that no page of
-	// another site reaches it (DNS rebinding); addresses are accepted.
+	// Hosts are the names of proxies in front of the Server. To prevent DNS rebinding, requests for other names are refused, except
+	// localhost and IP addresses.
 	Hosts []string
-	// Proxied refuses requests without "X-Forwarded-Proto: https": a proxy in front of the Server sets it.
+	// Proxied refuses requests without "X-Forwarded-Proto: https": a proxy in front of the Server must set it.
 	Proxied bool
 }
 
@@ -65,19 +66,19 @@ type Server struct {
 	clients  clients
 	hosts    *localweb.Hosts
 	mux      *http.ServeMux
-	pages    *http.ServeMux // below the path of a session
+	pages    *http.ServeMux // routes below the path of a session
 	sessions sessions
 	closing  chan struct{} // closed when the Server closes
 	close    sync.Once
-	starts   sync.Mutex    // held from counting the jobs of a token to the start of one
+	starts   sync.Mutex    // held from counting the jobs of a token until a job is started
 	exports  chan struct{} // holds an entry for each export being written
-	guesses  *rate.Limiter // of tokens
+	guesses  *rate.Limiter // limits attempts with unknown tokens
 
 	serving sync.WaitGroup
 	audit   sync.Mutex // guards Config.Audit
 }
 
-// maxExports limits the exports that are written at a time: each reads the whole job.
+// maxExports limits concurrent exports: each reads the whole job.
 const maxExports = 2
 
 // Open opens a directory of jobs, as [jobs.Open] does, and returns a Server for them.
@@ -124,7 +125,7 @@ func (s *Server) Close(ctx context.Context) error {
 	return s.manager.Close(ctx)
 }
 
-// requestTime limits the time to write an answer that is no stream.
+// requestTime limits the time to write a response that is not a stream.
 const requestTime = 30 * time.Second
 
 // ServeHTTP implements [http.Handler].
@@ -142,11 +143,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write(w, &problemError{Status: http.StatusForbidden, Title: "the request was not encrypted", Detail: "request https: of the proxy, which must set X-Forwarded-Proto"})
 		return
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTime)) // a writer without deadlines has others, or none
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTime)) // a writer without deadlines may have none
 	s.mux.ServeHTTP(w, r)
 }
 
-// guarded returns a handler for those whose token has the scope of a route. It writes the audit log.
+// guarded returns a handler that requires a token with the scope of a route. It also writes the audit log.
 func (s *Server) guarded(r *route) http.HandlerFunc {
 	return func(w http.ResponseWriter, q *http.Request) {
 		began, out := time.Now(), &recorder{ResponseWriter: w}
@@ -159,14 +160,14 @@ func (s *Server) guarded(r *route) http.HandlerFunc {
 		if err == nil {
 			return
 		}
-		if out.status != 0 { // the response has begun: it must visibly break off
+		if out.status != 0 { // the response has begun: abort the connection so that the client notices
 			panic(http.ErrAbortHandler)
 		}
 		write(out, problemOf(err))
 	}
 }
 
-// Handle serves what h serves at a path, to clients whose token has a scope. It is called before the first request.
+// Handle serves requests to a path with h, for clients whose token has a scope. It must be called before the first request.
 func (s *Server) Handle(path string, scope Scope, h http.Handler) {
 	s.mux.Handle(path, s.guarded(&route{scope: scope, serve: func(_ *Server, w *recorder, r *call) error {
 		h.ServeHTTP(w, r.Request)
@@ -174,7 +175,7 @@ func (s *Server) Handle(path string, scope Scope, h http.Handler) {
 	}}))
 }
 
-// client returns the client that makes a request, nil if its token is missing or unknown.
+// client returns the client of a request, nil if its token is missing or unknown.
 func (s *Server) client(r *http.Request) *client {
 	bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -200,7 +201,7 @@ func (s *Server) admit(c *client, scope Scope, now time.Time) error {
 	return nil
 }
 
-// recorder remembers the status of an answer, and the job that it is about.
+// recorder records the status of a response, and the job that it is about.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -223,13 +224,13 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap supports [http.ResponseController].
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // logged is a line of the audit log.
 type logged struct {
 	Time   time.Time `json:"time"`
-	Token  string    `json:"token,omitempty"` // "": none that is known
+	Token  string    `json:"token,omitempty"` // "": unknown
 	From   string    `json:"from"`
 	Method string    `json:"method"`
 	Path   string    `json:"path"`
@@ -258,7 +259,7 @@ func (s *Server) log(began time.Time, c *client, r *http.Request, out *recorder)
 	}
 }
 
-// seconds returns a time as whole seconds, rounded up, as Retry-After has it.
+// seconds formats a duration as whole seconds, rounded up, for Retry-After.
 func seconds(d time.Duration) string { return strconv.Itoa(max(1, int(math.Ceil(d.Seconds())))) }
 
 var errStreams = &problemError{Status: http.StatusTooManyRequests, Title: "too many streams", Detail: fmt.Sprintf("a token may follow and download %d at a time: end one", maxStreams), retry: time.Second}

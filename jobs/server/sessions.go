@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	sessionTime = 12 * time.Hour // after which a browser has to show a token again
-	maxSessions = 256            // of all tokens; the oldest ends
+	sessionTime = 12 * time.Hour // lifetime; then a browser has to present a token again
+	maxSessions = 256            // maximum of all tokens together; the oldest ends first
 	cookieName  = "amble-jobs"
-	sessionRoot = "/s/" // before the secret of a session
+	sessionRoot = "/s/" // prefix of the paths, followed by the secret
 )
 
-// session is a browser that has shown a token. It needs two secrets: a cookie, which browsers send to every port of the address
-// (RFC 6265 section 8.5) but only below the path, and the path, which nobody else gets. Neither contains the token.
+// session is a browser that has presented a token. It needs two secrets: a cookie, which browsers send to every port of the address
+// (RFC 6265 section 8.5) but only below the path; and the path, which is sent to no other server. Neither contains the token.
 type session struct {
 	client *client
 	path   string // /s/SECRET
@@ -26,15 +26,15 @@ type session struct {
 	until  time.Time
 }
 
-// sessions are all sessions, by path. A restart ends them.
+// sessions holds all sessions, by path. A restart ends them.
 type sessions struct {
 	mu  sync.Mutex
 	all map[string]*session
 }
 
-// begin begins a session, and sets its cookie.
+// begin starts a session, and sets its cookie.
 func (s *sessions) begin(w http.ResponseWriter, c *client, encrypted bool) *session {
-	one := &session{c, sessionRoot + rand.Text(), rand.Text(), time.Now().Add(sessionTime)} // 130 bits each
+	one := &session{c, sessionRoot + rand.Text(), rand.Text(), time.Now().Add(sessionTime)} // 130 random bits in each secret
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
@@ -57,7 +57,7 @@ func (s *sessions) begin(w http.ResponseWriter, c *client, encrypted bool) *sess
 	return one
 }
 
-// of returns the session of a request, nil if it has none that goes on.
+// of returns the valid session of a request, nil if it has none.
 func (s *sessions) of(r *http.Request) *session {
 	secret, _, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, sessionRoot), "/")
 	cookie, err := r.Cookie(cookieName)

@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Why clients may not set a key.
+// Reasons why clients may not set a key.
 const (
 	namesFile = "it names a file or a directory of the server"
 	browser   = "it is about a browser, and the server starts none"
@@ -27,7 +27,7 @@ const (
 	secrets   = "it may hold secrets, or name files and variables of the server"
 )
 
-// refused has the reason for each key of a job file that clients may not set. A key that is neither here nor in allowed is refused.
+// refused maps each key of a job file that clients may not set to the reason. A key that is neither here nor in allowed is refused.
 var refused = map[string]string{
 	"since": namesFile, "own-hosts": namesFile, "opt-out": namesFile, "load-cookies": namesFile, "sign": namesFile, "cache": namesFile, "state": namesFile,
 	"store": keysOf, "keep-local": guards,
@@ -59,7 +59,7 @@ var allowed = []string{
 // maxBody is the maximum of the key max-body: a page is in memory.
 const maxBody = 64 << 20
 
-// checkSettings refuses settings that clients may not choose.
+// checkSettings refuses settings that clients may not set.
 func checkSettings(settings map[string]any) error {
 	b, err := json.Marshal(settings)
 	if err != nil {
@@ -69,7 +69,7 @@ func checkSettings(settings map[string]any) error {
 	if err != nil {
 		return err
 	}
-	all, err := f.Settings() // a shorthand stands for the keys that it sets
+	all, err := f.Settings() // expand shorthands to the keys that they set
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func forbidden(name, why string) error {
 	return &job.KeyError{Key: name, Err: fmt.Errorf("clients cannot set this key: %s: leave it out, or have the operator set it", why)}
 }
 
-// confine checks what a job is configured to do, and keeps it from addresses that are not public, except those in ranges.
+// confine checks the configuration of a job, and limits its requests to public addresses and those in ranges.
 func confine(ranges []netip.Prefix, q *jobs.Request, c *job.Config) error {
 	if out := c.Outside(); len(out) > 0 {
 		return fmt.Errorf("server: the settings name %s: clients cannot name files, variables and programs of the server", out[0])

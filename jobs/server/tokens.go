@@ -26,15 +26,15 @@ type Scope string
 
 // The scopes.
 const (
-	Read  Scope = "read"  // jobs, results, exports and schedules can be read
-	Write Scope = "write" // jobs and schedules can be started, paused, resumed, stopped and removed
+	Read  Scope = "read"  // read jobs, results, exports and schedules
+	Write Scope = "write" // start, pause, resume, stop and remove jobs and schedules
 )
 
 // Token authenticates a client. It holds a hash of the secret, never the secret.
 type Token struct {
-	Name   string // in the audit log, and as the owner of jobs
+	Name   string // name in the audit log, and owner of jobs
 	Scopes []Scope
-	// MaxJobs limits the jobs of the token that are queued or run; 0: 1000. MaxRate limits its requests a second; 0: 20.
+	// MaxJobs limits the queued and running jobs of the token; 0: 1000. MaxRate limits its requests per second; 0: 20.
 	MaxJobs int
 	MaxRate float64
 
@@ -42,14 +42,14 @@ type Token struct {
 }
 
 const (
-	// defaultMaxJobs is the number of jobs of a token that may be queued or run.
+	// defaultMaxJobs is the default of Token.MaxJobs.
 	defaultMaxJobs = 1000
-	// defaultMaxRate is the number of requests that a token may make a second.
+	// defaultMaxRate is the default of Token.MaxRate.
 	defaultMaxRate = 20.0
 
-	minSecret  = 8  // characters: at maxGuesses a second nobody finds them
-	maxGuesses = 10 // requests a second with tokens that are not known, of all clients together
-	maxStreams = 16 // results that a token may follow, and exports it may download, at the same time
+	minSecret  = 8  // characters: too many to guess at maxGuesses per second
+	maxGuesses = 10 // requests per second with unknown tokens, of all clients together
+	maxStreams = 16 // concurrent streams of results and downloads of exports per token
 )
 
 // NewToken returns a token with this secret: 8 or more letters, digits, - and _.
@@ -70,8 +70,8 @@ func NewToken(name, secret string, scopes ...Scope) (Token, error) {
 	return Token{Name: name, Scopes: scopes, hash: sha256.Sum256([]byte(secret))}, nil
 }
 
-// ReadTokens reads a file of tokens that nobody but its owner may read. Each line has a name, a secret and scopes separated by commas or spaces;
-// after them, limits such as jobs=10 and rate=5 may follow. Lines that begin with # are comments.
+// ReadTokens reads a file of tokens, which only its owner may be able to read. Each line has a name, a secret and scopes separated by
+// commas or spaces; after them, limits such as jobs=10 and rate=5 may follow. Lines that begin with # are comments.
 func ReadTokens(path string) (all []Token, err error) {
 	err = eachLine(path, func(words []string) error {
 		t, err := parseToken(words)
@@ -90,8 +90,8 @@ func ReadTokens(path string) (all []Token, err error) {
 	return all, nil
 }
 
-// eachLine calls parse with the words of each line of a file with secrets, which nobody but its owner may read. Empty lines, and those
-// that begin with #, are left out. The error names the line.
+// eachLine calls parse with the words of each line of a file with secrets, which only its owner may be able to read. It skips empty
+// lines, and those that begin with #. The error names the line.
 func eachLine(path string, parse func(words []string) error) error {
 	b, err := safefile.ReadSecret(path, safefile.Token)
 	if err != nil {
@@ -142,7 +142,7 @@ func parseToken(words []string) (Token, error) {
 	return t, nil
 }
 
-// MakeTokens makes a file with one token, called operator, that may do everything. A file that exists is left as it is.
+// MakeTokens makes a file with one token, called operator, that has all scopes. An existing file is left unchanged.
 func MakeTokens(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -167,7 +167,7 @@ type client struct {
 	streams int
 }
 
-// clients are all tokens.
+// clients holds all tokens.
 type clients []*client
 
 func newClients(all []Token) (clients, error) {
@@ -186,7 +186,7 @@ func newClients(all []Token) (clients, error) {
 	return cs, nil
 }
 
-// of returns the client with a secret, nil if there is none. The time it takes says nothing about secrets.
+// of returns the client with a secret, nil if there is none. It takes the same time for every secret.
 func (cs clients) of(secret string) (found *client) {
 	hash := sha256.Sum256([]byte(secret))
 	for _, c := range cs {
@@ -200,7 +200,7 @@ func (cs clients) of(secret string) (found *client) {
 // may reports whether a token allows something.
 func (c *client) may(s Scope) bool { return slices.Contains(c.Scopes, s) }
 
-// wait returns how long a client has to wait before its next request; 0: it may be made now, and counts.
+// wait returns the delay before the client's next request. 0: the request is allowed, and counts.
 func (c *client) wait(now time.Time) time.Duration {
 	r := c.rate.ReserveN(now, 1)
 	d := r.DelayFrom(now)
@@ -210,7 +210,7 @@ func (c *client) wait(now time.Time) time.Duration {
 	return d
 }
 
-// enter makes room for a stream, if there is any.
+// enter reserves a stream. It returns false at the maximum.
 func (c *client) enter() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

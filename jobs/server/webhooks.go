@@ -16,26 +16,26 @@ import (
 	"time"
 )
 
-// Webhook lets clients register URLs that are notified when a job's state changes.
+// Webhook permits clients to register URLs that are called when a job's state changes.
 type Webhook struct {
-	Prefix string // the URLs begin with it; it ends with a slash
-	Secret string // with which events are signed
+	Prefix string // prefix of the URLs; it ends with a slash
+	Secret string // key for signing events
 }
 
 const (
-	// SignatureHeader has the time in seconds since 1970 and the signature of an event: t=TIME,v1=HEX. The signature is the HMAC-SHA256 of
-	// the time, a point and the body.
+	// SignatureHeader holds the time in seconds since 1970 and the signature of an event: t=TIME,v1=HEX. The signature is the
+	// HMAC-SHA256 of the time, a dot and the body.
 	SignatureHeader = "Amble-Signature"
 
-	maxWebhooks = 5 // of a job
+	maxWebhooks = 5 // maximum per job
 	hookTime    = 10 * time.Second
 )
 
 // minKey is the length of a key for signatures: 120 bits in hexadecimal digits.
 const minKey = 30
 
-// ReadWebhooks reads a file of webhooks that nobody but its owner may read: lines of a prefix of URLs and a secret of 30 or more bytes.
-// Lines that begin with # are comments.
+// ReadWebhooks reads a file of webhooks, which only its owner may be able to read: each line has a URL prefix and a secret of at least
+// 30 bytes. Lines that begin with # are comments.
 func ReadWebhooks(name string) (all []Webhook, err error) {
 	err = eachLine(name, func(words []string) error {
 		u, err := url.Parse(words[0])
@@ -51,7 +51,7 @@ func ReadWebhooks(name string) (all []Webhook, err error) {
 	return all, nil
 }
 
-// plainURL returns a URL of http or https as it is compared with prefixes, "" if it has parts that could lead elsewhere.
+// plainURL normalizes an http or https URL for comparison with prefixes. It returns "" if the URL has parts that could lead elsewhere.
 func plainURL(u *url.URL) string {
 	clean := path.Clean(u.Path)
 	if strings.HasSuffix(u.Path, "/") && clean != "/" {
@@ -63,7 +63,7 @@ func plainURL(u *url.URL) string {
 	return u.String()
 }
 
-// webhookOf returns what allows a URL, nil if nothing does.
+// webhookOf returns the webhook that permits a URL, nil if there is none.
 func (s *Server) webhookOf(text string) *Webhook {
 	u, err := url.Parse(text)
 	if err != nil || plainURL(u) != text {
@@ -77,7 +77,7 @@ func (s *Server) webhookOf(text string) *Webhook {
 	return nil
 }
 
-// checkWebhooks refuses webhooks that the operator has not allowed.
+// checkWebhooks refuses webhooks that the operator has not permitted.
 func (s *Server) checkWebhooks(urls []string) error {
 	for i, u := range urls {
 		switch {
@@ -113,7 +113,7 @@ func (s *Server) send(ctx context.Context, to string, event []byte) error {
 	if err != nil {
 		return err
 	}
-	_ = a.Body.Close() // it is not read
+	_ = a.Body.Close() // the body is not needed
 	if a.StatusCode < 200 || a.StatusCode > 299 {
 		return fmt.Errorf("it answered with status %d", a.StatusCode)
 	}
