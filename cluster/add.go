@@ -12,21 +12,21 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// Adder adds requests to a job from outside, such as seeds that become known while it runs. A shard queues what it does not know yet, as
-// it does with links: what is added again, by whomever, is not requested again. Its methods are not safe for concurrent use.
+// Adder adds requests to a running job from outside, such as new seeds. As with links, a shard queues only URLs that it does not know:
+// adding a URL again has no effect. Its methods are not safe for concurrent use.
 type Adder struct {
 	engine  Engine
 	job     Job
-	waiting map[int][]frontier.Request // to be sent, by shard
-	sizes   map[int]int                // of their texts, in bytes
-	size    int                        // of all
-	held    time.Time                  // when the end was held last
+	waiting map[int][]frontier.Request // requests to send, by shard
+	sizes   map[int]int                // bytes of their URLs and other texts, by shard
+	size    int                        // sum of sizes
+	held    time.Time                  // time of the last hold
 }
 
-// addSize limits what an Adder keeps, in bytes of texts.
+// addSize limits the bytes of texts that an Adder buffers.
 const addSize = 16 << 20
 
-// addAtOnce limits the messages that an Adder sends at the same time.
+// addAtOnce limits the concurrent messages of an Adder.
 const addAtOnce = 16
 
 // NewAdder returns an Adder for the job of an engine. The error wraps ErrOver or ErrNoJob, or is the engine's.
@@ -39,10 +39,10 @@ func NewAdder(ctx context.Context, e Engine) (*Adder, error) {
 	return a, a.hold(ctx)
 }
 
-// Add takes a request to send. From time to time it calls [Adder.Flush], whose error it returns.
+// Add buffers a request. From time to time it calls [Adder.Flush], whose error it returns.
 func (a *Adder) Add(ctx context.Context, r frontier.Request) error {
 	shard, n := a.job.Shard(r.URL.Host()), linkSize(&r)
-	if a.sizes[shard]+n > offerSize { // a message is no larger
+	if a.sizes[shard]+n > offerSize { // the maximum size of a message
 		if err := a.Flush(ctx); err != nil {
 			return err
 		}
@@ -56,10 +56,10 @@ func (a *Adder) Add(ctx context.Context, r frontier.Request) error {
 	return nil
 }
 
-// Flush sends what is waiting. When it returns nil, all requests that were added are durable, and the job does not end before their
-// shards have queued them, unless by a limit or an order. The error wraps ErrOver if the job has ended: then what was sent is queued when
-// the job goes on, and it is not known what was. Otherwise it is the engine's, after a TTL in which sending has failed, or the context's:
-// Flush can be called again.
+// Flush sends the buffered requests. When it returns nil, all requests that were added are durable, and the job does not end before
+// their shards have queued them, unless a limit or an order ends it. The error wraps ErrOver if the job has ended: then it is unknown
+// which requests were sent; they are queued if the job is resumed. Otherwise it is an error of the engine, after sending has failed for
+// a TTL, or of the context: then Flush can be called again.
 func (a *Adder) Flush(ctx context.Context) error {
 	var calls sync.WaitGroup
 	var mu sync.Mutex
@@ -87,7 +87,8 @@ func (a *Adder) Flush(ctx context.Context) error {
 	return a.hold(ctx)
 }
 
-// hold makes attempts to end the job fail that did not see what was sent until now. The error is ErrOver if one has succeeded.
+// hold makes attempts to end the job fail if they did not see the requests sent so far. The error is ErrOver if an attempt has
+// succeeded.
 func (a *Adder) hold(ctx context.Context) error {
 	for {
 		end, rev, err := a.engine.Load(ctx, registerEnd)

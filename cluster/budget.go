@@ -12,17 +12,17 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// grants is the register of pages: what is left of a job's Limits.Pages, and what each shard was granted and has returned, in
-// all. Left and what is granted and not returned always sum to the limit.
+// grants is the register of the page budget: the part of a job's Limits.Pages that is left, and the totals that each shard was
+// granted and has returned. Left plus all grants minus all returns always equals the limit.
 //
-// A shard commits no more pages than it was granted and has not returned. It uses a grant when the register has it, and gives
-// some back by first committing, under its fence, that it has returned them: whoever owns the shard then can repeat the rest.
+// A shard commits no more pages than it was granted minus those that it has returned. It uses a grant once the register has it. To
+// return pages it first commits the return under its fence, so that any later owner can complete it.
 type grants struct {
 	Left     int64
-	Granted  []int64 // by shard, only ever growing
-	Returned []int64 // by shard
+	Granted  []int64 // total by shard; never decreases
+	Returned []int64 // total by shard
 	Starving []int   `json:",omitempty"` // shards that wait for pages, in order
-	Limit    int64   `json:",omitempty"` // as an order has raised it. 0: the job's
+	Limit    int64   `json:",omitempty"` // the limit as raised by an order. 0: the job's limit
 }
 
 func loadGrants(ctx context.Context, e Registers, j *Job) (g grants, rev uint64, err error) {
@@ -36,7 +36,7 @@ func loadGrants(ctx context.Context, e Registers, j *Job) (g grants, rev uint64,
 	if err := json.Unmarshal(b, &g); err != nil {
 		return g, 0, fmt.Errorf("cluster: the register of pages: %w", err)
 	}
-	if more := j.Shards - len(g.Granted); j.Doubled > 0 && more > 0 && len(g.Returned) == len(g.Granted) { // it is of before
+	if more := j.Shards - len(g.Granted); j.Doubled > 0 && more > 0 && len(g.Returned) == len(g.Granted) { // from before the doubling
 		g.Granted, g.Returned = append(g.Granted, make([]int64, more)...), append(g.Returned, make([]int64, more)...)
 	}
 	if len(g.Granted) != j.Shards || len(g.Returned) != j.Shards {
@@ -45,7 +45,7 @@ func loadGrants(ctx context.Context, e Registers, j *Job) (g grants, rev uint64,
 	return g, rev, nil
 }
 
-// raise makes the limit of pages what the job's orders have raised it to, and reports whether it was less.
+// raise raises the limit of pages according to the job's orders, and reports whether it has changed.
 func (g *grants) raise(from, to int64) (raised bool) {
 	from = max(from, g.Limit)
 	if to > from {
@@ -68,21 +68,21 @@ func (g *grants) starve(shard int, starves bool) (changed bool) {
 // pages is a shard's part of a job's Limits.Pages.
 type pages struct {
 	s    *Shard
-	turn chan struct{} // holds one while somebody changes the register
+	turn chan struct{} // held by the goroutine that changes the register
 
 	mu       sync.Mutex
-	has      int64         // granted in all, as far as is known
-	returned int64         // in all; what was not committed yet is not used any more all the same
-	spent    int64         // committed
-	out      int64         // claims under way, each of which may become a page
-	changed  chan struct{} // closed and made anew when one may be free
+	has      int64         // total granted, as far as is known
+	returned int64         // total returned, including returns that are not committed yet
+	spent    int64         // committed pages
+	out      int64         // claims in progress, each of which may become a page
+	changed  chan struct{} // closed and replaced when a page may be free
 
-	told atomic.Int64 // what the register says of returned, at least
+	told atomic.Int64 // lower bound of returned in the register
 }
 
-// The shard's own entries about pages in its store.
+// Offsets of the shard's pages in its store.
 const (
-	offsetPages    = "cluster/pages" // of the crawl's: committed with the visits
+	offsetPages    = "cluster/pages" // offset of the crawl, committed with the visits
 	offsetReturned = "returned"
 )
 
@@ -93,14 +93,14 @@ func newPages(s *Shard) *pages {
 	}
 }
 
-// granted returns how many pages the shard may have in all, and how many it has committed.
+// granted returns the number of pages that the shard may have in total, and the number that it has committed.
 func (p *pages) granted() (all, spent int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.has - p.returned, p.spent
 }
 
-// free returns the number of further claims that may become pages. The caller holds the lock.
+// free returns the number of further claims that may become pages. The caller must hold the lock.
 func (p *pages) free() int64 { return p.has - p.returned - p.spent - p.out }
 
 // any reports whether begin may succeed.
@@ -110,7 +110,7 @@ func (p *pages) any() bool {
 	return p.free() > 0
 }
 
-// begin takes a page for a claim. It returns false if there is none.
+// begin reserves a page for a claim. It returns false if there is none.
 func (p *pages) begin() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +121,7 @@ func (p *pages) begin() bool {
 	return true
 }
 
-// end ends claims, so many of which are pages that are committed.
+// end ends claims, of which spent are committed pages.
 func (p *pages) end(claims, spent int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,7 +153,7 @@ func (p *pages) await(ctx context.Context) {
 		if got {
 			return
 		}
-	default: // another claim sees to it
+	default: // another claim is doing so
 	}
 	select {
 	case <-changed:
@@ -161,7 +161,7 @@ func (p *pages) await(ctx context.Context) {
 	}
 }
 
-// take takes some pages from the register, if the shard has something to request. The caller has the turn.
+// take takes some pages from the register, if the shard has URLs to request. The caller must have the turn.
 func (p *pages) take(ctx context.Context) bool {
 	p.mu.Lock()
 	free := p.free()
@@ -172,7 +172,7 @@ func (p *pages) take(ctx context.Context) bool {
 	n := p.s.store.Stats()
 	wanted := n.Queued+n.Waiting > 0
 	got := false
-	_ = p.change(ctx, func(g *grants) bool { // tried again
+	_ = p.change(ctx, func(g *grants) bool { // the next call tries again
 		got = p.learn(g)
 		if got || !wanted {
 			return false
@@ -186,7 +186,7 @@ func (p *pages) take(ctx context.Context) bool {
 	return got
 }
 
-// learn notes what the register says, and reports whether there are more pages now than before.
+// learn updates the known grants from the register, and reports whether there are more free pages than before.
 func (p *pages) learn(g *grants) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +198,7 @@ func (p *pages) learn(g *grants) bool {
 	return more && p.free() > 0
 }
 
-// change changes the register, and notes what it says then. f reports whether it has changed something.
+// change changes the register, and learns its new value. f reports whether it has changed something.
 func (p *pages) change(ctx context.Context, f func(*grants) bool) error {
 	for ctx.Err() == nil {
 		g, rev, err := loadGrants(ctx, p.s.node.engine, &p.s.node.job)
@@ -210,14 +210,14 @@ func (p *pages) change(ctx context.Context, f func(*grants) bool) error {
 			return nil
 		}
 		if !errors.Is(err, ErrConflict) {
-			return err // it may have been stored: the register says so the next time
+			return err // it may have been stored: the next read shows whether it was
 		}
 	}
 	return ctx.Err()
 }
 
-// tidy returns pages that the shard has no use for if others starve, and tells the register what the shard has returned and
-// that it starves no more.
+// tidy returns pages that the shard does not need if other shards starve. It writes the shard's returns, and the end of its starving,
+// to the register.
 func (p *pages) tidy(ctx context.Context, starving []int) {
 	select {
 	case p.turn <- struct{}{}:
@@ -229,14 +229,14 @@ func (p *pages) tidy(ctx context.Context, starving []int) {
 	if len(starving) > 0 && !me {
 		p.giveBack(ctx)
 	}
-	returned := p.s.store.Offsets(ownerName)[offsetReturned] // what is not committed must not be told
+	returned := p.s.store.Offsets(ownerName)[offsetReturned] // only committed returns may be written to the register
 	starves := p.starves()
 	if p.told.Load() >= returned && (starves || !me) {
 		return
 	}
 	short, cancel := context.WithTimeout(ctx, p.s.node.job.TTL/6)
 	defer cancel()
-	_ = p.change(short, func(g *grants) bool { // tried again
+	_ = p.change(short, func(g *grants) bool { // the next call tries again
 		changed := !starves && g.starve(p.s.Number, false)
 		if more := returned - g.Returned[p.s.Number]; more > 0 {
 			g.Returned[p.s.Number] += more
@@ -248,7 +248,7 @@ func (p *pages) tidy(ctx context.Context, starving []int) {
 	})
 }
 
-// starves reports whether something is queued that no page is left for.
+// starves reports whether URLs are queued for which no page is left.
 func (p *pages) starves() bool {
 	n := p.s.store.Stats()
 	p.mu.Lock()
@@ -256,18 +256,18 @@ func (p *pages) starves() bool {
 	return p.free() <= 0 && n.Queued+n.Waiting > 0
 }
 
-// giveBack commits that pages which nothing is queued for are returned. The rest is done by tidy, also a later owner's.
+// giveBack commits the return of pages that no queued URL needs. tidy does the rest, possibly for a later owner.
 func (p *pages) giveBack(ctx context.Context) {
 	n := p.s.store.Stats()
 	p.mu.Lock()
 	more := p.free() - int64(n.Queued+n.Waiting)
 	if more > 0 {
-		p.returned += more // whatever happens now, they are not used any more
+		p.returned += more // from here on they are never used, even if the commit fails
 	}
 	returned := p.returned
 	p.mu.Unlock()
 	if more > 0 {
 		c := frontier.Checkpoint{Owner: ownerName, Offsets: map[string]int64{offsetReturned: returned}}
-		_ = p.s.store.Commit(ctx, nil, c) // its failure is the store's
+		_ = p.s.store.Commit(ctx, nil, c) // the store keeps the error
 	}
 }

@@ -6,65 +6,65 @@ import (
 	"time"
 )
 
-// clock is the clock of a host, an address or a domain that all crawls on an engine share, as the engine stores it. Times are by
-// the engine's clock, in nanoseconds since 1970; 0 is none. Its rules are those of politeness.Hosts, with one more: what the
-// gates of one job owe each other is known to the gate that made the last request.
+// clock is the shared clock of a host, an address or a domain, as the engine stores it for all crawls. Times are by the engine's clock,
+// in nanoseconds since 1970; 0 means none. Its rules are those of politeness.Hosts, with one addition: delays between gates of the same
+// job are known to the gate that made the last request.
 type clock struct {
-	Free  int64         `json:"free,omitempty"`  // from when it may be taken
-	Pause time.Duration `json:"pause,omitempty"` // that led to Free
-	Owner party         `json:"owner,omitzero"`  // whose pause that is. One without a gate waits, and its pause holds for itself, too
+	Free  int64         `json:"free,omitempty"`  // time from which it may be taken
+	Pause time.Duration `json:"pause,omitempty"` // delay that led to Free
+	Owner party         `json:"owner,omitzero"`  // party that caused the delay; without a gate: a waiter, whose own gate must obey it, too
 
 	Held  *hold `json:"held,omitempty"`
-	Ended int64 `json:"ended,omitempty"` // the last request
-	Last  party `json:"last,omitzero"`   // who made it
+	Ended int64 `json:"ended,omitempty"` // end of the last request
+	Last  party `json:"last,omitzero"`   // party that made it
 
-	Line []waiter `json:"line,omitempty"` // the first is served next
+	Line []waiter `json:"line,omitempty"` // queue; the first is served next
 
-	host bool // the clock is that of a host: not stored, as its key says it
+	host bool // it is the clock of a host; not stored, because the key shows it
 }
 
-// party is a gate, the job that it is of, and the name of its crawl.
+// party identifies a gate, its job and the name of its crawl.
 type party struct {
 	Gate  string `json:"gate,omitempty"`
 	Job   string `json:"job,omitempty"`
 	Crawl string `json:"crawl,omitempty"`
 }
 
-// owed reports whether the delay of a gate holds after the last request. If another part of the same job made that request, the delay
-// holds at a host only: the gate alone knows the host's Crawl-delay, and the other part came for another host's robots.txt. An
-// address or a domain rests for the delay of the host that was requested, as in a job of one part.
+// owed reports whether the delay of a gate is required after the last request. If another part of the same job made that request, the
+// delay is required only at a host: the gate alone knows the host's Crawl-delay, and the other part came for another host's robots.txt.
+// An address or a domain rests for the delay of the host that was requested, as in a job with a single part.
 func (c *clock) owed(p party) bool {
 	return p.Gate != c.Last.Gate && (c.host || p.Job == "" || p.Job != c.Last.Job)
 }
 
-// hold is who has a clock.
+// hold describes the holder of a clock.
 type hold struct {
 	party
-	Process string        `json:"process,omitempty"` // of the gate, for a part of a job
+	Process string        `json:"process,omitempty"` // process of the gate, in a job with several parts
 	Turn    string        `json:"turn"`
-	Until   int64         `json:"until"` // if nothing is heard of it
-	Rest    time.Duration `json:"rest"`  // after that
+	Until   int64         `json:"until"` // when the hold ends if its holder stays silent
+	Rest    time.Duration `json:"rest"`  // delay after that
 }
 
-// waiter is a gate that was told to wait for a clock.
+// waiter is a gate in the queue of a clock.
 type waiter struct {
 	party
-	Delay time.Duration `json:"delay"` // that it owes
-	Due   int64         `json:"due"`   // when it comes again
-	By    party         `json:"by"`    // whom it waits for
-	// Closed says that the hours of its crawl begin at Due: nobody has the clock before.
+	Delay time.Duration `json:"delay"` // its required delay
+	Due   int64         `json:"due"`   // when it tries again
+	By    party         `json:"by"`    // party that it waits for
+	// Closed marks a gate whose permitted hours begin at Due: no gate gets the clock before then.
 	Closed bool `json:"closed,omitempty"`
 }
 
 // The times of politeness.Hosts.
 const (
-	clockWaiting  = 10 * time.Second       // after Due, in which a gate keeps its place
-	clockRemember = time.Minute            // for which a clock is kept that says nothing
-	clockRecheck  = 100 * time.Millisecond // after which to look again whether a request has ended
-	strangers     = 2                      // the place of a gate that is not in the line, when the turn of those in front has passed
+	clockWaiting  = 10 * time.Second       // time after Due for which a gate keeps its place
+	clockRemember = time.Minute            // time for which a clock without any state is kept
+	clockRecheck  = 100 * time.Millisecond // interval of checks whether a request has ended
+	strangers     = 2                      // place of a gate that is not in the queue, once the turn of the gates before it has passed
 )
 
-// settle ends at now what has run out.
+// settle ends a hold and removes waiters that have expired at now.
 func (c *clock) settle(now int64) {
 	if h := c.Held; h != nil && h.Until <= now {
 		c.done(h.Turn, h.party, h.Until, h.Until+int64(h.Rest))
@@ -72,8 +72,9 @@ func (c *clock) settle(now int64) {
 	c.Line = slices.DeleteFunc(c.Line, func(w waiter) bool { return w.Due+int64(clockWaiting) < now })
 }
 
-// until returns when a gate may have the clock, as far as is known at now, and whom it waits for. A time that is not after now
-// means at once. A free clock is kept for grace for the first in the line, and as long again for the second.
+// until returns the earliest time at which a gate may take the clock, as far as is known at now, and the party that it waits for. A
+// time that is not after now means at once. A free clock is reserved for the first in the queue for the time grace, and for the second
+// for another such time.
 func (c *clock) until(now int64, me party, delay, grace time.Duration) (until int64, by party) {
 	if h := c.Held; h != nil {
 		return min(now+int64(max(delay, clockRecheck)), h.Until+int64(h.Rest)), h.party
@@ -99,7 +100,7 @@ func (c *clock) until(now int64, me party, delay, grace time.Duration) (until in
 	return until, by
 }
 
-// place returns the number of gates that are served before one.
+// place returns the number of gates that are served before a gate.
 func (c *clock) place(gate string) int {
 	if i := slices.IndexFunc(c.Line, func(w waiter) bool { return w.Gate == gate }); i >= 0 {
 		return i
@@ -107,7 +108,7 @@ func (c *clock) place(gate string) int {
 	return len(c.Line)
 }
 
-// wait puts a gate that must wait until then into the line, if it is not there, and returns when it is to come again.
+// wait adds a gate to the queue unless it is there, and returns when the gate should try again.
 func (c *clock) wait(me party, delay time.Duration, until int64, by party) int64 {
 	i := c.place(me.Gate)
 	if i == len(c.Line) {
@@ -124,7 +125,7 @@ func (c *clock) wait(me party, delay time.Duration, until int64, by party) int64
 	return until
 }
 
-// close puts a gate whose hours are over into the line: until they begin again, nobody has the clock.
+// close adds a gate outside its permitted hours to the queue: no gate gets the clock until they begin again.
 func (c *clock) close(me party, delay time.Duration, opens int64) {
 	i := c.place(me.Gate)
 	if i == len(c.Line) {
@@ -133,7 +134,7 @@ func (c *clock) close(me party, delay time.Duration, opens int64) {
 	c.Line[i] = waiter{party: me, Delay: delay, Due: opens, Closed: true}
 }
 
-// owe holds the clock for the delay of a gate that waits, from the end of the last request.
+// owe extends the clock's rest by the delay of a waiting gate, counted from the end of the last request.
 func (c *clock) owe(ended int64, w waiter) {
 	if ended != 0 && c.owed(w.party) {
 		c.rest(ended+int64(w.Delay), w.Delay, party{Job: w.Job, Crawl: w.Crawl})
@@ -147,7 +148,7 @@ func (c *clock) rest(until int64, pause time.Duration, owner party) {
 	}
 }
 
-// take gives the clock to a gate, and returns whom it has waited for, nobody if it has not.
+// take gives the clock to a gate, and returns the party that it has waited for, if any.
 func (c *clock) take(me party, turn string, until int64, rest time.Duration) (by party) {
 	if i := c.place(me.Gate); i < len(c.Line) {
 		by = c.Line[i].By
@@ -161,8 +162,8 @@ func (c *clock) alone(gate string) bool {
 	return (c.Ended == 0 || c.Last.Gate == gate) && !slices.ContainsFunc(c.Line, func(w waiter) bool { return w.Gate != gate })
 }
 
-// done gives the clock back if a turn has it, and holds it until a time. Without ended there was no request, and the gate
-// keeps its place.
+// done releases the clock if turn holds it, and lets it rest until a time. ended is 0 if no request was made: then the gate keeps its
+// place.
 func (c *clock) done(turn string, me party, ended, until int64) {
 	if c.Held != nil && c.Held.Turn == turn {
 		c.Held = nil
@@ -182,12 +183,12 @@ func (c *clock) done(turn string, me party, ended, until int64) {
 	}
 }
 
-// leave takes a gate out of the line.
+// leave removes a gate from the queue.
 func (c *clock) leave(gate string) {
 	c.Line = slices.DeleteFunc(c.Line, func(w waiter) bool { return w.Gate == gate })
 }
 
-// life returns for how long the clock says something.
+// life returns the time for which the clock must be stored.
 func (c *clock) life(now int64) time.Duration {
 	end := max(now, c.Free)
 	if c.Held != nil {
@@ -199,7 +200,7 @@ func (c *clock) life(now int64) time.Duration {
 	return time.Duration(end-now) + clockRemember
 }
 
-// clone returns a copy that shares nothing.
+// clone returns a deep copy.
 func (c *clock) clone() *clock {
 	x := *c
 	if c.Held != nil {
@@ -210,8 +211,8 @@ func (c *clock) clone() *clock {
 	return &x
 }
 
-// encode returns the clock as the engine stores it.
+// encode returns the form in which the engine stores the clock.
 func (c *clock) encode() []byte {
-	b, _ := json.Marshal(c) // nothing in it can fail
+	b, _ := json.Marshal(c) // marshalling it cannot fail
 	return b
 }

@@ -18,90 +18,90 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// Clocks are a process's part of what all crawls on an engine share: the clocks of hosts, addresses and domains. They implement
-// politeness.Sharing. The engine decides who has a clock: a register is replaced only by who knows its revision. A process that
-// has a clock says so from time to time while its request is under way; of one that is silent the clock is free when every request
-// must be over, and rests then. A node keeps the clocks that nobody else is known to want for its next request. No process keeps
-// anything for the others.
+// Clocks gives a process access to the clocks of hosts, addresses and domains that all crawls on an engine share. It implements
+// politeness.Sharing. The engine decides who holds a clock, because replacing a register needs its current revision. While a request is
+// in flight, its process renews the hold of the clock. If the process falls silent, the clock becomes free when every such request must
+// have ended, and then rests. A node keeps a clock for its next request if no other gate is known to wait for it. No process stores
+// anything for others.
 //
 // While the engine does not answer, nothing is requested.
 type Clocks struct {
 	store ClockStore
-	job   string        // gates of one job owe each other no delay at addresses and domains
-	hold  time.Duration // for which a clock is held of whose holder nothing is heard
-	id    string        // of this process among those of the job, "" without one: then no clock is kept
-	gone  string        // the ID of a process that is proven to have ended before this one began, "" if none is
-	since time.Time     // when this process began
+	job   string        // gates of the same job require no delay between each other at addresses and domains
+	hold  time.Duration // how long a clock stays held if its holder is silent
+	id    string        // ID of this process in the job; "": none, and clocks are not kept
+	gone  string        // ID of a process that is proven to have ended before this one began; "": none
+	since time.Time     // start of this process
 	ctx   context.Context
 	end   context.CancelFunc
 	tasks sync.WaitGroup
-	looks chan struct{} // holds one while somebody looks at the engine's time
+	looks chan struct{} // held by the goroutine that reads the engine's time
 
 	offset atomic.Pointer[Offset]
 
 	mu     sync.Mutex
-	looked time.Time // zero: the engine has to be asked before anything else
+	looked time.Time // zero: the engine must be asked first
 	era    uint64
-	opens  time.Time       // by the engine's clock: before that nothing is known of what it has lost
-	why    error           // why the engine gave no answer; nil: it did
-	back   time.Time       // when it gave one again
-	away   map[string]bool // gates and clocks of turns that were not granted because of that
+	opens  time.Time       // by the engine's clock; before that the state of lost clocks is unknown
+	why    error           // error of the engine; nil: it answers
+	back   time.Time       // when it answered again
+	away   map[string]bool // gates and clocks of turns that were refused because of that
 	known  map[string]*replica
 	sweep  int
 	turns  map[*politeness.Turn]*turn
-	kept   map[string]*kept           // by clock
-	waits  map[string]map[string]bool // by gate: the clocks that it waits for
-	rests  map[string]rest            // that are longer than what an engine that lost the clocks waits for
-	rates  map[time.Duration]*tokens  // by their interval
-	holds  map[chan struct{}]bool     // of clocks without a request, that are not stored yet
-	files  map[string]chan struct{}   // by origin: a robots.txt that is being stored
+	kept   map[string]*kept           // by key
+	waits  map[string]map[string]bool // keys of the clocks that each gate waits for
+	rests  map[string]rest            // rests that are longer than the wait after an engine has lost its clocks
+	rates  map[time.Duration]*tokens  // by interval
+	holds  map[chan struct{}]bool     // pauses without a request that are not stored yet
+	files  map[string]chan struct{}   // by origin: robots.txt files that are being stored
 
-	accounts sync.Map // what each Config.Account is called in the engine
+	accounts sync.Map // ID of each Config.Account in the engine
 }
 
 // replica holds a process's copy of a clock.
 type replica struct {
-	turn chan struct{} // holds one while somebody asks the engine about the clock; no lock is held meanwhile
-	host bool          // it is that of a host
+	turn chan struct{} // held by the goroutine that accesses the clock in the engine; no lock is held meanwhile
+	host bool          // it is the clock of a host
 
-	// Used by whoever has the turn.
+	// Used by the holder of turn.
 	is  clock
 	rev uint64
-	at  time.Time // when it was read; zero: it has to be
+	at  time.Time // when it was read; zero: it must be read
 
 	// Used under Clocks.mu.
-	due   []func(*clock) // changes that are to be stored
+	due   []func(*clock) // changes to be stored
 	users int
 	used  time.Time
 }
 
-// turn is a Turn that was granted.
+// turn is a granted Turn.
 type turn struct {
 	party
 	id     string
 	keys   []string
 	delay  time.Duration
-	stored time.Time // not after the engine was told
-	alone  bool      // no other gate had its clocks last or waits for one, as far as is known
+	stored time.Time // not later than the time at which the engine stored the hold
+	alone  bool      // as far as is known, no other gate held its clocks last or waits for one
 	held   context.Context
 	lost   context.CancelCauseFunc
 }
 
-// rest is until when a clock rests, by the engine's clock.
+// rest is the end of a clock's rest, by the engine's clock.
 type rest struct {
 	until, ended int64
 	by           party
 }
 
-// maxHold limits how long a clock is held of whose holder nothing is heard.
+// maxHold limits the time for which a clock stays held if its holder is silent.
 const maxHold = 30 * time.Second
 
-// errClock breaks off a request whose clock is not known to be held any more.
+// errClock aborts a request whose clock may no longer be held.
 var errClock = errors.New("cluster: a clock that the request needs is not held any more")
 
-// NewClocks makes the part of one process. job names the crawls that are one crawl in many parts, "" if there is no other
-// part. hold is for how long a clock is held of whose holder nothing is heard, at most 30 s; 0: that. ctx ends when the process
-// does. Close gives back what the process has.
+// NewClocks makes the Clocks of one process. job names a crawl that has several parts, "" if there is only this one. hold is the time
+// for which a clock stays held if its holder is silent, at most 30 s; 0: 30 s. ctx must end with the process. Close releases the clocks
+// of the process.
 func NewClocks(ctx context.Context, store ClockStore, job string, hold time.Duration) *Clocks {
 	k := &Clocks{
 		store: store, job: job, hold: min(cmp.Or(hold, maxHold), maxHold), since: time.Now(), looks: make(chan struct{}, 1), known: map[string]*replica{}, sweep: 1000,
@@ -113,7 +113,7 @@ func NewClocks(ctx context.Context, store ClockStore, job string, hold time.Dura
 	return k
 }
 
-// Close waits until what was given back is stored, at most for the time for which clocks are held.
+// Close waits until the release of all clocks is stored, at most for the time for which clocks are held.
 func (k *Clocks) Close() {
 	k.giveBackAll(func(*kept) bool { return true })
 	t := time.AfterFunc(k.hold, k.end)
@@ -129,7 +129,7 @@ func (k *Clocks) Err() error {
 	return k.why
 }
 
-// clockNames returns the keys of a Turn's clocks, in the order in which they are taken.
+// clockNames returns the keys of a Turn's clocks in locking order, and their clauses.
 func clockNames(t *politeness.Turn) (keys []string, clauses []string) {
 	if t.Host != "" {
 		host := t.Host
@@ -149,7 +149,7 @@ func clockNames(t *politeness.Turn) (keys []string, clauses []string) {
 	return keys, clauses
 }
 
-// Take implements politeness.Sharing. It asks the engine, for a few seconds at most.
+// Take implements politeness.Sharing. It may ask the engine, which takes at most a few seconds.
 func (k *Clocks) Take(t *politeness.Turn) error {
 	err := k.takeAll(t)
 	name := t.Gate + " " + t.Host + ":" + t.Port
@@ -169,7 +169,7 @@ func (k *Clocks) Take(t *politeness.Turn) error {
 	return err
 }
 
-// mostAway limits the turns of which it is known that they had to wait for the engine.
+// mostAway limits the turns that are recorded as having waited for the engine.
 const mostAway = 10_000
 
 func (k *Clocks) takeAll(t *politeness.Turn) error {
@@ -213,7 +213,7 @@ func (k *Clocks) takeAll(t *politeness.Turn) error {
 	if err == nil {
 		err = k.stillEra(ctx, era)
 	}
-	if err != nil { // the last one may be taken, too
+	if err != nil { // the last one may have been taken, too
 		for _, key := range keys[:taken] {
 			k.push(key, func(c *clock) { c.done(x.id, x.party, 0, 0) })
 		}
@@ -224,7 +224,7 @@ func (k *Clocks) takeAll(t *politeness.Turn) error {
 	return nil
 }
 
-// quiet has everybody wait for the hours of a crawl at a host. The error is a *politeness.NotYet.
+// quiet makes all gates wait for the permitted hours of a crawl at a host. The error is a *politeness.NotYet.
 func (k *Clocks) quiet(ctx context.Context, x *turn, r *replica, opens time.Time) error {
 	at := k.remote(opens)
 	err := k.change(ctx, x.keys[0], r, func(c *clock, _ int64) bool {
@@ -238,7 +238,7 @@ func (k *Clocks) quiet(ctx context.Context, x *turn, r *replica, opens time.Time
 	return notYet(opens, ledger.ClauseQuiet)
 }
 
-// waitsFor notes that a gate is in the line of a clock.
+// waitsFor records that a gate is in the queue of a clock.
 func (k *Clocks) waitsFor(gate, key string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -248,7 +248,7 @@ func (k *Clocks) waitsFor(gate, key string) {
 	k.waits[gate][key] = true
 }
 
-// stillEra reports an engine that has lost its clocks since it was last asked: then a clock that seemed free may have a holder.
+// stillEra returns an error if the engine has lost its clocks since it was last asked: then a clock that seemed free may have a holder.
 func (k *Clocks) stillEra(ctx context.Context, era uint64) error {
 	switch now, _, err := k.store.Era(ctx); {
 	case err != nil:
@@ -259,7 +259,7 @@ func (k *Clocks) stillEra(ctx context.Context, era uint64) error {
 	return nil
 }
 
-// granted notes that t has its clocks.
+// granted records that t holds its clocks.
 func (k *Clocks) granted(t *politeness.Turn, x *turn) {
 	x.held, x.lost = context.WithCancelCause(k.ctx)
 	t.Held, t.Until = x.held, x.stored.Add(k.hold/3)
@@ -272,8 +272,8 @@ func (k *Clocks) granted(t *politeness.Turn, x *turn) {
 	k.tasks.Go(func() { k.say(x) })
 }
 
-// free reports why the clocks cannot be taken, as far as is known without taking them: then the gate is in the line of the one
-// that is free last. What others have stored since a clock was read is found out when it is taken.
+// free returns an error if a clock cannot be taken, as far as is known without taking it, and queues the gate for the clock that is
+// free last. Changes by others since a clock was read show when it is taken.
 func (k *Clocks) free(ctx context.Context, x *turn, all []*replica, clauses []string) error {
 	late, until := -1, int64(0)
 	for i, r := range all {
@@ -298,7 +298,7 @@ func (k *Clocks) free(ctx context.Context, x *turn, all []*replica, clauses []st
 	return k.attempt(ctx, x, late, all[late], clauses[late], func(*clock) bool { return false })
 }
 
-// take takes one clock, if it is still free.
+// take takes one clock if it is still free.
 func (k *Clocks) take(ctx context.Context, x *turn, i int, r *replica, clause string, t *politeness.Turn) error {
 	return k.attempt(ctx, x, i, r, clause, func(c *clock) bool {
 		free, pause := c.Free, c.Pause
@@ -312,7 +312,7 @@ func (k *Clocks) take(ctx context.Context, x *turn, i int, r *replica, clause st
 	})
 }
 
-// attempt changes a clock that is free. Otherwise its gate is in the line, and the error is a *politeness.NotYet.
+// attempt changes a clock that is free. If it is not, it queues the gate and returns a *politeness.NotYet.
 func (k *Clocks) attempt(ctx context.Context, x *turn, i int, r *replica, clause string, change func(c *clock) bool) error {
 	var wait ledger.Clause
 	err := k.change(ctx, x.keys[i], r, func(c *clock, now int64) bool {
@@ -350,13 +350,13 @@ func (k *Clocks) clause(name string, x *turn, by party, until int64, pause time.
 	return c
 }
 
-// others reports whether somebody is a crawl that a gate's own is no part of.
+// others reports whether by is a crawl other than the gate's own.
 func others(by, me party) bool {
 	return by != (party{}) && by.Gate != me.Gate && (by.Job == "" || by.Job != me.Job)
 }
 
-// Done implements politeness.Sharing. What is due is stored as soon as the engine takes it; after a robots.txt that was requested,
-// so that whoever has the clocks next finds it.
+// Done implements politeness.Sharing. It stores changes as soon as the engine accepts them; a requested robots.txt is stored first, so
+// that the next holder of the clocks finds it.
 func (k *Clocks) Done(t *politeness.Turn, owed politeness.Owed) {
 	k.mu.Lock()
 	x := k.turns[t]
@@ -408,7 +408,7 @@ func owedAt(key string, owed politeness.Owed) time.Time {
 	return owed.Addr
 }
 
-// remember notes a pause that an engine which loses the clocks has to be told again, and what waits for it to be stored.
+// remember records a pause that must be stored again if the engine loses the clocks, and a pause whose storing must be awaited.
 func (k *Clocks) remember(key string, r rest, stored chan struct{}, wait bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -430,8 +430,8 @@ func (k *Clocks) remember(key string, r rest, stored chan struct{}, wait bool) {
 	}
 }
 
-// Stored waits until the pauses are stored that this process has learned of hosts without a request to them, such as a Retry-After
-// of a redirect: whoever gets a URL of such a host after that knows of them.
+// Stored waits until the pauses are stored that this process has learned without a request to their host, such as a Retry-After of a
+// redirect. A process that later gets a URL of such a host then knows the pause.
 func (k *Clocks) Stored(ctx context.Context) error {
 	k.mu.Lock()
 	var all []chan struct{}
@@ -478,7 +478,7 @@ func (k *Clocks) Leave(gate string) {
 	k.giveBackAll(func(c *kept) bool { return c.Gate == gate })
 }
 
-// say tells the engine that a request is under way, until it has ended.
+// say renews the hold of a turn's clocks until its request has ended.
 func (k *Clocks) say(x *turn) {
 	ctx, heard := x.held, slices.Repeat([]time.Time{x.stored}, len(x.keys))
 	for next := x.stored; ; next = time.Now() {
@@ -500,7 +500,7 @@ func (k *Clocks) say(x *turn) {
 	}
 }
 
-// sayOne says that one clock is in use. The error is errClock if another has it.
+// sayOne renews the hold of one clock. The error is errClock if another turn holds it.
 func (k *Clocks) sayOne(ctx context.Context, x *turn, key string) error {
 	short, cancel := context.WithTimeout(ctx, k.hold/3/time.Duration(len(x.keys)))
 	defer cancel()
@@ -522,7 +522,7 @@ func (k *Clocks) sayOne(ctx context.Context, x *turn, key string) error {
 	return err
 }
 
-// push has a change of a clock stored, and returns what is closed when it is.
+// push queues a change of a clock, and returns a channel that is closed when it is stored.
 func (k *Clocks) push(key string, change func(*clock)) (stored chan struct{}) {
 	stored = make(chan struct{})
 	k.mu.Lock()
@@ -540,7 +540,7 @@ func (k *Clocks) push(key string, change func(*clock)) (stored chan struct{}) {
 	return stored
 }
 
-// flush stores what is due of a clock.
+// flush stores the queued changes of a clock.
 func (k *Clocks) flush(key string) error {
 	ctx, cancel := context.WithTimeout(k.ctx, k.hold)
 	defer cancel()
@@ -552,7 +552,7 @@ func (k *Clocks) flush(key string) error {
 	return k.change(ctx, key, all[0], func(*clock, int64) bool { return false })
 }
 
-// replica returns what is known of a clock. The caller holds the lock.
+// replica returns the copy of a clock. The caller must hold the lock.
 func (k *Clocks) replica(key string) *replica {
 	r := k.known[key]
 	if r == nil {
@@ -571,7 +571,7 @@ func (k *Clocks) replica(key string) *replica {
 	return r
 }
 
-// enter gets the turn at each of some clocks, in their order.
+// enter acquires the turn of each of the clocks, in order.
 func (k *Clocks) enter(ctx context.Context, keys []string) (all []*replica, err error) {
 	for _, key := range keys {
 		k.mu.Lock()
@@ -602,7 +602,7 @@ func (k *Clocks) unuse(r *replica) {
 	r.users--
 }
 
-// read reads a clock, unless it was read or stored lately.
+// read reads a clock, unless the copy is younger than age.
 func (k *Clocks) read(ctx context.Context, key string, r *replica, age time.Duration) error {
 	if !r.at.IsZero() && time.Since(r.at) < age {
 		return nil
@@ -622,7 +622,7 @@ func (k *Clocks) read(ctx context.Context, key string, r *replica, age time.Dura
 	return nil
 }
 
-// asOf returns the clock at a time with what is due, and how much that is.
+// asOf returns the clock at a time, with the queued changes applied, and their number.
 func (k *Clocks) asOf(r *replica, now int64) (*clock, int) {
 	c := r.is.clone()
 	c.host = r.host
@@ -639,10 +639,10 @@ func (k *Clocks) asOf(r *replica, now int64) (*clock, int) {
 	return c, len(r.due)
 }
 
-// tries is how often a clock is changed that others change at the same time.
+// tries is the maximum number of attempts to change a clock that others change at the same time.
 const tries = 10
 
-// change stores what is due of a clock, and what f changes, if it reports that. The caller has the turn.
+// change stores the queued changes of a clock, and the change by f if f returns true. The caller must have the turn.
 func (k *Clocks) change(ctx context.Context, key string, r *replica, f func(c *clock, now int64) bool) error {
 	for range tries {
 		if err := k.read(ctx, key, r, k.hold); err != nil {
@@ -683,11 +683,11 @@ func (k *Clocks) failed(err error) error {
 	return notYet(time.Now().Add(retry), ledger.ClauseEngine)
 }
 
-// lookEvery is how often the engine is asked whether it has lost the clocks.
+// lookEvery is the interval at which the engine is asked whether it has lost the clocks.
 const lookEvery = time.Second
 
-// look compares the time with the engine's, and finds out whether the engine has lost the clocks: then nothing is requested until
-// every request must be over that it does not know of any more. The error is a *politeness.NotYet.
+// look compares the local time with the engine's, and finds out whether the engine has lost the clocks: then nothing is requested until
+// all requests that it no longer knows must have ended. The error is a *politeness.NotYet.
 func (k *Clocks) look(ctx context.Context) error {
 	k.mu.Lock()
 	fresh := !k.looked.IsZero() && time.Since(k.looked) < lookEvery
@@ -759,19 +759,19 @@ func stepped(at time.Time) bool {
 	return max(d, -d) > 10*time.Millisecond
 }
 
-// early returns the earliest that it may be by the engine's clock: what is due then is due.
+// early returns the lower bound of the engine's present time: times before it are certainly due.
 func (k *Clocks) early() int64 {
 	o := k.offset.Load()
 	return time.Now().Add(-o.Ahead - o.Error).UnixNano()
 }
 
-// grace returns for how long a free clock is kept for a gate whose turn it is, and that has to ask the engine for it.
+// grace returns the time for which a free clock is reserved for the gate whose turn it is, which has to ask the engine for it.
 func (k *Clocks) grace() time.Duration { return 10*time.Millisecond + 8*k.offset.Load().Error }
 
-// late returns the latest that it may be by the engine's clock.
+// late returns the upper bound of the engine's present time.
 func (k *Clocks) late() int64 { return k.remote(time.Now()) }
 
-// remote returns the latest that t may be by the engine's clock; 0 for none.
+// remote returns the upper bound of t on the engine's clock; 0 for the zero time.
 func (k *Clocks) remote(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -780,7 +780,7 @@ func (k *Clocks) remote(t time.Time) int64 {
 	return t.Add(o.Error - o.Ahead).UnixNano()
 }
 
-// local returns the latest that a time of the engine's may be by this machine's clock.
+// local returns the upper bound of an engine time on this machine's clock.
 func (k *Clocks) local(at int64) time.Time {
 	o := k.offset.Load()
 	return time.Unix(0, at).Add(o.Ahead + o.Error)

@@ -8,45 +8,45 @@ import (
 	"time"
 )
 
-// Errors of every Engine. After any other error of a call that writes, whether it took effect is unknown.
+// Errors of every Engine. After any other error of a call that writes, it is unknown whether it took effect.
 var (
-	// ErrFenced: somebody else has appended to the journal; nothing was appended.
+	// ErrFenced means that another node has appended to the journal, and that nothing was appended.
 	ErrFenced = errors.New("cluster: fenced: another node owns the shard")
-	// ErrWentBack: the journal's last record is older than the one expected. The server that answered may not know better
-	// yet: who gets it again and again has lost records.
+	// ErrWentBack means that the journal's last record is older than the expected one. The server that answered may only lag behind; if
+	// the error persists, records were lost.
 	ErrWentBack = errors.New("cluster: the journal has lost records that were acknowledged")
-	// ErrTrimmed: the records to read were trimmed.
+	// ErrTrimmed means that the records to read were trimmed.
 	ErrTrimmed = errors.New("cluster: the journal was trimmed")
-	// ErrConflict: somebody else has stored the register; nothing was stored.
+	// ErrConflict means that another node has stored the register, and that nothing was stored.
 	ErrConflict = errors.New("cluster: the register has another revision")
-	// ErrNotFound: there is no file of that name.
+	// ErrNotFound means that there is no file of that name.
 	ErrNotFound = errors.New("cluster: no such file")
-	// ErrNoAnswer: nobody answers questions to the shard.
+	// ErrNoAnswer means that no node answers questions to the shard.
 	ErrNoAnswer = errors.New("cluster: nobody answers")
 )
 
-// Engine stores what one cluster job needs, on many machines. It knows nothing of crawls. All methods are safe for
+// Engine stores the data of one cluster job, on many machines. It is independent of crawling. All methods are safe for
 // concurrent use, by any number of nodes. Shards are numbered from 0 to 1023, however many the job was created with. The clauses:
 //
 //	E1  Of all Appends to a journal that expect the same last sequence, at most one succeeds; the others are ErrFenced.
-//	E2  What was acknowledged outlives a restart of any minority of the engine, and of all of it with its disks.
-//	E3  A nonce is stored once: an Append repeated within a minute, with the same nonce and expectation, returns the sequence of
-//	    the first, also if others have appended since.
+//	E2  Acknowledged data survives a restart of any minority of the engine's servers, and of all servers with their disks.
+//	E3  Each nonce is stored once: an Append repeated within a minute, with the same nonce and expectation, returns the sequence of
+//	    the first, even if others have appended since.
 //	E4  An Append without an outcome that is repeated until it has one is in the journal once, or is ErrFenced and not in it.
 //	E5  Read returns the records of one journal in order and without holes, up to all that were acknowledged before it began. If
 //	    the records that it should begin with were trimmed it is ErrTrimmed.
-//	E6  Trim never takes the last record: what the next Append has to expect stays.
-//	E7  An inbox keeps the offers of one sender in the order of its Sends, each until it is dropped. One that is sent again with
-//	    the same ID may be there again.
+//	E6  Trim never removes the last record, whose sequence the next Append has to expect.
+//	E7  An inbox keeps the offers of one sender in the order of its Sends, each until it is dropped. An offer that is sent again with
+//	    the same ID may be there twice.
 //	E12 PutAside keeps a message beside the inbox, once, however often it is repeated, until the job is deleted. Drop leaves it.
-//	E8  Store replaces a register only for who knows its revision: of all who know the same, at most one succeeds.
-//	E9  Last, Load and the end of Inbox may be stale: what they return has been true, and may no longer be. Only Append and
+//	E8  Store replaces a register only if the caller knows its revision: of all callers with the same revision, at most one succeeds.
+//	E9  Last, Load and the end of Inbox may be stale: their results were true once, and may no longer be. Only Append and
 //	    Store decide.
 //	E11 Now lies between the beginning and the end of its call, by the clock of Entry.At. Where several servers keep the
 //	    journals, that is one of their clocks.
 //	E13 StoreClock replaces a value only if the caller names its current revision, across all jobs. The value stays until its
 //	    lifetime ends, unless Era changes.
-//	E14 A file that was stored by StoreRobots is what LoadRobots returns, across all jobs, until its lifetime ends, another
+//	E14 LoadRobots returns a file that was stored by StoreRobots, across all jobs, until its lifetime ends, another file
 //	    replaces it or there is no room.
 //	E10 Append is ErrWentBack, and not ErrFenced, if the journal's last record is older than the one expected.
 type Engine interface {
@@ -57,57 +57,58 @@ type Engine interface {
 	Files
 	Questions
 	Clock
-	// Clocks returns what all jobs of the engine share.
+	// Clocks returns the data that all jobs of the engine share.
 	Clocks() ClockStore
 }
 
-// Nonce identifies a record of a journal. Whoever appends chooses it at random.
+// Nonce identifies a record of a journal. The appender chooses it at random.
 type Nonce = [16]byte
 
 // Entry is a record of a journal, or an offer in an inbox.
 type Entry struct {
 	Seq   uint64    // increases, not always by 1; never 0
 	Nonce Nonce     // of a record; zero in an inbox
-	Data  []byte    // the caller's
-	At    time.Time // when it was stored, by the engine's clock
+	Data  []byte    // chosen by the caller
+	At    time.Time // time of storage, by the engine's clock
 }
 
 // Journals holds the journals that the owners of shards write.
 type Journals interface {
-	// Append adds a record of at most 900 KiB to a journal whose last record has the sequence last, 0 if it has none, and
-	// returns the new one's. The record is durable then. The error is ErrFenced, ErrWentBack, the context's, or one after which
-	// the outcome is unknown: then the same Append has to be repeated.
+	// Append adds a record of at most 900 KiB to a journal whose last record has the sequence last, 0 if it has none, and returns the
+	// sequence of the new record, which is durable then. The error is ErrFenced, ErrWentBack, the context's, or one after which the
+	// outcome is unknown: then the same Append must be repeated.
 	Append(ctx context.Context, shard int, n Nonce, data []byte, last uint64) (seq uint64, err error)
 	// Last returns the last record of a journal, the zero Entry if it has none.
 	Last(ctx context.Context, shard int) (Entry, error)
-	// Read goes through the records with a greater sequence than after, 0 for all. The first error ends it.
+	// Read yields the records with a sequence greater than after, 0 for all. The first error ends the sequence.
 	Read(ctx context.Context, shard int, after uint64) iter.Seq2[Entry, error]
 	// Trim removes records with a smaller sequence than below, except the last one.
 	Trim(ctx context.Context, shard int, below uint64) error
 }
 
-// Inboxes are how shards send each other links.
+// Inboxes transport links between shards.
 type Inboxes interface {
 	// Send puts an offer of at most 900 KiB into a shard's inbox. It is durable when Send returns nil.
 	Send(ctx context.Context, shard int, id string, offer []byte) error
-	// Inbox goes through the offers with a greater sequence than after that are there now. The first error ends it.
+	// Inbox yields the present offers with a sequence greater than after. The first error ends the sequence.
 	Inbox(ctx context.Context, shard int, after uint64) iter.Seq2[Entry, error]
-	// Watch calls f for each offer that arrives in a shard's inbox, until stop is called. f must return quickly. It is a hint: f may be
+	// Watch calls f when an offer arrives in a shard's inbox, until stop is called. f must return quickly. Calls are hints: f may be
 	// called before Inbox has the offer, more than once, or not at all.
 	Watch(shard int, f func()) (stop func(), err error)
 	// Drop removes offers up to a sequence.
 	Drop(ctx context.Context, shard int, through uint64) error
 }
 
-// DeadLetters are messages of inboxes that no owner can read. They are kept for people.
+// DeadLetters are messages of inboxes that no owner can read. They are kept for inspection.
 type DeadLetters interface {
-	// PutAside stores a message of a shard's inbox under the sequence that it has there. It is durable when PutAside returns nil.
+	// PutAside stores a message of a shard's inbox under its sequence in the inbox. It is durable when PutAside returns nil.
 	PutAside(ctx context.Context, shard int, message Entry) error
-	// Aside goes through what was put aside of a shard's inbox, as it was put aside first; At is when. The first error ends it.
+	// Aside yields the messages of a shard's inbox that were put aside, as first stored, with the time in At. The first error ends the
+	// sequence.
 	Aside(ctx context.Context, shard int) iter.Seq2[Entry, error]
 }
 
-// Registers are small values that many nodes change. A name has letters, digits and hyphens.
+// Registers are small values that many nodes change. A name consists of letters, digits and hyphens.
 type Registers interface {
 	// Load returns a value and its revision; nil and 0 if there is none.
 	Load(ctx context.Context, name string) (value []byte, rev uint64, err error)
@@ -118,50 +119,49 @@ type Registers interface {
 
 // Files are snapshots of stores.
 type Files interface {
-	// Put stores a file of any size, in place of another of that name. A file is there as a whole or not at all.
+	// Put stores a file of any size, replacing another one of that name. An incomplete file is never visible.
 	Put(ctx context.Context, name string, r io.Reader) error
 	// Get opens a file. The error may be ErrNotFound.
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
-	// Delete removes a file, if there is one.
+	// Delete removes a file if it exists.
 	Delete(ctx context.Context, name string) error
 }
 
-// Questions go from node to node and are not stored.
+// Questions are messages between nodes that are not stored.
 type Questions interface {
-	// Ask returns the answer of whoever answers for a shard. The error is ErrNoAnswer, the context's or the engine's.
+	// Ask returns the answer of the node that answers for a shard. The error is ErrNoAnswer, the context's or the engine's.
 	Ask(ctx context.Context, shard int, question []byte) (answer []byte, err error)
-	// Answer has f answer the questions to a shard until stop is called. f must be quick; it may be called concurrently.
+	// Answer lets f answer the questions to a shard until stop is called. f must return quickly; it may be called concurrently.
 	Answer(shard int, f func(question []byte) (answer []byte)) (stop func(), err error)
 }
 
-// ClockStore has what all jobs of an engine share ([Clocks]): clocks, which are registers that are forgotten when they say nothing
-// any more, and that the engine may keep in memory alone; and robots.txt files.
+// ClockStore holds the data that all jobs of an engine share ([Clocks]): clocks, which are registers with a lifetime that the engine
+// may keep only in memory; and robots.txt files.
 type ClockStore interface {
 	Clock
 	RobotsStore
 	// LoadClock returns a value and its revision; nil and 0 if there is none.
 	LoadClock(ctx context.Context, key string) (value []byte, rev uint64, err error)
-	// StoreClock replaces the value that has this revision, 0 if there is none, and returns the new revision. The value is
-	// forgotten after that time, or soon after it. The error is ErrConflict, the context's, or one after which the outcome is
-	// unknown.
+	// StoreClock replaces the value that has this revision, 0 if there is none, and returns the new revision. The value is removed
+	// after the time life, or soon afterwards. The error is ErrConflict, the context's, or one after which the outcome is unknown.
 	StoreClock(ctx context.Context, key string, value []byte, rev uint64, life time.Duration) (uint64, error)
-	// Era returns a number that increases whenever the engine has lost the clocks, such as by a restart of all of its servers,
-	// and when that was noticed, by Now; the zero Time if it has never lost any.
+	// Era returns a number that increases whenever the engine has lost the clocks, such as after a restart of all of its servers, and
+	// the time by Now at which the loss was noticed; the zero Time if it has never lost any.
 	Era(ctx context.Context) (era uint64, since time.Time, err error)
 }
 
-// RobotsStore has the robots.txt files that all jobs of an engine share. Names have letters and digits. The engine bounds the size of
-// all files together and drops the oldest.
+// RobotsStore holds the robots.txt files that all jobs of an engine share. Names consist of letters and digits. The engine limits the
+// total size of all files and drops the oldest.
 type RobotsStore interface {
-	// LoadRobots returns the file of a name, nil if there is none.
+	// LoadRobots returns the file with a name, nil if there is none.
 	LoadRobots(ctx context.Context, name string) ([]byte, error)
-	// StoreRobots stores a file of at most 900 KiB, in place of another of that name. It is forgotten after that time, or soon
-	// after it.
+	// StoreRobots stores a file of at most 900 KiB, replacing another one of that name. It is removed after the time life, or soon
+	// afterwards.
 	StoreRobots(ctx context.Context, name string, file []byte, life time.Duration) error
 }
 
 // Clock is the engine's clock.
 type Clock interface {
-	// Now returns what time it is.
+	// Now returns the present time by the engine's clock.
 	Now(ctx context.Context) (time.Time, error)
 }

@@ -13,22 +13,22 @@ import (
 
 // sign is a node's sign of life in the register of nodes.
 type sign struct {
-	ID   string // of the process
-	Beat uint64 // counts
-	At   int64  // in milliseconds since 1970, by the node's clock
+	ID   string // ID of the process
+	Beat uint64 // counter
+	At   int64  // milliseconds since 1970, by the node's clock
 	// Clock is the offset of that clock.
 	Clock Offset
-	// Orders is the number of the last order that it obeys.
+	// Orders is the number of the last order that it applies.
 	Orders int `json:",omitempty"`
 	// Most limits the shards that it owns. 0: all.
 	Most int `json:",omitempty"`
-	// Leaves says that it gives all of them back, and takes none.
+	// Leaves marks a node that gives all shards back, and takes none.
 	Leaves bool `json:",omitempty"`
-	// Refuses says why the node does not work on the job. Its process has ended.
+	// Refuses is the reason why the node does not work on the job. Its process has ended.
 	Refuses string `json:",omitempty"`
 }
 
-// room returns the number of the job's shards that a node can own.
+// room returns the number of the job's shards that a node may own.
 func (s sign) room(j *Job) int {
 	switch {
 	case s.Leaves, s.Refuses != "", s.Clock.exceeds(j.MaxSkew):
@@ -39,7 +39,7 @@ func (s sign) room(j *Job) int {
 	return j.Shards
 }
 
-// share returns the number of shards of a node that has room for them: the others share those that a node has no room for.
+// share returns the number of shards of a node that has room for them. Nodes with room divide the shards that others have no room for.
 func share(shards int, rooms []int) int {
 	slices.Sort(rooms)
 	rest := shards
@@ -54,13 +54,13 @@ func share(shards int, rooms []int) int {
 	return shards // there is no room for all
 }
 
-// fellow is another node, and since when its sign has been the same.
+// fellow is another node, with the time since which its sign has been unchanged.
 type fellow struct {
 	sign
 	since time.Time
 }
 
-// live gives a sign of life and returns how many shards are this node's share. The error is ErrName or the engine's.
+// live gives a sign of life and returns the number of shards that this node should own. The error is ErrName or the engine's.
 func (n *Node) live(ctx context.Context) (int, error) {
 	for {
 		signs, rev, err := loadSigns(ctx, n.engine)
@@ -91,7 +91,7 @@ func loadSigns(ctx context.Context, e Registers) (signs map[string]sign, rev uin
 	return signs, rev, nil
 }
 
-// watch notes which signs have changed, gives this node's, and returns its share.
+// watch records which signs of life have changed, gives this node's, and returns its share.
 func (n *Node) watch(signs map[string]sign) (mine int, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -103,7 +103,7 @@ func (n *Node) watch(signs map[string]sign) (mine int, err error) {
 	}
 	maps.DeleteFunc(n.fellow, func(name string, _ fellow) bool {
 		_, lives := signs[name]
-		return name != n.Name && !lives // it has left
+		return name != n.Name && !lives // it has left the job
 	})
 	maps.DeleteFunc(signs, func(name string, s sign) bool {
 		return name != n.Name && now.Sub(n.fellow[name].since) > 10*n.job.TTL
@@ -123,8 +123,8 @@ func (n *Node) watch(signs map[string]sign) (mine int, err error) {
 	return min(room, share(n.job.Shards, append(rooms, room))), nil
 }
 
-// leave tells the other nodes that this one gives its shards back, so that they have room for them at once, and when that is
-// done, that it is no more. If it cannot, they find out when nothing is heard of it.
+// leave announces that this node gives its shards back, so that others take them at once, and, when that is done, that it is gone. If
+// the announcement fails, they notice its silence.
 func (n *Node) leave(ctx context.Context, done bool) {
 	n.mu.Lock()
 	n.leaves = true
@@ -150,8 +150,8 @@ func (n *Node) leave(ctx context.Context, done bool) {
 // maxRefusal limits the reason of Refuse, in bytes: the signs of all nodes are one value in the engine.
 const maxRefusal = 1000
 
-// Refuse stores that a node does not work on the job, and why: [ReadStatus] says so until the node works on it, or for ten times the
-// TTL if others do. A node of that name that lives keeps its sign. The error is ErrNoJob or the engine's.
+// Refuse records that a node does not work on the job, and why. [ReadStatus] returns it until the node works on the job, or for ten
+// times the TTL if other nodes do. A live node of that name keeps its sign. The error is ErrNoJob or the engine's.
 func Refuse(ctx context.Context, e Registers, name, why string) error {
 	j, err := LoadJob(ctx, e)
 	if err != nil {
@@ -173,7 +173,7 @@ func Refuse(ctx context.Context, e Registers, name, why string) error {
 	}
 }
 
-// errWait: whether another node has this node's name is not known yet.
+// errWait means that it is not known yet whether another node has this node's name.
 var errWait = errors.New("cluster: another process had this name lately")
 
 // mine reports why this node may not use its name: another process does, or did lately.

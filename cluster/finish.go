@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// finisher is an attempt to find out that the job is over, in two rounds. In each a probe is sent to every inbox, and a
-// record of every shard must say that it is idle and has read that probe. An attempt has failed when a shard has a new owner that has not
-// read the probe, since the one before has. If no shard has written a group between its two records, nothing was under way between shards:
-// an offer is sent before its sender's commit, so its sender was not idle, and it is in its inbox before the second probe. What proves it
-// are writes of the owners; an answer that is stale cannot have read a probe. Whoever sends from outside the job ([Adder]) stores the
-// register of the end after that: if it did so since the first probe was sent, the attempt fails.
+// finisher attempts to prove that the job is over, in two rounds. In each, a probe is sent to every inbox, and every shard must write a
+// record that it is idle and has read that probe. The attempt fails when a shard has a new owner that has not read the probe, since the
+// previous owner may have. If no shard has written a group between its two records, nothing was in transit between shards: an offer is
+// sent before its sender's commit, so that its sender was not idle, and it is in its inbox before the second probe. Stale answers are
+// harmless, because only owners write the records, and a stale one cannot show the probe. A sender from outside the job ([Adder])
+// stores the register of the end after sending: if it did so since the first probe was sent, the attempt fails.
 type finisher struct {
-	end   uint64 // the revision of the register of the end, before the first probe
-	round int    // 0: none is under way
+	end   uint64 // revision of the register of the end, before the first probe
+	round int    // 0: no attempt is in progress
 	since time.Time
-	asked []question // of this round, by shard
-	marks []uint64   // of the first round
+	asked []question // questions of this round, by shard
+	marks []uint64   // marks of the first round
 }
 
-// question is a probe, and what its shard has answered.
+// question is a probe and the answer of its shard.
 type question struct {
 	probe    uint64
 	sent     time.Time // zero: not sent yet
-	epoch    uint64    // of the shard's record that was seen first; 0: none was
+	epoch    uint64    // epoch of the shard's first record seen; 0: none
 	answered bool
 	mark     uint64
 }
@@ -51,7 +51,7 @@ func (n *Node) finish(ctx context.Context) {
 	f.step(ctx, n.engine, n.job.Shards)
 }
 
-// step continues the attempt, or begins one, and ends the job if it is done, which it reports.
+// step continues the attempt, or begins one. If it is complete, it ends the job and returns true.
 func (f *finisher) step(ctx context.Context, e Engine, shards int) (done bool) {
 	if f.round == 0 {
 		why, rev, err := e.Load(ctx, registerEnd)
@@ -100,7 +100,7 @@ func (f *finisher) answers() (marks []uint64) {
 	return marks
 }
 
-// shard returns a shard that this node owns, nil if it does not.
+// shard returns a shard that this node owns, otherwise nil.
 func (n *Node) shard(number int) *Shard {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -110,16 +110,16 @@ func (n *Node) shard(number int) *Shard {
 	return nil
 }
 
-// timeToRead is the time that a new owner of a shard gets to read its inbox before an attempt to end the job is given up.
+// timeToRead is the time that a new owner has to read a shard's inbox before an attempt to end the job is given up.
 const timeToRead = 10 * time.Second
 
-// ask sends the probe, unless it was sent, and looks whether it was answered; busy says that the shard is not idle, or
-// that its next owner has not read the probe.
+// ask sends the probe if necessary, and checks for the answer. busy means that the shard is not idle, or that its next owner has not
+// read the probe.
 func (q *question) ask(ctx context.Context, e Engine, shard int) (answered, busy bool) {
 	if q.sent.IsZero() {
 		m := message{probe: q.probe}
 		if e.Send(ctx, shard, fmt.Sprintf("probe-%x", q.probe), m.encode()) != nil {
-			return false, false // the next time
+			return false, false // try again in the next step
 		}
 		q.sent = time.Now()
 	}
@@ -153,7 +153,7 @@ func (n *Node) end(ctx context.Context, why string) {
 	}
 }
 
-// setRegister replaces a register of a job, whatever it says.
+// setRegister replaces a register of a job, whatever its value.
 func setRegister(ctx context.Context, e Registers, name, to string) error {
 	for {
 		_, rev, err := e.Load(ctx, name)

@@ -15,29 +15,31 @@ import (
 
 // Growth is a doubling of the number of shards of a job.
 type Growth struct {
-	Shards int    // how many there are to be: twice as many as now, at most 1024
+	Shards int    // new number of shards: twice the present one, at most 1024
 	By     string // name of the operator
-	// Dir is a directory for the queue of one shard after the other, of which nothing remains.
+	// Dir is a directory for the queues of the shards, one at a time. It is empty afterwards.
 	Dir   string
-	Store disk.Config // how these queues are set up
-	// Inherit returns what the crawl of a new shard has of a value of the crawl that had its hosts, by the value's name
-	// (frontier.Durable.Values, of the owner ""); nil if it has none. It is for crawler.Inherit.
+	Store disk.Config // configuration of these queues
+	// Inherit returns the part of a value that a new shard's crawl inherits from the crawl that had its hosts, by the value's name
+	// (frontier.Durable.Values, of the owner ""), nil for none. It is for crawler.Inherit.
 	Inherit func(name string, value []byte, ours func(host string) bool) []byte
-	// Progress is called after each shard, with how many are done. nil: not.
+	// Progress is called after each shard with the number of finished shards. It may be nil.
 	Progress func(done, of int)
 }
 
-// ErrAtWork is wrapped by the error of [Grow] if nodes may work on the job, or somebody has given it an order meanwhile: it is as it was.
+// ErrAtWork is wrapped by the error of [Grow] if nodes may work on the job, or an order was given to it meanwhile. The job is
+// unchanged.
 var ErrAtWork = errors.New("cluster: nodes may work on the job: its shards can be doubled after an order to drain, when all have ended")
 
-// Grow doubles the number of shards of a job that was ended by OrderDrain. Of the hosts of shard p some stay there, and the others
-// belong to shard p plus the old number. If it is broken off, the job is as it was, and another call begins anew; when it is done, another
-// call with the same number does nothing. The error is ErrAtWork, ErrOver for a job that has ended otherwise, wraps ErrValue for another
-// number of shards, or is the engine's or the disk's: then whether the job has grown is unknown, and the call can be repeated.
+// Grow doubles the number of shards of a job that was ended by OrderDrain. Of the hosts of shard p, some stay there and the others move
+// to shard p plus the old number. If it is interrupted, the job is unchanged, and another call starts from the beginning; once it has
+// succeeded, another call with the same number does nothing. The error is ErrAtWork, ErrOver for a job that has ended otherwise, wraps
+// ErrValue for another number of shards, or comes from the engine or the disk: then it is unknown whether the job has grown, and the
+// call can be repeated.
 //
-// Who takes a shard over stores the register of orders again before that, and so does Grow when it begins; its last step is an order,
-// given under the revision that it knows from then. So the job has grown only if nobody can have owned a shard, or begun to grow the job
-// too, since all shards were taken from their last owners.
+// A node that takes over a shard first stores the register of orders again, and so does Grow when it begins. Its last step is an order
+// that is stored under the revision known from then. So the job has grown only if no node can have owned a shard, and no other Grow can
+// have started, since all shards were taken from their last owners.
 func Grow(ctx context.Context, e Engine, g Growth) error {
 	orders, rev, err := holdOrders(ctx, e)
 	if err != nil {
@@ -66,7 +68,7 @@ func Grow(ctx context.Context, e Engine, g Growth) error {
 	}
 	for i, o := range owners {
 		err := g.copy(ctx, e, &j, o)
-		if errors.Is(err, ErrFenced) { // by somebody else who grows the job
+		if errors.Is(err, ErrFenced) { // by another call of Grow
 			return ErrAtWork
 		}
 		if err != nil {
@@ -79,8 +81,7 @@ func Grow(ctx context.Context, e Engine, g Growth) error {
 	return g.order(ctx, e, orders, rev)
 }
 
-// holdOrders returns the orders and the revision under which no other attempt to grow the job, and nobody who takes a shard over, has
-// known them.
+// holdOrders returns the orders and a new revision of them, which no other Grow, and no node that takes over a shard, has known.
 func holdOrders(ctx context.Context, e Engine) (all []Order, rev uint64, err error) {
 	for {
 		if all, rev, err = loadOrders(ctx, e); err != nil {
@@ -109,10 +110,10 @@ func (g *Growth) order(ctx context.Context, e Engine, all []Order, rev uint64) e
 	return err
 }
 
-// growPatience is the time for which Grow repeats an append that was not answered.
+// growPatience is the time for which Grow repeats an append that gets no answer.
 const growPatience = 2 * time.Minute
 
-// fence takes a shard from its last owner, and gives it back: what that one writes from then on is not in the journal.
+// fence takes a shard from its last owner, and gives it back. Later appends of that owner fail.
 func (g *Growth) fence(ctx context.Context, e Engine, j *Job, shard int) (*owner, error) {
 	o, err := g.take(ctx, e, shard, func() (Entry, error) { return settled(ctx, e, j, shard) })
 	if err != nil {
@@ -121,7 +122,7 @@ func (g *Growth) fence(ctx context.Context, e Engine, j *Job, shard int) (*owner
 	return o, o.close()
 }
 
-// take takes a shard over behind the record that last returns.
+// take takes over a shard whose last record is returned by last.
 func (g *Growth) take(ctx context.Context, e Engine, shard int, last func() (Entry, error)) (*owner, error) {
 	for {
 		x, err := last()
@@ -132,12 +133,12 @@ func (g *Growth) take(ctx context.Context, e Engine, shard int, last func() (Ent
 		if !errors.Is(err, ErrFenced) || ctx.Err() != nil {
 			return o, err
 		}
-		wait(ctx, retry) // what was read was stale, or the owner has just written
+		wait(ctx, retry) // the record was stale, or the owner has just appended
 	}
 }
 
-// settled returns the last record of a shard that nobody owns. It waits as long as an owner takes to give it back. The error is ErrAtWork
-// or the engine's.
+// settled returns the last record of a shard without an owner. It waits as long as an owner takes to give the shard back. The error is
+// ErrAtWork or the engine's.
 func settled(ctx context.Context, e Engine, j *Job, shard int) (last Entry, err error) {
 	begun := time.Now()
 	since := begun
@@ -167,7 +168,7 @@ func settled(ctx context.Context, e Engine, j *Job, shard int) (last Entry, err 
 	}
 }
 
-// copy makes the journal of a new shard begin with its hosts' part of the queue of the shard that they belonged to.
+// copy starts the journal of a new shard with its hosts' part of the queue of their previous shard.
 func (g *Growth) copy(ctx context.Context, e Engine, j *Job, from *owner) (err error) {
 	dir := filepath.Join(g.Dir, "queue")
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
@@ -183,7 +184,7 @@ func (g *Growth) copy(ctx context.Context, e Engine, j *Job, from *owner) (err e
 	if g.Inherit != nil {
 		p.Value = func(name string, value []byte) []byte { return g.Inherit(name, value, ours) }
 	}
-	o, err := g.take(ctx, e, to, func() (Entry, error) { return e.Last(ctx, to) }) // also from an earlier attempt
+	o, err := g.take(ctx, e, to, func() (Entry, error) { return e.Last(ctx, to) }) // possibly from an earlier attempt
 	if err == nil {
 		err = k.Part(p, func(group []byte) error {
 			_, err := o.Append(group)
@@ -196,15 +197,15 @@ func (g *Growth) copy(ctx context.Context, e Engine, j *Job, from *owner) (err e
 	return errors.Join(err, k.Close())
 }
 
-// offsetShards is the shard's own entry that says of how many shards its hosts are one's.
+// offsetShards is the shard's entry for the total number of shards according to which it has its hosts.
 const offsetShards = "shards"
 
-// shaped is the commit that says that a shard has the hosts of this job's number of shards, and no others.
+// shaped returns the commit that records that a shard has exactly its hosts in this job's number of shards.
 func (j *Job) shaped() frontier.Checkpoint {
 	return frontier.Checkpoint{Owner: ownerName, Offsets: map[string]int64{offsetShards: int64(j.Shards)}}
 }
 
-// shed removes from the copy in dir, and the journal, the hosts that belong to another shard since the shards were doubled.
+// shed removes hosts from the copy in dir, and from the journal, that belong to another shard since the shards were doubled.
 func (o *owner) shed(dir string, c disk.Config, j *Job) error {
 	if j.Doubled == 0 {
 		return nil
@@ -220,7 +221,7 @@ func (o *owner) shed(dir string, c disk.Config, j *Job) error {
 	return errors.Join(err, k.Close())
 }
 
-// grow applies the orders that have doubled the job's shards.
+// grow applies the orders that doubled the job's shards.
 func (j *Job) grow(all []Order) {
 	for i := range all {
 		if all[i].What == OrderGrow && j.Shards <= maxShards/2 && all[i].Value == float64(2*j.Shards) {

@@ -11,20 +11,20 @@ import (
 // takeSize is the number of links that are queued in one step.
 const takeSize = 10_000
 
-// readAfter is the number of polls after which an inbox is always read. Until then a shard reads it if the engine has told of an arrival,
-// and one with queued URLs only after a while: see [Node.gathers].
+// readAfter is the number of polls after which an inbox is always read. Before that, a shard reads it if the engine has reported an
+// arrival; with queued URLs it waits a little: see [Node.gathers].
 const readAfter = 5
 
-// gathers is the time for which a shard with queued URLs lets links arrive, so that it queues them in one step: 80 ms for each shard of the
-// job, and no longer than until the inbox is read anyway. The fewer shards there are, the fewer steps a node has to do.
+// gathers is the time for which a shard with queued URLs collects links before it queues them in one step: 80 ms for each shard of the
+// job, at most the time until the inbox is read anyway. With fewer shards, a node has fewer steps to do.
 func (n *Node) gathers() time.Duration {
 	return min(time.Duration(n.job.Shards)*80*time.Millisecond, readAfter*n.Poll)
 }
 
-// dropEvery is the least time between two removals of messages that were read: each costs the engine as much as a message.
+// dropEvery is the minimum time between two removals of read messages: a removal costs the engine as much as a message.
 const dropEvery = 10 * time.Second
 
-// receive reads the inbox, if there is a reason, and queues what it has not read before. It reports whether it has read a probe.
+// receive reads the inbox, if there is a reason, and queues new links. It reports whether it has read a probe.
 func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 	all := time.Since(s.looked) >= readAfter*s.node.Poll
 	if !all && s.store.Stats().Queued > 0 && time.Since(s.looked) < s.node.gathers() {
@@ -37,7 +37,7 @@ func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 	case some == 0:
 		return false, nil
 	}
-	s.looked = time.Time{} // until all is read, or as much as has arrived
+	s.looked = time.Time{} // read again until the end is reached, or as many messages as have arrived
 	for read := int64(0); ; {
 		in, err := s.readInbox(ctx, some-read)
 		if err != nil {
@@ -61,7 +61,7 @@ func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 		s.mu.Unlock()
 		read += in.messages
 		if in.all || some > 0 && read >= some {
-			if read >= some { // or the engine has told of more, which may not be there yet
+			if read >= some { // or the engine has reported more, which may not be visible yet
 				s.looked = time.Now()
 			}
 			return probed, nil
@@ -69,15 +69,15 @@ func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 	}
 }
 
-// dropRead removes messages from the engine that were read. If that fails it is tried again: to read them twice changes nothing.
+// dropRead removes messages that were read from the engine. If that fails, it is tried again: reading them twice is harmless.
 func (s *Shard) dropRead(ctx context.Context) {
 	if s.inbox > s.dropped && time.Since(s.dropAt) >= dropEvery && s.node.engine.Drop(ctx, s.Number, s.inbox) == nil {
 		s.dropped, s.dropAt = s.inbox, time.Now()
 	}
 }
 
-// forward sends on the links to hosts that belonged to this shard before the shards were doubled: who sent them did not know of that, or
-// sent them before. As with links of pages, they are durable before it is committed here that they were read.
+// forward sends on links to hosts that belonged to this shard before the shards were doubled: their senders did not know, or sent them
+// before. As with links of pages, they are durable before the commit that records that they were read.
 func (s *Shard) forward(ctx context.Context, links []frontier.Request) (own []frontier.Request, err error) {
 	moved := map[int][]frontier.Request{}
 	for i := range links {
@@ -90,19 +90,19 @@ func (s *Shard) forward(ctx context.Context, links []frontier.Request) (own []fr
 	return own, s.outbox.send(ctx, moved)
 }
 
-// arrivals are messages of an inbox.
+// arrivals holds messages of an inbox.
 type arrivals struct {
 	messages int64
-	all      bool   // that there were
-	last     uint64 // the place of the last one
+	all      bool   // the end was reached
+	last     uint64 // sequence of the last message
 	links    []frontier.Request
-	probe    uint64 // the last one, 0 if there was none
+	probe    uint64 // the last probe, 0 if there was none
 }
 
-// readInbox reads some messages, or all if that is 0 or less. One that is damaged is put aside: its links are lost, and the crawl
+// readInbox reads some messages, or all if some is 0 or less. A damaged message is put aside: its links are lost, and the crawl
 // continues.
 func (s *Shard) readInbox(ctx context.Context, some int64) (in arrivals, err error) {
-	in.last = s.inbox // only the caller changes it
+	in.last = s.inbox // only this goroutine changes it
 	for x, err := range s.node.engine.Inbox(ctx, s.Number, in.last) {
 		if err != nil {
 			return arrivals{}, err
@@ -125,8 +125,8 @@ func (s *Shard) readInbox(ctx context.Context, some int64) (in arrivals, err err
 	return in, nil
 }
 
-// decode reads a message. One with links to hosts that never belonged to this shard is in the wrong inbox: no other shard may request
-// them.
+// decode decodes a message. It returns an error for links to hosts that never belonged to this shard: they are in the wrong inbox, and
+// only the right shard may request them.
 func (s *Shard) decode(b []byte) (message, error) {
 	m, err := decodeMessage(b)
 	for i := range m.links {
@@ -140,7 +140,7 @@ func (s *Shard) decode(b []byte) (message, error) {
 	return m, nil
 }
 
-// putAside moves a message that cannot be read to the dead letters, and tells the operator.
+// putAside moves an unreadable message to the dead letters, and tells the operator.
 func (s *Shard) putAside(ctx context.Context, x Entry, why error) error {
 	if err := s.node.engine.PutAside(ctx, s.Number, x); err != nil {
 		return err

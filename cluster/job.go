@@ -13,34 +13,35 @@ import (
 	"time"
 )
 
-// Job holds the facts about a cluster job that all nodes know. It never changes, but for the number of shards ([Grow]).
+// Job holds the properties of a cluster job that all nodes know. It never changes, except for the number of shards ([Grow]).
 type Job struct {
-	Shards   int           // how many: from 1 to 1024
-	Key      []byte        // of the hash that decides which host belongs to which shard; Create makes it
-	TTL      time.Duration // how long an owner that is silent keeps its shard. 0: DefaultTTL; at least MinTTL
+	Shards   int           // from 1 to 1024
+	Key      []byte        // key of the hash that assigns hosts to shards; Create makes it
+	TTL      time.Duration // time for which a silent owner keeps its shard. 0: DefaultTTL; at least MinTTL
 	MaxSkew  time.Duration // maximum difference between the clocks of two nodes. 0: DefaultMaxSkew
-	Delay    time.Duration // the crawl's delay: how long a shard rests when another node takes it over
-	Settings []byte        // the crawl's, for the nodes' user
-	// Doubled is how often the number of shards was doubled since the job was created: Shards>>Doubled were created.
+	Delay    time.Duration // the crawl's delay: the rest of a shard's hosts when another node takes it over
+	Settings []byte        // the crawl's settings, for the user of the nodes
+	// Doubled is the number of times that the number of shards was doubled since the job was created: it was created with
+	// Shards>>Doubled shards.
 	Doubled int `json:"-"`
 
-	// What holds for all shards together. The crawls of the shards have none of it: their crawler.Config has no
+	// Limits that apply to all shards together. The crawls of the shards must have none of them: their crawler.Config has no
 	// Limits.Pages (crawler.Unlimited), Bytes, Errors and Time, and politeness.Config no Rate.
 	Limits Limits
-	Rate   float64 // requests a second. 0: as many as the pauses allow
+	Rate   float64 // requests per second. 0: unlimited
 }
 
-// Limits end a job.
+// Limits are limits that end a job.
 type Limits struct {
-	Pages int64 // exactly. 0: as many as there are
-	// The others are compared from time to time with what the shards' owners count (Shard.Count), so they may be exceeded by
-	// what happens in between. 0: none.
+	Pages int64 // exact. 0: unlimited
+	// The other limits are compared with the counts of the shards' owners (Shard.Count) from time to time, so they may be exceeded a
+	// little. 0: none.
 	Bytes  int64
 	Failed int64
 	Time   time.Duration // since the first node began, or the first one after Resume
 }
 
-// The defaults of a Job, and the least TTL.
+// The defaults of a Job, and the minimum TTL.
 const (
 	DefaultTTL     = 30 * time.Second
 	MinTTL         = 6 * time.Second
@@ -52,7 +53,7 @@ const (
 var (
 	ErrJobExists = errors.New("cluster: there is a job already")
 	ErrNoJob     = errors.New("cluster: there is no job: create it first")
-	// ErrValue is wrapped by errors about a value that the caller has given: of a Job, an Order, a Config.
+	// ErrValue is wrapped by errors about an invalid value of a Job, an Order or a Config.
 	ErrValue = errors.New("cluster: wrong value")
 )
 
@@ -61,14 +62,14 @@ const (
 	registerJob    = "job"
 	registerNodes  = "nodes"
 	registerEnd    = "end"
-	registerBegun  = "begun"  // when the first node began
-	registerPages  = "budget" // how many pages each shard may fetch
-	registerOrders = "orders" // of the operator
-	// registerCollected holds the number of orders after which the job was collected as a whole.
+	registerBegun  = "begun"  // start of the first node
+	registerPages  = "budget" // number of pages that each shard may fetch
+	registerOrders = "orders" // orders of the operator
+	// registerCollected holds the number of orders after which the job was completely collected.
 	registerCollected = "collected"
 )
 
-// Create stores a new job. The error is ErrJobExists, says which value is wrong, or is the engine's.
+// Create stores a new job. The error is ErrJobExists, wraps ErrValue, or is the engine's.
 func Create(ctx context.Context, e Registers, j Job) error {
 	if j.TTL == 0 {
 		j.TTL = DefaultTTL
@@ -77,7 +78,7 @@ func Create(ctx context.Context, e Registers, j Job) error {
 		j.MaxSkew = DefaultMaxSkew
 	}
 	j.Key = make([]byte, 32)
-	_, _ = rand.Read(j.Key) // it never fails
+	_, _ = rand.Read(j.Key) // never fails
 	if err := j.validate(); err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (j *Job) validate() error {
 	return nil
 }
 
-// LoadJob returns the job. It may be stale: its shards may have been doubled since. The error is ErrNoJob or the engine's.
+// LoadJob returns the job. The result may be stale: its shards may have been doubled since. The error is ErrNoJob or the engine's.
 func LoadJob(ctx context.Context, e Registers) (j Job, err error) {
 	if j, err = loadCreated(ctx, e); err != nil {
 		return j, err
@@ -126,7 +127,7 @@ func LoadJob(ctx context.Context, e Registers) (j Job, err error) {
 	return j, err
 }
 
-// loadCreated returns the job as it was created.
+// loadCreated returns the job as created.
 func loadCreated(ctx context.Context, e Registers) (j Job, err error) {
 	b, rev, err := e.Load(ctx, registerJob)
 	if err != nil {
@@ -138,7 +139,7 @@ func loadCreated(ctx context.Context, e Registers) (j Job, err error) {
 	if err := json.Unmarshal(b, &j); err != nil {
 		return j, fmt.Errorf("cluster: the job's register: %w", err)
 	}
-	if err := j.validate(); err != nil { // which is no value of the caller's
+	if err := j.validate(); err != nil { // not an ErrValue: the caller did not give the value
 		return j, fmt.Errorf("cluster: the job's register: %s", err) //nolint:errorlint // ErrValue is not wrapped
 	}
 	return j, nil

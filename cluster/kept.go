@@ -10,21 +10,21 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// kept is a clock that a gate has not given back after its request, since nobody else is known to want it. If the gate comes again
-// within a second after it has told the engine of its turn, it asks nobody; later, it gives the clock back and takes it in one
-// step. To others it has the clock meanwhile: they wait in the line, and are served when the engine is told next.
+// kept is a clock that a gate keeps after its request, because no other gate is known to wait for it. If the gate takes it again within
+// a second after its turn was stored in the engine, the engine is not asked; later, the gate releases the clock and takes it in one
+// step. For other gates the clock is held: they wait in the queue, and are served at the next store.
 type kept struct {
 	*turn
 	key  string
 	done func(*clock)
-	late *time.Timer // gives it back when the gate does not come again
+	late *time.Timer // releases the clock if the gate does not return
 }
 
-// keepMore is the time after the pause of a clock at which it is given back, if its gate has not taken it again.
+// keepMore is the time after the pause of a clock at which it is released, if its gate has not taken it again.
 const keepMore = 500 * time.Millisecond
 
-// keep keeps the clocks of a turn whose request has ended, and reports whether it does. What this process knows must be no more than
-// what the engine knows if it dies now: that the clocks are held, for longer than they have to rest.
+// keep keeps the clocks of a turn whose request has ended, if it can, and reports whether it does. If the process dies now, the
+// engine's state must suffice: that the clocks are held, for longer than they have to rest.
 func (k *Clocks) keep(x *turn, owed politeness.Owed) bool {
 	until := owed.Ended
 	for _, key := range x.keys {
@@ -49,8 +49,8 @@ func (k *Clocks) keep(x *turn, owed politeness.Owed) bool {
 	return true
 }
 
-// again grants t its clocks if its gate has kept them and has told the engine of them lately, by both clocks of the machine. Otherwise
-// what is kept of them is given back.
+// again grants t its clocks if its gate has kept them and has recently stored its turn in the engine, by both clocks of the machine.
+// Otherwise it releases those that are kept.
 func (k *Clocks) again(t *politeness.Turn, x *turn) bool {
 	var all []*kept
 	k.mu.Lock()
@@ -77,7 +77,7 @@ func (k *Clocks) again(t *politeness.Turn, x *turn) bool {
 	return false
 }
 
-// giveBack gives back a clock that is kept still.
+// giveBack releases a clock that is still kept.
 func (k *Clocks) giveBack(c *kept) {
 	k.mu.Lock()
 	still := k.kept[c.key] == c
@@ -91,7 +91,7 @@ func (k *Clocks) giveBack(c *kept) {
 	}
 }
 
-// giveBackAll gives back the clocks that f chooses.
+// giveBackAll releases the clocks that f selects.
 func (k *Clocks) giveBackAll(f func(c *kept) bool) {
 	k.mu.Lock()
 	all := slices.Collect(maps.Values(k.kept))

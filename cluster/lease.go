@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// ErrLease says that the lease has ended: nothing may be sent for the shard any more.
+// ErrLease means that the lease has ended: nothing may be sent for the shard any more.
 var ErrLease = errors.New("cluster: the lease of the shard has ended")
 
-// lease is until when a node may make requests for a shard. It is renewed by each record that is acknowledged, from the
-// time before that record was sent first: when it was stored is not known.
+// lease is the time until which a node may make requests for a shard. Each acknowledged record renews it, counted from the first
+// sending of that record, because the time of storage is unknown.
 //
-// It ends by the monotonic clock or by the wall clock, whichever is first: the one may stand still while a machine sleeps,
-// the other may be set back.
+// It ends by the monotonic clock or the wall clock, whichever comes first: the former may stop while a machine sleeps, the latter may
+// be set back.
 type lease struct {
 	life time.Duration
 
@@ -22,11 +22,11 @@ type lease struct {
 	over bool // given up
 }
 
-// newLease makes a lease that has not begun. Another node may take the shard over ttl after the last record: a tenth of that
-// is kept for clocks that run at different speeds, and for what is on its way to a socket.
+// newLease makes a lease that has not begun. Another node may take the shard over ttl after the last record. A tenth of that is
+// reserved for clocks that run at different speeds, and for data on its way to a socket.
 func newLease(ttl time.Duration) *lease { return &lease{life: ttl - ttl/10, over: true} }
 
-// renew prolongs the lease: a record that was sent first at that time is stored.
+// renew extends the lease, because a record that was first sent at that time is stored.
 func (l *lease) renew(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *lease) giveUp() {
 	l.over = true
 }
 
-// left returns how long the lease lasts from now on, 0 or less when it has ended.
+// left returns the remaining time of the lease, 0 or less when it has ended.
 func (l *lease) left(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +55,7 @@ func (l *lease) left(now time.Time) time.Duration {
 	return l.life - max(now.Sub(l.from), now.Round(0).Sub(l.from.Round(0)))
 }
 
-// check is for politeness.Config.Fence: nil while the lease lasts.
+// check implements politeness.Config.Fence: it returns nil while the lease lasts.
 func (l *lease) check() error {
 	if l.left(time.Now()) <= 0 {
 		return ErrLease

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// watcher compares what the job's shards have counted with its limits. The owner of shard 0 does.
+// watcher compares the counts of the job's shards with its limits. The owner of shard 0 does this.
 type watcher struct {
 	last   time.Time
 	begun  time.Time
-	counts map[int]Counts // the last that each shard has answered
+	counts map[int]Counts // the last answer of each shard
 }
 
 // limit ends the job when it has reached one of its limits.
@@ -30,14 +30,14 @@ func (n *Node) limit(ctx context.Context) {
 	}
 }
 
-// reached returns which limit is reached, "" if none is.
+// reached returns the limit that is reached, "" if none is.
 func (n *Node) reached(ctx context.Context, l Limits) string {
 	if l.Bytes == 0 && l.Failed == 0 && (l.Pages == 0 || n.left > 0) {
 		return ""
 	}
 	all, err := readShards(ctx, n.engine, n.job.Shards)
 	if err != nil {
-		return "" // the next time
+		return "" // try again in the next step
 	}
 	if n.watcher.counts == nil {
 		n.watcher.counts = map[int]Counts{}
@@ -53,7 +53,7 @@ func (n *Node) reached(ctx context.Context, l Limits) string {
 		idle = idle && s.Answered && s.Idle
 	}
 	switch {
-	case l.Pages > 0 && sum.Pages >= l.Pages && !idle: // they are committed, and stay so
+	case l.Pages > 0 && sum.Pages >= l.Pages && !idle: // these pages are committed, and their number cannot fall
 		return EndPages
 	case l.Bytes > 0 && sum.Bytes >= l.Bytes:
 		return EndBytes
@@ -87,7 +87,7 @@ func (w *watcher) since(t time.Time) bool {
 	return true
 }
 
-// read looks what is left of the pages, and which shards wait for some.
+// readPages reads the number of pages left, and the shards that starve.
 func (n *Node) readPages(ctx context.Context) {
 	if n.job.Limits.Pages == 0 {
 		return
@@ -97,7 +97,7 @@ func (n *Node) readPages(ctx context.Context) {
 		err = storeJSON(ctx, n.engine, registerPages, g, rev)
 	}
 	if err != nil {
-		return // the next time
+		return // try again in the next step
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

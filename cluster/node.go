@@ -16,21 +16,21 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Config is how a [Node] works.
+// Config configures a [Node].
 type Config struct {
 	Engine Engine
-	Name   string // of the node: two live ones must not have the same
-	// Dir has a directory for each shard, with the copy of its queue (frontier) and one for each epoch in which this node owned
-	// it, for what was written then: Dir/<shard>/<epoch>/visits.jsonl and so on. See [Committed] for how far that counts.
+	Name   string // name of the node, unique among live nodes
+	// Dir has a directory for each shard, with the copy of its queue (frontier) and a directory for each epoch in which this node owned
+	// it, with the files written then: Dir/<shard>/<epoch>/visits.jsonl and so on. [Committed] returns how much of them counts.
 	Dir string
 	// Process is the ID of this process among all of the job. "": a random one.
 	Process string
-	// Gone is the ID of the process that worked in Dir under this name before, if it is proven that it has ended, such as by a lock of
-	// Dir: what it owned is taken over at once. "": it is not proven, and its leases have to end.
+	// Gone is the ID of the process that worked in Dir under this name before, if it is proven to have ended, for example by a lock of
+	// Dir: then its shards are taken over at once. "": it is not proven, and its leases must expire first.
 	Gone string
-	// Crawl crawls a shard until its frontier says that it is drained, or ctx ends: then the shard is lost, and nothing may be
-	// sent any more. It is called once for each ownership, in a separate goroutine, and makes a new crawler with these
-	// parts of its Config, where s is the shard and j its job:
+	// Crawl crawls a shard until its frontier is drained, or ctx ends: then the shard is lost, and nothing more may be sent. It is
+	// called once for each ownership, in a separate goroutine, and must make a new crawler with these fields of its Config, where s is
+	// the shard and j its job:
 	//
 	//	Frontier             s.Frontier()
 	//	Sinks                s.Sink of each, which writes in s.Dir: a new one for each ownership
@@ -41,51 +41,52 @@ type Config struct {
 	//	Limits               Pages None, Bytes, Errors and Time none: j.Limits holds for all shards together
 	//	Politeness.Rate      0: j.Rate does
 	//
-	// If s.Epoch is greater than 1 it calls Gate().TakeOver(2*j.MaxSkew) before Run. It tells s.Count what the crawl counts. Run gets all seeds of the job, in every shard: each queues its own.
+	// If s.Epoch is greater than 1, it must call Gate().TakeOver(2*j.MaxSkew) before Run. It must pass the counts of the crawl to
+	// s.Count. In every shard, Run gets all seeds of the job: each shard queues its own.
 	Crawl func(ctx context.Context, s *Shard) error
-	// Store is how the queues of the shards are set up. CacheSize, MemTableSize, PrefetchSize and KnownURLs are for all of the
-	// node together, and each shard gets its part, though at least 4 MiB, 1 MiB, 1 MiB and 8,192. Journal is set by the Node.
+	// Store configures the queues of the shards. CacheSize, MemTableSize, PrefetchSize and KnownURLs are totals of the node; each shard
+	// gets its part, but at least 4 MiB, 1 MiB, 1 MiB and 8,192. The Node sets Journal.
 	Store disk.Config
 	// Concurrency limits the requests in flight, of all shards together. 0: it does not.
 	Concurrency int
-	// MaxShards limits the shards that the node owns. 0: its share of all.
+	// MaxShards limits the shards that the node owns. 0: its share of all shards.
 	MaxShards int
-	// Renew is the time after which the node gives a shard back that it has owned, one at a time, so that what it wrote for it is finished.
-	// Whoever takes the shard next, this node or another, begins a new epoch. 0: never.
+	// Renew is the time after which the node gives back an owned shard, one at a time, so that the files written for it are complete.
+	// The next owner, this node or another, begins a new epoch. 0: never.
 	Renew time.Duration
 	// SnapshotSize is the growth of a shard's journal, in bytes, after which a snapshot of its queue is stored and the journal
 	// is trimmed. 0: DefaultSnapshotSize.
 	SnapshotSize int64
-	// Poll is how often the inboxes are looked at. 0: each second.
+	// Poll is the interval at which the inboxes are checked. 0: one second.
 	Poll time.Duration
-	// Trace is called for what happens to the shards. nil: not.
+	// Trace is called with events of the shards. It may be nil.
 	Trace func(e Event)
 }
 
-// Event is something that has happened to a shard of this node.
+// Event is an event of a shard of this node.
 type Event struct {
 	Shard int
 	Epoch uint64
 	What  string // one of the constants below
-	Err   error  // why, if it was not meant to happen
+	Err   error  // reason, if the event was not planned
 }
 
-// What happens to a shard.
+// Events of a shard.
 const (
 	Taken     = "taken"      // this node is its owner
-	GivenBack = "given back" // another node can take it over at once
-	Lost      = "lost"       // the lease has ended, or something failed
-	Aside     = "put aside"  // a message of its inbox could not be read, and is with the dead letters now; Err says which
-	Skewed    = "skewed"     // this machine's clock is wrong: the node gives all shards back. The Shard is -1
+	GivenBack = "given back" // another node may take it over at once
+	Lost      = "lost"       // the lease has ended, or there was an error
+	Aside     = "put aside"  // an unreadable message of its inbox was moved to the dead letters; Err is the reason
+	Skewed    = "skewed"     // this machine's clock is wrong: the node gives back all shards. Shard is -1
 )
 
-// ErrSkew says that the clock of a node is off by more than Job.MaxSkew.
+// ErrSkew means that the clock of a node is off by more than Job.MaxSkew.
 var ErrSkew = errors.New("cluster: this machine's clock is off by more than the job allows")
 
-// ErrName is returned by [Node.Run] if another node of this name lives.
+// ErrName is returned by [Node.Run] if another live node has this name.
 var ErrName = errors.New("cluster: another node has this name: give each its own")
 
-// ErrGrown is returned by [Node.Run] if the shards of the job were doubled while the node ran: begin another one.
+// ErrGrown is returned by [Node.Run] if the shards of the job were doubled while the node ran: start a new node.
 var ErrGrown = errors.New("cluster: the job has more shards than before: start the node again")
 
 // Node is a worker: it owns some of the shards of a job.
@@ -99,44 +100,44 @@ type Node struct {
 	sent    *sentLinks
 	batches batches
 	clocks  *Clocks
-	flight  chan struct{}   // holds one for each request in flight; nil without Concurrency
-	id      string          // of this process
-	alive   context.Context // ends when the node is killed
+	flight  chan struct{}   // a semaphore for requests in flight; nil without Concurrency
+	id      string          // ID of this process
+	alive   context.Context // ends with the process
 
-	finisher finisher // of look alone
-	watcher  watcher  // likewise
-	skewed   bool     // likewise
-	outgrown bool     // likewise: the shards of the job were doubled since this node has loaded it
+	finisher finisher // used by look alone
+	watcher  watcher  // used by look alone
+	skewed   bool     // used by look alone
+	outgrown bool     // used by look alone: the shards were doubled since this node loaded the job
 
 	shards  sync.WaitGroup
 	mu      sync.Mutex
 	owned   map[int]*held
-	seen    map[int]sighting  // of shards that others own
+	seen    map[int]sighting  // shards of other owners
 	had     map[int]bool      // shards that this process has owned
-	failed  map[int]time.Time // shards that this node could not crawl, and when
+	failed  map[int]time.Time // when this node failed to crawl a shard
 	fellow  map[string]fellow
-	other   sign      // of another process with this node's name
-	gave    time.Time // when a shard was given back
-	leaves  bool      // all of them are, for good
+	other   sign      // sign of another process with this node's name
+	gave    time.Time // when a shard was last given back
+	leaves  bool      // all shards are given back, for good
 	offset  Offset
-	orders  []Order            // of the operator, as far as they are known
-	obeyed  int                // how many of them the crawls of all shards have
-	now     Job                // as the orders have it
+	orders  []Order            // known orders of the operator
+	obeyed  int                // number of orders that the crawls of all shards apply
+	now     Job                // the job with the changes of its orders
 	claims  context.Context    // ends when the job is paused
 	recall  context.CancelFunc // ends claims
 	resumed chan struct{}      // closed when the pause ends; nil: the job is not paused
-	share   int                // of all shards
-	left    int64              // of Limits.Pages: granted to nobody
-	allowed int64              // Limits.Pages, as the register of pages has it; 0: there is none, or it was not read yet
+	share   int                // part of all shards
+	left    int64              // part of Limits.Pages that is not granted yet
+	allowed int64              // Limits.Pages according to the register of pages; 0: unlimited, or not read yet
 	// starving are the shards that wait for pages.
 	starving []int
 }
 
-// held is a shard that this node owns, or is about to.
+// held is a shard that this node owns, or is about to own.
 type held struct {
 	shard   *Shard // nil until it is open
 	drained bool
-	since   time.Time // when it was drained
+	since   time.Time // time at which it was drained
 	taken   time.Time
 	cancel  context.CancelCauseFunc
 }
@@ -147,7 +148,7 @@ type sighting struct {
 	since time.Time
 }
 
-// NewNode makes a node of the job in the engine. The error says what is wrong with c, is ErrNoJob, or the engine's.
+// NewNode makes a node of the job in the engine. The error wraps ErrValue, is ErrNoJob, or the engine's.
 func NewNode(ctx context.Context, c Config) (*Node, error) {
 	if c.Engine == nil || c.Name == "" || c.Dir == "" || c.Crawl == nil {
 		return nil, fmt.Errorf("%w: a node needs Engine, Name, Dir and Crawl", ErrValue)
@@ -179,17 +180,17 @@ func NewNode(ctx context.Context, c Config) (*Node, error) {
 	return n, os.MkdirAll(dir, 0o755)
 }
 
-// window is the time for which links to a shard are gathered before they are sent: 8 ms for each shard of the job, up to 500 ms. That is
-// half of the time between two commits of a shard, so that a message has the links of many of the node's shards.
+// window is the time for which links to a shard are collected before they are sent: 8 ms for each shard of the job, up to 500 ms. That
+// is half of the time between two commits of a shard, so that a message has links from many shards of the node.
 func (n *Node) window() time.Duration {
 	return min(time.Duration(n.job.Shards)*8*time.Millisecond, 500*time.Millisecond)
 }
 
-// Job returns the job as the node knows it.
+// Job returns the job, as far as the node knows it.
 func (n *Node) Job() Job { return n.job }
 
-// Run takes shards and has them crawled until the job is over, which is no error, or ctx ends: then it gives all shards back,
-// for which it takes up to half a minute. The error is ErrName or ErrGrown.
+// Run takes shards and lets them be crawled until the job is over, which is not an error, or ctx ends: then it gives back all shards,
+// which takes up to half a minute. The error is ErrName or ErrGrown.
 func (n *Node) Run(ctx context.Context) error {
 	alive, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
@@ -221,17 +222,17 @@ func (n *Node) run(ctx, alive context.Context) error {
 	return err
 }
 
-// arise begins what ends with the process.
+// arise initializes the state that ends with the process.
 func (n *Node) arise(alive context.Context) {
 	n.claims, n.recall = context.WithCancel(alive)
 	n.alive, n.clocks = alive, NewClocks(alive, n.engine.Clocks(), hex.EncodeToString(n.job.Key[:8]), n.job.TTL)
 	n.clocks.id, n.clocks.gone = n.id, n.Gone
 }
 
-// errOver: the job is over.
+// errOver means that the job is over.
 var errOver = errors.New("cluster: the job is over")
 
-// look does what is due now. An engine that does not answer is no error: the leases see to the rest.
+// look does everything that is due now. An engine that does not answer is not an error: the leases handle that case.
 func (n *Node) look(ctx context.Context) error {
 	short, cancel := context.WithTimeout(ctx, n.job.TTL/6)
 	defer cancel()
@@ -255,15 +256,14 @@ func (n *Node) look(ctx context.Context) error {
 	n.mu.Unlock()
 	n.takeSome(short, mine)
 	n.giveOneBack(mine)
-	last, cancel := context.WithTimeout(ctx, n.job.TTL/6) // what came before may have taken all the time that there was
+	last, cancel := context.WithTimeout(ctx, n.job.TTL/6) // earlier steps may have used up the time
 	defer cancel()
 	n.limit(last)
 	n.finish(last)
 	return nil
 }
 
-// punctual reports whether this machine's clock is known to be near enough to the engine's. If it is not, the node owns
-// nothing.
+// punctual reports whether this machine's clock is known to be near enough to the engine's. Otherwise the node owns nothing.
 func (n *Node) punctual(ctx context.Context) bool {
 	n.mu.Lock()
 	was := n.offset
@@ -288,7 +288,7 @@ func (n *Node) punctual(ctx context.Context) bool {
 	return !skewed && !was.At.IsZero()
 }
 
-// takeSome takes free shards over until this node has its share, once it knows all orders that their last owners may have obeyed.
+// takeSome takes over free shards until this node has its share. First it must know all orders that their last owners may have applied.
 func (n *Node) takeSome(ctx context.Context, share int) {
 	knows := false
 	for i := range n.job.Shards {
@@ -314,15 +314,15 @@ func (n *Node) takeSome(ctx context.Context, share int) {
 	}
 }
 
-// knowsOrders reports whether this node knows all orders that were given until now, and obeys them.
+// knowsOrders reports whether this node knows and applies all orders given so far.
 func (n *Node) knowsOrders() bool {
 	short, cancel := context.WithTimeout(n.alive, n.job.TTL/6)
 	defer cancel()
 	return n.readOrders(short, true)
 }
 
-// leftBehind reports whether a record is of the process that worked in this directory before, and is gone: it names the node, and
-// only that process made a directory for its epoch in this one.
+// leftBehind reports whether a record belongs to the previous process in this directory, which is gone: it names this node, and this
+// directory has a directory for its epoch.
 func (n *Node) leftBehind(shard int, r record) bool {
 	n.mu.Lock()
 	had := n.had[shard]
@@ -334,10 +334,10 @@ func (n *Node) leftBehind(shard int, r record) bool {
 	return err == nil && info.IsDir()
 }
 
-// first is the shard that this node looks at first: nodes that start together need not all try the same.
+// first returns the shard that this node looks at first, so that nodes that start together try different ones.
 func (n *Node) first() int { return n.job.Shard(n.Name) }
 
-// free reports whether a shard looks as if nobody owns it. Only the journal decides.
+// free reports whether a shard seems to have no owner. Only the journal decides.
 func (n *Node) free(shard int, last Entry) bool {
 	if last.Seq == 0 {
 		return true
@@ -350,13 +350,13 @@ func (n *Node) free(shard int, last Entry) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if at, ok := n.failed[shard]; ok && time.Since(at) < 4*n.job.TTL {
-		return false // another node may be able to
+		return false // another node may succeed
 	}
 	if left {
 		return true
 	}
 	was := n.seen[shard]
-	if last.Seq > was.seq { // a server that lags may show an older one afterwards: its owner has written nothing new
+	if last.Seq > was.seq { // a server that lags may return an older record later: then its owner has written nothing new
 		n.seen[shard] = sighting{last.Seq, time.Now()}
 		return r.kind == kindClose
 	}
@@ -375,7 +375,7 @@ func (n *Node) count() int {
 	return len(n.owned)
 }
 
-// begin has a shard crawled that was taken over.
+// begin starts the crawl of a shard that was taken over.
 func (n *Node) begin(o *owner) {
 	ctx, cancel := context.WithCancelCause(n.alive)
 	h := &held{cancel: cancel, taken: time.Now()}
@@ -407,13 +407,13 @@ func (n *Node) trace(o *owner, what string, err error) {
 	}
 }
 
-// work crawls a shard and gives it back. The error is why it was lost.
+// work crawls a shard and gives it back. The error is the reason why it was lost.
 func (n *Node) work(ctx context.Context, o *owner, h *held) error { //nolint:contextcheck // what keeps the lease outlives the crawl
 	var tasks sync.WaitGroup
 	stop, stopped := context.WithCancel(n.alive)
 	tasks.Go(func() { n.keep(stop, o, h) })
 	err := n.crawl(ctx, stop, o, h)
-	if o.lease.check() == nil { // whatever has failed, the journal is whole
+	if o.lease.check() == nil { // whatever the error, the journal is intact
 		err = errors.Join(err, o.close())
 	}
 	o.lease.giveUp()
@@ -463,11 +463,11 @@ func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held) error {
 	return errors.Join(err, s.store.Close())
 }
 
-// keep renews the lease while nothing else does, and ends the crawl when it cannot.
+// keep renews the lease while no other record does, and ends the crawl when it cannot.
 func (n *Node) keep(ctx context.Context, o *owner, h *held) {
 	for ctx.Err() == nil {
 		if o.quiet() >= n.job.TTL/6 {
-			_ = n.beat(o, h) // its failure is the lease's
+			_ = n.beat(o, h) // an error ends the lease
 		}
 		if err := o.lease.check(); err != nil {
 			h.cancel(err)
@@ -477,7 +477,7 @@ func (n *Node) keep(ctx context.Context, o *owner, h *held) {
 	}
 }
 
-// beat appends how the shard is.
+// beat appends a record with the state of the shard.
 func (n *Node) beat(o *owner, h *held) error {
 	n.mu.Lock()
 	s := h.shard
@@ -489,10 +489,10 @@ func (n *Node) beat(o *owner, h *held) error {
 	return o.beat(idle, probe, mark)
 }
 
-// read reads the inbox, and does what else is due from time to time.
+// read reads the inbox, and does other periodic work.
 func (n *Node) read(ctx context.Context, s *Shard, h *held) {
 	for ; ctx.Err() == nil; wait(ctx, n.Poll) {
-		probed, _ := s.receive(ctx) // its failure is tried again
+		probed, _ := s.receive(ctx) // the next call tries again
 		if probed {
 			_ = n.beat(s.owner, h)
 		}
@@ -500,7 +500,7 @@ func (n *Node) read(ctx context.Context, s *Shard, h *held) {
 		if s.snapshotDue() && s.snapping.CompareAndSwap(false, true) {
 			s.tasks.Go(func() {
 				defer s.snapping.Store(false)
-				_ = s.snapshot(ctx) // tried again
+				_ = s.snapshot(ctx) // the next call tries again
 			})
 		}
 		n.tidyPages(ctx, s)
@@ -510,8 +510,9 @@ func (n *Node) read(ctx context.Context, s *Shard, h *held) {
 // giveBackTime limits the time of requests in flight when a shard is given back.
 const giveBackTime = 30 * time.Second
 
-// giveOneBack drains a shard if this node has more than its share, or has had the shard for long, one each ten seconds. One that is
-// idle stays, unless it was had for long: while it moves it could not answer whether it is idle, and the job would not end.
+// giveOneBack drains a shard if this node has more than its share, or has owned the shard for long, at most one every ten seconds. An
+// idle shard stays, unless it was owned for long: while it moves it cannot answer whether it is idle, which would delay the end of the
+// job.
 func (n *Node) giveOneBack(share int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -557,7 +558,7 @@ func (n *Node) drain(h *held) {
 	}
 }
 
-// giveAllBack drains all shards, and breaks off what takes too long.
+// giveAllBack drains all shards, and aborts crawls that take too long.
 func (n *Node) giveAllBack() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// What a message of an inbox is.
+// Types of messages in an inbox.
 const (
 	messageOffer = 1
 	messageProbe = 2
@@ -22,18 +22,18 @@ const (
 
 const (
 	offerVersion = 1
-	offerSize    = 256 << 10 // of the texts in one offer
-	maxOffer     = 8 << 20   // decoded: many times what is ever sent
+	offerSize    = 256 << 10 // total bytes of texts in an offer
+	maxOffer     = 8 << 20   // decoded bytes: far more than is ever sent
 )
 
 var errOffer = errors.New("cluster: a message of the inbox is damaged, or a newer version wrote it")
 
 // message is an entry of an inbox: an offer or a probe.
 type message struct {
-	from  int // the shard that sent it
+	from  int // the sending shard
 	epoch uint64
-	probe uint64             // not 0: whoever reads it says so in a beat
-	links []frontier.Request // of an offer
+	probe uint64             // not 0: the reader confirms it in a beat
+	links []frontier.Request // links of an offer
 }
 
 func (m *message) encode() []byte {
@@ -52,7 +52,7 @@ func (m *message) encode() []byte {
 	return append(b, s2.Encode(nil, links)...)
 }
 
-// send puts m into the inbox of a shard, again and again until it is acknowledged or ctx or the caller ends it: then the error is the
+// send puts m into the inbox of a shard, retrying until it is acknowledged, or ctx or the caller ends it: then the error is the
 // engine's. m may arrive twice, and counts once.
 func (m *message) send(ctx context.Context, e Inboxes, shard int, ended func() bool) error {
 	b, id := m.encode(), newNonce()
@@ -104,7 +104,7 @@ func readLinks(b []byte) (all []frontier.Request, err error) {
 	return all, nil
 }
 
-// hasScore in the kind of a link means that its score follows.
+// hasScore is a flag in the kind of a link: its score follows.
 const hasScore = 0x80
 
 func appendLink(b []byte, r *frontier.Request) []byte {

@@ -10,27 +10,28 @@ import (
 	"time"
 )
 
-// Order is an instruction of an operator for a job that runs. A job's orders are numbered from 1 without holes; none is ever changed
-// or removed. Each holds for all nodes, also for those that join later, until another order says otherwise.
+// Order is an instruction of an operator to a running job. A job's orders are numbered from 1 without gaps; they are never changed or
+// removed. Each applies to all nodes, including those that join later, until another order supersedes it.
 type Order struct {
 	Number int       `json:"number"`
 	At     time.Time `json:"at"`           // by the engine's clock
 	By     string    `json:"by,omitempty"` // name of the operator, as given
-	// What is OrderPause, OrderResume, OrderDrain, OrderSet, or a word that the crawls of the shards know ([Shard.Obey]).
+	// What is OrderPause, OrderResume, OrderDrain, OrderSet, or a word for the crawls of the shards ([Shard.Obey]).
 	What string `json:"what"`
 	To   string `json:"to,omitempty"` // subject of the order, such as a host
-	// Key and Value are those of OrderSet: EndPages, EndBytes, EndFailed, EndTime (in seconds) or SetRate (requests a second). 0: no limit.
+	// Key and Value are for OrderSet: EndPages, EndBytes, EndFailed, EndTime (in seconds) or SetRate (requests per second). 0: no
+	// limit.
 	Key   string  `json:"key,omitempty"`
 	Value float64 `json:"value,omitempty"`
 }
 
-// The orders that nodes obey themselves.
+// Orders that nodes handle themselves.
 const (
-	OrderPause  = "pause"  // nothing more is claimed; requests under way end as usual
-	OrderResume = "resume" // a pause ends; nodes may work again on a job that is over
-	OrderDrain  = "drain"  // requests under way end, then the nodes; what is left stays queued
-	OrderSet    = "set"    // a limit of the job has another value
-	OrderGrow   = "grow"   // the job has Value shards, twice as many as before; [Grow] alone gives it
+	OrderPause  = "pause"  // no more claims; requests in flight end normally
+	OrderResume = "resume" // ends a pause; nodes may work again on a job that is over
+	OrderDrain  = "drain"  // requests in flight end, then the nodes; remaining URLs stay queued
+	OrderSet    = "set"    // changes a limit of the job
+	OrderGrow   = "grow"   // the job has Value shards, twice as many as before; only [Grow] gives it
 )
 
 // SetRate is the Key of an order that changes Job.Rate.
@@ -38,20 +39,20 @@ const SetRate = "rate"
 
 // Errors of [Give].
 var (
-	// ErrOver is wrapped by the error for an order to a job that is over: only OrderResume is possible then.
+	// ErrOver is wrapped by the error for an order to a job that is over. Such a job only accepts OrderResume.
 	ErrOver = errors.New("cluster: the job is over")
-	// ErrFaster is wrapped by the error for an order that would allow more requests than the job does.
+	// ErrFaster is wrapped by the error for an order that would allow more requests than the job.
 	ErrFaster = errors.New("cluster: an order cannot make a job faster than it was created")
-	// ErrTooMany says that the orders of a job have reached their maximum size.
+	// ErrTooMany means that the orders of a job have reached their maximum size.
 	ErrTooMany = errors.New("cluster: the job has no room for more orders")
 )
 
-// maxOrders limits the size of all orders of a job, in bytes: they are one value in the engine, which each node reads again and again.
+// maxOrders limits the total size of a job's orders in bytes: they are one value in the engine, which each node reads repeatedly.
 const maxOrders = 512 << 10
 
-// Give adds an order to a job and returns it with its number and time. Orders that are given at the same time all count, one after the
-// other. The error is ErrOver, ErrFaster, ErrTooMany, ErrNoJob, wraps ErrValue and says what is wrong with the order, or is the engine's: then it is not
-// known whether the order was added, and it can be given again.
+// Give adds an order to a job and returns it with its number and time. Orders that are given concurrently are all added, one after the
+// other. The error is ErrOver, ErrFaster, ErrTooMany, ErrNoJob, wraps ErrValue for an invalid order, or is the engine's: then it is
+// unknown whether the order was added, and it can be given again.
 func Give(ctx context.Context, e Engine, o Order) (Order, error) {
 	j, err := LoadJob(ctx, e)
 	if err != nil {
@@ -98,7 +99,7 @@ func Give(ctx context.Context, e Engine, o Order) (Order, error) {
 	}
 }
 
-// begin ends the job, or lets it continue, if that is the order.
+// begin ends or resumes the job if that is the order.
 func (o *Order) begin(ctx context.Context, e Engine, end string) error {
 	switch {
 	case o.What == OrderDrain:
@@ -142,7 +143,8 @@ func Paused(all []Order) (paused bool) {
 	return paused
 }
 
-// permits reports whether an order may set a value: a rate up to the job's, and more pages than are allowed now.
+// permits returns an error if an order may not set a value: the rate may not exceed the job's, and the number of pages may only
+// increase.
 func (j *Job) permits(now Job, o *Order) error {
 	if !(o.Value >= 0) || o.Value > 1<<53 {
 		return fmt.Errorf("%w: %s is %v: must be a number, 0 for no limit", ErrValue, o.Key, o.Value)
@@ -163,7 +165,7 @@ func (j *Job) permits(now Job, o *Order) error {
 	return nil
 }
 
-// settingOf returns the name of a limit, or an end by one, as settings have it.
+// settingOf converts the name of a limit, or of an end by a limit, to the name of a setting.
 func settingOf(key string) string { return strings.ReplaceAll(key, "_", "-") }
 
 func limitText(limit int64) string {
@@ -173,7 +175,7 @@ func limitText(limit int64) string {
 	return strconv.FormatInt(limit, 10)
 }
 
-// under returns the job with the limits that its orders have set. No order makes it faster, whoever has stored it.
+// under returns the job with the limits set by its orders. No order makes it faster, whoever stored it.
 func (j Job) under(all []Order) Job {
 	rate := j.Rate
 	for i := range all {
@@ -198,15 +200,15 @@ func (j Job) under(all []Order) Job {
 	return j
 }
 
-// readOrders obeys the orders that are new. With decide, it reports whether this node knows all that were given until now: a value that
-// was read may be stale, one that is stored again is not (E8).
+// readOrders applies new orders. If decide is set, it reports whether this node knows all orders given so far: a value that was read
+// may be stale, but one that can be stored again is not (E8).
 func (n *Node) readOrders(ctx context.Context, decide bool) bool {
 	all, rev, err := loadOrders(ctx, n.engine)
 	if err == nil && decide {
 		err = storeJSON(ctx, n.engine, registerOrders, all, rev)
 	}
 	if n.outgrown = n.outgrown || n.job.outgrown(all); err != nil || n.outgrown {
-		return false // the next time
+		return false // try again in the next step
 	}
 	n.mu.Lock()
 	if len(all) <= n.obeyed {
@@ -222,7 +224,7 @@ func (n *Node) readOrders(ctx context.Context, decide bool) bool {
 		}
 	}
 	n.mu.Unlock()
-	for _, s := range shards { // one that is opened meanwhile has them before it begins
+	for _, s := range shards { // a shard that is opened meanwhile gets the orders before it begins
 		s.follow(all)
 	}
 	n.mu.Lock()
@@ -231,7 +233,7 @@ func (n *Node) readOrders(ctx context.Context, decide bool) bool {
 	return true
 }
 
-// pause begins a pause or ends it. The caller holds the lock.
+// pause begins or ends a pause. The caller must hold the lock.
 func (n *Node) pause(paused bool) {
 	switch {
 	case paused && n.resumed == nil:
@@ -244,24 +246,24 @@ func (n *Node) pause(paused bool) {
 	}
 }
 
-// claiming returns a context for claims, which ends when a pause begins, and a channel that is closed when the pause ends; nil without
-// one.
+// claiming returns a context for claims, which ends when a pause begins, and a channel that is closed when the pause ends; nil if there
+// is none.
 func (n *Node) claiming() (claims context.Context, resumed <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.claims, n.resumed
 }
 
-// current returns the job as its orders have it.
+// current returns the job with the changes of its orders.
 func (n *Node) current() Job {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.now
 }
 
-// Obey has f called for each order to the job, in order: for those that were given until now before Obey returns, so that a crawl which
-// calls it before it begins requests nothing that they forbid, and for later ones as they come. f must be quick. Its calls do not
-// overlap. Pauses, ends and limits of the job are not the crawl's concern: the shard sees to them.
+// Obey registers f to be called for each order to the job, in order: for existing orders before Obey returns, so that a crawl that
+// calls it before it begins requests nothing that they forbid, and for later ones as they arrive. f must return quickly. Its calls do
+// not overlap. f can ignore pauses, ends and limits of the job: the shard handles them.
 func (s *Shard) Obey(f func(o Order)) {
 	s.obeying.Lock()
 	s.obey = f
@@ -272,7 +274,7 @@ func (s *Shard) Obey(f func(o Order)) {
 	s.follow(all)
 }
 
-// follow passes the orders to the crawl that it does not have yet.
+// follow passes new orders to the crawl.
 func (s *Shard) follow(all []Order) {
 	s.obeying.Lock()
 	defer s.obeying.Unlock()

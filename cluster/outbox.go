@@ -18,8 +18,8 @@ type outbox struct {
 	key  func(weburl.URL) weburl.Key
 }
 
-// sort returns the links of this shard, and those of others, by shard. Seeds of other shards are left out, as each shard
-// has all seeds and queues its own.
+// sort separates the links of this shard from those of others, by shard. Seeds of other shards are left out, because each shard gets
+// all seeds and queues its own.
 func (o *outbox) sort(links []frontier.Request) (own []frontier.Request, others map[int][]frontier.Request) {
 	host, shard := "", 0
 	for i := range links {
@@ -74,7 +74,7 @@ func (o *outbox) send(ctx context.Context, others map[int][]frontier.Request) er
 	return failed
 }
 
-// sendOne sends links to a shard, together with those of other shards of this node, until it is acknowledged or the lease ends.
+// sendOne sends links to a shard, together with links of this node's other shards, until they are acknowledged or the lease ends.
 func (o *outbox) sendOne(ctx context.Context, shard int, links []frontier.Request, size int) error {
 	if err := o.s.node.batches.send(ctx, o.s, shard, links, size); err != nil {
 		return fmt.Errorf("cluster: shard %d: links to shard %d: %w", o.s.Number, shard, err)
@@ -85,28 +85,28 @@ func (o *outbox) sendOne(ctx context.Context, shard int, links []frontier.Reques
 	return nil
 }
 
-// batches gather the links that the shards of a node send to another shard at nearly the same time, so that one message carries them: to
-// an engine a message costs far more than the links in it.
+// batches collect the links that the shards of a node send to another shard at nearly the same time, for a single message: to an
+// engine, a message costs far more than its links.
 type batches struct {
 	engine Inboxes
 	window func() time.Duration
 
 	mu   sync.Mutex
-	open map[int]*batch // by shard
+	open map[int]*batch // open batches by shard
 }
 
-// batch is links to one shard.
+// batch is a set of links to one shard.
 type batch struct {
 	message
 	to      int
 	size    int
-	waiting int                // senders, under batches.mu
-	end     context.CancelFunc // ends the sending
-	sent    chan struct{}      // closed when it has ended; then err is set
+	waiting int                // number of waiting senders, guarded by batches.mu
+	end     context.CancelFunc // cancels the sending
+	sent    chan struct{}      // closed when the sending has ended; then err is set
 	err     error
 }
 
-// send has links of a shard sent with those of others, and waits until they are durable, ctx or the lease of the shard ends.
+// send sends links of a shard in a batch, and waits until they are durable, or ctx or the lease of the shard ends.
 func (b *batches) send(ctx context.Context, s *Shard, to int, links []frontier.Request, size int) error {
 	x := b.join(ctx, s, to, links, size)
 	defer b.leave(x)
@@ -126,12 +126,12 @@ func (b *batches) send(ctx context.Context, s *Shard, to int, links []frontier.R
 	}
 }
 
-// join adds links to the open batch for a shard. If none is open, or it is full, it opens one, which is sent after the window.
+// join adds links to the open batch for a shard. If there is none, or it is full, it opens one, which is sent after the window.
 func (b *batches) join(ctx context.Context, s *Shard, to int, links []frontier.Request, size int) *batch {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := b.open[to]
-	if x == nil || x.size+size > offerSize { // a full one is sent by its own goroutine
+	if x == nil || x.size+size > offerSize { // the goroutine of a full batch sends it
 		x = &batch{message: message{from: s.Number, epoch: s.Epoch}, to: to, sent: make(chan struct{})}
 		ctx, x.end = context.WithCancel(context.WithoutCancel(ctx))
 		b.open[to] = x
@@ -150,7 +150,7 @@ func (b *batches) join(ctx context.Context, s *Shard, to int, links []frontier.R
 	return x
 }
 
-// leave notes that a sender does not wait any more. When none is left, the batch is not sent, or its sending ends.
+// leave records that a sender no longer waits. When none is left, the sending of the batch is cancelled.
 func (b *batches) leave(x *batch) {
 	b.mu.Lock()
 	x.waiting--
@@ -172,8 +172,8 @@ func (b *batches) shut(x *batch) {
 	}
 }
 
-// sentLinks remembers links that other shards have, so that one on every page of a site is not sent each time. It has room
-// for a few million, and forgets the oldest.
+// sentLinks remembers links that other shards have, so that a link on every page of a site is not sent each time. It has room for a few
+// million links, and forgets the oldest.
 type sentLinks struct {
 	seed maphash.Seed
 	mu   sync.Mutex
@@ -182,7 +182,7 @@ type sentLinks struct {
 
 type sentLink struct {
 	hash  uint64
-	depth uint32 // 1 more than the depth; 0: no link
+	depth uint32 // depth plus 1; 0: no link
 }
 
 const (

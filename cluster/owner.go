@@ -14,28 +14,28 @@ import (
 // retry is the pause before an append without an answer is repeated.
 const retry = 200 * time.Millisecond
 
-// owner appends to the journal of a shard that this node owns, until another node does. It is the disk.Journal of the
-// shard's store.
+// owner appends to the journal of a shard that this node owns, until another node takes it over. It is the disk.Journal of the shard's
+// store.
 type owner struct {
 	engine  Engine
 	shard   int
 	epoch   uint64
 	node    string
 	lease   *lease
-	ctx     context.Context // ends when the process does
-	opened  uint64          // the record that made the node the owner
-	doubled bool            // the journal has been in a doubling of the shards
+	ctx     context.Context // ends with the process
+	opened  uint64          // sequence of the record that made the node the owner
+	doubled bool            // the shards were doubled after the journal was begun
 
-	turn chan struct{} // holds one while somebody appends: no lock is held meanwhile
-	last uint64        // of the journal; used by whoever has the turn
-	err  error         // why no more can be appended; likewise
+	turn chan struct{} // held by the goroutine that appends; no lock is held meanwhile
+	last uint64        // last sequence of the journal; guarded by turn
+	err  error         // error that prevents further appends; guarded by turn
 
-	under stores // appends and commits that are under way
+	under stores // appends and commits in progress
 
 	mu     sync.Mutex
-	mark   uint64    // of the last group
+	mark   uint64    // sequence of the last group
 	latest time.Time // when the last record was sent
-	bytes  int64     // of groups since the last snapshot
+	bytes  int64     // bytes of groups since the last snapshot
 }
 
 func newOwner(ctx context.Context, e Engine, shard int, node string, ttl time.Duration, last, epoch uint64) *owner {
@@ -47,7 +47,7 @@ func newOwner(ctx context.Context, e Engine, shard int, node string, ttl time.Du
 var _ disk.Journal = (*owner)(nil)
 
 func newNonce() (n Nonce) {
-	_, _ = rand.Read(n[:]) // it never fails
+	_, _ = rand.Read(n[:]) // never fails
 	return n
 }
 
@@ -74,7 +74,7 @@ func (o *owner) Append(group []byte) (disk.Mark, error) {
 	return disk.Mark{Seq: o.last, Nonce: n}, nil
 }
 
-// beat appends that the owner lives, and whether the shard was idle when its last group was that one.
+// beat appends a sign of life, which records whether the shard was idle when mark was its last group.
 func (o *owner) beat(idle bool, probe, mark uint64) error {
 	o.turn <- struct{}{}
 	defer func() { <-o.turn }()
@@ -84,14 +84,14 @@ func (o *owner) beat(idle bool, probe, mark uint64) error {
 	return err
 }
 
-// marked returns the place of the last group.
+// marked returns the sequence of the last group.
 func (o *owner) marked() uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.mark
 }
 
-// close appends that the shard may be taken over at once, and ends the lease.
+// close appends a record that allows other nodes to take the shard over at once, and ends the lease.
 func (o *owner) close() error {
 	o.turn <- struct{}{}
 	defer func() { <-o.turn }()
@@ -103,28 +103,28 @@ func (o *owner) close() error {
 	return err
 }
 
-// grown returns how many bytes the journal has since the last snapshot.
+// grown returns the bytes of the journal since the last snapshot.
 func (o *owner) grown() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.bytes
 }
 
-// shrunk notes that a snapshot has so many of these bytes.
+// shrunk subtracts bytes that a snapshot covers.
 func (o *owner) shrunk(by int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.bytes -= by
 }
 
-// quiet returns for how long nothing was appended.
+// quiet returns the time since the last append.
 func (o *owner) quiet() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return time.Since(o.latest)
 }
 
-// append appends a record and waits until it is stored, or the lease ends. The caller has the turn.
+// append appends a record and waits until it is stored, or the lease ends. The caller must have the turn.
 func (o *owner) append(k kind, body []byte) (Nonce, error) {
 	if o.err != nil {
 		return Nonce{}, o.err
@@ -143,7 +143,7 @@ func (o *owner) append(k kind, body []byte) (Nonce, error) {
 	return n, nil
 }
 
-// appended notes that a record is stored.
+// appended records that a record is stored.
 func (o *owner) appended(seq uint64, sent time.Time) {
 	o.last = seq
 	o.lease.renew(sent)
@@ -152,11 +152,11 @@ func (o *owner) appended(seq uint64, sent time.Time) {
 	o.latest = sent
 }
 
-// patience limits the time that the first attempt of an append waits for its answer. Each one after it waits twice as long: what was
-// lost with a connection or a server is sent again in time, and a slow engine is not asked to do ever more.
+// patience limits the wait for an answer to the first attempt of an append. Each further attempt waits twice as long: data lost with a
+// connection or a server is resent in time, and a slow engine is not overloaded.
 const patience = time.Second
 
-// insist repeats an append until its outcome is known or there is no time left.
+// insist repeats an append until its outcome is known or no time is left.
 func insist(ctx context.Context, e Engine, shard int, n Nonce, data []byte, last uint64, left func(now time.Time) time.Duration) (uint64, error) {
 	for most := patience; ; most *= 2 {
 		d := left(time.Now())
@@ -180,14 +180,14 @@ func insist(ctx context.Context, e Engine, shard int, n Nonce, data []byte, last
 	}
 }
 
-// stores are calls that store something and wait for the engine. The zero value has none.
+// stores tracks calls that store data and wait for the engine. The zero value tracks none.
 type stores struct {
 	mu    sync.Mutex
 	last  uint64
 	began map[uint64]time.Time
 }
 
-// begin notes that a call begins, and returns what notes its end.
+// begin records the start of a call, and returns a function that records its end.
 func (w *stores) begin() (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -204,7 +204,7 @@ func (w *stores) begin() (end func()) {
 	}
 }
 
-// longest returns for how long the oldest of the calls has waited, 0 if there is none.
+// longest returns the waiting time of the oldest call, 0 if there is none.
 func (w *stores) longest(now time.Time) (d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -214,7 +214,7 @@ func (w *stores) longest(now time.Time) (d time.Duration) {
 	return d
 }
 
-// wait waits, or until ctx ends.
+// wait waits for d, or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -16,25 +16,25 @@ const rateKey = "r:all"
 
 // lastTokens is the register of the total rate: the tokens that were reserved last.
 type lastTokens struct {
-	End int64         `json:"end"` // when the next one may be, by the engine's clock
-	Gap time.Duration `json:"gap"` // before End
-	By  party         `json:"by"`  // reserved them
+	End int64         `json:"end"` // time of the next possible token, by the engine's clock
+	Gap time.Duration `json:"gap"` // interval before End
+	By  party         `json:"by"`  // party that reserved them
 }
 
 // tokenTime limits the lifetime of a rate token.
 const tokenTime = time.Second
 
-// tokens holds the tokens of a process for the total rate, for crawls with one interval. It reserves several at once, each for another time.
-// After those of a crawl with another interval, the longer one of the two holds.
+// tokens holds a process's tokens for the total rate, for crawls with one interval. It reserves several at a time, for successive
+// times. After tokens of a crawl with another interval, the longer interval counts.
 type tokens struct {
 	gap time.Duration
-	now chan struct{} // holds one while somebody asks the engine for more
+	now chan struct{} // held by the goroutine that asks the engine for more
 
 	mu   sync.Mutex
-	next time.Time // of the tokens at hand
+	next time.Time // time of the next reserved token
 	left int
-	told time.Time // the last time that somebody was told
-	by   party     // whose tokens were before those at hand
+	told time.Time // last time that was returned to a waiting request
+	by   party     // party whose tokens precede the reserved ones
 }
 
 // tokens returns those for an interval.
@@ -49,10 +49,10 @@ func (k *Clocks) tokens(gap time.Duration) *tokens {
 	return r
 }
 
-// tokensFor is the time for which tokens are taken at once.
+// tokensFor is the time for which tokens are reserved at once.
 const tokensFor = 250 * time.Millisecond
 
-// take takes a token for a request, which may begin until it expires. The error is a *politeness.NotYet.
+// take takes a token for a request, which must begin before the token expires. The error is a *politeness.NotYet.
 func (r *tokens) take(k *Clocks, t *politeness.Turn) error {
 	ctx, cancel := context.WithTimeout(k.ctx, 2*patience)
 	defer cancel()
@@ -98,7 +98,7 @@ func (r *tokens) take(k *Clocks, t *politeness.Turn) error {
 	return nil
 }
 
-// fetch takes tokens from the engine.
+// fetch reserves tokens in the engine.
 func (r *tokens) fetch(ctx context.Context, k *Clocks, me party) error {
 	n := max(1, int(tokensFor/r.gap))
 	for range tries {
@@ -115,7 +115,7 @@ func (r *tokens) fetch(ctx context.Context, k *Clocks, me party) error {
 		first := max(k.late(), last.End+int64(max(0, r.gap-last.Gap)))
 		end := first + int64(n)*int64(r.gap)
 		life := time.Duration(end-k.early()) + clockRemember
-		b, _ = json.Marshal(lastTokens{end, r.gap, me}) // nothing in it can fail
+		b, _ = json.Marshal(lastTokens{end, r.gap, me}) // marshalling it cannot fail
 		if _, err = k.store.StoreClock(ctx, rateKey, b, rev, life); err == nil {
 			r.mu.Lock()
 			r.next, r.left, r.by = k.local(first), n, last.By

@@ -12,17 +12,17 @@ import (
 // kind is the kind of a record of a journal.
 type kind uint8
 
-// The kinds. Their numbers are stored.
+// Kinds of records. Their numbers are stored.
 const (
-	kindOpen  kind = 1 // a node owns the shard from here on
+	kindOpen  kind = 1 // from here on, a node owns the shard
 	kindGroup kind = 2 // a group of the shard's store, or its last part
 	kindPart  kind = 3 // a part of a group
-	kindBeat  kind = 4 // the owner lives
-	kindClose kind = 5 // the owner is done with the shard
+	kindBeat  kind = 4 // a sign of life of the owner
+	kindClose kind = 5 // the owner has given the shard back
 )
 
-// The versions of a record. One in a journal that has been in a doubling of the shards has the second, so that earlier versions of this
-// program, which know the first alone, take no such shard: they would crawl hosts of others.
+// Versions of a record. Journals whose shards were doubled use the second one, so that earlier versions of this program, which know
+// only the first, do not take such shards: they would crawl hosts of other shards.
 const (
 	recordVersion  = 1
 	doubledVersion = 2
@@ -31,11 +31,11 @@ const (
 // record is an entry of a journal.
 type record struct {
 	kind  kind
-	epoch uint64 // of the owner: the first has 1
+	epoch uint64 // epoch of the owner, starting at 1
 	node  string
 	at    time.Time // by the owner's clock
 	body  []byte
-	// doubled: the journal has been in a doubling of the shards.
+	// doubled marks a journal whose shards were doubled.
 	doubled bool
 }
 
@@ -69,7 +69,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// decoder takes values from the front of b. When one is missing, bad is set, and all further ones are zero.
+// decoder decodes values from the front of b. When one is missing, it sets bad, and all further values are zero.
 type decoder struct {
 	b   []byte
 	bad bool
@@ -120,10 +120,10 @@ func (d *decoder) text() string {
 	return s
 }
 
-// partSize limits the bytes of a compressed group that one record holds.
+// partSize limits the bytes of a compressed group in one record.
 const partSize = 512 << 10
 
-// split compresses a group and cuts it into the bodies of records, all but the last of which are parts.
+// split compresses a group and cuts it into the bodies of records. All but the last are parts.
 func split(group []byte) (bodies [][]byte) {
 	b := s2.Encode(nil, group)
 	for len(b) > partSize {
@@ -133,10 +133,10 @@ func split(group []byte) (bodies [][]byte) {
 	return append(bodies, b)
 }
 
-// maxGroup is the largest group that is accepted: a call of a store has at most 1 GiB.
+// maxGroup is the maximum size of a group that is accepted: a call of a store has at most 1 GiB.
 const maxGroup = 2 << 30
 
-// join returns the group that split has cut.
+// join is the inverse of split.
 func join(b []byte) ([]byte, error) {
 	if n, err := s2.DecodedLen(b); err != nil || n > maxGroup {
 		return nil, errRecord
@@ -148,11 +148,11 @@ func join(b []byte) ([]byte, error) {
 	return group, nil
 }
 
-// beat is the body of a record that says that the owner lives.
+// beat is the body of a record with a sign of life.
 type beat struct {
-	mark  uint64 // the place of the last group
+	mark  uint64 // sequence of the last group
 	idle  bool   // nothing is queued, waiting, claimed or unsent
-	probe uint64 // the last probe that was read in the inbox
+	probe uint64 // last probe read from the inbox
 }
 
 func (x beat) encode() []byte {

@@ -10,11 +10,11 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// maxRobots limits a robots.txt file as it is stored, in bytes. A longer one is requested by each crawl.
+// maxRobots limits the stored size of a robots.txt file in bytes. Each crawl requests larger ones itself.
 const maxRobots = 900 << 10
 
-// Robots implements politeness.Sharing. It asks the engine, for a few seconds at most. Without an answer the file is requested: that
-// needs a turn, and there is none while the engine is away.
+// Robots implements politeness.Sharing. It asks the engine, which takes at most a few seconds. Without an answer the file must be
+// requested: that needs a turn, and there is none while the engine is unreachable.
 func (k *Clocks) Robots(key politeness.RobotsKey) (politeness.RobotsFile, bool) {
 	ctx, cancel := context.WithTimeout(k.ctx, 2*patience)
 	defer cancel()
@@ -36,7 +36,7 @@ func (k *Clocks) Robots(key politeness.RobotsKey) (politeness.RobotsFile, bool) 
 	return f, ok && !f.Fetched.After(now) && f.Until.After(now)
 }
 
-// KeepRobots implements politeness.Sharing. The file is stored with times by the engine's clock. One that cannot be stored is requested again.
+// KeepRobots implements politeness.Sharing. It converts times to the engine's clock. A file that cannot be stored is requested again.
 func (k *Clocks) KeepRobots(key politeness.RobotsKey, f politeness.RobotsFile) {
 	stored, origin := make(chan struct{}), key.Origin
 	k.mu.Lock()
@@ -49,7 +49,7 @@ func (k *Clocks) KeepRobots(key politeness.RobotsKey, f politeness.RobotsFile) {
 		f.Fetched, f.Until = f.Fetched.Add(-o.Ahead), f.Until.Add(-o.Ahead-o.Error)
 		key.Account = k.account(key.Account)
 		if b := f.Encode(key); len(b) <= maxRobots && life > 0 {
-			_ = k.store.StoreRobots(ctx, robotsName(key), b, life) // or it is requested again
+			_ = k.store.StoreRobots(ctx, robotsName(key), b, life) // on failure the file is requested again
 		}
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -65,8 +65,8 @@ func robotsName(key politeness.RobotsKey) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// account returns what an account is called in the engine: whoever reads it must not be able to test many guesses at a password
-// that the account is a digest of.
+// account returns the ID of an account in the engine. The account may be a digest of a password: the ID must not allow readers to test
+// many guesses.
 func (k *Clocks) account(digest string) string {
 	if digest == "" {
 		return ""
@@ -75,7 +75,7 @@ func (k *Clocks) account(digest string) string {
 		return name.(string) //nolint:forcetypeassert // nothing else is stored
 	}
 	b, err := pbkdf2.Key(sha256.New, digest, []byte("robots.txt accounts"), 200_000, 16)
-	if err != nil { // of other parameters
+	if err != nil { // only for invalid parameters
 		n := newNonce()
 		b = n[:]
 	}

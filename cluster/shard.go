@@ -19,48 +19,48 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Shard is a shard that this node owns, for the function that crawls it.
+// Shard is a shard that this node owns, as passed to the function that crawls it.
 type Shard struct {
 	Number int
-	Epoch  uint64 // of this ownership; 1 is the first
-	Dir    string // a new directory, for what this ownership writes
+	Epoch  uint64 // epoch of this ownership; the first is 1
+	Dir    string // a new directory for the files of this ownership
 
 	node     *Node
 	owner    *owner
 	store    *disk.Store
 	outbox   outbox
 	pages    *pages       // nil without Limits.Pages
-	snapSize atomic.Int64 // of the last snapshot
+	snapSize atomic.Int64 // size of the last snapshot
 	snapping atomic.Bool
-	tasks    sync.WaitGroup // snapshots
+	tasks    sync.WaitGroup // snapshots in progress
 
-	arrived atomic.Int64 // messages since the inbox was read, as far as the engine has told
+	arrived atomic.Int64 // messages since the last read of the inbox, as far as the engine has reported
 
-	// Used by the reader of the inbox alone.
-	looked  time.Time // when it was last read to its end; zero: it has to be read again
-	dropped uint64    // messages up to this one were removed from the engine
-	dropAt  time.Time // when they were
+	// Used only by the reader of the inbox.
+	looked  time.Time // when it was last read to its end; zero: it must be read again
+	dropped uint64    // messages up to this sequence were removed from the engine
+	dropAt  time.Time // time of the last removal
 
-	end  context.Context // ends when no more is to be claimed
+	end  context.Context // ends when nothing more may be claimed
 	stop context.CancelFunc
 
 	obeying sync.Mutex
-	obey    func(Order) // nil: the crawl obeys none
-	obeyed  int         // orders that it has
+	obey    func(Order) // nil: the crawl handles no orders
+	obeyed  int         // number of orders passed to it
 
-	committing chan struct{} // holds one while the crawl commits visits
+	committing chan struct{} // held while the crawl commits visits
 
 	mu       sync.Mutex
-	started  bool // the crawl has claimed
+	started  bool // the crawl has made a claim
 	inFlight map[*politeness.Turn]bool
-	changed  chan struct{} // closed and made anew when something was queued
-	inbox    uint64        // read up to
-	probe    uint64        // the last one read
-	count    func() Counts // nil: nobody counts
-	describe func() []byte // nil: nobody describes
+	changed  chan struct{} // closed and replaced when something was queued
+	inbox    uint64        // sequence up to which the inbox was read
+	probe    uint64        // last probe read
+	count    func() Counts // may be nil
+	describe func() []byte // may be nil
 }
 
-// openShard makes the store of a shard that was taken over.
+// openShard opens the store of a shard that was taken over.
 func (n *Node) openShard(o *owner) (*Shard, error) {
 	root := filepath.Join(n.dir, strconv.Itoa(o.shard))
 	s := &Shard{
@@ -93,7 +93,7 @@ func (n *Node) openShard(o *owner) (*Shard, error) {
 	return s, nil
 }
 
-// storeConfig is how the queue of one of the node's shards is set up: each gets its part of the memory.
+// storeConfig returns the configuration of a shard's queue, with its part of the node's memory.
 func (n *Node) storeConfig() disk.Config {
 	n.mu.Lock()
 	parts := max(1, n.share)
@@ -112,8 +112,8 @@ func (n *Node) storeConfig() disk.Config {
 	return c
 }
 
-// Sink returns a sink of what this ownership writes: a new one, in Shard.Dir. How far it counts is committed under its name
-// and the epoch, so that nobody cuts back what an earlier owner has written.
+// Sink returns a sink for the files of this ownership: it must be a new one, in Shard.Dir. Its offset is committed under its name and
+// the epoch, so that later owners do not cut files of earlier ones.
 func (s *Shard) Sink(to sink.Sink) sink.Sink {
 	return &namedSink{to, cmp.Or(to.Name(), "sink") + "@" + strconv.FormatUint(s.Epoch, 10)}
 }
@@ -130,17 +130,17 @@ func (s *namedSink) Name() string { return s.name }
 // Job returns the shard's job.
 func (s *Shard) Job() Job { return s.node.job }
 
-// The shard's own entries in its store.
+// Entries of the shard in its store.
 const (
 	ownerName   = "cluster"
 	offsetInbox = "inbox"
 )
 
-// Fence is for politeness.Config.Fence: it returns [ErrLease] when nothing may be sent for the shard any more.
+// Fence implements politeness.Config.Fence: it returns [ErrLease] when nothing may be sent for the shard any more.
 func (s *Shard) Fence() error { return s.owner.lease.check() }
 
-// Frontier returns the shard's queue. Links to other shards are sent to them before a commit with their page takes effect.
-// Its Claim returns frontier.ErrDrained when the job is over or the node gives the shard back.
+// Frontier returns the shard's queue. Links to other shards are sent before a commit with their page takes effect. Claim returns
+// frontier.ErrDrained when the job is over or the node gives the shard back.
 func (s *Shard) Frontier() frontier.Durable { return &queue{s.store, s} }
 
 // queue is the frontier of a shard.
@@ -179,14 +179,14 @@ func (q *queue) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlem
 	if err := q.Store.Settle(ctx, c, t); err != nil {
 		return err
 	}
-	if q.s.pages != nil { // what is settled without a commit is no page of a crawl that outlives its process
+	if q.s.pages != nil { // a durable crawl settles pages only with a commit, so this is not a page
 		q.s.pages.end(1, 0)
 	}
 	return nil
 }
 
-// Commit implements frontier.Durable. What other shards have to know is durable before the commit: if this process ends in
-// between, the pages are fetched again, and the links sent again.
+// Commit implements frontier.Durable. Data for other shards is durable before the commit: if this process ends in between, the pages
+// are fetched again, and the links sent again.
 func (q *queue) Commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
 	defer q.s.owner.under.begin()()
 	all, changed := map[int][]frontier.Request{}, false
@@ -212,7 +212,7 @@ func (q *queue) Commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 	return q.s.commit(ctx, mine, c)
 }
 
-// commit commits, with the count of pages.
+// commit commits to the store, with the count of pages.
 func (s *Shard) commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
 	pages := 0
 	for i := range ends {
@@ -223,7 +223,7 @@ func (s *Shard) commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 	if len(ends) == 0 {
 		return s.store.Commit(ctx, nil, c)
 	}
-	s.committing <- struct{}{} // no lock is held meanwhile
+	s.committing <- struct{}{} // no lock is held while waiting
 	defer func() { <-s.committing }()
 	if s.pages != nil && pages > 0 {
 		_, spent := s.pages.granted()
@@ -274,7 +274,7 @@ func (q *queue) Claim(ctx context.Context) (frontier.Claim, error) {
 			continue
 		}
 		c, err := q.claim(ctx, claims)
-		if err == nil && q.s.pages != nil && !q.s.pages.begin() { // another claim was first
+		if err == nil && q.s.pages != nil && !q.s.pages.begin() { // another claim took the last page
 			if err := q.Store.Settle(ctx, c, frontier.Settlement{Again: &frontier.Again{}}); err != nil {
 				return frontier.Claim{}, err
 			}
@@ -296,8 +296,8 @@ func (q *queue) Claim(ctx context.Context) (frontier.Claim, error) {
 	}
 }
 
-// secure waits until a third of the lease is left: while nothing is stored, what is heard cannot be kept for the next owner.
-// The error is ErrLease or the context's.
+// secure waits until a third of the lease is left. While nothing can be stored, information from responses would be lost for the next
+// owner. The error is ErrLease or the context's.
 func (s *Shard) secure(ctx context.Context) error {
 	ttl := s.node.job.TTL
 	for {
@@ -314,7 +314,7 @@ func (s *Shard) secure(ctx context.Context) error {
 	}
 }
 
-// claim is the store's Claim, which also ends when nothing more is to be claimed, and with claims.
+// claim calls the store's Claim, which also ends when nothing more may be claimed, and with the context claims.
 func (q *queue) claim(ctx, claims context.Context) (frontier.Claim, error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -327,7 +327,7 @@ func (q *queue) claim(ctx, claims context.Context) (frontier.Claim, error) {
 	return c, err
 }
 
-// look notes that the crawl has begun, and returns a channel that is closed when something is queued.
+// look records that the crawl has begun, and returns a channel that is closed when something is queued.
 func (s *Shard) look() (changed <-chan struct{}, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -345,7 +345,7 @@ func (s *Shard) queued() {
 // drain makes the crawl end: nothing more is claimed.
 func (s *Shard) drain() { s.stop() }
 
-// idle reports whether nothing is queued or under way, and which probe was read last.
+// idle reports whether nothing is queued or in progress, and returns the last probe read.
 func (s *Shard) idle() (bool, uint64) {
 	n := s.store.Stats()
 	s.mu.Lock()

@@ -8,12 +8,12 @@ import (
 
 // Offset is the offset of a node's clock from the engine's.
 type Offset struct {
-	At    time.Time     // when it was measured, by the node's clock; zero: it was not yet
+	At    time.Time     // time of the measurement, by the node's clock; zero: not measured yet
 	Ahead time.Duration // negative: behind
 	Error time.Duration // maximum error of Ahead: half of the round-trip time
 }
 
-// String returns such as "1.2s ahead (± 3ms)".
+// String formats the offset, such as "1.2s ahead (± 3ms)".
 func (o Offset) String() string {
 	where, by := "ahead", o.Ahead
 	if by < 0 {
@@ -22,7 +22,7 @@ func (o Offset) String() string {
 	return fmt.Sprintf("%v %s (± %v)", by.Round(time.Millisecond), where, o.Error.Round(time.Millisecond))
 }
 
-// exceeds reports whether the clock is certainly off by more than that.
+// exceeds reports whether the clock is certainly off by more than most.
 func (o Offset) exceeds(most time.Duration) bool { return max(o.Ahead, -o.Ahead)-o.Error > most }
 
 // measure compares this machine's clock with the engine's.
@@ -36,10 +36,10 @@ func measure(ctx context.Context, e Clock) (Offset, error) {
 	return Offset{At: before.Add(half), Ahead: before.Add(half).Sub(theirs), Error: half}, nil
 }
 
-// skewEvery is how often the clock is compared.
+// skewEvery is the interval at which the clock is compared.
 const skewEvery = time.Minute
 
-// Offset returns by how much the node's clock is ahead of the engine's: for the ledger.
+// Offset returns the offset of the node's clock from the engine's, for the ledger.
 func (s *Shard) Offset() Offset {
 	s.node.mu.Lock()
 	defer s.node.mu.Unlock()

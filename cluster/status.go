@@ -14,23 +14,23 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// Status is how a job is, as far as the engine and the owners of its shards say so just now.
+// Status describes the present state of a job, as far as the engine and the owners of its shards report it.
 type Status struct {
-	Job    Job    // with the limits that its orders have set
+	Job    Job    // with the limits set by its orders
 	End    string // one of the constants below; "": the job is not over
 	Nodes  []NodeStatus
-	Shards []ShardStatus // one for each, in order
-	Left   int64         // of Limits.Pages: not granted to any shard yet
+	Shards []ShardStatus // one for each shard, in order
+	Left   int64         // part of Limits.Pages that is not granted to a shard yet
 	Orders []Order       // of the operator, in order
-	// Unstored says why the engine stores nothing just now, such as for lack of room; nil if it does.
+	// Unstored is the reason why the engine stores nothing at present, such as lack of disk space; nil if it stores.
 	Unstored error
 }
 
-// Why a job is over.
+// Reasons for the end of a job.
 const (
-	EndDone    = "done"       // everything is crawled
+	EndDone    = "done"       // all pages were crawled
 	EndStopped = "stopped"    // by Stop
-	EndPages   = "max_pages"  // by Limits.Pages, and so on
+	EndPages   = "max_pages"  // by Limits.Pages; the others accordingly
 	EndBytes   = "max_bytes"  //
 	EndFailed  = "max_errors" //
 	EndTime    = "max_time"   //
@@ -39,34 +39,34 @@ const (
 // NodeStatus holds a node's statements about itself.
 type NodeStatus struct {
 	Name  string
-	Live  bool      // it has said so within the TTL, as far as this machine's clock is right
-	At    time.Time // when it last said so, by its clock
-	Clock Offset    // of its clock against the engine's
-	// Orders is the number of the last order that it obeys.
+	Live  bool      // it gave a sign of life within the TTL, as far as this machine's clock is right
+	At    time.Time // time of its last sign of life, by its clock
+	Clock Offset    // offset of its clock from the engine's
+	// Orders is the number of the last order that it applies.
 	Orders int
-	// Refuses says why the node does not work on the job; "": it does, or did.
+	// Refuses is the reason why the node does not work on the job; "": it does, or did.
 	Refuses string
 }
 
-// ShardStatus is who owns a shard and how it is.
+// ShardStatus describes the owner and the state of a shard.
 type ShardStatus struct {
 	Number int
-	Node   string    // of the last record; "": nobody has ever owned it
-	Epoch  uint64    // likewise
+	Node   string    // owner according to the last record; "": it never had one
+	Epoch  uint64    // epoch according to the last record
 	Closed bool      // its owner has given it back
-	Last   time.Time // when its owner last wrote, by the engine's clock
-	// DeadLetters is the number of messages of its inbox that no owner could read, at most 1,000: the links in them are lost.
+	Last   time.Time // time of its owner's last record, by the engine's clock
+	// DeadLetters is the number of messages of its inbox that no owner could read, counted up to 1,000. The links in them are lost.
 	DeadLetters int
-	// Answered says that the owner has answered, and so what follows is of now. Otherwise it is unknown, and zero.
+	// Answered reports whether the owner has answered, so that the fields below are current. Otherwise they are zero.
 	Answered bool
-	Idle     bool // nothing is queued or under way
+	Idle     bool // nothing is queued or in progress
 	Queue    frontier.Stats
 	Counts   Counts
-	Granted  int64 // with Limits.Pages: how many pages it may fetch in all, those included that it has
-	Lag      int64 // how many bytes its journal has grown since the last snapshot: what another owner would read
+	Granted  int64 // with Limits.Pages: total of pages that it may fetch, including those fetched
+	Lag      int64 // growth of its journal in bytes since the last snapshot: what a new owner would have to read
 }
 
-// Counts are sums over all of a shard's owners, for [Shard.Count].
+// Counts are sums over all owners of a shard, for [Shard.Count].
 type Counts struct {
 	Pages    int64
 	Requests int64
@@ -80,7 +80,7 @@ func LoadEnd(ctx context.Context, e Registers) (string, error) {
 	return string(b), err
 }
 
-// ReadStatus asks the engine, and the owners of all shards. Owners that do not answer within a few seconds cost no error.
+// ReadStatus asks the engine, and the owners of all shards. An owner that does not answer within a few seconds is not an error.
 func ReadStatus(ctx context.Context, e Engine) (s Status, err error) {
 	if s.Job, err = LoadJob(ctx, e); err != nil {
 		return s, err
@@ -107,23 +107,23 @@ func ReadStatus(ctx context.Context, e Engine) (s Status, err error) {
 	return s, err
 }
 
-// registerProbe names the register that Probe stores.
+// registerProbe is the name of the register that Probe stores.
 const registerProbe = "probe"
 
-// Probe stores a register that nobody reads, and returns why the engine does not store it, such as for lack of room.
+// Probe stores a register that is never read, and returns the reason if the engine does not store it, such as lack of disk space.
 func Probe(ctx context.Context, e Registers) error {
 	_, rev, err := e.Load(ctx, registerProbe)
 	if err == nil {
 		_, err = e.Store(ctx, registerProbe, nil, rev)
 	}
-	if errors.Is(err, ErrConflict) { // somebody else has stored it
+	if errors.Is(err, ErrConflict) { // another caller has stored it
 		return nil
 	}
 	return err
 }
 
-// NoteCollected stores that a job that is over was collected as a whole. orders is the number of its orders before it was collected: the
-// next order makes the note void, since a job that is resumed has to be collected again.
+// NoteCollected records that a job that is over was completely collected. orders is the number of its orders before that. The next
+// order invalidates the record, since a resumed job must be collected again.
 func NoteCollected(ctx context.Context, e Registers, orders int) error {
 	_, rev, err := e.Load(ctx, registerCollected)
 	if err != nil {
@@ -132,7 +132,7 @@ func NoteCollected(ctx context.Context, e Registers, orders int) error {
 	return storeJSON(ctx, e, registerCollected, orders, rev)
 }
 
-// IsCollected reports whether a job was collected as a whole after its last order.
+// IsCollected reports whether a job was completely collected after its last order.
 func IsCollected(ctx context.Context, e Registers) (bool, error) {
 	b, _, err := e.Load(ctx, registerCollected)
 	if err != nil || len(b) == 0 {
@@ -156,7 +156,7 @@ func readNodes(ctx context.Context, e Registers, ttl time.Duration) (all []NodeS
 	return all, err
 }
 
-// readers limits the shards that are read at once.
+// readers limits the shards that are read concurrently.
 const readers = 32
 
 // eachShard calls f with each number of a shard, some at once, and returns when all calls have.
@@ -207,10 +207,10 @@ func readShard(ctx context.Context, e Engine, shard int) (s ShardStatus, err err
 		a.Last, a.Closed = s.Last, s.Closed && a.Epoch <= s.Epoch
 		return a, nil
 	}
-	return s, nil // nobody owns it just now
+	return s, nil // it has no owner at present
 }
 
-// maxCounted limits how many dead letters of a shard are counted.
+// maxCounted limits the dead letters of a shard that are counted.
 const maxCounted = 1000
 
 func countAside(ctx context.Context, e DeadLetters, shard int) (n int, err error) {
@@ -225,14 +225,14 @@ func countAside(ctx context.Context, e DeadLetters, shard int) (n int, err error
 	return n, nil
 }
 
-// questionStatus asks the owner of a shard how it is: the answer is a ShardStatus in JSON.
+// questionStatus asks the owner of a shard for its state: the answer is a ShardStatus in JSON.
 var questionStatus = []byte{1, 4, 0, 0, 0}
 
-// questionSheet asks the owner of a shard for what Describe returns.
+// questionSheet asks the owner of a shard for the result of Describe's function.
 var questionSheet = []byte{1, 5, 0, 0, 0}
 
-// Describe has f called when somebody asks for the shard's sheet ([ReadSheets]). f must be quick, safe for concurrent use, and return
-// at most 100 KiB, in whatever form its user reads.
+// Describe registers f to be called for the shard's sheet ([ReadSheets]). f must be quick, safe for concurrent use, and return at most
+// 100 KiB, in a format of the user's choice.
 func (s *Shard) Describe(f func() []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,8 +249,8 @@ func (s *Shard) sheet() []byte {
 	return f()
 }
 
-// ReadSheets asks the owners of all shards for what their crawls say of themselves: one for each shard, in order; nil of those whose
-// owner does not answer within two seconds.
+// ReadSheets asks the owners of all shards for the sheets of their crawls. It returns one for each shard, in order; nil if the owner
+// does not answer within two seconds.
 func ReadSheets(ctx context.Context, e Questions, shards int) [][]byte {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -263,7 +263,7 @@ func ReadSheets(ctx context.Context, e Questions, shards int) [][]byte {
 	return all
 }
 
-// serve answers questions to the shard. Without its lease it says nothing.
+// serve answers questions to the shard. Without a lease it returns nothing.
 func (s *Shard) serve(question []byte) []byte {
 	if s.Fence() != nil {
 		return nil
@@ -294,8 +294,8 @@ func (s *Shard) status() ShardStatus {
 	return a
 }
 
-// Count has f called for what the shard's crawl has counted so far, the pages of earlier owners included, whenever somebody
-// wants to know: for [ReadStatus], and for the job's Limits. f must be quick and safe for concurrent use.
+// Count registers f to be called for the counts of the shard's crawl so far, including pages of earlier owners: for [ReadStatus], and
+// for the job's Limits. f must be quick and safe for concurrent use.
 func (s *Shard) Count(f func() Counts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,16 +10,15 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// ErrJournal is wrapped by errors of a journal that no engine can have kept as it promises.
+// ErrJournal is wrapped by errors about a journal that no correct engine can have.
 var ErrJournal = errors.New("cluster: the journal contradicts itself")
 
-// takeOver makes this node the owner of a shard whose last record is this one. The error is ErrFenced if another node was
-// first.
+// takeOver makes this node the owner of a shard with the given last record. The error is ErrFenced if another node was first.
 func takeOver(ctx context.Context, e Engine, shard int, node string, ttl time.Duration, last Entry) (*owner, error) {
 	return claim(ctx, e, shard, node, ttl, last, false)
 }
 
-// claim is takeOver; doubled says that it is for a doubling of the shards, which all further records of the journal show.
+// claim is like takeOver. doubled marks a takeover to double the shards, which all further records of the journal show.
 func claim(ctx context.Context, e Engine, shard int, node string, ttl time.Duration, last Entry, doubled bool) (*owner, error) {
 	epoch := uint64(1)
 	if last.Seq != 0 {
@@ -43,7 +42,7 @@ func claim(ctx context.Context, e Engine, shard int, node string, ttl time.Durat
 	return o, nil
 }
 
-// follow brings the copy in dir to the owner's OPEN. A directory that is not a copy of this journal is made anew.
+// follow updates the copy in dir up to the owner's OPEN record. A directory that is not a copy of this journal is replaced.
 func (o *owner) follow(dir string, c disk.Config) error {
 	k, err := o.followed(dir, c)
 	if err != nil {
@@ -52,8 +51,8 @@ func (o *owner) follow(dir string, c disk.Config) error {
 	return k.Close()
 }
 
-// Follow brings the copy of a shard's queue in dir up to the end of its journal, without owning the shard: dir must be such
-// a copy's directory, or not exist. What the crawl has committed is read from the copy. The caller closes it.
+// Follow updates the copy of a shard's queue in dir to the end of its journal, without owning the shard. dir must be the directory of
+// such a copy, or not exist. The copy shows what the crawl has committed. The caller must close it.
 func Follow(ctx context.Context, e Engine, shard int, dir string, c disk.Config) (*disk.Copy, error) {
 	last, err := e.Last(ctx, shard)
 	if err != nil {
@@ -69,10 +68,10 @@ func Follow(ctx context.Context, e Engine, shard int, dir string, c disk.Config)
 	return k, nil
 }
 
-// followed is follow, and leaves the copy open.
+// followed is like follow, and leaves the copy open.
 func (o *owner) followed(dir string, c disk.Config) (*disk.Copy, error) {
 	k, err := o.followFrom(dir, c)
-	for range 8 { // what says which snapshot is the latest may be stale
+	for range 8 { // the pointer to the latest snapshot may be stale
 		if !errors.Is(err, errOtherCopy) && !errors.Is(err, disk.ErrDamaged) {
 			break
 		}
@@ -89,7 +88,7 @@ func (o *owner) followed(dir string, c disk.Config) (*disk.Copy, error) {
 	return k, err
 }
 
-// errOtherCopy: the directory is not a copy of the journal, or lacks what was trimmed.
+// errOtherCopy means that the directory is not a copy of the journal, or lacks records that were trimmed.
 var errOtherCopy = errors.New("cluster: not a copy of this journal")
 
 func (o *owner) followFrom(dir string, c disk.Config) (*disk.Copy, error) {
@@ -111,18 +110,18 @@ func (o *owner) followFrom(dir string, c disk.Config) (*disk.Copy, error) {
 // follower applies a journal's groups to a copy.
 type follower struct {
 	copy  *disk.Copy
-	at    disk.Mark // where the copy stood
-	open  uint64    // the record to stop at
+	at    disk.Mark // position of the copy at the beginning
+	open  uint64    // sequence of the record to stop at
 	epoch uint64
-	known bool // that the journal has the copy's group
+	known bool // the journal has the copy's last group
 	parts []byte
-	bytes int64 // of groups
+	bytes int64 // bytes of groups
 }
 
 func (f *follower) read(ctx context.Context, e Engine, shard int) error {
 	after := uint64(0)
 	if f.at.Seq > 0 {
-		after = f.at.Seq - 1 // its own record, too: the nonce tells whether it is the same journal
+		after = f.at.Seq - 1 // read its last record again: the nonce tells whether it is the same journal
 	}
 	for x, err := range e.Read(ctx, shard, after) {
 		if errors.Is(err, ErrTrimmed) {
@@ -142,7 +141,7 @@ func (f *follower) read(ctx context.Context, e Engine, shard int) error {
 	return fmt.Errorf("%w: shard %d ends before %d", ErrJournal, shard, f.open)
 }
 
-// apply applies one record and reports whether it is the one to stop at.
+// apply applies one record and reports whether it is the last one to apply.
 func (f *follower) apply(x Entry) (done bool, err error) {
 	return x.Seq >= f.open, f.applyOne(x)
 }

@@ -1,5 +1,5 @@
-// Package enginetest is the conformance suite of cluster.Engine: one or more tests for each numbered clause of its
-// contract. An engine's own test is a factory and a call of [Run].
+// Package enginetest is the conformance suite of cluster.Engine, with at least one test for each numbered clause of its contract. An
+// engine's own test consists of a factory and a call of [Run].
 package enginetest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// Job is the storage of one cluster job under test, and what a test can do to it.
+// Job is the storage of one cluster job under test, with operations on it for tests.
 type Job struct {
 	// Connect returns a connection of another node.
 	Connect func(t *testing.T) cluster.Engine
@@ -19,21 +19,20 @@ type Job struct {
 	GoBack func(t *testing.T, shard int)
 	// Beside returns a connection to another job on the same engine.
 	Beside func(t *testing.T) cluster.Engine
-	// Flaky returns a connection of another node that often gets no answer, whether the call took effect or not. nil: calls
-	// are ended by their context instead.
+	// Flaky returns the connection of another node on which many calls get no answer, whether they took effect or not. nil: contexts
+	// end calls instead.
 	Flaky func(t *testing.T) cluster.Engine
 }
 
-// Options says how the suite runs.
+// Options configures the suite.
 type Options struct {
-	Virtual bool // each test runs in a testing/synctest bubble
+	Virtual bool // run each test in a testing/synctest bubble
 
-	// Parallel runs the tests side by side, but for the one that calls Job.Restart: that comes first, so that jobs may be on
-	// the same servers.
+	// Parallel runs the tests in parallel, after the one that calls Job.Restart, so that jobs may share servers.
 	Parallel bool
 }
 
-// Run tests the jobs that open makes. Each test opens another one.
+// Run tests the jobs that open makes. Each test opens a new one.
 func Run(t *testing.T, open func(t *testing.T) Job, o Options) {
 	t.Helper()
 	each(func(name string, check func(*kit)) {
@@ -57,7 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) Job, o Options) {
 // restart is the test that calls Job.Restart.
 const restart = "E2 a restart keeps what was acknowledged"
 
-// each names the tests of the suite. The number is that of the clause.
+// each calls test for each test of the suite, with its name, which begins with the clause.
 func each(test func(name string, check func(*kit))) {
 	test("E1 one Append of many wins", oneAppendWins)
 	test("E1 an old expectation is fenced", oldExpectationIsFenced)

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// inboxKeepsOrder: three nodes send at once; what each has sent is there, in its order.
+// inboxKeepsOrder checks that offers from three concurrent senders keep each sender's order.
 func inboxKeepsOrder(k *kit) {
 	const offers = 20
 	var calls sync.WaitGroup
@@ -42,7 +42,7 @@ func inboxKeepsOrder(k *kit) {
 	k.holds("the other inbox", k.inbox(7, 0), "x")
 }
 
-// asideStays: what two owners have put aside is there once, whatever is dropped from the inbox.
+// asideStays checks that messages put aside by two owners are stored once, and stay when the inbox is dropped.
 func asideStays(k *kit) {
 	k.holds("what was put aside at first", k.aside(2))
 	for i := range 3 {
@@ -70,7 +70,7 @@ func asideStays(k *kit) {
 	k.holds("what was put aside of another inbox", k.aside(3))
 }
 
-// arrivalsAreTold: who watches an inbox is told of what others send to it, until it stops, and of no other inbox.
+// arrivalsAreTold checks that a watcher of an inbox is notified of offers from others until it stops, and not of other inboxes.
 func arrivalsAreTold(k *kit) {
 	var told, others atomic.Int64
 	other := k.job.Connect(k.t)

@@ -65,7 +65,7 @@ func journalsAreApart(k *kit) {
 	}
 }
 
-// moreShards uses the greatest shard, and one that an engine might keep where it keeps the first.
+// moreShards uses the greatest shard number, and a shard that an engine might store together with the first one.
 func moreShards(k *kit) {
 	k.append(0, "first", 0)
 	for _, shard := range []int{16, 1023} {
@@ -125,14 +125,14 @@ func nonceIsStoredOnce(k *kit) {
 	k.holds("the journal", k.read(0, 0), "once", "twice")
 }
 
-// unknownOutcome: one node appends through a bad connection and repeats what had no outcome; another takes the journal
-// away now and then. The journal has exactly what was acknowledged to either.
+// unknownOutcome checks appends without an outcome: one node appends through a bad connection and repeats those calls; another one
+// takes the journal over now and then. The journal must have exactly the records that were acknowledged to either.
 func unknownOutcome(k *kit) {
 	var want []string
 	last, fenced := uint64(0), 0
 	e := k.flaky()
 	for i := range 30 {
-		if i%7 == 6 { // the other node, from a stale view or not
+		if i%7 == 6 { // the other node, from a possibly stale view
 			text := fmt.Sprintf("other %d", i)
 			last = k.append(0, text, last)
 			want = append(want, text)
@@ -176,7 +176,7 @@ func (i impatient) Append(ctx context.Context, shard int, n cluster.Nonce, data 
 	return i.Engine.Append(ctx, shard, n, data, last)
 }
 
-// decide repeats an Append until it has an outcome, at last through a good connection.
+// decide repeats an Append until it has an outcome, finally through a good connection.
 func (k *kit) decide(e cluster.Engine, n cluster.Nonce, text string, last uint64) (uint64, error) {
 	var err error
 	for try := range 50 {
@@ -207,7 +207,7 @@ func readIsInOrder(k *kit) {
 	}
 	for _, err := range k.e.Read(k.ctx, 5, 0) {
 		k.is("Read of the first record", err, nil)
-		break // whoever has seen enough can leave
+		break // a reader may stop early
 	}
 	k.append(5, "last", seqs[19])
 	if all := k.read(5, 0); len(all) != 21 || string(all[20].Data) != "last" {

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// tb is the part of testing.TB that a check needs, so that the suite's own tests can watch a check fail.
+// tb is the part of testing.TB that checks need. The suite's own tests use it to see a check fail.
 type tb interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -19,7 +19,7 @@ type tb interface {
 	Skipf(format string, args ...any)
 }
 
-// kit is a job under test with the functions of which checks are made.
+// kit is a job under test with helper functions for checks.
 type kit struct {
 	tb
 	t   *testing.T
@@ -37,7 +37,7 @@ func nonce() (n cluster.Nonce) {
 	return n
 }
 
-// append appends a record, which must succeed.
+// append appends a record, and fails the test on error.
 func (k *kit) append(shard int, data string, last uint64) uint64 {
 	k.Helper()
 	seq, err := k.e.Append(k.ctx, shard, nonce(), []byte(data), last)
@@ -58,7 +58,7 @@ func (k *kit) write(shard, n int) (seqs []uint64) {
 	return seqs
 }
 
-// read returns what a journal holds behind a sequence.
+// read returns the records of a journal after a sequence.
 func (k *kit) read(shard int, after uint64) (all []cluster.Entry) {
 	k.Helper()
 	for e, err := range k.e.Read(k.ctx, shard, after) {
@@ -114,7 +114,7 @@ func (k *kit) is(what string, err, want error) {
 	}
 }
 
-// soon waits until ok, which may take a moment where reads are stale.
+// soon waits until ok returns true. Where reads are stale, this may take a moment.
 func (k *kit) soon(what string, ok func() bool) {
 	k.Helper()
 	for range 100 {

@@ -9,16 +9,16 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// clocks are those that all jobs of an engine share.
+// clocks is the data that all jobs of an engine share.
 type clocks struct {
 	mu    sync.Mutex
 	seq   uint64
 	era   uint64
-	since time.Time // of the era
+	since time.Time // beginning of the era
 	is    map[string]common
 	files map[string]common // robots.txt files
-	size  int               // of them
-	limit int               // of size
+	size  int               // total bytes of files
+	limit int               // maximum of size
 }
 
 // common is a clock.
@@ -26,21 +26,21 @@ type common struct {
 	value []byte
 	rev   uint64
 	ends  time.Time
-	was   *common // before the last store, for stale reads
+	was   *common // value before the last store, for stale reads
 }
 
 func newClocks() *clocks {
 	return &clocks{era: 1, is: map[string]common{}, files: map[string]common{}, limit: 64 << 20}
 }
 
-// NewJob returns the data of another job, which is empty, on the same engine.
+// NewJob returns the data of another, empty job on the same engine.
 func (s *Server) NewJob() *Server {
 	x := New()
 	x.clocks = s.clocks
 	return x
 }
 
-// LoseClocks loses the clocks that all jobs share, as an engine does of which all servers are restarted.
+// LoseClocks loses the clocks that all jobs share, like an engine whose servers are all restarted.
 func (s *Server) LoseClocks() {
 	c := s.clocks
 	c.mu.Lock()
@@ -137,7 +137,7 @@ func (c *Conn) StoreRobots(ctx context.Context, name string, file []byte, life t
 	})
 }
 
-// keep stores a robots.txt, and drops the oldest while there are too many bytes.
+// keep stores a robots.txt, and drops the oldest files while their total size is too large.
 func (c *clocks) keep(name string, file []byte, life time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

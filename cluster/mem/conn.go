@@ -19,7 +19,7 @@ type Conn struct {
 
 var _ cluster.Engine = (*Conn)(nil)
 
-// Connect returns a connection on which nothing goes wrong, until [Conn.Misbehave] or [Conn.Cut].
+// Connect returns a connection without faults. [Conn.Misbehave] and [Conn.Cut] add them.
 func (s *Server) Connect() *Conn { return &Conn{s: s, f: newFaults()} }
 
 // Append implements cluster.Journals.
@@ -98,7 +98,7 @@ func (c *Conn) Send(ctx context.Context, shard int, _ string, offer []byte) erro
 	})
 }
 
-// Watch implements cluster.Inboxes. It misses some offers on a connection whose reads are stale, and all on one that is cut.
+// Watch implements cluster.Inboxes. It misses some offers on a connection with stale reads, and all on one that is cut.
 func (c *Conn) Watch(shard int, f func()) (stop func(), err error) {
 	return c.s.watch(shard, func() {
 		if !c.f.isCut() && c.f.stale() == 0 {

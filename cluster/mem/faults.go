@@ -11,21 +11,21 @@ import (
 // Faults holds the probability, from 0 to 1, of each fault in the calls of a connection.
 type Faults struct {
 	Seed    uint64
-	Latency time.Duration // of a call, there and back: up to twice as much
+	Latency time.Duration // maximum latency is twice this, in each direction together
 	Lost    float64       // the call does not arrive
-	Unheard float64       // the call takes effect, and its answer does not arrive
-	Stale   float64       // a read returns what was true before
-	Timeout time.Duration // until a call without an answer is given up; 0: 2 s
+	Unheard float64       // the call takes effect, but its answer is lost
+	Stale   float64       // a read returns an earlier value
+	Timeout time.Duration // after which a call without an answer is given up; 0: 2 s
 }
 
-// ErrTimeout is returned by calls that got no answer: whether they took effect is unknown.
+// ErrTimeout is returned by calls without an answer: it is unknown whether they took effect.
 var ErrTimeout = errors.New("mem: no answer in time")
 
 // faults is the state of a connection.
 type faults struct {
 	mu     sync.Mutex
-	calls  int    // until then happens
-	then   func() // nil: nothing does
+	calls  int    // calls until then is called
+	then   func() // may be nil
 	is     Faults
 	rng    *rand.Rand
 	broken bool
@@ -50,14 +50,14 @@ func (f *faults) set(to Faults) {
 	f.is, f.rng = to, rand.New(rand.NewPCG(to.Seed, 99))
 }
 
-// Cut cuts the connection, or mends it: no call arrives while it is cut, and nobody gets an answer from this node.
+// Cut cuts the connection, or restores it. While it is cut, no call arrives, and questions to this node get no answer.
 func (c *Conn) Cut(cut bool) {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
 	c.f.broken = cut
 }
 
-// Skew sets the clock of this node that far ahead of the engine's, or behind, as far as the engine's Now tells.
+// Skew sets the clock offset of this node relative to the engine, as the engine's Now shows it. A negative offset is behind.
 func (c *Conn) Skew(d time.Duration) {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
@@ -70,8 +70,8 @@ func (f *faults) skewed() time.Duration {
 	return f.skew
 }
 
-// CutAt cuts the connection at the call with this number from now on, counted from 0, before the call takes effect or, with
-// after, when it has; then it calls f: so a process is killed between two steps of what it does.
+// CutAt cuts the connection at a future call, counted from 0, before the call takes effect, or after it if after is set. Then it calls
+// f. So a test can kill a process between any two steps.
 func (c *Conn) CutAt(call int, after bool, f func()) {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
@@ -124,7 +124,7 @@ func (f *faults) fate() fate {
 	return x
 }
 
-// stale returns how old what a read returns is, in writes.
+// stale returns the age of the value that a read returns, in writes.
 func (f *faults) stale() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -134,7 +134,7 @@ func (f *faults) stale() int {
 	return 0
 }
 
-// call has do happen on the server, unless the call is lost.
+// call runs do on the server, unless the call is lost.
 func (f *faults) call(ctx context.Context, do func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (f *faults) call(ctx context.Context, do func() error) error {
 	return err
 }
 
-// silence waits as long as the caller of a call that gets no answer.
+// silence waits until the caller gives up a call that gets no answer.
 func (f *faults) silence(ctx context.Context, d time.Duration) error {
 	if err := pause(ctx, d); err != nil {
 		return err

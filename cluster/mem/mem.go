@@ -1,5 +1,5 @@
-// Package mem is a cluster.Engine in memory, for tests: whole clusters run on it in virtual time, with nodes that are
-// killed or cut off, calls whose outcome stays unknown, and stale reads.
+// Package mem is a cluster.Engine in memory, for tests. Whole clusters run on it in virtual time, with killed and disconnected nodes,
+// calls with an unknown outcome, and stale reads.
 package mem
 
 import (
@@ -15,10 +15,10 @@ import (
 // Server holds the data of one cluster job. It is safe for concurrent use.
 type Server struct {
 	mu        sync.Mutex
-	seq       uint64 // of all journals and inboxes
+	seq       uint64 // last sequence of all journals and inboxes
 	journals  map[int]*log
 	inboxes   map[int]*log
-	aside     map[int]*log // of inboxes
+	aside     map[int]*log // put aside from inboxes
 	registers map[string]*register
 	files     map[string][]byte
 	answers   map[int][]*answer
@@ -29,16 +29,16 @@ type Server struct {
 // log is a journal or an inbox.
 type log struct {
 	entries []cluster.Entry
-	history []cluster.Entry // with those that were trimmed
+	history []cluster.Entry // all records ever appended
 	last    uint64
-	trimmed uint64                   // the greatest sequence that is gone
-	nonces  map[cluster.Nonce]uint64 // of all that were ever appended
+	trimmed uint64                   // greatest sequence that was trimmed
+	nonces  map[cluster.Nonce]uint64 // sequences of all records ever appended
 }
 
 type register struct {
 	value []byte
 	rev   uint64
-	was   []byte // before the last Store, for stale reads
+	was   []byte // value before the last Store, for stale reads
 	old   uint64
 }
 
@@ -89,7 +89,7 @@ func (s *Server) add(l *log, n cluster.Nonce, data []byte) {
 	l.history = append(l.history, l.entries[len(l.entries)-1])
 }
 
-// lastBut returns the last record of a journal, or the one that many before it.
+// lastBut returns the record that is many before the last record of a journal, 0 for the last one.
 func (s *Server) lastBut(shard, many int) cluster.Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *Server) after(logs map[int]*log, shard int, after uint64) (all []cluste
 	return nil, l.trimmed > after
 }
 
-// cut removes the entries with a smaller sequence than below, but for that many at the end.
+// cut removes entries with a sequence smaller than below, but keeps the last keep entries.
 func (s *Server) cut(logs map[int]*log, shard int, below uint64, keep int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +207,7 @@ func (s *Server) remove(name string) {
 	delete(s.files, name)
 }
 
-// answerer returns who answers for a shard, nil if nobody does.
+// answerer returns the node that answers for a shard, nil if there is none.
 func (s *Server) answerer(shard int) *answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,14 +228,14 @@ func (s *Server) answer(shard int, a *answer) (stop func()) {
 	}
 }
 
-// History returns all records that were ever appended to a journal, those that were trimmed, too.
+// History returns all records that were ever appended to a journal, including trimmed ones.
 func (s *Server) History(shard int) []cluster.Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(of(s.journals, shard).history)
 }
 
-// GoBack makes a journal lose its last records, as a disk that acknowledges what it has not written.
+// GoBack makes a journal lose its last records, like a disk that acknowledges data without writing it.
 func (s *Server) GoBack(shard, records int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,19 +12,18 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// Access is how servers know who connects, and who connects knows the servers: files, so that nothing secret is in a command
-// line.
+// Access configures the mutual authentication of servers and clients. Secrets are in files, so that command lines contain none.
 type Access struct {
-	// Creds is a file: one of NATS credentials (a JWT and its key), or one line with a token or "user:password". It is refused if
-	// others than its owner can read it, except for the group of a file of root that a process of another user is lent.
+	// Creds is a file with NATS credentials (a JWT and its key), or with one line that is a token or "user:password". It is refused if
+	// others than its owner can read it. An exception is a file of root that the group of a process of another user may read.
 	Creds string
-	// CA is a file with certificates (PEM) that the servers' certificates are signed by. "": those of the system.
+	// CA is a file with the certificates (PEM) of the authorities for the servers' certificates. "": those of the system.
 	CA string
-	// Cert and Key are files with a certificate for servers that want one, and its key.
+	// Cert and Key are files with a client certificate and its key, for servers that require one.
 	Cert, Key string
 }
 
-// Secret returns what Creds says, if that is a token or a user and a password.
+// Secret returns the contents of Creds if they are a token, or a user and a password.
 func (a Access) Secret() (user, password, token string, err error) {
 	if a.Creds == "" {
 		return "", "", "", nil
@@ -50,7 +49,7 @@ func (a Access) read() (string, error) {
 
 func isJWT(text string) bool { return strings.Contains(text, "BEGIN NATS USER JWT") }
 
-// Options returns the options of a connection. The error names the file that cannot be used.
+// Options returns the options of a connection. The error names the file that is not usable.
 func (a Access) Options() (all []nats.Option, err error) {
 	user, password, token, err := a.Secret()
 	switch {
@@ -70,7 +69,7 @@ func (a Access) Options() (all []nats.Option, err error) {
 	return append(all, nats.Secure(c)), err
 }
 
-// TLS returns the configuration of connections. The error names the file that cannot be used.
+// TLS returns the TLS configuration of connections. The error names the file that is not usable.
 func (a Access) TLS() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if a.CA != "" {

@@ -16,12 +16,12 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// Clocks are those that all jobs of some servers share. They implement cluster.ClockStore. The servers keep them in memory: a clock is
-// stored several times for each request, and says nothing a minute later. That they were lost is known from a message among
-// them that has no end; how often, from a stream on the disks.
+// Clocks are the clocks that all jobs of some servers share. It implements cluster.ClockStore. The servers keep clocks in memory,
+// because they are stored several times for each request and expire within a minute. A message without an expiry among them shows
+// whether they were lost; a stream on disk counts how often.
 type Clocks struct {
 	js    jetstream.JetStream
-	close func() // nil: the connection is that of an Engine
+	close func() // nil: the connection belongs to an Engine
 
 	mu      sync.Mutex
 	streams map[string]jetstream.Stream
@@ -31,14 +31,14 @@ const (
 	clockStream  = "AMBLE_CLOCKS"
 	eraStream    = "AMBLE_ENGINE"
 	robotsStream = "AMBLE_ROBOTS"
-	clockPrefix  = "amble.$clocks." // no job has that name
+	clockPrefix  = "amble.$clocks." // cannot be the name of a job
 	robotsPrefix = "amble.$robots."
 	eraSubject   = "amble.$engine.era"
 
-	robotsMax = 64 << 20 // bytes of all robots.txt files
+	robotsMax = 64 << 20 // total bytes of all robots.txt files
 )
 
-// ConnectClocks connects to the clocks of servers, for a crawl that is no cluster job. Config.Job and Shards are not used.
+// ConnectClocks connects to the clocks of servers, for a crawl that is not a cluster job. It ignores Config.Job and Shards.
 func ConnectClocks(ctx context.Context, c Config) (*Clocks, error) {
 	c.Job, c.Shards = "clocks", 1
 	e, err := dial(c)
@@ -74,7 +74,7 @@ func (k *Clocks) StoreClock(ctx context.Context, key string, value []byte, rev u
 	return k.store(ctx, clockStream, clockPrefix+clockToken(key), value, rev, lifetime(life))
 }
 
-// lifetime returns the option of a message that is removed after a time. The servers count seconds.
+// lifetime returns an option that removes a message after a time, in whole seconds.
 func lifetime(life time.Duration) jetstream.PublishOpt {
 	return jetstream.WithMsgTTL(max(time.Second, life.Round(time.Second)+time.Second))
 }
@@ -83,7 +83,7 @@ func lifetime(life time.Duration) jetstream.PublishOpt {
 func (k *Clocks) LoadRobots(ctx context.Context, name string) ([]byte, error) {
 	b, _, err := k.load(ctx, robotsStream, robotsPrefix+name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, nil // nothing was stored yet
+		return nil, nil // nothing is stored yet
 	}
 	return b, err
 }
@@ -107,7 +107,7 @@ func (k *Clocks) StoreRobots(ctx context.Context, name string, file []byte, life
 	return nil
 }
 
-// clockToken returns a key as a part of a subject.
+// clockToken encodes a key as a part of a subject.
 func clockToken(key string) string {
 	var b strings.Builder
 	for i := range len(key) {
@@ -121,7 +121,7 @@ func clockToken(key string) string {
 	return b.String()
 }
 
-// stream returns a stream, which is looked up once.
+// stream returns a stream. It looks up each stream once.
 func (k *Clocks) stream(ctx context.Context, name string) (jetstream.Stream, error) {
 	k.mu.Lock()
 	s := k.streams[name]
@@ -147,7 +147,7 @@ func (k *Clocks) load(ctx context.Context, stream, subject string) (value []byte
 	return append([]byte{}, m.Data...), m.Sequence, nil
 }
 
-// last returns the message of a subject, nil if there is none.
+// last returns the last message of a subject, nil if there is none.
 func (k *Clocks) last(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
 	s, err := k.stream(ctx, stream)
 	if err != nil {
@@ -177,17 +177,17 @@ func (k *Clocks) store(ctx context.Context, stream, subject string, value []byte
 
 func clocksFailed(err error) error { return fmt.Errorf("nats: the clocks of the engine: %w", err) }
 
-// mark says since when the clocks are there.
+// mark records since when the clocks exist.
 type mark struct {
 	Era   uint64    `json:"era"`
-	Since time.Time `json:"since,omitzero"` // when it was noticed that those before were lost
+	Since time.Time `json:"since,omitzero"` // when the loss of the earlier ones was noticed
 }
 
-// beginTime is the time that a process has to begin an era. It first counts the era, on the disks, and then stores the mark among the
+// beginTime is the time that a process has to begin an era. It first increments the era on disk, and then stores the mark among the
 // clocks.
 const beginTime = time.Second
 
-// Era implements cluster.ClockStore. It makes the streams if there are none.
+// Era implements cluster.ClockStore. It creates missing streams.
 func (k *Clocks) Era(ctx context.Context) (era uint64, since time.Time, err error) {
 	for range 100 {
 		b, _, err := k.load(ctx, clockStream, clockPrefix+"era")
@@ -220,8 +220,8 @@ func (k *Clocks) Era(ctx context.Context) (era uint64, since time.Time, err erro
 	return 0, since, clocksFailed(cluster.ErrConflict)
 }
 
-// begin begins another era: there is no mark among the clocks. The error is ErrConflict if another process begins one, as it may if it
-// counted an era less than within ago.
+// begin begins a new era, because there is no mark among the clocks. The error is ErrConflict if another process may be doing so: it
+// incremented the era less than within ago.
 func (k *Clocks) begin(ctx context.Context, within time.Duration) error {
 	counted, err := k.last(ctx, eraStream, eraSubject)
 	if err != nil {
@@ -262,7 +262,7 @@ func (k *Clocks) createClocks(ctx context.Context) error {
 		})
 }
 
-// create makes streams of values by subject, on three servers if there are so many.
+// create creates streams of values by subject, on three servers if there are as many.
 func (k *Clocks) create(ctx context.Context, all ...jetstream.StreamConfig) error {
 	for _, s := range all {
 		s.Retention, s.MaxMsgs, s.MaxMsgsPerSubject = jetstream.LimitsPolicy, -1, 1

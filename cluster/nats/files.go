@@ -15,20 +15,20 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// A file is stored in parts, each of them an object: the client sends all of an object before it waits for the first
-// acknowledgement, of which servers that sync each write take few at a time, and reads one within a single time-out. The
-// object with the file's own name is empty, and says which parts belong to it. One that does not is the whole file.
+// Maximum size of the parts in which a file is stored, each as an object. The client sends a whole object before it waits for the first
+// acknowledgement, while servers that sync each write accept few at a time; and it must read an object within a single timeout. The
+// object with the file's own name is empty, and its metadata name the parts. If they name none, the object is the whole file.
 const partSize = 8 << 20
 
-// What the metadata of a file's own object say.
+// Keys in the metadata of a file's main object.
 const (
-	metaSet   = "amble-set"   // the parts are named by the file, this and a number
-	metaParts = "amble-parts" // how many there are
+	metaSet   = "amble-set"   // the parts are named by the file, this value and a number
+	metaParts = "amble-parts" // number of parts
 )
 
-// parts are those of a file.
+// parts names the parts of a file.
 type parts struct {
-	name string // of the file, and of this time that it was put
+	name string // name of the file and of this version
 	n    int
 }
 
@@ -48,7 +48,7 @@ func (e *Engine) Put(ctx context.Context, name string, r io.Reader) error {
 	}
 	meta := map[string]string{metaSet: set, metaParts: strconv.Itoa(p.n)}
 	if err := e.put(ctx, jetstream.ObjectMeta{Name: name, Metadata: meta}, nil); err != nil {
-		return err // it may be there all the same
+		return err // it may have been stored nevertheless
 	}
 	e.deleteParts(ctx, before)
 	return nil
@@ -59,7 +59,7 @@ func (e *Engine) putParts(ctx context.Context, p *parts, r *bufio.Reader) error 
 		if _, err := r.Peek(1); errors.Is(err, io.EOF) {
 			return nil
 		}
-		p.n++ // also one that is there in part
+		p.n++ // count parts that may be incomplete, too
 		if err := e.put(ctx, jetstream.ObjectMeta{Name: p.part(p.n - 1)}, io.LimitReader(r, cmp.Or(e.c.part, partSize))); err != nil {
 			return err
 		}
@@ -76,14 +76,14 @@ func (e *Engine) put(ctx context.Context, m jetstream.ObjectMeta, r io.Reader) e
 // partTimeouts is the maximum time to send or read a part, in multiples of Config.Timeout.
 const partTimeouts = 12
 
-// deleteParts removes parts as far as it can: what is left takes room, and nothing else.
+// deleteParts removes parts as far as it can. Remaining ones only take up space.
 func (e *Engine) deleteParts(ctx context.Context, p parts) {
 	for i := range p.n {
 		_ = e.remove(ctx, p.part(i))
 	}
 }
 
-// remove deletes an object, if it is there.
+// remove deletes an object if it exists.
 func (e *Engine) remove(ctx context.Context, name string) error {
 	err := e.snap.Delete(ctx, name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
@@ -92,7 +92,7 @@ func (e *Engine) remove(ctx context.Context, name string) error {
 	return e.failed(err)
 }
 
-// partsOf returns which parts a file has; none if it is one object. The error may be cluster.ErrNotFound.
+// partsOf returns the parts of a file; none if it is a single object. The error may be cluster.ErrNotFound.
 func (e *Engine) partsOf(ctx context.Context, name string) (p parts, err error) {
 	info, err := e.snap.GetInfo(ctx, name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
@@ -108,7 +108,7 @@ func (e *Engine) partsOf(ctx context.Context, name string) (p parts, err error) 
 	return p, e.failed(err)
 }
 
-// Get implements cluster.Files. What is read is checked: a file that is damaged ends with an error.
+// Get implements cluster.Files. It verifies the data while reading: reading a damaged file ends with an error.
 func (e *Engine) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	p, err := e.partsOf(ctx, name)
 	if err != nil {
@@ -121,13 +121,13 @@ func (e *Engine) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// fileReader reads the parts of a file, one after the other.
+// fileReader reads the parts of a file in order.
 type fileReader struct {
 	e      *Engine
 	ctx    context.Context
-	next   func(i int) string // the name of a part
+	next   func(i int) string // returns the name of a part
 	i, n   int
-	part   io.ReadCloser // nil: between two
+	part   io.ReadCloser // nil: between two parts
 	cancel context.CancelFunc
 }
 

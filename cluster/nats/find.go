@@ -16,12 +16,12 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// ErrServer is wrapped by errors about servers that cannot be used: they cannot be reached, refuse the credentials, are too
-// old, or have no JetStream.
+// ErrServer is wrapped by errors about unusable servers: they cannot be reached, refuse the credentials, are too old, or have no
+// JetStream.
 var ErrServer = errors.New("nats: the servers cannot be used")
 
-// Away reports whether an error of this package may pass by itself, or once somebody has seen to the servers: they cannot be
-// reached, or a majority of them cannot, or they have no room.
+// Away reports whether an error of this package is temporary, or goes away when an operator repairs the servers: too few of them can be
+// reached, or they have no disk space.
 func Away(err error) bool {
 	for _, passing := range []error{
 		errAway, context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrConnectionClosed, nats.ErrDisconnected,
@@ -35,10 +35,10 @@ func Away(err error) bool {
 	return errors.As(err, &api) && api.Code >= http.StatusInternalServerError && api.ErrorCode != jetstream.JSErrCodeJetStreamNotEnabledForAccount
 }
 
-// errAway is of servers that cannot be reached.
+// errAway is the error for unreachable servers.
 var errAway = errors.New("is a server running there?")
 
-// Check connects to the servers and says what prevents them from being used, with what to do about it.
+// Check connects to the servers. If they cannot be used, the error gives the reason and a remedy.
 func Check(ctx context.Context, c Config) error {
 	e, err := reach(ctx, c)
 	if err == nil {
@@ -47,7 +47,7 @@ func Check(ctx context.Context, c Config) error {
 	return err
 }
 
-// Find returns c with the number of shards that its job was created with. The error wraps ErrServer, ErrNoJob or cluster.ErrNoJob.
+// Find returns c with the number of shards with which its job was created. The error wraps ErrServer, ErrNoJob or cluster.ErrNoJob.
 func Find(ctx context.Context, c Config) (Config, error) {
 	e, err := reach(ctx, c)
 	if err != nil {
@@ -65,7 +65,7 @@ func Find(ctx context.Context, c Config) (Config, error) {
 	return c, err
 }
 
-// reach connects, and checks the server.
+// reach connects to a server and checks it.
 func reach(ctx context.Context, c Config) (*Engine, error) {
 	c.Shards = max(1, c.Shards)
 	if err := c.validate(); err != nil {
@@ -86,15 +86,14 @@ func reach(ctx context.Context, c Config) (*Engine, error) {
 	return e, nil
 }
 
-// patience limits the time that servers may take to elect a leader and to find each other: just after their start they need some
-// seconds.
+// patience limits the time that servers may take to find each other and elect a leader: they need some seconds after their start.
 const patience = 20 * time.Second
 
-// noLeader is the error code of servers that have been without a leader for some time.
+// noLeader is the error code of servers that have had no leader for some time.
 const noLeader = 10008
 
-// answers asks whether JetStream works. Servers without a leader answer nothing at first, neither then nor when they have one, so
-// they are asked again.
+// answers tests whether JetStream works. Servers without a leader do not answer at first, even once they have one, so it asks
+// repeatedly.
 func (e *Engine) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.c.patience, patience))
 	defer cancel()
@@ -123,7 +122,7 @@ func unreachable(c Config, err error) error {
 	return fmt.Errorf("%w: no connection to %s: %w", ErrServer, c.URLs, errAway)
 }
 
-// atLeast compares a version, such as "2.12.1-RC.2".
+// atLeast compares version numbers, such as "2.12.1-RC.2".
 func atLeast(version string, major, minor int) bool {
 	part := strings.SplitN(version, ".", 3)
 	if len(part) < 2 {

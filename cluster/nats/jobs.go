@@ -14,22 +14,22 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// Stored is a job that servers keep.
+// Stored is a job that the servers store.
 type Stored struct {
 	Name   string
-	Whole  bool      // false: its creation or deletion was cut off, and only Delete is of use
+	Whole  bool      // false: its creation or deletion was interrupted, and only Delete is possible
 	Shards int       // 0 unless it is whole
-	End    string    // why it is over; "" if it is not, or not whole
-	Bytes  uint64    // size of its streams, without their replicas
-	Made   time.Time // when its first stream was
+	End    string    // why the job ended; "": it has not, or it is not Whole
+	Bytes  uint64    // size of its streams, without replicas
+	Made   time.Time // creation time of its first stream
 }
 
-// streamName matches the streams of a job: the name, and which one it is.
+// streamName matches the names of a job's streams, with the job's name and the kind of stream.
 var streamName = regexp.MustCompile(`^(?:AMBLE_([A-Za-z0-9_-]+)_(CTL|DEAD|LOG_\d+|IN_\d+)|OBJ_AMBLE_([A-Za-z0-9_-]+)_SNAP)$`)
 
-// List returns the jobs that the servers keep, by name. The Job of c is not used. Errors are those of [Check].
+// List returns the jobs on the servers, by name. It ignores c.Job. Errors are those of [Check].
 func List(ctx context.Context, c Config) ([]Stored, error) {
-	c.Job = "list" // names the connection
+	c.Job = "list" // it names the connection
 	e, err := reach(ctx, c)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func List(ctx context.Context, c Config) ([]Stored, error) {
 	return all, nil
 }
 
-// describe reads what a job's own registers say.
+// describe reads the job's registers.
 func (e *Engine) describe(ctx context.Context, x *Stored) error {
 	of := *e
 	of.c.Job = x.Name
@@ -80,7 +80,7 @@ func (e *Engine) describe(ctx context.Context, x *Stored) error {
 	}
 	j, err := cluster.LoadJob(ctx, &of)
 	if errors.Is(err, cluster.ErrNoJob) {
-		x.Whole = false // cut off before its settings were stored
+		x.Whole = false // creation was interrupted before its settings were stored
 		return nil
 	}
 	if err != nil {
@@ -91,9 +91,9 @@ func (e *Engine) describe(ctx context.Context, x *Stored) error {
 	return err
 }
 
-// Delete removes a job from the servers, whole or not: its journals, links, files and registers, for good. What its nodes have written
-// stays, but cannot be collected any more. Nobody should be working on the job. A Delete that was cut off can be repeated. The error
-// wraps ErrNoJob if the servers keep nothing of that name, and is one of [Check].
+// Delete permanently removes a job, whole or not, from the servers: its journals, links, files and registers. The nodes' directories
+// stay, but can no longer be collected. No node should be working on the job. An interrupted Delete can be repeated. The error wraps
+// ErrNoJob if the servers have no such job, or is one of [Check].
 func Delete(ctx context.Context, c Config) error {
 	e, err := reach(ctx, c)
 	if err != nil {
@@ -113,7 +113,7 @@ func Delete(ctx context.Context, c Config) error {
 	if len(all) == 0 {
 		return fmt.Errorf("%w: %s on %s", ErrNoJob, c.Job, c.URLs)
 	}
-	slices.Sort(all) // AMBLE_…_CTL comes first: what is left of a job without it is no job
+	slices.Sort(all) // AMBLE_…_CTL sorts first: without it, the rest of a job does not count as a job
 	for _, name := range all {
 		if err := e.js.DeleteStream(ctx, name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return e.failed(fmt.Errorf("stream %s: %w", name, err))

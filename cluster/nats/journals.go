@@ -15,10 +15,10 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// headerPrev has the sequence of the record before: who reads a journal sees what is missing.
+// headerPrev holds the sequence of the previous record, so that readers notice missing ones.
 const headerPrev = "Amble-Prev"
 
-// attempts is how often an Append is repeated while the servers do not know yet who was first.
+// attempts is the number of times that an Append is repeated while the servers have not decided who was first.
 const attempts = 50
 
 func (e *Engine) log(shard int) (jetstream.Stream, string) {
@@ -52,8 +52,8 @@ func (e *Engine) Append(ctx context.Context, shard int, n cluster.Nonce, data []
 
 var errUndecided = errors.New("nats: the servers have not decided who was first")
 
-// decide finds out what happened to an Append whose expectation was wrong: 0 if that is not known yet. The record behind
-// the expected one is that of who was first, whatever came later.
+// decide finds out the outcome of an Append whose expectation was wrong, 0 if it is not known yet. The record after the expected one
+// belongs to the first appender, whatever came later.
 func (e *Engine) decide(ctx context.Context, s jetstream.Stream, subject, id string, last uint64) (uint64, error) {
 	m, err := s.GetMsg(ctx, last+1, jetstream.WithGetMsgSubject(subject))
 	switch {
@@ -81,14 +81,13 @@ func wrongSequence(err error) bool {
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// inProcess reports whether the servers have not decided about an earlier attempt with the same nonce, of which no answer was
-// heard.
+// inProcess reports whether the servers have not decided about an earlier, unanswered attempt with the same nonce.
 func inProcess(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && api.ErrorCode == duplicateInProcess
 }
 
-// duplicateInProcess is the code of nats-server for JSStreamDuplicateMessageConflict, which the client does not name.
+// duplicateInProcess is nats-server's code for JSStreamDuplicateMessageConflict, for which the client has no name.
 const duplicateInProcess jetstream.ErrorCode = 10158
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -144,7 +143,7 @@ func (e *Engine) Read(ctx context.Context, shard int, after uint64) iter.Seq2[cl
 	}
 }
 
-// follows reports what is missing before a record; first says that it is the first one read.
+// follows returns an error if records are missing before this one. first marks the first record that is read.
 func follows(m message, at uint64, first bool) error {
 	switch {
 	case m.prev <= at && first, m.prev == at:
@@ -161,7 +160,7 @@ type message struct {
 	prev uint64
 }
 
-// messages goes through what a stream has of a subject behind a sequence, up to its last message now.
+// messages yields the messages of a subject in a stream after a sequence, up to the last present one.
 func (e *Engine) messages(ctx context.Context, s jetstream.Stream, subject string, after uint64) iter.Seq2[message, error] {
 	return func(yield func(message, error) bool) {
 		last, err := s.GetLastMsgForSubject(ctx, subject)
@@ -191,12 +190,11 @@ func (e *Engine) messages(ctx context.Context, s jetstream.Stream, subject strin
 	}
 }
 
-// attemptsToRead is how often a consumer that delivers nothing is replaced: the server that had it may be away.
+// attemptsToRead is the number of times that a consumer without deliveries is replaced: its server may be down.
 const attemptsToRead = 3
 
-// fetch calls f with the messages behind a sequence, until it returns false. It reads through a new consumer, which
-// it removes: one that remains is kept by the servers for as long as nobody misses it, in a log that all of them replay when
-// they start.
+// fetch calls f with the messages after a sequence, until f returns false. It reads through a new consumer and removes it: the servers
+// would keep it until its inactivity timeout, in a log that all of them replay when they start.
 func (e *Engine) fetch(ctx context.Context, s jetstream.Stream, subject string, after uint64, f func(message) bool) error {
 	c, err := s.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		FilterSubject: subject, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
@@ -208,7 +206,7 @@ func (e *Engine) fetch(ctx context.Context, s jetstream.Stream, subject string, 
 	for next := uint64(1); ; {
 		to, more, err := e.fetchSome(ctx, c, next, f)
 		if err != nil {
-			return err // servers that are away cannot remove it
+			return err // unreachable servers cannot remove it
 		}
 		if !more {
 			return s.DeleteConsumer(ctx, c.CachedInfo().Name)
@@ -217,11 +215,11 @@ func (e *Engine) fetch(ctx context.Context, s jetstream.Stream, subject string, 
 	}
 }
 
-// fetchSome calls f with some messages, the first of which is the consumer's next.
+// fetchSome calls f with some messages, starting at the consumer's next one.
 func (e *Engine) fetchSome(ctx context.Context, c jetstream.Consumer, next uint64, f func(message) bool) (_ uint64, more bool, err error) {
 	short, cancel := context.WithTimeout(ctx, e.c.Timeout)
 	defer cancel()
-	const most, maxBytes = 200, 4 << 20 // no message is as large
+	const most, maxBytes = 200, 4 << 20 // every message is smaller
 	all, err := c.Fetch(most, jetstream.FetchContext(short), jetstream.FetchMaxBytes(maxBytes))
 	if err != nil {
 		return 0, false, err
@@ -232,7 +230,7 @@ func (e *Engine) fetchSome(ctx context.Context, c jetstream.Consumer, next uint6
 		if err != nil {
 			return 0, false, err
 		}
-		if d.Sequence.Consumer != next { // one was lost on its way, or the consumer has begun anew
+		if d.Sequence.Consumer != next { // a message was lost on its way, or the consumer has restarted
 			return 0, false, fmt.Errorf("nats: the consumer delivers %d for %d", d.Sequence.Consumer, next)
 		}
 		next++
@@ -254,7 +252,7 @@ func (e *Engine) Trim(ctx context.Context, shard int, below uint64) error {
 		return err
 	}
 	s, subject := e.log(shard)
-	return e.purge(ctx, s, subject, min(below, last.Seq)) // a stale last is an older one
+	return e.purge(ctx, s, subject, min(below, last.Seq)) // if last is stale, it is too low, which is safe
 }
 
 func (e *Engine) purge(ctx context.Context, s jetstream.Stream, subject string, below uint64) error {

@@ -1,5 +1,4 @@
-// Package nats is a cluster.Engine in NATS JetStream: a cluster of nats-servers, version 2.12 or newer, that the operator
-// runs.
+// Package nats is a cluster.Engine in NATS JetStream: a cluster of nats-servers, version 2.12 or newer, that the operator runs.
 //
 //	c := nats.Config{URLs: "nats://10.0.0.1:4222", Job: "shops", Shards: 64, Replicas: 1}
 //	err := nats.Create(ctx, c)
@@ -9,8 +8,8 @@
 //	node := work.Node{Engine: engine, Name: "n1", Dir: "n1", JobName: c.Job}                  // on each machine
 //	err = node.Run(ctx)
 //
-// Every server must sync each write (sync_interval: always). Without it, servers that lose power at once lose what they
-// have acknowledged, whatever the number of replicas.
+// Every server must sync each write (sync_interval: always). Otherwise, servers that lose power at the same time lose acknowledged
+// data, whatever the number of replicas.
 package nats
 
 import (
@@ -28,38 +27,38 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// Config says which servers an Engine uses, and for which job.
+// Config selects the servers and the job of an Engine.
 type Config struct {
-	// URLs are the servers', such as "nats://10.0.0.1:4222", separated by commas.
+	// URLs are the URLs of the servers, such as "nats://10.0.0.1:4222", separated by commas.
 	URLs string
 	// Job is the job's name: letters, digits, "-" and "_".
 	Job string
-	// Shards is the number of shards that the job was created with. When they are doubled, the new ones are in the same streams.
+	// Shards is the number of shards with which the job was created. Shards that are added by doubling use the same streams.
 	Shards int
-	// Replicas is on how many servers everything is stored: 1, 3 or 5. 0: 3. It is used by Create.
+	// Replicas is the number of servers on which everything is stored: 1, 3 or 5. 0: 3. It is used by Create.
 	Replicas int
-	// Options are further options of the connection, such as nats.UserCredentials and nats.RootCAs.
+	// Options are additional options of the connection, such as nats.UserCredentials and nats.RootCAs.
 	Options []nats.Option
-	// Timeout limits the time that a call waits for an answer. 0: 5 s.
+	// Timeout limits the wait for the answer to a call. 0: 5 s.
 	Timeout time.Duration
 
-	ping     time.Duration // how often a connection is tried; 0: pingEvery
-	patience time.Duration // how long servers may take to elect a leader and to find each other; 0: patience
-	part     int64         // of files; 0: partSize
+	ping     time.Duration // interval of pings on a connection; 0: pingEvery
+	patience time.Duration // time that servers may take to find each other and elect a leader; 0: patience
+	part     int64         // bytes of a file's part; 0: partSize
 }
 
-// pingEvery is how often a connection is tried. After three without an answer the next server's turn comes: within the
-// shortest lease, also if the connection was cut and nothing says so.
+// pingEvery is the interval of pings on a connection. After three without an answer the client connects to the next server. This is
+// shorter than the shortest lease, and notices connections that are cut silently.
 const pingEvery = 2 * time.Second
 
 // Errors of [Create], [Connect], [Check] and [Find].
 var (
 	ErrExists = errors.New("nats: the job exists")
 	ErrNoJob  = errors.New("nats: no such job")
-	// ErrCredentials and ErrTLS say why servers cannot be used (ErrServer): what the client shows them, or its certificates.
+	// ErrCredentials and ErrTLS are reasons why servers cannot be used (ErrServer): the client's credentials, or certificates.
 	ErrCredentials = errors.New("credentials refused")
 	ErrTLS         = errors.New("no secure connection")
-	// ErrFull is wrapped by errors of every call that stores something.
+	// ErrFull is wrapped by errors of all calls that store data.
 	ErrFull = errors.New("nats: the disk of a server is full")
 )
 
@@ -132,7 +131,7 @@ func Create(ctx context.Context, c Config) error {
 	}
 	ctl := e.settings("CTL", c.subject("ctl", ">"))
 	ctl.MaxMsgsPerSubject = 1
-	return e.create(ctx, ctl) // the last one: a job that has it is whole
+	return e.create(ctx, ctl) // this one comes last: a job that has it is whole
 }
 
 func (e *Engine) create(ctx context.Context, s jetstream.StreamConfig) error {
@@ -145,9 +144,8 @@ func (e *Engine) create(ctx context.Context, s jetstream.StreamConfig) error {
 	return nil
 }
 
-// placed repeats what creates a stream while the servers find too few of them that run: one that has just started, or has been slow to
-// answer, is offline to the others for some seconds. While they elect a leader they may answer nothing, then and later, so they are asked
-// again.
+// placed retries the creation of a stream while the servers find too few running ones: a server that has just started, or answered
+// slowly, is offline to the others for some seconds. While they elect a leader, they may never answer a request, so it is sent again.
 func (c Config) placed(ctx context.Context, create func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.patience, patience))
 	defer cancel()
@@ -179,7 +177,7 @@ func (e *Engine) group(kind string, g int) jetstream.StreamConfig {
 	return e.settings(fmt.Sprintf("%s_%d", strings.ToUpper(kind), g), e.c.subject(kind, g, "*"))
 }
 
-// deadLetters is the stream of what was put aside: one message a subject, which is that of its place in the inbox.
+// deadLetters returns the stream of messages put aside: one message per subject, which is named after its sequence in the inbox.
 func (e *Engine) deadLetters() jetstream.StreamConfig {
 	s := e.settings("DEAD", e.c.subject("dead", ">"))
 	s.MaxMsgsPerSubject = 1
@@ -197,7 +195,7 @@ func (e *Engine) replicas() int {
 	return e.c.Replicas
 }
 
-// Connect connects a node to a job. The error wraps ErrNoJob if there is none of that name with that many shards.
+// Connect connects a node to a job. The error wraps ErrNoJob if there is no job of that name with that many shards.
 func Connect(ctx context.Context, c Config) (*Engine, error) {
 	e, err := dial(c)
 	if err != nil {
@@ -256,8 +254,8 @@ func (e *Engine) open(ctx context.Context) (err error) {
 	return e.failed(err)
 }
 
-// readLeader lets files be read from the leader of their stream alone. A bucket is made to be read from any replica, and one that
-// lags returns a file that was deleted or replaced.
+// readLeader makes files be read only from the leader of their stream. By default any replica may answer, and one that lags returns
+// deleted or replaced files.
 func (e *Engine) readLeader(ctx context.Context) error {
 	s, err := e.js.Stream(ctx, "OBJ_"+e.bucket().Bucket)
 	if err != nil {
@@ -272,7 +270,7 @@ func (e *Engine) readLeader(ctx context.Context) error {
 	return e.failed(err)
 }
 
-// failed says what went wrong in the words of this package.
+// failed translates an error to the errors of this package.
 func (e *Engine) failed(err error) error {
 	switch {
 	case err == nil:
@@ -289,7 +287,7 @@ func (e *Engine) failed(err error) error {
 	return fmt.Errorf("nats: %w", err)
 }
 
-// What a server says of a stream that has no room, or not as many servers as it has replicas, by its numbers of errors.
+// Error codes of a server for a stream without disk space, or with fewer servers than replicas.
 const (
 	errNoResources = 10023
 	errNoStorage   = 10047

@@ -1,5 +1,5 @@
-// Package natsserver runs a nats-server with JetStream in this process, as package cluster/nats needs it: each write is synced
-// before it is acknowledged. It is a separate package because of its size: a sixth of the command amble (9 of 52 MB).
+// Package natsserver runs a nats-server with JetStream in this process, as package cluster/nats needs it: each write is synced before
+// it is acknowledged. It is a separate package because of its size: it is a sixth of the command amble (9 of 52 MB).
 //
 //	server, err := natsserver.Start(natsserver.Config{Name: "s1", Dir: "engine", Listen: "127.0.0.1:0"})
 //	defer server.Close()
@@ -22,32 +22,31 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Config is how a server is set up.
+// Config configures a server.
 type Config struct {
-	Name string // of the server: each has its own
-	Dir  string // where it stores everything
-	// Listen is the address for clients, as host:port. Port 0: any that is free.
+	Name string // name of the server, unique in the cluster
+	Dir  string // directory for all data
+	// Listen is the address for clients, as host:port. Port 0: any free port.
 	Listen string
-	// RoutesListen is the address for the other servers, and Routes are theirs, this one's among them or not. Without both, the
-	// server is the only one.
+	// RoutesListen is the address for other servers, and Routes are their addresses, with or without this server's. Without both, the
+	// server is a single one.
 	RoutesListen string
 	Routes       []string
 
-	User, Password string // of clients and of other servers; "": none is needed
-	Token          string // instead of both
-	// TLS is for connections with clients and with other servers, which have to show certificates if it has ClientCAs. nil:
-	// they are in clear text.
+	User, Password string // required from clients and other servers; "": none
+	Token          string // alternative to User and Password
+	// TLS configures connections with clients and with other servers, which need certificates if it has ClientCAs. nil: no encryption.
 	TLS *tls.Config
-	// Log is called with what the server has to say. nil: nothing is.
+	// Log is called with the log messages of the server. It may be nil.
 	Log func(text string)
 }
 
-// Server is a server that runs. It is safe for concurrent use.
+// Server is a running server. It is safe for concurrent use.
 type Server struct {
-	c   Config // with the port that was free
+	c   Config // with the chosen port
 	mu  sync.Mutex
 	s   *server.Server // Heal makes another one
-	low bool           // there was no room on the disk, and what was written then may have failed for good
+	low bool           // the disk was full, and later writes may fail until a restart
 
 	closed bool
 }
@@ -55,7 +54,7 @@ type Server struct {
 // startTime limits the time that a server may take to start.
 const startTime = 30 * time.Second
 
-// Start starts a server. It listens when Start returns; other servers may not be there yet.
+// Start starts a server. It listens when Start returns; other servers may not be running yet.
 func Start(c Config) (*Server, error) {
 	if _, err := c.options(); err != nil {
 		return nil, err
@@ -94,12 +93,12 @@ func (c Config) start() (*server.Server, error) {
 	return s, nil
 }
 
-// leastRoom is the smallest gain, in bytes, for which a server is started again; records have less.
+// leastRoom is the minimum gain in bytes for a restart of a server; it exceeds the size of a record.
 const leastRoom = 1 << 20
 
-// Heal starts the server again, at the same address and with what it has stored, if it stores nothing for lack of room and there is
-// room again: a server computes its limit when it starts, and stops storing for good when its disk is full. It reports whether it
-// did. Call it from time to time. Where the room on a disk is unknown (Windows) it does nothing.
+// Heal restarts the server, with the same address and data, if it stores nothing for lack of disk space and there is space again: a
+// server computes its limit at its start, and stops storing for good when its disk is full. It reports whether it did. Call it
+// periodically. Where the free space is unknown (Windows) it does nothing.
 func (s *Server) Heal() (healed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +117,7 @@ func (s *Server) Heal() (healed bool, err error) {
 	return true, nil
 }
 
-// full reports whether the server stores nothing, and one that is started with that much room would.
+// full reports whether the server stores nothing, and would store again after a restart with that much free space.
 func (s *Server) full(room int64) bool {
 	if s.low || !s.s.JetStreamEnabled() {
 		return true
@@ -128,20 +127,21 @@ func (s *Server) full(room int64) bool {
 		return false
 	}
 	used, limit := int64(is.Store), is.Config.MaxStore
-	next := (room + used) / 4 * 3 // the limit that JetStream computes when it starts
+	next := (room + used) / 4 * 3 // JetStream's default limit at start
 	return used+leastRoom >= limit && next >= limit+leastRoom
 }
 
-// State is how a server is.
+// State describes the state of a server.
 type State struct {
-	// Ready says why the server cannot be used: it is starting, has lost the other servers, or has no room. nil: it can.
+	// Ready is the reason why the server cannot be used: it is starting, has lost the other servers, or has no disk space. nil: it can
+	// be used.
 	Ready                    error
-	Stored, Limit            int64 // bytes; Limit is a share of what was free when the server started
+	Stored, Limit            int64 // bytes; Limit is a share of the space that was free when the server started
 	Streams, Clients, Routes int
-	Received, Sent           int64 // messages, since the server was started
+	Received, Sent           int64 // messages since the server's start
 }
 
-// State returns how the server is.
+// State returns the state of the server.
 func (s *Server) State() State {
 	s.mu.Lock()
 	n := s.s
@@ -179,7 +179,7 @@ func (c *Config) options() (*server.Options, error) {
 	}
 	if o.TLSConfig != nil {
 		o.TLS, o.TLSVerify, o.TLSTimeout = true, c.TLS.ClientCAs != nil, 5
-		if o.TLSVerify { // which the server sets by itself only for files that it reads
+		if o.TLSVerify { // the server sets it only for certificates that it reads from files
 			c.TLS = c.TLS.Clone()
 			c.TLS.ClientAuth = tls.RequireAndVerifyClientCert
 			o.TLSConfig = c.TLS
@@ -255,7 +255,7 @@ func (s *Server) URL() string {
 	return s.s.ClientURL()
 }
 
-// Close ends the server and waits until what it has acknowledged is on disk.
+// Close stops the server and waits until all acknowledged data is on disk.
 func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,7 +264,7 @@ func (s *Server) Close() {
 	s.s.WaitForShutdown()
 }
 
-// logger hands what a server says on.
+// logger forwards the server's log.
 type logger func(string)
 
 // Noticef implements server.Logger.

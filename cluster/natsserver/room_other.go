@@ -2,5 +2,5 @@
 
 package natsserver
 
-// roomOn knows nothing here.
+// roomOn is not implemented on this system.
 func roomOn(string) (bytes int64, known bool) { return 0, false }

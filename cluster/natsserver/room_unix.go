@@ -4,7 +4,7 @@ package natsserver
 
 import "syscall"
 
-// roomOn returns how many bytes are free on the disk of a directory.
+// roomOn returns the free bytes on the disk of a directory.
 func roomOn(dir string) (bytes int64, known bool) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {

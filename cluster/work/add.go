@@ -20,38 +20,38 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Added says what [Operator.Add] has done.
+// Added is the result of [Operator.Add].
 type Added struct {
-	Order int   // its number
-	Seeds int64 // in the file
-	Known int64 // of those, which earlier calls had added, from the file's beginning
+	Order int   // number of its order
+	Seeds int64 // seeds in the file
+	Known int64 // of these, seeds at the beginning of the file that earlier calls had added
 }
 
 // Errors of [Operator.Add].
 var (
-	// ErrOutside is the error of a seed that does not belong to the job: its scope is that of the seeds that it was created with.
+	// ErrOutside is the error for a seed outside the scope of the job, which comes from the seeds that it was created with.
 	ErrOutside = errors.New("it is outside the scope of the job")
-	// ErrNoContact is the error of a seed that is not on loopback, for a job without a contact.
+	// ErrNoContact is the error for a seed that is not on loopback, in a job without a contact.
 	ErrNoContact = errors.New("the job was created without a contact, and requests nothing but loopback")
-	// ErrChanged says that the file of seeds was changed meanwhile: lines of both forms were added.
+	// ErrChanged means that the file of seeds was changed during Add: lines of both versions may have been added.
 	ErrChanged = errors.New("the file was changed while its seeds were added")
-	// ErrLine is the error of a line that is too long to be a URL, and the last one that was read.
+	// ErrLine is the error for a line that is too long for a URL; reading stops there.
 	ErrLine = errors.New("it is too long")
 )
 
-// BadLine is a line of a file of seeds that cannot be a seed of the job. Err is ErrOutside, ErrNoContact, ErrLine or an error of
-// weburl.Parse, or wraps it.
+// BadLine is a line of a file of seeds that is not a valid seed of the job. Err is or wraps ErrOutside, ErrNoContact, ErrLine or an
+// error of weburl.Parse.
 type BadLine struct {
-	Line int64 // from 1
+	Line int64 // starts at 1
 	Text string
 	Err  error
 }
 
-// SeedsError is returned by [Operator.Add] for a file with lines that are no seeds for the job, or with none at all.
+// SeedsError is returned by [Operator.Add] for a file with invalid seeds, or without any.
 type SeedsError struct {
 	Path  string
-	Lines []BadLine // the first ones
-	Bad   int64     // how many there are; 0: there are no seeds
+	Lines []BadLine // the first invalid lines
+	Bad   int64     // number of invalid lines; 0: there are no seeds
 }
 
 // Error names the lines.
@@ -72,17 +72,17 @@ func (e *SeedsError) Error() string {
 const (
 	maxBadLines = 20
 	maxLine     = 64 << 10
-	// addNote is how often Add stores how far it is, and says so.
+	// addNote is the interval at which Add stores and reports its progress.
 	addNote = 5 * time.Second
 )
 
-// Add adds the seeds of a regular file to the job, one a line; blank lines and those that begin with # are none. The whole file is read
-// twice: first it is checked, and nothing is added if a line is wrong. Memory is bounded, whatever the size of the file. A call that was
-// broken off can be repeated with the same file and continues; a seed that the job knows is not requested again. note is called every
-// five seconds with how many seeds of how many were added; nil: not.
+// Add adds the seeds of a regular file to the job, one per line; blank lines and those that begin with # are skipped. The file is read
+// twice: the first time it is only checked, so that nothing is added if a line is invalid. Memory is bounded, whatever the size of the
+// file. An interrupted call can be repeated with the same file and continues; known seeds are not requested again. note is called every
+// five seconds with the number of added seeds and the total; it may be nil.
 //
 // The error is a *SeedsError, ErrChanged, wraps cluster.ErrOver if the job is over, or is one of [Load], of reading the file, or the
-// engine's. Seeds that were sent before it are crawled all the same, or when the job goes on.
+// engine's. Seeds that were sent before the error are crawled nevertheless, possibly after the job is resumed.
 func (x *Operator) Add(ctx context.Context, path string, note func(added, of int64)) (Added, error) {
 	var res Added
 	j, err := Load(ctx, x.Engine)
@@ -167,7 +167,7 @@ func (x *Operator) Add(ctx context.Context, path string, note func(added, of int
 	return res, err
 }
 
-// ordered returns the number of an order that the job has, and gives it if it has none.
+// ordered returns the number of an order. It gives the order if the job does not have it.
 func (x *Operator) ordered(ctx context.Context, o cluster.Order) (int, error) {
 	all, err := cluster.LoadOrders(ctx, x.Engine)
 	if err != nil {
@@ -182,8 +182,8 @@ func (x *Operator) ordered(ctx context.Context, o cluster.Order) (int, error) {
 	return o.Number, err
 }
 
-// seedJudge returns a function that says what keeps a URL from being a seed of the job. A seed that a rule of the scope excludes is one:
-// its visit names the rule, as that of a seed that the job was created with does.
+// seedJudge returns a function that returns an error if a URL cannot be a seed of the job. A seed that a rule of the scope excludes is
+// allowed: its visit names the rule, as for the original seeds.
 func (j *Job) seedJudge() (func(weburl.URL) error, error) {
 	scope, err := j.Config.Crawl.SeedScope(j.Seeds...)
 	if err != nil {
@@ -201,8 +201,8 @@ func (j *Job) seedJudge() (func(weburl.URL) error, error) {
 	}, nil
 }
 
-// eachLine calls f for each line that is neither blank nor a comment, with its URL or the error of parsing it, until f returns an error.
-// It returns the SHA-256 of all that was read.
+// eachLine calls f for each line that is neither blank nor a comment, with its URL or the error of parsing it, until f returns an
+// error. It returns the SHA-256 of the whole file.
 func eachLine(r io.Reader, f func(l BadLine, u weburl.URL) error) (sum string, err error) {
 	h := sha256.New()
 	lines, n := bufio.NewScanner(io.TeeReader(r, h)), int64(0)
@@ -224,13 +224,13 @@ func eachLine(r io.Reader, f func(l BadLine, u weburl.URL) error) (sum string, e
 	return "", f(BadLine{n + 1, "", ErrLine}, weburl.URL{})
 }
 
-// farther is the register that says how many seeds of a file were added.
+// farther is the register for the number of added seeds of a file.
 type farther struct {
 	engine cluster.Registers
 	name   string
 }
 
-// store notes that n seeds were added, and returns the most that anybody has noted. With anew, less may be noted than there is.
+// store records that n seeds were added, and returns the largest recorded number. With anew, the number may decrease.
 func (r *farther) store(ctx context.Context, n int64, anew bool) (int64, error) {
 	for {
 		b, rev, err := r.engine.Load(ctx, r.name)

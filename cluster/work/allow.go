@@ -10,17 +10,17 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// Allowed names what the settings of a job may have a node read. The zero value allows nothing: whoever reaches the engine can
-// write a job.
+// Allowed lists the files and variables that the settings of a job may make a node read. The zero value allows nothing, because anyone
+// who can reach the engine can write a job.
 type Allowed struct {
 	Env   []string // names of environment variables
 	Files []string // paths
 }
 
-// ErrNotAllowed says that the settings of a job name what the node does not let jobs read.
+// ErrNotAllowed means that the settings of a job name files or variables that the node does not allow.
 var ErrNotAllowed = errors.New("the job would have this node read what it lets no job read")
 
-// NotAllowedError lists what the settings of a job name and the node does not allow. It wraps [ErrNotAllowed].
+// NotAllowedError lists the names in the settings of a job that the node does not allow. It wraps [ErrNotAllowed].
 type NotAllowedError struct {
 	Job     string
 	Refused []job.Outside
@@ -38,7 +38,7 @@ func (e *NotAllowedError) Error() string {
 // Unwrap returns [ErrNotAllowed].
 func (e *NotAllowedError) Unwrap() error { return ErrNotAllowed }
 
-// check returns a *NotAllowedError with all that the settings name and a does not.
+// check returns a *NotAllowedError with all names in the settings that a does not allow.
 func (a Allowed) check(name string, c *job.Config) error {
 	var refused []job.Outside
 	for _, x := range c.Outside() {
@@ -52,7 +52,7 @@ func (a Allowed) check(name string, c *job.Config) error {
 	return &NotAllowedError{name, refused}
 }
 
-// allows reports whether jobs may use x. No job may start a browser that it names.
+// allows reports whether jobs may use x. Jobs may never choose the browser to start.
 func (a Allowed) allows(x job.Outside) bool {
 	switch x.Kind {
 	case job.OutsideVariable:

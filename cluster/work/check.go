@@ -17,17 +17,16 @@ import (
 type Checked struct {
 	Shards   int      `json:"shards"`
 	Segments int      `json:"segments"`
-	Visits   int      `json:"visits"`             // that were committed
-	Faults   []string `json:"faults"`             // a sentence for each
-	Dead     int      `json:"dead_letters"`       // messages of inboxes that could not be read: the links in them are lost
+	Visits   int      `json:"visits"`             // committed visits
+	Faults   []string `json:"faults"`             // one sentence each
+	Dead     int      `json:"dead_letters"`       // unreadable messages of inboxes, whose links are lost
 	Damaged  int      `json:"visits_affected"`    // visits in segments with a fault
-	LeftOut  []string `json:"left_out,omitempty"` // of Collecting.Nodes: what is no directory of a node
-	Unstored string   `json:"unstored,omitempty"` // why the engine stores nothing just now; "": it does
+	LeftOut  []string `json:"left_out,omitempty"` // entries of Collecting.Nodes that are not directories of a node
+	Unstored string   `json:"unstored,omitempty"` // why the engine stores nothing at present; "": it stores
 }
 
-// Check reads every journal from its beginning, or from its latest snapshot, and compares the directories of nodes with what was
-// committed. With no directories it only reads the journals. Nothing of
-// the job is changed.
+// Check reads every journal from its beginning, or from its latest snapshot, and compares the directories of nodes with the commits.
+// Without directories it only reads the journals. It changes nothing in the job.
 func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 	j, err := Load(ctx, c.Engine)
 	if err != nil {
@@ -76,10 +75,10 @@ func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 	return res, ctx.Err()
 }
 
-// maxNamed limits how many dead letters of a shard are named.
+// maxNamed limits the dead letters of a shard that are named.
 const maxNamed = 20
 
-// readAside names the messages of a shard's inbox that could not be read.
+// readAside adds a fault for each unreadable message of a shard's inbox.
 func (c *Checked) readAside(ctx context.Context, e cluster.DeadLetters, shard int) error {
 	n := 0
 	for x, err := range e.Aside(ctx, shard) {

@@ -14,14 +14,14 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// Collecting says what to collect.
+// Collecting configures the collection of a job.
 type Collecting struct {
 	Engine cluster.Engine
-	Name   string // of the job
-	// Nodes has the directories of the nodes, and URLs of stores (see package stores/open): all nodes of the job that are found below a URL
-	// count. What is not in a node's directory is looked for in the stores.
+	Name   string // name of the job
+	// Nodes has directories of nodes, and URLs of stores (see package stores/open): all nodes of the job that are found below a URL
+	// count. Files that a node's directory lacks are looked up in the stores.
 	Nodes []string
-	// Partial makes a job directory without segments that are missing, instead of none.
+	// Partial makes a job directory even if segments are missing.
 	Partial bool
 }
 
@@ -29,17 +29,17 @@ type Collecting struct {
 type Collected struct {
 	Report   *crawler.Report
 	Segments int
-	Missing  []string // what of which segments is not at hand, a sentence for each
-	Visits   int      // committed in the segments that are missing
-	LeftOut  []string // of Collecting.Nodes: what is no directory of a node, and what stores have of other jobs
-	End      string   // why the job is over, as cluster.LoadEnd returns it; "": it is not
+	Missing  []string // missing segments, one sentence each
+	Visits   int      // committed visits in the missing segments
+	LeftOut  []string // entries of Collecting.Nodes that are not directories of a node, and data of other jobs in stores
+	End      string   // why the job ended, as returned by cluster.LoadEnd; "": it has not
 }
 
 // ErrMissing is wrapped by the error of [Collecting.Into] if segments are missing.
 var ErrMissing = errors.New("not everything that was crawled is at hand")
 
-// Into makes a job directory of what the nodes have committed. It changes nothing in the engine and in the nodes' directories,
-// and may be called while the job runs: the result then holds everything committed until now.
+// Into makes a job directory from the commits of the nodes. It changes neither the engine nor the nodes' directories, and may be called
+// while the job runs: then the result holds everything committed so far.
 func (c *Collecting) Into(ctx context.Context, dir string) (_ *Collected, err error) {
 	j, err := Load(ctx, c.Engine)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Collecting) Into(ctx context.Context, dir string) (_ *Collected, err er
 	return res, nil
 }
 
-// beginTemp makes a directory beside dir for what is needed meanwhile, in place of one that a killed process has left.
+// beginTemp makes a temporary directory beside dir, replacing one that a killed process has left.
 func beginTemp(dir string) (string, error) {
 	dir = filepath.Clean(dir)
 	tmp := filepath.Join(filepath.Dir(dir), ".amble-collect-"+filepath.Base(dir))
@@ -87,10 +87,10 @@ func beginTemp(dir string) (string, error) {
 type survey struct {
 	res     *Collected
 	sources []job.Source
-	all     int // visits that were committed
+	all     int // committed visits
 }
 
-// survey reads all journals. Queues are rebuilt in the directory tmp, and what stores have is copied there.
+// survey reads all journals. It rebuilds the queues in the directory tmp, and copies files from stores there.
 func (c *Collecting) survey(ctx context.Context, j *Job, tmp string) (*survey, error) {
 	nodes, err := c.open(ctx, j)
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *Collecting) survey(ctx context.Context, j *Job, tmp string) (*survey, e
 	return s, s.gather(ctx, nodes, segments, filepath.Join(tmp, "segments"))
 }
 
-// add counts what the journal of a shard has, and returns its segments.
+// add counts the visits in the journal of a shard, and returns its segments.
 func (s *survey) add(state shardState) []job.Segment {
 	state.report.Left = state.left
 	s.res.Report.Add(state.report)
@@ -118,7 +118,7 @@ func (s *survey) add(state shardState) []job.Segment {
 	return state.segments
 }
 
-// gather looks for the files of segments.
+// gather looks up the files of segments.
 func (s *survey) gather(ctx context.Context, nodes *places, segments []job.Segment, tmp string) error {
 	sources, err := job.Gather(ctx, segments, nodes.files, tmp)
 	for _, src := range sources {
@@ -134,7 +134,7 @@ func (s *survey) gather(ctx context.Context, nodes *places, segments []job.Segme
 	return err
 }
 
-// finishOf says how a job ended, in the words of a crawl.
+// finishOf converts the end of a job to the finish of a crawl.
 func finishOf(end string, left int) crawler.Finish {
 	switch end {
 	case cluster.EndDone:

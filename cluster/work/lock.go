@@ -12,24 +12,24 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// ErrHeld says that another process works in the directory of a node.
+// ErrHeld means that another process works in the directory of a node.
 var ErrHeld = errors.New("another process works in the directory of this node")
 
-// lockName is the file in a node's directory that its process has locked.
+// lockName is the lock file in a node's directory.
 const lockName = "node.lock"
 
-// holder is the process that has, or had, the lock of a node's directory.
+// holder identifies the process that has, or had, the lock of a node's directory.
 type holder struct {
 	PID     int    `json:"pid"`
 	Boot    string `json:"boot"`    // ID of the machine's boot; "": the system has none
-	File    string `json:"file"`    // what identifies the lock file, which a copy of the directory does not have
+	File    string `json:"file"`    // ID of the lock file, which a copy of the directory does not have
 	Process string `json:"process"` // ID of the process in the job: cluster.Config.Process
 }
 
-// dirLock is the lock of a node's directory, which the system releases when the process ends, however it does.
+// dirLock is the lock of a node's directory, which the system releases when the process ends, even after a crash.
 type dirLock struct {
 	file *os.File
-	// gone is the ID of the process that had the lock before, if it is proven to be over. "": it is not.
+	// gone is the ID of the process that had the lock before, if it is proven to have ended. "": it is not proven.
 	gone string
 }
 
@@ -48,8 +48,8 @@ func lockDir(dir, process string) (*dirLock, error) {
 	if err != nil {
 		return nil, errors.Join(err, filelock.Close(f))
 	}
-	was = readHolder(f, path)                                                   // as its process has left it
-	boot, _ := safefile.Read("/proc/sys/kernel/random/boot_id", safefile.Token) // other systems have none: nothing is proven there
+	was = readHolder(f, path)                                                   // written by the previous process
+	boot, _ := safefile.Read("/proc/sys/kernel/random/boot_id", safefile.Token) // other systems have none: there nothing can be proven
 	now := holder{os.Getpid(), strings.TrimSpace(string(boot)), file, process}
 	l := &dirLock{file: f}
 	if now.Boot != "" && now.Boot == was.Boot && file != "" && file == was.File {
@@ -68,7 +68,7 @@ func lockDir(dir, process string) (*dirLock, error) {
 	return l, nil
 }
 
-// readHolder reads a lock file. One that is empty or damaged names nobody.
+// readHolder reads a lock file. The result is empty for an empty or damaged file.
 func readHolder(f *os.File, path string) (h holder) {
 	if _, err := f.Seek(0, 0); err != nil {
 		return h

@@ -4,5 +4,5 @@ package work
 
 import "os"
 
-// lockFile locks nothing: a node waits for the lease of the process before it here.
+// lockFile does nothing: on this system a node waits until the lease of the previous process ends.
 func lockFile(*os.File) (id string, held bool, err error) { return "", false, nil }

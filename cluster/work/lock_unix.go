@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/internal/filelock"
 )
 
-// lockFile locks a file for this process, and returns what identifies it on this machine.
+// lockFile locks a file for this process, and returns an ID of the file on this machine.
 func lockFile(f *os.File) (id string, held bool, err error) {
 	locked, err := filelock.TryLock(f, true)
 	if err != nil || !locked {

@@ -31,51 +31,51 @@ import (
 type Node struct {
 	Engine cluster.Engine
 	Name   string
-	Dir    string // what it writes; see cluster.Config.Dir
+	Dir    string // directory for its files; see cluster.Config.Dir
 	// JobName is the job's name, for messages.
 	JobName string
-	// Program sets what the settings of the job cannot say, such as a Handler; settings it must not change. Run calls it once. The
-	// crawls of all shards of the node use what it sets, at the same time: what it sets must be safe for concurrent use. nil: nothing
-	// is set.
+	// Program sets fields that the settings of the job cannot express, such as a Handler; it must not change settings. Run calls it
+	// once. The crawls of all shards of the node share these values concurrently, so they must be safe for concurrent use. It may be
+	// nil.
 	Program func(*job.Config)
-	// Browser starts what renders pages, sets it as Crawl.Renderer, and returns what ends it. Run calls it once if the job renders pages and
-	// Program has set no Renderer: all shards of the node share it. nil: jobs that render pages are refused.
+	// Browser starts the renderer of pages, sets it as Crawl.Renderer, and returns a function that stops it. Run calls it once if the
+	// job renders pages and Program has not set a Renderer: all shards of the node share it. nil: jobs that render pages are refused.
 	Browser func(ctx context.Context, c *job.Config) (end func(), err error)
-	// Allow names the files and variables that the job's settings may have this node read.
+	// Allow lists the files and variables that the job's settings may make this node read.
 	Allow Allowed
-	// MaxShards limits the shards that it owns. 0: its share of all.
+	// MaxShards limits the shards that it owns. 0: its share of all shards.
 	MaxShards int
-	// Store is the URL of a store (see package stores/open) to which what the node has finished is copied, below its Name, with what earlier
-	// processes left in Dir: the directories of shards that it has given back, which it does with each after an hour. No commit waits
-	// for that. "": nothing is stored.
+	// Store is the URL of a store (see package stores/open) to which the node's complete files are copied, below its Name: the
+	// directories of shards that it has given back, and those that earlier processes left in Dir. So the node gives each shard back
+	// after an hour. Commits do not wait for copies. "": nothing is stored.
 	Store string
-	// Trace is called for what happens to its shards, and Note for what an operator should know. nil: not. They are called
+	// Trace is called with events of its shards, and Note with messages for the operator. Both may be nil. They are called
 	// concurrently.
 	Trace func(cluster.Event)
 	Note  func(text string)
 
 	job    *Job
-	past   []crawler.History // by shard, of the job's earlier crawl; nil: it has none
+	past   []crawler.History // the job's earlier crawl, by shard; nil: there is none
 	full   context.CancelCauseFunc
-	stored *job.NodeStore // nil: none
+	stored *job.NodeStore // may be nil
 	renew  time.Duration  // 0: storedEvery
 }
 
-// storedEvery is the time after which a node with a Store gives a shard back, since only files that are finished are stored.
+// storedEvery is the time after which a node with a Store gives a shard back, because only complete files are stored.
 const storedEvery = time.Hour
 
 // Errors of [Node.Run].
 var (
-	// ErrDir says that the directory belongs to another node or another job.
+	// ErrDir means that the directory belongs to another node or another job.
 	ErrDir = errors.New("the directory belongs to another node")
 	// ErrFull says that the disk is full.
 	ErrFull = errors.New("the disk is full")
 )
 
-// Run works on the job until it is over, which is no error, or ctx ends: then it gives all shards back. The error is one of
-// [Load] or of cluster.Node.Run, ErrDir, ErrHeld, ErrNotAllowed, job.ErrProgram for a job that needs another Program, or ErrFull: then all shards were given back, and other nodes continue.
-// A *job.Error says what is wrong with Store, or, when all shards were given back, that not everything could be stored: the next Run with
-// the same Dir stores it.
+// Run works on the job until it is over, which is not an error, or ctx ends: then it gives back all shards. The error is one of [Load]
+// or of cluster.Node.Run, ErrDir, ErrHeld, ErrNotAllowed, job.ErrProgram for a job that needs another Program, or ErrFull: then all
+// shards were given back, and other nodes continue. A *job.Error is about Store: it cannot be used, or, after all shards were given
+// back, some files could not be stored; the next Run with the same Dir stores them.
 func (n *Node) Run(ctx context.Context) (err error) {
 	if n.job, err = Load(ctx, n.Engine); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return errors.Join(err, cluster.Refuse(ctx, n.Engine, n.Name, err.Error()))
 	}
 	defer endBrowser()
-	if n.job.crawl, err = n.job.Config.Shared(n.job.Seeds); err != nil { // reads what the settings name
+	if n.job.crawl, err = n.job.Config.Shared(n.job.Seeds); err != nil { // reads the files that the settings name
 		return err
 	}
 	if err := n.claimDir(); err != nil {
@@ -113,7 +113,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if resources != nil {
-		defer func() { _ = resources.Close() }() // what it lacks is requested again
+		defer func() { _ = resources.Close() }() // missing resources are requested again
 	}
 	cfg, shares := n.job.crawl, openfiles.Share(limit)
 	cfg.Concurrency = cmp.Or(cfg.Concurrency, crawler.DefaultConcurrency)
@@ -169,7 +169,7 @@ func (n *Node) note(text string) {
 	}
 }
 
-// trace notices a full disk: no other shard of this node would fare better.
+// trace stops the node if the disk is full, since its other shards would fail, too.
 func (n *Node) trace(e cluster.Event) {
 	if errors.Is(e.Err, syscall.ENOSPC) {
 		n.full(fmt.Errorf("%w: %s: make room and start the node again; the others take its shards over", ErrFull, n.Dir))
@@ -179,17 +179,17 @@ func (n *Node) trace(e cluster.Event) {
 	}
 }
 
-// perShard returns the part of a node's total that one of its shards gets.
+// perShard returns a shard's part of a total of the node.
 func (n *Node) perShard(all, least int) int {
 	return max(least, all/max(1, n.most()))
 }
 
-// most returns how many shards the node may own.
+// most returns the maximum number of shards of the node.
 func (n *Node) most() int { return min(n.job.Shards, cmp.Or(n.MaxShards, n.job.Shards)) }
 
-// store is how the queue of a shard is set up.
+// store returns the configuration of a shard's queue.
 func (n *Node) store(tables int) disk.Config {
-	const cache, memTable, prefetch = 256 << 20, 64 << 20, 64 << 20 // of all shards
+	const cache, memTable, prefetch = 256 << 20, 64 << 20, 64 << 20 // totals of all shards
 	return disk.Config{
 		Key: n.job.crawl.Canonical.Key, HostSlots: n.job.crawl.Politeness.OwnHosts,
 		BestFirst: n.job.crawl.BestFirst, Patience: n.job.crawl.Patience(), CacheSize: int64(n.perShard(cache, 4<<20)),
@@ -224,7 +224,7 @@ func (n *Node) crawl(ctx context.Context, sh *cluster.Shard) (err error) {
 		return err
 	}
 	seen.begin(sh, n.Name, c)
-	if sh.Epoch > 1 { // the ledger of the epoch before is on another machine
+	if sh.Epoch > 1 { // the ledger of the previous epoch is on another machine
 		if err := c.Gate().TakeOver(2 * n.job.MaxSkew); err != nil {
 			return err
 		}
@@ -242,12 +242,12 @@ func (n *Node) crawl(ctx context.Context, sh *cluster.Shard) (err error) {
 	})
 	_, err = c.Run(ctx, n.seeds()...)
 	if errors.As(err, new(*crawler.UnreachableError)) {
-		return nil // of this shard's hosts
+		return nil // only of this shard's hosts
 	}
 	return err
 }
 
-// seeds are given to every shard: each queues its own.
+// seeds returns the seeds for every shard: each queues its own.
 func (n *Node) seeds() []string {
 	var all []string
 	for _, u := range n.job.Seeds {
@@ -256,7 +256,7 @@ func (n *Node) seeds() []string {
 	return all
 }
 
-// config is the crawl of one shard.
+// config returns the configuration of a shard's crawl.
 func (n *Node) config(sh *cluster.Shard) crawler.Config {
 	c := n.job.crawl
 	c.Sinks = slices.Clone(c.Sinks)
@@ -269,7 +269,7 @@ func (n *Node) config(sh *cluster.Shard) crawler.Config {
 	c.Limits.Pages, c.Limits.Bytes, c.Limits.Errors, c.Limits.Time = crawler.Unlimited, 0, 0, 0
 	c.Politeness.Rate = 0
 	if c.Scope.Kind == crawler.ScopeAny {
-		c.Limits.Time = 100 * 365 * 24 * time.Hour // the job's limits are the cluster's: this scope wants one of the crawl
+		c.Limits.Time = 100 * 365 * 24 * time.Hour // the cluster applies the job's limits, but this scope needs a limit of the crawl
 	}
 	c.Concurrency = min(c.Concurrency, n.perShard(8*c.Concurrency, 4))
 	c.Fetch.MaxIdle = n.perShard(cmp.Or(c.Fetch.MaxIdle, fetcher.DefaultMaxIdle), 4)
@@ -277,7 +277,7 @@ func (n *Node) config(sh *cluster.Shard) crawler.Config {
 	return c
 }
 
-// past is an earlier crawl as one shard sees it: All has the pages of the shard's hosts only.
+// past is one shard's view of an earlier crawl: All only yields pages of the shard's hosts.
 type past struct {
 	crawler.History
 	pages []pastPage
@@ -299,7 +299,7 @@ func (p *past) All() iter.Seq2[weburl.URL, int] {
 	}
 }
 
-// dividePast returns an earlier crawl as each shard of a job sees it; nil if there is none.
+// dividePast returns the view of each shard of an earlier crawl; nil if there is none.
 func dividePast(h crawler.History, j *cluster.Job) []crawler.History {
 	if h == nil {
 		return nil
@@ -317,22 +317,22 @@ func dividePast(h crawler.History, j *cluster.Job) []crawler.History {
 	return all
 }
 
-// mark is the file that says which node and job a directory belongs to.
+// mark is the file that records which node and job a directory belongs to.
 type mark struct {
 	Schema string `json:"schema"`
 	Node   string `json:"node"`
-	Job    string `json:"job"` // the hash of its key
+	Job    string `json:"job"` // hash of the job's key
 }
 
 const markSchema = "amble.node/1"
 
-// id identifies a job, whatever its name.
+// id identifies a job independently of its name.
 func (j *Job) id() string {
 	sum := sha256.Sum256(j.Key)
 	return hex.EncodeToString(sum[:8])
 }
 
-// claimDir makes the directory this node's, or returns whose it is.
+// claimDir makes the directory this node's, or returns an error with its owner.
 func (n *Node) claimDir() error {
 	mine := mark{markSchema, n.Name, n.job.id()}
 	m, err := readMark(n.Dir)
@@ -364,7 +364,7 @@ func (n *Node) claimDir() error {
 // engineName is the directory of a server inside a node, in the node's.
 const engineName = "engine"
 
-// EngineDir returns the directory of a server inside a node, below that of the node.
+// EngineDir returns the directory of a server that runs inside a node, below the node's directory.
 func EngineDir(dir string) string { return filepath.Join(dir, engineName) }
 
 func readMark(dir string) (m mark, err error) {

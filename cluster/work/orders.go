@@ -14,23 +14,23 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// Operator gives orders to the job of an engine while it runs. Its methods are safe for concurrent use.
+// Operator gives orders to the running job of an engine. Its methods are safe for concurrent use.
 type Operator struct {
 	Engine cluster.Engine
-	Name   string // of who gives them, for the job's record
+	Name   string // name of the person who gives them, for the job's record
 }
 
-// ErrOrder is wrapped by the error of [Operator.Order] for an order that is wrong in itself.
+// ErrOrder is wrapped by the error of [Operator.Order] for an invalid order.
 var ErrOrder = errors.New("the order is refused")
 
-// Order gives an order, and returns it as it is in the job's record:
+// Order gives an order, and returns it as recorded in the job:
 //
 //	pause, resume, drain   as cluster.OrderPause and so on
-//	leave-out HOST         nothing more is requested from the host and names below it
-//	opt-out HOST...        the same, of a list
-//	slower HOST DELAY      at least so long between two requests of the host
-//	set KEY=VALUE          rate, as high as the job has it at most; max-pages, which can be raised; max-bytes, max-errors, max-time
-//	retry                  hosts that were given up are requested again; pages that failed stay failed
+//	leave-out HOST         request nothing more from the host and names below it
+//	opt-out HOST...        the same for a list
+//	slower HOST DELAY      at least this delay between two requests to the host
+//	set KEY=VALUE          rate, at most the job's; max-pages, which can be raised; max-bytes, max-errors, max-time
+//	retry                  request hosts again that were given up; pages that failed stay failed
 //
 // The error wraps ErrOrder, politeness.ErrShorter for a delay that is shorter than the one in force, a *job.KeyError, or is one of
 // cluster.Give.
@@ -50,7 +50,7 @@ func (x *Operator) Order(ctx context.Context, what string, args ...string) (clus
 	return cluster.Give(ctx, x.Engine, o)
 }
 
-// checkOrder says what is wrong with an order to a job that has others.
+// checkOrder returns an error if an order is invalid for a job with the known orders.
 func (j *Job) checkOrder(o *cluster.Order, args []string, known []cluster.Order) error {
 	want := map[string]int{job.ActionLeaveOut: 1, job.ActionSlower: 2, job.ActionSet: 1}[o.What]
 	switch o.What {
@@ -71,12 +71,12 @@ func (j *Job) checkOrder(o *cluster.Order, args []string, known []cluster.Order)
 	p := &j.Config.Crawl.Politeness
 	cfg := crawler.Config{Agent: j.Config.Crawl.Agent, Contact: j.Config.Crawl.Contact}
 	cfg.Politeness.Delay, cfg.Politeness.HostDelays = p.Delay, slices.Clone(p.HostDelays)
-	c, err := crawler.New(cfg) // which requests nothing: it knows what an order may say
+	c, err := crawler.New(cfg) // it makes no requests, but checks orders
 	if err != nil {
 		return err
 	}
 	for i := range known {
-		_ = j.obey(c, &known[i]) // they were checked when they were given
+		_ = j.obey(c, &known[i]) // they were valid when they were given
 	}
 	if err := j.obey(c, o); err != nil {
 		return fmt.Errorf("%w: %w", ErrOrder, err)
@@ -84,7 +84,7 @@ func (j *Job) checkOrder(o *cluster.Order, args []string, known []cluster.Order)
 	return nil
 }
 
-// setting reads KEY=VALUE, as a job file has it.
+// setting parses KEY=VALUE as in a job file.
 func setting(o *cluster.Order) error {
 	key, value, ok := strings.Cut(o.To, "=")
 	if !ok {
@@ -112,7 +112,7 @@ func setting(o *cluster.Order) error {
 	return nil
 }
 
-// retryFor limits the age of an order to retry that a new owner of a shard obeys. The last owner may have missed a younger one.
+// retryFor limits the age of a retry order that a new owner of a shard applies. The last owner may have missed a younger one.
 const retryFor = 3 * cluster.DefaultTTL
 
 // obey passes an order to a crawl.

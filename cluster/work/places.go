@@ -12,9 +12,9 @@ import (
 	"github.com/amble-crawler/amble/stores/open"
 )
 
-// places are where the files of a job's nodes are.
+// places holds the locations of the files of a job's nodes.
 type places struct {
-	files   map[string]job.NodeFiles // by the nodes' names
+	files   map[string]job.NodeFiles // keyed by node name
 	leftOut []string
 	stores  []stores.Store
 }
@@ -51,7 +51,7 @@ func (p *places) close() {
 	}
 }
 
-// addDir adds the directory of a node. What is none, such as a log or a job directory with a similar name, is left out.
+// addDir adds the directory of a node. Other files and directories, such as a log or a job directory with a similar name, are left out.
 func (p *places) addDir(j *Job, dir string) error {
 	info, err := os.Stat(dir)
 	if err == nil && info.Mode().IsRegular() {
@@ -80,7 +80,7 @@ func (p *places) addDir(j *Job, dir string) error {
 	return nil
 }
 
-// addStore adds the nodes of the job that a store has. What it has of other jobs is left out.
+// addStore adds the job's nodes in a store. Nodes of other jobs are left out.
 func (p *places) addStore(ctx context.Context, j *Job, url string) error {
 	s, err := open.URL(url)
 	if err != nil {

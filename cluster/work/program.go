@@ -10,8 +10,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// program has set add to the settings what they cannot say, and reports what the job needs and is not set. All nodes have the same
-// settings, whatever their programs.
+// program lets set add values to the settings that they cannot express, and returns an error if a value that the job needs is missing.
+// All nodes have the same settings, whatever their programs.
 func (j *Job) program(set func(*job.Config)) error {
 	if set != nil {
 		before, err := j.Config.File(j.Seeds)
@@ -38,7 +38,7 @@ func (j *Job) program(set func(*job.Config)) error {
 	return nil
 }
 
-// checkItems refuses files of results: a node has no file for them that is collected.
+// checkItems refuses files of results: a node has no file for them that could be collected.
 func checkItems(c *job.Config) error {
 	if len(c.Items) == 0 {
 		return nil
@@ -46,7 +46,7 @@ func checkItems(c *job.Config) error {
 	return &job.Error{Kind: job.Refused, Err: errors.New("files of results (Items) are those of one process, and no node of a cluster has them: have a Handler or a Sink store the results")}
 }
 
-// refuseProgram returns an error of a node whose program is not the job's.
+// refuseProgram returns the error of a node whose program does not match the job's.
 func refuseProgram(format string, values ...any) error {
 	return &job.Error{Kind: job.Refused, Err: fmt.Errorf("%w: "+format, append([]any{job.ErrProgram}, values...)...)}
 }

@@ -34,10 +34,10 @@ func newQueues(e cluster.Engine, j *Job, dir string) *queues {
 	return &queues{e, &j.Job, dir, disk.Config{NoURLs: true, CacheSize: 16 << 20, MemTableSize: 4 << 20}}
 }
 
-// atOnce is the number of shards that are read at once: the engine and the disk are waited for most of the time.
+// atOnce is the number of shards that are read concurrently: most of the time is spent waiting for the engine and the disk.
 const atOnce = 8
 
-// each calls f for each shard, in order. The error is that of the first shard that cannot be read.
+// each calls f for each shard, in order. The error is from the first shard that cannot be read.
 func (q *queues) each(ctx context.Context, f func(shardState)) error {
 	type result struct {
 		shardState
@@ -66,7 +66,7 @@ func (q *queues) each(ctx context.Context, f func(shardState)) error {
 	return nil
 }
 
-// read rebuilds the queue of a shard, without owning it, and returns what is in it.
+// read rebuilds the queue of a shard, without owning it, and returns its state.
 func (q *queues) read(ctx context.Context, shard int) (s shardState, err error) {
 	dir := filepath.Join(q.dir, fmt.Sprint(shard))
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
@@ -88,7 +88,7 @@ func (q *queues) read(ctx context.Context, shard int) (s shardState, err error) 
 	}
 	if err == nil {
 		err = k.Hosts(func(h disk.HostCount) {
-			if q.job.Shard(h.Host) == shard { // others are of a shard that was split off, and are removed by the next owner
+			if q.job.Shard(h.Host) == shard { // other hosts belong to a shard that was split off, and the next owner removes them
 				s.left += h.Queued + h.Waiting
 			}
 		})

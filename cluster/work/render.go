@@ -11,13 +11,13 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// resourcesName is the directory, below that of a node, for what rendered pages load. It can be deleted when the job is over.
+// resourcesName is the directory, below a node's, for resources that rendered pages load. It can be deleted when the job is over.
 const resourcesName = "resources"
 
 // resourcesForPage is the default of max-resources for each page of max-pages.
 const resourcesForPage = 20
 
-// startBrowser starts what renders the pages of all shards, if the job renders any, and returns what ends it.
+// startBrowser starts the renderer of all shards, if the job renders pages, and returns a function that stops it.
 func (n *Node) startBrowser(ctx context.Context) (end func(), err error) {
 	c := &n.job.Config
 	switch {
@@ -29,7 +29,7 @@ func (n *Node) startBrowser(ctx context.Context) (end func(), err error) {
 	return n.Browser(ctx, c)
 }
 
-// openResources opens the store in which the crawls of all shards keep what pages load. It is nil if the job renders none.
+// openResources opens the store in which the crawls of all shards keep resources of pages. It is nil if the job does not render pages.
 func (n *Node) openResources() (*render.Store, error) {
 	if !n.job.crawl.Render.Renders() {
 		return nil, nil
@@ -37,7 +37,7 @@ func (n *Node) openResources() (*render.Store, error) {
 	return render.OpenShared(filepath.Join(n.Dir, resourcesName))
 }
 
-// maxResources returns the limit on what rendered pages load, which holds for each shard.
+// maxResources returns the limit on resources of rendered pages, which applies to each shard.
 func maxResources(l *crawler.Limits) crawler.Limit {
 	if l.Resources != 0 || l.Pages <= 0 {
 		return l.Resources
@@ -45,7 +45,7 @@ func maxResources(l *crawler.Limits) crawler.Limit {
 	return resourcesForPage * l.Pages
 }
 
-// withBrowser returns the settings of a job as a node has them that can render.
+// withBrowser returns the settings of a job for a node that can render.
 func withBrowser(c job.Config) job.Config {
 	if c.Crawl.Render.Renders() {
 		c.Crawl.Renderer = cmp.Or[crawler.Renderer](c.Crawl.Renderer, elsewhere{})
@@ -53,7 +53,7 @@ func withBrowser(c job.Config) job.Config {
 	return c
 }
 
-// elsewhere stands for the browsers of nodes.
+// elsewhere is a placeholder for the browsers of nodes.
 type elsewhere struct{}
 
 // Round implements crawler.Renderer.

@@ -16,29 +16,29 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Sheet is how the crawl of a shard is just now, as its owner says. Its size has a limit, whatever the number of hosts. Times are those
-// of the owner's clock.
+// Sheet describes the present crawl of a shard, as reported by its owner. Its size is limited, whatever the number of hosts. Times are
+// by the owner's clock.
 type Sheet struct {
 	Shard    int                     `json:"shard"`
 	Epoch    uint64                  `json:"epoch"`
 	Node     string                  `json:"node"`
 	Outcomes map[crawler.Outcome]int `json:"outcomes"`
 	Requests int                     `json:"requests"`
-	Troubled int                     `json:"troubled"` // answers with status 429 or 5xx
-	Sites    []plan.Site             `json:"sites"`    // with URLs left, those that take longest first, at most 12
-	More     int                     `json:"more"`     // sites with URLs left that are not listed
+	Troubled int                     `json:"troubled"` // responses with status 429 or 5xx
+	Sites    []plan.Site             `json:"sites"`    // sites with URLs left, sorted by remaining time, longest first; at most 12
+	More     int                     `json:"more"`     // number of further sites with URLs left
 	Marks    []Mark                  `json:"marks"`    // requests of the last half minute, at most 48
 	Troubles []Trouble               `json:"troubles"` // the last visits that failed or were refused, at most 6
 }
 
-// Mark is a request that is over.
+// Mark is a request that has ended.
 type Mark struct {
 	Host   string    `json:"host"`
 	Start  time.Time `json:"start"`
 	End    time.Time `json:"end"`
 	Ready  time.Time `json:"ready"` // when the host may be requested again
 	Robots bool      `json:"robots,omitempty"`
-	Status int       `json:"status"` // 0: there was no answer
+	Status int       `json:"status"` // 0: there was no response
 }
 
 // Trouble is a visit that ended without a page.
@@ -50,7 +50,7 @@ type Trouble struct {
 	Why     string          `json:"why"`
 }
 
-// Limits on a sheet: all of a job's are read once a second.
+// Limits of a sheet: all sheets of a job are read every second.
 const (
 	maxSheetSites    = 12
 	maxSheetMarks    = 48
@@ -60,7 +60,7 @@ const (
 	sheetEvery       = time.Second / 2
 )
 
-// sheetMaker notes what the crawl of a shard does. Its methods are safe for concurrent use.
+// sheetMaker records the events of a shard's crawl. Its methods are safe for concurrent use.
 type sheetMaker struct {
 	look    *plan.Outlook
 	shard   *cluster.Shard
@@ -74,7 +74,7 @@ type sheetMaker struct {
 	at       time.Time
 }
 
-// watchShard makes a sheetMaker part of a crawl that has not begun.
+// watchShard adds a sheetMaker to a crawl that has not begun.
 func watchShard(c *crawler.Config) *sheetMaker {
 	m := &sheetMaker{look: plan.NewOutlook(0)}
 	t := &crawler.Trace{Answered: m.answered, Visited: m.visited}
@@ -83,7 +83,7 @@ func watchShard(c *crawler.Config) *sheetMaker {
 	return m
 }
 
-// begin begins to answer for the shard.
+// begin starts answering questions for the shard.
 func (m *sheetMaker) begin(sh *cluster.Shard, node string, c *crawler.Crawler) {
 	m.shard, m.node, m.crawler = sh, node, c
 	m.look.Watch(sh.Frontier(), c.Gate())
@@ -122,7 +122,7 @@ func (m *sheetMaker) visited(v *crawler.Visit) {
 	m.troubles = append(m.troubles[max(0, len(m.troubles)+1-maxSheetTroubles):], x)
 }
 
-// sheet returns the sheet, which is made anew twice a second at most.
+// sheet returns the sheet. It is computed at most twice a second.
 func (m *sheetMaker) sheet() []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -143,15 +143,15 @@ func (m *sheetMaker) sheet() []byte {
 	return b
 }
 
-// View is how a job is just now.
+// View describes the present state of a job.
 type View struct {
 	*Summary
 	Job    *Job
 	At     time.Time
-	Sheets []*Sheet // of the shards whose owner answers
+	Sheets []*Sheet // sheets of the shards whose owners answer
 }
 
-// Watcher reads how a job is, for many who ask: what costs most is read every five seconds at most. Its methods are safe for
+// Watcher reads the state of a job for many clients: the expensive parts are read at most every five seconds. Its methods are safe for
 // concurrent use.
 type Watcher struct {
 	Engine cluster.Engine
@@ -162,10 +162,10 @@ type Watcher struct {
 	read   time.Time
 }
 
-// statusEvery is how often the state of all shards is read.
+// statusEvery is the interval at which the state of all shards is read.
 const statusEvery = 5 * time.Second
 
-// Status returns how the job is, five seconds ago at most. The error is the engine's.
+// Status returns the state of the job, at most five seconds old. The error is the engine's.
 func (w *Watcher) Status(ctx context.Context) (*Summary, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,14 +181,14 @@ func (w *Watcher) Status(ctx context.Context) (*Summary, error) {
 	return w.status, nil
 }
 
-// Forget has the next call read the state anew, such as after an order.
+// Forget makes the next call read the state again, for example after an order.
 func (w *Watcher) Forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.status = nil
 }
 
-// View returns how the job is, with what the owners of its shards say. The error is the engine's, or says what is wrong with the job.
+// View returns the state of the job, with the sheets of the owners of its shards. The error is about the job, or the engine's.
 func (w *Watcher) View(ctx context.Context) (*View, error) {
 	s, err := w.Status(ctx)
 	if err != nil {
@@ -215,7 +215,7 @@ func (w *Watcher) View(ctx context.Context) (*View, error) {
 	return v, nil
 }
 
-// Outcomes sums up the outcomes of all shards that answer.
+// Outcomes returns the sums of outcomes over all shards that answer.
 func (v *View) Outcomes() map[crawler.Outcome]int {
 	all := map[crawler.Outcome]int{}
 	for _, s := range v.Sheets {

@@ -11,39 +11,39 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Summary is how a job is, in the form that the command prints.
+// Summary describes the state of a job, in the form that the command prints.
 type Summary struct {
 	Shards   int            `json:"shards"`
-	End      string         `json:"end,omitempty"` // why the job is over; "": it is not
+	End      string         `json:"end,omitempty"` // why the job ended; "": it has not
 	Pages    int64          `json:"pages"`
 	Requests int64          `json:"requests"`
 	Bytes    int64          `json:"bytes"`
 	Failed   int64          `json:"failed"`
-	Left     int            `json:"left"` // URLs queued, as far as it is known
+	Left     int            `json:"left"` // URLs queued, as far as known
 	Limit    int64          `json:"max_pages,omitempty"`
-	Unheard  int            `json:"unheard"`            // shards whose owner has not answered, or that have none: they are not in the counts
-	Unstored string         `json:"unstored,omitempty"` // why the engine stores nothing just now; "": it does
-	Dead     int            `json:"dead_letters"`       // messages of inboxes that could not be read: the links in them are lost
+	Unheard  int            `json:"unheard"`            // shards without an owner, or without its answer: the counts exclude them
+	Unstored string         `json:"unstored,omitempty"` // why the engine stores nothing at present; "": it stores
+	Dead     int            `json:"dead_letters"`       // unreadable messages of inboxes, whose links are lost
 	Paused   bool           `json:"paused,omitempty"`
 	Orders   []OrderSummary `json:"orders,omitempty"`
 	Nodes    []NodeSummary  `json:"nodes"`
 	List     []ShardSummary `json:"list"`
 
-	at time.Time // when that was
+	at time.Time // time of the state
 }
 
 // NodeSummary is a node in a Summary.
 type NodeSummary struct {
 	Name   string  `json:"name"`
 	Live   bool    `json:"live"`
-	Shards int     `json:"shards"` // that it owns
-	Pages  int64   `json:"pages"`  // of these shards, by whomever
+	Shards int     `json:"shards"` // shards that it owns
+	Pages  int64   `json:"pages"`  // pages of these shards, by all owners
 	Left   int     `json:"left"`
-	Ahead  float64 `json:"ahead_s"` // its clock, of the engine's
+	Ahead  float64 `json:"ahead_s"` // offset of its clock from the engine's
 	Error  float64 `json:"error_s"`
-	Lag    int64   `json:"lag_bytes"` // what another node would have to read of its shards' journals
-	Orders int     `json:"orders"`    // number of the last order that it obeys
-	// Refuses says why the node does not work on the job; "": it does, or did.
+	Lag    int64   `json:"lag_bytes"` // bytes of its shards' journals that another node would have to read
+	Orders int     `json:"orders"`    // number of the last order that it applies
+	// Refuses is the reason why the node does not work on the job; "": it does, or did.
 	Refuses string `json:"refuses,omitempty"`
 }
 
@@ -52,7 +52,7 @@ type ShardSummary struct {
 	Shard int     `json:"shard"`
 	Node  string  `json:"node,omitempty"` // its owner; "": it has none
 	Epoch uint64  `json:"epoch"`
-	Since float64 `json:"silent_s"` // since its owner last wrote
+	Since float64 `json:"silent_s"` // seconds since its owner's last record
 	Idle  bool    `json:"idle"`
 	Pages int64   `json:"pages"`
 	Left  int     `json:"left"`
@@ -64,10 +64,10 @@ type ShardSummary struct {
 type OrderSummary struct {
 	cluster.Order
 
-	Missing []string `json:"missing,omitempty"` // live nodes that do not obey it yet
+	Missing []string `json:"missing,omitempty"` // live nodes that do not apply it yet
 }
 
-// Summarize sums up the state of a job.
+// Summarize returns the summary of a job's state.
 func Summarize(s *cluster.Status, now time.Time) *Summary {
 	x := &Summary{Shards: len(s.Shards), End: s.End, Limit: s.Job.Limits.Pages, Nodes: []NodeSummary{}, List: []ShardSummary{}}
 	if s.Unstored != nil {
@@ -114,7 +114,7 @@ func Summarize(s *cluster.Status, now time.Time) *Summary {
 	return x
 }
 
-// Text returns the summary as text for users.
+// Text returns the summary as readable text.
 func (x *Summary) Text(name string) string {
 	var b strings.Builder
 	running := "running"
@@ -144,7 +144,7 @@ func (x *Summary) Text(name string) string {
 			fmt.Fprintf(&b, "node %s refuses the job: %s\n", cli.Printable(n.Name), cli.Printable(n.Refuses))
 		}
 	}
-	if x.End != "" && x.Unheard == x.Shards && len(x.Nodes) > 0 { // what they did is nowhere but in their directories
+	if x.End != "" && x.Unheard == x.Shards && len(x.Nodes) > 0 { // the results of the nodes are only in their directories
 		names := make([]string, len(x.Nodes))
 		for i, n := range x.Nodes {
 			names[i] = cli.Printable(n.Name)
@@ -169,7 +169,7 @@ func (x *Summary) Text(name string) string {
 	return b.String()
 }
 
-// text returns the order as a line for users.
+// text returns the order as a readable line.
 func (o *OrderSummary) text() string {
 	line := fmt.Sprintf("order %d at %s: %s", o.Number, o.At.UTC().Format(time.RFC3339), cli.Printable(strings.TrimSpace(o.What+" "+cli.Middle(o.To, 200))))
 	if o.By != "" {
@@ -187,7 +187,7 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
 }
 
-// Text returns the result as text for users.
+// Text returns the result as readable text.
 func (c *Checked) Text() string {
 	var b strings.Builder
 	if c.Unstored != "" {

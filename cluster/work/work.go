@@ -1,5 +1,5 @@
-// Package work runs crawls with the settings of package job on a cluster: it creates cluster jobs, works on them, and collects
-// what the nodes have written into one job directory.
+// Package work runs crawls with the settings of package job on a cluster: it creates cluster jobs, works on them, and collects the
+// nodes' files into one job directory.
 //
 //	at := nats.Config{URLs: urls, Job: "shops", Shards: work.DefaultShards}
 //	err := nats.Create(ctx, at) // once
@@ -31,14 +31,14 @@ const DefaultShards = 64
 
 // Spec is a job to be created.
 type Spec struct {
-	// Config may have what no setting can say, such as a Handler: then each node needs a Node.Program that sets the same fields.
-	// It may not have Items: what a Handler emits is in visits.jsonl of the job that is collected.
+	// Config may have fields that no setting can express, such as a Handler: then each node needs a Node.Program that sets the same
+	// fields. It must not have Items: results of a Handler are in visits.jsonl of the collected job.
 	Config job.Config
 	Seeds  []weburl.URL
 
 	Shards  int           // 0: DefaultShards
-	Lease   time.Duration // cluster.Job.TTL
-	MaxSkew time.Duration // cluster.Job.MaxSkew
+	Lease   time.Duration // see cluster.Job.TTL
+	MaxSkew time.Duration // see cluster.Job.MaxSkew
 }
 
 // Job is a job in an engine.
@@ -46,13 +46,13 @@ type Job struct {
 	cluster.Job
 	Config job.Config
 	Seeds  []weburl.URL
-	// Program lists the fields that no setting can say and that Node.Program has to set, as job.Config.Program names them.
+	// Program lists the fields that no setting can express and that Node.Program must set, as named by job.Config.Program.
 	Program []string
 
 	crawl crawler.Config
 }
 
-// settings holds the facts about the crawl that the nodes of a job know.
+// settings holds the properties of the crawl that the nodes of a job know.
 type settings struct {
 	Schema  string    `json:"schema"`
 	Created time.Time `json:"created"`
@@ -62,14 +62,13 @@ type settings struct {
 
 const settingsSchema = "amble.cluster/1"
 
-// maxSettings limits the bytes of settings and seeds together: they are one value in the engine, which keeps none
-// above 1 MiB.
+// maxSettings limits the total bytes of settings and seeds: they are one value in the engine, which accepts at most 1 MiB.
 const maxSettings = 700 << 10
 
-// ErrTooManySeeds says that the settings and seeds of a new job have too many bytes: [Operator.Add] adds any number of seeds later.
+// ErrTooManySeeds means that the settings and seeds of a new job are too large: [Operator.Add] adds any number of seeds later.
 var ErrTooManySeeds = errors.New("too many settings and seeds to create a job with")
 
-// Check returns the job that the spec describes, or says what is wrong with it. Nothing is changed.
+// Check returns the job that the spec describes, or an error if the spec is invalid. It changes nothing.
 func (s *Spec) Check() (cluster.Job, error) {
 	if err := checkItems(&s.Config); err != nil {
 		return cluster.Job{}, err
@@ -102,7 +101,7 @@ func (s *Spec) Check() (cluster.Job, error) {
 	return j, nil
 }
 
-// Create stores a new job in an engine. The error says what is wrong with the spec, is cluster.ErrJobExists, or the engine's.
+// Create stores a new job in an engine. The error is about the spec, is cluster.ErrJobExists, or the engine's.
 func Create(ctx context.Context, e cluster.Registers, s *Spec) error {
 	j, err := s.Check()
 	if err != nil {
@@ -112,7 +111,7 @@ func Create(ctx context.Context, e cluster.Registers, s *Spec) error {
 }
 
 // Load reads the job of an engine. It reads neither files nor the environment, whatever the settings name. The error is
-// cluster.ErrNoJob, says what is wrong with the settings, or is the engine's.
+// cluster.ErrNoJob, is about the settings, or is the engine's.
 func Load(ctx context.Context, e cluster.Registers) (*Job, error) {
 	c, err := cluster.LoadJob(ctx, e)
 	if err != nil {
