@@ -27,15 +27,15 @@ type app struct {
 	err     io.Writer
 	env     func(string) (string, bool)
 	environ func() []string
-	notify  func(chan<- os.Signal) // begins to deliver SIGINT and SIGTERM
-	ignore  func(chan<- os.Signal) // ends it: the signals end the process again
-	exit    func(int)              // called on the third signal only
-	begins  func()                 // called when the command line is read
-	all     bool                   // helps list all flags
-	copies  []storedCopy           // of jobs that are in stores
+	notify  func(chan<- os.Signal) // starts delivery of SIGINT and SIGTERM
+	ignore  func(chan<- os.Signal) // stops it: from then on the signals end the process
+	exit    func(int)              // called on the third signal
+	begins  func()                 // called once the command line is parsed
+	all     bool                   // help lists all flags
+	copies  []storedCopy           // local directories of jobs in stores
 
 	restored string // URL of the store whose job is resumed
-	ended    error  // the job in it has nothing left to do
+	ended    error  // the error of a job in the store that has nothing left to do
 }
 
 // commands is the command line. Kong reads flags, defaults and help texts from its tags.
@@ -74,7 +74,7 @@ type commands struct {
 	ShowCompletion completionFlag `name:"completion" hidden:"" placeholder:"SHELL" help:"Print a completion script for bash, zsh or fish."`
 }
 
-// renamed are the commands that another one does now, and how. They work in this version, and no help lists them.
+// renamed maps old command names to the commands that replace them. They work in this version, and no help lists them.
 var renamed = map[string]string{
 	"status": "amble show JOB", "report": "amble show JOB", "links": "amble explain --links PAGE", "shell": "amble explain --shell PAGE",
 	"replay": "amble verify --replay JOB", "robots": "amble explain --robots URL", "version": "amble --version",
@@ -83,16 +83,16 @@ var renamed = map[string]string{
 	"cluster collect": "amble cluster job collect", "cluster check": "amble cluster job check",
 }
 
-// dumb reports whether the terminal says that it knows no control sequences.
+// dumb reports whether the terminal has no control sequences, according to its name.
 func (a *app) dumb() bool {
 	kind, _ := a.env("TERM")
 	return kind == "dumb"
 }
 
-// view returns what a person sees of a crawl.
+// view returns the view of a crawl for a person.
 func (a *app) view(f view.Flags) *view.View { return view.New(f, a.out, a.err, a.env) }
 
-// logs returns what writes a line to stderr, in a form of --log-format. It may be called concurrently.
+// logs returns a function that writes a line to stderr, in a format of --log-format. It may be called concurrently.
 func (a *app) logs(form string) func(text string) {
 	if form == "json" {
 		log := slog.New(slog.NewJSONHandler(a.err, nil))
@@ -101,13 +101,13 @@ func (a *app) logs(form string) func(text string) {
 	return func(text string) { fmt.Fprintf(a.err, "amble: %s\n", text) }
 }
 
-// crawlGroups are the groups of keys that describe a crawl, as its help heads them.
+// crawlGroups are the groups of keys that describe a crawl, with their titles in help texts.
 var crawlGroups = map[job.Group]string{
 	job.Who: "Who crawls:", job.Reach: "What:", job.InScope: "What:", job.Pace: "How politely:", job.Amount: "How much:",
 	job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:", job.Rendering: "Pages made by scripts:", job.Output: "Output:",
 }
 
-// newCommands returns the commands. The flags that are made from keys are those of one command only, or of all if it is "".
+// newCommands returns the commands. It makes flags from keys only for the command only, or for all if only is "".
 func newCommands(only string) *commands {
 	c := new(commands)
 	network := map[job.Group]string{job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:"}
@@ -147,15 +147,15 @@ func newCommands(only string) *commands {
 	return c
 }
 
-// isCommand reports whether the command line has a command of that name.
+// isCommand reports whether the command line has a command with that name.
 func isCommand(name string) bool {
 	f, found := reflect.TypeFor[commands]().FieldByNameFunc(func(field string) bool { return strings.ToLower(field) == name })
 	_, command := f.Tag.Lookup("cmd")
 	return found && command
 }
 
-// readable returns c as kong is to read it: with one command only, because reading the tags of all takes longer than most commands
-// run; with all if it is "".
+// readable returns c in the form that kong parses: with the command only, because parsing the tags of all takes longer than most commands
+// run; with all if only is "".
 func (c *commands) readable(only string) any {
 	if only == "" {
 		return c
@@ -204,7 +204,7 @@ func (a *app) run(args []string) (code int) {
 	if err != nil {
 		return a.complain(err, "")
 	}
-	if len(args) > 1 && args[0] == "cluster" && isJobAction(args[1]) { // as an operator types it
+	if len(args) > 1 && args[0] == "cluster" && isJobAction(args[1]) { // the order of words that operators type
 		args = slices.Insert(slices.Clone(args), 1, "job")
 	}
 	ctx, err := parser.Parse(args)
@@ -230,7 +230,7 @@ func (a *app) run(args []string) (code int) {
 	return a.complain(ctx.Run(), keyflags.CommandName(ctx.Selected()))
 }
 
-// unknownEnv returns a warning for each AMBLE_ variable that is not a setting of any command. The model has the command that was typed.
+// unknownEnv returns a warning for each AMBLE_ variable that is not a setting of any command. The model has the given command.
 func (a *app) unknownEnv(model *kong.Application) []string {
 	environ := a.environ()
 	wrong := keyflags.UnknownEnv(model, environ)
@@ -244,8 +244,8 @@ func (a *app) unknownEnv(model *kong.Application) []string {
 	return keyflags.UnknownEnv(all.Model, environ)
 }
 
-// foldFor breaks the lines of a command's text at words if stdout is a terminal. JSON, scripts, prompts and the lines of a crawl, which
-// are cut to the width instead, stay as they are.
+// foldFor turns on wrapping of a command's text at words if stdout is a terminal. JSON, scripts, prompts and the lines of a crawl, which
+// are truncated instead, are not wrapped.
 func (a *app) foldFor(command string, args []string) {
 	stdout := a.out.Unwrap()
 	if slices.Contains([]string{"crawl", "resume", "watch", "shell", "completion"}, command) && !slices.Contains(args, "--plan") || slices.Contains(args, "--json") || slices.Contains(args, "--shell") ||
@@ -256,8 +256,8 @@ func (a *app) foldFor(command string, args []string) {
 	a.out.Edit(func(text []byte) []byte { return terminal.Fold(a.withURLs(text), columns()) })
 }
 
-// shorten returns a function that makes URLs fit lines of the terminal on which so many columns are taken: each is without what it
-// shares with the one before. In a file or a pipe they stay whole.
+// shorten returns a function that shortens URLs to fit lines of the terminal on which taken columns are in use. It omits the part that a
+// URL shares with the previous one. In a file or a pipe URLs stay whole.
 func (a *app) shorten(taken int) func(url string) string {
 	stdout := a.out.Unwrap()
 	if !terminal.Is(stdout) || a.dumb() {
@@ -272,7 +272,7 @@ func (a *app) shorten(taken int) func(url string) string {
 	}
 }
 
-// parser returns a parser of command lines: of those of one command only, or of all if it is "".
+// parser returns a parser of command lines, for the command only, or for all if only is "".
 func (a *app) parser(only string, o *keyflags.Origins) (*kong.Kong, error) {
 	hide := hideRare
 	if a.all {
@@ -304,7 +304,7 @@ func (a *app) survive(x any, code int) int {
 	return cli.ExitInternal
 }
 
-// remedy returns the command or the flag that helps, to be added to an error of a job; "" if nothing does or the error says it.
+// remedy returns the command or flag that solves an error of a job; "" if there is none or the error already names it.
 func remedy(err error) string {
 	var of *job.Error
 	switch {
@@ -324,8 +324,8 @@ func remedy(err error) string {
 	return ""
 }
 
-// complain prints an error, if there is anything to print, and returns its exit code. A failure of stdout takes
-// precedence over the errors that it caused; a closed stdout is not a failure.
+// complain prints an error, unless its text is empty, and returns its exit code. A failure of stdout takes precedence over errors that it
+// caused; a closed stdout is not a failure.
 func (a *app) complain(err error, command string) int {
 	if failed := a.out.Failure(); failed != nil {
 		err = failed
@@ -346,16 +346,16 @@ func (a *app) complain(err error, command string) int {
 	return exitCode(err)
 }
 
-// note prints a line on stderr, broken at words if that is a terminal.
+// note prints a line on stderr, wrapped at words if that is a terminal.
 func (a *app) note(line string) {
 	text := a.withURLs([]byte(line + "\n"))
 	if terminal.Is(a.err) && !a.dumb() {
 		text = terminal.Fold(text, terminal.Columns(a.err)())
 	}
-	_, _ = a.err.Write(text) // nobody is left to tell
+	_, _ = a.err.Write(text) // an error cannot be reported anywhere
 }
 
-// firstUsage joins all errors into one about the user's input, or returns nil if there are none.
+// firstUsage joins all errors into one usage error, or returns nil if there are none.
 func firstUsage(errs ...error) error {
 	err := errors.Join(errs...)
 	if err == nil {

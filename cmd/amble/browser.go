@@ -10,8 +10,7 @@ import (
 	"github.com/amble-crawler/amble/render/chromium"
 )
 
-// startBrowser starts the browser that renders pages, before anything is requested, if the crawl renders any, and returns what
-// ends it.
+// startBrowser starts the browser, before anything is requested, if the crawl renders pages. It returns a function that stops it.
 func (j *crawlJob) startBrowser() (end func(), err error) {
 	if !j.cfg.Render.Renders() || j.cfg.Renderer != nil {
 		return func() {}, nil
@@ -23,7 +22,7 @@ func (j *crawlJob) startBrowser() (end func(), err error) {
 	return end, err
 }
 
-// startBrowser starts a browser for a crawl, and returns what ends it.
+// startBrowser starts a browser for a crawl, and returns a function that stops it.
 func startBrowser(ctx context.Context, c *crawler.Config, b *job.Browser, tell func(format string, args ...any)) (end func(), err error) {
 	r, err := chromium.New(ctx, chromium.Config{
 		Browser: b.Path, Isolation: chromium.Isolation(b.Isolation), Tabs: b.Tabs,
@@ -39,7 +38,7 @@ func startBrowser(ctx context.Context, c *crawler.Config, b *job.Browser, tell f
 	return func() { endBrowser(r, tell) }, nil
 }
 
-// endBrowser ends the browser, and says how often it tried to reach the network.
+// endBrowser stops the browser, and reports how often it tried to reach the network.
 func endBrowser(r *chromium.Renderer, tell func(format string, args ...any)) {
 	stopped := r.Info().Stopped
 	if err := r.Close(); err != nil {

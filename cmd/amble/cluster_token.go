@@ -13,10 +13,10 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// tokenName is the file in a server's directory with the token that the server has made.
+// tokenName is the file in a server's directory with the token that the server has generated.
 const tokenName = "token"
 
-// makeToken returns the file with a server's token, which is made if it is not there.
+// makeToken returns the file with a server's token, and creates it if it does not exist.
 func makeToken(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -40,8 +40,8 @@ func makeToken(dir string) (string, error) {
 	return path, nil
 }
 
-// tokenNote returns the path of the file that records where the token of a local server at an address is, "" if this user has
-// no directory for it.
+// tokenNote returns the path of the file that records the token file of a local server at an address, "" if this user has no directory for
+// it.
 func tokenNote(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	config, none := os.UserConfigDir()
@@ -55,7 +55,7 @@ func tokenNote(address string) string {
 	return filepath.Join(config, "amble", "cluster", strings.NewReplacer(":", "_", "%", "_", "/", "_").Replace(host)+"_"+port)
 }
 
-// noteToken has commands of this user find the token of a server. The function that it returns takes that back.
+// noteToken lets commands of this user find the token of a server. The returned function undoes this.
 func noteToken(address, token string) (undo func(), err error) {
 	note := tokenNote(address)
 	if note == "" {
@@ -70,10 +70,10 @@ func noteToken(address, token string) (undo func(), err error) {
 	}
 	return func() {
 		if found == nil {
-			_ = os.WriteFile(note, before, 0o600) // another server's, which has the address
+			_ = os.WriteFile(note, before, 0o600) // restore the note of another server with this address
 			return
 		}
-		_ = os.Remove(note) // one that is stale does no harm
+		_ = os.Remove(note) // a stale note is harmless
 	}, nil
 }
 
@@ -101,7 +101,7 @@ func findToken(servers string) string {
 	return ""
 }
 
-// errOpen says that a server would take anybody in.
+// errOpen returns the error for a server that anyone could use.
 func errOpen(why string) error {
 	return fmt.Errorf("%s: give --cluster-creds FILE, with the same line for all of them, or --insecure to take in whoever reaches the address", why)
 }

@@ -32,12 +32,12 @@ type captureCmd struct {
 	kong.Plugins
 }
 
-// captureShown are the keys whose flags the help of amble capture lists. The others work, too.
+// captureShown lists the keys whose flags appear in the help of amble capture. The others work, too.
 var captureShown = map[string]bool{
 	"contact": true, "delay": true, "depth": true, "scope": true, "include": true, "exclude": true, "follow": true, "max-pages": true, "allow-address": true, "quiet": true,
 }
 
-// captureDefaults are the helps of flags that have other defaults than in a crawl.
+// captureDefaults are the help texts of flags whose defaults differ from those of a crawl.
 var captureDefaults = map[string]string{"max-pages": "Pages fetched, exactly (100).", "max-bytes": "Bytes received (16MiB)."}
 
 // Help returns the beginning of the command's help.
@@ -87,7 +87,7 @@ func (c *captureCmd) Run(a *app, o *keyflags.Origins) error {
 	v := a.view(view.Flags{Messages: c.Messages})
 	restrain(v, &x)
 	var pages fixture.Capture
-	var lacking atomic.Int64 // URLs without a whole answer
+	var lacking atomic.Int64 // number of URLs without a complete response
 	keep := func(p *fetcher.Page) error { return pages.Add(p.URL.String(), p.Status, p.Header, p.Body) }
 	x.KeepRobots = keep
 	x.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
@@ -125,7 +125,7 @@ func (c *captureCmd) Run(a *app, o *keyflags.Origins) error {
 	return nil
 }
 
-// left says what the test web lacks.
+// left describes what the test web lacks.
 func (c *captureCmd) left(end *ending, lacking int64) (text string) {
 	if lacking > 0 {
 		text += fmt.Sprintf("; without %s that had no whole answer", cli.Plural(int(lacking), "URL"))

@@ -64,7 +64,7 @@ Exit codes: 0 nothing is broken, 1 something is, otherwise as for amble crawl. R
 robots.txt forbids are listed and alone exit 0.`
 }
 
-// formatFile is a flag that may be given with the name of a file.
+// formatFile is a flag whose value is a format, optionally followed by the name of a file.
 type formatFile struct {
 	given bool
 	path  string // "": stdout
@@ -120,7 +120,7 @@ func (c *checkCmd) Run(a *app, o *keyflags.Origins) error {
 	end, err := c.crawl(a, v, &cfg, seeds, dir, next)
 	switch whole := end != nil && end.Finish == crawler.FinishDone; {
 	case c.Out == "" && (next == "" || whole || !job.Holds(dir)):
-		defer func() { _ = os.RemoveAll(dir) }() // or somebody finds it among the kept jobs
+		defer func() { _ = os.RemoveAll(dir) }() // a directory in use would otherwise be listed among the kept jobs
 	case end != nil && end.Finish.Limit():
 		next = strings.Replace(next, " && ", doubled(&cfg, end.Finish)+" && ", 1)
 		fallthrough
@@ -154,11 +154,11 @@ func (c *checkCmd) Run(a *app, o *keyflags.Origins) error {
 	return err
 }
 
-// directory returns the directory of the crawl, and the command that goes on with a crawl that was stopped. Without --out it is one
-// among the kept jobs, for as long as the crawl is not whole; or else a temporary one, and there is no command.
+// directory returns the directory of the crawl, and the command that resumes a stopped crawl. Without --out the directory is among the
+// kept jobs until the crawl is complete; or, if that is impossible, a temporary one, and there is no command.
 func (c *checkCmd) directory(state string, seeds []weburl.URL) (dir, next string, err error) {
 	if dir = c.Out; dir == "" && !c.Quiet {
-		dir, _ = kept.New(state, seeds[0]) // or the crawl is not kept
+		dir, _ = kept.New(state, seeds[0]) // on an error the crawl is not kept
 	}
 	if dir == "" {
 		dir, err = os.MkdirTemp("", "amble-check-")
@@ -168,8 +168,8 @@ func (c *checkCmd) directory(state string, seeds []weburl.URL) (dir, next string
 	return dir, resumeCommand(word) + " && amble check " + cli.ShellWord(word), nil
 }
 
-// crawl crawls the site as a job in a directory, unless that has the whole crawl already. It returns no ending then. next is the
-// command that goes on with it, "" if none does.
+// crawl crawls the site as a job in a directory. If the directory already has the complete crawl, it returns no ending. next is the
+// command that resumes it, "" if there is none.
 func (c *checkCmd) crawl(a *app, v *view.View, cfg *job.Config, seeds []weburl.URL, dir, next string) (*ending, error) {
 	cfg.Note = v.Note
 	advice := "what was found so far is printed"
@@ -198,14 +198,15 @@ func (c *checkCmd) crawl(a *app, v *view.View, cfg *job.Config, seeds []weburl.U
 	return end, err
 }
 
-// siteConfig returns the settings of a crawl of the seeds' sites, for amble check, mirror and capture. The error says what cannot be used.
+// siteConfig returns the settings of a crawl of the seeds' sites, for amble check, mirror and capture. The error names settings that
+// cannot be used.
 func siteConfig(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := o.Config()
 	_, idErr := operator.Identity(&cfg.Crawl, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()))
 }
 
-// config returns the crawl for a check: everything on the site, and one request for each URL that it names elsewhere.
+// config returns the crawl for a check: everything on the site, and one request for each URL on other sites that it links to.
 func (c *checkCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := siteConfig(o, seeds)
 	if err != nil {
@@ -220,12 +221,12 @@ func (c *checkCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, 
 		{"max-pages", func() { x.Limits.Pages = 10_000 }},
 		{"resources", func() { x.Follow.Resources = true }},
 		{"beyond", func() { x.Scope.Beyond = 1 }},
-		// The beginning of anything else shows that it is there.
+		// For other types, the beginning of a response shows that the URL exists.
 		{"accept", func() {
 			x.Scope.Rules = append(x.Scope.Rules, crawler.ScopeRule{Types: []string{"text/html", "application/xhtml+xml", "text/css"}})
 		}},
 	} {
-		if !o.Given(d.key) && !job.Holds(c.Out) { // which has these settings
+		if !o.Given(d.key) && !job.Holds(c.Out) { // a resumed job has these settings
 			d.set()
 		}
 	}

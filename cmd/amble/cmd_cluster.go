@@ -50,7 +50,7 @@ One crawl on several machines: docs/cluster.md.`
 // defaultEngine is the server of an engine on this machine.
 const defaultEngine = "nats://127.0.0.1:4222"
 
-// engineFlags say where a job is kept.
+// engineFlags select the engine of a job.
 type engineFlags struct {
 	Cluster      string `group:"Engine:" default:"${engine}" placeholder:"URLS" help:"Servers of the engine, NATS with JetStream 2.12 or newer, separated by commas (${default})."`
 	Job          string `group:"Engine:" required:"" placeholder:"NAME" help:"Name of the job: letters, digits, - and _."`
@@ -93,7 +93,7 @@ func (f *engineFlags) open(ctx context.Context) (*nats.Engine, error) {
 	return e, clusterError(err)
 }
 
-// with calls fn with a connection to the job, and a context that ends with the first signal.
+// with calls fn with a connection to the job, and a context that the first signal cancels.
 func (f *engineFlags) with(a *app, fn func(ctx context.Context, e *nats.Engine) error) error {
 	return untilSignalled(a, func(ctx context.Context) error {
 		e, err := f.open(ctx)
@@ -105,8 +105,8 @@ func (f *engineFlags) with(a *app, fn func(ctx context.Context, e *nats.Engine) 
 	})
 }
 
-// untilSignalled calls fn with a context that ends with the first signal, and gives its error an exit code: that of the signal, if one
-// came.
+// untilSignalled calls fn with a context that the first signal cancels, and gives its error an exit code: the one for the signal, if there
+// was one.
 func untilSignalled(a *app, fn func(ctx context.Context) error) error {
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
@@ -117,7 +117,7 @@ func untilSignalled(a *app, fn func(ctx context.Context) error) error {
 	return err
 }
 
-// withJobs calls fn with the servers and the jobs that they keep, and a context that ends with the first signal.
+// withJobs calls fn with the servers and the jobs on them, and a context that the first signal cancels.
 func (f *engineFlags) withJobs(a *app, fn func(ctx context.Context, servers nats.Config, jobs []nats.Stored) error) error {
 	return untilSignalled(a, func(ctx context.Context) error {
 		servers, err := f.config()
@@ -132,7 +132,7 @@ func (f *engineFlags) withJobs(a *app, fn func(ctx context.Context, servers nats
 	})
 }
 
-// clusterError gives errors of the cluster their exit codes, and says what to do about them.
+// clusterError gives errors of the cluster their exit codes and advice.
 func clusterError(err error) error {
 	var told *cli.Error
 	var of *job.Error
@@ -153,14 +153,14 @@ func clusterError(err error) error {
 	return cli.Exit(cli.ExitInternal, err)
 }
 
-// wrong are the errors of the cluster that whoever typed the command can mend. Others are of the engine, or of this program.
+// wrong lists the errors of the cluster that the user of the command can fix. Others come from the engine, or are bugs.
 var wrong = []error{
 	cluster.ErrValue, cluster.ErrNoJob, cluster.ErrJobExists, cluster.ErrOver, cluster.ErrFaster, cluster.ErrTooMany, cluster.ErrName, cluster.ErrAtWork,
 	nats.ErrNoJob, nats.ErrExists, nats.ErrCredentials, nats.ErrTLS,
 	work.ErrOrder, work.ErrNotAllowed, work.ErrHeld, work.ErrDir, work.ErrTooManySeeds, job.ErrProgram, politeness.ErrShorter,
 }
 
-// advised adds to an error of the cluster the flags that mend it.
+// advised adds to an error of the cluster the flags that fix it.
 func advised(err error) error {
 	var refused *work.NotAllowedError
 	switch {
@@ -182,7 +182,7 @@ func advised(err error) error {
 	return err
 }
 
-// allowing returns the flags that permit what a node has refused jobs to read. There is no flag for a browser.
+// allowing returns the flags that permit files and variables that a node has refused. There is no flag for a browser.
 func allowing(refused []job.Outside) string {
 	var flags []string
 	for _, x := range refused {

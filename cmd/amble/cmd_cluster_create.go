@@ -30,7 +30,7 @@ type clusterCreateCmd struct {
 	kong.Plugins
 }
 
-// shardFlags say how a job is divided among nodes.
+// shardFlags configure how a job is divided among nodes.
 type shardFlags struct {
 	Shards   int           `default:"64" placeholder:"N" help:"Parts of the crawl, at least 4 for each node; fixed once the job is created (${default})."`
 	Replicas int           `default:"3" placeholder:"N" help:"On how many servers everything is stored: 1, 3 or 5 (${default})."`
@@ -38,7 +38,7 @@ type shardFlags struct {
 	MaxSkew  time.Duration `default:"500ms" placeholder:"D" help:"Max difference between the clock of a node and the engine's (${default})."`
 }
 
-// clusterJobFlags make a crawl a job that the nodes of a cluster work on.
+// clusterJobFlags turn a crawl into a job for the nodes of a cluster.
 type clusterJobFlags struct {
 	Job string `placeholder:"NAME" help:"Do not crawl here: create this job on the engine --cluster (${engine}), for nodes to work on."`
 	shardFlags
@@ -65,7 +65,7 @@ func (c *clusterCreateCmd) Run(a *app, o *keyflags.Origins) error {
 	return c.create(a, o, &c.engineFlags, seeds)
 }
 
-// createOnCluster creates the job on the engine, in place of crawling here.
+// createOnCluster creates the job on the engine instead of crawling here.
 func (c *crawlCmd) createOnCluster(a *app, o *keyflags.Origins, seeds []weburl.URL) error {
 	if c.Out != "" {
 		return cli.Usage("--job and --out: a job on a cluster is in the directories of its nodes; amble cluster work names them")
@@ -105,7 +105,7 @@ func (f *shardFlags) create(a *app, o *keyflags.Origins, on *engineFlags, seeds 
 	return nil
 }
 
-// createJob makes a job, or finishes one whose creation was broken off.
+// createJob creates a job, or completes one whose creation was interrupted.
 func createJob(ctx context.Context, c nats.Config, spec *work.Spec) error {
 	if err := nats.Check(ctx, c); err != nil {
 		return err

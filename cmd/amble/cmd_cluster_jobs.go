@@ -14,10 +14,10 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// clusterJob is a job as list prints it.
+// clusterJob is a job in the list.
 type clusterJob struct {
 	Name   string    `json:"name"`
-	State  string    `json:"state"` // running, incomplete, or why it is over
+	State  string    `json:"state"` // running, incomplete, or the reason why it ended
 	Shards int       `json:"shards"`
 	Bytes  uint64    `json:"bytes"` // in the engine, without replicas
 	Made   time.Time `json:"made"`
@@ -50,7 +50,7 @@ func (c *clusterJobCmd) list(a *app, f engineFlags) error {
 	})
 }
 
-// delete removes a job from the engine that is over and collected, or whose creation or deletion was cut off.
+// delete removes a job from the engine that is over and collected, or whose creation or deletion was interrupted.
 func (f *engineFlags) delete(a *app, partial bool) error {
 	return f.withJobs(a, func(ctx context.Context, servers nats.Config, all []nats.Stored) error {
 		i := slices.IndexFunc(all, func(x nats.Stored) bool { return x.Name == f.Job && x.Whole })
@@ -70,7 +70,7 @@ func (f *engineFlags) delete(a *app, partial bool) error {
 	})
 }
 
-// wasCollected returns an error for a job of which something would be lost with the engine's part of it.
+// wasCollected returns an error for a job whose deletion from the engine would lose results.
 func (f *engineFlags) wasCollected(ctx context.Context) error {
 	e, err := f.open(ctx)
 	if err != nil {

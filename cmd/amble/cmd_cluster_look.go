@@ -118,7 +118,7 @@ func (c *clusterStatusCmd) Run(a *app) error {
 	})
 }
 
-// next returns the commands that a summary asks for, one a line.
+// next returns the commands that a summary suggests, one per line.
 func (c *clusterStatusCmd) next(x *work.Summary) (lines string) {
 	if x.Dead > 0 {
 		lines += fmt.Sprintf("to name these messages: amble cluster job check --job %s\n", c.Job)

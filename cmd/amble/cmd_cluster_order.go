@@ -19,16 +19,16 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// orders are the actions of "amble cluster job" that are orders to a job, with how many arguments.
+// orders are the actions of "amble cluster job" that are orders to a job, with their numbers of arguments.
 var orders = map[string]int{"pause": 0, "resume": 0, "drain": 0, "leave-out": 1, "slower": 2, "opt-out": 1, "set": 1, "retry": 0, "add": 1, "grow": 1}
 
-// isJobAction reports whether "amble cluster job" has the action, and "amble cluster" no command of that name.
+// isJobAction reports whether name is an action of "amble cluster job", but not a command of "amble cluster".
 func isJobAction(name string) bool {
 	_, is := orders[name]
 	return (is || name == "list" || name == "delete") && renamed["cluster "+name] == ""
 }
 
-// order gives an order to the job, and says what it was.
+// order gives an order to the job, and prints it.
 func (f *engineFlags) order(a *app, what string, args ...string) error {
 	if want := orders[what]; len(args) != want {
 		return cli.Usage("%s takes %s: amble help cluster job", what, cli.Plural(want, "argument"))
@@ -112,7 +112,7 @@ func (f *engineFlags) grow(a *app, shards string) error {
 	})
 }
 
-// badSeeds says what is wrong with the lines of a file of seeds.
+// badSeeds returns the error about invalid lines in a file of seeds.
 func badSeeds(bad *work.SeedsError) error {
 	if bad.Bad == 0 {
 		return cli.Usage("%s: no seeds: one URL a line", cli.Printable(bad.Path))
@@ -136,7 +136,7 @@ func badSeeds(bad *work.SeedsError) error {
 	return cli.Usage("no seed is added:\n%s", strings.Join(lines, "\n"))
 }
 
-// operatorName returns who gives orders: the user and this machine.
+// operatorName returns the operator's name for orders: the user and this machine.
 func operatorName() string {
 	name := "unknown"
 	if u, err := user.Current(); err == nil {

@@ -43,7 +43,7 @@ of your own do as well, from version 2.12, with sync_interval: always.`
 // Run executes the command.
 func (c *clusterServeCmd) Run(a *app) error {
 	if c.Name == "" {
-		c.Name, _ = os.Hostname() // "" is refused by the server
+		c.Name, _ = os.Hostname() // the server refuses ""
 	}
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
@@ -70,7 +70,7 @@ func (c *clusterServeCmd) Run(a *app) error {
 	return nil
 }
 
-// sayReady logs once that a server is ready: until then its log has errors of a server that has not found the others yet.
+// sayReady logs once that a server is ready. Until then its log contains errors because it has not found the others.
 func sayReady(ctx context.Context, name string, state func() natsserver.State, logs func(string)) {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()

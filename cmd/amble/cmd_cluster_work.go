@@ -62,7 +62,7 @@ named: exit code 2.`
 // Run executes the command.
 func (c *clusterWorkCmd) Run(a *app) error {
 	if c.Name == "" {
-		c.Name, _ = os.Hostname() // "" is refused by the node
+		c.Name, _ = os.Hostname() // the node refuses ""
 	}
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
@@ -112,7 +112,7 @@ func (c *clusterWorkCmd) Run(a *app) error {
 	return c.linger(ctx, e, t)
 }
 
-// show begins to serve the page of the job, and makes it part of the node's crawls.
+// show starts serving the page of the job, and connects it to the node's crawls.
 func (c *clusterWorkCmd) show(page *live.Server, e *nats.Engine, n *work.Node, t *nodeTeller) error {
 	watcher, counts := &work.Watcher{Engine: e}, metrics.New()
 	numbers := monitor.NewNode(c.Name, watcher)
@@ -135,7 +135,7 @@ func (c *clusterWorkCmd) show(page *live.Server, e *nats.Engine, n *work.Node, t
 	return nil
 }
 
-// listenOn listens on the address of a flag, with the token in a file. The server is nil without an address.
+// listenOn listens on the address of a flag, with the token in a file. Without an address the server is nil.
 func listenOn(flag, address, token string) (*live.Server, error) {
 	if address == "" {
 		return nil, cli.Refuse(token != "", "%s-token: the token is that of the page: name its address with %s", flag, flag)
@@ -153,8 +153,7 @@ func listenOn(flag, address, token string) (*live.Server, error) {
 	return s, nil
 }
 
-// await connects to the job, and waits for servers that are not there yet: those of three machines that start together, or this
-// one's own without the others.
+// await connects to the job, and waits for servers that are not running yet, for example when three machines start together.
 func (c *clusterWorkCmd) await(ctx context.Context, t *nodeTeller) (*nats.Engine, error) {
 	for told := false; ; told = true {
 		e, err := c.open(ctx)
@@ -174,7 +173,7 @@ func (c *clusterWorkCmd) await(ctx context.Context, t *nodeTeller) (*nats.Engine
 	}
 }
 
-// linger says how the job ended. A server remains until it is told to stop: what is in it is needed to collect.
+// linger reports how the job ended. A server keeps running until it is stopped, because collecting needs its data.
 func (c *clusterWorkCmd) linger(ctx context.Context, e *nats.Engine, t *nodeTeller) error {
 	end, err := cluster.LoadEnd(ctx, e)
 	if err != nil {
@@ -188,7 +187,7 @@ func (c *clusterWorkCmd) linger(ctx context.Context, e *nats.Engine, t *nodeTell
 	return nil
 }
 
-// endText says why a job is over.
+// endText describes why a job is over.
 func endText(end string) string {
 	switch end {
 	case "":
@@ -201,7 +200,7 @@ func endText(end string) string {
 	return "the limit --" + strings.ReplaceAll(end, "_", "-") + " is reached"
 }
 
-// nodeTeller tells what a node does.
+// nodeTeller reports the events of a node.
 type nodeTeller struct {
 	logs    func(text string)
 	verbose bool
@@ -216,7 +215,7 @@ func (t *nodeTeller) tell(text string) {
 	t.logs(cli.Printable(text))
 }
 
-// trace prints what happened to a shard.
+// trace prints an event of a shard.
 func (t *nodeTeller) trace(e cluster.Event) {
 	t.mu.Lock()
 	switch e.What {
@@ -234,14 +233,14 @@ func (t *nodeTeller) trace(e cluster.Event) {
 	case e.What == cluster.Aside:
 		t.tell(fmt.Sprintf("a message was put aside, and links in it are lost: %s; amble cluster job check names all of them", strings.TrimPrefix(e.Err.Error(), "cluster: ")))
 	case e.Err != nil && !errors.Is(e.Err, work.ErrFull):
-		why, _, _ := strings.Cut(e.Err.Error(), "\n") // what follows are consequences
+		why, _, _ := strings.Cut(e.Err.Error(), "\n") // further lines are consequences
 		t.tell(fmt.Sprintf("shard %d is lost to this node: %s; another one takes it over (%d owned)", e.Shard, strings.TrimPrefix(why, "cluster: "), n))
 	case t.verbose:
 		t.tell(fmt.Sprintf("shard %d, epoch %d: %s (%d owned)", e.Shard, e.Epoch, e.What, n))
 	}
 }
 
-// serverFlags say how a server of the engine listens.
+// serverFlags configure how a server of the engine listens.
 type serverFlags struct {
 	Listen       string   `group:"Server:" default:"127.0.0.1:4222" placeholder:"ADDR" help:"Address for nodes: host:port (${default})."`
 	RoutesListen string   `group:"Server:" placeholder:"ADDR" help:"Address for the other servers: host:port."`
@@ -252,7 +251,7 @@ type serverFlags struct {
 	TLSCA        string   `group:"Server:" name:"tls-ca" placeholder:"FILE" help:"Certificates that those of nodes and other servers must be signed by."`
 }
 
-// given returns a flag that was given, "" if none was.
+// given returns a flag that was given, "" if there is none.
 func (f *serverFlags) given() string {
 	switch {
 	case f.Listen != defaultListen:
@@ -276,7 +275,7 @@ func (f *serverFlags) given() string {
 // defaultListen is the default of --listen.
 const defaultListen = "127.0.0.1:4222"
 
-// start starts a server, which wants the credentials that are given, certificates, or a token that it makes.
+// start starts a server that requires the given credentials, certificates, or a token that it generates.
 func (f *serverFlags) start(logs func(string), name, dir string, by nats.Access) (*clusterServer, error) {
 	c := natsserver.Config{Name: name, Dir: dir, Listen: f.Listen, RoutesListen: f.RoutesListen, Routes: f.Routes}
 	s, given := &clusterServer{forget: func() {}}, by.Creds != ""
@@ -288,7 +287,7 @@ func (f *serverFlags) start(logs func(string), name, dir string, by nats.Access)
 		if by.Creds, err = makeToken(dir); err != nil {
 			return nil, clusterError(err)
 		}
-		if s.forget, err = noteToken(f.Listen, by.Creds); err != nil { // before anybody can be refused
+		if s.forget, err = noteToken(f.Listen, by.Creds); err != nil { // before the server can refuse anyone
 			return nil, clusterError(err)
 		}
 	}
@@ -301,7 +300,7 @@ func (f *serverFlags) start(logs func(string), name, dir string, by nats.Access)
 		s.forget()
 		return nil, cli.UsageOf("", err)
 	}
-	if u, err := url.Parse(s.URL()); err == nil && strings.HasSuffix(f.Listen, ":0") && by.Creds != "" && !given { // a free port
+	if u, err := url.Parse(s.URL()); err == nil && strings.HasSuffix(f.Listen, ":0") && by.Creds != "" && !given { // a free port was chosen
 		forget, err := noteToken(u.Host, by.Creds)
 		if err != nil {
 			s.Close()
@@ -313,10 +312,10 @@ func (f *serverFlags) start(logs func(string), name, dir string, by nats.Access)
 	return s, nil
 }
 
-// healEvery is how often a server is looked at that may have no room.
+// healEvery is the interval at which a server is checked for lack of disk space.
 const healEvery = 2 * time.Second
 
-// heal starts the server again when it stores nothing and there is room again, until it is closed.
+// heal restarts the server when it stores nothing and there is disk space again, until the server is closed.
 func (s *clusterServer) heal(logs func(string)) {
 	s.done = make(chan struct{})
 	s.healing.Go(func() {
@@ -338,7 +337,7 @@ func (s *clusterServer) heal(logs func(string)) {
 	})
 }
 
-// secure says whom a server takes in, and how it is encrypted.
+// secure configures authentication and encryption.
 func (f *serverFlags) secure(c *natsserver.Config, by nats.Access) (err error) {
 	if c.User, c.Password, c.Token, err = by.Secret(); err != nil {
 		return cli.UsageOf("--cluster-creds: ", err)
@@ -359,7 +358,7 @@ func (f *serverFlags) secure(c *natsserver.Config, by nats.Access) (err error) {
 // clusterServer is a server in this process.
 type clusterServer struct {
 	*natsserver.Server
-	forget  func() // where its token is
+	forget  func() // removes the note about its token
 	done    chan struct{}
 	healing sync.WaitGroup
 }

@@ -31,7 +31,7 @@ func (c *completionCmd) Run(a *app) error { return a.printCompletion(c.Shell) }
 // completionFlag is --completion.
 type completionFlag string
 
-// BeforeReset implements kong's hook, which is called before a command is missed.
+// BeforeReset implements kong's hook, which runs before the check for a missing command.
 func (completionFlag) BeforeReset(ctx *kong.Context, k *kong.Kong, a *app) error {
 	for _, p := range ctx.Path {
 		if p.Flag == nil || p.Flag.Name != "completion" {

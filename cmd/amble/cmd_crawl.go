@@ -35,7 +35,7 @@ type crawlCmd struct {
 	Commented   bool `group:"Output:" help:"With --print-config: as a job file that explains every key, those with their default as comments."`
 }
 
-// crawlFlags describe a crawl. Their names are also the keys of the job file.
+// crawlFlags describe a crawl. Their names are the same as the keys of the job file.
 type crawlFlags struct {
 	configFlag `group:"Who crawls:"`
 
@@ -49,7 +49,7 @@ type crawlFlags struct {
 	view.Flags  `group:"Output:"`
 	liveFlags   `group:"Output:"`
 
-	named string // name under which the crawl is kept; "" if --out names its directory
+	named string // name of the kept crawl; "" if --out names its directory
 }
 
 // configFlag names the job file.
@@ -106,7 +106,7 @@ func (c *crawlCmd) Run(a *app, o *keyflags.Origins) error {
 			return err
 		}
 	}
-	theirs := o.JobConfig() // settings that the operator repeats need no trust
+	theirs := o.JobConfig() // settings that the operator gives again need no trust
 	if err := job.CheckMaker(c.Out, &theirs); err != nil {
 		return err
 	}
@@ -127,11 +127,11 @@ func (a *app) printConfig(c *crawlCmd, o *keyflags.Origins) error {
 	return err
 }
 
-// config returns the crawl that the flags describe. The error names everything that is wrong with them.
+// config returns the crawl that the flags describe. The error describes all invalid flags.
 func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := o.Config()
 	if c.keeps() && o.Given("accept") && !o.Given("format") && !job.Holds(c.Out) {
-		cfg.Archive = true // who names the files to keep wants them
+		cfg.Archive = true // an operator who selects files by type wants them in the archive
 	}
 	_, idErr := operator.Identity(&cfg.Crawl, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()), c.check(),
@@ -142,7 +142,7 @@ func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config
 		cli.Refuse(cfg.Archive && !c.keeps(), "--archive: an archive needs a directory: name one with --out"))
 }
 
-// checkScope refuses a crawl of arbitrary hosts without a limit set by the operator.
+// checkScope refuses a crawl of arbitrary hosts without a limit from the operator.
 func checkScope(c *job.Config, o *keyflags.Origins) error {
 	limits := &c.Crawl.Limits
 	if c.Crawl.Scope.Kind != crawler.ScopeAny {
@@ -164,12 +164,12 @@ func checkFresh(dir string) error {
 	return cli.Refuse(len(entries) > 0, "--fresh: directory %s is not empty: name another one, or leave --fresh out to resume the crawl in it", dir)
 }
 
-// keeps reports whether the crawl is kept in a directory. One with --quiet is not unless the directory is named: jobs that nobody is
-// told of would pile up.
+// keeps reports whether the crawl is kept in a directory. A crawl with --quiet is kept only if the directory is named: otherwise jobs that
+// the user does not know of would pile up.
 func (c *crawlFlags) keeps() bool { return c.Out != "" || !c.NoKeep && !c.Quiet }
 
-// keptByName runs a crawl that is kept in the state directory. Its visits go to stdout, too. If there is no such directory, the crawl
-// is not kept.
+// keptByName runs a crawl that is kept in the state directory. It also writes its visits to stdout. Without such a directory, the crawl is
+// not kept.
 func (c *crawlFlags) keptByName(a *app, v *view.View, cfg *job.Config, seeds []weburl.URL) error {
 	dir, err := kept.New(cfg.State, seeds[0])
 	switch {
@@ -200,7 +200,7 @@ func (c *crawlFlags) keptByName(a *app, v *view.View, cfg *job.Config, seeds []w
 	return err
 }
 
-// unkept runs a crawl whose visits are written to stdout.
+// unkept runs a crawl that only writes its visits to stdout.
 func (c *crawlFlags) unkept(a *app, v *view.View, cfg *job.Config, seeds []weburl.URL) error {
 	cfg.Note = v.Note
 	leave, err := c.join(cfg, v.Tell)

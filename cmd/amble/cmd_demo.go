@@ -41,7 +41,7 @@ answer 429 and a robots.txt that forbids everything; the demo shows what a crawl
 ends with the name of its report, a page in the directory for temporary files.`
 }
 
-// Run crawls a small web on loopback and shows what was done, and how politely.
+// Run crawls a small web on loopback and reports the result, and how polite the crawl was.
 func (d *demoCmd) Run(a *app) error {
 	if d.Serve {
 		return d.serve(a)
@@ -50,7 +50,7 @@ func (d *demoCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = web.Close() }() // our own servers, which nobody uses any more
+	defer func() { _ = web.Close() }() // own servers, which are no longer used
 	seed, err := weburl.Parse(web.Hosts[0].Base)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (d *demoCmd) crawl(a *app, web *demo.Web, seed weburl.URL, dir string) (*en
 		Agent: crawler.DefaultAgent, Concurrency: 16, Limits: crawler.Limits{Pages: 200}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny},
 		Politeness: politeness.Config{
 			Delay:  cmp.Or(max(0, time.Duration(d.Delay)), crawler.NoDelay),
-			Shared: politeness.NewHosts(politeness.HostsLimits{}), // its own servers, and a job that is soon removed: nothing for the state directory
+			Shared: politeness.NewHosts(politeness.HostsLimits{}), // own servers and a short-lived job: not for the state directory
 		},
 		Fetch: fetcher.Config{AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	}
@@ -98,7 +98,7 @@ func (d *demoCmd) crawl(a *app, web *demo.Web, seed weburl.URL, dir string) (*en
 	return end, err
 }
 
-// told says how polite the crawl was, and where its report is.
+// told reports how polite the crawl was, and where its report is.
 func (d *demoCmd) told(a *app, dir string) error {
 	ledger, err := os.ReadFile(filepath.Join(dir, job.LedgerName))
 	visits, err2 := os.ReadFile(filepath.Join(dir, job.VisitsName))

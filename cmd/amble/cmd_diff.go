@@ -28,7 +28,7 @@ func (*diffCmd) Help() string {
 // Run executes the command.
 func (c *diffCmd) Run(a *app) error { return a.printDiff(c.Job1, c.Job2, c.JSON) }
 
-// printDiff prints the pages that differ between an earlier and a later crawl.
+// printDiff prints the pages that differ between two crawls.
 func (a *app) printDiff(earlier, later string, asJSON bool) error {
 	first, err := job.Read(earlier)
 	if err != nil {
@@ -39,7 +39,7 @@ func (a *app) printDiff(earlier, later string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = second.Close() }() // likewise
+	defer func() { _ = second.Close() }() // only read
 	short := a.shorten(len("not_compared  "))
 	counts, err := diff.Compare(first, second, func(x *diff.Change) error {
 		if asJSON {

@@ -136,7 +136,7 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	return nil
 }
 
-// crawlerOf returns the configuration of a crawl, or of one that the job in a directory describes.
+// crawlerOf returns the configuration of a crawl, or of the job in a directory.
 func crawlerOf(dir string, cfg *job.Config) (crawler.Config, error) {
 	if dir == "" {
 		return cfg.Crawler()
@@ -149,8 +149,8 @@ func crawlerOf(dir string, cfg *job.Config) (crawler.Config, error) {
 	return r.Crawler(cfg)
 }
 
-// judge adds the verdict of robots.txt (for a job, as it was when the URL was judged) and the current delay. access adds the
-// request headers sent to sites that gave access; unheard is why no robots.txt could be fetched.
+// judge adds the verdict of robots.txt (for a job, when the URL was judged) and the present delay. access adds the credentials sent to the
+// site; unheard is the reason why robots.txt could not be fetched.
 func (c *explainCmd) judge(e *explain.Explanation, dir string, u weburl.URL, q explain.Question, access func() error) (unheard, err error) {
 	switch {
 	case dir != "":
@@ -188,7 +188,7 @@ func (c *explainCmd) ask(e *explain.Explanation, u weburl.URL, q explain.Questio
 	e.Robots = q.ByAnswer(u, info)
 	h := client.Gate.Host(u.Host())
 	e.Delay, e.Clause = h.Delay.Seconds(), h.Clause
-	addr, _ := client.Fetcher.Resolve(context.Background(), u) // without one no entry holds by its address
+	addr, _ := client.Fetcher.Resolve(context.Background(), u) // without an address no entry applies by address
 	if s, ok := c.cfg.SettingsOf()(u.Host(), addr); ok {
 		e.Settings = job.EntryText(&s)
 	}
@@ -203,7 +203,7 @@ func (c *explainCmd) print(a *app, e *explain.Explanation) error {
 	return err
 }
 
-// forOwner writes what a crawl did at a host, for the host's owner.
+// forOwner writes an account of a crawl at a host, for the host's owner.
 func (c *explainCmd) forOwner(a *app) error {
 	if !c.ForOwner || c.Host == "" || len(c.Of) > 0 {
 		return cli.Usage("--for-owner and --host go together, with a job directory: amble explain job --host site.to.crawl --for-owner")

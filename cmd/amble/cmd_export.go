@@ -38,7 +38,7 @@ type exportCmd struct {
 	Outcome []string `group:"Only these visits, with --to urls or files:" placeholder:"WORD" help:"With these outcomes: fetched, redirected, refused, failed, …"`
 }
 
-// exportKinds are the kinds that the command knows.
+// exportKinds returns the kinds that the command supports.
 func exportKinds(f export.Filter, refuse ...string) []export.Kind {
 	o := text.Options{Refuse: refuse, Documents: document.Articles{Reader: documents()}}
 	return append(export.Kinds(), mirror.Kind(), mirror.Files(f), export.URLs(f), parquet.Kind(), sqlite.Kind(), text.Text(o), text.Markdown(o), text.WET(o), corpus.Kind(o))
@@ -97,7 +97,7 @@ func (c *exportCmd) Run(a *app) error {
 		if err != nil {
 			return cli.Exit(cli.ExitOutput, err)
 		}
-		defer func() { _ = os.RemoveAll(temp) }() // it is copied
+		defer func() { _ = os.RemoveAll(temp) }() // it was copied already
 		path = filepath.Join(temp, "out")
 	}
 	screen := newExportScreen(a)
@@ -144,7 +144,7 @@ func readJobs(dirs []string) (jobs []*job.Reader, closeJobs func(), err error) {
 	return jobs, closeJobs, nil
 }
 
-// many checks what only kinds with texts have: several jobs, and --refuse.
+// many checks options that only kinds with texts support: several jobs, and --refuse.
 func (c *exportCmd) many(kind *export.Kind) error {
 	switch {
 	case kind.Many && len(c.Dir) > 1 && c.Output == "":
@@ -159,7 +159,7 @@ func (c *exportCmd) many(kind *export.Kind) error {
 	return nil
 }
 
-// kind returns the kind that was named.
+// kind returns the kind with the given name.
 func (c *exportCmd) kind() (*export.Kind, error) {
 	f := export.Filter{Status: c.Status, Types: c.Type, Hosts: c.Host, Outcomes: c.Outcome}
 	if err := f.Validate(); err != nil {
@@ -189,12 +189,12 @@ func (c *exportCmd) kind() (*export.Kind, error) {
 	return nil, cli.Usage("--to %q is no kind of export%s: want one of %s", c.To, cli.DidYouMean(c.To, names), strings.Join(names, ", "))
 }
 
-// allOutcomes are those that a visit can have.
+// allOutcomes lists all outcomes of visits.
 var allOutcomes = []crawler.Outcome{
 	crawler.Fetched, crawler.Redirected, crawler.Refused, crawler.OutOfScope, crawler.Deferred, crawler.Failed, crawler.Trapped, crawler.Duplicate, crawler.NotModified,
 }
 
-// exportScreen shows on a terminal how far an export has got.
+// exportScreen shows the progress of an export on a terminal.
 type exportScreen struct {
 	screen      *terminal.Screen
 	begun, last time.Time

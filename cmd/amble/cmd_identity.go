@@ -106,7 +106,7 @@ func (c *identityCmd) manage(a *app, o *keyflags.Origins, cfg *job.Config, folde
 	return c.show(a, folder, now)
 }
 
-// profile returns the profile to publish: from the flags, or else from the crawl, or else as published before.
+// profile returns the profile to publish: from the flags, otherwise from the crawl, otherwise as published before.
 func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.Profile) (identity.Profile, error) {
 	x := &cfg.Crawl
 	if o.Given("agent") || o.Given("contact") || p.UserAgent == "" {
@@ -121,7 +121,7 @@ func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.P
 			p.Contacts = []string{x.Contact}
 		}
 	}
-	p.Delay, _ = x.Politeness.DelayFor(politeness.HostState{}) // what hosts are given that are not our own
+	p.Delay, _ = x.Politeness.DelayFor(politeness.HostState{}) // the delay at hosts that are not our own
 	p.MaxCrawlDelay, p.PagesPerHost = max(0, x.Politeness.MaxCrawlDelay), int(max(0, x.Limits.PagesPerHost))
 	if p.MaxCrawlDelay == politeness.Forever {
 		p.MaxCrawlDelay = 0
@@ -172,7 +172,7 @@ func (c *identityCmd) show(a *app, folder *identity.Folder, now time.Time) error
 	return err
 }
 
-// checkFolder checks the contents of the folder, or what is served from it.
+// checkFolder checks the contents of the folder, or the files served from it.
 func (c *identityCmd) checkFolder(a *app, cfg *job.Config, folder *identity.Folder, now time.Time) error {
 	var get identity.Get
 	if c.Served {
@@ -190,7 +190,7 @@ func (c *identityCmd) checkFolder(a *app, cfg *job.Config, folder *identity.Fold
 	return c.verdict(a, r, err)
 }
 
-// checkPage checks what anybody has published.
+// checkPage checks the published identity of any crawler.
 func (c *identityCmd) checkPage(a *app, cfg *job.Config, now time.Time) error {
 	get, done, err := c.polite(a, cfg, c.Where)
 	if err != nil {
@@ -201,8 +201,7 @@ func (c *identityCmd) checkPage(a *app, cfg *job.Config, now time.Time) error {
 	return c.verdict(a, r, err)
 }
 
-// polite returns a function that fetches as a crawl does: robots.txt first, one request at a time, with the same
-// pauses.
+// polite returns a function that fetches politely: robots.txt first, one request at a time, with the same pauses as a crawl.
 func (c *identityCmd) polite(a *app, cfg *job.Config, page string) (identity.Get, func(), error) {
 	u, err := operator.URL("URL", page)
 	if err != nil {

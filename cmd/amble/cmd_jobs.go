@@ -76,7 +76,7 @@ func (c *jobsCmd) Run(a *app) error {
 	return c.list(a, jobs, fmt.Sprintf("%s, %s, in %s", cli.Plural(len(jobs), "job"), cli.Bytes(total), cli.Printable(folder)))
 }
 
-// names prints the names of the jobs for completion in shells, which may expand what they read.
+// names prints the names of the jobs for shell completion. Shells may expand the names that they read.
 func (c *jobsCmd) names(a *app, jobs []kept.Job) error {
 	for i := range jobs {
 		name := jobs[i].Name
@@ -90,7 +90,7 @@ func (c *jobsCmd) names(a *app, jobs []kept.Job) error {
 	return nil
 }
 
-// list prints the jobs, three lines each: what it is, its seed, and what to do with it next.
+// list prints the jobs with three lines each: the name, the seed, and a suggested command.
 func (c *jobsCmd) list(a *app, jobs []kept.Job, total string) error {
 	for i := range jobs {
 		j := &jobs[i]
@@ -123,7 +123,7 @@ func (c *jobsCmd) next(j *kept.Job) string {
 	return "amble resume " + word
 }
 
-// ageText returns a time in the largest unit that there is one of.
+// ageText formats a duration in the largest unit of which there is at least one.
 func ageText(d time.Duration) string {
 	for _, u := range []struct {
 		unit time.Duration
@@ -136,7 +136,7 @@ func ageText(d time.Duration) string {
 	return cli.Plural(max(0, int(d/time.Second)), "second")
 }
 
-// remove removes the jobs that are named, and those that the flags choose.
+// remove removes the named jobs, and those selected by the flags.
 func (c *jobsCmd) remove(a *app, jobs []kept.Job) error {
 	names := c.Words[1:]
 	if len(names) == 0 && !c.Finished && c.Older == 0 {
@@ -176,7 +176,7 @@ func (c *jobsCmd) remove(a *app, jobs []kept.Job) error {
 	return nil
 }
 
-// jobMapper decodes arguments that name a job directory, a kept job, or the URL of a store that has one. Other URLs stay unchanged.
+// jobMapper decodes arguments that name a job directory, a kept job, or the URL of a store with a job. Other URLs stay unchanged.
 type jobMapper struct{ a *app }
 
 // Decode implements kong.Mapper, for a string and for several.
@@ -200,7 +200,7 @@ func (m jobMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// path returns the directory of a job. One that is in a store gets a directory for the time of the command.
+// path returns the directory of a job. A job in a store gets a temporary directory for the duration of the command.
 func (m jobMapper) path(name string) (string, error) {
 	if !open.IsURL(name) {
 		return kept.Path(name), nil
@@ -214,7 +214,7 @@ func (m jobMapper) path(name string) (string, error) {
 		c.dir = dir
 		m.a.copies = append(m.a.copies, c)
 	}()
-	if base := path.Base(name); base != "." && filepath.IsLocal(base) { // what the job is called
+	if base := path.Base(name); base != "." && filepath.IsLocal(base) { // name it after the job
 		dir = filepath.Join(dir, base)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -223,8 +223,8 @@ func (m jobMapper) path(name string) (string, error) {
 	return dir, job.Attach(context.Background(), dir, name)
 }
 
-// resumedMapper is like jobMapper for a job that is to be resumed: one that is in a store gets a directory among the kept jobs, or has it
-// from an earlier command.
+// resumedMapper is like jobMapper for a job to resume: a job in a store gets a directory among the kept jobs, or has one from an earlier
+// command.
 type resumedMapper struct{ a *app }
 
 // Decode implements kong.Mapper, for a string.
@@ -252,20 +252,20 @@ func (m resumedMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) err
 	return err
 }
 
-// removeCopies removes the directories of jobs that are in stores.
+// removeCopies removes the temporary directories of jobs in stores.
 func (a *app) removeCopies() {
 	for _, c := range a.copies {
-		_ = os.RemoveAll(c.temp) // or it stays in the system's directory for such files
+		_ = os.RemoveAll(c.temp) // on an error it stays in the system's temporary directory
 	}
 }
 
-// storedCopy is the directory of a job that is in a store.
+// storedCopy is the local directory of a job in a store.
 type storedCopy struct {
 	url       string // as the operator named it
-	temp, dir string // what is to be removed, and the directory in it
+	temp, dir string // the directory to remove, and the job's directory in it
 }
 
-// withURLs returns text in which the directories of jobs in stores have the names that the operator knows.
+// withURLs replaces the local directories of jobs in stores by their URLs.
 func (a *app) withURLs(text []byte) []byte {
 	for _, c := range a.copies {
 		text = bytes.ReplaceAll(text, []byte(c.dir), []byte(c.url))

@@ -64,7 +64,7 @@ func (c *linksCmd) Run(a *app, o *keyflags.Origins) error {
 	return nil
 }
 
-// fetched examines a page on the web, which is requested as in a crawl.
+// fetched examines a page on the web, requested as in a crawl.
 func (c *linksCmd) fetched(a *app, o *keyflags.Origins, cfg crawler.Config, see func(*crawler.Visit)) error {
 	u, err := operator.URL("URL", c.Page)
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *linksCmd) read(a *app, cfg crawler.Config, see func(*crawler.Visit)) er
 	return cli.UsageOf("", p.Judge(see))
 }
 
-// isXHTMLFile reports whether a file is XHTML according to its name, as for a web server.
+// isXHTMLFile reports whether a file is XHTML according to its extension, as for a web server.
 func isXHTMLFile(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".xhtml" || ext == ".xht"

@@ -46,7 +46,7 @@ var mirrorShown = map[string]bool{
 	"contact": true, "delay": true, "depth": true, "scope": true, "include": true, "exclude": true, "max-pages": true, "max-body": true, "allow-address": true, "quiet": true,
 }
 
-// mirrorDefaults are the helps of flags that have other defaults than in a crawl.
+// mirrorDefaults are the help texts of flags whose defaults differ from those of a crawl.
 var mirrorDefaults = map[string]string{
 	"follow": "Also sitemaps, feeds, resources, nofollow; none (resources).",
 	"depth":  "Links followed from a seed (none).", "max-pages": "Pages and files fetched, exactly (none).", "max-body": "Bytes of one file; longer ones are cut and flagged (256MiB).",
@@ -73,9 +73,9 @@ verify and export, and the list left-out.txt. --help-all lists all flags.`
 
 // Names in the directory mirror.OwnDir of a copy, beside the directory crawls that keyflags.LastCrawl reads.
 const (
-	copiedName  = "copied"       // the number of the last crawl that is whole in the copy
-	knownName   = "known.jsonl"  // URLs as known after all crawls before the last
-	leftOutName = "left-out.txt" // the URLs that have no file
+	copiedName  = "copied"       // number of the last crawl that is completely in the copy
+	knownName   = "known.jsonl"  // URLs known after all crawls except the last
+	leftOutName = "left-out.txt" // URLs without a file
 )
 
 // Run executes the command.
@@ -108,7 +108,7 @@ func (c *mirrorCmd) Run(a *app, o *keyflags.Origins) error {
 	return m.run(&cfg)
 }
 
-// config returns the crawl for a copy: all of the site, and what its pages are displayed with.
+// config returns the crawl for a copy: the whole site, and the resources that its pages display.
 func (c *mirrorCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := siteConfig(o, seeds)
 	if err != nil {
@@ -123,9 +123,9 @@ func (c *mirrorCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config,
 		{"max-pages", func() { x.Limits.Pages = crawler.Unlimited }},
 		{"max-links", func() { x.Limits.LinksPerPage = 100_000 }},
 		{"max-body", func() { x.Fetch.MaxBody = 256 << 20 }},
-		{"fetch-timeout", func() { x.Fetch.FetchTimeout = time.Hour }}, // large files take long; idle-timeout ends stalled ones
+		{"fetch-timeout", func() { x.Fetch.FetchTimeout = time.Hour }}, // large files take long; idle-timeout aborts stalled ones
 		{"resources", func() { x.Follow.Resources = true }},
-		{"beyond", func() { x.Scope.Beyond = 3 }}, // a style sheet, one that it imports, a font
+		{"beyond", func() { x.Scope.Beyond = 3 }}, // steps: a style sheet, an imported one, a font
 		{"beyond-kinds", func() {
 			x.Scope.BeyondKinds = []frontier.Kind{frontier.KindLink, frontier.KindImage, frontier.KindScript, frontier.KindMedia, frontier.KindObject, frontier.KindImport, frontier.KindStyle}
 		}},
@@ -138,7 +138,7 @@ func (c *mirrorCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config,
 	return cfg, nil
 }
 
-// checkCopy refuses a directory with files that no copy wrote.
+// checkCopy refuses a directory with files that do not belong to a copy.
 func checkCopy(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -167,7 +167,7 @@ func (m *mirroring) run(cfg *job.Config) error {
 		return err
 	}
 	var j *job.Job
-	written := false // the crawl has ended before
+	written := false // the crawl ended in an earlier process
 	end, err := m.app.crawl(&crawlJob{
 		view: m.view, cfg: cfg.Crawl, seeds: m.seeds, job: cfg, noSummary: true,
 		advice: "the copy gets what was fetched so far; to go on later: " + m.again(),
@@ -179,7 +179,7 @@ func (m *mirroring) run(cfg *job.Config) error {
 			return j, err
 		},
 	})
-	if j != nil { // another process that works on the copy waits until it is written
+	if j != nil { // the job stays locked until the copy is written
 		defer func() { _ = j.Close() }()
 	}
 	switch {
@@ -218,11 +218,11 @@ func (m *mirroring) run(cfg *job.Config) error {
 	return nil
 }
 
-// again returns the command that goes on with the copy or updates it.
+// again returns the command that continues or updates the copy.
 func (m *mirroring) again() string { return "amble mirror " + cli.ShellWord(m.dir) }
 
-// next returns the job directory and number of the crawl to run: the last one if it has not ended or is not in the copy yet,
-// or else a new one that builds on the earlier ones.
+// next returns the job directory and number of the crawl to run: the last one if it has not ended or is not in the copy yet, otherwise a
+// new one based on the earlier ones.
 func (m *mirroring) next(cfg *job.Config) (at string, n int, err error) {
 	cfg.Since = ""
 	at, n = keyflags.LastCrawl(m.dir)
@@ -268,8 +268,8 @@ func (m *mirroring) over(at string, n int) (bool, error) {
 	return man.Finished() || man.Finish == crawler.FinishUnreachable, nil
 }
 
-// remember writes what the first crawls know of each URL, as lines of visits: URLs whose pages are in the copy with what makes a
-// request for them conditional, all others without, so that they are requested again, too.
+// remember writes the state of each URL after the first crawls, as lines of visits. URLs whose pages are in the copy have the validators
+// for a conditional request; all others have none, so that they are requested again.
 func (m *mirroring) remember(crawls int) error {
 	known := map[string]*sink.Record{}
 	var order []string
@@ -343,7 +343,7 @@ func (m *mirroring) mark(n int) error {
 	})
 }
 
-// write brings the files up to date with the first crawls.
+// write updates the files from the first crawls.
 func (m *mirroring) write(crawls int) (*mirror.Updated, error) {
 	var jobs []*job.Reader
 	defer func() {
@@ -379,7 +379,7 @@ func (m *mirroring) write(crawls int) (*mirror.Updated, error) {
 	})
 }
 
-// leftWords explains why a URL has no new file.
+// leftWords returns the reason why a URL has no new file.
 func leftWords(l *mirror.Left) string {
 	if l.Reason == "" && l.Status > 0 {
 		return strings.TrimSpace(fmt.Sprintf("%d %s", l.Status, http.StatusText(l.Status)))
@@ -390,7 +390,7 @@ func leftWords(l *mirror.Left) string {
 	return report.ReasonText(l.Reason)
 }
 
-// Numbers of groups of URLs, and of hosts, that are printed.
+// Maximum numbers of groups of URLs, and of hosts, that are printed.
 const (
 	maxLeftGroups = 12
 	maxLeftHosts  = 4
@@ -460,7 +460,7 @@ func (m *mirroring) printLeft(b *strings.Builder, done *mirror.Updated, kept boo
 	}
 }
 
-// printElsewhere says how many references lead out of the copy.
+// printElsewhere prints the number of references that lead out of the copy.
 func (m *mirroring) printElsewhere(b *strings.Builder, done *mirror.Updated) {
 	inside := 0
 	for _, s := range m.seeds {

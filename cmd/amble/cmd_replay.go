@@ -51,7 +51,7 @@ func (c *replayCmd) Run(a *app) error {
 	return err
 }
 
-// maxTold limits the differences that are printed.
+// maxTold limits the printed differences.
 const maxTold = 100
 
 func tellReplay(a *app, res *replay.Result) error {

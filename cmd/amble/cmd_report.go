@@ -63,8 +63,8 @@ func (c *reportCmd) Run(a *app) error {
 	return err
 }
 
-// summarize returns the summary of a job, and a function that writes its page and returns where: into the job if its crawl has ended,
-// and beside it otherwise.
+// summarize returns the summary of a job, and a function that writes its page and returns the path: in the job if its crawl has ended,
+// otherwise beside it.
 func summarize(r *job.Reader, dir string) (text string, ended bool, write func() (page string, err error), err error) {
 	m, err := r.Manifest()
 	if err != nil {
@@ -75,7 +75,7 @@ func summarize(r *job.Reader, dir string) (text string, ended bool, write func()
 		if err != nil {
 			return "", false, nil, err
 		}
-		if u != nil { // or it has ended meanwhile
+		if u != nil { // nil if it has ended meanwhile
 			return u.Text(), false, func() (string, error) {
 				beside, err := filepath.Abs(dir)
 				if err != nil {

@@ -47,7 +47,7 @@ func (c *resumeCmd) Run(a *app, o *keyflags.Origins) error {
 		v.Tell("the job in %s goes on in %s", a.restored, kept.Name(c.Dir))
 	}
 	if !job.Holds(c.Dir) {
-		_, err := job.Open(c.Dir) // the error describes what the directory is instead
+		_, err := job.Open(c.Dir) // the error describes the directory
 		return err
 	}
 	seeds, err := operator.Seeds(o, nil, c.Seeds, a.in)
@@ -64,7 +64,7 @@ func (c *resumeCmd) Run(a *app, o *keyflags.Origins) error {
 	if !c.Trust {
 		theirs := cfg
 		if a.restored != "" {
-			theirs.Store = "" // the operator named it
+			theirs.Store = "" // the operator named the store
 		}
 		if err := job.CheckMaker(c.Dir, &theirs); err != nil {
 			return err

@@ -60,7 +60,7 @@ started again, after kill -9 too; those that are paused stay paused. Every reque
 token is logged in DIR/audit.jsonl.`
 }
 
-// stopPatience is the time that requests in flight have to end.
+// stopPatience is the time that requests in flight have to end after a signal.
 const stopPatience = time.Minute
 
 // Run executes the command.
@@ -82,7 +82,7 @@ func (c *serveCmd) Run(a *app) error {
 	}
 	defer done()
 	if localweb.OnLoopback(conf.Listener.Addr()) && !c.Proxied {
-		// Whoever reaches the server is on this machine, and reaches these without it.
+		// All clients are on this machine, and can reach these addresses directly.
 		conf.AllowAddresses = append(conf.AllowAddresses, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
 	}
 	ctx, stop := a.untilSignal(context.Background())
@@ -99,7 +99,7 @@ func (c *serveCmd) Run(a *app) error {
 	return endService(ctx, s.Serve(ctx, stopPatience))
 }
 
-// endService ends a command that serves until it is told to stop. The error is that of serving.
+// endService returns the error of a command that serves until a signal stops it, given the error of serving.
 func endService(ctx context.Context, err error) error {
 	if err != nil && endedBy(ctx) == 0 {
 		return cli.Exit(cli.ExitOutput, err)
@@ -107,14 +107,14 @@ func endService(ctx context.Context, err error) error {
 	return cli.Exit(endedBy(ctx), nil)
 }
 
-// listen listens on an address and opens the audit log, for a server. other names the flags without which only this machine may reach
-// it. done closes the log.
+// listen listens on an address and opens the audit log, for a server. other names the flags without which only this machine may connect.
+// done closes the log.
 func (c *serveCmd) listen(conf *server.Config, address, other string) (done func(), err error) {
 	log, err := os.OpenFile(filepath.Join(c.Jobs, "audit.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, cli.Exit(cli.ExitOutput, err)
 	}
-	done = func() { _ = log.Close() } // each line was written
+	done = func() { _ = log.Close() } // all lines were written
 	conf.Audit = log
 	if conf.Listener, err = server.Listen(address, c.TLSCert, c.TLSKey, c.Proxied); err == nil {
 		return done, nil

@@ -45,7 +45,7 @@ Exit codes: 0 every line could be carried out; 2 some could not; 3 there is no s
 
 // Run executes the command.
 func (c *shellCmd) Run(a *app, o *keyflags.Origins) error {
-	stdout := a.out.Unwrap() // before anything is put in front of it
+	stdout := a.out.Unwrap() // before output is redirected
 	s := shell.Shell{Out: a.out, Errs: a.err, In: shell.LinesOf(a.in)}
 	var u weburl.URL
 	var err error
@@ -83,7 +83,7 @@ func (c *shellCmd) Run(a *app, o *keyflags.Origins) error {
 	return nil
 }
 
-// fetched requests a page on the web, and keeps it for the shell.
+// fetched requests a page on the web, and stores it for the shell.
 func (c *shellCmd) fetched(a *app, o *keyflags.Origins, s *shell.Shell) (weburl.URL, error) {
 	u, err := operator.URL("URL", c.Subject)
 	if err != nil {
@@ -102,10 +102,10 @@ func (c *shellCmd) fetched(a *app, o *keyflags.Origins, s *shell.Shell) (weburl.
 	var had shell.Capture
 	s.Crawl, s.Offline = cfg, had.Apply
 	cfg.Fetch.Record, cfg.KeepRobots = true, had.Add
-	return u, ask.Page(a.view(view.Flags{}), cfg, u, func(v *crawler.Visit) { _ = had.Add(v.Page) }) // it never fails
+	return u, ask.Page(a.view(view.Flags{}), cfg, u, func(v *crawler.Visit) { _ = had.Add(v.Page) }) // Add never fails
 }
 
-// onSignal calls f when the process is told to end, which it then does, until the returned function is called.
+// onSignal calls f when a signal is about to end the process, until the returned function is called.
 func (a *app) onSignal(f func()) (stop func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
 	a.notify(signals)

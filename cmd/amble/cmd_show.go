@@ -59,7 +59,7 @@ type verified struct {
 	Requests   int    `json:"requests"`
 	Violations int    `json:"violations"`
 	Damaged    int    `json:"damaged_files"`
-	Wrong      string `json:"wrong,omitempty"` // "" if nothing is
+	Wrong      string `json:"wrong,omitempty"` // "" if there is no fault
 }
 
 // Run executes the command.
@@ -81,7 +81,7 @@ func (c *showCmd) Run(a *app) error {
 	}
 	s.Dir = kept.Name(s.Dir)
 	var check *verified
-	if s.State != status.Running { // what a running process has not committed yet would count as damage
+	if s.State != status.Running { // data of a running process that is not committed yet would count as damage
 		if check, err = verifyShort(c.Dir); err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (c *showCmd) Run(a *app) error {
 	return err
 }
 
-// verifyShort verifies a job, and returns the result in short.
+// verifyShort verifies a job, and returns a short result.
 func verifyShort(dir string) (*verified, error) {
 	v, err := verifyJob(dir, nil)
 	if err != nil {

@@ -73,7 +73,7 @@ func (c *textCmd) Run(a *app, o *keyflags.Origins) error {
 	return outputError(c.print(a.out, found, pages, address))
 }
 
-// readDocumentText returns the text of a document, and with each that of its pages.
+// readDocumentText returns the text of a document, and with each also the text of each page.
 func readDocumentText(body []byte, kind, address string, each bool) (a *article.Article, pages []string, err error) {
 	d, err := documents().Read(context.Background(), body, kind)
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *textCmd) read(a *app, o *keyflags.Origins) (page []byte, address string
 	return page, address, err
 }
 
-// print writes a text in the form that was asked for. pages are those of a document.
+// print writes a text in the requested format. pages are the pages of a document.
 func (c *textCmd) print(w io.Writer, a *article.Article, pages []string, address string) error {
 	if c.JSON {
 		e := json.NewEncoder(w)

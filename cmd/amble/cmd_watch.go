@@ -52,7 +52,7 @@ func (s *span) UnmarshalText(b []byte) error {
 	if days, ok := strings.CutSuffix(string(b), "d"); ok {
 		var n float64
 		n, err = strconv.ParseFloat(days, 64)
-		if !(n > 0 && n <= 36525) { // NaN, too
+		if !(n > 0 && n <= 36525) { // the negation also rejects NaN
 			n = 0
 		}
 		d = cli.Duration(n * 24 * float64(time.Hour))
@@ -64,7 +64,7 @@ func (s *span) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// String returns the span in days, if it is some, and as a duration otherwise.
+// String formats the span in days if it is at least some days, otherwise as a duration.
 func (s span) String() string {
 	if d := time.Duration(s); d%(24*time.Hour) != 0 {
 		return cli.Duration(d).String()
@@ -103,7 +103,7 @@ func (c *watchCmd) Run(a *app) error {
 				Budget: int(c.Budget), For: time.Duration(c.For),
 				Found: func(x watch.Change) {
 					counts[x.Change]++
-					_ = lines.Encode(x) // stdout remembers its failure
+					_ = lines.Encode(x) // stdout keeps the error
 				},
 				Program: func(j *job.Config) {
 					j.Note, j.Crawl.Trace, j.Crawl.Documents, j.State = v.Note, x.Trace, x.Documents, c.State
@@ -148,7 +148,7 @@ func watchedConfig(dir string) (job.Config, error) {
 	return c, keyflags.Errors(err)
 }
 
-// again is the command that resumes the watch.
+// again returns the command that resumes the watch.
 func (c *watchCmd) again() string {
 	text := fmt.Sprintf("amble watch %s --budget %d/day --for %s", cli.ShellWord(c.Dir), c.Budget, c.For)
 	if c.State != "" {
@@ -165,7 +165,7 @@ func nextText(w *watch.Watch) string {
 	return fmt.Sprintf("next page in %v: %s", max(0, time.Until(at).Round(time.Second)), cli.Printable(url))
 }
 
-// tellWatch prints what a watch has found.
+// tellWatch prints the changes that a watch has found.
 func tellWatch(v *view.View, w *watch.Watch, counts map[string]int) {
 	var found []string
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {

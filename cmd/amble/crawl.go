@@ -22,22 +22,22 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// crawlJob is a crawl to run, and how to show it.
+// crawlJob is a crawl to run, with display options.
 type crawlJob struct {
 	view       *view.View
 	cfg        crawler.Config
 	seeds      []weburl.URL
 	stdoutFree bool // the summary may be printed there
-	introduced bool // the operator at the terminal has been told what is about to happen
+	introduced bool // the coming crawl was already announced at the terminal
 	pages      bool // every URL has a line on stdout
 	noSummary  bool // the command prints its result itself
 
 	watch liveFlags
-	dir   string      // job directory; "" if nothing is kept
-	job   *job.Config // what cfg was made from
+	dir   string      // job directory; "" if the crawl is not kept
+	job   *job.Config // settings from which cfg was made
 
-	advice string                               // printed when a signal stops the crawl: how to resume it; "" if there is none
-	open   func(crawler.Config) (opened, error) // makes it ready to run
+	advice string                               // printed when a signal stops the crawl: how to resume it; "" if that is impossible
+	open   func(crawler.Config) (opened, error) // prepares the crawl
 }
 
 // opened is a crawl that is ready to run.
@@ -47,16 +47,16 @@ type opened interface {
 	HostPending(host string) int
 }
 
-// ending is how a crawl ended.
+// ending describes how a crawl ended.
 type ending struct {
 	*crawler.Report
 	signal int    // exit code of the signal that ended it; 0 if none did
-	seeds  string // the outcomes of the first seeds that were not fetched, as lines
+	seeds  string // outcomes of the first seeds that were not fetched, as lines
 
-	vain *crawler.UnreachableError // nil if any host answered
+	vain *crawler.UnreachableError // nil if any host responded
 }
 
-// how returns why a crawl ended if its report cannot know, otherwise "".
+// how returns the reason for the end of a crawl if its report does not contain it, otherwise "".
 func (e *ending) how(err error) string {
 	switch {
 	case errors.Is(err, cli.ErrClosed):
@@ -67,8 +67,7 @@ func (e *ending) how(err error) string {
 	return ""
 }
 
-// crawl runs a crawl with its status, its summary and its signal handling. The ending is nil if the crawl could not
-// begin.
+// crawl runs a crawl with status display, summary and signal handling. The ending is nil if the crawl could not begin.
 func (a *app) crawl(j *crawlJob) (*ending, error) {
 	w := j.view.Follow(j.cfg.Politeness.RobotsGiveUp, j.pages)
 	j.cfg.Trace = w.Trace()
@@ -129,7 +128,7 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	return end, err
 }
 
-// memoryCrawl is a crawl that leaves nothing behind.
+// memoryCrawl is a crawl that is not kept.
 type memoryCrawl struct {
 	crawler *crawler.Crawler
 	queue   *frontier.Memory
@@ -151,7 +150,7 @@ func inMemory(seeds []weburl.URL) func(crawler.Config) (opened, error) {
 // Crawler returns the crawler.
 func (m *memoryCrawl) Crawler() *crawler.Crawler { return m.crawler }
 
-// HostPending returns how many URLs of a host are left.
+// HostPending returns the number of URLs of a host that are left.
 func (m *memoryCrawl) HostPending(host string) int { return m.queue.HostPending(host) }
 
 // Run runs the crawl.
@@ -160,11 +159,11 @@ func (m *memoryCrawl) Run(ctx context.Context) (*crawler.Report, error) {
 	return m.crawler.Run(ctx, operator.Texts(m.seeds)...)
 }
 
-// kept runs a crawl that is kept in the directory that --out names.
+// kept runs a crawl in the directory of --out.
 func (c *crawlFlags) kept(a *app, v *view.View, cfg *job.Config, seeds []weburl.URL, open func(job.Config) (*job.Job, error)) error {
 	var uploading atomic.Bool
 	cfg.Note = func(text string) {
-		if uploading.Load() { // the command would seem to hang
+		if uploading.Load() { // without a message the command would seem to hang
 			v.Answer("%s", text)
 			return
 		}
@@ -223,7 +222,7 @@ func (c *crawlFlags) kept(a *app, v *view.View, cfg *job.Config, seeds []weburl.
 	return errors.Join(c.verdict(cfg, end, err), closed)
 }
 
-// upload stores what is not in the store of a job yet. A signal ends it, as long as the store cannot be reached, too.
+// upload stores the job's files that its store lacks. A signal aborts it, even while the store is unreachable.
 func (a *app) upload(j *job.Job) error {
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
@@ -234,7 +233,7 @@ func (a *app) upload(j *job.Job) error {
 	return err
 }
 
-// uploadRest stores what an upload that was interrupted has left of a job that has ended.
+// uploadRest completes an interrupted upload of a job that has ended.
 func (a *app) uploadRest(v *view.View, dir string) error {
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
@@ -248,7 +247,7 @@ func (a *app) uploadRest(v *view.View, dir string) error {
 	return err
 }
 
-// reportCommands are the commands that reports name.
+// reportCommands are the commands that reports mention.
 var reportCommands = report.Commands{
 	Verify: "amble verify", URLs: "amble export --to urls", Check: "amble check", Explain: "amble explain", Resume: "amble resume", Crawl: "amble crawl --config",
 }
@@ -265,14 +264,14 @@ func writePage(dir string) error {
 	return errors.Join(report.Write(r, reportCommands), r.Close())
 }
 
-// tellNext prints where a job is kept whose directory nobody named, and a command to go on with.
+// tellNext prints the directory of a kept job, unless the user named it, and a suggested command.
 func (c *crawlFlags) tellNext(v *view.View, cfg *job.Config, end *ending) {
 	if end == nil {
 		return
 	}
 	word := cli.ShellWord(kept.Name(c.Out))
 	if c.named != "" {
-		size, _ := job.SizeOf(c.Out) // as far as it can be read
+		size, _ := job.SizeOf(c.Out) // only what can be read
 		v.Tell("kept as %s, %s; to remove it: amble jobs rm %s", c.named, cli.Bytes(size), word)
 	}
 	switch {
@@ -287,7 +286,7 @@ func (c *crawlFlags) tellNext(v *view.View, cfg *job.Config, end *ending) {
 	}
 }
 
-// doubled returns the flag that doubles the limit that ended a crawl, "" if only room on the disk helps.
+// doubled returns the flag that doubles the limit that ended a crawl, "" if only more disk space helps.
 func doubled(cfg *job.Config, by crawler.Finish) string {
 	if by == crawler.FinishMinFree {
 		return ""
@@ -315,7 +314,7 @@ func cutShort(end *ending, err error) (cut bool, _ error) {
 	return false, nil
 }
 
-// verdict turns the end of a crawl into the error of the command.
+// verdict converts the end of a crawl to the error of the command.
 func (c *crawlFlags) verdict(cfg *job.Config, end *ending, err error) error {
 	if cut, err := cutShort(end, err); cut {
 		return err

@@ -7,10 +7,10 @@ import (
 	"github.com/amble-crawler/amble/article/document"
 )
 
-// readDocument is the argument with which the command starts itself to read a document of the web: see [document.Isolated].
+// readDocument is the argument with which the command starts itself to read a document from the web: see [document.Isolated].
 const readDocument = "read-document"
 
-// documents returns what reads PDF, EPUB and DOCX files, each in a process of this program.
+// documents returns a reader of PDF, EPUB and DOCX files that runs this program as a separate process for each.
 func documents() *document.Isolated {
 	program, err := os.Executable()
 	if err != nil {

@@ -6,17 +6,17 @@ import (
 	"runtime/metrics"
 )
 
-// collectLess bounds garbage, and returns a function to be called when the command line is read. Reading it makes a few MiB of
-// garbage at a time when next to nothing is in use: it would be collected seven times.
+// collectLess tunes garbage collection, and returns a function to call once the command line is parsed. Parsing makes a few MiB of garbage
+// while the heap is nearly empty, which would cause seven collections.
 func collectLess() (begins func()) {
 	debug.SetGCPercent(400)
 	return func() { (&collections{}).follow() }
 }
 
-// collections sets how much garbage there may be, after each collection.
+// collections adjusts the garbage percentage after each collection.
 type collections struct{ percent int }
 
-// cycle is garbage as soon as it is made, so that each collection finds one.
+// cycle is unreachable as soon as it is allocated, so that each collection runs its finalizer.
 type cycle struct{ _ *byte }
 
 func (c *collections) follow() {
@@ -29,9 +29,8 @@ func (c *collections) follow() {
 	runtime.SetFinalizer(&cycle{}, func(*cycle) { c.follow() })
 }
 
-// percentFor returns how much garbage there may be beside so many bytes in use, in percent of them. The machine is shared, so with
-// much in use it is half. With less it is as much again, which is Go's own measure: half would save a few MiB, and costs a
-// crawl 11 % more CPU time.
+// percentFor returns the garbage percentage for a number of live bytes. Since the machine is shared, it is 50 for large heaps. For small
+// ones it is 100, Go's default: 50 would save a few MiB and cost a crawl 11 % more CPU time.
 func percentFor(live uint64) int {
 	if live > 64<<20 {
 		return 50

@@ -33,12 +33,12 @@ var firstWeek = map[string]string{
 	"print-config":  "Print all values and their origins, and stop.",
 }
 
-// shownOnly are the keys that --help lists of single commands, in place of all of firstWeek.
+// shownOnly lists the keys that --help shows for some commands instead of firstWeek.
 var shownOnly = map[string]map[string]bool{
 	"check": checkShown, "mirror": mirrorShown, "capture": captureShown, "explain": {"contact": true, "scope": true, "include": true, "exclude": true, "allow-address": true},
 }
 
-// otherDefaults are helps of flags that have other defaults than in a crawl.
+// otherDefaults are the help texts of flags whose defaults differ from those of a crawl, by command.
 var otherDefaults = map[string]map[string]string{
 	"check":  {"follow": "Also sitemaps, feeds, resources, nofollow; none (resources).", "depth": "Links followed from a seed (none).", "max-pages": "Pages and files requested, exactly (10000)."},
 	"mirror": mirrorDefaults, "capture": captureDefaults,
@@ -47,7 +47,7 @@ var otherDefaults = map[string]map[string]string{
 	"crawl": {"plan": "Say how long the crawl takes, and stop.", "json": "Print visits and the summary as JSON.", "quiet": "Print no status, log or summary; keep nothing."},
 }
 
-// rare are flags without a key that the helps of single commands leave out.
+// rare lists flags without a key that the help of some commands omits.
 var rare = map[string][]string{
 	"crawl":   {"fresh", "commented", "service", "simulate", "job", "shards", "replicas", "lease", "max-skew", "cluster", "cluster-creds", "cluster-ca", "cluster-cert", "cluster-key", "listen-token", "debug"},
 	"resume":  {"cluster", "cluster-creds", "cluster-ca", "cluster-cert", "cluster-key", "listen-token", "debug"},
@@ -56,7 +56,7 @@ var rare = map[string][]string{
 	"work":    {"browser", "render-isolation", "listen", "routes-listen", "routes", "insecure", "tls-cert", "tls-key", "tls-ca"},
 }
 
-// hideRare hides the flags of crawls that a first week does not need, and shortens the helps of the others. It is for kong.PostBuild.
+// hideRare hides the flags of crawls that are not in firstWeek, and shortens the help texts of the others. It is a kong.PostBuild hook.
 func hideRare(k *kong.Kong) error {
 	for _, cmd := range append(k.Model.Leaves(false), k.Model.Children...) {
 		ofCluster := cmd.Parent != nil && cmd.Parent.Name == "cluster"
@@ -77,7 +77,7 @@ func hideRare(k *kong.Kong) error {
 	return sayDefaults(k)
 }
 
-// sayDefaults gives flags the helps of commands where they have other defaults. It is for kong.PostBuild.
+// sayDefaults sets the help texts of flags whose defaults differ in a command. It is a kong.PostBuild hook.
 func sayDefaults(k *kong.Kong) error {
 	for _, cmd := range k.Model.Children {
 		for _, f := range cmd.Flags {

@@ -14,21 +14,21 @@ import (
 	"github.com/amble-crawler/amble/politeness/machine"
 )
 
-// joinFlags have a single crawl take turns with the jobs of a cluster.
+// joinFlags make a single crawl share turns with the jobs of a cluster.
 type joinFlags struct {
 	Cluster string `placeholder:"URLS" help:"Take turns at hosts with the jobs on this engine, and with all crawls that name it: its servers, separated by commas. Give it again to resume."`
 	engineAccess
 }
 
-// warnAlone says so if a crawl without a job takes no turns with other processes.
+// warnAlone prints a warning if a crawl without a job does not share turns with other processes.
 func (a *app) warnAlone(x *crawler.Config) {
 	if m := machine.Of(x.Sharing()); m != nil && m.NotShared() != nil {
 		fmt.Fprintf(a.err, "amble: hosts are shared with no other process: %s\n", cli.Printable(m.NotShared().Error()))
 	}
 }
 
-// join connects a crawl to the engine, if one is named, and returns a function that disconnects it. tell is called when the
-// engine stops answering and when it answers again: nothing is requested in between.
+// join connects a crawl to the engine, if one is named, and returns a function that disconnects it. tell is called when the engine stops
+// answering and when it answers again: no requests are made in between.
 func (f *joinFlags) join(cfg *job.Config, tell func(format string, args ...any)) (leave func(), err error) {
 	if f.Cluster == "" {
 		return func() {}, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// liveFlags say where a crawl is shown while it runs.
+// liveFlags configure the page of a running crawl.
 type liveFlags struct {
 	Listen string `placeholder:"ADDR" help:"Serve a page on which the crawl is watched and controlled, such as on loopback:0, with metrics: any free port of a random address of 127.0.0.0/8 (127.0.0.1 if the system has no others). Its address, which opens it, is printed, with --quiet too."`
 	Debug  bool   `help:"With --listen: also serve the profiles of net/http/pprof."`
@@ -29,7 +29,7 @@ func (f *liveFlags) check() error {
 	return cli.Refuse(f.Debug && f.Listen == "", "--debug: profiles are served on the page: name its address with --listen")
 }
 
-// page opens the page of a crawl, nil if there is to be none.
+// page opens the page of a crawl, nil if there is none.
 func (f *liveFlags) page(j *crawlJob) (*live.Opening, error) {
 	if f.Listen == "" {
 		return nil, nil
@@ -48,7 +48,7 @@ func (f *liveFlags) page(j *crawlJob) (*live.Opening, error) {
 	return p, nil
 }
 
-// serve begins to serve the page of a crawl that is about to begin.
+// serve starts serving the page of a crawl that is about to begin.
 func (j *crawlJob) serve(a *app, p *live.Opening, run opened, look *plan.Outlook) error {
 	c := live.Config{
 		Seeds: operator.Texts(j.seeds), Agent: j.cfg.Agent, Dir: j.dir, Limits: j.cfg.Limits, Crawler: run.Crawler(), Outlook: look,
@@ -81,7 +81,7 @@ func (j *crawlJob) serve(a *app, p *live.Opening, run opened, look *plan.Outlook
 	return nil
 }
 
-// tellPage prints where a page is served, with -q too: nobody can guess its token.
+// tellPage prints the URL of a page, even with -q, because its token cannot be guessed.
 func tellPage(v *view.View, url string, public bool) {
 	v.Answer("watch it at %s", url)
 	if public {
@@ -89,7 +89,7 @@ func tellPage(v *view.View, url string, public bool) {
 	}
 }
 
-// showPage shows a crawl on a page, read only: one that is over, was killed, or runs in another process.
+// showPage serves a read-only page of a crawl that has ended, was killed, or runs in another process.
 func showPage(a *app, dir, listen string) error {
 	r, err := job.Read(dir)
 	if err != nil {
@@ -117,7 +117,7 @@ func showPage(a *app, dir, listen string) error {
 	}
 	defer s.Close()
 	signals := make(chan os.Signal, 1)
-	a.notify(signals) // before the address is told: who reads it may end the process at once
+	a.notify(signals) // before printing the address: a reader of it may end the process at once
 	defer a.ignore(signals)
 	tellPage(a.view(view.Flags{}), s.URL(), s.Public())
 	return cli.Exit(signalCode(<-signals), nil)

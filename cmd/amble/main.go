@@ -1,8 +1,8 @@
 // Command amble runs bounded, polite crawls. "amble --help" lists its commands.
 //
 // Reading order: main.go, app.go (the commands, and how they are run; package cmd/amble/internal/keyflags has their flags), then
-// cmd_crawl.go and crawl.go; package cmd/amble/internal/operator reads seeds and identity, cmd/amble/internal/view shows what happens. Each other
-// command is in its cmd_*.go; the page of a crawl is in live.go.
+// cmd_crawl.go and crawl.go; package cmd/amble/internal/operator reads seeds and identity, cmd/amble/internal/view shows the crawl. Each
+// other command is in its cmd_*.go; the page of a crawl is in live.go.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // zones of --hours, where the system has no database of them
+	_ "time/tzdata" // time zones for --hours, on systems without a database of them
 
 	"github.com/amble-crawler/amble/internal/cli"
 )
@@ -29,11 +29,10 @@ func main() {
 
 // newApp returns the app for this process.
 func newApp() *app {
-	// Without this, the runtime ends the process if the reader of stdout has closed it; with it, the write fails and
-	// the crawl ends in good order.
+	// Without this, the runtime ends the process if the reader of stdout has closed it; with it, the write fails and the crawl ends
+	// cleanly.
 	signal.Ignore(syscall.SIGPIPE)
-	// net/http writes to the standard logger when a server sends more than was requested. The outcome of the request is
-	// in its visit.
+	// net/http logs to the standard logger when a server sends more than was requested. The visit has the outcome of the request.
 	log.SetOutput(io.Discard)
 	return &app{
 		in: os.Stdin, out: cli.NewStdout(os.Stdout), err: os.Stderr,

@@ -14,9 +14,8 @@ import (
 
 var errAborted = errors.New("aborted by a second signal")
 
-// watchSignals makes the first signal drain the crawl, the second abort it, and the third end the process. resume is
-// the command that resumes the crawl later, or "" if none can. The returned function ends the watch and returns the
-// exit code for the first signal, or 0 if there was none.
+// watchSignals makes the first signal drain the crawl, the second abort it, and the third end the process. advice explains how to resume
+// the crawl later, or is "". The returned function stops watching and returns the exit code for the first signal, or 0 if there was none.
 func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, v *view.View, advice string) func() int {
 	signals := make(chan os.Signal, 3)
 	a.notify(signals)
@@ -50,7 +49,7 @@ func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, v 
 func (a *app) interrupt(n, code int, c *crawler.Crawler, abort context.CancelCauseFunc, v *view.View) {
 	switch n {
 	case 1:
-		c.Drain() // before it is told: no request begins after that
+		c.Drain() // before printing, so that no request begins after the message
 		v.Tell("stopping: waiting for requests in flight; press again to abort them")
 	case 2:
 		v.Tell("aborting requests in flight; press again to exit at once")
@@ -74,7 +73,7 @@ type signaled struct{ os.Signal }
 // Error returns the signal's name.
 func (s signaled) Error() string { return s.String() }
 
-// untilSignal returns a context that the first signal ends. The second ends the process.
+// untilSignal returns a context that the first signal cancels. The second signal ends the process.
 func (a *app) untilSignal(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals, done := make(chan os.Signal, 3), make(chan struct{})
@@ -100,7 +99,7 @@ func (a *app) untilSignal(ctx context.Context) (_ context.Context, stop func()) 
 	}
 }
 
-// endedBy returns the exit code for the signal that canceled a context of untilSignal, 0 if none did.
+// endedBy returns the exit code for the signal that canceled a context of untilSignal, 0 if there was none.
 func endedBy(ctx context.Context) int {
 	var s signaled
 	if errors.As(context.Cause(ctx), &s) {

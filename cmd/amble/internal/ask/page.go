@@ -18,7 +18,7 @@ import (
 // giveUp limits the time that an unreachable robots.txt is retried for a single page.
 const giveUp = 10 * time.Second
 
-// PageConfig returns the configuration of a crawl with one page as its seed: what it would follow, and what its connections are.
+// PageConfig returns the configuration of a crawl with a page as its only seed: its scope and its connection settings.
 func PageConfig(o *keyflags.Origins) (crawler.Config, error) {
 	cfg, err := o.Config()
 	x := &cfg.Crawl
@@ -31,7 +31,7 @@ func PageConfig(o *keyflags.Origins) (crawler.Config, error) {
 	}, err
 }
 
-// PageAccess adds to cfg what the site of a page is shown by whom it gave access to it.
+// PageAccess adds to cfg the credentials for the site of a page.
 func PageAccess(o *keyflags.Origins, cfg *crawler.Config, u weburl.URL) error {
 	given, err := o.Config()
 	if err != nil {
@@ -50,8 +50,8 @@ func rulesOf(hosts []crawler.HostSettings) (rules []crawler.HostSettings) {
 	return rules
 }
 
-// Page requests one page as a crawl does, after its robots.txt. It calls see with the visits of redirects, then with that of
-// the page. v reports progress.
+// Page requests one page as a crawl does, after its robots.txt. It calls see with the visits of redirects, then with the visit of the
+// page. v shows progress.
 func Page(v *view.View, cfg crawler.Config, u weburl.URL, see func(*crawler.Visit)) error {
 	if _, err := operator.Identity(&cfg, []weburl.URL{u}); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// bashScript completes commands, flags, and the values of flags that are words or files.
+// bashScript completes commands, flags, and values of flags that are words or files.
 func bashScript(cmds []shellCommand) string {
 	var b strings.Builder
 	b.WriteString(`# bash completion for amble

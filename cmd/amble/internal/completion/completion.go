@@ -1,4 +1,4 @@
-// Package completion writes completion scripts for shells, from the model of the command.
+// Package completion generates completion scripts for shells from the model of the command.
 //
 // Reading order: completion.go, then a file for each shell.
 package completion
@@ -19,23 +19,23 @@ func Script(shell string, app *kong.Application) string {
 	return write(shellCommands(app))
 }
 
-// shellCommand is a command as a shell completes it.
+// shellCommand describes a command for completion.
 type shellCommand struct {
 	name, help string
 	flags      []shellFlag
-	words      []string // that its argument may be
+	words      []string // possible values of its argument
 	job        bool     // its argument may be the name of a kept job
 }
 
-// keptNames is a command that prints the names of kept jobs, one a line. They have no characters that a shell reads.
+// keptNames is a command that prints the names of kept jobs, one per line. The names contain no special characters of shells.
 const keptNames = "amble jobs --names 2>/dev/null"
 
-// shellFlag is a flag as a shell completes it.
+// shellFlag describes a flag for completion.
 type shellFlag struct {
 	long, short string // without hyphens; short may be ""
 	help        string
-	value       string   // what its value is called; "" without one
-	words       []string // that its value may be
+	value       string   // placeholder of its value; "" without one
+	words       []string // possible values
 	file        bool     // its value is a file
 	dir         bool     // its value is a directory
 }
@@ -70,7 +70,7 @@ func shellCommands(app *kong.Application) []shellCommand {
 	return cmds
 }
 
-// add adds a flag, unless there is one of that name.
+// add adds a flag unless there is one with that name.
 func (c *shellCommand) add(f shellFlag) {
 	if !slices.ContainsFunc(c.flags, func(o shellFlag) bool { return o.long == f.long }) {
 		c.flags = append(c.flags, f)
@@ -99,14 +99,14 @@ func enumOf(v *kong.Value) []string {
 	return v.EnumSlice()
 }
 
-// firstSentence is the help as far as a menu has room for it.
+// firstSentence returns the help text, cut to fit a menu.
 func firstSentence(help string) string {
 	s, _, _ := strings.Cut(help, ". ")
 	s, _, _ = strings.Cut(s, "; ")
 	return strings.TrimSuffix(s, ".")
 }
 
-// names are the flag's spellings, with hyphens.
+// names returns the flag's spellings, with hyphens.
 func (f *shellFlag) names() []string {
 	if f.short == "" {
 		return []string{"--" + f.long}

@@ -45,7 +45,7 @@ func fishFlag(f *shellFlag) string {
 	return s
 }
 
-// fishQuote is s between single quotes; fish has two escapes there.
+// fishQuote returns s in single quotes, in which fish has two escapes.
 func fishQuote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'"
 }

@@ -35,7 +35,7 @@ func zshScript(cmds []shellCommand) string {
 	return b.String()
 }
 
-// zshFlag is the flag's spellings as _arguments takes them. A flag may be given more than once.
+// zshFlag returns the flag's spellings in the form of _arguments. A flag may be given more than once.
 func zshFlag(f *shellFlag) []string {
 	var specs []string
 	for _, name := range f.names() {

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// NotFetched says of every URL that was not fetched why.
+// NotFetched lists every URL that was not fetched, with the reason.
 func NotFetched(visits []byte) string {
 	var b strings.Builder
 	b.WriteString("Not fetched, and why:\n")
@@ -40,7 +40,7 @@ func why(r *sink.Record) string {
 	return strings.TrimSpace(r.Outcome + ": " + r.Reason + " " + r.Rule)
 }
 
-// request is one request by the ledger, from its first byte to the end of its answer.
+// request is a request in the ledger, from its first byte to the end of the response.
 type request struct {
 	host, url  string
 	start, end time.Time
@@ -68,13 +68,13 @@ func requestsOf(lines []byte) (all []request, err error) {
 	return all, nil
 }
 
-// Politeness tells from a ledger which hosts requested a pause, and the smallest pause that every host was given.
+// Politeness reports from a ledger which hosts requested a pause, and the smallest pause of each host.
 func Politeness(lines []byte) (string, error) {
 	requests, err := requestsOf(lines)
 	return waits(requests) + "\n" + smallestGaps(requests), err
 }
 
-// waits tells which hosts requested a pause, and when they were requested again.
+// waits reports which hosts requested a pause, and when they were requested again.
 func waits(requests []request) string {
 	var b strings.Builder
 	b.WriteString("Requested to wait, and waited:\n")
@@ -94,7 +94,7 @@ func waits(requests []request) string {
 	return b.String()
 }
 
-// smallestGaps tells the smallest pause that every host was given.
+// smallestGaps reports the smallest pause of each host.
 func smallestGaps(all []request) string {
 	requests := map[string][]request{}
 	for _, r := range all {

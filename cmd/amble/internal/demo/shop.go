@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// book is one of the shop's.
+// book is a book in the shop.
 type book struct {
 	title, author, price string
 }
@@ -20,10 +20,11 @@ var books = []book{
 	{"Effi Briest", "Theodor Fontane", "8.60"}, {"Germinal", "Émile Zola", "11.30"}, {"Fathers and Sons", "Ivan Turgenev", "7.45"},
 }
 
-// perShelf is the number of books that a page lists.
+// perShelf is the number of books on a list page.
 const perShelf = 4
 
-// shopHost is a shop with a page for each book, lists of them, a catalogue that is no page, and a cart for nobody's crawler.
+// shopHost serves a shop with a page for each book, lists of them, a catalogue that is not HTML, and a cart that crawlers must not
+// request.
 func shopHost(*Web) http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /robots.txt", text("User-agent: *\nDisallow: /cart\n"))
@@ -59,11 +60,11 @@ func bookPage(b *book, shelf int) http.HandlerFunc {
 	return html(s.String())
 }
 
-// catalogue is a PDF file of one page with a line for each book.
+// catalogue returns a PDF file of one page with a line for each book.
 func catalogue() string {
 	var lines strings.Builder
 	for _, b := range books {
-		fmt.Fprintf(&lines, "(%s, %s: %s) '", b.title, strings.ReplaceAll(b.author, "É", "\\311"), b.price) // in WinAnsiEncoding
+		fmt.Fprintf(&lines, "(%s, %s: %s) '", b.title, strings.ReplaceAll(b.author, "É", "\\311"), b.price) // É in WinAnsiEncoding
 	}
 	content := "BT /F 12 Tf 16 TL 72 720 Td (Catalogue of the Corner Bookshop) Tj " + lines.String() + " ET"
 	var file, table strings.Builder

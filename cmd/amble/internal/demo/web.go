@@ -1,4 +1,4 @@
-// Package demo serves a small web on loopback, each host of which has a lesson, and tells what a crawl of it did.
+// Package demo serves a small web on loopback, in which each host demonstrates a feature, and reports a crawl of it.
 //
 // Reading order: web.go, shop.go, record.go.
 package demo
@@ -21,10 +21,10 @@ type Web struct {
 	serving sync.WaitGroup
 }
 
-// Host is one of them.
+// Host is a host of the demonstration.
 type Host struct {
-	Base  string // its URL
-	About string // its lesson
+	Base  string // its base URL
+	About string // the feature that it demonstrates
 }
 
 // site is a host to serve.
@@ -41,8 +41,8 @@ var sites = []site{
 	{"a shy host: forbids everything", shyHost},
 }
 
-// Start serves the hosts of the demonstration on loopback, each on its own address where the system has more than
-// one, so that they do not share an address's clock.
+// Start serves the hosts of the demonstration on loopback, each on a separate address if the system has several, so that they do not share
+// an address's clock.
 func Start() (*Web, error) { return serve(sites, 0) }
 
 // Shop serves a bookshop to try a crawler on, at 127.0.0.1 and this port; 0 is any.
@@ -50,7 +50,7 @@ func Shop(port int) (*Web, error) {
 	return serve([]site{{"a bookshop: 12 books on 3 shelves, a catalogue as PDF, a cart that robots.txt forbids", shopHost}}, port)
 }
 
-// serve serves hosts, the first of them at this port; 0 is any.
+// serve serves hosts, the first one at the given port; 0: any port.
 func serve(sites []site, port int) (*Web, error) {
 	w := &Web{}
 	listeners := make([]net.Listener, len(sites))
@@ -65,18 +65,18 @@ func serve(sites []site, port int) (*Web, error) {
 	for i, s := range sites {
 		srv := &http.Server{Handler: s.handler(w)}
 		w.servers = append(w.servers, srv)
-		w.serving.Go(func() { _ = srv.Serve(listeners[i]) }) // ends with ErrServerClosed
+		w.serving.Go(func() { _ = srv.Serve(listeners[i]) }) // it ends with ErrServerClosed
 	}
 	return w, nil
 }
 
-// Listen listens at the address of loopback with this number, or where there is only one, at that.
+// Listen listens on the loopback address with this number, or on the only one if there are no others.
 func Listen(i int) (net.Listener, error) { return listen(i, 0) }
 
 func listen(i, port int) (net.Listener, error) {
 	ctx := context.Background()
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.%d:%d", 1+i, port))
-	if err != nil && port == 0 { // only 127.0.0.1 is set up on some systems
+	if err != nil && port == 0 { // some systems have only 127.0.0.1
 		return new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
 	}
 	return l, err

@@ -11,34 +11,34 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Kind is how a page differs between two crawls.
+// Kind is the kind of a page's change between two crawls.
 type Kind string
 
-// The kinds of changes, in the order in which they are shown.
+// The kinds of changes, in display order.
 const (
-	New      Kind = "new"      // the first crawl looked everywhere, and it was not there
-	Changed  Kind = "changed"  // another content
-	Moved    Kind = "moved"    // it redirects now; or its content is at a URL that the first crawl did not have
-	Gone     Kind = "gone"     // 404 or 410 now
-	Unlinked Kind = "unlinked" // the second crawl looked everywhere, and no link led there; the page may still exist
-	// NotCompared is a page of one crawl that the other did not look at, or could not have.
+	New      Kind = "new"      // the first crawl was complete, and did not have it
+	Changed  Kind = "changed"  // different content
+	Moved    Kind = "moved"    // it redirects now, or its content is at a URL that the first crawl did not have
+	Gone     Kind = "gone"     // its status is 404 or 410 now
+	Unlinked Kind = "unlinked" // the second crawl was complete, and no link led there; the page may still exist
+	// NotCompared is a page of one crawl that the other one did not request, or could not fetch.
 	NotCompared Kind = "not_compared"
-	Same        Kind = "same" // counted only
+	Same        Kind = "same" // only counted
 )
 
-// Kinds are all kinds of changes, in the order in which they are shown.
+// kinds lists all kinds of changes, in display order.
 var kinds = []Kind{New, Changed, Moved, Gone, Unlinked, NotCompared}
 
-// Change is a page that is not the same in both crawls. It is a line of "amble diff --json".
+// Change is a page that differs between two crawls. It is a line of "amble diff --json".
 type Change struct {
 	Change Kind   `json:"change"`
 	URL    string `json:"url"`
 	To     string `json:"to,omitempty"` // with Moved
 	Was    int    `json:"was,omitempty"`
-	Now    int    `json:"now,omitempty"`    // Was and Now are statuses; 0: there was no answer
-	Job    int    `json:"job,omitempty"`    // with NotCompared: 1 or 2, the crawl that did not look at it
-	Reason string `json:"reason,omitempty"` // with NotCompared: why not
-	Title  string `json:"title,omitempty"`  // of the page that there is
+	Now    int    `json:"now,omitempty"`    // Was and Now are statuses; 0: there was no response
+	Job    int    `json:"job,omitempty"`    // with NotCompared: the crawl that did not look at it, 1 or 2
+	Reason string `json:"reason,omitempty"` // with NotCompared: the reason
+	Title  string `json:"title,omitempty"`  // of the page in the crawl that has it
 }
 
 // Text returns the change in one line, with URLs as short returns them.
@@ -72,22 +72,22 @@ func (n Counts) Text() string {
 	return strings.Join(parts, ", ")
 }
 
-// maxMoves limits the URLs of moved pages that are remembered: others are shown as new.
+// maxMoves limits the URLs of moved pages in memory: others are shown as new.
 const maxMoves = 200_000
 
-// comparison is two crawls.
+// comparison compares two crawls.
 type comparison struct {
 	emit   func(*Change) error
 	counts Counts
 	hash   hasher
 	a, b   table
 	ra, rb *reach
-	moved  map[key]key    // from a to b
-	came   map[key]string // by the key in b, the URL in a, once that is known
+	moved  map[key]key    // from keys in a to keys in b
+	came   map[key]string // by the key in b: the URL in a, once known
 }
 
-// Compare calls emit with each page that is not the same in both jobs, and returns how many there are of each kind. It reads
-// the visits of each job twice. An error is that of the jobs' files, or of emit.
+// Compare calls emit with each page that differs between the jobs, and returns the number of pages of each kind. It reads the visits of
+// each job twice. Errors come from the jobs' files, or from emit.
 func Compare(a, b *job.Reader, emit func(*Change) error) (Counts, error) {
 	c := &comparison{emit: emit, counts: Counts{}, hash: hasher{maphash.MakeSeed(), maphash.MakeSeed()}, came: map[key]string{}}
 	var err error
@@ -110,7 +110,7 @@ func Compare(a, b *job.Reader, emit func(*Change) error) (Counts, error) {
 	return c.counts, each(b, c.b, &c.hash, c.after)
 }
 
-// each calls f with each visit that is in the table, once.
+// each calls f once with each visit in the table.
 func each(r *job.Reader, t table, h *hasher, f func(key, *sink.Record) error) error {
 	done := make([]bool, len(t))
 	for v, err := range r.Visits() {
@@ -120,7 +120,7 @@ func each(r *job.Reader, t table, h *hasher, f func(key, *sink.Record) error) er
 		k := h.key(v.URL)
 		i, ok := t.index(k)
 		if !ok || done[i] || t[i].class != classOf(v) || t[i].content != contentOf(v) {
-			continue // there is a later one; or it was written meanwhile
+			continue // there is a later visit, or it was written meanwhile
 		}
 		done[i] = true
 		if err := f(k, v); err != nil {
@@ -138,7 +138,7 @@ func (c *comparison) add(x Change) error {
 	return c.emit(&x)
 }
 
-// before looks at a visit of the first crawl: at the pages that the second does not have.
+// before handles a visit of the first crawl. It emits pages that the second crawl does not have.
 func (c *comparison) before(k key, v *sink.Record) error {
 	if classOf(v) != page {
 		return nil
@@ -149,7 +149,7 @@ func (c *comparison) before(k key, v *sink.Record) error {
 	}
 	delete(c.moved, k)
 	if c.b.find(k).class != absent {
-		return nil // when the visit of the second crawl is read
+		return nil // handled with the visit of the second crawl
 	}
 	if why := c.rb.missed(v.URL, v.Depth); why != "" {
 		return c.add(Change{Change: NotCompared, URL: v.URL, Was: v.Status, Job: 2, Reason: why, Title: v.Title})
@@ -157,7 +157,7 @@ func (c *comparison) before(k key, v *sink.Record) error {
 	return c.add(Change{Change: Unlinked, URL: v.URL, Was: v.Status, Title: v.Title})
 }
 
-// after looks at a visit of the second crawl.
+// after handles a visit of the second crawl.
 func (c *comparison) after(k key, v *sink.Record) error {
 	was := c.a.find(k)
 	x := Change{URL: v.URL, Was: int(was.status), Now: v.Status, Title: v.Title}
@@ -167,10 +167,10 @@ func (c *comparison) after(k key, v *sink.Record) error {
 	case now == page:
 		return c.appeared(k, v, was, x)
 	case was.class != page && (was.class != redirected || now != missing):
-		return nil // neither has a page
+		return nil // neither crawl has a page
 	case now == missing:
 		if _, ok := c.moved[k]; ok {
-			return nil // when the page is met where it is now
+			return nil // handled with the page at its new URL
 		}
 		x.Change, x.Title = Gone, ""
 	case now == redirected:
@@ -190,7 +190,7 @@ func (c *comparison) content(v *sink.Record, was row) Kind {
 	return Changed
 }
 
-// appeared looks at a page of the second crawl that the first does not have.
+// appeared handles a page of the second crawl that the first does not have.
 func (c *comparison) appeared(k key, v *sink.Record, was row, x Change) error {
 	from, moved := c.came[k]
 	why := ""
@@ -210,7 +210,7 @@ func (c *comparison) appeared(k key, v *sink.Record, was row, x Change) error {
 	return c.add(x)
 }
 
-// unseenText explains why a visit has no page.
+// unseenText returns the reason why a visit has no page.
 func unseenText(v *sink.Record) string {
 	if v.Status >= 400 {
 		return fmt.Sprintf("status %d", v.Status)

@@ -13,15 +13,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// class says how a crawl knew a URL.
+// class classifies a URL in a crawl.
 type class uint8
 
 const (
 	absent     class = iota // the crawl has no visit of it
-	page                    // an answer that is neither an error nor a redirect
-	missing                 // the site says that it does not exist: 404 or 410
+	page                    // a response that is neither an error nor a redirect
+	missing                 // the site reports that it does not exist: 404 or 410
 	redirected              // a redirect
-	unseen                  // it was refused, deferred, failed or answered with an error
+	unseen                  // it was refused, deferred or failed, or its response was an error
 )
 
 func classOf(v *sink.Record) class {
@@ -41,7 +41,7 @@ func classOf(v *sink.Record) class {
 	return unseen
 }
 
-// key stands for all spellings of a URL.
+// key identifies all spellings of a URL.
 type key [2]uint64
 
 func (k key) compare(l key) int { return cmp.Or(cmp.Compare(k[0], l[0]), cmp.Compare(k[1], l[1])) }
@@ -87,7 +87,7 @@ func load(r *job.Reader, h *hasher) (table, error) {
 		t = append(t, row{h.key(v.URL), contentOf(v), uint16(v.Status), classOf(v)})
 	}
 	t.sort()
-	slices.Reverse(t) // so that the last of each key is kept
+	slices.Reverse(t) // so that the last visit of each key is kept
 	t = slices.CompactFunc(t, func(a, b row) bool { return a.key == b.key })
 	slices.Reverse(t)
 	return t, nil
@@ -108,8 +108,8 @@ func (t table) index(k key) (int, bool) {
 	return slices.BinarySearchFunc(t, k, func(r row, k key) int { return r.key.compare(k) })
 }
 
-// moves maps pages of the first table to pages of the second that have the same content under a new URL, by key. Content
-// shared by several pages is ignored.
+// moves maps pages of the first table to pages of the second with the same content under a new URL, by key. It ignores content that
+// several pages share.
 func moves(a, b table) map[key]key {
 	from := unique(a, func(r row) bool {
 		now := b.find(r.key).class
@@ -131,7 +131,7 @@ func moves(a, b table) map[key]key {
 	return found
 }
 
-// unique returns the rows that are wanted, sorted by content, without contents that are not known or not unique.
+// unique returns the wanted rows whose content is known and unique, sorted by content.
 func unique(t table, wanted func(row) bool) table {
 	var rows table
 	for _, r := range t {

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Account describes a crawl's requests to a host, as text for the host's owner. q selects the rules of robots.txt, contact is
-// where a person answers.
+// Account writes an account of a crawl's requests to a host, as text for the host's owner. q selects the rules of robots.txt; contact is
+// the contact of the crawl.
 func Account(w io.Writer, r *job.Reader, account *job.Account, q Question, contact string) error {
 	var b strings.Builder
 	agent, rule := "", ""
@@ -85,7 +85,7 @@ func accountText(q *job.AccountRequest) string {
 	return text
 }
 
-// decided returns the line of robots.txt by which a page was requested.
+// decided returns the line of robots.txt that allowed the request.
 func (q Question) decided(x *job.AccountRequest) string {
 	u, err := weburl.Parse(x.Start.URL)
 	if err != nil || x.Robots == nil {
@@ -94,7 +94,7 @@ func (q Question) decided(x *job.AccountRequest) string {
 	return q.ByAnswer(u, *x.Robots).Explain
 }
 
-// robotsText adds a robots.txt as it was received.
+// robotsText adds a robots.txt as received.
 func robotsText(b *strings.Builder, r *job.Reader, q *job.AccountRequest) {
 	wall := ""
 	if q.End.Wall != "" {

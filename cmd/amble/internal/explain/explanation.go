@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Explanation is everything that is known about a URL without a crawl.
+// Explanation holds everything known about a URL without a crawl.
 type Explanation struct {
 	URL      string           `json:"url"`
 	Normal   string           `json:"normal"`
@@ -26,27 +26,27 @@ type Explanation struct {
 	Domain   string           `json:"domain"`
 	Origin   string           `json:"origin"`
 	Fate     crawler.Fate     `json:"fate"`
-	Rule     string           `json:"rule"` // what decided Fate
+	Rule     string           `json:"rule"` // the rule that decided Fate
 	Scope    crawler.Decision `json:"-"`
-	First    string           `json:"priority,omitempty"` // the rule of --priority that decides
+	First    string           `json:"priority,omitempty"` // the deciding rule of --priority
 	Robots   *Judgement       `json:"robots"`             // null when none was requested
 	Delay    float64          `json:"delay_s"`
-	Clause   string           `json:"delay_clause"`       // what sets the delay
-	Settings string           `json:"settings,omitempty"` // the entry of hosts that holds for the host
+	Clause   string           `json:"delay_clause"`       // the clause that sets the delay
+	Settings string           `json:"settings,omitempty"` // the entry of hosts that applies to the host
 	Crawl    bool             `json:"crawl"`              // a crawl would request it
 	Why      string           `json:"why"`
-	Job      *job.Story       `json:"job,omitempty"` // what a job says happened to the URL
+	Job      *job.Story       `json:"job,omitempty"` // what the job recorded about the URL
 }
 
-// New returns what u itself says.
+// New returns the facts that u itself shows.
 func New(u weburl.URL) *Explanation {
 	return &Explanation{
 		URL: u.String(), Normal: u.Normal(), Key: fmt.Sprintf("%x", u.Key()), Host: u.Host(), Domain: u.Domain(), Origin: u.Origin(),
 	}
 }
 
-// Judge adds what a crawler with this configuration does with a link to u, or with u as one of its seeds. Without seeds it is u
-// that the crawl begins with. The error is that of the configuration.
+// Judge adds the decision of a crawler with this configuration about a link to u, or about u as one of its seeds. Without seeds, u is the
+// only seed. The error is about the configuration.
 func (e *Explanation) Judge(cfg *crawler.Config, u weburl.URL, seeds []weburl.URL) error {
 	isSeed := slices.Contains(seeds, u)
 	if len(seeds) == 0 {
@@ -81,7 +81,7 @@ func (s asSeed) JudgeKind(u weburl.URL, _ frontier.Kind) crawler.Decision {
 	return s.SeedScope.JudgeKind(u, frontier.KindSeed)
 }
 
-// Recall adds what a job says happened to u, and what its robots.txt says by q as it was then.
+// Recall adds what a job recorded about u, and the verdict for q of its robots.txt at that time.
 func (e *Explanation) Recall(r *job.Reader, u weburl.URL, q Question) (err error) {
 	if e.Job, err = r.Explain(u); err != nil {
 		return err
@@ -92,8 +92,7 @@ func (e *Explanation) Recall(r *job.Reader, u weburl.URL, q Question) (err error
 	return nil
 }
 
-// SetDelay sets the delay to that of a host that has not been requested yet, after robots.txt was judged. The error is that of
-// the configuration.
+// SetDelay sets the delay of a host before its first request, after robots.txt was judged. The error is about the configuration.
 func (e *Explanation) SetDelay(cfg *crawler.Config, q Question) error {
 	policy := cfg.Politeness
 	policy.Identity, policy.Contactless, policy.HostDelays = politeness.Identity{Product: q.Agent}, true, cfg.HostDelays()
@@ -107,7 +106,7 @@ func (e *Explanation) SetDelay(cfg *crawler.Config, q Question) error {
 	state := policy.HostState(e.Host, rules)
 	if s, ok := cfg.SettingsOf()(e.Host, e.address()); ok {
 		e.Settings = job.EntryText(&s)
-		if usual, _ := policy.DelayFor(politeness.HostState{Exempt: true}); state.Entry == "" && s.Delay > usual { // by its address
+		if usual, _ := policy.DelayFor(politeness.HostState{Exempt: true}); state.Entry == "" && s.Delay > usual { // the entry applies by address
 			state.Operator = s.Delay
 		}
 	}
@@ -141,7 +140,7 @@ func (e *Explanation) Conclude() {
 	}
 }
 
-// decide sets what a crawl that found the URL now would do with it.
+// decide sets the decision of a crawl that found the URL now.
 func (e *Explanation) decide() {
 	switch {
 	case e.Fate != crawler.FateFollow:
@@ -159,7 +158,7 @@ func (e *Explanation) decide() {
 	}
 }
 
-// Text returns the explanation as text for users.
+// Text returns the explanation as readable text.
 func (e *Explanation) Text() string {
 	var b strings.Builder
 	line := func(name, value string) {

@@ -13,14 +13,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Question says who asks robots.txt, and how it is read.
+// Question configures the reading of robots.txt.
 type Question struct {
-	Agent   string // the name it is read for
+	Agent   string // the crawler's name in robots.txt
 	Dialect robots.Dialect
-	Policy  consent.Policy // which statements about uses the crawl obeys
+	Policy  consent.Policy // statements about uses that the crawl obeys
 }
 
-// Judgement holds what robots.txt says about one URL: a line of "amble explain --robots --json".
+// Judgement holds the verdict of robots.txt about one URL: a line of "amble explain --robots --json".
 type Judgement struct {
 	URL         string         `json:"url"`
 	Agent       string         `json:"agent"`
@@ -34,18 +34,18 @@ type Judgement struct {
 	RequestRate *float64       `json:"request_rate_s"` // seconds per request
 	Sitemaps    []string       `json:"sitemaps"`
 	Lints       []Lint         `json:"lints"`
-	Disagree    []string       `json:"disagree"` // dialects with another decision
+	Disagree    []string       `json:"disagree"` // dialects with a different decision
 	Explain     string         `json:"explain"`
 
-	Uses     []sink.Statement `json:"uses,omitempty"`     // what the file says about uses of the page
+	Uses     []sink.Statement `json:"uses,omitempty"`     // the file's statements about uses of the page
 	Licenses []string         `json:"licenses,omitempty"` // RSL documents that it names
-	Purposes []string         `json:"purposes,omitempty"` // that were asked about; with Uses or Licenses
-	Refused  []Refusal        `json:"refused,omitempty"`  // those that the file forbids
+	Purposes []string         `json:"purposes,omitempty"` // purposes asked about; with Uses or Licenses
+	Refused  []Refusal        `json:"refused,omitempty"`  // purposes that the file forbids
 
 	group *robots.Group // the group that applies
 }
 
-// Refusal is a purpose for which a page must not be collected, even where it may be requested, and why.
+// Refusal is a purpose for which a page must not be collected, although it may be requested, with the reason.
 type Refusal struct {
 	Purpose string `json:"purpose"`
 	Why     string `json:"why"`
@@ -57,7 +57,7 @@ func (q Question) ByFile(u weburl.URL, path string, body []byte) *Judgement {
 	return q.judge(u, robots.Parse(body, robots.WithDialect(q.Dialect), robots.WithOrigin(u.Origin())), src, robots.Obey)
 }
 
-// ByAnswer judges u by what is known of the robots.txt of its origin.
+// ByAnswer judges u by the known robots.txt of its origin.
 func (q Question) ByAnswer(u weburl.URL, info politeness.OriginInfo) *Judgement {
 	if !info.Known {
 		info.Source.RobotsURL = u.RobotsURL().String()
@@ -75,7 +75,7 @@ func (q Question) ByAnswer(u weburl.URL, info politeness.OriginInfo) *Judgement 
 	return q.judge(u, info.Rules.In(q.Dialect), info.Source, robots.Obey)
 }
 
-// judge judges u by the rules or, if there are none, by the meaning of the answer's status.
+// judge judges u by the rules or, if there are none, by the meaning of the response's status.
 func (q Question) judge(u weburl.URL, rules *robots.Rules, src robots.Source, policy robots.Policy) *Judgement {
 	group := rules.For(q.Agent)
 	v := group.Test(u.PathQuery())
@@ -104,7 +104,7 @@ func (q Question) judge(u weburl.URL, rules *robots.Rules, src robots.Source, po
 	return j
 }
 
-// Print writes the judgement, preceded by an empty line if there are more of them before it.
+// Print writes the judgement, after an empty line if more is set because another one precedes it.
 func (j *Judgement) Print(w io.Writer, asJSON, more bool) error {
 	if asJSON {
 		return cli.PrintJSON(w, j)
@@ -118,7 +118,7 @@ func (j *Judgement) Print(w io.Writer, asJSON, more bool) error {
 	return err
 }
 
-// text returns the judgement in lines that begin with indent.
+// text returns the judgement as lines that begin with indent.
 func (j *Judgement) text(indent string) string {
 	lines := []string{j.Explain}
 	if j.CrawlDelay != nil {
@@ -160,7 +160,7 @@ func lints(ls []robots.Lint) []Lint {
 	return res
 }
 
-// String returns the lint as text for users.
+// String returns the lint as readable text.
 func (l Lint) String() string {
 	if l.Line == 0 {
 		return fmt.Sprintf("%s: %s (%s)", l.Severity, l.Text, l.Code)

@@ -26,7 +26,7 @@ type linkLine struct {
 	Rule string       `json:"rule"`
 }
 
-// text returns the link as text for users, with the URL as short returns it.
+// text returns the link as readable text, with the URL in the form of short.
 func (l *linkLine) text(short func(url string) string) string {
 	place := l.Tag
 	if l.Attr != "" {
@@ -47,7 +47,7 @@ func (l *linkLine) text(short func(url string) string) string {
 
 // Links writes and counts the links of a page.
 type Links struct {
-	Short func(url string) string // returns a URL as it is written in text
+	Short func(url string) string // formats a URL for text
 
 	page    string
 	noLinks string
@@ -69,7 +69,7 @@ func (p *Links) Add(w io.Writer, v *crawler.Visit, asJSON bool) {
 			URL: l.URL.String(), Ref: l.Ref, Kind: l.Kind.String(), Tag: l.Tag, Attr: l.Attr,
 			Rel: strings.Fields(l.Rel.String()), Text: l.Text, Fate: l.Fate, Rule: l.Rule,
 		}
-		if l.URL.IsZero() { // it may contain a password
+		if l.URL.IsZero() { // an invalid URL may contain a password
 			line.Ref = weburl.Redact(l.Ref)
 		}
 		if asJSON {
@@ -80,7 +80,7 @@ func (p *Links) Add(w io.Writer, v *crawler.Visit, asJSON bool) {
 	}
 }
 
-// Text sums up the links.
+// Text returns a summary of the links.
 func (p *Links) Text() string {
 	if p.noLinks != "" {
 		return cli.Printable(fmt.Sprintf("%s is %s: no links are read from it", p.page, p.noLinks))

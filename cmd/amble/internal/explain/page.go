@@ -12,23 +12,22 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Page is a page in memory whose links are judged as a crawler would. Nothing is requested.
+// Page is a page in memory whose links are judged as a crawler would judge them. It makes no requests.
 type Page struct {
 	crawler.EveryType
 
-	Base   weburl.URL // its address
+	Base   weburl.URL // its URL
 	Body   []byte
 	XHTML  bool
 	Config crawler.Config // configuration of the crawl that would find the page
-	Scope  crawler.Scope  // of that crawl
+	Scope  crawler.Scope  // scope of that crawl
 
-	// stage is where the crawler finds the page. It is not at Base, because a crawl might leave that address out, and because
-	// the page may have a link to itself.
+	// stage is the URL at which the crawler finds the page. It differs from Base, because the scope might exclude Base, and the page may
+	// have a link to itself.
 	stage weburl.URL
 }
 
-// Judge calls see with the page's visit, which includes its links and their fates. It returns an error if the configuration is
-// invalid.
+// Judge calls see with the page's visit, which includes its links and their fates. It returns an error if the configuration is invalid.
 func (p *Page) Judge(see func(*crawler.Visit)) (err error) {
 	if p.stage, err = weburl.Parse("http://page.invalid/"); err != nil {
 		return err
@@ -52,7 +51,7 @@ func (p *Page) Judge(see func(*crawler.Visit)) (err error) {
 	return err
 }
 
-// answer returns the answer that the page's server would give.
+// answer returns the response of the page's server.
 func (p *Page) answer(u weburl.URL, _ politeness.Purpose) (*fetcher.Recorded, error) {
 	head := "HTTP/1.1 404 Not Found\r\n\r\n"
 	var body []byte
@@ -73,7 +72,7 @@ func (p *Page) JudgeKind(u weburl.URL, kind frontier.Kind) crawler.Decision {
 	return p.Scope.JudgeKind(u, kind)
 }
 
-// Extract implements crawler.Extractor: it reads the page as a crawl does, as if its address were Base.
+// Extract implements crawler.Extractor: it extracts links as if the page's URL were Base.
 func (p *Page) Extract(of *fetcher.Page) (*extract.Document, error) {
 	text, err := of.Text()
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Job returns a function that writes everything the job in dir recorded about a URL. Notes for the operator are printed on
-// errs.
+// Job returns a function that writes everything that the job in dir recorded about a URL. It prints notes for the operator on errs.
 func Job(errs io.Writer, dir string) func(url string, w io.Writer) error {
 	return func(url string, w io.Writer) error {
 		u, err := weburl.Parse(url)
@@ -37,8 +36,7 @@ func Job(errs io.Writer, dir string) func(url string, w io.Writer) error {
 	}
 }
 
-// QuestionOf returns what robots.txt was asked in a job, and the job's settings as SettingsOf does. What the operator should
-// know is printed on errs.
+// QuestionOf returns the Question of a job, and the job's settings as returned by SettingsOf. It prints notes for the operator on errs.
 func QuestionOf(errs io.Writer, r *job.Reader) (q Question, cfg crawler.Config, err error) {
 	if cfg, err = SettingsOf(r); err != nil {
 		return q, cfg, err

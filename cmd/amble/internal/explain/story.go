@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// storyText writes the story as text for users.
+// storyText writes the story as readable text.
 func storyText(s *job.Story, line func(name, value string)) {
 	line("job", fmt.Sprintf("%s: %s", s.Dir, s.State))
 	line("", s.Note)
@@ -84,7 +84,7 @@ func requestText(r *job.Request) string {
 	return fmt.Sprintf("%s (line %d of %s)", text, r.Line, job.LedgerName)
 }
 
-// copiedText describes whose request for robots.txt was used, and its answer.
+// copiedText describes the other crawl whose request for robots.txt was used, and the response.
 func copiedText(r *job.Request) string {
 	e := &r.End
 	text := e.Ended.Format(time.RFC3339Nano) + " robots, requested by " + otherCrawl(e.By) + ": "
@@ -100,7 +100,7 @@ func copiedText(r *job.Request) string {
 	return fmt.Sprintf("%s, valid until %s (line %d of %s)", text, e.Expires.Format(time.RFC3339), r.Line, job.LedgerName)
 }
 
-// otherCrawl names a crawl that shares hosts with this one.
+// otherCrawl describes a crawl that shares hosts with this one.
 func otherCrawl(name string) string {
 	if name == "" {
 		return "another of your crawls"
@@ -149,7 +149,7 @@ func clauseText(c ledger.Clause) string {
 	return text
 }
 
-// renderedText says why a page was rendered, and with which result.
+// renderedText describes why a page was rendered, and the result.
 func renderedText(r *sink.Rendered) string {
 	refused := map[string]int{}
 	answered := 0

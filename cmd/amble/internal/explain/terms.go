@@ -41,7 +41,7 @@ func termsText(t *sink.Terms, line func(name, value string)) {
 	}
 }
 
-// statementText returns a statement as written, its place, and what it means for purposes.
+// statementText returns a statement as written, its location, and its meaning for purposes.
 func statementText(s *sink.Statement) string {
 	at := s.Place
 	if s.Document != "" {
@@ -72,7 +72,7 @@ func statementText(s *sink.Statement) string {
 	return text
 }
 
-// uses adds to a judgement what its robots.txt says about uses.
+// uses adds to a judgement the statements of its robots.txt about uses.
 func (q Question) uses(j *Judgement, u weburl.URL, group *robots.Group) {
 	if group == nil {
 		return
@@ -83,7 +83,7 @@ func (q Question) uses(j *Judgement, u weburl.URL, group *robots.Group) {
 		j.Licenses = append(j.Licenses, weburl.Redact(l.URL))
 	}
 	if len(j.Licenses) == 0 && !slices.ContainsFunc(j.Uses, func(s sink.Statement) bool { return s.Name != "Disallow" }) {
-		j.Uses = nil // Rule and Line say it
+		j.Uses = nil // Rule and Line already show it
 		return
 	}
 	for _, p := range q.Policy.Collects() {
@@ -94,10 +94,10 @@ func (q Question) uses(j *Judgement, u weburl.URL, group *robots.Group) {
 	}
 }
 
-// usesText returns a robots.txt's statements about uses, as lines.
+// usesText returns the statements of a robots.txt about uses, as lines.
 func (j *Judgement) usesText() (lines []string) {
 	for i := range j.Uses {
-		if j.Uses[i].Name != "Disallow" { // the explanation has it
+		if j.Uses[i].Name != "Disallow" { // already shown
 			lines = append(lines, statementText(&j.Uses[i]))
 		}
 	}
@@ -121,7 +121,7 @@ func (j *Judgement) usesText() (lines []string) {
 
 // ownerUses adds a host's statements about the uses of its pages, each once, and their consequences.
 func ownerUses(b *strings.Builder, r *job.Reader, host string) error {
-	said := map[string]int{} // visits by statement
+	said := map[string]int{} // number of visits by statement
 	refused := map[string]int{}
 	for v, err := range r.Visits() {
 		if err != nil {
@@ -156,5 +156,5 @@ func ownerUses(b *strings.Builder, r *job.Reader, host string) error {
 	return nil
 }
 
-// maxStatements is the number of different statements of a host that are shown to its owner.
+// maxStatements limits the distinct statements of a host that its owner is shown.
 const maxStatements = 100

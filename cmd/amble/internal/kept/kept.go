@@ -1,5 +1,5 @@
-// Package kept holds the jobs of crawls for which no directory was named. Each is in the folder kept of the state directory, under a
-// short name: the host of its first seed and a number, as in site.org-1. Commands find it by that name.
+// Package kept holds the jobs of crawls without a named directory. Each is in the folder kept of the state directory, under a short name:
+// the host of its first seed and a number, as in site.org-1. Commands accept that name.
 package kept
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Folder returns the folder of kept jobs in a state directory; "" is that of the user.
+// Folder returns the folder of kept jobs in a state directory; "" is the user's default.
 func Folder(state string) (string, error) {
 	if state == "" {
 		var err error
@@ -33,7 +33,7 @@ func Folder(state string) (string, error) {
 	return filepath.Abs(filepath.Join(state, "kept"))
 }
 
-// New makes an empty directory for a job with this first seed, and returns its path. Others can neither read the folder nor write to it.
+// New makes an empty directory for a job with this first seed, and returns its path. Other users can neither read nor write the folder.
 func New(state string, seed weburl.URL) (string, error) {
 	folder, err := makeFolder(state)
 	if err != nil {
@@ -46,13 +46,13 @@ func New(state string, seed weburl.URL) (string, error) {
 	host, last := hostWord(seed.Authority()), 0
 	for _, e := range entries {
 		if text, ok := strings.CutPrefix(e.Name(), host+"-"); ok {
-			n, _ := strconv.Atoi(text) // 0 for that of another host
+			n, _ := strconv.Atoi(text) // 0 for a job of another host
 			last = max(last, n)
 		}
 	}
 	for n := last + 1; ; n++ {
 		dir := filepath.Join(folder, fmt.Sprintf("%s-%d", host, n))
-		if err := os.Mkdir(dir, 0o700); err == nil || !errors.Is(err, fs.ErrExist) || n > last+100 { // another process was faster
+		if err := os.Mkdir(dir, 0o700); err == nil || !errors.Is(err, fs.ErrExist) || n > last+100 { // another process took the name
 			return dir, err
 		}
 	}
@@ -77,7 +77,7 @@ func makeFolder(state string) (string, error) {
 	return folder, nil
 }
 
-// OfStore returns the directory for the job that is resumed from the store with this URL. It is the same each time.
+// OfStore returns the directory in which the job from the store with this URL is resumed. It is the same each time.
 func OfStore(url string) (string, error) {
 	folder, err := makeFolder("")
 	if err != nil {
@@ -88,7 +88,7 @@ func OfStore(url string) (string, error) {
 	return filepath.Join(folder, fmt.Sprintf("%s-%x", hostWord(place), sum[:4])), nil
 }
 
-// hostWord returns the name of a host as part of the name of a file, on every system.
+// hostWord returns the name of a host for use in a file name, on every system.
 func hostWord(host string) string {
 	word := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '.' {
@@ -99,8 +99,7 @@ func hostWord(host string) string {
 	return cmp.Or(strings.Trim(word[:min(60, len(word))], "-."), "host")
 }
 
-// Path returns the directory of the kept job with this name. It returns name itself if that is a path, or if there is no such
-// job.
+// Path returns the directory of the kept job with this name. If name is a path, or there is no such job, it returns name.
 func Path(name string) string {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\:`) {
 		return name
@@ -123,8 +122,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Name returns the shortest argument with which commands find the job in a directory: its name if it is kept in the state directory
-// of the user, or else the directory.
+// Name returns the shortest argument with which commands find the job in a directory: its name if it is kept in the user's state
+// directory, otherwise the directory.
 func Name(dir string) string {
 	if name := filepath.Base(dir); Path(name) == dir {
 		return name
@@ -144,10 +143,10 @@ type Job struct {
 	Last  time.Time `json:"last"` // when its last process ended, or began if it runs or was killed
 }
 
-// reportSuffix is appended to a job's directory to name the one for the report of a job that has not ended.
+// reportSuffix is appended to a job's directory to name the directory for the report of an unfinished job.
 const reportSuffix = "-report"
 
-// List returns the jobs that are kept in a state directory, the oldest first, and their folder. "" is that of the user.
+// List returns the jobs kept in a state directory, oldest first, and their folder. "" is the user's default.
 func List(state string) (jobs []Job, folder string, err error) {
 	if folder, err = Folder(state); err != nil {
 		return nil, "", err
@@ -168,7 +167,7 @@ func List(state string) (jobs []Job, folder string, err error) {
 // read returns a directory's description of its job. Unreadable parts are left out.
 func read(dir string) Job {
 	j := Job{Name: filepath.Base(dir), Dir: dir, State: "empty"}
-	j.Bytes, _ = job.SizeOf(dir) // as far as it can be read
+	j.Bytes, _ = job.SizeOf(dir) // only what can be read
 	if info, err := os.Stat(dir); err == nil {
 		j.Last = info.ModTime().UTC()
 	}
@@ -211,9 +210,9 @@ func (j *Job) StateText() string {
 	return text
 }
 
-// Remove removes a kept job with all that it has. A job that runs stays.
+// Remove removes a kept job with all its files. It does not remove a running job.
 func (j *Job) Remove() error {
-	if read(j.Dir).State == "running" { // it may have begun since j was read
+	if read(j.Dir).State == "running" { // it may have been started since j was read
 		return fmt.Errorf("%s is running: stop its crawl first", j.Name)
 	}
 	return errors.Join(os.RemoveAll(j.Dir), os.RemoveAll(j.Dir+reportSuffix))

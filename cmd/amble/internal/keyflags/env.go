@@ -11,10 +11,10 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// unkeyed are the flags that are about one invocation.
+// unkeyed lists the flags that concern a single invocation.
 var unkeyed = []string{"help", "help-all", "version", "completion", "config", "plan", "service", "simulate", "print-config", "commented", "fresh", "retry", "trust", "listen", "listen-token", "debug"}
 
-// OfInvocation reports whether a flag is about one invocation, and therefore neither a variable nor a key.
+// OfInvocation reports whether a flag concerns a single invocation, and is therefore neither a variable nor a key.
 func OfInvocation(flag string) bool { return slices.Contains(unkeyed, flag) }
 
 // envName is the environment variable of a flag.
@@ -28,9 +28,8 @@ func isShown(flag string) bool {
 	return k != nil && k.Freedom == job.Shown && flag != "out" && flag != "no-keep" && flag != "seeds"
 }
 
-// UnknownEnv returns what is wrong with the variables of environ ("NAME=value" each, as of os.Environ) that look like
-// settings of the application and are not. They are not an error: another version of amble, or another program, may know
-// them.
+// UnknownEnv returns warnings about variables of environ ("NAME=value" each, as from os.Environ) that look like settings of the
+// application but are unknown. They are not errors: another version of amble, or another program, may use them.
 func UnknownEnv(model *kong.Application, environ []string) (wrong []string) {
 	known := []string{envName("config")}
 	for _, cmd := range model.Leaves(false) {

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// Errors returns err in terms of flags: what is wrong with a key is reported for its flag.
+// Errors rewrites err in terms of flags: an error about a key becomes an error about its flag.
 func Errors(err error) error {
 	var of *job.Error
 	if errors.As(err, &of) && of.Kind == job.Storage {
@@ -24,9 +24,9 @@ func Errors(err error) error {
 	for i, err := range all {
 		var key *job.KeyError
 		switch {
-		case errors.As(err, &key) && key.Key == "hosts": // which is no flag
+		case errors.As(err, &key) && key.Key == "hosts": // a key without a flag
 			all[i] = fmt.Errorf("key %w", err)
-		case key != nil && key.Key != "format": // format is worded by its flag
+		case key != nil && key.Key != "format": // errors about format already name the flag
 			all[i] = fmt.Errorf("--%w", &job.KeyError{Key: flagOf(key.Key), Value: key.Value, Err: key.Err})
 		case key != nil:
 			all[i] = fmt.Errorf("--%w", err)
@@ -37,7 +37,7 @@ func Errors(err error) error {
 	return cli.Exit(cli.ExitUsage, errors.Join(all...))
 }
 
-// leaves are the errors that err is joined of.
+// leaves returns the errors that are joined in err.
 func leaves(err error) (all []error) {
 	if err == nil {
 		return nil
@@ -54,7 +54,7 @@ func leaves(err error) (all []error) {
 	return []error{err}
 }
 
-// ParseError returns the command that an error of kong's Parse is about, and the message for users.
+// ParseError returns the command that an error of kong's Parse concerns, and the message for users.
 func (o *Origins) ParseError(err error) (command string, res error) {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil {
@@ -69,8 +69,7 @@ func (o *Origins) ParseError(err error) (command string, res error) {
 	return command, cli.Exit(cli.ExitUsage, errors.New(o.explain(err.Error(), command)))
 }
 
-// explain prefixes kong's message with the origin of a bad value, and says what to do where
-// kong does not.
+// explain adds the origin of a bad value to kong's message, and advice where kong gives none.
 func (o *Origins) explain(msg, command string) string {
 	if name, _, ok := strings.Cut(strings.TrimPrefix(msg, "--"), ":"); ok && o.from[name] != "" {
 		return o.from[name] + ": " + strings.TrimPrefix(msg, "--")

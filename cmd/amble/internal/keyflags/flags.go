@@ -13,7 +13,7 @@ import (
 // shorts are the short names of flags.
 var shorts = map[string]string{"depth": "d", "delay": "w", "concurrency": "c", "header": "H"}
 
-// placeholders names the values of flags in help texts, where their kind does not say.
+// placeholders are the placeholders of values in help texts, where the kind does not suffice.
 var placeholders = map[string]string{
 	"agent": "NAME/VERSION", "contact": "URL|MAIL", "promises": "URL", "since": "DIR|FILE", "scope": "KIND", "sample": "N:SEED", "order": "ORDER", "include": "RE", "exclude": "RE", "accept": "TYPE", "rules": "RULE",
 	"allow-address": "CIDR,...", "delay-factor": "F", "rate": "R", "own-hosts": "FILE", "opt-out": "FILE", "hours": "HH:MM-HH:MM,...",
@@ -39,8 +39,8 @@ func placeholder(k *job.Key) string {
 	return ""
 }
 
-// Of returns flags for the keys and shorthands of these groups, under their titles. Their names, helps, defaults and forms are defined
-// only in package job.
+// Of returns flags for the keys and shorthands of these groups, under their titles. Package job alone defines their names, help texts,
+// defaults and forms.
 func Of(titles map[job.Group]string) kong.Plugins {
 	var fields []reflect.StructField
 	add := func(of reflect.Type, tag reflect.StructTag) {
@@ -56,7 +56,7 @@ func Of(titles map[job.Group]string) kong.Plugins {
 			}
 		}
 		title, ok := titles[k.Group]
-		if !ok || k.Name == "overrides" || k.Name == "hosts" || job.ShorthandNamed(k.Name) != nil { // which are no flags, or have one
+		if !ok || k.Name == "overrides" || k.Name == "hosts" || job.ShorthandNamed(k.Name) != nil { // keys without a flag, or with a separate one
 			continue
 		}
 		add(typeOf(k), tagOf(k, title))
@@ -64,7 +64,7 @@ func Of(titles map[job.Group]string) kong.Plugins {
 	return kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}
 }
 
-// flagName returns the name of a key as a flag.
+// flagName returns the flag of a key.
 func flagName(key string) string { return "--" + key }
 
 // tagOf is the tag of a key's flag, under this title.
@@ -106,7 +106,7 @@ func typeOf(k *job.Key) reflect.Type {
 	return reflect.TypeFor[word]()
 }
 
-// Document gives the flags of structs the helps and defaults of their keys. It is for kong.PostBuild.
+// Document sets the help texts and defaults of flags in structs from their keys. It is a kong.PostBuild hook.
 func Document(k *kong.Kong) error {
 	for _, cmd := range k.Model.Leaves(false) {
 		for _, f := range cmd.Flags {
@@ -125,8 +125,7 @@ func Document(k *kong.Kong) error {
 	return nil
 }
 
-// HideFixed hides the flags of resume that cannot be changed. They exist so that the error can say
-// why. It is for kong.PostBuild.
+// HideFixed hides the flags of resume that cannot be changed. They exist so that the error can explain this. It is a kong.PostBuild hook.
 func HideFixed(k *kong.Kong) error {
 	for _, cmd := range k.Model.Children {
 		for _, f := range cmd.Flags {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// foreign lists flags of wget, curl, Scrapy and other crawlers with what does the same here.
+// foreign lists flags of wget, curl, Scrapy and other crawlers with their equivalents.
 var foreign = []struct{ flags, here string }{
 	{"user-agent U", "use --agent NAME/VERSION, with --contact"},
 	{"A", "use --accept TYPE, as in --accept application/pdf, to keep some types, --agent NAME/VERSION for a user agent"},
@@ -69,7 +69,7 @@ var foreign = []struct{ flags, here string }{
 	{"user u http-user http-password", "use --header 'Authorization: env:NAME'"},
 }
 
-// foreignCommands are words that people try as commands, with what does it here.
+// foreignCommands are words that users may try as commands, with their equivalents.
 var foreignCommands = []struct{ words, here string }{
 	{"clone copy", "for a copy to read offline, say amble mirror URL DIR"},
 	{"spider scrape fetch get", "say amble crawl URL"},
@@ -88,7 +88,7 @@ func equivalentCommand(word string) string {
 	return ""
 }
 
-// equivalent returns what corresponds to a flag of another program, given without its hyphens; "" if unknown.
+// equivalent returns the equivalent of another program's flag, given without hyphens; "" if unknown.
 func equivalent(flag string) string {
 	for _, e := range foreign {
 		if slices.Contains(strings.Fields(e.flags), flag) {
@@ -98,7 +98,7 @@ func equivalent(flag string) string {
 	return ""
 }
 
-// ForeignFlags yields the flags of other programs that are known, with what does the same here.
+// ForeignFlags yields the known flags of other programs with their equivalents.
 func ForeignFlags(yield func(flag, here string) bool) {
 	for _, e := range foreign {
 		for _, flag := range strings.Fields(e.flags) {

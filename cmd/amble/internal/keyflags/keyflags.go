@@ -1,9 +1,8 @@
-// Package keyflags makes the flags of the command amble from the table of keys in package job, and finds their values:
-// on the command line, in the environment, in the job file that the operator names, and in the job that is resumed or
-// explained.
+// Package keyflags makes the flags of the command amble from the table of keys in package job, and finds their values: on the command
+// line, in the environment, in the named job file, and in the job that is resumed or explained.
 //
-// Reading order: flags.go (what flags there are), values.go and patterns.go (what a flag holds), env.go, keyflags.go (where
-// values come from), errors.go, settings.go (the crawl that all of them describe).
+// Reading order: flags.go (the flags), values.go and patterns.go (their values), env.go, keyflags.go (origins of values), errors.go,
+// settings.go (the crawl that they describe).
 package keyflags
 
 import (
@@ -22,13 +21,12 @@ import (
 	"github.com/amble-crawler/amble/job/export/mirror"
 )
 
-// Origins gives kong the values of flags that the command line leaves out: from the environment,
-// then from the job file, then from the job that is resumed. It remembers where each value came
-// from. It serves one command line, and one goroutine.
+// Origins supplies kong with the values of flags that the command line omits: from the environment, then from the job file, then from the
+// job that is resumed. It records the origin of each value. It serves one command line, and is not safe for concurrent use.
 type Origins struct {
 	env  func(string) (string, bool)
 	ctx  *kong.Context
-	file *job.File         // that the operator named; nil: none
+	file *job.File         // the named job file; nil: none
 	job  *job.File         // file of the job that is resumed or explained; nil: none
 	from map[string]string // nil until the first flag is resolved
 	ours map[string]bool   // settings whose value comes from the job
@@ -37,13 +35,13 @@ type Origins struct {
 // New returns the origins of the values of one command line. It reads the environment with env, which is like os.LookupEnv.
 func New(env func(string) (string, bool)) *Origins { return &Origins{env: env} }
 
-// Parsed tells o what kong made of the command line. Flags, Settings, Config, Origin and Given are for afterwards.
+// Parsed passes kong's parse result to o. Call Flags, Settings, Config, Origin and Given only afterwards.
 func (o *Origins) Parsed(ctx *kong.Context) { o.ctx = ctx }
 
-// Flags returns the flags of the command that was given.
+// Flags returns the flags of the given command.
 func (o *Origins) Flags() []*kong.Flag { return o.ctx.Selected().Flags }
 
-// File returns the job file that the operator named, nil if none was.
+// File returns the named job file, nil if there is none.
 func (o *Origins) File() *job.File { return o.file }
 
 // Job returns the job file of the job that is resumed or explained, nil if there is none.
@@ -100,15 +98,14 @@ func (o *Origins) value(flag *kong.Flag, values []string) any {
 	return values[0]
 }
 
-// ownJob reports whether the settings of the command come from its job and the command line alone, and not from
-// the environment.
+// ownJob reports whether the settings of the command come only from its job and the command line, and not from the environment.
 func (o *Origins) ownJob(ctx *kong.Context) bool {
 	n := ctx.Selected()
 	name := CommandName(n)
 	return name == "resume" || name == "explain" && o.job != nil
 }
 
-// CommandName returns the command that a node of the command line is, as it is typed: "cluster create". It is "" for none.
+// CommandName returns the command of a node of the command line, as typed: "cluster create". It is "" for none.
 func CommandName(n *kong.Node) string {
 	if n == nil || n.Parent == nil {
 		return ""
@@ -116,8 +113,8 @@ func CommandName(n *kong.Node) string {
 	return strings.TrimSpace(CommandName(n.Parent) + " " + n.Name)
 }
 
-// kept is the value that the job has for a flag, if it is about the job. Scope rules that the operator gives replace all
-// rules of the job.
+// kept returns the job's value for a flag, if the flag is a setting of the job. Scope rules from the operator replace all rules of the
+// job.
 func (o *Origins) kept(ctx *kong.Context, name string) (s job.Setting, isList, ok bool) {
 	if k := job.KeyNamed(name); k == nil || k.Freedom == job.Shown || name == "rules" && o.givesRules(ctx) {
 		return s, false, false
@@ -139,8 +136,7 @@ func (o *Origins) givesRules(ctx *kong.Context) bool {
 	return false
 }
 
-// load reads the job file that --config or AMBLE_CONFIG names, and that of the job directory, once,
-// if the command takes one.
+// load reads, once, the job file of --config or AMBLE_CONFIG, and the file in the job directory, if the command has one.
 func (o *Origins) load(ctx *kong.Context) error {
 	if o.from != nil {
 		return nil
@@ -161,7 +157,7 @@ func (o *Origins) load(ctx *kong.Context) error {
 	return errors.Join(err, r.Close())
 }
 
-// jobDir is the job directory that the command is about, "" if it is about none.
+// jobDir returns the job directory of the command, "" if it has none.
 func (o *Origins) jobDir(ctx *kong.Context) string {
 	switch CommandName(ctx.Selected()) {
 	case "crawl", "check":
@@ -179,11 +175,11 @@ func (o *Origins) jobDir(ctx *kong.Context) string {
 	return ""
 }
 
-// LastCrawl returns the job directory of the last crawl for a copy that "amble mirror" keeps in a directory, and its number; 0 if
-// there is none.
+// LastCrawl returns the job directory and the number of the last crawl for a copy that "amble mirror" keeps in a directory; 0 if there is
+// none.
 func LastCrawl(dir string) (job string, number int) {
 	crawls := filepath.Join(dir, mirror.OwnDir, "crawls")
-	entries, _ := os.ReadDir(crawls) // none if it is not there yet
+	entries, _ := os.ReadDir(crawls) // no entries if it does not exist
 	for _, e := range entries {
 		if n, err := strconv.Atoi(e.Name()); err == nil && n > number {
 			number = n
@@ -192,7 +188,7 @@ func LastCrawl(dir string) (job string, number int) {
 	return filepath.Join(crawls, strconv.Itoa(number)), number
 }
 
-// outFlag is the value of --out, wherever it comes from.
+// outFlag returns the value of --out, whatever its origin.
 func (o *Origins) outFlag(ctx *kong.Context) string {
 	for _, f := range ctx.Flags() {
 		if f.Name != "out" {
@@ -217,7 +213,7 @@ func firstArgument(ctx *kong.Context) string {
 	return ""
 }
 
-// arguments returns the values of the first positional argument that has any.
+// arguments returns the values of the first positional argument that has a value.
 func arguments(ctx *kong.Context) []string {
 	for _, p := range ctx.Path {
 		if p.Positional == nil {
@@ -254,7 +250,7 @@ func (o *Origins) loadFile(ctx *kong.Context) error {
 	return err
 }
 
-// Origin returns where the value of a flag came from: "flag", "default", "environment NAME", or the file and its line.
+// Origin returns the origin of a flag's value: "flag", "default", "environment NAME", or the file and its line.
 func (o *Origins) Origin(flag string) string {
 	for _, p := range o.ctx.Path {
 		if p.Flag != nil && p.Flag.Name == flag && !p.Resolved {

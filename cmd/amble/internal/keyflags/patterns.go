@@ -11,24 +11,23 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// ruleFlags are the flags that scope rules come from, the weakest first.
+// ruleFlags are the flags for scope rules, weakest first.
 var ruleFlags = []string{"accept", "rules", "include", "exclude"}
 
-// isRule reports whether scope rules come from a flag.
+// isRule reports whether a flag is for scope rules.
 func isRule(flag string) bool { return slices.Contains(ruleFlags, flag) }
 
-// pattern is a rule of --include, --exclude or the key rules, with its place among all of them.
+// pattern is a rule of --include, --exclude or the key rules, with its rank among all rules.
 type pattern struct {
-	text string // a regular expression behind "include " or "exclude "
-	rank int    // ascending: the later, the stronger
+	text string // a regular expression after "include " or "exclude "
+	rank int    // ascending: later rules take precedence
 }
 
 // patterns collects the occurrences of one flag.
 type patterns []pattern
 
-// Decode implements kong.MapperValue. On the command line, the number of arguments left gives
-// the order of --include and --exclude. Values from elsewhere are weaker than those of the command
-// line, and those of --accept than all others: they say what an answer is that no other rule matches.
+// Decode implements kong.MapperValue. On the command line, the number of remaining arguments gives the order of --include and --exclude.
+// Values from other origins have lower rank, and those of --accept the lowest: they decide about responses that no other rule matches.
 func (p *patterns) Decode(ctx *kong.DecodeContext) error {
 	t, err := ctx.Scan.PopValue("regular expression")
 	if err != nil {
@@ -62,7 +61,7 @@ func takesSeveral(flag *kong.Flag) bool {
 	return false
 }
 
-// ordered brings rules, includes and excludes, in lists, back into the order they were given in.
+// ordered merges rules, includes and excludes from lists in the order in which they were given.
 func ordered(lists []patterns) (rules []string) {
 	all := slices.Concat(lists...)
 	slices.SortStableFunc(all, func(a, b pattern) int { return cmp.Compare(a.rank, b.rank) })

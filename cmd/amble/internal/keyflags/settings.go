@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// Settings returns the settings of the crawl that the command line, the environment and the files describe.
+// Settings returns the settings of the crawl from the command line, the environment and the files.
 func (o *Origins) Settings() job.Settings {
 	flags := map[string]*kong.Flag{}
 	for _, f := range o.Flags() {
@@ -23,7 +23,7 @@ func (o *Origins) Settings() job.Settings {
 		case k.Name == "overrides", k.Name == "hosts":
 			all = append(all, o.records(k))
 		case f == nil, k.Name == "include", k.Name == "exclude", k.Name == "accept":
-		case k.Name == "promises" && o.job == nil && !o.Given(k.Name): // an earlier job goes on as it began
+		case k.Name == "promises" && o.job == nil && !o.Given(k.Name): // an existing job keeps its value
 			all = append(all, job.Setting{Name: k.Name, Values: []string{politeness.PromisesPage}, Origin: "amble"})
 		case k.Name == "rules":
 			all = append(all, o.rules(flags))
@@ -40,8 +40,8 @@ func (o *Origins) Settings() job.Settings {
 	return all
 }
 
-// JobConfig returns the crawl that those settings describe whose values come from the job. Whether pages are rendered is among them
-// in any case, because the job's browser depends on it.
+// JobConfig returns the crawl described by the settings whose values come from the job. The rendering mode is always included, because the
+// job's browser depends on it.
 func (o *Origins) JobConfig() job.Config {
 	var all job.Settings
 	for _, s := range o.Settings() {
@@ -50,11 +50,11 @@ func (o *Origins) JobConfig() job.Config {
 			all = append(all, s)
 		}
 	}
-	c, _ := all.Config() // errors of all settings are reported elsewhere
+	c, _ := all.Config() // other code reports errors in settings
 	return c
 }
 
-// valuesOf is the value of a flag as text.
+// valuesOf returns the value of a flag as text.
 func valuesOf(f *kong.Flag) []string {
 	switch v := f.Target.Interface().(type) {
 	case Words:
@@ -65,7 +65,7 @@ func valuesOf(f *kong.Flag) []string {
 	return []string{fmt.Sprint(f.Target.Interface())}
 }
 
-// records returns the settings in the job file, or else in the job that is resumed.
+// records returns the setting from the job file, or otherwise from the job that is resumed.
 func (o *Origins) records(k *job.Key) job.Setting {
 	for _, f := range []*job.File{o.file, o.job} {
 		if s, _, ok := f.Get(k.Name); ok {
@@ -75,7 +75,7 @@ func (o *Origins) records(k *job.Key) job.Setting {
 	return k.Default()
 }
 
-// rules merges the flags that rules come from: in lists of their own their order would be lost.
+// rules merges the flags for scope rules, because their order across flags counts.
 func (o *Origins) rules(flags map[string]*kong.Flag) job.Setting {
 	s := job.Setting{Name: "rules", Origin: "default"}
 	var from []string
@@ -89,7 +89,7 @@ func (o *Origins) rules(flags map[string]*kong.Flag) job.Setting {
 	}
 	switch {
 	case len(from) == 1 && o.Given("rules") && o.job != nil:
-		s.Origin = o.Origin("rules") // names the flags that the rules were made from
+		s.Origin = o.Origin("rules") // the flags that the rules came from
 	case len(from) > 0:
 		s.Origin = strings.Join(from, ", ")
 	}
@@ -97,7 +97,7 @@ func (o *Origins) rules(flags map[string]*kong.Flag) job.Setting {
 	return s
 }
 
-// Config returns the crawl that the settings describe. An error is about flags.
+// Config returns the crawl that the settings describe. Errors are in terms of flags.
 func (o *Origins) Config() (job.Config, error) {
 	c, err := o.Settings().Config()
 	return c, Errors(err)

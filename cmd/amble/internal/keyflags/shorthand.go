@@ -32,7 +32,7 @@ func (v *several) set(name string, value any) error {
 	return err
 }
 
-// perhaps is like several, for a flag that may be given without a value.
+// perhaps is like several, for a flag with an optional value.
 type perhaps several
 
 // IsBool implements kong.BoolMapperValue: the flag needs no value.
@@ -62,7 +62,7 @@ func shortTag(s *job.Shorthand, title string) reflect.StructTag {
 	return reflect.StructTag(tag)
 }
 
-// givenShort returns the value of a key that the flag of a shorthand sets on the command line.
+// givenShort returns the value of a key that the flag of a shorthand on the command line sets.
 func givenShort(ctx *kong.Context, short *job.Shorthand, key string) (s job.Setting, ok bool) {
 	for _, p := range ctx.Path {
 		if p.Flag == nil || p.Flag.Name != short.Name || p.Resolved {
@@ -80,14 +80,14 @@ func givenShort(ctx *kong.Context, short *job.Shorthand, key string) (s job.Sett
 
 // expanded returns a key's setting under a value of a shorthand.
 func expanded(short *job.Shorthand, key string, values []string) (s job.Setting, ok bool) {
-	all, err := short.Expand(values...) // which the flag has checked
+	all, err := short.Expand(values...) // cannot fail: the flag has checked them
 	if err != nil {
 		return s, false
 	}
 	return all.Get(key)
 }
 
-// Superseded returns the flags of the command line that another one does now, with what to say instead.
+// Superseded returns the flags on the command line that are replaced by others, with the replacements.
 func (o *Origins) Superseded() (old [][2]string) {
 	for _, p := range o.ctx.Path {
 		if p.Flag == nil || p.Resolved || job.ShorthandNamed(p.Flag.Name) != nil {

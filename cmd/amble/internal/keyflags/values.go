@@ -9,10 +9,10 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// below is the value of a list flag that does not come from the command line.
+// below is the value of a list flag from an origin other than the command line.
 type below []string
 
-// word is the value of a flag, in the form that its key wants.
+// word is the value of a flag, checked by its key.
 type word string
 
 // Decode implements kong.MapperValue.
@@ -22,7 +22,7 @@ func (v *word) Decode(ctx *kong.DecodeContext) error {
 		return err
 	}
 	*v = word(s)
-	if k := job.KeyNamed(ctx.Value.Name); k.Kind() != job.Choice || k.Spellings() { // of others kong knows the words
+	if k := job.KeyNamed(ctx.Value.Name); k.Kind() != job.Choice || k.Spellings() { // for other keys kong checks the words
 		return k.Check(s)
 	}
 	return nil
@@ -43,7 +43,7 @@ func (w *Words) Decode(ctx *kong.DecodeContext) error {
 	}
 	k := job.KeyNamed(ctx.Value.Name)
 	for _, s := range raw {
-		if k == nil { // a flag that is no key
+		if k == nil { // the flag is not a key
 			*w = append(*w, strings.Split(s, ",")...)
 			continue
 		}

@@ -9,19 +9,19 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// Dimensions of the pictures, in units of their viewBox. They are stretched to the width that they have; texts are beside them, so that
-// none is scaled.
+// Dimensions of the pictures, in units of their viewBox. They are stretched to the available width; texts are beside them, so that none is
+// scaled.
 const (
 	laneWidth  = 1000
 	laneHeight = 18
 	maxLanes   = 12
-	ahead      = 6 * time.Second // beyond the present
+	ahead      = 6 * time.Second // time shown after the present
 
 	chartWidth  = 1000
 	chartHeight = 100
 )
 
-// lanes are the requests of the last seconds to each host, and the pauses required between and after them.
+// lanes are the requests of the last seconds to each host, with the required pauses between and after them.
 type lanes struct {
 	Now   string
 	Lanes []lane
@@ -31,7 +31,7 @@ type lanes struct {
 
 type lane struct {
 	Name       string
-	Pages      string // paths of SVG
+	Pages      string // SVG paths
 	Bad        string
 	Robots     string
 	Owed, Held string
@@ -48,7 +48,7 @@ func (s scale) x(t time.Time) float64 {
 	return min(max(x, 0), laneWidth)
 }
 
-// percent is where an instant is drawn, in percent.
+// percent returns the position of an instant in percent.
 func (s scale) percent(t time.Time) string { return fmt.Sprintf("%.1f", 100*s.x(t)/laneWidth) }
 
 func (v *view) lanes(r *recent, rows []row) lanes {
@@ -86,7 +86,7 @@ func (v *view) lanes(r *recent, rows []row) lanes {
 	return l
 }
 
-// due is until when a host has to be left alone.
+// due returns the time until which a host must be left alone.
 func (v *view) due(host string, h *lately) (until time.Time, held bool) {
 	for i := range v.sites {
 		if s := &v.sites[i]; s.Host == host {
@@ -94,15 +94,15 @@ func (v *view) due(host string, h *lately) (until time.Time, held bool) {
 		}
 	}
 	if v.known || !v.state.Running {
-		return time.Time{}, false // nothing is left there
+		return time.Time{}, false // no URLs are left there
 	}
 	return h.ended.Add(h.pause), h.held
 }
 
-// pen draws the paths of a lane. Requests that would touch are drawn as one.
+// pen draws the paths of a lane. It merges requests that would touch.
 type pen struct {
 	pages, bad, robots, owed, held strings.Builder
-	last                           float64 // where the last request of kind ends
+	last                           float64 // end of the last request of each kind
 	kind                           *strings.Builder
 }
 
@@ -136,7 +136,7 @@ func (p *pen) mark(s scale, m *mark) bool {
 	return true
 }
 
-// rest draws what is owed after the last request, beyond the present.
+// rest draws the required pause after the last request, beyond the present.
 func (p *pen) rest(s scale, h *lately, until time.Time, held bool) {
 	if h.flying == 0 && until.After(h.ended) && until.After(s.now.Add(-window)) {
 		p.pause(s, h.ended, until, held)
@@ -154,7 +154,7 @@ func (p *pen) pause(s scale, from, to time.Time, held bool) {
 	}
 }
 
-// drawBox draws a box; down is how high it is, in the language of paths. There are thousands in a picture.
+// drawBox draws a box; down is its height in SVG path syntax. A picture has thousands of boxes.
 func drawBox(to *strings.Builder, x float64, y int, w float64, down string) {
 	var room [64]byte
 	b := strconv.AppendFloat(append(room[:0], 'M'), x, 'f', 1, 64)
@@ -168,12 +168,12 @@ func (p *pen) put(l *lane) {
 	l.Pages, l.Bad, l.Robots, l.Owed, l.Held = p.pages.String(), p.bad.String(), p.robots.String(), p.owed.String(), p.held.String()
 }
 
-// rateChart is requests a second.
+// rateChart shows requests per second.
 type rateChart struct {
-	Good, Evil string // paths
+	Good, Evil string // SVG paths
 	Most       string
 	Label      string
-	Data       [][2]int `json:"-"` // of every two seconds, oldest first
+	Data       [][2]int `json:"-"` // counts of every two seconds, oldest first
 }
 
 func (r *recent) rateChart(now time.Time) rateChart {
@@ -244,10 +244,10 @@ func (g *growth) add(now time.Time, known, pages int) {
 }
 
 type growthChart struct {
-	Known, Pages string // points of polylines
+	Known, Pages string // points of SVG polylines
 	Most         string
 	Label, Upper string
-	End, Fetched string // the numbers at the end
+	End, Fetched string // values at the right end
 	Samples      []sample
 }
 
@@ -259,7 +259,7 @@ func (l *Live) growthChart(v *view) growthChart {
 	return drawGrowth(samples, upper)
 }
 
-// drawGrowth draws the growth of known URLs, or of what upper says, and of fetched pages.
+// drawGrowth draws the growth of known URLs, or of the quantity that upper names, and of fetched pages.
 func drawGrowth(samples []sample, upper string) growthChart {
 	c := growthChart{Upper: upper, Samples: samples}
 	if len(samples) == 0 {

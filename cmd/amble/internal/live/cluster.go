@@ -21,29 +21,29 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// ClusterConfig describes a job on a cluster that is shown.
+// ClusterConfig describes the job on a cluster to show.
 type ClusterConfig struct {
 	Name    string
 	Watcher *work.Watcher
 	Metrics http.Handler
-	Ready   func() error // says why this process cannot work
-	// Operator gives the orders of who watches. nil: read only.
+	Ready   func() error // returns why this process cannot work
+	// Operator passes on the viewers' orders. nil: read only.
 	Operator *work.Operator
 }
 
-// Cluster shows a job on a cluster: the same page as that of a crawl, made of what the owners of all shards say. Its methods are safe
-// for concurrent use.
+// Cluster shows a job on a cluster on the same page as a crawl, from the reports of the owners of all shards. Its methods are safe for
+// concurrent use.
 type Cluster struct {
 	config ClusterConfig
 	stream stream
 
 	mu     sync.Mutex
 	view   *work.View
-	broken error // of the last reading
+	broken error // error of the last reading
 	read   time.Time
 	rates  *recent
 	growth growth
-	counts map[int][2]int // of each shard: requests, and those in trouble
+	counts map[int][2]int // by shard: requests, and failed ones
 }
 
 // NewCluster returns the page of a job.
@@ -51,7 +51,7 @@ func NewCluster(c ClusterConfig) *Cluster {
 	return &Cluster{config: c, stream: stream{changed: make(chan struct{})}, rates: newRecent(), counts: map[int][2]int{}}
 }
 
-// Run makes a snapshot each second while somebody watches, until ctx ends.
+// Run makes a snapshot each second while there are viewers, until ctx ends.
 func (c *Cluster) Run(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -98,7 +98,7 @@ func (c *Cluster) wasOrdered() {
 type clusterControl struct{ operator *work.Operator }
 
 func (x clusterControl) order(what string, args ...string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience) // an order does not end with the request of who gave it
+	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience) // an order must not end with the HTTP request that gave it
 	defer cancel()
 	_, err := x.operator.Order(ctx, what, args...)
 	return err
@@ -139,22 +139,22 @@ func (n *Numbers) handler() http.Handler {
 	return mux
 }
 
-// render makes the part of the page that changes.
+// render makes the changing part of the page.
 func (c *Cluster) render(now time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	err := templates().ExecuteTemplate(&b, "live", c.make(now))
 	return b.Bytes(), err
 }
 
-// clusterPatience limits the time that the engine and the nodes have for their answers.
+// clusterPatience limits the time for answers of the engine and the nodes.
 const clusterPatience = 5 * time.Second
 
-// look reads how the job is, unless it was read just now. The caller holds the lock.
+// look reads the state of the job, unless it was read just now. The caller must hold the lock.
 func (c *Cluster) look(now time.Time) {
 	if now.Sub(c.read) < time.Second/2 {
 		return
 	}
-	// All viewers share the answer, so it does not end with the request of one of them.
+	// All viewers share the result, so it must not end with the request of one of them.
 	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience)
 	defer cancel()
 	v, err := c.config.Watcher.View(ctx)
@@ -222,7 +222,7 @@ func (c *Cluster) make(now time.Time) *page {
 	return p
 }
 
-// clusterSites are the sites of all shards, those that take longest first, who owns each, and how many more there are.
+// clusterSites returns the sites of all shards, sorted by remaining time, longest first, their owners, and the number of further sites.
 func clusterSites(v *work.View) (sites []plan.Site, owners map[string]string, more int) {
 	owners = map[string]string{}
 	for _, s := range v.Sheets {
@@ -265,7 +265,7 @@ func clusterEnds(v *work.View, sites []plan.Site) box {
 	return b
 }
 
-// clusterStuck says what waits for what: the nodes for the engine, shards for an owner, sites for their pauses.
+// clusterStuck describes what waits: nodes for the engine, shards for an owner, sites for their pauses.
 func clusterStuck(v *work.View, sites []plan.Site, now time.Time) box {
 	b := box{ID: "stuck", Question: "Is it stuck?", Answer: "No"}
 	live := 0
@@ -322,7 +322,7 @@ func clusterRow(s *plan.Site, owner string, now time.Time) row {
 	return x
 }
 
-// clusterDone are the sites with requests that have nothing left.
+// clusterDone returns the sites with requests that have no URLs left.
 func clusterDone(r *recent, rows []row) (more []row) {
 	for _, host := range slices.Sorted(maps.Keys(r.hosts)) {
 		if !slices.ContainsFunc(rows, func(x row) bool { return x.Host == host }) {
@@ -332,7 +332,7 @@ func clusterDone(r *recent, rows []row) (more []row) {
 	return more
 }
 
-// recentOf are the requests of the last half minute.
+// recentOf returns the requests of the last half minute.
 func recentOf(v *work.View) *recent {
 	r := newRecent()
 	var all []work.Mark
@@ -365,7 +365,7 @@ func clusterTroubles(v *work.View, now time.Time) []shownEvent {
 // shownNode is a node of a job on a cluster.
 type shownNode struct{ Name, Slug, State, Class, Shards, Pages, Left, Lag, Clock string }
 
-// clusterNodes are the nodes, at most maxRows, and what is to be said of shards without one.
+// clusterNodes returns the nodes, at most maxRows, and a remark about shards without an owner.
 func clusterNodes(v *work.View) (shown []shownNode, ownerless string) {
 	for _, n := range v.Nodes[:min(len(v.Nodes), maxRows)] {
 		x := shownNode{

@@ -10,19 +10,19 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Source is where the facts about a crawl come from: a job.Follower, or a [Feed].
+// Source supplies the facts about a crawl: a job.Follower, or a [Feed].
 type Source interface {
-	// Poll calls line and visit with what is new since the last call.
+	// Poll calls line and visit with everything new since the last call.
 	Poll(line func(*ledger.Entry), visit func(*sink.Record)) error
 }
 
-// Feed is the Source of a crawl that is not kept in a directory: it receives entries and visits, and Poll takes
-// them. It is a [ledger.Recorder] and a [sink.Sink]. Poll must not be called concurrently.
+// Feed is the Source of a crawl that is not kept in a directory: it receives entries and visits, and Poll takes them. It implements
+// [ledger.Recorder] and [sink.Sink]. Poll must not be called concurrently.
 type Feed struct {
 	sink.Base
 
-	// Full is called when there is enough to be taken, by the goroutines of the crawl. It must not wait for them. It is set
-	// before the crawl begins. nil: what is given is kept until Poll is called.
+	// Full is called by goroutines of the crawl when enough items are waiting. It must not wait for them. Set it before the crawl begins.
+	// nil: items wait until Poll is called.
 	Full func()
 
 	mu     sync.Mutex
@@ -30,13 +30,13 @@ type Feed struct {
 	visits batch[sink.Record]
 }
 
-// batch collects items that were given until they are taken, and reuses its memory.
+// batch collects items until they are taken, and reuses its memory.
 type batch[T any] struct{ given, taken []T }
 
 const (
-	enough   = 256  // visits that are given before Full is called: they are still in the processor's caches
-	many     = 1024 // lines without as many visits
-	maxSpare = 4096 // whose memory is kept
+	enough   = 256  // visits before Full is called: few enough to be in the processor's caches
+	many     = 1024 // lines before Full is called, if there are few visits
+	maxSpare = 4096 // items whose memory is reused
 )
 
 // next returns room for another one.
@@ -50,7 +50,7 @@ func (b *batch[T]) next() *T {
 	return &b.given[len(b.given)-1]
 }
 
-// take returns what was given since the last call. It is valid until the next call.
+// take returns the items since the last call. They are valid until the next call.
 func (b *batch[T]) take() []T {
 	if cap(b.taken) > maxSpare {
 		b.taken = nil
@@ -59,8 +59,8 @@ func (b *batch[T]) take() []T {
 	return b.taken
 }
 
-// Record implements [ledger.Recorder]. Append takes most of what is given: the goroutine that writes a request has a small
-// stack, which would have to grow whenever a collection of garbage has shrunk it.
+// Record implements [ledger.Recorder]. Append takes most items: the goroutine that writes a request has a small stack, which would have to
+// grow again after each garbage collection that shrinks it.
 func (f *Feed) Record(e *ledger.Entry) error {
 	f.mu.Lock()
 	line := f.lines.next()
@@ -79,7 +79,7 @@ func (f *Feed) Append(_ context.Context, r *sink.Record) error {
 	v := f.visits.next()
 	*v = *r
 	v.Usage = slices.Clone(r.Usage)
-	v.Hops, v.Directives, v.Data, v.Links, v.WARC, v.Outlinks, v.Exchange = nil, nil, nil, nil, nil, nil, nil // no page shows them
+	v.Hops, v.Directives, v.Data, v.Links, v.WARC, v.Outlinks, v.Exchange = nil, nil, nil, nil, nil, nil, nil // the page does not show them
 	full := len(f.visits.given)%enough == 0
 	f.mu.Unlock()
 	f.tell(full)
@@ -115,7 +115,7 @@ func (f *Feed) Name() string { return "page" }
 // Sync implements [sink.Sink]. Nothing is ever durable.
 func (f *Feed) Sync(_ context.Context) (int64, error) { return 0, nil }
 
-// Restore implements [sink.Sink]: a crawl that is not kept is not resumed.
+// Restore implements [sink.Sink]. A crawl that is not kept cannot be resumed.
 func (f *Feed) Restore(context.Context, int64) error { return sink.ErrNotCuttable }
 
 // Close implements [sink.Sink].

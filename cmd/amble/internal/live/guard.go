@@ -10,32 +10,32 @@ import (
 	"github.com/amble-crawler/amble/internal/localweb"
 )
 
-// guard decides who may see and use the page: a program with the token, or a browser that exchanged the token for a cookie and
-// a secret path. A browser sends the cookie to every port of the address (RFC 6265 section 8.5), but only below the path, and
-// the path to nobody else. So neither opens the page without the other, and neither contains the token.
+// guard controls access to the page: for a program with the token, or for a browser that exchanged the token for a cookie and a secret
+// path. A browser sends the cookie to every port of the address (RFC 6265 section 8.5), but only below the path, and sends the path to no
+// other server. So neither opens the page without the other, and neither contains the token.
 type guard struct {
 	token  string
 	own    bool   // it is the operator's, and is not printed
-	cookie string // its name: two crawls on one machine have different ones
-	value  string // of the cookie
-	path   string // under which a browser sees the page: /s/SECRET
-	port   string // that the server listens on
+	cookie string // its name, which differs between crawls on one machine
+	value  string // value of the cookie
+	path   string // secret path of the page: /s/SECRET
+	port   string // port of the server
 	hosts  *localweb.Hosts
 }
 
-// newGuard returns the guard of a server that was told to listen on address and does so on addr.
+// newGuard returns the guard of a server that listens on addr, as requested by address.
 func newGuard(address string, addr net.Addr) *guard {
 	_, port, _ := net.SplitHostPort(addr.String())
 	return &guard{
-		token: rand.Text(), cookie: "amble-" + port, value: rand.Text(), path: "/s/" + rand.Text(), // 130 bits
+		token: rand.Text(), cookie: "amble-" + port, value: rand.Text(), path: "/s/" + rand.Text(), // 130 random bits each
 		port: port, hosts: localweb.NewHosts(address),
 	}
 }
 
-// minToken is the minimum length of a token that the operator sets: 120 bits in hexadecimal digits.
+// minToken is the minimum length of a token from the operator: 120 bits in hexadecimal digits.
 const minToken = 30
 
-// setToken replaces the token. It becomes part of a URL, a header field and a cookie as it is.
+// setToken replaces the token. It is used unescaped in a URL, a header field and a cookie.
 func (g *guard) setToken(token string) error {
 	if len(token) < minToken || !localweb.Plain(token) {
 		return fmt.Errorf("want a token of %d or more letters and digits, such as: openssl rand -hex 20", minToken)
@@ -44,12 +44,12 @@ func (g *guard) setToken(token string) error {
 	return nil
 }
 
-// protect returns the handler of a page, for those who may.
+// protect returns the handler of a page with access control.
 func (g *guard) protect(page http.Handler) http.Handler {
 	return g.wrap(http.NewCrossOriginProtection().Handler(page), map[string]bool{"/healthz": true, "/readyz": true})
 }
 
-// wrap protects a handler. open are paths that need no token: they say nothing about the crawl but whether it works.
+// wrap adds access control to a handler. Paths in open need no token: they only reveal whether the crawl works.
 func (g *guard) wrap(next http.Handler, open map[string]bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		localweb.SetHeaders(w.Header())
@@ -68,13 +68,13 @@ func (g *guard) wrap(next http.Handler, open map[string]bool) http.Handler {
 	})
 }
 
-// hasToken reports whether a request has the token as a bearer, as programs send it.
+// hasToken reports whether a request has the token as a bearer token.
 func (g *guard) hasToken(r *http.Request) bool {
 	bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return ok && localweb.Same(bearer, g.token)
 }
 
-// hasCookieAndPath reports whether a browser that had the token makes the request.
+// hasCookieAndPath reports whether a request comes from a browser that had the token.
 func (g *guard) hasCookieAndPath(r *http.Request) bool {
 	n := len(g.path)
 	if len(r.URL.Path) <= n || r.URL.Path[n] != '/' || !localweb.Same(r.URL.Path[:n], g.path) {
@@ -84,7 +84,7 @@ func (g *guard) hasCookieAndPath(r *http.Request) bool {
 	return err == nil && localweb.Same(c.Value, g.value)
 }
 
-// admit exchanges the token in a URL for a cookie and the path to which the browser sends it.
+// admit exchanges the token in a URL for a cookie and the secret path.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{Name: g.cookie, Value: g.value, Path: g.path + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	q := r.URL.Query()
@@ -96,7 +96,7 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
-// urlOf returns the address that an operator opens, with the token unless it is the operator's own.
+// urlOf returns the URL for the operator, with the token unless the operator chose it.
 func (g *guard) urlOf(addr net.Addr) string {
 	host := localweb.HostPort(addr)
 	if g.own {

@@ -16,36 +16,36 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// Config describes the crawl that is shown.
+// Config describes the crawl to show.
 type Config struct {
 	Seeds  []string
 	Agent  string
-	Dir    string // of the job; "" if it is not kept
+	Dir    string // job directory; "" if the crawl is not kept
 	Limits crawler.Limits
 
 	Source Source
 	Digest *digest.Digest
 
-	Crawler *crawler.Crawler // nil if the crawl is not in this process
-	Outlook *plan.Outlook    // with Crawler
-	Metrics *metrics.Metrics // with Crawler
+	Crawler *crawler.Crawler // nil if the crawl runs in another process
+	Outlook *plan.Outlook    // set with Crawler
+	Metrics *metrics.Metrics // set with Crawler
 	Control Control          // nil: read only
-	// Space measures how much the crawl may still write. nil: it is not kept in a directory.
+	// Space measures how much more the crawl may write. nil: it is not kept in a directory.
 	Space func() (job.Space, error)
 	// Timeout limits the time of a request, for [metrics.Metrics.Ready].
 	Timeout time.Duration
-	// State says how a crawl that is not in this process ended, or that it has not. nil: with Crawler.
+	// State describes a crawl in another process: how it ended, or that it runs. nil: Crawler is set.
 	State func() State
-	// Why writes what is known about a URL. nil: nobody knows.
+	// Why explains a URL. nil: explanations are not available.
 	Why func(url string, w io.Writer) error
 	// Debug adds the profiles of net/http/pprof.
 	Debug bool
 }
 
-// State holds the progress of a crawl that runs in another process.
+// State holds the progress of a crawl in another process.
 type State struct {
 	Running bool
-	Text    string // how it ended, or who works on it
+	Text    string // how it ended, or which process works on it
 	Left    int    // URLs still queued, if it has ended
 }
 
@@ -63,18 +63,18 @@ type Live struct {
 	config Config
 	space  *space // nil: without Config.Space
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	began   bool
 	recent  *recent
 	growth  growth
 	polled  time.Time
-	broken  error // of the source
+	broken  error // error of the source
 	started time.Time
 
 	stream  stream
-	ordered chan struct{} // holds an entry when the operator has given an order
-	size    atomic.Int64  // of the next snapshot, about
-	asking  sync.Mutex    // one explanation at a time: it may read the whole job
+	ordered chan struct{} // holds an entry after an order of the operator
+	size    atomic.Int64  // approximate size of the next snapshot
+	asking  sync.Mutex    // serializes explanations, which may read the whole job
 }
 
 // New returns a Live. Nothing is read before Begin.
@@ -88,20 +88,20 @@ func New(c Config) *Live {
 	if c.Space != nil {
 		l.space = &space{read: c.Space}
 		if c.Metrics != nil {
-			_ = c.Metrics.Add(l.space) // nothing else has these names
+			_ = c.Metrics.Add(l.space) // cannot fail: no other metric has these names
 		}
 	}
 	return l
 }
 
-// Begin begins to read the source: once a job is resumed, its files are cut back to what was committed.
+// Begin starts reading the source. Call it once the job's files are cut back to the last commit.
 func (l *Live) Begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.began = true
 }
 
-// Run reads the source every second, and at once after an order of the operator, and sends it to viewers until ctx ends.
+// Run reads the source every second, and immediately after an order of the operator, and sends snapshots to viewers until ctx ends.
 func (l *Live) Run(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -118,7 +118,7 @@ func (l *Live) Run(ctx context.Context) {
 	}
 }
 
-// step reads what is new and, if there are viewers, makes a snapshot.
+// step reads new data and, if there are viewers, makes a snapshot.
 func (l *Live) step(now time.Time) {
 	l.mu.Lock()
 	l.poll(now)
@@ -130,7 +130,7 @@ func (l *Live) step(now time.Time) {
 	}
 }
 
-// take reads what is new, unless that would have to wait: it is called by the crawl.
+// take reads new data, unless it would have to wait: the crawl calls it.
 func (l *Live) take() {
 	if l.mu.TryLock() {
 		defer l.mu.Unlock()
@@ -138,7 +138,7 @@ func (l *Live) take() {
 	}
 }
 
-// read reads what is new. The caller holds the lock.
+// read reads new data. The caller must hold the lock.
 func (l *Live) read() {
 	if !l.began || l.broken != nil {
 		return
@@ -153,7 +153,7 @@ func (l *Live) read() {
 	})
 }
 
-// poll reads what is new, and how far the crawl has got. The caller holds the lock.
+// poll reads new data and the progress of the crawl. The caller must hold the lock.
 func (l *Live) poll(now time.Time) {
 	if !l.began || l.broken != nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/audit"
 )
 
-// Opening is the page of a crawl in this process that has not begun: the crawler's configuration has to know of it.
+// Opening is the page of a crawl in this process that has not begun. It is needed for the crawler's configuration.
 type Opening struct {
 	server  *Server
 	metrics *metrics.Metrics
@@ -29,8 +29,8 @@ func Open(address string) (*Opening, error) {
 	return &Opening{server: s, metrics: metrics.New()}, nil
 }
 
-// Configure adds to the configuration of the crawl what the page needs. The crawler is not to connect to the page. A crawl
-// that is not kept in a directory has no ledger but the page's.
+// Configure adds the page's hooks to the configuration of the crawl. The crawler must not connect to the page. If the crawl is not kept in
+// a directory, the page is its only ledger.
 func (o *Opening) Configure(c *crawler.Config, kept bool) {
 	c.Fetch.Listeners = append(c.Fetch.Listeners, o.server.Addr())
 	if !kept {
@@ -49,7 +49,7 @@ func (o *Opening) configure(c *crawler.Config) {
 	}
 }
 
-// Serve begins to serve the page. c describes the crawl; what Configure knows need not be set.
+// Serve starts serving the page. c describes the crawl; fields that Configure knows need not be set.
 func (o *Opening) Serve(c Config, rules audit.Config, body audit.Body) {
 	c.Metrics = o.metrics
 	if o.feed != nil {
@@ -64,10 +64,10 @@ func (o *Opening) Serve(c Config, rules audit.Config, body audit.Body) {
 	o.server.Serve(o.live)
 }
 
-// TokenFile is Server.TokenFile.
+// TokenFile calls Server.TokenFile.
 func (o *Opening) TokenFile(name string) error { return o.server.TokenFile(name) }
 
-// URL returns the address of the page, with the token that opens it unless that is the operator's.
+// URL returns the URL of the page, with the token unless the operator chose it.
 func (o *Opening) URL() string { return o.server.URL() }
 
 // Public reports whether other machines can reach the page.
@@ -76,7 +76,7 @@ func (o *Opening) Public() bool { return o.server.Public() }
 // Close ends the page.
 func (o *Opening) Close() { o.server.Close() }
 
-// Show serves the page of a crawl in another process, or of one that is over.
+// Show serves the page of a crawl in another process, or of a finished one.
 func Show(address string, c Config) (*Server, error) {
 	s, err := Listen(address)
 	if err != nil {
@@ -88,7 +88,7 @@ func Show(address string, c Config) (*Server, error) {
 	return s, nil
 }
 
-// Over is the Control of a Crawler whose crawl is not kept in a directory.
+// Over is the Control of a crawl that is not kept in a directory.
 type Over struct{ Crawler *crawler.Crawler }
 
 // Pause implements Control.

@@ -2,10 +2,10 @@ package live
 
 import "github.com/amble-crawler/amble/internal/cli"
 
-// shownOwner is one of the processes that have shared a crawl.
+// shownOwner is a process that has shared a crawl.
 type shownOwner struct{ Name, Requests, Last, Until string }
 
-// owners are those of the shards, the first ones, and how many more there are.
+// owners returns the first owners of shards, and the number of further ones.
 func (v *view) owners() (shown []shownOwner, more int) {
 	all := v.facts.Owners
 	for i := range all[:min(maxRows, len(all))] {

@@ -13,11 +13,11 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Limits on what is kept.
+// Limits on memory.
 const (
 	maxMarks   = 8192 // requests
 	maxEvents  = 12   // refusals and failures
-	maxHosts   = 5000 // whose last pause is remembered
+	maxHosts   = 5000 // hosts whose last pause is kept
 	window     = 30 * time.Second
 	rateWindow = 120 // seconds
 )
@@ -26,12 +26,12 @@ const (
 type recent struct {
 	marks  []mark // oldest first, at most maxMarks
 	open   map[flight]int
-	base   int // the number of the first mark
+	base   int // number of the first mark
 	hosts  map[string]*lately
 	events []work.Trouble // newest last, at most twice maxEvents
 	rates  [rateWindow]rate
 	run    string // the process that wrote the last line
-	shared bool   // several processes write at the same time
+	shared bool   // several processes interleave their lines
 }
 
 type flight struct {
@@ -39,33 +39,33 @@ type flight struct {
 	id  uint64
 }
 
-// mark is a request, and what was owed before it.
+// mark is a request, with the required pause before it.
 type mark struct {
 	host       string
-	site       *lately   // of the host, or of all others
+	site       *lately   // the host, or all others
 	start, end time.Time // end is zero while it is in flight
 	robots     bool
 	failed     bool
-	owed       [2]time.Time // from the end of the request before until this time
-	held       bool         // the site, or trouble with it, lengthened the pause
+	owed       [2]time.Time // required pause: from the end of the previous request until this time
+	held       bool         // extended by the site, or because of its errors
 }
 
 // lately holds the state of a host's last request.
 type lately struct {
 	ended  time.Time
-	pause  time.Duration // that was owed before it
+	pause  time.Duration // required pause before it
 	held   bool
 	flying int
-	lane   int // from 1, while lanes are drawn
+	lane   int // number of its lane, from 1, while lanes are drawn
 }
 
-// rate counts the requests that began in one second.
+// rate counts the requests that began in a second.
 type rate struct {
 	second     int64
 	good, evil int
 }
 
-// troubleText returns the status of a refusal or a failure, or its outcome if there is none.
+// troubleText returns the status of a refusal or a failure, or its outcome if there is no status.
 func troubleText(t *work.Trouble) string {
 	if t.Outcome == "" || t.Status >= 400 {
 		return statusText(t.Status)
@@ -87,7 +87,7 @@ func (r *recent) line(e *ledger.Entry) {
 }
 
 func (r *recent) begin(e *ledger.Entry) {
-	if e.Run != r.run && !r.shared { // the requests of another process can no longer end
+	if e.Run != r.run && !r.shared { // the requests of the previous process can no longer end
 		r.run = e.Run
 		clear(r.open)
 		for _, h := range r.hosts {
@@ -132,7 +132,7 @@ func (r *recent) end(e *ledger.Entry) {
 	}
 }
 
-// host returns what is known of a host, or of all others if there are too many.
+// host returns the state of a host, or of all others if there are too many.
 func (r *recent) host(name string) *lately {
 	h := r.hosts[name]
 	if h == nil && len(r.hosts) >= maxHosts {
@@ -234,7 +234,7 @@ func statusText(status int) string {
 	return fmt.Sprint(status)
 }
 
-// clip cuts a text to at most n characters.
+// clip cuts a text to n characters.
 func clip(s string, n int) string {
 	for i := range s {
 		if n--; n < 0 {

@@ -14,40 +14,40 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// maxRows limits the hosts that are shown.
+// maxRows limits the hosts shown.
 const maxRows = 50
 
 // row is a host in the table.
 type row struct {
-	Host         string // as in orders
+	Host         string // host name for orders
 	Name         string
-	Owner        string // the node whose host it is, of a job on a cluster
+	Owner        string // node that owns the host, for a job on a cluster
 	Slug         string
 	State, Class string
 	Pages        string
-	Share        string // fetched pages as a percentage of these and the URLs left
+	Share        string // fetched pages as a percentage of fetched pages and URLs left
 	Left         string
-	Pause        string // and who sets it
+	Pause        string // pause, with its cause
 	Again        string
 	Least        string
 	Median       string
 	Trouble      string
-	Open         bool // something is left, so that there is something to do
+	Open         bool // URLs are left, so that orders make sense
 	Slower       string
 }
 
-// siteGroup is hosts that are shown together: a few at once, many of one kind as one line until it is opened.
+// siteGroup is a group of hosts: shown individually, or as one line until it is opened.
 type siteGroup struct {
-	Slug, Title string // "" is shown at once
+	Slug, Title string // "": hosts are shown individually
 	Rows        []row
 }
 
 const (
-	maxUnderWay = 8 // hosts with URLs left that are shown at once
-	fewHosts    = 3 // of one kind, that are shown at once
+	maxUnderWay = 8 // hosts with URLs left that are shown individually
+	fewHosts    = 3 // hosts of one kind that are shown individually
 )
 
-// grouped puts hosts of one kind together.
+// grouped groups hosts by kind.
 func grouped(rows []row) []siteGroup {
 	groups := []siteGroup{{}, {Slug: "underway"}}
 	of := map[string]int{}
@@ -75,7 +75,7 @@ func grouped(rows []row) []siteGroup {
 	return groups
 }
 
-// rows returns the hosts that decide the end first, then those with the most requests, and how many are not shown.
+// rows returns the hosts that determine the end first, then those with the most requests, and the number of hosts not shown.
 func (v *view) rows(r *recent, c *Config) (rows []row, more int) {
 	shown := map[string]bool{}
 	for i := range v.sites {
@@ -101,7 +101,7 @@ func (v *view) rows(r *recent, c *Config) (rows []row, more int) {
 	return rows, max(0, len(v.facts.Hosts)+v.facts.MoreHosts-len(rows))
 }
 
-// row describes a host; s is nil if nothing is known to be left.
+// row describes a host; s is nil if no URLs are known to be left.
 func (v *view) row(r *recent, c *Config, h *digest.Host, s *plan.Site) row {
 	x := row{Host: h.Name, Name: clip(cli.Printable(h.Name), 60), Slug: slug(h.Name), Trouble: trouble(h)}
 	pages, share := h.Pages(), 0
@@ -135,7 +135,7 @@ func (v *view) row(r *recent, c *Config, h *digest.Host, s *plan.Site) row {
 	return x
 }
 
-// hostState says what a host is doing.
+// hostState describes the present state of a host.
 func hostState(r *recent, h *digest.Host, s *plan.Site, info *politeness.HostInfo, v *view) (text, class string) {
 	last := r.hosts[h.Name]
 	switch {
@@ -175,7 +175,7 @@ func waitState(s *plan.Site, h *digest.Host) (text, class string) {
 	return "rests", ""
 }
 
-// trouble lists the host's answers that are not pages.
+// trouble lists the host's responses that are not pages.
 func trouble(h *digest.Host) string {
 	text := ""
 	add := func(n int, what string) {
@@ -200,7 +200,7 @@ func trouble(h *digest.Host) string {
 	return text
 }
 
-// slug makes a text into a name for an element: what differs has different ones.
+// slug converts a text to an element ID. Different texts get different IDs.
 func slug(s string) string {
 	b := make([]byte, 0, 2*len(s))
 	for i := range len(s) {

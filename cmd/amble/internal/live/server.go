@@ -30,16 +30,16 @@ type Server struct {
 	listener net.Listener
 	guard    *guard
 	server   *http.Server
-	end      context.CancelFunc // ends the watching: readers are told that it is over
+	end      context.CancelFunc // ends the streams, after telling viewers that it is over
 	stop     context.CancelFunc // ends all requests
 	running  sync.WaitGroup
 }
 
-// maxConnections limits the connections that are open at the same time. Others wait.
+// maxConnections limits the open connections. Further ones wait.
 const maxConnections = 64
 
-// Listen opens a listener on an address as for net.Listen, such as 127.0.0.1:0, before it is known what is served there. The
-// host "loopback" means an address of this machine that no other server uses.
+// Listen opens a listener on an address as for net.Listen, such as 127.0.0.1:0, before the page exists. The host "loopback" selects a
+// loopback address that no other server uses.
 func Listen(address string) (*Server, error) {
 	if host, port, err := net.SplitHostPort(address); err == nil && host == "loopback" {
 		address = net.JoinHostPort(randomLoopback(), port)
@@ -51,22 +51,22 @@ func Listen(address string) (*Server, error) {
 	return &Server{listener: ln, guard: newGuard(address, ln.Addr())}, nil
 }
 
-// randomLoopback returns a random address of 127/8 where the system has them all. Browsers send a cookie to every port of an
-// address, so that another server on 127.0.0.1 gets those of a page there.
+// randomLoopback returns a random address in 127/8 where the system supports all of them. Browsers send a cookie to every port of an
+// address, so that another server on 127.0.0.1 would receive the cookies of a page there.
 func randomLoopback() string {
 	if runtime.GOOS != "linux" {
 		return "127.0.0.1"
 	}
 	var b [3]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	for i, c := range b {
 		b[i] = 1 + c%254 // neither a network nor a broadcast address
 	}
 	return netip.AddrFrom4([4]byte{127, b[0], b[1], b[2]}).String()
 }
 
-// TokenFile makes the page's token the one in a file, which is the same whenever the crawl is started, so that a program such as
-// Prometheus can have it. Without it, each start has a new one. It must be called before Serve.
+// TokenFile sets the page's token to the one in a file, so that it is the same at each start and programs such as Prometheus can use it.
+// Without it, each start has a new token. Call it before Serve.
 func (s *Server) TokenFile(name string) error {
 	b, err := safefile.ReadNamed(name, safefile.Token)
 	if err != nil {
@@ -78,25 +78,25 @@ func (s *Server) TokenFile(name string) error {
 	return nil
 }
 
-// URL returns the address of the page, with the token that opens it.
+// URL returns the URL of the page, with the token.
 func (s *Server) URL() string { return s.guard.urlOf(s.listener.Addr()) }
 
 // Public reports whether other machines can reach the page.
 func (s *Server) Public() bool { return !localweb.OnLoopback(s.listener.Addr()) }
 
-// Addr returns what the server listens on: a crawler must not connect to it.
+// Addr returns the address of the server. A crawler must not connect to it.
 func (s *Server) Addr() netip.AddrPort {
 	ap, _ := netip.ParseAddrPort(s.listener.Addr().String()) // a TCP listener always has one
 	return ap
 }
 
-// Page is a page that is shown until Run's context ends: [Live] of a crawl, [Cluster] of a job on a cluster.
+// Page is a page that is served until Run's context ends: [Live] for a crawl, [Cluster] for a job on a cluster.
 type Page interface {
 	Run(ctx context.Context)
 	handler() http.Handler
 }
 
-// Serve begins to serve the page, until Close.
+// Serve starts serving the page, until Close.
 func (s *Server) Serve(l Page) {
 	ctx, cancel := context.WithCancel(context.Background())
 	watching, end := context.WithCancel(ctx)
@@ -110,7 +110,7 @@ func (s *Server) Serve(l Page) {
 	s.running.Go(func() { _ = s.server.Serve(netutil.LimitListener(s.listener, maxConnections)) }) // always ErrServerClosed, after Close
 }
 
-// Close ends the server and all who watch.
+// Close stops the server and all streams.
 func (s *Server) Close() {
 	if s.server == nil {
 		_ = s.listener.Close()
@@ -126,7 +126,7 @@ func (s *Server) Close() {
 	s.running.Wait()
 }
 
-// handler serves everything, to whom the guard lets through.
+// handler serves all requests that pass the guard.
 func (l *Live) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", l.page)
@@ -146,7 +146,7 @@ func (l *Live) handler() http.Handler {
 	return mux
 }
 
-// serveFiles serves what every page has.
+// serveFiles serves the files of all pages.
 func serveFiles(mux *http.ServeMux) {
 	mux.HandleFunc("GET /style.css", file("style.css", "text/css; charset=utf-8", report.Palette))
 	mux.HandleFunc("GET /live.js", file("live.js", "text/javascript; charset=utf-8", ""))
@@ -206,7 +206,7 @@ func (l *Live) because(url string) string {
 	return strings.Join(lines, "\n")
 }
 
-// limited keeps the beginning of what is written.
+// limited keeps the first bytes written to it.
 type limited struct {
 	w io.Writer
 	n int
@@ -222,7 +222,7 @@ func (l *limited) Write(b []byte) (int, error) {
 	return all, nil
 }
 
-// control serves the operator's orders to c, and calls ordered after each. All are POST: no link and no image can give one.
+// control serves the operator's orders to c, and calls ordered after each. All use POST, so that links and images cannot give orders.
 func control(mux *http.ServeMux, c Control, ordered func()) {
 	order := func(path string, do func(c Control, r *http.Request) error) {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
@@ -240,7 +240,7 @@ func control(mux *http.ServeMux, c Control, ordered func()) {
 				return
 			}
 			ordered()
-			w.Header().Set("Location", "./") // the page, under whatever path
+			w.Header().Set("Location", "./") // the page, whatever its path
 			w.WriteHeader(http.StatusSeeOther)
 		})
 	}
@@ -261,7 +261,7 @@ func control(mux *http.ServeMux, c Control, ordered func()) {
 func (l *Live) wasOrdered() {
 	select {
 	case l.ordered <- struct{}{}:
-	default: // of an earlier one, which is about to be shown
+	default: // an earlier order, whose snapshot is about to be made
 	}
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// Measuring a directory goes through all its files: it takes at most one part in measurePart of the time, and is done no more often than
-// every measureEvery.
+// Measuring a directory visits all its files: it takes at most one part in measurePart of the time, and is done at most once every
+// measureEvery.
 const (
 	measurePart  = 50
 	measureEvery = 5 * time.Second
 )
 
-// space measures how much a crawl may still write. It is a prometheus.Collector.
+// space measures how much more a crawl may write. It is a prometheus.Collector.
 type space struct {
 	read func() (job.Space, error)
 
@@ -29,7 +29,7 @@ type space struct {
 	err  error
 }
 
-// now returns the last measurement, which is made again if it is old.
+// now returns the last measurement, and repeats it if it is old.
 func (s *space) now() (job.Space, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *space) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (s *space) Collect(to chan<- prometheus.Metric) {
 	now, err := s.now()
-	if err != nil { // nothing is known then
+	if err != nil { // the space is unknown
 		return
 	}
 	gauge := func(d *prometheus.Desc, v float64) { to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v) }
@@ -77,7 +77,7 @@ func (s *space) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// box answers by the pace so far.
+// box describes the time left at the present rate.
 func (s *space) box() box {
 	b := box{ID: "space", Question: "Is there space?"}
 	now, err := s.now()

@@ -25,7 +25,7 @@ type record = sink.Record
 //go:embed page.tmpl style.css live.js
 var files embed.FS
 
-// templates are parsed when they are needed.
+// templates are parsed on first use.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"plural": plural,
@@ -41,7 +41,7 @@ var templates = sync.OnceValue(func() *template.Template {
 // page holds the data of the templates.
 type page struct {
 	Title, Name  string
-	State, Class string // running, paused, …; and its colour
+	State, Class string // running, paused, …, with its colour
 	Elapsed      string
 	Agent, Dir   string
 	Controls     bool
@@ -58,17 +58,17 @@ type page struct {
 	More   int
 	Events []shownEvent
 
-	Nodes     []shownNode // of a job on a cluster
-	Ownerless string      // what is said of its shards
+	Nodes     []shownNode // for a job on a cluster
+	Ownerless string      // remark about shards without an owner
 
 	Owners     []shownOwner // for a crawl shared by several processes
 	MoreOwners int
 
-	Why     bool // there is a box for questions
+	Why     bool // there is a form for questions about URLs
 	URL     string
 	Because string
 	Refresh bool
-	Note    string // what went wrong
+	Note    string // an error
 }
 
 // tile is a result with its number.
@@ -78,19 +78,19 @@ type box struct{ ID, Question, Answer, Text, Class string }
 
 type shownEvent struct{ Ago, What, URL, Why string }
 
-// view holds the data that a page is made from.
+// view holds the data of a page.
 type view struct {
 	now    time.Time
 	facts  *digest.Facts
 	p      crawler.Progress
-	sites  []plan.Site // hosts with URLs left, those that decide the end first
-	known  bool        // sites are all
+	sites  []plan.Site // hosts with URLs left, in the order in which they determine the end
+	known  bool        // sites is complete
 	least  time.Duration
 	state  State
 	paused bool
 }
 
-// look collects what a page is made from. The caller holds the lock.
+// look collects the data of a page. The caller must hold the lock.
 func (l *Live) look(now time.Time) *view {
 	v := &view{now: now, facts: l.config.Digest.View(maxRows), least: -1}
 	c := &l.config
@@ -109,7 +109,7 @@ func (l *Live) look(now time.Time) *view {
 	return v
 }
 
-// cap leaves out what the budget of a host will not let through.
+// cap removes URLs that the budget of a host excludes.
 func (v *view) cap(c *Config) {
 	if c.Limits.PagesPerHost <= 0 {
 		return
@@ -165,7 +165,7 @@ func (l *Live) make(now time.Time) *page {
 	return p
 }
 
-// render makes the part of the page that changes.
+// render makes the changing part of the page.
 func (l *Live) render(now time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(int(l.size.Load()))
@@ -202,7 +202,7 @@ func (v *view) stateText() (text, class string) {
 	return cmp.Or(v.state.Text, "over"), ""
 }
 
-// polite answers by the audit of the ledger.
+// polite returns the result of the audit of the ledger.
 func (v *view) polite() box {
 	t := &v.facts.Total
 	b := box{ID: "polite", Question: "Is it polite?", Class: "fine"}
@@ -229,7 +229,7 @@ func (v *view) polite() box {
 	return b
 }
 
-// ends answers by the arithmetic of a plan.
+// ends returns the estimated end, from a plan.
 func (v *view) ends(c *Config) box {
 	b := box{ID: "ends", Question: "When will it finish? Who decides?"}
 	switch {
@@ -270,7 +270,7 @@ func (v *view) ends(c *Config) box {
 	return b
 }
 
-// stuck says whether anything happens, and if not, what is waited for.
+// stuck describes whether requests are made, and if not, what the crawl waits for.
 func (v *view) stuck(r *recent) box {
 	b := box{ID: "stuck", Question: "Is it stuck?", Answer: "No"}
 	if !v.state.Running {
@@ -305,7 +305,7 @@ func (v *view) stuck(r *recent) box {
 	return b
 }
 
-// waiting returns the site that is due first, nil if one is due, and how many have a request under way.
+// waiting returns the site that is due first, nil if one is due, and the number of sites with a request in flight.
 func (v *view) waiting(r *recent) (first *plan.Site, flying int) {
 	for i := range v.sites {
 		s := &v.sites[i]
@@ -327,7 +327,7 @@ func causeText(cause string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(cause, "http_", ""), "_", " ")
 }
 
-// tiles counts the URLs so far by result.
+// tiles returns the numbers of URLs so far by result.
 func (v *view) tiles(c *Config) []tile {
 	t := &v.facts.Total
 	fetched := cli.Bytes(t.Bytes) + " received"

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// maxReaders limits the readers that watch at the same time.
+// maxReaders limits concurrent viewers.
 const maxReaders = 8
 
-// patience limits the time that a reader may take for a snapshot. A snapshot that a slow reader misses is not kept for it.
+// patience limits the time that a viewer may take for a snapshot. Slow viewers miss snapshots.
 const patience = 10 * time.Second
 
 var errTooMany = errors.New("too many readers: eight may watch at the same time")
 
-// stream gives the latest snapshot to those who watch.
+// stream distributes the latest snapshot to viewers.
 type stream struct {
 	mu      sync.Mutex
 	readers int
 	latest  []byte
-	changed chan struct{} // closed when there is another one
+	changed chan struct{} // closed when there is a new snapshot
 	closed  bool
 }
 
@@ -90,7 +90,7 @@ func (s *stream) next(ctx context.Context) []byte {
 	return s.latest
 }
 
-// events serves snapshots as server-sent events, compressed if possible: they differ little from each other.
+// events serves snapshots as server-sent events, compressed if possible, because consecutive snapshots are similar.
 func (l *Live) events(w http.ResponseWriter, r *http.Request) { l.stream.serve(w, r, l.render) }
 
 // serve serves the snapshots, beginning with one that render makes.
@@ -105,7 +105,7 @@ func (s *stream) serve(w http.ResponseWriter, r *http.Request, render func(time.
 	out := flusher{w, func() error { return control.Flush() }}
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		w.Header().Set("Content-Encoding", "gzip")
-		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // a level that there is
+		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // cannot fail: the level is valid
 		out = flusher{z, func() error { return errors.Join(z.Flush(), control.Flush()) }}
 	}
 	html, err := render(time.Now())
@@ -128,7 +128,7 @@ type flusher struct {
 // send sends an event.
 func (f flusher) send(data []byte) error {
 	var b bytes.Buffer
-	b.Grow(len(data) + len(data)/8) // lines are long
+	b.Grow(len(data) + len(data)/8) // prefixes add little: lines are long
 	for line := range bytes.Lines(data) {
 		b.WriteString("data: ")
 		b.Write(bytes.TrimRight(line, "\r\n"))

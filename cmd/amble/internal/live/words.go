@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// span writes a duration for a reader: two units at most.
+// span formats a duration with at most two units.
 func span(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -37,7 +37,7 @@ func num(n int) string { return cli.Num(n) }
 
 func plural(n int, what string) string { return cli.Nums(n, what) }
 
-// setBy says who set a pause.
+// setBy describes the origin of a pause.
 func setBy(clause string) string {
 	switch clause {
 	case ledger.ClauseDelay, ledger.ClauseAddress, ledger.ClauseDomain:

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// allowedIn are the arguments of allowed.
+// allowedIn holds the arguments of allowed.
 type allowedIn struct {
 	URL string `json:"url" jsonschema:"an http or https URL"`
 }
@@ -27,10 +27,10 @@ type allowedOut struct {
 	Refused []string `json:"refused_uses,omitempty" jsonschema:"purposes for which the file forbids to collect the page, even where it may be requested"`
 }
 
-// robotsAge limits the age of a robots.txt that answers a call.
+// robotsAge limits the age of a stored robots.txt that a call may use.
 const robotsAge = time.Hour
 
-// allowed judges a URL by the robots.txt of its origin, which is requested as any page is.
+// allowed judges a URL by the robots.txt of its origin, which is requested like a page.
 func (t *tools) allowed(ctx context.Context, in allowedIn) (out allowedOut, err error) {
 	u, err := parse(in.URL)
 	if err != nil {

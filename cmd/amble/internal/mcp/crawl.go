@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/jobs"
 )
 
-// crawlIn are the arguments of crawl.
+// crawlIn holds the arguments of crawl.
 type crawlIn struct {
 	Seeds    []string `json:"seeds,omitempty" jsonschema:"URLs to begin with"`
 	MaxPages int      `json:"max_pages,omitempty" jsonschema:"pages at most, 1 to 1000 (50)"`
@@ -33,7 +33,7 @@ const (
 	defaultDepth = 2
 )
 
-// crawl begins a crawl, or looks after one.
+// crawl starts a crawl, or returns the state of one.
 func (t *tools) crawl(ctx context.Context, in crawlIn) (out crawlOut, err error) {
 	var info jobs.Info
 	if in.Job != "" {
@@ -86,7 +86,7 @@ func (t *tools) crawlRequest(in *crawlIn) (q jobs.Request, err error) {
 	return t.request("", settings, in.Seeds...), nil
 }
 
-// planIn are the arguments of plan.
+// planIn holds the arguments of plan.
 type planIn struct {
 	Seeds []string `json:"seeds" jsonschema:"URLs to begin with"`
 	Pages int      `json:"pages,omitempty" jsonschema:"pages of each host (50)"`
@@ -108,7 +108,7 @@ type planHost struct {
 	Seconds float64    `json:"least_s"`
 }
 
-// plan says what a crawl of seeds would take. It asks each host for its robots.txt.
+// plan estimates a crawl of seeds. It requests the robots.txt of each host.
 func (t *tools) plan(ctx context.Context, in planIn) (out planOut, err error) {
 	const maxHosts = 20
 	if len(in.Seeds) == 0 || len(in.Seeds) > maxHosts {
@@ -139,7 +139,7 @@ func (t *tools) plan(ctx context.Context, in planIn) (out planOut, err error) {
 		return out, err
 	}
 	out.Least = p.Bound.Seconds()
-	for i, h := range p.Hosts { // in the order of the seeds, as ours
+	for i, h := range p.Hosts { // both are in the order of the seeds
 		x := &out.Hosts[i]
 		x.Pause, x.Clause, x.Seconds = h.Delay.Seconds(), h.Clause, h.Least.Seconds()
 		if asks := x.Robots.Delay; asks > x.Pause {

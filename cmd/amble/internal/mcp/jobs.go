@@ -14,10 +14,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// keepBody is the name of the program whose jobs keep the body of each answer among the data of its visit.
+// keepBody is the program of jobs that store the body of each response in the data of its visit.
 const keepBody = "keep-body"
 
-// maxKept limits a body that keepBody keeps, as RFC 9309 section 2.5 lets a crawler limit a robots.txt.
+// maxKept limits a stored body to the size that RFC 9309 section 2.5 permits as a limit of robots.txt.
 const maxKept = 500 << 10
 
 // Programs returns the programs that the jobs of the tools need.
@@ -33,7 +33,7 @@ func Programs() map[string]jobs.Program {
 	}}
 }
 
-// request returns a request for a job with these settings and those of all jobs.
+// request returns a request for a job with these settings and the common ones.
 func (t *tools) request(program string, settings map[string]any, seeds ...string) jobs.Request {
 	all := maps.Clone(t.Settings)
 	if all == nil {
@@ -43,14 +43,14 @@ func (t *tools) request(program string, settings map[string]any, seeds ...string
 	return jobs.Request{Seeds: seeds, Settings: all, Program: program, Owner: "mcp"}
 }
 
-// maxRecent limits the jobs that are remembered, and maxAge how long.
+// maxRecent limits the jobs that are remembered, maxAge their age.
 const (
 	maxRecent = 10_000
 	maxAge    = 24 * time.Hour
 )
 
-// run returns the job for what was asked for: the one that a call was told to come back for, one that was started within age and has
-// not failed, or a new one. It waits until the job has ended, for the time of patience.
+// run returns the job for a call: the one for which the previous call was told to come back, one that was started within age and has not
+// failed, or a new one. It waits up to patience until the job has ended.
 func (t *tools) run(ctx context.Context, asked string, age time.Duration, q jobs.Request) (progress, jobs.Info, error) {
 	id, err := t.start(asked, age, q)
 	if err != nil {
@@ -66,7 +66,7 @@ func (t *tools) run(ctx context.Context, asked string, age time.Duration, q jobs
 	return p, info, err
 }
 
-// start starts a job, unless there is one for what was asked for.
+// start starts a job, unless there is one for the same call.
 func (t *tools) start(asked string, age time.Duration, q jobs.Request) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,7 +88,7 @@ func (t *tools) start(asked string, age time.Duration, q jobs.Request) (string, 
 	return info.ID, err
 }
 
-// await waits for a job, and says how far it is.
+// await waits for a job, and returns its progress.
 func (t *tools) await(ctx context.Context, id string) (progress, jobs.Info, error) {
 	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -109,7 +109,7 @@ func (t *tools) await(ctx context.Context, id string) (progress, jobs.Info, erro
 	return p, info, nil
 }
 
-// comeBack returns after how many seconds to ask again about a job that has not ended, and what it waits for.
+// comeBack returns the seconds after which to ask again about an unfinished job, and what the job waits for.
 func comeBack(info *jobs.Info) (seconds int, why string) {
 	const soon = 5
 	switch info.State {

@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// fetchIn are the arguments of fetch.
+// fetchIn holds the arguments of fetch.
 type fetchIn struct {
 	URL    string `json:"url" jsonschema:"an http or https URL"`
 	Form   string `json:"form,omitempty" jsonschema:"markdown (default) or text"`
@@ -25,7 +25,7 @@ type fetchIn struct {
 	MaxAge *int   `json:"max_age_s,omitempty" jsonschema:"seconds for which an answer is good enough to be shown again (3600)"`
 }
 
-// pageFacts are the facts of an answer to a request for a page.
+// pageFacts are the facts about the response to a request for a page.
 type pageFacts struct {
 	URL     string `json:"url" jsonschema:"of the page, after redirects"`
 	Status  int    `json:"status,omitempty" jsonschema:"of the answer by HTTP"`
@@ -96,7 +96,7 @@ func (t *tools) fetch(ctx context.Context, in fetchIn) (out fetchOut, err error)
 	return out, nil
 }
 
-// linksIn are the arguments of links.
+// linksIn holds the arguments of links.
 type linksIn struct {
 	URL    string `json:"url" jsonschema:"an http or https URL"`
 	From   int    `json:"from,omitempty" jsonschema:"links that were received before"`
@@ -111,7 +111,7 @@ type linksOut struct {
 	Quoted *quotedLinks `json:"quoted,omitempty"`
 }
 
-// quotedLinks are links of a page.
+// quotedLinks holds links of a page.
 type quotedLinks struct {
 	Notice string `json:"notice"`
 	Links  []link `json:"links"`
@@ -147,7 +147,7 @@ func (t *tools) links(ctx context.Context, in linksIn) (out linksOut, err error)
 	return out, nil
 }
 
-// parse reads a URL that an agent has given.
+// parse parses a URL from an agent.
 func parse(address string) (weburl.URL, error) {
 	u, err := weburl.Parse(address)
 	if err != nil {
@@ -156,7 +156,7 @@ func parse(address string) (weburl.URL, error) {
 	return u, err
 }
 
-// page requests a page, or takes a recent answer, and returns its job. It is nil if there is no page: p says why.
+// page requests a page, or uses a recent response, and returns its job. It is nil if there is no page: p has the reason.
 func (t *tools) page(ctx context.Context, address string, maxAge *int, p *progress, facts *pageFacts) (*job.Reader, error) {
 	u, err := parse(address)
 	if err != nil {
@@ -178,8 +178,8 @@ func (t *tools) page(ctx context.Context, address string, maxAge *int, p *progre
 	return nil, r.Close()
 }
 
-// visit runs a job for one URL (see run), and returns a reader of it with its last visit: redirects come before that. Both are nil if
-// there is none: p says why.
+// visit runs a job for one URL (see run), and returns a reader of the job and its last visit; earlier visits are redirects. Both are nil
+// if there is none: p has the reason.
 func (t *tools) visit(ctx context.Context, asked string, age time.Duration, q jobs.Request, p *progress) (r *job.Reader, last *sink.Record, err error) {
 	var info jobs.Info
 	if *p, info, err = t.run(ctx, asked, age, q); err != nil || p.State != done {
@@ -220,7 +220,7 @@ func (f *pageFacts) of(v *sink.Record) {
 	}
 }
 
-// judge sets the state that a visit ended with.
+// judge sets the state from the outcome of a visit.
 func (p *progress) judge(v *sink.Record) {
 	switch o := crawler.Outcome(v.Outcome); {
 	case (o == crawler.Fetched || o == crawler.Duplicate) && v.Status < 400:

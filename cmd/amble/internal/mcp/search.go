@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/text"
 )
 
-// searchIn are the arguments of search.
+// searchIn holds the arguments of search.
 type searchIn struct {
 	Job   string `json:"job" jsonschema:"a crawl: the job in the answer of crawl"`
 	Query string `json:"query" jsonschema:"words; pages that have more of them, and more often, come first"`
@@ -29,13 +29,13 @@ type searchOut struct {
 	Quoted quotedHits `json:"quoted"`
 }
 
-// quotedHits are the pages that were found.
+// quotedHits holds the pages found.
 type quotedHits struct {
 	Notice string `json:"notice"`
 	Hits   []hit  `json:"hits"`
 }
 
-// hit is a page that was found.
+// hit is a page found.
 type hit struct {
 	URL     string  `json:"url"`
 	Title   string  `json:"title"`
@@ -49,7 +49,7 @@ const (
 	excerptSize = 300 // bytes
 )
 
-// search finds pages in the texts of a job by the words of a query. It reads them once, and holds no more than the best so far.
+// search searches the texts of a job for the words of a query. It reads them once, and keeps only the best hits in memory.
 func (t *tools) search(_ context.Context, in searchIn) (out searchOut, err error) {
 	words := fields(in.Query)
 	switch {
@@ -95,8 +95,8 @@ func fields(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 }
 
-// rate scores a page: each word counts once, and more the more often it occurs for the length of the text (as in BM25 with k = 1.2 and
-// b = 0.75 for a text of 500 words), and twice in the title.
+// rate scores a page by the words that it contains. The score of a word grows with its frequency relative to the length of the text (as in
+// BM25 with k = 1.2 and b = 0.75 for a text of 500 words); a word in the title adds 2.
 func rate(row *text.Row, words []string) hit {
 	counts, total := map[string]int{}, 0
 	for _, w := range fields(row.Text) {
@@ -120,7 +120,7 @@ func rate(row *text.Row, words []string) hit {
 // excerpt returns the part of a text around the first of the words.
 func excerpt(s string, words []string) string {
 	low := strings.ToLower(s)
-	if len(low) != len(s) { // positions are those of low
+	if len(low) != len(s) { // positions are in low
 		s = low
 	}
 	first := len(s)

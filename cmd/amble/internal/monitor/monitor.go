@@ -1,5 +1,5 @@
-// Package monitor has the numbers of a node of a cluster and of a server of its engine, in the text form that Prometheus reads. No
-// label names a node, a host or a URL. docs/cluster.md says what each is for.
+// Package monitor exports metrics of a cluster's node and of a server of its engine in the text format of Prometheus. No label contains
+// the name of a node, a host or a URL. docs/cluster.md explains each metric.
 package monitor
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/cluster/work"
 )
 
-// Node counts what a node does with its engine, and reads how the job is. It is a prometheus.Collector. All methods are safe for
+// Node counts a node's operations on its engine, and reads the state of the job. It is a prometheus.Collector. All methods are safe for
 // concurrent use.
 type Node struct {
 	Name    string
@@ -51,7 +51,7 @@ type counted struct {
 	n *Node
 }
 
-// Count returns an engine that counts what is stored in e.
+// Count returns an engine that counts the writes to e.
 func (n *Node) Count(e cluster.Engine) cluster.Engine { return counted{e, n} }
 
 // Append implements cluster.Engine.
@@ -78,10 +78,10 @@ func (c counted) Send(ctx context.Context, shard int, id string, offer []byte) e
 	return nil
 }
 
-// patience limits the time that the engine has for its answers when metrics or health are read.
+// patience limits the time for the engine's answers when metrics or health are read.
 const patience = 5 * time.Second
 
-// status returns how the job is, and this node in it.
+// status returns the state of the job, and of this node in it.
 func (n *Node) status() (*work.Summary, work.NodeSummary, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -97,8 +97,8 @@ func (n *Node) status() (*work.Summary, work.NodeSummary, error) {
 	return s, work.NodeSummary{}, nil
 }
 
-// Ready returns an error, in a sentence, if the node cannot work: its engine does not answer or stores nothing, or nothing was heard
-// of the node. A job that is paused or over is no error.
+// Ready returns an error, in a sentence, if the node cannot work: its engine does not answer or stores nothing, or the engine has had no
+// sign of life from the node. A paused or finished job is not an error.
 func (n *Node) Ready() error {
 	s, me, err := n.status()
 	switch {
@@ -193,7 +193,7 @@ func one(is bool) float64 {
 	return 0
 }
 
-// Server has the numbers of a server of an engine. It is a prometheus.Collector.
+// Server exports the metrics of a server of an engine. It is a prometheus.Collector.
 type Server struct{ Server *natsserver.Server }
 
 var (
@@ -207,7 +207,7 @@ var (
 	sent     = describe("amble_engine_sent_messages_total", "Messages that this server has sent.")
 )
 
-// Handler returns a handler that writes the numbers, and those of the process.
+// Handler returns a handler that writes these metrics, and those of the process.
 func (x Server) Handler() http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(x, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

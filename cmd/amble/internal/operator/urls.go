@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Seeds returns the seeds of a crawl: the arguments, or else the job file's urls, and the lines of the seed file. Without any,
-// they are those of the job that is resumed.
+// Seeds returns the seeds of a crawl: the arguments, or otherwise the urls of the job file, and the lines of the seed file. Without any,
+// it returns the seeds of the job that is resumed.
 func Seeds(o *keyflags.Origins, args []string, file string, stdin io.Reader) ([]weburl.URL, error) {
 	list := args
 	if len(list) == 0 {
@@ -33,8 +33,8 @@ func Seeds(o *keyflags.Origins, args []string, file string, stdin io.Reader) ([]
 	return URLs("seed", list)
 }
 
-// PerhapsSeeds returns the seeds of a crawl that is only asked about: the arguments, or else the job file's urls, or those of
-// the job, and the lines of the seed file. There may be none.
+// PerhapsSeeds returns the seeds of a crawl for commands that only ask about it: the arguments, or otherwise the urls of the job file, or
+// those of the job, and the lines of the seed file. There may be none.
 func PerhapsSeeds(o *keyflags.Origins, args []string, file string, stdin io.Reader) ([]weburl.URL, error) {
 	list := args
 	for _, urls := range []func() []string{o.File().URLs, o.Job().URLs} {
@@ -49,7 +49,7 @@ func PerhapsSeeds(o *keyflags.Origins, args []string, file string, stdin io.Read
 	return URLs("seed", list)
 }
 
-// withLines returns list and after it the lines of a file of seeds, if there is one.
+// withLines returns list followed by the lines of a file of seeds, if there is one.
 func withLines(list []string, file string, stdin io.Reader) ([]string, error) {
 	if file == "" {
 		return list, nil
@@ -61,7 +61,7 @@ func withLines(list []string, file string, stdin io.Reader) ([]string, error) {
 	return append(list[:len(list):len(list)], lines...), nil
 }
 
-// URL parses the one URL that a command is for.
+// URL parses the URL argument of a command.
 func URL(what, text string) (weburl.URL, error) {
 	urls, err := URLs(what, []string{text})
 	if err != nil {
@@ -70,7 +70,7 @@ func URL(what, text string) (weburl.URL, error) {
 	return urls[0], nil
 }
 
-// URLs parses what the operator has written. The error names each one that is not a URL.
+// URLs parses URLs from the operator. The error names each invalid one.
 func URLs(what string, list []string) ([]weburl.URL, error) {
 	urls := make([]weburl.URL, 0, len(list))
 	var errs []error
@@ -85,7 +85,7 @@ func URLs(what string, list []string) ([]weburl.URL, error) {
 	return urls, errors.Join(errs...)
 }
 
-// Wrong says what is wrong with a URL, where err is that of parsing it, and what to do about it.
+// Wrong returns a message about an invalid URL, given its parse error, with advice.
 func Wrong(s string, err error) string {
 	switch weburl.ReasonOf(err) {
 	case weburl.ReasonCredentials:
@@ -130,7 +130,7 @@ func Lines(path string, stdin io.Reader) ([]string, error) {
 	return lines, nil
 }
 
-// File reads a whole file; "-" is stdin, if there is one. What is no regular file, such as a pipe, may have 256 MiB.
+// File reads a whole file; "-" is stdin, if there is one. Up to 256 MiB are read from a pipe or another file that is not regular.
 func File(path string, stdin io.Reader) ([]byte, error) {
 	if path == "-" && stdin != nil {
 		return safefile.ReadSeedsFrom(stdin, "stdin")

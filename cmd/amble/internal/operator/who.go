@@ -1,5 +1,4 @@
-// Package operator reads what the operator of a crawl says: who crawls, and which URLs. Its errors say what is wrong and what to
-// write instead.
+// Package operator reads the operator's input: the identity of the crawler, and URLs. Its errors name the fault and a correction.
 //
 // Reading order: who.go (the crawler's identity), urls.go (seeds, and files of them).
 package operator
@@ -18,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Identity returns who crawls these URLs. The contact may be missing only if nothing but loopback is requested.
+// Identity returns the crawler's identity for these URLs. The contact may be missing only if all URLs are on loopback.
 func Identity(cfg *crawler.Config, urls []weburl.URL) (politeness.Identity, error) {
 	id := cfg.Identity()
 	alone := func(flag string, id politeness.Identity) error { return cli.UsageOf(flag+": ", id.Validate(true)) }
@@ -34,19 +33,19 @@ func Identity(cfg *crawler.Config, urls []weburl.URL) (politeness.Identity, erro
 	return id, err
 }
 
-// CheckContact says what is wrong with a contact.
+// CheckContact returns an error about an invalid contact.
 func CheckContact(contact string) error {
 	return cli.UsageOf("--contact: ", politeness.Identity{Product: "x", Contact: contact}.Validate(false))
 }
 
-// PublicIdentity returns who crawls, to be published: a contact is needed.
+// PublicIdentity returns the crawler's identity for publication, which needs a contact.
 func PublicIdentity(cfg *crawler.Config) (politeness.Identity, error) {
 	id := cfg.Identity()
 	return id, cli.UsageOf("--agent, --contact, --promises: ", id.Validate(false))
 }
 
-// RobotsName returns the name that robots.txt is read for. If agent is a whole User-Agent header, the name is printed,
-// because it may differ from the expected one.
+// RobotsName returns the crawler's name in robots.txt. If agent is a whole User-Agent header, the name is printed, because it may differ
+// from the expected one.
 func RobotsName(errs io.Writer, agent string) (string, error) {
 	name := robots.ProductToken(agent)
 	product, _, _ := strings.Cut(agent, "/")

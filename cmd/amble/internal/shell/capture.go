@@ -10,14 +10,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Capture keeps the answers of a crawl in memory. It is for a page or two, with their robots.txt. The zero Capture is
-// empty; it is safe for concurrent use.
+// Capture stores the responses of a crawl in memory. It is meant for a page or two, with their robots.txt. The zero Capture is empty; it
+// is safe for concurrent use.
 type Capture struct {
 	mu      sync.Mutex
 	answers map[weburl.URL]*fetcher.Recorded
 }
 
-// Add keeps the answer that p is, if it was recorded (fetcher.Config.Record). It never fails; the error makes it a
+// Add stores the response of p, if it was recorded (fetcher.Config.Record). It never fails; the error result matches
 // crawler.Config.KeepRobots.
 func (c *Capture) Add(p *fetcher.Page) error {
 	if p == nil || p.Raw == nil {
@@ -33,7 +33,7 @@ func (c *Capture) Add(p *fetcher.Page) error {
 	return nil
 }
 
-// Apply makes c the configuration of a crawl of what was captured, as job.Recording.Apply does.
+// Apply makes c the configuration of a crawl of the captured responses, like job.Recording.Apply.
 func (c *Capture) Apply(cfg *crawler.Config) error {
 	f, err := fetcher.NewReplayer(cfg.Fetch, c.find)
 	if err != nil {

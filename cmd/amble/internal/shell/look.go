@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// textWidth limits the text of an element that is shown beside it, in characters.
+// textWidth limits the characters of an element's text.
 const textWidth = 160
 
 func (p *prompt) page(context.Context, string) error {
@@ -40,7 +40,7 @@ func (p *prompt) page(context.Context, string) error {
 	return nil
 }
 
-// tree returns the page as a tree. The error says why there is none.
+// tree returns the page as a tree, or the reason why there is none.
 func (p *prompt) tree() (*html.Node, error) {
 	tree, err := p.visit.Tree()
 	if err == nil && tree == nil {
@@ -49,7 +49,7 @@ func (p *prompt) tree() (*html.Node, error) {
 	return tree, err
 }
 
-// find returns what a selector finds.
+// find returns the elements that match a selector.
 func (p *prompt) find(selector string) ([]*html.Node, error) {
 	s, err := css.Compile(selector)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *prompt) css(_ context.Context, selector string) error {
 	return nil
 }
 
-// tag returns an element's name with the attributes that selectors are made from.
+// tag returns an element's name with the attributes that selectors use.
 func tag(n *html.Node) string {
 	var b strings.Builder
 	b.WriteString(n.Data)
@@ -166,7 +166,7 @@ func (p *prompt) links(_ context.Context, text string) error {
 	return nil
 }
 
-// address returns where a link leads, or what is written in its place, without a password.
+// address returns the URL of a link, or the invalid reference, without a password.
 func address(l *crawler.Link) string {
 	if l.URL.IsZero() {
 		return weburl.Redact(l.Ref)
@@ -201,7 +201,7 @@ func (p *prompt) rule(ctx context.Context, text string) error {
 	return nil
 }
 
-// explain describes what a robots.txt says about a URL.
+// explain describes the verdict of a robots.txt about a URL.
 func explain(u weburl.URL, info *politeness.OriginInfo) string {
 	policy := info.Statuses.ForStatus(info.Source.Status)
 	if policy != robots.Obey || info.Group == nil {

@@ -14,21 +14,21 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// prompt carries out lines for one page after the other.
+// prompt executes lines for one page after the other.
 type prompt struct {
 	*Shell
 	visit  *crawler.Visit
 	record *sink.Record
 	scope  *crawler.SeedScope
-	client *fetcher.Client // of the offline crawl
+	client *fetcher.Client // client of the offline crawl
 
 	greeted bool
-	next    weburl.URL // the page to be shown next; zero: none
+	next    weburl.URL // the next page; zero: none
 	wrong   int
-	failed  error // of In or Out
+	failed  error // error of In or Out
 }
 
-// command describes a word that begins a line.
+// command describes a command word.
 type command struct {
 	name, args, help string
 	run              func(p *prompt, ctx context.Context, rest string) error
@@ -60,7 +60,7 @@ func Names() (names []string) {
 	return names
 }
 
-// run carries out lines until they end or name another page.
+// run executes lines until they end or name another page.
 func (p *prompt) run(ctx context.Context) {
 	for p.next.IsZero() && p.failed == nil && ctx.Err() == nil {
 		line, err := p.In.ReadLine()
@@ -81,7 +81,7 @@ func (p *prompt) run(ctx context.Context) {
 	}
 }
 
-// do executes one line. The error says what is wrong with it.
+// do executes one line. The error describes a fault of the line.
 func (p *prompt) do(ctx context.Context, word, rest string) error {
 	if word == "" || strings.HasPrefix(word, "#") {
 		return nil
@@ -101,14 +101,14 @@ func (p *prompt) do(ctx context.Context, word, rest string) error {
 	return fmt.Errorf("there is no command %q%s: help lists them", word, cli.DidYouMean(word, Names()))
 }
 
-// print writes a line, without anything that could control a terminal.
+// print writes a line, with control characters escaped.
 func (p *prompt) print(line string) {
 	if p.failed == nil {
 		_, p.failed = io.WriteString(p.Out, cli.Printable(line)+"\n")
 	}
 }
 
-// most calls f for as many of n results as are to be shown.
+// most calls f for the results to show, out of n.
 func (p *prompt) most(n int, f func(i int)) {
 	shown := n
 	if p.Most > 0 {
@@ -142,7 +142,7 @@ func (p *prompt) open(ctx context.Context, rest string) error {
 	return p.page(ctx, "")
 }
 
-// url reads a URL, which may be relative to the page.
+// url parses a URL, which may be relative to the page.
 func (p *prompt) url(text string) (weburl.URL, error) {
 	u, err := p.visit.URL.Resolve(text)
 	if err != nil {

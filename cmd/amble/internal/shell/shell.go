@@ -16,27 +16,27 @@ import (
 
 // Shell shows pages. Its fields are not changed while it runs.
 type Shell struct {
-	// Crawl is the crawl as in which the pages are read. Its outputs are not used.
+	// Crawl is the configuration with which pages are read. Its outputs are not used.
 	Crawl crawler.Config
-	Seeds []weburl.URL // of that crawl, for its scope
-	// Offline makes a configuration take all answers from what was recorded: job.Recording.Apply, or Capture.Apply.
+	Seeds []weburl.URL // seeds of that crawl, for its scope
+	// Offline makes a configuration take all responses from a recording: job.Recording.Apply, or Capture.Apply.
 	Offline func(*crawler.Config) error
 
 	In   Lines
-	Out  io.Writer // of what the commands print
-	Errs io.Writer // of what is wrong with a line
-	Most int       // how many results of one command are shown; 0: all
+	Out  io.Writer // for output of commands
+	Errs io.Writer // for errors in lines
+	Most int       // maximum number of results shown per command; 0: all
 	// Greet shows the first page before any line is read.
 	Greet bool
 }
 
-// Lines gives the lines that are typed. The error is io.EOF after the last.
+// Lines supplies input lines. The error is io.EOF after the last.
 type Lines interface{ ReadLine() (string, error) }
 
-// PageError reports a URL that has no page to be shown.
+// PageError reports a URL without a page to show.
 type PageError struct {
 	URL    weburl.URL
-	Record *sink.Record // nil if nothing at all is known
+	Record *sink.Record // nil if nothing is known about the URL
 }
 
 func (e *PageError) Error() string {
@@ -51,8 +51,8 @@ func (e *PageError) Error() string {
 	return e.Record.URL + ": " + strings.Join(facts, ", ")
 }
 
-// Run shows the page at u, and carries out lines until they end, or "quit". wrong is how many of them could not be: each
-// was named on Errs. The error is a *[PageError], or that of the configuration or of Out.
+// Run shows the page at u, and executes lines until they end, or "quit". wrong is the number of failed lines, which are reported on Errs.
+// The error is a *[PageError], or concerns the configuration or Out.
 func (s *Shell) Run(ctx context.Context, u weburl.URL) (wrong int, err error) {
 	p := &prompt{Shell: s}
 	for next := u; !next.IsZero(); next = p.next {
@@ -69,14 +69,14 @@ func (s *Shell) Run(ctx context.Context, u weburl.URL) (wrong int, err error) {
 	return p.wrong, p.failed
 }
 
-// config is that of a crawl of the page at u and its redirects alone.
+// config returns the configuration of a crawl that visits only the page at u and its redirects.
 func (s *Shell) config(u weburl.URL) (crawler.Config, error) {
 	c := s.Crawl
 	scope, err := c.SeedScope(append([]weburl.URL{u}, s.Seeds...)...)
 	if err != nil {
 		return c, err
 	}
-	c.Scope.Custom, c.Hosts = scope, nil // with their rules; nothing else of them matters where nothing is requested
+	c.Scope.Custom, c.Hosts = scope, nil // includes the rules of Hosts; their other settings do not matter offline
 	c.Concurrency, c.Limits.Pages, c.Limits.Depth, c.Limits.PagesPerHost = 1, 1, crawler.Unlimited, 0
 	c.Seeds, c.Since, c.Sinks, c.Frontier, c.Trace, c.KeepRobots, c.AtCommit = nil, nil, nil, nil, nil, nil, nil
 	return c, s.Offline(&c)
@@ -106,7 +106,7 @@ func (s *Shell) look(ctx context.Context, u weburl.URL) (*sink.Record, error) {
 	return last.r, nil
 }
 
-// stopAt ends the crawl with the page that is looked for.
+// stopAt ends the crawl when it has found the page.
 func stopAt(v *crawler.Visit) error {
 	if v.Outcome == crawler.Redirected {
 		return nil
@@ -129,7 +129,7 @@ func (*recordOf) Sync(_ context.Context) (int64, error) { return 0, nil }
 func (*recordOf) Restore(context.Context, int64) error  { return nil }
 func (*recordOf) Close(_ context.Context) error         { return nil }
 
-// show carries out lines for the page at u, which can be shown.
+// show executes lines for the page at u, which can be shown.
 func (p *prompt) show(ctx context.Context, u weburl.URL) error {
 	c, err := p.config(u)
 	if err != nil {
@@ -139,7 +139,7 @@ func (p *prompt) show(ctx context.Context, u weburl.URL) error {
 	c.Handler = crawler.HandlerFunc(func(ctx context.Context, v *crawler.Visit) error {
 		if v.Outcome == crawler.Fetched {
 			p.visit, p.client = v, &fetcher.Client{Gate: crawl.Gate(), Fetcher: c.Fetcher}
-			p.scope, _ = c.Scope.Custom.(*crawler.SeedScope) // of config
+			p.scope, _ = c.Scope.Custom.(*crawler.SeedScope) // set by config
 			if p.Greet && !p.greeted {
 				p.greeted, _ = true, p.page(ctx, "")
 				p.print("help lists what can be tried here; nothing is requested")
@@ -155,7 +155,7 @@ func (p *prompt) show(ctx context.Context, u weburl.URL) error {
 	return errors.Join(err, p.failed)
 }
 
-// oneLine returns text with its white space collapsed, cut to at most this many characters.
+// oneLine returns text with white space collapsed, cut to most characters.
 func oneLine(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for i := range text {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// promptText stands before each line that a person types.
+// promptText is the prompt for interactive input.
 const promptText = "amble> "
 
 // LinesOf returns the lines of r.
@@ -33,7 +33,7 @@ func (l plainLines) ReadLine() (string, error) {
 	return "", io.EOF
 }
 
-// Prompted returns the lines of r, each read after a prompt on out, for terminals that know no control sequences.
+// Prompted returns the lines of r, with a prompt on out before each, for terminals without control sequences.
 func Prompted(r io.Reader, out io.Writer) Lines { return promptedLines{LinesOf(r), out} }
 
 type promptedLines struct {
@@ -49,12 +49,12 @@ func (l promptedLines) ReadLine() (string, error) {
 	return l.Lines.ReadLine()
 }
 
-// Terminal reads lines that are edited on a terminal, with a history, and the names of commands completed by the tab key.
+// Terminal reads lines with editing, a history, and completion of command names by the tab key.
 type Terminal struct {
 	in   *os.File
 	t    *term.Terminal
 	mu   sync.Mutex
-	was  *term.State // while a line is edited
+	was  *term.State // state before editing, while a line is edited
 	left bool
 }
 
@@ -90,17 +90,17 @@ func (t *Terminal) edit() (err error) {
 	return err
 }
 
-// Restore gives the terminal back as it was. It may be called at any time.
+// Restore restores the terminal's state. It may be called at any time.
 func (t *Terminal) Restore() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.was != nil {
-		_ = term.Restore(int(t.in.Fd()), t.was) // there is nothing else to be done
+		_ = term.Restore(int(t.in.Fd()), t.was) // an error cannot be handled
 		t.was = nil
 	}
 }
 
-// Leave restores the terminal for good: no line is read any more.
+// Leave restores the terminal for good: no more lines are read.
 func (t *Terminal) Leave() {
 	t.Restore()
 	t.mu.Lock()

@@ -10,16 +10,16 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// lines sums up the ledger's lines about hosts that have URLs left.
+// lines summarizes the ledger's lines about hosts with URLs left.
 type lines struct {
 	hosts   map[string]hostLines
-	open    map[request]string // the host of a request without an end
+	open    map[request]string // host of each request without an end
 	run     string             // of the last process
 	took    time.Duration
 	answers int
 }
 
-// request names a request: the run of the process, and its number there.
+// request identifies a request: the run of the process, and its number in the run.
 type request struct {
 	run string
 	id  uint64
@@ -28,13 +28,13 @@ type request struct {
 type hostLines struct {
 	addr     string
 	requests int
-	open     int    // requests of the last process without an end
-	trouble  string // of the last request
+	open     int    // requests of the last process that have not ended
+	trouble  string // error of the last request
 	by       string // the other crawl that the last request waited for
 	others   bool   // it waited for another crawl
 }
 
-// maxOpen limits the requests without an end that are remembered.
+// maxOpen limits the requests without an end in memory.
 const maxOpen = 100_000
 
 // read reads the ledger and the visits.
@@ -71,7 +71,7 @@ func (l *lines) add(e *ledger.Entry, hosts map[string]*Host) {
 		if hosts[e.Host] == nil {
 			return
 		}
-		name := hosts[e.Host].Host // e's memory is not kept
+		name := hosts[e.Host].Host // e's memory is reused
 		h := l.hosts[name]
 		h.requests++
 		h.others = false
@@ -81,7 +81,7 @@ func (l *lines) add(e *ledger.Entry, hosts map[string]*Host) {
 			}
 		}
 		if h.addr != e.Addr {
-			h.addr = strings.Clone(e.Addr) // e's memory is not kept
+			h.addr = strings.Clone(e.Addr) // e's memory is reused
 		}
 		l.hosts[name] = h
 		if len(l.open) < maxOpen {
@@ -100,7 +100,7 @@ func (l *lines) add(e *ledger.Entry, hosts map[string]*Host) {
 	}
 }
 
-// trouble returns what was wrong with the answer to a request, "" if nothing was.
+// trouble returns the fault of a response, "" if there is none.
 func trouble(e *ledger.Entry) string {
 	switch {
 	case e.Err != "":

@@ -16,76 +16,76 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// maxHosts limits the hosts with URLs left that are looked at one by one.
+// maxHosts limits the hosts with URLs left that are examined one by one.
 const maxHosts = 100_000
 
 // States of a job.
 const (
 	Running = "running" // a process works on it
-	Killed  = "killed"  // the last process left without an end
+	Killed  = "killed"  // the last process did not record its end
 	Stopped = "stopped" // the last process ended, and URLs are left
 	Done    = "done"
 )
 
-// Status is how a crawl stands. It is the form of "amble show --json".
+// Status describes the state of a crawl. It is the output of "amble show --json".
 type Status struct {
 	Dir     string         `json:"dir"`
 	State   string         `json:"state"`
 	Finish  crawler.Finish `json:"finish,omitempty"` // how the last process ended
 	Error   string         `json:"error,omitempty"`
 	Now     time.Time      `json:"now"`
-	Started time.Time      `json:"started"` // the first process
-	Since   time.Time      `json:"since"`   // the last process
+	Started time.Time      `json:"started"` // start of the first process
+	Since   time.Time      `json:"since"`   // start of the last process
 	Ended   time.Time      `json:"ended,omitzero"`
 	Runs    int            `json:"runs"`
 	PID     int            `json:"pid"`
 	Machine string         `json:"machine"`
-	// Collected names the job of a cluster of which this was collected: only that one can be resumed.
+	// Collected names the cluster job from which this one was collected: only the cluster job can be resumed.
 	Collected string         `json:"collected,omitempty"`
 	Pages     int            `json:"pages"`
 	Requests  int            `json:"requests"`
 	Outcomes  map[string]int `json:"outcomes"`
 	Left      int            `json:"left"`  // URLs in the queue
-	Retry     int            `json:"retry"` // of Left, those that have failed before
-	Hosts     int            `json:"hosts"` // that have URLs left
-	// Least is the minimum time for the URLs left, in seconds, and By what determines it: a host, an address or --rate. Limits
-	// of the crawl and URLs still to be found are not considered.
+	Retry     int            `json:"retry"` // of Left, URLs that have failed before
+	Hosts     int            `json:"hosts"` // hosts with URLs left
+	// Least is the minimum time for the URLs left, in seconds, and By what determines it: a host, an address or --rate. Limits of the
+	// crawl and URLs still to be found are not taken into account.
 	Least   float64 `json:"least_s"`
 	By      string  `json:"by,omitempty"`
-	Waiting []Host  `json:"waiting"` // those that take longest first
+	Waiting []Host  `json:"waiting"` // sorted by remaining time, longest first
 	Note    string  `json:"note,omitempty"`
-	// Space describes how much the crawl may still write, unless nothing is left; SpaceLasts is the time in seconds until a limit of it is
-	// reached, at the pace so far, 0 if that is not known.
+	// Space describes how much more the crawl may write, unless nothing is left. SpaceLasts is the time in seconds until it reaches a
+	// limit at its average rate, 0 if that is unknown.
 	Space      *job.Space `json:"space,omitempty"`
 	SpaceLasts float64    `json:"space_lasts_s,omitempty"`
-	// NotShared says why the last process takes no turns with other crawls of the user; "" if it does.
+	// NotShared is the reason why the last process does not share turns with other crawls of the user; "" if it does.
 	NotShared string `json:"not_shared,omitempty"`
 }
 
-// Host is a host that has URLs left.
+// Host is a host with URLs left.
 type Host struct {
 	Host     string    `json:"host"`
 	Left     int       `json:"left"`
-	Retry    int       `json:"retry,omitempty"`  // of Left, those that have failed before
-	Requests int       `json:"requests"`         // made so far
+	Retry    int       `json:"retry,omitempty"`  // of Left, URLs that have failed before
+	Requests int       `json:"requests"`         // requests made so far
 	Waits    string    `json:"waits,omitempty"`  // a clause of the ledger, or one of the constants below; "" if the host may be requested
-	Until    time.Time `json:"until,omitzero"`   // of Waits, if that is known
-	Detail   string    `json:"detail,omitempty"` // of Waits; of "shared" the other crawl that the last request waited for
-	Delay    float64   `json:"delay_s"`          // in force
+	Until    time.Time `json:"until,omitzero"`   // end of Waits, if it is known
+	Detail   string    `json:"detail,omitempty"` // detail of Waits; for "shared" the other crawl that the last request waited for
+	Delay    float64   `json:"delay_s"`          // delay in force
 	Clause   string    `json:"delay_clause"`
-	Trouble  string    `json:"trouble,omitempty"` // of its last request: an error, or a status
-	Least    float64   `json:"least_s"`           // that Left takes
+	Trouble  string    `json:"trouble,omitempty"` // an error or a status of its last request
+	Least    float64   `json:"least_s"`           // minimum time for Left
 }
 
-// What a host may wait for besides the clauses of the ledger.
+// Causes of waiting besides the clauses of the ledger.
 const (
-	InFlight = "in_flight" // a request is under way
-	GivenUp  = "given_up"  // will not be requested again; Detail says why
-	Retry    = "retry"     // a URL that failed, for its next attempt
-	Turn     = "turn"      // until which it was told to wait for others, such as those at its address
+	InFlight = "in_flight" // a request is in flight
+	GivenUp  = "given_up"  // it will not be requested again; Detail is the reason
+	Retry    = "retry"     // a failed URL waits for its next attempt
+	Turn     = "turn"      // it waits for other hosts, such as those at its address
 )
 
-// Of returns the status of a job. The error is that of the job's files.
+// Of returns the status of a job. Errors come from the job's files.
 func Of(r *job.Reader, now time.Time) (*Status, error) {
 	m, err := r.Manifest()
 	if err != nil {
@@ -113,7 +113,7 @@ func Of(r *job.Reader, now time.Time) (*Status, error) {
 	return s, s.judge(r, now, hosts, lines)
 }
 
-// measure finds out how much the crawl may still write, and until when that lasts. An error becomes a note.
+// measure determines how much more the crawl may write, and how long that lasts. An error becomes a note.
 func (s *Status) measure(r *job.Reader) {
 	space, err := r.Space()
 	if err != nil {
@@ -135,7 +135,7 @@ func stateOf(r *job.Reader, m *job.Manifest) string {
 	return Stopped
 }
 
-// queue reads which hosts have URLs left.
+// queue reads the hosts with URLs left.
 func (s *Status) queue(r *job.Reader) (map[string]*Host, error) {
 	hosts := map[string]*Host{}
 	_, _, err := r.Queue(func(c disk.HostCount) error {
@@ -156,7 +156,7 @@ func (s *Status) queue(r *job.Reader) (map[string]*Host, error) {
 	return hosts, err
 }
 
-// judge determines what each host waits for, and the least time that the rest takes.
+// judge determines what each host waits for, and the minimum time for the rest.
 func (s *Status) judge(r *job.Reader, now time.Time, hosts map[string]*Host, l *lines) error {
 	c, err := r.Config()
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *Status) judge(r *job.Reader, now time.Time, hosts map[string]*Host, l *
 	}
 	p := &c.Crawl.Politeness
 	rest := addressRests{}
-	at := map[string]int{} // hosts at each address
+	at := map[string]int{} // number of hosts at each address
 	for name, h := range hosts {
 		info := states(name)
 		h.judge(now, &info, l.hosts[name], p.Hours)
@@ -215,7 +215,7 @@ func (h *Host) judge(now time.Time, info *politeness.HostInfo, seen hostLines, h
 		h.Waits, h.Until = ledger.ClauseQuiet, opens
 	case info.NotBefore.After(now):
 		h.Waits, h.Until = info.Waits, info.NotBefore
-	case queued.After(now): // for a reason that the ledger does not have
+	case queued.After(now): // the ledger does not have the reason
 		h.Waits, h.Until = Turn, queued
 		switch {
 		case h.Retry == h.Left:
@@ -245,8 +245,7 @@ func opening(hours politeness.Hours, now time.Time) time.Time {
 	return now
 }
 
-// addressRests is until when addresses rest, by the hosts at each: a shared address rests as long as the last request to it
-// makes its host rest.
+// addressRests holds, by address, the host whose last request determines how long a shared address rests.
 type addressRests map[string]*Host
 
 func (a addressRests) add(addr string, h *Host) {
@@ -264,5 +263,5 @@ func (a addressRests) hold(addr string, h *Host) {
 	}
 }
 
-// Sorted returns the outcomes, the most frequent first.
+// Sorted returns the outcomes by frequency, the most frequent first.
 func (s *Status) Sorted() []string { return cli.ByCount(s.Outcomes) }

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// Text returns the status for a person, with at most this many hosts; 0 is all.
+// Text returns the status as readable text, with at most most hosts; 0 means all.
 func (s *Status) Text(most int) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { b.WriteString(cli.Printable(fmt.Sprintf(format, args...)) + "\n") }
@@ -56,7 +56,7 @@ func (s *Status) Text(most int) string {
 	return b.String()
 }
 
-// spaceText describes how much the crawl has written, how much it may still write, and how long that lasts.
+// spaceText describes how much the crawl has written, how much more it may write, and how long that lasts.
 func (s *Status) spaceText() string {
 	left, by := s.Space.Left()
 	limit := "disk full"
@@ -96,7 +96,7 @@ func (s *Status) stateText() string {
 	return fmt.Sprintf("stopped %s (%s%s); %s", when(s.Ended), s.Finish, cli.After(": ", s.Error), resume)
 }
 
-// waitText says what a host waits for.
+// waitText describes what a host waits for.
 func (h *Host) waitText(now time.Time) string {
 	text := map[string]string{"": "nothing: it may be requested", InFlight: "an answer", GivenUp: "nothing: it was given up", Turn: "its turn"}[h.Waits]
 	detail := h.Detail

@@ -13,8 +13,7 @@ const (
 	burstSize  = 32 << 10
 )
 
-// Burst writes lines to w, combined if many arrive: a crawl of thousands of URLs a second makes a few dozen system
-// calls for its output.
+// Burst writes lines to w, combined if many arrive: a crawl of thousands of URLs per second makes a few dozen system calls for its output.
 type Burst struct {
 	w io.Writer
 
@@ -42,7 +41,7 @@ func (b *Burst) Write(line []byte) (int, error) {
 	return len(line), b.err
 }
 
-// flush writes what is buffered. The caller holds the lock.
+// flush writes the buffered lines. The caller must hold the lock.
 func (b *Burst) flush() {
 	if b.timer != nil {
 		b.timer.Stop()
@@ -60,7 +59,7 @@ func (b *Burst) flushNow() {
 	b.flush()
 }
 
-// Close writes what is buffered and returns the first error.
+// Close writes the buffered lines and returns the first error.
 func (b *Burst) Close() error {
 	b.flushNow()
 	return b.err

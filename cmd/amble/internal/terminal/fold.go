@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Fold breaks lines that are wider than the terminal at words. What follows is set under the last column of the line if that begins in
-// the first two thirds of the width, and under its beginning otherwise. A word that fits on no line, such as a URL, stays whole. A
-// line without an end, or that moves the cursor, remains as it is.
+// Fold wraps lines that are wider than the terminal at words. Continuation lines are aligned with the last column of the line if that
+// begins in the first two thirds of the width, otherwise with its beginning. A word that fits on no line, such as a URL, stays whole. A
+// line without an end, or that moves the cursor, is unchanged.
 func Fold(text []byte, columns int) []byte {
 	var out []byte
 	for line := range bytes.Lines(text) {
@@ -20,7 +20,7 @@ func Fold(text []byte, columns int) []byte {
 	return out
 }
 
-// foldLine breaks a line without its end.
+// foldLine wraps a line without its line end.
 func foldLine(line string, columns int) string {
 	begin := len(line) - len(strings.TrimLeft(line, " "))
 	hang, body := begin+2, begin
@@ -53,9 +53,8 @@ func foldLine(line string, columns int) string {
 	return b.String()
 }
 
-// Shorten returns a URL in at most this many columns. If it has to be cut, it loses its scheme, and its host unless that is wanted; then
-// what it shares with an earlier URL of its host, as far as their last common folder; and then its end, or its middle if it shares
-// nothing.
+// Shorten shortens a URL to the given number of columns. It omits, as needed, first the scheme, and the host unless host is set; then the
+// part shared with an earlier URL of its host, up to their last common folder; and then the end, or the middle if there is no shared part.
 func Shorten(url, earlier string, host bool, columns int) string {
 	if Width(url) <= columns {
 		return url
@@ -90,7 +89,7 @@ func Shorten(url, earlier string, host bool, columns int) string {
 	return Row{{Text: name + path}}.Text(columns, false)
 }
 
-// SplitURL returns the host of a URL, with its port, and what follows it.
+// SplitURL returns the host of a URL, with its port, and the rest after it.
 func SplitURL(url string) (host, rest string) {
 	_, rest, _ = strings.Cut(url, "://")
 	i := strings.IndexByte(rest, '/')

@@ -10,10 +10,10 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Style is how text looks. It repeats what the text says: without colour nothing is lost.
+// Style is a style of text. It only repeats information in the text: without colour nothing is lost.
 type Style string
 
-// The styles, by the parameter of SGR that sets each.
+// The styles, as SGR parameters.
 const (
 	Plain  Style = ""
 	Bold   Style = "1"
@@ -24,8 +24,7 @@ const (
 	Cyan   Style = "36"
 )
 
-// Span is a part of a line. Whatever stands in Text, nothing of it moves the cursor or changes colours: what is not
-// printable is escaped.
+// Span is a part of a line. Text cannot move the cursor or change colours: unprintable characters are escaped.
 type Span struct {
 	Text  string
 	Style Style
@@ -34,13 +33,13 @@ type Span struct {
 // Row is a line.
 type Row []Span
 
-// ellipsis marks a line that was cut. It is ASCII, which every terminal has.
+// ellipsis marks a truncated line. It is ASCII, which every terminal supports.
 const ellipsis = "..."
 
 // Whole returns the row without an end of line, however long it is.
 func (r Row) Whole(color bool) string { return r.Text(math.MaxInt, color) }
 
-// Text returns the row in at most this many columns, without an end of line.
+// Text returns the row in at most the given number of columns, without a line end.
 func (r Row) Text(columns int, color bool) string {
 	room, mark := max(0, columns), ""
 	if r.Columns() > room {
@@ -71,7 +70,7 @@ func (r Row) Columns() (n int) {
 	return n
 }
 
-// Width returns how many columns a terminal needs for printable text.
+// Width returns the number of columns that printable text takes.
 func Width(s string) (n int) {
 	for _, r := range s {
 		n += runeWidth(r)
@@ -79,8 +78,7 @@ func Width(s string) (n int) {
 	return n
 }
 
-// runeWidth returns how many columns a character takes: none if it is written over the one before it, two if it is as
-// wide as Chinese ones.
+// runeWidth returns the number of columns of a character: 0 for a combining one, 2 for a wide one such as Chinese.
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x300:
@@ -94,7 +92,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// fit returns the beginning of s that takes at most this many columns, and how many it takes.
+// fit returns the longest beginning of s that fits the columns, and its width.
 func fit(s string, columns int) (string, int) {
 	used := 0
 	for i, r := range s {
@@ -122,8 +120,8 @@ func Right(text string, columns int) string {
 	return strings.Repeat(" ", max(0, columns-Width(text))) + text
 }
 
-// Wrap lays facts out on at most this many rows, separated by two blanks; what does not fit on the last one is left to
-// be cut. The order is that of their importance.
+// Wrap arranges facts in at most the given number of rows, separated by two blanks. The last row may be too long and is truncated later.
+// Facts are in order of importance.
 func Wrap(facts []Span, columns, rows int) []Row {
 	var all []Row
 	used := 0

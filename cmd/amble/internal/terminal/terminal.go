@@ -1,6 +1,5 @@
-// Package terminal lays out what a person watches on a terminal: lines of results, logs and notes, and below them, as the
-// last lines of the screen, a status that is redrawn in place. It knows nothing of crawls: package cmd/amble/internal/view says
-// what the lines are.
+// Package terminal lays out output on a terminal: lines of results, logs and notes, and below them, as the last lines of the screen, a
+// status that is redrawn in place. It is independent of crawls: package cmd/amble/internal/view provides the lines.
 //
 // Reading order: terminal.go (the screen), row.go (styled text that fits a width), burst.go (many lines, few writes).
 package terminal
@@ -18,11 +17,10 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// DefaultColumns is the width that is assumed if a terminal does not tell its own.
+// DefaultColumns is the assumed width of a terminal that does not report one.
 const DefaultColumns = 80
 
-// Screen is where messages for a person go, line by line. If it is live, its last lines are a status. Its methods may be
-// called concurrently.
+// Screen receives messages for a person, line by line. If it is live, its last lines are a status. Its methods may be called concurrently.
 type Screen struct {
 	columns func() int
 	color   bool
@@ -30,7 +28,7 @@ type Screen struct {
 	mu     sync.Mutex
 	w      io.Writer
 	live   bool  // a status may be shown
-	status []Row // to be shown
+	status []Row // rows to show
 	drawn  []int // widths in columns of the status lines on the screen
 	last   string
 	cut    bool // the last line above the status is incomplete
@@ -47,7 +45,7 @@ func Is(w io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// Columns returns a function that returns the present width of a terminal, or DefaultColumns if w is none.
+// Columns returns a function that returns the present width of the terminal w, or DefaultColumns if w is not one.
 func Columns(w io.Writer) func() int {
 	file, ok := w.(*os.File)
 	return func() int {
@@ -69,8 +67,8 @@ func (s *Screen) Columns() int { return s.columns() }
 // Color reports whether the screen has colour.
 func (s *Screen) Color() bool { return s.color }
 
-// Write implements io.Writer. Text appears above the status. Nothing in it controls the terminal: except for ends of lines
-// and tabs, control characters are escaped, and hidden ones, too.
+// Write implements io.Writer. Text appears above the status. It cannot control the terminal: control characters other than line ends and
+// tabs are escaped, as are invisible characters.
 func (s *Screen) Write(b []byte) (int, error) {
 	if err := s.put(s.w, s.fold(hidden.Escape(plain(b)))); err != nil {
 		return 0, err
@@ -78,7 +76,7 @@ func (s *Screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// fold breaks lines at words if the screen is a terminal.
+// fold wraps lines at words if the screen is a terminal.
 func (s *Screen) fold(text []byte) []byte {
 	if !Is(s.w) {
 		return text
@@ -86,7 +84,7 @@ func (s *Screen) fold(text []byte) []byte {
 	return Fold(text, s.columns())
 }
 
-// plain escapes the C0 controls, except for ends of lines and tabs.
+// plain escapes C0 control characters other than line ends and tabs.
 func plain(b []byte) []byte {
 	control := func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }
 	if !bytes.ContainsFunc(b, control) {
@@ -103,14 +101,14 @@ func plain(b []byte) []byte {
 	return out
 }
 
-// Print writes text above the status, its first line in bold if there is colour.
+// Print writes text above the status, with the first line in bold if there is colour.
 func (s *Screen) Print(text string) {
 	first, rest, _ := strings.Cut(text, "\n")
 	b := Row{{Text: first, Style: Bold}}.Whole(s.color) + "\n"
-	_ = s.put(s.w, append([]byte(b), s.fold(hidden.Escape(plain([]byte(rest))))...)) // as above: a terminal that has gone
+	_ = s.put(s.w, append([]byte(b), s.fold(hidden.Escape(plain([]byte(rest))))...)) // if the terminal is gone, the error cannot be shown
 }
 
-// Share returns a writer that writes to w: above the status, if w is the terminal that the status is on.
+// Share returns a writer to w that writes above the status, if w is the terminal with the status.
 func (s *Screen) Share(w io.Writer) io.Writer {
 	if s.live && sameFile(s.w, w) {
 		return above{s, w}
@@ -129,7 +127,7 @@ func sameFile(a, b io.Writer) bool {
 	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// above is another way to the terminal that a screen is on.
+// above is another writer to the terminal of a screen.
 type above struct {
 	s *Screen
 	w io.Writer
@@ -143,8 +141,7 @@ func (a above) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// put replaces the status with text and the status below it, in one write: a status that were removed first would
-// flicker.
+// put replaces the status with text and the status below it, in one write: removing the status first would flicker.
 func (s *Screen) put(w io.Writer, text []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +157,7 @@ func (s *Screen) put(w io.Writer, text []byte) error {
 	return err
 }
 
-// Status replaces the status by these rows, each of which is cut to the width of the terminal. None take it away.
+// Status replaces the status by these rows, each truncated to the width of the terminal. Without rows the status disappears.
 func (s *Screen) Status(rows ...Row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,11 +167,11 @@ func (s *Screen) Status(rows ...Row) {
 	s.status = rows
 	var b bytes.Buffer
 	s.redraw(&b)
-	_, _ = s.w.Write(b.Bytes()) // if the terminal has gone, nobody can be told
+	_, _ = s.w.Write(b.Bytes()) // if the terminal is gone, the error cannot be shown
 }
 
-// Leave removes the status, unless somebody is writing at this moment, perhaps to a terminal that hangs. It is for a process
-// that exits immediately.
+// Leave removes the status, unless another goroutine is writing, perhaps to a terminal that hangs. It is for a process that exits
+// immediately.
 func (s *Screen) Leave() {
 	if !s.mu.TryLock() {
 		return
@@ -186,7 +183,7 @@ func (s *Screen) Leave() {
 	_, _ = s.w.Write(b.Bytes())
 }
 
-// erase takes the status off the screen and leaves the cursor where it began.
+// erase removes the status from the screen and leaves the cursor at its start.
 func (s *Screen) erase(b *bytes.Buffer) {
 	if len(s.drawn) > 0 {
 		s.home(b)
@@ -195,7 +192,7 @@ func (s *Screen) erase(b *bytes.Buffer) {
 	}
 }
 
-// home moves the cursor to the beginning of the status. A terminal that has become narrower has wrapped its lines.
+// home moves the cursor to the start of the status. A terminal that has become narrower has wrapped its lines.
 func (s *Screen) home(b *bytes.Buffer) {
 	columns, up := s.columns(), -1
 	for _, n := range s.drawn {
@@ -207,7 +204,7 @@ func (s *Screen) home(b *bytes.Buffer) {
 	}
 }
 
-// redraw writes a changed status over the one that is on the screen, without clearing it first.
+// redraw overwrites the status on the screen with a changed one, without clearing it first.
 func (s *Screen) redraw(b *bytes.Buffer) {
 	switch text := s.text(); {
 	case s.cut || text == "":
@@ -233,8 +230,8 @@ func (s *Screen) paint(b *bytes.Buffer) {
 	}
 }
 
-// text returns the status as it is on the screen. Each line clears what is left of an earlier one, and the last what is
-// below it. One column remains free: terminals differ in what they do behind the last one.
+// text returns the escape sequences and text of the status. Each line clears the rest of an earlier one, and the last clears everything
+// below it. One column stays free, because terminals differ in how they handle the last one.
 func (s *Screen) text() string {
 	if len(s.status) == 0 {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Begin shows on a terminal what is about to be crawled, in whose name, and how fast. Elsewhere it only tells if the delay
-// of the crawl differs from the requested one.
+// Begin shows on a terminal what is about to be crawled, the identity, and the rate. Elsewhere it only prints whether the delay of the
+// crawl differs from the requested one.
 func (v *View) Begin(c *crawler.Config, seeds []weburl.URL) {
 	defer v.tellTypes(c, seeds)
 	switch {
@@ -58,14 +58,14 @@ func delayText(p *politeness.Config) string {
 	return others.String()
 }
 
-// delays returns the delays at other people's hosts, and at own or loopback hosts, that have not been requested yet.
+// delays returns the delays before the first request, at other people's hosts, and at own or loopback hosts.
 func delays(p *politeness.Config) (others, own time.Duration) {
 	others, _ = p.DelayFor(politeness.HostState{})
 	own, _ = p.DelayFor(politeness.HostState{Exempt: true})
 	return others, own
 }
 
-// scopeText describes what is in scope, with up to three names.
+// scopeText describes the scope, with up to three names.
 func scopeText(c *crawler.Config, seeds []weburl.URL) string {
 	var names []string
 	for _, s := range seeds {

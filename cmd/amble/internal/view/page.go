@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Widths of the columns before the URL at the beginning and at the end, and of the terminals that have room for them.
+// Widths of the columns before the URL, initial and maximum, and minimum widths of terminals that show them.
 const (
 	minSize, maxSize = 7, 10  // "1.2 KiB", "1023.9 KiB"
 	minType, maxType = 10, 16 // "text/plain"
@@ -17,11 +17,11 @@ const (
 	typeFrom         = 72
 )
 
-// widths holds the column widths needed so far: columns grow with their content.
+// widths holds the present column widths: columns grow with their content.
 type widths struct {
 	size, kind int
-	host       string            // of the line before
-	urls       map[string]string // the last URL of each host, of up to maxHosts
+	host       string            // host of the previous line
+	urls       map[string]string // the last URL of each host, for up to maxHosts hosts
 }
 
 // maxHosts limits the hosts whose last URL is remembered.
@@ -33,8 +33,7 @@ func (w *widths) fit(size, kind string) {
 	w.kind = min(maxType, max(minType, w.kind, terminal.Width(cli.Printable(kind))))
 }
 
-// ShowsPages reports whether every URL has a line for a person on stdout, which is a terminal then. Otherwise stdout is for
-// programs.
+// ShowsPages reports whether stdout is a terminal and shows a line for every URL. Otherwise stdout is for programs.
 func (v *View) ShowsPages() bool { return v.outTTY && !v.flags.JSON }
 
 // page prints the line of a URL.
@@ -47,7 +46,7 @@ func (v *View) page(visit *crawler.Visit) {
 	if v.whole {
 		text = row.Whole(v.color)
 	}
-	_, _ = v.pages.Write([]byte(text + "\n")) // stdout remembers its failure
+	_, _ = v.pages.Write([]byte(text + "\n")) // stdout keeps the error
 }
 
 // row returns the line for a URL: status, size, type or outcome, URL and remarks.
@@ -66,7 +65,7 @@ func (w *widths) row(v *crawler.Visit, columns int, whole bool) terminal.Row {
 	}
 	url, note := v.URL.String(), noteText(v)
 	if room := columns - 1 - row.Columns(); !whole {
-		if note != "" { // up to a third of the width
+		if note != "" { // takes up to a third of the width
 			room -= min(room/3, 2+terminal.Width(cli.Printable(note)))
 		}
 		host := v.URL.Authority()
@@ -117,7 +116,7 @@ func kindText(v *crawler.Visit) (string, terminal.Style) {
 
 func outcomeText(o crawler.Outcome) string { return strings.ReplaceAll(string(o), "_", " ") }
 
-// noteText says where a redirect leads, or why a page was not fetched or is not complete.
+// noteText returns the target of a redirect, or why a page was not fetched or is incomplete.
 func noteText(v *crawler.Visit) string {
 	switch {
 	case v.Outcome == crawler.Redirected:

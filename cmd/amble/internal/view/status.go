@@ -12,16 +12,16 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// Intervals of showing the status, on a terminal and elsewhere.
+// Intervals between status updates, on a terminal and elsewhere.
 const (
 	drawEvery = 200 * time.Millisecond
 	logEvery  = 30 * time.Second
 )
 
-// Watch shows the crawl's progress until the returned function is called, which takes the status away.
+// Watch shows the crawl's progress until the returned function is called, which removes the status.
 func (v *View) Watch(c *crawler.Crawler, cfg *crawler.Config, o *plan.Outlook) (stop func()) {
 	if v.flags.Quiet {
-		return func() { _ = v.pages.Close() } // stdout remembers its failure
+		return func() { _ = v.pages.Close() } // stdout keeps the error
 	}
 	every := logEvery
 	if v.screen.Live() {
@@ -45,15 +45,15 @@ func (v *View) Watch(c *crawler.Crawler, cfg *crawler.Config, o *plan.Outlook) (
 	return func() {
 		close(done)
 		watching.Wait()
-		_ = v.pages.Close() // as above
+		_ = v.pages.Close() // stdout keeps the error
 		v.screen.Status()
 	}
 }
 
-// Below adds a line to the status of a crawl: what f returns whenever it is shown. It must be called before Watch.
+// Below adds a line to the status of a crawl: the result of f at each update. Call it before Watch.
 func (v *View) Below(f func() string) { v.below = f }
 
-// show shows a snapshot: as the status of a terminal, or as a log line.
+// show shows a snapshot as a terminal status, or as a log line.
 func (v *View) show(s snapshot) {
 	below := ""
 	if v.below != nil {
@@ -90,12 +90,12 @@ func (v *View) show(s snapshot) {
 type status struct {
 	maxPages int
 	maxTime  time.Duration
-	recent   []sample // within rateWindow, oldest first
+	recent   []sample // samples within rateWindow, oldest first
 
-	outlook *plan.Outlook // nil: the time left is estimated from pages per second alone
+	outlook *plan.Outlook // nil: the time left is estimated only from pages per second
 	looked  time.Time
-	least   time.Duration // as of looked; negative: it could not be computed
-	first   plan.Left     // as of looked: the host that is due first
+	least   time.Duration // value at the time looked; negative: it could not be computed
+	first   plan.Left     // value at the time looked: the host that is due first
 }
 
 type sample struct {
@@ -103,24 +103,24 @@ type sample struct {
 	pages int
 }
 
-// rateWindow is the period over which pages per second are computed.
+// rateWindow is the period for computing pages per second.
 const rateWindow = 30 * time.Second
 
-// snapshot is a crawl's progress in the form in which it is shown.
+// snapshot is a crawl's progress in displayable form.
 type snapshot struct {
 	pages           int
 	rate            float64 // pages per second, recently
-	active, waiting int     // hosts
+	active, waiting int     // number of hosts
 	queued          int
 	refused, failed int
-	troubled        int // answers 429 and 5xx, those included after which the URL is requested again
-	deferred        int // to be fetched at another time; these are not errors
+	troubled        int // responses 429 and 5xx, including those after which the URL is retried
+	deferred        int // postponed URLs; they are not errors
 	age             time.Duration
-	next            time.Duration // until a host is due; 0 if one is, or if nothing is known
-	host            string        // the host that is due next
-	waits           string        // the clause that it is waiting for
-	cause           string        // what went wrong there; "" if nothing did
-	eta             time.Duration // if nothing more is found; negative: unknown
+	next            time.Duration // time until a host is due; 0 if one is, or if it is unknown
+	host            string        // host that is due next
+	waits           string        // clause that it waits for
+	cause           string        // error there; "" if there is none
+	eta             time.Duration // estimate without new links; negative: unknown
 }
 
 // at returns the snapshot at this time.
@@ -149,7 +149,7 @@ func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 // lookEvery is the interval at which the remaining URLs of each host are counted.
 const lookEvery = time.Second
 
-// look updates the outlook at most every lookEvery.
+// look updates the outlook at most once per lookEvery.
 func (s *status) look(now time.Time) {
 	if s.outlook == nil || now.Sub(s.looked) < lookEvery {
 		return
@@ -160,7 +160,7 @@ func (s *status) look(now time.Time) {
 	}
 }
 
-// count adds a sample and returns the rate over all that are recent, or since the start.
+// count adds a sample and returns the rate over the recent samples, or since the start.
 func (s *status) count(now time.Time, snap snapshot) float64 {
 	for len(s.recent) > 0 && now.Sub(s.recent[0].at) > rateWindow {
 		s.recent = s.recent[1:]
@@ -176,8 +176,8 @@ func (s *status) count(now time.Time, snap snapshot) float64 {
 // farOff is longer than any crawl takes.
 const farOff = time.Duration(1 << 60)
 
-// left returns the time until everything queued is done or a limit is reached, estimated from what is left for each
-// host or, if that is unknown, from the present rate.
+// left returns the time until everything queued is done or a limit is reached, estimated from the URLs left of each host or, if these are
+// unknown, from the present rate.
 func (s *status) left(snap snapshot, claimed int) time.Duration {
 	all := snap.queued + claimed
 	urls := all
@@ -196,11 +196,11 @@ func (s *status) left(snap snapshot, claimed int) time.Duration {
 	return eta
 }
 
-// statusRows limits the lines of the status's facts. What a host waits for is on another line.
+// statusRows limits the lines of facts in the status. A host's wait is on a further line.
 const statusRows = 2
 
-// rows lays the snapshot out on lines for a terminal of this width: the facts, in the order of their importance, and if a
-// host has to wait, that. If the crawl is waiting for a host in trouble, this comes first.
+// rows arranges the snapshot in lines for a terminal of this width: the facts, by importance, and then the host that has to wait. If the
+// crawl waits for a host with errors, that comes first.
 func (s snapshot) rows(columns int) []terminal.Row {
 	rows := terminal.Wrap(s.facts(), columns-1, statusRows)
 	wait := s.nextText()
@@ -237,7 +237,7 @@ func (s snapshot) facts() []terminal.Span {
 	return facts
 }
 
-// nextText describes when the next host is due, which one it is, and why it has to wait.
+// nextText describes when the next host is due, its name, and why it has to wait.
 func (s snapshot) nextText() string {
 	if s.next < time.Second/2 {
 		return ""

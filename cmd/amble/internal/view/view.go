@@ -1,9 +1,7 @@
-// Package view shows a running crawl in a terminal: what is about to be crawled, one line for each URL with its
-// outcome, a status while it runs, notes and logs, and a summary at the end. It decides what is said; package
-// cmd/amble/internal/terminal lays it out.
+// Package view shows a running crawl in a terminal: what is about to be crawled, one line for each URL with its outcome, a status while it
+// runs, notes and logs, and a summary at the end. It provides the text; package cmd/amble/internal/terminal lays it out.
 //
-// Reading order: view.go, begin.go, page.go (the line of a URL), status.go (progress), watcher.go (the events of a crawl),
-// summary.go.
+// Reading order: view.go, begin.go, page.go (the line of a URL), status.go (progress), watcher.go (the events of a crawl), summary.go.
 package view
 
 import (
@@ -23,7 +21,7 @@ type Flags struct {
 	Messages
 }
 
-// Messages are the flags about what a crawl writes to stderr.
+// Messages are the flags for output on stderr.
 type Messages struct {
 	Quiet     bool `short:"q"`
 	Verbose   bool `short:"v"`
@@ -31,27 +29,27 @@ type Messages struct {
 	Color     string
 }
 
-// View shows one crawl to a person. With a terminal as stderr there is a status at its end, with one as stdout a
-// line for each URL; elsewhere stderr has log lines, and stdout is left to the results.
+// View shows a crawl to a person. If stderr is a terminal, it has a status at its end; if stdout is one, it has a line for each URL.
+// Otherwise stderr has log lines, and stdout only results.
 type View struct {
 	flags  Flags
-	screen *terminal.Screen // stderr
+	screen *terminal.Screen // on stderr
 	log    *slog.Logger
-	below  func() string // a further line of the status; nil: none
+	below  func() string // a further line of the status; may be nil
 
-	out     io.Writer // stdout
+	out     io.Writer // on stdout
 	outTTY  bool
-	columns func() int // of stdout
-	color   bool       // of stdout
-	whole   bool       // lines of stdout are not cut: a screen reader gets all of them
+	columns func() int // columns of stdout
+	color   bool       // colour on stdout
+	whole   bool       // lines of stdout are not truncated, for screen readers
 	pages   *terminal.Burst
 
 	lines  sync.Mutex
-	widths widths // of the lines of URLs
+	widths widths // column widths in the lines of URLs
 }
 
-// New returns the view of a crawl whose messages go to errs and whose results go to out; stdout is the file behind out.
-// The environment is read for TERM and NO_COLOR.
+// New returns the view of a crawl with messages on errs and results on out; stdout is the file behind out. It reads TERM and NO_COLOR from
+// the environment.
 func New(f Flags, out *cli.Stdout, errs io.Writer, env func(string) (string, bool)) *View {
 	stdout := out.Unwrap()
 	dumb, _ := env("TERM")
@@ -69,7 +67,7 @@ func New(f Flags, out *cli.Stdout, errs io.Writer, env func(string) (string, boo
 	return v
 }
 
-// logHandler returns a handler that writes nothing if quiet and everything with -v.
+// logHandler returns a handler that writes nothing if quiet is set and everything with -v.
 func (v *View) logHandler(quiet bool) slog.Handler {
 	opts := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if v.flags.Verbose {
@@ -91,7 +89,7 @@ func (v *View) Tell(format string, args ...any) {
 	}
 }
 
-// Answer prints one line that the user has requested, and that -q does not suppress.
+// Answer prints one line that the user has requested, even with -q.
 func (v *View) Answer(format string, args ...any) {
 	if v.flags.LogFormat == "json" {
 		slog.New(v.logHandler(false)).Info(fmt.Sprintf(format, args...))
@@ -100,7 +98,7 @@ func (v *View) Answer(format string, args ...any) {
 	fmt.Fprintf(v.screen, "amble: "+format+"\n", args...)
 }
 
-// Next prints a command to go on with, alone on its line, unless -q suppresses it.
+// Next prints a suggested command, alone on its line, unless -q suppresses it.
 func (v *View) Next(why, command string) {
 	switch {
 	case v.flags.Quiet:
@@ -114,7 +112,7 @@ func (v *View) Next(why, command string) {
 // Note prints a message that is not about a single URL.
 func (v *View) Note(text string) { v.Tell("%s", text) }
 
-// Leave takes the status off the terminal, for a process that ends at once.
+// Leave removes the status from the terminal, for a process that ends immediately.
 func (v *View) Leave() { v.screen.Leave() }
 
 // Emphasized returns text for stdout, with its first line in bold if stdout has colour.

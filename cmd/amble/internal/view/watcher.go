@@ -13,20 +13,20 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Watcher follows the events of a crawl: it logs them, prints the line of each URL, reports hosts for which the crawl has to
-// wait, and keeps the outcomes of seeds.
+// Watcher handles the events of a crawl: it logs them, prints the line of each URL, reports hosts for which the crawl has to wait, and
+// keeps the outcomes of seeds.
 type Watcher struct {
 	view   *View
-	pages  bool          // URLs have lines
-	giveUp time.Duration // how long an unreachable robots.txt is retried
+	pages  bool          // print a line for each URL
+	giveUp time.Duration // time for which an unreachable robots.txt is retried
 
 	mu    sync.Mutex
-	down  map[string]bool // origins whose robots.txt cannot be fetched; true once that was printed
+	down  map[string]bool // origins whose robots.txt cannot be fetched; true once that was reported
 	seeds []string
 }
 
-// Follow returns a Watcher of a crawl that retries an unreachable robots.txt for this long; 0 is no limit. With pages,
-// every URL has a line on stdout.
+// Follow returns a Watcher of a crawl that retries an unreachable robots.txt for the time giveUp; 0: no limit. With pages, it prints a
+// line for each URL on stdout.
 func (v *View) Follow(giveUp time.Duration, pages bool) *Watcher {
 	return &Watcher{view: v, pages: pages, giveUp: giveUp}
 }
@@ -57,7 +57,7 @@ func (w *Watcher) Trace() *crawler.Trace {
 	return t
 }
 
-// robots notes whether an origin's robots.txt can be fetched.
+// robots records whether an origin's robots.txt can be fetched.
 func (w *Watcher) robots(u weburl.URL, info politeness.OriginInfo) {
 	w.view.log.Debug("robots.txt", "url", info.Source.RobotsURL, "status", info.Source.Status, "known", info.Known)
 	if info.Known || !info.Unreachable {
@@ -73,7 +73,7 @@ func (w *Watcher) robots(u weburl.URL, info politeness.OriginInfo) {
 	}
 }
 
-// retrying prints, once per origin, that its robots.txt cannot be fetched and everything there has to wait.
+// retrying reports, once per origin, that its robots.txt cannot be fetched and all its URLs have to wait.
 func (w *Watcher) retrying(u weburl.URL, reason string, at time.Time) {
 	w.view.log.Debug("retrying", "url", u, "reason", reason, "at", at.Format(time.RFC3339Nano))
 	w.mu.Lock()
@@ -107,7 +107,7 @@ func (w *Watcher) visited(v *crawler.Visit) {
 // maxTold limits the outcomes in the message of a crawl that fetched nothing.
 const maxTold = 5
 
-// Unreachable describes what a crawl tried that no host answered.
+// Unreachable describes the attempts of a crawl without a response from any host.
 func Unreachable(e *crawler.UnreachableError) string {
 	var b strings.Builder
 	b.WriteString("nothing was fetched, no host answered:")
@@ -120,7 +120,7 @@ func Unreachable(e *crawler.UnreachableError) string {
 	return b.String()
 }
 
-// Walled says which seeds a bot wall kept from being fetched, and what can be done about it.
+// Walled lists the seeds that a bot wall prevented from being fetched, with advice.
 func Walled(seeds []crawler.WalledSeed) string {
 	var texts []string
 	for _, s := range seeds[:min(len(seeds), maxTold)] {

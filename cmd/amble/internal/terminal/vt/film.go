@@ -10,45 +10,45 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
 )
 
-// Measures of a picture, in its own units.
+// Dimensions of a picture, in its own units.
 const (
 	cellWidth  = 8.4
 	lineHeight = 18
 	margin     = 16
 	titleBar   = 30
-	baseline   = 13 // from the top of a line
+	baseline   = 13 // distance from the top of a line
 )
 
-// blink is the shortest time for which a picture shows a line: that of a frame of most screens. A line that was there for less
-// is one of which the terminal had received only a part.
+// blink is the minimum time for which a picture shows a line: a frame of most screens. A line that was visible for less time was only
+// partly received.
 const blink = 16 * time.Millisecond
 
-// classes are the names of styles in a picture.
+// classes are the CSS classes of styles in a picture.
 var classes = map[terminal.Style]string{
 	terminal.Bold: "b", terminal.Dim: "d", terminal.Red: "r", terminal.Green: "g", terminal.Yellow: "y", terminal.Cyan: "c",
 }
 
-// Film records what a terminal showed, and when.
+// Film records the contents of a terminal over time.
 type Film struct {
 	columns int
 	started time.Time
 	spans   []span
-	now     []int         // for each line of the terminal, the span that it shows, -1 for none
-	end     time.Duration // of the last frame
+	now     []int         // by line of the terminal: index of its present span, -1 for none
+	end     time.Duration // time of the last frame
 }
 
-// span is a line for as long as it was the same.
+// span is the time for which a line was unchanged.
 type span struct {
 	line       int
 	cells      []Cell
 	start, end time.Duration
-	stays      bool // at the end of the film
+	stays      bool // still shown at the end of the film
 }
 
 // NewFilm begins a film of a terminal with this many columns.
 func NewFilm(columns int) *Film { return &Film{columns: columns} }
 
-// Add adds what the terminal shows now. The first call begins the time of the film.
+// Add records the terminal's present contents. The first call starts the time of the film.
 func (f *Film) Add(t *Terminal) {
 	if f.started.IsZero() {
 		f.started = time.Now()
@@ -67,7 +67,7 @@ func (f *Film) Add(t *Terminal) {
 	}
 }
 
-// change notes that a line has these characters now.
+// change records a line's new characters.
 func (f *Film) change(line int, cells []Cell) {
 	if at := f.now[line]; at >= 0 {
 		if slices.Equal(f.spans[at].cells, cells) {
@@ -97,9 +97,9 @@ text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mo
 <circle cx="20" cy="18" r="5" fill="#4a4f5a"/><circle cx="38" cy="18" r="5" fill="#4a4f5a"/><circle cx="56" cy="18" r="5" fill="#4a4f5a"/>
 `
 
-// SVG returns the film, which has at least two frames, as a picture that moves once, for as long as long says, and then shows
-// the end, below a line with the command. Who does not want motion, or has a viewer without, sees the end alone. The lines that
-// stay have the class on, those that others took the place of the class now.
+// SVG returns the film, which must have at least two frames, as a picture that plays once, for the duration long, and then shows the end,
+// below a line with the command. Viewers that do not want motion, or do not support it, show only the end. Lines that stay have the class
+// on, replaced ones the class now.
 func (f *Film) SVG(title string, command []Cell, long time.Duration) string {
 	lines, pace := 1, long.Seconds()/f.end.Seconds()
 	for _, s := range f.spans {
@@ -123,7 +123,7 @@ func (f *Film) SVG(title string, command []Cell, long time.Duration) string {
 	return b.String()
 }
 
-// spans returns the text of a line. Each span of another style begins at its column, whatever font there is.
+// spans returns the text of a line. Each span of another style is placed at its column, independently of the font.
 func spans(line []Cell) string {
 	var b strings.Builder
 	for i := 0; i < len(line); {
@@ -141,7 +141,7 @@ func spans(line []Cell) string {
 	return b.String()
 }
 
-// Cells returns text as cells of one style.
+// Cells returns text as cells of a style.
 func Cells(text string, style terminal.Style) []Cell {
 	var cells []Cell
 	for _, r := range text {

@@ -1,5 +1,5 @@
-// Package vt is a small terminal: it makes a screen of what programs write to one, as far as package terminal needs it, so
-// that tests can look at what a person would see, and the documents can show it as a picture.
+// Package vt is a small terminal emulator. It implements the control sequences that package terminal uses, so that tests can check the
+// screen that a person would see, and documents can show it as a picture.
 package vt
 
 import (
@@ -12,21 +12,21 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
 )
 
-// Cell is one character of a screen. The second half of a wide character has none.
+// Cell is a character on a screen. The second half of a wide character is empty.
 type Cell struct {
 	Text  string
 	Style terminal.Style
 }
 
-// Terminal has lines, the last of which are its screen. Its zero value cannot be used.
+// Terminal has lines, the last of which are its screen. The zero value is not usable.
 type Terminal struct {
 	columns, rows int
 	lines         [][]Cell
-	x, y          int // of the cursor; y counts from the first line ever written
+	x, y          int // position of the cursor; y counts from the first line ever written
 	style         terminal.Style
-	rest          []byte // start of an incomplete sequence or character
+	rest          []byte // an incomplete sequence or character
 
-	// Odd lists controls that are not understood: a program that only writes what package terminal does causes none.
+	// Odd lists controls that are not supported: output of package terminal contains none.
 	Odd []string
 }
 
@@ -48,13 +48,13 @@ func (t *Terminal) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// step interprets one character or sequence and returns its length, 0 if its end is missing.
+// step interprets one character or sequence and returns its length, 0 if it is incomplete.
 func (t *Terminal) step(b []byte) int {
 	switch c := b[0]; {
 	case c == '\r':
 		t.x = 0
 	case c == '\n':
-		t.x = 0 // as the line discipline of a terminal adds
+		t.x = 0 // added by a terminal's line discipline
 		t.y++
 		t.line()
 	case c == '\x1b':
@@ -146,10 +146,10 @@ func (t *Terminal) sequence(b []byte) int {
 	return end + 1
 }
 
-// Lines returns everything that was written and not taken away, also what has left the screen.
+// Lines returns all lines that were written and not removed, including those that have scrolled off the screen.
 func (t *Terminal) Lines() [][]Cell { return t.lines }
 
-// String returns the lines as text, without blanks at their ends.
+// String returns the lines as text, without trailing blanks.
 func (t *Terminal) String() string {
 	var b strings.Builder
 	for i, l := range t.lines {
