@@ -87,8 +87,7 @@ func (a *Adder) Flush(ctx context.Context) error {
 	return a.hold(ctx)
 }
 
-// hold makes attempts to end the job fail if they did not see the requests sent so far. The error is ErrOver if an attempt has
-// succeeded.
+// hold makes attempts to end the job fail if they did not see the requests sent so far. The error is ErrOver if an attempt has succeeded.
 func (a *Adder) hold(ctx context.Context) error {
 	for {
 		end, rev, err := a.engine.Load(ctx, registerEnd)

@@ -27,8 +27,7 @@ type Growth struct {
 	Progress func(done, of int)
 }
 
-// ErrAtWork is wrapped by the error of [Grow] if nodes may work on the job, or an order was given to it meanwhile. The job is
-// unchanged.
+// ErrAtWork is wrapped by the error of [Grow] if nodes may work on the job, or an order was given to it meanwhile. The job is unchanged.
 var ErrAtWork = errors.New("cluster: nodes may work on the job: its shards can be doubled after an order to drain, when all have ended")
 
 // Grow doubles the number of shards of a job that was ended by OrderDrain. Of the hosts of shard p, some stay there and the others move

@@ -99,8 +99,7 @@ type arrivals struct {
 	probe    uint64 // the last probe, 0 if there was none
 }
 
-// readInbox reads some messages, or all if some is 0 or less. A damaged message is put aside: its links are lost, and the crawl
-// continues.
+// readInbox reads some messages, or all if some is 0 or less. A damaged message is put aside: its links are lost, and the crawl continues.
 func (s *Shard) readInbox(ctx context.Context, some int64) (in arrivals, err error) {
 	in.last = s.inbox // only this goroutine changes it
 	for x, err := range s.node.engine.Inbox(ctx, s.Number, in.last) {

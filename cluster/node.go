@@ -510,9 +510,8 @@ func (n *Node) read(ctx context.Context, s *Shard, h *held) {
 // giveBackTime limits the time of requests in flight when a shard is given back.
 const giveBackTime = 30 * time.Second
 
-// giveOneBack drains a shard if this node has more than its share, or has owned the shard for long, at most one every ten seconds. An
-// idle shard stays, unless it was owned for long: while it moves it cannot answer whether it is idle, which would delay the end of the
-// job.
+// giveOneBack drains a shard if this node has more than its share, or has owned the shard for long, at most one every ten seconds. An idle
+// shard stays, unless it was owned for long: while it moves it cannot answer whether it is idle, which would delay the end of the job.
 func (n *Node) giveOneBack(share int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -19,8 +19,7 @@ type Order struct {
 	// What is OrderPause, OrderResume, OrderDrain, OrderSet, or a word for the crawls of the shards ([Shard.Obey]).
 	What string `json:"what"`
 	To   string `json:"to,omitempty"` // subject of the order, such as a host
-	// Key and Value are for OrderSet: EndPages, EndBytes, EndFailed, EndTime (in seconds) or SetRate (requests per second). 0: no
-	// limit.
+	// Key and Value are for OrderSet: EndPages, EndBytes, EndFailed, EndTime (in seconds) or SetRate (requests per second). 0: no limit.
 	Key   string  `json:"key,omitempty"`
 	Value float64 `json:"value,omitempty"`
 }
@@ -143,8 +142,7 @@ func Paused(all []Order) (paused bool) {
 	return paused
 }
 
-// permits returns an error if an order may not set a value: the rate may not exceed the job's, and the number of pages may only
-// increase.
+// permits returns an error if an order may not set a value: the rate may not exceed the job's, and the number of pages may only increase.
 func (j *Job) permits(now Job, o *Order) error {
 	if !(o.Value >= 0) || o.Value > 1<<53 {
 		return fmt.Errorf("%w: %s is %v: must be a number, 0 for no limit", ErrValue, o.Key, o.Value)

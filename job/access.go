@@ -143,10 +143,9 @@ func absoluteFields(v []string) (abs []string, err error) {
 	return abs, nil
 }
 
-// Access adds credentials to a configuration that Crawler has returned: the header fields of Header (sent to the origins of the
-// seeds, unless they name another origin), the values of fields in Crawl.Hosts that are in files or in the environment, and the
-// cookies of LoadCookies. It reads files and the environment. The error names each field and file that is unavailable, and shows
-// no value.
+// Access adds credentials to a configuration that Crawler has returned: the header fields of Header (sent to the origins of the seeds,
+// unless they name another origin), the values of fields in Crawl.Hosts that are in files or in the environment, and the cookies of
+// LoadCookies. It reads files and the environment. The error names each field and file that is unavailable, and shows no value.
 func (c *Config) Access(x *crawler.Config, seeds ...weburl.URL) error {
 	return errors.Join(c.addFields(x, seeds), readHostFields(x), c.addCookies(x, seeds), c.addCache(x))
 }

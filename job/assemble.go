@@ -406,8 +406,7 @@ func (a *assembler) ordered(c *audit.Config) {
 	}
 }
 
-// inForce returns when the first shard applied an order, and when the last one had. Shards that were not crawled afterwards do
-// not count.
+// inForce returns when the first shard applied an order, and when the last one had. Shards that were not crawled afterwards do not count.
 func (a *assembler) inForce(order int) (first, last time.Time, ok bool) {
 	shards := map[int]time.Time{}
 	for i := range a.Sources {

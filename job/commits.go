@@ -54,8 +54,7 @@ func (j *Job) openCommits(store *disk.Store) (*commits, error) {
 	return c, c.checkArchives()
 }
 
-// checkFrontier returns an error if a job has visits or requests but no queue. A new queue would remove them as data of another
-// crawl.
+// checkFrontier returns an error if a job has visits or requests but no queue. A new queue would remove them as data of another crawl.
 func (d jobFiles) checkFrontier() error {
 	if there, err := d.has(frontierName); there || err != nil {
 		return err
@@ -83,8 +82,7 @@ func (c *commits) read(name string, value []byte) error {
 	return nil
 }
 
-// checkArchives compares the archives with the last commit: all by size, the end of the last one also by hash. Verify reads all
-// of them.
+// checkArchives compares the archives with the last commit: all by size, the end of the last one also by hash. Verify reads all of them.
 func (c *commits) checkArchives() error {
 	last := ""
 	for name, e := range c.extents {

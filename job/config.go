@@ -28,9 +28,8 @@ type Config struct {
 	// caller closes them.
 	Also []sink.Sink
 
-	// Items are additional files for the program's results ([crawler.Visit.Emit]): [ItemsLines], [ItemsCSV] and [ItemsTable].
-	// Each file has each result once. A job must be resumed with the same Items; new ones may be added, and start with the next
-	// result.
+	// Items are additional files for the program's results ([crawler.Visit.Emit]): [ItemsLines], [ItemsCSV] and [ItemsTable]. Each file
+	// has each result once. A job must be resumed with the same Items; new ones may be added, and start with the next result.
 	Items []Items
 	// Links adds the file links.jsonl: every link of each page, with its text, rel, kind and outcome, as [sink.NewLinks] writes
 	// it. It is committed with the visits.
@@ -61,11 +60,10 @@ type Config struct {
 	// Note is called with log messages that do not concern a single URL, for example that a site does not accept signatures. It
 	// is called concurrently. It may be nil.
 	Note func(text string)
-	// Header holds header fields for sites that gave access: "Name: value" for the origins of the seeds, "https://host Name:
-	// value" for one origin. The value may be "@FILE", a file whose only line is the value, or "env:NAME", an environment
-	// variable. The job directory keeps the names of fields, files and variables, but no value: a literal value must be given
-	// again when the job is resumed. See [fetcher.Config.Headers]. Values of header fields in Crawl.Hosts may be "@FILE" and
-	// "env:NAME", too.
+	// Header holds header fields for sites that gave access: "Name: value" for the origins of the seeds, "https://host Name: value" for
+	// one origin. The value may be "@FILE", a file whose only line is the value, or "env:NAME", an environment variable. The job directory
+	// keeps the names of fields, files and variables, but no value: a literal value must be given again when the job is resumed. See
+	// [fetcher.Config.Headers]. Values of header fields in Crawl.Hosts may be "@FILE" and "env:NAME", too.
 	Header []string
 	// LoadCookies names a cookies.txt whose cookies are sent: see [fetcher.Jar.Load]. It turns cookies on.
 	LoadCookies string
@@ -81,10 +79,9 @@ type Config struct {
 	// Parallel is the number of jobs that may run in the process at a time. Above four, they share the queue memory of four jobs;
 	// all share the process's limit on open files. It is not a setting of the job. 0: one.
 	Parallel int
-	// MinFree is the number of bytes that the crawl leaves free on the disk of its directory: it ends in an orderly way before
-	// there are fewer. 0: 5 % of the disk, at most 1 GiB; [crawler.Zero]: none. MaxDisk limits the bytes of the directory: when
-	// an eighth of it is left, the crawl ends, or waits for its Store. That eighth is room for data written while it ends. 0:
-	// Unlimited.
+	// MinFree is the number of bytes that the crawl leaves free on the disk of its directory: it ends in an orderly way before there are
+	// fewer. 0: 5 % of the disk, at most 1 GiB; [crawler.Zero]: none. MaxDisk limits the bytes of the directory: when an eighth of it is
+	// left, the crawl ends, or waits for its Store. That eighth is room for data written while it ends. 0: Unlimited.
 	MinFree, MaxDisk crawler.Limit
 	// SegmentSize is the size of segments in bytes: when the file of visits, ledger, links, texts or results reaches it, the next
 	// commit closes the file, which never changes again. The following data goes to another file, such as visits-000002.jsonl. A
@@ -131,8 +128,7 @@ func (c *Config) checkBrowser() error {
 	}
 }
 
-// Crawler returns the configuration for package crawler: Crawl, completed with the contents of the files that the other fields
-// name.
+// Crawler returns the configuration for package crawler: Crawl, completed with the contents of the files that the other fields name.
 func (c *Config) Crawler() (crawler.Config, error) {
 	cfg := c.Crawl
 	cfg.Sinks = slices.Concat(cfg.Sinks, c.Also)

@@ -7,9 +7,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Facts summarizes the ledger and the visits of the job, reading each once, line by line. It passes each visit to the functions,
-// without the fields that [sink.Parser.Short] leaves out; a visit is valid until they return. It keeps no more than some thousand
-// hosts in memory.
+// Facts summarizes the ledger and the visits of the job, reading each once, line by line. It passes each visit to the functions, without
+// the fields that [sink.Parser.Short] leaves out; a visit is valid until they return. It keeps no more than some thousand hosts in memory.
 func (r *Reader) Facts(each ...func(*sink.Record)) (*digest.Facts, error) {
 	cfg, err := readAuditConfig(r.dir)
 	if err != nil {

@@ -142,8 +142,7 @@ func (d jobFiles) checkEntry(e fs.DirEntry) error {
 	return d.foreign(name)
 }
 
-// checkIn checks the entries of a subdirectory of a job. The bodies of robots.txt files, one per host, are checked when they are
-// opened.
+// checkIn checks the entries of a subdirectory of a job. The bodies of robots.txt files, one per host, are checked when they are opened.
 func (d jobFiles) checkIn(dir string, ours func(name string) bool) error {
 	names, err := plainDir{root: d.root}.names(dir) // local files only, not those in the store
 	if err != nil {

@@ -18,9 +18,8 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// plainDir is a directory that opens only regular files: symbolic links are not followed, files are created only under unused
-// names, and named pipes do not block. So others who can write to the directory cannot make this process write elsewhere. Errors
-// name full paths.
+// plainDir is a directory that opens only regular files: symbolic links are not followed, files are created only under unused names, and
+// named pipes do not block. So others who can write to the directory cannot make this process write elsewhere. Errors name full paths.
 type plainDir struct {
 	root *os.Root
 	away *away // files that only the job's store has; nil: the store is not used

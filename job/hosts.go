@@ -42,8 +42,7 @@ type lineError struct {
 	error
 }
 
-// readHosts parses the text of the setting. In a job it may lack the values of header fields: Access needs them and reports
-// missing ones.
+// readHosts parses the text of the setting. In a job it may lack the values of header fields: Access needs them and reports missing ones.
 func readHosts(v []string) ([]crawler.HostSettings, error) { return recordedHosts(one(v)) }
 
 // recordedHosts parses the text of the setting in a job, where the values of header fields may be missing.

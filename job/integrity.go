@@ -69,8 +69,7 @@ func (d jobFiles) records(m *Manifest) *records {
 	return r
 }
 
-// committedStates adds the extents that commits stored in the queue. A copy of a job may lack the lock file: then no process
-// works on it.
+// committedStates adds the extents that commits stored in the queue. A copy of a job may lack the lock file: then no process works on it.
 func (d jobFiles) committedStates(r *records) error {
 	lock, err := d.openShared(lockName)
 	switch {

@@ -109,8 +109,7 @@ func (c *Config) checkItems() error {
 	return nil
 }
 
-// itemsProgram returns the names of Items in [Config.Program]: if a job were resumed without one of them, that file would lack
-// results.
+// itemsProgram returns the names of Items in [Config.Program]: if a job were resumed without one of them, that file would lack results.
 func (c *Config) itemsProgram() (names []string) {
 	for _, it := range c.Items {
 		names = append(names, "Items "+it.file)

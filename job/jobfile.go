@@ -177,8 +177,7 @@ func (f *File) Get(name string) (s Setting, isList, ok bool) {
 	return Setting{Name: name, Values: e.values, Origin: f.at(e.line)}, e.list, ok
 }
 
-// Kept is like Get, but takes the origin from the comment after the key: a job's own file says there where a value first came
-// from.
+// Kept is like Get, but takes the origin from the comment after the key: a job's own file says there where a value first came from.
 func (f *File) Kept(name string) (s Setting, isList, ok bool) {
 	s, isList, ok = f.Get(name)
 	if ok {

@@ -11,8 +11,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// Matching compares the visits of a job with the requests in its ledger: if lines were removed from one of them, the other
-// reveals it.
+// Matching compares the visits of a job with the requests in its ledger: if lines were removed from one of them, the other reveals it.
 type Matching struct {
 	Visits      int   `json:"visits"`                // visits with a response
 	Requests    int   `json:"requests"`              // requests with a response, except those for robots.txt and for resources of pages
@@ -127,8 +126,7 @@ func (m *matcher) request(n int, line []byte) bool {
 	return true
 }
 
-// name records the line numbers of visits whose response matches no request. If several visits share one response, the first one
-// matches.
+// name records the line numbers of visits whose response matches no request. If several visits share one response, the first one matches.
 func (m *matcher) name(n int, line []byte) bool {
 	var v visitLine
 	if json.Unmarshal(line, &v) != nil || v.Status == 0 || v.Cached {

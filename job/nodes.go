@@ -59,8 +59,7 @@ func FindNodes(ctx context.Context, store stores.Store, url string) (nodes []*St
 	return nodes, nil
 }
 
-// copiedAtOnce is the number of segments that are read concurrently, and of objects of each that are read or written
-// concurrently.
+// copiedAtOnce is the number of segments that are read concurrently, and of objects of each that are read or written concurrently.
 const copiedAtOnce = 4
 
 // fetch copies a segment from the store to a directory below dir. An object that differs from the list is a *damage.

@@ -9,8 +9,7 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// reportSchema is the version of the report's format. It changes when a field changes its meaning or is removed, but not for new
-// fields.
+// reportSchema is the version of the report's format. It changes when a field changes its meaning or is removed, but not for new fields.
 const reportSchema = "amble.report/1"
 
 // reportFile is the content of report.json.

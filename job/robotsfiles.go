@@ -139,8 +139,7 @@ func (d jobFiles) maxRobots() (most int64) {
 // Close closes the index.
 func (k *robotsKeeper) Close() error { return errors.Join(k.index.Close(), k.dir.close()) }
 
-// storeRobotsAgain calls storeRobots as often as the queue is stored, and when the crawl is paused, because it has to look at each
-// file.
+// storeRobotsAgain calls storeRobots as often as the queue is stored, and when the crawl is paused, because it has to look at each file.
 func (u *uploads) storeRobotsAgain(ctx context.Context) error {
 	if !u.waits() && !u.due() {
 		return nil

@@ -231,9 +231,8 @@ func (s *segmentReader) close() (err error) {
 	return err
 }
 
-// segmented is an append-only file that is written in segments. A segment that has reached its size is closed by a commit, which
-// records this, and never changes again. The next Write begins another one. Write may be called during a commit; the other methods may
-// not.
+// segmented is an append-only file that is written in segments. A segment that has reached its size is closed by a commit, which records
+// this, and never changes again. The next Write begins another one. Write may be called during a commit; the other methods may not.
 type segmented struct {
 	commits *commits
 	name    string    // name of the file and of its first segment

@@ -30,8 +30,7 @@ type Request struct {
 	// Program names one of Config.Programs; "": none. Args are its arguments.
 	Program string          `json:"program,omitempty"`
 	Args    json.RawMessage `json:"args,omitempty"`
-	// Priority decides which queued job runs next: the one with the highest priority, and among equal ones the first. It may be
-	// negative.
+	// Priority decides which queued job runs next: the one with the highest priority, and among equal ones the first. It may be negative.
 	Priority int `json:"priority,omitempty"`
 	// Webhooks are URLs that are called when the job is paused, done, stopped or failed: see Config.Send.
 	Webhooks []string `json:"webhooks,omitempty"`
@@ -79,8 +78,7 @@ type Info struct {
 }
 
 // Start queues a job and returns it. If an equal request with the same key has already started a job, it returns that job. The job is
-// durable when Start returns. The error wraps ErrKey, ErrFull or ErrClosed, a [*job.KeyError] for a setting, or describes an invalid
-// seed.
+// durable when Start returns. The error wraps ErrKey, ErrFull or ErrClosed, a [*job.KeyError] for a setting, or describes an invalid seed.
 func (m *Manager) Start(q Request) (Info, error) {
 	if _, err := m.configure(&q); err != nil {
 		return Info{}, err

@@ -92,8 +92,7 @@ const patience = 20 * time.Second
 // noLeader is the error code of servers that have had no leader for some time.
 const noLeader = 10008
 
-// answers tests whether JetStream works. Servers without a leader do not answer at first, even once they have one, so it asks
-// repeatedly.
+// answers tests whether JetStream works. Servers without a leader do not answer at first, even once they have one, so it asks repeatedly.
 func (e *Engine) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.c.patience, patience))
 	defer cancel()

@@ -34,9 +34,8 @@ type Node struct {
 	Dir    string // directory for its files; see cluster.Config.Dir
 	// JobName is the job's name, for messages.
 	JobName string
-	// Program sets fields that the settings of the job cannot express, such as a Handler; it must not change settings. Run calls it
-	// once. The crawls of all shards of the node share these values concurrently, so they must be safe for concurrent use. It may be
-	// nil.
+	// Program sets fields that the settings of the job cannot express, such as a Handler; it must not change settings. Run calls it once.
+	// The crawls of all shards of the node share these values concurrently, so they must be safe for concurrent use. It may be nil.
 	Program func(*job.Config)
 	// Browser starts the renderer of pages, sets it as Crawl.Renderer, and returns a function that stops it. Run calls it once if the
 	// job renders pages and Program has not set a Renderer: all shards of the node share it. nil: jobs that render pages are refused.
@@ -49,8 +48,7 @@ type Node struct {
 	// directories of shards that it has given back, and those that earlier processes left in Dir. So the node gives each shard back
 	// after an hour. Commits do not wait for copies. "": nothing is stored.
 	Store string
-	// Trace is called with events of its shards, and Note with messages for the operator. Both may be nil. They are called
-	// concurrently.
+	// Trace is called with events of its shards, and Note with messages for the operator. Both may be nil. They are called concurrently.
 	Trace func(cluster.Event)
 	Note  func(text string)
 

@@ -1,14 +1,13 @@
-// Package check finds what is broken on a site that a job has crawled: links that lead nowhere, with every page that has them,
-// fragments that no element has, redirects to mend, and mixed content.
+// Package check finds what is broken on a site that a job has crawled: links that lead nowhere, with every page that has them, fragments
+// that no element has, redirects to mend, and mixed content.
 //
-// The job should follow links to other sites by one step (crawler.ScopeConfig.Beyond) and read resources, and keep its links or
-// an archive (job.Config.Links and Archive). Fragments need the archive. URLs that the job has not requested are counted, not
-// judged.
+// The job should follow links to other sites by one step (crawler.ScopeConfig.Beyond) and read resources, and keep its links or an archive
+// (job.Config.Links and Archive). Fragments need the archive. URLs that the job has not requested are counted, not judged.
 //
 // # Vocabulary
 //
-// The site comprises all URLs in the scope of the job. A finding is a URL with something to mend and the pages that link to it. A
-// broken URL has no page for any reader. An undecided URL gave a response that proves nothing, such as a request to log in.
+// The site comprises all URLs in the scope of the job. A finding is a URL with something to mend and the pages that link to it. A broken
+// URL has no page for any reader. An undecided URL gave a response that proves nothing, such as a request to log in.
 //
 //	r, err := job.Read("site")
 //	defer r.Close()
@@ -102,8 +101,7 @@ type checker struct {
 	found map[finding]*Finding
 	order []*Finding // in the order in which they were found
 
-	// Sorted hashes of the element names to which pages link, by page of the site. After fragments, only names that the page
-	// lacks remain.
+	// Sorted hashes of the element names to which pages link, by page of the site. After fragments, only names that the page lacks remain.
 	names map[weburl.Key][]uint64
 	seed  maphash.Seed
 

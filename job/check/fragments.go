@@ -114,8 +114,7 @@ func (c *checker) fragments(ctx context.Context) (lacking bool, err error) {
 	return len(c.names) > 0, nil
 }
 
-// namesAt returns the hashes of the element names of an archived page. ok is false if the archive has no complete copy of the
-// page.
+// namesAt returns the hashes of the element names of an archived page. ok is false if the archive has no complete copy of the page.
 func (c *checker) namesAt(ctx context.Context, pages *job.Pages, u weburl.URL, v *sink.Record) (names map[uint64]struct{}, ok bool) {
 	if v.WARC == nil {
 		return nil, false

@@ -26,8 +26,7 @@ import (
 // Config configures a Digest. The zero Config is usable.
 type Config struct {
 	Audit audit.Config // settings that requests are judged by
-	// Body returns a robots.txt by its hash. If it is nil, pauses that robots.txt asks for are judged only by the entries of the
-	// ledger.
+	// Body returns a robots.txt by its hash. If it is nil, pauses that robots.txt asks for are judged only by the entries of the ledger.
 	Body audit.Body
 	// MaxHosts limits the hosts that are kept in full. The default is 10,000.
 	MaxHosts int

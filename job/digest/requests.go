@@ -168,8 +168,7 @@ func (d *Digest) lostToOthers(h *Host, e *ledger.Entry) time.Duration {
 	return max(0, until.Sub(free))
 }
 
-// pauseBefore returns the pause before a request. The required delay is the larger of the auditor's and the one in the ledger
-// line.
+// pauseBefore returns the pause before a request. The required delay is the larger of the auditor's and the one in the ledger line.
 func pauseBefore(h *Host, e *ledger.Entry, judged audit.Pause, paused bool) (p pause) {
 	if h.ended.IsZero() || h.run != e.Run || e.Written.Before(h.ended) {
 		return p

@@ -115,8 +115,7 @@ func (d *Digest) siteOf(via string) string {
 	return d.via.site
 }
 
-// appendHost appends the host:port of a URL in the form of the ledger, always with the port. If the URL has no host, it appends
-// nothing.
+// appendHost appends the host:port of a URL in the form of the ledger, always with the port. If the URL has no host, it appends nothing.
 func appendHost(b []byte, url string) []byte {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {

@@ -102,9 +102,8 @@ type Group struct {
 	ListedOf Interval  `json:"listed_interval"`
 }
 
-// Run answers the question with estimates. It makes no request. It needs space for the job's tables in the directory of temporary
-// files. It returns ErrNoSample, an error if no page has answered with a value, an *ExpressionError, or an error of reading the
-// job.
+// Run answers the question with estimates. It makes no request. It needs space for the job's tables in the directory of temporary files.
+// It returns ErrNoSample, an error if no page has answered with a value, an *ExpressionError, or an error of reading the job.
 func Run(ctx context.Context, r *job.Reader, q Question) (*Result, error) {
 	rep, err := r.Report()
 	if err != nil {

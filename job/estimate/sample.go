@@ -49,8 +49,7 @@ type visit struct {
 	group                                sql.NullString
 }
 
-// readSample reads the drawn pages. A page that was redirected has the answer, value and group of the page where the redirects
-// end.
+// readSample reads the drawn pages. A page that was redirected has the answer, value and group of the page where the redirects end.
 func readSample(ctx context.Context, db *sql.DB, draws []crawler.SiteDraw, q Question) (*sample, error) {
 	s := &sample{}
 	for _, d := range draws {

@@ -97,10 +97,9 @@ func student(df int) float64 {
 	return z + (z3+z)/(4*n) + (5*z5+16*z3+3*z)/(96*n*n) + (3*z7+19*z5+17*z3-15*z)/(384*n*n*n)
 }
 
-// hostInterval returns the interval of the mean over all sites of a list from which these sites are a random sample. It uses a
-// bootstrap over the sites with studentized ratios (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 12).
-// A site is drawn with all of its pages in the sample, so the interval includes the error of both stages. It returns nil for
-// fewer than minHosts sites.
+// hostInterval returns the interval of the mean over all sites of a list from which these sites are a random sample. It uses a bootstrap
+// over the sites with studentized ratios (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 12). A site is drawn
+// with all of its pages in the sample, so the interval includes the error of both stages. It returns nil for fewer than minHosts sites.
 func hostInterval(units []unit, sites int, share bool, random *rand.Rand) *Interval {
 	sums, weights := make([]float64, sites), make([]float64, sites)
 	with := map[int]bool{}

@@ -72,10 +72,9 @@ type Result struct {
 // tempPrefix begins the names of directories in which exports are written until they are complete.
 const tempPrefix = ".amble-export-"
 
-// Write exports a job to path, which must not exist: a file, or a directory for some kinds. It is written under another name in
-// the same directory and then renamed, so that an incomplete export never has the name path; a process that is killed may leave a
-// directory whose name begins with .amble-export-. progress is called now and then; it may be nil. The error is a *job.Error, or
-// the error of the context.
+// Write exports a job to path, which must not exist: a file, or a directory for some kinds. It is written under another name in the same
+// directory and then renamed, so that an incomplete export never has the name path; a process that is killed may leave a directory whose
+// name begins with .amble-export-. progress is called now and then; it may be nil. The error is a *job.Error, or the error of the context.
 func Write(ctx context.Context, r *job.Reader, k Kind, path string, progress func(Progress)) (*Result, error) {
 	return WriteAll(ctx, []*job.Reader{r}, k, path, progress)
 }

@@ -31,8 +31,7 @@ func WACZ() Kind {
 
 const (
 	waczVersion = "1.1.1"
-	// blockLines is the number of lines of a large index that are compressed together; maxLines is the maximum of an uncompressed
-	// index.
+	// blockLines is the number of lines of a large index that are compressed together; maxLines is the maximum of an uncompressed index.
 	blockLines = 3000
 	maxLines   = 50_000
 )

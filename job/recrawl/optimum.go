@@ -24,9 +24,8 @@ func Freshness(rate, frequency float64) float64 {
 //
 // It is the solution by a Lagrange multiplier μ of Cho and Garcia-Molina (2003, section 4.3) and of Azar, Horvitz, Lubetzky, Peres and
 // Shahaf ("Tractable near-optimal policies for crawling", PNAS 115(32), 2018): the derivative of the freshness of every page that is
-// requested, (1 − e^(−r)(1 + r)) / λ with r = λ/f, equals μ. It is at most 1/λ, so that pages with λ > 1/μ change too fast for the
-// budget: requests for them gain less than for any other page. They get the frequency least. tooFast is this limit 1/μ, +Inf if there
-// is none.
+// requested, (1 − e^(−r)(1 + r)) / λ with r = λ/f, equals μ. It is at most 1/λ, so that pages with λ > 1/μ change too fast for the budget:
+// requests for them gain less than for any other page. They get the frequency least. tooFast is this limit 1/μ, +Inf if there is none.
 func Optimum(rates []float64, budget, least, most float64) (frequencies []float64, tooFast float64) {
 	n := float64(len(rates))
 	frequencies = make([]float64, len(rates))

@@ -150,9 +150,8 @@ func (s *script) Claim(ctx context.Context) (c frontier.Claim, err error) {
 	}
 }
 
-// byRobots queues the wanted sitemap if a robots.txt named it, and returns nil otherwise. The visit of the sitemap may be recorded
-// before the visit of the URL for which the robots.txt was requested: that URL had to wait, and the host was free for the sitemap
-// first.
+// byRobots queues the wanted sitemap if a robots.txt named it, and returns nil otherwise. The visit of the sitemap may be recorded before
+// the visit of the URL for which the robots.txt was requested: that URL had to wait, and the host was free for the sitemap first.
 func (s *script) byRobots(u weburl.URL) *entry {
 	via, err := weburl.Parse(s.want.Via)
 	if err != nil || via != via.RobotsURL() {

@@ -126,8 +126,7 @@ func causesText(causes []cause) string {
 	return strings.Join(texts, "; ")
 }
 
-// rows returns the first URLs with a result, sorted by the frequency of their cause, and an example for each cause that would be
-// missing.
+// rows returns the first URLs with a result, sorted by the frequency of their cause, and an example for each cause that would be missing.
 func (s *source) rows(of digest.Result, causes []cause) []listRow {
 	rows, at := slices.Clone(s.list.shown[of]), map[string]int{}
 	for i, c := range causes {

@@ -1,6 +1,5 @@
-// Package corpus exports the main texts of jobs as a corpus: parts of bounded size, as compressed JSON lines and as Parquet
-// files, with the documents that a publication needs. It is a separate package because it links a library for each of these
-// formats.
+// Package corpus exports the main texts of jobs as a corpus: parts of bounded size, as compressed JSON lines and as Parquet files, with
+// the documents that a publication needs. It is a separate package because it links a library for each of these formats.
 //
 //	r, err := job.Read("birds") // a crawl with job.Config.Archive
 //	…

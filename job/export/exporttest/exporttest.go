@@ -178,8 +178,7 @@ func Summary(visits []sink.Record) string {
 const SummaryLines = `SELECT outcome || ' ' || url_host_name || ' ' || coalesce(fetch_status, 0) || ' ' || count(*) || ' ' || coalesce(sum(bytes), 0) AS line
 	FROM visits GROUP BY outcome, url_host_name, fetch_status`
 
-// Large makes a job of n visits and requests to many hosts, without crawling. It has only the files that an export reads, and no
-// queue.
+// Large makes a job of n visits and requests to many hosts, without crawling. It has only the files that an export reads, and no queue.
 func Large(dir string, n int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -14,8 +14,7 @@ import (
 
 // page replaces the references of a page.
 type page struct {
-	// replace returns the new text of a reference, and whether its target is in the mirror. ok is false if the reference stays
-	// unchanged.
+	// replace returns the new text of a reference, and whether its target is in the mirror. ok is false if the reference stays unchanged.
 	replace func(ref string) (to string, here, ok bool)
 	// text returns text of the page in UTF-8.
 	text func(b []byte) string

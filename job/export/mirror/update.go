@@ -58,11 +58,10 @@ type Left struct {
 // maxElsewhere limits Updated.Elsewhere.
 const maxElsewhere = 10_000
 
-// Update writes the pages of several crawls of the same sites into a directory for browsing, like [Kind]. If several crawls have
-// a page, the newest version counts; a page that a newer crawl found missing or unreachable stays. Files whose bytes are
-// unchanged are left alone, each other file is replaced atomically, and the next Update completes one that was killed. jobs must
-// be in the order of their crawls. The file Start links to seeds. Files that no Update wrote are not touched. The error is a
-// *job.Error, or the error of the context.
+// Update writes the pages of several crawls of the same sites into a directory for browsing, like [Kind]. If several crawls have a page,
+// the newest version counts; a page that a newer crawl found missing or unreachable stays. Files whose bytes are unchanged are left alone,
+// each other file is replaced atomically, and the next Update completes one that was killed. jobs must be in the order of their crawls.
+// The file Start links to seeds. Files that no Update wrote are not touched. The error is a *job.Error, or the error of the context.
 func Update(ctx context.Context, dir string, jobs []*job.Reader, seeds []weburl.URL) (_ *Updated, err error) {
 	own := filepath.Join(dir, OwnDir)
 	if err := os.MkdirAll(own, 0o755); err != nil {

@@ -16,11 +16,10 @@ import (
 	"github.com/amble-crawler/amble/internal/extsort"
 )
 
-// Two texts are near-duplicates if three in five of their sequences of shingleWords words occur in both (Jaccard index 0.6).
-// MinHash estimates the index: a signature has one byte of the minimum hash of a text's sequences for each of signatureSize hash
-// functions. Two texts are compared only if their signatures agree in one of bands bands of bandRows bytes. A text with an index
-// of 0.7 to another one is found with probability 0.98, with 0.8 with probability 0.9999; one with 0.5 is wrongly taken for a
-// near-duplicate with probability 0.01.
+// Two texts are near-duplicates if three in five of their sequences of shingleWords words occur in both (Jaccard index 0.6). MinHash
+// estimates the index: a signature has one byte of the minimum hash of a text's sequences for each of signatureSize hash functions. Two
+// texts are compared only if their signatures agree in one of bands bands of bandRows bytes. A text with an index of 0.7 to another one is
+// found with probability 0.98, with 0.8 with probability 0.9999; one with 0.5 is wrongly taken for a near-duplicate with probability 0.01.
 const (
 	shingleWords  = 5
 	bands         = 25

@@ -9,10 +9,9 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Reader returns a reader for [job.Config.TextReader]: text.jsonl gets a line, with both forms of the text, for each page of
-// which [Text] would have a row. Features that need the whole crawl are missing: text that a site repeats is not removed, and
-// there is no duplicate_of. In a job without an archive, warc is "" and offset is 0. If documents is nil, documents other than
-// web pages have no lines.
+// Reader returns a reader for [job.Config.TextReader]: text.jsonl gets a line, with both forms of the text, for each page of which [Text]
+// would have a row. Features that need the whole crawl are missing: text that a site repeats is not removed, and there is no duplicate_of.
+// In a job without an archive, warc is "" and offset is 0. If documents is nil, documents other than web pages have no lines.
 //
 // As many pages are parsed at a time as there are processors, so memory depends on their size and not on the number of requests.
 func Reader(documents Documents) job.TextReader {

@@ -13,11 +13,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A block of text that a site repeats, such as a request to subscribe or a note about the authors, is not part of the main text.
-// A block is removed if it has at least repeatedWords words or repeatedBytes bytes, and is in the main text of at least
-// repeatedPages pages of the host and of one page in repeatedShare. Pages with the same text count as one. Headings, tables and
-// preformatted text stay (article.Article.Prune). If a page would lose more than half of its words, it keeps all of its text: it
-// is a version of another page.
+// A block of text that a site repeats, such as a request to subscribe or a note about the authors, is not part of the main text. A block
+// is removed if it has at least repeatedWords words or repeatedBytes bytes, and is in the main text of at least repeatedPages pages of the
+// host and of one page in repeatedShare. Pages with the same text count as one. Headings, tables and preformatted text stay
+// (article.Article.Prune). If a page would lose more than half of its words, it keeps all of its text: it is a version of another page.
 const (
 	repeatedWords = 3
 	repeatedBytes = 15

@@ -15,9 +15,8 @@ import (
 	"github.com/amble-crawler/amble/job/export"
 )
 
-// WET returns the kind wet: the texts as conversion records in one WARC 1.0 file, as Common Crawl publishes them. Each record is
-// a gzip member and refers to the response in the archive. The other fields of [Row] are left out. A job without an archive is
-// refused.
+// WET returns the kind wet: the texts as conversion records in one WARC 1.0 file, as Common Crawl publishes them. Each record is a gzip
+// member and refers to the response in the archive. The other fields of [Row] are left out. A job without an archive is refused.
 func WET(o Options) export.Kind {
 	o.Text, o.Markdown = true, false
 	return export.Kind{Name: "wet", Doc: "the text alone, in the form of Common Crawl's WET files", Suffix: ".warc.wet.gz", Many: true, Write: func(x *export.Export) error {
