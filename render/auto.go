@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// RuleAlways names the rule of a Policy that renders every page. [Policy.Decide] lists the others.
+// RuleAlways is the rule of a Policy that renders every page. [Policy.Decide] lists the others.
 const RuleAlways = "always"
 
 const (
@@ -23,12 +23,12 @@ const (
 // littleText is the number of characters of text below which a page with scripts counts as empty.
 const littleText = 200
 
-// Decide returns the name of the rule that has a page rendered, or "" if it is left static. The
-// document is HTML in UTF-8. Decide takes time linear in the document's length. The names are stable across versions:
+// Decide returns the name of the rule that selects a page for rendering, or "" if it stays static. The document is HTML in UTF-8. Decide
+// takes time linear in the document's length. The names are stable across versions:
 //
 //	always     the Policy renders every page
-//	noscript   a noscript element says "JavaScript"
-//	app_root   an element in which an application will be built is empty
+//	noscript   a noscript element contains "JavaScript"
+//	app_root   an element that is typically the root of an application is empty
 //	no_text    less than 200 characters of text, and a script with src
 //	no_anchor  no link, and a module script
 func (p *Policy) Decide(status int, document []byte) string {
@@ -54,22 +54,22 @@ func (p *Policy) Decide(status int, document []byte) string {
 
 // Signs holds the properties of a document that Decide depends on.
 type Signs struct {
-	// Noscript says that a noscript element's text has the word "JavaScript".
+	// Noscript is set if the text of a noscript element contains "JavaScript".
 	Noscript bool
-	// EmptyRoot says that an element in which applications are usually built has no content.
+	// EmptyRoot is set if an element that is typically the root of an application is empty.
 	EmptyRoot bool
-	// Text is the number of characters of text in the body that a person sees without scripts: runs of white
-	// space count as one, noscript elements not at all.
+	// Text is the number of characters of text in the body that is visible without scripts: runs of white space count as one, noscript
+	// elements do not count.
 	Text int
-	// ScriptSrc says that there is a script element with src.
+	// ScriptSrc is set if there is a script element with src.
 	ScriptSrc bool
-	// Module says that there is a script element of type module.
+	// Module is set if there is a script element of type module.
 	Module bool
 	// Anchors is the number of a elements with href.
 	Anchors int
 }
 
-// Scan finds the signs of a page whose content is made by scripts in an HTML document in UTF-8.
+// Scan returns the signs in an HTML document in UTF-8 that scripts make the page's content.
 func Scan(document []byte) Signs {
 	s := scanner{z: html.NewTokenizer(bytes.NewReader(document))}
 	for {
@@ -91,11 +91,11 @@ func Scan(document []byte) Signs {
 type scanner struct {
 	z      *html.Tokenizer
 	signs  Signs
-	hidden string // the element with invisible text that the parser is inside of
-	root   string // name of an application's root element that has been empty so far
+	hidden string // the invisible element that the parser is in
+	root   string // name of an application's root element that is empty so far
 }
 
-// invisible elements hold text that is no text of the page. That of noscript, markup and all, is one token.
+// invisible elements contain text that is not part of the page's text. The content of noscript, including markup, is one token.
 var invisible = []string{"noscript", "script", "style", "template", "title", "textarea", "noframes", "iframe"}
 
 func (s *scanner) start() {
@@ -150,10 +150,10 @@ func (s *scanner) text(t []byte) {
 	}
 }
 
-// attributes holds the attributes of an element that Scan needs.
+// attributes holds the relevant attributes of an element.
 type attributes struct{ src, module, href, root bool }
 
-// rootIDs are the ids of elements in which applications are built.
+// rootIDs are typical ids of root elements of applications.
 var rootIDs = []string{"root", "app", "__next", "__nuxt", "___gatsby", "main-app"}
 
 func (s *scanner) attributes(more bool) (a attributes) {
@@ -178,24 +178,24 @@ func (s *scanner) attributes(more bool) (a attributes) {
 	return a
 }
 
-// A host whose renderings add nothing is not rendered for a while.
+// Limits for skipping hosts whose renderings add nothing.
 const (
-	uselessRow  = 5      // consecutive renderings without gain
-	staticPages = 50     // pages then left static
-	maxHosts    = 10_000 // hosts remembered; beyond that, old ones are forgotten
+	uselessRow  = 5      // consecutive renderings without gain after which a host is skipped
+	staticPages = 50     // number of pages that then stay static
+	maxHosts    = 10_000 // hosts in memory; older ones are forgotten
 )
 
-// Gains remembers which hosts' pages had nothing more to give when rendered: after 5 consecutive renderings
-// without a new link and with less than 5 % more text, the next 50 pages of the host are left static. It is
-// kept in memory alone. The zero Gains is empty and ready for use; its methods may be called concurrently.
+// Gains records which hosts' pages gain nothing from rendering: after 5 consecutive renderings without a new link and with less than 5 %
+// more text, the next 50 pages of the host stay static. It is only in memory. The zero Gains is empty and ready for use; its methods may
+// be called concurrently.
 type Gains struct {
 	mu         sync.Mutex
-	young, old map[string]gain // two generations of at most maxHosts/2
+	young, old map[string]gain // two generations of at most maxHosts/2 hosts
 }
 
 type gain struct{ useless, static int }
 
-// Skip reports whether a page of the host is to be left static, and counts it if so.
+// Skip reports whether a page of the host should stay static. If so, it counts the page.
 func (g *Gains) Skip(host string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -208,8 +208,7 @@ func (g *Gains) Skip(host string) bool {
 	return true
 }
 
-// Note takes a rendering into account: how many links it has that the static page lacked, and how many
-// characters of text there were before and after.
+// Note records a rendering: the number of its links that the static page lacked, and the numbers of characters of text before and after.
 func (g *Gains) Note(host string, newLinks, textBefore, textAfter int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,15 +11,14 @@ import (
 	"sync"
 )
 
-// temporary begins the names of files that are being written.
+// temporary begins the names of files while they are written.
 const temporary = "new-"
 
-// OpenStore returns a Store that keeps answers as files in a directory, which it makes if there is none, and which must
-// not be a symbolic link. The index reads the Records that the crawler has committed. Files that no Record names, left by
-// a process that was killed or by renderings that have ended, are removed. Close closes the Store.
+// OpenStore returns a Store that keeps answers as files in a directory, which it creates if necessary, and which must not be a symbolic
+// link. The index reads the Records that the crawler has committed. It removes files that no Record names, left by a killed process or by
+// renderings that have ended. Close closes the Store.
 //
-// Nothing is synchronized to the disk: an answer that a crash of the machine damages is found by its hash, and
-// requested again.
+// Files are not synced: if a crash of the machine damages an answer, its hash reveals this, and it is requested again.
 func OpenStore(dir string, index Index) (*Store, error) {
 	f, err := openFolder(dir)
 	if err != nil {
@@ -43,11 +42,11 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// leastSwept is the number of stored answers from which Sweep removes unused ones.
+// leastSwept is the minimum number of answers written between two checks for unused ones.
 const leastSwept = 1000
 
-// Sweep removes the files of answers that neither a committed Record nor a Rendering needs any more. The crawler calls it
-// after each commit; it looks at the files only when as many were written as there were, and a thousand at least.
+// Sweep removes the files of answers that neither a committed Record nor a Rendering needs any more. The crawler calls it after each
+// commit. It checks the files only after as many answers were written as the last check kept, at least a thousand.
 func (s *Store) Sweep() error {
 	if s.folder == nil || !s.folder.due() {
 		return nil
@@ -57,7 +56,7 @@ func (s *Store) Sweep() error {
 
 func (s *Store) sweep() error {
 	f := s.folder
-	f.mu.Lock() // nothing is written meanwhile, or taken into use
+	f.mu.Lock() // prevents writes and new uses meanwhile
 	defer f.mu.Unlock()
 	used, err := references(s.index)
 	if err != nil {
@@ -80,7 +79,7 @@ func (s *Store) sweep() error {
 	return nil
 }
 
-// references are the answers that committed Records name.
+// references returns the answers that committed Records name.
 func references(index Index) (map[address]bool, error) {
 	used := map[address]bool{}
 	err := index.Each(prefixURL, func(_ string, value []byte) error {
@@ -105,13 +104,13 @@ func references(index Index) (map[address]bool, error) {
 	return used, err
 }
 
-// folder is a box in a directory: each answer is a file, in a directory for the first two digits of its name.
+// folder is a box in a directory: each answer is a file, in a subdirectory named by the first two digits of its name.
 type folder struct {
 	root *os.Root
 
 	mu            sync.Mutex
 	uses          map[address]int
-	written, kept int // answers: since the files were looked at, and left then
+	written, kept int // answers written since the last sweep, and kept by it
 }
 
 func openFolder(dir string) (*folder, error) {
@@ -133,15 +132,15 @@ func openFolder(dir string) (*folder, error) {
 	return &folder{root: root, uses: map[address]int{}}, nil
 }
 
-// due reports whether it is time to look for files that nobody needs.
+// due reports whether it is time to look for unused files.
 func (f *folder) due() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.written >= max(leastSwept, f.kept)
 }
 
-// sweep removes the files of answers that are not used, and those left by writes that were cut off. It touches
-// nothing that a Store has not written. It must be called with mu held.
+// sweep removes the files of unused answers, and those of interrupted writes. It touches only files that a Store has written. Call it with
+// mu held.
 func (f *folder) sweep(used map[address]bool) error {
 	parts, err := f.names(".")
 	if err != nil {
@@ -167,7 +166,7 @@ func (f *folder) sweep(used map[address]bool) error {
 	return nil
 }
 
-// names are those in a directory.
+// names returns the names in a directory.
 func (f *folder) names(dir string) ([]string, error) {
 	d, err := f.root.Open(dir)
 	if err != nil {
@@ -201,7 +200,7 @@ func (f *folder) put(r address, b []byte) error {
 	return nil
 }
 
-// appear makes a file appear with all its content or not at all. No other call may be writing the same file.
+// appear writes a file atomically. No other call may be writing the same file.
 func appear(root *os.Root, to string, b []byte) error {
 	dir, name := path.Split(to)
 	if err := root.MkdirAll(path.Clean(dir), 0o755); err != nil {

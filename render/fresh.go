@@ -8,20 +8,19 @@ import (
 	"time"
 )
 
-// sharing says which pages an answer serves.
+// sharing describes which pages an answer may serve.
 type sharing struct {
-	shared  bool      // other pages than the one it was requested for
-	pinned  bool      // to the end of the crawl, however old
-	expires time.Time // else until then
+	shared  bool      // pages other than the one for which it was requested
+	pinned  bool      // until the end of the crawl, whatever its age
+	expires time.Time // otherwise until this time
 	accept  bool      // only requests with the same Accept header
 }
 
-// maxHeuristic bounds a lifetime that no header states.
+// maxHeuristic limits a lifetime that no header states.
 const maxHeuristic = 24 * time.Hour
 
-// share judges an answer received at a time by RFC 9111, as a private cache. Scripts, workers and style sheets
-// that may be stored and need not be validated are kept for the whole crawl, so that it sees one version of a
-// site.
+// share determines the sharing of an answer received at a time, by RFC 9111 for a private cache. Scripts, workers and style sheets that
+// may be stored and need no validation are kept for the whole crawl, so that it sees one version of a site.
 func share(k Kind, a *Answer, at time.Time) sharing {
 	d := directives(a.Header)
 	_, noStore := d["no-store"]
@@ -38,7 +37,7 @@ func share(k Kind, a *Answer, at time.Time) sharing {
 	return s
 }
 
-// directives are those of Cache-Control in lower case, with their arguments (RFC 9111 section 5.2).
+// directives returns the directives of Cache-Control in lower case, with their arguments (RFC 9111 section 5.2).
 func directives(h http.Header) map[string]string {
 	d := map[string]string{}
 	for _, line := range h.Values("Cache-Control") {
@@ -68,7 +67,7 @@ func lifetime(a *Answer, d map[string]string, at time.Time) (time.Duration, bool
 	if v := a.Header.Get("Expires"); v != "" {
 		t, err := http.ParseTime(v)
 		if err != nil {
-			return 0, true // an invalid date is one in the past (section 5.3)
+			return 0, true // an invalid date counts as one in the past (section 5.3)
 		}
 		return t.Sub(date), true
 	}
@@ -78,7 +77,7 @@ func lifetime(a *Answer, d map[string]string, at time.Time) (time.Duration, bool
 	return 0, false
 }
 
-// age is how old the answer was on receipt (RFC 9111 section 4.2.3).
+// age returns the age of the answer on receipt (RFC 9111 section 4.2.3).
 func age(h http.Header, at time.Time) time.Duration {
 	apparent := time.Duration(0)
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {

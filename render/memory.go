@@ -12,14 +12,14 @@ type shelf struct {
 	mu    sync.Mutex
 	size  int64
 	items map[address]*item
-	idle  *list.List // of *item, those nobody uses, least recently used first
+	idle  *list.List // of *item, unused ones, least recently used first
 }
 
 type item struct {
 	ref  address
 	data []byte
 	uses int
-	at   *list.Element // in idle, nil while in use
+	at   *list.Element // element of idle, nil while in use
 }
 
 func newShelf(limit int64) *shelf {
@@ -67,7 +67,7 @@ func (s *shelf) hold(r address) error {
 	return nil
 }
 
-// use must be called with mu held.
+// use requires mu to be held.
 func (s *shelf) use(it *item) {
 	it.uses++
 	if it.at != nil {
@@ -88,5 +88,5 @@ func (s *shelf) release(r address) {
 	}
 }
 
-// drop does nothing: memory is not damaged.
+// drop does nothing: memory cannot be damaged.
 func (*shelf) drop(address) {}

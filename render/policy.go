@@ -12,17 +12,17 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Mode says which pages are rendered.
+// Mode selects the pages to render.
 type Mode string
 
 // The modes.
 const (
-	Never  Mode = "never"  // none
-	Auto   Mode = "auto"   // those that look as if their content needed it; see Policy.Decide
+	Never  Mode = "never"  // no pages
+	Auto   Mode = "auto"   // pages whose content seems to need it; see Policy.Decide
 	Always Mode = "always" // every HTML page with status 200
 )
 
-// Values of Policy.Hosts other than a pattern.
+// Values of Policy.Hosts that are not patterns.
 const (
 	hostsSite = "site"
 	hostsAny  = "any"
@@ -38,35 +38,34 @@ const (
 	DefaultMaxProcessor = 20 * time.Second
 )
 
-// Policy says which pages are rendered and what they may request. The zero Policy renders nothing.
+// Policy selects the pages to render and their permitted requests. The zero Policy renders nothing.
 type Policy struct {
-	// Mode says which pages are rendered. "": Never.
+	// Mode selects the pages to render. "": Never.
 	Mode Mode
-	// Kinds are requested in addition to scripts, workers and fetches: KindStyle, KindImage, KindFont.
+	// Kinds are kinds of requests in addition to scripts, workers and fetches: KindStyle, KindImage, KindFont.
 	Kinds []Kind
-	// Hosts says which hosts besides those of the page's site, its registrable domain, are requested: "" for
-	// those of MaxOrigins origins, "site" for none, "any" for all, or a pattern as of path.Match for the
-	// names of hosts, such as "*.cdn.example".
+	// Hosts selects the hosts outside the page's site (its registrable domain) that may be requested: "" for the hosts of MaxOrigins
+	// origins, "site" for none, "any" for all, or a pattern of path.Match for host names, such as "*.cdn.example".
 	Hosts string
 	// Screenshot asks for a picture of each rendered page. It adds style sheets, images and fonts to Kinds.
 	Screenshot bool
-	// MaxRequests bounds the distinct URLs that a page may request. 0: DefaultMaxRequests.
+	// MaxRequests limits the distinct URLs that a page may request. 0: DefaultMaxRequests.
 	MaxRequests int
-	// MaxRounds bounds the rounds of a page. 0: 24.
+	// MaxRounds limits the rounds of a page. 0: 24.
 	MaxRounds int
-	// MaxWait bounds the time from a page's first round to its last. 0: 10 minutes.
+	// MaxWait limits the time from a page's first round to its last. 0: 10 minutes.
 	MaxWait time.Duration
-	// MaxProcessor limits the processor time of a page, workers included, in all its rounds together. A page that exceeds it ends
-	// with CutStuck. It is measured on Linux alone. 0: DefaultMaxProcessor.
+	// MaxProcessor limits the processor time of a page, including workers, in all its rounds together. A page that exceeds it ends with
+	// CutStuck. It is only measured on Linux. 0: DefaultMaxProcessor.
 	MaxProcessor time.Duration
-	// MaxOrigins bounds the origins outside a page's site if Hosts is "". 0: 4.
+	// MaxOrigins limits the origins outside a page's site if Hosts is "". 0: 4.
 	MaxOrigins int
 }
 
 // Renders reports whether p renders any page.
 func (p *Policy) Renders() bool { return p.Mode == Auto || p.Mode == Always }
 
-// Validate returns an error that says which field has which unusable value, and what it may be.
+// Validate returns an error that names an invalid field, its value and the allowed values.
 func (p *Policy) Validate() error {
 	switch p.Mode {
 	case "", Never, Auto, Always:
@@ -88,7 +87,7 @@ func (p *Policy) Validate() error {
 	return nil
 }
 
-// Refuses returns the reason code, see [Fate], of a Want that is refused whatever else the page requests, or "".
+// Refuses returns the reason code (see [Fate]) of a Want that is refused independently of the page's other requests, or "".
 func (p *Policy) Refuses(page weburl.URL, w Want) string {
 	switch {
 	case w.Method != http.MethodGet:
@@ -124,12 +123,12 @@ func orDefault[T int | time.Duration](v, d T) T {
 	return v
 }
 
-// Kind says what the answer to a request of a page is for.
+// Kind is the purpose of a page's request.
 type Kind string
 
 // The kinds, stable across versions.
 const (
-	KindScript   Kind = "script"   // classic scripts, modules, what workers import
+	KindScript   Kind = "script"   // classic scripts, modules, and imports of workers
 	KindWorker   Kind = "worker"   // the script of a worker
 	KindFetch    Kind = "fetch"    // fetch and XMLHttpRequest
 	KindStyle    Kind = "style"    // style sheets
@@ -140,20 +139,20 @@ const (
 	KindEvents   Kind = "events"   // EventSource
 	KindManifest Kind = "manifest" // the manifest of a web application
 	KindIcon     Kind = "icon"     // the icon of a page
-	KindPrefetch Kind = "prefetch" // what may be needed later: prefetch, prerender and speculation rules
+	KindPrefetch Kind = "prefetch" // resources that may be needed later: prefetch, prerender and speculation rules
 	KindBeacon   Kind = "beacon"   // sendBeacon, ping of a link, reports of policies
 	KindSocket   Kind = "socket"   // WebSocket
-	KindWindow   Kind = "window"   // anything requested by a window that the page opened
+	KindWindow   Kind = "window"   // all requests of a window that the page opened
 	KindOther    Kind = "other"    // none of these
 )
 
-// always lists the kinds that rendering cannot do without. Policy.Kinds can add those of optional.
+// always lists the kinds that rendering needs. Policy.Kinds can add those of optional.
 var (
 	always   = []Kind{KindScript, KindWorker, KindFetch}
 	optional = []Kind{KindStyle, KindImage, KindFont}
 )
 
-// Reason codes of refusals, see [Fate].
+// Reason codes of refusals: see [Fate].
 const (
 	ReasonKind     = "kind"
 	ReasonMethod   = "method"
@@ -165,13 +164,13 @@ const (
 	reasonStore    = "render_store"
 )
 
-// Fate is a request of a page and its outcome, as sinks record it. The gate, the fetcher and the Policy refuse requests. The Policy's reasons
-// are stable across versions:
+// Fate is a request of a page and its outcome, as sinks record it. The gate, the fetcher and the Policy refuse requests. The Policy's
+// reasons are stable across versions:
 //
-//	kind             nothing of this kind is requested
-//	method           nothing but GET is sent
+//	kind             requests of this kind are not made
+//	method           only GET requests are made
 //	frame            frames are not loaded: their addresses are links of the page
-//	host_limit       another site than the page's, and the Policy does not allow it
+//	host_limit       the Policy does not allow this host outside the page's site
 //	render_requests  the page has made as many requests as the Policy allows
 //	render_rounds    the page has had as many rounds as the Policy allows
 //	render_wait      the page has waited for answers as long as the Policy allows

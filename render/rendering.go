@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Rendering is the rendering of one page from its first round to its last. Between two rounds the crawler
-// requests what is missing, one request at a time, and keeps the Rendering as Records:
+// Rendering is the rendering of one page from its first round to its last. Between two rounds the crawler requests missing resources, one
+// at a time, and stores the Rendering as Records:
 //
 //	r, err := render.Begin(policy, store, url, document, rule, fetched)
 //	for {
@@ -26,19 +26,19 @@ import (
 //		}
 //	}
 //
-// After a restart, [Resume] makes a Rendering of the value committed under the same key, and everything that was
-// committed is known to it. A Rendering must not be used concurrently; its Store and Policy may be shared.
+// After a restart, [Resume] restores a Rendering, with everything that was committed, from the value committed under the same key. A
+// Rendering must not be used concurrently; its Store and Policy may be shared.
 type Rendering struct {
 	policy  *Policy
 	store   *Store
 	state   state
 	page    weburl.URL
 	doc     *Answer
-	now     time.Time // of the round
-	closing string    // why requests that have no answer are refused in this round, a Reason code
-	pending []Record  // of the store, not handed out yet
+	now     time.Time // start time of the round
+	closing string    // reason code for refusing requests without an answer in this round
+	pending []Record  // Records of the store that were not returned yet
 	known   map[string]int
-	written []byte // the state that Records has returned last
+	written []byte // the state that Records returned last
 }
 
 // state is the written form of a Rendering.
@@ -47,16 +47,16 @@ type state struct {
 	Why      string    `json:"why"`
 	Time     time.Time `json:"time"`
 	Document address   `json:"document"`
-	First    time.Time `json:"first,omitzero"`   // when the first round began
-	Written  time.Time `json:"written,omitzero"` // when it was last written
+	First    time.Time `json:"first,omitzero"`   // start of the first round
+	Written  time.Time `json:"written,omitzero"` // time of the last write
 	Rounds   int       `json:"rounds"`
 	Attached *address  `json:"attached,omitempty"`
 	Wants    []wanted  `json:"wants,omitempty"`
 
-	Processor time.Duration `json:"processor,omitzero"` // that all rounds have taken
+	Processor time.Duration `json:"processor,omitzero"` // total of all rounds
 }
 
-// wanted is a request that passed the stateless rules of the Policy, in the order in which the page made it.
+// wanted is a request that passed the stateless rules of the Policy. Requests are in the page's order.
 type wanted struct {
 	URL     string   `json:"url"`
 	Kind    Kind     `json:"kind"`
@@ -80,8 +80,8 @@ func (s *state) refs() []address {
 	return refs
 }
 
-// Begin starts the rendering of a page that was fetched at a time; why is the rule with which Policy.Decide chose
-// it. The error is ErrFull or the store's own.
+// Begin starts the rendering of a page that was fetched at a time; why is the rule of Policy.Decide that selected it. The error is ErrFull
+// or the store's own.
 func Begin(p *Policy, s *Store, u weburl.URL, document *Answer, why string, at time.Time) (*Rendering, error) {
 	ref, err := s.keep(document)
 	if err != nil {
@@ -92,7 +92,7 @@ func Begin(p *Policy, s *Store, u weburl.URL, document *Answer, why string, at t
 	return r, nil
 }
 
-// Attach stores what the crawler needs to know of the page besides, to read it with Attached after Resume.
+// Attach stores the crawler's data about the page, to be read with Attached after Resume.
 func (r *Rendering) Attach(b []byte) error {
 	ref := address(sha256.Sum256(b))
 	if err := r.store.box.put(ref, b); err != nil {
@@ -102,8 +102,7 @@ func (r *Rendering) Attach(b []byte) error {
 	return nil
 }
 
-// Attached returns the attached value. If there is none, or it was damaged, the error is ErrGone: then the page has to be
-// fetched again.
+// Attached returns the attached value. If there is none, or it was damaged, the error is ErrGone: then the page must be fetched again.
 func (r *Rendering) Attached() ([]byte, error) {
 	if r.state.Attached == nil {
 		return nil, ErrGone
@@ -115,9 +114,8 @@ func (r *Rendering) Attached() ([]byte, error) {
 	return b, nil
 }
 
-// Resume continues, at a time, the rendering whose Record has this value. The time since the Record was made does not count
-// as time in which the page waited. The error is ErrGone if the page has to be fetched again, or says that the value is not
-// one of a Rendering.
+// Resume restores a rendering from the value of its Record. The time since the Record was written does not count as waiting time of the
+// page. The error is ErrGone if the page must be fetched again, or means that the value does not belong to a Rendering.
 func Resume(p *Policy, s *Store, value []byte, now time.Time) (*Rendering, error) {
 	r := &Rendering{policy: p, store: s, known: map[string]int{}}
 	err := json.Unmarshal(value, &r.state)
@@ -140,7 +138,7 @@ func Resume(p *Policy, s *Store, value []byte, now time.Time) (*Rendering, error
 	return r, nil
 }
 
-// hold takes what a Rendering that is resumed needs into use. What is gone of it has to be requested again.
+// hold marks the answers that a resumed Rendering needs as used. Lost answers must be requested again.
 func (r *Rendering) hold() error {
 	if err := r.store.box.hold(r.state.Document); err != nil {
 		return err
@@ -161,14 +159,14 @@ func (r *Rendering) hold() error {
 // URL is the page's.
 func (r *Rendering) URL() weburl.URL { return r.page }
 
-// Document is the page as it was fetched, and when.
+// Document returns the page as fetched, and the time of fetching.
 func (r *Rendering) Document() (*Answer, time.Time) { return r.doc, r.state.Time }
 
 // Why returns the rule that selected the page for rendering.
 func (r *Rendering) Why() string { return r.state.Why }
 
-// Deadline is the time after which nothing more is requested for the page: the next round is its last. It is MaxWait of the
-// Policy after the first round; before that, it is that far in the future.
+// Deadline returns the time after which nothing more is requested for the page: the next round is its last. It is the start of the first
+// round plus MaxWait of the Policy; before the first round, it is MaxWait in the future.
 func (r *Rendering) Deadline() time.Time {
 	first := r.state.First
 	if first.IsZero() {
@@ -180,8 +178,8 @@ func (r *Rendering) Deadline() time.Time {
 // Rounds is the number of rounds taken.
 func (r *Rendering) Rounds() int { return r.state.Rounds }
 
-// Task is the next round. When it is the last that the Policy allows, or too much time has passed since the
-// first, requests without an answer are refused in it.
+// Task returns the next round. If it is the last one that the Policy allows, or too much time has passed since the first, it refuses
+// requests without an answer.
 func (r *Rendering) Task(agent string, now time.Time) Task {
 	if r.state.First.IsZero() {
 		r.state.First = now.UTC()
@@ -199,7 +197,7 @@ func (r *Rendering) Task(agent string, now time.Time) Task {
 	}
 }
 
-// have decides a request of the page.
+// have returns the decision about a request of the page.
 func (r *Rendering) have(w Want) Decision {
 	if reason := r.policy.Refuses(r.page, w); reason != "" {
 		return Decision{Refuse: reason}
@@ -221,7 +219,7 @@ func (r *Rendering) have(w Want) Decision {
 	return Decision{Answer: r.answer(x)}
 }
 
-// add lists a request, with the answer that another page's request has brought, if it may serve this one.
+// add lists a request, with an answer that another page's request has brought, if that may serve this one.
 func (r *Rendering) add(w Want) int {
 	x := wanted{URL: w.URL.String(), Kind: w.Kind, Accept: w.Accept}
 	if ref, ok := r.store.fresh(w, r.now); ok {
@@ -232,7 +230,7 @@ func (r *Rendering) add(w Want) int {
 	return len(r.state.Wants) - 1
 }
 
-// answer returns the stored answer to a request; nil if there is none, or it was lost.
+// answer returns the stored answer to a request; nil if there is none or it was lost.
 func (r *Rendering) answer(x *wanted) *Answer {
 	if x.Ref == nil {
 		return nil
@@ -245,7 +243,7 @@ func (r *Rendering) answer(x *wanted) *Answer {
 	return a
 }
 
-// over returns which limit of the Policy one more request would exceed, as a Reason code.
+// over returns the limit of the Policy that one more request would exceed, as a reason code.
 func (r *Rendering) over(w Want) string {
 	if len(r.state.Wants) >= r.policy.maxRequests() {
 		return reasonRequests
@@ -266,8 +264,7 @@ func (r *Rendering) over(w Want) string {
 	return ""
 }
 
-// Took takes the result of the round into account and reports whether it is final. If it is not, Next tells what
-// to request.
+// Took records the result of a round and reports whether it is final. If it is not, Next returns the requests to make.
 func (r *Rendering) Took(res *Result) bool {
 	r.state.Rounds++
 	r.state.Processor += res.Processor
@@ -283,8 +280,8 @@ func (r *Rendering) Took(res *Result) bool {
 	return true
 }
 
-// Next returns the first request of the page that has no answer yet, and false if there is none: then the next
-// round is due. Answers that other pages' requests have brought meanwhile are used.
+// Next returns the first request of the page without an answer. It returns false if there is none: then the next round is due. It uses
+// answers that other pages' requests have brought meanwhile.
 func (r *Rendering) Next(now time.Time) (Want, bool) {
 	for i := range r.state.Wants {
 		x := &r.state.Wants[i]
@@ -306,8 +303,7 @@ func (r *Rendering) Next(now time.Time) (Want, bool) {
 	return Want{}, false
 }
 
-// Answered stores the answer to a Want of Next, received at a time. An answer for which the store has no room is a
-// refusal.
+// Answered stores the answer to a Want of Next, received at a time. If the store is full, the Want counts as refused.
 func (r *Rendering) Answered(w Want, a *Answer, at time.Time) {
 	i, ok := r.known[w.URL.String()]
 	if !ok || !r.state.Wants[i].open() {
@@ -322,17 +318,16 @@ func (r *Rendering) Answered(w Want, a *Answer, at time.Time) {
 	r.pending = append(r.pending, records...)
 }
 
-// Refused says that there will be no answer to a Want of Next, and why: a code of the gate, the fetcher or this
-// package.
+// Refused records that a Want of Next will have no answer. reason is a code of the gate, the fetcher or this package.
 func (r *Rendering) Refused(w Want, reason string) {
 	if i, ok := r.known[w.URL.String()]; ok && r.state.Wants[i].open() {
 		r.state.Wants[i].Refused = reason
 	}
 }
 
-// Records returns the records that the crawler must commit, together with the claim that goes back to the frontier, so that a
-// restarted process can Resume: the Rendering under key, which should begin with PrefixPage, as it is now, unless nothing
-// of it has changed, and what the store has got since the last call.
+// Records returns the Records that the crawler must commit, together with the claim that it returns to the frontier, so that a restarted
+// process can Resume: the Rendering under key, which should begin with PrefixPage, unless it is unchanged, and new Records of the store
+// since the last call.
 func (r *Rendering) Records(key string, now time.Time) ([]Record, error) {
 	written := r.state.Written
 	r.state.Written = time.Time{}
@@ -353,9 +348,9 @@ func (r *Rendering) Records(key string, now time.Time) ([]Record, error) {
 	return append(records, Record{key, b}), nil
 }
 
-// End frees what the Rendering held in the store and returns what the crawler has to commit together with the
-// page's end, under the key of Records. It must be called once, after a final result or when the page is given
-// up; a Rendering that is left to be resumed must not End.
+// End releases the Rendering's answers in the store and returns the Records that the crawler must commit together with the page's end,
+// under the key of Records. Call it once, after a final result or when the page is given up, but not for a Rendering that is to be
+// resumed.
 func (r *Rendering) End(key string) []Record {
 	r.store.release(r.state.refs()...)
 	records := append(r.pending, Record{Key: key})

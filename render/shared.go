@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// OpenShared returns a Store for several crawls of this process together, such as those of a cluster node's shards. Answers are in
-// memory, as in a Store of [NewStore]; those that Keep gets are also files in a directory, which it makes if there is none: they are found
-// there after they were evicted, and by a later process. Close closes the Store.
+// OpenShared returns a Store for several crawls of this process, such as those of a cluster node's shards. Answers are in memory, as in a
+// Store of [NewStore]. Those passed to Keep are also files in a directory, which it creates if necessary: they are found there after
+// eviction, and by later processes. Close closes the Store.
 func OpenShared(dir string) (*Store, error) {
 	f, err := openFolder(dir)
 	if err != nil {
@@ -25,8 +25,8 @@ func OpenShared(dir string) (*Store, error) {
 	return s, nil
 }
 
-// Keep stores answers in files, by the Records of [Rendering.Found], if the Store has files. Nothing is synchronized to the disk: an
-// answer that is damaged, or was not stored for whatever reason, is requested again by a later process.
+// Keep stores answers in files, by the Records of [Rendering.Found], if the Store has files. Files are not synced: a later process
+// requests answers again that are damaged or were not stored.
 func (s *Store) Keep(records []Record) {
 	if s.files == nil {
 		return
@@ -42,14 +42,14 @@ func (s *Store) Keep(records []Record) {
 	}
 }
 
-// Found returns the Records of the answers for other pages that the Rendering's requests have brought since the last call, for [Store.Keep].
+// Found returns the Records of answers from the Rendering's requests since the last call that may serve other pages, for [Store.Keep].
 func (r *Rendering) Found() []Record {
 	records := r.pending
 	r.pending = nil
 	return records
 }
 
-// reload takes the answer for a name of Record from its file into memory, held.
+// reload loads the answer for the name of a Record from its file into memory, and marks it as used.
 func (s *Store) reload(key string, r address) bool {
 	if s.files == nil {
 		return false
@@ -62,8 +62,8 @@ func (s *Store) reload(key string, r address) bool {
 	return err == nil && s.box.put(r, b) == nil
 }
 
-// urlFiles are answers in a directory, one file for each URL: the Record's value, a line, and the answer in its stored form. It is an
-// Index of them.
+// urlFiles stores answers in a directory, one file for each URL: the Record's value, a line end, and the answer in its stored form. It is
+// an Index of them.
 type urlFiles struct {
 	root    *os.Root
 	writing sync.Mutex
@@ -99,5 +99,5 @@ func (f *urlFiles) Get(key string) ([]byte, error) {
 	return value, err
 }
 
-// Each implements Index for a Store that sweeps nothing: a file is replaced by that of a later answer for its URL.
+// Each implements Index. It does nothing, because this Store sweeps nothing: a file is replaced by a later answer for its URL.
 func (*urlFiles) Each(string, func(string, []byte) error) error { return nil }

@@ -19,14 +19,13 @@ const defaultMemory = 256 << 20
 
 // Errors of a Store.
 var (
-	// ErrFull means that the answers in use leave no room for another one.
+	// ErrFull means that answers in use leave no room for another one.
 	ErrFull = errors.New("render: the resource store is full")
-	// ErrGone means that an answer was evicted, removed or damaged. It has to be requested again.
+	// ErrGone means that an answer was evicted, removed or damaged. It must be requested again.
 	ErrGone = errors.New("render: the answer is no longer in the resource store")
 )
 
-// Record is a value that the crawler keeps by name, in one atomic step with its frontier. A nil Value removes
-// the name.
+// Record is a value that the crawler stores under a key, atomically with its frontier. A nil Value removes the key.
 type Record struct {
 	Key   string
 	Value []byte
@@ -34,43 +33,40 @@ type Record struct {
 
 // Index reads back the Records that a crawler has committed. Its methods may be called concurrently.
 type Index interface {
-	// Get returns the value of a name, nil if there is none.
+	// Get returns the value of a key, nil if there is none.
 	Get(key string) ([]byte, error)
-	// Each calls f with every name that begins with prefix and its value, until f returns an error, which it
-	// returns.
+	// Each calls f with every key that begins with prefix and its value, until f returns an error, which it returns.
 	Each(prefix string, f func(key string, value []byte) error) error
 }
 
-// Prefixes of the names of Records.
+// Prefixes of the keys of Records.
 const (
-	// prefixURL is that of the answers that other pages may be served with, by URL.
+	// prefixURL is the prefix for answers that may serve other pages, by URL.
 	prefixURL = "render/url/"
-	// PrefixPage is that of the renderings under way.
+	// PrefixPage is the prefix for renderings in progress.
 	PrefixPage = "render/page/"
 )
 
-// Store keeps answers by content, and by URL those that may serve more than one page. It is safe for
-// concurrent use.
+// Store keeps answers by content, and those that may serve more than one page also by URL. It is safe for concurrent use.
 //
-// A Store of [NewStore] is in memory. One of [OpenStore] has the answers as files; which URL has which answer
-// is in Records, which the crawler commits together with its frontier, so that a kill at any instant leaves
-// both as they were at one moment. An answer that no Record names is removed by Sweep, or when the Store is opened
-// again. A Record whose answer is gone or damaged is as good as none.
+// A Store of [NewStore] is in memory. A Store of [OpenStore] keeps answers in files, and the answers of URLs in Records, which the crawler
+// commits together with its frontier, so that both are consistent after a kill at any time. Sweep, or the next opening of the Store,
+// removes answers that no Record names. A Record whose answer is gone or damaged is ignored.
 type Store struct {
-	index  Index // nil in memory
+	index  Index // nil for a Store in memory
 	box    box
-	folder *folder   // the box, if it has files
-	files  *urlFiles // of answers that are in memory, too; nil: there are none
+	folder *folder   // the box, if it is a directory
+	files  *urlFiles // files of answers that are also in memory; nil: there are none
 
 	mu         sync.Mutex
-	young, old map[string]located // by name of Record, two generations
-	reserved   int                // bytes of pages under way
+	young, old map[string]located // by key of Record, two generations
+	reserved   int                // total bytes of pages in progress
 }
 
 // maxReserved limits the total bytes of the pages that are rendered with a Store at the same time.
 const maxReserved = 64 << 20
 
-// Reserve reports whether there is room for another page of so many bytes to be rendered, and takes it. Release it with Free.
+// Reserve reports whether there is room to render another page of the given size, and reserves it. Release it with Free.
 func (s *Store) Reserve(bytes int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +77,7 @@ func (s *Store) Reserve(bytes int) bool {
 	return true
 }
 
-// Free returns what Reserve has taken.
+// Free releases the room reserved by Reserve.
 func (s *Store) Free(bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,26 +86,26 @@ func (s *Store) Free(bytes int) {
 
 // box holds stored answers by name.
 type box interface {
-	put(r address, b []byte) error // counts as a use, also if it is there
+	put(r address, b []byte) error // counts as a use, even if the answer is already stored
 	get(r address) ([]byte, error)
-	hold(r address) error // counts one more use of what is there
+	hold(r address) error // counts one more use of a stored answer
 	release(r address)
-	drop(r address) // it is damaged
+	drop(r address) // the answer is damaged
 }
 
-// maxLocated bounds a generation of located answers: between two commits of a crawler, far fewer come in.
+// maxLocated limits a generation of located answers: far fewer arrive between two commits of a crawler.
 const maxLocated = 1 << 14
 
-// located says where the answer for a URL is and whom it serves.
+// located describes the answer for a URL and the requests that it may serve.
 type located struct {
 	Ref     address   `json:"ref"`
 	Expires time.Time `json:"expires"`
 	Pinned  bool      `json:"pinned,omitempty"`
-	Accept  *string   `json:"accept,omitempty"` // the only Accept header that it is an answer to
+	Accept  *string   `json:"accept,omitempty"` // nil, or the only Accept header that it answers
 }
 
-// NewStore returns a Store in memory of at most limit bytes; 0 means 256 MiB. Answers that no rendering
-// uses are evicted for new ones, least recently used first.
+// NewStore returns a Store in memory of at most limit bytes; 0 means 256 MiB. To make room, unused answers are evicted, least recently
+// used first.
 func NewStore(limit int64) *Store {
 	if limit == 0 {
 		limit = defaultMemory
@@ -117,7 +113,7 @@ func NewStore(limit int64) *Store {
 	return &Store{box: newShelf(limit)}
 }
 
-// fresh returns a stored answer that may serve another page's want at a time, held.
+// fresh returns a stored answer that may serve another page's Want at a time, and marks it as used.
 func (s *Store) fresh(w Want, now time.Time) (address, bool) {
 	key := urlKey(w.URL)
 	l, ok := s.locate(key)
@@ -147,7 +143,7 @@ func (s *Store) locate(key string) (located, bool) {
 	return l, ok
 }
 
-// remember must be called with mu held.
+// remember requires mu to be held.
 func (s *Store) remember(key string, l located) {
 	if s.young == nil || len(s.young) >= maxLocated {
 		s.young, s.old = map[string]located{}, s.young
@@ -180,7 +176,7 @@ func (s *Store) put(w Want, a *Answer, at time.Time) (address, []Record, error) 
 	return ref, []Record{{key, value}}, nil
 }
 
-// keep stores an answer for whoever knows its name, held.
+// keep stores an answer and marks it as used.
 func (s *Store) keep(a *Answer) (address, error) {
 	b, ref, err := encode(a)
 	if err != nil {
@@ -220,10 +216,10 @@ type address [sha256.Size]byte
 // String returns the hexadecimal digits.
 func (r address) String() string { return hex.EncodeToString(r[:]) }
 
-// MarshalText is String.
+// MarshalText returns the result of String.
 func (r address) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText is the inverse of MarshalText.
 func (r *address) UnmarshalText(b []byte) error {
 	if len(b) != hex.EncodedLen(len(r)) {
 		return fmt.Errorf("render: a reference of %d digits instead of %d", len(b), hex.EncodedLen(len(r)))
@@ -232,7 +228,7 @@ func (r *address) UnmarshalText(b []byte) error {
 	return err
 }
 
-// maxStoredHead bounds the header of a stored answer.
+// maxStoredHead limits the bytes of the header of a stored answer.
 const maxStoredHead = 256 << 10
 
 var errStored = errors.New("render: a stored answer is damaged")

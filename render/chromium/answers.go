@@ -10,8 +10,7 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// withheld are headers of answers that the browser is not given: they speak of a body that it does not get, or
-// would make it do something by itself.
+// withheld lists headers that the browser does not get: they describe another body than the one it gets, or would trigger actions.
 var withheld = []string{
 	"Content-Encoding", "Content-Length", "Transfer-Encoding", "Set-Cookie", "Set-Cookie2", "Link", "Refresh", "Alt-Svc",
 	"Nel", "Report-To", "Reporting-Endpoints", "Clear-Site-Data", "Strict-Transport-Security", "Speculation-Rules",
@@ -19,7 +18,7 @@ var withheld = []string{
 	"Trailer", "Connection", "Keep-Alive", "Upgrade",
 }
 
-// document200 is the document as the browser is given it: shown, whatever its disposition.
+// document200 returns the document in the form for the browser: displayed, whatever its disposition.
 func document200(a *render.Answer) *render.Answer {
 	h := allowed(a.Header)
 	h.Del("Content-Disposition")
@@ -27,8 +26,8 @@ func document200(a *render.Answer) *render.Answer {
 	return &render.Answer{Status: a.Status, Header: h, Body: a.Body}
 }
 
-// resource is an answer to a page's request as the browser is given it. Every page may read it: it was requested
-// without credentials, so nothing is protected by refusing that.
+// resource returns a response to a page's request in the form for the browser. Every page may read it: it was requested without
+// credentials, so CORS would protect nothing.
 func resource(a *render.Answer, origin string) *render.Answer {
 	h := allowed(a.Header)
 	share(h, origin)
@@ -55,7 +54,7 @@ func preflight(e *fetch.EventRequestPaused) *render.Answer {
 	return &render.Answer{Status: http.StatusNoContent, Header: h}
 }
 
-// share allows an origin to read an answer.
+// share adds CORS headers that allow an origin to read a response.
 func share(h http.Header, origin string) {
 	if origin == "" {
 		h.Set("Access-Control-Allow-Origin", "*")
@@ -75,8 +74,7 @@ func allowed(h http.Header) http.Header {
 	return c
 }
 
-// headerBlock returns a header in the form that the browser takes, with any bytes: lines ended by zero bytes. Invalid lines
-// are left out.
+// headerBlock returns a header in the browser's format, for any bytes: lines that end with a zero byte. It leaves out invalid lines.
 func headerBlock(h http.Header) []byte {
 	names := make([]string, 0, len(h))
 	for k := range h {

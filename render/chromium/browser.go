@@ -14,37 +14,37 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// browser is a running browser: it knows which of its events belong to which page.
+// browser is a running browser. It dispatches the browser's events to pages.
 type browser struct {
 	*conn
 	process    *process
 	version    string
-	told       bool          // frames are drawn on command
-	stuckAfter time.Duration // stuckLimit, but in tests
-	drawing    chan struct{} // has an element while a frame is drawn
+	told       bool          // frames are drawn only on command
+	stuckAfter time.Duration // stuckLimit, except in tests
+	drawing    chan struct{} // holds an element while a frame is drawn
 	opening    chan struct{} // holds an element while a page is being opened
-	ended      chan struct{} // closed when the goroutine that reads has ended
-	weighed    chan struct{} // closed when the goroutine that watches its memory and its pages' processor time has ended
-	drew       atomic.Bool   // a frame, on command
-	over       atomic.Bool   // a process of it was killed for its memory
+	ended      chan struct{} // closed when the reading goroutine has ended
+	weighed    chan struct{} // closed when the goroutine that measures memory and processor time has ended
+	drew       atomic.Bool   // it has drawn a frame on command
+	over       atomic.Bool   // one of its processes was killed because of its memory
 	ending     sync.Once
 	endErr     error
 
 	mu       sync.Mutex
 	contexts map[cdp.BrowserContextID]*tab
 	sessions map[target.SessionID]*tab
-	ids      map[string]*tab // by target, frame and worker
-	orphans  []orphan        // requests that belong to no page that is known yet
+	ids      map[string]*tab // pages by target, frame and worker
+	orphans  []orphan        // requests whose page is not known yet
 }
 
-// orphan is a request whose page is not known yet: that of a worker's worker can come before its announcement.
+// orphan is a request whose page is not known yet: a request of a nested worker may arrive before the worker's announcement.
 type orphan struct {
 	m     *message
-	id    string // of the frame or worker
+	id    string // ID of the frame or worker
 	since time.Time
 }
 
-// Bounds of orphans. One that nobody claims is refused.
+// Limits for orphans. If no page claims an orphan, it is refused.
 const (
 	maxOrphans  = 1000
 	maxOrphaned = time.Second
@@ -69,11 +69,11 @@ func attach(p *process, told bool, maxMemory int64) *browser {
 	return b
 }
 
-// weighing is how often a browser's memory, and the processor time of its pages, are looked at.
+// weighing is the interval at which a browser's memory, and the processor time of its pages, are measured.
 const weighing = 250 * time.Millisecond
 
-// weigh kills the largest process of a browser that uses too much memory, which is that of the page at fault. It ends pages
-// that have used up their processor time.
+// weigh kills the largest process of a browser that uses too much memory, because it belongs to the page at fault. It also ends pages that
+// have used up their processor time.
 func (b *browser) weigh(limit int64) {
 	tick := time.NewTicker(weighing)
 	defer tick.Stop()
@@ -103,15 +103,15 @@ func (b *browser) dead() bool {
 	}
 }
 
-// end kills the browser and waits until nothing is left of it. It may be called more than once.
+// end kills the browser and waits until all its processes have ended. It may be called more than once.
 func (b *browser) end() error {
-	b.ending.Do(func() { b.endErr = b.process.end() }) // closes the pipes, which ends reading
+	b.ending.Do(func() { b.endErr = b.process.end() }) // closes the pipes, which ends the reading goroutine
 	<-b.ended
 	<-b.weighed
 	return b.endErr
 }
 
-// lose tells every page that nothing will come any more.
+// lose tells every page that the browser has ended.
 func (b *browser) lose() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,14 +123,14 @@ func (b *browser) lose() {
 	}
 }
 
-// enter makes a page known by its context, from which all else follows.
+// enter registers a page by its browser context, through which its targets are found.
 func (b *browser) enter(id cdp.BrowserContextID, t *tab) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.contexts[id] = t
 }
 
-// leave forgets a page.
+// leave unregisters a page.
 func (b *browser) leave(t *tab) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -147,7 +147,7 @@ func drop[K comparable](m map[K]*tab, t *tab) {
 	}
 }
 
-// route hands an event to the page it belongs to. It runs in the goroutine that reads.
+// route passes an event to its page. It runs in the reading goroutine.
 func (b *browser) route(m *message) {
 	if m.Session == "" {
 		b.routeBrowser(m)
@@ -167,7 +167,7 @@ func (b *browser) route(m *message) {
 		if jsonv2.Unmarshal(m.Params, &e, lenient) == nil {
 			b.claim(string(e.FrameID), t)
 		}
-	case network.RequestWillBeSent.Method: // of workers alone: the script of a worker's worker
+	case network.RequestWillBeSent.Method: // only from workers: the script of a nested worker
 		var e struct {
 			RequestID network.RequestID `json:"requestId"`
 		}
@@ -181,7 +181,7 @@ func (b *browser) route(m *message) {
 	}
 }
 
-// routeBrowser handles the events of the browser's own session: requests, and targets that belong to no other.
+// routeBrowser handles the events of the browser's own session: requests, and targets without a parent.
 func (b *browser) routeBrowser(m *message) {
 	switch m.Method {
 	case target.AttachedToTarget.Method:
@@ -206,8 +206,7 @@ func (b *browser) routeBrowser(m *message) {
 	}
 }
 
-// attached makes a target's session known as its page's. The page that the browser shows at its start, and
-// whatever else belongs to nobody, is closed.
+// attached registers a target's session for its page. It closes targets that belong to no page, such as the browser's initial page.
 func (b *browser) attached(m *message, parent *tab) {
 	var e target.EventAttachedToTarget
 	if jsonv2.Unmarshal(m.Params, &e, lenient) != nil || e.TargetInfo == nil {
@@ -229,7 +228,7 @@ func (b *browser) attached(m *message, parent *tab) {
 	t.box.push(m)
 }
 
-// claim makes a frame or worker known as a page's, and hands it the requests that have waited for that.
+// claim registers a frame or worker for a page, and passes on the orphans that belong to it.
 func (b *browser) claim(id string, t *tab) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -248,10 +247,10 @@ func (b *browser) claim(id string, t *tab) {
 	b.orphans = rest
 }
 
-// maxClaims bounds the frames, workers and requests of workers of a page. What comes after them is refused.
+// maxClaims limits the frames, workers and requests of workers of a page. Further ones are refused.
 const maxClaims = 10_000
 
-// refuseOrphans refuses the requests that no page has claimed for some time, and reports whether any still wait.
+// refuseOrphans refuses requests that no page has claimed for some time, and reports whether any are still waiting.
 func (b *browser) refuseOrphans(now time.Time) bool {
 	b.mu.Lock()
 	rest := b.orphans[:0]
@@ -274,7 +273,7 @@ func (b *browser) refuseOrphans(now time.Time) bool {
 	return len(rest) > 0
 }
 
-// refuse lets a request fail.
+// refuse makes a request fail.
 func (b *browser) refuse(id fetch.RequestID) {
 	_, _ = send(b.conn, nil, "", fetch.FailRequest, fetch.FailRequestParams{
 		RequestID: id, ErrorReason: network.ErrorReasonBlockedByClient,

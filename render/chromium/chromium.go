@@ -1,28 +1,26 @@
-// Package chromium renders pages in Chromium that has no network.
+// Package chromium renders pages in Chromium without a network.
 //
-// A [Renderer] starts browsers, speaks the Chrome DevTools Protocol with them over a pipe, and runs the rounds of
-// package render. The browser's processes are in namespaces of their own, in which there is no network interface
-// that is up. Every request of a page is intercepted before it would leave the browser, is answered with what the
-// caller has, or fails.
+// A [Renderer] starts browsers, speaks the Chrome DevTools Protocol with them over a pipe, and runs the rounds of package render. The
+// browser's processes are in namespaces of their own, in which there is no network interface that is up. Every request of a page is
+// intercepted before it would leave the browser, is answered with what the caller has, or fails.
 //
 // # Isolation
 //
-// By default a browser runs in new user, network and process namespaces, which needs Linux and no privilege; run
-// by root it runs as user 65534. Before its first page the Renderer looks from outside, in /proc, whether the
-// browser's network namespace is another one than its own and has no interface but a loopback that is down, and
-// no route. Chromium's own sandbox is on in every case. Where namespaces are unavailable, [Flags] makes do
-// with settings of the browser that send everything which is not intercepted to a listener that counts and
+// By default a browser runs in new user, network and process namespaces, which needs Linux and no privilege; run by root it runs as user
+// 65534. Before its first page the Renderer looks from outside, in /proc, whether the browser's network namespace is another one than its
+// own and has no interface but a loopback that is down, and no route. Chromium's own sandbox is on in every case. Where namespaces are
+// unavailable, [Flags] makes do with settings of the browser that send everything which is not intercepted to a listener that counts and
 // closes connections; it must be chosen by name.
 //
-// Nothing outlives a Renderer: when the browser's first process dies, the kernel ends the namespace with all
-// others, and that process is killed with the thread that started it.
+// Nothing outlives a Renderer: when the browser's first process dies, the kernel ends the namespace with all others, and that process is
+// killed with the thread that started it.
 //
 // # Rounds
 //
-// A page's clock is virtual: it stands while a request waits for an answer, however long, and jumps from timer to
-// timer otherwise. Random numbers come from the Task's seed. Frames are drawn when the Renderer says so. Answers
-// are delivered in batches: when the page can do nothing more without them, all at once and in the order in which
-// they were requested. So a round depends on its Task alone; what workers do among themselves is excepted.
+// A page's clock is virtual: it stands while a request waits for an answer, however long, and jumps from timer to timer otherwise. Random
+// numbers come from the Task's seed. Frames are drawn when the Renderer says so. Answers are delivered in batches: when the page can do
+// nothing more without them, all at once and in the order in which they were requested. So a round depends on its Task alone; what workers
+// do among themselves is excepted.
 package chromium
 
 import (
@@ -37,15 +35,15 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// Isolation says how a browser is kept from the network.
+// Isolation is the method of keeping a browser off the network.
 type Isolation string
 
 // The kinds of isolation.
 const (
 	// Namespace puts a browser into user, network and process namespaces. It needs Linux.
 	Namespace Isolation = "namespace"
-	// Flags sends a browser's connections to a listener that closes them, by settings of the browser. It is
-	// weaker: it rests on the browser's doing what it is told.
+	// Flags makes a browser send its connections to a listener that closes them, by settings of the browser. It is weaker, because it
+	// relies on the browser.
 	Flags Isolation = "flags"
 )
 
@@ -55,30 +53,30 @@ const (
 	defaultMaxMemory = 1 << 30
 )
 
-// roundLimit bounds the real time of a round, not counting the wait for a tab.
+// roundLimit limits the real time of a round, without the wait for a tab.
 const roundLimit = 3 * time.Minute
 
-// Config says how pages are rendered. The zero Config is that of a good renderer.
+// Config configures rendering. The zero Config has good defaults.
 type Config struct {
 	// Browser is the path or name of a browser. "": the first of the usual names in PATH; see Find.
 	Browser string
-	// Isolation says how the browser is kept from the network. "": Namespace.
+	// Isolation is the method of keeping the browser off the network. "": Namespace.
 	Isolation Isolation
-	// Tabs is the number of rounds that run at the same time; hosts take turns for them. 0: half the number of processors, at least 1.
+	// Tabs is the number of rounds that run at the same time; hosts take turns. 0: half the number of processors, at least 1.
 	Tabs int
-	// Parked is the number of pages that are kept, stopped, between two rounds, instead of being run again from
-	// the start. It changes no result. 0: twice Tabs; negative: none.
+	// Parked is the number of stopped pages that are kept between two rounds, so that they need not run again from the start. It does not
+	// affect results. 0: twice Tabs; negative: none.
 	Parked int
-	// TempDir is where browsers have their directories. "": TMPDIR, or /tmp.
+	// TempDir is the directory for the browsers' directories. "": TMPDIR, or /tmp.
 	TempDir string
 	// MaxPages is the number of pages after which a browser is replaced. 0: 500.
 	MaxPages int
-	// MaxMemory bounds the memory of a browser's processes, in bytes. A browser that has more after a page is
-	// replaced; while pages run, the largest process is killed at twice as much. 0: 1 GiB.
+	// MaxMemory limits the memory of a browser's processes, in bytes. A browser that exceeds it after a page is replaced; while pages run,
+	// the largest process is killed at twice the limit. 0: 1 GiB.
 	MaxMemory int64
 }
 
-// Renderer runs rounds in browsers. It is safe for concurrent use. Close ends what it has started.
+// Renderer runs rounds in browsers. It is safe for concurrent use. Close ends the browsers.
 type Renderer struct {
 	cfg  Config
 	path string
@@ -86,11 +84,11 @@ type Renderer struct {
 	tabs *turns
 	lot  *lot
 
-	starting sync.Mutex // held while a browser starts: never two at once
+	starting sync.Mutex // held while a browser starts: only one starts at a time
 
 	mu      sync.Mutex
-	fleet   []*host // all that live
-	told    bool    // the browser draws frames on command
+	fleet   []*host // all running browsers
+	told    bool    // browsers draw frames on command
 	version string
 	pages   int
 	closed  bool
@@ -99,15 +97,15 @@ type Renderer struct {
 // Info describes a Renderer for a crawl's records.
 type Info struct {
 	Browser   string    `json:"browser"`         // the path of the browser
-	Version   string    `json:"version"`         // what it calls itself
-	Isolation Isolation `json:"isolation"`       // how it is kept from the network
-	Stopped   int64     `json:"escapes_stopped"` // connections that it tried to make, with Flags; nothing sees them with Namespace
-	Browsers  int       `json:"browsers"`        // alive now
+	Version   string    `json:"version"`         // as the browser reports it
+	Isolation Isolation `json:"isolation"`       // method of isolation
+	Stopped   int64     `json:"escapes_stopped"` // connections that it tried to make, with Flags; they cannot be counted with Namespace
+	Browsers  int       `json:"browsers"`        // running now
 	Pages     int       `json:"pages"`           // opened so far
 }
 
-// New finds a browser, starts it, checks that it is isolated, and renders a small built-in page, before any page
-// of a crawl. The error is an *Error that says what to do, or the context's.
+// New finds a browser, starts it, checks that it is isolated, and renders a small built-in page, before any page of a crawl. The error is
+// an *Error with advice, or the context's.
 func New(ctx context.Context, c Config) (*Renderer, error) {
 	path, err := Find(c.Browser)
 	if err != nil {
@@ -138,7 +136,7 @@ func (r *Renderer) Info() Info {
 	return Info{r.path, r.version, r.cfg.Isolation, r.trap.stopped(), len(r.fleet), r.pages}
 }
 
-// Close ends the browsers and waits for that. Rounds that run end with ErrClosed; later ones do not begin.
+// Close ends the browsers and waits until they have ended. Running rounds return ErrClosed; later ones do not begin.
 func (r *Renderer) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -152,9 +150,9 @@ func (r *Renderer) Close() error {
 	return err
 }
 
-// Round runs one round of a page's rendering. Whatever a page does ends in a Result, with Cut if it was not
-// rendered to its end. The error is ErrTask, ErrClosed, the context's, or an *Error if there is no usable browser any
-// more; a crawler then takes the page as it was fetched.
+// Round runs one round of a page's rendering. Faults of the page are reported in the Result, with Cut if it was not rendered to its end.
+// The error is ErrTask, ErrClosed, the context's, or an *Error if there is no usable browser any more; then a crawler uses the page as
+// fetched.
 func (r *Renderer) Round(ctx context.Context, task render.Task) (*render.Result, error) {
 	if task.URL.IsZero() || task.Have == nil {
 		return nil, ErrTask
@@ -166,7 +164,7 @@ func (r *Renderer) Round(ctx context.Context, task render.Task) (*render.Result,
 	page := r.lot.resume(&task)
 	res, err := r.attempt(ctx, &task, page)
 	if errors.Is(err, errCrashed) || err != nil && page != nil {
-		res, err = r.attempt(ctx, &task, nil) // once more, from the start and in a fresh place
+		res, err = r.attempt(ctx, &task, nil) // once more, from the start and in another browser
 	}
 	if err == nil {
 		return res, nil
@@ -177,7 +175,7 @@ func (r *Renderer) Round(ctx context.Context, task render.Task) (*render.Result,
 	return r.verdict(res, err)
 }
 
-// cuts says what the ends of pages are called.
+// cuts maps the errors that end pages to Cut codes.
 var cuts = []struct {
 	err error
 	cut string
@@ -187,7 +185,7 @@ var cuts = []struct {
 	{context.DeadlineExceeded, render.CutStuck},
 }
 
-// verdict makes a Result of what there is of one, and an error that is the page's own.
+// verdict makes a Result from a partial one and an error of the page.
 func (r *Renderer) verdict(res *render.Result, err error) (*render.Result, error) {
 	if errors.Is(err, ErrClosed) {
 		return nil, ErrClosed
@@ -211,7 +209,7 @@ const (
 	reasonIsolation = "render_isolation"
 )
 
-// Error reports that nothing can be rendered, and what to do about it. Its reasons are stable across versions:
+// Error reports that nothing can be rendered, with advice. Its reasons are stable across versions:
 //
 //	render_browser    there is no usable browser
 //	render_isolation  the browser cannot be kept from the network
@@ -239,7 +237,7 @@ var (
 	ErrTask = errors.New("render: a Task needs a URL and Have")
 )
 
-// How a page ends before its time. They do not leave the package.
+// Errors that end a page early. They are internal to the package.
 var (
 	errCrashed = errors.New("render: the page or its browser crashed")
 	errMemory  = errors.New("render: the page took too much memory")

@@ -18,13 +18,13 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// Bounds of what a browser sends. A longer event is skipped, a longer reply is an error.
+// Limits for messages of a browser. A longer event is skipped, a longer reply is an error.
 const (
 	maxEvent = 8 << 20
 	maxReply = 128 << 20
 )
 
-// writeLimit is how long a command waits for a browser that does not read.
+// writeLimit is the timeout for writing a command to a browser that does not read.
 const writeLimit = 30 * time.Second
 
 // message is a reply to a command, or an event.
@@ -37,7 +37,7 @@ type message struct {
 	Error   *protocolError   `json:"error"`
 }
 
-// protocolError is how a browser refuses a command.
+// protocolError is a browser's error response to a command.
 type protocolError struct {
 	Code int64  `json:"code"`
 	Text string `json:"message"`
@@ -45,23 +45,23 @@ type protocolError struct {
 
 func (e *protocolError) Error() string { return fmt.Sprintf("%s (%d)", e.Text, e.Code) }
 
-// methodNotFound is the code for a command that the browser does not have (JSON-RPC 2.0 section 5.1).
+// methodNotFound is the error code for an unknown command (JSON-RPC 2.0 section 5.1).
 const methodNotFound = -32601
 
-// lenient accepts what hostile pages make of strings: lone surrogates become U+FFFD.
+// lenient accepts invalid strings from hostile pages: lone surrogates become U+FFFD.
 var lenient = jsonv2.AllowInvalidUTF8(true)
 
 // conn is the protocol's connection: JSON messages, each ended by a zero byte, on the browser's two pipes.
 type conn struct {
 	in    *os.File
 	out   *bufio.Reader
-	event func(*message) // called for each event, in order, by the goroutine that reads
+	event func(*message) // called for each event, in order, by the reading goroutine
 
-	writing sync.Mutex // held while a message is written: messages must not mix
+	writing sync.Mutex // held while a message is written, so that messages do not mix
 
 	mu      sync.Mutex
 	last    int64              // number of the last command
-	waiting map[int64]*mailbox // for replies
+	waiting map[int64]*mailbox // mailboxes for replies, by command number
 	lost    bool
 }
 
@@ -69,7 +69,7 @@ func newConn(p *process, event func(*message)) *conn {
 	return &conn{in: p.in, out: bufio.NewReaderSize(p.out, 64<<10), event: event, waiting: map[int64]*mailbox{}}
 }
 
-// send sends a command, whose reply goes to a mailbox, or nowhere if that is nil. It returns the command's number.
+// send sends a command. Its reply goes to a mailbox, or is dropped if that is nil. It returns the command's number.
 func send[P, R any](c *conn, to *mailbox, s target.SessionID, cmd cdp.Command[P, R], params P) (int64, error) {
 	p, err := jsonv2.Marshal(params, lenient)
 	if err != nil {
@@ -102,11 +102,11 @@ func (c *conn) register(to *mailbox) (int64, error) {
 	return c.last, nil
 }
 
-// write writes a whole message. A browser that does not read for long has ended, as far as we are concerned.
+// write writes a whole message. A browser that does not read for long counts as ended.
 func (c *conn) write(b []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_ = c.in.SetWriteDeadline(time.Now().Add(writeLimit)) // pipes have deadlines where rendering works
+	_ = c.in.SetWriteDeadline(time.Now().Add(writeLimit)) // pipes support deadlines on all systems with rendering
 	if _, err := c.in.Write(b); err != nil {
 		_ = c.in.Close()
 		return errCrashed
@@ -114,7 +114,7 @@ func (c *conn) write(b []byte) error {
 	return nil
 }
 
-// read hands out what the browser sends until it ends.
+// read dispatches the browser's messages until it ends.
 func (c *conn) read() {
 	for {
 		b, whole, err := c.frame()
@@ -174,7 +174,7 @@ func (c *conn) dispatch(b []byte, whole bool) {
 	}
 }
 
-// cutShort is the reply that a too long one becomes; a too long event is nothing.
+// cutShort returns a reply that replaces one that is too long; a too long event becomes nil.
 func cutShort(b []byte) *message {
 	digits, _, _ := bytes.Cut(bytes.TrimPrefix(b[:min(len(b), 40)], []byte(`{"id":`)), []byte(","))
 	id, err := strconv.ParseInt(string(digits), 10, 64)
@@ -184,7 +184,7 @@ func cutShort(b []byte) *message {
 	return &message{ID: id, Error: &protocolError{Text: "the reply is too long"}}
 }
 
-// Bounds of what waits in a mailbox: a page that sends more is not worth looking at.
+// Limits of a mailbox: a page that exceeds them is given up.
 const (
 	maxQueued      = 20_000   // messages
 	maxQueuedBytes = 64 << 20 // bytes of events
@@ -195,10 +195,10 @@ type mailbox struct {
 	mu     sync.Mutex
 	queue  []*message
 	bytes  int
-	over   bool // more came than there is room for
-	spent  bool // the page has had its processor time
+	over   bool // messages exceeded a limit
+	spent  bool // the page has used up its processor time
 	closed bool
-	wake   chan struct{} // holds an element if there may be something new
+	wake   chan struct{} // holds an element if there may be messages
 }
 
 func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
@@ -215,7 +215,7 @@ func (b *mailbox) push(m *message) {
 	b.signal()
 }
 
-// spend notes whether the page has had its processor time: then nothing more is read.
+// spend records whether the page has used up its processor time: then it gets no more messages.
 func (b *mailbox) spend(spent bool) {
 	b.mu.Lock()
 	b.spent = spent
@@ -223,7 +223,7 @@ func (b *mailbox) spend(spent bool) {
 	b.signal()
 }
 
-// close says that nothing will come any more.
+// close marks the end of messages.
 func (b *mailbox) close() {
 	b.mu.Lock()
 	b.closed = true
@@ -238,7 +238,7 @@ func (b *mailbox) signal() {
 	}
 }
 
-// pop returns the oldest message; nil if there is none, with an error if none will come.
+// pop returns the oldest message. If there is none it returns nil, with an error if none will come.
 func (b *mailbox) pop() (*message, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -258,15 +258,15 @@ func (b *mailbox) pop() (*message, error) {
 	return nil, nil
 }
 
-// trap is where connections go that a browser makes by itself: a listener that accepts, counts and closes. With
-// namespaces nothing can reach it, and there is none.
+// trap is a listener that accepts, counts and closes connections that a browser makes by itself. With namespaces it could not be reached,
+// and there is none.
 type trap struct {
 	l     net.Listener
 	count atomic.Int64
 	ended chan struct{}
 }
 
-// discard is a port at which nobody listens (RFC 863), for browsers that could not reach a listener.
+// discard is a port without a listener (RFC 863), for browsers that could not reach one.
 const discard = 9
 
 func newTrap(ctx context.Context, iso Isolation) (*trap, error) {

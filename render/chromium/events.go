@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// handlers maps the events of a page to functions. Events without one are dropped when they are read.
+// handlers maps the events of a page to functions. Other events are dropped on arrival.
 var handlers = map[string]func(*tab, *message){
 	target.AttachedToTarget.Method:            on((*tab).attached),
 	target.DetachedFromTarget.Method:          on((*tab).detached),
@@ -36,7 +36,7 @@ var handlers = map[string]func(*tab, *message){
 	runtime.ExceptionThrown.Method:            on((*tab).throws),
 }
 
-// on decodes an event for a handler. What cannot be decoded is dropped.
+// on decodes an event for a handler. It drops invalid events.
 func on[E any](f func(*tab, *message, *E)) func(*tab, *message) {
 	return func(t *tab, m *message) {
 		var e E
@@ -46,7 +46,7 @@ func on[E any](f func(*tab, *message, *E)) func(*tab, *message) {
 	}
 }
 
-// handle takes a message into account.
+// handle processes a message.
 func (t *tab) handle(m *message) {
 	if m.ID != 0 {
 		if _, awaited := t.replies[m.ID]; awaited {
@@ -59,8 +59,8 @@ func (t *tab) handle(m *message) {
 	}
 }
 
-// maxWorkers limits the workers of a page. A page that starts more ends with CutFlood: its clock stands while a worker waits to
-// begin, so that it would hold its tab and use no processor time.
+// maxWorkers limits the workers of a page. A page that starts more ends with CutFlood: its clock stands while a worker waits to begin, so
+// that it would occupy its tab without using processor time.
 const maxWorkers = 50
 
 func (t *tab) attached(_ *message, e *target.EventAttachedToTarget) {
@@ -69,7 +69,7 @@ func (t *tab) attached(_ *message, e *target.EventAttachedToTarget) {
 		t.session = e.SessionID
 	case kind == "page":
 		t.windows[cdp.FrameID(e.TargetInfo.TargetID)] = true
-		// While it waits to be prepared its opener, which has the same thread, may wait too.
+		// While the worker waits to be prepared, its opener, which has the same thread, may wait, too.
 		_, _ = send(t.b.conn, nil, e.SessionID, runtime.RunIfWaitingForDebugger, cdp.Empty{})
 		_, _ = send(t.b.conn, nil, "", target.CloseTarget, target.CloseTargetParams{TargetID: e.TargetInfo.TargetID})
 	case kind != "worker" && kind != "shared_worker":
@@ -124,8 +124,8 @@ func (t *tab) hasContext(m *message, e *runtime.EventExecutionContextCreated) {
 	}
 }
 
-// means maps a browser's reason for a navigation to a Route. Other reasons make no route: a reload leads nowhere, and a posted
-// form is not a link.
+// means maps a browser's reason for a navigation to a means of a Route. Other reasons make no Route: a reload leads to the same page, and
+// a posted form is not a link.
 var means = map[page.ClientNavigationReason]render.How{
 	page.ClientNavigationReasonAnchorClick:       render.HowLocation,
 	page.ClientNavigationReasonScriptInitiated:   render.HowLocation,
@@ -146,7 +146,7 @@ func (t *tab) wantsAway(_ *message, e *page.EventFrameRequestedNavigation) {
 
 func (t *tab) opensWindow(_ *message, e *page.EventWindowOpen) { t.route(e.URL, render.HowOpen) }
 
-// route notes where a script tried to go.
+// route records a URL to which a script tried to go.
 func (t *tab) route(address string, how render.How) {
 	u, err := weburl.Parse(address)
 	r := render.Route{URL: u, How: how}
@@ -155,7 +155,7 @@ func (t *tab) route(address string, how render.How) {
 	}
 }
 
-// told is called for what the prelude tells.
+// told handles a report of the prelude.
 func (t *tab) told(_ *message, e *runtime.EventBindingCalled) {
 	what, text, _ := strings.Cut(e.Payload, " ")
 	switch {
@@ -190,7 +190,7 @@ func (t *tab) logs(_ *message, e *runtime.EventConsoleAPICalled) {
 	t.line(b.String())
 }
 
-// text returns a value as a console shows it.
+// text formats a value as on a console.
 func text(o *runtime.RemoteObject) string {
 	var s string
 	switch {
@@ -220,7 +220,7 @@ func (t *tab) line(s string) {
 	}
 }
 
-// cut shortens text to a number of bytes, at a character's end.
+// cut shortens text to a number of bytes, at the end of a character.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -230,7 +230,7 @@ func cut(s string, n int) string {
 
 const (
 	binding = "__amble" // the binding through which the prelude reports events; the prelude removes it from the page
-	world   = "amble"   // the JavaScript world in which the document is written out
+	world   = "amble"   // the JavaScript world in which the document is serialized
 )
 
 //go:embed prelude.js
@@ -239,14 +239,14 @@ var preludeSource string
 //go:embed serialize.js
 var serializeSource string
 
-// prelude is the script that runs before those of a page, for a seed.
+// prelude returns the script that runs before the scripts of a page, for a seed.
 func prelude(seed uint64) string {
 	a, b := mix(&seed), mix(&seed)
 	words := fmt.Sprintf("[%d,%d,%d,%d]", int32(a), int32(a>>32), int32(b), int32(b>>32))
 	return strings.NewReplacer("%NAME%", binding, "%SEED%", words).Replace(preludeSource)
 }
 
-// mix is splitmix64: it makes a seed of few bits one of many.
+// mix is splitmix64: it spreads the bits of a seed.
 func mix(s *uint64) uint64 {
 	*s += 0x9e3779b97f4a7c15
 	z := *s
@@ -255,5 +255,5 @@ func mix(s *uint64) uint64 {
 	return z ^ z>>31
 }
 
-// serialize is an expression that writes the document out.
+// serialize returns an expression that serializes the document.
 func serialize(limit int) string { return fmt.Sprintf("(%s)(%d)", serializeSource, limit) }

@@ -17,13 +17,13 @@ import (
 // host is a browser and its usage counts. Its fields are protected by the Renderer's lock.
 type host struct {
 	*browser
-	users   int // rounds that run in it
-	pages   int // opened in it
+	users   int // rounds running in it
+	pages   int // pages opened in it
 	retired bool
 }
 
-// attempt runs a round, in a parked page if there is one, and closes or parks its page. The Result holds what there is
-// of one also if there is an error.
+// attempt runs a round, in a parked page if there is one, and then closes or parks the page. Even with an error, the Result has the part
+// that was completed.
 func (r *Renderer) attempt(ctx context.Context, task *render.Task, p *parked) (*render.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, roundLimit)
 	defer cancel()
@@ -55,7 +55,7 @@ func (r *Renderer) attempt(ctx context.Context, task *render.Task, p *parked) (*
 	return &p.tab.result, err
 }
 
-// fatal is an error after which the browser is not to be used any more, or nil.
+// fatal returns err if the browser cannot be used after it, otherwise nil.
 func fatal(err error) error {
 	if errors.Is(err, errTimeout) {
 		return err
@@ -63,7 +63,7 @@ func fatal(err error) error {
 	return nil
 }
 
-// hold parks a page that waits for answers, unless it has workers, whose clocks do not stand.
+// hold parks a page that waits for answers, unless it has workers, whose clocks do not stop.
 func (r *Renderer) hold(ctx context.Context, task *render.Task, p *parked) *render.Result {
 	res := p.tab.result
 	res.Missing = p.tab.missing()
@@ -88,7 +88,7 @@ func (r *Renderer) hold(ctx context.Context, task *render.Task, p *parked) *rend
 	return &res
 }
 
-// board returns a browser for one more page, starting one if there is none. The caller must leave it.
+// board returns a browser for one more page, and starts one if necessary. The caller must call leave.
 func (r *Renderer) board(ctx context.Context) (*host, error) {
 	r.starting.Lock()
 	defer r.starting.Unlock()
@@ -124,7 +124,7 @@ func (r *Renderer) board(ctx context.Context) (*host, error) {
 	return h, nil
 }
 
-// bury removes browsers that have ended while nobody used them.
+// bury removes browsers that have ended while unused.
 func (r *Renderer) bury() {
 	r.mu.Lock()
 	var dead []*host
@@ -144,7 +144,7 @@ func (r *Renderer) bury() {
 	}
 }
 
-// enter is for a page that is in the browser already.
+// enter is board for a page that is already open in the browser.
 func (r *Renderer) enter(h *host) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,7 +170,7 @@ func (r *Renderer) leave(h *host, err error) {
 		r.lot.take(func(p *parked) bool { return p.in == h })
 	}
 	if last {
-		_ = h.end() // what it leaves behind is removed at the next start
+		_ = h.end() // the next start removes files that it leaves
 	}
 }
 
@@ -182,13 +182,13 @@ func (r *Renderer) start(ctx context.Context, told bool) (*browser, error) {
 	}
 	b := attach(p, told, r.cfg.MaxMemory)
 	if err := b.prepare(ctx, r.cfg.Isolation); err != nil {
-		ended := b.end() // then it has said all it has to say
+		ended := b.end() // by then its output is complete
 		return nil, errors.Join(r.unusable(ctx, err, b.version, p.said.String()), ended)
 	}
 	return b, nil
 }
 
-// prepare makes sure that the browser is isolated and sets it up.
+// prepare checks that the browser is isolated and configures it.
 func (b *browser) prepare(ctx context.Context, iso Isolation) error {
 	desk := &tab{b: b, box: newMailbox(), replies: map[int64]*message{}}
 	v, err := ask(ctx, desk, "", cdpbrowser.GetVersion, cdp.Empty{})
@@ -213,7 +213,7 @@ func (b *browser) prepare(ctx context.Context, iso Isolation) error {
 	return err
 }
 
-// unusable explains why a browser does not work as required.
+// unusable returns the error that explains why a browser does not work as required.
 func (r *Renderer) unusable(ctx context.Context, err error, version, said string) error {
 	var own *Error
 	var refused *protocolError

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// lot keeps stopped pages between rounds, so that a round need not begin at the start: a cache, least recently
-// used first out.
+// lot is a cache of stopped pages between rounds, so that a round need not start from the beginning. It evicts the least recently used
+// page.
 type lot struct {
 	room int
 
@@ -25,7 +25,7 @@ type parked struct {
 	in  *host
 }
 
-// identity holds the properties that two rounds of a page share.
+// identity holds the properties that all rounds of a page share.
 type identity struct {
 	url, agent string
 	time       time.Time
@@ -45,7 +45,7 @@ func identify(t *render.Task) identity {
 
 func newLot(room int) *lot { return &lot{room: room} }
 
-// resume takes the page of a task out, nil if there is none.
+// resume removes and returns the page of a task, nil if there is none.
 func (l *lot) resume(t *render.Task) *parked {
 	if l.room == 0 {
 		return nil
@@ -57,7 +57,7 @@ func (l *lot) resume(t *render.Task) *parked {
 	return nil
 }
 
-// take takes the pages out that a function picks.
+// take removes and returns the pages that a function selects.
 func (l *lot) take(pick func(*parked) bool) []*parked {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *lot) take(pick func(*parked) bool) []*parked {
 	return taken
 }
 
-// park keeps a page and returns those for which there is no room any more.
+// park adds a page and returns the evicted pages.
 func (l *lot) park(p *parked) []*parked {
 	l.mu.Lock()
 	defer l.mu.Unlock()

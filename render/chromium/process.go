@@ -18,10 +18,10 @@ import (
 type process struct {
 	cmd     *exec.Cmd
 	in      *os.File // commands to the browser
-	out     *os.File // what it sends
+	out     *os.File // messages from it
 	profile *profile
-	said    *tail         // the end of its standard error
-	gone    chan struct{} // closed when it was waited for
+	said    *tail         // end of its standard error
+	gone    chan struct{} // closed when the process has been waited for
 }
 
 // start starts a browser. The caller must end it.
@@ -54,9 +54,9 @@ func (p *process) run(path string, args []string, iso Isolation, as *user) error
 	p.cmd = exec.Command(path, args...) //nolint:noctx // it outlives the round that starts it
 	p.cmd.Env = environment(p.profile.home)
 	p.cmd.Dir = p.profile.home
-	p.cmd.ExtraFiles = []*os.File{theirIn, theirOut} // descriptors 3 and 4
+	p.cmd.ExtraFiles = []*os.File{theirIn, theirOut} // they become descriptors 3 and 4
 	p.cmd.Stderr = p.said
-	p.cmd.WaitDelay = time.Second // needed without namespaces, if a child keeps standard error open
+	p.cmd.WaitDelay = time.Second // needed without namespaces, if a child process keeps standard error open
 	if err = confine(p.cmd, iso, as); err == nil {
 		err = p.launch()
 	}
@@ -67,9 +67,8 @@ func (p *process) run(path string, args []string, iso Isolation, as *user) error
 	return nil
 }
 
-// launch starts the process and waits for it in a goroutine that keeps its thread: the kernel kills the browser
-// when the thread that started it ends (prctl(2), PR_SET_PDEATHSIG). The goroutine ends with the process; end
-// awaits it.
+// launch starts the process and waits for it in a goroutine that keeps its thread: the kernel kills the browser when the thread that
+// started it ends (prctl(2), PR_SET_PDEATHSIG). The goroutine ends with the process; end waits for it.
 func (p *process) launch() error {
 	started := make(chan error, 1)
 	go func() {
@@ -78,14 +77,14 @@ func (p *process) launch() error {
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			_ = p.cmd.Wait() // however it ended, it is gone
+			_ = p.cmd.Wait() // it has ended, whatever the error
 			close(p.gone)
 		}
 	}()
 	return <-started
 }
 
-// end kills the browser, waits for it and removes what it leaves.
+// end kills the browser, waits for it and removes its directory.
 func (p *process) end() error {
 	p.kill()
 	<-p.gone
@@ -101,16 +100,16 @@ func (p *process) kill() {
 	}
 }
 
-// environment is all that a browser learns of ours.
+// environment returns the whole environment of a browser.
 func environment(home string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + home, "TMPDIR=" + home,
-		// Sockets in the file system are no network, but somebody listens there.
+		// Unix sockets are not covered by network isolation, but have listeners.
 		"DBUS_SESSION_BUS_ADDRESS=disabled:", "DBUS_SYSTEM_BUS_ADDRESS=disabled:",
 	}
 }
 
-// startError says what to do about a browser that did not start.
+// startError returns the error for a browser that did not start, with advice.
 func startError(path string, iso Isolation, err error) error {
 	if e, ok := err.(*Error); ok { //nolint:errorlint // confine's own, not wrapped
 		return e
@@ -134,7 +133,7 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the last bytes written to it.
 type tail struct {
 	mu sync.Mutex
 	b  []byte
@@ -158,16 +157,16 @@ func (t *tail) String() string {
 	return strings.Join(lines[max(0, len(lines)-3):], " | ")
 }
 
-// disabled are features that request something by themselves, or that the Renderer cannot look into. Only the
-// last such flag counts, so it is one list.
+// disabled lists features that make requests by themselves, or that the Renderer cannot observe. Only the last such flag counts, so it is
+// a single list.
 var disabled = []string{
 	"ServiceWorkerAutoPreload", "Prerender2", "LoadingPredictor", "MediaRouter", "FedCm", "BackgroundFetch",
 	"CompressionDictionaryTransport", "CompressionDictionaryTransportBackend", "Translate", "OptimizationHints",
 	"InterestFeedContentSuggestions", "AutofillServerCommunication", "CertificateTransparencyComponentUpdater",
 }
 
-// flags are the command line of a browser whose profile is in dir, and whose connections, if any came about, would
-// go to the local port. Frames are drawn on command if told is set, which whole browsers cannot do.
+// flags returns the command line of a browser whose profile is in dir, and whose connections, if any, would go to the local port. told
+// makes it draw frames on command, which full browsers do not support.
 func flags(dir string, port int, told bool, iso Isolation) []string {
 	f := []string{
 		"--remote-debugging-pipe", "--user-data-dir=" + dir, "--headless", "--no-startup-window",
@@ -180,19 +179,19 @@ func flags(dir string, port int, told bool, iso Isolation) []string {
 		"--disable-site-isolation-trials", "--disable-popup-blocking", "--disable-background-timer-throttling",
 		"--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
 		"--js-flags=--max-old-space-size=256", "--disable-features=" + strings.Join(disabled, ","),
-		// The second layer, and the only one with Flags: whatever is not intercepted goes to the port.
+		// The second layer, and the only one with Flags: connections that are not intercepted go to the port.
 		"--proxy-server=socks5://127.0.0.1:" + strconv.Itoa(port), "--proxy-bypass-list=<-loopback>",
 		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--disable-quic", "--dns-prefetch-disable",
 		"--force-webrtc-ip-handling-policy", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 	}
 	if told {
-		// A frame is whole when the command for it returns, and nothing moves between two frames.
+		// A frame is complete when the command for it returns, and nothing changes between two frames.
 		f = append(f, "--run-all-compositor-stages-before-draw", "--disable-threaded-animation",
 			"--disable-threaded-scrolling", "--disable-checker-imaging", "--disable-image-animation-resync",
 			"--disable-new-content-rendering-timeout")
 	}
 	if iso == Namespace {
-		f = append(f, "--disable-setuid-sandbox") // a sandbox by namespaces is there
+		f = append(f, "--disable-setuid-sandbox") // the sandbox by namespaces is available
 	}
 	if smallShm() {
 		f = append(f, "--disable-dev-shm-usage")
@@ -200,14 +199,14 @@ func flags(dir string, port int, told bool, iso Isolation) []string {
 	return f
 }
 
-// usual lists the names of browsers, best first. The headless shell needs a third of the memory of a whole browser, is faster,
-// and draws its frames on demand.
+// usual lists the names of browsers, best first. The headless shell needs a third of the memory of a full browser, is faster, and draws
+// its frames on command.
 var usual = []string{
 	"chromium-headless-shell", "chrome-headless-shell", "headless_shell", "chromium", "chromium-browser", "google-chrome",
 }
 
-// Find returns the path of a browser: the one named, a path or a name in PATH, or if name is "" the first of the
-// usual ones. The error is an *Error with reasonBrowser that says what was looked for and what to install.
+// Find returns the path of a browser: the named one (a path or a name in PATH), or if name is "", the first usual one. The error is an
+// *Error with reasonBrowser that lists the names tried and what to install.
 func Find(name string) (string, error) {
 	list := usual
 	if name != "" {
@@ -228,10 +227,10 @@ func Find(name string) (string, error) {
 		"; install Debian's chromium-headless-shell or chromium, or name a browser by its path"}
 }
 
-// nobody is the user and the group that browsers run as when root starts them.
+// nobody is the user and group ID of browsers started by root.
 const nobody = 65534
 
-// user is whom a browser runs as: nobody, or nil for the user we are.
+// user is the user that a browser runs as: nobody, or nil for the present user.
 type user struct{ id int }
 
 func browserUser() *user {

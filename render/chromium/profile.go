@@ -10,25 +10,24 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// dirPrefix begins the names of the directories that browsers live in.
+// dirPrefix begins the names of browsers' directories.
 const dirPrefix = "amble-render-"
 
-// profile is a fresh directory for one browser. Its owner holds a lock on a file in it, so that others can recognize
-// directories that were left behind.
+// profile is a new directory for one browser. Its owner holds a lock on a file in it, so that others can recognize abandoned directories.
 type profile struct {
-	dir  string // ours
-	home string // the browser's, inside
+	dir  string // of this process
+	home string // of the browser, inside dir
 	lock *os.File
 }
 
-// newProfile makes a directory, in temp or where the browser's user can get, and removes those of dead processes.
+// newProfile makes a directory, in temp or where the browser's user can access it, and removes those of dead processes.
 func newProfile(temp string, as *user) (*profile, error) {
 	temp, err := place(temp, as)
 	if err != nil {
 		return nil, err
 	}
 	removeStale(temp)
-	dir, err := os.MkdirTemp(temp, "new-"+dirPrefix) // not to be taken for one that nobody holds
+	dir, err := os.MkdirTemp(temp, "new-"+dirPrefix) // the prefix "new-" keeps others from treating it as abandoned
 	if err != nil {
 		return nil, fmt.Errorf("making a directory for the browser: %w", err)
 	}
@@ -61,7 +60,7 @@ func (p *profile) prepare(as *user) (err error) {
 	return as.own(p.home)
 }
 
-// remove removes the directory with all that is in it.
+// remove removes the directory and its contents.
 func (p *profile) remove() error {
 	err := os.RemoveAll(p.dir)
 	if p.lock != nil {
@@ -70,8 +69,8 @@ func (p *profile) remove() error {
 	return err
 }
 
-// removeStale removes the directories in temp whose owners have died. What cannot be removed stays: another
-// user's, or one of a process that has just locked it.
+// removeStale removes the directories in temp whose owners have died. It leaves those that it cannot remove: of another user, or just
+// locked by a process.
 func removeStale(temp string) {
 	dirs, _ := filepath.Glob(filepath.Join(temp, dirPrefix+"*"))
 	for _, dir := range dirs {
@@ -86,7 +85,7 @@ func removeStale(temp string) {
 	}
 }
 
-// place is the first directory in which the browser's user can have one: temp, or TMPDIR, or /tmp.
+// place returns the first directory that the browser's user can access: temp, TMPDIR, or /tmp.
 func place(temp string, as *user) (string, error) {
 	if temp != "" {
 		if !as.reaches(temp) {

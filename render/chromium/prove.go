@@ -18,8 +18,7 @@ requestAnimationFrame(() => fetch("/answer").then((r) => r.text()).then((t) =>
 	setTimeout(() => { p.textContent = t + " " + (new Date().getFullYear()); }, 3000)));
 </script>`
 
-// prove renders a page of our own. A browser that does not draw frames on command is started again as one that draws
-// them when it likes to.
+// prove renders a built-in page. If a browser does not draw frames on command, it is restarted to draw them at its own pace.
 func (r *Renderer) prove(ctx context.Context) error {
 	err := r.try(ctx)
 	var refused *protocolError
@@ -61,7 +60,7 @@ func (r *Renderer) try(ctx context.Context) error {
 	return nil
 }
 
-// retireAll takes all browsers away.
+// retireAll removes and returns all browsers.
 func (r *Renderer) retireAll() []*host {
 	r.mu.Lock()
 	defer r.mu.Unlock()

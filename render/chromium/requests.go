@@ -17,22 +17,22 @@ import (
 type request struct {
 	id        fetch.RequestID
 	want      render.Want
-	reason    network.ErrorReason // how it fails, if it does
-	origin    string              // of the page, if it says so
-	fate      int                 // its place in the result, -1 if it has none
-	refused   string              // why it fails
-	answer    *render.Answer      // nil while it is missing
+	reason    network.ErrorReason // error with which it fails; "": it does not fail
+	origin    string              // origin of the page, if known
+	fate      int                 // index in the result's Fates, -1 if it has none
+	refused   string              // reason code of the failure
+	answer    *render.Answer      // nil if it is not known yet
 	preflight bool
-	holds     bool // the script that made it does nothing until it is answered
+	holds     bool // the script that made it blocks until it is answered
 }
 
-// maxMade bounds the requests of a page, preflights and refused ones included.
+// maxMade limits the requests of a page, including preflights and refused ones.
 const maxMade = 1000
 
 // decided reports whether the request can be delivered.
 func (r *request) decided() bool { return r.answer != nil || r.refused != "" }
 
-// paused takes a request that the browser holds into account.
+// paused handles a request that the browser holds.
 func (t *tab) paused(_ *message, e *fetch.EventRequestPaused) {
 	if e.Request == nil {
 		return
@@ -46,7 +46,7 @@ func (t *tab) paused(_ *message, e *fetch.EventRequestPaused) {
 	case document && !t.answered:
 		t.answered = true
 		t.fulfill(e.RequestID, document200(&t.task.Document))
-	case document: // the document stays, and where the page wanted to go is one of its routes
+	case document: // the document stays, and the target becomes a Route
 		if e.Request.Method != http.MethodGet {
 			t.fate(render.Fate{
 				URL: e.Request.URL, Method: e.Request.Method, Kind: string(render.KindOther), Refused: render.ReasonMethod,
@@ -58,17 +58,17 @@ func (t *tab) paused(_ *message, e *fetch.EventRequestPaused) {
 	}
 }
 
-// request judges a request as far as no one need be asked.
+// request decides about a request as far as possible without Have.
 func (t *tab) request(e *fetch.EventRequestPaused) *request {
 	r := &request{
 		id: e.RequestID, reason: network.ErrorReasonBlockedByClient, origin: header(e, "Origin"), fate: -1,
 		want: render.Want{Method: e.Request.Method, Kind: kind(e), Accept: cut(header(e, "Accept"), render.MaxAccept)},
 	}
-	// Nothing else that is an XHR or a script has this priority: synchronous XMLHttpRequest and importScripts do.
+	// Among XHRs and scripts, only synchronous XMLHttpRequest and importScripts have this priority.
 	r.holds = e.Request.InitialPriority == network.ResourcePriorityVeryHigh &&
 		(e.ResourceType == network.ResourceTypeXHR || e.ResourceType == network.ResourceTypeScript)
 	if e.ResourceType == network.ResourceTypeDocument {
-		r.reason = network.ErrorReasonAborted // a frame stays empty
+		r.reason = network.ErrorReasonAborted // the frame stays empty
 	}
 	if e.Request.Method == http.MethodOptions && header(e, "Access-Control-Request-Method") != "" {
 		r.preflight, r.answer = true, preflight(e)
@@ -97,10 +97,10 @@ func other(method string) string {
 	return cut(method, 20)
 }
 
-// maxFateURL bounds the URL of a Fate, in bytes.
+// maxFateURL limits the bytes of a URL in a Fate.
 const maxFateURL = 2048
 
-// fate lists a request and returns its place, -1 if there is no room.
+// fate adds a request to the list and returns its index, -1 if the list is full.
 func (t *tab) fate(f render.Fate) int {
 	if len(t.result.Requests) >= render.MaxFates {
 		t.result.Dropped++
@@ -111,7 +111,7 @@ func (t *tab) fate(f render.Fate) int {
 	return len(t.result.Requests) - 1
 }
 
-// decide asks for what is undecided and reports whether anything is missing.
+// decide asks Have about undecided requests, and reports whether any are missing.
 func (t *tab) decide() (missing bool) {
 	for _, r := range t.requests {
 		if r.decided() {
@@ -123,7 +123,7 @@ func (t *tab) decide() (missing bool) {
 			r.answer = nil
 		}
 		if r.answer != nil && (r.answer.Status < 200 || r.answer.Status > 599) {
-			r.answer, r.refused = nil, fmt.Sprintf("http_%d", r.answer.Status) // no final status: a page cannot use it
+			r.answer, r.refused = nil, fmt.Sprintf("http_%d", r.answer.Status) // not a final status, so a page cannot use it
 		}
 		if r.fate >= 0 && r.decided() {
 			f := &t.result.Requests[r.fate]
@@ -136,7 +136,7 @@ func (t *tab) decide() (missing bool) {
 	return missing
 }
 
-// deliver gives the page its decided answers, in the order of its requests.
+// deliver sends decided answers to the page, in the order of its requests.
 func (t *tab) deliver() {
 	for _, r := range t.requests {
 		if r.answer == nil {
@@ -152,7 +152,7 @@ func (t *tab) deliver() {
 	t.requests = nil
 }
 
-// missing lists what has no decision yet.
+// missing lists the undecided requests.
 func (t *tab) missing() []render.Want {
 	var list []render.Want
 	for _, r := range t.requests {
@@ -163,19 +163,19 @@ func (t *tab) missing() []render.Want {
 	return list
 }
 
-// fail lets a request fail.
+// fail makes a request fail.
 func (t *tab) fail(id fetch.RequestID, reason network.ErrorReason) {
 	_, _ = send(t.b.conn, nil, "", fetch.FailRequest, fetch.FailRequestParams{RequestID: id, ErrorReason: reason})
 }
 
-// fulfill answers a request. One that the page has given up meanwhile is unknown to the browser, which is no harm.
+// fulfill answers a request. If the page has cancelled it meanwhile, the browser returns an error, which is harmless.
 func (t *tab) fulfill(id fetch.RequestID, a *render.Answer) {
 	_, _ = send(t.b.conn, nil, "", fetch.FulfillRequest, fetch.FulfillRequestParams{
 		RequestID: id, ResponseCode: int64(a.Status), BinaryResponseHeaders: headerBlock(a.Header), Body: a.Body,
 	})
 }
 
-// kinds are the kinds of the browser's resource types, where one type is one kind.
+// kinds maps the browser's resource types to kinds, where they correspond.
 var kinds = map[network.ResourceType]render.Kind{
 	network.ResourceTypeDocument:           render.KindFrame,
 	network.ResourceTypeScript:             render.KindScript,
@@ -193,8 +193,8 @@ var kinds = map[network.ResourceType]render.Kind{
 	network.ResourceTypeCSPViolationReport: render.KindBeacon,
 }
 
-// kind returns the purpose of a request, as far as the browser tells. In its own session it calls an EventSource an XHR,
-// and worker scripts, preloads and JSON modules "Other".
+// kind returns the purpose of a request, as far as the browser reports it. In its own session the browser reports an EventSource as XHR,
+// and worker scripts, preloads and JSON modules as "Other".
 func kind(e *fetch.EventRequestPaused) render.Kind {
 	accept := header(e, "Accept")
 	switch k, ok := kinds[e.ResourceType]; {
@@ -213,7 +213,7 @@ func kind(e *fetch.EventRequestPaused) render.Kind {
 	case strings.HasPrefix(accept, "application/json"):
 		return render.KindScript
 	case e.Request.InitialPriority == network.ResourcePriorityVeryLow && e.Request.ReferrerPolicy == network.RequestReferrerPolicyNoReferrer:
-		return render.KindPrefetch // a compression dictionary; a worker's script of a page with this policy looks the same
+		return render.KindPrefetch // a compression dictionary; the script of a worker looks the same if its page has this policy
 	case e.Request.InitialPriority == network.ResourcePriorityVeryLow:
 		return render.KindWorker
 	case accept == "*/*":

@@ -20,10 +20,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A page's clock runs for sliceLength at a time, in ms, and then a frame is drawn. The ends of slices are no whole
-// numbers of ms, nor are the distances between them, so that no timer is due at the end of a slice: whether it would run
-// before would be open. They begin beyond a fifth of a ms and stay below seven tenths in all slices that a page can
-// have, so that what is added to them by the browser's rounding does not change the number of whole ms.
+// A page's clock runs for sliceLength at a time, in ms, and then a frame is drawn. Ends of slices, and distances between them, are not
+// whole numbers of ms, so that no timer is due exactly at the end of a slice, where it might run before or after. The fractions stay
+// between a fifth and seven tenths of a ms in all slices that a page can have, so that the browser's rounding does not change the number
+// of whole ms.
 const (
 	sliceLength   = 250.012
 	firstFraction = 0.2
@@ -37,25 +37,25 @@ func budget(slice int) float64 {
 	return sliceLength
 }
 
-// starvation limits the tasks that run at one moment of a page's clock before it is moved on, so that a page which
-// sends messages to itself comes to an end.
+// starvation limits the tasks that run at one moment of a page's clock before it advances, so that a page that keeps sending messages to
+// itself ends.
 const starvation = 2_000
 
-// Real times after which a page counts as idle.
+// Real times for detecting that a page is idle.
 const (
-	quiet       = 4 * time.Millisecond   // no request, between two replies
-	stillQuiet  = 40 * time.Millisecond  // no request, before something is called missing
-	firstFrame  = 250 * time.Millisecond // no request, before the first frame of a browser
-	promptReply = 5 * time.Millisecond   // of a page that has nothing to do
+	quiet       = 4 * time.Millisecond   // without a request, between two replies
+	stillQuiet  = 40 * time.Millisecond  // without a request, before requests count as missing
+	firstFrame  = 250 * time.Millisecond // without a request, before the first frame of a browser
+	promptReply = 5 * time.Millisecond   // reply time of an idle page
 	heldUp      = time.Second            // without a reply: a script waits for one of its requests
 	idleTries   = 8
 )
 
-// errMissing ends a round in which the page cannot go on.
+// errMissing ends a round in which the page cannot continue.
 var errMissing = errors.New("render: answers are missing")
 
-// run takes the page to its end, or to where it cannot go on without what is missing. It can be called again with
-// another task.Have after errMissing.
+// run runs the page to its end, or until it cannot continue without missing answers. After errMissing it can be called again with another
+// task.Have.
 func (t *tab) run(ctx context.Context) error {
 	if t.navigated == 0 {
 		if err := t.navigate(ctx); err != nil {
@@ -101,11 +101,11 @@ func (t *tab) navigate(ctx context.Context) (err error) {
 	if failed(t.replies[t.navigated]) {
 		return errShown
 	}
-	_, err = ask(ctx, t, t.session, page.ResetNavigationHistory, cdp.Empty{}) // there is no way back
+	_, err = ask(ctx, t, t.session, page.ResetNavigationHistory, cdp.Empty{}) // removes the way back
 	return err
 }
 
-// failed reports whether the reply to a navigation says that there is no document.
+// failed reports whether the reply to a navigation means that there is no document.
 func failed(m *message) bool {
 	if m == nil {
 		return false
@@ -114,7 +114,7 @@ func failed(m *message) bool {
 	return m.Error != nil || jsonv2.Unmarshal(m.Result, &r, lenient) != nil || r.ErrorText != "" || r.IsDownload
 }
 
-// slice lets the page's clock run. It stands by itself while a request of the document waits.
+// slice lets the page's clock run. The clock stops by itself while a request of the document waits.
 func (t *tab) slice() {
 	t.slices++
 	budget := budget(t.slices)
@@ -125,10 +125,10 @@ func (t *tab) slice() {
 	})
 }
 
-// policy says how the page's clock runs. The reply, which says since when it is virtual, is read when a frame needs it.
+// policy sets how the page's clock runs. The reply contains the time since when it is virtual; it is read when a frame needs it.
 func (t *tab) policy(p emulation.SetVirtualTimePolicyParams) {
 	delete(t.replies, t.timed)
-	t.timed, _ = tell(t, t.session, emulation.SetVirtualTimePolicy, p) // an error shows in the next command
+	t.timed, _ = tell(t, t.session, emulation.SetVirtualTimePolicy, p) // the next command reports an error
 }
 
 // begun reads since when the page's clock is virtual.
@@ -139,8 +139,8 @@ func (t *tab) begun(m *message) {
 	}
 }
 
-// ticks is the time of the next frame by the browser's own clock: the end of the last slice. Without it the browser takes
-// the real time, which is ahead of the page's when the machine is busy, and animations would jump.
+// ticks returns the time of the next frame by the browser's own clock: the end of the last slice. Otherwise the browser would use the real
+// time, which is ahead of the page's when the machine is busy, and animations would jump.
 func (t *tab) ticks() float64 {
 	if m := t.take(t.timed); m != nil {
 		t.begun(m)
@@ -148,17 +148,17 @@ func (t *tab) ticks() float64 {
 	if t.base == 0 {
 		return 0
 	}
-	t.frames++ // no two frames have one time
+	t.frames++ // frames must have distinct times
 	return t.base + math.Trunc(sliceLength) + firstFraction + float64(t.slices-1)*sliceLength + float64(t.frames-1)*0.01
 }
 
-// halt stops the page's clock, and with it most of what a page does.
+// halt stops the page's clock, and thus most of its activity.
 func (t *tab) halt() {
 	t.slicing = false
 	t.policy(emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyPause})
 }
 
-// draw draws a frame after a slice: layout, animations and all that hangs on them happen then.
+// draw draws a frame after a slice. Layout and animations happen then, with everything that depends on them.
 func (t *tab) draw(ctx context.Context) error {
 	if pause := t.settling(); pause > 0 {
 		if err := t.rest(ctx, pause); err != nil || len(t.requests) > 0 {
@@ -183,8 +183,8 @@ func (t *tab) draw(ctx context.Context) error {
 	return err
 }
 
-// settling is the real time in which nothing may be requested before the next frame. What nothing tells of begins meanwhile: a
-// worker answers before its script has begun, and a browser answers a command to draw before it can draw a page, which takes
+// settling returns the real time without a request that must pass before the next frame. During it, things begin that the browser does not
+// report: a worker answers before its script has begun, and a browser answers a command to draw before it can draw a page, which takes
 // longest for its first one. That frame would be missing.
 func (t *tab) settling() time.Duration {
 	switch {
@@ -196,7 +196,7 @@ func (t *tab) settling() time.Duration {
 	return 0
 }
 
-// frame draws a frame on command. A browser draws one at a time, for whichever page: at two it ends.
+// frame draws a frame on command. A browser crashes if it draws two at a time, even of different pages.
 func (t *tab) frame(ctx context.Context, p headlessexperimental.BeginFrameParams) (r headlessexperimental.BeginFrameResult, err error) {
 	select {
 	case t.b.drawing <- struct{}{}:
@@ -219,7 +219,7 @@ func (t *tab) frame(ctx context.Context, p headlessexperimental.BeginFrameParams
 	return r, nil
 }
 
-// realFrame briefly waits for a frame of a browser that draws at its own pace: it draws none if nothing changes.
+// realFrame briefly waits for a frame of a browser that draws at its own pace: it draws none if nothing has changed.
 func (t *tab) realFrame(ctx context.Context) error {
 	if t.active < t.now && t.now > 2*sliceLength {
 		return nil
@@ -238,7 +238,7 @@ func (t *tab) realFrame(ctx context.Context) error {
 	return err
 }
 
-// done reports whether the page has come to its end.
+// done reports whether the page has ended.
 func (t *tab) done() bool {
 	if stop := t.task.Stop; stop > 0 && t.now >= float64(stop.Milliseconds()) {
 		return true
@@ -253,7 +253,7 @@ func (t *tab) done() bool {
 	return false
 }
 
-// settle delivers answers until no request waits. The error is errMissing if one cannot be answered yet.
+// settle delivers answers until no request is waiting. The error is errMissing if one cannot be answered yet.
 func (t *tab) settle(ctx context.Context) error {
 	for len(t.requests) > 0 && !t.hurried {
 		if err := t.idle(ctx, quiet); err != nil {
@@ -274,8 +274,8 @@ func (t *tab) settle(ctx context.Context) error {
 	return nil
 }
 
-// idle waits until the page has nothing to do before its requests are answered: it replies at once, and makes no
-// request between two replies. A page that waits for one of its requests, synchronously, does not reply.
+// idle waits until the page is idle, before its requests are answered: it replies at once, and makes no request between two replies. A
+// page that waits for a synchronous request does not reply.
 func (t *tab) idle(ctx context.Context, pause time.Duration) error {
 	for range idleTries {
 		made := t.made
@@ -296,7 +296,7 @@ func (t *tab) idle(ctx context.Context, pause time.Duration) error {
 	return nil
 }
 
-// rest handles what comes until there has been no request for a while.
+// rest handles messages until there has been no request for the time pause.
 func (t *tab) rest(ctx context.Context, pause time.Duration) error {
 	for {
 		made := t.made
@@ -310,8 +310,8 @@ func (t *tab) rest(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// ping asks the page for its time and reports how long it took to answer, and whether it did. It may not while
-// it waits for requests. One that waits for none and does not answer has its script terminated.
+// ping asks the page for its time and reports how long the answer took, and whether there was one. There may be none while the page waits
+// for requests. If it waits for none and does not answer, its script is terminated.
 func (t *tab) ping(ctx context.Context) (took time.Duration, answered bool, err error) {
 	if t.held() {
 		return 0, false, nil
@@ -338,18 +338,18 @@ func (t *tab) ping(ctx context.Context) (took time.Duration, answered bool, err 
 	}
 	var r runtime.EvaluateResult
 	if m.Error == nil && jsonv2.Unmarshal(m.Result, &r, lenient) == nil && r.Result != nil {
-		_ = jsonv2.Unmarshal(r.Result.Value, &t.now) // unchanged by a script that was terminated
+		_ = jsonv2.Unmarshal(r.Result.Value, &t.now) // unchanged if a script was terminated
 	}
 	return time.Since(began), true, nil
 }
 
-// held reports whether one of the page's requests holds up the script that made it.
+// held reports whether one of the page's requests blocks the script that made it.
 func (t *tab) held() bool {
 	return slices.ContainsFunc(t.requests, func(r *request) bool { return r.holds })
 }
 
-// pingWorkers waits until every worker has done what it was at, or the page has a request that one may wait for. Workers that do
-// not end are terminated together, and forgotten in case that does not help.
+// pingWorkers waits until every worker has completed its present task, or the page has a request that one may wait for. Workers that do
+// not end are all terminated, and forgotten in case that does not help.
 func (t *tab) pingWorkers(ctx context.Context) error {
 	pings := map[target.SessionID]int64{}
 	for _, s := range t.workers {
@@ -388,14 +388,14 @@ func (t *tab) forget(s target.SessionID) {
 	}
 }
 
-// take returns a reply that is there.
+// take returns a reply that has arrived.
 func (t *tab) take(id int64) *message {
 	m := t.replies[id]
 	delete(t.replies, id)
 	return m
 }
 
-// finish waits for the reply to a command that a script may hold up.
+// finish waits for the reply to a command that a script may block.
 func (t *tab) finish(ctx context.Context, id int64) (*message, error) {
 	if err := t.watch(ctx, func() bool { return t.replies[id] != nil }); err != nil {
 		return nil, err
@@ -407,8 +407,7 @@ func (t *tab) finish(ctx context.Context, id int64) (*message, error) {
 	return m, nil
 }
 
-// capture writes the document out. It is tried twice: the first time may meet the end of a script that was
-// terminated.
+// capture serializes the document. It tries twice, because the first attempt may fail at the end of a terminated script.
 func (t *tab) capture(ctx context.Context) error {
 	if t.hurried && t.result.Cut == "" {
 		t.result.Cut = render.CutStuck
@@ -465,7 +464,7 @@ func (t *tab) picture(ctx context.Context) error {
 		t.result.Screenshot = shot.Data
 		return err
 	}
-	for range 2 { // the first frame that is drawn at all may have no picture
+	for range 2 { // the very first frame may have no picture
 		r, err := t.frame(ctx, headlessexperimental.BeginFrameParams{
 			Screenshot: &headlessexperimental.ScreenshotParams{Format: headlessexperimental.ScreenshotParamsFormatPng},
 		})

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// confine prepares a browser's process. Namespaces are Linux's.
+// confine prepares a browser's process. Only Linux has namespaces.
 func confine(cmd *exec.Cmd, iso Isolation, as *user) error {
 	if iso != Flags {
 		return &Error{reasonIsolation, "a browser cannot be kept from the network by namespaces on " + runtime.GOOS +
@@ -25,7 +25,7 @@ func confine(cmd *exec.Cmd, iso Isolation, as *user) error {
 
 func confined(int, Isolation) error { return nil }
 
-// killAll kills a browser with its process group.
+// killAll kills a browser's process group.
 func killAll(p *os.Process) {
 	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
 	_ = p.Kill()
@@ -35,8 +35,8 @@ func smallShm() bool { return false }
 
 func memory(int) (total int64, largest int, size int64) { return 0, 0, 0 }
 
-// renderers are unknown here.
+// renderers is not implemented on this system.
 func renderers(int) []int { return nil }
 
-// cpu is unknown here.
+// cpu is not implemented on this system.
 func cpu(int) time.Duration { return -1 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// confine prepares a browser's process: new user, network and process namespaces, or only another user and a
-// process group; and an end with the thread that starts it, in either case.
+// confine prepares a browser's process: with new user, network and process namespaces, or only with another user and a process group. In
+// either case it ends with the thread that starts it.
 func confine(cmd *exec.Cmd, iso Isolation, as *user) error {
 	a := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if as != nil {
@@ -32,7 +32,7 @@ func confine(cmd *exec.Cmd, iso Isolation, as *user) error {
 	return nil
 }
 
-// confined returns an error unless the process is in a network namespace without a way out.
+// confined returns an error unless the process is in a network namespace without a connection to others.
 func confined(pid int, iso Isolation) error {
 	if iso != Namespace {
 		return nil
@@ -52,7 +52,7 @@ func confined(pid int, iso Isolation) error {
 	return noWayOut(filepath.Join(proc, "net"))
 }
 
-// noWayOut looks into a directory such as /proc/PID/net for interfaces besides loopback, and for routes.
+// noWayOut checks a directory such as /proc/PID/net for interfaces other than loopback, and for routes.
 func noWayOut(net string) error {
 	dev, err := os.ReadFile(filepath.Join(net, "dev"))
 	if err != nil {
@@ -71,7 +71,7 @@ func noWayOut(net string) error {
 		return fmt.Errorf("the browser has %d routes", n)
 	}
 	route6, err := os.ReadFile(filepath.Join(net, "ipv6_route"))
-	if err != nil && !os.IsNotExist(err) { // not there without IPv6
+	if err != nil && !os.IsNotExist(err) { // it does not exist without IPv6
 		return fmt.Errorf("reading the browser's IPv6 routes: %w", err)
 	}
 	for line := range strings.Lines(string(route6)) {
@@ -82,8 +82,8 @@ func noWayOut(net string) error {
 	return nil
 }
 
-// killAll kills a browser: with the first process of a process namespace the kernel kills all others; without one
-// its process group goes.
+// killAll kills a browser: with the first process of a process namespace the kernel kills all others; without namespaces it kills the
+// process group.
 func killAll(p *os.Process) {
 	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
 	_ = p.Kill()
@@ -96,8 +96,7 @@ func smallShm() bool {
 	return err != nil || int64(s.Bavail)*s.Bsize < 512<<20
 }
 
-// memory returns what a process and its descendants have of memory for themselves, in bytes, and which
-// descendant has most of it.
+// memory returns the private memory of a process and its descendants, in bytes, and the descendant with the most memory.
 func memory(pid int) (total int64, largest int, size int64) {
 	total = private(pid)
 	for _, child := range children(pid) {
@@ -113,7 +112,7 @@ func memory(pid int) (total int64, largest int, size int64) {
 	return total, largest, size
 }
 
-// tick is the unit of processor time in /proc (proc_pid_stat(5)): 100 a second on every system that Linux runs on.
+// tick is the unit of processor time in /proc (proc_pid_stat(5)), 1/100 s on all Linux systems.
 const tick = 10 * time.Millisecond
 
 // cpu returns the processor time of a process and its descendants, including those that have ended.
@@ -122,7 +121,7 @@ func cpu(pid int) time.Duration {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if i := bytes.LastIndexByte(b, ')'); err == nil && i > 0 {
 		f := strings.Fields(string(b[i+1:]))
-		for _, n := range []int{11, 12, 13, 14} { // utime, stime, and those of children
+		for _, n := range []int{11, 12, 13, 14} { // utime, stime, and the same for children
 			if len(f) > n {
 				v, _ := strconv.ParseInt(f[n], 10, 64)
 				total += time.Duration(v) * tick
@@ -135,7 +134,7 @@ func cpu(pid int) time.Duration {
 	return total
 }
 
-// renderers returns those descendants of a browser's process that show pages.
+// renderers returns the descendants of a browser's process that show pages.
 func renderers(pid int) (list []int) {
 	for _, child := range children(pid) {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child))
@@ -167,7 +166,7 @@ func children(pid int) (list []int) {
 	return list
 }
 
-// private is a process's resident memory that is no file and not shared.
+// private returns a process's resident memory, without files and shared memory.
 func private(pid int) int64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if f := strings.Fields(string(b)); err == nil && len(f) > 2 {

@@ -11,7 +11,7 @@ import (
 
 func lockFile(*os.File) error { return nil }
 
-// confine says that there is no rendering here: the browser's pipe needs inherited file descriptors.
+// confine returns an error: rendering needs inherited file descriptors for the browser's pipe.
 func confine(*exec.Cmd, Isolation, *user) error {
 	return &Error{reasonBrowser, "rendering needs a Unix system", nil}
 }
@@ -24,8 +24,8 @@ func smallShm() bool { return false }
 
 func memory(int) (total int64, largest int, size int64) { return 0, 0, 0 }
 
-// renderers are unknown here.
+// renderers is not implemented on this system.
 func renderers(int) []int { return nil }
 
-// cpu is unknown here.
+// cpu is not implemented on this system.
 func cpu(int) time.Duration { return -1 }

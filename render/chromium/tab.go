@@ -18,58 +18,57 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// tab is one page in a browser, in a separate context without data of other pages. One goroutine at a time
-// uses it, that of a round.
+// tab is one page in a browser, in a separate browser context without data of other pages. Only one goroutine at a time uses it, the one
+// of a round.
 type tab struct {
 	b      *browser
 	box    *mailbox
 	task   render.Task
 	meter  meter
-	claims int // of frames and workers; the browser's
+	claims int // frames and workers; guarded by the browser
 
 	context cdp.BrowserContextID
 	target  target.ID
 	session target.SessionID // "" until it is attached
 	windows map[cdp.FrameID]bool
 	workers []target.SessionID
-	employs bool               // it has, or has had, a worker
-	replies map[int64]*message // nil while awaited
+	employs bool               // it has or had a worker
+	replies map[int64]*message // nil while a reply is awaited
 
-	loader    cdp.LoaderID // of the document, once it is there
-	world     string       // the execution context in which the document is written out
-	answered  bool         // the document's own request has been
+	loader    cdp.LoaderID // of the document, once loaded
+	world     string       // the execution context in which the document is serialized
+	answered  bool         // the document's own request was answered
 	now       float64      // the page's clock, in ms
-	changed   bool         // something has changed, or was answered, since the last slice
-	active    float64      // when something has changed last, by the page's clock
-	slices    int          // begun
-	frames    int          // drawn since the last slice
-	base      float64      // reading of the browser's own clock, in ms, when the page's clock became virtual
-	timed     int64        // number of the last command whose reply says base
-	slicing   bool         // the page's clock runs
+	changed   bool         // something has changed or was answered since the last slice
+	active    float64      // time of the last change, by the page's clock
+	slices    int          // slices begun
+	frames    int          // frames drawn since the last slice
+	base      float64      // value of the browser's own clock, in ms, when the page's clock became virtual
+	timed     int64        // number of the last command whose reply contains base
+	slicing   bool         // the page's clock is running
 	drawn     bool         // the frame after the last slice was drawn
-	stops     int          // scripts terminated
-	made      int          // requests
-	requests  []*request   // not delivered yet
+	stops     int          // number of terminated scripts
+	made      int          // number of requests
+	requests  []*request   // requests that are not delivered yet
 	result    render.Result
-	broken    error // why the page is beyond help
-	hurried   bool  // the DOM is to be taken as it is
+	broken    error // error that ended the page
+	hurried   bool  // the DOM must be captured as it is
 	navigated int64 // number of the command that loads the document
 }
 
-// Times after which a page that does not react is given up. Where the system tells how much of a processor the
-// browser has had, a time in which that was less than half is not over until patience is: on a busy machine, a page is
-// cut no earlier than on another.
+// Times after which an unresponsive page is given up. Where the system reports the browser's processor time, a period counts only if the
+// browser had a processor for half of it, or after patience periods: so a page is not cut earlier on a busy machine.
 const (
-	replyLimit = 30 * time.Second // for what the browser alone has to do
-	stuckLimit = 5 * time.Second  // for what a script may hold up, before it is terminated
-	stopLimit  = 2 * time.Second  // for a script to end when terminated
-	patience   = 6                // times as long, at most
+	replyLimit = 30 * time.Second // for the browser alone
+	stuckLimit = 5 * time.Second  // for actions that a script may block, before it is terminated
+	stopLimit  = 2 * time.Second  // for a script to end when it is terminated
+	patience   = 6                // maximum number of periods
 	maxStops   = 2
 )
 
 var errTimeout = errors.New("render: the browser does not answer")
 
-// open makes a page for a task in the browser. If there is an error the page is closed.
+// open makes a page for a task in the browser. On error it closes the page.
 func (b *browser) open(ctx context.Context, task *render.Task) (*tab, error) {
 	t := &tab{
 		b: b, box: newMailbox(), task: *task,
@@ -113,7 +112,7 @@ func (t *tab) create(ctx context.Context) error {
 	return t.configure(ctx)
 }
 
-// configure prepares the page, which waits for that, and lets it run, its clock standing.
+// configure prepares the page, which waits for that, and lets it run with its clock stopped.
 func (t *tab) configure(ctx context.Context) error {
 	var w work
 	also(&w, t, t.session, target.SetAutoAttach, autoAttach())
@@ -146,7 +145,7 @@ func (t *tab) configure(ctx context.Context) error {
 	return nil
 }
 
-// close removes the page from the browser. An error means that the browser does not answer any more.
+// close removes the page from the browser. An error means that the browser no longer responds.
 func (t *tab) close(ctx context.Context) error {
 	defer t.b.leave(t)
 	if t.context == "" {
@@ -160,13 +159,13 @@ func (t *tab) close(ctx context.Context) error {
 	return err
 }
 
-// autoAttach makes the browser hold everything that a target starts until it is prepared.
+// autoAttach makes the browser hold every target that a target starts until it is prepared.
 func autoAttach() target.SetAutoAttachParams {
 	yes := true
 	return target.SetAutoAttachParams{AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: &yes}
 }
 
-// work is a number of commands whose replies are awaited together.
+// work is a group of commands whose replies are awaited together.
 type work struct {
 	ids   []int64
 	names []string
@@ -202,7 +201,7 @@ func tell[P, R any](t *tab, s target.SessionID, cmd cdp.Command[P, R], params P)
 	return id, err
 }
 
-// ask sends a command that a script cannot hold up and waits for its reply.
+// ask sends a command that a script cannot block, and waits for its reply.
 func ask[P, R any](ctx context.Context, t *tab, s target.SessionID, cmd cdp.Command[P, R], params P) (r R, err error) {
 	id, err := tell(t, s, cmd, params)
 	if err != nil {
@@ -218,7 +217,7 @@ func ask[P, R any](ctx context.Context, t *tab, s target.SessionID, cmd cdp.Comm
 	return r, nil
 }
 
-// reply waits for the reply to a command, at most for a time.
+// reply waits for the reply to a command, at most for limit.
 func (t *tab) reply(ctx context.Context, id int64, limit time.Duration) (*message, error) {
 	err := t.wait(ctx, limit, func() bool { return t.replies[id] != nil })
 	m := t.replies[id]
@@ -232,7 +231,7 @@ func (t *tab) reply(ctx context.Context, id int64, limit time.Duration) (*messag
 	return m, nil
 }
 
-// wait handles what the browser sends until done says so, at most for a time: then the error is errTimeout.
+// wait handles the browser's messages until done returns true, at most for limit: then the error is errTimeout.
 func (t *tab) wait(ctx context.Context, limit time.Duration, done func() bool) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -258,8 +257,8 @@ func (t *tab) wait(ctx context.Context, limit time.Duration, done func() bool) e
 	return nil
 }
 
-// watch is wait for what a script may hold up: one that does not end is terminated, those of workers first. The error
-// is errStuck if that does not help. If a script of the page was terminated, the page is to be taken as it is.
+// watch is like wait, for actions that a script may block: a script that does not end is terminated, those of workers first. The error is
+// errStuck if that does not help. If a script of the page was terminated, the page must be captured as it is.
 func (t *tab) watch(ctx context.Context, done func() bool) error {
 	limit := t.b.stuckAfter
 	for {
@@ -282,8 +281,8 @@ func (t *tab) watch(ctx context.Context, done func() bool) error {
 	}
 }
 
-// lookOn is wait for a time in which the browser has had a processor for half of it. How much it has had costs a look at each
-// of its processes, so nobody looks before a tenth of the time has passed: nearly always, the wait is over by then.
+// lookOn is like wait, but limit must pass with a processor for half of the time. Reading the processor time costs a look at each process,
+// so it is not read before a tenth of the time has passed: nearly always, the wait is over by then.
 func (t *tab) lookOn(ctx context.Context, limit time.Duration, done func() bool) error {
 	unseen := limit / 10
 	if err := t.wait(ctx, unseen, done); !errors.Is(err, errTimeout) {
@@ -303,7 +302,7 @@ func (t *tab) lookOn(ctx context.Context, limit time.Duration, done func() bool)
 	return errTimeout
 }
 
-// stop terminates the script that runs.
+// stop terminates the running script.
 func (t *tab) stop() {
 	t.stops++
 	t.hurried = true

@@ -6,18 +6,17 @@ import (
 	"sync"
 )
 
-// turns hands out tabs. Hosts that wait for one take turns, so that a host with many slow pages delays each page of another
-// host by few rounds, and not by all of its own.
+// turns assigns tabs. Waiting hosts take turns, so that a host with many slow pages delays each page of another host only by a few rounds.
 type turns struct {
 	mu      sync.Mutex
 	free    int
-	hosts   []string                   // that wait, in the order of their turns
+	hosts   []string                   // hosts that wait, in order
 	waiting map[string][]chan struct{} // by host; a channel is closed when its round has a tab
 }
 
 func newTurns(tabs int) *turns { return &turns{free: tabs, waiting: map[string][]chan struct{}{}} }
 
-// take waits for a tab. The error is that of the context, and there is no tab then.
+// take waits for a tab. If the context ends, it returns its error and no tab.
 func (t *turns) take(ctx context.Context, host string) error {
 	t.mu.Lock()
 	if t.free > 0 {
@@ -36,13 +35,13 @@ func (t *turns) take(ctx context.Context, host string) error {
 		return nil
 	case <-ctx.Done():
 		if !t.leave(host, mine) {
-			t.give() // it was handed over meanwhile
+			t.give() // it was assigned meanwhile
 		}
 		return context.Cause(ctx)
 	}
 }
 
-// give returns a tab: the host whose turn it is gets it.
+// give returns a tab, which the next host gets.
 func (t *turns) give() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -53,7 +52,7 @@ func (t *turns) give() {
 	host := t.hosts[0]
 	next := t.waiting[host][0]
 	t.remove(host, next)
-	if t.waiting[host] != nil { // its next round comes after those of the others
+	if t.waiting[host] != nil { // its next round comes after the other hosts
 		t.hosts = append(t.hosts[1:], host)
 	}
 	close(next)
@@ -66,7 +65,7 @@ func (t *turns) leave(host string, mine chan struct{}) bool {
 	return t.remove(host, mine)
 }
 
-// remove takes a round out of those that wait. The caller holds the lock.
+// remove removes a waiting round. The caller must hold the lock.
 func (t *turns) remove(host string, mine chan struct{}) bool {
 	i := slices.Index(t.waiting[host], mine)
 	if i < 0 {

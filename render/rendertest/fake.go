@@ -26,17 +26,15 @@ import (
 //	push URL     is a Route of the page
 //	crash        ends the round as a browser's crash does
 //
-// in <script src> and in inline scripts of a document; it ignores all other lines. The scripts of a document are
-// requested together, the lines of a script one after the other. The zero Fake is ready for use, and may be used
-// concurrently.
+// in <script src> and in inline scripts of a document; it ignores all other lines. The scripts of a document are requested together, those
+// in the lines of a script one after the other. The zero Fake is ready for use, and may be used concurrently.
 //
-// With Parked, as many pages as that keep what they have been answered between two rounds, as a browser's open pages do, and
-// ask only for the rest.
+// With Parked, up to that many pages keep their answers between two rounds, like a browser's open pages, and ask only for the rest.
 //
-// A Fake holds callers to the contract of render.Task: [Fake.Faults] lists where rounds of a page differed in what must
-// not differ.
+// A Fake checks that callers obey the contract of render.Task: [Fake.Faults] lists differences between rounds of a page that must not
+// exist.
 type Fake struct {
-	Parked int // maximum pages kept between two rounds; beyond it, the one that has waited longest is dropped
+	Parked int // maximum number of pages kept between two rounds; the one that has waited longest is dropped first
 
 	mu     sync.Mutex
 	rounds int
@@ -73,10 +71,10 @@ func (f *Fake) Round(ctx context.Context, t render.Task) (*render.Result, error)
 	return &p.res, nil
 }
 
-// taskKey is the same for all rounds of a page; one that is fetched again is another page.
+// taskKey returns a key that is the same for all rounds of a page; a page that is fetched again has another key.
 func taskKey(t *render.Task) string { return fmt.Sprint(t.URL, " ", t.Time.UnixNano()) }
 
-// unpark takes out what a page has been answered in earlier rounds, if it was kept.
+// unpark removes and returns the answers of a page in earlier rounds, if they were kept.
 func (f *Fake) unpark(t *render.Task) map[string]render.Decision {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +101,7 @@ func (f *Fake) Rounds() int {
 	return f.rounds
 }
 
-// Faults lists how callers broke the contract of render.Task.
+// Faults lists violations of the contract of render.Task by callers.
 func (f *Fake) Faults() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,7 +125,7 @@ func (f *Fake) begin(t *render.Task) {
 	}
 }
 
-// decided notes a decision, which must not change.
+// decided records a decision, which must not change.
 func (f *Fake) decided(t *render.Task, w render.Want, d render.Decision) {
 	text := d.Refuse
 	if d.Answer != nil {
@@ -150,9 +148,9 @@ type page struct {
 	fake    *Fake
 	task    *render.Task
 	res     render.Result
-	decided map[string]*render.Answer  // nil for what was refused
-	had     map[string]render.Decision // by URL and kind: in this round and those before it
-	added   bytes.Buffer               // to the document
+	decided map[string]*render.Answer  // nil for refused requests
+	had     map[string]render.Decision // by URL and kind, in this and earlier rounds
+	added   bytes.Buffer               // HTML added to the document
 	depth   int
 }
 
@@ -182,10 +180,10 @@ func (p *page) run() {
 	p.res.DOM = bytes.Join([][]byte{p.task.Document.Body[:end], p.added.Bytes(), p.task.Document.Body[end:]}, nil)
 }
 
-// maxDepth bounds imports that import each other.
+// maxDepth limits nested imports.
 const maxDepth = 20
 
-// script runs a script and reports whether the page goes on.
+// script runs a script and reports whether the page continues.
 func (p *page) script(s string) bool {
 	if p.depth++; p.depth > maxDepth {
 		return true
@@ -229,7 +227,7 @@ func (p *page) line(word, rest string) bool {
 	return true
 }
 
-// want asks for a URL and reports whether there is a decision.
+// want requests a URL and reports whether there is a decision.
 func (p *page) want(ref string, kind render.Kind) bool {
 	u, err := p.task.URL.Resolve(ref)
 	if err != nil {
@@ -257,7 +255,7 @@ func (p *page) want(ref string, kind render.Kind) bool {
 	return true
 }
 
-// answer returns the body that a script gets: nothing unless the status is 200.
+// answer returns the response that a script gets: nil unless the status is 200.
 func (p *page) answer(ref string) *render.Answer {
 	if a := p.decided[ref]; a != nil && a.Status == 200 {
 		return a
@@ -265,7 +263,7 @@ func (p *page) answer(ref string) *render.Answer {
 	return nil
 }
 
-// scripts are the addresses of a document's scripts and the texts of those it contains.
+// scripts returns the URLs of a document's scripts, and the texts of its inline scripts.
 func scripts(document []byte) (sources, inline []string) {
 	z := xhtml.NewTokenizer(bytes.NewReader(document))
 	for {
@@ -297,8 +295,8 @@ type Rounder interface {
 	Round(context.Context, render.Task) (*render.Result, error)
 }
 
-// Finish takes a rendering from its first round to its last. What is missing is requested from fetch, which answers or
-// gives a reason code. The clock that Policy's limits go by is the time in now, which may be called at any time.
+// Finish runs a rendering from its first round to its last. It requests missing resources from fetch, which returns an answer or a reason
+// code. Limits of the Policy are by the clock now, which may be called at any time.
 func Finish(ctx context.Context, r Rounder, x *render.Rendering, now func() time.Time,
 	fetch func(render.Want) (*render.Answer, string)) (*render.Result, error) {
 	for {

@@ -1,8 +1,7 @@
-// Package rendertest is for tests of what renders pages.
+// Package rendertest supports tests of rendering.
 //
-// [Fake] is a renderer without a browser, for simulations in virtual time. [Browser] is a real one, where there is
-// one. [Open] shows a page of a handler in it, with no socket between them. [Finish] takes a rendering from its first
-// round to its last.
+// [Fake] is a renderer without a browser, for simulations in virtual time. [Browser] is a real one, where there is one. [Open] shows a
+// page of a handler in it, without a socket. [Finish] runs a rendering from its first round to its last.
 package rendertest
 
 import (
@@ -21,10 +20,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// origin is that of the pages that Open shows.
+// origin is the origin of the pages that Open shows.
 const origin = "https://page.invalid"
 
-// View is how Open shows a page.
+// View configures how Open shows a page.
 type View struct {
 	// Seconds is the virtual time that the page runs; 0 means until nothing has changed for 5 seconds.
 	Seconds float64
@@ -34,19 +33,18 @@ type View struct {
 	Messy bool
 }
 
-// Open shows a handler's page in a real browser, as [Browser] has it, and returns it as it is in the end, with a
-// screenshot. The page's requests are answered by the handler itself; there is no socket. The test fails if the page
-// requests anything of another origin or writes to its console. When the test has failed, the screenshot is written to
-// its artifact directory.
+// Open shows a handler's page in a real browser, see [Browser], and returns its final state, with a screenshot. The handler itself answers
+// the page's requests, without a socket. The test fails if the page makes a request to another origin or writes to its console. If the
+// test has failed, the screenshot is written to its artifact directory.
 //
-// An answer is delivered whole, so an event stream ends when the handler first flushes it: events come when the page
-// connects again.
+// Answers are delivered as a whole, so an event stream ends when the handler first flushes it: further events come when the page
+// reconnects.
 func Open(t testing.TB, h http.Handler, path string, v View) *render.Result {
 	t.Helper()
 	return Show(t, Browser(t), h, path, v)
 }
 
-// Show is Open in a browser that is there.
+// Show is like Open with a running browser.
 func Show(t testing.TB, r Rounder, h http.Handler, path string, v View) *render.Result {
 	t.Helper()
 	page, err := weburl.Parse(origin + path)
@@ -96,7 +94,7 @@ func check(t testing.TB, res *render.Result, path string, v View) {
 	})
 }
 
-// serve answers a request by the handler.
+// serve answers a request with the handler.
 func serve(ctx context.Context, h http.Handler, w render.Want) *render.Answer {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -123,15 +121,14 @@ func (r *recorder) Flush() {
 	}
 }
 
-// Browser returns a renderer with a real browser, which ends with the test. Where there is no browser, or no way to
-// isolate it, the test is skipped with a sentence that says what to do; it fails if the environment variable TEST_BROWSER is
-// "required", as in package internal/browsertest.
+// Browser returns a renderer with a real browser, which ends with the test. If there is no browser, or it cannot be isolated, the test is
+// skipped with advice; it fails if the environment variable TEST_BROWSER is "required", as in package internal/browsertest.
 func Browser(t testing.TB) *chromium.Renderer {
 	t.Helper()
 	return Configured(t, chromium.Config{})
 }
 
-// Configured is Browser with settings.
+// Configured is like Browser with a configuration.
 func Configured(t testing.TB, c chromium.Config) *chromium.Renderer {
 	t.Helper()
 	r, err := chromium.New(t.Context(), c)
@@ -146,7 +143,7 @@ func Configured(t testing.TB, c chromium.Config) *chromium.Renderer {
 	return r
 }
 
-// Unavailable ends a test that needs a browser and got an error instead: skipped if there is none and none is required.
+// Unavailable ends a test that needs a browser and got an error instead: it is skipped if there is no browser and none is required.
 func Unavailable(t testing.TB, err error) {
 	t.Helper()
 	var e *chromium.Error
