@@ -189,7 +189,7 @@ func TestReadHistory(t *testing.T) {
 	if _, ok := h.Past(mustParse(t, "http://a.test/cut")); ok {
 		t.Error("a page that was cut is known")
 	}
-	for _, bad := range []string{"x\n", `{"schema":"other/1","url":"http://a.test/"}` + "\n", line(`x"`)[:20] + "\n", `{"schema":"amble.visit/1","url":"mailto:x"}` + "\n", strings.Repeat("x", 17<<20)} {
+	for _, bad := range []string{"x\n", `{"schema":"other/1","url":"http://a.test/"}` + "\n", line(`x"`)[:20] + "\n", `{"schema":"amble.visit/1","url":"mailto:x"}` + "\n", strings.Repeat("x", 17<<20) + "\n"} {
 		if _, err := crawler.ReadHistory(strings.NewReader(bad), 0); !errors.Is(err, crawler.ErrHistory) || !strings.Contains(err.Error(), "line 1") {
 			t.Errorf("%.30q: %v", bad, err)
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,16 +14,13 @@ import (
 
 	"github.com/amble-crawler/amble/fetcher"
 	"github.com/amble-crawler/amble/frontier"
+	"github.com/amble-crawler/amble/internal/jsonl"
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Defaults and bounds of ReadHistory.
-const (
-	defaultMaxHistory = 1_000_000
-	maxHistoryLine    = 16 << 20
-)
+const defaultMaxHistory = 1_000_000 // pages
 
 // Visited is a [History] in memory, made from the visits.jsonl of an earlier crawl. It is safe for
 // concurrent use.
@@ -39,19 +35,6 @@ type visited struct {
 	Past
 }
 
-// line holds the fields of a sink.Record that a History needs.
-type line struct {
-	Schema       string `json:"schema"`
-	URL          string `json:"url"`
-	Depth        int    `json:"depth"`
-	Outcome      string `json:"outcome"`
-	Status       int    `json:"status"`
-	Truncated    string `json:"truncated"`
-	SHA256       string `json:"sha256"`
-	ETag         string `json:"etag"`
-	LastModified string `json:"last_modified"`
-}
-
 // ReadHistory reads the JSON lines that an earlier crawl wrote: the pages that were fetched completely with
 // status 200, or were not modified. If several lines are about one URL, the last one counts. ReadHistory
 // keeps up to most pages (0: defaultMaxHistory), about 300 bytes each, and skips the rest, which the next
@@ -61,47 +44,35 @@ func ReadHistory(r io.Reader, most int) (*Visited, error) {
 	h := &Visited{pages: map[weburl.Key]visited{}}
 	most = or(most, defaultMaxHistory)
 	in := bufio.NewReaderSize(r, 64<<10)
+	var p sink.Parser
+	var line []byte
 	for n := 1; ; n++ {
-		text, whole, err := readLine(in)
+		var err error
+		line, err = jsonl.ReadLine(in, line)
+		last := errors.Is(err, io.EOF)
 		switch {
-		case errors.Is(err, io.EOF):
+		case last && len(line) == 0:
 			return h, nil
-		case err != nil:
+		case errors.Is(err, jsonl.ErrTooLong):
+			return nil, fmt.Errorf("line %d: %w: %w", n, ErrHistory, err)
+		case err != nil && !last:
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		if err := h.add(text, most); err != nil {
-			if !whole {
-				return h, nil
-			}
+		var rec sink.Record
+		if err = p.Parse(line, &rec); err == nil {
+			err = h.add(&rec, most)
+		}
+		switch {
+		case last:
+			return h, nil
+		case err != nil:
 			return nil, fmt.Errorf("line %d: %w: %w", n, ErrHistory, err)
 		}
 	}
 }
 
-// readLine reads a line and reports whether it is complete.
-func readLine(in *bufio.Reader) (text []byte, whole bool, err error) {
-	for {
-		part, err := in.ReadSlice('\n')
-		text = append(text, part...)
-		switch {
-		case len(text) > maxHistoryLine:
-			return nil, false, fmt.Errorf("%w: longer than %d bytes", ErrHistory, maxHistoryLine)
-		case err == nil:
-			return text, true, nil
-		case errors.Is(err, io.EOF) && len(text) > 0:
-			return text, false, nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, false, err
-		}
-	}
-}
-
 // add records what a line says.
-func (h *Visited) add(text []byte, most int) error {
-	var l line
-	if err := json.Unmarshal(text, &l); err != nil {
-		return err
-	}
+func (h *Visited) add(l *sink.Record, most int) error {
 	if l.Schema != sink.Schema {
 		return fmt.Errorf("schema %q, not %q", l.Schema, sink.Schema)
 	}
@@ -115,7 +86,7 @@ func (h *Visited) add(text []byte, most int) error {
 		return nil
 	}
 	page := visited{url: u, depth: max(0, l.Depth)}
-	if l.usable() {
+	if usable(l) {
 		page.Validators = fetcher.Validators{ETag: strings.Clone(l.ETag), LastModified: strings.Clone(l.LastModified)}
 		hash(&page.SHA256, l.SHA256)
 	} else if !known {
@@ -129,7 +100,7 @@ func (h *Visited) add(text []byte, most int) error {
 }
 
 // usable reports whether the line is about a page that is complete.
-func (l *line) usable() bool {
+func usable(l *sink.Record) bool {
 	return l.Truncated == "" && len(l.ETag) <= maxValidator && len(l.LastModified) <= maxValidator &&
 		(Outcome(l.Outcome) == NotModified || Outcome(l.Outcome) == Fetched && l.Status == http.StatusOK)
 }
