@@ -127,7 +127,7 @@ var outputs = []mutant{
 	{"requests that are newer than the queue are forgotten", "job/restore.go", "case whole == LedgerName && n >= last[whole]:", "case whole == LedgerName && n > 1<<30:", 0, false, nil},
 	{"a changed part of a queue is used", "job/queue.go", "case factOfBytes(b).SHA256 != sum:", "case false:", 0, false, nil},
 	{"a queue may name any file", "job/queue.go", "if !isQueued(f.Name) || ", "if ", 0, false, nil},
-	{"what is in a store counts as made here", "job/restore.go", "	manifest.Maker = &Maker{} // whoever can write to the store may have written it\n", "", 0, false, nil},
+	{"what is in a store counts as made here", "job/restore.go", "	manifest.Maker = &Maker{} // anyone who can write to the store may have written it\n", "", 0, false, nil},
 }
 
 // orders say which URL is requested first.
