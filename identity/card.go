@@ -29,8 +29,8 @@ type webBotAuth struct {
 	IPsURI          string   `json:"ips_uri,omitempty"`
 }
 
-// card says of the crawler what holds for it: robots.txt is obeyed because it cannot be switched off, and
-// the rate is the one that is enforced.
+// card returns the Signature Agent Card. It claims only what is enforced: robots.txt is obeyed because that cannot be switched off, and
+// the rate is the enforced one.
 func (p *Profile) card() []byte {
 	c := card{
 		ClientID: p.CardURL(), Name: p.Product, ClientURI: p.Page, JWKSURI: p.DirectoryURL(),
@@ -52,7 +52,7 @@ func (p *Profile) card() []byte {
 	return indented(c)
 }
 
-// pause is a delay in words: "at least 1.5 seconds".
+// pause describes a delay: "at least 1.5 seconds".
 func pause(d time.Duration) string {
 	if d == 0 {
 		return "no pause"
@@ -60,7 +60,7 @@ func pause(d time.Duration) string {
 	return "at least " + words(d)
 }
 
-// words is a duration as a person writes it.
+// words formats a duration in words.
 func words(d time.Duration) string {
 	unit, name := time.Second, "second"
 	switch {
@@ -76,7 +76,7 @@ func words(d time.Duration) string {
 	return fmt.Sprintf("%.4g %ss", n, name)
 }
 
-// ranges are the address ranges (jafar-00 section 2).
+// ranges holds the address ranges (jafar-00 section 2).
 type ranges struct {
 	CreationTime string        `json:"creationTime"`
 	Prefixes     []prefixEntry `json:"prefixes"`
@@ -105,7 +105,7 @@ func (p *Profile) ranges(now time.Time) []byte {
 func indented(v any) []byte {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		panic(err) // strings and numbers
+		panic(err) // marshalling strings and numbers cannot fail
 	}
 	return append(b, '\n')
 }

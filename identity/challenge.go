@@ -18,30 +18,29 @@ const (
 	maxNonce     = 256
 )
 
-// Challenge holds a site's requirements of a signature, from its Accept-Signature field (RFC 9421 section 5). The
-// zero Challenge wants nothing in particular.
+// Challenge holds a site's requirements of a signature, from its Accept-Signature field (RFC 9421 section 5). The zero Challenge has no
+// requirements.
 type Challenge struct {
 	Label string   // of the signature; "" is "sig1"
-	Nonce string   // to be signed; "" leaves it to the signer
-	KeyID string   // of the key to sign with; "" leaves it to the signer
-	Cover []string // components besides those that are always covered
+	Nonce string   // nonce to sign; "": the signer chooses
+	KeyID string   // ID of the key to sign with; "": the signer chooses
+	Cover []string // components in addition to those that are always covered
 }
 
-// covered are the components of every signature, besides signature-agent. httpsig-protocol-01 section 5.2
-// requires @authority, and recommends the others for signatures that fit one request alone.
+// covered lists the components of every signature, besides signature-agent. httpsig-protocol-01 section 5.2 requires @authority, and
+// recommends the others for signatures that fit a single request.
 var covered = []string{"@method", "@authority", "@path"}
 
-// coverable are further components that a site may ask for: those that every request has.
+// coverable lists further components that a site may request: those that every request has.
 var coverable = []string{"@scheme", "@target-uri", "@query", "user-agent", "accept"}
 
-// errNoChallenge is for an answer without an Accept-Signature field.
+// errNoChallenge is returned for a response without an Accept-Signature field.
 var errNoChallenge = errors.New("identity: no Accept-Signature field")
 
-// parseChallenge reads the lines of an Accept-Signature field and returns the first signature that it asks
-// for and that a [Signer] can make. A signature with another tag, algorithm or set of components than
-// there is for crawlers is not made: the error says what stands in the way, of the last one.
+// parseChallenge parses the lines of an Accept-Signature field and returns the first requested signature that a [Signer] can make.
+// Crawlers support only one tag, one algorithm and some components; the error describes why the last requested signature is not supported.
 //
-// The field is a server's: it is read up to 8 KiB.
+// The field comes from a server, so it is limited to 8 KiB.
 func parseChallenge(lines []string) (Challenge, error) {
 	if len(lines) == 0 {
 		return Challenge{}, errNoChallenge
@@ -81,14 +80,14 @@ func member(d *httpsfv.Dictionary, label string) (Challenge, error) {
 	return c, nil
 }
 
-// params takes in the parameters of a wanted signature (RFC 9421 section 5.1). What cannot be fulfilled
-// fails the whole (section 5.2).
+// params adds the parameters of a requested signature (RFC 9421 section 5.1). If one cannot be fulfilled, the whole request is refused
+// (section 5.2).
 func (c *Challenge) params(p *httpsfv.Params) error {
 	for _, name := range p.Names() {
 		v, _ := p.Get(name)
 		s, text := v.(string)
 		switch {
-		case name == "created", name == "expires": // always there, whatever value the server put here
+		case name == "created", name == "expires": // always included; the server's value is ignored
 		case name == "tag" && s == tagRequest:
 		case name == "alg" && s == algorithm:
 		case name == "keyid" && text:
@@ -102,7 +101,7 @@ func (c *Challenge) params(p *httpsfv.Params) error {
 	return nil
 }
 
-// cover takes in a wanted component.
+// cover adds a requested component.
 func (c *Challenge) cover(it httpsfv.Item) error {
 	name, ok := it.Value.(string)
 	if !ok {

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// Get fetches one URL by GET. It follows no redirect: an answer with another status is an answer. The body is
-// decoded, and may be cut at 1 MiB. It is given https URLs only; whether an address may be connected to, and
-// when, is its own affair.
+// Get fetches an https URL by GET. It does not follow redirects, and returns responses with any status. The body is decoded, and may be
+// cut at 1 MiB. Get decides which addresses may be connected to, and when.
 type Get func(ctx context.Context, url string) (*Response, error)
 
 // Response is the answer to a [Get].
@@ -23,19 +22,19 @@ type Response struct {
 	Body   []byte
 }
 
-// Resolver looks names and addresses up, as *net.Resolver does.
+// Resolver looks up names and addresses, like *net.Resolver.
 type Resolver interface {
 	LookupAddr(ctx context.Context, addr string) (names []string, err error)
 	LookupHost(ctx context.Context, host string) (addrs []string, err error)
 }
 
-// Defect is something that is wrong with a published identity.
+// Defect is a fault of a published identity.
 type Defect struct {
-	Must  bool   `json:"must"`  // a verifier may reject the whole for it; otherwise it is advice
-	Where string `json:"where"` // URL, or what else is wrong
+	Must  bool   `json:"must"`  // a verifier may reject the whole identity because of it; otherwise it is advice
+	Where string `json:"where"` // URL, or another place
 	What  string `json:"what"`
 	Fix   string `json:"fix,omitempty"`
-	Rule  string `json:"rule,omitempty"` // where that is written
+	Rule  string `json:"rule,omitempty"` // source of the rule
 }
 
 // String is the defect in one line.
@@ -53,10 +52,10 @@ func (d Defect) String() string {
 // Report holds the findings of [Check].
 type Report struct {
 	Page    string   `json:"page"`
-	Checked []string `json:"checked"` // URLs that were read
-	Keys    []string `json:"keys"`    // that signatures can be verified with now
+	Checked []string `json:"checked"` // URLs checked
+	Keys    []string `json:"keys"`    // keys with which signatures can be verified now
 	Defects []Defect `json:"defects"`
-	Notes   []string `json:"notes,omitempty"` // what was not checked, and why
+	Notes   []string `json:"notes,omitempty"` // checks that were skipped, with the reason
 }
 
 // OK reports whether no defect is a must.
@@ -69,24 +68,23 @@ func (r *Report) OK() bool {
 	return true
 }
 
-// maxDefects bounds a Report: what is read is a stranger's.
+// maxDefects limits a Report, because its input is untrusted.
 const maxDefects = 100
 
 // CheckConfig configures [Check].
 type CheckConfig struct {
 	Get     Get       // required
-	Resolve Resolver  // for the source addresses; nil: they are not looked up
+	Resolve Resolver  // for the source addresses; nil: they are not checked
 	Now     time.Time // required
 
-	// Profile and KeyID are the expected ones, if known: the crawler must send what is
-	// published.
+	// Profile and KeyID are the expected values, if known: the crawler must send what is published.
 	Profile *Profile
-	KeyID   string // the key that signs now
+	KeyID   string // ID of the key that signs now
 }
 
-// Check reads a published identity as a site would: the contact page, and from there the address ranges, the
-// Signature Agent Card and the key directory. It names each defect. The error is for a Check that could not
-// be made at all: a page that is not an https URL, or the end of ctx.
+// Check checks a published identity as a site would: the contact page, and from there the address ranges, the Signature Agent Card and the
+// key directory. It reports each defect. The error means that Check was not possible at all: the page is not an https URL, or ctx has
+// ended.
 func Check(ctx context.Context, page string, c CheckConfig) (*Report, error) {
 	u, err := url.Parse(page)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -108,21 +106,21 @@ func Check(ctx context.Context, page string, c CheckConfig) (*Report, error) {
 	return k.report, nil
 }
 
-// checking is one Check under way.
+// checking is a Check in progress.
 type checking struct {
 	CheckConfig
 	get    func(url string) (*Response, error)
 	report *Report
 }
 
-// found holds the addresses of other files that one file names.
+// found holds the URLs of files that other files name.
 type found struct {
 	origin     string
-	contact    string // page, after its redirect
+	contact    string // URL of the page after its redirect
 	pageRead   bool
 	cardURL    string
 	rangesURL  string
-	rangesFrom string // who named it
+	rangesFrom string // file that named it
 	jwksURL    string
 }
 
@@ -151,10 +149,10 @@ func (k *checking) note(format string, args ...any) {
 	}
 }
 
-// maxURL is the longest URL that is followed, in bytes.
+// maxURL limits the bytes of a URL that is fetched.
 const maxURL = 2 << 10
 
-// fetch gets what has to be served with 200 and without a redirect, and nil if it is not.
+// fetch gets a file that must be served with status 200 and without a redirect. It returns nil if it is not.
 func (k *checking) fetch(what, at, rule string) *Response {
 	u, err := url.Parse(at)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(at) > maxURL {
@@ -176,7 +174,7 @@ func (k *checking) fetch(what, at, rule string) *Response {
 	return r
 }
 
-// read gets an answer of whatever status, and nil if there is none.
+// read gets a response with any status, nil if there is none.
 func (k *checking) read(what, at string) *Response {
 	r, err := k.get(at)
 	if err != nil {
@@ -200,7 +198,7 @@ func (k *checking) clock(at string, r *Response) {
 	}
 }
 
-// mediaType is the type that an answer declares, without parameters.
+// mediaType returns the declared type of a response, without parameters.
 func mediaType(r *Response) string {
 	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {

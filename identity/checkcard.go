@@ -40,7 +40,7 @@ func (k *checking) card(f *found) {
 	k.cardRobot(f, card)
 }
 
-// cardNames checks who the card says it is.
+// cardNames checks the identity that the card states.
 func (k *checking) cardNames(f *found, card map[string]json.RawMessage) {
 	if id := jsonString(card["client_id"]); id != f.cardURL {
 		k.must(f.cardURL, registry+"3.1.1", "Publish the card at the address that it names.", "\"client_id\" is %q, and not the card's own address", printable(id))

@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	// maxLookups limits the addresses of one range that are looked up: all of a /24, and as many spread evenly
-	// over a larger one.
+	// maxLookups limits the addresses of a range that are looked up: all of a /24, and an evenly spaced sample of a larger range.
 	maxLookups = 256
 	// maxAllLookups limits the look-ups of all ranges together.
 	maxAllLookups = 1024
 	lookupTimeout = 10 * time.Second
-	maxNames      = 8 // of one address
+	maxNames      = 8 // names of one address
 	maxSilent     = 3 // consecutive look-ups without an answer
 )
 
-// names asks for each source address that its name leads back to it (jafar-00 sections 1 and 6).
+// names checks that the name of each source address resolves to the address (jafar-00 sections 1 and 6).
 func (k *checking) names(ctx context.Context, prefixes []netip.Prefix) {
 	if len(prefixes) == 0 {
 		return
@@ -49,8 +48,8 @@ func (k *checking) names(ctx context.Context, prefixes []netip.Prefix) {
 	}
 }
 
-// confirm looks an address up, and its names back. It reports false when there was no answer, which says
-// nothing about the address.
+// confirm looks up the names of an address, and the addresses of these. It returns false if there was no answer, which proves nothing
+// about the address.
 func (k *checking) confirm(ctx context.Context, a netip.Addr) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -81,7 +80,7 @@ func sameAddr(s string, a netip.Addr) bool {
 	return err == nil && b.Unmap().WithZone("") == a
 }
 
-// unanswered reports whether err means that no server could say whether there is a name.
+// unanswered reports whether err means that no server could answer whether there is a name.
 func unanswered(err error) bool {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
@@ -90,8 +89,8 @@ func unanswered(err error) bool {
 	return err != nil
 }
 
-// sample is up to n addresses of a range, evenly spread, the first and the last among them; all reports
-// whether it is all there are.
+// sample returns up to n addresses of a range, evenly spaced, including the first and the last. all reports whether these are all
+// addresses.
 func sample(p netip.Prefix, n int) (addrs []netip.Addr, all bool) {
 	host := uint(p.Addr().BitLen() - p.Bits())
 	size := new(big.Int).Lsh(big.NewInt(1), host)

@@ -15,7 +15,7 @@ const (
 	maxPageRead = 1 << 20
 )
 
-// page reads the contact page and finds the other files.
+// page checks the contact page and finds the other files.
 func (k *checking) page(u *url.URL) found {
 	at := u.String()
 	f := found{origin: u.Scheme + "://" + u.Host, contact: at}
@@ -38,8 +38,8 @@ func (k *checking) page(u *url.URL) found {
 	return f
 }
 
-// followOnce fetches the page. Static hosts redirect people to the folder of the same name;
-// any other redirect leads away from the page that the User-Agent names.
+// followOnce fetches the page. Static hosts redirect browsers to the folder of the same name; any other redirect leads away from the page
+// in the User-Agent.
 func (k *checking) followOnce(f *found) *Response {
 	r := k.read("the contact page", f.contact)
 	if r == nil || r.Status/100 != 3 {
@@ -55,11 +55,11 @@ func (k *checking) followOnce(f *found) *Response {
 	return k.read("the contact page", to)
 }
 
-// pageText collects the text and links of a page.
+// pageText holds the text and links of a page.
 type pageText struct {
-	text  string              // what a reader sees
-	links map[string][]string // of link elements, by relation
-	hrefs []string            // of a elements
+	text  string              // visible text
+	links map[string][]string // targets of link elements, by relation
+	hrefs []string            // targets of a elements
 }
 
 // readPage reads a page up to 1 MiB.
@@ -91,7 +91,7 @@ func readPage(body []byte) *pageText {
 	}
 }
 
-// tag notes the links of a start tag and returns its name.
+// tag records the links of a start tag and returns its name.
 func (p *pageText) tag(z *html.Tokenizer) string {
 	b, more := z.TagName()
 	name, rel, href := string(b), "", ""
@@ -131,8 +131,8 @@ func (k *checking) links(f *found, r *Response, p *pageText) {
 	f.cardURL = named("describedby")
 }
 
-// linkHeader returns the targets of a relation in Link fields. It supports the necessary part of RFC 8288 section 3: targets
-// in angle brackets, and rel.
+// linkHeader returns the targets of a relation in Link fields. It supports a subset of RFC 8288 section 3: targets in angle brackets, and
+// rel.
 func linkHeader(lines []string, rel string) []string {
 	var refs []string
 	for _, line := range lines {
@@ -168,7 +168,7 @@ func relsOf(params string) []string {
 	return nil
 }
 
-// content asks of the page what its readers need.
+// content checks that the page contains what its readers need.
 func (k *checking) content(at string, p *pageText) {
 	text := strings.ToLower(p.text)
 	if !strings.Contains(text, "user-agent:") || !strings.Contains(text, "disallow:") {
@@ -197,5 +197,5 @@ func leadsToSomebody(href string) bool {
 	return strings.HasPrefix(href, "mailto:") || strings.Contains(href, "contact")
 }
 
-// spaces is text with each run of blanks made one.
+// spaces returns text with each run of blanks replaced by one.
 func spaces(s string) string { return strings.Join(strings.Fields(s), " ") }

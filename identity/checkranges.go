@@ -16,7 +16,7 @@ const (
 // ranges reads the address ranges.
 func (k *checking) ranges(f *found) []netip.Prefix {
 	if f.rangesURL == "" && !f.pageRead {
-		return nil // nobody knows what the page would have named
+		return nil // the page that would name the file is unknown
 	}
 	if f.rangesURL == "" {
 		k.should(f.contact, cbcp+"2.5", "Name the addresses that requests come from, if they are the crawler's own.", "no address ranges are published")
@@ -55,12 +55,12 @@ func (k *checking) creationTime(at, s string) {
 		k.must(at, jafar+"2.1", "Write it as 2026-01-31T12:00:00Z.", "\"creationTime\" is %q, not a time in UTC", printable(s))
 	case t.After(k.Now.Add(defaultSkew)):
 		k.should(at, jafar+"2.1", "", "\"creationTime\" is in the future")
-	case k.Now.Sub(t) > 25*time.Hour: // a daily job is never quite on time
+	case k.Now.Sub(t) > 25*time.Hour: // allow a daily job to be late
 		k.should(at, jafar+"3.1", "Publish it every day.", "the address ranges are %d days old", int(k.Now.Sub(t).Hours()/24))
 	}
 }
 
-// prefixes are those that can be read.
+// prefixes returns the valid prefixes.
 func (k *checking) prefixes(at string, list []map[string]json.RawMessage) []netip.Prefix {
 	if len(list) > maxPrefixes {
 		k.note("%d address ranges: the first %d are checked", len(list), maxPrefixes)

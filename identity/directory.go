@@ -21,11 +21,10 @@ const (
 	cardType      = "application/json"
 	pageType      = "text/html; charset=utf-8"
 
-	// directoryAge is the time that verifiers may cache the directory.
+	// directoryAge is the time for which verifiers may cache the directory.
 	directoryAge = 24 * time.Hour
-	// directoryLifetime is the validity of the signatures that [Folder.Publish] makes; the directory must be
-	// published again before it ends. Verifiers keep a list of directories for a much shorter time
-	// (httpsig-protocol-01 appendix C.8).
+	// directoryLifetime is the validity of the signatures that [Folder.Publish] makes; the directory must be published again before they
+	// expire. Verifiers keep a list of directories for a much shorter time (httpsig-protocol-01 appendix C.8).
 	directoryLifetime = 90 * 24 * time.Hour
 )
 
@@ -35,8 +34,7 @@ func contentDigest(body []byte) string {
 	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
 }
 
-// signDirectory makes the fields that go with the directory's body: a signature by each of its keys
-// (httpsig-protocol-01 appendix B.1).
+// signDirectory returns the header fields for the directory's body: a signature by each of its keys (httpsig-protocol-01 appendix B.1).
 func signDirectory(body []byte, authority string, keys []*Key, created, expires time.Time) (http.Header, error) {
 	h := http.Header{"Content-Digest": {contentDigest(body)}}
 	m := &Message{Header: h, Request: &Message{Method: http.MethodGet, Scheme: "https", Authority: authority, Target: directoryPath}}
@@ -59,13 +57,13 @@ func signDirectory(body []byte, authority string, keys []*Key, created, expires 
 	return h, nil
 }
 
-// proof is a signature of a directory that holds.
+// proof is a valid signature of a directory.
 type proof struct {
 	created, expires time.Time
 }
 
-// directoryProofs checks the signatures of a directory answer and returns those that hold, by key. The error
-// is about what concerns all of them; faults are about one each.
+// directoryProofs returns the valid signatures of a directory response, by key. The error concerns all of them; faults concern single
+// ones.
 func directoryProofs(body []byte, h http.Header, authority string, keys []PublicKey, now time.Time) (proofs map[string]proof, faults []error, err error) {
 	if len(h.Values("Signature-Input")) == 0 {
 		return nil, nil, errUnsignedDirectory
@@ -114,7 +112,7 @@ func checkDigest(body []byte, h http.Header) error {
 	return nil
 }
 
-// oneProof checks one signature. The ID is empty for one that is not meant as a proof.
+// oneProof checks one signature. The ID is empty if it is not meant as a proof.
 func oneProof(m *Message, label string, inputs, signatures *httpsfv.Dictionary, keys []PublicKey, now time.Time) (id string, p proof, err error) {
 	l, err := innerList(inputs, label)
 	if err != nil {
@@ -156,7 +154,7 @@ func proofOf(l httpsfv.InnerList) (p proof, err error) {
 	return p, proofCovers(l)
 }
 
-// judge says whether a proof holds at that time.
+// judge returns an error if a proof is not valid at a time.
 func (p proof) judge(now time.Time) error {
 	switch {
 	case p.created.After(now.Add(defaultSkew)):
@@ -176,7 +174,7 @@ func keyOf(keys []PublicKey, id string) (ed25519.PublicKey, error) {
 	return nil, fmt.Errorf("keyid %q is not a key of the directory", printable(id))
 }
 
-// proofCovers asks for the components that tie the directory to its host and to its bytes.
+// proofCovers returns an error unless the components tie the directory to its host and to its bytes.
 func proofCovers(l httpsfv.InnerList) error {
 	var ids []string
 	for _, it := range l.Items {

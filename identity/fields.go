@@ -7,14 +7,14 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// Bounds of the structured fields that are read: servers and clients write them.
+// Limits of structured fields, which come from servers and clients.
 const (
 	maxFieldBytes = 8 << 10
-	maxMembers    = 16 // of a dictionary
-	maxComponents = 32 // covered by one signature
+	maxMembers    = 16 // members of a dictionary
+	maxComponents = 32 // components of one signature
 )
 
-// dictionary parses a field that is a dictionary (RFC 9651 section 3.2), all its lines together.
+// dictionary parses a field that is a dictionary (RFC 9651 section 3.2) from all its lines.
 func dictionary(lines []string) (*httpsfv.Dictionary, error) {
 	size := 0
 	for _, l := range lines {
@@ -33,7 +33,7 @@ func dictionary(lines []string) (*httpsfv.Dictionary, error) {
 	return d, nil
 }
 
-// innerList is the member of that name, which must be an inner list of bounded length.
+// innerList returns the member with a name, which must be an inner list of limited length.
 func innerList(d *httpsfv.Dictionary, name string) (httpsfv.InnerList, error) {
 	m, ok := d.Get(name)
 	if !ok {
@@ -49,7 +49,7 @@ func innerList(d *httpsfv.Dictionary, name string) (httpsfv.InnerList, error) {
 	return l, nil
 }
 
-// stringItem is the member of that name, which must be a string. Its parameters are told apart.
+// stringItem returns the member with a name, which must be a string, and whether it has parameters.
 func stringItem(d *httpsfv.Dictionary, name string) (value string, params bool, err error) {
 	m, ok := d.Get(name)
 	if !ok {
@@ -66,7 +66,7 @@ func stringItem(d *httpsfv.Dictionary, name string) (value string, params bool, 
 	return s, len(it.Params.Names()) > 0, nil
 }
 
-// bytesItem is the member of that name, which must be a byte sequence.
+// bytesItem returns the member with a name, which must be a byte sequence.
 func bytesItem(d *httpsfv.Dictionary, name string) ([]byte, error) {
 	m, ok := d.Get(name)
 	if !ok {
@@ -83,7 +83,7 @@ func bytesItem(d *httpsfv.Dictionary, name string) ([]byte, error) {
 	return b, nil
 }
 
-// stringParam is a parameter that must be a string where it is present.
+// stringParam returns a parameter, which must be a string if it is present.
 func stringParam(p *httpsfv.Params, name string) (string, bool, error) {
 	v, ok := p.Get(name)
 	if !ok {

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// Head is the state of a ledger's hash chain at one moment: what its lines up to there add up to.
+// Head is the state of a ledger's hash chain after a number of lines.
 type Head struct {
 	Hash  [sha256.Size]byte
-	Lines int64 // that the hash is over; at least 0
+	Lines int64 // number of lines that the hash covers; at least 0
 	Time  time.Time
 }
 
-// headType is the typ of a signed head: a token of another kind, signed with the same key, is not taken for
-// one (RFC 8725 section 3.11).
+// headType is the typ of a signed head. It prevents a token of another kind, signed with the same key, from being taken for a head (RFC
+// 8725 section 3.11).
 const headType = "amble-ledger-head"
 
 const maxHeadBytes = 2 << 10
@@ -37,16 +37,16 @@ type headPayload struct {
 	Time  time.Time `json:"time"` // UTC, whole seconds
 }
 
-// Errors of [VerifyHead], wrapped.
+// Errors that [VerifyHead] wraps.
 var (
 	errHeadMalformed = errors.New("identity: not a signed ledger head")
 	errHeadKey       = errors.New("identity: the ledger head is signed with an unknown key")
 	errHeadSignature = errors.New("identity: the signature of the ledger head is wrong")
 )
 
-// SignHead signs a head: a JWS in compact form (RFC 7515 section 7.1, EdDSA by RFC 8037 section 3.1) that
-// carries the head itself, about 290 characters without blanks or quotes. It is not detached, so that
-// a line of a ledger can be checked by itself with any JOSE library. Its time is cut to whole seconds.
+// SignHead signs a head as a JWS in compact form (RFC 7515 section 7.1, EdDSA by RFC 8037 section 3.1) that contains the head, about 290
+// characters without blanks or quotes. It is not detached, so that any JOSE library can check a line of a ledger by itself. Its time is
+// truncated to seconds.
 func SignHead(k *Key, h Head) (string, error) {
 	if h.Lines < 0 || h.Time.Unix() < 0 || h.Time.Unix() > maxUnix {
 		return "", fmt.Errorf("identity: ledger head of %d lines at %v", h.Lines, h.Time)
@@ -64,10 +64,9 @@ func SignHead(k *Key, h Head) (string, error) {
 	return signed + "." + enc.EncodeToString(k.sign([]byte(signed))), nil
 }
 
-// VerifyHead checks a token that [SignHead] made and returns the head and the ID of the key. key gives the
-// public key of that ID, and false when there is none that is trusted: which keys those are is the caller's
-// to know, from the operator's key directory and its retired keys. The error says whether the head, its key
-// or its signature is wrong.
+// VerifyHead checks a token made by [SignHead] and returns the head and the ID of the key. key returns the public key with that ID, and
+// false if no such key is trusted: the caller knows the trusted keys, from the operator's key directory and its retired keys. The error
+// tells whether the head, its key or its signature is invalid.
 func VerifyHead(token string, key func(id string) (ed25519.PublicKey, bool)) (Head, string, error) {
 	header, payload, sig, err := splitHead(token)
 	if err != nil {
@@ -88,7 +87,7 @@ func VerifyHead(token string, key func(id string) (ed25519.PublicKey, bool)) (He
 	return h, header.KeyID, nil
 }
 
-// Trusted looks keys up among those that are given, for [VerifyHead].
+// Trusted returns a function for [VerifyHead] that looks up keys in a list.
 func Trusted(keys []PublicKey) func(id string) (ed25519.PublicKey, bool) {
 	return func(id string) (ed25519.PublicKey, bool) {
 		for _, k := range keys {
@@ -100,7 +99,7 @@ func Trusted(keys []PublicKey) func(id string) (ed25519.PublicKey, bool) {
 	}
 }
 
-// splitHead reads all but the payload, which nobody looks at before the signature is known to be right.
+// splitHead parses a token except for its payload, which must not be read before the signature is verified.
 func splitHead(token string) (h headHeader, payload, sig []byte, err error) {
 	parts := strings.Split(token, ".")
 	if len(token) > maxHeadBytes || len(parts) != 3 {

@@ -1,23 +1,21 @@
-// Package identity makes a crawler recognisable, and lets anybody check that it is the one it says it is.
+// Package identity makes a crawler recognisable, and lets others verify its identity.
 //
-// A [Profile] says who crawls, why, how often and from where. From it come the files that an operator
-// publishes, in one static folder ([Init], [Folder.Publish], [Folder.Rotate]): the key directory, the
-// Signature Agent Card, the address ranges, and the contact page that the User-Agent leads to. [Check]
-// reads them as a site would, and names each defect.
+// A [Profile] states who crawls, why, how often and from where. From it the package makes the files that an operator publishes, in one
+// static folder ([Init], [Folder.Publish], [Folder.Rotate]): the key directory, the Signature Agent Card, the address ranges, and the
+// contact page in the User-Agent. [Check] reads them as a site would, and reports each defect.
 //
-// A [Signer] signs requests by HTTP Message Signatures (RFC 9421) in the profile of the IETF web bot auth
-// drafts; a [Verifier] checks such requests. A [Policy] decides which requests are signed: by default only
-// those to sites that ask for it. [SignHead] signs the head of a ledger with the same key.
+// A [Signer] signs requests by HTTP Message Signatures (RFC 9421) in the profile of the IETF web bot auth drafts; a [Verifier] checks such
+// requests. A [Policy] decides which requests are signed: by default only requests to sites that ask for it. [SignHead] signs the head of
+// a ledger with the same key.
 //
-// The drafts move. What is implemented is
+// The drafts change. The implemented versions are
 //
 //   - draft-ietf-webbotauth-httpsig-protocol-01 (29 October 2026): signing, key directory
 //   - draft-meunier-webbotauth-registry-04 (27 October 2026): Signature Agent Card
 //   - draft-illyes-webbotauth-jafar-00 (21 April 2026): address ranges
 //   - draft-illyes-webbotauth-cbcp-00 (21 April 2026) and -01 (October 2026): the contact page
 //
-// The package opens no connection: [Check] is given a function that fetches, and resolves names with
-// what it is given. It starts no goroutine.
+// The package opens no connections: callers pass [Check] a function that fetches and a resolver. It starts no goroutines.
 package identity
 
 import (
@@ -37,15 +35,15 @@ import (
 
 // Times of a rotation.
 const (
-	// rotationLead is the time that a new key spends in the directory before it signs. It equals the time that
-	// verifiers may keep a directory without the key.
+	// rotationLead is the time for which a new key is in the directory before it signs. It equals the time for which verifiers may cache a
+	// directory without the key.
 	rotationLead = directoryAge
-	// rotationOverlap is the time that the old key stays in the directory after the new one has taken over. A crawl
-	// that began with the old key signs with it until then.
+	// rotationOverlap is the time for which the old key stays in the directory after the new one has taken over. Crawls that began with
+	// the old key sign with it until then.
 	rotationOverlap = 7 * 24 * time.Hour
 )
 
-// maxListed bounds the keys of one directory, and so the header that signs it.
+// maxListed limits the keys of a directory, and thus the size of the header that signs it.
 const maxListed = 4
 
 const (
@@ -60,9 +58,9 @@ const (
 // Folder is an identity on disk:
 //
 //	identity.json   the Profile and the public halves of all keys
-//	private/        the private keys, one file each, for the owner alone
-//	public/         what is uploaded: nothing in it is secret
-//	nginx.conf      how nginx is to serve public/
+//	private/        the private keys, one file each, readable only by the owner
+//	public/         files to upload: they contain no secrets
+//	nginx.conf      configuration for nginx to serve public/
 //
 // A Folder is not safe for concurrent use, and two processes must not change one at the same time.
 type Folder struct {
@@ -71,7 +69,7 @@ type Folder struct {
 	keys  []directoryKey
 }
 
-// state is identity.json.
+// state is the contents of identity.json.
 type state struct {
 	Schema  string     `json:"schema"`
 	Profile Profile    `json:"profile"`
@@ -87,8 +85,8 @@ type keyState struct {
 	Compromised bool      `json:"compromised,omitempty"`
 }
 
-// Init makes a new identity in dir, with a new key, and publishes it. A dir that holds one already is left
-// as it is, and the error wraps fs.ErrExist.
+// Init makes a new identity in dir, with a new key, and publishes it. If dir already has one, it is left unchanged, and the error wraps
+// fs.ErrExist.
 func Init(dir string, p Profile, now time.Time) (*Folder, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -109,8 +107,8 @@ func Init(dir string, p Profile, now time.Time) (*Folder, error) {
 	return f, f.Publish(p, now)
 }
 
-// Open reads the identity in dir. Key files are held to what [ReadKey] says; the file of a key that is not
-// in the directory any more may be gone.
+// Open reads the identity in dir. Key files must meet the conditions of [ReadKey]; the file of a key that is no longer in the directory
+// may be missing.
 func Open(dir string) (*Folder, error) {
 	b, err := safefile.Read(filepath.Join(dir, stateName), safefile.Settings)
 	if err != nil {
@@ -153,8 +151,7 @@ func (f *Folder) readKey(s keyState) (directoryKey, error) {
 	return k, nil
 }
 
-// addKey makes a key and writes its file. identity.json is written by Publish, so that a key counts only
-// when it is whole.
+// addKey makes a key and writes its file. Publish writes identity.json, so that a key counts only once its file is complete.
 func (f *Folder) addKey(now, notBefore time.Time) error {
 	k, err := NewKey()
 	if err != nil {
@@ -173,10 +170,9 @@ func (f *Folder) addKey(now, notBefore time.Time) error {
 
 func seconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// Publish writes the public folder and the files beside it anew, for that Profile. It is to be called
-// whenever the Profile changes, at least every [directoryLifetime], and, where address ranges are
-// published, every day (jafar-00 section 3.1). Files that an earlier Profile had elsewhere are removed; others are
-// left alone.
+// Publish writes the public folder, and the files beside it, for a Profile. Call it whenever the Profile changes, at least every
+// [directoryLifetime], and, if address ranges are published, every day (jafar-00 section 3.1). It removes files that an earlier Profile
+// had at other paths, and no others.
 func (f *Folder) Publish(p Profile, now time.Time) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -221,7 +217,7 @@ func (f *Folder) writePublic(file string, body []byte) error {
 	return writeFile(at, body)
 }
 
-// removeStale removes what was published for another address of the page.
+// removeStale removes files that were published for another URL of the page.
 func (f *Folder) removeStale(before *Profile, files []served) error {
 	if before.Page == "" {
 		return nil
@@ -241,7 +237,7 @@ func (f *Folder) removeStale(before *Profile, files []served) error {
 	return nil
 }
 
-// writeFile replaces a file in one step: readers see the old one or the new one.
+// writeFile replaces a file atomically.
 func writeFile(name string, b []byte) error {
 	if err := durable.Replace(name, b); err != nil {
 		return fmt.Errorf("identity: %w", err)
@@ -249,9 +245,9 @@ func writeFile(name string, b []byte) error {
 	return nil
 }
 
-// Rotate makes a new key and publishes it beside the old one. The new key signs after 24 hours, and the old one
-// leaves the directory 7 days later. A compromised key leaves the directory at once, and the new one signs at
-// once. The file of an old key is not deleted.
+// Rotate makes a new key and publishes it beside the old one. The new key signs after 24 hours, and the old one leaves the directory 7
+// days later. If the old key is compromised, it leaves the directory at once, and the new one signs at once. Files of old keys are not
+// deleted.
 func (f *Folder) Rotate(now time.Time, compromised bool) error {
 	now = seconds(now)
 	listed := 0
@@ -280,7 +276,7 @@ func (f *Folder) Rotate(now time.Time, compromised bool) error {
 	return f.Publish(f.state.Profile, now)
 }
 
-// retire gives a key its end.
+// retire sets the end of a key.
 func (f *Folder) retire(i int, now time.Time, compromised bool) {
 	k, s := &f.keys[i], &f.state.Keys[i]
 	if !k.listed(now) {
@@ -297,13 +293,13 @@ func (f *Folder) retire(i int, now time.Time, compromised bool) {
 	}
 }
 
-// Profile is the one that was published last.
+// Profile returns the Profile that was published last.
 func (f *Folder) Profile() Profile { return f.state.Profile }
 
 // PublicDir is the folder to upload.
 func (f *Folder) PublicDir() string { return filepath.Join(f.dir, publicName) }
 
-// Signer signs with the identity's keys, each in its time.
+// Signer returns a Signer with the identity's keys, each in its period of validity.
 func (f *Folder) Signer() (*Signer, error) {
 	var keys []signingKey
 	for _, k := range f.keys {
@@ -314,7 +310,7 @@ func (f *Folder) Signer() (*Signer, error) {
 	return newSigner(f.state.Profile.AgentURL(), keys)
 }
 
-// Key is the private key that signs at that time. It is an error if no key is valid then.
+// Key returns the private key that signs at a time. It returns an error if no key is valid then.
 func (f *Folder) Key(now time.Time) (*Key, error) {
 	s, err := f.Signer()
 	if err != nil {
@@ -327,8 +323,8 @@ func (f *Folder) Key(now time.Time) (*Key, error) {
 	return k.Key, nil
 }
 
-// PublicKey is the public half of a key of this identity, retired ones included, and false for a key that
-// is not its own or was compromised. It serves [VerifyHead].
+// PublicKey returns the public half of a key of this identity, including retired ones, and false for a foreign or compromised key. It is
+// for [VerifyHead].
 func (f *Folder) PublicKey(id string) (ed25519.PublicKey, bool) {
 	for _, k := range f.keys {
 		if k.public.ID == id && !k.compromised {

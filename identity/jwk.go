@@ -17,19 +17,18 @@ type PublicKey struct {
 	Expires   time.Time // zero: no limit
 }
 
-// valid reports whether the key may sign at that time.
+// valid reports whether the key may sign at a time.
 func (p *PublicKey) valid(now time.Time) bool {
 	return !now.Before(p.NotBefore) && (p.Expires.IsZero() || now.Before(p.Expires))
 }
 
-// Bounds of what is read of a key directory (httpsig-protocol-01 section 6.7).
+// Limits for key directories (httpsig-protocol-01 section 6.7).
 const (
 	maxDirectoryBytes = 64 << 10
 	maxDirectoryKeys  = 32
 )
 
-// jwk is a JSON Web Key as it is written (RFC 7517 section 4, RFC 8037 section 2). The order of its fields
-// is that of the draft's example.
+// jwk is a JSON Web Key in its JSON form (RFC 7517 section 4, RFC 8037 section 2). Its fields are in the order of the draft's example.
 type jwk struct {
 	Type      string `json:"kty"`
 	Curve     string `json:"crv"`
@@ -57,13 +56,13 @@ func marshalDirectory(keys []PublicKey) []byte {
 	}
 	b, err := json.Marshal(set)
 	if err != nil {
-		panic(err) // strings and numbers
+		panic(err) // marshalling strings and numbers cannot fail
 	}
 	return b
 }
 
-// ParseDirectory reads the Ed25519 keys of a JWK Set. Entries of other kinds and malformed ones are left
-// out; the error is for a text that is no JWK Set, is longer than 64 KiB, or has more than 32 entries.
+// ParseDirectory parses the Ed25519 keys of a JWK Set. It leaves out entries of other kinds and malformed ones. It returns an error for a
+// text that is not a JWK Set, is longer than 64 KiB, or has more than 32 entries.
 func ParseDirectory(text []byte) ([]PublicKey, error) {
 	entries, err := directoryEntries(text)
 	if err != nil {
@@ -78,8 +77,7 @@ func ParseDirectory(text []byte) ([]PublicKey, error) {
 	return keys, nil
 }
 
-// directoryEntries are the members of a JWK Set. Names are compared exactly, as JSON has it, which
-// encoding/json does for maps alone.
+// directoryEntries returns the members of a JWK Set. Names are compared exactly, as JSON requires; encoding/json does that only for maps.
 func directoryEntries(text []byte) ([]map[string]json.RawMessage, error) {
 	if len(text) > maxDirectoryBytes {
 		return nil, fmt.Errorf("identity: key directory: longer than %d bytes", maxDirectoryBytes)
@@ -102,10 +100,10 @@ func directoryEntries(text []byte) ([]map[string]json.RawMessage, error) {
 	return entries, nil
 }
 
-// errForeignKey is for a key that may be sound but is not of our kind.
+// errForeignKey is returned for a possibly valid key of an unsupported kind.
 var errForeignKey = errors.New("not an Ed25519 key")
 
-// parseJWK reads one entry. Its errors are the defects that a verifier would stumble over.
+// parseJWK parses one entry. Its errors are the defects that a verifier would reject.
 func parseJWK(e map[string]json.RawMessage) (*PublicKey, error) {
 	if jsonString(e["kty"]) != "OKP" || jsonString(e["crv"]) != "Ed25519" {
 		return nil, errForeignKey
@@ -133,11 +131,11 @@ func parseJWK(e map[string]json.RawMessage) (*PublicKey, error) {
 	return k, nil
 }
 
-// allowedAlg: the draft asks for names of the HTTP Signature Algorithms registry; JOSE's names for the same
-// algorithm (RFC 8037, RFC 9864) stand in directories, too.
+// allowedAlg reports whether alg names the algorithm. The draft asks for names of the HTTP Signature Algorithms registry; directories also
+// use JOSE's names (RFC 8037, RFC 9864).
 func allowedAlg(alg string) bool { return alg == "ed25519" || alg == "EdDSA" || alg == "Ed25519" }
 
-// jsonString is the string that raw holds, and "" when it holds none.
+// jsonString returns the string in raw, "" if it is not a string.
 func jsonString(raw json.RawMessage) string {
 	var s *string
 	if json.Unmarshal(raw, &s) != nil || s == nil {
@@ -146,7 +144,7 @@ func jsonString(raw json.RawMessage) string {
 	return *s
 }
 
-// maxUnix is the last second of the year 9999: later ones cannot be written as text.
+// maxUnix is the last second of the year 9999: later times have no text form.
 const maxUnix = 253402300799
 
 func jsonTime(raw json.RawMessage) (time.Time, error) {
@@ -160,7 +158,7 @@ func jsonTime(raw json.RawMessage) (time.Time, error) {
 	return time.Unix(int64(s), 0).UTC(), nil
 }
 
-// jsonFault is an error of encoding/json without what it quotes of the text.
+// jsonFault returns an error of encoding/json without quoted parts of the input.
 func jsonFault(err error) string {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {

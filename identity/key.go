@@ -20,11 +20,10 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// Key is a private Ed25519 key. It shows its public name wherever it is printed, logged or encoded, and
-// never the secret. It is safe for concurrent use.
+// Key is a private Ed25519 key. Wherever it is printed, logged or encoded, it shows its public name and never the secret. It is safe for
+// concurrent use.
 type Key struct {
-	// secret gives the private half. It is behind a function because printing goes through every field, and
-	// through no function.
+	// secret returns the private half. It is a function because printing traverses fields, but does not call functions.
 	secret func() ed25519.PrivateKey
 	id     string
 }
@@ -46,12 +45,12 @@ func newKey(private ed25519.PrivateKey) *Key {
 // section 3).
 func (k *Key) ID() string { return k.id }
 
-// Public is the half that may be published.
+// Public returns the public half.
 func (k *Key) Public() ed25519.PublicKey { return k.secret().Public().(ed25519.PublicKey) }
 
 func (k *Key) sign(message []byte) []byte { return ed25519.Sign(k.secret(), message) }
 
-// String is "key ID".
+// String returns "key ID".
 func (k *Key) String() string { return "key " + k.id }
 
 // Format implements fmt.Formatter: every verb prints String.
@@ -60,19 +59,18 @@ func (k *Key) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, k.String())
 // LogValue implements slog.LogValuer.
 func (k *Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// MarshalText implements encoding.TextMarshaler with String, so that no encoding holds the secret.
+// MarshalText implements encoding.TextMarshaler with String, so that no encoding contains the secret.
 func (k *Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// thumbprint is the JWK SHA-256 thumbprint of a public key (RFC 7638 section 3, RFC 8037 appendix A.3), in
-// base64url without padding: 43 characters.
+// thumbprint returns the JWK SHA-256 thumbprint of a public key (RFC 7638 section 3, RFC 8037 appendix A.3), in base64url without padding:
+// 43 characters.
 func thumbprint(public ed25519.PublicKey) string {
 	x := base64.RawURLEncoding.EncodeToString(public)
 	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + x + `"}`))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// exampleKeys are keys whose secret half is printed in a standard. httpsig-protocol-01 section 6.8 forbids
-// their use.
+// exampleKeys are keys whose private half is published in a standard. httpsig-protocol-01 section 6.8 forbids their use.
 var exampleKeys = []string{
 	"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U", // RFC 9421 appendix B.1.4
 	"oD0HwocPBSfpNy5W3bpJeyFGY_IQ_YpqxSjQ3Yd-CLA", // RFC 9421 appendix B.1.2
@@ -86,12 +84,11 @@ const (
 	maxKeyBytes = 4 << 10
 )
 
-// errKeyExposed is wrapped by the error for a key file that other users of the machine can read or write.
+// errKeyExposed is wrapped by the error for a key file that other users of the machine can access.
 var errKeyExposed = errors.New("identity: the key file is open to other users")
 
-// ReadKey reads a private key from a PEM file. A file that its group or others may read or write is
-// refused, except on Windows, where the mode does not tell. No error quotes the file's
-// content.
+// ReadKey reads a private key from a PEM file. It refuses a file that its group or others may read or write, except on Windows, where the
+// mode is not meaningful. Errors never quote the file's contents.
 func ReadKey(path string) (*Key, error) {
 	b, err := readSecret(path)
 	if err != nil {
@@ -106,7 +103,7 @@ func ReadKey(path string) (*Key, error) {
 }
 
 func readSecret(path string) ([]byte, error) {
-	// A look before opening: opening a named pipe would wait for its other end.
+	// Check the type before opening: opening a named pipe would wait for its other end.
 	if info, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("identity: key: %w", err)
 	} else if !info.Mode().IsRegular() {
@@ -157,8 +154,8 @@ func parseKey(text []byte) (*Key, error) {
 	return newKey(ed), nil
 }
 
-// Write stores the key in a new file that only its owner may read and write (mode 0600). A file that
-// exists is left as it is, and the error wraps fs.ErrExist.
+// Write stores the key in a new file that only its owner may read and write (mode 0600). An existing file is left unchanged, and the error
+// wraps fs.ErrExist.
 func (k *Key) Write(path string) error {
 	der, err := x509.MarshalPKCS8PrivateKey(k.secret())
 	if err != nil {
@@ -173,7 +170,7 @@ func (k *Key) Write(path string) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(path) // a partial key is useless and would be in the way
+		_ = os.Remove(path) // a partial key is useless
 		return fmt.Errorf("identity: key: %w", err)
 	}
 	return durable.Dir(filepath.Dir(path))

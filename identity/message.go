@@ -9,20 +9,20 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// Message holds the parts of a request or response that signatures can cover: those that RFC 9421 makes components
-// of, in their form on the wire. Nothing modifies it.
+// Message holds the parts of a request or response that signatures can cover: those that RFC 9421 defines components for, in their form on
+// the wire. Functions do not modify it.
 type Message struct {
 	Method    string // of a request: "GET"
 	Scheme    string // "https" or "http"
-	Authority string // host, and port unless it is the scheme's default: the Host header
+	Authority string // the Host header: host, and the port unless it is the scheme's default
 	Target    string // path and query as in the request line: "/a?b"
 	Header    http.Header
 
-	Request *Message // of a response: what it answers
+	Request *Message // for a response: its request
 }
 
-// RequestMessage is the message of a request that a server got. The scheme is https when the connection was
-// TLS; behind a proxy that ends TLS, set Scheme and Authority to what the client used.
+// RequestMessage returns the message of a request that a server received. The scheme is https if the connection was TLS; behind a proxy
+// that terminates TLS, set Scheme and Authority to the values that the client used.
 func RequestMessage(r *http.Request) Message {
 	m := Message{Method: r.Method, Scheme: "http", Authority: r.Host, Target: r.RequestURI, Header: r.Header}
 	if r.TLS != nil {
@@ -31,7 +31,7 @@ func RequestMessage(r *http.Request) Message {
 	return m
 }
 
-// signatureBase makes the text that is signed (RFC 9421 section 2.5).
+// signatureBase returns the text that is signed (RFC 9421 section 2.5).
 func signatureBase(l httpsfv.InnerList, m *Message) (string, error) {
 	var b strings.Builder
 	seen := map[string]bool{}
@@ -91,7 +91,7 @@ func (m *Message) component(it httpsfv.Item) (string, error) {
 	return m.derived(name)
 }
 
-// derived is RFC 9421 section 2.2.
+// derived returns a derived component (RFC 9421 section 2.2).
 func (m *Message) derived(name string) (string, error) {
 	if m.Method == "" {
 		return "", errors.New("not a component of a response")
@@ -118,7 +118,7 @@ func (m *Message) derived(name string) (string, error) {
 	return "", errors.New("not a supported component")
 }
 
-// authority is section 2.2.3: in lower case, without the scheme's default port.
+// authority returns the component of section 2.2.3: in lower case, without the scheme's default port.
 func (m *Message) authority() string {
 	a := strings.ToLower(m.Authority)
 	if strings.EqualFold(m.Scheme, "https") {
@@ -127,7 +127,7 @@ func (m *Message) authority() string {
 	return strings.TrimSuffix(a, ":80")
 }
 
-// field is section 2.1: all lines of a field, each trimmed; with a key, one member of a dictionary.
+// field returns the component of section 2.1: all lines of a field, each trimmed; with a key, one member of a dictionary.
 func (m *Message) field(name, key string, keyed bool) (string, error) {
 	if name != strings.ToLower(name) {
 		return "", errors.New("the name of a field is in lower case")

@@ -3,7 +3,7 @@ package identity
 import (
 	"bytes"
 	"crypto/sha256"
-	_ "embed" // of the page
+	_ "embed" // for the page
 	"encoding/base64"
 	"fmt"
 	"html/template"
@@ -40,13 +40,13 @@ type contactLink struct{ URI, Text string }
 // shownAddresses limits the address ranges that the page lists.
 const shownAddresses = 8
 
-// contentSecurityPolicy allows the page its own style and nothing else.
+// contentSecurityPolicy returns a policy that allows the page only its own style.
 func contentSecurityPolicy() string {
 	sum := sha256.Sum256([]byte(pageCSS))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
-// page is the contact page. Every text of the Profile is shown as text.
+// page returns the contact page. All texts of the Profile are escaped.
 func (p *Profile) page(keyIDs []string, now time.Time) ([]byte, error) {
 	d := pageData{
 		Profile: p, Policy: contentSecurityPolicy(), Style: template.CSS(pageCSS),
@@ -78,11 +78,11 @@ func (p *Profile) page(keyIDs []string, now time.Time) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// maxQuote bounds what a message quotes of hostile text, in bytes.
+// maxQuote limits the bytes of hostile text that a message quotes.
 const maxQuote = 160
 
-// printable is text from the network as it may stand in a message: on one line, bounded, without anything
-// that moves a cursor, changes colours or turns the reading direction.
+// printable returns text from the network in a form that is safe in a message: on one line, of limited length, without characters that
+// move the cursor, change colours or reverse the direction of text.
 func printable(s string) string {
 	cut := len(s) > maxQuote
 	if cut {

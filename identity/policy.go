@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Mode says which requests are signed.
+// Mode selects the requests that are signed.
 type Mode uint8
 
 // Modes.
 const (
-	Challenged Mode = iota // those to sites that have requested signatures: the default
-	Never                  // none
-	Always                 // all over https
+	Challenged Mode = iota // only to sites that have requested signatures: the default
+	Never                  // no requests
+	Always                 // all https requests
 )
 
 // parseMode returns the mode named "never", "challenged" or "always".
@@ -52,36 +52,35 @@ func (m *Mode) UnmarshalText(b []byte) (err error) {
 }
 
 const (
-	// maxOrigins bounds what a Policy remembers. An origin that is forgotten asks once more.
+	// maxOrigins limits the origins in a Policy's memory. A forgotten origin has to ask again.
 	maxOrigins = 10000
-	// maxRejected limits the consecutive signatures that an origin requests and then rejects. After that its
-	// challenges are not answered: a site must not make a crawler ask twice for every page.
+	// maxRejected limits the consecutive signatures that an origin requests and then rejects. After that its challenges are ignored, so
+	// that a site cannot make a crawler request every page twice.
 	maxRejected = 3
-	// skewWorthTelling is a difference of clocks that makes signatures fail.
+	// skewWorthTelling is a clock skew that makes signatures fail.
 	skewWorthTelling = 30 * time.Second
 )
 
-// Policy decides which requests are signed and which challenges answered, and remembers what each origin
-// requested. It makes no request and reads no clock. It is safe for concurrent use.
+// Policy decides which requests are signed and which challenges are answered, and remembers the challenge of each origin. It makes no
+// requests and reads no clock. It is safe for concurrent use.
 //
-// A challenge is an answer 401, 403 or 429 with an Accept-Signature field that a [Signer] can fulfil. It is
-// answered by asking for the same URL once more, signed, and the origin's requests are signed from then on.
-// A nonce that it names is used once. An answer to a request that answered a challenge is never answered
-// again.
+// A challenge is a response with status 401, 403 or 429 and an Accept-Signature field that a [Signer] can fulfil. It is answered by
+// requesting the same URL once more, signed, and the origin's requests are signed from then on. A nonce in it is used once. A challenge in
+// response to that request is not answered.
 type Policy struct {
 	mode   Mode
 	signer *Signer
 
 	mu      sync.Mutex
-	origins map[string]*list.Element // of *memory
-	recent  *list.List               // the front was used last
+	origins map[string]*list.Element // elements hold *memory
+	recent  *list.List               // most recently used first
 }
 
-// memory holds the state of an origin that has requested signatures.
+// memory is the state of an origin that has requested signatures.
 type memory struct {
 	origin    string
-	challenge Challenge // with a nonce until it is used
-	rejected  int       // consecutive
+	challenge Challenge // includes a nonce until it is used
+	rejected  int       // consecutive rejections
 }
 
 // NewPolicy makes a Policy. signer may be nil when mode is [Never].
@@ -92,12 +91,11 @@ func NewPolicy(mode Mode, signer *Signer) *Policy {
 	return &Policy{mode: mode, signer: signer, origins: map[string]*list.Element{}, recent: list.New()}
 }
 
-// Mode is the mode that the Policy was made with; [Never] without a signer.
+// Mode returns the mode of the Policy; [Never] without a signer.
 func (p *Policy) Mode() Mode { return p.mode }
 
-// Sign signs a request that is about to leave, or does not: then the result is the zero Signed. Requests
-// over http are never signed. An error means that a signature was due and could not be made, as
-// [Signer.Sign] says; the request may leave unsigned.
+// Sign signs a request that is about to be sent, or returns the zero Signed if it should not be signed. Requests over http are never
+// signed. An error means that the signature could not be made, see [Signer.Sign]; the request may be sent unsigned.
 func (p *Policy) Sign(m Message, now time.Time) (Signed, error) {
 	if p.mode == Never || !strings.EqualFold(m.Scheme, "https") {
 		return Signed{}, nil
@@ -127,31 +125,29 @@ func (p *Policy) take(origin string) (Challenge, bool) {
 	return c, true
 }
 
-// Answer holds the parts of an answer that a Policy needs.
+// Answer holds the parts of a response that a Policy needs.
 type Answer struct {
-	Request Message // that was sent; its Header is not read
-	Signed  Signed  // as it was sent
-	Again   bool    // the request was made to answer a challenge
+	Request Message // the request sent; its Header is not read
+	Signed  Signed  // its signature
+	Again   bool    // the request answered a challenge
 	Status  int
 	Header  http.Header
-	Time    time.Time // when the answer came
+	Time    time.Time // time of the response
 }
 
 // Verdict holds the conclusions from an answer.
 type Verdict struct {
-	// Again: the URL is to be requested once more, after the pause that its host is owed. The request will
-	// be signed as the site asked.
+	// Again is set if the URL must be requested once more, after the host's required delay. The request will be signed as the site asked.
 	Again bool
-	// Rejected: a signed request was answered by a challenge. Note says what may be the cause.
+	// Rejected is set if the response to a signed request was a challenge. Note describes the likely cause.
 	Rejected bool
-	// Skew is the site's clock minus ours, for a Rejected request whose answer has a Date; 0 when it
-	// is less than 30 seconds.
+	// Skew is the site's clock minus ours, for a Rejected request whose response has a Date; 0 if it is less than 30 seconds.
 	Skew time.Duration
-	// Note is a sentence for the log; "" when there is nothing to say.
+	// Note is a sentence for the log; it may be "".
 	Note string
 }
 
-// Answer takes in an answer.
+// Answer processes a response.
 func (p *Policy) Answer(a Answer) Verdict {
 	if p.mode == Never || !strings.EqualFold(a.Request.Scheme, "https") {
 		return Verdict{}
@@ -174,7 +170,7 @@ func (p *Policy) Answer(a Answer) Verdict {
 	return p.challenged(&a, c)
 }
 
-// accepted notes that a signed request was not challenged.
+// accepted records that a signed request was not challenged.
 func (p *Policy) accepted(a *Answer) {
 	if a.Signed == (Signed{}) {
 		return
@@ -195,7 +191,7 @@ func (p *Policy) challenged(a *Answer, c Challenge) Verdict {
 	if v.Rejected {
 		v.Skew, v.Note = skew(a)
 	}
-	// A second answer is not given. Nor is a first one that would be as the signature that was turned down.
+	// Do not answer a second challenge, nor a first one for which the signature would equal the rejected one.
 	if a.Again || v.Rejected && !o.challenge.another(&c, a.Signed.KeyID) {
 		if o.rejected++; o.rejected == maxRejected {
 			v.Note += fmt.Sprintf("; it was the last of %d consecutive ones: its challenges are no longer answered", maxRejected)
@@ -207,13 +203,13 @@ func (p *Policy) challenged(a *Answer, c Challenge) Verdict {
 	return v
 }
 
-// another reports whether what is wanted now makes another signature than c did, with that key.
+// another reports whether the wanted challenge requires a different signature with that key than c.
 func (c *Challenge) another(wanted *Challenge, keyID string) bool {
 	return wanted.Nonce != "" || wanted.Label != cmp.Or(c.Label, defaultLabel) || wanted.KeyID != "" && wanted.KeyID != keyID ||
 		slices.ContainsFunc(wanted.Cover, func(w string) bool { return !slices.Contains(c.Cover, w) })
 }
 
-// remember returns the memory of an origin, creating it if needed. The least recently used one is evicted.
+// remember returns the memory of an origin, creating it if necessary. It evicts the least recently used one.
 func (p *Policy) remember(origin string) *memory {
 	if e, ok := p.origins[origin]; ok {
 		p.recent.MoveToFront(e)
@@ -229,7 +225,7 @@ func (p *Policy) remember(origin string) *memory {
 	return o
 }
 
-// skew returns how far the clocks are apart, by the answer's Date, and the likely cause of a rejected signature.
+// skew returns the clock skew according to the response's Date, and the likely cause of a rejected signature.
 func skew(a *Answer) (time.Duration, string) {
 	host := printable(a.Request.Authority)
 	date, err := http.ParseTime(a.Header.Get("Date"))
@@ -246,5 +242,5 @@ func skew(a *Answer) (time.Duration, string) {
 	return 0, host + " did not accept the signature, although the clocks agree: does it know the key directory?"
 }
 
-// origin is scheme and authority, in one spelling.
+// origin returns the normalized scheme and authority.
 func origin(m *Message) string { return strings.ToLower(m.Scheme) + "://" + m.authority() }

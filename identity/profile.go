@@ -13,38 +13,38 @@ import (
 	"time"
 )
 
-// Profile says who crawls, why, how and from where. Everything that is published follows from it.
+// Profile states who crawls, why, how and from where. All published files are made from it.
 type Profile struct {
 	Product   string `json:"product"`    // the name in User-Agent and robots.txt, without version
-	UserAgent string `json:"user_agent"` // as it is sent
+	UserAgent string `json:"user_agent"` // as sent
 
-	// Page is the https URL of the contact page: the one that the User-Agent leads to. The other files are
-	// published beside it, and the key directory on its origin.
+	// Page is the https URL of the contact page, which is in the User-Agent. The other files are published beside it, and the key
+	// directory on its origin.
 	Page     string   `json:"page"`
-	Operator string   `json:"operator"` // the person or organisation that answers
-	Contacts []string `json:"contacts"` // mail addresses and https URLs at which a person answers
+	Operator string   `json:"operator"` // the responsible person or organisation
+	Contacts []string `json:"contacts"` // mail addresses and https URLs for contacting a person
 
-	Purpose string `json:"purpose"` // in a word or two: "research", "search"
-	Why     string `json:"why"`     // in sentences: what the crawl is for
-	Kept    string `json:"kept"`    // in sentences: which parts of pages are kept, how long, and who gets them
+	Purpose string `json:"purpose"` // one or two words: "research", "search"
+	Why     string `json:"why"`     // sentences about the purpose of the crawl
+	Kept    string `json:"kept"`    // sentences about the parts of pages that are kept, for how long, and who gets them
 
-	Delay         time.Duration `json:"-"` // least pause between two requests to a host
-	MaxCrawlDelay time.Duration `json:"-"` // longest Crawl-delay that is waited for; 0: unknown
+	Delay         time.Duration `json:"-"` // minimum pause between two requests to a host
+	MaxCrawlDelay time.Duration `json:"-"` // maximum Crawl-delay that is obeyed; 0: unknown
 	PagesPerHost  int           `json:"pages_per_host,omitempty"`
-	Hours         string        `json:"hours,omitempty"`    // hours in which requests are made, "" for all day
-	Rendered      bool          `json:"rendered,omitempty"` // scripts of pages are run
+	Hours         string        `json:"hours,omitempty"`    // hours in which requests are made, "": all day
+	Rendered      bool          `json:"rendered,omitempty"` // scripts of pages are executed
 	Exceptions    string        `json:"exceptions,omitempty"`
 
-	Addresses []netip.Prefix `json:"addresses"` // that requests come from; empty: not published
+	Addresses []netip.Prefix `json:"addresses"` // source addresses of requests; empty: not published
 
-	Sign Mode `json:"sign"` // which requests are signed
+	Sign Mode `json:"sign"` // requests that are signed
 
-	// SignatureAgent is the URL that signed requests name, "" for the key directory's. Verifiers that follow
-	// drafts before httpsig-protocol-01 expect the origin alone, "https://host".
+	// SignatureAgent is the URL in signed requests, "" for the URL of the key directory. Verifiers of drafts before httpsig-protocol-01
+	// expect only the origin, "https://host".
 	SignatureAgent string `json:"signature_agent,omitempty"`
 }
 
-// profileJSON is a Profile with its durations as text.
+// profileJSON is a Profile with durations as text.
 type profileJSON struct {
 	profileFields
 	Delay         string `json:"delay"`
@@ -81,19 +81,19 @@ func (p *Profile) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// maxText bounds the texts of a Profile, in bytes.
+// maxText limits the bytes of a text in a Profile.
 const maxText = 4 << 10
 
-// product is RFC 9309 section 2.2.1, with digits.
+// product matches RFC 9309 section 2.2.1, with digits in addition.
 var product = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // pageHost is a name or an address, with or without a port.
 var pageHost = regexp.MustCompile(`^([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]+)?$`)
 
-// pagePath are the paths that every static host serves from a file of that name.
+// pagePath matches paths that every static host serves from a file of the same name.
 var pagePath = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$`)
 
-// Validate reports everything that is wrong with p or missing, one line each.
+// Validate returns an error with a line for each invalid or missing field.
 func (p *Profile) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("identity: "+format, args...)) }
@@ -156,7 +156,7 @@ func (p *Profile) validateContacts() error {
 	return errors.Join(errs...)
 }
 
-// contactURI is a contact as a URI.
+// contactURI returns a contact as a URI.
 func contactURI(c string) (string, error) {
 	if len(c) > maxText || strings.ContainsFunc(c, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "", fmt.Errorf("identity: contact %q: no blanks and control characters", printable(c))
@@ -171,7 +171,7 @@ func contactURI(c string) (string, error) {
 	return c, nil
 }
 
-// maxPrefixes bounds the published address ranges.
+// maxPrefixes limits the published address ranges.
 const maxPrefixes = 1000
 
 func (p *Profile) validateAddresses() error {
@@ -194,7 +194,7 @@ func (p *Profile) validateAgent() error {
 	return checkAgent(p.SignatureAgent)
 }
 
-// Places of what is published. All but the directory are beside the page.
+// Paths of published files. All but the directory are beside the page.
 const (
 	directoryPath = "/.well-known/http-message-signatures-directory"
 	cardName      = "signature-agent-card.json"
@@ -202,7 +202,7 @@ const (
 	retiredName   = "retired-keys.json"
 )
 
-// Origin is the scheme and host of what is published.
+// Origin returns the scheme and host of the published files.
 func (p *Profile) Origin() string {
 	u, err := url.Parse(p.Page)
 	if err != nil {
@@ -215,7 +215,7 @@ func (p *Profile) authority() string {
 	return strings.TrimSuffix(strings.TrimPrefix(p.Origin(), "https://"), ":443")
 }
 
-// DirectoryURL is where the key directory is.
+// DirectoryURL returns the URL of the key directory.
 func (p *Profile) DirectoryURL() string { return p.Origin() + directoryPath }
 
 // AgentURL returns the Signature-Agent of signed requests.
@@ -226,13 +226,13 @@ func (p *Profile) AgentURL() string {
 	return p.DirectoryURL()
 }
 
-// CardURL is where the Signature Agent Card is: its client_id.
+// CardURL returns the URL of the Signature Agent Card: its client_id.
 func (p *Profile) CardURL() string { return p.Origin() + p.beside(cardName) }
 
-// RangesURL is where the address ranges are.
+// RangesURL returns the URL of the address ranges.
 func (p *Profile) RangesURL() string { return p.Origin() + p.beside(rangesName) }
 
-// RetiredURL is where the public halves of keys are that do not sign any more.
+// RetiredURL returns the URL of the public halves of retired keys.
 func (p *Profile) RetiredURL() string { return p.Origin() + p.beside(retiredName) }
 
 // pagePath is the path of the page's URL, "/" for none.
@@ -244,8 +244,7 @@ func (p *Profile) pagePath() string {
 	return u.Path
 }
 
-// pageFile is the path that a static host serves as the page: itself if it ends in .html, else the index
-// of the folder of that name.
+// pageFile returns the file that a static host serves as the page: the path itself if it ends in .html, otherwise the index of the folder.
 func (p *Profile) pageFile() string {
 	if at := p.pagePath(); path.Ext(at) == ".html" || path.Ext(at) == ".htm" {
 		return at

@@ -9,17 +9,16 @@ import (
 	"time"
 )
 
-// served is one published file and how it is to be served.
+// served is a published file, with the way to serve it.
 type served struct {
 	url    string // path of its URL
-	file   string // path in the folder, with a slash in front
+	file   string // path in the folder, with a leading slash
 	kind   string // media type
 	header http.Header
 	body   []byte
 }
 
-// published are all files that follow from the Profile and the keys. The private halves only sign: what
-// comes out holds none of them.
+// published returns all files made from the Profile and the keys. Private halves are only used to sign: the files do not contain them.
 func published(p *Profile, keys []directoryKey, now time.Time) ([]served, error) {
 	directory, err := publishedDirectory(p, keys, now)
 	if err != nil {
@@ -47,14 +46,14 @@ func published(p *Profile, keys []directoryKey, now time.Time) ([]served, error)
 	}, nil
 }
 
-// directoryKey is a key with its public entry; private is nil for one that is not in the directory any more.
+// directoryKey is a key with its public entry; private is nil if the key is no longer in the directory.
 type directoryKey struct {
 	public      PublicKey
 	private     *Key
 	compromised bool
 }
 
-// listed reports whether the key belongs in the directory, which it does until the last of its signatures has expired.
+// listed reports whether the key belongs in the directory: until its last signature has expired.
 func (k *directoryKey) listed(now time.Time) bool {
 	return !k.compromised && (k.public.Expires.IsZero() || now.Before(k.public.Expires))
 }
@@ -85,7 +84,7 @@ func cached(age time.Duration) http.Header {
 	return http.Header{"Cache-Control": {fmt.Sprintf("public, max-age=%d", int(age.Seconds()))}}
 }
 
-// pageHeader repeats the page's own markup in header fields, for clients that do not read HTML.
+// pageHeader returns the page's link elements as header fields, for clients that do not parse HTML.
 func (p *Profile) pageHeader() http.Header {
 	h := cached(time.Hour)
 	h.Set("Content-Security-Policy", contentSecurityPolicy()+"; frame-ancestors 'none'")
@@ -98,7 +97,7 @@ func (p *Profile) pageHeader() http.Header {
 	return h
 }
 
-// servedPath is the path under which a static host serves the page, after its redirect to the folder.
+// servedPath returns the path at which a static host serves the page, after the redirect to the folder.
 func (p *Profile) servedPath() string {
 	if file := p.pageFile(); path.Base(file) != "index.html" || strings.HasSuffix(p.pagePath(), "index.html") {
 		return file
@@ -106,7 +105,7 @@ func (p *Profile) servedPath() string {
 	return strings.TrimSuffix(path.Dir(p.pageFile()), "/") + "/"
 }
 
-// headerNames are a header's names in a fixed order.
+// headerNames returns the names of header fields in a fixed order.
 func headerNames(h http.Header) []string {
 	var names []string
 	for name := range h {
@@ -133,12 +132,12 @@ func nginxConfig(p *Profile, files []served) []byte {
 	return []byte(b.String())
 }
 
-// nginxString quotes a value. None of ours holds a $, which nginx would take for a variable.
+// nginxString quotes a value. None of these values contains a $, which nginx would take for a variable.
 func nginxString(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
-// headersFile is the same for hosts of static files that read a file named _headers.
+// headersFile returns the same for static hosts that read a file named _headers.
 func headersFile(files []served) []byte {
 	var b strings.Builder
 	for _, f := range files {

@@ -8,22 +8,22 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// maxPending bounds the URLs that are to be requested once more. If there are more, they are forgotten, and an answer
-// to one of them that is a challenge again is answered once more.
+// maxPending limits the URLs that wait to be requested once more. Beyond it they are forgotten, so that a second challenge may be
+// answered.
 const maxPending = 10000
 
-// Requests signs the requests of a crawler by a [Policy]: it is the Signer of package fetcher. It is safe for concurrent
+// Requests signs the requests of a crawler according to a [Policy]. It implements the Signer of package fetcher. It is safe for concurrent
 // use.
 type Requests struct {
 	policy *Policy
 	note   func(text string)
 
 	mu      sync.Mutex
-	pending map[string]bool // URLs that are to be requested once more, because of a challenge
+	pending map[string]bool // URLs to be requested once more because of a challenge
 }
 
-// NewRequests makes Requests. note is called with each sentence for the log that a Policy has: a site that turned a
-// signature down, a challenge that cannot be answered, a signature that could not be made. It may be nil.
+// NewRequests returns Requests. note is called with sentences for the log: a site has rejected a signature, a challenge cannot be
+// answered, a signature could not be made. It may be nil.
 func NewRequests(p *Policy, note func(text string)) *Requests {
 	if note == nil {
 		note = func(string) {}
@@ -31,10 +31,9 @@ func NewRequests(p *Policy, note func(text string)) *Requests {
 	return &Requests{policy: p, note: note, pending: map[string]bool{}}
 }
 
-// Sign adds the fields of a signature to the header of a GET request that is about to leave, where the policy says so,
-// and returns the ID of the key; it is "" if the request is not signed. The function that it returns is called with the
-// answer, if there is one. It reports whether the answer requests a signature, so that the URL is to be requested once
-// more.
+// Sign adds the fields of a signature to the header of a GET request that is about to be sent, if the policy says so, and returns the ID
+// of the key, "" if the request is not signed. The returned function must be called with the response, if there is one. It reports whether
+// the URL must be requested once more, because the response requests a signature.
 func (r *Requests) Sign(u weburl.URL, h http.Header) (keyID string, answered func(status int, h http.Header) bool) {
 	m := Message{Method: http.MethodGet, Scheme: u.Scheme(), Authority: u.Authority(), Target: u.PathQuery(), Header: h}
 	signed, err := r.policy.Sign(m, time.Now())
@@ -43,7 +42,7 @@ func (r *Requests) Sign(u weburl.URL, h http.Header) (keyID string, answered fun
 	}
 	signed.Set(h)
 	again := r.take(u.String())
-	m.Header = nil // the request's, by then
+	m.Header = nil // it is modified after the request
 	return signed.KeyID, func(status int, h http.Header) bool {
 		v := r.policy.Answer(Answer{Request: m, Signed: signed, Again: again, Status: status, Header: h, Time: time.Now()})
 		if v.Note != "" {

@@ -9,10 +9,10 @@ import (
 // KeyStatus names the state of a key at a moment:
 //
 //	signs        signs requests now
-//	waits        in the directory, and does not sign yet
-//	ends         in the directory, and another one signs        signs requests now
-//	retired      not in the directory any more
-//	compromised  taken out at once
+//	waits        in the directory, but does not sign yet
+//	ends         in the directory, but another key signs        signs requests now
+//	retired      no longer in the directory
+//	compromised  removed at once
 type KeyStatus string
 
 // The values of [KeyStatus].
@@ -24,7 +24,7 @@ const (
 	statusCompromised KeyStatus = "compromised"
 )
 
-// KeySummary is a key as [Folder.Show] lists it.
+// KeySummary describes a key in a [Summary].
 type KeySummary struct {
 	ID        string    `json:"id"`
 	Status    KeyStatus `json:"status"`
@@ -46,7 +46,7 @@ type Summary struct {
 	Keys           []KeySummary `json:"keys"`
 }
 
-// Show sums an identity up.
+// Show returns the Summary of an identity.
 func (f *Folder) Show(now time.Time) Summary {
 	p := &f.state.Profile
 	s := Summary{

@@ -15,29 +15,26 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// signatureLifetime is the validity of a request's signature. The draft allows 24 hours, but nobody needs to replay
-// a crawler's request.
+// signatureLifetime is the validity of a request's signature. The draft allows 24 hours, but crawlers have no need for it.
 const signatureLifetime = 5 * time.Minute
 
-// Errors of [Signer.Sign], wrapped.
+// Errors that [Signer.Sign] wraps.
 var (
-	// errInsecure is for a request over http: anybody on the way could replay its signature.
+	// errInsecure is returned for a request over http: its signature could be intercepted and replayed.
 	errInsecure = errors.New("identity: requests over http are not signed")
-	// errNoKey is for a time at which no key is valid, or for a Challenge that wants another key.
+	// errNoKey is returned if no key is valid, or a Challenge wants another key.
 	errNoKey = errors.New("identity: no key to sign with")
 )
 
-// Signed are the three fields of a signed request (httpsig-protocol-01 section 5.2.5). The zero Signed is
-// of a request that is not signed.
+// Signed holds the three fields of a signed request (httpsig-protocol-01 section 5.2.5). The zero Signed stands for an unsigned request.
 type Signed struct {
 	Agent     string // Signature-Agent
 	Input     string // Signature-Input
 	Signature string // Signature
-	KeyID     string // of the key: what a ledger records
+	KeyID     string // ID of the key, for the ledger
 }
 
-// Set puts the fields into the header of the request that was signed. It takes out those of an earlier
-// signature; a zero Signed leaves none.
+// Set sets the fields in the header of the signed request. It removes the fields of an earlier signature; a zero Signed only removes.
 func (s Signed) Set(h http.Header) {
 	h.Del("Signature-Agent")
 	h.Del("Signature-Input")
@@ -56,15 +53,14 @@ type Signer struct {
 	keys  []signingKey
 }
 
-// signingKey is a key and the time at which it may be used.
+// signingKey is a key and its period of validity.
 type signingKey struct {
 	*Key
 	window PublicKey
 }
 
-// NewSigner makes a Signer with one key that has no limits in time. agent is the URL that is sent as
-// Signature-Agent: an https URL at which the key directory is served, without user information and
-// fragment. A key that is printed in a standard is refused.
+// NewSigner returns a Signer with a single key of unlimited validity. agent is the value of Signature-Agent: the https URL of the key
+// directory, without user information and fragment. Keys that are published in a standard are refused.
 func NewSigner(agent string, k *Key) (*Signer, error) {
 	return newSigner(agent, []signingKey{{Key: k}})
 }
@@ -96,10 +92,10 @@ func checkAgent(agent string) error {
 	return nil
 }
 
-// Agent is the URL that is sent as Signature-Agent.
+// Agent returns the value of Signature-Agent.
 func (s *Signer) Agent() string { return s.agent }
 
-// key is the newest one that may be used.
+// key returns the newest valid key.
 func (s *Signer) key(now time.Time, id string) *signingKey {
 	var best *signingKey
 	for i := range s.keys {
@@ -114,12 +110,12 @@ func (s *Signer) key(now time.Time, id string) *signingKey {
 	return best
 }
 
-// Sign signs a request that is about to be sent, to the Challenge's wishes. The signature covers method,
-// authority, path, the Signature-Agent and what the Challenge names besides; it is valid for
-// five minutes, and has a nonce. Each hop of a redirect is another request and needs another signature.
+// Sign signs a request that is about to be sent, as the Challenge requires. The signature covers method, authority, path, the
+// Signature-Agent and the components in the Challenge; it is valid for five minutes, and has a nonce. Each hop of a redirect is a separate
+// request and needs a separate signature.
 //
-// The error says that the request goes over http, that no key is valid, or which component of the Challenge it lacks.
-// m.Header must hold the fields that are to be sent, where the Challenge names some; Sign does not change it.
+// The error means that the request uses http, that no key is valid, or that it lacks a component of the Challenge. m.Header must contain
+// the header fields that the Challenge names; Sign does not change it.
 func (s *Signer) Sign(m Message, c Challenge, now time.Time) (Signed, error) {
 	if !strings.EqualFold(m.Scheme, "https") {
 		return Signed{}, fmt.Errorf("%w: %s", errInsecure, printable(m.Authority))
@@ -161,7 +157,7 @@ func requestInput(k *signingKey, c Challenge, now time.Time) httpsfv.InnerList {
 	items = append(items, component("signature-agent", "key", c.Label))
 	expires := now.Add(signatureLifetime)
 	if e := k.window.Expires; !e.IsZero() && e.Before(expires) {
-		expires = e // the directory drops the key then
+		expires = e // the directory removes the key then
 	}
 	return inputOf(items, "created", now.Unix(), "keyid", k.id, "alg", algorithm, "expires", expires.Unix(), "nonce", c.Nonce, "tag", tagRequest)
 }
@@ -198,7 +194,7 @@ func agentField(label, agent string) (string, error) {
 	return marshal(d)
 }
 
-// withAgent returns a copy of h with Signature-Agent as it will be sent.
+// withAgent returns a copy of h with the Signature-Agent to be sent.
 func withAgent(h http.Header, agent string) http.Header {
 	c := make(http.Header, len(h)+1)
 	for name, lines := range h {
@@ -208,7 +204,7 @@ func withAgent(h http.Header, agent string) http.Header {
 	return c
 }
 
-// newNonce is 32 random bytes: nobody meets the same one twice.
+// newNonce returns 32 random bytes, which never repeat in practice.
 func newNonce() string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails

@@ -12,16 +12,16 @@ import (
 
 // Reason is the stable code of a [VerifyError]:
 //
-//	unsigned       no signature with the tag web-bot-auth
-//	insecure       it came over http
-//	malformed      a field cannot be read, or a component is missing
-//	not_covered    the signature leaves out what it must cover
-//	expired        it ended before now
-//	too_early      it was made later than now: a clock is wrong
+//	unsigned       there is no signature with the tag web-bot-auth
+//	insecure       the request came over http
+//	malformed      a field is invalid, or a component is missing
+//	not_covered    the signature does not cover a required component
+//	expired        it has expired
+//	too_early      it was created in the future: a clock is wrong
 //	too_long       it is valid for longer than the verifier allows
 //	unknown_key    the directory could not be read or has no such key
-//	bad_signature  the signature is not of this request, or not by this key
-//	replayed       its nonce was used before
+//	bad_signature  the signature does not match the request and the key
+//	replayed       its nonce was already used
 type Reason string
 
 // The codes of [Reason].
@@ -38,60 +38,58 @@ const (
 	reasonReplayed   Reason = "replayed"
 )
 
-// VerifyError says why a request was not accepted.
+// VerifyError is the reason why a request was not accepted.
 type VerifyError struct {
 	Reason Reason
-	Detail string // what was found, for a person
+	Detail string // details for a person
 }
 
 func (e *VerifyError) Error() string {
 	return fmt.Sprintf("identity: %s: %s", e.Reason, e.Detail)
 }
 
-// Unverified reports whether the verifier learned too little to decide: the request is then to be treated
-// as one that carries no signature, and not as a forgery (httpsig-protocol-01 appendix C.1).
+// Unverified reports whether the verifier could not decide: then the request should be treated as unsigned, and not as a forgery
+// (httpsig-protocol-01 appendix C.1).
 func (e *VerifyError) Unverified() bool { return e.Reason == reasonUnsigned || e.Reason == reasonKey }
 
 func refuse(r Reason, format string, args ...any) error {
 	return &VerifyError{Reason: r, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Verified is a signature that was accepted.
+// Verified is an accepted signature.
 type Verified struct {
-	Agent   string // the Signature-Agent that the signature covers: whose request it is
+	Agent   string // the Signature-Agent that the signature covers: the origin of the request
 	KeyID   string
 	Label   string
-	Nonce   string // "" when there is none
+	Nonce   string // "" if there is none
 	Created time.Time
 	Expires time.Time
-	Covered []string // component identifiers, in their signed form
+	Covered []string // component identifiers in their signed form
 }
 
 // Defaults of a [Verifier].
 const (
 	defaultMaxLifetime = 24 * time.Hour   // httpsig-protocol-01 section 5.2
-	defaultSkew        = 30 * time.Second // our choice
+	defaultSkew        = 30 * time.Second // chosen by this package
 )
 
 // Verifier checks signed requests (RFC 9421 section 3.2, httpsig-protocol-01 section 5.4). It is safe for
 // concurrent use when Keys is.
 type Verifier struct {
-	// Keys gives the key of that ID which the directory at agent publishes, and an error if there is none or
-	// the directory could not be read. A key belongs to one agent: that of another agent must not be returned.
-	// The text of agent is the client's. Required.
+	// Keys returns the key with an ID from the directory at agent, and an error if there is none or the directory could not be read. A key
+	// belongs to one agent: it must not return keys of another agent. agent is untrusted text from the client. Required.
 	Keys func(agent, keyID string) (PublicKey, error)
-	// Nonces refuses signatures that were seen before. nil: replays are not told.
+	// Nonces detects repeated signatures. nil: replays are not detected.
 	Nonces *Nonces
 
-	MaxLifetime time.Duration // from created to expires. 0: 24 hours
-	Skew        time.Duration // tolerated difference of clocks. 0: 30 seconds
+	MaxLifetime time.Duration // maximum time from created to expires. 0: 24 hours
+	Skew        time.Duration // tolerated clock skew. 0: 30 seconds
 }
 
-// maxSignatures limits the signatures of one request that are considered.
+// maxSignatures limits the signatures of a request that are checked.
 const maxSignatures = 4
 
-// Verify returns the first signature of the request that holds. The error is a *[VerifyError], about the
-// last signature that was looked at.
+// Verify returns the first valid signature of the request. The error is a *[VerifyError] about the last signature checked.
 func (v *Verifier) Verify(m Message, now time.Time) (*Verified, error) {
 	inputs, signatures, agents, err := v.fields(&m)
 	if err != nil {
@@ -138,7 +136,7 @@ func (v *Verifier) fields(m *Message) (inputs, signatures, agents *httpsfv.Dicti
 	return inputs, signatures, agents, err
 }
 
-// one checks one signature: first what it says, then whether it is true, at last whether it is new.
+// one checks one signature: first its parameters, then its validity, finally whether it is new.
 func (v *Verifier) one(m *Message, label string, l httpsfv.InnerList, signatures, agents *httpsfv.Dictionary, now time.Time) (*Verified, error) {
 	sig, err := bytesItem(signatures, label)
 	if err != nil {
@@ -195,7 +193,7 @@ func timeParam(p *httpsfv.Params, name string) (time.Time, error) {
 	return time.Unix(s, 0).UTC(), nil
 }
 
-// components notes what is covered, and asks for one of the components that name the site.
+// components records the covered components, one of which must identify the site.
 func (g *Verified) components(l httpsfv.InnerList) error {
 	named := false
 	for _, it := range l.Items {
@@ -212,8 +210,8 @@ func (g *Verified) components(l httpsfv.InnerList) error {
 	return nil
 }
 
-// agent finds the Signature-Agent that the signature covers: the one of its label, or the only one (the
-// draft's own test vectors have a label and a key that differ).
+// agent finds the Signature-Agent that the signature covers: the one with its label, or the only one (in the draft's own test vectors
+// label and key differ).
 func (g *Verified) agent(l httpsfv.InnerList, agents *httpsfv.Dictionary) error {
 	var keys []string
 	for _, it := range l.Items {
@@ -251,8 +249,8 @@ func orDefault(d, def time.Duration) time.Duration {
 	return d
 }
 
-// times judges created and expires. That clocks differ shows as a signature from the future, or as one that
-// ended before it came; how far they are apart is in the detail.
+// times checks created and expires. Clock skew makes a signature appear to be from the future, or expired on arrival; the detail contains
+// the difference.
 func (v *Verifier) times(g *Verified, now time.Time) error {
 	limit := orDefault(v.MaxLifetime, defaultMaxLifetime)
 	switch {
@@ -268,7 +266,7 @@ func (v *Verifier) times(g *Verified, now time.Time) error {
 	return nil
 }
 
-// check verifies the signature with the key that the agent publishes.
+// check verifies the signature with the published key of the agent.
 func (v *Verifier) check(m *Message, l httpsfv.InnerList, g *Verified, sig []byte, now time.Time) error {
 	base, err := signatureBase(l, m)
 	if err != nil {
@@ -288,25 +286,24 @@ func (v *Verifier) check(m *Message, l httpsfv.InnerList, g *Verified, sig []byt
 	return nil
 }
 
-// Nonces remembers which signatures were used, until they have expired. Its size is bounded: when it is
-// full of signatures that are still valid, further ones are refused, not let through unseen. It is safe for
-// concurrent use.
+// Nonces records used signatures until they expire. Its size is limited: when it is full of signatures that are still valid, further ones
+// are refused rather than accepted unchecked. It is safe for concurrent use.
 type Nonces struct {
 	mu    sync.Mutex
 	max   int
-	used  map[nonceKey]time.Time // when it expires
-	first time.Time              // no signature that is kept expires earlier
+	used  map[nonceKey]time.Time // expiry time by nonce
+	first time.Time              // lower bound of the expiry times
 }
 
 type nonceKey struct{ keyID, nonce string }
 
-// NewNonces makes a memory of at most limit signatures, and at least one.
+// NewNonces returns Nonces for at most limit signatures, and at least one.
 func NewNonces(limit int) *Nonces {
 	return &Nonces{max: max(limit, 1), used: map[nonceKey]time.Time{}}
 }
 
-// use notes a signature, and reports false if it was used before or cannot be noted. Those that expired
-// before that time are forgotten when there is no more room.
+// use records a signature, and returns false if it was used before or there is no room. To make room, it removes signatures that expired
+// before the given time.
 func (n *Nonces) use(g *Verified, expired time.Time) bool {
 	if g.Nonce == "" || len(g.Nonce) > maxNonce {
 		return false
@@ -330,8 +327,7 @@ func (n *Nonces) use(g *Verified, expired time.Time) bool {
 	return true
 }
 
-// forget drops what expired before that time. It goes through all, and so is called only when that gains
-// something.
+// forget removes signatures that expired before a time. It visits all of them, so it is called only when some can be removed.
 func (n *Nonces) forget(expired time.Time) {
 	first := time.Time{}
 	for k, e := range n.used {
