@@ -1,19 +1,18 @@
-// Package article finds the main text of a page and what the page says about it: title, author, dates, licence.
+// Package article extracts the main text of a page and its metadata: title, author, dates, licence.
 //
 //	a, err := article.Read(page, "https://news.site.example/herons")
 //	fmt.Println(a.Title, a.Published)
 //	fmt.Println(a.Markdown())
 //
 // The main text is a part of the page's tree, without navigation, advertisements, comments and links to other texts. [Article.Text] and
-// [Article.Markdown] write it. What is lost: formulas, comments of readers, captions that the page keeps outside of
-// the text, videos, and forms.
+// [Article.Markdown] write it. It loses formulas, comments of readers, captions outside of the text, videos, and forms.
 //
-// A page is cut into blocks, and a model of two stages of decision trees judges each block: by its length, links and
-// punctuation, by the elements and classes around it, by its neighbours, and by its distance from the title and from
-// the densest part of the page. The comment of model.go says what it was learned from, and how to learn it again.
+// A page is cut into blocks, and a model of two stages of decision trees judges each block: by its length, links and punctuation, by the
+// elements and classes around it, by its neighbours, and by its distance from the title and from the densest part of the page. The comment
+// in model.go describes the training data and how to train it again.
 //
-// The result depends on the bytes of the page alone. Work and memory are linear in its size, whatever is in it. Functions may be
-// called concurrently; an Article may not be used by several goroutines at once.
+// The result depends only on the bytes of the page. Time and memory are linear in its size, whatever it contains. Functions may be called
+// concurrently; an Article must not be used by several goroutines at the same time.
 package article
 
 import (
@@ -28,19 +27,19 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Article is the main text of a page, with what the page says about it. Strings that the page does not state are "".
+// Article is the main text of a page, with the page's metadata. Missing strings are "".
 type Article struct {
 	Title     string // without the name of the site
-	Byline    string // names of the authors, with ", " between them
+	Byline    string // names of the authors, separated by ", "
 	Published string // as in RFC 3339: a date, or a time with its zone if both are known
-	Modified  string // of the same form
+	Modified  string // in the same form
 	Site      string // name of the site
-	Licence   string // SPDX identifier, or else the address or the text that the page states
-	Language  string // declared language tag; the language of the text may be another one
-	Words     int    // of the main text; in scripts without spaces, each letter counts
+	Licence   string // SPDX identifier, or else the URL or text that the page states
+	Language  string // declared language tag; the text may be in another language
+	Words     int    // words of the main text; in scripts without spaces, each letter counts
 
-	// Tree is the main text: the innermost element of the page that contains all of it, without what does not belong to
-	// it. It is nil for a page without text.
+	// Tree is the main text: the innermost element of the page that contains all of it, without other content. It is nil for a page
+	// without text.
 	Tree *html.Node
 
 	// Data is the structured data of the page.
@@ -49,9 +48,9 @@ type Article struct {
 	base weburl.URL
 }
 
-// Read finds the main text of a page in HTML, which should be UTF-8: what is not is replaced. address is the page's; "" leaves relative addresses
-// as they are. The error is that of [extract.Tree], for a page whose tree would be too large or too deep, or says that
-// the address is not valid.
+// Read extracts the main text of a page in HTML, which should be UTF-8: invalid bytes are replaced. address is the page's URL; "" leaves
+// relative URLs unchanged. The error is from [extract.Tree], for a page whose tree would be too large or too deep, or means that the
+// address is invalid.
 func Read(page []byte, address string) (*Article, error) {
 	if !utf8.Valid(page) {
 		page = bytes.ToValidUTF8(page, []byte("\uFFFD"))
@@ -63,7 +62,7 @@ func Read(page []byte, address string) (*Article, error) {
 	return fromTree(tree, address)
 }
 
-// fromTree finds the main text of a page in its tree, which it takes over and changes.
+// fromTree extracts the main text from the tree of a page. It takes over the tree and changes it.
 func fromTree(tree *html.Node, address string) (*Article, error) {
 	a := &Article{}
 	if address != "" {
@@ -80,8 +79,8 @@ func fromTree(tree *html.Node, address string) (*Article, error) {
 	return a, nil
 }
 
-// Whole returns all text of a tree as an Article, which takes over and changes the tree: nothing is chosen, and only scripts and the like are
-// left out. It is for documents that are text alone, such as the chapters of a book. The error says that the address is not valid.
+// Whole returns all text of a tree as an Article, which takes over and changes the tree: it leaves out only scripts and the like. It is
+// for documents that consist of text, such as the chapters of a book. The error means that the address is invalid.
 func Whole(tree *html.Node, address string) (*Article, error) {
 	a := &Article{Data: &schema.Page{}}
 	if address != "" {
@@ -101,7 +100,7 @@ func Whole(tree *html.Node, address string) (*Article, error) {
 	return a, nil
 }
 
-// resolve makes an address of the page absolute. It returns "" for one that leads to no other place, or runs a script.
+// resolve makes a URL of the page absolute. It returns "" if the URL leads to no other place, or runs a script.
 func (a *Article) resolve(ref string) string {
 	ref = strings.TrimSpace(ref)
 	if ref == "" || strings.HasPrefix(ref, "#") {

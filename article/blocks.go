@@ -23,31 +23,31 @@ type block struct {
 	bold           int  // letters in bold or emphasised text
 	hash           uint64
 	titled, summed bool    // repeats the page's title or its description
-	again          int     // blocks of the page with the same text
+	again          int     // number of blocks of the page with the same text
 	copied         bool    // an earlier block has the same text
 	heads          int     // first-level headings so far
-	after          classes // classes that have begun before it on the page
+	after          classes // classes of elements that began before it on the page
 	stated         float32 // share of it that is in an articleBody of the page's structured data
 }
 
 // box is a block element of the page.
 type box struct {
-	parent      int // index; -1 for the outermost
+	parent      int // index; -1 for the outermost box
 	el          *html.Node
 	depth       int
 	chars       int // of all blocks inside
 	linked      int
-	prose       int // letters of blocks inside that look like sentences
+	prose       int // letters of sentence-like blocks inside
 	blocks      int
-	first, last int     // blocks inside: from first up to, not including, last
+	first, last int     // blocks inside: from first up to, but not including, last
 	says        classes // of this element
 }
 
-// traits are facts of the elements around a text.
+// traits describe the elements around a text.
 type traits struct {
 	in    elements // kinds of elements
 	near  classes  // of the innermost element with a class or id
-	outer classes  // of the next element around it
+	outer classes  // of the next such element around it
 	far   classes  // of all elements
 	named int      // elements since the innermost with a class that means content
 }
@@ -90,10 +90,10 @@ var roleTraits = map[string]elements{
 	"complementary": inAside, "search": inForm, "dialog": inDialog, "alert": inDialog, "alertdialog": inDialog, "main": inMain, "article": inArticle,
 }
 
-// closest holds the kinds that end where a new element of their kind begins.
+// closest holds the kinds that end where a new element of the same kind begins.
 const closest = inP | inLi | inHeading | inCaption
 
-// maxBlocks limits the blocks that are considered; the texts of later ones are not part of the article.
+// maxBlocks limits the blocks of a page. Later text is not part of the article.
 const maxBlocks = 50_000
 
 // segmenter cuts a page into blocks.
@@ -101,7 +101,7 @@ type segmenter struct {
 	blocks []block
 	boxes  []box
 	images []picture
-	names  map[string]classes // meanings of the page's classes
+	names  map[string]classes // meanings of class names on the page
 	seams  int                // line breaks since the last text
 	cut    bool               // the next text begins a block
 	space  bool               // the text so far ends in white space
@@ -114,10 +114,10 @@ type segmenter struct {
 type picture struct {
 	node *html.Node
 	box  int
-	next int // the block after it
+	next int // number of the block after it
 }
 
-// segment cuts a tree into blocks and sums them up by the elements around them.
+// segment cuts a tree into blocks and computes sums for the elements around them.
 func segment(tree *html.Node) *segmenter {
 	s := &segmenter{names: map[string]classes{}, cut: true}
 	s.boxes = append(s.boxes, box{parent: -1, el: tree})
@@ -222,7 +222,7 @@ func (s *segmenter) enter(n *html.Node, t *traits) (says classes) {
 	return says
 }
 
-// silent reports whether an element has no text that a reader of the page sees as such.
+// silent reports whether the text in an element is not visible as text of the page.
 func silent(a atom.Atom) bool {
 	switch a {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Svg, atom.Math,
@@ -283,7 +283,7 @@ func (b *block) add(r rune, space, linked bool, bold int) (isSpace bool) {
 		b.ends = false
 		return false
 	case r == '"' || r == '\'' || r == '”' || r == '’' || r == ')' || r == '»' || r == '」':
-		return false // after the end of a sentence it is still the end
+		return false // other characters after the end of a sentence do not change it
 	case r < utf8.RuneSelf:
 		b.ends = false
 		return false
@@ -319,7 +319,7 @@ func (b *block) prosaic() bool {
 	return b.chars >= 60 && b.linked*3 < b.chars && b.stops+b.commas > 0
 }
 
-// sum fills the sums of the boxes, and finds blocks with the same text.
+// sum computes the sums of the boxes, and finds blocks with the same text.
 func (s *segmenter) sum() {
 	s.boxes[0].last = len(s.blocks)
 	seen := map[uint64]int{}
@@ -347,7 +347,7 @@ func (s *segmenter) sum() {
 	}
 }
 
-// repeats reports whether the block is a long text that the page had before.
+// repeats reports whether the block is a long text that occurred earlier on the page.
 func (b *block) repeats() bool { return b.copied && b.chars > 100 }
 
 // content returns the text of the block, where the page's line breaks are blanks.

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// choose returns which blocks belong to the main text: those that the model prefers, without longer ones that repeat
-// what the text had before. If it prefers none, the block with the highest score is the text.
+// choose returns the blocks that belong to the main text: those that the model prefers, without long ones that repeat earlier text. If it
+// prefers none, it chooses the block with the highest score.
 func (p *page) choose() []bool { return p.chooseBy(p.judge(standard())) }
 
 func (p *page) chooseBy(score []float32) []bool {
@@ -24,7 +24,7 @@ func (p *page) chooseBy(score []float32) []bool {
 			continue
 		}
 		above := p.heads > 0 && b.heads == 0 && !b.prosaic()                                       // a few words before the first H1
-		if !some && (i == p.head || p.boxes[b.box].el.DataAtom == atom.H1 || b.dated() || above) { // the title is no part of the text below it
+		if !some && (i == p.head || p.boxes[b.box].el.DataAtom == atom.H1 || b.dated() || above) { // the title is not part of the text
 			continue
 		}
 		keep[i], some = true, true
@@ -39,8 +39,8 @@ func (p *page) chooseBy(score []float32) []bool {
 // dated reports whether a block is nothing but a TIME element.
 func (b *block) dated() bool { return len(b.nodes) == 1 && b.nodes[0].Parent.DataAtom == atom.Time }
 
-// cut removes everything from the tree but the blocks to keep and the images among them, and returns the innermost
-// element that contains them; nil if nothing is kept.
+// cut removes everything from the tree except the blocks to keep and the images among them, and returns the innermost element that
+// contains them; nil if nothing is kept.
 func (p *page) cut(tree *html.Node, keep []bool) *html.Node {
 	kept := map[*html.Node]bool{}
 	boxes := make([]bool, len(p.boxes))
@@ -75,7 +75,7 @@ func (p *page) cut(tree *html.Node, keep []bool) *html.Node {
 	return tree
 }
 
-// prune removes what contains nothing to keep, and reports whether n does. Cells of a table stay in their row.
+// prune removes content without blocks to keep, and reports whether n has any. Cells of a table stay in their row.
 func prune(n *html.Node, kept map[*html.Node]bool) (some bool) {
 	switch {
 	case n.Type == html.TextNode:
@@ -107,12 +107,12 @@ func prune(n *html.Node, kept map[*html.Node]bool) (some bool) {
 	return some
 }
 
-// isInline reports whether a node shows text in a line with what is beside it.
+// isInline reports whether a node shows text in the same line as its siblings.
 func isInline(n *html.Node) bool {
 	return n != nil && (n.Type == html.TextNode && !blank(n.Data) || n.Type == html.ElementNode && !breaks(n.DataAtom) && hasText(n))
 }
 
-// pruneCode removes preformatted text, or none of it: blanks between two elements count there, too.
+// pruneCode removes preformatted text as a whole or not at all, because blanks between its elements matter.
 func pruneCode(pre *html.Node, kept map[*html.Node]bool) (some bool) {
 	var gone []*html.Node
 	for n := range pre.Descendants() {
@@ -151,7 +151,7 @@ func onlyChild(n *html.Node) (only *html.Node) {
 	return only
 }
 
-// frame reports whether an element only arranges the page, so that the tree may begin inside of it.
+// frame reports whether an element only structures the page, so that the tree may begin inside it.
 func frame(a atom.Atom) bool {
 	switch a {
 	case atom.Html, atom.Body, atom.Div, atom.Section, atom.Main, atom.Article, atom.Form, atom.Center, atom.Span:

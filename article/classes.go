@@ -28,8 +28,8 @@ const (
 	saysLegal
 )
 
-// classWords maps parts of classes and ids to their meaning. They were collected from the names that page templates commonly
-// use. "=" marks parts that must be a whole word of the name.
+// classWords maps parts of classes and ids to their meaning. They are names that page templates commonly use. "=" marks parts that must be
+// a whole word of the name.
 var classWords = []struct {
 	means classes
 	words []string
@@ -59,7 +59,7 @@ var classWords = []struct {
 type wordIndex struct {
 	whole map[string]classes
 	parts [256][]part
-	pairs [256][256]bool // the first two bytes of parts
+	pairs [256][256]bool // first two bytes of parts
 }
 
 type part struct {

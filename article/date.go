@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// layouts are the forms of dates that pages use in markup, those with a zone first.
+// layouts are the formats of dates in the markup of pages, those with a zone first.
 var layouts = []struct {
 	layout string
-	as     string // how it is written
+	as     string // output format
 }{
 	{time.RFC3339, time.RFC3339}, {"2006-01-02T15:04:05Z0700", time.RFC3339}, {"2006-01-02T15:04Z07:00", time.RFC3339}, {"2006-01-02T15:04Z0700", time.RFC3339},
 	{"2006-01-02 15:04:05 -0700", time.RFC3339}, {"2006-01-02 15:04:05 MST", time.DateOnly}, {time.RFC1123Z, time.RFC3339}, {time.RFC1123, time.RFC3339},
@@ -17,7 +17,7 @@ var layouts = []struct {
 	{"January 2, 2006", time.DateOnly}, {"Jan 2, 2006", time.DateOnly}, {"2 January 2006", time.DateOnly}, {"2 Jan 2006", time.DateOnly},
 }
 
-// firstDate returns the first of these that is a date, in the form of RFC 3339. A time without a zone is cut to its date.
+// firstDate returns the first valid date of the texts, as in RFC 3339. A time without a zone is reduced to its date.
 func firstDate(texts ...string) string {
 	for _, s := range texts {
 		s = strings.TrimSpace(s)

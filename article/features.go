@@ -11,22 +11,22 @@ import (
 	"github.com/amble-crawler/amble/schema"
 )
 
-// page holds the facts about a page that the model judges blocks by.
+// page holds the data about a page by which the model judges blocks.
 type page struct {
-	asked  *html.Node // the table that inData looked at last: a look takes the time of all its elements
+	asked  *html.Node // the table that inData examined last, cached because that takes time linear in its elements
 	isData bool       // it is a table of data
 
 	*segmenter
 	head       int       // block of the heading that repeats the title; -1 if there is none
 	main       int       // the box with the most text
-	frame      box       // the largest element around main with nothing beside the text
-	begin, end int       // first and last block of text in it; -1
-	fromMain   []int     // of each box: steps up to an element that contains main, or -1 inside of main
-	fromHead   []int     // of each box: steps up to an element that contains head
-	demoted    []classes // for each box, the classes of it and its ancestors that mark it as not part of the text
+	frame      box       // the largest element around main without other content
+	begin, end int       // first and last block of text in it; -1: none
+	fromMain   []int     // by box: steps up to an element that contains main, or -1 inside main
+	fromHead   []int     // by box: steps up to an element that contains head
+	demoted    []classes // by box: classes of it and its ancestors that mark it as not part of the text
 }
 
-// newPage cuts a tree into blocks and gathers what is known of them.
+// newPage cuts a tree into blocks and collects the data about them.
 func newPage(tree *html.Node, data *schema.Page) *page {
 	tidy(tree)
 	s := segment(tree)
@@ -40,7 +40,7 @@ func newPage(tree *html.Node, data *schema.Page) *page {
 	return p
 }
 
-// compare finds blocks that the page states elsewhere as its title, its description or its text.
+// compare finds blocks that repeat the page's title, description or text.
 func (p *page) compare(tree *html.Node, data *schema.Page) {
 	title := letters(titleElement(tree) + " " + data.Property("og:title") + " " + data.Property("twitter:title"))
 	summary := letters(data.Property("og:description", "twitter:description", "dc.description"))
@@ -67,7 +67,7 @@ func (p *page) compare(tree *html.Node, data *schema.Page) {
 	}
 }
 
-// letters returns the letters and digits of a text in lower case, of long texts those of the beginning.
+// letters returns the letters and digits of a text in lower case, of long texts only the beginning.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -77,7 +77,7 @@ func letters(s string) string {
 	}, s[:min(len(s), 4000)])
 }
 
-// demote finds what is beside the text according to its class, unless it contains the title or much of the page's prose.
+// demote finds content that its class marks as not part of the text, unless it contains the title or much of the page's prose.
 func (p *page) demote() {
 	p.demoted = make([]classes, len(p.boxes))
 	p.fromHead = make([]int, len(p.boxes))
@@ -100,7 +100,7 @@ func (p *page) demote() {
 	}
 }
 
-// locate finds the element with the most text in and just below it, each block weighed, and the first and last blocks of it.
+// locate finds the element with the most text directly in it, with weighted blocks, and its first and last blocks.
 func (p *page) locate(weight func(int) float32) {
 	own := make([]float32, len(p.boxes))
 	for i := range p.blocks {
@@ -108,7 +108,7 @@ func (p *page) locate(weight func(int) float32) {
 		plain := float32(b.chars - b.linked)
 		w := weight(i) * plain * plain / float32(max(1, b.chars))
 		own[b.box] += w
-		if up := p.boxes[b.box].parent; up >= 0 { // text in P counts for the parent of P
+		if up := p.boxes[b.box].parent; up >= 0 { // text in a P counts for the parent
 			own[up] += w
 			if up = p.boxes[up].parent; up >= 0 {
 				own[up] += w / 2
@@ -164,7 +164,7 @@ func yes(b bool) float32 {
 	return 0
 }
 
-// features appends what the first stage knows of block i.
+// features appends the features of block i for the first stage.
 func (p *page) features(f []float32, i int) []float32 {
 	b := &p.blocks[i]
 	f = append(f,
@@ -175,7 +175,7 @@ func (p *page) features(f []float32, i int) []float32 {
 	for _, mask := range []elements{inP, inLi, inHeading, inTable, inQuote | inPre, inCaption | inFigure, inNav, inAside, inFooter, inHeader, inForm, inArticle, inMain, inHidden, inDl, inBody} {
 		f = append(f, yes(b.in&mask != 0))
 	}
-	for m := saysContent; m <= saysLegal; m <<= 1 { // 3 the innermost, 2 the next, 1 any
+	for m := saysContent; m <= saysLegal; m <<= 1 { // 3: innermost, 2: next, 1: any
 		f = append(f, 2*yes(b.near&m != 0)+yes(b.outer&m != 0)+yes(b.far&m != 0))
 	}
 	for _, m := range []classes{saysComment, saysRelated, saysShare, saysPromo, saysSidebar, saysFooter, saysNav, saysList, saysCaption, saysContent} {
@@ -183,7 +183,7 @@ func (p *page) features(f []float32, i int) []float32 {
 	}
 	f = append(f, float32(bits.OnesCount32(uint32(b.far&^saysContent))))
 	f = p.place(f, i)
-	// what is around it
+	// its surroundings
 	at := b.box
 	for range 5 {
 		x := &p.boxes[at]
@@ -205,14 +205,14 @@ func (p *page) features(f []float32, i int) []float32 {
 	return f
 }
 
-// place appends where block i is relative to main.
+// place appends the position of block i relative to main.
 func (p *page) place(f []float32, i int) []float32 {
 	b := &p.blocks[i]
 	return append(f, ratio(i, len(p.blocks)), ratio(i-p.begin, p.end-p.begin+1), float32(max(-20, min(20, i-p.begin))), float32(max(-20, min(20, i-p.end))),
 		float32(p.fromMain[b.box]), yes(p.head >= 0), float32(max(-20, min(20, i-p.head))), float32(p.boxes[b.box].depth-p.boxes[p.main].depth))
 }
 
-// context appends what the second stage knows in addition: the first stage's confidence in the blocks around block i.
+// context appends the additional features for the second stage: the first stage's confidence in the blocks around block i.
 func (p *page) context(f []float32, i int, first, means []float32) []float32 {
 	for step := -3; step <= 3; step++ {
 		if j := i + step; j >= 0 && j < len(first) {
@@ -232,11 +232,11 @@ func (p *page) context(f []float32, i int, first, means []float32) []float32 {
 	return f
 }
 
-// means returns the mean confidence in the text of each box.
+// means returns the mean confidence by box.
 func (p *page) means(first []float32) []float32 {
 	sum := make([]float32, len(p.boxes))
 	for i := range p.blocks {
-		sum[p.blocks[i].box] += float32(first[i] * float32(p.blocks[i].chars)) // rounded: no fused multiply and add
+		sum[p.blocks[i].box] += float32(first[i] * float32(p.blocks[i].chars)) // rounded: no fused multiply-add
 	}
 	for i := len(p.boxes) - 1; i > 0; i-- {
 		sum[p.boxes[i].parent] += sum[i]

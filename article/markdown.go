@@ -11,9 +11,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Markdown returns the main text as CommonMark 0.31 with the tables, the task lists and the strikethrough of GitHub. The text is escaped,
-// so that it contains no markup but that of the page. Lists and quotations nested more than eight deep are written at
-// the eighth level. The work is linear in the size of the tree, and so is the length of the text.
+// Markdown returns the main text as CommonMark 0.31 with GitHub's tables, task lists and strikethrough. Text is escaped, so that it
+// contains only the page's markup. Lists and quotations nested more than eight deep are written at the eighth level. Time and output
+// length are linear in the size of the tree.
 func (a *Article) Markdown() string {
 	if a.Tree == nil {
 		return ""
@@ -31,25 +31,25 @@ const quoteMark = "> "
 
 // mdWriter writes Markdown. Inline text is collected in line until a block ends.
 type mdWriter struct {
-	resolve func(ref string) string // makes an address absolute; "" for one that is not followed
+	resolve func(ref string) string // makes a URL absolute; "" for one that is not a link
 	out     strings.Builder
 	levels  []*mdLevel // open lists and quotations, outermost first
-	rule    bool       // a thematic break is due before the next block
+	rule    bool       // a thematic break precedes the next block
 
 	line   strings.Builder
-	gap    bool     // white space before the next letter
-	broke  bool     // a line break before the next letter
-	marks  []mdMark // of open emphasis and links
-	ends   []string // marks that end elements and are not written yet
-	due    int      // how many of the last marks are not written yet
+	gap    bool     // white space precedes the next letter
+	broke  bool     // a line break precedes the next letter
+	marks  []mdMark // open emphasis and links
+	ends   []string // end marks that are not written yet
+	due    int      // number of last marks that are not written yet
 	cell   bool     // the line is a cell of a table
 	keeps  bool     // the line is a heading, which ends with its element
-	linked bool     // inside of a link
+	linked bool     // the text is inside a link
 }
 
 // mdLevel is a list item or a quotation.
 type mdLevel struct {
-	first, rest string // prefixes of its first line and of the others
+	first, rest string // prefixes of the first line and of further lines
 	begun       bool
 	tight       bool // no empty line before it
 }
@@ -90,7 +90,7 @@ func (w *mdWriter) inside(n *html.Node) {
 	}
 }
 
-// block writes a block element, between two others.
+// block writes a block element, separated from its neighbours.
 func (w *mdWriter) block(n *html.Node) {
 	w.flush()
 	switch n.DataAtom {
@@ -123,7 +123,7 @@ func (w *mdWriter) block(n *html.Node) {
 	w.flush()
 }
 
-// list writes a list. Content that is not in an item is a block by itself. Items are apart if one has several blocks.
+// list writes a list. Content outside of an item is a separate block. Items are separated by empty lines if one has several blocks.
 func (w *mdWriter) list(n *html.Node) {
 	number := 0
 	if start, err := strconv.Atoi(attr(n, "start")); err == nil && start > 0 && start < 1e6 {
@@ -177,7 +177,7 @@ func isList(a atom.Atom) bool {
 	return a == atom.Ul || a == atom.Ol || a == atom.Menu || a == atom.Dir
 }
 
-// task writes the mark of a task that is or is not done, at the beginning of an item.
+// task writes the checkbox of a task at the beginning of an item.
 func (w *mdWriter) task(n *html.Node) {
 	if n.Parent == nil || !isTask(n) || w.line.Len() > 0 || w.cell {
 		return
@@ -231,7 +231,7 @@ var languageClass = regexp.MustCompile(`(?:^|\s)(?:(?:language|lang|highlight-so
 
 var languageName = regexp.MustCompile(`^[A-Za-z0-9+#]{1,20}$`)
 
-// codeLanguage returns the language that a PRE element, the CODE element in it, or one of the two elements around it names in its class.
+// codeLanguage returns the language in the class of a PRE element, of the CODE element in it, or of one of the two elements around it.
 func codeLanguage(n *html.Node) string {
 	inner := n.FirstChild
 	for inner != nil && inner.DataAtom != atom.Code {
@@ -323,7 +323,7 @@ func (w *mdWriter) image(n *html.Node) {
 	w.line.WriteString("![" + escapeText(alt) + "](" + destination(to) + ")")
 }
 
-// imageAddress returns the address of an image, also of one that a script would load.
+// imageAddress returns the URL of an image, even if a script would load it.
 func imageAddress(n *html.Node) string {
 	for _, name := range []string{"src", "data-src", "data-original", "data-lazy-src"} {
 		if v := strings.TrimSpace(attr(n, name)); v != "" && !strings.HasPrefix(v, "data:") {
@@ -337,16 +337,16 @@ var destinationEscaper = strings.NewReplacer(" ", "%20", "(", `\(`, ")", `\)`, "
 
 func destination(to string) string { return destinationEscaper.Replace(to) }
 
-// emphasis maps elements to their marks.
+// emphasis maps elements to Markdown marks.
 var emphasis = map[atom.Atom]string{
 	atom.Em: "*", atom.I: "*", atom.Cite: "*", atom.Dfn: "*", atom.Var: "*", atom.Strong: "**", atom.B: "**",
 	atom.Del: "~~", atom.S: "~~", atom.Strike: "~~",
 }
 
-// mdMark is written around inline text. It is empty for emphasis inside emphasis of the same kind.
+// mdMark is a pair of marks around inline text. It is empty for emphasis inside emphasis of the same kind.
 type mdMark struct{ before, after string }
 
-// between writes an element between marks, which are placed next to its text and omitted if it has none.
+// between writes an element between marks, which are placed next to its text. It omits them if there is no text.
 func (w *mdWriter) between(n *html.Node, m mdMark) {
 	if slices.Contains(w.marks, m) {
 		m = mdMark{}
@@ -356,7 +356,7 @@ func (w *mdWriter) between(n *html.Node, m mdMark) {
 	depth := len(w.marks)
 	w.inside(n)
 	if len(w.marks) != depth {
-		return // a block ended in it, and all marks with it
+		return // a block inside has ended it, and all marks
 	}
 	if w.due > 0 {
 		w.due--
@@ -368,7 +368,7 @@ func (w *mdWriter) between(n *html.Node, m mdMark) {
 
 // text adds a text to the line, with white space collapsed and markup escaped.
 func (w *mdWriter) text(s string) {
-	s = strings.ToValidUTF8(s, "\uFFFD") // so that the length of a letter equals its length in the output
+	s = strings.ToValidUTF8(s, "\uFFFD") // makes the length of each letter equal in input and output
 	before := ' '
 	for i, r := range s {
 		if unicode.IsSpace(r) {
@@ -428,10 +428,10 @@ func firstRune(s string) rune {
 	return ' '
 }
 
-// begin writes what must precede the next letter: white space, the end of a line, marks of emphasis.
+// begin writes what precedes the next letter: white space, line end, marks of emphasis.
 func (w *mdWriter) begin() {
 	due := w.marks[len(w.marks)-w.due:]
-	for !w.gap && !w.broke && len(due) > 0 && len(w.ends) > 0 && due[0].before == w.ends[len(w.ends)-1] { // emphasis goes on: **** would be read otherwise
+	for !w.gap && !w.broke && len(due) > 0 && len(w.ends) > 0 && due[0].before == w.ends[len(w.ends)-1] { // continue the emphasis
 		due, w.ends = due[1:], w.ends[:len(w.ends)-1]
 	}
 	w.end()
@@ -449,7 +449,7 @@ func (w *mdWriter) begin() {
 	w.due = 0
 }
 
-// end writes the marks that end elements.
+// end writes end marks.
 func (w *mdWriter) end() {
 	for _, mark := range w.ends {
 		w.line.WriteString(mark)
@@ -485,7 +485,7 @@ func (w *mdWriter) flush() {
 	w.lines(lines...)
 }
 
-// lineStart matches what at the beginning of a line makes it something other than a paragraph.
+// lineStart matches the start of a line that would be something other than a paragraph.
 var lineStart = regexp.MustCompile(`^(#{1,6}|[-+]|[0-9]{1,9}[.)])( |$)|^(>|~~~|=+$|-+$)`)
 
 // escapeStart makes a line a paragraph, whatever it begins with.

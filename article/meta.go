@@ -57,7 +57,7 @@ func kindOf(it *schema.Item) int {
 // maxMeta limits the length of a statement, in bytes.
 const maxMeta = 1 << 10
 
-// clean collapses white space and drops what cannot be a statement because of its length.
+// clean collapses white space and drops text that is too long for a statement.
 func clean(s string) string {
 	if len(s) > maxMeta {
 		return ""
@@ -75,7 +75,7 @@ func (a *Article) withoutSite(title string) string {
 	return title
 }
 
-// authors returns the names of the authors that the items state.
+// authors returns the names of the authors in the items.
 func authors(items []*schema.Item) string {
 	for _, it := range items {
 		var names []string
@@ -97,7 +97,7 @@ func authors(items []*schema.Item) string {
 	return ""
 }
 
-// name returns s unless it is an address.
+// name returns s unless it is a URL.
 func name(s string) string {
 	if strings.Contains(s, "://") || strings.HasPrefix(s, "#") {
 		return ""
@@ -105,16 +105,16 @@ func name(s string) string {
 	return s
 }
 
-// marks are statements in elements and attributes.
+// marks holds statements in elements and attributes.
 type marks struct {
-	metas    map[string]string // META elements with a name, the first of each
+	metas    map[string]string // the first META element with each name
 	language string
-	time     string   // the first time of publication in the body
-	byline   string   // the first name that is marked as the author's
-	licences []string // addresses and texts of links with rel=license
+	time     string   // the first publication time in the body
+	byline   string   // the first name marked as an author
+	licences []string // URLs and texts of links with rel=license
 }
 
-// readMarks looks for statements in a tree.
+// readMarks collects the statements in a tree.
 func readMarks(tree *html.Node) marks {
 	m := marks{metas: map[string]string{}}
 	for n := range tree.Descendants() {

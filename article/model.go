@@ -12,10 +12,10 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// model.txt holds two forests of boosted decision trees, one tree a line: the number of the feature and the threshold of
-// each inner node, then the values of the leaves. They were learned from the 181 pages of the public article extraction
-// benchmark (MIT licence), with a share of each block that is in the article as its label; from the 861 pages of the comparison of
-// go-trafilatura (Apache licence), with the texts that it names; and from the pages in testdata. To learn them again:
+// model.txt holds two forests of boosted decision trees, one tree a line: the number of the feature and the threshold of each inner node,
+// then the values of the leaves. They were trained on the 181 pages of the public article extraction benchmark (MIT licence), labelled
+// with the share of each block that is in the article; on the 861 pages of the comparison of go-trafilatura (Apache licence), with the
+// texts that it names; and on the pages in testdata. To train them again:
 //
 //	go test ./article -run Learn -args -eval DIR -segments DIR -model model.txt
 //
@@ -44,7 +44,7 @@ func (f *forest) score(x []float32) float32 {
 		t := &f.trees[i]
 		n := 0
 		for range treeDepth {
-			more := math.Float32bits(t.threshold[n]-x[t.feature[n]]) >> 31 // the sign: half of the branches would be mispredicted
+			more := math.Float32bits(t.threshold[n]-x[t.feature[n]]) >> 31 // the sign bit avoids a branch, half of which would be mispredicted
 			n = 2*n + 1 + int(more)
 		}
 		s += t.value[n-len(t.feature)]
@@ -52,7 +52,7 @@ func (f *forest) score(x []float32) float32 {
 	return s
 }
 
-// confidence maps log-odds to 0 to 1. It is linear, because the logarithms of different machines differ in the last bit.
+// confidence maps log-odds to a number from 0 to 1. It is linear, because logarithms differ between machines in the last bit.
 func confidence(score float32) float32 { return max(0, min(1, score/8+0.5)) }
 
 // model holds the two stages.
@@ -61,12 +61,12 @@ type model [2]forest
 var standard = sync.OnceValue(func() *model {
 	m, err := parseModel(modelText)
 	if err != nil {
-		panic("article: model.txt is damaged: " + err.Error()) // a test reads it
+		panic("article: model.txt is damaged: " + err.Error()) // a test ensures that it is valid
 	}
 	return m
 })
 
-// parseModel reads a model as [model.String] writes it.
+// parseModel is the inverse of [model.String].
 func parseModel(text string) (*model, error) {
 	m := new(model)
 	stage := -1
@@ -97,7 +97,7 @@ func parseModel(text string) (*model, error) {
 	return m, nil
 }
 
-// String writes a model as model.txt.
+// String returns the model in the format of model.txt.
 func (m *model) String() string {
 	var b strings.Builder
 	number := func(v float32) { b.WriteString(strconv.FormatFloat(float64(v), 'g', -1, 32)) }
@@ -134,9 +134,9 @@ func (p *page) first(f *forest, inner [][]float32) []float32 {
 	return conf
 }
 
-// judge returns the second stage's log-odds of each block. What readers have written and what advertises is never part of the text.
+// judge returns the second stage's log-odds of each block. Comments of readers and advertisements are never part of the text.
 func (p *page) judge(m *model) []float32 {
-	const room = 192 // for the features of a block, those of its context included
+	const room = 192 // for the features of a block, including its context
 	inner, all := make([][]float32, len(p.blocks)), make([]float32, room*len(p.blocks))
 	for i := range inner {
 		inner[i] = p.features(all[i*room:i*room:(i+1)*room], i)
@@ -156,17 +156,17 @@ func (p *page) judge(m *model) []float32 {
 	return score
 }
 
-// fillGaps keeps code, tables of data and lists that follow the main text in its frame, with the few lines that lead to them, headings
-// between two blocks that are kept, and where there is code or a table, prose, but no link to copy the code below it. The model
-// has learned from news, which have next to none of these.
+// fillGaps keeps code, data tables and lists that follow the main text in its frame, with the few lines that lead to them; headings
+// between two kept blocks; and, near code or a table, prose, but no links to copy the code. The model was trained on news, which have
+// hardly any of these.
 func (p *page) fillGaps(score []float32) {
-	const lead = 3 // blocks between the text and what follows it
+	const lead = 3 // maximum number of blocks between the text and what follows
 	p.findFrame()
 	technical := false
 	for i := p.frame.first; i < p.frame.last && !technical; i++ {
 		technical = p.within(i) && (p.blocks[i].in&inPre != 0 || p.inData(p.blocks[i].box))
 	}
-	last := p.head // a block that is kept, or the heading before them
+	last := p.head // the last kept block, or the heading before all
 	for i := range p.blocks {
 		b := &p.blocks[i]
 		switch solid := b.in&inPre != 0 && p.plain(i) || p.inData(b.box); {
@@ -197,12 +197,12 @@ func (p *page) fillGaps(score []float32) {
 	}
 }
 
-// isLabel reports whether a block is a few words with a link, such as one to copy the code below it.
+// isLabel reports whether a block consists of a few words with a link, such as a link to copy the code below it.
 func (p *page) isLabel(i int) bool {
 	return !p.plain(i) && p.blocks[i].chars <= 20 && p.blocks[i].in&(inPre|inLi|inTable|inDl) == 0
 }
 
-// findFrame finds the largest element around main that has nothing beside the text in it, and few links.
+// findFrame finds the largest element around main that contains nothing but the text and few links.
 func (p *page) findFrame() {
 	p.frame = p.boxes[p.main]
 	for p.frame.parent >= 0 {
@@ -226,7 +226,7 @@ func (p *page) findFrame() {
 func (p *page) beside(i int) bool {
 	b, harmless := &p.blocks[i], saysContent|saysList|saysTitle|saysTags|saysPopup
 	if b.in&inTable != 0 {
-		harmless |= saysHeader // such as "top" for the alignment of a cell
+		harmless |= saysHeader // for example "top" for the alignment of a cell
 	}
 	return b.in&(inNav|inAside|inFooter|inForm|inHidden|inDialog) != 0 || b.in&inCaption != 0 && b.in&inTable == 0 ||
 		p.demoted[b.box]&^harmless != 0
@@ -238,7 +238,7 @@ func (p *page) within(i int) bool { return p.frame.first <= i && i < p.frame.las
 // plain reports whether a block is not made of links.
 func (p *page) plain(i int) bool { return p.blocks[i].linked*2 < max(1, p.blocks[i].chars) }
 
-// introduced reports whether an item of a list follows a block that ends with a colon, or an item of the same list.
+// introduced reports whether a list item follows a block that ends with a colon, or an item of the same list.
 func (p *page) introduced(before int, item *block) bool {
 	b := &p.blocks[before]
 	if b.in&inLi != 0 && p.boxes[b.box].parent == p.boxes[item.box].parent {
@@ -248,11 +248,11 @@ func (p *page) introduced(before int, item *block) bool {
 	return strings.HasSuffix(text, ":") || strings.HasSuffix(text, "：")
 }
 
-// inData reports whether a box is in a table of data that is not made of links.
+// inData reports whether a box is in a data table that does not consist of links.
 func (p *page) inData(box int) bool {
 	for ; box >= 0; box = p.boxes[box].parent {
 		if x := &p.boxes[box]; x.el.DataAtom == atom.Table {
-			if p.asked != x.el { // once for all cells of a table
+			if p.asked != x.el { // cached for all cells of a table
 				p.asked, p.isData = x.el, isData(x.el)
 			}
 			return x.linked*3 < x.chars && p.isData
@@ -261,8 +261,8 @@ func (p *page) inData(box int) bool {
 	return false
 }
 
-// evenTables gives the cells of a table with headings one score, because half a table is of no use: their mean, or a good one for a
-// table between blocks of the main text that is not made of links. Tables that contain others arrange the page.
+// evenTables gives all cells of a table with headings the same score, because half a table is useless: their mean, or a good score for a
+// table between blocks of the main text that does not consist of links. Tables that contain other tables are layout.
 func (p *page) evenTables(score []float32) {
 	for i := range p.boxes {
 		x := &p.boxes[i]
@@ -293,7 +293,7 @@ func isData(table *html.Node) (headed bool) {
 	return headed
 }
 
-// evenLists moves the scores of a list's items halfway to their mean, because a list mostly belongs to the text as a whole.
+// evenLists moves the scores of a list's items halfway to their mean, because most lists belong to the text as a whole or not at all.
 func (p *page) evenLists(score []float32) {
 	for i := range p.boxes {
 		list := &p.boxes[i]

@@ -5,9 +5,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Prune removes the blocks of the main text for which drop returns true, and counts its words again. A block is an element, such as a
-// paragraph or an item of a list, that contains no other block. Headings, tables and preformatted text are left alone. drop is called
-// with the plain text of each block, in the order of the page.
+// Prune removes the blocks of the main text for which drop returns true, and updates the word count. A block is an element, such as a
+// paragraph or a list item, that contains no other block. Headings, tables and preformatted text stay. drop is called with the plain text
+// of each block, in page order.
 func (a *Article) Prune(drop func(text string) bool) {
 	if a.Tree == nil {
 		return
@@ -17,7 +17,7 @@ func (a *Article) Prune(drop func(text string) bool) {
 	}
 }
 
-// dropBlocks removes blocks within an element, with the elements that are empty without them, and reports whether there were any.
+// dropBlocks removes blocks within an element, and elements that become empty, and reports whether there were any.
 func (a *Article) dropBlocks(n *html.Node, drop func(string) bool) (some bool) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
@@ -52,7 +52,7 @@ func fixed(a atom.Atom) bool {
 	return false
 }
 
-// hasText reports whether there is text or an image in n.
+// hasText reports whether n contains text or an image.
 func hasText(n *html.Node) bool {
 	for c := range n.Descendants() {
 		if c.Type == html.TextNode && !blank(c.Data) || c.DataAtom == atom.Img {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// tidy removes what programs add to a text that its author did not write: marks that link a heading to itself, links to edit a section, and
-// the numbers of lines of code.
+// tidy removes content that programs add to an author's text: links of headings to themselves, links to edit a section, and line numbers
+// of code.
 func tidy(n *html.Node) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling

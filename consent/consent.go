@@ -1,9 +1,8 @@
-// Package consent reads what a site says about the uses of its pages, and judges by it whether a page may be collected for a
+// Package consent reads a site's statements about the uses of its pages, and decides by them whether a page may be collected for a
 // purpose. It is pure: no I/O, no clock, no state.
 //
-// A site speaks in many places: its robots.txt, the header and META elements of a page, the files that those name, the status of
-// an answer. [Read] makes one [Record] of them, with each [Statement] as it was written. [Record.For] is the verdict for the
-// purposes of a crawl:
+// Statements are in many places: robots.txt, the header and META elements of a page, the files that those name, the status of a response.
+// [Read] combines them to one [Record], with each [Statement] as written. [Record.For] is the verdict for the purposes of a crawl:
 //
 //	record := consent.Read(page)
 //	verdict := record.For(consent.TrainAI)
@@ -11,15 +10,15 @@
 //		fmt.Println(verdict)
 //	}
 //
-// The strictest statement decides, and all are kept. A statement that cannot be read, or whose words are unknown, is kept too and
-// means nothing. It is never an error.
+// The strictest statement decides, and all are kept. Statements that are invalid or use unknown words are kept, too, but have no effect.
+// They are never errors.
 //
 // # Vocabulary
 //
-// A statement is one sentence of a site about one use. A use is a site's word, such as train-ai. A purpose belongs to a crawl. An
-// effect says what a statement means for a purpose. A license is an RSL document.
+// A statement is one sentence of a site about one use. A use is a site's word, such as train-ai. A purpose belongs to a crawl. An effect
+// is the meaning of a statement for a purpose. A license is an RSL document.
 //
-// The standards move. [Standards] lists the version of each that is read here.
+// The standards change. [Standards] lists the supported version of each.
 package consent
 
 import (
@@ -30,7 +29,7 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// Purpose names what a crawl collects pages for.
+// Purpose is a purpose for which a crawl collects pages.
 type Purpose uint8
 
 // The purposes.
@@ -56,7 +55,7 @@ func (p Purpose) String() string {
 	return fmt.Sprintf("purpose %d", uint8(p))
 }
 
-// ParsePurpose returns the purpose of that name. The error lists the names.
+// ParsePurpose returns the purpose with a name. The error lists the names.
 func ParsePurpose(name string) (Purpose, error) {
 	if i := slices.Index(purposeNames[:], name); i >= 0 {
 		return Purpose(i), nil
@@ -64,14 +63,14 @@ func ParsePurpose(name string) (Purpose, error) {
 	return 0, fmt.Errorf("no purpose %q: use %s", name, strings.Join(purposeNames[:], ", "))
 }
 
-// Effect orders what a statement can mean for a purpose, from the least strict to the strictest.
+// Effect is the meaning of a statement for a purpose, from the least strict to the strictest.
 type Effect uint8
 
 // The effects.
 const (
-	Silent      Effect = iota // says nothing about the purpose
+	Silent      Effect = iota // has no statement about the purpose
 	Allows                    // allows it
-	Conditional               // allows it on a condition that whoever uses the page can meet, such as attribution
+	Conditional               // allows it on a condition that a user of the page can meet, such as attribution
 	Unmet                     // allows it on a condition that a crawl never meets, such as a payment
 	Forbids                   // forbids it
 )
@@ -81,7 +80,7 @@ var effectNames = [...]string{"silent", "allows", "conditional", "unmet", "forbi
 // String returns "silent", "allows", "conditional", "unmet" or "forbids".
 func (e Effect) String() string { return effectNames[min(e, Forbids)] }
 
-// Place names where a statement stands.
+// Place is the location of a statement.
 type Place string
 
 // The places.
@@ -91,23 +90,23 @@ const (
 	Meta      Place = "meta"
 	TDMRep    Place = "tdmrep.json"
 	RSL       Place = "licence" // an RSL document
-	Status    Place = "status"  // an answer with status 401 or 402
+	Status    Place = "status"  // a response with status 401 or 402
 )
 
 // Statement is one sentence of a site about one use of a page.
 type Statement struct {
 	Place     Place
-	Document  string        // URL of the file that contains the statement; "" for the answer itself
+	Document  string        // URL of the file that contains the statement; "": it is in the response itself
 	Line      int           // in robots.txt, 1-based; else 0
 	Name      string        // the field, element or directive, such as "Content-Usage"
 	Text      string        // as written; at most 1,024 bytes
-	Use       string        // the use, in lower case, such as "train-ai"; "" if it is about access, or about several uses
-	Signal    robots.Signal // whether it allows Use; robots.Unsaid if neither yes nor no
-	Condition string        // what Conditional and Unmet ask for, such as "attribution"
+	Use       string        // the use, in lower case, such as "train-ai"; "" if it concerns access, or several uses
+	Signal    robots.Signal // whether it allows Use; robots.Unsaid if it does neither
+	Condition string        // condition of Conditional and Unmet, such as "attribution"
 	effects   [purposes]Effect
 }
 
-// Effect returns what the statement means for a purpose.
+// Effect returns the meaning of the statement for a purpose.
 func (s Statement) Effect(p Purpose) Effect {
 	if p >= purposes {
 		return Silent
@@ -127,36 +126,36 @@ func (s Statement) String() string {
 	return fmt.Sprintf("%s: %s (%s)", s.Name, s.Text, at)
 }
 
-// Cost holds the price that a site asks for a page. This package only reads prices.
+// Cost is the price that a site asks for a page. This package only parses prices.
 type Cost struct {
 	Amount   string // a decimal number as written
-	Currency string // in upper case, such as "USD"; the name of an asset where there is no currency
-	Per      string // what it is asked for: "request", or a type of payment of RSL, such as "crawl" or "training"
+	Currency string // in upper case, such as "USD", or the name of an asset
+	Per      string // what is paid for: "request", or a type of payment of RSL, such as "crawl" or "training"
 }
 
-// Record holds everything that a site says about the uses of one page.
+// Record holds all statements of a site about the uses of one page.
 type Record struct {
 	Statements []Statement
 	Costs      []Cost
 
-	strictest [purposes]Effect // of Statements
+	strictest [purposes]Effect // strictest effect of Statements, by purpose
 }
 
 // Verdict is a record's answer for the purposes of a crawl.
 type Verdict struct {
-	Purpose   Purpose    // the one with the strictest answer
+	Purpose   Purpose    // the purpose with the strictest effect
 	Effect    Effect     // the strictest effect
-	Statement *Statement // that decides; nil for [Silent]
-	Use       string     // of Policy.Uses, which Statement disallows; "" if a purpose decides
+	Statement *Statement // the deciding statement; nil for [Silent]
+	Use       string     // the one of Policy.Uses that Statement disallows; "" if a purpose decides
 }
 
-// Policy holds what a crawl obeys: the one place where a page is refused.
+// Policy holds the purposes and uses that decide about a page. Pages are refused only here.
 type Policy struct {
-	Purposes []Purpose // what pages are collected for; none: Research
-	Uses     []string  // in the words of sites, such as "train-ai": a page whose site disallows one of them is refused
+	Purposes []Purpose // purposes of the crawl; none: Research
+	Uses     []string  // uses in the words of sites, such as "train-ai": a page whose site disallows one of them is refused
 }
 
-// Judge returns the verdict of a record: that of [Record.For], or that of the first statement that disallows one of the uses.
+// Judge returns the verdict about a record: the one of [Record.For], or the one of the first statement that disallows one of the uses.
 func (p Policy) Judge(r Record) Verdict {
 	v := r.For(p.Collects()...)
 	if v.Refused() || len(p.Uses) == 0 {
@@ -166,7 +165,7 @@ func (p Policy) Judge(r Record) Verdict {
 		s := &r.Statements[i]
 		one := robots.Usage{Statements: []robots.Statement{{Use: s.Use, Signal: s.Signal}}}
 		for _, use := range p.Uses {
-			if one.For(use) == robots.Disallowed { // by itself or by a wider use: a reservation of mining includes train-ai
+			if one.For(use) == robots.Disallowed { // directly or through a wider use: a reservation of mining includes train-ai
 				return Verdict{Purpose: v.Purpose, Effect: Forbids, Statement: s, Use: s.Use}
 			}
 		}
@@ -174,7 +173,7 @@ func (p Policy) Judge(r Record) Verdict {
 	return v
 }
 
-// Collects returns the purposes, which are never none.
+// Collects returns the purposes, never an empty list.
 func (p Policy) Collects() []Purpose {
 	if len(p.Purposes) == 0 {
 		return []Purpose{Research}
@@ -187,8 +186,8 @@ func (p Policy) Obeys(ps ...Purpose) bool {
 	return slices.ContainsFunc(p.Collects(), func(x Purpose) bool { return slices.Contains(ps, x) })
 }
 
-// For returns the verdict for purposes: that of the one with the strictest answer. Of equally strict statements the first
-// decides. Without purposes, or without statements, it is silent.
+// For returns the strictest verdict for the purposes. Of equally strict statements the first one decides. Without purposes, or without
+// statements, it is Silent.
 func (r Record) For(ps ...Purpose) (v Verdict) {
 	for _, p := range ps {
 		for i := range r.Statements {
@@ -222,8 +221,8 @@ func (v Verdict) String() string {
 	return fmt.Sprintf("%s is forbidden by %s", v.Purpose, v.Statement)
 }
 
-// add appends a statement. It cuts the text, which can be of any length. Once there are too many statements, only those that are
-// stricter than all before are kept, so that no number of them hides another one.
+// add appends a statement, with its text cut to the limit. Beyond the maximum number of statements, only those that are stricter than all
+// earlier ones are kept, so that no number of statements can hide another one.
 func (r *Record) add(s Statement) {
 	stricter := false
 	for p, e := range s.effects {
@@ -242,6 +241,6 @@ func (r *Record) add(s Statement) {
 }
 
 const (
-	maxText       = 1024 // bytes of a statement that are kept
-	maxStatements = 4096 // for one page; robots.txt, which comes first, has at most 1,024
+	maxText       = 1024 // maximum bytes of a statement's text
+	maxStatements = 4096 // per page; robots.txt, which comes first, has at most 1,024
 )

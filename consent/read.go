@@ -9,27 +9,27 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Page holds what is known about a page when a record is made. Unknown fields are zero, such as everything about the answer
-// before the page is requested.
+// Page holds the data about a page from which a Record is made. Unknown fields are zero, such as those about the response before the page
+// is requested.
 type Page struct {
 	URL      weburl.URL
 	Agent    string        // the crawler's product token
-	Robots   *robots.Group // of the crawler, in the robots.txt of the page's origin; nil without a file
-	TDM      *TDM          // of the page's origin; nil without a file
-	Licenses []*License    // those named for the page, see [Page.Named]
+	Robots   *robots.Group // the crawler's group in the robots.txt of the page's origin; nil without a file
+	TDM      *TDM          // file of the page's origin; nil without a file
+	Licenses []*License    // licences named for the page: see [Page.Named]
 
-	Status int           // of the answer; 0 before it
-	Header http.Header   // of the answer
-	Body   []byte        // of an answer with status 402; others are not read
+	Status int           // status of the response; 0 before it
+	Header http.Header   // header of the response
+	Body   []byte        // body of a response with status 402; nil for others
 	Metas  []robots.Meta // META elements of the parsed document
 	Links  []string      // targets of its <link rel=license>, absolute
 }
 
-// Named returns the URLs of the licences that robots.txt, the header and the document name for a page, each once, in the order
-// of the strictest reading: robots.txt first. Those that are not http or https are left out. At most 16 are returned.
+// Named returns the URLs of the licences that robots.txt, the header and the document name for a page, each once, in that order. URLs
+// other than http and https are left out. At most 16 are returned.
 //
-// A link with a type names a licence only if the type is that of RSL; one without a type can be an ordinary page for people, such
-// as that of Creative Commons, and is left out.
+// A link names a licence only if its type is the type of RSL. A link without a type can lead to an ordinary page, such as one of Creative
+// Commons, and is left out.
 func (p Page) Named() (urls []string) {
 	add := func(ref string) {
 		if u, err := p.URL.Resolve(ref); err == nil && len(urls) < maxLicenses && !slices.Contains(urls, u.String()) {
@@ -57,7 +57,7 @@ func (p Page) Named() (urls []string) {
 // MediaType is the media type of RSL documents.
 const MediaType = "application/rsl+xml"
 
-const maxLicenses = 16 // named for one page
+const maxLicenses = 16 // per page
 
 // Read returns the record of a page.
 func Read(p Page) Record {
@@ -105,7 +105,7 @@ func (r *Record) preference(s robots.Statement, place Place, document string) {
 	r.add(out)
 }
 
-// directives adds the page's robots directives that concern uses.
+// directives adds the page's robots directives about uses.
 func (r *Record) directives(d robots.Directives, place Place, name string) {
 	for _, term := range d.Terms() {
 		word := term
@@ -118,14 +118,14 @@ func (r *Record) directives(d robots.Directives, place Place, name string) {
 				s.Use, s.Signal = robots.UseTrainAI, robots.Disallowed
 			}
 			r.add(s)
-		} else if word == "noimageai" { // the images, not the page
+		} else if word == "noimageai" { // it concerns images, not the page
 			r.add(Statement{Place: place, Name: name, Text: term, Use: robots.UseTrainAIImage, Signal: robots.Disallowed})
 		}
 	}
 }
 
-// links iterates over the targets and parameters of a Link header's value (RFC 8288 section 3). Names of parameters are in lower
-// case. What cannot be read ends it.
+// links yields the targets and parameters of a Link header's value (RFC 8288 section 3). Names of parameters are in lower case. It stops
+// at invalid input.
 func links(value string) func(yield func(target string, params map[string]string) bool) {
 	return func(yield func(string, map[string]string) bool) {
 		for {

@@ -15,11 +15,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// namespace is that of RSL's elements.
+// namespace is the namespace of RSL's elements.
 const namespace = "https://rslstandard.org/rsl"
 
-// License is an RSL document: the terms of a site, by the path or URL of what they are about. It is safe for use by several
-// goroutines.
+// License is an RSL document: the terms of a site, by path or URL. It is safe for concurrent use.
 type License struct {
 	url      string
 	err      error
@@ -27,12 +26,12 @@ type License struct {
 	contents []content
 }
 
-// content holds the terms of a document for the URLs that its pattern matches.
+// content holds the terms for the URLs that its pattern matches.
 type content struct {
 	pattern robots.Pattern
 	origin  string // origin of the pattern; "" if it applies to every page that names the document
 	server  string
-	terms   []terms // alternatives: whoever uses the page can take any of them
+	terms   []terms // alternatives: a user of the page can choose any of them
 }
 
 // terms is one licence element.
@@ -46,11 +45,11 @@ type payment struct {
 	kind, amount, currency string
 }
 
-// Unread returns a license in place of a document that was not received: the request failed, robots.txt forbids it, or the document
-// is gone. It forbids ai-input and train-ai, because the site names terms and nobody has read them.
+// Unread returns a license that replaces a document that was not received: the request failed, robots.txt forbids it, or the document is
+// gone. It forbids ai-input and train-ai, because the site has terms that are unknown.
 func Unread(url string, why error) *License { return &License{url: url, err: why} }
 
-// ParseLicense reads an RSL document. If the document is not valid, the result is that of [Unread], and [License.Err] says why.
+// ParseLicense parses an RSL document. If the document is invalid, the result equals that of [Unread], and [License.Err] is the reason.
 func ParseLicense(url string, body []byte) *License {
 	l := &License{url: url}
 	if l.err = l.parse(body); l.err != nil {
@@ -65,17 +64,17 @@ func (l *License) URL() string { return l.url }
 // Err returns why the document says nothing; nil if it was read.
 func (l *License) Err() error { return l.err }
 
-// MaxAge returns how long the document may be kept by its own word; 0 if it does not say. An answer's own freshness can end
-// sooner.
+// MaxAge returns how long the document may be cached according to itself; 0 if it does not state that. The freshness of the response may
+// end sooner.
 func (l *License) MaxAge() time.Duration { return l.maxAge }
 
 const (
-	maxDepth    = 32     // of elements
-	maxElements = 50_000 // of a document
-	maxWords    = 64     // of one permits or prohibits element
+	maxDepth    = 32     // depth of elements
+	maxElements = 50_000 // elements of a document
+	maxWords    = 64     // words of one permits or prohibits element
 )
 
-// parse reads the elements of a document. Entities other than XML's own five are an error, so that none is ever expanded.
+// parse parses the elements of a document. Entities other than the five of XML are errors, so none is ever expanded.
 func (l *License) parse(body []byte) error {
 	if len(body) > MaxDocument {
 		return fmt.Errorf("longer than %d bytes", MaxDocument)
@@ -159,7 +158,7 @@ func (l *License) parse(body []byte) error {
 func newContent(pattern, server string) content {
 	c := content{server: strings.TrimSpace(server)}
 	pattern = strings.TrimSpace(pattern)
-	if u, err := weburl.Parse(pattern); err == nil { // absolute
+	if u, err := weburl.Parse(pattern); err == nil { // an absolute URL
 		c.origin = u.Origin()
 		if _, after, ok := strings.Cut(pattern, "://"); ok { // compared as written: a pattern may contain characters that URLs escape
 			if i := strings.IndexByte(after, '/'); i >= 0 {
@@ -201,7 +200,7 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// inner reads the text of the element that was begun, to its end. Elements in it are skipped.
+// inner returns the text of the open element, up to its end. It skips nested elements.
 func inner(d *xml.Decoder) (string, error) {
 	var b strings.Builder
 	for {
@@ -222,8 +221,8 @@ func inner(d *xml.Decoder) (string, error) {
 	}
 }
 
-// read adds what the document says about a page: the content elements with the longest pattern that matches, all of them when
-// several are equally long.
+// read adds the document's statements about a page: of the content elements with the longest matching pattern, all of them if several are
+// equally long.
 func (l *License) read(r *Record, u weburl.URL) {
 	if l.err != nil {
 		r.add(Statement{Place: RSL, Document: l.url, Name: "license", Text: "cannot be read: " + l.err.Error(), effects: effects(Forbids, AIInput, TrainAI)})
@@ -246,8 +245,7 @@ func (l *License) read(r *Record, u weburl.URL) {
 	}
 }
 
-// read adds the statement of a content element. Its licences are alternatives, so that the most lenient one counts for each
-// purpose.
+// read adds the statement of a content element. Its licences are alternatives, so for each purpose the most lenient one counts.
 func (c *content) read(r *Record, document string) {
 	s := Statement{Place: RSL, Document: document, Name: "license"}
 	if len(c.terms) == 0 {
@@ -281,7 +279,7 @@ func (c *content) read(r *Record, document string) {
 	r.add(s)
 }
 
-// effect returns what one licence means for a purpose.
+// effect returns the effect of one licence for a purpose.
 func (t *terms) effect(p Purpose, server string) (e Effect, condition string) {
 	included := func(words []string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(usageWords[p], w) })
@@ -291,7 +289,7 @@ func (t *terms) effect(p Purpose, server string) (e Effect, condition string) {
 		return Forbids, ""
 	}
 	e = Allows
-	for _, kind := range [...]string{"user", "geo"} { // which only whoever uses the page can know
+	for _, kind := range [...]string{"user", "geo"} { // only a user of the page can know these
 		if words := t.permits[kind]; len(words) > 0 {
 			e, condition = Conditional, "only for "+kind+" "+strings.Join(words, ",")
 		}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// status adds the meaning of an answer's status: 402 asks for a payment, and 401 with a challenge of the scheme License asks
-// for a licence. Both forbid the page for every purpose, because a crawl has neither.
+// status adds the meaning of a response's status: 402 asks for a payment, and 401 with a challenge of the scheme License asks for a
+// licence. Both forbid the page for every purpose, because a crawl has neither.
 func (r *Record) status(p Page) {
 	switch p.Status {
 	case http.StatusPaymentRequired:
@@ -33,7 +33,7 @@ func (r *Record) status(p Page) {
 	}
 }
 
-// price reads a price as Cloudflare writes it: "USD 0.01", or the amount first.
+// price parses a price in Cloudflare's formats: "USD 0.01", or the amount first.
 func price(s string) (Cost, bool) {
 	words := strings.Fields(s)
 	if len(words) != 2 {
@@ -49,7 +49,7 @@ func price(s string) (Cost, bool) {
 	return Cost{Amount: amount, Currency: strings.ToUpper(currency)}, true
 }
 
-// x402 reads the offers in the body of an answer 402 of the x402 protocol. Amounts are in the asset's smallest unit.
+// x402 parses the offers in the body of a 402 response of the x402 protocol. Amounts are in the asset's smallest unit.
 func x402(body []byte) (costs []Cost) {
 	if len(body) > MaxDocument {
 		return nil

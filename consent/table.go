@@ -2,15 +2,15 @@ package consent
 
 import "github.com/amble-crawler/amble/robots"
 
-// Standard is a document whose statements are read here.
+// Standard is a document whose statements this package supports.
 type Standard struct {
 	Name    string
-	Version string // as its authors number it
+	Version string // version in the numbering of its authors
 	Date    string // date of that version, as YYYY-MM-DD or a prefix
 	URL     string
 }
 
-// Standards returns the version of each document that this package reads.
+// Standards returns the supported version of each document.
 func Standards() []Standard {
 	return []Standard{
 		{"Robots Exclusion Protocol", "RFC 9309", "2022-09", "https://www.rfc-editor.org/rfc/rfc9309"},
@@ -24,16 +24,15 @@ func Standards() []Standard {
 	}
 }
 
-// uses holds, for each use, the purposes that it covers: a statement about the use means for them what it says, and nothing for
-// the others.
+// uses maps each use to the purposes that it covers. A statement about the use applies to these purposes only.
 var uses = map[string][]Purpose{
 	robots.UseTrainAI: {TrainAI},
 	robots.UseAI:      {AIInput},
 	robots.UseSearch:  {Search},
-	robots.UseTDM:     {TrainAI, AIInput}, // a study is not held back by it: Directive (EU) 2019/790, article 3
+	robots.UseTDM:     {TrainAI, AIInput}, // it does not restrict research: Directive (EU) 2019/790, article 3
 }
 
-// contentUses holds what the levels of Content-Signal's use mean: how models may consume a page.
+// contentUses holds the meanings of the levels of Content-Signal's use: how models may consume a page.
 var contentUses = map[string]struct {
 	means     [purposes]Effect
 	condition string
@@ -43,18 +42,18 @@ var contentUses = map[string]struct {
 	"immediate": {with(effects(Forbids, TrainAI), Unmet, AIInput), "without keeping the page"},
 }
 
-// directives holds what a page's robots directives forbid.
+// directives maps a page's robots directives to the purposes that they forbid.
 var directives = map[string][]Purpose{
 	"noindex":   {Search},
 	"none":      {Search},
 	"noai":      {TrainAI, AIInput},
 	"noml":      {TrainAI},
-	"nosnippet": {AIInput},                   // as Google reads it since 2024
-	"noarchive": {Archive, TrainAI, AIInput}, // as Microsoft reads it since 2023
+	"nosnippet": {AIInput},                   // in Google's interpretation since 2024
+	"noarchive": {Archive, TrainAI, AIInput}, // in Microsoft's interpretation since 2023
 	"nocache":   {Archive, TrainAI},
 }
 
-// usageWords holds, for each purpose, the words of RSL's usage vocabulary that include it.
+// usageWords maps each purpose to the words of RSL's usage vocabulary that include it.
 var usageWords = [purposes][]string{
 	Archive:  {"all"},
 	Research: {"all"},
@@ -63,7 +62,7 @@ var usageWords = [purposes][]string{
 	TrainAI:  {"all", "ai-all", "ai-train"},
 }
 
-// effects returns one effect for some purposes, and Silent for the others.
+// effects returns an effect for some purposes, and Silent for the others.
 func effects(e Effect, ps ...Purpose) (out [purposes]Effect) { return with(out, e, ps...) }
 
 // with returns means with one effect for some purposes.

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// All returns the items of a type, nested ones too, as values of T, which is a struct, in document order. A field takes
-// the property that its json tag names, or its name with a small first letter: a string the first value as a text (of
-// an item its name, or else its identifier), a number or a bool the first one that is or reads as such, a struct or a
-// pointer to one the first item, a slice all values, any the first value as it is. The fields "@id" and "@type" take
-// the identifier and the types. A property that is not there, or does not fit, leaves its field zero.
+// All returns the items of a type, including nested ones, in document order, as values of T, which must be a struct. A field takes the
+// property in its json tag, or of its name with a small first letter. A string takes the first value as a text (the name of an item, or
+// its identifier), a number or a bool the first value that can be converted, a struct or a pointer to one the first item, a slice all
+// values, any the first value unchanged. The fields "@id" and "@type" take the identifier and the types. A property that is missing, or
+// does not fit, leaves its field zero.
 //
-// The error says that T is no struct or has a field of another type.
+// The error means that T is not a struct or has a field of an unsupported type.
 func All[T any](p *Page, typ string) ([]T, error) {
 	var list []T
 	t := reflect.TypeFor[T]()
@@ -34,7 +34,7 @@ func All[T any](p *Page, typ string) ([]T, error) {
 	return list, nil
 }
 
-// check reports the first field of a type that cannot be decoded.
+// check returns an error about the first field of a type that cannot be decoded.
 func check(t reflect.Type, seen map[reflect.Type]bool) error {
 	switch t.Kind() {
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Int32, reflect.Float64, reflect.Float32:
@@ -71,7 +71,7 @@ func fields(t reflect.Type) func(yield func(reflect.StructField) bool) {
 	}
 }
 
-// decoder counts what it decodes, because an item that is referred to several times is decoded each time.
+// decoder limits the number of decoded items, because an item that is referred to several times is decoded each time.
 type decoder struct{ left int }
 
 // decode fills a struct from an item.
@@ -95,7 +95,7 @@ func (d *decoder) decode(v reflect.Value, it *Item, depth int) {
 	}
 }
 
-// set puts the values of a property into a field, and reports whether one fits.
+// set sets a field from the values of a property, and reports whether one fits.
 func (d *decoder) set(f reflect.Value, values []any, depth int) bool {
 	if f.Kind() == reflect.Slice {
 		for _, v := range values {
@@ -181,11 +181,11 @@ func plain(v any) string {
 	return ""
 }
 
-// MarshalJSON writes an item as JSON-LD without a context. A property with one value is that value, one with several is a list.
-// Items in items deeper than 64 are written as references.
+// MarshalJSON writes an item as JSON-LD without a context. A property with one value is that value, one with several is a list. Items
+// nested deeper than 64 are written as references.
 func (it *Item) MarshalJSON() ([]byte, error) { return json.Marshal(it.document(0, new(int))) }
 
-// document returns an item as JSON. Items that are referred to several times are written each time, so that their number is limited.
+// document returns an item as JSON. Items that are referred to several times are written each time, so their number is limited.
 func (it *Item) document(depth int, written *int) map[string]any {
 	m := map[string]any{}
 	if it.ID != "" {

@@ -16,8 +16,8 @@ func isJSONLD(mediaType string) bool {
 // maxScript limits a script, in bytes.
 const maxScript = 4 << 20
 
-// jsonLD reads a script. One that is no JSON is dropped, as search engines do, after the repair of what sites get wrong
-// most: line feeds inside of texts, and HTML comments or CDATA marks around the whole.
+// jsonLD parses a script. If it is not JSON, it is dropped, as by search engines, after repairing the most frequent mistakes: line feeds
+// inside texts, and HTML comments or CDATA marks around the whole.
 func (p *Page) jsonLD(script string) {
 	if len(script) > maxScript {
 		return
@@ -36,7 +36,7 @@ func (p *Page) jsonLD(script string) {
 	p.top(v, 0)
 }
 
-// withoutControls replaces control characters, which JSON does not allow in texts, by blanks.
+// withoutControls replaces control characters, which JSON texts must not contain, by blanks.
 func withoutControls(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -46,7 +46,7 @@ func withoutControls(s string) string {
 	}, s)
 }
 
-// top reads a value of the outermost level: an item, a list of them, or a graph.
+// top reads a top-level value: an item, a list of items, or a graph.
 func (p *Page) top(v any, depth int) {
 	switch v := v.(type) {
 	case []any:
@@ -68,7 +68,7 @@ func (p *Page) top(v any, depth int) {
 	}
 }
 
-// value returns a JSON value as that of a property, or nil. A list is the caller's.
+// value converts a JSON value to the value of a property, or returns nil. The caller handles lists.
 func (p *Page) value(v any, depth int) any {
 	switch v := v.(type) {
 	case string:
@@ -128,7 +128,7 @@ func asList(v any) []any {
 	return []any{v}
 }
 
-// flatten returns the elements of a value: those of its lists, @list and @set too.
+// flatten returns the elements of a value, including those of its lists, @list and @set.
 func flatten(v any, depth int) (list []any) {
 	switch x := v.(type) {
 	case []any:
@@ -148,8 +148,8 @@ func flatten(v any, depth int) (list []any) {
 	return []any{v}
 }
 
-// link replaces references of JSON-LD, which are items with nothing but an identifier, by the items that they refer to. One to an
-// item that contains it remains a reference.
+// link replaces JSON-LD references, which are items with only an identifier, by the items that they refer to. A reference to an item that
+// contains it stays.
 func (p *Page) link() {
 	open := map[*Item]bool{}
 	done := map[*Item]bool{}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// markup reads Microdata (HTML Standard chapter 5) and RDFa Lite 1.1 in one pass. An itemref may name up to maxRefs elements;
-// what they contain counts for the item that refers to them first.
+// markup reads Microdata (HTML Standard chapter 5) and RDFa Lite 1.1 in one pass. An itemref may name up to maxRefs elements; their
+// contents count only for the first item that refers to them.
 func (p *Page) markup(tree *html.Node, base string) {
 	r := markupReader{page: p, referred: map[string]*Item{}}
 	if base != "" {
@@ -25,10 +25,10 @@ type markupReader struct {
 	page     *Page
 	base     *url.URL
 	refs     map[*html.Node]*Item // items with an itemref
-	referred map[string]*Item     // ids that they name, with the item
+	referred map[string]*Item     // ids in itemrefs, with the item
 }
 
-// collectRefs makes the items that refer to others beforehand, because they may come after what they refer to.
+// collectRefs creates the items with references in advance, because they may come after the elements that they refer to.
 func (r *markupReader) collectRefs(tree *html.Node) {
 	r.refs = map[*html.Node]*Item{}
 	for n := range tree.Descendants() {
@@ -52,7 +52,7 @@ func (r *markupReader) collectRefs(tree *html.Node) {
 	}
 }
 
-// children reads the children of n, which are in an item of Microdata, in one of RDFa, both or neither.
+// children reads the children of n, which are in an item of Microdata, in one of RDFa, in both or neither.
 func (r *markupReader) children(n *html.Node, micro, rdfa *Item) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type == html.ElementNode {
@@ -61,7 +61,7 @@ func (r *markupReader) children(n *html.Node, micro, rdfa *Item) {
 	}
 }
 
-// microdata reads an element and returns the item that its children are in.
+// microdata reads an element and returns the item of its children.
 func (r *markupReader) microdata(n *html.Node, in *Item) *Item {
 	if id := attr(n, "id"); id != "" && in == nil {
 		in = r.referred[id]
@@ -88,7 +88,7 @@ func (r *markupReader) microdata(n *html.Node, in *Item) *Item {
 	return in
 }
 
-// rdfa reads an element and returns the item that its children are in.
+// rdfa reads an element and returns the item of its children.
 func (r *markupReader) rdfa(n *html.Node, in *Item) *Item {
 	if n.DataAtom == atom.Meta && in == nil {
 		return in // OpenGraph
@@ -112,7 +112,7 @@ func (r *markupReader) rdfa(n *html.Node, in *Item) *Item {
 	return in
 }
 
-// attach adds an item to the one that it is in, or to the page.
+// attach adds an item to the item that contains it, or to the page.
 func (r *markupReader) attach(it, in *Item, names []string) {
 	if in == nil || in == it || len(names) == 0 {
 		r.page.Items = append(r.page.Items, it)
@@ -163,8 +163,8 @@ func (r *markupReader) valueOf(n *html.Node, content string) string {
 	return r.textOf(n)
 }
 
-// maxText limits the text of a property, in bytes. The texts of nested properties overlap, so that without it a page of n
-// elements in each other would have texts of n² bytes.
+// maxText limits the bytes of a property's text. The texts of nested properties overlap, so that otherwise a page of n nested elements
+// would have texts of n² bytes.
 const maxText = 64 << 10
 
 // textOf returns the text in an element, with white space collapsed.

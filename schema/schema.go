@@ -1,15 +1,15 @@
-// Package schema reads the structured data of a page: JSON-LD, Microdata and RDFa Lite as items, and the properties of
-// OpenGraph and Dublin Core.
+// Package schema reads the structured data of a page: JSON-LD, Microdata and RDFa Lite as items, and the properties of OpenGraph and
+// Dublin Core.
 //
 //	page := schema.Read(tree, "https://shop.site.example/kettle")
 //	products, err := schema.All[Product](page, "Product")
 //
-// An [Item] has types and properties, whichever syntax it was written in. [All] decodes items of a type into structs,
-// by the names in their json tags. Sites write the same property as a text, an item or a list of either; All takes each
-// of these where the struct has a string, a number, a struct or a slice.
+// An [Item] has types and properties, whichever syntax it was written in. [All] decodes items of a type into structs, by the names in
+// their json tags. Sites write the same property as a text, an item or a list of either; All takes each of these where the struct has a
+// string, a number, a struct or a slice.
 //
-// Everything here accepts hostile input: the work is linear in the size of the page, and [Limits] bound what is kept.
-// The package makes no request: a JSON-LD context is not loaded, names are compared without their namespace.
+// The package accepts hostile input: time is linear in the size of the page, and the results are limited. It makes no requests: it does
+// not load JSON-LD contexts, and compares names without their namespace.
 package schema
 
 import (
@@ -19,16 +19,16 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Limits of what is kept of a page. What exceeds them is dropped.
+// Limits of the data kept for a page. Data beyond them is dropped.
 const (
-	maxItems  = 10_000  // items, nested ones included
-	maxValues = 100_000 // values of properties, nested ones included
-	maxDepth  = 64      // items in items
+	maxItems  = 10_000  // items, including nested ones
+	maxValues = 100_000 // values of properties, including nested ones
+	maxDepth  = 64      // depth of nested items
 )
 
 // Page holds the structured data of a page.
 type Page struct {
-	Items []*Item // items that are no property of another one, in document order; those of JSON-LD first
+	Items []*Item // items that are not a property of another one, in document order; those of JSON-LD first
 
 	// Properties holds the META elements of OpenGraph (og:, article:, …) and Dublin Core (dc., dcterms.) by their
 	// names in lower case, in document order.
@@ -38,10 +38,10 @@ type Page struct {
 	byID          map[string]*Item
 }
 
-// Item is a thing that a page describes.
+// Item is an entity that a page describes.
 type Item struct {
 	Syntax string   // "json-ld", "microdata" or "rdfa"
-	ID     string   // its address or identifier; ""
+	ID     string   // its URL or identifier, or ""
 	Types  []string // names without their namespace, for example "Product"
 
 	// Properties holds the values of each property, by its name without namespace. A value is a string, a float64, a bool
@@ -49,7 +49,7 @@ type Item struct {
 	Properties map[string][]any
 }
 
-// Is reports whether the item has a type, which is compared without its namespace and with its case ignored.
+// Is reports whether the item has a type, ignoring its namespace and case.
 func (it *Item) Is(name string) bool {
 	name = local(name)
 	for _, t := range it.Types {
@@ -60,7 +60,7 @@ func (it *Item) Is(name string) bool {
 	return false
 }
 
-// Text returns the first value of a property as a text: the name of an item, or its identifier. It is "" if there is none.
+// Text returns the first value of a property as text. For an item it returns the name or the identifier. It is "" if there is none.
 func (it *Item) Text(property string) string {
 	for _, v := range it.Properties[property] {
 		if s := plain(v); s != "" {
@@ -70,8 +70,8 @@ func (it *Item) Text(property string) string {
 	return ""
 }
 
-// Read reads the structured data of an element tree. base is the page's address, by which relative addresses in
-// Microdata and RDFa are made absolute; "" leaves them as written.
+// Read reads the structured data of an element tree. base is the page's URL, against which relative URLs in Microdata and RDFa are
+// resolved; "" leaves them as written.
 func Read(tree *html.Node, base string) *Page {
 	p := &Page{Properties: map[string][]string{}, byID: map[string]*Item{}}
 	for n := range tree.Descendants() {

@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// newSuffix is at the end of the names of files that are being written. A killed process leaves them; Put and List never see them.
+// newSuffix is the suffix of files while they are written. A killed process leaves them; Put and List ignore them.
 const newSuffix = ".amble-new"
 
-// Dir is a [Store] of files in a directory, one for each object. A symbolic link in it that leads out of it is not followed.
+// Dir is a [Store] of files in a directory, one for each object. It does not follow symbolic links out of the directory.
 type Dir struct{ root *os.Root }
 
 // OpenDir opens a directory, which must exist, as a store. The error wraps [fs.ErrNotExist] if it does not.
@@ -182,7 +182,7 @@ func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] 
 	}
 }
 
-// Delete implements [Store]. Directories that have become empty are removed, too.
+// Delete implements [Store]. It also removes directories that have become empty.
 func (d *Dir) Delete(ctx context.Context, name string) error {
 	if err := errors.Join(ctx.Err(), CheckName(name)); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (d *Dir) Delete(ctx context.Context, name string) error {
 		return fmt.Errorf("stores: %w", err)
 	}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		_ = d.root.Remove(dir) // unless it is not empty
+		_ = d.root.Remove(dir) // fails if it is not empty
 	}
 	return nil
 }

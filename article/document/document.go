@@ -1,15 +1,15 @@
-// Package document reads the text of PDF, EPUB and DOCX files, page by page, and what they say about themselves.
+// Package document reads the text and the metadata of PDF, EPUB and DOCX files, page by page.
 //
 //	d, err := document.Read(ctx, body, document.PDF)
 //	fmt.Println(d.Title, d.Article("").Text())
 //
-// [Read] runs in the calling process. Files on the web are at times broken or hostile: the parser of PDF files may need much time and
-// memory for them, and a goroutine cannot be stopped from outside. Programs that read files of others should use [Isolated],
-// which reads each file in a process with limits. EPUB and DOCX files are ZIP archives of XML, and what is unpacked of them is limited.
+// [Read] runs in the calling process. Files on the web may be broken or hostile: the PDF parser may need much time and memory for them,
+// and a goroutine cannot be stopped from outside. Programs that read untrusted files should use [Isolated], which reads each file in a
+// process with limits. EPUB and DOCX files are ZIP archives of XML; their unpacked size is limited.
 //
-// What is lost: pictures and text in them, formulas, footnotes of DOCX files, and what is drawn as lines. Running titles and page
-// numbers of a PDF stay in its text. Its paragraphs, headings and the blanks between words are inferred from where letters are drawn. The
-// text of a PDF is in the order in which it is drawn, which is nearly always that of reading.
+// It loses pictures and text in them, formulas, footnotes of DOCX files, and line drawings. Running titles and page numbers of a PDF stay
+// in its text. Its paragraphs, headings and the blanks between words are inferred from the positions of letters. The text of a PDF is in
+// drawing order, which is nearly always the reading order.
 //
 // Functions may be called concurrently.
 package document
@@ -30,7 +30,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 )
 
-// The media types of the documents that are read.
+// The media types of supported documents.
 const (
 	PDF  = "application/pdf"
 	EPUB = "application/epub+zip"
@@ -40,7 +40,7 @@ const (
 // Reads reports whether documents of a media type are read. It is without parameters and in lower case.
 func Reads(mediaType string) bool { return mediaType == PDF || mediaType == EPUB || mediaType == DOCX }
 
-// Type returns the media type of a file by its first bytes, and "" for a file that is not read.
+// Type returns the media type of a file according to its first bytes, "" if it is not supported.
 func Type(body []byte) string {
 	head := string(body[:min(len(body), 1024)])
 	switch {
@@ -56,24 +56,24 @@ func Type(body []byte) string {
 	return ""
 }
 
-// The limits of a document; what exceeds them is left out, and Document.Cut says so.
+// Limits of a document. Content that exceeds them is left out, and Document.Cut says so.
 const (
 	maxPages = 10_000
 	maxLinks = 10_000
-	maxText  = 16 << 20 // bytes of all pages
+	maxText  = 16 << 20 // total bytes of the pages
 )
 
-// Document is the text of a file, with what the file says about itself. Strings that it does not state are "".
+// Document is the text of a file with its metadata. Missing strings are "".
 type Document struct {
 	Title    string   `json:"title,omitempty"`
-	Author   string   `json:"author,omitempty"`   // names, with ", " between them
+	Author   string   `json:"author,omitempty"`   // names, separated by ", "
 	Language string   `json:"language,omitempty"` // declared language tag
 	Modified string   `json:"modified,omitempty"` // as in RFC 3339
-	Pages    []string `json:"pages"`              // text as HTML: of the pages of a PDF, of the chapters of an EPUB, or of a whole DOCX
-	Links    []string `json:"links,omitempty"`    // absolute addresses to which the document leads, each once
-	Cut      string   `json:"cut,omitempty"`      // what was left out, as a phrase; "" if nothing was
+	Pages    []string `json:"pages"`              // text as HTML: one per page of a PDF, per chapter of an EPUB, or one for a whole DOCX
+	Links    []string `json:"links,omitempty"`    // absolute URLs of the document's links, each once
+	Cut      string   `json:"cut,omitempty"`      // description of content that was left out; "" if there is none
 
-	size int // of Pages, in bytes
+	size int // total bytes of Pages
 }
 
 // Reader reads documents, in this process or in another one.
@@ -81,11 +81,11 @@ type Reader interface {
 	Read(ctx context.Context, body []byte, mediaType string) (*Document, error)
 }
 
-// ErrNotRead is returned for files that are no documents of their type, are encrypted with a password, or are broken.
+// ErrNotRead is returned for files that are not documents of their type, are encrypted with a password, or are broken.
 var ErrNotRead = errors.New("document: the file cannot be read")
 
-// Read reads a document of a media type in this process. The limits of [Isolated] do not hold: see the package comment. The context is
-// looked at now and then. The error is [ErrNotRead] or that of the context.
+// Read reads a document of a media type in this process. The limits of [Isolated] do not apply: see the package comment. It checks the
+// context periodically. The error is [ErrNotRead] or the context's.
 func Read(ctx context.Context, body []byte, mediaType string) (d *Document, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -109,7 +109,7 @@ func Read(ctx context.Context, body []byte, mediaType string) (d *Document, err 
 	return d, nil
 }
 
-// firstFrame returns the place of a panic.
+// firstFrame returns the location of a panic.
 func firstFrame(stack []byte) string {
 	_, after, _ := strings.Cut(string(stack), "panic(")
 	lines := strings.SplitN(after, "\n", 5)
@@ -120,7 +120,7 @@ func firstFrame(stack []byte) string {
 	return place
 }
 
-// add adds a page, as far as the document has room.
+// add adds a page, up to the limit of the document.
 func (d *Document) add(page string) (ok bool) {
 	switch {
 	case len(d.Pages) >= maxPages:
@@ -134,7 +134,7 @@ func (d *Document) add(page string) (ok bool) {
 	return false
 }
 
-// link adds an address, unless it is known or leads to no page of the web.
+// link adds a URL, unless it is known or not on the web.
 func (d *Document) link(address string, known map[string]bool) bool {
 	address = strings.TrimSpace(address)
 	scheme, _, _ := strings.Cut(strings.ToLower(address), "://")
@@ -152,8 +152,8 @@ func (d *Document) link(address string, known map[string]bool) bool {
 	return true
 }
 
-// Article returns the text as an article, all pages of the document one after the other. address is that of the document, and may be "". The
-// error is that of [article.Whole].
+// Article returns the text as an article: all pages in order. address is the URL of the document, and may be "". The error is from
+// [article.Whole].
 func (d *Document) Article(address string) (*article.Article, error) {
 	root := &html.Node{Type: html.ElementNode, DataAtom: atom.Main, Data: "main"}
 	for _, page := range d.Pages {
@@ -212,7 +212,7 @@ type Links struct {
 // Reads reports whether documents of a media type are read.
 func (Links) Reads(mediaType string) bool { return Reads(mediaType) }
 
-// Extract returns title and links of a document. A document that cannot be read, or was received in part, has none.
+// Extract returns title and links of a document. If it cannot be read, or was received only in part, there are none.
 func (l Links) Extract(p *fetcher.Page) (*extract.Document, error) {
 	if p.Truncated != "" {
 		return nil, nil

@@ -58,18 +58,18 @@ func (d *Document) readDOCX(ctx context.Context, body []byte) error {
 // wordReader makes HTML of the tokens of a DOCX file.
 type wordReader struct {
 	doc     *Document
-	targets map[string]string // of relationships, by ID
-	known   map[string]bool   // addresses of links
+	targets map[string]string // targets of relationships, by ID
+	known   map[string]bool   // URLs of links found
 
 	out    strings.Builder
 	inline strings.Builder // of the open paragraph
 	inText bool
 	style  string // of the open paragraph
 	level  int    // of the open paragraph in a list; 0: in none
-	open   int    // lists
+	open   int    // number of open lists
 	linked bool
-	tables int // that are open
-	skip   int // depth in what is not read: deleted text, alternatives
+	tables int // number of open tables
+	skip   int // depth in elements that are skipped: deleted text, alternatives
 }
 
 func (w *wordReader) start(e xml.StartElement) {
@@ -138,7 +138,7 @@ func (w *wordReader) end(name string) {
 	}
 }
 
-// paragraph writes the paragraph that ends.
+// paragraph writes the completed paragraph.
 func (w *wordReader) paragraph() {
 	text := strings.TrimSpace(w.inline.String())
 	w.inline.Reset()
@@ -164,7 +164,7 @@ func (w *wordReader) paragraph() {
 	}
 }
 
-// lists opens and closes lists until so many are open. Inner ones are inside of the item before them.
+// lists opens or closes lists until n are open. Inner lists are inside the preceding item.
 func (w *wordReader) lists(n int) {
 	if w.open > 0 && n <= w.open {
 		w.out.WriteString("</li>")

@@ -10,18 +10,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxCodes limits the codes of a font whose meaning or width is remembered.
+// maxCodes limits the codes of a font whose meaning or width is stored.
 const maxCodes = 1 << 17
 
-// glyphs says which letters the codes of a font mean, and how wide they are.
+// glyphs maps the codes of a font to letters and widths.
 type glyphs struct {
 	composite bool // codes have two bytes, unless lengths says otherwise
 	utf16     bool // codes are UTF-16
 	lengths   [5]bool
-	letters   map[code]string  // by the map to Unicode
-	simple    [256]string      // by the encoding
-	widths    map[code]float64 // in thousandths of the size
-	width     float64          // of others
+	letters   map[code]string  // from the ToUnicode map
+	simple    [256]string      // from the encoding
+	widths    map[code]float64 // in thousandths of the font size
+	width     float64          // of codes without an entry
 }
 
 // code is a code of one to four bytes.
@@ -41,14 +41,14 @@ func codeOf(s string) (c code) {
 
 var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
 
-// piece is a string that is drawn: its text, without blanks around it, and where that begins and ends.
+// piece is a drawn string: its text without surrounding blanks, and the positions where that begins and ends.
 type piece struct {
 	text            string
 	from, to, width float64
 }
 
-// decode returns a string in a size and with spacing. Blanks around it and very narrow ones are left out where widths are known: some programs
-// write blanks and take their width back, so that distances alone say where words end.
+// decode returns a string in a size and with spacing. Where widths are known, it leaves out surrounding blanks and very narrow ones: some
+// programs write blanks and undo their width, so that only distances show where words end.
 func (g *glyphs) decode(s string, size, letter, word float64) (p piece) {
 	var out strings.Builder
 	measured := len(g.widths) > 0
@@ -90,7 +90,7 @@ func (g *glyphs) decode(s string, size, letter, word float64) (p piece) {
 	return p
 }
 
-// length returns how many bytes the first code has.
+// length returns the number of bytes of the first code.
 func (g *glyphs) length(s string) int {
 	if !g.composite {
 		return 1
@@ -101,7 +101,7 @@ func (g *glyphs) length(s string) int {
 	return min(2, len(s))
 }
 
-// glyphsOf returns what the codes of a font mean; fonts are read once.
+// glyphsOf returns the glyphs of a font. Each font is read once.
 func (f *pdfFile) glyphsOf(o types.Object) *glyphs {
 	ref, shared := o.(types.IndirectRef)
 	if g := f.fonts[ref]; shared && g != nil {
@@ -131,7 +131,7 @@ func (f *pdfFile) readFont(font types.Dict) *glyphs {
 func (f *pdfFile) readSimple(g *glyphs, font types.Dict) {
 	descriptor := f.dict(font["FontDescriptor"])
 	unit := 1.0
-	if a := f.array(font["FontMatrix"]); len(a) == 6 { // Type 3
+	if a := f.array(font["FontMatrix"]); len(a) == 6 { // a Type 3 font
 		n, _ := f.number(a[0])
 		unit = n * 1000
 	}
@@ -187,14 +187,14 @@ func (g *glyphs) encode(base string, trueType bool) {
 		return
 	}
 	g.simple['\''], g.simple['`'] = "’", "‘"
-	for i, r := range []rune(standardHigh) { // from 0xA1
+	for i, r := range []rune(standardHigh) { // starting at 0xA1
 		if g.simple[0xA1+i] = string(r); r == '_' {
 			g.simple[0xA1+i] = ""
 		}
 	}
 }
 
-// standardHigh are the letters of the standard encoding from 0xA1 on (ISO 32000-1, annex D.2); _ is none.
+// standardHigh are the letters of the standard encoding from 0xA1 on (ISO 32000-1, annex D.2); _ means none.
 const standardHigh = "¡¢£⁄¥ƒ§¤'“«‹›ﬁﬂ_–†‡·_¶•‚„”»…‰_¿_`´ˆ˜¯˘˙¨_˚¸_˝˛ˇ—________________Æ_ª____ŁØŒº_____æ___ı__łøœß____"
 
 // readComposite reads the widths and the kind of codes of a composite font.
@@ -271,7 +271,7 @@ func (g *glyphs) readMap(m []byte) {
 	}
 }
 
-// means notes that the code that is by more than from means a text in UTF-16.
+// means records that the code from+by stands for a text in UTF-16.
 func (g *glyphs) means(from pdfString, by uint32, to string) {
 	if len(from) == 0 || len(from) > 4 || len(g.letters) >= maxCodes {
 		return
@@ -305,7 +305,7 @@ func (g *glyphs) meansRange(low, high, to any) {
 	}
 }
 
-// decodeUTF16 returns big-endian UTF-16 as UTF-8.
+// decodeUTF16 converts big-endian UTF-16 to UTF-8.
 func decodeUTF16(s string) string {
 	var out strings.Builder
 	for i := 0; i+1 < len(s); i += 2 {
@@ -319,11 +319,11 @@ func decodeUTF16(s string) string {
 	return out.String()
 }
 
-// glyph returns the letters of a glyph's name, as in the Adobe Glyph List for Latin, Greek and Cyrillic. Names of forms uniXXXX and
-// uXXXXX are read, and what follows a dot is ignored.
+// glyph returns the letters of a glyph's name, as in the Adobe Glyph List for Latin, Greek and Cyrillic. It supports names of the forms
+// uniXXXX and uXXXXX, and ignores a suffix after a dot.
 func glyph(name string) string {
 	name, _, _ = strings.Cut(name, ".")
-	if strings.Contains(name, "_") { // f_i
+	if strings.Contains(name, "_") { // a ligature such as f_i
 		var all strings.Builder
 		for _, part := range strings.SplitN(name, "_", 8) {
 			all.WriteString(glyph(part))
@@ -346,7 +346,7 @@ func glyph(name string) string {
 	if digits, ok := strings.CutPrefix(name, "afii"); ok {
 		return cyrillic(digits)
 	}
-	for accent, mark := range accents { // Eacute, ccedilla
+	for accent, mark := range accents { // an accented letter: Eacute, ccedilla
 		if letter, ok := strings.CutSuffix(name, accent); ok && len(letter) == 1 {
 			return norm.NFC.String(letter + mark)
 		}
@@ -385,7 +385,7 @@ var accents = map[string]string{
 	"dieresis": "\u0308", "ring": "\u030A", "hungarumlaut": "\u030B", "caron": "\u030C", "cedilla": "\u0327", "ogonek": "\u0328", "commaaccent": "\u0327",
 }
 
-// glyphNames are the names of glyphs, in pairs of name and letter.
+// glyphNames maps names of glyphs to letters.
 var glyphNames = func() map[string]string {
 	all := map[string]string{"space": " ", "nbspace": " ", "nonbreakingspace": " ", "ff": "ff", "fi": "fi", "fl": "fl", "ffi": "ffi", "ffl": "ffl"}
 	fields := strings.Fields(`exclam ! quotedbl " numbersign # dollar $ percent % ampersand & quotesingle ' parenleft ( parenright ) asterisk * plus +

@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// Isolated reads documents in processes: each document has its own, which ends with it. A process that exceeds its limits is killed, and the
-// document cannot be read. It has an empty environment, and reads and writes nothing but its input and output. On Linux the kernel limits its
-// memory, processor time and open files; elsewhere it watches its memory itself.
+// Isolated reads each document in a separate process. A process that exceeds its limits is killed, and its document cannot be read. The
+// process has an empty environment, and reads and writes only its input and output. On Linux the kernel limits its memory, processor time
+// and open files; elsewhere it watches its memory itself.
 //
 // At most as many processes run at a time as there are processors. Its fields must not change after the first call of Read, which may be
 // called concurrently.
@@ -28,7 +28,7 @@ type Isolated struct {
 	// Command is the program to start, with its arguments. It must call [Serve] with its standard input and output, and do nothing else. A
 	// program can start itself with an argument that says so.
 	Command []string
-	MaxTime time.Duration // of each document, by the clock. 0: 20 s
+	MaxTime time.Duration // for each document, in real time. 0: 20 s
 	// MaxMemory limits the memory of a process, in bytes; for small documents it needs some 20 MiB. 0: 512 MiB.
 	MaxMemory int64
 
@@ -36,27 +36,28 @@ type Isolated struct {
 	slots chan struct{}
 }
 
-// ErrLimit is returned for documents that needed more time or memory than an [Isolated] gives them, and for those that ended the process.
+// ErrLimit is returned for documents that needed more time or memory than an [Isolated] permits, or that crashed the process.
 var ErrLimit = errors.New("document: the file was given up")
 
-// maxAnswer limits what a process may write.
+// maxAnswer limits the output of a process.
 const maxAnswer = 4 * maxText
 
-// request is the first line of what a process reads; the document follows.
+// request is the first line of a process's input; the document follows.
 type request struct {
 	Type   string `json:"type"`
 	Memory int64  `json:"memory"`
 	Time   int64  `json:"time"` // seconds
 }
 
-// answer holds the result that a process writes.
+// answer holds the output of a process.
 type answer struct {
 	*Document
 
 	Error string `json:"error,omitempty"`
 }
 
-// Read reads a document in a separate process. The error is [ErrNotRead], [ErrLimit], that of the context, or says that the command cannot be started.
+// Read reads a document in a separate process. The error is [ErrNotRead], [ErrLimit], the context's, or means that the command cannot be
+// started.
 func (r *Isolated) Read(ctx context.Context, body []byte, mediaType string) (*Document, error) {
 	r.once.Do(func() { r.slots = make(chan struct{}, runtime.GOMAXPROCS(0)) })
 	select {
@@ -82,7 +83,7 @@ func (r *Isolated) Read(ctx context.Context, body []byte, mediaType string) (*Do
 	defer cancel()
 	out := &capped{left: maxAnswer, full: cancel}
 	cmd := exec.CommandContext(within, r.Command[0], r.Command[1:]...)
-	cmd.Env = []string{"SYSTEMROOT=" + os.Getenv("SYSTEMROOT")} // Windows needs it
+	cmd.Env = []string{"SYSTEMROOT=" + os.Getenv("SYSTEMROOT")} // required on Windows
 	cmd.Stdin = io.MultiReader(bytes.NewReader(append(head, '\n')), bytes.NewReader(body))
 	cmd.Stdout = out
 	cmd.WaitDelay = time.Second
@@ -110,7 +111,7 @@ func (r *Isolated) Read(ctx context.Context, body []byte, mediaType string) (*Do
 	return a.Document, nil
 }
 
-// capped is a buffer that ends its process when it is full. It has no ReadFrom, which would read past that.
+// capped is a buffer that ends its process when it is full. It has no ReadFrom, which would read beyond the limit.
 type capped struct {
 	data bytes.Buffer
 	left int
@@ -125,8 +126,8 @@ func (c *capped) Write(p []byte) (int, error) {
 	return c.data.Write(p)
 }
 
-// Serve reads one document from in and writes what it says to out, for [Isolated] in another process. It limits the memory and the
-// processor time of this process, so that the process must end with it.
+// Serve reads one document from in and writes the result to out, for [Isolated] in another process. It limits the memory and the processor
+// time of this process, so the process must end afterwards.
 func Serve(in io.Reader, out io.Writer) error {
 	var q request
 	data, err := io.ReadAll(in)
@@ -162,5 +163,5 @@ func watchMemory(limit uint64) {
 	}
 }
 
-// exitMemory is the exit code of a process that used too much memory.
+// exitMemory is the exit code of a process that exceeded its memory.
 const exitMemory = 3

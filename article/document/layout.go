@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// place is where text is on a page: along the line of writing and across it, so that it does not depend on the direction of the text.
+// place is the position of text on a page in coordinates along and across its line, which are independent of the direction of the text.
 type place struct {
 	from, to float64 // along the line
-	base     float64 // across it, growing upwards
+	base     float64 // across the line, increasing upwards
 	size     float64 // of the font as displayed
 }
 
-// run is a piece of text as it is drawn.
+// run is a piece of text as drawn.
 type run struct {
 	place
 	text string
@@ -28,13 +28,13 @@ type line struct {
 	text strings.Builder
 }
 
-// layout makes lines of the runs of a page, in the order in which they are drawn.
+// layout combines the runs of a page to lines, in drawing order.
 type layout struct {
 	lines []*line
 	turn  float64 // direction of the last run, in radians
 }
 
-// add takes the next run.
+// add adds the next run.
 func (l *layout) add(r run, turn float64) {
 	if r.text == "" || r.size <= 0 || math.IsNaN(r.from+r.to+r.base+r.size) || math.IsInf(r.from+r.to+r.base+r.size, 0) {
 		return
@@ -49,7 +49,7 @@ func (l *layout) add(r run, turn float64) {
 	}
 	if last == nil || math.Abs(turn-l.turn) > 0.05 || math.Abs(r.base-last.base) > height/2 || r.from < last.to-height {
 		if strings.TrimSpace(r.text) == "" {
-			return // blanks begin no line
+			return // blanks do not begin a line
 		}
 		last = &line{place: place{from: r.from, to: r.from, base: r.base, size: r.size}}
 		l.lines, l.turn = append(l.lines, last), turn
@@ -57,14 +57,14 @@ func (l *layout) add(r run, turn float64) {
 	if s := last.text.String(); s != "" && r.from-last.to > 0.14*min(r.size, last.size) && !strings.HasSuffix(s, " ") {
 		last.text.WriteByte(' ')
 	}
-	if r.size > last.size && strings.TrimSpace(r.text) != "" { // a note's mark may come first
+	if r.size > last.size && strings.TrimSpace(r.text) != "" { // the mark of a note may come first
 		last.size, last.base = r.size, r.base
 	}
 	last.text.WriteString(r.text)
 	last.to = max(last.to, r.to)
 }
 
-// bodySize returns the size in which most letters of the document are.
+// bodySize returns the font size of most letters in the document.
 func bodySize(pages []*layout) float64 {
 	letters := map[int]int{}
 	for _, p := range pages {
@@ -81,7 +81,7 @@ func bodySize(pages []*layout) float64 {
 	return float64(best) / 2
 }
 
-// html returns the page as paragraphs and headings: lines in letters larger than those of the body by an eighth.
+// html returns the page as paragraphs and headings. Lines whose letters are larger than those of the body by an eighth are headings.
 func (l *layout) html(body float64) string {
 	var out strings.Builder
 	leading := l.leading()
@@ -121,14 +121,14 @@ func (l *layout) leading() float64 {
 	return max(all[len(all)/2], 0.9)
 }
 
-// follows reports whether a line continues the paragraph of the one before it: it is the next one below, in letters of the same size, and
-// not indented.
+// follows reports whether a line continues the paragraph of the previous one: it is directly below, in letters of the same size, and not
+// indented.
 func follows(a, b *line, leading float64) bool {
 	below := (a.base - b.base) / b.size
 	return below > 0 && below < 1.25*leading && math.Abs(a.size-b.size) < 0.1*a.size && b.from < a.from+0.9*a.size
 }
 
-// join joins the lines of a paragraph, and the parts of a word that was divided.
+// join joins the lines of a paragraph, and the parts of a hyphenated word.
 func join(a, b string) string {
 	end, size := utf8.DecodeLastRuneInString(a)
 	if end == '-' || end == '\u00ad' || end == '\u2010' {

@@ -2,5 +2,5 @@
 
 package document
 
-// limitProcess does nothing: there are no such limits here, or they are of no use. Serve watches the memory, and Isolated the time.
+// limitProcess does nothing, because this system has no suitable limits. Serve watches the memory, and Isolated the time.
 func limitProcess(int64, int64) error { return nil }

@@ -15,16 +15,16 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
-// The limits of a PDF file, beside those of the parser.
+// Limits of a PDF file, in addition to those of the parser.
 const (
 	maxDecoded    = 64 << 20  // bytes of one stream
 	maxTree       = 64        // depth of the tree of pages
-	maxForms      = 8         // depth of forms in forms
+	maxForms      = 8         // depth of nested forms
 	maxStates     = 256       // saved graphics states
-	maxOperations = 5_000_000 // of a document
+	maxOperations = 5_000_000 // operations in a document
 )
 
-// configured turns off the files that the parser would make in the user's directory.
+// configured prevents the parser from creating files in the user's directory.
 var configured = sync.OnceFunc(func() { model.ConfigPath = "disable" })
 
 // pdfFile is a PDF file while its text is read.
@@ -34,10 +34,10 @@ type pdfFile struct {
 	ctx   context.Context
 	doc   *Document
 	fonts map[types.IndirectRef]*glyphs
-	left  int // operations
-	bytes int // of streams that may still be decoded
+	left  int // remaining operations
+	bytes int // remaining bytes of decoded streams
 	pages []*layout
-	known map[string]bool // addresses of links
+	known map[string]bool // URLs of links found
 }
 
 // readPDF reads a PDF file.
@@ -46,7 +46,7 @@ func (d *Document) readPDF(ctx context.Context, body []byte) error {
 	c := model.NewDefaultConfiguration()
 	c.Limits.MaxStreamBytes, c.Limits.MaxDecodeBytes = int64(len(body)), maxDecoded
 	if i := bytes.Index(body[:min(len(body), 1024)], []byte("%PDF-")); i > 0 {
-		body = body[i:] // offsets begin there
+		body = body[i:] // offsets start there
 	}
 	parsed, err := pdfcpu.ReadWithContext(ctx, bytes.NewReader(body), c)
 	switch {
@@ -76,7 +76,7 @@ func (d *Document) readPDF(ctx context.Context, body []byte) error {
 	return ctx.Err()
 }
 
-// describe reads what the file says about itself.
+// describe reads the metadata of the file.
 func (f *pdfFile) describe(root types.Dict) {
 	text := func(o types.Object) string {
 		s, err := f.DereferenceText(o)
@@ -97,7 +97,7 @@ func (f *pdfFile) describe(root types.Dict) {
 	}
 }
 
-// pdfDate returns a date such as D:20260131120000+02'00' as in RFC 3339, or "".
+// pdfDate converts a date such as D:20260131120000+02'00' to RFC 3339, or returns "".
 func pdfDate(s string) string {
 	s = strings.ReplaceAll(strings.TrimPrefix(s, "D:"), "'", "")
 	for _, form := range []string{"20060102150405-0700", "20060102150405Z0000", "20060102150405Z"} {
@@ -113,7 +113,7 @@ func pdfDate(s string) string {
 	return ""
 }
 
-// The methods dict, array, number and name return what an object refers to, and zero values if it is of another type.
+// The methods dict, array, number and name resolve references, and return zero values for objects of another type.
 
 func (f *pdfFile) dict(o types.Object) types.Dict {
 	o, err := f.Dereference(o)
@@ -161,7 +161,7 @@ func (f *pdfFile) stream(o types.Object) []byte {
 		return nil
 	}
 	if s.DecodeWithLimit(maxDecoded) != nil {
-		f.bytes -= maxDecoded // as it may have cost
+		f.bytes -= maxDecoded // the cost may have been that high
 		return nil
 	}
 	f.bytes -= len(s.Content)
@@ -201,7 +201,7 @@ func (f *pdfFile) tree(node, resources types.Object, seen map[types.IndirectRef]
 	}
 }
 
-// content returns the content of a page, whose streams are read as one.
+// content returns the content of a page, whose streams are concatenated.
 func (f *pdfFile) content(o types.Object) []byte {
 	parts := f.array(o)
 	if parts == nil {
@@ -219,7 +219,7 @@ func (f *pdfFile) content(o types.Object) []byte {
 // matrix is a transformation (ISO 32000-1, section 8.3.4): a, b, c, d, e, f.
 type matrix [6]float64
 
-// times returns the transformation that makes m first, and then n.
+// times returns the transformation m followed by n.
 func (m matrix) times(n matrix) matrix {
 	return matrix{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
@@ -230,17 +230,17 @@ func (m matrix) times(n matrix) matrix {
 
 var identity = matrix{1, 0, 0, 1, 0, 0}
 
-// state is the part of the graphics state that places text (ISO 32000-1, section 9.3).
+// state is the part of the graphics state that positions text (ISO 32000-1, section 9.3).
 type state struct {
 	ctm           matrix
 	font          *glyphs
 	size          float64
 	letter, word  float64 // spacing
-	scale         float64 // horizontal
+	scale         float64 // horizontal scaling
 	leading, rise float64
 }
 
-// machine runs content streams, as far as they draw text.
+// machine executes content streams, as far as they draw text.
 type machine struct {
 	*pdfFile
 	state
@@ -249,7 +249,7 @@ type machine struct {
 	resources types.Dict
 	saved     []state
 	text      matrix
-	start     matrix // of the line
+	start     matrix // start of the line
 }
 
 // run runs a content stream. Forms in it are run with resources of their own.
@@ -313,7 +313,7 @@ func (m *machine) draw(args []any, depth int) {
 	m.state, m.text, m.start = state, text, start
 }
 
-// do carries out an operator (ISO 32000-1, annex A). Others than those for text and coordinates do nothing.
+// do executes an operator (ISO 32000-1, annex A). Operators other than those for text and coordinates are ignored.
 func (m *machine) do(op pdfOp, args []any) {
 	n := make([]float64, 6)
 	for i := range min(len(args), 6) {
@@ -373,13 +373,13 @@ func (m *machine) do(op pdfOp, args []any) {
 	}
 }
 
-// move begins a line.
+// move begins a new line.
 func (m *machine) move(x, y float64) {
 	m.start = matrix{1, 0, 0, 1, x, y}.times(m.start)
 	m.text = m.start
 }
 
-// show draws strings; numbers between them move the place.
+// show draws strings; numbers between them move the position.
 func (m *machine) show(parts []any) {
 	for _, part := range parts {
 		switch part := part.(type) {

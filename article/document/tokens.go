@@ -5,17 +5,17 @@ import (
 	"strconv"
 )
 
-// The tokens of content streams and character maps, besides float64 for numbers and []any for arrays.
+// The types of tokens in content streams and character maps, besides float64 for numbers and []any for arrays.
 type (
 	pdfName   string
 	pdfString string
 	pdfOp     string
 )
 
-// maxArray limits nested arrays: those in deeper ones are read as if they had no brackets.
+// maxArray limits nested arrays: brackets of deeper ones are ignored.
 const maxArray = 16
 
-// lexer reads the tokens of a content stream or a character map (ISO 32000-1, section 7.2). What is broken is skipped. Work is linear.
+// lexer reads the tokens of a content stream or a character map (ISO 32000-1, section 7.2). It skips invalid input, in linear time.
 type lexer struct {
 	data []byte
 	at   int
@@ -82,7 +82,7 @@ func isBlank(c byte) bool {
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0
 }
 
-// word returns what ends with a blank or a delimiter.
+// word reads up to a blank or a delimiter.
 func (l *lexer) word() string {
 	start := l.at
 	for l.at < len(l.data) && !isBlank(l.data[l.at]) && bytes.IndexByte([]byte("()<>[]{}/%"), l.data[l.at]) < 0 {
@@ -91,7 +91,7 @@ func (l *lexer) word() string {
 	return string(l.data[start:l.at])
 }
 
-// number returns a word as a number, or else as an operator.
+// number returns a word as a number, or otherwise as an operator.
 func number(w string) any {
 	if f, err := strconv.ParseFloat(w, 64); err == nil && (w[0] < 'A') {
 		return f
@@ -139,7 +139,7 @@ func (l *lexer) literal() pdfString {
 	return pdfString(out)
 }
 
-// escape appends what the escape sequence stands for that begins behind a backslash, and leaves at on its last byte.
+// escape appends the value of the escape sequence after a backslash, and leaves at on its last byte.
 func (l *lexer) escape(out []byte) []byte {
 	c := l.peek(0)
 	switch c {
@@ -203,7 +203,7 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// unescapeName undoes the #XX of names.
+// unescapeName decodes #XX in names.
 func unescapeName(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -217,7 +217,7 @@ func unescapeName(s string) string {
 	return string(out)
 }
 
-// skipImage skips the data of an inline image, behind its ID: up to an EI between blanks.
+// skipImage skips the data of an inline image after its ID, up to an EI between blanks.
 func (l *lexer) skipImage() {
 	for {
 		i := bytes.Index(l.data[min(l.at, len(l.data)):], []byte("EI"))

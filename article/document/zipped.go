@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// The limits of what is unpacked.
+// Limits for unpacking.
 const (
-	maxUnpacked = 64 << 20 // bytes of all files together
+	maxUnpacked = 64 << 20 // total bytes of all files
 	maxFiles    = 20_000
 )
 
-// archive is a ZIP archive whose files are read in full.
+// archive is a ZIP archive whose files are read completely.
 type archive struct {
 	files map[string]*zip.File
-	left  int64 // bytes that may still be unpacked
+	left  int64 // remaining bytes to unpack
 }
 
 func openArchive(body []byte) (*archive, error) {
@@ -59,7 +59,7 @@ func (a *archive) read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// xmlTokens yields the tokens of XML as far as it can be read. Entities that are not declared are kept as text.
+// xmlTokens yields the tokens of XML up to the first error. Undeclared entities are kept as text.
 func xmlTokens(data []byte, yield func(xml.Token) bool) {
 	d := xml.NewDecoder(bytes.NewReader(data))
 	d.Strict, d.Entity = false, xml.HTMLEntity
@@ -82,7 +82,7 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// texts returns the text of the elements of an XML file that have one of the local names, by name.
+// texts returns the texts of the elements of an XML file that have one of the local names, by name.
 func texts(data []byte, names ...string) map[string][]string {
 	all := map[string][]string{}
 	var open string

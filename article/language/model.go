@@ -10,16 +10,16 @@ import (
 	"sync"
 )
 
-// model.bin.gz holds for each language the 4,000 most frequent runs of three letters and 5,000 of four, with their
-// frequencies in eighths of powers of two. They are taken from the models of github.com/pemistahl/lingua-go 1.4.0, Copyright
-// 2021-present Peter M. Stahl, Apache License 2.0. To make it again:
+// model.bin.gz contains for each language the 4,000 most frequent sequences of three letters and 5,000 of four, with their frequencies in
+// eighths of powers of two. They come from the models of github.com/pemistahl/lingua-go 1.4.0, Copyright 2021-present Peter M. Stahl,
+// Apache License 2.0. To generate it again:
 //
 //	go run ./tools/languagemodel DIR >article/language/model.bin.gz
 //
 //go:embed model.bin.gz
 var packed []byte
 
-// model knows the frequent n-grams of all languages.
+// model holds the frequent n-grams of all languages.
 type model struct {
 	languages []known
 	grams     map[uint64][]posting
@@ -31,18 +31,18 @@ type known struct {
 	script script
 }
 
-// posting says how frequent an n-gram is in a language: -8 log2 of its share among those of its length.
+// posting is the frequency of an n-gram in a language: -8 log2 of its share among n-grams of its length.
 type posting struct {
 	language, level uint8
 }
 
-// absent is the level of an n-gram that is not among the frequent ones of a language.
+// absent is the level of an n-gram that is not frequent in a language.
 const absent = 160
 
 var standard = sync.OnceValue(func() *model {
 	m, err := read(packed)
 	if err != nil {
-		panic("language: model.bin.gz is damaged: " + err.Error()) // a test reads it
+		panic("language: model.bin.gz is damaged: " + err.Error()) // a test ensures that it is valid
 	}
 	return m
 })
@@ -86,7 +86,7 @@ func read(packed []byte) (*model, error) {
 	}
 }
 
-// key returns an n-gram of up to four letters as a number.
+// key encodes an n-gram of up to four letters as a number.
 func key(r []rune) (k uint64) {
 	for _, c := range r {
 		k = k<<16 ^ uint64(c)
@@ -94,10 +94,9 @@ func key(r []rune) (k uint64) {
 	return k ^ uint64(len(r))<<63
 }
 
-// guess returns the language of a script in which the runs of a text's letters are the most frequent. n of all letters are of the
-// script.
+// guess returns the language of a script in which the n-grams of the text are most frequent. n of all letters belong to the script.
 func (m *model) guess(s script, letters []rune, n, all int) Guess {
-	score := make([]int, len(m.languages)) // above that of a language in which no run is frequent
+	score := make([]int, len(m.languages)) // relative to a language in which no n-gram is frequent
 	for length := 3; length <= 4; length++ {
 		for i := 0; i+length <= len(letters); i++ {
 			run := letters[i : i+length]

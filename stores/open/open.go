@@ -1,5 +1,5 @@
-// Package open opens the store that a URL names. It is the place that knows all kinds of stores; programs that need only one of them
-// use [stores.OpenDir] or package stores/s3 instead.
+// Package open opens the store that a URL names. It links all kinds of stores; programs that need only one kind use [stores.OpenDir] or
+// package stores/s3 instead.
 //
 //	store, err := open.URL("s3://bucket/prefix") // or file:///DIRECTORY
 //	defer open.Close(store)
@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/stores/s3"
 )
 
-// IsURL reports whether a text is meant as the URL of a store, rather than as a path.
+// IsURL reports whether a text is the URL of a store, rather than a path.
 func IsURL(text string) bool {
 	return strings.HasPrefix(text, "s3:") || strings.HasPrefix(text, "file:")
 }

@@ -1,13 +1,13 @@
-// Package s3 keeps objects in a bucket of Amazon S3, or of another server that speaks its protocol. It implements [stores.Store].
+// Package s3 stores objects in a bucket of Amazon S3, or of another server with its protocol. It implements [stores.Store].
 //
-// Who may write, and where the server is, say the variables and files that other programs for S3 read:
+// Credentials and the server's location come from the variables and files that other S3 programs use:
 //
 //   - AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or else the profile AWS_PROFILE in ~/.aws/credentials and
 //     ~/.aws/config (AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE), with credential_process and sessions of a single sign-on;
 //   - AWS_REGION or AWS_DEFAULT_REGION, or else region of the profile;
 //   - AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, or else endpoint_url of the profile; otherwise Amazon's.
 //
-// Without keys requests are anonymous. No service of the machine, such as the metadata of an instance, is asked.
+// Without keys requests are anonymous. The package uses no services of the machine, such as instance metadata.
 package s3
 
 import (
@@ -34,10 +34,10 @@ import (
 	"github.com/amble-crawler/amble/stores"
 )
 
-// maxObject is the size of the largest object that one request can store, in bytes.
+// maxObject is the maximum size in bytes of an object that one request can store.
 const maxObject = 5 << 30
 
-// tries is how often a request is made that fails because the server is away or busy, within some seconds.
+// tries is the maximum number of attempts of a request that fails because the server is unreachable or busy, within some seconds.
 const tries = 4
 
 // Store is a part of a bucket: the objects whose names begin with a prefix.
@@ -47,8 +47,8 @@ type Store struct {
 	prefix string // "" or ends with a slash
 }
 
-// Open returns the store that a URL such as s3://bucket/prefix names. It makes no request: whether the bucket is there, the first
-// method says.
+// Open returns the store for a URL such as s3://bucket/prefix. It makes no requests: the first method call shows whether the bucket
+// exists.
 func Open(name string) (*Store, error) {
 	u, err := url.Parse(name)
 	if err != nil || u.Scheme != "s3" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -79,7 +79,7 @@ func Open(name string) (*Store, error) {
 	return &Store{core: core, bucket: u.Host, prefix: prefix}, nil
 }
 
-// profile returns the section of AWS's configuration file that is in force, an empty one if there is none.
+// profile returns the active section of AWS's configuration file, an empty one if there is none.
 func profile() *ini.Section {
 	file := os.Getenv("AWS_CONFIG_FILE")
 	if home, err := os.UserHomeDir(); file == "" && err == nil {
@@ -99,8 +99,8 @@ func profile() *ini.Section {
 // sumKey is the metadata with the SHA-256 of an object, in hexadecimal digits.
 const sumKey = "Sha256"
 
-// Put implements [stores.Store]. The object is sent in one request, so that a killed process leaves no part of it, with its SHA-256 and
-// its MD5, which the server checks; 5 GiB are the most that are possible. The body is read twice.
+// Put implements [stores.Store]. It sends the object in one request, so that a killed process leaves no part of it, with its SHA-256 and
+// its MD5, which the server checks. The maximum is 5 GiB. It reads the body twice.
 func (s *Store) Put(ctx context.Context, o stores.Object, body io.ReadSeeker) error {
 	if err := stores.CheckName(o.Name); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (s *Store) Put(ctx context.Context, o stores.Object, body io.ReadSeeker) er
 	return err
 }
 
-// notClosed keeps the client from closing the body.
+// notClosed prevents the client from closing the body.
 type notClosed struct{ io.ReadSeeker }
 
 // Get implements [stores.Store].
@@ -133,7 +133,7 @@ func (s *Store) Get(ctx context.Context, name string, offset, length int64) (io.
 	if err := stores.CheckName(name); err != nil {
 		return nil, err
 	}
-	if length == 0 { // HTTP has no range without bytes
+	if length == 0 { // HTTP has no empty ranges
 		if o, err := s.Stat(ctx, name); err != nil || offset <= o.Size {
 			return http.NoBody, err
 		}
@@ -146,7 +146,7 @@ func (s *Store) Get(ctx context.Context, name string, offset, length int64) (io.
 		opts.Set("Range", fmt.Sprintf("bytes=%d-", offset))
 	}
 	r, info, _, err := s.core.GetObject(ctx, s.bucket, s.prefix+name, opts)
-	if minio.ToErrorResponse(err).Code == minio.InvalidRange && length < 0 { // at the very end, perhaps
+	if minio.ToErrorResponse(err).Code == minio.InvalidRange && length < 0 { // the offset may be exactly the end
 		if o, err := s.Stat(ctx, name); err != nil || offset == o.Size {
 			return http.NoBody, err
 		}
@@ -158,12 +158,12 @@ func (s *Store) Get(ctx context.Context, name string, offset, length int64) (io.
 		return nil, s.told(ctx, "read", name, err)
 	}
 	if length < 0 {
-		length = info.Size // of this answer
+		length = info.Size // size of this response
 	}
 	return &body{s: s, ctx: ctx, name: name, in: r, left: length}, nil
 }
 
-// body reads an answer, and knows how long it has to be.
+// body reads a response and checks its length.
 type body struct {
 	s    *Store
 	ctx  context.Context
@@ -189,7 +189,7 @@ func (b *body) Read(p []byte) (int, error) {
 
 func (b *body) Close() error { return b.in.Close() }
 
-// Stat implements [stores.Store]. The SHA-256 is the one that Put stored with the object.
+// Stat implements [stores.Store]. It returns the SHA-256 that Put stored with the object.
 func (s *Store) Stat(ctx context.Context, name string) (stores.Object, error) {
 	if err := stores.CheckName(name); err != nil {
 		return stores.Object{}, err
@@ -214,7 +214,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[stores.Object
 				return
 			}
 			o := stores.Object{Name: strings.TrimPrefix(info.Key, s.prefix), Size: info.Size}
-			if stores.CheckName(o.Name) == nil && !yield(o, nil) { // a folder that another program made ends with a slash
+			if stores.CheckName(o.Name) == nil && !yield(o, nil) { // a folder made by another program ends with a slash
 				return
 			}
 		}
@@ -224,7 +224,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[stores.Object
 	}
 }
 
-// Delete implements [stores.Store]. In a bucket with versions the object remains as a version.
+// Delete implements [stores.Store]. In a bucket with versioning the object stays as a version.
 func (s *Store) Delete(ctx context.Context, name string) error {
 	if err := stores.CheckName(name); err != nil {
 		return err
@@ -245,7 +245,7 @@ func (s *Store) Versioned(ctx context.Context) (bool, error) {
 // URL returns the URL of an object, for messages.
 func (s *Store) URL(name string) string { return "s3://" + s.bucket + "/" + s.prefix + name }
 
-// told returns err as an error of a store that says what failed, with advice.
+// told returns err as an error of a store that describes the failed operation, with advice.
 func (s *Store) told(ctx context.Context, what, name string, err error) error {
 	if err == nil {
 		return nil
@@ -260,7 +260,7 @@ func (s *Store) told(ctx context.Context, what, name string, err error) error {
 		kind = fs.ErrNotExist
 	case r.Code == minio.NoSuchBucket:
 		advice = ": make the bucket first, or name another one"
-	case r.StatusCode == http.StatusNotFound: // a HEAD has no body that says more
+	case r.StatusCode == http.StatusNotFound: // a HEAD response has no body with details
 		kind = fs.ErrNotExist
 	case r.Code == "RequestTimeTooSkewed":
 		advice = ": set the clock of this machine"

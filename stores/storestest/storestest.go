@@ -1,4 +1,4 @@
-// Package storestest is the conformance suite for implementations of [stores.Store], and lets tests use an S3 server of their own.
+// Package storestest is the conformance suite for implementations of [stores.Store]. It also runs an S3 server for tests.
 package storestest
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/stores"
 )
 
-// Run tests a store. The function opens an empty one for each test.
+// Run tests a store. open must return an empty one for each test.
 func Run(t *testing.T, open func(t *testing.T) stores.Store) {
 	for _, c := range []struct {
 		name string
@@ -39,13 +39,13 @@ func Run(t *testing.T, open func(t *testing.T) stores.Store) {
 	}
 }
 
-// MakeBucket makes the bucket "crawls" in an S3 server, unless it is there.
+// MakeBucket makes the bucket "crawls" in an S3 server unless it exists.
 func MakeBucket(server http.Handler) {
 	server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(context.Background(), http.MethodPut, "/crawls", nil))
 }
 
-// ServeS3 serves an S3 server with the bucket "crawls", which package stores/s3 finds, until the test ends. Each request goes to around with
-// the server; nil: to the server.
+// ServeS3 serves an S3 server with the bucket "crawls", and configures package stores/s3 for it, until the test ends. If around is not
+// nil, it handles each request, with the server as an argument.
 func ServeS3(tb testing.TB, server http.Handler, around func(server http.Handler, w http.ResponseWriter, r *http.Request)) {
 	tb.Helper()
 	MakeBucket(server)
@@ -57,7 +57,7 @@ func ServeS3(tb testing.TB, server http.Handler, around func(server http.Handler
 	UseS3(tb, s.URL)
 }
 
-// UseS3 sets the variables with which package stores/s3 finds the server at a URL, and reads no file, until the test ends.
+// UseS3 sets the variables that configure package stores/s3 for the server at a URL, without files, until the test ends.
 func UseS3(tb testing.TB, url string) {
 	tb.Helper()
 	for name, value := range map[string]string{
@@ -74,7 +74,7 @@ type kit struct {
 	s   stores.Store
 }
 
-// Of describes content as an object.
+// Of returns the description of content as an object.
 func Of(name string, content []byte) stores.Object {
 	return stores.Object{Name: name, Size: int64(len(content)), SHA256: sha256.Sum256(content)}
 }
@@ -149,7 +149,7 @@ func whole(k *kit) {
 	k.want("long", long)
 	k.wantList("", "dir/of/Some name+%&ü.txt 4", "empty 0", fmt.Sprintf("long %d", len(long)))
 	body := strings.NewReader("content")
-	if _, err := io.ReadAll(body); err != nil { // Put begins at the beginning
+	if _, err := io.ReadAll(body); err != nil { // Put must start at the beginning
 		k.Fatal(err)
 	}
 	if err := k.s.Put(k.ctx, Of("read before", []byte("content")), body); err != nil {
