@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Violation is one breach of politeness, as the servers saw it.
+// Violation is a breach of politeness, as seen by the servers.
 type Violation struct {
 	Rule     string        // "P1" … "P11", "rate", "gone", "hours", "opt-out", "method", "line" or "repeat": see [Web.Audit]
 	Host     string        // host:port, or the address for P6
-	Detail   string        // what is wrong, without the requests
+	Detail   string        // description, without the requests
 	First    Request       // the earlier request, if two are involved
 	Second   Request       // the offending request
 	Gap      time.Duration // between the two, if a gap is involved; negative if they overlap
@@ -33,8 +33,8 @@ func (v Violation) String() string {
 	return s
 }
 
-// Audit checks the requests so far, from the servers' side and only by what the fixture says. A request that is still
-// in flight has not ended. Violations are in the order of the offending requests. The rules:
+// Audit checks the requests so far, from the servers' side and only by the statements of the fixture. A request that is still in flight
+// has not ended. Violations are in the order of the offending requests. The rules:
 //
 //	P1      the first request to an origin is for its /robots.txt, and no page of the origin is requested
 //	        before that is answered, including its redirects, or if the last look at it is older
@@ -97,7 +97,7 @@ type auditor struct {
 	e       Expect
 	log     []Request
 	found   []Violation
-	looks   map[string][]look   // of robots.txt, by origin
+	looks   map[string][]look   // looks at robots.txt, by origin
 	hops    map[int]bool        // IDs of requests that belong to the redirects of a robots.txt
 	hosts   map[string]*lane    // P3, P4
 	addrs   map[string]*lane    // P6
@@ -106,10 +106,10 @@ type auditor struct {
 	met     map[string]bool     // requested URLs
 	waits   map[string][]wait   // P7, by host
 	done    map[string]*Request // by URL
-	logins  map[string]*Request // the last POST to each of Expect.Logins
-	posts   map[string]int      // the number of them
+	logins  map[string]*Request // last POST to each of Expect.Logins
+	posts   map[string]int      // number of POSTs
 	cookies map[string][]string // "name=value" set, by host
-	agent   *Request            // the first with a User-Agent
+	agent   *Request            // first request with a User-Agent
 }
 
 func newAuditor(w *Web, e Expect) *auditor {
@@ -138,8 +138,7 @@ func (w *Web) auditInCleanup() {
 	}
 }
 
-// ExpectViolations makes [Test] skip the audit at its end. It is for tests of rude clients, above all for those of
-// the auditor.
+// ExpectViolations makes [Test] skip the audit at its end. It is for tests of impolite clients, above all tests of the auditor.
 func (w *Web) ExpectViolations() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -49,7 +49,7 @@ func (a *auditor) soleHost(d Dial) string {
 	return host
 }
 
-// connectTurn is the time for which a crawler must keep other requests from an address while it tries to connect there.
+// connectTurn is the time for which a crawler must not send other requests to an address while it tries to connect there.
 const connectTurn = 5 * time.Second
 
 // event is a use of an address: an attempt to connect, or a request on a connection that had one before.

@@ -11,12 +11,12 @@ import (
 type failing struct {
 	halves      int
 	last        *Request
-	first, late *Request // answered 429
+	first, late *Request // requests answered with 429
 	walls       int
 	wall        *Request // the last challenge
 }
 
-// maxWalls is the number of consecutive challenges after which a host must not receive any request.
+// maxWalls is the number of consecutive challenges after which a host must not receive any more requests.
 const maxWalls = 5
 
 // challenged reports whether an answer is the challenge of a bot wall.
@@ -24,7 +24,7 @@ func challenged(r *Request) bool {
 	return (r.Status < 300 || r.Status > 399) && r.Answer.Get(wallField) == wallValue
 }
 
-// minSilent is the number of failures from which Expect.MaxSilence applies.
+// minSilent is the minimum number of failures for Expect.MaxSilence to apply.
 const minSilent = 5
 
 // failures checks r against the limits for failing hosts, and records its answer. An incomplete answer, which the

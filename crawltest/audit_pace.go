@@ -9,10 +9,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// lane is the requests to one host or address so far, in order of arrival.
+// lane holds the requests to one host or address so far, in order of arrival.
 type lane struct {
 	rs    []*Request
-	free  []time.Time // free[i]: when none of rs[:i+1] requires a pause any more, apart from the delay
+	free  []time.Time // free[i]: end of all pauses required by rs[:i+1], apart from the delay
 	slack []time.Duration
 }
 
@@ -37,8 +37,8 @@ func (l *lane) add(r *Request, slack time.Duration) {
 
 // conflict describes why r must not be sent yet.
 type conflict struct {
-	flying, near   int      // requests in flight when r began; these and those that ended too shortly before
-	overlap, close *Request // the last of each
+	flying, near   int      // requests in flight when r began; and these plus those that ended too shortly before
+	overlap, close *Request // the last request of each kind
 	required       time.Duration
 }
 
@@ -153,7 +153,7 @@ func (c conflict) sameHost(r *Request) bool {
 	return first.Host == r.Host
 }
 
-// wait is a Retry-After, or a RateLimit that is used up.
+// wait is a Retry-After, or a used-up RateLimit.
 type wait struct {
 	by    *Request
 	until time.Time
@@ -169,7 +169,7 @@ func (a *auditor) retryAfter(r *Request) {
 		v := Violation{Rule: "P7", Host: r.Host, First: *wt.by, Second: *r, Gap: r.Start.Sub(wt.by.End), Required: asked}
 		switch {
 		case wt.by.ended == 0 || wt.by.ended > r.began:
-			continue // the crawler could not know it
+			continue // the crawler could not know it yet
 		case (crowd > 1 || wt.by.Host != r.Host) && r.Start.Equal(wt.by.End):
 			continue // nor at the same instant
 		case r.Start.Before(wt.until):

@@ -49,7 +49,7 @@ func (a *auditor) follow(first *Request) look {
 		if next == nil {
 			return look{first: first}
 		}
-		if next.ID > at.ID { // not from a cache, which was filled for another reason
+		if next.ID > at.ID { // a response from a cache was requested earlier, for another reason
 			a.hops[next.ID] = true
 			next = a.again(next)
 		}
@@ -73,8 +73,8 @@ func (a *auditor) hop(to string, from *Request) *Request {
 	return nil
 }
 
-// again returns the repetition of a hop whose answer does not decide, if processes were killed: another one continues the
-// redirects where the first has noted that it was. What is requested in between was requested without an answer.
+// again returns the repetition of a hop whose response does not decide, after a process was killed: the next process continues the
+// redirects where the first one recorded that it was. The requests in between got no response.
 func (a *auditor) again(hop *Request) *Request {
 	if !a.e.AllowRepeats {
 		return hop
@@ -113,8 +113,8 @@ func redirectTarget(r *Request) (string, bool) {
 	return to.String(), true
 }
 
-// decides reports whether an answer for robots.txt determines what is allowed. The body of a 2xx must have arrived,
-// or the part of it that a crawler must read. 202 says that the request was not acted upon, as bot walls do.
+// decides reports whether a response for robots.txt determines what is allowed. The body of a 2xx must have arrived, or the part of it
+// that a crawler must read. 202 means that the request was not acted upon, as with bot walls.
 func decides(r *Request) bool {
 	switch {
 	case r.Status >= 500, r.Status == http.StatusTooManyRequests, r.Status == http.StatusAccepted, r.Status < 200, challenged(r):

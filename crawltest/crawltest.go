@@ -151,9 +151,8 @@ func (w *Web) closeConns() {
 // Start returns when the Web was created. Times passed to [Page.At], [Fault.From] and [Fault.Until] count from it.
 func (w *Web) Start() time.Time { return w.start }
 
-// Addresses sets the ranges from which later sites without an address of their own get one, in order. By default they
-// get addresses that no public site has but that crawlers regard as public, so a crawler need not be configured to
-// allow private addresses.
+// Addresses sets the ranges from which later sites without an explicit address get one, in order. By default they get addresses that no
+// public site has but that crawlers regard as public, so that a crawler need not be configured to allow private addresses.
 func (w *Web) Addresses(ranges ...netip.Prefix) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -167,8 +166,8 @@ func (w *Web) tick() int64 {
 	return w.seq
 }
 
-// Network is the configuration of a crawler whose network can be replaced: a *crawler.Config or a *fetcher.Config. A
-// crawler of another kind can implement it.
+// Network is the configuration of a crawler whose network can be replaced: a *crawler.Config or a *fetcher.Config. Other crawlers can
+// implement it.
 type Network interface {
 	// UseNetwork replaces how connections are made, names are looked up and certificates are verified.
 	UseNetwork(
@@ -180,16 +179,16 @@ type Network interface {
 	)
 }
 
-// Apply makes w the web of a crawler. Nothing else of the configuration is changed, and what the auditor expects is
-// still stated with [Web.Expect]: it must not believe the configuration that it checks.
+// Apply makes w the web of a crawler. Nothing else of the configuration is changed, and what the auditor expects is still stated with
+// [Web.Expect]: it must not believe the configuration that it checks.
 //
 //	cfg := crawler.Config{Contact: contact}
 //	w.Apply(&cfg)
 //
-// Crawls of one web share their hosts, and nothing with those of other webs or of the real one.
+// Crawls of the same web share their hosts. They share nothing with crawls of other webs or of the real one.
 func (w *Web) Apply(n Network) { n.UseNetwork(w.DialContext, w, w.RootCAs()) }
 
-// Shared returns what the crawlers of w share, such as clocks of its hosts: what the first call made.
+// Shared returns state that the crawlers of w share, such as clocks of its hosts: the result of the first call's create.
 func (w *Web) Shared(create func() any) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()

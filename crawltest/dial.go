@@ -135,7 +135,7 @@ func (w *Web) hang(ctx context.Context) error {
 	}
 }
 
-// at returns what is at an address, and the fault of this attempt.
+// at returns whether a site listens at an address, and the fault of this attempt.
 func (w *Web) at(to netip.AddrPort) (listening, secure bool, fault Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

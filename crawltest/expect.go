@@ -37,16 +37,16 @@ type Expect struct {
 	// MaxCrawlDelay, if not 0, is the longest delay of a robots.txt that the crawler accepts; no page may be
 	// requested of a host of which it knows a longer one (P5).
 	MaxCrawlDelay time.Duration
-	// RobotsGiveUp, if not 0, is the time for which a crawler may keep requesting a robots.txt that fails: after a failure this
-	// long after the first, it must not request it again (P8). By how much later a request was made than RobotsRetry
-	// allows does not count: other hosts may have had their turn.
+	// RobotsGiveUp, if not 0, is the time for which a crawler may keep requesting a robots.txt that fails: after a failure this long after
+	// the first, it must not request it again (P8). Time by which a request was later than RobotsRetry allows does not count: other hosts
+	// may have had their turn.
 	RobotsGiveUp time.Duration
-	// MaxFailures, if not 0, is the number of answers of 429 without a good one in between after which a host must
-	// not receive any request; MaxSilence, if not 0, is the time of at least five such answers after which it must not. An answer
-	// of 5xx counts half for MaxFailures if its URL was not requested before. Answers for a robots.txt do not count.
+	// MaxFailures, if not 0, is the number of answers of 429 without a good one in between after which a host must not receive any
+	// request; MaxSilence, if not 0, is the same for the time since the first of at least five such answers. An answer of 5xx counts half
+	// for MaxFailures if its URL was not requested before. Answers for a robots.txt do not count.
 	MaxFailures int
 	MaxSilence  time.Duration
-	// Hours, if not empty, is when requests may be granted.
+	// Hours, if not empty, are the times of day at which requests may be granted.
 	Hours []Span
 	// OptOut maps names of hosts to the time from which they must not receive any request.
 	OptOut map[string]time.Time
@@ -78,13 +78,13 @@ type Expect struct {
 // Span is a part of the day, from midnight UTC. If To is not after From, it extends into the next day.
 type Span struct{ From, To time.Duration }
 
-// HostExpect replaces the general rule for one host.
+// HostExpect overrides the general rules for one host.
 type HostExpect struct {
 	Delay   time.Duration
 	PerHost int // 0 is 1
 }
 
-// at returns the delay and the number of simultaneous requests that apply to a host, and whether they are its own.
+// at returns the delay and the number of simultaneous requests for a host, and whether they are specific to it.
 func (e Expect) at(host string) (delay time.Duration, per int, own bool) {
 	if h, own := e.Hosts[host]; own {
 		return h.Delay, max(h.PerHost, 1), true

@@ -46,16 +46,16 @@ type Fault struct {
 	wait   time.Duration
 	gap    time.Duration
 	status int
-	retry  string // "seconds", "date", "" or, after a colon, a value as it is
+	retry  string // "seconds", "date", "" or, after a colon, a verbatim value
 	reset  bool
-	wall   bool // the answer is a challenge
+	wall   bool // the response is a challenge
 
 	first, every int
 	from, until  time.Duration
 	hits         int
 }
 
-// NXDomain makes the DNS say that the name does not exist.
+// NXDomain makes the DNS respond that the name does not exist.
 func NXDomain() Fault { return Fault{kind: faultNXDomain, stage: stageDNS} }
 
 // DNSFailure makes the DNS fail temporarily (SERVFAIL).
@@ -64,7 +64,7 @@ func DNSFailure() Fault { return Fault{kind: faultDNSFailure, stage: stageDNS} }
 // DNSTimeout leaves look-ups unanswered until their context ends.
 func DNSTimeout() Fault { return Fault{kind: faultDNSTimeout, stage: stageDNS} }
 
-// Refuse refuses connections. Like all connect faults it belongs to the address: other names there fail, too.
+// Refuse refuses connections. Like all connection faults it applies to the address: other names there fail, too.
 func Refuse() Fault { return Fault{kind: faultRefuse, stage: stageConnect} }
 
 // NoConnect leaves attempts to connect hanging until the dialer's context ends.
@@ -112,13 +112,12 @@ func RetryAfterValue(status int, value string) Fault {
 }
 
 // Challenge answers with a status and the header field Cf-Mitigated, which marks a challenge of Cloudflare's bot wall. The auditor
-// recognizes challenges by this field, also in the header of a [Page].
+// recognizes challenges by this field, including in the header of a [Page].
 func Challenge(status int) Fault {
 	return Fault{kind: faultStatus, stage: stageAnswer, status: status, wall: true}
 }
 
-// TooFast answers 429 with Retry-After in seconds to each request that begins less than gap after
-// the end of the one before it.
+// TooFast answers 429 with Retry-After in seconds to each request that begins less than gap after the end of the previous one.
 func TooFast(gap, retry time.Duration) Fault {
 	return Fault{kind: faultTooFast, stage: stageAnswer, status: http.StatusTooManyRequests, retry: "seconds", wait: retry, gap: gap}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Capture is the type fixture.Capture, which writes what [Web.Load] reads.
+// Capture is the type fixture.Capture, which records web archives for [Web.Load].
 type Capture = fixture.Capture
 
 // Load adds the pages of a txtar archive; a mistake in it fails the test and names the line.
@@ -73,7 +73,7 @@ func (w *Web) LoadFile(path string) {
 	}
 }
 
-// readFixture reads a file, or the part of it that shows that it is too large.
+// readFixture reads a file, up to the size that shows that it is too large.
 func readFixture(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -33,8 +33,8 @@ func (p *Page) set(f func()) *Page {
 // Site returns the page's site, to continue a chain.
 func (p *Page) Site() *Site { return p.site }
 
-// At makes this the version of the page from then on, counted from [Web.Start]. Before it the earlier version is
-// served, or 404 if there is none.
+// At makes this the version of the page from a time on, counted from [Web.Start]. Before that the earlier version is served, or 404 if
+// there is none.
 func (p *Page) At(d time.Duration) *Page { return p.set(func() { p.at = d }) }
 
 // Status sets the status code of the answer.
@@ -56,7 +56,7 @@ func (p *Page) Header(key, value string) *Page {
 // Location sets the Location field, which is sent unchanged.
 func (p *Page) Location(to string) *Page { return p.set(func() { p.location = to }) }
 
-// Latency sets the time until the answer begins, in addition to that of the site.
+// Latency sets the time until the response begins, in addition to the site's latency.
 func (p *Page) Latency(d time.Duration) *Page { return p.set(func() { p.latency = d }) }
 
 // Fault makes the page misbehave. DNS, connect and TLS faults belong to a [Site].

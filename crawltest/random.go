@@ -13,12 +13,12 @@ type RandomConfig struct {
 	Pages int // approximate number of pages of each host; 0 means 12
 	Links int // maximum number of links of each page, besides the one that makes it reachable; 0 means 4
 
-	// Agent is the product token for which some hosts write a separate group of rules, which hides the general one.
-	// If it is "", no host does.
+	// Agent is the product token for which some hosts have a separate group of rules, which hides the general one. If it is "", no host
+	// has one.
 	Agent string
 	// HTTPS makes some hosts https.
 	HTTPS bool
-	// Faults says what goes wrong.
+	// Faults selects the faults.
 	Faults FaultLevel
 	// Every robots.txt fails from OutageFrom until OutageUntil, counted from [Web.Start].
 	OutageFrom, OutageUntil time.Duration
@@ -28,12 +28,12 @@ type RandomConfig struct {
 	// page that works, bot walls, pauses longer than any number, a robots.txt at a host that requires too long pauses, names
 	// without an address and addresses that do not answer for a while.
 	Hard bool
-	// Loopback puts the first host at 127.0.0.1 under that name, and others at loopback addresses; the rest are
-	// excused in the [Truth]. It is for crawlers without a contact.
+	// Loopback puts the first host at 127.0.0.1 under that name, and others at loopback addresses; the rest are excused in the [Truth]. It
+	// is for crawlers without a contact.
 	Loopback bool
 }
 
-// FaultLevel says how badly a random web behaves.
+// FaultLevel selects the severity of a random web's faults.
 type FaultLevel int
 
 const (
@@ -65,14 +65,14 @@ type randomHost struct {
 	open  []*node // targets of links and redirects
 	dead  bool
 	far   bool // connecting takes time, and each connection serves one request
-	slow  bool // requires longer pauses than a crawler may accept; dead
+	slow  bool // requires longer pauses than a crawler may accept, so it counts as dead
 	files int
 
-	failing bool        // it has a robots.txt, and pages that never work; dead
-	walled  bool        // so far that its pages are challenges of a bot wall; failing
+	failing bool        // it has a robots.txt, and pages that never work; it counts as dead
+	walled  bool        // its pages are challenges of a bot wall; it is failing, too
 	strict  bool        // answers 429 if its Crawl-delay is not kept
-	excused bool        // by Excuse
-	lifted  bool        // by Lift
+	excused bool        // set by Excuse
+	lifted  bool        // set by Lift
 	rules   *randomHost // the host of its robots.txt; nil if it is this one
 }
 
@@ -94,7 +94,7 @@ type RandomHost struct {
 	Host   string // host:port
 	Origin string
 	Name   string
-	Works  bool // permanently
+	Works  bool // it works permanently
 	Strict bool // it answers 429 if its Crawl-delay is not kept
 }
 
@@ -135,7 +135,7 @@ type node struct {
 	broken    bool // never works
 	links     []*node
 	hidden    []*node
-	to        *node // of a redirect
+	to        *node // target of a redirect
 	fault     *Fault
 }
 
@@ -146,7 +146,7 @@ type builder struct {
 	*RandomWeb
 	c   RandomConfig
 	rng *rand.Rand
-	odd *rand.Rand // for bot walls, so that they leave all else as it is
+	odd *rand.Rand // separate generator for bot walls, so that they do not change the rest
 }
 
 // Random adds a web generated from a seed: pages with links across hosts in many spellings; redirects in chains, in
@@ -212,8 +212,8 @@ func (b *builder) add(h *randomHost, path string, kind nodeKind) *node {
 	return n
 }
 
-// addHost generates a host. The first one always works; hosts that do not work have names and addresses of their own,
-// so that no other host fails with them.
+// addHost generates a host. The first one always works. Hosts that do not work have separate names and addresses, so that no other host
+// fails with them.
 func (b *builder) addHost(i int) {
 	h := &randomHost{dead: i > 0 && b.c.Faults >= LastingFaults && b.chance(25)}
 	name, port := fmt.Sprintf("h%d.example", i), ""
@@ -257,7 +257,7 @@ func (b *builder) addHost(i int) {
 
 func (h *randomHost) literal() bool { return h.site.host == "127.0.0.1" }
 
-// placeLocal gives a host a loopback address, or leaves it the public one, which must not be used.
+// placeLocal gives a host a loopback address, or leaves its public one, which must not be requested.
 func (b *builder) placeLocal(h *randomHost, i int) {
 	if b.chance(60) {
 		h.site.Address(fmt.Sprintf("127.0.0.%d", 1+i))
@@ -368,7 +368,7 @@ func (b *builder) linkMore(n *node) {
 // siteFaults chooses the fault of a host as a whole.
 func (b *builder) siteFaults(h *randomHost) {
 	switch {
-	case h.excused: // public: it has no fault, but it must not receive any request
+	case h.excused: // a public host: it has no fault, but must not receive any request
 	case h.dead && b.chance(15):
 		h.slow = true
 	case h.dead && b.c.Hard && b.chance(50):
@@ -399,11 +399,11 @@ func (b *builder) hardFaults(h *randomHost) {
 		h.failing, h.walled = true, b.odd.IntN(3) == 0
 	case 2:
 		f := RetryAfterValue(pick(b, []int{429, 503}), "99999999999999999999")
-		if b.odd.IntN(3) == 0 { // robots.txt, too
+		if b.odd.IntN(3) == 0 { // robots.txt fails, too
 			f = Challenge([]int{200, 202, 403, 404}[b.odd.IntN(4)])
 		}
 		h.site.Fault(f)
-	default: // robots chooses it
+	default: // robots handles it
 		h.rules = h
 	}
 }

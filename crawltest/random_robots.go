@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// rule is lines of a robots.txt with paths: the truth of what they mean by RFC 9309.
+// rule is a group of robots.txt lines with paths that show their meaning by RFC 9309.
 type rule struct {
 	lines          []string
 	forbids, leads []string // leads are allowed although they look similar
@@ -131,7 +131,7 @@ func (b *builder) decorate(lines []string) string {
 	return s.String()
 }
 
-// transient generates a robots.txt that must be requested again: soon, and while it fails.
+// transient generates a robots.txt that must be requested again soon, and fails meanwhile.
 func (b *builder) transient(h *randomHost, r *Page) {
 	if h.far {
 		r.Header("Connection", "close").Header("Cache-Control", "max-age=60")

@@ -34,7 +34,7 @@ type Request struct {
 	served       *Page // nil for 404
 }
 
-// maxLine limits the bytes of a request line that are kept.
+// maxLine limits the stored bytes of a request line.
 const maxLine = 16 << 10
 
 // entry is a Request that is in progress. All fields are guarded by the Web's mutex.
@@ -42,13 +42,13 @@ type entry struct {
 	Request
 	line      []byte
 	lineDone  bool
-	blank     bool // the head's current line is empty so far
+	blank     bool // the current line of the head is empty so far
 	headDone  bool
-	rest      []byte // what followed the head: a body, or the next request
+	rest      []byte // bytes after the head: a body, or the next request
 	answering bool   // a handler was called
-	handled   bool   // the answer is complete: the handler returned normally, or flushed all it announced
+	handled   bool   // the response is complete: the handler returned normally, or flushed all announced bytes
 	failed    bool   // a write of the answer failed
-	hasBody   bool   // what arrives in the meantime is its body
+	hasBody   bool   // arriving bytes belong to its body
 	closedAt  time.Time
 	closedSeq int64
 	done      bool
@@ -70,7 +70,7 @@ type serverConn struct {
 	over bool
 }
 
-// Read passes on what arrived and records the beginning of requests.
+// Read passes on the bytes that arrived and records the beginning of requests.
 func (c *serverConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
@@ -134,7 +134,7 @@ func (w *Web) begin(c *serverConn) *entry {
 	return e
 }
 
-// keep collects the request line, finds the end of the head, and stores what follows.
+// keep collects the request line, finds the end of the head, and stores the bytes after it.
 func (e *entry) keep(p []byte) {
 	for i, b := range p {
 		if e.headDone {
@@ -153,7 +153,7 @@ func (e *entry) keep(p []byte) {
 	}
 }
 
-// sniff reads the status of an answer that net/http gives without calling a handler (400, 431, …).
+// sniff reads the status of a response that net/http sends without calling a handler (400, 431, …).
 func (w *Web) sniff(c *serverConn, p []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -197,7 +197,7 @@ func (w *Web) hungUp(c *serverConn) {
 	}
 }
 
-// connState is called by the http.Server and tells when a request is complete.
+// connState is called by the http.Server and shows when a request is complete.
 func (w *Web) connState(nc net.Conn, s http.ConnState) {
 	c := nc.(*serverConn)
 	switch s {
@@ -266,7 +266,7 @@ func (w *Web) Requests() []Request {
 	return rs
 }
 
-// Dial is one attempt to connect.
+// Dial is an attempt to connect.
 type Dial struct {
 	Addr     netip.AddrPort
 	Start    time.Time
@@ -286,7 +286,7 @@ func (w *Web) Dials() []Dial {
 	return ds
 }
 
-// Lookup is one look-up in the simulated DNS.
+// Lookup is a look-up in the simulated DNS.
 type Lookup struct {
 	Name string
 	Time time.Time

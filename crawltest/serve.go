@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// plan is how a request will be answered: a copy of what the fixture says at that moment.
+// plan describes how a request will be answered: a copy of the fixture's state at that moment.
 type plan struct {
 	page    *Page // nil for 404, or 421 without a site
 	site    bool
@@ -55,8 +55,8 @@ func (w *Web) accept(c *serverConn, r *http.Request) (*entry, plan) {
 	return e, w.plan(s, e, r)
 }
 
-// current returns the request for which a handler was called; what followed it is the next one, unless it is its
-// body. The caller holds web.mu.
+// current returns the request for which a handler was called. Bytes after it are the next request, unless they are its body. The caller
+// must hold web.mu.
 func (c *serverConn) current(hasBody bool) *entry {
 	if c.cur == nil {
 		c.cur = c.web.begin(c)

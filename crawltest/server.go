@@ -21,8 +21,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Server serves sites on real loopback sockets, each at a separate address, and lets them send arbitrary bytes:
-// for what only a real connection can do to a client. It has no virtual time and no auditor; for those use [Web].
+// Server serves sites on real loopback sockets, each at a separate address, and lets them send arbitrary bytes, for behaviour that only
+// real connections have. It has no virtual time and no auditor; for those use [Web].
 //
 // All methods are safe for concurrent use.
 type Server struct {
@@ -56,9 +56,8 @@ type ServerSite struct {
 // maxHead limits the bytes of a request that are read.
 const maxHead = 1 << 20
 
-// Wire is one hand-written answer: it is called when the request's head has been read, and the connection is closed
-// when it returns. Closing the server ends its reads and writes with an error. conn is a *net.TCPConn or, on an https
-// site, a *tls.Conn.
+// Wire is a hand-written response. It is called when the request's head has been read, and the connection is closed when it returns.
+// Closing the server ends its reads and writes with an error. conn is a *net.TCPConn or, on an https site, a *tls.Conn.
 type Wire func(conn net.Conn)
 
 // NewServer returns a Server that is closed when tb's test ends. The test is skipped where loopback has only one
@@ -124,7 +123,7 @@ func (s *Server) RootCAs() *x509.CertPool {
 	return pool
 }
 
-// LookupNetIP knows the sites' names; it answers like the method of *net.Resolver.
+// LookupNetIP resolves the sites' names, like the method of *net.Resolver.
 func (s *Server) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a}, nil
@@ -153,8 +152,8 @@ func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Con
 	return d.DialContext(ctx, network, net.JoinHostPort(ips[0].String(), port))
 }
 
-// Requests returns the log so far, in order of arrival: requests whose head was read. Times are real, and End is when
-// the function that wrote the answer returned; Status and Answer are unknown.
+// Requests returns the log so far, in order of arrival: requests whose head was read. Times are real, and End is the time when the
+// function that wrote the response returned; Status and Answer are unknown.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +166,7 @@ func (s *ServerSite) URL(path string) string { return s.origin + path }
 // Addr returns the address on which the site listens.
 func (s *ServerSite) Addr() netip.AddrPort { return s.addr }
 
-// Raw answers one path, including its query, by hand.
+// Raw sets a hand-written response for one path, including its query.
 func (s *ServerSite) Raw(path string, w Wire) *ServerSite {
 	s.srv.mu.Lock()
 	defer s.srv.mu.Unlock()
@@ -181,8 +180,7 @@ func (s *ServerSite) Page(path, body string) *ServerSite {
 		itoa(len(body))+"\r\n\r\n"+body))
 }
 
-// RawConn answers whole connections by hand, from the first byte (after the TLS handshake): nothing is read or logged
-// before w is called.
+// RawConn handles whole connections, from the first byte (after the TLS handshake): nothing is read or logged before w is called.
 func (s *ServerSite) RawConn(w Wire) *ServerSite {
 	s.srv.mu.Lock()
 	defer s.srv.mu.Unlock()
@@ -199,10 +197,10 @@ func (s *ServerSite) ALPN(protos ...string) *ServerSite {
 	return s
 }
 
-// acceptPause is the time between two attempts to accept a connection that there is no file descriptor for.
+// acceptPause is the time between two attempts to accept a connection for which there is no file descriptor.
 const acceptPause = 10 * time.Millisecond
 
-// acceptFrom accepts a connection, when there is a file descriptor for it.
+// acceptFrom accepts a connection as soon as there is a file descriptor for it.
 func acceptFrom(l net.Listener) (net.Conn, error) {
 	for {
 		c, err := l.Accept()

@@ -130,15 +130,15 @@ func (s *Site) Host() string { return s.key }
 // URL returns the absolute URL of a path of the site.
 func (s *Site) URL(path string) string { return s.origin + path }
 
-// Latency sets the time until every answer of the site begins; that of a page is added to it.
+// Latency sets the time until every response of the site begins; a page's latency is added to it.
 func (s *Site) Latency(d time.Duration) *Site { return s.set(func() { s.latency = d }) }
 
 // Clock sets how far the site's clock is ahead of the true time, or behind if it is negative: in the Date of every
 // answer, and in a Retry-After that is a date.
 func (s *Site) Clock(ahead time.Duration) *Site { return s.set(func() { s.clock = ahead }) }
 
-// Fault makes the site misbehave, for every request or for those to which the Fault is limited. Of several faults the
-// first that applies is used; those of a page come before those of its site.
+// Fault makes the site misbehave, for every request or for those to which the Fault is limited. The first applicable fault is used; faults
+// of a page come before those of its site.
 func (s *Site) Fault(f Fault) *Site {
 	f.hits = 0
 	return s.set(func() { s.faults = append(s.faults, &f) })
@@ -175,8 +175,8 @@ func (s *Site) Page(path, body string) *Page {
 	return s.add(path, p)
 }
 
-// Handle adds a handler for one path or, if path ends in "*", for all paths with that prefix that have no page of
-// their own, except /robots.txt. A handler for a path without query serves it with any query.
+// Handle adds a handler for one path or, if path ends in "*", for all paths with that prefix that have no page, except /robots.txt. A
+// handler for a path without query serves it with any query.
 func (s *Site) Handle(path string, h http.Handler) *Page {
 	p := &Page{site: s, handler: h}
 	prefix, tree := strings.CutSuffix(path, "*")
@@ -188,8 +188,8 @@ func (s *Site) Handle(path string, h http.Handler) *Page {
 	return p
 }
 
-// Redirect adds a redirect, of status 302 unless [Page.Status] says otherwise. to is the Location as it is sent:
-// absolute or relative, well-formed or not.
+// Redirect adds a redirect, of status 302 unless [Page.Status] sets another one. to is the literal Location: absolute or relative,
+// well-formed or not.
 func (s *Site) Redirect(path, to string) *Page {
 	return s.Page(path, "").Status(http.StatusFound).Location(to)
 }
@@ -266,8 +266,8 @@ func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// find returns the page that answers a path at a time: its own, a handler without query, or the handler of the
-// longest subtree. The caller holds web.mu.
+// find returns the page for a path at a time: its own, a handler without query, or the handler of the longest subtree. The caller must
+// hold web.mu.
 func (s *Site) find(path string, since time.Duration) *Page {
 	path = canonPath(path)
 	if p := version(s.pages[path], since); p != nil {
@@ -289,7 +289,7 @@ func (s *Site) find(path string, since time.Duration) *Page {
 	return s.trees[best]
 }
 
-// version returns the latest of the versions that are in force.
+// version returns the latest version that is already served.
 func version(versions []*Page, since time.Duration) *Page {
 	var now *Page
 	for _, p := range versions {

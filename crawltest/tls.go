@@ -126,7 +126,7 @@ func (a *authority) leaf(host string, now, until time.Time) (*tls.Certificate, e
 	} else {
 		t.DNSNames = []string{host}
 	}
-	key := a.key // one key for all: nothing here is secret, and creating keys takes time
+	key := a.key // one key for all: no secrets are involved, and creating keys takes time
 	der, err := x509.CreateCertificate(rand.Reader, t, a.cert, &key.PublicKey, key)
 	if err != nil {
 		return nil, err

@@ -13,12 +13,12 @@ type Truth struct {
 	Redirects []string // answered 3xx
 	Gone      []string // answered 404
 	Forbidden []string // linked, and must never be requested
-	Excused   []string // may be requested or not: they never work, or are only reachable through URLs that do not
+	Excused   []string // requests for these are optional: they never work, or are only reachable through URLs that do not
 	robots    map[string]bool
 }
 
-// Truth determines what can be reached from the seeds through links and redirects. follow says which URLs are in the
-// crawl's scope; nil means all. A seed that is not a URL of the web fails the test.
+// Truth determines which URLs can be reached from the seeds through links and redirects. follow reports whether a URL is in the crawl's
+// scope; nil means all. A seed that is not a URL of the web fails the test.
 func (r *RandomWeb) Truth(follow func(url string) bool, seeds ...string) Truth {
 	if follow == nil {
 		follow = func(string) bool { return true }
@@ -74,7 +74,7 @@ func reach(starts []*node, follow func(string) bool, works func(*node) bool) map
 	return seen
 }
 
-// leads returns the targets to which an answered node leads a crawler.
+// leads returns the targets to which a node leads a crawler.
 func (n *node) leads() []*node {
 	switch {
 	case n.kind == nodeRedirect:
@@ -89,7 +89,7 @@ func (n *node) leads() []*node {
 // answered although it should have been, a requested URL that does not belong to the crawl, a URL answered completely
 // twice. /robots.txt is ignored.
 func (t Truth) Check(log []Request) []string {
-	want := make(map[string]bool) // and whether it was answered
+	want := make(map[string]bool) // values: whether it was answered
 	for _, u := range slices.Concat(t.Pages, t.Redirects, t.Gone) {
 		want[canonURL(u)] = false
 	}

@@ -101,7 +101,7 @@ func Chunks(raw string) Wire { return Text(head("Transfer-Encoding: chunked") + 
 // Length sends the given Content-Length, whatever the body is, sends the body and closes.
 func Length(claim, body string) Wire { return Text(head("Content-Length: "+claim) + body) }
 
-// Encoded answers with a body and a Content-Encoding: the caller supplies the bytes, for example a bomb.
+// Encoded answers with a body and a Content-Encoding. The caller supplies the encoded bytes, for example a decompression bomb.
 func Encoded(encoding string, body []byte) Wire {
 	return func(c net.Conn) {
 		if _, err := io.WriteString(c, head("Content-Encoding: "+encoding, "Content-Length: "+itoa(len(body)))); err == nil {

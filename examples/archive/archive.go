@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
-// config is the crawl: the whole host, kept with what went over the wire.
+// config returns the configuration of the crawl: the whole host, with an archive of all exchanges.
 func (o options) config(base crawler.Config) job.Config {
 	c := job.Config{Crawl: base, Archive: true, WARC: warc.Options{Info: warc.Info{
 		Software: "amble-archive (amble/" + crawler.Version + ")", Operator: o.operator, IsPartOf: o.name,
@@ -44,8 +44,7 @@ func archive(ctx context.Context, o options, out io.Writer, base crawler.Config)
 	return rep.Finish == crawler.FinishDone, err
 }
 
-// check prints everything in an archive that is not as it was kept, and every request that should not have been made, or
-// not then.
+// check reports everything in an archive that differs from the record, and every request that broke a rule.
 func check(dir string, out io.Writer) (same bool, err error) {
 	r, err := job.Read(dir)
 	if err != nil {

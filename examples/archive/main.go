@@ -1,5 +1,5 @@
-// Command archive keeps a site as a web archive: WARC files that players of web archives read, in a job directory with
-// a line for every URL, every robots.txt that was obeyed, and a manifest that says how it was made.
+// Command archive keeps a site as a web archive: WARC files that players of web archives read, in a job directory with a line for every
+// URL, every robots.txt that was obeyed, and a manifest that documents the crawl.
 package main
 
 import (

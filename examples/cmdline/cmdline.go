@@ -1,5 +1,5 @@
-// Package cmdline holds what the examples share: how they begin and end, their usage, and the flags of every crawl. Whoever copies
-// an example copies this file with it.
+// Package cmdline holds the common parts of the examples: start and exit, usage, and the flags of every crawl. To copy an example, copy
+// this file, too.
 package cmdline
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// ExitUsage is the exit code for a command line that is wrong.
+// ExitUsage is the exit code for an invalid command line.
 const ExitUsage = 2
 
-// Main calls run with a context that Ctrl-C ends, and exits with its code. The Config is the one to start from: tests of run put
-// a simulated web into it.
+// Main calls run with a context that Ctrl-C ends, and exits with its code. base is the Config to start from: tests pass one with a
+// simulated web.
 func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
@@ -27,8 +27,8 @@ func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer,
 	os.Exit(code)
 }
 
-// Run parses the command line of the program called name, does what it says, and returns the exit code: that of do, ExitUsage, or
-// failed if do returns an error. Errors are printed to stderr.
+// Run parses the command line of the program called name, calls do, and returns the exit code: the one of do, ExitUsage, or failed if do
+// returns an error. Errors are printed to stderr.
 func Run[O any](name string, args []string, stderr io.Writer, failed int, parse func([]string, io.Writer) (O, error), do func(O) (int, error)) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -60,23 +60,23 @@ func Flags(name, about string, stderr io.Writer) *flag.FlagSet {
 // Crawl holds the flags of every crawl.
 type Crawl struct {
 	Agent, Contact string
-	Delay          time.Duration // least pause between two requests to a host
+	Delay          time.Duration // minimum pause between two requests to a host
 	Pages          int           // maximum number
 }
 
-// Who adds -contact and -agent, which is named after the program by default.
+// Who adds the flags -contact and -agent. The default agent is the name of the program.
 func (c *Crawl) Who(f *flag.FlagSet, agent string) {
 	f.StringVar(&c.Contact, "contact", "", "`URL or mail address` at which site owners reach you")
 	f.StringVar(&c.Agent, "agent", agent, "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
 }
 
-// Bounds adds -delay and -max-pages, with the number of pages by default, and what counts as one.
+// Bounds adds the flags -delay and -max-pages, with the default number of pages and the word for what counts as one.
 func (c *Crawl) Bounds(f *flag.FlagSet, pages int, what string) {
 	f.DurationVar(&c.Delay, "delay", time.Second, "least pause between two requests to a host; a longer one that the site asks for is kept")
 	f.IntVar(&c.Pages, "max-pages", pages, what+" fetched at most")
 }
 
-// Check returns what is wrong with the values.
+// Check returns an error about invalid values.
 func (c *Crawl) Check() error {
 	if c.Pages < 1 || c.Delay < 0 {
 		return errors.New("-max-pages must be 1 or more, and -delay not negative")

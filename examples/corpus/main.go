@@ -1,5 +1,5 @@
-// Command corpus makes a corpus of the texts of sites for training language models: JSON lines and Parquet, with data sheet and
-// metadata. Pages of sites that forbid such use are not requested, or left out where only the page says so.
+// Command corpus makes a corpus of texts from sites for training language models: JSON lines and Parquet, with data sheet and metadata.
+// Pages of sites that forbid this use are not requested, or left out if only the page states it.
 package main
 
 import (
@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, base craw
 	})
 }
 
-// collect crawls into a directory, and makes a corpus of what was fetched until the crawl was over or interrupted.
+// collect crawls into a directory, and makes a corpus of the pages fetched until the crawl was over or interrupted.
 func collect(ctx context.Context, dir string, config job.Config, seeds []string, out io.Writer) error {
 	j, err := job.Create(dir, config, seeds...)
 	if err != nil {

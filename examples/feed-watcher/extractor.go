@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 )
 
-// extractor extracts the links of feeds and, of pages, the feeds that they name.
+// extractor extracts the links of feeds, and the feeds that pages name.
 type extractor struct{}
 
 // Extract implements crawler.Extractor.

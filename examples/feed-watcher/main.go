@@ -1,4 +1,4 @@
-// Command feed-watcher reads the feeds of sites and prints what is new in them since the last time.
+// Command feed-watcher reads the feeds of sites and prints entries that are new since the last run.
 package main
 
 import (
@@ -69,7 +69,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, nil
 }
 
-// watch reads the feeds, prints what is new and saves the state.
+// watch reads the feeds, prints new entries and saves the state.
 func watch(ctx context.Context, o options, stdout io.Writer, cfg crawler.Config) error {
 	known, err := load(o.state)
 	if err != nil {
@@ -77,7 +77,7 @@ func watch(ctx context.Context, o options, stdout io.Writer, cfg crawler.Config)
 	}
 	news := &news{known: known, all: o.all, read: state{}}
 	o.Set(&cfg)
-	cfg.Limits.Depth, cfg.Scope.Kind = 1, crawler.ScopeAny // a site's feed may be elsewhere
+	cfg.Limits.Depth, cfg.Scope.Kind = 1, crawler.ScopeAny // a site's feed may be on another host
 	cfg.Extractor, cfg.Handler, cfg.Since = extractor{}, news, known
 	c, err := crawler.New(cfg)
 	if err != nil {
@@ -91,7 +91,7 @@ func watch(ctx context.Context, o options, stdout io.Writer, cfg crawler.Config)
 		return err
 	}
 	if werr := news.write(stdout, o.json); werr != nil {
-		return errors.Join(err, werr) // what was not printed must remain new
+		return errors.Join(err, werr) // entries that were not printed must stay new
 	}
 	return errors.Join(err, news.failed(), known.with(news.read).save(o.state))
 }

@@ -23,18 +23,18 @@ type item struct {
 	Title string `json:"title,omitempty"`
 }
 
-// news collects the entries that are new. It is the crawl's Handler.
+// news collects new entries. It is the crawl's Handler.
 type news struct {
-	known state // at the start
+	known state // state at the start
 	all   bool
 
 	mu    sync.Mutex
 	items []item
-	read  state // feeds that were read now
+	read  state // feeds read in this run
 	errs  []error
 }
 
-// Handle implements crawler.Handler. Nothing that a feed links to is followed.
+// Handle implements crawler.Handler. It follows no links of feeds.
 func (n *news) Handle(_ context.Context, v *crawler.Visit) error {
 	switch {
 	case v.Outcome == crawler.Redirected, v.Outcome == crawler.NotModified:
@@ -42,7 +42,7 @@ func (n *news) Handle(_ context.Context, v *crawler.Visit) error {
 	case v.Outcome != crawler.Fetched || v.Status() != http.StatusOK:
 		n.fail(fmt.Errorf("%s: %s", v.URL, cmp.Or(v.Reason, fmt.Sprintf("status %d", v.Status()))))
 	case v.Doc != nil && v.Page.IsHTML():
-		return nil // its feeds are links
+		return nil // its feeds are among its links
 	case v.Doc == nil || !slices.ContainsFunc(v.Doc.Links, isEntry) && v.Doc.Title == "":
 		n.fail(fmt.Errorf("%s: neither a page nor a feed", v.URL))
 	default:
@@ -59,8 +59,7 @@ func (n *news) fail(err error) {
 	n.errs = append(n.errs, err)
 }
 
-// feed records the entries of a feed that was read, and which of them are new. What is kept is copied, so that the
-// feed does not remain in memory.
+// feed records the entries of a feed, and which of them are new. It copies texts, so that the feed does not stay in memory.
 func (n *news) feed(v *crawler.Visit) {
 	at := v.URL.String()
 	old, again := n.known[at]
@@ -88,8 +87,8 @@ func (n *news) feed(v *crawler.Visit) {
 	n.items = append(n.items, items...)
 }
 
-// write prints the new entries, those of a feed in its order. An entry in several feeds is printed once. Titles are
-// quoted, so that they cannot control a terminal.
+// write prints the new entries, in the order of each feed. An entry in several feeds is printed once. Titles are quoted, so that they
+// cannot control a terminal.
 func (n *news) write(w io.Writer, asJSON bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -113,7 +112,7 @@ func (n *news) write(w io.Writer, asJSON bool) error {
 	return nil
 }
 
-// failed returns what could not be read.
+// failed returns an error about the feeds that could not be read.
 func (n *news) failed() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

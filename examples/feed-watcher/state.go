@@ -15,14 +15,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// state is what is known about feeds, by address.
+// state holds the known feeds by URL.
 type state map[string]feed
 
-// feed is a feed as it was last read.
+// feed is the state of a feed when it was last read.
 type feed struct {
 	ETag         string   `json:"etag,omitempty"`
 	LastModified string   `json:"last_modified,omitempty"`
-	Entries      []string `json:"entries"` // addresses: those in the feed, then those that were in it earlier
+	Entries      []string `json:"entries"` // URLs: those in the feed, then those that were in it earlier
 }
 
 // Past implements crawler.History: a feed that was read before is requested conditionally.
@@ -31,10 +31,10 @@ func (s state) Past(u weburl.URL) (crawler.Past, bool) {
 	return crawler.Past{Validators: fetcher.Validators{ETag: f.ETag, LastModified: f.LastModified}}, known
 }
 
-// All implements crawler.History: nothing is visited again but what the crawl finds.
+// All implements crawler.History: only URLs that the crawl finds are visited.
 func (state) All() iter.Seq2[weburl.URL, int] { return nil }
 
-// maxKept is how many entries of a feed are remembered, unless more are in it.
+// maxKept limits the remembered entries of a feed, unless it currently contains more.
 const maxKept = 2000
 
 // keep adds entries that were in the feed earlier, because an entry that disappears and returns is not new.
@@ -50,7 +50,7 @@ func (f *feed) keep(old []string) {
 	}
 }
 
-// load reads a state, or returns an empty one if there is no such file.
+// load reads a state. It returns an empty one if the file does not exist.
 func load(path string) (state, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +66,7 @@ func load(path string) (state, error) {
 	return s, nil
 }
 
-// with returns the state with what was read now instead of what was known before.
+// with returns the state with the feeds in read replaced.
 func (s state) with(read state) state {
 	all := maps.Clone(s)
 	maps.Copy(all, read)

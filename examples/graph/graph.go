@@ -7,13 +7,13 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// graph is what is known about a site's links. Two spellings of one address are one node.
+// graph holds the known links of a site. Two spellings of a URL are one node.
 type graph struct {
 	nodes    []node
-	edges    map[edge]int // number of times the link occurs on the page
+	edges    map[edge]int // number of occurrences of the link on the page
 	index    map[weburl.Key]int
 	maxEdges int
-	dropped  int // links beyond maxEdges
+	dropped  int // number of links beyond maxEdges
 }
 
 // node is one URL or, with stateExternal, another site.
@@ -22,7 +22,7 @@ type node struct {
 	state      string // outcome of the visit, or one of the states below
 	status     int
 	depth      int
-	in, out    int // edges, without links of a page to itself
+	in, out    int // number of edges, without links of a page to itself
 }
 
 // States of nodes that were not visited.
@@ -41,7 +41,7 @@ func newGraph(maxEdges int) *graph {
 	return &graph{edges: map[edge]int{}, index: map[weburl.Key]int{}, maxEdges: maxEdges}
 }
 
-// node returns the index of u's node, which is created if it is new.
+// node returns the index of u's node, creating it if necessary.
 func (g *graph) node(u weburl.URL, depth int) int {
 	i, known := g.index[u.Key()]
 	if !known {
@@ -101,7 +101,7 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// ranked returns the indexes of the nodes, those with the most links to them first.
+// ranked returns the indexes of the nodes, sorted by the number of links to them.
 func (g *graph) ranked() []int {
 	order := make([]int, len(g.nodes))
 	for i := range order {

@@ -24,7 +24,7 @@ const graphMLHead = `<?xml version="1.0" encoding="UTF-8"?>
 
 // graphML writes the whole graph in the GraphML format (graphml.graphdrawing.org, GraphML Primer).
 func graphML(w io.Writer, g *graph) error {
-	b := bufio.NewWriter(w) // keeps the first error for Flush
+	b := bufio.NewWriter(w) // bufio.Writer keeps the first error for Flush
 	fmt.Fprint(b, graphMLHead)
 	for i := range g.nodes {
 		n := &g.nodes[i]
@@ -45,9 +45,9 @@ func graphML(w io.Writer, g *graph) error {
 	return b.Flush()
 }
 
-// escape converts hostile text to XML character data: what XML cannot represent becomes U+FFFD.
+// escape converts hostile text to XML character data. Characters that XML cannot represent become U+FFFD.
 func escape(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // Write of a Builder does not fail
+	_ = xml.EscapeText(&b, []byte(s)) // writing to a Builder cannot fail
 	return b.String()
 }

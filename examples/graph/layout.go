@@ -5,7 +5,7 @@ import "math"
 // point is a place in the plane.
 type point struct{ x, y float64 }
 
-// rounds is how many times the layout moves every node.
+// rounds is the number of rounds in which the layout moves every node.
 const rounds = 300
 
 // layout places nodes so that those with an edge between them are near each other and others are not: nodes push each
@@ -26,8 +26,7 @@ func layout(depths []int, edges [][2]int) []point {
 	return at
 }
 
-// rings puts each node on a circle of its depth. The golden angle between one and the next keeps any
-// two apart.
+// rings places each node on the circle of its depth. The golden angle between consecutive nodes keeps them apart.
 func rings(depths []int) []point {
 	golden := math.Pi * (3 - math.Sqrt(5))
 	at := make([]point, len(depths))
@@ -39,11 +38,11 @@ func rings(depths []int) []point {
 	return at
 }
 
-// nearest bounds the force between nodes at almost the same place.
+// nearest limits the force between nodes at almost the same position.
 const nearest = 1e-3
 
-// repel sets the forces to those of the nodes alone: away from each other, and a little towards the middle so that
-// unconnected parts stay in the picture.
+// repel sets the forces between nodes: away from each other, and a little towards the middle so that unconnected parts stay in the
+// picture.
 func repel(at, force []point) {
 	const middle = 0.05
 	for i := range at {
@@ -66,7 +65,7 @@ func pull(at, force []point, i, j int) {
 	force[j].x, force[j].y = force[j].x+dx*f, force[j].y+dy*f
 }
 
-// move moves each node along its force, at most by most.
+// move moves each node along its force, by at most most.
 func move(at, force []point, most float64) {
 	for i, f := range force {
 		length := math.Hypot(f.x, f.y)
@@ -78,7 +77,7 @@ func move(at, force []point, most float64) {
 	}
 }
 
-// fit scales the points into a square of this side, with a margin, and keeps their proportions.
+// fit scales the points into a square with the given side and margin, and keeps their proportions.
 func fit(at []point, side, margin float64) {
 	if len(at) == 0 {
 		return

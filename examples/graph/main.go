@@ -1,8 +1,7 @@
-// Command graph crawls a site and writes the graph of its links: as GraphML for other programs, as an SVG picture,
-// and as a table of the pages with the most links to them.
+// Command graph crawls a site and writes the graph of its links: as GraphML for other programs, as an SVG picture, and as a table of the
+// pages with the most links to them.
 //
-// Reading order: main.go, site.go (from visits to the graph), graph.go, layout.go, then what is written: graphml.go,
-// svg.go, table.go, save.go.
+// Reading order: main.go, site.go (from visits to the graph), graph.go, layout.go, then the output: graphml.go, svg.go, table.go, save.go.
 package main
 
 import (
@@ -29,7 +28,7 @@ Exit code: 0 written, 1 not written or not finished, 2 wrong usage.
 
 `
 
-// maxDrawn bounds -nodes: the layout compares all pairs of nodes.
+// maxDrawn limits -nodes: the layout compares all pairs of nodes.
 const maxDrawn = 1000
 
 // options is the command line.

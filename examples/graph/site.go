@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// site puts the visits of a crawl into a graph. It is the crawl's Handler.
+// site converts the visits of a crawl to a graph. It is the crawl's Handler.
 type site struct {
 	external bool
 
@@ -26,7 +26,7 @@ func (s *site) Handle(_ context.Context, v *crawler.Visit) error {
 	n := &s.graph.nodes[at]
 	n.state, n.status = string(v.Outcome), v.Status()
 	if v.Doc != nil {
-		n.title = strings.Clone(v.Doc.Title) // a copy, so that the page does not remain in memory
+		n.title = strings.Clone(v.Doc.Title) // a copy, so that the page does not stay in memory
 	}
 	if !v.Location.IsZero() {
 		s.graph.link(at, v.Location, v.Depth, true)
@@ -37,8 +37,7 @@ func (s *site) Handle(_ context.Context, v *crawler.Visit) error {
 	return nil
 }
 
-// add adds one link of a page to the graph: to a page of the site, whether it will be visited or not, or to another
-// site as a whole.
+// add adds a link of a page to the graph: to a page of the site, whether it will be visited or not, or to another site as a whole.
 func (s *site) add(from, depth int, l crawler.Link) {
 	switch l.Fate {
 	case crawler.FateResource, crawler.FateInvalid:
@@ -54,7 +53,7 @@ func (s *site) add(from, depth int, l crawler.Link) {
 	}
 }
 
-// isHTML reports whether a media type is that of a page.
+// isHTML reports whether a media type is a type of HTML pages.
 func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }

@@ -21,7 +21,7 @@ const svgHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 1200"
 <rect width="1200" height="1200" fill="#fff"/>
 `
 
-// picture draws the nodes with the most edges, at most most nodes, and the edges between them.
+// picture draws the nodes with the most edges, at most most of them, and the edges between them.
 func picture(w io.Writer, g *graph, most int) error {
 	show := g.busiest(most)
 	place := make(map[int]int, len(show)) // a node's position in show
@@ -32,7 +32,7 @@ func picture(w io.Writer, g *graph, most int) error {
 	drawn, pairs := g.between(place)
 	at := layout(depths, pairs)
 	fit(at, side, 60)
-	b := bufio.NewWriter(w) // keeps the first error for Flush
+	b := bufio.NewWriter(w) // bufio.Writer keeps the first error for Flush
 	fmt.Fprint(b, svgHead)
 	for i, e := range drawn {
 		arrow(b, e, at[pairs[i][0]], at[pairs[i][1]], radius(&g.nodes[e.to]))
@@ -53,7 +53,7 @@ func (g *graph) busiest(most int) []int {
 	return order[:min(most, len(order))]
 }
 
-// between returns the edges between nodes that have a place, with the places that each of them joins.
+// between returns the edges between nodes that have a place, with the places that each edge joins.
 func (g *graph) between(place map[int]int) (edges []edge, pairs [][2]int) {
 	for _, e := range g.sortedEdges() {
 		from, shown := place[e.from]
@@ -65,10 +65,10 @@ func (g *graph) between(place map[int]int) (edges []edge, pairs [][2]int) {
 	return edges, pairs
 }
 
-// radius grows with the number of links to a node.
+// radius returns the radius of a node, which grows with the number of links to it.
 func radius(n *node) float64 { return 4 + 3*math.Log2(1+float64(n.in)) }
 
-// arrow draws an edge up to the border of the node to which it leads.
+// arrow draws an edge up to the border of its target node.
 func arrow(w io.Writer, e edge, from, to point, rim float64) {
 	length := max(math.Hypot(to.x-from.x, to.y-from.y), nearest)
 	cut := max(0, 1-rim/length)
@@ -80,7 +80,7 @@ func arrow(w io.Writer, e edge, from, to point, rim float64) {
 		from.x, from.y, from.x+(to.x-from.x)*cut, from.y+(to.y-from.y)*cut, dash)
 }
 
-// circle draws a node, which is a link to its page, with its address as the tool tip.
+// circle draws a node as a link to its page, with its URL as the tooltip.
 func circle(w io.Writer, n *node, p point, label bool) {
 	url := escape(n.url)
 	fmt.Fprintf(w, `<a href="%s"><circle cx="%.1f" cy="%.1f" r="%.1f" fill="%s" stroke="#fff"><title>%s (%s, in %d, out %d)</title></circle>`,

@@ -16,7 +16,7 @@ import (
 // kind is the outcome of a page.
 type kind string
 
-// The kinds of changes. Unsure and not reached are none: nothing is known.
+// The kinds of changes. Unsure and not reached are not changes: the state of the page is unknown.
 const (
 	added      kind = "new"
 	changed    kind = "changed"
@@ -26,7 +26,7 @@ const (
 	notReached kind = "not_reached"
 )
 
-// change is one page that is not as it was, or of which that is not known.
+// change is a page that has changed, or whose state is unknown.
 type change struct {
 	Kind   kind   `json:"kind"`
 	URL    string `json:"url"`
@@ -38,8 +38,8 @@ func there(r sink.Record) bool {
 	return crawler.Outcome(r.Outcome) == crawler.Fetched && r.Status >= 200 && r.Status < 300
 }
 
-// compare is what differs between two states, in the order of the URLs. Only a whole crawl can tell
-// that no page links to a URL any more.
+// compare returns the differences between two states, in the order of the URLs. Only a complete crawl can show that no page links to a URL
+// any more.
 func compare(before, after state, whole bool) (list []change) {
 	urls := maps.Clone(before)
 	maps.Copy(urls, after)
@@ -71,7 +71,7 @@ func appeared(now sink.Record) (kind, string) {
 	return added, now.Title
 }
 
-// differs returns the outcome of a page that was there before, "" if it has not changed.
+// differs returns the kind of change of a page that existed before, "" if it has not changed.
 func differs(old, now sink.Record) (kind, string) {
 	switch {
 	case crawler.Outcome(now.Outcome) == crawler.Redirected:
@@ -100,8 +100,8 @@ func tell(list []change) bool {
 	return slices.ContainsFunc(list, func(c change) bool { return c.Kind != unsure && c.Kind != notReached })
 }
 
-// merge is the state to compare with the next time: the new one, but the old one of pages of which
-// nothing is known now, lest they be new when they are back.
+// merge returns the state for the next comparison: the new one, but with the old state of pages whose state is unknown now, so that they
+// are not new when they are back.
 func merge(before, after state, list []change) state {
 	next := maps.Clone(after)
 	for _, c := range list {
@@ -112,7 +112,7 @@ func merge(before, after state, list []change) state {
 	return next
 }
 
-// write prints the list. A title is quoted, so that it cannot change a terminal.
+// write prints the list. Titles are quoted, so that they cannot control a terminal.
 func write(w io.Writer, list []change, asJSON bool) error {
 	e := json.NewEncoder(w)
 	for _, c := range list {

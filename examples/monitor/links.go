@@ -8,13 +8,12 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// links is what the state keeps of a page's links: those that were followed.
+// links is the part of a page's links in the state: those that were followed.
 type links struct {
 	Links []string `json:"links"`
 }
 
-// follower keeps each page's links with its visit, and follows those of the old copy when a page is as
-// it was. It is the crawl's Handler.
+// follower stores each page's links with its visit, and follows the stored links of an unchanged page. It is the crawl's Handler.
 type follower struct{ before state }
 
 // Handle implements crawler.Handler.
@@ -28,7 +27,7 @@ func (f follower) Handle(_ context.Context, v *crawler.Visit) error {
 	return nil
 }
 
-// followed is the addresses that a page leads to, each once.
+// followed returns the URLs to which a page leads, each once.
 func followed(v *crawler.Visit) (list []string) {
 	seen := map[string]bool{}
 	for _, l := range v.Links() {
@@ -40,14 +39,14 @@ func followed(v *crawler.Visit) (list []string) {
 	return list
 }
 
-// again follows the links of the old copy.
+// again follows the stored links.
 func (f follower) again(v *crawler.Visit) error {
 	var old links
 	if err := json.Unmarshal(f.before[v.URL.String()].Data[0], &old); err != nil {
 		return err
 	}
 	for _, url := range old.Links {
-		var refused *crawler.EnqueueError // by a rule that is new: it is not followed
+		var refused *crawler.EnqueueError // a new rule excludes it
 		if err := v.Enqueue(crawler.Request{URL: url}); err != nil && !errors.As(err, &refused) {
 			return err
 		}

@@ -99,7 +99,7 @@ func (o *options) crawl(ctx context.Context, cfg crawler.Config) (*crawler.Repor
 	return c.Run(ctx, o.seed.String())
 }
 
-// monitor makes the crawl, prints what changed and replaces the state.
+// monitor crawls, prints the changes and replaces the state.
 func monitor(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawler.Config) (changed bool, err error) {
 	before, err := load(o.state)
 	if err != nil {
@@ -108,7 +108,7 @@ func monitor(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawl
 	after := state{}
 	o.Set(&cfg)
 	cfg.Limits.Depth = crawler.Unlimited
-	cfg.Fetch.Wanted = func(string) bool { return true } // what is compared must be whole
+	cfg.Fetch.Wanted = func(string) bool { return true } // pages must be complete for the comparison
 	cfg.Since, cfg.Handler = before, follower{before}
 	cfg.Sinks = []sink.Sink{recorder{before: before, after: after}}
 	rep, err := o.crawl(ctx, cfg)

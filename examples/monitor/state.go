@@ -22,11 +22,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// state is what is known of a site: the last visit of each URL.
+// state holds the last visit of each URL of a site.
 type state map[string]sink.Record
 
-// Past implements crawler.History: what can be requested on condition is a page that was whole and whose
-// links are known, because the answer that it is as it was has none.
+// Past implements crawler.History. A page is requested conditionally if it was complete and its links are known, because the response for
+// an unchanged page has no links.
 func (s state) Past(u weburl.URL) (p crawler.Past, ok bool) {
 	r, known := s[u.String()]
 	if !known || !there(r) || r.Truncated != "" || len(r.Data) == 0 {
@@ -37,23 +37,23 @@ func (s state) Past(u weburl.URL) (p crawler.Past, ok bool) {
 	return p, err == nil && len(r.SHA256) == 2*len(p.SHA256)
 }
 
-// All implements crawler.History: nothing is visited again but what the crawl finds.
+// All implements crawler.History: only URLs that the crawl finds are visited.
 func (state) All() iter.Seq2[weburl.URL, int] { return nil }
 
-// recorder makes the state of a crawl. It is a Sink, which is given one visit after the other.
+// recorder collects the state of a crawl. It is a Sink, which gets one visit after the other.
 type recorder struct {
 	sink.Base
 	before, after state
 }
 
-// Append implements sink.Sink. A page that is as it was stands in the new state as in the old.
+// Append implements sink.Sink. The new state of an unchanged page is the old one.
 func (s recorder) Append(_ context.Context, r *sink.Record) error {
 	kept := *r
 	if crawler.Outcome(r.Outcome) == crawler.NotModified {
 		kept = s.before[r.URL]
 		kept.ETag, kept.LastModified, kept.Started, kept.Ended = r.ETag, r.LastModified, r.Started, r.Ended
 	}
-	kept.Title = strings.Clone(kept.Title) // what is kept must not keep its page in memory
+	kept.Title = strings.Clone(kept.Title) // copied, so that the page does not stay in memory
 	kept.Data = slices.Clone(r.Data)
 	s.after[r.URL] = kept
 	return nil
@@ -73,7 +73,7 @@ func (recorder) Restore(_ context.Context, size int64) error {
 // Close implements sink.Sink.
 func (recorder) Close(_ context.Context) error { return nil }
 
-// load reads a state; nil when there is no such file.
+// load reads a state; nil if there is no such file.
 func load(path string) (s state, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +98,7 @@ func load(path string) (s state, err error) {
 	}
 }
 
-// save writes the state, which replaces an older one whole or not at all.
+// save writes the state, replacing an older one atomically.
 func (s state) save(ctx context.Context, path string) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".monitor-*")
 	if err != nil {

@@ -1,8 +1,7 @@
-// Command otel crawls the sites it is given and exports a span for each claim of a URL, with one below it for the request that
-// was made, by OpenTelemetry. Here they are written to stdout; another exporter sends them elsewhere.
+// Command otel crawls the given sites and exports a span for each claim of a URL, with a child span for its request, by OpenTelemetry.
+// Here they are written to stdout; another exporter sends them elsewhere.
 //
-// A crawl makes many spans: those of a tenth of the hosts are kept, always of the same ones, so that all of a host is seen or
-// nothing.
+// A crawl makes many spans: it keeps those of a tenth of the hosts, always the same ones, so that each host is complete or missing.
 package main
 
 import (
@@ -60,7 +59,7 @@ type spans struct {
 	share  float64
 
 	mu   sync.Mutex
-	open map[string]claimed // by URL: no URL is claimed twice at the same time
+	open map[string]claimed // by URL: a URL is claimed only once at a time
 }
 
 type claimed struct {
@@ -122,7 +121,7 @@ func (s *spans) end(u weburl.URL) {
 	}
 }
 
-// waiting ends a claim for which nothing was requested.
+// waiting ends a claim without a request.
 func (s *spans) waiting(u weburl.URL, w *politeness.NotYet) {
 	if c, ok := s.of(u); ok {
 		c.span.SetAttributes(attribute.String("waits", w.Clauses[0].Name), attribute.String("until", w.Until.Format(time.RFC3339Nano)))

@@ -1,4 +1,4 @@
-// Command prices adds the products of a shop, with their prices of today, to prices.csv.
+// Command prices appends the products of a shop, with today's prices, to prices.csv.
 package main
 
 import (
@@ -28,7 +28,7 @@ func read(_ context.Context, v *crawler.Visit) error {
 		return err // not a product
 	}
 	p := product{Page: v.URL.String(), Seen: v.Started.UTC()}
-	return errors.Join(css.Unmarshal(tree, &p), v.Emit(p)) // with an error nothing is written
+	return errors.Join(css.Unmarshal(tree, &p), v.Emit(p)) // on an error nothing is written
 }
 
 func run(ctx context.Context, cfg crawler.Config, file string, seeds ...string) error {

@@ -1,4 +1,4 @@
-// Command quickstart crawls the sites it is given and prints the outcome of every URL.
+// Command quickstart crawls the given sites and prints the outcome of every URL.
 package main
 
 import (

@@ -6,8 +6,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// robotsOnly is a Frontier of which no page is ever requested: as soon as the robots.txt of a URL's origin is known,
-// the URL is done.
+// robotsOnly is a Frontier whose pages are never requested: as soon as the robots.txt of a URL's origin is known, the URL is done.
 type robotsOnly struct {
 	*frontier.Memory
 	study *study

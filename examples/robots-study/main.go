@@ -1,4 +1,4 @@
-// Command robots-study requests the robots.txt of each host in a list, and nothing else, and records what it says.
+// Command robots-study requests the robots.txt of each host in a list, and nothing else, and records its contents.
 package main
 
 import (
@@ -37,7 +37,7 @@ type options struct {
 	as        string
 	paths     []string
 	giveUp    time.Duration
-	origins   []weburl.URL // the roots of those to be studied
+	origins   []weburl.URL // root URLs of the hosts to study
 }
 
 // run is the program. base is the initial Config: tests put a simulated web into it.

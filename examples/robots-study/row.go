@@ -9,46 +9,46 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// States of a host, besides the reason codes of those that could not be reached.
+// States of a host, besides the reason codes for unreachable hosts.
 const (
 	stateFile       = "file"        // there are rules
 	stateNone       = "none"        // there is no file, which allows everything
-	stateClosed     = "closed"      // a status closes the host
-	stateNotReached = "not_reached" // the study ended before
+	stateClosed     = "closed"      // the status means that the host is closed
+	stateNotReached = "not_reached" // the study ended earlier
 )
 
-// row is what is known about one host.
+// row holds the results for one host.
 type row struct {
 	Origin    string   `json:"origin"`
 	State     string   `json:"state"`
 	Status    int      `json:"status,omitempty"`
-	Redirects []string `json:"redirects,omitempty"` // of the file, in order
+	Redirects []string `json:"redirects,omitempty"` // redirects of the file, in order
 	Type      string   `json:"type,omitempty"`
 	Bytes     int      `json:"bytes"`
 	SHA256    string   `json:"sha256,omitempty"`
 
 	Agent       string            `json:"agent,omitempty"`        // the name in the file that applies to the robot
-	Rules       int               `json:"rules"`                  // Allow and Disallow lines for it
+	Rules       int               `json:"rules"`                  // number of its Allow and Disallow lines
 	CrawlDelay  *float64          `json:"crawl_delay,omitempty"`  // seconds
 	RequestRate *float64          `json:"request_rate,omitempty"` // seconds between two requests
 	Sitemaps    []string          `json:"sitemaps,omitempty"`
 	Lints       map[string]int    `json:"lints,omitempty"` // by code
-	Usage       map[string]string `json:"usage,omitempty"` // of the page "/", by use: allow or disallow
+	Usage       map[string]string `json:"usage,omitempty"` // for the page "/", by use: allow or disallow
 	Paths       []judged          `json:"paths,omitempty"`
 }
 
-// judged is what a file says about one path.
+// judged is the verdict of a file about one path.
 type judged struct {
 	Path    string           `json:"path"`
 	Allowed bool             `json:"allowed"`
 	Rule    string           `json:"rule,omitempty"`
-	Differ  []robots.Dialect `json:"differ,omitempty"` // the standards that say the opposite
+	Differ  []robots.Dialect `json:"differ,omitempty"` // standards with the opposite verdict
 }
 
-// uses are those whose statements the study reports.
+// uses lists the uses whose statements the study reports.
 var uses = []string{robots.UseTrainAI, robots.UseAI, robots.UseSearch, robots.UseTDM}
 
-// rowOf returns the row of an origin whose robots.txt is known. What it keeps is copied or small.
+// rowOf returns the row of an origin whose robots.txt is known. It copies texts that it keeps.
 func rowOf(u weburl.URL, info politeness.OriginInfo, agent string, paths []string) row {
 	r := row{Origin: u.Origin(), State: stateNone, Status: info.Source.Status, Redirects: info.Source.Redirects, Lints: map[string]int{}}
 	if info.Source.SHA256 != ([32]byte{}) {
@@ -69,7 +69,7 @@ func rowOf(u weburl.URL, info politeness.OriginInfo, agent string, paths []strin
 	return r
 }
 
-// read adds what the rules say to the robot.
+// read adds the contents of the rules for the robot.
 func (r *row) read(rules *robots.Rules, agent string, paths []string) {
 	group := rules.For(agent)
 	r.Rules = len(group.Rules())

@@ -26,9 +26,9 @@ type study struct {
 
 	mu     sync.Mutex
 	out    *json.Encoder
-	err    error // the first error of out
+	err    error // first error of out
 	rows   map[string]row
-	bodies map[string]body // answers for a robots.txt or a hop of its redirects, by address
+	bodies map[string]body // responses for a robots.txt or a hop of its redirects, by URL
 }
 
 type body struct {
@@ -58,11 +58,11 @@ func (s *study) known(u weburl.URL) bool {
 	return info.Known
 }
 
-// Handle implements crawler.Handler: it is called for the hosts whose robots.txt could not be fetched.
+// Handle implements crawler.Handler: it is called for hosts whose robots.txt could not be fetched.
 func (s *study) Handle(_ context.Context, v *crawler.Visit) error {
 	info := s.gate.Origin(v.URL)
 	if info.Known {
-		return nil // it has its row
+		return nil // it already has a row
 	}
 	s.add(row{
 		Origin: v.URL.Origin(), State: cmp.Or(v.Reason, string(v.Outcome)), Status: info.Source.Status, Redirects: info.Source.Redirects,
@@ -81,7 +81,7 @@ func (s *study) add(r row) {
 		at = r.Redirects[n-1]
 	}
 	r.Bytes, r.Type = s.bodies[at].bytes, s.bodies[at].kind
-	r.Status = cmp.Or(r.Status, s.bodies[at].status) // the gate does not keep that of a host that was given up
+	r.Status = cmp.Or(r.Status, s.bodies[at].status) // the gate does not keep the status of a host that was given up
 	s.rows[r.Origin] = r
 	s.err = cmp.Or(s.err, s.out.Encode(r))
 }

@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// table writes the rows as CSV, in the order of the list. It contains no text written by hosts, only numbers and
-// codes.
+// table writes the rows as CSV, in the order of the list. It contains only numbers and codes, no text from hosts.
 func (s *study) table(w io.Writer) error {
-	c := csv.NewWriter(w) // keeps the first error
+	c := csv.NewWriter(w) // csv.Writer keeps the first error
 	head := []string{"origin", "state", "status", "redirects", "bytes", "rules", "crawl_delay", "request_rate", "sitemaps", "lints"}
 	head = append(head, uses...)
 	for _, p := range s.paths {
@@ -63,7 +62,7 @@ func verdict(j judged) string {
 	return "disallow"
 }
 
-// differing returns the names of the standards that say the opposite.
+// differing returns the names of the standards with the opposite verdict.
 func differing(j judged) string {
 	names := make([]string, len(j.Differ))
 	for i, d := range j.Differ {

@@ -18,10 +18,10 @@ type host struct{ url, group string }
 type drawn struct {
 	URL         string  `json:"url"`
 	Group       string  `json:"group"`
-	Place       int     `json:"place"`       // in the draw of its group, from 1
-	GroupSize   int     `json:"group_size"`  // hosts of the group in the population
+	Place       int     `json:"place"`       // position in the draw of its group, from 1
+	GroupSize   int     `json:"group_size"`  // number of hosts of the group in the population
 	Drawn       bool    `json:"drawn"`       // Place is within the group's budget
-	Probability float64 `json:"probability"` // of a host of the group to be drawn: its weight is 1/Probability
+	Probability float64 `json:"probability"` // probability that a host of the group is drawn: its weight is 1/Probability
 }
 
 // parseHost makes a host of the fields of a line.
@@ -48,8 +48,8 @@ func parseHost(fields []string) (h host, err error) {
 	return h, nil
 }
 
-// draw sorts each group by a hash of seed and host, and draws the first per. A hash has no memory: a host's place
-// depends only on the hosts in the list.
+// draw sorts each group by a hash of seed and host, and draws the first per hosts. So a host's place depends only on the hosts in the
+// list.
 func draw(population []host, seed string, per int) []drawn {
 	list := slices.Clone(population)
 	slices.SortFunc(list, func(a, b host) int {

@@ -35,7 +35,7 @@ func (c counting) Append(_ context.Context, r *sink.Record) error {
 	return err
 }
 
-// Sync does nothing: counts are kept in the memory.
+// Sync does nothing: counts are only in memory.
 func (counting) Sync(_ context.Context) (int64, error) { return 0, nil }
 
 // Restore does nothing.
@@ -44,12 +44,12 @@ func (counting) Restore(context.Context, int64) error { return nil }
 // Close does nothing.
 func (counting) Close(_ context.Context) error { return nil }
 
-// estimate is a total over a group of the population, or over all of it, as the sample says.
+// estimate is an estimated total over a group of the population, or over all of it.
 type estimate struct {
 	group       string
 	size, drawn int     // hosts
 	total       float64 // estimated
-	variance    float64 // of total; not a number if one host alone was drawn of several
+	variance    float64 // variance of total; NaN if only one host of several was drawn
 }
 
 // estimates adds up value over the population: each host that was drawn stands for 1/Probability hosts (Horvitz and Thompson), and
@@ -83,7 +83,7 @@ func estimateOf(hosts []drawn, value func(url string) float64) estimate {
 		}
 	}
 	n, N := float64(e.drawn), float64(e.size)
-	if e.drawn < e.size { // else the group is known as a whole
+	if e.drawn < e.size { // otherwise the whole group was drawn
 		s2 := max(0, squares-sum*sum/n) / (n - 1)
 		e.variance = N * N * (1 - n/N) * s2 / n
 	}
@@ -103,7 +103,7 @@ func (e *estimate) write(w io.Writer) {
 	fmt.Fprintf(w, "%s\t%d of %d\t%.1f\t%s\n", e.group, e.drawn, e.size, e.total, plus)
 }
 
-// tell writes what the sample says of the population.
+// tell writes the estimates for the population.
 func tell(w io.Writer, all []drawn, pages counted) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, q := range []struct {

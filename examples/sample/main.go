@@ -1,5 +1,5 @@
-// Command sample draws a random sample of hosts, a number of them from each group, crawls a bounded part of each, and estimates
-// from it what is true of all hosts, with the error. The same seed draws the same sample.
+// Command sample draws a random sample of hosts, a number from each group, crawls a bounded part of each, and estimates totals for all
+// hosts, with the error. The same seed draws the same sample.
 package main
 
 import (

@@ -20,8 +20,7 @@ type crawlOptions struct {
 	maxDepth int
 }
 
-// config returns the configuration of the crawl: HTML pages, without those that their site does not want to be
-// searchable.
+// config returns the configuration of the crawl: HTML pages, without those that their sites exclude from search.
 func (o crawlOptions) config(c crawler.Config) crawler.Config {
 	o.Set(&c)
 	c.Limits.Depth = cmp.Or(crawler.Limit(o.maxDepth), crawler.Unlimited)
@@ -30,10 +29,10 @@ func (o crawlOptions) config(c crawler.Config) crawler.Config {
 	return c
 }
 
-// fill crawls the seeds and adds their pages to the index in dir. whole reports whether the crawl was complete, not
-// ended by a limit or an interrupt.
+// fill crawls the seeds and adds their pages to the index in dir. whole reports whether the crawl was complete, not ended by a limit or an
+// interrupt.
 func (p program) fill(ctx context.Context, dir string, seeds []string, o crawlOptions) (whole bool, err error) {
-	keep := context.WithoutCancel(ctx) // what was fetched before an interrupt is written
+	keep := context.WithoutCancel(ctx) // pages fetched before an interrupt are written
 	x, err := create(keep, dir)
 	if err != nil {
 		return false, err
@@ -91,12 +90,12 @@ func (f *filler) Handle(ctx context.Context, v *crawler.Visit) error {
 	}
 	if err != nil {
 		f.err = err
-		return crawler.Stop // there is no use in requesting pages that cannot be stored
+		return crawler.Stop // pages that cannot be stored need not be requested
 	}
 	return nil
 }
 
-// read returns what the index stores of a visit; keep is false if it stores nothing.
+// read returns the index entry for a visit; keep is false if there is none.
 func read(v *crawler.Visit) (e entry, keep bool) {
 	if v.Outcome != crawler.Fetched || v.Status() != http.StatusOK || v.Doc == nil || v.SameAs != "" || v.Directives.NoIndex {
 		return e, false
@@ -116,7 +115,7 @@ func unwanted(v *crawler.Visit) bool {
 	return v.Outcome == crawler.Refused || v.Directives.NoIndex || v.Status() == http.StatusNotFound || v.Status() == http.StatusGone
 }
 
-// isHTML reports whether a media type is that of a page.
+// isHTML reports whether a media type is a type of HTML pages.
 func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// result is a page that was found.
+// result is a page found.
 type result struct {
 	URL     string `json:"url"`
 	Title   string `json:"title"`
@@ -39,7 +39,7 @@ func (p program) find(ctx context.Context, dir string, words []string, most int,
 	return len(list), show(p.stdout, list, asJSON)
 }
 
-// expression returns the words in the syntax of FTS5: each quoted, so that none is taken for an operator.
+// expression returns the words in the syntax of FTS5: each is quoted, so that none is taken for an operator.
 func expression(words []string) (string, error) {
 	var b strings.Builder
 	for _, w := range words {
@@ -55,7 +55,7 @@ func expression(words []string) (string, error) {
 	return b.String(), nil
 }
 
-// search returns the pages that match, the best first (BM25; a word in the title counts five times).
+// search returns matching pages, best first (BM25; a word in the title counts five times).
 func (x *index) search(ctx context.Context, match string, most int) (list []result, err error) {
 	rows, err := x.db.QueryContext(ctx, `SELECT url, title, snippet(page, 1, '[', ']', '…', 24), fetched
 		FROM page JOIN address ON address.id = page.rowid
@@ -91,7 +91,7 @@ func show(w io.Writer, list []result, asJSON bool) error {
 	return nil
 }
 
-// printable returns text of a page without characters that would control a terminal.
+// printable returns text of a page without characters that control a terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

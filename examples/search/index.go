@@ -20,7 +20,7 @@ type index struct {
 	n  int     // in tx
 }
 
-// batch is how many pages are written at once: a killed process loses at most these.
+// batch is the number of pages per transaction: a killed process loses at most these.
 const batch = 100
 
 // entry is a page in the index.
@@ -29,8 +29,8 @@ type entry struct {
 	fetched          string // RFC 3339
 }
 
-// schema creates the tables of an empty file. Words are compared without case and accents. The address is in a table
-// of its own, because a full-text table finds rows only by words and numbers.
+// schema creates the tables of an empty file. Words are compared without case and accents. URLs are in a separate table, because a
+// full-text table finds rows only by words and numbers.
 const schema = `
 CREATE TABLE IF NOT EXISTS address (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, fetched TEXT NOT NULL);
 CREATE VIRTUAL TABLE IF NOT EXISTS page USING fts5(title, text, tokenize = "unicode61 remove_diacritics 2");`
@@ -93,7 +93,7 @@ func (x *index) put(ctx context.Context, e entry) (err error) {
 	return err
 }
 
-// remove removes a page; was reports whether it was there.
+// remove removes a page; was reports whether it existed.
 func (x *index) remove(ctx context.Context, url string) (was bool, err error) {
 	if err := x.begin(ctx); err != nil {
 		return false, err

@@ -1,9 +1,8 @@
 // Command search makes a full-text index of sites and answers queries from it.
 //
-// The index is an SQLite database with a table of the module FTS5. Of the embedded indexes that are maintained,
-// modernc.org/sqlite is the lightest: it is SQLite itself, translated to Go, so it is built with Go alone, and every
-// other program that supports SQLite can read the file. A program that only opens an index links eight modules and
-// has 10 MB; with bleve v2 it links 28 and has 22 MB.
+// The index is an SQLite database with a table of the module FTS5. Among maintained embedded indexes, modernc.org/sqlite is the lightest:
+// it is SQLite itself, translated to Go, so it needs only Go to build, and every program that supports SQLite can read the file. A program
+// that only opens an index links eight modules and has 10 MB; with bleve v2 it links 28 and has 22 MB.
 package main
 
 import (

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// text returns what a reader of the page sees, without its title, scripts and what is on every page of a site
-// (navigation, header, footer).
+// text returns the visible text of the page, without its title, scripts and parts that every page of a site has (navigation, header,
+// footer).
 func text(page []byte) string {
 	var p prose
 	z := html.NewTokenizer(bytes.NewReader(page))
-	var hidden atom.Atom // the element that is being left out
-	depth := 0           // open elements of its name
+	var hidden atom.Atom // the element that is skipped
+	depth := 0           // number of open elements with its name
 	for {
 		kind := z.Next()
 		if kind == html.ErrorToken {
@@ -68,7 +68,7 @@ func inLine(element atom.Atom) bool {
 // prose is text with one blank wherever the page has white space or starts a new block.
 type prose struct {
 	strings.Builder
-	gap bool // before the next text
+	gap bool // a blank precedes the next text
 }
 
 func (p *prose) write(piece []byte) {

@@ -1,4 +1,4 @@
-// Command service collects prices for others: they start jobs, follow their results and stop them over HTTP, or on a page.
+// Command service collects prices for clients, who start jobs, follow their results and stop them over HTTP, or on a page.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/jobs/server"
 )
 
-// prices is a program that requests name. It is called again when its job is resumed. args is the selector of a price.
+// prices is a program that requests can name. It is called again when its job is resumed. args is the selector of a price.
 func prices(args json.RawMessage, c *job.Config) error {
 	var text string
 	err := json.Unmarshal(args, &text)

@@ -1,5 +1,5 @@
-// Command sitemap crawls one site and writes its sitemap: the pages that answer 200 with HTML, may be indexed and are
-// their own canonical address, with the time of their last modification.
+// Command sitemap crawls one site and writes its sitemap: the HTML pages with status 200 that may be indexed and are their own canonical
+// URL, with the time of their last modification.
 package main
 
 import (

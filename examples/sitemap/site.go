@@ -23,10 +23,10 @@ type site struct {
 	log  io.Writer // nil if silent
 
 	mu      sync.Mutex
-	home    weburl.URL // where the redirects of the seed end
-	away    weburl.URL // where they leave the crawl
+	home    weburl.URL // URL at which the redirects of the seed end
+	away    weburl.URL // URL at which they leave the crawl
 	entries []entry
-	left    map[string]int // left out, by reason
+	left    map[string]int // number of pages left out, by reason
 }
 
 // entry is one page of a sitemap.
@@ -100,13 +100,13 @@ func judge(v *crawler.Visit) (e entry, why string) {
 	return entry{loc: own.String(), modified: lastModified(v.Page.Header, v.Page.FirstByte)}, ""
 }
 
-// isHTML reports whether a media type is that of a page.
+// isHTML reports whether a media type is a type of HTML pages.
 func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
-// canonical returns the address that the page states as its own, in the document or in a Link header (RFC 6596), or
-// the page's URL if it states none that can be requested.
+// canonical returns the URL that the page states as its canonical one, in the document or in a Link header (RFC 6596), or the page's URL
+// if it states none that can be requested.
 func canonical(v *crawler.Visit) weburl.URL {
 	if own := v.Canonical(); !own.IsZero() {
 		return own
@@ -119,8 +119,8 @@ func canonical(v *crawler.Visit) weburl.URL {
 	return v.URL
 }
 
-// lastModified returns the time of the Last-Modified header, or zero if it is not before the answer: a server that
-// generates pages on request often sends the time of the answer.
+// lastModified returns the time of the Last-Modified header, or zero if it is not before the response: a server that generates pages on
+// request often sends the time of the response.
 func lastModified(h http.Header, answered time.Time) time.Time {
 	t, err := http.ParseTime(h.Get("Last-Modified"))
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// limits is how much one file may contain.
+// limits holds the maximum contents of one file.
 type limits struct{ entries, bytes int }
 
 // protocol is the limits of sitemaps.org, "Sitemap XML format" and "Using sitemap index files".
 var protocol = limits{entries: 50_000, bytes: 50 << 20}
 
-// maxLoc is the length, in bytes, below which an address must be (sitemaps.org, "loc").
+// maxLoc is the length in bytes that a URL must not reach (sitemaps.org, "loc").
 const maxLoc = 2048
 
 const (
@@ -30,11 +30,11 @@ const (
 	indexFoot  = "</sitemapindex>\n"
 )
 
-// xml returns the entry as an element of this name: "url" in a sitemap, "sitemap" in an index.
+// xml returns the entry as an element with the given name: "url" in a sitemap, "sitemap" in an index.
 func (e entry) xml(element string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<%s><loc>", element)
-	_ = xml.EscapeText(&b, []byte(e.loc)) // Write of a Builder does not fail
+	_ = xml.EscapeText(&b, []byte(e.loc)) // writing to a Builder cannot fail
 	b.WriteString("</loc>")
 	if !e.modified.IsZero() {
 		fmt.Fprintf(&b, "<lastmod>%s</lastmod>", e.modified.Format(time.RFC3339))

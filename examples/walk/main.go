@@ -1,5 +1,5 @@
-// Command walk visits pages of a site at random by following links, and estimates from them which share of all its pages contains a
-// text: as the pages were met, and corrected for how much more often a walk meets a page to which many links lead.
+// Command walk visits pages of a site at random by following links, and estimates the share of all its pages that contain a text:
+// uncorrected, and corrected for the fact that a walk visits pages with many incoming links more often.
 package main
 
 import (
@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, cfg crawl
 	return nil
 }
 
-// line is what is printed of a page.
+// line is the printed result for a page.
 type line struct {
 	URL    string  `json:"url"`
 	Visits int     `json:"visits"`

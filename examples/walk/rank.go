@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 )
 
-// ranks returns the PageRank of the pages that surfers may visit: how often, of all steps of an endless walk, one is there. It is
-// computed from the links that were seen: of a page that was not requested none are known, and whoever comes there goes home.
+// ranks returns the PageRank of the pages that surfers may visit: the share of steps of an endless walk at each page. It is computed from
+// known links: a page that was not requested has none, and a surfer there goes home.
 func (w *walk) ranks() map[string]float64 {
 	home, _ := w.find(w.home)
 	links := map[string][]string{}
@@ -41,7 +41,7 @@ func rank(home string, links map[string][]string, jump float64) map[string]float
 	}
 	names := slices.Sorted(maps.Keys(all)) // for sums that are the same each time
 	is := map[string]float64{home: 1}
-	for range 200 { // what is still wrong then is less than (1-jump)^200
+	for range 200 { // the remaining error is less than (1-jump)^200
 		next := map[string]float64{}
 		for _, u := range names {
 			follow := (1 - jump) * is[u]
@@ -61,8 +61,8 @@ func rank(home string, links map[string][]string, jump float64) map[string]float
 // estimate is a share of pages, with its standard error.
 type estimate struct{ share, err float64 }
 
-// weighted estimates the share of matching pages from all visits, each with a weight. The error is that of a ratio, from how much the
-// surfers differ (Cochran, Sampling Techniques, 6.3): it does not know of errors of the weights.
+// weighted estimates the share of matching pages from all visits, each with a weight. The error is the error of a ratio, from the
+// variation between surfers (Cochran, Sampling Techniques, 6.3). It does not include errors of the weights.
 func (w *walk) weighted(weight func(u string) float64) (e estimate) {
 	var above, below []float64
 	var a, b float64
@@ -89,7 +89,7 @@ func (w *walk) weighted(weight func(u string) float64) (e estimate) {
 // asMet counts each visit once: an estimate for surfers, not for pages.
 func (w *walk) asMet() estimate { return w.weighted(func(string) float64 { return 1 }) }
 
-// once counts each page once: pages to which many links lead are still more likely to be among them.
+// once counts each page once. Pages with many incoming links are still overrepresented.
 func (w *walk) once() estimate {
 	n := 0
 	met := w.met()
@@ -101,12 +101,13 @@ func (w *walk) once() estimate {
 	return estimate{float64(n) / float64(len(met)), math.NaN()}
 }
 
-// corrected weights each visit with the inverse of the page's rank (Hansen and Hurwitz): what is met twice as often counts half.
+// corrected weights each visit with the inverse of the page's rank (Hansen and Hurwitz): a page that is visited twice as often counts
+// half.
 func (w *walk) corrected(ranks map[string]float64) estimate {
 	return w.weighted(func(u string) float64 { return 1 / ranks[u] })
 }
 
-// tell writes what the walk says of the site.
+// tell writes the estimates for the site.
 func (w *walk) tell(to io.Writer, ranks map[string]float64) {
 	fmt.Fprintf(to, "%d surfers made %d steps each and met %d pages\n", len(w.surfers), w.steps, len(w.met()))
 	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)

@@ -13,30 +13,30 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// page is what is known of a URL that was requested.
+// page describes a URL that was requested.
 type page struct {
-	good  bool     // it was fetched with status 200; whoever comes to another goes home
-	to    string   // where a redirect leads
-	links []string // the URLs in scope to which it links, each once
+	good  bool     // it was fetched with status 200; from other pages a surfer goes home
+	to    string   // target of a redirect
+	links []string // URLs in scope to which it links, each once
 	match bool
 }
 
 // surfer is one random walk.
 type surfer struct {
 	rng   *rand.Rand
-	next  string // where it goes
-	left  int    // steps
+	next  string // its next page
+	left  int    // number of steps left
 	times map[string]int
 }
 
-// walk is a number of surfers at one site. All of them know what one has seen, so that each page is requested once; their ways depend on
-// the seed and the pages alone.
+// walk is a group of surfers on one site. They share the pages seen so far, so that each page is requested once; their paths depend only
+// on the seed and the pages.
 type walk struct {
 	options
 	surfers []*surfer
 
 	mu    sync.Mutex
-	pages map[string]*page // by the URL in its normal form
+	pages map[string]*page // by normalized URL
 }
 
 func newWalk(o options) *walk {
@@ -49,8 +49,8 @@ func newWalk(o options) *walk {
 	return w
 }
 
-// run lets all surfers go as far as they can, requests the pages they want next, and so on. Each Run of the Crawler makes its requests
-// through the same gate, which remembers the pauses and the robots.txt of the one before.
+// run repeats two steps: it lets all surfers go as far as they can, and requests the pages that they need next. Each Run of the Crawler
+// uses the same gate, which keeps the pauses and the robots.txt files.
 func (w *walk) run(ctx context.Context, cfg crawler.Config) error {
 	cfg.Handler = crawler.HandlerFunc(w.handle)
 	c, err := crawler.New(cfg)
@@ -62,7 +62,7 @@ func (w *walk) run(ctx context.Context, cfg crawler.Config) error {
 			return err
 		}
 		for _, u := range wanted {
-			if w.pages[u] == nil { // the crawler took it for another one
+			if w.pages[u] == nil { // the crawler took it for a duplicate
 				w.pages[u] = &page{}
 			}
 		}
@@ -73,7 +73,7 @@ func (w *walk) run(ctx context.Context, cfg crawler.Config) error {
 	return nil
 }
 
-// handle notes what is at a URL. No link is followed but those that surfers choose.
+// handle records the page at a URL. It follows no links, except those that surfers choose.
 func (w *walk) handle(_ context.Context, v *crawler.Visit) error {
 	p := &page{good: v.Outcome == crawler.Fetched && v.Status() == 200}
 	if p.good {
@@ -95,13 +95,13 @@ func (w *walk) handle(_ context.Context, v *crawler.Visit) error {
 	w.pages[v.URL.Normal()] = p
 	if v.Outcome == crawler.Redirected {
 		p.to = v.Location.Normal()
-		return nil // the crawler goes there
+		return nil // the crawler follows the redirect
 	}
 	return crawler.SkipLinks
 }
 
-// find returns what is at a URL, behind redirects, nil if that was not requested. What a redirect leads to was requested with it, unless
-// that is no page of the crawl.
+// find returns the page at a URL, after redirects, nil if it was not requested. The target of a redirect was requested with it, unless it
+// is not a page of the crawl.
 func (w *walk) find(u string) (at string, p *page) {
 	at = u
 	for range 2 * crawler.DefaultRedirects {
@@ -117,7 +117,7 @@ func (w *walk) find(u string) (at string, p *page) {
 	return at, &page{}
 }
 
-// advance lets each surfer go until it wants a page that is not known, and returns these.
+// advance lets each surfer go until it needs an unknown page, and returns these pages.
 func (w *walk) advance() (wanted []string) {
 	for _, s := range w.surfers {
 		for s.left > 0 {
@@ -132,7 +132,7 @@ func (w *walk) advance() (wanted []string) {
 				s.left--
 				s.next = w.choose(s, p)
 			case s.next == w.home:
-				return nil // there is no home to go to
+				return nil // there is no home page to go to
 			default:
 				s.next = w.home
 			}
@@ -142,7 +142,7 @@ func (w *walk) advance() (wanted []string) {
 	return slices.Compact(wanted)
 }
 
-// choose returns where a surfer goes from a page.
+// choose returns the next page of a surfer.
 func (w *walk) choose(s *surfer, p *page) string {
 	if s.rng.Float64() < w.jump || len(p.links) == 0 {
 		return w.home
@@ -161,7 +161,7 @@ func (w *walk) met() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// times returns how often all surfers together visited a page.
+// times returns the number of visits of all surfers to a page.
 func (w *walk) times(u string) (n int) {
 	for _, s := range w.surfers {
 		n += s.times[u]

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// axeVariable names the file axe.min.js of the npm package axe-core, which checks pages for accessibility.
+// axeVariable names the variable with the path of axe.min.js from the npm package axe-core, which checks the accessibility of pages.
 const axeVariable = "TEST_AXE"
 
-// Axe returns what axe-core finds serious or critical on the page, an entry for each rule. It is not part of this repository:
-// the variable TEST_AXE of the environment names its file. Without it, the page is not checked, and the test's log says so.
+// Axe returns the serious and critical issues that axe-core finds on the page, an entry for each rule. axe-core is not part of this
+// repository: the environment variable TEST_AXE names its file. Without it, the page is not checked, and the test's log says so.
 func (p *Page) Axe() (serious []string) {
 	p.b.t.Helper()
 	path := os.Getenv(axeVariable)

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// required is the variable of the environment that makes a missing browser a failure.
+// required is the environment variable that makes a missing browser a failure.
 const required = "TEST_BROWSER"
 
-// unavailable skips the test, or fails it where a browser is required.
+// unavailable skips the test, or fails it if a browser is required.
 func unavailable(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if os.Getenv(required) == "required" {
@@ -23,7 +23,7 @@ func unavailable(t *testing.T, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// find returns the path of a Chromium, "" if there is none.
+// find returns the path of Chromium, "" if there is none.
 func find() string {
 	for _, name := range [...]string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chromium-headless-shell"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -53,7 +53,7 @@ type Browser struct {
 	conn *conn
 }
 
-// View is how a page is shown.
+// View configures how a page is shown.
 type View struct {
 	Width, Height int  // in pixels; the default is 1200 × 900
 	Dark          bool // the reader prefers dark colours
@@ -67,7 +67,7 @@ type Page struct {
 	session string
 }
 
-// Start starts a browser, which ends with the test. The test must be isolated, see [Isolate].
+// Start starts a browser, which ends with the test. The test must be isolated: see [Isolate].
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	path := find()
@@ -148,7 +148,7 @@ func (p *Page) Navigate(url string) {
 // patience limits the time of everything in the browser.
 const patience = time.Minute
 
-// Eval evaluates JavaScript, waits for a promise, and stores the value in res, unless that is nil.
+// Eval evaluates JavaScript, waits for a promise, and stores the value in res, unless res is nil.
 func (p *Page) Eval(script string, res any) {
 	p.b.t.Helper()
 	var out struct {
@@ -171,7 +171,7 @@ func (p *Page) Eval(script string, res any) {
 	}
 }
 
-// Follow evaluates JavaScript that leads to another page, such as a click, and waits until that is loaded.
+// Follow evaluates JavaScript that leads to another page, such as a click, and waits until that page is loaded.
 func (p *Page) Follow(script string) {
 	p.b.t.Helper()
 	p.b.conn.mu.Lock()
@@ -193,24 +193,24 @@ func (p *Page) Until(script string) {
 	})`, patience.Milliseconds(), script), nil)
 }
 
-// Text returns the text of the page as a reader sees it.
+// Text returns the visible text of the page.
 func (p *Page) Text() (text string) {
 	p.b.t.Helper()
 	p.Eval("document.body.innerText", &text)
 	return text
 }
 
-// Beyond returns by how many pixels the page is wider than its window.
+// Beyond returns the number of pixels by which the page is wider than its window.
 func (p *Page) Beyond() (pixels int) {
 	p.b.t.Helper()
 	p.Eval("document.documentElement.scrollWidth - document.documentElement.clientWidth", &pixels)
 	return pixels
 }
 
-// Console returns what the page has written to the console so far, and the browser's log entries about it.
+// Console returns the page's console output so far, and the browser's log entries about it.
 func (p *Page) Console() []string { return p.b.conn.console(p.session) }
 
-// Requests returns the URLs that the page has requested so far, itself included.
+// Requests returns the URLs requested by the page so far, including its own.
 func (p *Page) Requests() []string { return p.b.conn.requests(p.session) }
 
 // Screenshot writes the whole page to a PNG file.
@@ -227,7 +227,7 @@ func (p *Page) Screenshot(file string) {
 	}
 }
 
-// Send sends a command of the DevTools protocol to the page, and stores the answer in res, unless that is nil.
+// Send sends a command of the DevTools protocol to the page, and stores the reply in res, unless res is nil.
 func (p *Page) Send(method string, params map[string]any, res any) {
 	p.b.t.Helper()
 	p.b.call(p.session, method, params, res)

@@ -10,11 +10,11 @@ import (
 	"unsafe"
 )
 
-// isolated is the variable of the environment of a process that has no network.
+// isolated is the environment variable of a process without a network.
 const isolated = "AMBLE_ISOLATED"
 
-// Isolate runs the test again in a process whose only network is a separate loopback. In that process it returns true; in
-// the one that began the test it returns false when that is over, and the test has nothing left to do.
+// Isolate runs the test again in a process whose only network is a separate loopback. In that process it returns true; in the original one
+// it returns false when that process has ended, and the test must return.
 func Isolate(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(isolated) != "" {
@@ -49,13 +49,13 @@ func Isolate(t *testing.T) bool {
 	return false
 }
 
-// loopbackUp brings up the loopback of a new network namespace.
+// loopbackUp activates the loopback interface of a new network namespace.
 func loopbackUp() error {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM, 0)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = syscall.Close(fd) }() // it was only for the call
+	defer func() { _ = syscall.Close(fd) }() // it was only needed for the call
 	request := struct {
 		name  [16]byte
 		flags uint16

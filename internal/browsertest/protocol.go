@@ -29,7 +29,7 @@ type conn struct {
 	ended   bool
 }
 
-// message is an answer, which has an ID, or an event.
+// message is a reply, which has an ID, or an event.
 type message struct {
 	ID     int             `json:"id"`
 	Result json.RawMessage `json:"result"`
@@ -60,12 +60,12 @@ func launch(path, dir string) (*conn, error) {
 	c.cmd = exec.CommandContext(context.Background(), path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb",
 		"--remote-debugging-pipe", "--user-data-dir="+filepath.Join(dir, "profile"))
-	// Its processes have a pipe as standard error, so that Wait waits for the last of them: they write in dir till then.
+	// Its processes have a pipe as standard error, so that Wait waits for the last of them: until then they write in dir.
 	c.cmd.Stderr, c.cmd.WaitDelay = io.Discard, patience
 	c.cmd.ExtraFiles = []*os.File{theirIn, theirOut}
 	c.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir)
 	err = c.cmd.Start()
-	_, _ = theirIn.Close(), theirOut.Close() // the browser has its own
+	_, _ = theirIn.Close(), theirOut.Close() // the browser has copies
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (c *conn) call(session, method string, params map[string]any, patience time
 	return m.Result, nil
 }
 
-// await waits until ok, which is called with the lock held, is true.
+// await waits until ok, which is called with the lock held, returns true.
 func (c *conn) await(ok func() bool, patience time.Duration) bool {
 	late := false
 	timer := time.AfterFunc(patience, func() {
@@ -167,10 +167,10 @@ func (c *conn) await(ok func() bool, patience time.Duration) bool {
 	return true
 }
 
-// loaded reports, with the lock held, whether a session has loaded what a navigation began. The empty page that a session
-// begins with may still have been loading then.
+// loaded reports, with the lock held, whether a session has loaded the page of a navigation. The initial empty page of the session may
+// also have been loading.
 func (c *conn) loaded(session, loader string) bool {
-	if loader == "" { // another place in the same page
+	if loader == "" { // another position in the same page
 		return true
 	}
 	for i := range c.events {
@@ -183,7 +183,7 @@ func (c *conn) loaded(session, loader string) bool {
 	return false
 }
 
-// loads returns, with the lock held, how many pages a session has loaded.
+// loads returns, with the lock held, the number of pages that a session has loaded.
 func (c *conn) loads(session string) (n int) {
 	for i := range c.events {
 		e := &c.events[i]

@@ -1,6 +1,5 @@
-// Package cli holds what the commands of amble share: exit codes and the errors that carry them,
-// values as users write them, suggestions for misspelt words, and text that is safe to print. It imports no other
-// package of the crawler, so that every package may import it.
+// Package cli holds the common parts of amble's commands: exit codes and errors with them, values in the form for users, suggestions for
+// misspelt words, and text that is safe to print. It imports no other package of the crawler, so that every package may import it.
 //
 // Reading order: exit.go, values.go, text.go, suggest.go, stdout.go.
 package cli
@@ -23,12 +22,12 @@ const (
 	ExitOutput      = 6 // output or disk
 	ExitPoliteness  = 7 // the politeness check failed
 	ExitWall        = 8 // a bot wall kept a seed from being fetched
-	ExitUnavailable = 9 // servers that the command needs cannot be used just now
+	ExitUnavailable = 9 // servers that the command needs cannot be used at present
 	ExitInterrupted = 130
 	ExitTerminated  = 143
 )
 
-// Error is an error with the exit code it calls for. A nil Err says that everything has been printed.
+// Error is an error with an exit code. A nil Err means that everything has already been printed.
 type Error struct {
 	Code int
 	Err  error
@@ -48,12 +47,12 @@ func (e *Error) Unwrap() error { return e.Err }
 // Exit wraps err with an exit code. A nil err means that everything has been printed already.
 func Exit(code int, err error) error { return &Error{code, err} }
 
-// Usage is a complaint about what the user gave.
+// Usage returns an error about the user's input.
 func Usage(format string, args ...any) error {
 	return &Error{ExitUsage, fmt.Errorf(format, args...)}
 }
 
-// Refuse is Usage if bad, and nil otherwise.
+// Refuse returns Usage(format, args...) if bad, and nil otherwise.
 func Refuse(bad bool, format string, args ...any) error {
 	if bad {
 		return Usage(format, args...)
@@ -61,8 +60,8 @@ func Refuse(bad bool, format string, args ...any) error {
 	return nil
 }
 
-// UsageOf turns a package's error into a complaint about what the user gave. The name of the package is left out: it
-// means nothing to whoever typed the command. Every line begins with where.
+// UsageOf converts a package's error to an error about the user's input. It removes the name of the package, which means nothing to users.
+// Every line begins with where.
 func UsageOf(where string, err error) error {
 	if err == nil {
 		return nil
@@ -77,7 +76,7 @@ func UsageOf(where string, err error) error {
 	return &Error{ExitUsage, errors.New(strings.Join(lines, "\n"))}
 }
 
-// ExitCode is the code for an error that a command returned.
+// ExitCode returns the exit code for an error of a command.
 func ExitCode(err error) int {
 	var e *Error
 	switch {

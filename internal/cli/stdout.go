@@ -13,19 +13,18 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// ErrClosed says that nobody reads stdout any more, which is a way to say "enough".
+// ErrClosed means that the reader of stdout has closed it, because it has read enough.
 var ErrClosed = errors.New("stdout was closed by its reader")
 
-// Stdout is where results go. Hidden characters in them are escaped, as JSON has escapes, whoever wrote them. It
-// remembers the first failure, so that output printed for a person, line by line and unchecked, is not lost in
-// silence.
+// Stdout receives results. Hidden characters in them are escaped as in JSON. It remembers the first failure, so that errors of unchecked
+// writes, line by line for a person, are not lost.
 type Stdout struct {
 	mu  sync.Mutex
 	w   io.Writer
-	cut []byte // the beginning of a character whose end has not come
+	cut []byte // beginning of an incomplete character
 	err error
 
-	edit func([]byte) []byte // nil: text is written as it is
+	edit func([]byte) []byte // nil: text is written unchanged
 }
 
 // NewStdout returns a Stdout that writes to w.
@@ -61,7 +60,7 @@ func (s *Stdout) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// cutShort returns the number of bytes at the end of b that begin an incomplete character.
+// cutShort returns the number of bytes at the end of b that belong to an incomplete character.
 func cutShort(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
@@ -74,28 +73,28 @@ func cutShort(b []byte) int {
 	return 0
 }
 
-// Wrap puts another writer around the one that is written to.
+// Wrap wraps the underlying writer.
 func (s *Stdout) Wrap(wrap func(io.Writer) io.Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.w = wrap(s.w)
 }
 
-// Edit has all text passed through f before it is written.
+// Edit passes all text through f before it is written.
 func (s *Stdout) Edit(f func([]byte) []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.edit = f
 }
 
-// Unwrap returns the writer that is written to.
+// Unwrap returns the underlying writer.
 func (s *Stdout) Unwrap() io.Writer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.w
 }
 
-// Failure is the first error of a Write, nil if there was none.
+// Failure returns the first error of a Write, nil if there was none.
 func (s *Stdout) Failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

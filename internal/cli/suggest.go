@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// DidYouMean is a hint at the known word that looks most like the given one, "" when none does.
+// DidYouMean returns a hint with the known word most similar to the given one, "" if none is similar.
 func DidYouMean(word string, known []string) string {
 	best, least := "", 3
 	for _, k := range known {

@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// tableWidth is the width of a terminal that a table is laid out for.
+// tableWidth is the terminal width for tables.
 const tableWidth = 80
 
-// Table lays out text in columns that are as wide as their widest cell. If that is too wide for a terminal of 80 columns, the first
-// column is shortened in the middle of its cells; text in a last column that is aligned to the left may go on beyond.
+// Table arranges text in columns that are as wide as their widest cell. If the table is too wide for a terminal of 80 columns, the cells
+// of the first column are shortened in the middle; left-aligned text in the last column may extend beyond the width.
 type Table struct {
 	indent string
-	right  []bool // aligned to the right, by column
+	right  []bool // right-aligned, by column
 	rows   []tableRow
 }
 
@@ -23,7 +23,7 @@ type tableRow struct {
 	line  string
 }
 
-// NewTable returns a table with a header row. Columns whose head begins with ">" are aligned to the right.
+// NewTable returns a table with a header row. Columns whose header begins with ">" are right-aligned.
 func NewTable(indent string, heads ...string) *Table {
 	t := &Table{indent: indent}
 	names := make([]any, len(heads))
@@ -35,7 +35,7 @@ func NewTable(indent string, heads ...string) *Table {
 	return t
 }
 
-// Row adds a row, of as many cells as there are heads.
+// Row adds a row with as many cells as there are headers.
 func (t *Table) Row(cells ...any) {
 	texts := make([]string, len(cells))
 	for i, cell := range cells {
@@ -44,7 +44,7 @@ func (t *Table) Row(cells ...any) {
 	t.rows = append(t.rows, tableRow{cells: texts})
 }
 
-// Line adds a line between rows, which has no columns.
+// Line adds a line without columns between rows.
 func (t *Table) Line(text string) { t.rows = append(t.rows, tableRow{line: text}) }
 
 // String returns the lines of the table.
@@ -88,7 +88,7 @@ func (t *Table) String() string {
 	return b.String()
 }
 
-// Middle returns a text in at most width characters, with the middle left out if it is longer.
+// Middle returns a text in at most width characters. If it is longer, the middle is left out.
 func Middle(text string, width int) string {
 	all := []rune(text)
 	if len(all) <= width {

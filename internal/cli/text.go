@@ -16,8 +16,8 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// Printable is text from the network as it may stand on a terminal: on one line, without anything
-// that moves the cursor, changes colours or turns the reading direction.
+// Printable returns text from the network in a form that is safe on a terminal: on one line, without characters that move the cursor,
+// change colours or reverse the direction of text.
 func Printable(s string) string {
 	if !strings.ContainsFunc(s, unprintable) {
 		return s
@@ -38,7 +38,7 @@ func unprintable(r rune) bool {
 	return !unicode.IsPrint(r) && r != ' ' || r == unicode.ReplacementChar || hidden.Is(r)
 }
 
-// PrintJSON writes v as one line of JSON, hidden characters escaped.
+// PrintJSON writes v as one line of JSON, with hidden characters escaped.
 func PrintJSON(w io.Writer, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -55,7 +55,7 @@ func ByCount[K cmp.Ordered](counts map[K]int) []K {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 }
 
-// Plural is "1 what" or "n whats".
+// Plural returns "1 what" or "n whats".
 func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -72,7 +72,7 @@ func Num(n int) string {
 	return s
 }
 
-// Nums is Plural with separators of thousands.
+// Nums is like Plural with thousands separators.
 func Nums(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -80,7 +80,7 @@ func Nums(n int, what string) string {
 	return Num(n) + " " + what + "s"
 }
 
-// AndMore is " and n more", "" for 0.
+// AndMore returns " and n more", "" for 0.
 func AndMore(n int) string {
 	if n == 0 {
 		return ""
@@ -96,7 +96,7 @@ func After(separator, text string) string {
 	return separator + text
 }
 
-// Bytes is a number of bytes in the unit that suits it.
+// Bytes formats a number of bytes in a suitable unit.
 func Bytes(n int64) string {
 	switch {
 	case n >= 1<<30:
@@ -109,7 +109,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Round rounds a duration to what a person reads.
+// Round rounds a duration for display.
 func Round(d time.Duration) time.Duration {
 	if d > time.Second {
 		return d.Round(100 * time.Millisecond)
@@ -117,7 +117,7 @@ func Round(d time.Duration) time.Duration {
 	return d.Round(time.Millisecond)
 }
 
-// ShellWord is s as one word of a command line, quoted where it has to be.
+// ShellWord returns s as one word of a command line, quoted if necessary.
 func ShellWord(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_-+,:@%=") == "" && s[0] != '-' {
 		return s
@@ -128,5 +128,5 @@ func ShellWord(s string) string {
 	return ShellQuote(s)
 }
 
-// ShellQuote is s between single quotes, for bash and zsh.
+// ShellQuote returns s in single quotes, for bash and zsh.
 func ShellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// None is how users write that there is no limit. A value holds it as -1.
+// None is the users' word for no limit. Values represent it as -1.
 const None = "none"
 
 const noLimit = -1
 
-// Count is a number of things.
+// Count is a number of items.
 type Count int
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -89,7 +89,7 @@ func (d *Duration) UnmarshalText(b []byte) error {
 // MarshalText implements encoding.TextMarshaler.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// String is the Duration without the units that are zero: "1m", not "1m0s".
+// String returns the Duration without zero units: "1m", not "1m0s".
 func (d Duration) String() string {
 	if d < 0 {
 		return None
@@ -138,7 +138,7 @@ var sizeUnits = []struct {
 	n      int64
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1}}
 
-// String returns the size as MarshalText writes it.
+// String returns the size in the form of MarshalText.
 func (z Size) String() string {
 	b, _ := z.MarshalText() // never fails
 	return string(b)

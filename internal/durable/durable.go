@@ -1,4 +1,4 @@
-// Package durable makes what was written survive a failure of power.
+// Package durable writes files that survive a power failure.
 package durable
 
 import (
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Replace writes a file, or replaces it, in one durable step: readers and a later process see the old one or the new one. Everybody
-// may read it.
+// Replace writes or replaces a file durably and atomically: readers and later processes see the old or the new contents. The file is
+// readable by all users.
 func Replace(path string, b []byte) error {
 	t, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -28,13 +28,13 @@ func Replace(path string, b []byte) error {
 		err = os.Rename(t.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(t.Name()) // or it remains, and nobody reads it
+		_ = os.Remove(t.Name()) // on an error the unused file stays
 		return err
 	}
 	return Dir(filepath.Dir(path))
 }
 
-// RemoveUnfinished removes what processes that were killed during Replace have left beside path. Nothing may be replacing it.
+// RemoveUnfinished removes files that killed processes have left beside path during Replace. No Replace of path may be running.
 func RemoveUnfinished(path string) error {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	for _, e := range entries {

@@ -1,4 +1,4 @@
-// Package extsort sorts more records than fit into memory: in sorted runs in a file, which are then read together.
+// Package extsort sorts more records than fit into memory: it writes sorted runs to a file and merges them.
 package extsort
 
 import (
@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// DefaultMemory limits the bytes of records that a Sorter keeps in memory.
+	// DefaultMemory is the default limit of a Sorter's memory in bytes.
 	DefaultMemory = 32 << 20
-	maxOpen       = 256      // runs that are read together
-	buffer        = 32 << 10 // bytes of a run that are read at once
-	overhead      = 24       // bytes in memory for a record besides its text
+	maxOpen       = 256      // maximum number of runs merged at a time
+	buffer        = 32 << 10 // bytes of a run read at a time
+	overhead      = 24       // bytes of memory for a record in addition to its text
 )
 
 // Sorter sorts records bytewise. It is not safe for concurrent use.
@@ -26,7 +26,7 @@ type Sorter struct {
 	memory int
 
 	text    []byte
-	records []span // in text
+	records []span // positions in text
 	file    *os.File
 	runs    []run
 	err     error
@@ -38,8 +38,8 @@ type span struct{ from, to int }
 // run is a sorted sequence of records in the file.
 type run struct{ from, to int64 }
 
-// New returns an empty Sorter, which keeps this many bytes in memory, 0 meaning [DefaultMemory], and the rest in a file
-// without a name in dir.
+// New returns an empty Sorter. It keeps up to memory bytes in memory, 0 meaning [DefaultMemory], and the rest in a file without a name in
+// dir.
 func New(dir string, memory int) *Sorter {
 	if memory == 0 {
 		memory = DefaultMemory
@@ -47,7 +47,7 @@ func New(dir string, memory int) *Sorter {
 	return &Sorter{dir: dir, memory: memory}
 }
 
-// Add adds a record. It does not keep b. The error is that of the file.
+// Add adds a record. It does not keep b. The error is from the file.
 func (s *Sorter) Add(b []byte) error {
 	if s.err != nil {
 		return s.err
@@ -68,7 +68,7 @@ func (s *Sorter) sort() {
 	slices.SortStableFunc(s.records, func(a, b span) int { return bytes.Compare(s.get(a), s.get(b)) })
 }
 
-// spill moves what is in memory to the file.
+// spill moves the records in memory to the file.
 func (s *Sorter) spill() (err error) {
 	if s.file == nil {
 		if s.file, err = unnamed(s.dir); err != nil {
@@ -92,7 +92,7 @@ func (s *Sorter) write(fill func(put func([]byte)) error) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(s.file, 256<<10) // keeps the first error for Flush
+	out := bufio.NewWriterSize(s.file, 256<<10) // bufio.Writer keeps the first error for Flush
 	to := from
 	err = fill(func(b []byte) {
 		size := binary.AppendUvarint(nil, uint64(len(b)))
@@ -106,7 +106,7 @@ func (s *Sorter) write(fill func(put func([]byte)) error) error {
 	return err
 }
 
-// unnamed creates a file that is removed when it is closed, at the latest when the process ends, where the system allows that.
+// unnamed creates a file that is removed when it is closed, or, where the system allows it, at the latest when the process ends.
 func unnamed(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "sort-*")
 	if err == nil {
@@ -115,8 +115,8 @@ func unnamed(dir string) (*os.File, error) {
 	return f, err
 }
 
-// All returns the records in order. A record is valid until the next one is requested. Nothing may be added any more. The
-// sequence ends after an error.
+// All returns the records in order. A record is valid until the next one is requested. After All, Add must not be called. The sequence
+// ends after an error.
 func (s *Sorter) All() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if s.err == nil {
@@ -135,7 +135,7 @@ func (s *Sorter) All() iter.Seq2[[]byte, error] {
 	}
 }
 
-// reduce merges runs until they can be read together.
+// reduce merges runs until all can be merged at once.
 func (s *Sorter) reduce() error {
 	for len(s.runs) > maxOpen {
 		first := s.runs[:maxOpen]
@@ -156,7 +156,7 @@ func (s *Sorter) reduce() error {
 	return nil
 }
 
-// merge merges runs, and what is in memory.
+// merge merges runs, and the records in memory if memory is set.
 func (s *Sorter) merge(runs []run, memory bool) iter.Seq2[[]byte, error] {
 	var all []Source
 	for _, r := range runs {
@@ -176,11 +176,11 @@ func (s *Sorter) Close() error {
 		return nil
 	}
 	err := f.Close()
-	_ = os.Remove(f.Name()) // it is gone already, except where a file in use cannot be removed
+	_ = os.Remove(f.Name()) // already removed, except where a file in use cannot be
 	return err
 }
 
-// inMemory returns the records that are in memory, which are sorted.
+// inMemory returns the records in memory, which are sorted.
 func (s *Sorter) inMemory() Source {
 	rest := s.records
 	return func() ([]byte, error) {
@@ -209,7 +209,7 @@ func records(in *bufio.Reader) Source {
 	}
 }
 
-// noEnd returns err as an error that is not the end of a run.
+// noEnd converts io.EOF to an error that does not mean the end of a run.
 func noEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

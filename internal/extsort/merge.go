@@ -8,7 +8,7 @@ import (
 	"iter"
 )
 
-// Source returns a record with each call, in order, and io.EOF behind the last. A record is valid until the next call.
+// Source returns a record with each call, in order, and io.EOF after the last one. A record is valid until the next call.
 type Source func() ([]byte, error)
 
 // Merge returns the records of all sources in order. A record is valid until the next one is requested. The sequence ends

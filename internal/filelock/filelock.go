@@ -3,9 +3,9 @@ package filelock
 
 import "os"
 
-// Close unlocks a file and closes it. To close it alone is not enough: a process that this one is just starting has all files open, and
-// so their locks, until it executes its own program, which on a busy machine takes a while.
+// Close unlocks a file and closes it. Closing alone is not enough: a child process that is being started has copies of all open files, and
+// thus of their locks, until it executes its program, which can take a while on a busy machine.
 func Close(f *os.File) error {
-	_ = Unlock(f) // what was not locked, or is no longer, need not be unlocked
+	_ = Unlock(f) // an error means that it was not locked
 	return f.Close()
 }

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// TryLock locks a file, for this process alone or together with others, unless another process has it locked. The system unlocks it when the process ends.
+// TryLock locks a file for this process, exclusively or shared, and returns false if another process has a conflicting lock. The system
+// releases the lock when the process ends.
 func TryLock(f *os.File, alone bool) (locked bool, err error) {
 	how := syscall.LOCK_SH
 	if alone {

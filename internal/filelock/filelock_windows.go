@@ -7,10 +7,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockAt is a byte beyond the end of every file: what is locked cannot be read by others.
+// lockAt returns a position beyond the end of every file, because others cannot read locked bytes.
 func lockAt() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 30} }
 
-// TryLock locks a file, for this process alone or together with others, unless another process has it locked. The system unlocks it when the process ends.
+// TryLock locks a file for this process, exclusively or shared, and returns false if another process has a conflicting lock. The system
+// releases the lock when the process ends.
 func TryLock(f *os.File, alone bool) (locked bool, err error) {
 	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if alone {

@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// lineEnds replaces line ends by line feeds, as package encoding/csv reads them.
+// lineEnds replaces line ends by line feeds, like package encoding/csv when it reads.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// Cell returns text for a cell of a table that no spreadsheet computes and no terminal obeys: text that begins as a formula
-// does gets an apostrophe in front (OWASP, "CSV Injection"), control characters and hidden ones are escaped.
+// Cell makes text safe for a cell of a spreadsheet and for a terminal: text that begins like a formula gets a leading apostrophe (OWASP,
+// "CSV Injection"), and control characters and hidden ones are escaped.
 func Cell(s string) string {
 	if isPlain(s) {
 		return s
@@ -32,7 +32,7 @@ func Cell(s string) string {
 	return string(Escape([]byte(s)))
 }
 
-// isPlain reports whether a text is as it is in a cell, too: printable ASCII that begins with a letter or a digit. Most are.
+// isPlain reports whether Cell leaves a text unchanged: printable ASCII that begins with a letter or a digit. Most texts are.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		c := s[i]

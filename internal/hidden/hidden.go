@@ -1,5 +1,5 @@
-// Package hidden recognizes characters that are invisible, or that change how others are displayed: with them a site
-// could move the cursor of a terminal, or make a line look like a different one. They are written as escapes.
+// Package hidden recognizes and escapes characters that are invisible, or that change how others are displayed. With them a site could
+// move the cursor of a terminal, or disguise a line.
 package hidden
 
 import (
@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Is reports whether a character is hidden: DEL and the C1 controls, format characters such as those that set the
-// direction of writing or have no width, line separators, and what else Unicode tells programs to ignore if they
-// cannot display it, except variation selectors. C0 controls, which every text form escapes, are not.
+// Is reports whether a character is hidden: DEL and the C1 controls, format characters such as those for the direction of text or of zero
+// width, line separators, and other characters that Unicode tells programs to ignore if they cannot display them, except variation
+// selectors. C0 controls, which every text format escapes, are not.
 func Is(r rune) bool {
 	switch {
 	case r < 0x7f:
@@ -26,7 +26,7 @@ func Is(r rune) bool {
 
 const digits = "0123456789abcdef"
 
-// AppendEscape appends a character as JSON escapes it: \u and four digits, or two of these beyond U+FFFF.
+// AppendEscape appends a character in JSON's escaped form: \u and four digits, or two of these beyond U+FFFF.
 func AppendEscape(b []byte, r rune) []byte {
 	if r > 0xffff {
 		r -= 0x10000
@@ -89,7 +89,7 @@ func AppendJSON(b []byte, s string) []byte {
 	return append(append(b, s[start:]...), '"')
 }
 
-// plain has the ASCII characters that stand for themselves in a JSON string.
+// plain marks the ASCII characters that a JSON string contains unescaped.
 var plain = func() (is [256]bool) {
 	for c := byte(' '); c < 0x7f; c++ {
 		is[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
@@ -97,7 +97,7 @@ var plain = func() (is [256]bool) {
 	return is
 }()
 
-// appendASCII appends an ASCII character that cannot stand for itself.
+// appendASCII appends an ASCII character that must be escaped.
 func appendASCII(b []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':

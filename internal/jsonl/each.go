@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	blockSize = 256 << 10 // bytes that are decoded in one go
-	maxBlocks = 8         // that are in memory
+	blockSize = 256 << 10 // bytes decoded at a time
+	maxBlocks = 8         // maximum number of blocks in memory
 )
 
-// LineError is the error of a line that cannot be decoded.
+// LineError is an error of a line that cannot be decoded.
 type LineError struct {
-	Line int // from 1
+	Line int // starts at 1
 	Err  error
 }
 
@@ -26,10 +26,9 @@ func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e
 // Unwrap returns Err.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Each calls use with each whole line of r, decoded, in order, until there is an error: a [LineError], or that of r. What use is
-// given is valid until it returns. Lines are decoded ahead of it, by functions that parser returns, one for each goroutine; they
-// are given lines with their ends. Each of them is then passed to first, in order, if that is not nil: by one goroutine, which
-// is ahead of use, too.
+// Each decodes each complete line of r and calls use with it, in order, until there is an error: a [LineError], or one of r. The argument
+// of use is valid until it returns. Lines are decoded in advance, by functions from parser, one for each goroutine, which get lines with
+// their ends. If first is not nil, one goroutine calls it for each decoded line, in order, also in advance.
 func Each[T any](r io.Reader, parser func() func([]byte, *T) error, first, use func(*T)) error {
 	b := &blocks[T]{from: r, free: make(chan *block[T], maxBlocks), order: make(chan *block[T], maxBlocks), quit: make(chan struct{})}
 	for range maxBlocks {
@@ -66,29 +65,29 @@ func Each[T any](r io.Reader, parser func() func([]byte, *T) error, first, use f
 	return nil
 }
 
-// blocks are lines that several goroutines read and decode.
+// blocks manages lines that several goroutines read and decode.
 type blocks[T any] struct {
-	free  chan *block[T] // to be read into
-	order chan *block[T] // that were read, in the order of the lines; closed after the last
-	quit  chan struct{}  // closed when nothing more is wanted
+	free  chan *block[T] // unused blocks
+	order chan *block[T] // blocks that were read, in the order of the lines; closed after the last
+	quit  chan struct{}  // closed to stop the goroutines
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	from  io.Reader
-	rest  []byte // of the last block that was read: the beginning of a line
+	rest  []byte // incomplete line at the end of the last block
 	ended bool
 }
 
-// block is some lines.
+// block holds some lines.
 type block[T any] struct {
 	text   []byte
-	values []T           // decoded
-	n      int           // of them
-	bad    error         // of the line after them
-	err    error         // of reading, after them
-	done   chan struct{} // receives once text is decoded
+	values []T           // decoded lines
+	n      int           // number of decoded lines
+	bad    error         // error of the line after them
+	err    error         // error of reading after them
+	done   chan struct{} // receives a value when text is decoded
 }
 
-// stop ends the goroutines that work.
+// stop ends the goroutines.
 func (b *blocks[T]) stop() {
 	b.mu.Lock()
 	b.ended = true
@@ -97,7 +96,7 @@ func (b *blocks[T]) stop() {
 	close(b.quit)
 }
 
-// pass passes what was decoded to a function, and then on.
+// pass calls first for the decoded lines, and then passes the blocks to on.
 func (b *blocks[T]) pass(first func(*T), on chan<- *block[T]) {
 	defer close(on)
 	for {
@@ -113,7 +112,7 @@ func (b *blocks[T]) pass(first func(*T), on chan<- *block[T]) {
 				first(&c.values[i])
 			}
 			c.done <- struct{}{}
-			on <- c // there is room for all blocks
+			on <- c // does not block: there is room for all blocks
 		}
 	}
 }
@@ -152,18 +151,18 @@ func (b *blocks[T]) read(c *block[T]) bool {
 	b.rest = append(b.rest[:0], c.text[end:]...)
 	c.text = c.text[:end]
 	if errors.Is(c.err, io.EOF) || errors.Is(c.err, io.ErrUnexpectedEOF) {
-		c.err = nil // an unfinished line is still being written
+		c.err = nil // the last line is still being written
 		b.ended = true
 	}
 	b.ended = b.ended || c.err != nil
-	b.order <- c // there is room for all blocks
+	b.order <- c // does not block: there is room for all blocks
 	if b.ended {
 		close(b.order)
 	}
 	return true
 }
 
-// pastLine reads up to the end of a line that is longer than MaxLine. Without an end, the line is unfinished.
+// pastLine reads to the end of a line that is longer than MaxLine. If there is none, the line is incomplete.
 func (b *blocks[T]) pastLine() error {
 	buf := make([]byte, blockSize)
 	for {

@@ -1,20 +1,20 @@
-// Package jsonl has what the readers of JSON lines share, ledgers and visits of which there are millions: lines that are decoded
-// in parallel, times at a fraction of the cost of package time, and one copy of texts that many lines have.
+// Package jsonl supports readers of JSON lines, such as ledgers and visits with millions of lines: parallel decoding, parsing of times at
+// a fraction of the cost of package time, and interning of frequent texts.
 package jsonl
 
 import "hash/maphash"
 
-// Names keeps short texts that were read lately, at most some hundred KiB. The zero Names is ready for use. It must not be used
+// Names interns short texts that were read recently, at most some hundred KiB. The zero Names is ready for use. It must not be used
 // concurrently.
 type Names struct {
 	seed  maphash.Seed
 	slots *[1 << 12]string
 }
 
-// maxName is the maximum length of a text that is kept.
+// maxName limits the length of interned texts.
 const maxName = 128
 
-// Of returns b as a string, without an allocation if it was read lately.
+// Of returns b as a string, without an allocation if it was read recently.
 func (n *Names) Of(b []byte) string {
 	if len(b) == 0 || len(b) > maxName {
 		return string(b)
@@ -29,7 +29,7 @@ func (n *Names) Of(b []byte) string {
 	return *slot
 }
 
-// Same is like Of for a text that is usually *last, which it sets.
+// Same is like Of for a text that usually equals *last. It updates *last.
 func (n *Names) Same(b []byte, last *string) string {
 	if *last != string(b) {
 		*last = n.Of(b)

@@ -10,11 +10,11 @@ import (
 // MaxLine is the maximum length of a line in bytes, with its end.
 const MaxLine = 16 << 20
 
-// ErrTooLong says that a line is longer than MaxLine.
+// ErrTooLong means that a line is longer than MaxLine.
 var ErrTooLong = fmt.Errorf("it is longer than %d bytes", MaxLine)
 
-// ReadLine appends the next line of br to b[:0], with its end. It passes over a line that is longer than MaxLine, and returns
-// ErrTooLong. The error is io.EOF after the last whole line: what is returned then is the beginning of a line.
+// ReadLine appends the next line of br to b[:0], with its end. If a line is longer than MaxLine, it skips the line and returns ErrTooLong.
+// The error is io.EOF after the last complete line, with the beginning of an incomplete line.
 func ReadLine(br *bufio.Reader, b []byte) ([]byte, error) {
 	b = b[:0]
 	for long := false; ; {
@@ -32,8 +32,8 @@ func ReadLine(br *bufio.Reader, b []byte) ([]byte, error) {
 	}
 }
 
-// Lines calls f with every whole line of r and its number from 1, until f returns false. A line is valid until f returns. The
-// error of a line that is longer than MaxLine is a [LineError].
+// Lines calls f with every complete line of r and its number, starting at 1, until f returns false. A line is valid until f returns. A
+// line that is longer than MaxLine causes a [LineError].
 func Lines(r io.Reader, f func(n int, line []byte) bool) error {
 	br := bufio.NewReaderSize(r, 1<<20)
 	var line []byte
@@ -41,7 +41,7 @@ func Lines(r io.Reader, f func(n int, line []byte) bool) error {
 		var err error
 		switch line, err = ReadLine(br, line); {
 		case errors.Is(err, io.EOF):
-			return nil // an unfinished line is still being written
+			return nil // the last line is still being written
 		case errors.Is(err, ErrTooLong):
 			return &LineError{n, err}
 		case err != nil:

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// form is the only form that Time reads; the digits stand for any.
+// form is the only form that Time parses, with any digits.
 const form = "2006-01-02T15:04:05.000000Z"
 
-// TimeForm is the layout of the times in files that programs read: RFC 3339 with exactly six digits of a second's fraction. Many
-// readers take a time with nanoseconds for text, and some do so with a time that has fewer digits than the times before it.
+// TimeForm is the layout of times in files for programs: RFC 3339 with exactly six fractional digits of seconds. Many readers take a time
+// with nanoseconds for text, and some do so with a time that has fewer digits than earlier ones.
 const TimeForm = "2006-01-02T15:04:05.000000Z07:00"
 
-// AppendTime appends t, of the years 0 to 9999, as [TimeForm] says. What is below a microsecond is cut off. It takes a third of the
-// instructions of [time.Time.AppendFormat], which has a fast way for RFC 3339 without a fraction only.
+// AppendTime appends t, of the years 0 to 9999, in the format [TimeForm], truncated to microseconds. It takes a third of the instructions
+// of [time.Time.AppendFormat], which is fast only for RFC 3339 without a fraction.
 func AppendTime(b []byte, t time.Time) []byte {
 	n := len(b) + len("2006-01-02T15:04:05")
 	b = append(t.AppendFormat(b, time.RFC3339), ".000000"...)
@@ -26,8 +26,8 @@ func AppendTime(b []byte, t time.Time) []byte {
 	return b
 }
 
-// Time reads a time in UTC with six digits after the point, as RFC 3339 has it. It returns false for anything else, valid or
-// not: that is for [time.Time.UnmarshalText], which returns the same for what Time reads.
+// Time parses an RFC 3339 time in UTC with six fractional digits. It returns false for anything else, valid or not: use
+// [time.Time.UnmarshalText] then, which gives the same result for all times that Time accepts.
 func Time(text []byte) (t time.Time, ok bool) {
 	if len(text) != len(form) {
 		return t, false
@@ -46,20 +46,20 @@ func Time(text []byte) (t time.Time, ok bool) {
 	return time.Date(two(0)*100+two(2), time.Month(month), day, hour, minute, second, 1000*micros, time.UTC), true
 }
 
-// Times reads times, most of which are of the minute of the one before. The zero Times is ready for use. It must not be used
+// Times parses times, most of which are in the same minute as the previous one. The zero Times is ready for use. It must not be used
 // concurrently.
 type Times struct {
-	minute [minuteLen]byte // as in the last text
-	begins int64           // in Unix time
-	known  bool            // there was one
+	minute [minuteLen]byte // text of the last minute
+	begins int64           // its Unix time
+	known  bool            // minute is set
 }
 
 const minuteLen = len("2006-01-02T15:04:")
 
-// TimeLen is the length of the texts that [Time] and [Times.Of] read.
+// TimeLen is the length of texts for [Time] and [Times.Of].
 const TimeLen = len(form)
 
-// Of is [Time].
+// Of is like [Time].
 func (c *Times) Of(text []byte) (t time.Time, ok bool) {
 	if len(text) == len(form) && c.known && string(text[:minuteLen]) == string(c.minute[:]) {
 		seconds, micros, ok := secondsOf(text[minuteLen:])
@@ -75,8 +75,8 @@ func (c *Times) Of(text []byte) (t time.Time, ok bool) {
 	return t, ok
 }
 
-// secondsOf reads what follows the minute: "05.000000Z". The six digits are read at once, as those of a number of eight that
-// begins with two zeros.
+// secondsOf parses the part after the minute: "05.000000Z". It parses the six digits at once, as an eight-digit number with two leading
+// zeros.
 func secondsOf(text []byte) (seconds, micros int64, ok bool) {
 	tens, units := text[0]-'0', text[1]-'0'
 	if tens > 5 || units > 9 || text[2] != '.' || text[9] != 'Z' {
@@ -93,7 +93,7 @@ func secondsOf(text []byte) (seconds, micros int64, ok bool) {
 	return int64(10*tens + units), int64(x), true
 }
 
-// daysOf returns how many days a month has.
+// daysOf returns the number of days of a month.
 func daysOf(year, month int) int {
 	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }

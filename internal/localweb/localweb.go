@@ -1,4 +1,4 @@
-// Package localweb protects what a program serves to its operator, such as the page of a crawl: from pages of other sites in the
+// Package localweb protects pages that a program serves to its operator, such as the page of a crawl, from pages of other sites in the
 // operator's browser, and from other machines.
 package localweb
 
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// headers are sent with every answer.
+// headers are sent with every response.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
@@ -22,20 +22,20 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// SetHeaders sets the header fields with which every answer is sent.
+// SetHeaders sets the header fields of every response.
 func SetHeaders(h http.Header) {
 	for name, value := range headers {
 		h.Set(name, value)
 	}
 }
 
-// Hosts knows the Host header fields of requests that are meant for a server.
+// Hosts holds the valid Host header fields of requests to a server.
 type Hosts struct {
-	names map[string]bool // of the machine, with the port that the server listens on
-	front map[string]bool // of a proxy in front of the server, with any port
+	names map[string]bool // names of the machine, with the port of the server
+	front map[string]bool // names of proxies in front of the server, with any port
 }
 
-// NewHosts returns the Hosts of a server that was told to listen on address. Proxies in front of it have the names front.
+// NewHosts returns the Hosts of a server that listens on address, as configured. front are the names of proxies in front of it.
 func NewHosts(address string, front ...string) *Hosts {
 	h := &Hosts{names: map[string]bool{"localhost": true}, front: map[string]bool{}}
 	if name, _, _ := net.SplitHostPort(address); name != "" {
@@ -59,15 +59,15 @@ func (h *Hosts) Ours(host, port string) bool {
 	return asked == port && (err == nil || h.names[name]) || h.front[name]
 }
 
-// Plain reports whether a token has only letters, digits, - and _, so that it may be part of a URL, a header field and a line of a file
-// as it is.
+// Plain reports whether a token consists of letters, digits, - and _, so that it needs no escaping in a URL, a header field and a line of
+// a file.
 func Plain(token string) bool {
 	return token != "" && !strings.ContainsFunc(token, func(c rune) bool {
 		return (c < '0' || '9' < c) && (c < 'a' || 'z' < c) && (c < 'A' || 'Z' < c) && c != '-' && c != '_'
 	})
 }
 
-// Same compares secrets in a time that says nothing about them.
+// Same compares secrets in constant time.
 func Same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // OnLoopback reports whether addr is one of loopback.
@@ -76,7 +76,7 @@ func OnLoopback(addr net.Addr) bool {
 	return err == nil && ap.Addr().Unmap().IsLoopback()
 }
 
-// HostPort returns an address under which this machine reaches a server that listens on addr.
+// HostPort returns an address at which this machine reaches a server that listens on addr.
 func HostPort(addr net.Addr) string {
 	ap, err := netip.ParseAddrPort(addr.String())
 	if err == nil && ap.Addr().IsUnspecified() {

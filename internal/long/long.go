@@ -1,20 +1,19 @@
-// Package long says how often tests repeat what is random: a few times where somebody waits for them, and often each night. It also says
-// whether the race detector, which makes everything longer, is on.
+// Package long determines how often tests repeat random parts: a few times in interactive runs, and often each night. It also reports
+// whether the race detector, which slows everything down, is on.
 //
-// A test that goes through seeds, kills processes or damages files has a default of [N]: the first number is enough to see
-// most mistakes a minute after they were made, and .ci/nightly demands the second, by TEST_FULL=1. Only the
-// number differs; what is checked is the same.
+// A test that tries seeds, kills processes or damages files uses [N]: the first number is enough to find most mistakes quickly, and
+// .ci/nightly selects the second, by TEST_FULL=1. Only the number differs; the checks are the same.
 package long
 
 import "os"
 
-// variable is the environment variable that asks for the whole number. Processes that tests start inherit it.
+// variable is the environment variable that selects the full number. Processes that tests start inherit it.
 const variable = "TEST_FULL"
 
-// Full reports whether tests repeat as often as they do each night.
+// Full reports whether tests repeat as often as in nightly runs.
 func Full() bool { return os.Getenv(variable) == "1" }
 
-// N returns how often to repeat: quick, or full each night.
+// N returns the number of repetitions: quick, or full in nightly runs.
 func N(quick, full int) int {
 	if Full() {
 		return full
@@ -22,8 +21,8 @@ func N(quick, full int) int {
 	return quick
 }
 
-// Seeds returns the number of random seeds to test with: that of N, or a quarter of it with the race detector, which makes a test several
-// times slower and seldom finds more with another seed.
+// Seeds returns the number of random seeds to test: the result of N, or a quarter of it with the race detector, which makes a test several
+// times slower and seldom finds more with further seeds.
 func Seeds(quick, full int) int {
 	n := N(quick, full)
 	if Race {

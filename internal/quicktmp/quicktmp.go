@@ -1,11 +1,11 @@
-// Package quicktmp puts the temporary files of tests into memory. Tests of stores and of outputs write and sync thousands of
-// small files, and a disk makes them wait for most of their time; what they check does not depend on it.
+// Package quicktmp puts the temporary files of tests into memory. Tests of stores and of outputs write and sync thousands of small files,
+// and would spend most of their time waiting for a disk; their checks do not depend on it.
 //
-// It also gives the tests a state directory that is not the user's: what jobs share on a machine ([crawler.Config.ShareMachine]).
+// It also gives the tests a separate state directory, which the jobs on a machine share ([crawler.Config.ShareMachine]).
 //
-// A package's TestMain calls [Use], and [Waiting] if its tests wait for something else.
+// A package's TestMain calls [Use], and [Waiting] if its tests mostly wait.
 //
-// TMPDIR, if it is set, decides as always: TMPDIR=/tmp go test ./... is a run on the disk.
+// TMPDIR, if it is set, takes precedence: TMPDIR=/tmp go test ./... is a run on the disk.
 package quicktmp
 
 import (
@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// Use makes a directory in memory the one for temporary files, of this process and of those it starts, if this machine has one
-// with enough room and nothing else was said.
+// Use makes a directory in memory the one for temporary files of this process and of its child processes, if this machine has one with
+// enough room and TMPDIR is not set.
 func Use() {
 	if dir := memory(); dir != "" && os.Getenv("TMPDIR") == "" {
-		_ = os.Setenv("TMPDIR", dir) // or the usual place remains
+		_ = os.Setenv("TMPDIR", dir) // on an error the default stays
 	}
 	state := filepath.Join(os.TempDir(), "amble-test-state-")
 	left, _ := filepath.Glob(state + "*") // the pattern is valid
 	for _, dir := range left {
 		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > time.Hour {
-			_ = os.RemoveAll(dir) // of a process that has ended
+			_ = os.RemoveAll(dir) // left by a process that has ended
 		}
 	}
 	_ = os.Setenv("AMBLE_STATE", fmt.Sprint(state, os.Getpid())) // it never fails for such a name

@@ -1,5 +1,5 @@
-// Package safefile opens files that others may have put in place, such as those of a job directory or a temporary folder: it
-// neither waits for a FIFO nor reads a device, and what it reads has a limit.
+// Package safefile opens files that others may have created, such as those in a job directory or a temporary folder. It neither waits for
+// a FIFO nor reads a device, and limits the bytes that it reads.
 package safefile
 
 import (
@@ -9,17 +9,17 @@ import (
 	"os"
 )
 
-// Limits of what the operator names.
+// Limits for files that the operator names.
 const (
 	Settings = 16 << 20  // bytes of a job file, a list of hosts or a robots.txt
 	Token    = 64 << 10  // bytes of a file with a token
-	Stream   = 256 << 20 // bytes of seeds from what is no regular file
+	Stream   = 256 << 20 // bytes of seeds from a file that is not regular
 )
 
 // ErrTooLong means that a file exceeds its size limit.
 var ErrTooLong = errors.New("longer than")
 
-// ErrNotRegular says that a file is a FIFO, a device, a socket or a directory.
+// ErrNotRegular means that a file is a FIFO, a device, a socket or a directory.
 var ErrNotRegular = errors.New("not a regular file")
 
 // Open opens a regular file for reading, without waiting for a writer.
@@ -27,7 +27,7 @@ func Open(path string) (*os.File, error) {
 	return regular(os.OpenFile(path, os.O_RDONLY|noWait, 0))
 }
 
-// OpenOwn is like Open, for a file of this process's user that is no symbolic link.
+// OpenOwn is like Open, for a file of this process's user that is not a symbolic link.
 func OpenOwn(path string) (*os.File, error) {
 	f, err := regular(os.OpenFile(path, os.O_RDONLY|noWait|noFollow, 0))
 	if err != nil {
@@ -39,8 +39,8 @@ func OpenOwn(path string) (*os.File, error) {
 	return f, nil
 }
 
-// EditOwn opens a regular file of this process's user for reading and writing, and makes it if it is missing. It is no symbolic
-// link, has no second name, and nobody else may write to it.
+// EditOwn opens a regular file of this process's user for reading and writing, and creates it if it is missing. It must not be a symbolic
+// link, have a second hard link, or be writable by others.
 func EditOwn(path string) (*os.File, error) {
 	f, err := regular(os.OpenFile(path, os.O_RDWR|os.O_CREATE|noWait|noFollow, 0o600))
 	if err != nil {
@@ -95,11 +95,11 @@ func ReadNamed(path string, limit int64) ([]byte, error) {
 	return ReadAll(f, path, limit)
 }
 
-// ErrShared says that others than its owner can read a file with a secret.
+// ErrShared means that others than its owner can read a file with a secret.
 var ErrShared = errors.New("others than its owner can read it")
 
-// ReadSecret is like ReadNamed, and refuses a regular file that others than its owner can read, where the system knows. Its group may
-// read a file of root for a process of another user: that is how Kubernetes and systemd hand secrets over.
+// ReadSecret is like ReadNamed, and refuses a regular file that others than its owner can read, where the system reports that. An
+// exception is a file of root that the group of a process of another user may read: Kubernetes and systemd pass secrets in this way.
 func ReadSecret(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -116,7 +116,7 @@ func ReadSecret(path string, limit int64) ([]byte, error) {
 	return ReadAll(f, path, limit)
 }
 
-// ReadSeeds reads a list of seeds that the operator names. A regular file may have any size, other files have Stream bytes.
+// ReadSeeds reads a list of seeds that the operator names. A regular file may have any size, other files up to Stream bytes.
 func ReadSeeds(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -126,7 +126,7 @@ func ReadSeeds(path string) ([]byte, error) {
 	return ReadSeedsFrom(f, path)
 }
 
-// ReadSeedsFrom is like ReadSeeds, for a reader that is already open and that errors call name.
+// ReadSeedsFrom is like ReadSeeds, for an open reader. name is its name in errors.
 func ReadSeedsFrom(r io.Reader, name string) ([]byte, error) {
 	if f, ok := r.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
@@ -136,7 +136,7 @@ func ReadSeedsFrom(r io.Reader, name string) ([]byte, error) {
 	return ReadAll(r, name, Stream)
 }
 
-// ReadAll reads r, which errors call name, up to limit bytes. More bytes are an error.
+// ReadAll reads r up to limit bytes; more bytes are an error. name is its name in errors.
 func ReadAll(r io.Reader, name string, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(b)) > limit {

@@ -7,7 +7,7 @@ import "os"
 const (
 	noWait   = 0
 	noFollow = 0
-	shared   = 0 // modes say nothing here
+	shared   = 0 // modes are not meaningful on this system
 )
 
 // own reports true: temporary folders belong to one user here.

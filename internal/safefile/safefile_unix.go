@@ -10,7 +10,7 @@ import (
 const (
 	noWait   = syscall.O_NONBLOCK
 	noFollow = syscall.O_NOFOLLOW
-	shared   = 0o077 // mode bits of others than the owner
+	shared   = 0o077 // permission bits of users other than the owner
 )
 
 // own reports whether a file belongs to this process's user.
@@ -25,8 +25,8 @@ func single(info os.FileInfo) bool {
 	return ok && s.Nlink == 1
 }
 
-// lent returns the mode bits that a secret may have for others than its owner: reading by the group of a file that root lends this
-// process.
+// lent returns the permission bits that a secret may have for others than its owner: reading by the group, for a file of root that the
+// group of this process may read.
 func lent(info os.FileInfo) os.FileMode {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Uid == 0 && os.Geteuid() != 0 {
 		return 0o040

@@ -1,13 +1,11 @@
-// Package simhash computes fingerprints of 64 bits that differ in few bits between pages that differ in few words
-// (Charikar 2002; Manku, Jain and Das Sarma 2007), and finds pages with similar fingerprints.
+// Package simhash computes fingerprints of 64 bits that differ in few bits between pages that differ in few words (Charikar 2002; Manku,
+// Jain and Das Sarma 2007), and finds pages with similar fingerprints.
 //
-// Pages that are found are nearly the same in most cases; pages that are nearly the same are found if few words
-// differ. Among pages of 800 words, 90 in 100 are within a distance of 3 when one word was replaced, 47 when four
-// were, and 4 when sixteen were; among pages of 3,000 words 99, 86 and 44. That is a property of the method: the
-// distance grows with the square root of the share of words that differ. All pages that were found were versions of
-// the same article if up to half of each page's words were header and footer; at three quarters 95 in 100 were, and
-// at nine tenths, where pages differ in little else, 15, or 30 with a distance of 1. The example of the package has
-// the table, for a generated corpus.
+// Most pages found are near-duplicates; near-duplicates are found if few words differ. Among pages of 800 words, 90 in 100 are within a
+// distance of 3 when one word was replaced, 47 when four were, and 4 when sixteen were; among pages of 3,000 words 99, 86 and 44. That is
+// a property of the method: the distance grows with the square root of the share of words that differ. If up to half of each page's words
+// were header and footer, all pages found were versions of the same article; at three quarters 95 in 100 were, and at nine tenths, where
+// pages differ in little else, 15, or 30 with a distance of 1. The example of the package has the table, for a generated corpus.
 package simhash
 
 import (
@@ -18,13 +16,13 @@ import (
 	"unicode/utf8"
 )
 
-// shingle is the number of consecutive words that are one feature. With one, pages of one language look alike by their common
-// words; with more, one changed word changes more features.
+// shingle is the number of consecutive words per feature. With one, pages in the same language are similar because of common words; with
+// more, one changed word changes more features.
 const shingle = 2
 
 // Hasher computes fingerprints. It is safe for concurrent use.
 type Hasher struct {
-	spread [256]uint64 // the bits of a byte, one in each byte of the word
+	spread [256]uint64 // spreads the bits of a byte to the bytes of a word
 }
 
 // NewHasher returns a Hasher.
@@ -38,8 +36,8 @@ func NewHasher() *Hasher {
 	return h
 }
 
-// HTML returns the fingerprint of a page's visible words, without markup, scripts and styles. words is the number of
-// words; the fingerprint of a page with very few says little.
+// HTML returns the fingerprint of a page's visible words, without markup, scripts and styles. words is the number of words; the
+// fingerprint of a page with very few words is not reliable.
 func (h *Hasher) HTML(page []byte) (fingerprint uint64, words int) {
 	c := counter{h: h}
 	var before uint64
@@ -53,7 +51,7 @@ func (h *Hasher) HTML(page []byte) (fingerprint uint64, words int) {
 	return c.fingerprint(), words
 }
 
-// hash is FNV-1a.
+// hash returns the FNV-1a hash.
 func hash(w []byte) uint64 {
 	f := uint64(14695981039346656037)
 	for _, b := range w {
@@ -70,8 +68,8 @@ func mix(a, b uint64) uint64 {
 	return m ^ m>>33
 }
 
-// counter counts how many features have each of the 64 bits: eight counters of one byte in a word, emptied before
-// they overflow.
+// counter counts the features that have each of the 64 bits set: a word holds eight one-byte counters, which are emptied before they
+// overflow.
 type counter struct {
 	h     *Hasher
 	lanes [8]uint64
@@ -106,7 +104,7 @@ func (c *counter) fingerprint() (f uint64) {
 	return f
 }
 
-// visibleWords iterates over the sequences of letters and digits outside of tags, scripts and styles.
+// visibleWords yields the sequences of letters and digits outside of tags, scripts and styles.
 func visibleWords(page []byte) func(yield func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		for len(page) > 0 {
@@ -139,7 +137,7 @@ func wordLen(b []byte) (n int) {
 	return n
 }
 
-// afterTag returns what follows the tag, comment or raw-text element at the beginning of page.
+// afterTag returns the part after the tag, comment or raw-text element at the beginning of page.
 func afterTag(page []byte) []byte {
 	for _, raw := range []string{"script", "style"} {
 		if len(page) > len(raw) && bytes.EqualFold(page[1:1+len(raw)], []byte(raw)) {
@@ -161,17 +159,17 @@ func afterTag(page []byte) []byte {
 // Distance returns the number of bits in which two fingerprints differ.
 func Distance(a, b uint64) int { return bits.OnesCount64(a ^ b) }
 
-// MaxDistance is the greatest distance that an Index can find: by the pigeonhole principle, two fingerprints that
-// differ in three bits agree in one of four blocks of 16.
+// MaxDistance is the maximum distance of an Index: by the pigeonhole principle, two fingerprints that differ in three bits agree in one of
+// four blocks of 16.
 const MaxDistance = 3
 
-// Index remembers fingerprints, each with a name. It is safe for concurrent use and keeps at most the number it was
-// created for, and 16 MiB of names.
+// Index stores fingerprints, each with a name. It is safe for concurrent use and stores at most the number that it was created for, and 16
+// MiB of names.
 type Index struct {
 	most, distance int
 
 	mu     sync.Mutex
-	size   int // bytes of the names
+	size   int // total bytes of names
 	names  []string
 	prints []uint64
 	blocks [4]map[uint16][]int32
@@ -186,9 +184,9 @@ func NewIndex(most, distance int) *Index {
 	return x
 }
 
-const maxNames = 16 << 20 // bytes
+const maxNames = 16 << 20 // total bytes
 
-// maxBlock bounds the search for pages that all have the same block.
+// maxBlock limits the search among pages with the same block.
 const maxBlock = 1000
 
 // Meet adds a fingerprint and returns the name of an earlier one within the distance, or "".

@@ -1,9 +1,9 @@
-// Command changelog puts what is in changelog/unreleased, one file for each change, into CHANGELOG.md:
+// Command changelog adds the files in changelog/unreleased, one for each change, to CHANGELOG.md:
 //
 //	go run ./tools/changelog                                     # prints what would be added
 //	go run ./tools/changelog -version 0.2.0 -date 2026-12-01     # makes the section of a release, and removes the files
 //
-// changelog/README.md says what such a file looks like.
+// changelog/README.md describes such a file.
 package main
 
 import (

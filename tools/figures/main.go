@@ -3,7 +3,7 @@
 //	cd tools && go run ./figures             # print each figure beside its limit; exit with 1 if one is higher
 //	cd tools && go run ./figures -update     # record lower figures; a higher one needs -reason
 //
-// A figure may only fall. The file limits.txt holds one figure a line: its limit, its name and, after a rise, the reason.
+// Figures may only fall. The file limits.txt has one figure per line: its limit, its name and, after a rise, the reason.
 package main
 
 import (

@@ -22,7 +22,7 @@ import (
 // module is the import path of the main module.
 const module = "github.com/amble-crawler/amble"
 
-// rooms lists the top-level folders from the ground up. An import of a room that stands further right is upward.
+// rooms lists the top-level folders from the lowest to the highest. An import of a room further right is upward.
 var rooms = []string{
 	"internal", "weburl", "stores", "crawltest", "robots", "consent", "identity", "politeness", "fetcher", "extract", "schema", "article", "frontier", "sink",
 	"render", "crawler", "job", "jobs", "cluster", "cmd",
@@ -133,7 +133,7 @@ func load(root string, arguments ...string) ([]*source, error) {
 	}
 }
 
-// production leaves the test files out.
+// production returns the names of files that are not tests.
 func production(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return strings.HasSuffix(n, "_test.go") })
 }
@@ -145,7 +145,7 @@ func total(packages []*source) (n int) {
 	return n
 }
 
-// roomsOf returns the top-level folders that hold Go packages, docs apart.
+// roomsOf returns the top-level folders that contain Go packages, except docs.
 func roomsOf(packages []*source) map[string]map[string]bool {
 	reach := map[string]map[string]bool{}
 	for _, s := range packages {
@@ -165,7 +165,7 @@ func roomsOf(packages []*source) map[string]map[string]bool {
 	return reach
 }
 
-// upward counts the pairs of rooms of which the lower one imports the higher one. A room without a place is above all.
+// upward counts the pairs of rooms in which the lower one imports the higher one. A room that is not in rooms is above all others.
 func upward(packages []*source) (n int) {
 	floor := func(r string) int {
 		if i := slices.Index(rooms, r); i >= 0 {
@@ -183,7 +183,7 @@ func upward(packages []*source) (n int) {
 	return n
 }
 
-// mutual counts the pairs of rooms of which each reaches the other through imports.
+// mutual counts the pairs of rooms that reach each other through imports.
 func mutual(packages []*source) (n int) {
 	reach := roomsOf(packages)
 	for via := range reach { // Floyd and Warshall's closure

@@ -1,10 +1,10 @@
-// Languagemodel makes the model of package article/language from the models of the language detector lingua: the n-grams
-// that are most frequent in each language, and how frequent they are.
+// Languagemodel generates the model of package article/language from the models of the language detector lingua: the most frequent n-grams
+// of each language, with their frequencies.
 //
 //	go run ./tools/languagemodel DIR >article/language/model.bin.gz
 //
-// DIR is the folder language-models of github.com/pemistahl/lingua-go (Apache License 2.0), which learned them from newspapers
-// and Wikipedia. The result is written in the order of languages and n-grams, so that the same folder gives the same bytes.
+// DIR is the folder language-models of github.com/pemistahl/lingua-go (Apache License 2.0), which were trained on newspapers and
+// Wikipedia. The result is sorted by languages and n-grams, so that the same folder gives the same bytes.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"slices"
 )
 
-// kept are the numbers of n-grams of one to four letters that are kept of each language.
+// kept is the number of n-grams to keep for each language, by length.
 var kept = [...]int{0, 0, 0, 4000, 5000}
 
 func main() {
@@ -50,7 +50,7 @@ func run(dir string, out io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s %d\n", e.Name(), len(grams))
 		last := byte(0)
-		for _, g := range grams { // each after a byte: how much less frequent it is than the one before, in eighths of powers of two
+		for _, g := range grams { // each after a byte: the frequency relative to the previous one, in eighths of powers of two
 			level := byte(max(0, min(255, math.Round(-8*math.Log2(g.p)))))
 			fmt.Fprintf(w, "%s%s\n", []byte{level - last}, g.text)
 			last = level
@@ -59,7 +59,7 @@ func run(dir string, out io.Writer) error {
 	return errors.Join(w.Flush(), z.Close())
 }
 
-// gram is an n-gram with its probability among those of its length.
+// gram is an n-gram with its probability among n-grams of its length.
 type gram struct {
 	text string
 	p    float64
@@ -67,11 +67,11 @@ type gram struct {
 
 // frequent returns the most frequent n-grams of a language, the most frequent one first.
 func frequent(dir string) (list []gram, err error) {
-	joint := map[string]float64{"": 1} // of the n-grams one letter shorter
+	joint := map[string]float64{"": 1} // of n-grams one letter shorter
 	for n, name := range []string{"uni", "bi", "tri", "quadri"} {
 		conditional, err := readModel(filepath.Join(dir, name+"grams.pb.bin.zip"))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil // a language with a script that no other one has
+			return nil, nil // the language has a script of its own, and needs no model
 		}
 		if err != nil {
 			return nil, err

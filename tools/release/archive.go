@@ -15,17 +15,17 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// file is one file of an archive.
+// file is a file of an archive.
 type file struct {
 	name string
 	data []byte
 	mode fs.FileMode
 }
 
-// name returns the name that the files of the target have, without an ending.
+// name returns the base name of the target's files.
 func (t target) name() string { return "amble-" + crawler.Version + "-" + t.os + "-" + t.arch }
 
-// ending is that of the names of the target's archives.
+// ending returns the extension of the target's archives.
 func (t target) ending() string {
 	if t.os == "windows" {
 		return ".zip"
@@ -33,7 +33,7 @@ func (t target) ending() string {
 	return ".tar.gz"
 }
 
-// archive returns the files below a directory, in order of their names and all of one time, owner and group.
+// archive returns an archive of the files below a directory, sorted by name, with the same time, owner and group.
 func (t target) archive(dir string, files []file, at time.Time) ([]byte, error) {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })

@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// target is a system that a release is for.
+// target is a system for which a release is built.
 type target struct{ os, arch string }
 
 var targets = []target{
@@ -25,7 +25,7 @@ var targets = []target{
 	{"windows", "amd64"}, {"windows", "arm64"},
 }
 
-// String returns the target as Go names it.
+// String returns the target in Go's notation.
 func (t target) String() string { return t.os + "/" + t.arch }
 
 // program returns the name of the command.
@@ -36,15 +36,15 @@ func (t target) program() string {
 	return "amble"
 }
 
-// env is the environment of a build: what would change its bytes is set, whatever the machine has.
+// env returns the environment of a build. It fixes all variables that would change its bytes.
 func (t target) env() []string {
 	return append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0",
 		"GOEXPERIMENT=", "GOWORK=off", "GOTOOLCHAIN=local")
 }
 
-// buildArgs are those of go build. Paths are left out of the binary. So is what git knows: it would differ between a clone, a
-// clone with tags and an unpacked archive of the same source, and the version says enough. Symbols are left out for their size;
-// panics name functions and lines without them.
+// buildArgs are the arguments of go build. The binary contains no paths. It also lacks information from git, which would differ between a
+// clone, a clone with tags and an unpacked archive of the same source; the version suffices. Symbols are left out for their size; panics
+// name functions and lines without them.
 var buildArgs = []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"}
 
 // build builds the command from the module in the directory src.
@@ -54,7 +54,7 @@ func (t target) build(ctx context.Context, src, to string) error {
 	return silent(cmd)
 }
 
-// files builds the command and returns the files of the archive that are of this target alone.
+// files builds the command and returns the target-specific files of the archive.
 func (t target) files(ctx context.Context, work string) ([]file, error) {
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (t target) files(ctx context.Context, work string) ([]file, error) {
 	return append(files, licences...), err
 }
 
-// recipe says how the command of an archive is built again.
+// recipe describes how to build the command of an archive again.
 func (t target) recipe() string {
 	return fmt.Sprintf(`amble %s for %s
 
@@ -84,7 +84,7 @@ The same Go makes the same bytes of the same source, on every machine.
 `, crawler.Version, t, runtime.Version(), crawler.Version, t.os, t.arch)
 }
 
-// commonFiles returns the files that all archives have.
+// commonFiles returns the files that are the same in all archives.
 func commonFiles(ctx context.Context, work string) ([]file, error) {
 	files, err := documents(".")
 	if err != nil {
@@ -106,7 +106,7 @@ func commonFiles(ctx context.Context, work string) ([]file, error) {
 	return files, nil
 }
 
-// sourceTime is the time of all files in archives: that of the source, as SOURCE_DATE_EPOCH or the last commit says.
+// sourceTime returns the time for all files in archives: SOURCE_DATE_EPOCH or the time of the last commit.
 func sourceTime(ctx context.Context) (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
@@ -123,7 +123,7 @@ func sourceTime(ctx context.Context) (time.Time, error) {
 	return time.Unix(n, 0).UTC(), nil
 }
 
-// silent runs cmd, and returns what it says if it fails.
+// silent runs cmd, and returns its output if it fails.
 func silent(cmd *exec.Cmd) error {
 	var says bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &says, &says

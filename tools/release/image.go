@@ -21,10 +21,10 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// user is that of processes in the image, who owns the folders of its volumes.
+// user is the user ID of processes in the image, which owns the folders of its volumes.
 const user = 65532
 
-// imageConfig says the same as the Dockerfile.
+// imageConfig corresponds to the Dockerfile.
 var imageConfig = v1.Config{
 	User: "65532:65532", WorkingDir: "/crawls", Volumes: map[string]struct{}{"/crawls": {}},
 	Env: []string{"TMPDIR=/crawls", "AMBLE_STATE=/crawls/.amble"}, Entrypoint: []string{"/amble"},
@@ -34,8 +34,8 @@ var imageConfig = v1.Config{
 	},
 }
 
-// image returns the image for containers, as docker load and podman load read it. It is made without a daemon, with the root
-// certificates that Mozilla trusts instead of those of a Linux distribution, so that it has the same bytes wherever it is made.
+// image returns the container image in the format of docker load and podman load. It is made without a daemon, with Mozilla's root
+// certificates instead of those of a Linux distribution, so that it has the same bytes on every machine.
 func (t target) image(files []file, at time.Time) ([]byte, error) {
 	content, err := imageFiles(files, at)
 	if err != nil {
@@ -102,7 +102,7 @@ func imageFiles(list []file, at time.Time) ([]byte, error) {
 func rootCertificates() []byte {
 	var b bytes.Buffer
 	for root := range bundle.Roots() {
-		if root.Constraint == nil { // what is trusted for some names or dates only cannot be said in this file
+		if root.Constraint == nil { // the file format cannot express constraints on names or dates
 			b.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}))
 		}
 	}

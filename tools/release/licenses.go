@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// linked is a module of which packages are linked in.
+// linked is a module with packages that are linked into a program.
 type linked struct {
 	path, version, dir string
 	packages           []string // their folders
 }
 
-// linkedModules returns the modules of which patterns in the directory src link something on the target, without the module itself.
+// linkedModules returns the modules that packages matching patterns in the directory src link on the target, without the module itself.
 func (t target) linkedModules(ctx context.Context, src string, patterns ...string) ([]*linked, error) {
 	const form = "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}"
 	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-deps", "-f", form}, patterns...)...)
@@ -44,7 +44,7 @@ func (t target) linkedModules(ctx context.Context, src string, patterns ...strin
 	return list, nil
 }
 
-// licences returns the files with licences and notices of all that is linked into the command, Go's own included.
+// licences returns the licence and notice files of everything that is linked into the command, including Go's.
 func (t target) licences(ctx context.Context, src string) ([]file, error) {
 	list, err := t.linkedModules(ctx, src, "./cmd/amble")
 	if err != nil {
@@ -69,11 +69,10 @@ func (t target) licences(ctx context.Context, src string) ([]file, error) {
 	return files, nil
 }
 
-// licenceFile matches the names of files that are to be passed on with a program.
+// licenceFile matches the names of files that must be distributed with a program.
 var licenceFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents|authors)([-._].*)?$`)
 
-// licences returns the files of a module with licences and notices: those of its root, and of the folders with a linked package and
-// above.
+// licences returns the licence and notice files of a module: in its root, and in folders with a linked package and above.
 func (m *linked) licences() ([]file, error) {
 	folders := map[string]bool{}
 	for _, dir := range m.packages {
@@ -110,8 +109,7 @@ func (m *linked) licences() ([]file, error) {
 	return files, nil
 }
 
-// kinds are the licences under which others may use a dependency, by words that no other licence has; the first one that matches
-// counts.
+// kinds are the accepted licences of dependencies, with words that identify each; the first match counts.
 var kinds = []struct{ name, words string }{
 	{"Apache-2.0", "apache license version 2.0"},
 	{"MPL-2.0", "mozilla public license version 2.0"},
@@ -128,7 +126,7 @@ var kinds = []struct{ name, words string }{
 	{"GPL", "gnu affero general public license"},
 }
 
-// kindOf returns the licence that a text is, or "".
+// kindOf identifies the licence of a text, or returns "".
 func kindOf(text []byte) string {
 	flat := strings.ToLower(strings.Join(strings.Fields(string(text)), " "))
 	for _, k := range kinds {

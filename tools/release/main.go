@@ -1,10 +1,11 @@
-// Command release makes what a release consists of, and SHA256SUMS over it: an archive for each system, packages for Debian and
-// Fedora, images for containers, a formula for Homebrew and a manifest for Scoop:
+// Command release makes the files of a release, with SHA256SUMS: an archive for each system, packages for Debian and Fedora, images for
+// containers, a formula for Homebrew and a manifest for Scoop:
 //
 //	go run ./tools/release -o dist
 //
-// An archive has the command, LICENSE, README and what it leads to, completions, the licences of everything that is linked in, and BUILD, which says how the
-// same bytes are made again: with the same source and the same Go they do not depend on machine, directory or time.
+// An archive has the command, LICENSE, README and the documents that it links to, completions, the licences of all linked modules, and
+// BUILD, which explains how to make the same bytes again: with the same source and the same Go they do not depend on machine, directory or
+// time.
 //
 // Reading order: main.go, build.go, documents.go, licenses.go, archive.go, packages.go, image.go, managers.go.
 package main
@@ -70,7 +71,7 @@ func makeAll(ctx context.Context, dir string, list []target, at time.Time) error
 	if err != nil {
 		return err
 	}
-	sums := map[string]string{} // by the name of a file
+	sums := map[string]string{} // by file name
 	write := func(name string, b []byte, err error) error {
 		if err != nil {
 			return err

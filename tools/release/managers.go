@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// errNotMade is returned for a recipe that names an archive which -only leaves out.
+// errNotMade is returned for a recipe that names an archive which -only excludes.
 var errNotMade = errors.New("an archive that it names is not made")
 
 // download returns where the archive of a target is published.
@@ -18,7 +18,7 @@ func (t target) download() string {
 	return source + "/releases/download/v" + crawler.Version + "/" + t.name() + t.ending()
 }
 
-// formula returns amble.rb, from which Homebrew installs the archives for macOS and Linux; sums are those of files by their names.
+// formula returns amble.rb, from which Homebrew installs the archives for macOS and Linux. sums are the hashes of files by name.
 func formula(sums map[string]string) ([]byte, error) {
 	type archive struct{ URL, Sum string }
 	data := map[string]any{"Summary": summary, "Source": source, "Version": crawler.Version}

@@ -1,13 +1,12 @@
 //go:build linux
 
-// Command rivals runs amble and other crawlers on the same web on loopback addresses, and prints as Markdown what the servers saw
-// and what each crawler cost. Nothing else should run meanwhile.
+// Command rivals runs amble and other crawlers on the same web on loopback addresses, and prints the servers' observations and the cost of
+// each crawler as Markdown. Nothing else should run meanwhile.
 //
-//	cd tools && go run ./rivals                  # all that this machine has or can make
+//	cd tools && go run ./rivals                  # all that this machine has or can build
 //	cd tools && go run ./rivals -only amble,wget # some of them
 //
-// Each crawler has the settings that its documentation names. A crawler that cannot be had here is left out, and named. It needs
-// Linux.
+// Each crawler has the settings in its documentation. Crawlers that are not available are left out, and named. It needs Linux.
 package main
 
 import (
@@ -94,7 +93,7 @@ type trials struct {
 	web   *web
 	rival *rival
 	root  string
-	n     int // trials so far
+	n     int // number of trials so far
 }
 
 // prepare makes an empty directory with seeds.
@@ -119,7 +118,7 @@ func (t *trials) start(ctx context.Context, x *trial) (c *exec.Cmd, ended chan s
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = messages.Close() }() // the crawler has it
+	defer func() { _ = messages.Close() }() // the crawler has a copy
 	c.Stderr = messages
 	if err := c.Start(); err != nil {
 		return nil, nil, err
@@ -127,12 +126,12 @@ func (t *trials) start(ctx context.Context, x *trial) (c *exec.Cmd, ended chan s
 	ended = make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = c.Wait() // its exit code says nothing that the web does not know
+		_ = c.Wait() // the web knows more than its exit code
 	}()
 	return c, ended, nil
 }
 
-// until waits until the crawler has ended, or enough holds, or the time is over; then it is killed with all its processes.
+// until waits until the crawler has ended, or enough returns true, or the time is over; then it kills the crawler with all its processes.
 func (t *trials) until(ctx context.Context, x *trial, most time.Duration, enough func([]request) bool) (*exec.Cmd, error) {
 	c, ended, err := t.start(ctx, x)
 	if err != nil {
@@ -171,7 +170,7 @@ func (t *trials) cost(ctx context.Context) (string, error) {
 	all := t.web.pages * len(ordinary)
 	found := len(pagesOf(t.web.requests()))
 	if found == 0 {
-		b, _ := os.ReadFile(filepath.Join(x.dir, "messages")) // for a person
+		b, _ := os.ReadFile(filepath.Join(x.dir, "messages")) // for display
 		return "", fmt.Errorf("no page was requested by %q: %s", c.Args, b)
 	}
 	cpu := (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds() / float64(found) * 1000
@@ -194,7 +193,7 @@ func (t *trials) cost(ctx context.Context) (string, error) {
 		if hubs = len(is); hubs == t.web.hubs && served.IsZero() {
 			served = time.Now()
 		}
-		return !served.IsZero() && time.Since(served) > 3*time.Second // in which the last links are queued
+		return !served.IsZero() && time.Since(served) > 3*time.Second // the last links are queued meanwhile
 	})
 	closeOnce(t.web.stop)
 	if err != nil {
@@ -230,7 +229,7 @@ func (t *trials) cost(ctx context.Context) (string, error) {
 	return fmt.Sprintf("| %s | %.2f | %d of %d | %s | %s |", t.rival.name, cpu, found, all, memory, killed), nil
 }
 
-// polite measures what the servers see of a crawler that is told 200 ms, and what it does where it is asked not to.
+// polite measures the requests that servers see of a crawler with a delay of 200 ms, and its behaviour where a site restricts it.
 func (t *trials) polite(ctx context.Context) (string, error) {
 	x, err := t.prepare(ordinary)
 	if err != nil {

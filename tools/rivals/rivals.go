@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// trial is what a crawler is asked to do.
+// trial describes a task for a crawler.
 type trial struct {
 	seeds string        // a file
-	hosts []string      // whose pages belong to the crawl
-	delay time.Duration // between requests to a host; 0: none is asked for
-	dir   string        // empty at first, where the crawler works
-	keep  bool          // what is queued is kept on disk
-	again bool          // the directory has what a killed crawl kept
+	hosts []string      // hosts whose pages belong to the crawl
+	delay time.Duration // delay between requests to a host; 0: none
+	dir   string        // working directory of the crawler, initially empty
+	keep  bool          // keep the queue on disk
+	again bool          // continue from the directory of a killed crawl
 }
 
 // seconds returns the delay as a decimal number.
@@ -31,13 +31,13 @@ func (t *trial) domains() string { return strings.Join(t.hosts, ",") }
 // rival is a crawler. Commands run in trial.dir.
 type rival struct {
 	name    string
-	note    string                                                            // what is unfair to it, or to others
-	resumes bool                                                              // it can go on after a kill
-	ready   func(ctx context.Context, dir string) (version string, err error) // makes it in a directory, or finds it
+	note    string                                                            // limits of the comparison
+	resumes bool                                                              // it can continue after a kill
+	ready   func(ctx context.Context, dir string) (version string, err error) // builds it in a directory, or finds it
 	command func(t *trial) []string
 }
 
-// rivals returns all crawlers with the settings that their documentation names. Programs that are made are in bin.
+// rivals returns all crawlers with the settings in their documentation. Programs that are built are in bin.
 func rivals(root, bin string) []rival {
 	debian := func(name string, version ...string) func(context.Context, string) (string, error) {
 		return func(ctx context.Context, _ string) (string, error) {
@@ -64,7 +64,7 @@ func rivals(root, bin string) []rival {
 				if t.delay > 0 {
 					c = append(c, "-w", t.delay.String(), "--delay-factor", "0")
 				} else {
-					c = append(c, "-w", "0", "-c", "64", "--own-hosts", t.seeds, "--per-host", "16") // a pause below 100 ms is for one's own hosts
+					c = append(c, "-w", "0", "-c", "64", "--own-hosts", t.seeds, "--per-host", "16") // pauses below 100 ms: own hosts
 				}
 				if t.keep {
 					c = append(c, "-o", "job")
@@ -173,10 +173,10 @@ func rivals(root, bin string) []rival {
 	}
 }
 
-// katana is the version that is measured.
+// katana is the measured version of katana.
 const katana = "v1.2.2"
 
-// output runs a command and returns the first line of what it prints.
+// output runs a command and returns the first line of its output.
 func output(ctx context.Context, dir string, argv ...string) (string, error) {
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	c.Dir = dir
@@ -191,7 +191,7 @@ func output(ctx context.Context, dir string, argv ...string) (string, error) {
 	return line, nil
 }
 
-// wordAfter returns the word of a text that follows another one.
+// wordAfter returns the word in a text after another one.
 func wordAfter(text, word string) string {
 	words := strings.Fields(text)
 	for i, w := range words[:max(0, len(words)-1)] {

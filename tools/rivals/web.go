@@ -18,43 +18,43 @@ import (
 	"time"
 )
 
-// web is a site on several loopback addresses that notes every request. Its zero value serves nothing.
+// web is a site on several loopback addresses that records every request. Its zero value serves nothing.
 type web struct {
 	port  string
-	pages int // of each ordinary host
-	hubs  int // of the host of hubs
+	pages int // pages of each ordinary host
+	hubs  int // pages of the host of hubs
 
 	mu   sync.Mutex
 	seen []request
 	open map[string]int // requests in flight, by address
-	stop chan struct{}  // closed when what is held may go
+	stop chan struct{}  // closed to release held requests
 }
 
-// request is one request as the server saw it.
+// request is a request as seen by the server.
 type request struct {
 	at      time.Time
-	address string // where it arrived
-	host    string // that it named
+	address string // address at which it arrived
+	host    string // host that it named
 	path    string
-	flight  int // requests in flight at the address, this one included
+	flight  int // number of requests in flight at the address, including this one
 }
 
-// The hosts. Two names lead to one address; the others are addresses of their own.
+// The hosts. Two names resolve to one address; the others have separate addresses.
 const (
-	private = "127.0.2.1" // forbids /private/, which a redirect and links lead to
-	silent  = "127.0.2.2" // whose robots.txt is answered by 503
-	busy    = "127.0.2.3" // whose page asks to wait
-	hubHost = "127.0.3.1" // whose pages link to very many URLs
-	waits   = 3           // seconds that busy asks for
+	private = "127.0.2.1" // forbids /private/, to which a redirect and links lead
+	silent  = "127.0.2.2" // its robots.txt has status 503
+	busy    = "127.0.2.3" // its page asks for a pause
+	hubHost = "127.0.3.1" // its pages link to very many URLs
+	waits   = 3           // pause in seconds that busy asks for
 	perHub  = 1000        // links of a hub
 )
 
 var (
 	ordinary = []string{"127.0.1.1", "127.0.1.2", "127.0.1.3", "127.0.1.4", "127.0.1.5", "127.0.1.6", "127.0.0.1", "localhost"}
-	leaves   = []string{"127.0.3.2", "127.0.3.3", "127.0.3.4", "127.0.3.5"} // which answer nothing while a trial lasts
+	leaves   = []string{"127.0.3.2", "127.0.3.3", "127.0.3.4", "127.0.3.5"} // they do not answer during a trial
 )
 
-// serve begins to listen, on one port of all addresses.
+// serve starts listening, on the same port of all addresses.
 func (w *web) serve(ctx context.Context) (end func(), err error) {
 	w.stop, w.open = make(chan struct{}), map[string]int{}
 	var all []net.Listener
@@ -92,7 +92,7 @@ func (w *web) seeds(dir string, hosts []string) (file string, err error) {
 	return file, os.WriteFile(file, []byte(b.String()), 0o644)
 }
 
-// ServeHTTP answers as the host that is asked does.
+// ServeHTTP answers like the requested host.
 func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	address, _, _ := net.SplitHostPort(r.Context().Value(http.LocalAddrContextKey).(net.Addr).String())
 	host := (&url.URL{Host: r.Host}).Hostname() // wget2 names no port
@@ -165,21 +165,21 @@ func (w *web) page(rw http.ResponseWriter, host, path string) {
 	}
 }
 
-// begin forgets what was seen.
+// begin clears the record.
 func (w *web) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen, w.stop = nil, make(chan struct{})
 }
 
-// requests returns what was seen since begin.
+// requests returns the requests since begin.
 func (w *web) requests() []request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.seen)
 }
 
-// pagesOf returns how often each page of the ordinary hosts was requested.
+// pagesOf returns the number of requests for each page of the ordinary hosts.
 func pagesOf(seen []request) map[string]int {
 	n := map[string]int{}
 	for _, q := range seen {
@@ -190,13 +190,13 @@ func pagesOf(seen []request) map[string]int {
 	return n
 }
 
-// pauses are the times between the beginnings of consecutive requests at an address.
+// pauses summarizes the times between the starts of consecutive requests at an address.
 type pauses struct {
 	least, percent, median time.Duration
-	flight                 int // most requests at once at one address
+	flight                 int // maximum of concurrent requests at one address
 }
 
-// pausesAt returns the pauses at the addresses that are wanted.
+// pausesAt returns the pauses at the selected addresses.
 func pausesAt(seen []request, want func(address string) bool) (p pauses) {
 	last := map[string]time.Time{}
 	var gaps []time.Duration
@@ -218,12 +218,12 @@ func pausesAt(seen []request, want func(address string) bool) (p pauses) {
 	return p
 }
 
-// manners is what a crawler did where a site asked it not to.
+// manners summarizes a crawler's behaviour where a site restricts it.
 type manners struct {
 	forbidden  int  // requests of links below /private/
 	redirected int  // requests of the target of a redirect below /private/
-	silent     int  // pages requested of the host whose robots.txt could not be had
-	soon       bool // the host that asked to wait was asked before its time
+	silent     int  // pages requested from the host with an unavailable robots.txt
+	soon       bool // the host that asked for a pause was requested too early
 }
 
 func mannersOf(seen []request) (m manners) {

@@ -1,10 +1,10 @@
-// Command report runs the benchmarks one after the other and prints their figures as tables in Markdown, those of
-// docs/performance.md among them:
+// Command report runs the benchmarks one after the other and prints their figures as tables in Markdown, those of docs/performance.md
+// among them:
 //
 //	go run ./tools/bench/report -o performance.md
 //
-// Nothing else may run meanwhile. It takes about ten minutes on two processors; -benchtime and -count are for less exact and
-// for more exact figures. Ratios compare what was measured in one run of one benchmark; of several runs the median counts.
+// Nothing else should run meanwhile. It takes about ten minutes on two processors; -benchtime and -count make figures less or more exact.
+// Ratios compare measurements of one run of one benchmark; of several runs the median counts.
 package main
 
 import (
@@ -21,11 +21,11 @@ import (
 	"time"
 )
 
-// set is benchmarks of some packages, whose figures are one table.
+// set is a group of benchmarks whose figures form one table.
 type set struct {
 	title, bench, time string
 	packages           []string
-	columns            []string // units, those that are shown, in this order; nil: all
+	columns            []string // units shown, in this order; nil: all
 }
 
 var sets = []set{
@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	return counts(ctx, w, stderr)
 }
 
-// counts writes what tests say of costs that do not depend on the load of the machine.
+// counts writes costs measured by tests, which do not depend on the load of the machine.
 func counts(ctx context.Context, w, log io.Writer) error {
 	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^Test(Allocs|Makespan)", "-count", "1", "-v", "./tools/bench")
 	cmd.Stderr = log
@@ -103,7 +103,7 @@ func counts(ctx context.Context, w, log io.Writer) error {
 	return err
 }
 
-// head says of what the figures are.
+// head describes the machine and versions.
 func head(w io.Writer) {
 	fmt.Fprintf(w, "# Figures\n\n%s, %s, %s/%s, %d processors, %s.\n",
 		time.Now().Format("2 January 2006"), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), processor())
@@ -112,7 +112,7 @@ func head(w io.Writer) {
 	}
 }
 
-// measure runs the benchmarks of s. What the tests print besides goes to log.
+// measure runs the benchmarks of s. Other output of the tests goes to log.
 func (s set) measure(ctx context.Context, count int, log io.Writer) ([]row, error) {
 	fmt.Fprintf(log, "%s: %s\n", s.title, time.Now().Format(time.TimeOnly))
 	args := []string{"test", "-run", "^$", "-bench", s.bench, "-benchmem", "-count", fmt.Sprint(count), "-timeout", "1h"}

@@ -20,7 +20,7 @@ type row struct {
 // line is a line of a benchmark's output: name, iterations, figures with their units.
 var line = regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
 
-// medians reads the output of benchmarks, each of which may be there several times, in the order of their first lines.
+// medians parses the output of benchmarks and returns the median of repeated ones, in the order of their first lines.
 func medians(out string) (rows []row) {
 	all := map[string]map[string][]float64{}
 	var names []string
@@ -47,7 +47,7 @@ func medians(out string) (rows []row) {
 	return rows
 }
 
-// table writes rows, without the columns that none of them has.
+// table writes rows, without columns that none of them has.
 func (s set) table(w io.Writer, rows []row) error {
 	if len(rows) == 0 {
 		return nil
@@ -81,14 +81,14 @@ func (s set) units(rows []row) (units []string) {
 			}
 		}
 	}
-	usual := []string{"B/op", "allocs/op", "ns/op"} // the last come first
+	usual := []string{"B/op", "allocs/op", "ns/op"} // the usual units come last, in this order
 	slices.SortFunc(units, func(a, b string) int {
 		return cmp.Or(slices.Index(usual, b)-slices.Index(usual, a), strings.Compare(a, b))
 	})
 	return units
 }
 
-// cell returns a figure with three digits that say something, or all of them if it is larger.
+// cell formats a figure with three significant digits, or all its digits if it is larger.
 func cell(r row, unit string) string {
 	v, ok := r.figures[unit]
 	switch {
@@ -102,7 +102,7 @@ func cell(r row, unit string) string {
 
 // processor returns the name of the processor where the system says it.
 func processor() string {
-	b, _ := os.ReadFile("/proc/cpuinfo") // there is none elsewhere
+	b, _ := os.ReadFile("/proc/cpuinfo") // it exists only on Linux
 	if m := regexp.MustCompile(`(?m)^model name\s*:\s*(.+)$`).FindSubmatch(b); m != nil {
 		return string(m[1])
 	}

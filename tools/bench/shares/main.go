@@ -1,13 +1,11 @@
-// Command shares says what part of a CPU profile each duty of a crawl takes. It reads the text that
-// go tool pprof -traces writes:
+// Command shares prints the share of each duty of a crawl in a CPU profile. It reads the output of go tool pprof -traces:
 //
 //	go test -run '^$' -bench 'Crawl/page=30KB$' -benchtime 30x -cpuprofile cpu.out -o bench.test ./tools/bench -alone
 //	go tool pprof -traces bench.test cpu.out | go run ./tools/bench/shares
 //
-// A sample belongs to the duty of the innermost frame that has one, so that what the run-time system
-// does for a caller, allocation and copying, is the caller's. Collecting garbage is a duty of its own,
-// also where an allocation has to help. With -page, the CPU time of a page in microseconds, shares are
-// also shown as microseconds.
+// A sample belongs to the duty of the innermost frame that has one, so that work of the run-time system for a caller, such as allocation
+// and copying, counts for the caller. Garbage collection is a separate duty, even where an allocation has to assist. With -page, the CPU
+// time of a page in microseconds, shares are also shown as microseconds.
 package main
 
 import (

@@ -17,8 +17,8 @@ type spent map[string]time.Duration
 
 var errEmpty = errors.New("no samples: the input must be what go tool pprof -traces writes")
 
-// read adds up the samples of a text in which each begins, after a line of hyphens, with its time and
-// its innermost function; the callers follow, one a line.
+// read sums up the samples in a text. Each sample begins, after a line of hyphens, with its time and its innermost function; the callers
+// follow, one per line.
 func read(r io.Reader) (spent, error) {
 	all := spent{}
 	var took time.Duration
@@ -52,10 +52,10 @@ func read(r io.Reader) (spent, error) {
 	return all, sc.Err()
 }
 
-// function is a frame's name without the mark of functions that were inlined.
+// function returns a frame's function without the mark for inlining.
 func function(frame string) string { return strings.TrimSuffix(strings.TrimSpace(frame), " (inline)") }
 
-// write prints the duties as rows of a table, the largest first.
+// write prints the duties as rows of a table, largest first.
 func (s spent) write(w io.Writer, page float64) error {
 	var total time.Duration
 	for _, d := range s {
