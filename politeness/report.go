@@ -70,7 +70,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 		}
 	}
 	if first {
-		g.announce(now, p.p, r)
+		g.announce(now, p.p, r, a)
 	}
 	switch { // before the outcome takes effect, so that the ledger has this line before those of requests that waited for it
 	case first:

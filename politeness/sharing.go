@@ -293,7 +293,7 @@ func (g *Gate) turn(q Request, a admission) Turn {
 // announce makes other crawls obey the pauses that a response requests or lengthens, before the ledger has the request's
 // end. A process that resumes a killed one knows the pauses from that line on, so other crawls must know them, too. The turn
 // continues.
-func (g *Gate) announce(now time.Time, p *permit, r Reply) {
+func (g *Gate) announce(now time.Time, p *permit, r Reply, a answer) {
 	if p.turn.Host == "" {
 		return
 	}
@@ -310,6 +310,9 @@ func (g *Gate) announce(now time.Time, p *permit, r Reply) {
 	}
 	if failed(r) {
 		s.Backoff = min(max(firstBackoff, 2*s.Backoff), g.cfg.MaxBackoff)
+	}
+	if d, _ := requestedDelay(a.rules.bound()); p.wantedHost == h { // which learns it from this answer
+		s.Requested = max(s.Requested, d)
 	}
 	d, _ := g.cfg.delayFor(s)
 	rest := now.Add(d)

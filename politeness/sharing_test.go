@@ -493,24 +493,29 @@ func (h hook) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestRetryAfterIsToldToOthersBeforeTheLedgerHasIt: a process that is killed after that knows of it when it is resumed, and the others meanwhile.
-func TestRetryAfterIsToldToOthersBeforeTheLedgerHasIt(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		hosts := NewHosts(HostsLimits{})
-		b := sharing(t, hosts, "b", time.Second)
-		var a *client
-		ended := false
-		a = newClient(t, Config{Shared: hosts, Ledger: hook(func(line string) {
-			if ended = strings.Contains(line, `"event":"end"`); ended {
-				hosts.Leave(a.gate.journal.run) // as if its process had ended
-				if w := b.wait("http://h.test/", someAddr); time.Until(w.Until) != time.Minute {
-					t.Errorf("%v", w)
+// TestPauseIsToldToOthersBeforeTheLedgerHasIt: a process that is killed after that knows of it when it is resumed, and the others meanwhile.
+func TestPauseIsToldToOthersBeforeTheLedgerHasIt(t *testing.T) {
+	for _, answer := range []Reply{
+		{Status: 503, Header: http.Header{"Retry-After": {"60"}}},
+		{Status: 200, Body: []byte("User-agent: *\nCrawl-delay: 60\n")},
+	} {
+		inBubble(t, func(t *testing.T) {
+			hosts := NewHosts(HostsLimits{})
+			b := sharing(t, hosts, "b", time.Second)
+			var a *client
+			ended := false
+			a = newClient(t, Config{Shared: hosts, Ledger: hook(func(line string) {
+				if ended = strings.Contains(line, `"event":"end"`); ended {
+					hosts.Leave(a.gate.journal.run) // as if its process had ended
+					if w := b.wait("http://h.test/", someAddr); time.Until(w.Until) != time.Minute {
+						t.Errorf("after %d: %v", answer.Status, w)
+					}
 				}
+			})})
+			a.send(a.must("http://h.test/"), 0, answer)
+			if !ended {
+				t.Error("no end")
 			}
-		})})
-		a.send(a.must("http://h.test/"), 0, Reply{Status: 503, Header: http.Header{"Retry-After": {"60"}}})
-		if !ended {
-			t.Error("no end")
-		}
-	})
+		})
+	}
 }

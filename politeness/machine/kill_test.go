@@ -226,10 +226,10 @@ func (k *killer) Write(line []byte) (int, error) {
 	return n, err
 }
 
-// TestKilledProcessLosesNoRetryAfterThatItsLedgerHas: at whatever step it is killed, other processes owe the pause until it is resumed.
-func TestKilledProcessLosesNoRetryAfterThatItsLedgerHas(t *testing.T) {
-	u, _ := weburl.Parse("http://h.test/robots.txt")
-	q := politeness.Request{URL: u, Next: u, Addr: netip.MustParseAddr("192.0.2.1")}
+// TestKilledProcessLosesNoPauseThatItsLedgerHas: at whatever step it is killed, other processes owe the pause until it is resumed.
+func TestKilledProcessLosesNoPauseThatItsLedgerHas(t *testing.T) {
+	u, _ := weburl.Parse("http://h.test/") // the robots.txt comes first
+	q := politeness.Request{URL: u, Addr: netip.MustParseAddr("192.0.2.1")}
 	for _, answer := range []struct {
 		reply politeness.Reply
 		owed  time.Duration
@@ -237,6 +237,7 @@ func TestKilledProcessLosesNoRetryAfterThatItsLedgerHas(t *testing.T) {
 		{politeness.Reply{Status: 503, Header: http.Header{"Retry-After": {"60"}}}, time.Minute},
 		{politeness.Reply{Status: 200, Header: http.Header{"Ratelimit": {`"a";r=0;t=40`}}}, 40 * time.Second},
 		{politeness.Reply{Status: 404}, 5 * time.Second}, // a slow answer
+		{politeness.Reply{Status: 200, Body: []byte("User-agent: *\nCrawl-delay: 30\n")}, 30 * time.Second},
 	} {
 		for step := range 6 {
 			synctest.Test(t, func(t *testing.T) {

@@ -248,7 +248,8 @@ var sharings = []mutant{
 	{"a crawl of another interval does not obey the total rate", "politeness/sharing.go", "owed.Domain, owed.Total} {", "owed.Domain, owed.Ended} {", 0, false, nil},
 	{"hours hold for one crawl alone", "politeness/admit.go", "g.shareQuiet(q, err)", "err", 0, false, nil},
 	{"hours of a crawl that has left hold", "politeness/sharing.go", "		c.Leave(gate)\n", "		_ = c\n", 0, false, nil},
-	{"a long pause is told to others after the ledger has its end", "politeness/report.go", "		g.announce(now, p.p, r)\n", "", 0, false, nil},
+	{"a long pause is told to others after the ledger has its end", "politeness/report.go", "		g.announce(now, p.p, r, a)\n", "", 0, false, nil},
+	{"a pause of robots.txt is told to others after the ledger has its end", "politeness/sharing.go", "max(s.Requested, d)", "s.Requested + 0*d", 0, false, nil},
 	{"a turn without a permit is not given back", "politeness/admit.go", "		g.cfg.Shared.Done(&p.turn, Owed{})\n	}\n	return a, err\n", "	}\n	return a, err\n", 0, false, nil},
 }
 
