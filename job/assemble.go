@@ -180,11 +180,9 @@ func (a *assembler) visits() error {
 
 // ledger merges the ledgers in full: lines written after the last commit also record requests that were made.
 func (a *assembler) ledger() (err error) {
-	list := a.committed(LedgerName)
-	for i := range list {
-		if list[i].bytes, err = wholeSize(list[i].path); err != nil {
-			return err
-		}
+	list, err := a.whole(LedgerName)
+	if err != nil {
+		return err
 	}
 	chain := ledger.Begin()
 	var buf []byte
@@ -192,6 +190,23 @@ func (a *assembler) ledger() (err error) {
 		buf, chain, err = chain.Move(buf[:0], line)
 		return buf, err
 	})
+}
+
+// whole returns the named file for each segment that has it, also if no commit counts a byte of it.
+func (a *assembler) whole(name string) (list []lineFile, err error) {
+	for i := range a.Sources {
+		s := &a.Sources[i]
+		x := lineFile{path: filepath.Join(s.dir(), filepath.FromSlash(name)), offset: -s.ahead()}
+		x.bytes, err = wholeSize(x.path)
+		switch {
+		case missingFile(err):
+		case err != nil:
+			return nil, err
+		case x.bytes > 0:
+			list = append(list, x)
+		}
+	}
+	return list, nil
 }
 
 // wholeSize returns the size of a file of lines without an incomplete last line.
@@ -237,15 +252,13 @@ func ledgerTimes() func(line []byte) (time.Time, error) {
 // robots merges the robots.txt files.
 func (a *assembler) robots() error {
 	name := path.Join(robotsName, indexName)
-	list := a.committed(name)
-	dir, err := a.files.sub(robotsName)
+	list, err := a.whole(name)
 	if err != nil {
 		return err
 	}
-	for i := range list {
-		if list[i].bytes, err = wholeSize(list[i].path); err != nil {
-			return errors.Join(err, dir.close())
-		}
+	dir, err := a.files.sub(robotsName)
+	if err != nil {
+		return err
 	}
 	err = a.lines(name, list, func(line []byte) (time.Time, error) {
 		var r RobotsAnswer

@@ -1,6 +1,8 @@
 package job_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/crawltest"
+	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/frontier/disk"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/weburl"
@@ -41,11 +44,18 @@ func parsed(t *testing.T, url string) weburl.URL {
 // crawlSegment crawls a site into a segment of a shard, and returns what its queue says of it.
 func crawlSegment(t *testing.T, w *crawltest.Web, c job.Config, node string, shard int, seed string) job.Segment {
 	t.Helper()
-	x, err := c.Shared([]weburl.URL{parsed(t, seed)})
+	return crawlSegmentUntil(t, w, c, node, shard, nil, seed)
+}
+
+// crawlSegmentUntil is crawlSegment until a commit that killed reports: that is not made, nor any other.
+func crawlSegmentUntil(t *testing.T, w *crawltest.Web, c job.Config, node string, shard int, killed func(frontier.Checkpoint) bool, seeds ...string) job.Segment {
+	t.Helper()
+	x, err := c.Shared([]weburl.URL{parsed(t, seeds[0])})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Apply(&x)
+	x.Politeness.OptOut = func(host string) bool { return host == "opted-out.example" }
 	s := job.Segment{Node: filepath.Base(node), Shard: shard, Epoch: 1}
 	files, err := c.OpenSegment(filepath.Join(node, s.Dir()), s, &x)
 	if err != nil {
@@ -59,12 +69,12 @@ func crawlSegment(t *testing.T, w *crawltest.Web, c job.Config, node string, sha
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.Frontier = store
+	x.Frontier = &killedStore{store, killed}
 	cr, err := crawler.New(x)
 	if err == nil {
-		_, err = cr.Run(t.Context(), seed)
+		_, err = cr.Run(t.Context(), seeds...)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
 	for _, c := range []interface{ Close() error }{files, store} {
@@ -79,6 +89,60 @@ func crawlSegment(t *testing.T, w *crawltest.Web, c job.Config, node string, sha
 		t.Fatal(all, err)
 	}
 	return all[0]
+}
+
+var errKilled = errors.New("killed")
+
+// killedStore is the queue of a process that is killed while it commits.
+type killedStore struct {
+	*disk.Store
+	killed func(frontier.Checkpoint) bool // nil: it is not killed
+}
+
+// Commit implements frontier.Durable.
+func (k *killedStore) Commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
+	if k.killed != nil && k.killed(c) {
+		return errKilled
+	}
+	return k.Store.Commit(ctx, ends, c)
+}
+
+// TestAssembleOfProcessThatWasKilled: what a process requested after its last commit is in the ledger, and the robots.txt that it obeyed is
+// there, although no commit counts a byte of either.
+func TestAssembleOfProcessThatWasKilled(t *testing.T) {
+	for name, requests := range map[string]int{job.LedgerName: 1, "robots/index.jsonl": 2} {
+		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+			w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: segmentContact})
+			s := w.Site("https://a.example")
+			s.Page("/", "one")
+			s.Robots("User-agent: *\nDisallow: /x\n")
+			s.Latency(10 * time.Second) // until then there is no robots.txt
+			c, dir := segmentConfig(t), t.TempDir()
+			killed := func(c frontier.Checkpoint) bool { // before it commits the first bytes of the file
+				b, ok := c.Values["job/extent/00000001/"+name]
+				return ok && !strings.HasPrefix(string(b), `{"bytes":0,`)
+			}
+			g := crawlSegmentUntil(t, w, c, filepath.Join(dir, "n0"), 0, killed, "https://opted-out.example/", s.URL("/"))
+			a := &job.Assembly{Config: c, Of: "cluster job test", MaxSkew: time.Second, Seeds: []weburl.URL{parsed(t, s.URL("/"))}}
+			var err error
+			if a.Sources, err = job.Gather(t.Context(), []job.Segment{g}, map[string]job.NodeFiles{"n0": {Dir: filepath.Join(dir, "n0")}}, dir); err != nil {
+				t.Fatal(err)
+			}
+			out := filepath.Join(dir, "out")
+			if err := job.Assemble(out, a); err != nil {
+				t.Fatal(err)
+			}
+			r, err := job.Read(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			v, err := r.Verify()
+			if err != nil || v.Requests != requests || len(v.Violations) > 0 {
+				t.Errorf("killed before %s is committed: %d requests, want %d; %v, %v", name, v.Requests, requests, v.Violations, err)
+			}
+		})
+	}
 }
 
 // TestAssemble makes a job directory of what two processes have written: it has what they committed and nothing that they
