@@ -1,7 +1,6 @@
 package job
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -9,6 +8,8 @@ import (
 
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
+	"github.com/amble-crawler/amble/sink"
 )
 
 // Matching compares the visits of a job with the requests in its ledger: if lines were removed from one of them, the other reveals it.
@@ -25,23 +26,6 @@ type Matching struct {
 // maxUnrequested limits the line numbers in Unrequested.
 const maxUnrequested = 100
 
-// requestLine holds the fields of a ledger line that are compared.
-type requestLine struct {
-	Event   string `json:"event"`
-	Run     string `json:"run"`
-	ID      uint64 `json:"id"`
-	URL     string `json:"url"`
-	Purpose string `json:"purpose"`
-	Status  int    `json:"status"`
-}
-
-// visitLine holds the fields of a visit's line that are compared.
-type visitLine struct {
-	URL    string `json:"url"`
-	Status int    `json:"status"`
-	Cached bool   `json:"cached"`
-}
-
 // matcher compares visits and requests. It uses some ten bytes for each.
 type matcher struct {
 	Matching
@@ -51,6 +35,9 @@ type matcher struct {
 	open    map[string]uint64 // requests without an end, with the hash of their URL
 	waiting map[uint64]bool   // by hash of URL: got a response, but has no visit yet
 	bad     error             // the error of an invalid line
+
+	parseVisit   func([]byte, *sink.Record) error
+	parseRequest func([]byte, *ledger.Entry) error
 }
 
 // match compares the visits of a job with its ledger. finished means that nothing was left when the job ended. The visits are
@@ -59,6 +46,7 @@ func (d jobFiles) match(finished bool) (*Matching, error) {
 	m := &matcher{
 		Matching: Matching{finished: finished}, seed: maphash.MakeSeed(),
 		answers: map[uint64]int32{}, visited: map[uint64]bool{}, open: map[string]uint64{}, waiting: map[uint64]bool{},
+		parseVisit: parseShort(), parseRequest: parseLedger(),
 	}
 	err := d.eachLine(VisitsName, m.visit)
 	if err = errors.Join(err, m.bad); err != nil {
@@ -84,8 +72,8 @@ func (m *matcher) answer(url uint64, status int) uint64 {
 }
 
 func (m *matcher) visit(n int, line []byte) bool {
-	var v visitLine
-	if err := json.Unmarshal(line, &v); err != nil {
+	var v sink.Record
+	if err := m.parseVisit(line, &v); err != nil {
 		m.bad = &damage{fmt.Sprintf("line %d of %s is not valid: %v", n, VisitsName, err)}
 		return false
 	}
@@ -102,8 +90,8 @@ func (m *matcher) visit(n int, line []byte) bool {
 }
 
 func (m *matcher) request(n int, line []byte) bool {
-	var q requestLine
-	if err := json.Unmarshal(line, &q); err != nil {
+	var q ledger.Entry
+	if err := m.parseRequest(line, &q); err != nil {
 		m.bad = &damage{fmt.Sprintf("line %d of %s is not valid: %v", n, LedgerName, err)}
 		return false
 	}
@@ -128,8 +116,8 @@ func (m *matcher) request(n int, line []byte) bool {
 
 // name records the line numbers of visits whose response matches no request. If several visits share one response, the first one matches.
 func (m *matcher) name(n int, line []byte) bool {
-	var v visitLine
-	if json.Unmarshal(line, &v) != nil || v.Status == 0 || v.Cached {
+	var v sink.Record
+	if m.parseVisit(line, &v) != nil || v.Status == 0 || v.Cached {
 		return true
 	}
 	if key := m.answer(m.url(v.URL), v.Status); m.answers[key] < 0 {

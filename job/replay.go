@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -140,9 +139,10 @@ func (r *Recording) addJob(path string) (in *Reader, archives []string, err erro
 // addCopies reads the robots.txt files that another crawl requested for this one. The job's archives do not contain them.
 func (r *Recording) addCopies(in *Reader) error {
 	begins := []byte(`{"event":"` + ledger.Copied + `"`)
+	parse := parseLedger()
 	return in.files.eachLine(LedgerName, func(_ int, line []byte) bool {
 		var e ledger.Entry
-		if !bytes.HasPrefix(line, begins) || json.Unmarshal(line, &e) != nil || e.Attempt > 0 {
+		if !bytes.HasPrefix(line, begins) || parse(line, &e) != nil || e.Attempt > 0 {
 			return true
 		}
 		x := &fetcher.Recorded{Head: fmt.Appendf(nil, "HTTP/1.1 %d \r\n\r\n", e.Status)}

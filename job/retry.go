@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -24,9 +23,10 @@ func (j *Job) retry(outcomes []crawler.Outcome) error {
 	var again []frontier.Request // in the order of the lines
 	at := map[string]int{}
 	var bad error
+	parse := parseVisits()
 	err := j.files.eachLine(VisitsName, func(n int, line []byte) bool {
 		var r sink.Record
-		if err := json.Unmarshal(line, &r); err != nil {
+		if err := parse(line, &r); err != nil {
 			bad = fmt.Errorf("line %d of %s: %w", n, VisitsName, err)
 			return false
 		}

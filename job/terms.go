@@ -15,6 +15,7 @@ import (
 	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/crawler"
 	"github.com/amble-crawler/amble/politeness"
+	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/robots"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/sink/warc"
@@ -139,9 +140,10 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 	if err != nil && !missingFile(err) {
 		return nil, err
 	}
+	parseRequest := parseLedger()
 	err = r.files.eachLine(LedgerName, func(_ int, b []byte) bool {
-		var q requestLine
-		if has(b, []byte(`"sitemap"`)) && json.Unmarshal(b, &q) == nil && q.Purpose == politeness.Sitemap.String() {
+		var q ledger.Entry
+		if has(b, []byte(`"sitemap"`)) && parseRequest(b, &q) == nil && q.Purpose == politeness.Sitemap.String() {
 			c.lists[q.URL] = true
 		}
 		return true
