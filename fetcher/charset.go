@@ -25,13 +25,13 @@ const (
 )
 
 const (
-	utf8Name     = "utf-8"
-	utf16LE      = "utf-16le"
-	utf16BE      = "utf-16be"
-	metaLimit    = 64 << 10 // number of bytes of the body that are searched for a META element
-	detectLimit  = 8 << 10  // maximum number of bytes that the detector reads
-	detectLeast  = 0.5      // confidence below which the detector's guess is ignored
-	fallbackName = "windows-1252"
+	utf8Name      = "utf-8"
+	utf16LE       = "utf-16le"
+	utf16BE       = "utf-16be"
+	metaLimit     = 64 << 10 // number of bytes of the body that are searched for a META element
+	detectLimit   = 8 << 10  // maximum number of bytes that the detector reads
+	minConfidence = 0.5      // confidence below which the detector's guess is ignored
+	fallbackName  = "windows-1252"
 )
 
 // decide determines the charset of the body.
@@ -181,7 +181,7 @@ func detect(body []byte) string {
 		i = 0 // ISO-2022-JP consists of ASCII bytes
 	}
 	guess := chardet.Detect(body[i:min(len(body), i+detectLimit)])
-	if guess.Confidence < detectLeast {
+	if guess.Confidence < minConfidence {
 		return ""
 	}
 	name := canonical(guess.Encoding)

@@ -72,7 +72,7 @@ func (m *Memory) addOne(b *batch, r *Request, hash uint64) bool {
 	return false
 }
 
-// queue adds a URL that is not in the store, or only as rejected, behind the others of its host.
+// queue adds a URL that is not in the store, or only as rejected, at the end of its host's queue.
 func (m *Memory) queue(b *batch, r *Request, hash uint64, mk *mark) bool {
 	name := r.URL.Host()
 	h := m.hosts.Find(name)
@@ -110,7 +110,7 @@ func (m *Memory) push(b *batch, h *host, r *Request, hash uint64) {
 	m.ranks.note(hash, r)
 }
 
-// room returns how much more may be queued of a host, which is nil if it is not remembered.
+// room returns the number and bytes of URLs that may still be queued for a host. h is nil if the host is not remembered.
 func (m *Memory) room(h *host) (urls int, bytes int64) {
 	urls = m.c.MaxPending - m.hosts.Pending()
 	perHost := m.c.MaxPendingPerHost
@@ -120,7 +120,7 @@ func (m *Memory) room(h *host) (urls int, bytes int64) {
 	return min(urls, perHost), m.c.MaxBytes - int64(m.size+m.origins.size+len(m.ranks)*rankSize)
 }
 
-// know records a URL that was unknown or rejected as queued.
+// know records that a URL that was unknown or rejected is queued.
 func (m *Memory) know(hash uint64, mk *mark, depth int) {
 	if mk == nil {
 		m.seen.add(hash, stateQueued, depth)
@@ -131,7 +131,7 @@ func (m *Memory) know(hash uint64, mk *mark, depth int) {
 	m.rejected--
 }
 
-// reject counts a URL, once as long as it is remembered.
+// reject counts a rejected URL, only once as long as it is remembered.
 func (m *Memory) reject(hash uint64, mk *mark) {
 	if mk != nil {
 		return

@@ -7,8 +7,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
-// Claim implements [Frontier]. While it blocks it costs one channel; of all blocked Claims only one
-// watches the clock.
+// Claim implements [Frontier]. While it blocks it uses one channel; of all blocked Claims only one waits for a timer.
 func (m *Memory) Claim(ctx context.Context) (c Claim, err error) {
 	if err := m.begin(ctx); err != nil {
 		return Claim{}, err
@@ -23,7 +22,7 @@ func (m *Memory) Claim(ctx context.Context) (c Claim, err error) {
 	return c, err
 }
 
-// tryClaim returns a claim if one is possible now. done is true if there is a claim, or never will be.
+// tryClaim returns a claim if one is possible now. done is true if there is a claim, or can never be one.
 func (m *Memory) tryClaim(now int64) (c Claim, done bool, err error) {
 	if m.closed {
 		return c, true, ErrClosed
@@ -40,7 +39,7 @@ func (m *Memory) tryClaim(now int64) (c Claim, done bool, err error) {
 	return c, false, nil
 }
 
-// grant claims h's first URL. done is false in best-first order if that URL turns out worse than it seemed, because the record
+// grant claims h's first URL. done is false in best-first order if that URL has a lower level than expected, because the record
 // before it was of a URL raised meanwhile.
 func (m *Memory) grant(h *host, now int64) (c Claim, done bool, err error) {
 	seemed := h.Level()
@@ -87,7 +86,7 @@ func (m *Memory) pop(h *host) (it held, c Claim, err error) {
 	}
 }
 
-// note records the state of an item. An item without a hash could not be read.
+// note records the state of an item. An item without a hash was unreadable.
 func (m *Memory) note(it held, s state) {
 	if mk := m.seen.find(it.hash); mk != nil && it.hash != 0 {
 		mk.setState(s)
@@ -100,8 +99,7 @@ func (m *Memory) request(it held) Request {
 	return Request{Priority: it.priority, Score: packed.Score(it.rank), Via: o.via, Queued: o.queued, Kind: o.kind}
 }
 
-// Settle implements [Frontier]. The error is ErrLost, ErrClosed, ErrRequest or the context's; it had
-// no effect then.
+// Settle implements [Frontier]. The error is ErrLost, ErrClosed, ErrRequest or the context's; then it had no effect.
 func (m *Memory) Settle(ctx context.Context, c Claim, s Settlement) error {
 	hashes, err := m.hashes(s.Links)
 	if err != nil {

@@ -4,16 +4,16 @@ import "encoding/binary"
 
 // A delta encodes a record by its differences from another record, its model. It is a sequence of runs of literal bytes, each
 // preceded by its length less 1, and of references to the model: their length less 4, with the top bit set, and their offset
-// in the model as uvarint. Only the first modelMost bytes of a model are used: the longest URL that is queued by default.
+// in the model as uvarint. Only the first maxModel bytes of a model are used: the longest URL that is queued by default.
 const (
-	pieceLeast = 4
-	pieceMost  = pieceLeast + 127
-	ownMost    = 128
-	pieceFlag  = 0x80
-	modelMost  = 2 << 10
+	minPiece  = 4
+	maxPiece  = minPiece + 127
+	maxOwn    = 128
+	pieceFlag = 0x80
+	maxModel  = 2 << 10
 )
 
-// deltas encodes deltas. It caches the index of the last model, which most links of a page share.
+// deltas encodes deltas. It caches the index of the last model, because most links of a page share their model.
 type deltas struct {
 	model *byte // first byte of the model, whose bytes never change
 	// offset in the model, plus 1, of four bytes with a given hash
@@ -22,25 +22,25 @@ type deltas struct {
 
 const hashBits = 10
 
-// append appends to dst the delta from which appendWhole makes rec, given model, which must not be empty. Bytes
-// that follow the model in memory may be used too, and must then stay there.
+// append appends to dst the delta that appendWhole decodes to rec, given model, which must not be empty. The delta may use bytes
+// that follow the model in memory; these must then stay there.
 func (d *deltas) append(dst, model, rec []byte) []byte {
-	model = model[:min(len(model), modelMost)]
+	model = model[:min(len(model), maxModel)]
 	if d.model != &model[0] {
 		d.learn(model)
 	}
-	own := 0 // rec is written up to here
-	for i := 0; i+pieceLeast <= len(rec); {
+	own := 0 // rec is encoded up to here
+	for i := 0; i+minPiece <= len(rec); {
 		from := int(d.at[fourHash(rec[i:])]) - 1
 		n := 0
 		if from >= 0 {
 			n = common(model[from:], rec[i:])
 		}
-		if n < pieceLeast {
+		if n < minPiece {
 			i++
 			continue
 		}
-		dst = append(appendOwn(dst, rec[own:i]), pieceFlag|byte(n-pieceLeast))
+		dst = append(appendOwn(dst, rec[own:i]), pieceFlag|byte(n-minPiece))
 		dst = binary.AppendUvarint(dst, uint64(from))
 		i += n
 		own = i
@@ -50,7 +50,7 @@ func (d *deltas) append(dst, model, rec []byte) []byte {
 
 func (d *deltas) learn(model []byte) {
 	d.model, d.at = &model[0], [1 << hashBits]uint16{}
-	for i := 0; i+pieceLeast <= len(model); i++ {
+	for i := 0; i+minPiece <= len(model); i++ {
 		d.at[fourHash(model[i:])] = uint16(i + 1)
 	}
 }
@@ -61,7 +61,7 @@ func fourHash(b []byte) uint32 {
 
 // common returns the length of the common prefix of a and b, at most the length of one reference.
 func common(a, b []byte) (n int) {
-	most := min(len(a), len(b), pieceMost)
+	most := min(len(a), len(b), maxPiece)
 	for n < most && a[n] == b[n] {
 		n++
 	}
@@ -70,7 +70,7 @@ func common(a, b []byte) (n int) {
 
 func appendOwn(dst, b []byte) []byte {
 	for len(b) > 0 {
-		n := min(len(b), ownMost)
+		n := min(len(b), maxOwn)
 		dst = append(append(dst, byte(n-1)), b[:n]...)
 		b = b[n:]
 	}
@@ -87,7 +87,7 @@ func appendWhole(dst, model, delta []byte) []byte {
 			continue
 		}
 		from, size := binary.Uvarint(delta[1:])
-		dst = append(dst, model[from:int(from)+n-pieceFlag+pieceLeast]...)
+		dst = append(dst, model[from:int(from)+n-pieceFlag+minPiece]...)
 		delta = delta[1+size:]
 	}
 	return dst

@@ -49,7 +49,7 @@ func FuzzDelta(f *testing.F) {
 		if again := ds.append([]byte("before"), model, rec); !slices.Equal(again, d) {
 			t.Errorf("%q and then %q", d, again)
 		}
-		if len(d) > len("before")+len(rec)+len(rec)/ownMost+1 {
+		if len(d) > len("before")+len(rec)+len(rec)/maxOwn+1 {
 			t.Errorf("%d bytes became %d", len(rec), len(d)-len("before"))
 		}
 		grown := append(slices.Clone(model), "behind"...)

@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// Durable is implemented by Frontiers that outlive the process, for crawlers whose outputs must agree
-// with them: a visit is durable when its record is in every output and its claim's end is in the
-// Frontier. The crawler releases a claim when its request has ended, so that its host can be served
-// again. From time to time it syncs its outputs and commits all released claims at once, with how far
-// the outputs reach. Further clauses:
+// Durable is implemented by Frontiers that outlive the process, for crawlers whose outputs must agree with the Frontier: a visit is
+// durable when its record is in every output and its claim's end is in the Frontier. The crawler releases a claim when its request
+// has ended, so that its host can be served again. From time to time it syncs its outputs and commits all released claims at once,
+// with the offsets of the outputs. Further clauses:
 //
 //	F15 A released claim's host may be claimed from again from the ReadyAt given, as if the claim were
 //	    settled. The claim itself counts as Claimed until Commit ends it, never expires, and is lost
@@ -31,24 +30,23 @@ import (
 //	    until Commit ends the claim, and then the links of its page are already queued.
 type Durable interface {
 	Frontier
-	// Release frees the place of c at its host, from readyAt on. c must be ended by Commit afterwards;
-	// its Settlement's ReadyAt still counts. The error is ErrLost if c has expired or was settled,
-	// released or put on hold before, ErrClosed, the context's or the store's own.
+	// Release frees the place of c at its host; the host is ready from readyAt on. c must be ended by Commit afterwards; its
+	// Settlement's ReadyAt still counts. The error is ErrLost if c has expired or was settled, released or put on hold before,
+	// ErrClosed, the context's or the store's own.
 	Release(ctx context.Context, c Claim, readyAt time.Time) error
-	// Hold keeps the place of c at its host until Commit ends c, for a crawl in which the links of this page
-	// decide which URL of the host comes next. It is called instead of Release, with the same errors.
+	// Hold keeps the place of c at its host until Commit ends c, for a crawl in which the links of this page decide which URL of
+	// the host comes next. It is called instead of Release and has the same errors.
 	Hold(ctx context.Context, c Claim) error
-	// Commit ends claims that were released or put on hold and stores a checkpoint, all in one step. ends may be empty. The
-	// error is ErrLost if one of ends is neither, ErrRequest, ErrClosed, the context's or
-	// the store's own; there is no effect then.
+	// Commit ends claims that were released or put on hold and stores a checkpoint, all in one step. ends may be empty. The error
+	// is ErrLost if a claim in ends is neither, ErrRequest, ErrClosed, the context's or the store's own; then Commit has no effect.
 	Commit(ctx context.Context, ends []End, c Checkpoint) error
-	// Revive queues those of rs that are done once more and returns how many those were. Unknown ones
-	// are added, which is not counted. The errors are those of Add.
+	// Revive queues those of rs that are done once more and returns their number. Unknown ones are added, but not counted. The
+	// errors are those of Add.
 	Revive(ctx context.Context, rs ...Request) (revived int, err error)
-	// Take queues those of rs that are not known yet and stores a checkpoint, all in one step. It returns
-	// how many it has queued. The errors are those of Add; there is no effect then.
+	// Take queues those of rs that are not known yet and stores a checkpoint, all in one step. It returns the number of queued
+	// requests. The errors are those of Add; then Take has no effect.
 	Take(ctx context.Context, rs []Request, c Checkpoint) (added int, err error)
-	// Offsets returns the offsets that an owner has committed, by name, as a map of the caller's own.
+	// Offsets returns a new map of the offsets that an owner has committed, by name.
 	Offsets(owner string) map[string]int64
 	// Value returns a value that an owner has committed, nil if there is none of that name.
 	Value(ctx context.Context, owner, name string) ([]byte, error)
@@ -57,15 +55,15 @@ type Durable interface {
 	Values(ctx context.Context, owner, prefix string, f func(name string, value []byte) error) error
 }
 
-// Checkpoint holds values that a crawl stores in its Frontier together with the ends of claims, to resume from them
-// after a crash. Its names are its owner's alone.
+// Checkpoint holds values that a crawl stores in its Frontier together with the ends of claims, to resume from them after a crash.
+// Each owner has names of its own.
 type Checkpoint struct {
 	Owner   string            // the crawl, or the part of a crawl, that stores it; "" where a store has one
-	Offsets map[string]int64  // how far each output reaches; other names keep theirs
-	Values  map[string][]byte // up to megabytes each; nil removes its name, other names keep theirs
+	Offsets map[string]int64  // end of each output, by name; other names keep theirs
+	Values  map[string][]byte // up to some megabytes each; nil removes the name, other names keep theirs
 }
 
-// End is how a claim ends that was released or put on hold.
+// End is the end of a claim that was released or put on hold.
 type End struct {
 	Claim      Claim
 	Settlement Settlement

@@ -1,16 +1,15 @@
-// Package frontier is the queue of a crawl: which URLs are known, which host may be served next,
-// and which URL of that host comes first.
+// Package frontier implements the queue of a crawl. It decides which URLs are known, which host may be served next, and which URL
+// of that host comes first.
 //
-// [Frontier] is the contract; its numbered clauses are tested one by one by the suite in
-// frontier/frontiertest, which every store passes. There are two stores:
+// [Frontier] is the contract. The suite in frontier/frontiertest, which every store passes, tests its numbered clauses one by one.
+// There are two stores:
 //
 //   - [Memory] is for bounded crawls of up to a few million URLs that may begin again if the process
 //     dies. It needs no directory and never waits for a disk.
 //   - Package frontier/disk is for crawls that must survive, or that know more URLs than fit in memory.
 //     It also implements [Durable], so that a crawl's outputs and its frontier agree after a crash.
 //
-// A wrapper embeds the Frontier or the [Durable] that it wraps, and then has all methods that it does not replace: there are no
-// abilities that it could lose.
+// A wrapper embeds the Frontier or the [Durable] that it wraps, and so has all methods that it does not replace.
 package frontier
 
 import (
@@ -33,7 +32,7 @@ var (
 	ErrRequest = errors.New("frontier: request without URL, or with a depth or Beyond out of range")
 )
 
-// Frontier hands out URLs, one host to one holder at a time, and forgets nothing.
+// Frontier hands out URLs, each host to one holder at a time, and forgets no URL.
 //
 // All methods are safe for concurrent use. The clauses:
 //
@@ -80,52 +79,49 @@ var (
 //	    back, may keep its Score. Claims go on meanwhile, and at any instant, after a crash too, each URL is in the queue once,
 //	    with its earlier Score or the new one.
 type Frontier interface {
-	// Add queues the requests that are not known yet and returns how many those were. For durable
-	// stores they are on disk when Add returns. The error is ErrClosed, the context's, or the
-	// store's own; then none or all were added. It is ErrRequest if one of rs cannot be queued.
+	// Add queues the requests that are not known yet and returns their number. In durable stores they are on disk when Add returns.
+	// The error is ErrRequest if one of rs cannot be queued, ErrClosed, the context's, or the store's own; then all or none were
+	// added.
 	Add(ctx context.Context, rs ...Request) (added int, err error)
-	// Claim blocks until a URL may be served and returns it; its host is then held. The error is
-	// ErrDrained, ErrClosed or the context's.
+	// Claim blocks until a URL may be served and returns it. The claim holds the URL's host. The error is ErrDrained, ErrClosed or
+	// the context's.
 	Claim(ctx context.Context) (Claim, error)
-	// Settle ends a claim. It must be called once for every Claim, with a context that outlives the
-	// crawl's cancellation, or the URL stays held until the claim's Deadline. The error is ErrLost,
-	// ErrClosed, ErrRequest, the context's or the store's own.
+	// Settle ends a claim. It must be called once for every Claim, with a context that outlives the crawl's cancellation; otherwise
+	// the URL stays held until the claim's Deadline. The error is ErrLost, ErrClosed, ErrRequest, the context's or the store's own.
 	Settle(ctx context.Context, c Claim, s Settlement) error
-	// Known sets known[i] to whether it is known that adding the URL with keys[i] at depth and with
-	// priority would change nothing, so that a crawler need not make a Request of a link. It is a shortcut, never a
-	// decision: a link that is not reported as known still goes through Add, and a store that cannot tell sets all to
-	// false. The keys are made as the store makes them. Scores do not count. With the least priority, -128, it says whether the URL is
-	// known at that depth, since it cannot be raised to it. It allocates nothing.
+	// Known sets known[i] to whether it is certain that adding the URL with keys[i] at depth and with priority would change nothing,
+	// so that a crawler need not make a Request for a link. It is only a shortcut: a link that is not reported as known must be passed
+	// to Add, and a store may set all to false. The keys must be those of the store's Key function. Scores are ignored. With the
+	// lowest priority, -128, which cannot raise a URL, it reports whether the URL is known at that depth. It allocates nothing.
 	Known(keys []weburl.Key, depth int, priority int8, known []bool)
-	// Rescore calls score with each queued Request and gives it the Score that score returns (F23). It returns how many changed:
-	// scores that Request.Score does not tell apart are equal. It needs memory for a part of the queue at a time, and
-	// may be called while claims are made. score is called by one goroutine at a time and must not call the Frontier. The error is ErrClosed,
-	// the context's or the store's own; a part of the queue then has its new scores, and Rescore may be called again.
+	// Rescore calls score with each queued Request and gives it the Score that score returns (F23). It returns the number of changed
+	// Scores: scores beyond the precision of Request.Score are equal. It needs memory for a part of the queue at a time, and may be called
+	// while claims are made. score is called by one goroutine at a time and must not call the Frontier. The error is ErrClosed, the
+	// context's or the store's own; then a part of the queue has its new scores, and Rescore may be called again.
 	Rescore(ctx context.Context, score func(Request) float64) (changed int, err error)
 	// Stats returns the counts of all URLs, in constant time.
 	Stats() Stats
-	// HostPending returns how many URLs of a host (weburl.URL.Host) are queued, waiting or claimed.
+	// HostPending returns the number of URLs of a host (weburl.URL.Host) that are queued, waiting or claimed.
 	HostPending(host string) int
-	// Room returns how many more URLs of a host (weburl.URL.Host) may be queued at present, and how many
-	// bytes their texts may have. What exceeds it is rejected. A store without bounds returns math.MaxInt and
-	// math.MaxInt64.
+	// Room returns the number of further URLs of a host (weburl.URL.Host) that may be queued now, and the bytes that their texts
+	// may have. URLs beyond that are rejected. A store without limits returns math.MaxInt and math.MaxInt64.
 	Room(host string) (urls int, bytes int64)
-	// Close releases the store. Claims not settled are as after a crash.
+	// Close releases the store. Claims that were not settled are in the same state as after a crash.
 	Close() error
 }
 
-// Request is a URL to be served, with what is known about it.
+// Request is a URL to be served, with its properties.
 type Request struct {
 	URL      weburl.URL
 	Depth    int        // links followed from a seed; redirects do not count
 	Priority int8       // higher is earlier within its host; see F20
-	Score    float64    // higher is earlier among those of one Priority; some 5 digits count, and NaN is 0
+	Score    float64    // higher is earlier among those of one Priority; only about 5 digits count, and NaN is 0
 	Via      weburl.URL // the page or redirect that named it; zero for a seed
 	Hops     []string   // the redirect chain that led here, oldest first; empty without redirects
-	Kind     Kind       // how it was found; one of KindSitemap is read as a sitemap
+	Kind     Kind       // the kind of place where it was found; KindSitemap is read as a sitemap
 	Beyond   uint8      // links followed since the last URL in the crawl's scope; at most MaxBeyond
 	Queued   time.Time  // when it was added; set by the Frontier when zero
-	Meta     []byte     // kept and returned, not read
+	Meta     []byte     // stored and returned unchanged
 }
 
 // MaxBeyond is the largest Beyond of a Request.
@@ -139,8 +135,8 @@ func (r *Request) Validate() error {
 	return nil
 }
 
-// Plain reports whether r carries no more information than a link: it is not a seed, redirect target or sitemap, and has no
-// Meta, Hops or Beyond that another Request for its URL would lack.
+// Plain reports whether r has no more information than a link: it is not a seed, redirect target or sitemap, and has no Meta, Hops
+// or Beyond that another Request for its URL would lack.
 func (r *Request) Plain() bool {
 	switch r.Kind {
 	case KindSeed, KindRedirect, KindSitemap:
@@ -149,25 +145,25 @@ func (r *Request) Plain() bool {
 	return len(r.Meta) == 0 && len(r.Hops) == 0 && r.Beyond == 0
 }
 
-// Claim is a Request in the hands of one holder.
+// Claim is a Request that was given to one holder.
 type Claim struct {
 	Request
-	Attempt  int       // 0 at first; one more after each retry
-	Deadline time.Time // requests for it must begin earlier, because the claim may then be lost; zero: never
+	Attempt  int       // 0 at first, increased by each retry
+	Deadline time.Time // requests for it must begin before, because the claim may be lost then; zero: no deadline
 	ID       uint64    // identifies the claim in its store
 }
 
-// Settlement is how a claim ended.
+// Settlement describes the end of a claim.
 type Settlement struct {
 	ReadyAt time.Time // when the claimed host is ready again; zero: at once
 	Again   *Again    // nil: the URL is done for good
 	Links   []Request // found on the page; added in the same step
-	Page    bool      // the visit counts as one of the crawl's pages. Stores ignore it; wrappers that enforce page limits use it
+	Page    bool      // the visit counts as one of the crawl's pages. Stores ignore it; it is for wrappers that enforce page limits
 }
 
 // Again puts a claimed URL back.
 type Again struct {
-	NotBefore time.Time // this URL waits until then, but others of its host do not; zero: only the host's ReadyAt counts
+	NotBefore time.Time // this URL waits until then, without delaying others of its host; zero: only the host's ReadyAt applies
 	Retry     bool      // the URL failed: an attempt is counted, and it goes to the end of its queue (F5)
 }
 
@@ -177,6 +173,6 @@ type Stats struct {
 	Waiting  int // put back with a NotBefore in the future
 	Claimed  int
 	Done     int // settled for good
-	Rejected int // refused by a quota
+	Rejected int // rejected because of a quota
 	Hosts    int // with URLs queued, waiting or claimed
 }

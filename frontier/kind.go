@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Kind is how a URL was found. Its text, which MarshalText and JSON use, is its name in lower case.
+// Kind is the kind of place where a URL was found. Its text, used by MarshalText and JSON, is its name in lower case.
 type Kind uint8
 
 // The kinds. Their numbers are stored: new ones go to the end.
 const (
-	KindPage     Kind = iota // not said: a handler or an earlier crawl named it, or the kind of link was not kept
+	KindPage     Kind = iota // unknown: from a handler or an earlier crawl, or the kind of link was not kept
 	KindSeed                 // a seed
 	KindRedirect             // the target of a redirect
 	KindSitemap              // listed in a sitemap, or a sitemap itself
@@ -38,7 +38,7 @@ var kindNames = [...]string{
 	KindForm: "form", KindData: "data", KindEntry: "entry",
 }
 
-// kindAliases are further names, of elements and of feeds.
+// kindAliases are additional names, of elements and of feeds.
 var kindAliases = map[string]Kind{"a": KindAnchor, "img": KindImage, "iframe": KindFrame, "feed": KindEntry, "embed": KindObject}
 
 // String returns the kind's name, or "kind?" for an unknown value.
@@ -49,9 +49,8 @@ func (k Kind) String() string {
 	return "kind?"
 }
 
-// ParseKind returns the kind of a name; "a", "img", "iframe", "embed" and "feed" are other names of
-// anchor, image, frame, object and entry. KindPage, which says nothing, has no name here. The error
-// lists all names.
+// ParseKind returns the kind of a name; "a", "img", "iframe", "embed" and "feed" are other names of anchor, image, frame, object
+// and entry. KindPage, which means unknown, has no name here. The error lists all names.
 func ParseKind(name string) (Kind, error) {
 	if k, ok := kindAliases[name]; ok {
 		return k, nil
@@ -62,7 +61,7 @@ func ParseKind(name string) (Kind, error) {
 	return 0, fmt.Errorf("frontier: kind %q: want one of %s", name, strings.Join(kindNames[KindSeed:], ", "))
 }
 
-// MarshalText implements encoding.TextMarshaler. The error is that of an unknown value.
+// MarshalText implements encoding.TextMarshaler. It returns an error for an unknown value.
 func (k Kind) MarshalText() ([]byte, error) {
 	if int(k) >= len(kindNames) {
 		return nil, fmt.Errorf("frontier: kind %d is unknown", k)

@@ -5,26 +5,25 @@ import (
 	"slices"
 )
 
-// lane is a queue of records in chunks, each freed once it is read. Every groupSize-th record of a chunk is
-// whole; the others are deltas to the last whole one, their model: URLs of one host are much alike.
+// lane is a queue of records in chunks, each freed once it is read. Every groupSize-th record of a chunk is whole. The others are
+// deltas to the last whole one, their model, because URLs of one host are similar.
 type lane struct {
-	head []byte   // chunk being read; also written to while rest is empty
-	rest [][]byte // the last is written to
+	head []byte   // chunk being read; also the one written to while rest is empty
+	rest [][]byte // further chunks; the last one is written to
 	size int      // bytes of all chunks
-	own  int32    // size of head including the part already read
+	own  int32    // size of head including the part that was already read
 
-	read      int32  // where in head the next record begins
-	readModel int32  // where in head its model lies
+	read      int32  // offset in head of the next record
+	readModel int32  // offset in head of its model
 	lastModel int32  // offset of the current model in the chunk being written
 	turn      uint64 // the number of the first record's arrival
 	records   uint32
 	priority  int8
-	popped    uint8 // records read from head, in groupSize
-	pushed    uint8 // records since the last whole one in the chunk being written
+	popped    uint8 // number of records read from head, modulo groupSize
+	pushed    uint8 // number of records since the last whole one in the chunk being written
 }
 
-// chunkSize is the largest size of a chunk. A lane wastes half a chunk at most, a short lane an eighth on
-// average.
+// chunkSize is the maximum size of a chunk. A lane wastes at most half a chunk, a short lane on average an eighth of one.
 const chunkSize = 8 << 10
 
 const groupSize = 32
@@ -57,7 +56,7 @@ func (l *lane) push(rec record, d *deltas) {
 	l.pushed = (l.pushed + 1) % groupSize
 }
 
-// last returns the chunk written to.
+// last returns the chunk that is written to.
 func (l *lane) last() *[]byte {
 	if n := len(l.rest); n > 0 {
 		return &l.rest[n-1]
@@ -65,7 +64,7 @@ func (l *lane) last() *[]byte {
 	return &l.head
 }
 
-// room ensures that b has capacity for n more bytes, growing by about a quarter, and drops the part already read.
+// room ensures that b has capacity for n more bytes, growing by about a quarter, and removes the part that was already read.
 func (l *lane) room(b *[]byte, n int) {
 	if cap(*b)-len(*b) >= n {
 		return

@@ -12,47 +12,44 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// DefaultMaxPendingPerHost limits the pending URLs of one host unless configured otherwise,
-// so that a trap on one host cannot own the store.
+// DefaultMaxPendingPerHost limits the pending URLs of one host unless configured otherwise, so that a trap on one host cannot fill
+// the store.
 const DefaultMaxPendingPerHost = 1_000_000
 
 // DefaultMaxBytes limits the memory of queued URLs unless configured otherwise.
 const DefaultMaxBytes = 256 << 20
 
-// maxRejected limits the rejected URLs that are remembered; further ones are only counted. It bounds
-// what a host at its quota costs.
+// maxRejected limits the number of rejected URLs that are remembered; further ones are only counted. It bounds the cost of a host
+// at its quota.
 const maxRejected = 1 << 20
 
-// MemoryConfig is how a [Memory] is set up. The zero value works.
+// MemoryConfig configures a [Memory]. The zero value is ready for use.
 type MemoryConfig struct {
 	// ClaimTimeout is the duration of a claim. 0: claims never expire.
 	ClaimTimeout time.Duration
 	// HostSlots returns the maximum number of simultaneous holders of a host (weburl.URL.Host); nil or below 1: one.
 	// It is called when the store begins to keep a host and must not call the Memory.
 	HostSlots func(host string) int
-	// MaxPending limits the URLs that are queued, waiting or claimed at once. 0: as memory allows.
+	// MaxPending limits the URLs that are queued, waiting or claimed at once. 0: only memory limits them.
 	MaxPending int
-	// MaxPendingPerHost is the same for one host. 0: DefaultMaxPendingPerHost.
+	// MaxPendingPerHost is the same limit for one host. 0: DefaultMaxPendingPerHost.
 	MaxPendingPerHost int
-	// MaxBytes limits the memory of URLs that are queued, waiting or claimed, with the rest of their
-	// Requests. What is remembered of every known URL and host is not counted. 0: DefaultMaxBytes.
+	// MaxBytes limits the memory of URLs that are queued, waiting or claimed, with the rest of their Requests. The memory of the
+	// set of known URLs and hosts is not included. 0: DefaultMaxBytes.
 	MaxBytes int64
-	// BestFirst serves, of the hosts that are due, the one with the best URL (F22).
+	// BestFirst has the store serve, among the hosts that are due, the one with the best URL (F22).
 	BestFirst bool
-	// Patience is the longest time for which BestFirst waits for a better URL. 0: it takes the best that is due.
+	// Patience is the maximum time for which BestFirst waits for a better URL. 0: it takes the best one that is due.
 	Patience time.Duration
-	// Key tells URLs apart; it is called again when a URL is claimed. nil: weburl.URL.Key.
+	// Key returns the identity of a URL. It is called again when a URL is claimed. nil: weburl.URL.Key.
 	Key func(weburl.URL) weburl.Key
 }
 
-// Memory is a Frontier in memory, for bounded crawls of up to a few million URLs. A known URL costs
-// 12 to 15 bytes. A queued one costs 30 to 50 more where the paths of a host are alike, and up to the length
-// of its path and 30 where they are not. A host with nothing queued costs about 250 bytes until its ready
-// time has come, and nothing after. Nothing of it
-// survives the process.
+// Memory is a Frontier in memory, for bounded crawls of up to a few million URLs. A known URL takes 12 to 15 bytes. A queued one
+// takes 30 to 50 more if the paths of a host are similar, and otherwise up to 30 plus the length of its path. A host with nothing
+// queued takes about 250 bytes until its ready time has come, and nothing after. Nothing survives the process.
 //
-// A URL over a quota, of URLs or of bytes, is rejected: it is counted, and queued if it is added again when
-// there is room.
+// A URL over a quota of URLs or bytes is rejected: it is counted, and queued if it is added again while the quota is not reached.
 type Memory struct {
 	c    MemoryConfig
 	seed maphash.Seed // secret, so that nobody can construct colliding URLs
@@ -167,13 +164,13 @@ func (m *Memory) usable(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// hash is never 0, which marks an empty place in seen.
+// hash returns the keyed hash of a Key. It is never 0, which marks an empty place in seen.
 func (m *Memory) hash(k weburl.Key) uint64 {
 	return max(1, maphash.Bytes(m.seed, k[:]))
 }
 
-// advance applies everything that is due: claims expire, URLs become claimable at their NotBefore, rested hosts are forgotten.
-// Each takes effect as of the time it was due.
+// advance processes all events that are due: claims expire, URLs become claimable at their NotBefore, rested hosts are forgotten.
+// Each event takes effect as of the time at which it was due.
 func (m *Memory) advance(now int64) {
 	for {
 		wait, lost := m.nextWaiting(), m.leases.Next()
@@ -193,7 +190,7 @@ func (m *Memory) advance(now int64) {
 	}
 }
 
-// forget drops up to four hosts per call. Each operation adds at most one, so they cannot pile up.
+// forget removes up to four hosts per call. Each operation adds at most one, so they cannot accumulate.
 func (m *Memory) forget(now int64) {
 	for range 4 {
 		if m.hosts.Forget(now) == nil {
@@ -218,7 +215,7 @@ func (m *Memory) nextWaiting() int64 {
 	return m.waiting.Top().until
 }
 
-// next returns when a blocked Claim should check again.
+// next returns the time at which a blocked Claim should try again.
 func (m *Memory) next() int64 {
 	if m.closed || m.hosts.Pending() == 0 {
 		return m.clock.Now()
@@ -243,8 +240,7 @@ func (m *Memory) Stats() Stats {
 	}
 }
 
-// Room implements [Frontier]. There may be room for more bytes than it returns: URLs that resemble each
-// other take less than their texts.
+// Room implements [Frontier]. More bytes than it returns may fit, because similar URLs take less than their texts.
 func (m *Memory) Room(host string) (urls int, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

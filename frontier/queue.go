@@ -12,13 +12,13 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// queue holds the URLs of one host in the order in which they are served: by priority, then by arrival. It is a
-// first-in first-out lane of records for each priority and, apart from them, the URLs that came back, and those with a score. Arrivals are
-// numbered within a priority; a lane knows the number of its first record. A postponed URL keeps its number. One
-// that is to be tried again gets the number of the next record to come, and goes before it.
+// queue holds the URLs of one host in the order in which they are served: by priority, then by arrival. It has a first-in first-out lane
+// of records for each priority and, separately, the URLs that were put back and those with a score. Arrivals are numbered within a
+// priority; a lane stores the number of its first record. A postponed URL keeps its number. A URL that is retried gets the number of the
+// next arrival, and comes before it.
 type queue struct {
 	lanes   []lane        // highest priority first
-	back    pq.Heap[item] // with those that have a score
+	back    pq.Heap[item] // items that were put back, and those with a score
 	arrived uint64        // at least the number of every arrival so far
 	retried uint32
 }
@@ -28,9 +28,9 @@ type item struct {
 	rec      record
 	hash     uint64 // of its Key; 0: not computed yet
 	turn     uint64 // the number of its arrival
-	late     uint32 // position among items with the same turn: in the order of return; a record comes last
+	late     uint32 // order among items with the same turn: that of their return; a record comes last
 	attempt  int32
-	rank     int32 // of its score
+	rank     int32 // rank of its score
 	priority int8
 	back     bool // it was put back
 }
@@ -40,15 +40,15 @@ func (a *item) level() int64 { return levelOf(a.priority, a.rank) }
 
 func levelOf(priority int8, rank int32) int64 { return int64(priority)<<24 + int64(rank) }
 
-// first is item.late of a record: items with the same number that came back go before it.
+// first is item.late of a record: items with the same number that were put back go before it.
 const first = math.MaxUint32
 
-// size estimates how many bytes an item takes until it is done.
+// size estimates the bytes that an item takes until it is done.
 func (a *item) size() int { return itemOverhead + len(a.rec) }
 
 const itemOverhead = 64
 
-// Before reports whether a is served before b, for items that came back.
+// Before reports whether a is served before b, for items that were put back.
 func (a item) Before(b item) bool {
 	switch {
 	case a.priority != b.priority:
@@ -61,7 +61,7 @@ func (a item) Before(b item) bool {
 	return a.late < b.late
 }
 
-// push adds a new record, and the bytes it takes to size.
+// push adds a new record, and its bytes to size.
 func (q *queue) push(priority int8, rec record, d *deltas, size *int) {
 	i, found := q.lane(priority)
 	if !found {
@@ -89,7 +89,7 @@ func (q *queue) lane(priority int8) (i int, found bool) {
 	})
 }
 
-// arrive re-queues an item that was taken, behind everything else of its priority.
+// arrive queues an item again that was taken, after all others of its priority.
 func (q *queue) arrive(it *item) {
 	it.turn, it.late = q.arrived, q.retried
 	q.retried++
@@ -98,7 +98,7 @@ func (q *queue) arrive(it *item) {
 	}
 }
 
-// pop removes the item to serve first; the queue must not be empty. It adds to size the bytes of the item, less those that q
+// pop removes the item to serve first; the queue must not be empty. It adds to size the bytes of the item, less the bytes that q
 // has freed.
 func (q *queue) pop(size *int) item {
 	if q.back.Len() > 0 && q.backFirst() {
@@ -116,7 +116,7 @@ func (q *queue) pop(size *int) item {
 	return it
 }
 
-// backFirst reports whether the first item that came back goes before the first record.
+// backFirst reports whether the first item that was put back goes before the first record.
 func (q *queue) backFirst() bool {
 	if len(q.lanes) == 0 {
 		return true
@@ -136,9 +136,9 @@ func (q *queue) dropLane() {
 	q.lanes = slices.Delete(q.lanes, 0, 1)
 }
 
-// A record is a queued Request as bytes, without what is kept elsewhere: the name of its host, its
-// priority, its depth (in seen) and what it shares with the rest of its batch (its origin). It is the
-// number of the origin as uvarint, and a packed.Item.
+// A record is a queued Request as bytes, without the parts that are stored elsewhere: the name of its host, its priority, its depth
+// (in seen) and its origin, which it shares with the rest of its batch. It is the number of the origin as uvarint, and a
+// packed.Item.
 type record []byte
 
 // appendRecord appends the record of r to dst.
@@ -163,11 +163,11 @@ func (r record) decode(host string, into *Request) error {
 	return nil
 }
 
-// origins stores, once for all of them, what the Requests of one page have in common, until the last of them is done.
+// origins stores, only once for all of them, the common fields of the Requests of one page, until the last of them is done.
 type origins struct {
 	all  []origin
 	free []uint32
-	size int // about the bytes of those held
+	size int // approximate bytes of the origins held
 }
 
 type origin struct {

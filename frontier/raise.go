@@ -2,15 +2,15 @@ package frontier
 
 import "github.com/amble-crawler/amble/frontier/internal/packed"
 
-// A URL is raised (F20) by adding another record of it to the lane of the higher priority. The earlier record cannot be found,
-// so it stays in its lane and is discarded when its turn comes: by then the URL has been claimed through the later one. ranks
-// tells which record is the valid one.
+// A URL is raised (F20) by adding another record of it to the lane of the higher priority. The earlier record cannot be found, so
+// it stays in its lane and is discarded when its turn comes: by then the URL has been claimed through the later one. ranks
+// identifies the valid record.
 
-// ranks holds the levels of queued URLs whose level is not 0, and marks those that must not be raised. In crawls without
-// priorities it holds only seeds and the like.
+// ranks holds the levels of queued URLs whose level is not 0, and marks those that must not be raised. In crawls without priorities
+// it has few entries, such as those of seeds.
 type ranks map[uint64]int64
 
-const rankSize = 24 // bytes, about
+const rankSize = 24 // approximate bytes
 
 // fixed is added to the level of a URL that must not be raised: no level reaches the sum.
 const fixed = 1 << 40

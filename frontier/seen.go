@@ -2,15 +2,14 @@ package frontier
 
 import "math/bits"
 
-// seen is the set of known URLs, by a keyed 64-bit hash of their Key, with a mark for each. It is a
-// hash table with open addressing, in shards: it has no pointers for the collector to follow, and growing
-// stops the caller for one shard only. Shards grow by a quarter when they are 85 % full, so a URL costs 12 to
-// 15 bytes.
+// seen is the set of known URLs, by a keyed 64-bit hash of their Key, with a mark for each. It is a hash table with open
+// addressing, in shards: the garbage collector has no pointers to follow, and growing delays the caller for one shard only. Shards
+// grow by a quarter when they are 85 % full, so a URL costs 12 to 15 bytes.
 //
 // Of n URLs, n²/2⁶⁵ are expected to be lost because two hashes are the same: 3·10⁻⁶ of ten million.
 type seen struct {
 	shards [256]shard
-	deep   map[uint64]int // depths that do not fit in a mark
+	deep   map[uint64]int // depths that do not fit into a mark
 }
 
 type shard struct {
@@ -42,7 +41,7 @@ const (
 func (m mark) state() state      { return state(m & (1<<stateBits - 1)) }
 func (m *mark) setState(s state) { *m = *m&^(1<<stateBits-1) | mark(s) }
 
-// find returns the mark of hash, nil if it is not known. It is valid until the next add.
+// find returns the mark of hash, or nil if it is not known. It is valid until the next add.
 func (s *seen) find(hash uint64) *mark {
 	sh := &s.shards[hash>>56]
 	if i, known := sh.search(hash); known {
@@ -85,13 +84,13 @@ func (s *seen) setDepth(hash uint64, m *mark, depth int) {
 	*m = mark(depth<<stateBits) | mark(m.state())
 }
 
-// search returns the index of hash, or of the place for it.
+// search returns the index of hash, or of an empty place for it.
 func (sh *shard) search(hash uint64) (i int, known bool) {
 	n := uint64(len(sh.hashes))
 	if n == 0 {
 		return 0, false
 	}
-	at, _ := bits.Mul64(hash<<8, n) // the top bits chose the shard
+	at, _ := bits.Mul64(hash<<8, n) // the top bits selected the shard
 	for {
 		switch sh.hashes[at] {
 		case hash:

@@ -42,7 +42,7 @@ func (c *Config) delayFor(s HostState) (d time.Duration, clause string) {
 	if c.Offline {
 		return 0, ledger.ClauseDelay
 	}
-	d, clause = c.leastDelay(s)
+	d, clause = c.minimumDelay(s)
 	if l := c.latencyDelay(s.Latency); l > d {
 		d, clause = l, ledger.ClauseLatency
 	}
@@ -55,8 +55,8 @@ func (c *Config) delayFor(s HostState) (d time.Duration, clause string) {
 	return d, clause
 }
 
-// leastDelay returns the operator's delay, raised to MinDelay where that applies.
-func (c *Config) leastDelay(s HostState) (d time.Duration, clause string) {
+// minimumDelay returns the operator's delay, raised to MinDelay where that applies.
+func (c *Config) minimumDelay(s HostState) (d time.Duration, clause string) {
 	d, clause = c.Delay, ledger.ClauseDelay
 	if s.Operator != 0 {
 		d, clause = max(0, s.Operator), ledger.ClauseHostDelay

@@ -225,7 +225,7 @@ func (h *host) fresh(c *Config, now time.Time) bool {
 	}
 	state := h.shortest(c)
 	d, _ := c.delayFor(state)
-	least, _ := c.leastDelay(state)
+	least, _ := c.minimumDelay(state)
 	return h.givenUp == nil && h.failures == 0 && h.walls == 0 && h.backoff == 0 && d <= least && h.origins[0].fresh(now) && h.origins[1].fresh(now)
 }
 

@@ -156,6 +156,6 @@ func (h *host) opens(c *Config, t time.Time, addr netip.Addr) time.Time {
 	if entry == 0 || t.IsZero() {
 		return t
 	}
-	d, _ := c.leastDelay(h.stateBy(c, entry, false))
+	d, _ := c.minimumDelay(h.stateBy(c, entry, false))
 	return t.Add(max(0, d-c.usualDelay()))
 }

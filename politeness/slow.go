@@ -30,13 +30,13 @@ func (g *Gate) Slow(host string, d time.Duration) error {
 		g.host(u) // creates the host, so that its state is examined below
 	}
 	slowed := g.hosts.named(host)
-	least, _ := g.cfg.leastDelay(newHost(&g.cfg, host).state(&g.cfg, isLoopback(u.Host())))
+	least, _ := g.cfg.minimumDelay(newHost(&g.cfg, host).state(&g.cfg, isLoopback(u.Host())))
 	for key, h := range slowed {
 		if g.cfg.keepsLonger(h.entry, host, d) {
 			delete(slowed, key)
 			continue
 		}
-		now, _ := g.cfg.leastDelay(h.state(&g.cfg, h.local))
+		now, _ := g.cfg.minimumDelay(h.state(&g.cfg, h.local))
 		least = max(least, now)
 	}
 	if d < least {

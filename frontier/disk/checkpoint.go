@@ -47,8 +47,8 @@ func (o *offsets) set(owner, name string, offset int64) {
 	o.of[owner][name] = offset
 }
 
-// appendOwned appends to dst the prefix of an owner's keys, which a name follows. The owner "" has the prefix that
-// stores had when there was only one owner.
+// appendOwned appends to dst the prefix of an owner's keys, which is followed by a name. The owner "" has the prefix from the time
+// when stores had only one owner.
 func appendOwned(dst []byte, one, many, owner string) []byte {
 	if owner == "" {
 		return append(dst, one...)
@@ -100,9 +100,9 @@ func (e *engine) scanValues(owner, prefix string, f func(name string, value []by
 	})
 }
 
-// Checkpoint makes dir, which must not exist, a copy of the store as it is at this moment, with its [Mark]: a [Copy] can be
-// opened in it. Files that do not change any more are linked where the file system can, so it takes little time and, at
-// first, little room. It may be called at any time. The error is frontier.ErrClosed, the context's or the disk's.
+// Checkpoint copies the present state of the store, with its [Mark], into dir, which must not exist. A [Copy] can be opened in it.
+// Files that no longer change are linked if the file system supports that, so the copy takes little time and, at first, little
+// space. It may be called at any time. The error is frontier.ErrClosed, the context's or the disk's.
 func (s *Store) Checkpoint(ctx context.Context, dir string) error {
 	if err := s.calls.enter(ctx); err != nil {
 		return err

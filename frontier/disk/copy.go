@@ -10,9 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Copy is the directory of a [Store] with a [Journal] while no Store has it open: it follows the journal, from
-// wherever it stands, until a Store is opened in it. A Store opened in a directory to which the first n groups of a
-// journal were applied, one after the other, holds exactly what the journal's own Store held after n groups.
+// Copy is the directory of a [Store] with a [Journal] while no Store has it open. It follows the journal, from the group that was
+// applied last, until a Store is opened in it. A Store opened in a directory to which the first n groups of a journal were applied
+// in order has exactly the state of the journal's own Store after n groups.
 //
 // A Copy must not be used concurrently. When the disk fails, every later call returns its error.
 type Copy struct {
@@ -22,8 +22,8 @@ type Copy struct {
 	noURLs bool
 }
 
-// OpenCopy opens the copy in dir, or begins one there: dir must be a copy's directory, or empty, or not exist. Of c
-// only NoURLs and the sizes of caches and tables are used. The errors are those of [Open].
+// OpenCopy opens the copy in dir, or creates one there: dir must be a copy's directory, or empty, or not exist. Only NoURLs and the
+// sizes of caches and tables of c are used. The errors are those of [Open].
 func OpenCopy(dir string, c Config) (*Copy, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -45,7 +45,7 @@ func openCopy(fs vfs.FS, dir string, c Config) (*Copy, error) {
 	}
 	err = k.engine.guarded(func() (err error) {
 		if k.mark, err = k.engine.loadMark(); err == nil && k.noURLs && k.mark != (Mark{}) {
-			err = k.engine.db.Delete(keyMark, pebble.NoSync) // it stops being a copy of all
+			err = k.engine.db.Delete(keyMark, pebble.NoSync) // it is no longer a complete copy
 		}
 		return err
 	})
@@ -59,7 +59,7 @@ func openCopy(fs vfs.FS, dir string, c Config) (*Copy, error) {
 	return k, nil
 }
 
-// checkEmpty reports a directory without a mark that holds a crawl.
+// checkEmpty reports a directory that contains a crawl but no mark.
 func (k *Copy) checkEmpty(dir string) error {
 	b, err := k.engine.get(keySecret)
 	if err == nil && b != nil {
@@ -68,11 +68,11 @@ func (k *Copy) checkEmpty(dir string) error {
 	return err
 }
 
-// Mark returns the place of the group that was applied last, the zero Mark if there is none.
+// Mark returns the mark of the group that was applied last, the zero Mark if there is none.
 func (k *Copy) Mark() Mark { return k.mark }
 
-// Apply applies the journal's next group, which is at that place. The group must be whole and what its Store appended;
-// the directory is damaged otherwise.
+// Apply applies the journal's next group, whose mark is at. The group must be complete and the one that the Store appended;
+// otherwise the directory is damaged.
 func (k *Copy) Apply(group []byte, at Mark) error {
 	if at.Seq <= k.mark.Seq {
 		return fmt.Errorf("disk: group %d comes after group %d of the journal: a copy follows it in order", at.Seq, k.mark.Seq)
@@ -97,7 +97,7 @@ func (k *Copy) Apply(group []byte, at Mark) error {
 	return nil
 }
 
-// applyRest applies what a group has beside URLs.
+// applyRest applies the changes of a group that do not concern URLs.
 func (k *Copy) applyRest(group *pebble.Batch) error {
 	b, n := k.engine.db.NewBatch(), uint32(0)
 	for r := group.Reader(); ; n++ {
@@ -138,7 +138,7 @@ func (k *Copy) Values(owner, prefix string, f func(name string, value []byte) er
 	return k.engine.guarded(func() error { return k.engine.scanValues(owner, prefix, f) })
 }
 
-// Hosts calls f with each host that has pending URLs, in no order, as of the last group.
+// Hosts calls f with each host that has pending URLs, in no particular order, as of the last group.
 func (k *Copy) Hosts(f func(HostCount)) error {
 	return k.engine.guarded(func() error {
 		return k.engine.scanHosts(func(c HostCount) bool {
@@ -148,7 +148,7 @@ func (k *Copy) Hosts(f func(HostCount)) error {
 	})
 }
 
-// Close closes the directory, for a Store or another Copy.
+// Close closes the directory, so that a Store or another Copy can be opened in it.
 func (k *Copy) Close() error {
 	err := k.engine.close()
 	if !k.engine.failure.mayHang() {

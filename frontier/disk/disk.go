@@ -1,20 +1,18 @@
-// Package disk is the frontier of crawls that must survive: a directory from which a crawl that was killed
-// at any instant can be resumed, with every URL that was acknowledged and none that was settled.
+// Package disk implements a frontier in a directory. A crawl that was killed at any instant can be resumed from it, with every URL
+// that was acknowledged and none that was settled.
 //
-// [Open] makes or opens the directory of one crawl. The [Store] keeps the clauses of
-// frontier.Frontier and frontier.Durable: Add, Settle and Commit return when their effects are on
-// disk. Concurrent calls share one write, so a store is fast with many callers, and each of them waits
-// for the disk once; a crawler that releases its claims and commits them together waits in one place
-// only. Claims are kept in memory: after a crash a claimed URL is queued.
+// [Open] makes or opens the directory of one crawl. The [Store] keeps the clauses of frontier.Frontier and frontier.Durable: Add,
+// Settle and Commit return when their effects are on disk. Concurrent calls share one write, so a store is fast with many callers,
+// and each of them waits for the disk once; a crawler that releases its claims and commits them together waits in one place only.
+// Claims are kept in memory: after a crash a claimed URL is queued.
 //
-// The engine is Pebble. However many URLs are known, memory is the cache, of which the store uses 2 bytes for
-// each known URL, 16 MiB of queue heads, 10 MiB of URLs that were linked last, and about 300 bytes for
-// each host with something pending. A known URL takes about 14 bytes of disk, a queued one 25 to 100 more,
-// depending on how much paths resemble one another; recent writes take twice as much until they are
-// compacted.
+// The engine is Pebble. Whatever the number of known URLs, the store needs memory only for the cache, of which it uses 2 bytes for
+// each known URL, 16 MiB of queue heads, 10 MiB of recently linked URLs, and about 300 bytes for each host with pending URLs. A
+// known URL takes about 14 bytes of disk, a queued one 25 to 100 more, depending on the similarity of paths; recent writes take
+// twice as much until they are compacted.
 //
-// The Store is made of parts: engine is the database and its failures; lanes hold the claimable URLs, in
-// memory; writer turns calls into batches; offsets, known and calls are small.
+// The Store is made of parts: engine is the database and its failures; lanes hold the claimable URLs, in memory; writer turns calls
+// into batches; offsets, known and calls are small.
 package disk
 
 import (
@@ -32,9 +30,9 @@ import (
 
 // Store is a Frontier in a directory. It implements frontier.Durable.
 //
-// When the disk fails, the calls that meet the failure and every later one return its error. All that
-// was acknowledged is in the directory, which can be opened again once the process has ended; of
-// the calls that returned the error each may be there as a whole or not at all.
+// If the disk fails, the calls that encounter the failure and every later call return its error. The directory has everything that
+// was acknowledged, and can be opened again once the process has ended. It has the effects of each call that returned the error
+// completely or not at all.
 type Store struct {
 	c       Config
 	dir     string
@@ -52,9 +50,9 @@ var (
 	_ frontier.Durable = (*Store)(nil)
 )
 
-// Open opens the crawl in dir, or begins one there: dir must be a crawl's directory, or empty, or
-// not exist. The error wraps [ErrLocked] if another process has it open, [ErrForeign] if it holds
-// something else, [ErrDamaged], or is the disk's; a directory that a newer version of this package made is an error, too.
+// Open opens the crawl in dir, or creates one there: dir must be a crawl's directory, or empty, or not exist. The error wraps
+// [ErrLocked] if another process has it open, [ErrForeign] if dir contains something else, [ErrDamaged], or is the disk's; a
+// directory that a newer version of this package made is an error, too.
 func Open(dir string, c Config) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -131,10 +129,10 @@ func (s *Store) start(fs vfs.FS, lock *pebble.Lock) error {
 // Dir returns the crawl's directory, as an absolute path.
 func (s *Store) Dir() string { return s.dir }
 
-// Snapshot makes a copy of the store in dir, which must not exist: what [Open] and [ReadValues] would find if the process were killed
-// at one instant of the call, with every write acknowledged before it. Other calls go on meanwhile. Tables are hard links to those of
-// the store where the file system of dir allows that. The error is frontier.ErrClosed, the context's, or that of making the copy,
-// parts of which may be left in dir; the store is not affected.
+// Snapshot copies the store into dir, which must not exist. The copy has the state that [Open] and [ReadValues] would find if the
+// process were killed at one instant during the call, with every write acknowledged before it. Other calls continue meanwhile. Tables
+// are hard links to those of the store if the file system of dir supports that. The error is frontier.ErrClosed, the context's, or
+// that of copying, which may leave parts of the copy in dir; the store is not affected.
 func (s *Store) Snapshot(ctx context.Context, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -154,8 +152,8 @@ func (s *Store) Snapshot(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Close implements frontier.Frontier. It waits for calls under way. After a failure of the disk it
-// returns its error, and does not wait for the engine if that may hang.
+// Close implements frontier.Frontier. It waits for calls in progress. After a failure of the disk it returns that error, and does
+// not wait for the engine if the engine may hang.
 func (s *Store) Close() error {
 	if err := s.calls.close(); err != nil {
 		return err
@@ -163,7 +161,7 @@ func (s *Store) Close() error {
 	s.lanes.end(frontier.ErrClosed)
 	s.calls.under.Wait()
 	if s.lanes.hasRested() {
-		_ = s.writer.write(&op{}) // its failure is the store's
+		_ = s.writer.write(&op{}) // its failure is recorded by the store
 	}
 	s.writer.stop()
 	err := s.engine.failure.err()
@@ -192,7 +190,7 @@ func trimLogs(dir string) {
 	}
 }
 
-// load reads into memory what is kept there. It returns the time of the last write, in Unix nanoseconds.
+// load reads the part of the state that is kept in memory. It returns the time of the last write, in Unix nanoseconds.
 func (s *Store) load() (wrote int64, err error) {
 	if err := s.loadSecret(); err != nil {
 		return 0, err

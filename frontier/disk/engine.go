@@ -15,10 +15,9 @@ import (
 // directories that this version cannot open.
 const engineFormat = pebble.FormatTableFormatV6
 
-// maxTableSize is how large a table grows. A table's filter is built, read and kept as a whole. With the
-// engine's own sizes, of up to 128 MiB, the filter of a table of hashes is 10 MiB, takes 70 MiB to build and is
-// read again whenever it was evicted from the cache. maxFilterSize is the filter of a table of hashes of
-// maxTableSize.
+// maxTableSize is the maximum size of a table. A table's filter is built, read and kept as a whole. With the engine's own sizes, of
+// up to 128 MiB, the filter of a table of hashes has 10 MiB, takes 70 MiB to build and is read again whenever it was evicted from
+// the cache. maxFilterSize is the size of the filter of such a table of maxTableSize.
 const (
 	maxTableSize  = 8 << 20
 	maxFilterSize = maxTableSize / 16
@@ -62,30 +61,29 @@ func (e *engine) options(fs guard, memTable int) *pebble.Options {
 		EventListener:         &pebble.EventListener{BackgroundError: e.background, DataCorruption: e.corrupt},
 	}
 	for i := range o.Levels {
-		// Half of all links are new: a filter tells so without a read, in the lowest level too.
+		// Half of all links are new: a filter detects them without a read, in the lowest level too.
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(8)
 		o.Levels[i].BlockSize = 8 << 10
 	}
 	for i := range o.TargetFileSizes {
 		o.TargetFileSizes[i] = min(int64(2<<20)<<i, maxTableSize)
 	}
-	// One compaction runs at a time, and the next may begin when it ends: the engine's own scheduler asks ten times a
-	// second, too, whether more may run.
+	// Only one compaction runs at a time, and the next may begin when it ends. The engine's own scheduler also checks ten times a
+	// second whether more may run.
 	o.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
-	// The lowest level, where nearly all data lies, is worth the better compression: a sixth less for hashes, a
-	// third less for queued paths.
+	// The lowest level, which has nearly all data, is compressed more: by a sixth for hashes, by a third for queued paths.
 	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionBalanced })
 	return o
 }
 
-// engineLog drops messages. An error that the engine cannot survive ends the store, not the process.
+// engineLog drops messages. A fatal error of the engine ends the store, not the process.
 type engineLog struct{ failure *failure }
 
 func (engineLog) Infof(string, ...any)  {}
 func (engineLog) Errorf(string, ...any) {}
 
-// Fatalf must not return: the engine would continue as if nothing had happened. Nor must it end the
-// goroutine, which may have unlocked what it would unlock again as it ends.
+// Fatalf must not return, because the engine would continue as if nothing had happened. It must not end the goroutine either, which
+// may have released a lock that a deferred call would release again.
 func (l engineLog) Fatalf(format string, args ...any) {
 	text, causes := fmt.Sprintf(format, args...), []error(nil)
 	for _, a := range args {
@@ -97,8 +95,8 @@ func (l engineLog) Fatalf(format string, args ...any) {
 	select {}
 }
 
-// background is called for flushes and compactions that failed: the disk is full or broken. The engine
-// would try again and block writes, perhaps for ever.
+// background is called for flushes and compactions that failed: the disk is full or broken. The engine itself would try again and
+// block writes, perhaps for ever.
 func (e *engine) background(err error) {
 	if !errors.Is(err, pebble.ErrCancelledCompaction) {
 		e.failure.breakDown(err)
@@ -108,8 +106,8 @@ func (e *engine) background(err error) {
 // corrupt is called for a file whose contents are damaged. Reads of the file return the error.
 func (e *engine) corrupt(info pebble.DataCorruptionInfo) { _ = e.failure.fail(info.Details) }
 
-// apply makes b visible; with sync it is durable when b.SyncWait returns. The engine panics when it cannot
-// write its log, and must not be used after that.
+// apply makes b visible; with sync it is durable when b.SyncWait returns. The engine panics if it cannot write its log, and must
+// not be used after that.
 func (e *engine) apply(b *pebble.Batch, sync bool) (err error) {
 	defer e.survive(&err)
 	if !sync {
@@ -118,12 +116,12 @@ func (e *engine) apply(b *pebble.Batch, sync bool) (err error) {
 	return e.db.ApplyNoSyncWait(b, pebble.Sync)
 }
 
-// flush waits until all writes have left memory. The engine keeps a batch that is too large for a
-// memtable as it is, and two more of them before it blocks writes.
+// flush waits until all writes have left memory. The engine keeps a batch that is too large for a memtable in memory, and two more
+// of them before it blocks writes.
 func (e *engine) flush() {
 	flushed, err := e.db.AsyncFlush()
 	if err != nil {
-		return // the next write fails, too
+		return // the next write will fail, too
 	}
 	select {
 	case <-flushed:
@@ -131,7 +129,7 @@ func (e *engine) flush() {
 	}
 }
 
-// survive, deferred, turns a panic of the engine into an error.
+// survive, called with defer, turns a panic of the engine into an error.
 func (e *engine) survive(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("the engine gave up: %v", r)
@@ -196,7 +194,7 @@ func (e *engine) scan(start, end []byte, f func(key, value []byte) (bool, error)
 			return errors.Join(err, it.Close())
 		}
 	}
-	return it.Close() // its error may be what ended the iteration
+	return it.Close() // it may return the error that ended the iteration
 }
 
 func (e *engine) scanPrefix(prefix []byte, f func(key, value []byte) (bool, error)) error {

@@ -28,9 +28,9 @@ const (
 	formatVersion = 1
 )
 
-// prepare makes dir a crawl's directory, if it can be one, and locks it.
+// prepare makes dir a crawl's directory, if possible, and locks it.
 func prepare(fs vfs.FS, dir string) (*pebble.Lock, error) {
-	if err := check(fs, dir); err != nil { // before anything is written into it
+	if err := check(fs, dir); err != nil { // before any file is written
 		return nil, err
 	}
 	if err := makeDir(fs, dir); err != nil {
@@ -98,7 +98,7 @@ func checkVersion(fs vfs.FS, dir string) error {
 	if err != nil {
 		return fmt.Errorf("disk: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() //nolint:errcheck // it was only read
 	text, err := io.ReadAll(io.LimitReader(f, 100))
 	if err != nil {
 		return fmt.Errorf("disk: read %s: %w", fs.PathJoin(dir, marker), err)

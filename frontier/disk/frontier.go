@@ -12,8 +12,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Add implements frontier.Frontier. The requests are on disk when it returns, however its context
-// ends meanwhile.
+// Add implements frontier.Frontier. The requests are on disk when it returns, even if its context ends meanwhile.
 func (s *Store) Add(ctx context.Context, rs ...frontier.Request) (int, error) {
 	o := &op{steps: make([]step, 1)}
 	err := s.enqueue(ctx, o, rs)
@@ -23,7 +22,7 @@ func (s *Store) Add(ctx context.Context, rs ...frontier.Request) (int, error) {
 	return o.added, nil
 }
 
-// enqueue has o, of one step, queue rs, and waits until they are on disk.
+// enqueue queues rs with o, an op of one step, and waits until they are on disk.
 func (s *Store) enqueue(ctx context.Context, o *op, rs []frontier.Request) error {
 	if err := s.linksOf(o, 0, rs); err != nil {
 		return err
@@ -35,8 +34,7 @@ func (s *Store) enqueue(ctx context.Context, o *op, rs []frontier.Request) error
 	return s.writer.write(o)
 }
 
-// linksOf puts rs into a step of o, with what the writer needs to know of them; requests that are known to
-// change nothing are left out.
+// linksOf puts rs into a step of o, with the data that the writer needs. Requests that are known to change nothing are left out.
 func (s *Store) linksOf(o *op, step int, rs []frontier.Request) error {
 	links := make([]link, 0, len(rs))
 	for i := range rs {
@@ -77,11 +75,11 @@ func (s *Store) Claim(ctx context.Context) (frontier.Claim, error) {
 		}
 		l, r, err := s.first(h)
 		switch {
-		case err == nil && s.c.BestFirst && l.level() < seemed: // what stood before it had been raised, or is done
+		case err == nil && s.c.BestFirst && l.level() < seemed: // the entries before it were of URLs that have been raised or are done
 			s.lanes.putBack(l)
 		case err == nil:
 			return s.lanes.grant(l, r), nil
-		case l != nil: // only the URL cannot be read
+		case l != nil: // only the URL is unreadable
 			return frontier.Claim{}, s.retire(l, err)
 		default:
 			return frontier.Claim{}, s.engine.failure.fail(err)
@@ -89,7 +87,7 @@ func (s *Store) Claim(ctx context.Context) (frontier.Claim, error) {
 	}
 }
 
-// first takes the first URL of h, past entries in whose place others have come.
+// first takes the first URL of h, skipping entries that were replaced by others.
 func (s *Store) first(h *host) (l *lease, r frontier.Request, err error) {
 	for {
 		e, err := s.lanes.firstEntry(h)
@@ -103,7 +101,7 @@ func (s *Store) first(h *host) (l *lease, r frontier.Request, err error) {
 	}
 }
 
-// retire makes a URL that can no longer be read done, and returns why.
+// retire marks a URL that can no longer be read as done, and returns the reason.
 func (s *Store) retire(l *lease, why error) error {
 	if err := s.engine.failure.err(); err != nil {
 		return err
@@ -112,8 +110,8 @@ func (s *Store) retire(l *lease, why error) error {
 	return errors.Join(fmt.Errorf("disk: a queued URL is lost: %w", why), s.writer.write(&op{steps: []step{{end: end}}}))
 }
 
-// Settle implements frontier.Frontier. What it did is on disk when it returns, however its context
-// ends meanwhile. The error is frontier.ErrLost also if the claim was released: then Commit ends it.
+// Settle implements frontier.Frontier. Its effects are on disk when it returns, even if its context ends meanwhile. The error is
+// frontier.ErrLost also if the claim was released, because only Commit ends it then.
 func (s *Store) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlement) error {
 	o := &op{steps: make([]step, 1)}
 	err := s.linksOf(o, 0, t.Links)
@@ -141,8 +139,7 @@ func (s *Store) Room(host string) (urls int, bytes int64) {
 	return s.lanes.room(s.secret.hashHost(host)), math.MaxInt64
 }
 
-// Known implements frontier.Frontier from memory: it knows the URLs that were added or linked last, about half
-// a million of them.
+// Known implements frontier.Frontier from memory: it remembers about half a million URLs, those added or linked last.
 func (s *Store) Known(keys []weburl.Key, depth int, priority int8, known []bool) {
 	s.known.tell(keys, depth, priority, known)
 }
@@ -168,7 +165,7 @@ func (s *Store) Lookup(ctx context.Context, u weburl.URL) (State, error) {
 	return st.state, nil
 }
 
-// calls counts the calls under way, so that Close can wait for them.
+// calls counts the calls in progress, so that Close can wait for them.
 type calls struct {
 	failure *failure
 

@@ -14,16 +14,16 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
-// group is the ops of one batch. They take effect in order, each as a whole.
+// group holds the ops of one batch. They take effect in order, each completely.
 type group struct {
 	w     *writer
 	ops   []*op
 	batch *pebble.Batch
 	now   time.Time
-	wrote int64 // when, on the store's clock in Unix nanoseconds
+	wrote int64 // time of the write, on the store's clock in Unix nanoseconds
 	urls  map[urlKey]*url
 	hosts map[uint64]*host // pinned until the group is published
-	key   []byte           // scratch
+	key   []byte           // reused buffer
 	value []byte
 }
 
@@ -31,7 +31,7 @@ type group struct {
 type url struct {
 	seen
 	changed  bool
-	released bool // an op so far has ended its claim
+	released bool // one of these ops has ended its claim
 }
 
 func (w *writer) newGroup(ops []*op) *group {
@@ -59,7 +59,7 @@ func (g *group) build() error {
 	return g.writeURLsAndHosts()
 }
 
-// size returns about how large the batch will be: one that has to grow is copied, and takes twice the memory.
+// size returns the approximate size of the batch: a batch that must grow is copied, and takes twice the memory.
 func (g *group) size() (n int) {
 	for _, o := range g.ops {
 		n += o.bytes + batchPerLink*o.links
@@ -101,7 +101,7 @@ func sortKeys(keys []urlKey) {
 	})
 }
 
-// bury deletes the records of hosts that are forgotten.
+// bury deletes the records of forgotten hosts.
 func (g *group) bury() error {
 	for _, hash := range g.w.lanes.takeDead() {
 		if err := g.batch.Delete(appendHost(g.key[:0], tagHost, hash), nil); err != nil {
@@ -135,7 +135,7 @@ func (g *group) settle(o *op, e *ending) error {
 	d.ready = max(d.ready, g.w.lanes.clock.unix(e.ready))
 	u.released = true
 	was := u.seen
-	was.state, was.depth, was.attempt, was.due = Queued, min(e.depth, u.depth), e.attempt, 0 // the depth may have been lowered as it was claimed
+	was.state, was.depth, was.attempt, was.due = Queued, min(e.depth, u.depth), e.attempt, 0 // the depth may have been lowered while it was claimed
 	if e.due != 0 {                                                                          // it is waiting on disk
 		if err := g.batch.Delete(appendDue(g.key[:0], e.due, h.Name, e.place), nil); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (g *group) settle(o *op, e *ending) error {
 	}
 }
 
-// arrive puts a URL behind the others of its host.
+// arrive puts a URL at the end of its host's queue.
 func (g *group) arrive(e *ending) error {
 	if err := g.batch.Delete(appendQueue(g.key[:0], e.host.Name, e.place), nil); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (g *group) link(o *op, l link) error {
 	return nil
 }
 
-// queue writes a URL that is not in the store, or only as rejected or done, behind the others of its host.
+// queue writes a URL that is not in the store, or only as rejected or done, at the end of its host's queue.
 func (g *group) queue(o *op, l link, u *url) error {
 	c := &g.w.stored
 	h := g.open(l)
@@ -229,7 +229,7 @@ func (g *group) queue(o *op, l link, u *url) error {
 	}
 	first := d.queued+d.waiting == 0
 	if first && d.ready <= g.w.lanes.clock.unix(g.w.lanes.clock.Now()) {
-		d.ready = 0 // as if it had been forgotten
+		d.ready = 0 // as for a forgotten host
 	}
 	c.pending++
 	d.queued++
@@ -240,7 +240,7 @@ func (g *group) queue(o *op, l link, u *url) error {
 	return err
 }
 
-// enter writes a Request behind the others of its host and priority.
+// enter writes a Request at the end of the queue of its host and priority.
 func (g *group) enter(o *op, l link, h *host) (entry, error) {
 	p := placeOf(l.Request, g.w.stored.number)
 	g.w.stored.number++
@@ -248,11 +248,11 @@ func (g *group) enter(o *op, l link, h *host) (entry, error) {
 	return entry{p, o.keep(g.value)}, g.batch.Set(appendQueue(g.key[:0], h.Name, p), g.value, nil)
 }
 
-// keep returns a copy of value for the head of its host's queue, nil when o has so much that most of it will not be
-// in a head.
+// keep returns a copy of value for the head of its host's queue, or nil if o has so much data that most of it will not be in a
+// head.
 func (o *op) keep(value []byte) []byte {
 	if o.kept += len(value); o.kept > keptBytes {
-		return nil // it is read when it is claimed
+		return nil // it will be read when it is claimed
 	}
 	return slices.Clone(value)
 }
@@ -260,8 +260,8 @@ func (o *op) keep(value []byte) []byte {
 // keptBytes limits the bytes of an op's requests that stay in memory until it is published.
 const keptBytes = 1 << 20
 
-// rejectedMost limits the rejected URLs that are remembered; further ones are only counted. It bounds
-// what a host at its quota costs.
+// maxRejected limits the number of rejected URLs that are remembered; further ones are only counted. It bounds the cost of a host
+// at its quota.
 const rejectedMost = 1 << 24
 
 func (g *group) reject(o *op, u *url) {
@@ -283,7 +283,7 @@ func (g *group) open(l link) *host {
 	return g.w.lanes.open(g, l)
 }
 
-// writeURLsAndHosts writes what the ops changed, each record once.
+// writeURLsAndHosts writes the changed URLs and hosts, each record once.
 func (g *group) writeURLsAndHosts() error {
 	keys := make([]urlKey, 0, len(g.urls))
 	for k, u := range g.urls {

@@ -6,22 +6,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// guard is the file system as the engine sees it. When a change of the disk fails, the store fails before
-// the engine learns of it: the engine would try again for ever, or panic where a lock's deferred unlock
-// makes that the end of the process. The goroutine that wanted the change waits for ever.
+// guard is the file system that the engine uses. If a change of the disk fails, the store fails before the engine learns of it: the
+// engine would try again for ever, or panic at a place where a deferred unlock would end the process. The goroutine of the failed
+// change then blocks for ever.
 type guard struct {
 	vfs.FS
 	failure  *failure
-	unsynced bool // nothing is made durable: no later process needs it
+	unsynced bool // nothing is made durable, because no later process needs it
 }
 
-// Unwrap lets the engine see what kind of file system it is.
+// Unwrap returns the file system, so that the engine can determine its kind.
 func (g guard) Unwrap() vfs.FS { return g.FS }
 
-// check returns err while the store is being opened. Once it is open, check does not return from an error.
+// check returns err while the store is being opened. Once it is open, check does not return if err is an error.
 func (g guard) check(err error) error { return g.checkOf(g.failure.dir, err) }
 
-// checkOf is check for a file, which may be none of the store's: it returns the error then.
+// checkOf is like check, for a file that may not belong to the store: it then returns the error.
 func (g guard) checkOf(name string, err error) error {
 	if err != nil && !g.elsewhere(name) && g.failure.opened.Load() {
 		g.failure.breakDown(err)
@@ -69,7 +69,7 @@ func (g guard) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.Fil
 // Rename implements vfs.FS.
 func (g guard) Rename(old, name string) error { return g.checkOf(name, g.FS.Rename(old, name)) }
 
-// Link implements vfs.FS. Not every file system has links, which the engine makes for a [Store.Snapshot] alone.
+// Link implements vfs.FS. Not every file system has links. The engine makes them only for a [Store.Snapshot].
 func (g guard) Link(old, name string) error { return g.checkOf(name, g.FS.Link(old, name)) }
 
 type guardedFile struct {

@@ -8,27 +8,25 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Journal keeps the groups of a [Store] somewhere else, so that another process, on another machine too, can rebuild
-// the same store from them: see [Copy].
+// Journal stores the groups of a [Store] elsewhere, so that another process, possibly on another machine, can rebuild the same
+// store from them: see [Copy].
 //
-// A store with a Journal waits for it and not for its own disk. Its directory is a copy that holds a prefix of the
-// journal, after a crash of the machine too. A call of the store returns when its group is in the journal and in the
-// directory.
+// A store with a Journal waits for it and not for its own disk. Its directory is a copy that has a prefix of the journal, even
+// after a crash of the machine. A call of the store returns when its group is in the journal and in the directory.
 type Journal interface {
-	// Append makes a group durable behind all those before it and returns where it is. It must neither change group nor
-	// keep it. A Store calls it from one goroutine. The first error ends the Store, with this error in that of every later
-	// call; the group may then be in the journal or not, and is not in the directory.
+	// Append makes a group durable after all earlier groups and returns its place. It must neither change nor keep group. A Store
+	// calls it from one goroutine. The first error ends the Store: every later call returns an error that wraps it. The group is
+	// then not in the directory, but may be in the journal.
 	Append(group []byte) (Mark, error)
 }
 
 // Mark is a place in a [Journal]. The zero Mark is its beginning.
 type Mark struct {
 	Seq   uint64   // increases from group to group; 0 is before the first
-	Nonce [16]byte // of the group at Seq: two journals that differ have different ones
+	Nonce [16]byte // of the group at Seq; different journals have different ones
 }
 
-// errCopy is wrapped by the error of [Open] for a directory that is the copy of a Journal and is opened without it, or
-// the other way round.
+// errCopy is wrapped by the error of [Open] for a directory with a Journal that is opened without one, or the reverse.
 var errCopy = errors.New("disk: the directory belongs to a journal")
 
 func (m Mark) bytes(dst []byte) []byte {
@@ -44,7 +42,7 @@ func readMark(b []byte) (m Mark, err error) {
 	return m, nil
 }
 
-// loadMark reads which group was applied last.
+// loadMark reads the mark of the group that was applied last.
 func (e *engine) loadMark() (Mark, error) {
 	b, err := e.get(keyMark)
 	if err != nil || b == nil {
@@ -53,8 +51,7 @@ func (e *engine) loadMark() (Mark, error) {
 	return readMark(b)
 }
 
-// journaled appends a batch to the journal, if there is one, and notes in the batch where it is. So the mark and the
-// batch take effect together.
+// journaled appends a batch to the journal, if there is one, and adds the mark to the batch, so that both take effect together.
 func (c *Config) journaled(dir string, b *pebble.Batch) error {
 	if c.Journal == nil {
 		return nil
@@ -66,7 +63,7 @@ func (c *Config) journaled(dir string, b *pebble.Batch) error {
 	return b.Set(keyMark, mark.bytes(nil), nil)
 }
 
-// checkJournal reports a directory that is opened with a journal and was written without, or the other way round.
+// checkJournal reports a directory that is opened with a journal and was written without one, or the reverse.
 func (s *Store) checkJournal(written bool, m Mark) error {
 	var text string
 	switch {

@@ -45,18 +45,19 @@ var (
 	keyTime     = []byte("mt")
 )
 
-// place is a URL's place in its host's queue: by rank, 0 for the highest priority, then by fine, packed.Fine of the score, then by
-// number, which increases with each arrival. On disk fine is the upper 24 bits of the number: versions without scores left them 0.
+// place is a URL's place in its host's queue. The order is by rank, 0 for the highest priority, then by fine, packed.Fine of the
+// score, then by number, which increases with each arrival. On disk fine is the upper 24 bits of the number; versions without
+// scores wrote 0 there.
 type place struct {
 	rank   uint8
 	fine   uint32
 	number uint64
 }
 
-// end returns a place behind all others.
+// end returns a place after all others.
 func end() place { return place{math.MaxUint8, 1<<24 - 1, 1<<numberBits - 1} }
 
-// numberBits are those of the number in a stored place.
+// numberBits is the number of bits of the number in a stored place.
 const numberBits = 40
 
 func (a place) before(b place) bool {
@@ -95,7 +96,7 @@ func appendPlace(dst []byte, p place) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, p.rank), uint64(p.fine)<<numberBits|p.number)
 }
 
-// readPlace reads what appendPlace wrote, 9 bytes.
+// readPlace decodes the 9 bytes of appendPlace.
 func readPlace(b []byte) place {
 	n := binary.BigEndian.Uint64(b[1:])
 	return place{b[0], uint32(n >> numberBits), n & (1<<numberBits - 1)}
@@ -129,7 +130,7 @@ func readDue(key []byte) (due int64, host uint64, p place, err error) {
 		readPlace(key[17:]), nil
 }
 
-// secret makes the hashes of one crawl. Nobody who does not know it can make them collide.
+// secret makes the hashes of one crawl. Nobody can construct collisions without knowing it.
 type secret struct {
 	bytes []byte
 	url   cipher.Block
@@ -143,8 +144,8 @@ func newSecret() []byte {
 	return b
 }
 
-// firstID returns the first ID of claims. It is random, so that a claim of an earlier process is not taken for one
-// of this.
+// firstID returns the first ID of claims. It is random, so that claims of earlier processes are not mistaken for claims of this
+// one.
 func firstID() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:])

@@ -9,23 +9,23 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// known remembers URLs that are in the store, as many as it has room for, so that a link on every page of a
-// site does not reach the writer each time. A URL in the store stays in it, its depth only decreases and its priority
-// only increases, so an entry stays true; only Revive and Rescore set them anew, and note them.
+// known remembers a limited number of URLs that are in the store, so that a link on every page of a site does not reach the writer
+// each time. A URL in the store stays in it, its depth only decreases and its priority only increases, so an entry stays true; only
+// Revive and Rescore set them anew, and update the entry.
 //
-// Whole Keys are compared: a URL taken for another would be lost.
+// It compares whole Keys, because a URL mistaken for another would be lost.
 type known struct {
-	seed maphash.Seed // secret, so that nobody can make URLs that evict the others
+	seed maphash.Seed // secret, so that nobody can construct URLs that evict the others
 
 	mu   sync.RWMutex
 	sets []knownSet
 }
 
-// knownSet holds the keys of one hash, the latest first: the oldest is forgotten.
+// knownSet holds the keys of one hash, the latest first. The oldest is dropped first.
 type knownSet struct {
 	keys   [knownWays]weburl.Key
-	depths [knownWays]uint32 // 1 more than the depth; 0: no key
-	ranks  [knownWays]int8   // the priorities that raise none of them
+	depths [knownWays]uint32 // the depth plus 1; 0: no key
+	ranks  [knownWays]int8   // the highest priorities that raise none of them
 }
 
 const knownWays = 4
@@ -38,7 +38,7 @@ func (n *known) set(k *weburl.Key) *knownSet {
 	return &n.sets[maphash.Bytes(n.seed, k[:])%uint64(len(n.sets))]
 }
 
-// has reports whether k was noted with that depth or a smaller one, and that priority or a higher one.
+// has reports whether k was recorded with this depth or a smaller one, and this priority or a higher one.
 func (n *known) has(k *weburl.Key, depth int, priority int8) bool {
 	s := n.set(k)
 	for i := range s.keys {
@@ -49,7 +49,7 @@ func (n *known) has(k *weburl.Key, depth int, priority int8) bool {
 	return false
 }
 
-// note remembers k with that depth and priority, in place of another.
+// note records k with a depth and a priority, replacing another key.
 func (n *known) note(k *weburl.Key, depth int, priority int8) {
 	if uint64(depth) >= 1<<32-1 {
 		return
@@ -87,7 +87,7 @@ func (n *known) without(links []link) []link {
 	})
 }
 
-// tell sets told[i] to whether keys[i] was noted with that depth or a smaller one, and that priority or a higher one.
+// tell sets told[i] to whether keys[i] was recorded with this depth or a smaller one, and this priority or a higher one.
 func (n *known) tell(keys []weburl.Key, depth int, priority int8, told []bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -96,7 +96,7 @@ func (n *known) tell(keys []weburl.Key, depth int, priority int8, told []bool) {
 	}
 }
 
-// noteGroup notes the links of a group that is durable.
+// noteGroup records the links of a group that is durable.
 func (n *known) noteGroup(g *group) {
 	for _, o := range g.ops {
 		for _, st := range o.steps {

@@ -12,14 +12,14 @@ import (
 
 type host = sched.Host[uint64, queue]
 
-// lanes hold in memory what may be claimed, and when: for each host the head of its queue, the claims, and the
-// URLs that wait for a time of their own. The rest of each queue is read from disk. lanes are safe for concurrent
-// use: each method that other parts call takes the lock and releases it; the others expect it locked.
+// lanes holds in memory which URLs may be claimed, and when: for each host the head of its queue, the claims, and the URLs that
+// wait until a NotBefore. The rest of each queue is read from disk. lanes is safe for concurrent use: methods that other parts call
+// take the lock and release it; the others expect it locked.
 type lanes struct {
 	c    Config
 	t    tuning
 	disk *engine // read, never written
-	wake func()  // has the writer look whether to call loadLow
+	wake func()  // wakes the writer, which then decides whether to call loadLow
 
 	clock clock // set before the store is opened
 
@@ -27,20 +27,20 @@ type lanes struct {
 	hosts   *sched.Schedule[uint64, queue]
 	line    sched.Line
 	leases  *sched.Leases[*lease]
-	claimed map[urlKey]struct{} // and those about to be
-	raising map[urlKey]struct{} // until the raise is published
-	raises  int                 // that have begun
+	claimed map[urlKey]struct{} // including URLs that are about to be claimed
+	raising map[urlKey]struct{} // URLs whose raise is not published yet
+	raises  int                 // number of raises begun
 	waiting window
 	heads   heads
-	asOf    int64 // everything due by then has happened
-	ended   error // why nothing can be claimed any more
+	asOf    int64 // events due by this time have been processed
+	ended   error // the reason why nothing can be claimed any more
 
 	published uint64 // entries with a smaller number are claimable
 	done      int
 	rejected  int
 
 	rested []rested // for the writer
-	dead   []uint64 // for the writer: hosts forgotten, whose records can be deleted
+	dead   []uint64 // for the writer: forgotten hosts, whose records can be deleted
 	stale  []stale  // for the writer: entries of raised URLs, to be deleted
 }
 
@@ -66,7 +66,7 @@ func newLanes(c Config, t tuning) *lanes {
 	return l
 }
 
-// end makes err the answer to every Claim, unless there is one already, and wakes them.
+// end makes every Claim return err, unless there is an earlier error, and wakes those that wait.
 func (l *lanes) end(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,21 +77,21 @@ func (l *lanes) end(err error) {
 	l.notify()
 }
 
-// next returns when a waiting Claim should look again.
+// next returns the time at which a waiting Claim should try again.
 func (l *lanes) next() int64 {
 	if l.ended != nil || l.hosts.Pending() == 0 {
 		return l.clock.Now()
 	}
 	if l.waiting.behind(l.asOf) {
-		return sched.Never // until it is loaded
+		return sched.Never // until loading ends
 	}
 	return min(l.hosts.Next(), l.waiting.next(), l.leases.Next())
 }
 
 func (l *lanes) notify() { l.line.Notify(l.next()) }
 
-// advance does everything that is due: claims expire, URLs become claimable at their NotBefore, rested hosts
-// are forgotten. Each takes effect as of the time it was due.
+// advance processes all events that are due: claims expire, URLs become claimable at their NotBefore, rested hosts are forgotten.
+// Each event takes effect as of the time at which it was due.
 func (l *lanes) advance(now int64) {
 	for {
 		lost := l.leases.Next()
@@ -120,7 +120,7 @@ func (l *lanes) advance(now int64) {
 	}
 }
 
-// forget drops a few hosts at a time: each call adds one at most, so they cannot pile up.
+// forget drops a few hosts at a time. Each call adds at most one, so they cannot accumulate.
 func (l *lanes) forget(now int64) {
 	for range 4 {
 		h := l.hosts.Forget(now)
@@ -131,7 +131,7 @@ func (l *lanes) forget(now int64) {
 	}
 }
 
-// giveBack removes a claim.
+// giveBack removes a claim and frees its place at its host.
 func (l *lanes) giveBack(e *lease) {
 	delete(l.claimed, e.key)
 	l.returned(e.host, e.place)
@@ -182,8 +182,8 @@ func (l *lanes) settle(id uint64, t frontier.Settlement) (*ending, error) {
 	return e.ending(false, t, l.clock, now), nil
 }
 
-// endReleased ends claims that were released or put on hold in memory and sets the end of each step. The error is frontier.ErrLost; then
-// none has ended.
+// endReleased ends claims that were released or put on hold in memory and sets the end of each step. The error is frontier.ErrLost; in
+// that case none has ended.
 func (l *lanes) endReleased(ends []frontier.End, steps []step) error {
 	ids := make([]uint64, len(ends))
 	for i := range ends {
@@ -202,8 +202,7 @@ func (l *lanes) endReleased(ends []frontier.End, steps []step) error {
 	return nil
 }
 
-// await waits until a host may be served, and counts one of its URLs as held.
-// level is that of its first URL, if the best are served first.
+// await waits until a host may be served, and counts one of its URLs as held. level is that of its first URL, if BestFirst is set.
 func (l *lanes) await(ctx context.Context) (h *host, level int64, err error) {
 	wait := l.line.Await(ctx, &l.mu, l.clock.Clock, func(now int64) (bool, int64) {
 		if h, err = l.tryHost(now); h != nil {
@@ -217,7 +216,7 @@ func (l *lanes) await(ctx context.Context) (h *host, level int64, err error) {
 	return h, level, err
 }
 
-// putBack undoes what await and first have taken.
+// putBack undoes await and first.
 func (l *lanes) putBack(e *lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -227,7 +226,7 @@ func (l *lanes) putBack(e *lease) {
 	l.notify()
 }
 
-// tryHost returns neither a host nor an error if it is worth waiting.
+// tryHost returns neither a host nor an error if the caller should wait.
 func (l *lanes) tryHost(now int64) (*host, error) {
 	if l.ended != nil {
 		return nil, l.ended
@@ -243,7 +242,7 @@ func (l *lanes) tryHost(now int64) (*host, error) {
 	return h, nil
 }
 
-// grant makes a claim of an entry that was taken from the head of a queue.
+// grant makes a claim for an entry that was taken from the head of a queue.
 func (l *lanes) grant(e *lease, r frontier.Request) frontier.Claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -253,11 +252,11 @@ func (l *lanes) grant(e *lease, r frontier.Request) frontier.Claim {
 	if deadline != sched.Never {
 		c.Deadline = l.clock.Time(deadline)
 	}
-	l.notify() // of the deadline
+	l.notify() // wakes the line for the deadline
 	return c
 }
 
-// lookUp reports whether a URL is claimed; asOf is the time of that, in Unix nanoseconds.
+// lookUp reports whether a URL is claimed. asOf is the time at which that was true, in Unix nanoseconds.
 func (l *lanes) lookUp(k urlKey) (claimed bool, asOf int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -277,7 +276,7 @@ func (l *lanes) stats() frontier.Stats {
 	}
 }
 
-// tryStats returns a channel if the writer must first load URLs that are due; the channel is closed when it has.
+// tryStats returns a channel if the writer must first load URLs that are due. The channel is closed when they are loaded.
 func (l *lanes) tryStats() (frontier.Stats, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -296,7 +295,7 @@ func (l *lanes) tryStats() (frontier.Stats, <-chan struct{}) {
 	}, nil
 }
 
-// pending returns how many URLs of a host are queued, waiting or claimed.
+// pending returns the number of URLs of a host that are queued, waiting or claimed.
 func (l *lanes) pending(host uint64) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -306,7 +305,7 @@ func (l *lanes) pending(host uint64) int {
 	return 0
 }
 
-// room returns how many more URLs of a host may be queued.
+// room returns the number of further URLs of a host that may be queued.
 func (l *lanes) room(host uint64) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -317,8 +316,8 @@ func (l *lanes) room(host uint64) int {
 	return min(l.c.MaxPending-l.hosts.Pending(), perHost)
 }
 
-// open returns the host of a link and pins it, so that it is not forgotten before the group is published. A host
-// that is not in memory has nothing pending on disk, and is made.
+// open returns the host of a link and pins it, so that it is not forgotten before the group is published. If the host is not in
+// memory, it has nothing pending on disk, and is created.
 func (l *lanes) open(g *group, to link) *host {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -332,7 +331,7 @@ func (l *lanes) open(g *group, to link) *host {
 	return h
 }
 
-// pinHeld pins a host that cannot have been forgotten, as one of its URLs is held.
+// pinHeld pins a host of which a URL is held, so that it cannot have been forgotten.
 func (l *lanes) pinHeld(g *group, h *host) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -354,7 +353,7 @@ func (l *lanes) holds(k urlKey) bool {
 	return claimed
 }
 
-// takeDead returns the forgotten hosts whose records can be deleted: those that have not been made again.
+// takeDead returns the forgotten hosts whose records can be deleted, because they have not been created again.
 func (l *lanes) takeDead() []uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -363,8 +362,8 @@ func (l *lanes) takeDead() []uint64 {
 	return slices.DeleteFunc(dead, func(hash uint64) bool { return l.hosts.Find(hash) != nil })
 }
 
-// takeRested adds the ready times of releases to the group. Their hosts cannot have been forgotten: the released
-// claims end in this group at the earliest.
+// takeRested adds the ready times of releases to the group. Their hosts cannot have been forgotten, because no earlier group ends
+// the released claims.
 func (l *lanes) takeRested(g *group) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

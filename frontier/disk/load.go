@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
-// loadSecret reads the secret of the hashes, or makes it: the first group of a journal holds it alone.
+// loadSecret reads the secret of the hashes, or creates it. The first group of a journal has nothing else.
 func (s *Store) loadSecret() error {
 	b, err := s.engine.get(keySecret)
 	if err != nil {
@@ -63,8 +63,7 @@ func (e *engine) loadCounters() (stored, error) {
 	return readStored(b)
 }
 
-// load adds the hosts that have something pending or are not ready yet, and URLs that wait. It returns how many
-// URLs are pending.
+// load adds the hosts that have pending URLs or are not ready yet, and URLs that wait. It returns the number of pending URLs.
 func (l *lanes) load(counts stored) (pending int, err error) {
 	l.published, l.done, l.rejected = counts.number, counts.done, counts.rejected
 	now := l.clock.Now()
@@ -87,7 +86,7 @@ func (l *lanes) load(counts stored) (pending int, err error) {
 	return pending, l.loadWaiting()
 }
 
-// firstPlace returns a place that is not behind the first one of a host: the first one, if hosts are served by it.
+// firstPlace returns a place that is not after the first one of a host: exactly the first one with BestFirst.
 func (l *lanes) firstPlace(hash uint64, r hostRecord) (place, error) {
 	if !l.c.BestFirst || r.queued == 0 {
 		return place{}, nil
@@ -103,7 +102,7 @@ func (l *lanes) loadHost(hash uint64, r hostRecord, from place, now int64) {
 		return
 	}
 	if pending > 0 && l.c.ReopenDelay > 0 {
-		// The last request of the previous process may have left no trace.
+		// The last request of the previous process may be missing from the store.
 		ready = max(ready, now+int64(l.c.ReopenDelay))
 	}
 	h := l.hosts.Open(hash, l.c.HostSlots(r.name))
@@ -119,7 +118,7 @@ func (l *lanes) loadHost(hash uint64, r hostRecord, from place, now int64) {
 	}
 }
 
-// loadWaiting adds the URLs that are due by now, and some of those that are due next.
+// loadWaiting adds the URLs that are due now, and some of those that are due next.
 func (l *lanes) loadWaiting() error {
 	l.asOf = l.clock.Now()
 	l.waiting = window{most: l.t.window, horizon: sched.Always}

@@ -8,34 +8,34 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// errTooLarge says that one call carries more than 1 GiB of values, URLs or Meta, which the engine could
-// not write in one step. The call had no effect.
+// errTooLarge is the error for a call with more than 1 GiB of values, URLs or Meta, which the engine could not write in one step.
+// The call had no effect.
 var errTooLarge = errors.New("disk: more than 1 GiB in one call")
 
 const (
-	callBytes  = 1 << 30 // of values, URLs and Meta in one call
-	groupBytes = 4 << 20 // the same in one batch, unless one call has more
+	callBytes  = 1 << 30 // maximum bytes of values, URLs and Meta in one call
+	groupBytes = 4 << 20 // maximum of the same in one batch, unless a single call has more
 )
 
-// op is one call that writes, on its way through the writer. Its steps are taken in order.
+// op is one call that writes, on its way through the writer. Its steps are processed in order.
 type op struct {
 	steps      []step
 	checkpoint frontier.Checkpoint
 	links      int  // of all steps
 	bytes      int  // of URLs, Meta and values
-	revive     bool // queue what is done
+	revive     bool // queue URLs that are done, too
 	rescore    bool // links are queued entries with their new scores
 
-	// The writer's answer.
+	// The results, set by the writer.
 	added    int
 	done     int // URLs settled for good, less those revived
 	rejected int // URLs rejected, less rejected ones that were queued
 	fresh    []fresh
 	raises   []raise
 	rescored int
-	kept     int // bytes of fresh
+	kept     int // bytes of fresh that stay in memory
 	err      error
-	over     chan struct{} // closed with the answer
+	over     chan struct{} // closed when the results are set
 }
 
 // carry sets the checkpoint of o.
@@ -65,7 +65,7 @@ type link struct {
 	*frontier.Request
 	id   weburl.Key
 	key  urlKey
-	from place // of the entry that a rescore replaces
+	from place // place of the entry that a rescore replaces
 }
 
 // lease is a claimed URL.
@@ -76,10 +76,10 @@ type lease struct {
 	depth   int
 	attempt int
 	held    bool  // it keeps its place at its host until a Commit
-	due     int64 // Unix nanoseconds; the record on disk still waits until then. 0: it does not wait
+	due     int64 // Unix nanoseconds: in the record on disk the URL still waits until then. 0: it does not wait
 }
 
-// ending returns how t ends a claim at now.
+// ending returns the end of a claim that is settled by t at now.
 func (l *lease) ending(freed bool, t frontier.Settlement, c clock, now int64) *ending {
 	e := &ending{lease: l, fate: sched.Gone, freed: freed, ready: c.At(t.ReadyAt), attempt: l.attempt, to: l.place}
 	if t.Again != nil {
@@ -88,16 +88,16 @@ func (l *lease) ending(freed bool, t frontier.Settlement, c clock, now int64) *e
 	return e
 }
 
-// ending is how a claim ends.
+// ending describes the end of a claim.
 type ending struct {
 	*lease
 	fate    sched.Fate
 	freed   bool  // its claim was released before
-	ready   int64 // the host's, on the clock
-	until   int64 // the URL's, if its fate is Later
+	ready   int64 // the host's ready time, on the clock
+	until   int64 // the time until which the URL waits, if its fate is Later
 	attempt int
 	anew    bool  // it arrives anew (F5)
-	to      place // place where it is put back; set by the writer if it goes to the end of the queue
+	to      place // place to which it returns; set by the writer if that is the end of the queue
 }
 
 func (e *ending) again(a *frontier.Again, until, now int64) {
@@ -115,5 +115,5 @@ func (e *ending) again(a *frontier.Again, until, now int64) {
 type fresh struct {
 	host *host
 	entry
-	first bool // its host had nothing pending
+	first bool // its host had nothing pending before
 }

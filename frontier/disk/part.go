@@ -8,19 +8,21 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// Part says what another store takes from a [Copy].
+// Part selects the contents that another store takes from a [Copy].
 type Part struct {
-	// Host reports whether the part has a host (weburl.URL.Host), with its queue and its known URLs. A host of which nothing is pending
-	// is not known by name: what is known of its URLs is in every part.
+	// Host reports whether the part has a host (weburl.URL.Host), with its queue and its known URLs. A host without pending URLs is not
+	// known by name, so its known URLs are in every part.
 	Host func(host string) bool
-	// Value returns the part's value for one of the owner "" (frontier.Durable.Values), nil if it has none. nil: it has no values.
+	// Value returns the part's version of a value of the owner "" (frontier.Durable.Values), or nil to leave it out. A nil function
+	// leaves out all values.
 	Value func(name string, value []byte) []byte
-	// Checkpoint has the offsets and values of an owner in the part, which takes none of them from the copy.
+	// Checkpoint has the offsets and values that an owner has in the part. The owner's offsets and values in the copy are not
+	// taken.
 	Checkpoint frontier.Checkpoint
 }
 
-// Part calls f with groups that make a Copy the part, whatever it held before, if they are all applied in order. They have about 4 MiB
-// each. f must not keep them. The Copy is not changed. The error is f's or the disk's.
+// Part calls f with groups that turn any Copy into the part if they are all applied in order. They have about 4 MiB each. f must not
+// keep them. The Copy is not changed. The error is f's or the disk's.
 func (k *Copy) Part(p Part, f func(group []byte) error) error {
 	return k.engine.guarded(func() error {
 		names, counts, err := k.hosts(p.Host)
@@ -43,7 +45,7 @@ func (k *Copy) Part(p Part, f func(group []byte) error) error {
 				if err == nil && at == ours {
 					of.count(st.state, 1)
 				}
-				return at == ours || at == nobodys && st.state == Done // one that was rejected may be queued as a new one
+				return at == ours || at == nobodys && st.state == Done // a rejected one may be queued as a new one
 			}),
 			g.copyKeys(k.engine, keySecret, nil),
 			g.copyKeys(k.engine, keyTime, nil),
@@ -61,8 +63,8 @@ func (k *Copy) Part(p Part, f func(group []byte) error) error {
 }
 
 // Drop removes the hosts that gone reports, with their queues and their known URLs, and then commits c, in groups that are appended to
-// j before they take effect. If it is broken off, what is done stays done, and the next Drop does the rest. The error is j's or the
-// disk's: the Copy has to be closed then.
+// j before they take effect. If it is interrupted, the groups so far stay in effect, and the next Drop removes the rest. The error is
+// j's or the disk's: the Copy must be closed then.
 func (k *Copy) Drop(gone func(host string) bool, c frontier.Checkpoint, j Journal) error {
 	return k.drop(gone, c, j, groupBytes)
 }
@@ -104,7 +106,7 @@ func (k *Copy) drop(gone func(host string) bool, c frontier.Checkpoint, j Journa
 					return true, drop(key)
 				}),
 				k.engine.scanPrefix(appendHost(nil, tagQueue, host), func(key, _ []byte) (bool, error) { return true, drop(key) }),
-				drop(appendHost(nil, tagHost, host)), // the last of it: by this record it is found
+				drop(appendHost(nil, tagHost, host)), // last, because the host is found by this record
 			)
 		}
 		if err == nil && counts != (stored{}) {
@@ -114,16 +116,16 @@ func (k *Copy) drop(gone func(host string) bool, c frontier.Checkpoint, j Journa
 	})
 }
 
-// whose says whose a host is that a store has by name.
+// whose classifies the hosts of a store.
 type whose uint8
 
 const (
-	nobodys whose = iota // it has no record
+	nobodys whose = iota // the host has no record
 	ours
 	others
 )
 
-// hosts returns which of the hosts with a record are meant, by their hash, and the counters.
+// hosts returns the class of each host with a record, by its hash, and the counters. meant reports the hosts of the part.
 func (k *Copy) hosts(meant func(host string) bool) (names map[uint64]whose, counts stored, err error) {
 	if counts, err = k.engine.loadCounters(); err != nil {
 		return nil, counts, err
@@ -153,7 +155,7 @@ func (c *stored) count(st State, n int) {
 	}
 }
 
-// dueHost returns the host of a d key, 0 for one that is damaged.
+// dueHost returns the host of a d key, or 0 for a damaged key.
 func dueHost(key []byte) uint64 {
 	_, host, _, err := readDue(key)
 	if err != nil {
@@ -162,13 +164,13 @@ func dueHost(key []byte) uint64 {
 	return host
 }
 
-// grouper makes groups of changes.
+// grouper collects changes into groups.
 type grouper struct {
 	batch *pebble.Batch
 	f     func(group []byte) error
 }
 
-// copyKeys adds the keys with a prefix that keep reports, all if it is nil.
+// copyKeys adds the keys with a prefix for which keep returns true, or all if keep is nil.
 func (g *grouper) copyKeys(e *engine, prefix []byte, keep func(key, value []byte) bool) error {
 	return e.scanPrefix(prefix, func(key, value []byte) (bool, error) {
 		if keep != nil && !keep(key, value) {
@@ -201,7 +203,7 @@ func (g *grouper) grown() error {
 	return g.flush()
 }
 
-// flush passes the group on, and begins another one.
+// flush passes the group on, and begins the next one.
 func (g *grouper) flush() error {
 	err := g.f(g.batch.Repr())
 	g.batch.Reset()

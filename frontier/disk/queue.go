@@ -4,13 +4,13 @@ import "slices"
 
 // queue is the part of a host's queue that is in memory.
 //
-// Claimable URLs with a place before from are in memory, in head. The others are only on disk, and are read
-// from that place on: never from the beginning of the queue, where deleted entries lie.
+// Claimable URLs with a place before from are in memory, in head. The others are only on disk, and are read from that place on, not
+// from the beginning of the queue, where there are deleted entries.
 type queue struct {
 	name string
 	from place
-	head *head  // nil: nothing is claimable before from, nothing claimed and nobody reading
-	disk onDisk // used by the writer only
+	head *head  // nil: nothing is claimable before from, nothing is claimed, and no goroutine is reading
+	disk onDisk // only the writer uses it
 }
 
 // onDisk is a host's record without its name, as last written.
@@ -18,17 +18,17 @@ type onDisk struct {
 	ready   int64
 	queued  int32
 	waiting int32
-	raised  bool // there may be entries that no URL is claimed by
+	raised  bool // there may be stale entries
 }
 
 type head struct {
-	entries []entry  // in order
-	out     []place  // claimed; on disk they are still queued
-	reading *reading // not nil: somebody reads entries from disk
-	late    []entry  // claimable since the reading began
-	size    int      // of entries, in bytes
-	counted int      // the size heads knows of
-	newer   *host    // in heads, if there are entries
+	entries []entry  // in the order of their places
+	out     []place  // places of claimed entries, which are still queued on disk
+	reading *reading // not nil: a goroutine is reading entries from disk
+	late    []entry  // entries that became claimable since the reading began
+	size    int      // bytes of entries
+	counted int      // the size that heads has counted
+	newer   *host    // neighbours in heads, if there are entries
 	older   *host
 	listed  bool
 }
@@ -38,19 +38,19 @@ type reading struct {
 	host      *host
 	ended     chan struct{} // closed when it ends
 	from      place
-	out       []place // claimed
+	out       []place // claimed places
 	published uint64
-	waiting   bool  // some of the host's URLs wait
-	asOf      int64 // until when they may have waited, in Unix nanoseconds
+	waiting   bool  // some URLs of the host wait
+	asOf      int64 // waiting URLs due by this time are claimable, in Unix nanoseconds
 }
 
 // entry is a claimable URL.
 type entry struct {
 	place
-	value []byte // the stored Request; nil: to be read
+	value []byte // the stored Request; nil: not read yet
 }
 
-const entryOverhead = 48 // bytes of an entry besides its value
+const entryOverhead = 48 // bytes of an entry in addition to its value
 
 func (e entry) size() int { return entryOverhead + len(e.value) }
 
@@ -61,7 +61,7 @@ func (q *queue) open() *head {
 	return q.head
 }
 
-// insert puts e, whose place is before from, into the head, and drops what exceeds most entries.
+// insert puts e, whose place is before from, into the head, and drops entries beyond the maximum number.
 func (q *queue) insert(e entry, most int) {
 	d := q.open()
 	i, _ := slices.BinarySearchFunc(d.entries, e.place, func(a entry, p place) int {
@@ -77,7 +77,7 @@ func (q *queue) insert(e entry, most int) {
 	}
 }
 
-// drop forgets the entries from i on: they will be read from disk.
+// drop forgets the entries from i on. They will be read from disk.
 func (q *queue) drop(i int) {
 	d := q.head
 	q.from = d.entries[i].place
@@ -88,11 +88,11 @@ func (q *queue) drop(i int) {
 	d.entries = d.entries[:i]
 }
 
-// claimed reports whether p is claimed, or its end is not published yet.
+// claimed reports whether p is claimed, or the end of its claim is not published yet.
 func (q *queue) claimed(p place) bool { return q.head != nil && slices.Contains(q.head.out, p) }
 
-// level returns the level of the first URL of h. Of a queue whose head is not in memory, from is the place of its first entry, or
-// before it.
+// level returns the level of the first URL of h. If the head of the queue is not in memory, from is the place of the first entry,
+// or a place before it.
 func level(h *host) int64 {
 	q := &h.Queue
 	if d := q.head; d != nil && len(d.entries) > 0 {
@@ -101,7 +101,7 @@ func level(h *host) int64 {
 	return q.from.level()
 }
 
-// ranked notes that the first URL of h may be another one.
+// ranked updates the schedule after a change of the first URL of h.
 func (l *lanes) ranked(h *host) {
 	if l.c.BestFirst {
 		l.hosts.Update(h, l.clock.Now())
@@ -121,7 +121,7 @@ func (l *lanes) add(h *host, e entry) {
 	}
 }
 
-// pop takes the first entry of the head, which must have one.
+// pop removes and returns the first entry of the head, which must not be empty.
 func (l *lanes) pop(h *host) entry {
 	d := h.Queue.head
 	e := d.entries[0]
@@ -134,7 +134,7 @@ func (l *lanes) pop(h *host) entry {
 	return e
 }
 
-// returned removes p from those claimed.
+// returned removes p from the claimed places.
 func (l *lanes) returned(h *host, p place) {
 	d := h.Queue.head
 	if i := slices.Index(d.out, p); i >= 0 {
@@ -143,7 +143,7 @@ func (l *lanes) returned(h *host, p place) {
 	l.heads.update(h)
 }
 
-// heads bounds the memory of all heads: the least recently used one is dropped, and read from disk again.
+// heads bounds the memory of all heads. The least recently used head is dropped, and later read from disk again.
 type heads struct {
 	limit          int
 	size           int

@@ -10,16 +10,16 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
-// A URL is raised (F20) by another entry of it, at a place of the higher priority, and its record says that it is
-// claimed by that one alone. The first entry stays: its place is not known, so that a URL that is never raised costs
-// nothing. It is deleted when it is its turn. Those that were written by raises are deleted by the next.
+// A URL is raised (F20) by writing another entry for it, at a place of the higher priority. Its record then names the new entry as
+// the only valid one. The first entry stays, because its place is not recorded, so that URLs that are never raised need no extra
+// space. It is deleted when its turn comes. An entry written by a raise is deleted by the next raise.
 
-// raise is an entry that takes the place of others.
+// raise is a new entry that replaces earlier ones of its URL.
 type raise struct {
 	fresh
 	key    urlKey
-	before place // of the entry that an earlier raise wrote
-	again  bool  // there was one
+	before place // place of the entry that an earlier raise wrote
+	again  bool  // before is set
 }
 
 // stale is an entry to be deleted.
@@ -30,7 +30,7 @@ type stale struct {
 
 // staleError reports that an entry is not the valid one of its URL.
 type staleError struct {
-	by place // the one that is; zero if the URL is done
+	by place // the valid one; zero if the URL is done
 }
 
 func (*staleError) Error() string { return "disk: another entry has come in place of this one" }
@@ -48,7 +48,7 @@ func (s *seen) highest() int8 {
 	return s.priority
 }
 
-// at returns the place of a URL's valid entry after e; only raised ones have one.
+// at returns the place of a URL's valid entry after e. Only URLs that were raised have one.
 func (e entry) at(was seen) place {
 	if !was.raised {
 		return place{}
@@ -63,7 +63,7 @@ func (e *ending) at(was seen) place {
 	return e.to
 }
 
-// raise writes an entry of l that takes the place of those of its URL.
+// raise writes an entry of l that replaces those of its URL.
 func (g *group) raise(o *op, l link, u *url) error {
 	h := g.open(l)
 	h.Queue.disk.raised = true
@@ -73,7 +73,7 @@ func (g *group) raise(o *op, l link, u *url) error {
 	return err
 }
 
-// buryStale deletes entries that no URL is claimed by.
+// buryStale deletes the stale entries.
 func (g *group) buryStale() error {
 	for _, x := range g.w.lanes.takeStale() {
 		if err := g.batch.Delete(appendQueue(g.key[:0], x.host, x.place), nil); err != nil {
@@ -83,7 +83,7 @@ func (g *group) buryStale() error {
 	return nil
 }
 
-// buryRest deletes what is left of a host none of whose URLs is.
+// buryRest deletes the stale entries of a host without pending URLs.
 func (g *group) buryRest(h *host) error {
 	d := &h.Queue.disk
 	if !d.raised || d.queued+d.waiting > 0 {
@@ -93,7 +93,7 @@ func (g *group) buryRest(h *host) error {
 	return g.batch.DeleteRange(appendQueue(nil, h.Name, place{}), appendQueue(nil, h.Name, end()), nil)
 }
 
-// forgetRest does the same in memory, where nothing may be left that is to be read from disk.
+// forgetRest removes them from memory, too, and marks that nothing is left to read from disk.
 func (l *lanes) forgetRest(h *host) {
 	d := h.Queue.head
 	if d == nil || h.Pending() > 0 {
@@ -107,8 +107,8 @@ func (l *lanes) forgetRest(h *host) {
 // isStale reports whether an entry is not the valid one of its URL.
 func (s *seen) isStale(p place) bool { return s.raised && (s.state == Done || s.at != p) }
 
-// lease makes a lease of an entry that was taken from the head of h. With an error it is not nil only if nothing but
-// the Request is unreadable. The error is a *staleError if the entry is to be discarded.
+// lease makes a lease for an entry that was taken from the head of h. It returns a lease together with an error only if just the
+// Request is unreadable. The error is a *staleError if the entry must be discarded.
 func (s *Store) lease(h *host, e entry) (l *lease, r frontier.Request, err error) {
 	for {
 		raises := s.lanes.raisesSoFar()
@@ -120,7 +120,7 @@ func (s *Store) lease(h *host, e entry) (l *lease, r frontier.Request, err error
 		case stale == nil && s.lanes.hold(l.key, raises):
 			return l, r, nil
 		}
-		// The entry that takes the place of this one is on disk, or about to be, and not yet claimable.
+		// The entry that replaces this one is on disk, or about to be, and not yet claimable.
 		if werr := s.writer.write(&op{}); werr != nil || stale != nil {
 			return nil, r, cmp.Or(werr, err)
 		}
@@ -139,7 +139,8 @@ func (l *lanes) raisesSoFar() int {
 	return l.raises
 }
 
-// hold makes a URL claimed, so that it is not raised from then on, unless it is being raised or any was since.
+// hold marks a URL as claimed, so that it can no longer be raised. It fails if the URL is being raised, or if any raise has begun
+// since.
 func (l *lanes) hold(k urlKey, since int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,8 +151,8 @@ func (l *lanes) hold(k urlKey, since int) bool {
 	return true
 }
 
-// beginRaise reports whether a URL can be raised: it is not claimed, or its claim ends before, in the same group. It
-// cannot be claimed until the raise is published.
+// beginRaise reports whether a URL can be raised: it is not claimed, or its claim ends earlier in the same group. The URL cannot be
+// claimed until the raise is published.
 func (l *lanes) beginRaise(k urlKey, released bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,7 +164,7 @@ func (l *lanes) beginRaise(k urlKey, released bool) bool {
 	return true
 }
 
-// publishRaise makes the new entry of a URL claimable, and the one that an earlier raise wrote disappear.
+// publishRaise makes the new entry of a URL claimable, and removes the one that an earlier raise wrote.
 func (l *lanes) publishRaise(r raise) {
 	delete(l.raising, r.key)
 	l.published = max(l.published, r.number+1)
@@ -190,7 +191,7 @@ func (l *lanes) remove(h *host, p place) {
 	l.ranked(h)
 }
 
-// discard forgets an entry that was taken from the head of h, and has it deleted.
+// discard forgets an entry that was taken from the head of h, and schedules its deletion.
 func (l *lanes) discard(h *host, p place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -37,7 +37,7 @@ func urlHash(b []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
-// readRequest reads what appendRequest wrote. The error is errCorrupt or weburl's.
+// readRequest decodes a Request written by appendRequest. The error is errCorrupt or weburl's.
 func readRequest(host string, b []byte) (r frontier.Request, err error) {
 	if len(b) < 18 {
 		return r, errCorrupt
@@ -60,8 +60,8 @@ func readRequest(host string, b []byte) (r frontier.Request, err error) {
 	return r, err
 }
 
-// hostRecord is the stored record of a host. In its counts a claimed URL is queued, and one that waited
-// until a time that has passed is still waiting.
+// hostRecord is the stored record of a host. Its counts include claimed URLs as queued, and URLs that waited until a time that has
+// passed as waiting.
 type hostRecord struct {
 	ready   int64 // Unix nanoseconds, 0: at once
 	queued  int
@@ -93,15 +93,15 @@ func readHost(b []byte) (r hostRecord, err error) {
 	return r, nil
 }
 
-// stored holds the counters in the state on disk. Once the store is open, only the writer uses them.
+// stored holds the counters of the state on disk. Once the store is open, only the writer uses them.
 type stored struct {
-	number   uint64 // of the next arrival
+	number   uint64 // number of the next arrival
 	done     int
 	rejected int
 	pending  int // not stored: the sum over all hosts
 }
 
-// urls returns how many URLs the store knows.
+// urls returns the number of URLs that the store knows.
 func (c stored) urls() int { return c.done + c.pending + min(c.rejected, rejectedMost) }
 
 func (c stored) bytes(dst []byte) []byte {

@@ -9,20 +9,20 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
-// A URL is scored anew as it is raised, by another entry, which may also be a worse one. The entry it had is known, and deleted by
-// the next group.
+// A URL is rescored in the same way as it is raised, by another entry, which may also have a lower level. The place of its earlier
+// entry is known, so the next group deletes it.
 
-// rescoreBatch limits the entries that Rescore reads at a time. Those of them that change are one group.
+// rescoreBatch limits the entries that Rescore reads at a time. Those that change are one group.
 const rescoreBatch = 512
 
-// Rescore implements frontier.Frontier. It reads the queues from disk, some hundred Requests at a time. What has changed is on
-// disk when it returns.
+// Rescore implements frontier.Frontier. It reads the queues from disk, some hundred Requests at a time. The changes are on disk
+// when it returns.
 func (s *Store) Rescore(ctx context.Context, score func(frontier.Request) float64) (changed int, err error) {
 	if err := s.calls.enter(ctx); err != nil {
 		return 0, err
 	}
 	defer s.calls.leave()
-	newest := s.lanes.newest() // entries that arrive later, as do those that this call writes, are left out
+	newest := s.lanes.newest() // later entries, including those that this call writes, are left out
 	for from := []byte{tagQueue}; from != nil; {
 		if err := ctx.Err(); err != nil {
 			return changed, err
@@ -57,7 +57,7 @@ type placed struct {
 	entry
 }
 
-// entries reads the entries of all hosts from a key on. next is the first key not read, nil at the end.
+// entries reads the entries of all hosts from a key on. next is the first key that was not read, nil at the end.
 func (e *engine) entries(from []byte, most int) (all []placed, next []byte, err error) {
 	err = e.scan(from, []byte{tagQueue + 1}, func(key, value []byte) (bool, error) {
 		if len(all) == most {
@@ -103,7 +103,7 @@ func (g *group) rescore(o *op, l link, u *url) error {
 	switch {
 	case u.state != Queued || u.released || u.raised && u.at != l.from:
 		return nil
-	case !u.raised: // it may have been claimed and put back elsewhere since
+	case !u.raised: // it may have been claimed since, and returned to another place
 		if v, err := g.w.engine.get(appendQueue(g.key[:0], l.key.host, l.from)); v == nil {
 			return err
 		}
@@ -118,14 +118,14 @@ func (g *group) rescore(o *op, l link, u *url) error {
 	return err
 }
 
-// newest returns a number that no claimable entry has reached.
+// newest returns a number above those of all claimable entries.
 func (l *lanes) newest() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.published
 }
 
-// nameOf returns the name of a URL's host; ok is false if the URL is claimed, or nothing of its host is pending.
+// nameOf returns the name of a URL's host. ok is false if the URL is claimed, or the host has no pending URLs.
 func (l *lanes) nameOf(k urlKey) (name string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,30 +13,29 @@ type State uint8
 const (
 	Unknown State = iota
 	Queued
-	Waiting // put back, until a time to come
+	Waiting // put back, until a time in the future
 	Claimed
 	Done
-	Rejected // refused for want of room
+	Rejected // rejected for lack of room
 )
 
-// seen is the record of a URL. One that waits until a time that has passed is queued. The state on
-// disk is never Claimed.
+// seen is the record of a URL. A URL that waits until a time that has passed counts as queued. The state on disk is never Claimed.
 type seen struct {
 	state   State
 	depth   int
 	attempt int
 	due     int64 // Unix nanoseconds, if waiting
 
-	// The following are for F20.
+	// The following fields are for F20.
 	priority int8  // of a queued URL
-	rank     int32 // of its score
-	fixed    bool  // it is not raised: its Request says more than a link does
-	raised   bool  // there may be entries of it in the queue besides the one at
-	at       place // of its only valid entry, if raised and not done
+	rank     int32 // rank of its score
+	fixed    bool  // it is not raised: its Request has more information than a link
+	raised   bool  // the queue may have other entries of it besides the one at at
+	at       place // place of its only valid entry, if raised and not done
 }
 
-// extended in place of the state means that flags and priority follow, then the score if there is one, then the place if the URL is raised, and then
-// the record as it is without them.
+// extended instead of the state means that flags and priority follow, then the score if there is one, then the place if the URL is raised,
+// and then the record in its short form.
 const (
 	extended   = 6
 	flagFixed  = 1
@@ -44,7 +43,7 @@ const (
 	flagScored = 4 // three bytes, packed.Fine of its score, follow the priority
 )
 
-// small as depth means that depth and attempt follow. Nearly all records are one byte.
+// small instead of the depth means that depth and attempt follow. Nearly all records have one byte.
 const small = 31
 
 func (s seen) bytes(dst []byte) []byte {
@@ -90,7 +89,7 @@ func (s seen) flags() (f byte) {
 	return f
 }
 
-// cutExtension reads what an extended record begins with.
+// cutExtension reads the extension of a record.
 func (s *seen) cutExtension(b []byte) ([]byte, error) {
 	if len(b) < 2 || b[0]&7 != extended {
 		return b, nil

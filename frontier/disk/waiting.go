@@ -8,18 +8,18 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
-// window holds the URLs that wait for a time of their own and are due soon. The others are only on disk, and
-// loaded before they are due.
+// window holds the URLs that wait until a NotBefore and are due soon. The others are only on disk, and are loaded before they are
+// due.
 type window struct {
 	soon    pq.Heap[waiter]
-	horizon int64 // URLs due at it or later are only on disk
-	most    int   // waiters in memory
+	horizon int64 // URLs due at this time or later are only on disk
+	most    int   // maximum number of waiters in memory
 	loading bool
 	again   chan struct{} // closed when loading ends
-	late    []waiter      // those that began to wait until the horizon or later while loading
+	late    []waiter      // URLs that began to wait during loading, until the horizon or later
 }
 
-// waiter is a URL and when it is due.
+// waiter is a URL with the time at which it is due.
 type waiter struct {
 	place
 	due  int64
@@ -37,7 +37,7 @@ func (w *window) next() int64 {
 	return w.soon.Top().due
 }
 
-// behind reports whether something is due that is not in memory.
+// behind reports whether a URL that is not in memory is due.
 func (w *window) behind(now int64) bool { return w.horizon <= now }
 
 // low reports whether it is time to load more.
@@ -57,7 +57,7 @@ func (w *window) add(e waiter) {
 	}
 }
 
-// shrink drops the later half, which will be loaded again; URLs due at the same time stay together.
+// shrink drops the later half, which will be loaded again. URLs due at the same time are not separated.
 func (w *window) shrink() {
 	all := slices.SortedFunc(slices.Values(w.soon.All()), func(a, b waiter) int { return cmp.Compare(a.due, b.due) })
 	half := len(all) / 2
@@ -82,7 +82,7 @@ func (w *window) whenLoaded() <-chan struct{} {
 	return w.again
 }
 
-// stopLoading wakes those who wait for whenLoaded.
+// stopLoading wakes the callers that wait for whenLoaded.
 func (w *window) stopLoading() {
 	w.loading = false
 	if w.again != nil {
@@ -91,7 +91,7 @@ func (w *window) stopLoading() {
 	}
 }
 
-// loaded adds what was on disk from the old horizon to the new one.
+// loaded adds the URLs that were read from disk, from the old horizon to the new one.
 func (w *window) loaded(read []waiter, horizon int64) {
 	w.horizon = horizon
 	late := w.late
@@ -106,8 +106,8 @@ func (w *window) loaded(read []waiter, horizon int64) {
 	}
 }
 
-// loadLow loads the URLs that are due next if few are in memory, and reports whether it did. Only the writer calls
-// it, so that they do not change on disk meanwhile.
+// loadLow loads the URLs that are due next if few are in memory, and reports whether it did. Only the writer calls it, so that they
+// do not change on disk meanwhile.
 func (l *lanes) loadLow() (loaded bool) {
 	from, low := l.beginLoading()
 	if !low {
@@ -157,7 +157,7 @@ type due struct {
 	host uint64
 }
 
-// waiting reads about that many URLs that are due from a time on. rest is when the next one is due.
+// waiting reads about this many URLs that are due from a time on. rest is the time at which the next one is due.
 func (e *engine) waiting(c clock, from int64, most int) (all []due, rest int64, err error) {
 	rest = sched.Never
 	start := appendDue(nil, c.unix(from), 0, place{})
@@ -177,7 +177,7 @@ func (e *engine) waiting(c clock, from int64, most int) (all []due, rest int64, 
 	return all, rest, err
 }
 
-// hostsOf looks up the hosts. One that is not in memory means a damaged record, which is dropped.
+// hostsOf looks up the hosts. A host that is not in memory means a damaged record, which is dropped.
 func (l *lanes) hostsOf(all []due) []waiter {
 	ws := make([]waiter, 0, len(all))
 	for _, d := range all {

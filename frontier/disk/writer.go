@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// writer turns the ops of all callers into one batch after the other. Ops that come while a batch is built and applied
-// make up the next one: the busier the store, the more ops share a sync. It has two goroutines: run builds and
-// applies, sync waits for the disk and publishes. Only run writes, so that what it has read still holds.
+// writer turns the ops of all callers into batches. Ops that arrive while a batch is built and applied form the next one: the
+// busier the store, the more ops share a sync. It has two goroutines: run builds and applies, sync waits for the disk and
+// publishes. Only run writes, so data that it has read does not change.
 type writer struct {
 	c       Config
 	t       tuning
@@ -17,15 +17,15 @@ type writer struct {
 	known   *known
 	offsets *offsets
 
-	stored stored // run's own
+	stored stored // only run uses it
 	last   *lastWrite
 
-	wake   chan struct{} // holds one
-	groups chan *group   // what run has applied, in order
+	wake   chan struct{} // holds one signal
+	groups chan *group   // groups that run has applied, in order
 	work   sync.WaitGroup
 
 	mu         sync.Mutex
-	inbox      []*op // what run has not begun
+	inbox      []*op // ops that run has not begun
 	unanswered map[*op]struct{}
 	stopped    bool // run ends when the inbox is empty
 }
@@ -39,7 +39,7 @@ func (w *writer) start() {
 	w.work.Go(w.sync)
 }
 
-// stop makes the writer end after it has written everything it was given.
+// stop ends the writer after it has written all its ops.
 func (w *writer) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,7 +55,7 @@ func (w *writer) look() {
 	}
 }
 
-// write has o written and waits until it is durable.
+// write writes o and waits until it is durable.
 func (w *writer) write(o *op) error {
 	if err := w.submit(o); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (w *writer) submit(o *op) error {
 	return nil
 }
 
-// answer ends the calls of ops, unless they have been answered before.
+// answer ends the calls of ops, unless they have ended before.
 func (w *writer) answer(ops []*op, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,8 +94,8 @@ func (w *writer) answerOne(o *op, err error) {
 	}
 }
 
-// refuse answers all ops that run has not begun. If the engine hangs it answers the others too, as run may never
-// return from it.
+// refuse ends the calls of all ops that run has not begun. If the engine hangs it ends the others, too, because run may never
+// return.
 func (w *writer) refuse(err error, hangs bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,8 +110,7 @@ func (w *writer) refuse(err error, hangs bool) {
 	}
 }
 
-// take waits for ops and returns as many as go into one group, none when the writer is to end. Meanwhile it
-// loads waiting URLs.
+// take waits for ops and returns as many as fit into one group, or none if the writer must end. Meanwhile it loads waiting URLs.
 func (w *writer) take() []*op {
 	for {
 		if w.lanes.loadLow() {
@@ -200,7 +199,7 @@ func (w *writer) sync() {
 	}
 }
 
-// publish makes the effects of a group visible and ends its calls; err is why there are none.
+// publish makes the effects of a group visible and ends its calls. If err is not nil, there are no effects.
 func (w *writer) publish(g *group, err error) {
 	if err != nil {
 		err = w.engine.failure.fail(err)

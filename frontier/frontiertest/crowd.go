@@ -12,11 +12,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// crowd crawls a small made-up web with many workers at once and checks, where the requests would arrive, that every
-// page is requested once and no host twice at a time or too early.
+// crowd crawls a small synthetic web with many workers at once. It checks at the servers that every page is requested once, and no
+// host twice at a time or too early.
 func crowd(k *kit) { k.crawl(nil) }
 
-// crowdCommits is the same with claims that are released by their holders and committed together.
+// crowdCommits is like crowd, with claims that are released by their holders and committed together.
 func crowdCommits(k *kit) {
 	c := &committer{kit: k, d: k.durable(), stop: make(chan struct{})}
 	c.calls.Go(c.work)
@@ -55,7 +55,7 @@ func (k *kit) crawl(together *committer) {
 // watch records the requests that the servers receive.
 type watch struct {
 	*kit
-	stop func() // ends the crawl, which might not end by itself
+	stop func() // ends the crawl, which might not end otherwise
 
 	together *committer // nil: each claim is settled by its holder
 
@@ -116,7 +116,7 @@ func (w *watch) end(ctx context.Context, c frontier.Claim, s frontier.Settlement
 	return err
 }
 
-// committer ends claims that others have released.
+// committer commits claims that others have released.
 type committer struct {
 	*kit
 	d    frontier.Durable
@@ -167,7 +167,7 @@ func (c *committer) end() {
 	c.flush()
 }
 
-// arrive is a request's first byte.
+// arrive records the first byte of a request.
 func (w *watch) arrive(c frontier.Claim) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,7 +187,7 @@ func (w *watch) arrive(c frontier.Claim) {
 	}
 }
 
-// leave is the end of a request; it returns how to settle the claim.
+// leave records the end of a request. It returns the Settlement for the claim.
 func (w *watch) leave(c frontier.Claim, links []frontier.Request, r *rand.Rand) frontier.Settlement {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -28,7 +28,7 @@ func (k *kit) release(c frontier.Claim, readyAt time.Time) {
 	}
 }
 
-// released returns the next claim, which must be of that URL, released at once.
+// released returns the next claim, which must be of this URL, after releasing it.
 func (k *kit) released(hostPath string) frontier.Claim {
 	k.Helper()
 	c := k.claimOf(hostPath)
@@ -36,8 +36,8 @@ func (k *kit) released(hostPath string) frontier.Claim {
 	return c
 }
 
-// releasedAll returns the next claims, which must be of those URLs, in the order in which they are named. Which of
-// several hosts comes first may be left open. Each is released at once.
+// releasedAll returns the next claims, which must be of these URLs, in the given order, after releasing them. The order in which
+// several hosts are served is not checked.
 func (k *kit) releasedAll(hostPaths ...string) []frontier.Claim {
 	k.Helper()
 	all := make([]frontier.Claim, len(hostPaths))
@@ -69,7 +69,7 @@ func end(c frontier.Claim, links ...frontier.Request) frontier.End {
 	return frontier.End{Claim: c, Settlement: frontier.Settlement{Links: links}}
 }
 
-// wrongCommit checks that a Commit fails with that error. Its offset and its value must not be stored.
+// wrongCommit checks that a Commit fails with an error, and that its offset and its value are not stored.
 func (k *kit) wrongCommit(want error, ends ...frontier.End) {
 	k.Helper()
 	err := k.durable().Commit(k.ctx, ends, frontier.Checkpoint{Offsets: map[string]int64{"wrong": 1}, Values: map[string][]byte{"wrong": {1}}})

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// woken checks that n of the Claims return with one.
+// woken checks that n of the blocked Claims return one.
 func (k *kit) woken(n int, out <-chan outcome) []frontier.Claim {
 	k.Helper()
 	var cs []frontier.Claim
@@ -22,7 +22,7 @@ func (k *kit) woken(n int, out <-chan outcome) []frontier.Claim {
 	return cs
 }
 
-// occupied returns a store that is not drained and has nothing to claim: one URL is held.
+// occupied makes the store neither drained nor claimable: its one URL is held.
 func (k *kit) occupied() frontier.Claim {
 	k.add(1, k.pages("held/1")...)
 	return k.claim()
@@ -100,7 +100,7 @@ func wakesOnContext(k *kit) {
 		}
 	}
 	k.at(now)
-	k.woken(1, others) // someone still watches the clock
+	k.woken(1, others) // another one still waits for the timer
 	k.at(ready)
 	k.blocked(others)
 	k.add(1, k.pages("b/1")...)

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// crashed ends the store as a kill of its process would, and opens it again.
+// crashed ends the store like a kill of its process, and opens it again.
 func (k *kit) crashed() {
 	k.Helper()
 	if k.crash == nil {
@@ -17,7 +17,7 @@ func (k *kit) crashed() {
 	k.f = k.crash(k.f)
 }
 
-// crashesDuring crashes during a call, later in each round. It reports whether the call had succeeded before.
+// crashesDuring crashes during a call, later in each round. It reports whether the call had succeeded before the crash.
 func (k *kit) crashesDuring(round int64, call func() error) (acknowledged bool) {
 	k.Helper()
 	answer := make(chan error, 1)
@@ -61,7 +61,7 @@ func crashKeepsAdded(k *kit) {
 	k.onHost("a.test", all...)
 }
 
-// onHost checks that those are the next claims of that host, and settles them.
+// onHost checks that these are the next claims of the host, and settles them.
 func (k *kit) onHost(hostname string, hostPaths ...string) {
 	k.Helper()
 	var others []frontier.Claim
@@ -151,7 +151,7 @@ func crashKeepsTimes(k *kit) {
 	k.claimOf("e/1")
 	k.crashed()
 	opened := time.Now()
-	k.claim() // what was in flight is requested again as late as if it had been answered at the crash
+	k.claim() // requests in flight are repeated as late as if they had ended at the crash
 	k.atLeast(opened.Add(k.opts.ReopenDelay))
 }
 
@@ -175,7 +175,7 @@ func (k *kit) reopened() {
 func reopenKeepsAll(k *kit) {
 	k.add(5, k.pages("a/1", "a/2", "a/3", "b/1", "c/1")...)
 	k.done(k.claimOf("a/1"))
-	for range 3 { // one of each host; b waits, the others stay claimed
+	for range 3 { // one URL of each host; b waits, the others stay claimed
 		c := k.claim()
 		if c.URL.Hostname() == "b.test" {
 			k.settle(c, frontier.Settlement{Again: &frontier.Again{NotBefore: in(5 * k.step)}})

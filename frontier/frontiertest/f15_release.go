@@ -14,7 +14,7 @@ func releaseFreesHost(k *kit) {
 	a1 := k.claimOf("a/1")
 	ready := in(4 * k.step)
 	k.release(a1, ready)
-	k.done(k.claimOf("b/1")) // others do not wait with it
+	k.done(k.claimOf("b/1")) // other hosts do not wait
 	k.none()
 	a2 := k.claimOf("a/2")
 	k.at(ready)
@@ -49,8 +49,8 @@ func releaseWakes(k *kit) {
 	k.at(now)
 }
 
-// releasedIsClaimed: the URL is not queued, not known as done and not made smaller in depth, and the
-// crawl is not over.
+// releasedIsClaimed checks that a released URL is not queued, does not count as done and keeps its depth, and that the crawl is not
+// over.
 func releasedIsClaimed(k *kit) {
 	k.durable()
 	k.add(1, k.deep("a/1", 3))
@@ -87,14 +87,14 @@ func releasedNeverExpires(k *kit) {
 	k.stats(frontier.Stats{Queued: 1, Done: 1, Hosts: 1})
 	old := k.expiring("a/2")
 	k.pause(time.Until(old.Deadline) + k.step)
-	k.lostRelease(old) // and its time is not the host's
+	k.lostRelease(old) // and its time does not apply to the host
 	k.wrongCommit(frontier.ErrLost, end(old))
 	k.done(k.claimOf("a/2"))
 	k.atMost(old.Deadline.Add(k.steps(4)))
 	k.drained()
 }
 
-// atMost checks that it is not later, where times are exact.
+// atMost checks that it is not later than t, if times are exact.
 func (k *kit) atMost(t time.Time) {
 	k.Helper()
 	if late := time.Since(t); k.opts.Virtual && late > 0 {
@@ -102,7 +102,7 @@ func (k *kit) atMost(t time.Time) {
 	}
 }
 
-// releasedOnce: a claim ends in one way.
+// releasedOnce checks that a claim ends in only one way.
 func releasedOnce(k *kit) {
 	k.durable()
 	k.add(3, k.pages("a/1", "a/2", "a/3")...)
@@ -143,13 +143,13 @@ func crashReturnsReleased(k *kit) {
 	c := k.claimOf("a/1")
 	ready := in(6*k.step + k.opts.ReopenDelay)
 	k.release(c, ready)
-	k.done(k.claimOf("b/1")) // something durable, though not of this host
+	k.done(k.claimOf("b/1")) // a durable write of another host
 	k.crashed()
 	k.lostRelease(c)
 	k.wrongCommit(frontier.ErrLost, end(c))
 	k.add(1, k.pages("d/1")...)
 	k.done(k.claimOf("d/1"))
-	again := k.claimOf("a/1") // in its old place
+	again := k.claimOf("a/1") // at its old place
 	k.atLeast(ready)
 	if again.Attempt != 0 {
 		k.Errorf("attempt %d, want 0: a lost claim does not count", again.Attempt)

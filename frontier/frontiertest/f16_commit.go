@@ -31,11 +31,11 @@ func commitIsWhole(k *kit) {
 	k.drained()
 }
 
-// commitSettles: each end has the effects of a Settle, and its ReadyAt counts for the host too.
+// commitSettles checks that each end has the effects of a Settle, and that its ReadyAt applies to the host.
 func commitSettles(k *kit) {
 	k.durable()
 	k.add(3, k.pages("a/1", "a/2", "b/1")...)
-	a1, b1 := k.claimOf("a/1"), k.claimOf("b/1") // a has more
+	a1, b1 := k.claimOf("a/1"), k.claimOf("b/1") // a has more URLs
 	k.release(a1, in(2*k.step))
 	k.release(b1, in(9*k.step))
 	until := in(6 * k.step)
@@ -45,7 +45,7 @@ func commitSettles(k *kit) {
 		frontier.End{Claim: b1, Settlement: frontier.Settlement{ReadyAt: in(k.step), Again: &frontier.Again{}}},
 	)
 	k.stats(frontier.Stats{Queued: 2, Waiting: 1, Hosts: 2})
-	ready := in(9 * k.step) // never made shorter
+	ready := in(9 * k.step) // never shortened
 	k.done(k.claimOf("a/2"))
 	k.at(later)
 	if c := k.claimOf("a/1"); c.Attempt != 1 {
@@ -63,8 +63,8 @@ func commitSettles(k *kit) {
 	k.drained()
 }
 
-// committedRetries: retries arrive behind the links of earlier ends of the same Commit, also when a store keeps little in
-// memory.
+// committedRetries checks that retries arrive after the links of earlier ends of the same Commit, even in a store that keeps little
+// in memory.
 func committedRetries(k *kit) {
 	k.durable()
 	var many []string
@@ -157,7 +157,7 @@ func valuesInOrder(k *kit) {
 	}
 }
 
-// largeCommit commits many pages and values of many megabytes in one step.
+// largeCommit checks a Commit of many pages and many megabytes of values in one step.
 func largeCommit(k *kit) {
 	k.durable()
 	const pages, links = 1000, 6
@@ -177,7 +177,7 @@ func largeCommit(k *kit) {
 		ends = append(ends, e)
 	}
 	values := map[string][]byte{"large": bytes.Repeat([]byte("large "), 1<<20), "small": []byte("small")}
-	for i := range 3 { // the same again and again, as a snapshot is
+	for i := range 3 { // the same values repeatedly, like a snapshot
 		values["large"][i] = 'X'
 		k.commitWith(nil, nil, values)
 	}
@@ -237,7 +237,7 @@ func crashKeepsCommits(k *kit) {
 	k.drained()
 }
 
-// crashDuringCommit crashes at any moment of a Commit: all or nothing of it has happened.
+// crashDuringCommit crashes at random times during a Commit, which must take effect completely or not at all.
 func crashDuringCommit(k *kit) {
 	k.durable()
 	if k.crash == nil {
@@ -267,8 +267,8 @@ func crashDuringCommit(k *kit) {
 	}
 }
 
-// allOrNothing checks that all or nothing of a Commit of rs with those links and values has happened, and
-// finishes all URLs.
+// allOrNothing checks that a Commit of rs with these links and values has taken effect completely or not at all, and finishes all
+// URLs.
 func (k *kit) allOrNothing(happened bool, values map[string][]byte, rs, links []frontier.Request) {
 	k.Helper()
 	for name, want := range values {

@@ -15,7 +15,7 @@ func (k *kit) revive(want int, rs ...frontier.Request) {
 	}
 }
 
-// retried is done after a second attempt.
+// retried settles a URL as done after a second attempt.
 func (k *kit) retried(hostPath string) {
 	k.Helper()
 	k.settle(k.claimOf(hostPath), frontier.Settlement{Again: &frontier.Again{Retry: true}})
@@ -50,7 +50,7 @@ func reviveQueuesDone(k *kit) {
 	k.drained()
 }
 
-// reviveLeavesPending: of four URLs one waits, one is released, one is held and one is queued.
+// reviveLeavesPending checks URLs that are not done: one waits, one is released, one is held and one is queued.
 func reviveLeavesPending(k *kit) {
 	k.durable()
 	all := k.pages("a/1", "a/2", "b/1", "c/1")

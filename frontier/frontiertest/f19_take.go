@@ -16,7 +16,7 @@ func (k *kit) take(want int, c frontier.Checkpoint, rs ...frontier.Request) {
 	}
 }
 
-// read is the checkpoint of a reader that has read that far.
+// read returns the checkpoint of a reader that has read n requests.
 func read(n int64) frontier.Checkpoint {
 	return frontier.Checkpoint{Offsets: map[string]int64{"read": n}, Values: map[string][]byte{"last": {byte(n)}}}
 }
@@ -40,7 +40,7 @@ func takeAddsAndStores(k *kit) {
 		}
 		k.done(c)
 	}
-	k.take(0, read(3), k.pages("a/1")...) // what is done stays done
+	k.take(0, read(3), k.pages("a/1")...) // URLs that are done stay done
 	k.drained()
 }
 
@@ -85,7 +85,7 @@ func crashKeepsTaken(k *kit) {
 	k.drained()
 }
 
-// crashDuringTake: the requests are there if and only if the checkpoint is.
+// crashDuringTake checks that the requests are stored if and only if the checkpoint is.
 func crashDuringTake(k *kit) {
 	k.durable()
 	if k.crash == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// link returns a Request with what a link of a page says.
+// link returns a Request with the information of a link.
 func (k *kit) link(hostPath string, priority int8, depth int) frontier.Request {
 	return frontier.Request{
 		URL: k.page(hostPath), Priority: priority, Depth: depth, Kind: frontier.KindAnchor,
@@ -29,12 +29,12 @@ func (k *kit) raise(q frontier.Request) {
 
 func higherPriorityRaises(k *kit) {
 	k.add(5, k.link("a/1", 0, 1), k.link("a/2", 0, 1), k.link("a/3", 5, 1), k.link("a/4", 7, 1), k.link("a/low", -3, 1))
-	k.raise(k.link("a/2", 5, 9))    // behind a/3, which arrived before
+	k.raise(k.link("a/2", 5, 9))    // after a/3, which arrived before
 	k.add(0, k.link("a/3", 4, 0))   // lower: only the depth counts
 	k.raise(k.link("a/low", -1, 1)) // still behind those without priority
-	k.raise(k.link("a/low", 0, 1))  // and now in line with them
+	k.raise(k.link("a/low", 0, 1))  // now in order of arrival with them
 	k.add(0, k.link("a/4", math.MinInt8, 1))
-	k.stats(frontier.Stats{Queued: 5, Hosts: 1}) // a URL that is raised is the same
+	k.stats(frontier.Stats{Queued: 5, Hosts: 1}) // a raised URL is not another URL
 	for _, want := range []frontier.Request{
 		k.link("a/4", 7, 1), k.link("a/3", 5, 0), k.link("a/2", 5, 1), k.link("a/1", 0, 1), k.link("a/low", 0, 1),
 	} {
@@ -45,13 +45,13 @@ func higherPriorityRaises(k *kit) {
 	k.drained()
 }
 
-// raisedIsClaimedOnce: wherever a store leaves what was queued before, nobody claims it.
+// raisedIsClaimedOnce checks that the earlier entry of a raised URL is never claimed, wherever a store leaves it.
 func raisedIsClaimedOnce(k *kit) {
 	k.add(3, k.link("a/1", 0, 1), k.link("a/2", 0, 1), k.link("a/3", 0, 1))
 	k.raise(k.link("a/2", 3, 1))
 	k.raise(k.link("a/2", 9, 1))
 	c := k.claimOf("a/2")
-	k.add(0, k.link("a/2", 100, 1)) // claimed: the holder has what it was told
+	k.add(0, k.link("a/2", 100, 1)) // claimed: the holder keeps the depth that it got
 	k.settle(c, frontier.Settlement{Again: &frontier.Again{NotBefore: in(k.step)}, Links: []frontier.Request{k.link("a/3", 8, 1)}})
 	k.inOrder("a/3", "a/1") // a/2 waits
 	k.pause(2 * k.step)
@@ -72,7 +72,7 @@ func raisedIsClaimedOnce(k *kit) {
 	k.drained()
 }
 
-// moreThanALinkStays: a later Request must not take from a URL what only the earlier one says.
+// moreThanALinkStays checks that a later Request does not remove information that only the earlier one has.
 func moreThanALinkStays(k *kit) {
 	full, seed, sitemap := k.full("a/full"), k.link("a/seed", 1, 1), k.link("a/map", 1, 1)
 	full.Priority, seed.Kind, sitemap.Kind = 1, frontier.KindSeed, frontier.KindSitemap
@@ -88,7 +88,7 @@ func moreThanALinkStays(k *kit) {
 	k.drained()
 }
 
-// manyAreRaised: more than a store keeps in memory, each several times, the last of the queue first.
+// manyAreRaised raises more URLs than a store keeps in memory, each several times, the last of the queue first.
 func manyAreRaised(k *kit) {
 	const urls = 200
 	for i := range urls {
@@ -97,7 +97,7 @@ func manyAreRaised(k *kit) {
 	k.inOrder("a/0", "a/1")
 	for _, p := range []int8{1, 5, 9} {
 		for i := urls - 1; i >= 2; i-- {
-			k.add(0, k.link(fmt.Sprintf("a/%d", i), p-int8(i%2), 1)) // the odd ones one less
+			k.add(0, k.link(fmt.Sprintf("a/%d", i), p-int8(i%2), 1)) // odd numbers are lower by one
 		}
 	}
 	for i := urls - 2; i >= 2; i -= 2 {

@@ -23,13 +23,13 @@ func (k *kit) lostHold(c frontier.Claim) {
 	}
 }
 
-// holdKeepsHost: the link with the higher priority is claimed before the URL that was queued all the time.
+// holdKeepsHost checks that a link with the higher priority is claimed before a URL that was already queued.
 func holdKeepsHost(k *kit) {
 	k.durable()
 	k.add(3, k.pages("a/1", "a/2", "b/1")...)
 	a1 := k.claimOf("a/1")
 	k.hold(a1)
-	k.done(k.claimOf("b/1")) // others do not wait with it
+	k.done(k.claimOf("b/1")) // other hosts do not wait
 	k.none()
 	k.stats(frontier.Stats{Queued: 1, Claimed: 1, Done: 1, Hosts: 1})
 	first := k.pages("a/3")[0]
@@ -73,7 +73,7 @@ func heldNeverExpires(k *kit) {
 	k.drained()
 }
 
-// heldOnce: a claim ends in one way.
+// heldOnce checks that a claim on hold ends in only one way.
 func heldOnce(k *kit) {
 	k.durable()
 	k.add(2, k.pages("a/1", "a/2")...)
@@ -113,7 +113,7 @@ func crashReturnsHeld(k *kit) {
 	k.crashed()
 	k.lostHold(c)
 	k.wrongCommit(frontier.ErrLost, end(c))
-	again := k.claimOf("a/1") // in its old place
+	again := k.claimOf("a/1") // at its old place
 	if again.Attempt != 0 {
 		k.Errorf("attempt %d, want 0: a lost claim does not count", again.Attempt)
 	}

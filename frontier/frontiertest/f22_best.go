@@ -21,11 +21,11 @@ func scoreThenArrival(k *kit) {
 	}
 	k.settle(c, frontier.Settlement{Again: &frontier.Again{Retry: true}})
 	k.inOrder("a/high")
-	k.settle(k.claimOf("a/0.5"), frontier.Settlement{Again: &frontier.Again{Retry: true}}) // behind its equal
+	k.settle(k.claimOf("a/0.5"), frontier.Settlement{Again: &frontier.Again{Retry: true}}) // after the URL with the same score
 	k.inOrder("a/0.5-2", "a/0.5", "a/0-1", "a/0-2", "a/0-3", "a/-0.5", "a/low", "a/last")
 	k.drained()
 
-	// Enough of them that a store must leave some where it keeps many.
+	// So many that a store must write some of them to disk.
 	for i := range 300 {
 		k.add(1, k.scored(fmt.Sprintf("b/%d", i), float64(i)))
 	}
@@ -37,7 +37,7 @@ func scoreThenArrival(k *kit) {
 
 func higherScoreRaises(k *kit) {
 	k.add(4, k.scored("a/1", 0.5), k.scored("a/2", 0), k.scored("a/3", -0.5), k.prioritised("a/4", -1))
-	k.add(0, k.scored("a/1", 0.25), k.scored("a/2", -3)) // lower
+	k.add(0, k.scored("a/1", 0.25), k.scored("a/2", -3)) // lower scores
 	k.add(0, k.scored("a/3", 0.75), k.scored("a/4", 0.625))
 	k.inOrder("a/3", "a/4", "a/1", "a/2")
 	k.drained()
@@ -48,7 +48,7 @@ func higherScoreRaises(k *kit) {
 	k.drained()
 }
 
-// scored sets of hosts: of those that are due the best is served, whatever it has waited.
+// bestGoesFirst checks that the best of the hosts that are due is served, however long others have waited.
 func bestGoesFirst(k *kit) {
 	k.add(3, k.scored("a/1", 0.25), k.scored("b/1", 0.5), k.scored("b/2", 0.125))
 	k.tick()
@@ -61,7 +61,7 @@ func bestGoesFirst(k *kit) {
 	k.drained()
 }
 
-// bestKeepsTimes: scores change who is served of those that are due, and never when.
+// bestKeepsTimes checks that scores decide which of the due hosts is served, but never when.
 func bestKeepsTimes(k *kit) {
 	k.add(3, k.scored("a/1", 9), k.scored("a/2", 9), k.scored("b/1", -9))
 	c := k.claimOf("a/1")
@@ -75,7 +75,7 @@ func bestKeepsTimes(k *kit) {
 	k.drained()
 }
 
-// raisedCountsOnceAmongHosts: what a store leaves of a URL that was raised does not make its host look better than it is.
+// raisedCountsOnceAmongHosts checks that the stale entry of a raised URL does not give its host a higher level.
 func raisedCountsOnceAmongHosts(k *kit) {
 	k.add(4, k.link("a/1", 5, 1), k.link("a/2", 0, 1), k.link("b/1", 4, 1), k.link("b/2", 3, 1))
 	k.add(0, k.link("a/1", 9, 1))
@@ -98,7 +98,7 @@ func crashKeepsScores(k *kit) {
 	k.drained()
 }
 
-// betterIsWaitedFor: a host that rests no longer than Patience, or is held no longer, is waited for if it has a better URL.
+// betterIsWaitedFor checks that a host with a better URL is waited for if it rests or is held for no longer than Patience.
 func betterIsWaitedFor(k *kit) {
 	k.add(4, k.scored("a/1", 3), k.scored("a/2", 2), k.scored("a/3", 0.5), k.scored("b/1", 1))
 	held := k.claimOf("a/1")
@@ -128,12 +128,13 @@ func betterIsWaitedFor(k *kit) {
 	k.drained()
 }
 
-// claimedIsWaitedFor: a host of which a better URL is claimed is waited for, even if it has no other: there may be links as good.
+// claimedIsWaitedFor checks that a host is waited for while a better URL of it is claimed, even if it has no other: there may be
+// links as good.
 func claimedIsWaitedFor(k *kit) {
 	k.add(1, k.scored("a/1", 2))
 	held := k.claimOf("a/1")
 	k.add(2, k.scored("b/1", 1), k.scored("c/1", 2))
-	k.inOrder("c/1") // as good
+	k.inOrder("c/1") // an equally good one
 	waits := k.claiming(k.ctx, 1)
 	k.blocked(waits)
 	k.settle(held, frontier.Settlement{Links: []frontier.Request{k.scored("a/2", 2)}})

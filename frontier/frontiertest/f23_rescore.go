@@ -12,7 +12,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// rescore gives the URLs that are named new scores, the others keep theirs, and checks how many changed and that each URL is asked for once.
+// rescore gives new scores to the named URLs, while the others keep theirs. It checks the number of changes, and that score is
+// called once for each URL.
 func (k *kit) rescore(changed int, scores map[string]float64) {
 	k.Helper()
 	to := map[weburl.Key]float64{}
@@ -50,7 +51,7 @@ func newScoresReorder(k *kit) {
 	k.rescore(0, nil)
 }
 
-// rescoredTimeAndAgain: scores that come back leave nothing behind.
+// rescoredTimeAndAgain checks that scores that return to an earlier value leave no entries behind.
 func rescoredTimeAndAgain(k *kit) {
 	k.add(3, k.link("a/1", 0, 1), k.link("a/2", 0, 1), k.link("a/3", 0, 1))
 	for range 3 {
@@ -94,7 +95,7 @@ func rescoreKeepsRequests(k *kit) {
 	k.drained()
 }
 
-// lowScoresRaise: what is known of a URL is known anew once it has another score.
+// lowScoresRaise checks that a URL with a lower score can be raised again, although it is known.
 func lowScoresRaise(k *kit) {
 	k.add(2, k.link("a/1", 0, 1), k.scored("a/2", -0.25))
 	k.add(0, k.link("a/1", 0, 1))
@@ -126,7 +127,7 @@ func rescoreLeavesClaims(k *kit) {
 	k.drained()
 }
 
-// rescoreKeepsReadyAt: no score makes a host ready.
+// rescoreKeepsReadyAt checks that no score makes a host ready.
 func rescoreKeepsReadyAt(k *kit) {
 	k.add(3, k.scored("a/1", 1), k.scored("a/2", 0), k.scored("a/3", 0))
 	ready := in(3*k.step + k.opts.Patience)
@@ -142,12 +143,12 @@ func rescoreKeepsReadyAt(k *kit) {
 	k.drained()
 }
 
-// manyAreRescored: more than a store keeps in memory, or reads at a time.
+// manyAreRescored rescores more URLs than a store keeps in memory or reads at a time.
 func manyAreRescored(k *kit) {
 	const urls = 1500
 	rs := make([]frontier.Request, urls)
 	for i := range rs {
-		rs[i] = k.scored(fmt.Sprintf("a/%d", i), float64(i%7)) // 0 among them
+		rs[i] = k.scored(fmt.Sprintf("a/%d", i), float64(i%7)) // some of them are 0
 	}
 	k.add(urls, rs...)
 	k.inOrder("a/6", "a/13")
@@ -155,7 +156,7 @@ func manyAreRescored(k *kit) {
 	for i := range urls {
 		scores[fmt.Sprintf("a/%d", i)] = float64(-i)
 	}
-	k.rescore(urls-3, scores) // a/0 has 0 already
+	k.rescore(urls-3, scores) // a/0 already has 0
 	for i := range urls {
 		if i != 6 && i != 13 {
 			k.inOrder(fmt.Sprintf("a/%d", i))
@@ -217,7 +218,7 @@ func crashKeepsRescored(k *kit) {
 	k.stats(frontier.Stats{Done: 4})
 }
 
-// rescore gives URLs their scores in to and returns how many changed.
+// rescore sets the scores of URLs to those in to and returns the number of changes.
 func (m *model) rescore(to map[weburl.Key]float64) (changed int) {
 	all := slices.Clone(m.all)
 	slices.SortFunc(all, func(a, b *entry) int { return cmp.Or(levels(&b.req, &a.req), cmp.Compare(a.arrival, b.arrival)) })
@@ -233,7 +234,7 @@ func (m *model) rescore(to map[weburl.Key]float64) (changed int) {
 	return changed
 }
 
-// rescoreSome compares a Rescore. What F23 leaves open is left as it is.
+// rescoreSome compares a Rescore with the model. Choices that F23 leaves open are not compared.
 func (r *run) rescoreSome() {
 	now := r.now()
 	to := map[weburl.Key]float64{}

@@ -79,7 +79,7 @@ func hostHasConfiguredHolders(k *kit) {
 	k.none()
 	later := in(3 * k.step)
 	k.settle(last, frontier.Settlement{ReadyAt: later})
-	for id := range held { // what the others say does not shorten that wait
+	for id := range held { // the ReadyAt of the others does not shorten that wait
 		_ = k.f.Settle(k.ctx, held[id], frontier.Settlement{})
 	}
 	k.claimOf(fmt.Sprintf("wide/%d", n+1))

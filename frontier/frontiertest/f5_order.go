@@ -6,7 +6,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// inOrder checks that those are claimed next, and settles them.
+// inOrder checks that these URLs are claimed next, in this order, and settles them.
 func (k *kit) inOrder(hostPaths ...string) {
 	k.Helper()
 	for _, p := range hostPaths {
@@ -28,7 +28,7 @@ func priorityThenArrival(k *kit) {
 	k.inOrder("a/2", "a/0-1", "a/0-2", "a/0-3", "a/0-4", "a/-1", "a/low")
 	k.drained()
 
-	// Enough of them that a store must leave some where it keeps many.
+	// So many that a store must write some of them to disk.
 	var many []string
 	for i := range 300 {
 		many = append(many, fmt.Sprintf("b/%d", i))
@@ -54,7 +54,7 @@ func againKeepsArrival(k *kit) {
 	k.drained()
 }
 
-// retryArrivesAnew: URLs that fail must not hold up those that have not been tried.
+// retryArrivesAnew checks that URLs that fail do not hold up URLs that have not been tried.
 func retryArrivesAnew(k *kit) {
 	retry := frontier.Settlement{Again: &frontier.Again{Retry: true}}
 	k.add(4, k.pages("a/1", "a/2", "a/3", "a/4")...)
@@ -66,11 +66,11 @@ func retryArrivesAnew(k *kit) {
 	k.settle(k.claimOf("a/1"), retry)
 	k.add(1, k.pages("a/6")...)
 	k.add(1, k.prioritised("a/high", 1))
-	k.settle(k.claimOf("a/high"), retry) // also behind those of its priority alone
+	k.settle(k.claimOf("a/high"), retry) // after those that have only its priority
 	k.inOrder("a/high", "a/5", "a/2", "a/1", "a/6", "a/low")
 	k.drained()
 
-	// The only one of its priority, and more of it later.
+	// The only one of its priority; more of them arrive later.
 	k.add(1, k.pages("b/1")...)
 	k.settle(k.claimOf("b/1"), retry)
 	k.add(2, k.pages("b/2", "b/3")...)
@@ -78,7 +78,7 @@ func retryArrivesAnew(k *kit) {
 	k.inOrder("b/1", "b/2", "b/3")
 	k.drained()
 
-	// Enough of them that a store must leave some where it keeps many.
+	// So many that a store must write some of them to disk.
 	var many []string
 	for i := range 200 {
 		many = append(many, fmt.Sprintf("c/%d", i))
@@ -102,7 +102,7 @@ func retryArrivesAnew(k *kit) {
 func notBeforeKeepsArrival(k *kit) {
 	k.add(5, k.pages("a/1", "a/2", "a/3", "a/4", "a/5")...)
 	until := in(3 * k.step)
-	for _, p := range []string{"a/1", "a/2", "a/3"} { // the last that arrived is back the first
+	for _, p := range []string{"a/1", "a/2", "a/3"} { // the last arrival is back first
 		until = until.Add(-k.step / 2)
 		k.settle(k.claimOf(p), frontier.Settlement{Again: &frontier.Again{NotBefore: until, Retry: p == "a/2"}}) // which arrives anew
 	}
@@ -134,7 +134,7 @@ func smallerDepthWins(k *kit) {
 	k.add(1, k.deep("b/1", 100_000), k.deep("b/1", 20_000), k.deep("b/1", 30_000))
 	c := k.depthOf("a/1", 5)
 	k.depthOf("b/1", 20_000)
-	k.add(0, k.deep("a/1", 1)) // claimed: the holder decides by the depth it was told
+	k.add(0, k.deep("a/1", 1)) // claimed: the holder uses the depth that it got
 	k.settle(c, frontier.Settlement{Again: &frontier.Again{NotBefore: in(k.step)}, Links: []frontier.Request{k.deep("a/2", 3)}})
 	k.done(k.depthOf("a/2", 3))
 	k.add(0, k.deep("a/1", 4), k.deep("a/1", 6)) // waiting
@@ -158,9 +158,9 @@ func notBeforeReadyAt(k *kit) {
 	a := k.claimOf("a/1")
 	ready := in(4 * k.step)
 	k.settle(a, frontier.Settlement{ReadyAt: ready})
-	k.done(k.claimOf("b/1")) // others do not wait with it
+	k.done(k.claimOf("b/1")) // other hosts do not wait
 	k.none()
-	k.add(1, k.pages("a/3")...) // more of the same does not make it ready
+	k.add(1, k.pages("a/3")...) // another URL of the host does not make it ready
 	k.none()
 	a = k.claimOf("a/2")
 	k.at(ready)
@@ -186,7 +186,7 @@ func notBeforeNotBefore(k *kit) {
 	k.add(3, k.pages("a/1", "a/2", "b/1")...)
 	until := in(5 * k.step)
 	k.settle(k.claimOf("a/1"), frontier.Settlement{Again: &frontier.Again{NotBefore: until}})
-	// Both hosts are due; which is first is F6's.
+	// Both hosts are due; their order is not tested here, but for F6.
 	for range 2 {
 		k.done(k.claim()) // a/2 does not wait with a/1
 	}
@@ -198,6 +198,6 @@ func notBeforeNotBefore(k *kit) {
 	until, ready := in(2*k.step), in(4*k.step)
 	k.settle(k.claim(), frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{NotBefore: until}})
 	k.done(k.claimOf("a/4"))
-	k.at(ready) // both must have come
+	k.at(ready) // both times must have come
 	k.drained()
 }

@@ -36,8 +36,8 @@ func maxQueuedFirst(k *kit) {
 	k.claimOf("a/2")
 }
 
-// noHostStarves has a host whose queue never ends and that is ready again at once, and hosts that
-// keep joining: each must get its turn.
+// noHostStarves checks hosts that keep joining beside a host whose queue never ends and that is always ready: each must get its
+// turn.
 func noHostStarves(k *kit) {
 	k.add(3, k.pages("busy/0", "busy/1", "busy/2")...)
 	k.tick()
@@ -62,7 +62,7 @@ func noHostStarves(k *kit) {
 	}
 }
 
-// newHostsTakeTurns: while hosts have pages ready, new hosts are begun, one after each page.
+// newHostsTakeTurns checks that new hosts begin while others have pages ready, one new host after each page.
 func newHostsTakeTurns(k *kit) {
 	k.add(3, k.pages("old0/1", "old0/2", "old0/3")...)
 	k.tick()
@@ -76,7 +76,7 @@ func newHostsTakeTurns(k *kit) {
 	begin("old1/1")
 	for i := range 20 {
 		k.add(1, k.pages(fmt.Sprintf("new%02d/1", i))...)
-		k.tick() // so that each is due before the old ones
+		k.tick() // so that each is due before the old hosts
 	}
 	k.pause(2 * k.step)
 	k.inOrder("old0/2", "new00/1")
@@ -88,7 +88,7 @@ func newHostsTakeTurns(k *kit) {
 	k.drained()
 }
 
-// newAgainWhenIdle: a host that has rested until its ReadyAt with nothing pending equals one never seen.
+// newAgainWhenIdle checks that a host that had nothing pending until its ReadyAt equals a host never seen.
 func newAgainWhenIdle(k *kit) {
 	k.add(2, k.pages("idle/1", "old/1")...)
 	for range 2 {

@@ -16,38 +16,36 @@ import (
 // holders at once.
 const WideHost = "wide.test:80"
 
-// Options says what the stores of one Run can do.
+// Options describes the stores of one Run.
 type Options struct {
-	// Virtual runs every test in a testing/synctest bubble: times are then checked to the
-	// nanosecond and waiting costs nothing. All goroutines of the store must be started by open
-	// and ended by Close. Without it tests wait in real time, side by side, and of times only lower
-	// bounds are checked: open is then called by several goroutines.
+	// Virtual runs every test in a testing/synctest bubble: times are then checked to the nanosecond and waiting costs nothing. All
+	// goroutines of the store must be started by open and ended by Close. Without it tests wait in real time and in parallel, and
+	// only lower bounds of times are checked: open is then called by several goroutines.
 	Virtual bool
-	// ClaimTimeout is the duration of a claim of the stores. 0: for ever, and F11 is skipped.
-	// In virtual time it must be a minute at least, and otherwise 15 seconds, or claims end within other tests.
+	// ClaimTimeout is the duration of a claim of the stores. 0: claims never expire, and F11 is skipped. It must be at least a
+	// minute in virtual time and 15 seconds in real time, or claims expire within other tests.
 	ClaimTimeout time.Duration
 	// Slots is the number of holders that the stores allow for WideHost. 0: one, and that part of F3 is skipped.
 	Slots int
-	// Crash ends f as a kill of its process would and returns the store opened again from what
-	// was durable. nil: the store is not durable, and F12 is skipped. It may be called while calls
-	// on f are under way.
+	// Crash ends f like a kill of its process and returns the store opened again from what was durable. nil: the store is not
+	// durable, and F12 is skipped. It may be called during calls of f.
 	Crash func(t *testing.T, f frontier.Frontier) frontier.Frontier
-	// Reopen closes f and returns the store opened again. nil: as Crash.
+	// Reopen closes f and returns the store opened again. nil: Crash is used.
 	Reopen func(t *testing.T, f frontier.Frontier) frontier.Frontier
 	// ReopenDelay is the time after Crash and Reopen during which no host with pending URLs is ready.
 	ReopenDelay time.Duration
-	// BestFirst says that the stores serve the best first: F22 takes the place of F6.
+	// BestFirst means that the stores serve the best first: F22 is tested instead of F6.
 	BestFirst bool
-	// Patience is the longest time for which they wait for a better URL, of 10 seconds and more in virtual time, of which the test is
-	// then part. Random operations are left out: the model does not wait.
+	// Patience is the maximum time for which the stores wait for a better URL. It must be at least 10 seconds; the test then needs
+	// virtual time. Random operations are left out, because the model does not wait.
 	Patience time.Duration
-	// Runs is the number of sequences of random operations, each from its own Seed. 0: 30.
+	// Runs is the number of sequences of random operations, each with its own seed. 0: 30.
 	Runs int
-	// Seed is the first of them. A failure names its own, to be tried alone. 0: 1.
+	// Seed is the first seed. A failure names the seed with which it can be repeated. 0: 1.
 	Seed uint64
 }
 
-// Run tests the stores that open makes. Each test opens and closes another store.
+// Run tests the stores that open makes. Each test opens and closes a new store.
 func Run(t *testing.T, open func(t *testing.T) frontier.Frontier, opts Options) {
 	t.Helper()
 	each(opts, func(name string, check func(*kit)) {
@@ -81,7 +79,7 @@ func hook(t *testing.T, f func(*testing.T, frontier.Frontier) frontier.Frontier)
 	return func(s frontier.Frontier) frontier.Frontier { return f(t, s) }
 }
 
-// each names the tests of the suite. The number is that of the clause.
+// each calls test with the tests of the suite. The number in a name is that of the clause.
 func each(o Options, test func(name string, check func(*kit))) {
 	test("F1 Add counts a URL once", addCountsOnce)
 	test("F1 of concurrent Adds of one URL one counts", concurrentAddsCountOnce)

@@ -19,7 +19,7 @@ type tb interface {
 	Skipf(format string, args ...any)
 }
 
-// kit is a store under test with the functions of which checks are made.
+// kit is a store under test, with functions for checks.
 type kit struct {
 	tb
 	opts          Options
@@ -29,8 +29,8 @@ type kit struct {
 	ctx    context.Context // ended by close
 	cancel context.CancelFunc
 	calls  sync.WaitGroup
-	step   time.Duration // long enough to tell times apart
-	limit  time.Duration // nothing that should happen takes longer
+	step   time.Duration // long enough to distinguish times
+	limit  time.Duration // everything that should happen takes less time
 }
 
 func newKit(t tb, opts Options, f frontier.Frontier) *kit {
@@ -66,7 +66,7 @@ func (k *kit) page(hostPath string) weburl.URL {
 	return u
 }
 
-// pages returns Requests with nothing but those URLs.
+// pages returns Requests with only these URLs.
 func (k *kit) pages(hostPaths ...string) []frontier.Request {
 	rs := make([]frontier.Request, len(hostPaths))
 	for i, p := range hostPaths {
@@ -75,7 +75,7 @@ func (k *kit) pages(hostPaths ...string) []frontier.Request {
 	return rs
 }
 
-// add adds rs and checks how many were counted.
+// add adds rs and checks the returned number.
 func (k *kit) add(want int, rs ...frontier.Request) {
 	k.Helper()
 	n, err := k.f.Add(k.ctx, rs...)
@@ -94,7 +94,7 @@ func (k *kit) claim() frontier.Claim {
 	return o.c
 }
 
-// claimOf returns the next claim, which must be of that URL.
+// claimOf returns the next claim, which must be of this URL.
 func (k *kit) claimOf(hostPath string) frontier.Claim {
 	k.Helper()
 	c := k.claim()
@@ -104,7 +104,7 @@ func (k *kit) claimOf(hostPath string) frontier.Claim {
 	return c
 }
 
-// none checks that for a while there is nothing to claim, and yet the store is not drained.
+// none checks that for a while nothing can be claimed, although the store is not drained.
 func (k *kit) none() {
 	k.Helper()
 	o := k.try(k.step)
@@ -113,8 +113,8 @@ func (k *kit) none() {
 	}
 }
 
-// claimAfter checks that until a time there is nothing to claim, and yet the store is not drained, and returns the next claim. On a slow
-// machine the time may have come before anything was asked.
+// claimAfter checks that nothing can be claimed until a time, although the store is not drained, and returns the next claim. On a slow
+// machine the time may have passed before the first check.
 func (k *kit) claimAfter(until time.Time) frontier.Claim {
 	k.Helper()
 	o := k.try(k.step)
@@ -142,13 +142,13 @@ func (k *kit) settle(c frontier.Claim, s frontier.Settlement) {
 	}
 }
 
-// done settles a claim for good, its host ready at once.
+// done settles a claim for good, with its host ready at once.
 func (k *kit) done(c frontier.Claim) {
 	k.Helper()
 	k.settle(c, frontier.Settlement{})
 }
 
-// finishAll settles whatever is queued and returns how many URLs that were.
+// finishAll settles all URLs and returns their number.
 func (k *kit) finishAll() (n int) {
 	k.Helper()
 	for {
@@ -203,7 +203,7 @@ func (k *kit) wait(out <-chan outcome) outcome {
 	}
 }
 
-// blocked checks that no Claim has returned although all have had the chance.
+// blocked checks that no Claim has returned, after all have had the chance to.
 func (k *kit) blocked(out <-chan outcome) {
 	k.Helper()
 	if k.opts.Virtual {
@@ -227,7 +227,7 @@ func (k *kit) pause(d time.Duration) {
 
 func (k *kit) steps(n int) time.Duration { return time.Duration(n) * k.step }
 
-// at checks that it is that time, or later where times are not exact.
+// at checks that the time is want, or later if times are not exact.
 func (k *kit) at(want time.Time) {
 	k.Helper()
 	late := time.Since(want)
@@ -266,14 +266,14 @@ func (k *kit) stats(want frontier.Stats) {
 	}
 }
 
-// compareKnown checks what Known and HostPending say of Requests about to be added. A store may
-// forget, but what it says to be known must be.
+// compareKnown checks the results of Known and HostPending for Requests that are about to be added. A store may forget URLs, but
+// every URL that it reports must be known.
 func (r *run) compareKnown(rs []frontier.Request) {
 	for _, q := range rs {
 		e := r.m.urls[q.URL.Key()]
 		known := []bool{true}
 		r.f.Known([]weburl.Key{q.URL.Key()}, q.Depth, q.Priority, known)
-		if known[0] && q.Score == 0 && r.m.changes(e, q) { // of scores it says nothing
+		if known[0] && q.Score == 0 && r.m.changes(e, q) { // Known ignores scores
 			r.fail("%s is said to be known, and adding it would change something", name(q))
 		}
 		want := 0
@@ -286,7 +286,7 @@ func (r *run) compareKnown(rs []frontier.Request) {
 	}
 }
 
-// changes reports whether adding q, a Request of e's URL, would change something.
+// changes reports whether adding q, a Request for e's URL, would change anything.
 func (m *model) changes(e *entry, q frontier.Request) bool {
 	return e == nil || (e.state == stateQueued || e.state == stateWaiting) && q.Depth < e.req.Depth || m.raises(e, q)
 }

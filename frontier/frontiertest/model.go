@@ -9,15 +9,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// model implements the contract in as little code as possible and without regard to cost: it looks through
-// everything for each answer. Times are those that the caller passes.
+// model implements the contract in as little code as possible, without regard to speed: it searches everything for each result. The
+// caller passes the time.
 type model struct {
 	urls      map[weburl.Key]*entry
 	all       []*entry
 	hosts     map[string]*place
 	arrivals  int
 	bestFirst bool
-	turn      bool // of new hosts, if another is due
+	turn      bool // new hosts are next, if another host is due
 }
 
 type state uint8
@@ -35,23 +35,23 @@ type entry struct {
 	state   state
 	attempt int
 	arrival int
-	until   time.Time      // while waiting
-	claim   frontier.Claim // while claimed
-	freed   bool           // claimed, and released
-	kept    bool           // claimed, and on hold
+	until   time.Time      // only while waiting
+	claim   frontier.Claim // only while claimed
+	freed   bool           // it is claimed and released
+	kept    bool           // it is claimed and on hold
 	back    bool           // it was put back
 }
 
 type place struct {
 	entries []*entry
 	ready   time.Time
-	since   time.Time // from when it had both a queued URL and no holder
-	free    bool      // it has both
+	since   time.Time // since when it has had both a queued URL and no holder
+	free    bool      // it has both now
 	busy    bool      // it has a URL that is not done
-	rested  bool      // it was given a ready time since it was idle
+	rested  bool      // it was given a ready time since it was last idle
 }
 
-// rest makes h not ready before ready.
+// rest delays h until ready at least.
 func (h *place) rest(ready time.Time) {
 	if ready.After(h.ready) {
 		h.ready = ready
@@ -109,7 +109,7 @@ func (m *model) raise(now time.Time, e *entry, r frontier.Request) {
 	e.req, e.arrival = r, m.arrivals
 }
 
-// update notes from when on the host could be served.
+// update records since when the host could be served.
 func (h *place) update(now time.Time) {
 	busy := h.count(stateDone) < len(h.entries)
 	if busy && !h.busy && !h.ready.After(now) {
@@ -160,8 +160,7 @@ func (h *place) best() *entry {
 	return best
 }
 
-// claimable returns the URLs of which one must be claimed at now (F6): more than one only where the
-// contract leaves the choice.
+// claimable returns the URLs of which one must be claimed at now (F6): more than one only if the contract leaves the choice open.
 func (m *model) claimable(now time.Time) []*entry {
 	if m.bestFirst {
 		return m.bestOf(now)
@@ -173,7 +172,7 @@ func (m *model) claimable(now time.Time) []*entry {
 	return rested
 }
 
-// earliest returns claimable among the hosts that are new, or among the others.
+// earliest returns the claimable URLs of the hosts that are new, or of the other hosts.
 func (m *model) earliest(now time.Time, rested bool) []*entry {
 	var first []*place
 	for _, h := range m.hosts {
@@ -198,7 +197,7 @@ func (m *model) earliest(now time.Time, rested bool) []*entry {
 	return es
 }
 
-// bestOf returns the URLs of which one must be claimed at now where the best are served first (F22): of equals, any.
+// bestOf returns the URLs of which one must be claimed at now if the best are served first (F22): several if they are equal.
 func (m *model) bestOf(now time.Time) (es []*entry) {
 	var first *place
 	for _, h := range m.hosts {
@@ -219,7 +218,7 @@ func (m *model) bestOf(now time.Time) (es []*entry) {
 	return es
 }
 
-// next returns when something happens by itself after now; ok is false if nothing will.
+// next returns the time of the next event after now; ok is false if there is none.
 func (m *model) next(now time.Time) (at time.Time, ok bool) {
 	consider := func(t time.Time) {
 		if t.After(now) && (!ok || t.Before(at)) {
@@ -239,7 +238,7 @@ func (m *model) next(now time.Time) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// event returns when e becomes queued by itself.
+// event returns the time at which e becomes queued without a call.
 func (e *entry) event() (time.Time, bool) {
 	switch {
 	case e.state == stateWaiting:
@@ -250,7 +249,7 @@ func (e *entry) event() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// advance does what happens by itself until now, in order.
+// advance processes the events until now, in order.
 func (m *model) advance(now time.Time) {
 	type due struct {
 		e *entry
@@ -275,7 +274,7 @@ func (m *model) claimed(now time.Time, e *entry, c frontier.Claim) {
 	e.host.update(now)
 }
 
-// settle reports whether the claim was still held.
+// settle applies a Settlement and reports whether the claim was still held.
 func (m *model) settle(now time.Time, c frontier.Claim, s frontier.Settlement) bool {
 	e := m.holding(c)
 	if e == nil || e.freed || e.kept {
@@ -285,7 +284,7 @@ func (m *model) settle(now time.Time, c frontier.Claim, s frontier.Settlement) b
 	return true
 }
 
-// holding returns the URL of a claim that is not over, nil if it is.
+// holding returns the URL of a claim that has not ended, or nil.
 func (m *model) holding(c frontier.Claim) *entry {
 	e := m.urls[c.URL.Key()]
 	if e == nil || e.state != stateClaimed || e.claim.ID != c.ID {
@@ -294,7 +293,7 @@ func (m *model) holding(c frontier.Claim) *entry {
 	return e
 }
 
-// release reports whether the claim was held.
+// release releases a claim and reports whether it was held.
 func (m *model) release(now time.Time, c frontier.Claim, ready time.Time) bool {
 	e := m.holding(c)
 	if e == nil || e.freed || e.kept {
@@ -306,7 +305,7 @@ func (m *model) release(now time.Time, c frontier.Claim, ready time.Time) bool {
 	return true
 }
 
-// hold reports whether the claim was held.
+// hold puts a claim on hold and reports whether it was held.
 func (m *model) hold(c frontier.Claim) bool {
 	e := m.holding(c)
 	if e == nil || e.freed || e.kept {
@@ -316,7 +315,7 @@ func (m *model) hold(c frontier.Claim) bool {
 	return true
 }
 
-// released reports whether the claims are released ones or on hold, each named once.
+// released reports whether all claims are released or on hold, and named only once.
 func (m *model) released(ends []frontier.End) bool {
 	named := map[*entry]bool{}
 	for _, x := range ends {
@@ -329,7 +328,7 @@ func (m *model) released(ends []frontier.End) bool {
 	return true
 }
 
-// commit reports whether all claims were released ones, or on hold.
+// commit ends claims and reports whether all were released or on hold.
 func (m *model) commit(now time.Time, ends []frontier.End) bool {
 	if !m.released(ends) {
 		return false
@@ -340,7 +339,7 @@ func (m *model) commit(now time.Time, ends []frontier.End) bool {
 	return true
 }
 
-// revive queues rs and returns how many of them were done.
+// revive queues rs and returns the number of those that were done.
 func (m *model) revive(now time.Time, rs []frontier.Request) (revived int) {
 	for _, r := range rs {
 		e := m.urls[r.URL.Key()]
@@ -382,7 +381,7 @@ func (m *model) end(now time.Time, e *entry, s frontier.Settlement) {
 	}
 }
 
-// crash puts every claimed URL back into the queue; no host with pending URLs is ready before delay has passed.
+// crash returns every claimed URL to the queue. No host with pending URLs is ready before delay has passed.
 func (m *model) crash(now time.Time, delay time.Duration) {
 	m.turn = false
 	for _, h := range m.hosts {

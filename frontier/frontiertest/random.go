@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// seeds are those of the runs to do.
+// seeds returns the range of seeds of the runs.
 func (o Options) seeds() (from, to uint64) {
 	from = max(1, o.Seed)
 	if o.Runs == 0 {
@@ -21,8 +21,8 @@ func (o Options) seeds() (from, to uint64) {
 	return from, from + uint64(o.Runs)
 }
 
-// random does runs of random operations. Each begins where the last ended, with the store empty of
-// work, and with new hosts: those of the run before may not be ready yet.
+// random makes runs of random operations. Each begins with the store of the last run, without pending URLs, and uses new hosts,
+// because those of the last run may not be ready yet.
 func (k *kit) random(from, to uint64) {
 	turn := false
 	for seed := from; seed < to; seed++ {
@@ -47,16 +47,16 @@ type run struct {
 	seed    uint64
 	rand    *rand.Rand
 	m       *model
-	hosts   int // of these many,
-	paths   int // of each these many,
-	links   int // at most these many at a time
+	hosts   int // number of hosts
+	paths   int // number of paths of each host
+	links   int // maximum number of links at once
 	base    int // URLs done by earlier runs
 	held    []frontier.Claim
 	history []string
 
 	durableRand *rand.Rand       // nil: the store is not Durable
 	freed       []frontier.Claim // released, or on hold
-	written     bool             // something durable was, since the last release
+	written     bool             // something durable was written since the last release
 	offsets     map[string]int64
 	values      map[string][]byte
 }
@@ -83,7 +83,7 @@ func (r *run) operation() {
 	}
 }
 
-// finish settles everything, so that the order of all that is left is compared too.
+// finish settles all URLs, so that the order of the remaining ones is compared, too.
 func (r *run) finish() {
 	for {
 		for len(r.held) > 0 {
@@ -100,7 +100,7 @@ func (r *run) note(format string, args ...any) {
 	r.history = append(r.history, fmt.Sprintf(format, args...))
 }
 
-// fail ends the test with what led to it.
+// fail ends the test with the operations that led to the failure.
 func (r *run) fail(format string, args ...any) {
 	r.Helper()
 	last := r.history[max(0, len(r.history)-40):]
@@ -124,14 +124,14 @@ func (r *run) request() frontier.Request {
 		q.Meta = fmt.Appendf(nil, "meta %d", r.rand.IntN(100))
 		q.Hops = []string{"http://hop.test/"}
 	}
-	if r.rand.IntN(2) == 0 { // so that some raise others
+	if r.rand.IntN(2) == 0 { // so that some of them raise others
 		q.Meta, q.Hops, q.Beyond, q.Kind = nil, nil, 0, frontier.KindAnchor
 	}
 	if r.rand.IntN(3) == 0 {
 		q.Score = float64(r.rand.IntN(5)-2) / 4
 	}
 	if e := r.m.urls[q.URL.Key()]; e != nil && (e.back || e.state == stateClaimed) && levels(&q, &e.req) > 0 {
-		q.Priority, q.Score = e.req.Priority, e.req.Score // F20 leaves open whether one that was put back is raised
+		q.Priority, q.Score = e.req.Priority, e.req.Score // F20 leaves open whether a URL that was put back is raised
 	}
 	return q
 }
@@ -144,8 +144,8 @@ func (r *run) requests(most int) []frontier.Request {
 	return rs
 }
 
-// later returns a time to come in whole milliseconds, the precision a store may keep on disk, or none. It
-// is always none where times cannot be compared exactly.
+// later returns a future time in whole milliseconds, the precision that a store may have on disk, or no time. It never returns a
+// time if times cannot be compared exactly.
 func (r *run) later(most int) time.Time {
 	if !r.opts.Virtual || r.rand.IntN(4) == 0 {
 		return time.Time{}
@@ -173,7 +173,7 @@ func (r *run) addSome() {
 	}
 }
 
-// now returns the time, with the model brought up to it.
+// now returns the time, after advancing the model to it.
 func (r *run) now() time.Time {
 	now := time.Now()
 	r.m.advance(now)
@@ -181,12 +181,12 @@ func (r *run) now() time.Time {
 }
 
 func (r *run) claimOne() {
-	// Half a millisecond keeps the end apart from all times the store was given.
+	// Half a millisecond keeps the end different from all times that the store was given.
 	end := time.Now().Truncate(time.Millisecond).Add(time.Duration(1+r.rand.IntN(40))*time.Millisecond + 500*time.Microsecond)
 	limit := time.Until(end)
 	s := r.m.stats()
 	if !r.opts.Virtual && (len(r.m.claimable(time.Now())) > 0 || s.Queued+s.Waiting+s.Claimed == 0) {
-		limit = r.limit // for as long as it takes on a busy machine
+		limit = r.limit // long enough for a busy machine
 	}
 	_ = r.claimWithin(limit)
 }
@@ -210,8 +210,8 @@ func (r *run) claimWithin(limit time.Duration) error {
 	return wantErr
 }
 
-// expect returns what a Claim that begins now and ends at limit must return, and when. In real time all
-// hosts are ready at all times, and which of them is first depends on times that are not known.
+// expect returns the result that a Claim between now and limit must have, and its time. In real time all hosts are always ready,
+// and their order depends on unknown times.
 func (r *run) expect(now, limit time.Time) (want []*entry, at time.Time, err error) {
 	for {
 		r.m.advance(now)
@@ -287,7 +287,7 @@ func (r *run) settleAs(i int, s frontier.Settlement) {
 	c, now := r.held[i], r.now()
 	if r.rand.IntN(10) > 0 {
 		r.held = slices.Delete(r.held, i, i+1)
-	} // else it is settled again later, which must be lost
+	} // otherwise it is settled again later, which must return ErrLost
 	r.note("%s Settle %s: again %s, ready %s, links %s", clock(now), name(c.Request), againText(s.Again), clock(s.ReadyAt), names(s.Links))
 	err := r.f.Settle(r.ctx, c, s)
 	switch held := r.m.settle(now, c, s); {
@@ -311,7 +311,7 @@ func (r *run) letTimePass() {
 	}
 }
 
-// lookUp asks what Known and HostPending say of a URL that is not about to be added.
+// lookUp checks Known and HostPending for a URL that is not about to be added.
 func (r *run) lookUp() {
 	q := r.request()
 	r.now()
@@ -327,7 +327,7 @@ func (r *run) crashNow() {
 		return
 	}
 	r.writeReleases()
-	r.pause(time.Until(time.Now().Truncate(time.Millisecond).Add(time.Millisecond))) // its delay, too, in whole milliseconds
+	r.pause(time.Until(time.Now().Truncate(time.Millisecond).Add(time.Millisecond))) // its delay must be in whole milliseconds, too
 	r.now()
 	r.note("%s crash", clock(time.Now()))
 	r.f = again(r.f)

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// beginDurable takes over what earlier runs have stored.
+// beginDurable adopts the checkpoints that earlier runs have stored.
 func (r *run) beginDurable() {
 	r.offsets, r.values = map[string]int64{}, map[string][]byte{}
 	d, ok := r.f.(frontier.Durable)
@@ -78,10 +78,10 @@ func (r *run) releaseOne() {
 	}
 	if r.durableRand.IntN(10) > 0 {
 		r.held = slices.Delete(r.held, i, i+1)
-	} // else it is settled, released or put on hold again later, which must be lost
+	} // otherwise it is settled, released or put on hold again later, which must return ErrLost
 }
 
-// commitSome ends some of the claims released or on hold, in any order.
+// commitSome commits some of the claims released or on hold, in random order.
 func (r *run) commitSome() {
 	var ends []frontier.End
 	for range r.durableRand.IntN(len(r.freed) + 1) {
@@ -89,10 +89,10 @@ func (r *run) commitSome() {
 		ends = append(ends, frontier.End{Claim: r.freed[i], Settlement: r.settlement()})
 		if r.durableRand.IntN(20) > 0 {
 			r.freed = slices.Delete(r.freed, i, i+1)
-		} // else it is ended again, which must be lost
+		} // otherwise it is committed again, which must return ErrLost
 	}
 	if len(r.held) > 0 && r.durableRand.IntN(20) == 0 {
-		ends = append(ends, frontier.End{Claim: r.held[0]}) // not released, or over
+		ends = append(ends, frontier.End{Claim: r.held[0]}) // a claim that is not released, or has ended
 	}
 	offsets, values := map[string]int64{}, map[string][]byte{}
 	for range r.durableRand.IntN(3) {
@@ -133,7 +133,7 @@ func (r *run) commitAs(ends []frontier.End, offsets map[string]int64, values map
 	}
 }
 
-// reviveSome revives URLs of which a few are done.
+// reviveSome revives URLs, a few of which are done.
 func (r *run) reviveSome() {
 	rs, now := make([]frontier.Request, 1+r.durableRand.IntN(4)), r.now()
 	for i := range rs {
@@ -147,7 +147,7 @@ func (r *run) reviveSome() {
 	}
 }
 
-// takeSome takes requests of which some are known.
+// takeSome takes requests, some of which are known.
 func (r *run) takeSome() {
 	rs, now := make([]frontier.Request, r.durableRand.IntN(4)), r.now()
 	for i := range rs {
@@ -169,7 +169,7 @@ func (r *run) takeSome() {
 	r.offsets["taken"] = at
 }
 
-// keepFreed notes that a Commit has failed: what is still released can be ended later.
+// keepFreed keeps the claims of a failed Commit that are still released, so that they can be ended later.
 func (r *run) keepFreed(ends []frontier.End) {
 	for _, e := range ends {
 		again := func(c frontier.Claim) bool { return c.ID == e.Claim.ID }
@@ -195,8 +195,7 @@ func (r *run) commitAll() {
 	}
 }
 
-// writeReleases has something written, before a crash, if a release gave a time that the crash may
-// otherwise forget or not.
+// writeReleases makes a durable write before a crash, if the crash may otherwise forget the ready time of a release.
 func (r *run) writeReleases() {
 	if r.durableRand == nil || r.written {
 		return

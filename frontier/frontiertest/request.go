@@ -31,8 +31,8 @@ func claimReturnsRequest(k *kit) {
 	k.odd()
 }
 
-// likeButOne adds, at once, Requests that are alike but for one field: a store that keeps what they
-// share only once must tell them apart.
+// likeButOne adds, in one call, Requests that differ in a single field: a store that keeps common fields only once must distinguish
+// them.
 func (k *kit) likeButOne() {
 	var rs []frontier.Request
 	for i, p := range []string{"l/1", "l/2", "l/3", "l/4", "l/5"} {
@@ -57,7 +57,7 @@ func (k *kit) likeButOne() {
 	}
 }
 
-// odd adds URLs whose text a store might not give back as it was.
+// odd adds URLs whose text a store might not return unchanged.
 func (k *kit) odd() {
 	want := map[weburl.URL]bool{}
 	for _, s := range []string{
@@ -81,7 +81,7 @@ func (k *kit) odd() {
 	}
 }
 
-// same checks that got is want.
+// same checks that got equals want.
 func (k *kit) same(got, want frontier.Request) {
 	k.Helper()
 	if !equal(got, want) {
@@ -89,7 +89,7 @@ func (k *kit) same(got, want frontier.Request) {
 	}
 }
 
-// equal takes a nil slice for an empty one.
+// equal compares Requests. A nil slice equals an empty one.
 func equal(a, b frontier.Request) bool {
 	return a.URL == b.URL && a.Depth == b.Depth && a.Priority == b.Priority && a.Score == b.Score && a.Via == b.Via &&
 		a.Kind == b.Kind && a.Beyond == b.Beyond && a.Queued.Equal(b.Queued) &&

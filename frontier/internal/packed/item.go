@@ -31,7 +31,7 @@ const (
 	beyondShift = 5
 )
 
-// AppendItem appends the bytes of it. For ReadItem nothing may follow them.
+// AppendItem appends the bytes of it. When ReadItem reads them, nothing may follow.
 func AppendItem(dst []byte, host string, it Item) []byte {
 	form, text := Split(host, it.URL)
 	tag := byte(form) | min(it.Beyond, MaxBeyond)<<beyondShift
@@ -55,8 +55,8 @@ func AppendItem(dst []byte, host string, it Item) []byte {
 	return append(dst, text...)
 }
 
-// ReadItem returns a copy of the Item of which AppendItem made b. The error is ErrCorrupt,
-// or weburl's if the text is not a valid URL.
+// ReadItem returns a copy of the Item encoded by AppendItem in b. The error is ErrCorrupt, or weburl's if the text is not a valid
+// URL.
 func ReadItem(host string, b []byte) (Item, error) {
 	if len(b) == 0 {
 		return Item{}, ErrCorrupt
@@ -89,7 +89,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// CutString returns what AppendString appended and what follows it.
+// CutString returns the string written by AppendString and the remaining bytes.
 func CutString(b []byte) (s, rest []byte, ok bool) {
 	n, b, ok := CutUvarint(b)
 	if !ok || n > uint64(len(b)) {
@@ -98,7 +98,7 @@ func CutString(b []byte) (s, rest []byte, ok bool) {
 	return b[:n], b[n:], true
 }
 
-// CutUvarint returns the number at the beginning of b and what follows it.
+// CutUvarint returns the number at the beginning of b and the remaining bytes.
 func CutUvarint(b []byte) (n uint64, rest []byte, ok bool) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 {

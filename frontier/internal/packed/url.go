@@ -1,5 +1,5 @@
-// Package packed encodes the parts of a Request without the name of its host, which the store knows. What it
-// reads may come from a damaged disk: then it returns an error and does not panic.
+// Package packed encodes the parts of a Request without the name of its host, which the store knows. For bytes from a damaged disk
+// it returns an error and does not panic.
 package packed
 
 import (
@@ -13,14 +13,14 @@ type Form uint8
 
 // The forms.
 const (
-	Whole     Form = iota // all of the URL
+	Whole     Form = iota // the complete URL
 	HTTP                  // path and query; http at the host's default port
-	HTTPS                 // the same for https
+	HTTPS                 // path and query; https at the host's default port
 	HTTPPort              // path and query; http at the port the host names
-	HTTPSPort             // the same for https
+	HTTPSPort             // path and query; https at the port the host names
 )
 
-// Split returns what to store of u in a queue of host: what the name of the host does not tell.
+// Split returns the part of u to store in a queue of host: everything except the name of the host.
 func Split(host string, u weburl.URL) (Form, string) {
 	rest, ok := strings.CutPrefix(host, u.Authority())
 	if !ok {
@@ -39,7 +39,7 @@ func Split(host string, u weburl.URL) (Form, string) {
 	return Whole, u.String()
 }
 
-// Join returns the URL of which Split made form and text. The error is weburl's.
+// Join returns the URL from the form and text of Split. The error is weburl's.
 func Join(host string, form Form, text string) (weburl.URL, error) {
 	switch form {
 	case HTTP:

@@ -1,7 +1,7 @@
-// Package pq is a priority queue.
+// Package pq implements a priority queue.
 package pq
 
-// Heap is a binary heap: the element that is before all others is at its top. The zero Heap is empty.
+// Heap is a binary heap: the first element is at its top. The zero Heap is empty.
 type Heap[T interface{ Before(T) bool }] struct{ all []T }
 
 // Len returns the number of elements.
@@ -10,7 +10,7 @@ func (h *Heap[T]) Len() int { return len(h.all) }
 // Top returns the first element; the heap must not be empty.
 func (h *Heap[T]) Top() T { return h.all[0] }
 
-// All returns the elements in no order. The caller must not change them.
+// All returns the elements in no particular order. The caller must not change them.
 func (h *Heap[T]) All() []T { return h.all }
 
 // Push adds e.

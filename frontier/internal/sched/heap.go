@@ -3,8 +3,8 @@ package sched
 // heap orders hosts, by number, by due time and then by most queued. It is four-ary, and the keys are in the
 // entries themselves: a level costs one cache line, however many hosts there are.
 type heap struct {
-	entries []entry  // from root on; the entries before it align each four children to a cache line
-	at      *[]int32 // where in its heap each host is
+	entries []entry  // hosts from root on; the entries before it align each four children to a cache line
+	at      *[]int32 // position of each host in its heap
 }
 
 type entry struct {
@@ -15,7 +15,7 @@ type entry struct {
 
 const root = 3
 
-func children(i int) int { return 4 * (i - root + 1) } // the first of them
+func children(i int) int { return 4 * (i - root + 1) } // index of the first child
 func parent(i int) int   { return i/4 + root - 1 }
 
 func (e entry) before(o entry) bool {
@@ -26,7 +26,7 @@ func newHeap(at *[]int32) heap { return heap{entries: make([]entry, root), at: a
 
 func (p *heap) empty() bool { return len(p.entries) == root }
 
-// next returns the earliest due time, Never when the heap is empty.
+// next returns the earliest due time, or Never if the heap is empty.
 func (p *heap) next() int64 {
 	if p.empty() {
 		return Never
@@ -39,7 +39,7 @@ func (p *heap) push(e entry) {
 	p.up(len(p.entries)-1, e)
 }
 
-// fix gives e's host, which is in the heap, its new due time and count.
+// fix updates the due time and count of e's host, which is in the heap.
 func (p *heap) fix(e entry) {
 	i := int((*p.at)[e.host])
 	if old := p.entries[i]; old.before(e) {

@@ -2,12 +2,12 @@ package sched
 
 import "time"
 
-// Leases holds the claims that were given out and not settled. T holds the store's data about each.
+// Leases holds the claims that were granted and not settled. T holds the store's data about each.
 type Leases[T any] struct {
 	timeout int64
 	last    uint64
 	byID    map[uint64]*lease[T]
-	kept    map[uint64]T // those that no longer expire
+	kept    map[uint64]T // leases that no longer expire
 	oldest  *lease[T]
 	newest  *lease[T]
 }
@@ -21,13 +21,12 @@ type lease[T any] struct {
 	item       T
 }
 
-// NewLeases makes an empty Leases whose claims are lost timeout after they were granted, never if it is 0 or
-// less. Its IDs count from first+1.
+// NewLeases makes an empty Leases. Its claims are lost after timeout, or never if that is 0 or less. Its IDs count from first+1.
 func NewLeases[T any](timeout time.Duration, first uint64) *Leases[T] {
 	return &Leases[T]{timeout: int64(timeout), last: first, byID: map[uint64]*lease[T]{}, kept: map[uint64]T{}}
 }
 
-// Grant makes a lease and returns its ID and its deadline, Never if it has none.
+// Grant makes a lease and returns its ID and its deadline, or Never if it has none.
 func (l *Leases[T]) Grant(item T, now int64) (id uint64, deadline int64) {
 	l.last++
 	e := &lease[T]{id: l.last, item: item, deadline: Never, prev: l.newest}
@@ -44,7 +43,7 @@ func (l *Leases[T]) Grant(item T, now int64) (id uint64, deadline int64) {
 	return e.id, e.deadline
 }
 
-// End takes the lease away and returns its item; ok is false if there is none of that ID.
+// End removes a lease and returns its item; ok is false if there is none with this ID.
 func (l *Leases[T]) End(id uint64) (item T, ok bool) {
 	e := l.byID[id]
 	if e == nil {
@@ -64,8 +63,7 @@ func (l *Leases[T]) End(id uint64) (item T, ok bool) {
 	return e.item, true
 }
 
-// Keep makes the lease last until EndKept: it does not expire, and End does not find it. ok is false if
-// there is none of that ID.
+// Keep makes the lease last until EndKept: it does not expire, and End does not find it. ok is false if there is none with this ID.
 func (l *Leases[T]) Keep(id uint64) (item T, ok bool) {
 	if item, ok = l.End(id); ok {
 		l.kept[id] = item
@@ -73,8 +71,8 @@ func (l *Leases[T]) Keep(id uint64) (item T, ok bool) {
 	return item, ok
 }
 
-// EndKept takes away the kept leases of those IDs, all or none, and returns their items. ok is false
-// if one of them is not kept, or is named twice.
+// EndKept removes the kept leases with these IDs, all or none, and returns their items. ok is false if one of them is not kept, or
+// is named twice.
 func (l *Leases[T]) EndKept(ids []uint64) (items []T, ok bool) {
 	items = make([]T, 0, len(ids))
 	for _, id := range ids {
@@ -91,7 +89,8 @@ func (l *Leases[T]) EndKept(ids []uint64) (items []T, ok bool) {
 	return items, true
 }
 
-// Next returns when the next lease is lost: the first instant after its deadline. Never if none will be.
+// Next returns the time at which the next lease is lost: the first instant after its deadline. It returns Never if none has a
+// deadline.
 func (l *Leases[T]) Next() int64 {
 	if l.oldest == nil || l.oldest.deadline == Never {
 		return Never
@@ -99,7 +98,7 @@ func (l *Leases[T]) Next() int64 {
 	return l.oldest.deadline + 1
 }
 
-// Expire takes away the oldest lease if it is lost at now.
+// Expire removes the oldest lease if it is lost at now.
 func (l *Leases[T]) Expire(now int64) (item T, ok bool) {
 	if l.Next() > now {
 		return item, false

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Line holds the callers that wait for something to claim. Only the one in front watches the clock,
-// and only that one is woken; when it leaves it wakes the next. So an event costs one wake-up, not
-// one for each caller. The zero Line is empty.
+// Line holds the callers that wait for a claim. Only the first one waits for a timer, and only that one is woken; when it leaves it
+// wakes the next. So an event causes one wake-up, not one for each caller. The zero Line is empty.
 type Line struct {
 	front, back *waiter
-	armed       int64 // when the front looks again by itself
+	armed       int64 // time at which the first one tries again without being woken
 }
 
 type waiter struct {
@@ -19,9 +18,8 @@ type waiter struct {
 	prev, next *waiter
 }
 
-// Await calls try, with mu locked, until it says it is done or ctx ends; the error is then the
-// context's. try returns when it is worth calling again, and is called earlier after Notify. Await locks
-// mu and unlocks it: the caller must not hold it.
+// Await calls try, with mu locked, until it returns done or ctx ends; the error is then the context's. try also returns the time at
+// which it should be called again; after Notify it is called earlier. Await locks mu and unlocks it: the caller must not hold it.
 func (l *Line) Await(ctx context.Context, mu *sync.Mutex, c Clock, try func(now int64) (done bool, again int64)) error {
 	var w *waiter
 	for {
@@ -34,8 +32,8 @@ func (l *Line) Await(ctx context.Context, mu *sync.Mutex, c Clock, try func(now 
 	}
 }
 
-// look calls try once. It returns the caller's waiter and until when that is to sleep, or none and an error if
-// waiting is over.
+// look calls try once. It returns the caller's waiter and the time until which it must sleep, or no waiter and an error if waiting
+// is over.
 func (l *Line) look(ctx context.Context, mu *sync.Mutex, c Clock, w *waiter, try func(now int64) (bool, int64)) (*waiter, int64, error) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -58,15 +56,15 @@ func (l *Line) look(ctx context.Context, mu *sync.Mutex, c Clock, w *waiter, try
 	return w, again, nil
 }
 
-// Notify tells the line that trying is worthwhile at the time given. Whoever makes something available
-// must call it. Whoever takes something need not: the front has been notified of it, and will look.
+// Notify tells the line that a claim may be possible at a time. Callers that make something available must call it. Callers that
+// take something need not, because the first one has been notified and will try.
 func (l *Line) Notify(at int64) {
 	if l.front == nil || at >= l.armed {
 		return
 	}
 	select {
 	case l.front.wake <- struct{}{}:
-	default: // it has been told and not yet looked
+	default: // it has a notification that it has not processed yet
 	}
 }
 
@@ -96,7 +94,7 @@ func (l *Line) join() *waiter {
 	return w
 }
 
-// leave takes w out; if it was in front, the next one takes its place and looks at once.
+// leave removes w from the line. If it was first, the next one becomes first and tries at once.
 func (l *Line) leave(w *waiter) {
 	if w == nil {
 		return

@@ -1,10 +1,9 @@
-// Package sched decides which host is served next and who waits for it: the part of a frontier that
-// does not depend on where URLs are stored.
+// Package sched decides which host is served next, and which caller gets it. It is the part of a frontier that does not depend on
+// the storage of URLs.
 //
-// A [Schedule] holds the hosts that have work, in a heap by the time they are due. A [Line] holds
-// the callers that wait for one. [Leases] holds the claims that were given out. None of them starts a
-// goroutine, and only [Line.Await] locks, the mutex it is given: the store that owns them holds its mutex and
-// passes the time, in nanoseconds of its [Clock].
+// A [Schedule] holds the hosts that have work, in a heap by the time they are due. A [Line] holds the callers that wait for one.
+// [Leases] holds the claims that were granted. None of them starts a goroutine, and only [Line.Await] locks the store's mutex. For
+// all other calls the store must hold its mutex. It passes the time in nanoseconds of its [Clock].
 //
 // Read sched.go first, then host.go, heap.go, best.go (the best first), line.go and leases.go.
 package sched
@@ -13,14 +12,14 @@ package sched
 // store keeps for each.
 type Schedule[K comparable, Q any] struct {
 	hosts   map[K]*Host[K, Q]
-	numbers []*Host[K, Q] // by number; nil: free
+	numbers []*Host[K, Q] // hosts by number; nil: the number is free
 	free    []uint32      // numbers of forgotten hosts
-	at      []int32       // by number: the place in the heap the host is in
-	ready   heap          // hosts that may be served once they are due, but for new ones
+	at      []int32       // by number: position in the heap of the host
+	ready   heap          // hosts that may be served once they are due, except for new ones
 	fresh   heap          // new hosts that may be served once they are due
-	turn    bool          // a new host is next, if both have one that is due
-	resting heap          // hosts without work that must be remembered until their ready time
-	best    *best[K, Q]   // of a schedule by level; nil: hosts are served by the time they are due
+	turn    bool          // a new host is next, if a new and another host are due
+	resting heap          // hosts without pending URLs that must be remembered until their ready time
+	best    *best[K, Q]   // only in a schedule by level; nil: hosts are served by the time at which they are due
 	busy    int
 	queued  int
 	waiting int
@@ -34,29 +33,29 @@ func New[K comparable, Q any]() *Schedule[K, Q] {
 	return s
 }
 
-// Queued returns how many URLs may be claimed once their host is due.
+// Queued returns the number of URLs that may be claimed once their host is due.
 func (s *Schedule[K, Q]) Queued() int { return s.queued }
 
-// Waiting returns how many URLs wait for a time of their own.
+// Waiting returns the number of URLs that wait until a NotBefore.
 func (s *Schedule[K, Q]) Waiting() int { return s.waiting }
 
-// Held returns how many URLs are claimed, including those whose place is free again.
+// Held returns the number of claimed URLs, including those whose place is free again.
 func (s *Schedule[K, Q]) Held() int { return s.held }
 
-// Pending returns how many URLs are queued, waiting or held.
+// Pending returns the number of URLs that are queued, waiting or held.
 func (s *Schedule[K, Q]) Pending() int { return s.queued + s.waiting + s.held }
 
-// Busy returns how many hosts have a URL queued, waiting or claimed.
+// Busy returns the number of hosts with a URL queued, waiting or claimed.
 func (s *Schedule[K, Q]) Busy() int { return s.busy }
 
-// Len returns how many hosts are remembered: the busy ones and those whose ready time has not come.
+// Len returns the number of hosts that are remembered: the busy ones and those whose ready time has not come.
 func (s *Schedule[K, Q]) Len() int { return len(s.hosts) }
 
-// Find returns the host of that name, nil if it is not remembered.
+// Find returns the host with this name, or nil if it is not remembered.
 func (s *Schedule[K, Q]) Find(name K) *Host[K, Q] { return s.hosts[name] }
 
-// After returns the host with the least number from n on, and the next n; nil if there is none. With 0 it begins a walk over
-// all hosts, between whose steps hosts may come and go.
+// After returns the host with the lowest number from n on, and the next n; nil if there is none. With 0 it begins a walk over all
+// hosts. Hosts may be added and removed between its steps.
 func (s *Schedule[K, Q]) After(n int) (h *Host[K, Q], next int) {
 	for ; n < len(s.numbers); n++ {
 		if s.numbers[n] != nil {
@@ -66,8 +65,8 @@ func (s *Schedule[K, Q]) After(n int) (h *Host[K, Q], next int) {
 	return nil, n
 }
 
-// Open makes a host of that name, which must not be remembered. It may have that many holders at
-// once; below 1 is 1.
+// Open makes a host with this name, which must not be remembered. It may have up to slots holders at once; a number below 1 means
+// 1.
 func (s *Schedule[K, Q]) Open(name K, slots int) *Host[K, Q] {
 	h := &Host[K, Q]{Name: name, ready: Always, slots: int32(max(1, slots)), number: s.number()}
 	s.numbers[h.number] = h
@@ -75,7 +74,7 @@ func (s *Schedule[K, Q]) Open(name K, slots int) *Host[K, Q] {
 	return h
 }
 
-// number returns a number that no host has.
+// number returns an unused number.
 func (s *Schedule[K, Q]) number() uint32 {
 	if n := len(s.free) - 1; n >= 0 {
 		number := s.free[n]
@@ -93,23 +92,23 @@ func (s *Schedule[K, Q]) Offer(h *Host[K, Q], n int, now int64) {
 	s.place(h, now)
 }
 
-// Park adds n URLs to h that wait for a time of their own.
+// Park adds n URLs to h that wait until a NotBefore.
 func (s *Schedule[K, Q]) Park(h *Host[K, Q], n int, now int64) {
 	h.waiting += int32(n)
 	s.waiting += n
 	s.place(h, now)
 }
 
-// Unpark makes n of the URLs that waited claimable.
+// Unpark makes n URLs that waited claimable.
 func (s *Schedule[K, Q]) Unpark(h *Host[K, Q], n int, now int64) {
 	h.waiting -= int32(n)
 	s.waiting -= n
 	s.Offer(h, n, now)
 }
 
-// Take returns the host to serve at now, one of its URLs counted as held; nil if none is due. New hosts and the others
-// take turns while both have one that is due. Of each it is the one due earliest, of those due at the same time the one
-// with most queued (F6).
+// Take returns the host to serve at now and counts one of its URLs as held. It returns nil if none is due. While both new and other
+// hosts are due, they take turns. Of each kind it returns the one due earliest, and of those due at the same time the one with most
+// queued (F6).
 func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
 	var from *heap
 	switch {
@@ -127,7 +126,7 @@ func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
 	}
 	s.turn = from == &s.ready
 	h := s.first(from)
-	s.leave(h) // so that a host with more slots lines up behind the others
+	s.leave(h) // so that a host with several slots goes behind the others
 	if s.best != nil {
 		if h.held+h.freed > 0 {
 			h.takenLevel = max(h.takenLevel, h.level)
@@ -154,8 +153,8 @@ const (
 	Later             // waiting until a given time
 )
 
-// Release ends a hold on h, which is not ready before ready. A ready time is never made earlier: of
-// several holders of one host, the one with the longest wait decides.
+// Release ends a hold on h and delays h until ready at least. A ready time is never made earlier: among several holders of one
+// host, the latest ready time applies.
 func (s *Schedule[K, Q]) Release(h *Host[K, Q], f Fate, ready, now int64) {
 	h.held--
 	s.held--
@@ -171,8 +170,7 @@ func (s *Schedule[K, Q]) Release(h *Host[K, Q], f Fate, ready, now int64) {
 	s.place(h, now)
 }
 
-// Free gives up the place of one hold on h, which is not ready before ready, while its URL stays held
-// until Finish.
+// Free frees the place of one hold on h and delays h until ready at least. Its URL stays held until Finish.
 func (s *Schedule[K, Q]) Free(h *Host[K, Q], ready, now int64) {
 	h.held--
 	h.freed++
@@ -180,20 +178,20 @@ func (s *Schedule[K, Q]) Free(h *Host[K, Q], ready, now int64) {
 	s.place(h, now)
 }
 
-// Finish is Release for a hold whose place was freed.
+// Finish is like Release, for a hold whose place was freed.
 func (s *Schedule[K, Q]) Finish(h *Host[K, Q], f Fate, ready, now int64) {
 	h.freed--
 	h.held++
 	s.Release(h, f, ready, now)
 }
 
-// Delay makes h not ready before ready. A new host remains new.
+// Delay delays h until ready at least. A new host remains new.
 func (s *Schedule[K, Q]) Delay(h *Host[K, Q], ready, now int64) {
 	h.ready = max(h.ready, ready)
 	s.place(h, now)
 }
 
-// Pin keeps h from being forgotten until Unpin was called as often.
+// Pin keeps h from being forgotten until Unpin is called as many times.
 func (s *Schedule[K, Q]) Pin(h *Host[K, Q]) {
 	h.pins++
 	if h.in == inResting {
@@ -207,8 +205,8 @@ func (s *Schedule[K, Q]) Unpin(h *Host[K, Q], now int64) {
 	s.place(h, now)
 }
 
-// Forget drops a resting host whose ready time has come, which makes it equal to one never seen, and
-// returns it; nil if there is none.
+// Forget removes a resting host whose ready time has come and returns it; nil if there is none. The host then equals one never
+// seen.
 func (s *Schedule[K, Q]) Forget(now int64) *Host[K, Q] {
 	if s.resting.next() > now {
 		return nil
@@ -223,7 +221,7 @@ func (s *Schedule[K, Q]) Forget(now int64) *Host[K, Q] {
 
 func (s *Schedule[K, Q]) first(p *heap) *Host[K, Q] { return s.numbers[p.entries[root].host] }
 
-// Next returns when the next host is due, [Never] if no host has work to give out.
+// Next returns the time at which the next host is due, or [Never] if no host has URLs to claim.
 func (s *Schedule[K, Q]) Next() int64 {
 	if s.best != nil {
 		return s.nextBest()
@@ -231,9 +229,8 @@ func (s *Schedule[K, Q]) Next() int64 {
 	return min(s.ready.next(), s.fresh.next())
 }
 
-// place puts h into the heap where its counts say it belongs. A host is due from its ready time, or from when it
-// had both work and a free slot if that is later, so that one that joins late does not pass those that have been
-// waiting.
+// place puts h into the heap that fits its counts. A host is due from its ready time, or from the time at which it had both a
+// queued URL and a free slot if that is later, so that a new host does not overtake those that have been waiting.
 func (s *Schedule[K, Q]) place(h *Host[K, Q], now int64) {
 	s.count(h)
 	switch {
@@ -251,7 +248,7 @@ func (s *Schedule[K, Q]) place(h *Host[K, Q], now int64) {
 	}
 }
 
-// line puts h among the hosts that may be served: among the new ones until it was given a ready time.
+// line puts h among the hosts that may be served: among the new ones, unless it was given a ready time.
 func (s *Schedule[K, Q]) line(h *Host[K, Q], now int64) {
 	in, heap := inFresh, &s.fresh
 	if h.rested {
