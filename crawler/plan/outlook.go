@@ -128,11 +128,11 @@ func (o *Outlook) Look() (v View, ok bool) {
 		return v, false
 	}
 	if o.answers == 0 {
-		_, v.First = shortestRest(left, 0, o.rate)
+		_, v.First = minTimeLeft(left, 0, o.rate)
 		v.Least = -1
 		return v, true
 	}
-	v.Least, v.First = shortestRest(left, o.answered/time.Duration(o.answers), o.rate)
+	v.Least, v.First = minTimeLeft(left, o.answered/time.Duration(o.answers), o.rate)
 	return v, true
 }
 
@@ -177,8 +177,8 @@ func (o *Outlook) Sites(now time.Time) (sites []Site, ok bool) {
 	return sites, true
 }
 
-// shortestRest returns the least time that everything left takes, and the host that is due first.
-func shortestRest(left []Left, service time.Duration, rate float64) (least time.Duration, first Left) {
+// minTimeLeft returns the minimum time for everything that is left, and the host that is due first.
+func minTimeLeft(left []Left, service time.Duration, rate float64) (least time.Duration, first Left) {
 	loads := make([]Load, len(left))
 	for i, h := range left {
 		loads[i] = Load{Host: h.Host, Addr: h.Addr, Requests: h.URLs, Delay: h.Delay, Wait: h.Delay}

@@ -21,7 +21,7 @@ func TestLeastTimeLeft(t *testing.T) {
 		{"an address is shared", []Left{{Addr: "1", URLs: 10, Delay: time.Second, Due: soon}, {Addr: "1", URLs: 10, Delay: time.Second, Due: later}}, 0, 22 * time.Second},
 		{"a rate in all", []Left{{Addr: "1", URLs: 10, Delay: time.Second, Due: soon}}, 0.5, 20 * time.Second},
 	} {
-		got, first := shortestRest(c.left, 100*time.Millisecond, c.rate)
+		got, first := minTimeLeft(c.left, 100*time.Millisecond, c.rate)
 		if got != c.want || len(c.left) > 0 && !first.Due.Equal(soon) {
 			t.Errorf("%s: %v, first %v; want %v, %v", c.name, got, first, c.want, soon)
 		}

@@ -262,13 +262,13 @@ const keptBytes = 1 << 20
 
 // maxRejected limits the number of rejected URLs that are remembered; further ones are only counted. It bounds the cost of a host
 // at its quota.
-const rejectedMost = 1 << 24
+const maxRejected = 1 << 24
 
 func (g *group) reject(o *op, u *url) {
 	if u.state != Unknown {
 		return
 	}
-	if g.w.stored.rejected < rejectedMost {
+	if g.w.stored.rejected < maxRejected {
 		u.set(seen{state: Rejected})
 	}
 	o.rejected++

@@ -102,7 +102,7 @@ type stored struct {
 }
 
 // urls returns the number of URLs that the store knows.
-func (c stored) urls() int { return c.done + c.pending + min(c.rejected, rejectedMost) }
+func (c stored) urls() int { return c.done + c.pending + min(c.rejected, maxRejected) }
 
 func (c stored) bytes(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, c.number)
