@@ -5,8 +5,8 @@ import "bytes"
 // maxChunkDigits is the maximum number of hexadecimal digits of a chunk's size: sizes up to 2^60-1.
 const maxChunkDigits = 15
 
-// unchunk undoes the chunked transfer coding (RFC 9112 section 7.1). Lines may end in LF alone. An incomplete body is
-// decoded up to its end; ok is false if the body is not chunked at all.
+// unchunk undoes the chunked transfer coding (RFC 9112 section 7.1). Lines may end in LF alone. An incomplete body is decoded as
+// far as it goes; ok is false if the body is not chunked at all.
 func unchunk(body []byte) (payload []byte, ok bool) {
 	payload = make([]byte, 0, len(body))
 	for len(body) > 0 {
@@ -30,7 +30,7 @@ func unchunk(body []byte) (payload []byte, ok bool) {
 	return payload, true
 }
 
-// lineEnd removes the end of a line, or the part of it that is there, from the beginning of b.
+// lineEnd removes the end of a line, even an incomplete one, from the beginning of b.
 func lineEnd(b []byte) (rest []byte, ok bool) {
 	if len(b) > 0 && b[0] == '\r' {
 		b = b[1:]

@@ -15,21 +15,21 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// CSV writes the results of a crawl as a table (RFC 4180, with line feeds): a row for each element of [Record].Data,
-// which must be a JSON object, after a row with the names of the columns. It is not safe for concurrent use.
+// CSV writes the results of a crawl as a table (RFC 4180, with line feeds): a row for each element of [Record].Data, which must be
+// a JSON object, after a row with the names of the columns. It is not safe for concurrent use.
 //
-// Strings are written unchanged, numbers and booleans as in JSON, null and missing fields as empty cells, arrays and
-// objects as JSON. Text comes from strangers, and spreadsheets execute some of it: a string that begins with =, +, -,
-// @, a tab or a line end, or with a full-width form of these signs, gets an apostrophe in front (OWASP, "CSV
-// Injection"). Control characters, and those that hide or reorder text, are written as \u and four digits.
+// Strings are written unchanged, numbers and booleans as in JSON, null and missing fields as empty cells, arrays and objects as
+// JSON. Text comes from web sites, and spreadsheets execute some of it: a string that begins with =, +, -, @, a tab or a line end,
+// or with a full-width form of these signs, gets an apostrophe in front (OWASP, "CSV Injection"). Control characters, and
+// characters that hide or reorder text, are written as \u and four digits.
 type CSV struct {
 	Base
 
 	out     *JSONL
 	columns []string
-	chosen  bool  // the columns were named: other fields are left out
-	header  bool  // is in the output
-	bad     error // why nothing can be added before Restore to 0
+	chosen  bool // the caller named the columns: other fields are left out
+	header  bool // the row with the columns is in the output
+	bad     error // the error that prevents further rows until Restore to 0
 }
 
 // NewCSV writes to w, which the caller closes, under the same conditions as [NewJSONL]. Columns are fields of the
@@ -41,8 +41,8 @@ func NewCSV(w io.Writer, columns ...string) *CSV {
 	return c
 }
 
-// OpenCSV appends to the file at path and creates it if it does not exist, under the same conditions as [OpenJSONL].
-// A file whose first row has other columns than those given is an error, which wraps ErrColumns.
+// OpenCSV appends to the file at path and creates it if it does not exist, under the same conditions as [OpenJSONL]. If the first
+// row of the file has other columns than those given, the error wraps ErrColumns.
 func OpenCSV(path string, columns ...string) (*CSV, error) {
 	out, err := OpenJSONL(path)
 	if err != nil {
@@ -68,8 +68,7 @@ type CSVFile interface {
 	io.ReaderAt
 }
 
-// AppendCSV is OpenCSV with an open file, under the same conditions as [AppendJSONL]. After an error the file remains
-// open.
+// AppendCSV is like OpenCSV with an open file, under the same conditions as [AppendJSONL]. After an error the file remains open.
 func AppendCSV(f CSVFile, path string, columns ...string) (*CSV, error) {
 	out, err := AppendJSONL(f, path)
 	if err != nil {
@@ -78,7 +77,7 @@ func AppendCSV(f CSVFile, path string, columns ...string) (*CSV, error) {
 	return appendCSV(out, f, columns)
 }
 
-// appendCSV returns a sink for a file that out appends to. Only the file's first row is read.
+// appendCSV returns a sink for a file to which out appends. Only the file's first row is read.
 func appendCSV(out *JSONL, file io.ReaderAt, columns []string) (*CSV, error) {
 	c := &CSV{out: out, columns: cells(columns), chosen: len(columns) > 0}
 	out.encode = c.rows
@@ -98,7 +97,7 @@ func appendCSV(out *JSONL, file io.ReaderAt, columns []string) (*CSV, error) {
 	return c, nil
 }
 
-// maxHeader bounds the row with the columns, in bytes.
+// maxHeader limits the row with the columns, in bytes.
 const maxHeader = 1 << 20
 
 // firstRow returns the columns of a file.
@@ -118,8 +117,7 @@ func firstRow(f io.ReaderAt) ([]string, error) {
 // Name implements Sink: it returns the last element of the file's path, or "csv" if the output is not a file.
 func (c *CSV) Name() string { return c.out.Name() }
 
-// Append implements Sink. An error of a result, such as one that is not an object, names it and leaves the output
-// unchanged.
+// Append implements Sink. If a result is invalid, for example not an object, the error names it, and the output is unchanged.
 func (c *CSV) Append(ctx context.Context, r *Record) error {
 	if err := c.out.usable(); err != nil {
 		return err
@@ -168,7 +166,7 @@ func (c *CSV) rows(b []byte, r *Record) ([]byte, error) {
 		}
 		if !header {
 			header = true
-			_ = w.Write(columns) // to memory
+			_ = w.Write(columns) // a write to memory cannot fail
 		}
 		row, err := fields.row(columns, c.chosen)
 		if err != nil {
@@ -186,9 +184,9 @@ func (c *CSV) rows(b []byte, r *Record) ([]byte, error) {
 	return append(b, text.Bytes()...), nil
 }
 
-// fields are the fields of an object, in order.
+// fields holds the fields of an object, in order.
 type fields struct {
-	names  []string // in their written form
+	names  []string // names as written
 	values map[string]json.RawMessage
 }
 
@@ -206,7 +204,7 @@ func object(item json.RawMessage) (fields, error) {
 		if err != nil {
 			return f, fmt.Errorf("not valid JSON: %w", err)
 		}
-		key, _ := t.(string) // keys are
+		key, _ := t.(string) // keys are always strings
 		name := hidden.Cell(key)
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {

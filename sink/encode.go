@@ -79,7 +79,7 @@ func optUsage(b []byte, name string, us []Usage) []byte {
 	return append(b, ']')
 }
 
-// optObject appends an object that few lines have, by package encoding/json.
+// optObject appends an object that few lines have, encoded by package encoding/json.
 func optObject[T any](b []byte, name string, r *T) ([]byte, error) {
 	if r == nil {
 		return b, nil

@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// Exchange is a request and its answer as they were on the wire. Its methods cache what they compute: an Exchange is
-// not safe for concurrent use, and its slices must not be changed once a method was called.
+// Exchange is a request and its response as sent and received. Its methods cache what they compute: an Exchange is not safe for
+// concurrent use, and its slices must not be changed once a method was called.
 type Exchange struct {
 	URL     string     // the URL requested: absolute, http or https, without fragment
-	Addr    netip.Addr // of the server; invalid if it is not known
-	Started time.Time  // when the first byte of the request was sent
-	Ended   time.Time  // when the last byte of the answer arrived, or the request was given up
+	Addr    netip.Addr // address of the server; invalid if it is not known
+	Started time.Time // time at which the first byte of the request was sent
+	Ended   time.Time // time at which the last byte of the response arrived, or the request was given up
 
-	// Protocol is the protocol of the answer in the form of net/http: "HTTP/1.1", "HTTP/2.0".
+	// Protocol is the protocol of the response in the form of net/http: "HTTP/1.1", "HTTP/2.0".
 	Protocol string
-	// Purpose says why a request without a visit was made, such as "robots". It is "" with a visit.
+	// Purpose is the reason for a request without a visit, such as "robots". It is "" with a visit.
 	Purpose string
 
-	// Request is the request as it was sent, with secrets masked. It is empty if it was not recorded.
+	// Request holds the request as sent, with secrets masked. It is empty if it was not recorded.
 	Request []byte
-	// Head is the status line and header section of the final answer, including the empty line at its end. It is
-	// empty without an answer. HTTP/2 has neither in this form: see [SyntheticHead] and [SyntheticRequest].
+	// Head is the status line and header section of the final response, including the empty line at its end. It is empty without a
+	// response. HTTP/2 has neither in this form: see [SyntheticHead] and [SyntheticRequest].
 	Head []byte
-	// Body is the body as it was received, in its transfer coding and content coding.
+	// Body is the body as received, in its transfer coding and content coding.
 	Body []byte
-	// Truncated says why Body is incomplete, in the reason codes of Record.Truncated. It is "" if Body is complete.
+	// Truncated is the reason why Body is incomplete, one of the reason codes of Record.Truncated. It is "" if Body is complete.
 	Truncated string
 
 	opened  bool
@@ -37,7 +37,7 @@ type Exchange struct {
 	sha256  *[sha256.Size]byte
 }
 
-// Answered reports whether there is an answer with a complete header section.
+// Answered reports whether there is a response with a complete header section.
 func (x *Exchange) Answered() bool {
 	for line, rest := range lines(x.Head) {
 		if len(line) == 0 {
@@ -47,7 +47,7 @@ func (x *Exchange) Answered() bool {
 	return false
 }
 
-// Status returns the status code of the answer, or 0 without an answer.
+// Status returns the status code of the response, or 0 without a response.
 func (x *Exchange) Status() int { return status(x.Head) }
 
 // ContentType returns the media type of the Content-Type field, in lower case and without parameters, or "".
@@ -56,9 +56,9 @@ func (x *Exchange) ContentType() string {
 	return mediaType(v)
 }
 
-// Payload returns the body without transfer coding: the entity body of RFC 2616 section 7.2, which the WARC standard
-// calls the payload. It is still in its content coding. Of an incomplete chunked body, Payload returns the part that
-// was received. A body that is not chunked although its header says so is returned unchanged.
+// Payload returns the body without transfer coding: the entity body of RFC 2616 section 7.2, which the WARC standard calls the
+// payload. It is still in its content coding. If a chunked body is incomplete, Payload returns the part that was received. A body
+// that is not chunked, contrary to its header, is returned unchanged.
 func (x *Exchange) Payload() []byte {
 	x.open()
 	return x.payload
@@ -101,13 +101,13 @@ func (x *Exchange) SHA256() [sha256.Size]byte {
 	return *x.sha256
 }
 
-// Extent is the length of a file that only grows, with the hash of its content. With it one can check later that the
-// file still begins with this content.
+// Extent is the length of a file that only grows, with the hash of its content. It allows a later check that the file still begins
+// with this content.
 type Extent struct {
 	File   string            // its name in the output's directory
 	Bytes  int64             // its length
-	SHA256 [sha256.Size]byte // of these bytes
-	// State is the state of the hash, in the form of encoding.BinaryMarshaler: with it the hash of a longer prefix
-	// can be computed without reading these bytes again.
+	SHA256 [sha256.Size]byte // hash of these bytes
+	// State is the state of the hash, in the form of encoding.BinaryMarshaler: with it the hash of the grown file can be computed
+	// without reading these bytes again.
 	State []byte
 }

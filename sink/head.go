@@ -85,10 +85,10 @@ func token(s string) bool {
 	return s != ""
 }
 
-// SyntheticHead makes a header section in the form of HTTP/1.1 for an answer that has another form (HTTP/2, HTTP/3)
-// or was not recorded. The reason phrase is empty; the fields are sorted by name. decoded says that the body is
-// stored without its codings: Content-Encoding, Content-Length and Transfer-Encoding, which no longer describe it,
-// are then renamed to X-Crawler-Content-Encoding and so on.
+// SyntheticHead makes a header section in the form of HTTP/1.1 for a response that has another form (HTTP/2, HTTP/3) or was not
+// recorded. The reason phrase is empty; the fields are sorted by name. decoded means that the body is stored without its codings:
+// Content-Encoding, Content-Length and Transfer-Encoding, which no longer describe it, are then renamed to
+// X-Crawler-Content-Encoding and so on.
 func SyntheticHead(status int, h http.Header, decoded bool) []byte {
 	b := fmt.Appendf(nil, "HTTP/1.1 %03d \r\n", status)
 	return append(appendFields(b, h, decoded), "\r\n"...)

@@ -24,30 +24,28 @@ const (
 
 // JSONL writes one JSON object per line. It is not safe for concurrent use.
 //
-// To a stream, every record is written at once, in one write, so that the reader sees it immediately. In a file,
-// lines are held back until Sync or Close, until they reach 64 KiB, or until a record is appended that ended a second
-// after the first of them. A killed process leaves everything that was synced, and a prefix of the rest, whose last
-// line may be torn.
+// To a stream, every record is written at once, in one write, so that the reader sees it immediately. In a file, lines are held
+// back until Sync or Close, until they reach 64 KiB, or until a record is appended that ended a second after the first of them.
+// After a kill, the file has everything that was synced, and a prefix of the rest, whose last line may be torn.
 //
-// Errors of the operating system are found by errors.Is: syscall.EPIPE if the reader of a pipe is gone,
-// syscall.ENOSPC if the disk is full. A process whose standard output breaks also gets SIGPIPE, which ends it unless
-// it handles that signal with os/signal.
+// Errors of the operating system are found by errors.Is: syscall.EPIPE if the reader of a pipe is gone, syscall.ENOSPC if the disk
+// is full. A process whose standard output breaks also gets SIGPIPE, which ends it unless it handles that signal with os/signal.
 type JSONL struct {
 	Base
 
 	encode  func(b []byte, r *Record) ([]byte, error) // appends the lines of a record
 	stream  string                                    // the name of an output that is not a file
-	links   bool                                      // it needs Record.Outlinks
+	links   bool // it writes Record.Outlinks
 	w       io.Writer
 	f       File      // nil if w cannot be synced and truncated
-	path    string    // of f
+	path    string // path of f
 	unnamed bool      // the name of f may not be durable
 	stale   bool      // the content of f may not be durable
-	hold    int       // bytes of lines that need not be written yet
+	hold    int // number of bytes of lines that may be held back
 	lines   []byte    // not written yet
-	since   time.Time // when the first record in lines ended
+	since   time.Time // time at which the first record in lines ended
 	written int64     // bytes written to w, and by earlier runs to f
-	err     error     // of a write: the output may be torn after the last Sync
+	err     error // error of a write: the output may be torn after the last Sync
 	closed  bool
 }
 
@@ -78,8 +76,8 @@ func OpenJSONL(path string) (*JSONL, error) {
 	return j, nil
 }
 
-// AppendJSONL appends to an open file, at its end. Close closes it. The path is used for Name and for messages only:
-// the caller who created the file makes its name durable.
+// AppendJSONL appends to an open file, at its end. Close closes it. The path is used for Name and for messages only: a caller that
+// creates the file must make its name durable.
 func AppendJSONL(f File, path string) (*JSONL, error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -99,7 +97,7 @@ func AppendLines(f File, path string, encode func(b []byte, r *Record) ([]byte, 
 	return j, nil
 }
 
-// Name implements [Sink]: the last element of the file's path. Where the output is not a file it is "stdout", and
+// Name implements [Sink]: it returns the last element of the file's path. For an output that is not a file it returns "stdout", or
 // "items" for [NewItems].
 func (j *JSONL) Name() string {
 	if j.path == "" {

@@ -9,30 +9,30 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// Outlink is a link of a page: a line of what [NewLinks] writes.
+// Outlink is a link of a page: one line in the output of [NewLinks].
 type Outlink struct {
 	From string `json:"from"`          // URL of the page
 	To   string `json:"to,omitempty"`  // "" if Ref is not a URL that can be crawled
 	Ref  string `json:"ref,omitempty"` // as written, if To is ""; without a password
 	// Fragment follows "#" in the reference, as written. It is "" if it has more than 256 bytes.
 	Fragment string   `json:"fragment,omitempty"`
-	Text     string   `json:"text,omitempty"` // of the link, white space collapsed; cut to 256 bytes
+	Text     string   `json:"text,omitempty"` // text of the link, with white space collapsed; cut to 256 bytes
 	Rel      []string `json:"rel,omitempty"`
-	Kind     string   `json:"kind"`           // what names it: anchor, image, …
-	Fate     string   `json:"fate"`           // what the crawl decided: follow, out_of_scope, …
-	Rule     string   `json:"rule,omitempty"` // that decided
+	Kind     string   `json:"kind"` // the kind of place: anchor, image, …
+	Fate     string   `json:"fate"` // the crawl's decision: follow, out_of_scope, …
+	Rule     string   `json:"rule,omitempty"` // rule that decided
 }
 
-// Needs implements [Sink]: links, if [NewLinks] or the like made j.
+// Needs implements [Sink]: it needs links if [NewLinks], OpenLinks or AppendLinks made j.
 func (j *JSONL) Needs() Needs { return Needs{Links: j.links} }
 
-// NewLinks writes only the links of pages: each [Outlink] on one line, in the order in which they are on the page. Like all
-// sinks it is committed with the visits, so that a crawl which is killed and resumed has the links of each page once.
+// NewLinks writes only the links of pages: each [Outlink] on one line, in the order in which they are on the page. Like all sinks
+// it is committed with the visits, so that a crawl that is killed and resumed has the links of each page once.
 //
 // The conditions are those of [NewJSONL].
 func NewLinks(w io.Writer) *JSONL { return outlinks(NewJSONL(w)) }
 
-// OpenLinks is NewLinks with the file at path, under the same conditions as [OpenJSONL].
+// OpenLinks is like NewLinks with the file at path, under the same conditions as [OpenJSONL].
 func OpenLinks(path string) (*JSONL, error) {
 	j, err := OpenJSONL(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func OpenLinks(path string) (*JSONL, error) {
 	return outlinks(j), nil
 }
 
-// AppendLinks is NewLinks with an open file, under the same conditions as [AppendJSONL].
+// AppendLinks is like NewLinks with an open file, under the same conditions as [AppendJSONL].
 func AppendLinks(f File, path string) (*JSONL, error) {
 	j, err := AppendJSONL(f, path)
 	if err != nil {
@@ -67,14 +67,14 @@ func appendOutlinks(b []byte, r *Record) ([]byte, error) {
 	return b, nil
 }
 
-// NewItems writes only the results of a crawl: each element of [Record].Data on one line, as the program
-// emitted it, and nothing of the visit. A visit without results has no line. Like all sinks it is committed with the
-// visits, so that a crawl which is killed and resumed has each result once.
+// NewItems writes only the results of a crawl: each element of [Record].Data on one line, as emitted by the program, and nothing of
+// the visit. A visit without results has no line. Like all sinks it is committed with the visits, so that a crawl that is killed
+// and resumed has each result once.
 //
 // The conditions are those of [NewJSONL]. Lines are compact JSON, with hidden characters escaped.
 func NewItems(w io.Writer) *JSONL { return items(NewJSONL(w)) }
 
-// OpenItems is NewItems with the file at path, under the same conditions as [OpenJSONL].
+// OpenItems is like NewItems with the file at path, under the same conditions as [OpenJSONL].
 func OpenItems(path string) (*JSONL, error) {
 	j, err := OpenJSONL(path)
 	if err != nil {
@@ -83,7 +83,7 @@ func OpenItems(path string) (*JSONL, error) {
 	return items(j), nil
 }
 
-// AppendItems is NewItems with an open file, under the same conditions as [AppendJSONL].
+// AppendItems is like NewItems with an open file, under the same conditions as [AppendJSONL].
 func AppendItems(f File, path string) (*JSONL, error) {
 	j, err := AppendJSONL(f, path)
 	if err != nil {

@@ -11,22 +11,22 @@ import (
 	"github.com/amble-crawler/amble/internal/jsonl"
 )
 
-// Parser decodes lines of JSONL, with one copy of texts that many lines have. The zero Parser is ready for use. It must not be
-// used concurrently.
+// Parser decodes lines of JSONL, and keeps one copy of texts that occur in many lines. The zero Parser is ready for use. It must
+// not be used concurrently.
 type Parser struct {
-	// Short leaves out what sums over many visits do not need: Charset, CharsetFrom, Truncated, SHA256, ETag, LastModified, Title,
-	// Canonical, Links and WARC may be empty. They are checked all the same.
+	// Short leaves out fields that statistics over many visits do not need: Charset, CharsetFrom, Truncated, SHA256, ETag,
+	// LastModified, Title, Canonical, Links and WARC may be empty. They are validated all the same.
 	Short bool
 
 	names         jsonl.Names
-	times, queued jsonl.Times                                 // of requests, and of when what is requested was queued
-	last          struct{ schema, via, outcome, kind string } // of the last line; without escapes there
-	links         LinkCount                                   // that Short leaves out
-	where         Location                                    // likewise
+	times, queued jsonl.Times // of requests, and of the times at which URLs were queued
+	last          struct{ schema, via, outcome, kind string } // of the last line, if there without escapes
+	links         LinkCount // discarded with Short
+	where         Location // discarded with Short
 }
 
-// Parse decodes a line, with or without its newline. Its result is that of encoding/json for an empty Record, at a fraction of
-// the cost for lines as JSONL writes them: a million have to be read in seconds. Strings in r may be shared with other Records.
+// Parse decodes a line, with or without its newline. Its result is that of encoding/json for an empty Record, at a fraction of the
+// cost for lines in the form of JSONL: a million lines must be read in seconds. Strings in r may be shared with other Records.
 func (p *Parser) Parse(line []byte, r *Record) error {
 	*r = Record{}
 	if s := (scanner{b: line, parser: p}); s.record(r) {
@@ -36,10 +36,10 @@ func (p *Parser) Parse(line []byte, r *Record) error {
 	return json.Unmarshal(line, r)
 }
 
-// scanner reads a line as appendRecord writes it. Its methods return false for anything else, valid JSON or not.
+// scanner reads a line in the form of appendRecord. Its methods return false for anything else, valid JSON or not.
 type scanner struct {
 	b      []byte
-	i      int // what was read
+	i      int // number of bytes read
 	parser *Parser
 }
 
@@ -56,8 +56,8 @@ func (s *scanner) record(r *Record) bool {
 	return s.i == len(s.b) || string(s.b[s.i:]) == "\n"
 }
 
-// inOrder reads members that most lines have, after the first key, as long as they are in the order of appendRecord: that costs
-// less than finding out which ones they are.
+// inOrder reads members that most lines have, after the first key, as long as they are in the order of appendRecord: that is faster
+// than looking up their keys.
 func (s *scanner) inOrder(r *Record) bool {
 	last := &s.parser.last
 	return s.same(&r.Schema, &last.schema) &&
@@ -107,7 +107,7 @@ func (s *scanner) member(field func(key []byte) bool) bool {
 	return ok && plain && s.next(':') && field(key)
 }
 
-// has reads a text if it is the next.
+// has reads a text if it comes next.
 func (s *scanner) has(text string) bool {
 	if len(s.b)-s.i < len(text) || string(s.b[s.i:s.i+len(text)]) != text {
 		return false
@@ -189,7 +189,7 @@ func (s *scanner) page(key []byte, r *Record) bool {
 	return s.rare(key, r)
 }
 
-// rare reads the value of a key that few lines have. encoding/json does what is not a string.
+// rare reads the value of a key that few lines have. encoding/json decodes values that are not strings.
 func (s *scanner) rare(key []byte, r *Record) bool {
 	var into any
 	switch string(key) {
@@ -294,7 +294,7 @@ func (s *scanner) next(c byte) bool {
 	return false
 }
 
-// quoted reads a string and returns what is between its quotes, and whether that is plain: what it stands for.
+// quoted reads a string and returns the bytes between its quotes, and whether they are plain, that is, without escapes.
 func (s *scanner) quoted() (inner []byte, plain, ok bool) {
 	if !s.next('"') {
 		return nil, false, false
@@ -323,9 +323,9 @@ func (s *scanner) quoted() (inner []byte, plain, ok bool) {
 	}
 }
 
-// special returns the position of the first byte that is no ASCII character, a control, a quote or a backslash; len(b) if
-// there is none. It looks at eight bytes at a time: in each expression, the lowest bit that is set is that of the first byte
-// that is meant (bits above it may be set wrongly, by the borrow of the subtraction).
+// special returns the position of the first byte that is not ASCII, a control, a quote or a backslash; len(b) if there is none. It
+// examines eight bytes at a time. In each expression, the lowest bit that is set belongs to the first such byte; bits above it may
+// be set wrongly, by the borrow of the subtraction.
 func special(b []byte) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -359,7 +359,7 @@ func (s *scanner) text(to *string) bool {
 	return json.Unmarshal(s.b[begin:s.i], to) == nil
 }
 
-// name reads a string that many lines have.
+// name reads a string that occurs in many lines.
 func (s *scanner) name(to *string) bool {
 	begin := s.i
 	if inner, plain, ok := s.quoted(); !ok || plain {
@@ -369,11 +369,11 @@ func (s *scanner) name(to *string) bool {
 	return json.Unmarshal(s.b[begin:s.i], to) == nil
 }
 
-// same reads a string that usually equals that of the line before.
+// same reads a string that usually equals that of the previous line.
 func (s *scanner) same(to, last *string) bool {
 	begin := s.i
 	if end := begin + 1 + len(*last); begin+1 < end && end < len(s.b) && s.b[begin] == '"' && s.b[end] == '"' {
-		if string(s.b[begin+1:end]) == *last { // which is plain
+		if string(s.b[begin+1:end]) == *last { // *last is plain
 			*to, s.i = *last, end+1
 			return true
 		}
@@ -395,7 +395,7 @@ func (s *scanner) dropped(to *string) bool {
 	return ok && (plain || bytes.IndexByte(inner, '\\') < 0 || unescapes(inner) || json.Valid(s.b[begin:s.i]))
 }
 
-// unescapes reports whether each backslash in the inner part of a string begins one of the escapes that are most frequent.
+// unescapes reports whether each backslash in the inner part of a string begins one of the most frequent escapes.
 func unescapes(inner []byte) bool {
 	for {
 		n := bytes.IndexByte(inner, '\\')
@@ -421,7 +421,7 @@ func (s *scanner) integer(to *int64) bool {
 	negative := s.next('-')
 	begin, n := s.i, int64(0)
 	for ; s.i < len(s.b) && s.b[s.i]-'0' <= 9; s.i++ {
-		n = n*10 + int64(s.b[s.i]-'0') // wrong beyond 18 digits, which are refused
+		n = n*10 + int64(s.b[s.i]-'0') // wrong beyond 18 digits, which are rejected
 	}
 	digits := s.i - begin
 	if negative {
@@ -441,7 +441,7 @@ func (s *scanner) time(to *time.Time, times *jsonl.Times) bool {
 	return ok || to.UnmarshalText(inner) == nil
 }
 
-// nested returns an array or an object, as its first character says, whatever is in it.
+// nested returns an array or an object, according to its first character, without parsing its contents.
 func (s *scanner) nested(first byte) ([]byte, bool) {
 	begin, depth := s.i, 0
 	for s.i < len(s.b) {

@@ -26,21 +26,21 @@ type Record struct {
 	CharsetFrom  string     `json:"charset_from,omitempty"`  // where Charset comes from: "header", "meta", …
 	Bytes        int        `json:"bytes,omitempty"`         // of the decoded body
 	Truncated    string     `json:"truncated,omitempty"`     // why the body is incomplete
-	Cached       bool       `json:"cached,omitempty"`        // a cache answered: nothing was requested
+	Cached       bool       `json:"cached,omitempty"` // the response is from a cache: nothing was requested
 	SHA256       string     `json:"sha256,omitempty"`        // of the decoded body, hexadecimal
-	ETag         string     `json:"etag,omitempty"`          // as received, for conditional requests later
-	LastModified string     `json:"last_modified,omitempty"` // likewise
+	ETag         string     `json:"etag,omitempty"` // as received, for later conditional requests
+	LastModified string     `json:"last_modified,omitempty"` // as received, for later conditional requests
 	Title        string     `json:"title,omitempty"`
 	Canonical    string     `json:"canonical,omitempty"`
 	Directives   []string   `json:"directives,omitempty"` // robots directives that apply to the page
-	Usage        []Usage    `json:"usage,omitempty"`      // what the site says about uses of the page
-	Terms        *Terms     `json:"terms,omitempty"`      // all that it says, with the verdict for the purposes of the crawl
+	Usage        []Usage    `json:"usage,omitempty"` // the site's preferences about uses of the page
+	Terms        *Terms     `json:"terms,omitempty"` // all statements of the site about uses, with the verdict for the purposes of the crawl
 	SameAs       string     `json:"same_as,omitempty"`    // the first URL with the same body
 	NearOf       string     `json:"near_of,omitempty"`    // an earlier page that is nearly the same
 	Links        *LinkCount `json:"links,omitempty"`
 
-	// Rendered says how the page was rendered, nil if it was left as it was fetched. Title, Canonical, Directives and Links
-	// are those of the rendered page, if there is one; Bytes and SHA256 are those of the page as it was fetched.
+	// Rendered is the result of rendering the page, nil if it was not rendered. Title, Canonical, Directives and Links are those of
+	// the rendered page, if there is one; Bytes and SHA256 are those of the fetched page.
 	Rendered *Rendered `json:"rendered,omitempty"`
 
 	// Data holds the values that the program extracted from the page, in its own form: each element is a JSON value.
@@ -51,16 +51,16 @@ type Record struct {
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 
-	// WARC is where an archive stored the answer, nil if none did. A sink that stores the answer sets it in Append,
-	// so it must come before the sinks that write it.
+	// WARC is the place in an archive of the response, nil if none stored it. A sink that stores the response sets it in Append, so
+	// it must come before the sinks that write it.
 	WARC *Location `json:"warc,omitempty"`
 
-	// Outlinks are the links of the page in document order, each with its fate, if one of the crawl's sinks is a
-	// [Needs].Links. They are not part of the JSON form.
+	// Outlinks are the links of the page in document order, each with its fate, if one of the crawl's sinks has [Needs].Links. They
+	// are not part of the JSON form.
 	Outlinks []Outlink `json:"-"`
 
-	// Exchange is the last request for the URL with its answer, for sinks that store it. It is nil if there was none
-	// or it was not recorded. It is not part of the JSON form.
+	// Exchange is the last request for the URL with its response, for sinks that store it. It is nil if there was none or it was
+	// not recorded. It is not part of the JSON form.
 	Exchange *Exchange `json:"-"`
 }
 
@@ -69,11 +69,11 @@ type Usage struct {
 	Use    string `json:"use"`    // "train-ai", "search", …
 	Signal string `json:"signal"` // "allow", "disallow", or "unknown" with a Value
 	Origin string `json:"origin"` // "robots.txt", "header" or "meta"
-	// Value is the preference as written, if it is neither yes nor no, as in use=reference of Content-Signal.
+	// Value is the preference as written, if it is neither yes nor no, such as that of use=reference of Content-Signal.
 	Value string `json:"value,omitempty"`
 }
 
-// LinkCount counts the links of a page by what was decided about them.
+// LinkCount counts the links of a page by the decision about them.
 type LinkCount struct {
 	Found      int `json:"found"`
 	Follow     int `json:"follow,omitempty"`
@@ -87,21 +87,21 @@ type LinkCount struct {
 	Full       int `json:"queue_full,omitempty"`
 }
 
-// Rendered is the outcome of rendering a page, that is, of running its scripts in a browser. The codes are those of package render and
+// Rendered is the outcome of rendering a page, which means running its scripts in a browser. The codes are those of package render and
 // of crawler.Rendered.
 type Rendered struct {
 	Why      string          `json:"why"`                  // the rule that decided to render it
-	Cut      string          `json:"cut,omitempty"`        // why it was not rendered to its end
-	Rounds   int             `json:"rounds,omitempty"`     // rounds taken
-	Millis   int             `json:"virtual_ms,omitempty"` // how long the page ran by its own clock, in milliseconds
-	Bytes    int             `json:"bytes,omitempty"`      // of the rendered document; 0: there is none, the page counts as it was fetched
+	Cut      string          `json:"cut,omitempty"` // why rendering ended early
+	Rounds   int             `json:"rounds,omitempty"` // number of rounds
+	Millis   int             `json:"virtual_ms,omitempty"` // time for which the page ran by its own clock, in milliseconds
+	Bytes    int             `json:"bytes,omitempty"` // size of the rendered document; 0: there is none, and the fetched page counts
 	SHA256   string          `json:"sha256,omitempty"`     // of the rendered document, hexadecimal
-	Requests []RenderRequest `json:"requests,omitempty"`   // what the page requested, in this order
-	Dropped  int             `json:"dropped,omitempty"`    // requests that Requests has no room for
-	Routes   []RenderRoute   `json:"routes,omitempty"`     // where scripts tried to go; they are links of the page
-	Console  []string        `json:"console,omitempty"`    // the first lines that it wrote to its console
-	Dialogs  int             `json:"dialogs,omitempty"`    // that it opened
-	WARC     *Location       `json:"warc,omitempty"`       // where an archive stored the rendered document; set as Record.WARC is
+	Requests []RenderRequest `json:"requests,omitempty"` // the page's requests, in order
+	Dropped  int             `json:"dropped,omitempty"` // number of requests beyond the limit of Requests
+	Routes   []RenderRoute   `json:"routes,omitempty"` // addresses to which scripts tried to go; they are links of the page
+	Console  []string        `json:"console,omitempty"` // the first lines written to its console
+	Dialogs  int             `json:"dialogs,omitempty"` // number of dialogs opened
+	WARC     *Location       `json:"warc,omitempty"` // the place in an archive of the rendered document; set like Record.WARC
 
 	// DOM is the rendered document, HTML in UTF-8, and Screenshot a picture of it (PNG), for sinks that store them. They are
 	// nil if there is none, and not part of the JSON form.
@@ -109,13 +109,13 @@ type Rendered struct {
 	Screenshot []byte `json:"-"`
 }
 
-// RenderRequest is a request that a rendered page made, and its outcome: Status of the answer, or Refused, or neither if the
-// answer is missing.
+// RenderRequest is a request of a rendered page, and its outcome: Status of the response, or Refused, or neither if the response is
+// missing.
 type RenderRequest struct {
-	URL     string `json:"url"`               // as requested, at most 2048 bytes of it; it need not be a URL that can be requested
+	URL     string `json:"url"` // as requested, at most its first 2048 bytes; it need not be a valid URL
 	Kind    string `json:"kind"`              // what the answer was for, a render.Kind: "script", "fetch", …
 	Method  string `json:"method,omitempty"`  // HTTP method if it is not GET
-	Status  int    `json:"status,omitempty"`  // of the answer; 0: there was none
+	Status  int    `json:"status,omitempty"` // of the response; 0: there was none
 	Refused string `json:"refused,omitempty"` // reason code of a refusal: see render.Fate; "": there was none
 }
 

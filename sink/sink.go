@@ -1,15 +1,15 @@
-// Package sink defines where visits are written. A [Sink] gets one [Record] for each URL whose outcome is final, in
-// order, and reports how much of its output is durable, so that after a crash the output and the crawl's frontier are
-// cut back to the same point.
+// Package sink defines the outputs of a crawl. A [Sink] gets one [Record] for each URL whose outcome is final, in order, and
+// reports how much of its output is durable, so that after a crash the output and the crawl's frontier can return to the same
+// point.
 //
-// [JSONL] writes a line for each record. Package sink/warc writes requests and answers as they were on the wire, from
-// [Record].Exchange, in the format of web archives. If a crawl has both, the archive comes first: it sets Record.WARC
-// to where it stored the answer, and the line contains it.
+// [JSONL] writes a line for each record. Package sink/warc writes requests and responses as sent and received, from
+// [Record].Exchange, in the format of web archives. If a crawl has both, the archive must come first: it sets Record.WARC to the
+// place of the response, and the line contains it.
 //
 // # A custom sink
 //
-// A sink embeds [Base] and has the methods Append, Sync, Restore and Close. The example OwnSink is a complete sink for a text
-// file, in 80 lines. The methods must do the following:
+// A sink embeds [Base] and has the methods Append, Sync, Restore and Close. The example OwnSink is a complete sink for a text file,
+// in 80 lines. The methods must do the following:
 //
 //   - Append copies what it needs of the record and keeps it in memory, or writes it: nothing needs to be durable
 //     yet. It never keeps the record or its slices.
@@ -22,17 +22,17 @@
 //   - Name is the key under which the crawl stores the number, together with the state of the URLs. When the crawl
 //     resumes, it calls Restore with that number. For a sink without a name, the key is its place among the sinks.
 //
-// A crawl that is canceled still syncs its sinks. A sink on a network should give up when the context of Sync ends, a minute
-// later: its last visits are then requested again when the crawl resumes.
+// A crawl that is canceled still syncs its sinks. A sink on a network should give up when the context of Sync ends, a minute later:
+// its last visits are then requested again when the crawl resumes.
 //
-// An output that cannot remove anything, such as a message queue, can be a sink of crawls that are never resumed: its
-// Restore returns an error. Otherwise its readers must expect pages twice.
+// An output that cannot remove anything, such as a message queue, can be a sink of crawls that are never resumed: its Restore
+// returns an error. Otherwise its readers must expect pages twice.
 //
-// A sink that stores what was on the wire returns Needs.Exchanges, reads [Record].Exchange and has AppendExchange to get requests
-// for robots.txt, too. A nil Exchange is not an error: not every visit has one.
+// A sink that stores requests and responses returns Needs.Exchanges, reads [Record].Exchange, and implements AppendExchange to get
+// requests for robots.txt, too. A nil Exchange is not an error: not every visit has one.
 //
-// Package sink/sinktest tests a sink against each clause of the contract: call its Run and RunKilled with a function
-// that opens the output in a directory and one that reads it back.
+// Package sink/sinktest tests a sink against each clause of the contract: call its Run and RunKilled with a function that opens the
+// output in a directory and one that reads it back.
 package sink
 
 import (
@@ -75,33 +75,34 @@ type Sink interface {
 	// Append adds a record. The output may be buffered until Sync. After an error the output is only valid up to the
 	// last offset that Sync returned.
 	Append(ctx context.Context, r *Record) error
-	// AppendExchange adds an exchange that is not a visit, under the same conditions as Append: a request for a robots.txt, or an
-	// answer after which the URL is requested again. It is called if Needs says so.
+	// AppendExchange adds an exchange that is not a visit, under the same conditions as Append: a request for a robots.txt, or a
+	// response after which the URL is requested again. It is called if Needs requires it.
 	AppendExchange(ctx context.Context, x *Exchange) error
-	// Needs returns what the sink reads. The answer never changes.
+	// Needs returns the data that the sink reads. The result never changes.
 	Needs() Needs
 	// Name returns the name under which the frontier stores the committed offsets of the sink. It must be the same whenever the
 	// output is opened again, and unique among the sinks of the crawl: a crawl that resumes after a crash restores each sink to the
-	// offset under its name. "" stands for the sink's place among them. It may be called at any time, by any goroutine.
+	// offset under its name. "" stands for the sink's position among them. It may be called at any time, by any goroutine.
 	Name() string
 	// Sync makes everything appended so far durable and returns the offset of its end.
 	// It may give up when ctx ends.
 	Sync(ctx context.Context) (offset int64, err error)
-	// Restore cuts the output back to an offset that Sync returned. It is called before the first Append, when a
-	// crawl resumes after a crash, and after an error. It may give up when ctx ends: what then remains can be restored again.
+	// Restore cuts the output back to an offset that Sync returned. It is called before the first Append, when a crawl resumes
+	// after a crash, and after an error. It may give up when ctx ends: Restore can then be repeated.
 	Restore(ctx context.Context, offset int64) error
 	// Close makes everything appended durable, if Sync does, and closes the output, even if ctx has ended.
 	Close(ctx context.Context) error
 }
 
-// Needs says what a Sink reads beyond what every Record has. What no sink of a crawl needs is not collected.
+// Needs describes the data that a Sink reads in addition to the fields that every Record has. Data that no sink of a crawl needs is
+// not collected.
 type Needs struct {
-	Exchanges bool // Record.Exchange and AppendExchange: what was on the wire
+	Exchanges bool // Record.Exchange and AppendExchange: requests and responses as sent and received
 	Links     bool // Record.Outlinks
 }
 
-// Base has the methods of a Sink that takes records alone and has no name. A sink embeds it and replaces what it needs. A wrapper
-// embeds the Sink that it wraps instead, and so keeps all that the Sink can do.
+// Base implements the optional methods of a Sink that only takes records and has no name. A sink embeds it and replaces the methods
+// that it needs. A wrapper embeds the Sink that it wraps instead, and so keeps all of its abilities.
 type Base struct{}
 
 // AppendExchange does nothing.

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/internal/jsonl"
 )
 
-// Dialect names the SQL of a database.
+// Dialect is the SQL dialect of a database.
 type Dialect int
 
 // The dialects of [OpenTable].
@@ -24,7 +24,7 @@ const (
 // column is a field of T in a table.
 type column struct {
 	field
-	sql     string // its type
+	sql     string // SQL type
 	null    bool
 	dialect Dialect
 }
@@ -34,7 +34,7 @@ var (
 	bytesType = reflect.TypeFor[[]byte]()
 )
 
-// columnsOf returns the columns of T.
+// columnsOf returns the columns for T.
 func columnsOf[T any](d Dialect) ([]column, error) {
 	fields, err := fieldsOf[T]("db", "json")
 	var all []column
@@ -79,13 +79,13 @@ func (c *column) sqlType() string {
 	return pick("TEXT", "JSON")
 }
 
-// canBeKey reports whether the column has texts or whole numbers, and never NULL.
+// canBeKey reports whether the column contains texts or whole numbers, and never NULL.
 func (c *column) canBeKey() bool {
 	k := c.typ.Kind()
 	return !c.null && (k == reflect.String || k >= reflect.Int && k <= reflect.Uint64)
 }
 
-// value returns what the database stores of a field.
+// value returns the database's value for a field.
 func (c *column) value(v reflect.Value) (driver.Value, error) {
 	if c.null {
 		if v.IsNil() {
@@ -95,15 +95,15 @@ func (c *column) value(v reflect.Value) (driver.Value, error) {
 	}
 	switch k := c.typ.Kind(); {
 	case c.typ == timeType:
-		t := v.Interface().(time.Time).UTC().Truncate(time.Microsecond) // by its type
+		t := v.Interface().(time.Time).UTC().Truncate(time.Microsecond) // guaranteed by c.typ
 		if c.dialect == SQLite {
-			return t.Format(jsonl.TimeForm), nil // which orders times as texts
+			return t.Format(jsonl.TimeForm), nil // SQLite compares times as texts
 		}
 		return t, nil
 	case c.typ == bytesType:
 		return append([]byte{}, v.Bytes()...), nil
 	case k == reflect.String:
-		if c.dialect == PostgreSQL { // which cannot store the character 0
+		if c.dialect == PostgreSQL { // PostgreSQL cannot store the character 0
 			return strings.ReplaceAll(v.String(), "\x00", "\ufffd"), nil
 		}
 		return v.String(), nil
@@ -128,7 +128,7 @@ func (c *column) value(v reflect.Value) (driver.Value, error) {
 	return string(b), err
 }
 
-// cell implements sql.Scanner: it sets a field to what a database returns.
+// cell implements sql.Scanner: it sets a field to a value from the database.
 type cell struct {
 	*column
 	v reflect.Value

@@ -13,15 +13,15 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Format holds how [Shards] writes a file: [JSONL], [CSV], or Parquet of package sink/items/parquet.
+// Format describes how [Shards] writes a file: [JSONL], [CSV], or Parquet of package sink/items/parquet.
 type Format[T any] struct {
-	// Suffix ends the names of files, such as ".jsonl".
+	// Suffix is the end of the names of files, such as ".jsonl".
 	Suffix string
 	// Write writes a complete file with rows, each the JSON of a T. It stops at the first error of rows and returns it.
 	Write func(w io.Writer, rows iter.Seq2[json.RawMessage, error]) error
 	// Cut writes a complete file with the first n rows of another, which has size bytes.
 	Cut func(w io.Writer, file io.ReaderAt, size, n int64) error
-	// Err is returned by [OpenShards]: the format cannot express T.
+	// Err is the error of [OpenShards] if the format cannot express T.
 	Err error
 }
 
@@ -33,8 +33,8 @@ func JSONL[T any]() Format[T] {
 	}, Cut: cutLines, Err: err}
 }
 
-// CSV returns the format of files with a row for each result, after one with the names of the fields. Cells are as [sink.CSV] writes
-// them: what a spreadsheet would execute has an apostrophe in front.
+// CSV returns the format of files with a row for each result, after a row with the names of the fields. Cells are as in [sink.CSV]:
+// text that a spreadsheet would execute has an apostrophe in front.
 func CSV[T any]() Format[T] {
 	fields, err := fieldsOf[T]("json")
 	var columns []string
@@ -46,7 +46,7 @@ func CSV[T any]() Format[T] {
 	}, Cut: cutCSV, Err: err}
 }
 
-// through writes rows by a sink for streams.
+// through writes rows with a sink for streams.
 func through(w io.Writer, rows iter.Seq2[json.RawMessage, error], open func(io.Writer) sink.Sink) error {
 	buffer := bufio.NewWriterSize(w, 256<<10)
 	out := open(buffer)
@@ -70,7 +70,7 @@ func cutLines(w io.Writer, file io.ReaderAt, size, n int64) error {
 	return err
 }
 
-// endOfLine returns where the n-th line ends.
+// endOfLine returns the offset of the end of the n-th line.
 func endOfLine(r io.Reader, n int64) (end int64, err error) {
 	lines := bufio.NewReaderSize(r, 256<<10)
 	for range n {
@@ -88,7 +88,7 @@ func endOfLine(r io.Reader, n int64) (end int64, err error) {
 func cutCSV(w io.Writer, file io.ReaderAt, size, n int64) error {
 	r := csv.NewReader(io.NewSectionReader(file, 0, size))
 	r.FieldsPerRecord, r.ReuseRecord = -1, true
-	for range 1 + n { // the names of the columns come first
+	for range 1 + n { // the row with the names of the columns comes first
 		if _, err := r.Read(); err != nil {
 			return fmt.Errorf("%d rows were expected: %w", n, err)
 		}

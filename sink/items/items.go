@@ -1,5 +1,5 @@
-// Package items writes results that are values of a struct type T: [Shards] to files of bounded size, [Table] to a table of a
-// SQL database. Both are sinks for the Sinks of a crawler.Config: a crawl that is killed and resumed has each result once.
+// Package items writes results that are values of a struct type T: [Shards] to files of bounded size, [Table] to a table of a SQL
+// database. Both are sinks for the Sinks of a crawler.Config: a crawl that is killed and resumed has each result once.
 //
 //	table, err := items.OpenTable[Product](ctx, db, items.PostgreSQL, "products", "site", "sku")
 //	config.Sinks = []sink.Sink{table} // a Handler calls v.Emit(product)
@@ -8,8 +8,8 @@
 //	_, err = j.Run(ctx)
 //	err = errors.Join(err, j.Close(), table.Close(ctx))
 //
-// A result that is not a T, such as one with a field that T does not have, is an error of Append, and so ends the crawl: nothing
-// is lost without a word. The fields of T have their JSON names in JSON lines and CSV, and columns have those of the tag db.
+// A result that is not a T, for example because it has a field that T does not have, is an error of Append, and so ends the crawl:
+// nothing is lost silently. The fields of T have their JSON names in JSON lines and CSV, and columns have those of the tag db.
 package items
 
 import (
@@ -35,15 +35,15 @@ func decode[T any](r *sink.Record) ([]T, error) {
 	return all, nil
 }
 
-// field is a field of T as one of its written forms names it.
+// field is a field of T, with its name in one of the written forms.
 type field struct {
 	name  string
 	index []int
 	typ   reflect.Type
 }
 
-// fieldsOf returns the exported fields of T, with those of embedded structs in their place. The first of the tags that a field has
-// names it, else its Go name; "-" leaves it out.
+// fieldsOf returns the exported fields of T; those of embedded structs replace the struct. A field's name is the first of the tags
+// that it has, or its Go name; "-" leaves it out.
 func fieldsOf[T any](tags ...string) ([]field, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {

@@ -22,18 +22,18 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Bounds holds the limits of each file of [Shards].
+// Bounds holds the size limits for each file of [Shards].
 type Bounds struct {
-	Rows  int64 // max. 0: 1,000,000
-	Bytes int64 // max, of the rows as JSON lines; a single longer row has a file for itself. 0: 128 MiB
+	Rows  int64 // maximum number. 0: 1,000,000
+	Bytes int64 // maximum size of the rows as JSON lines; a longer row gets a file for itself. 0: 128 MiB
 }
 
-// Shards implements [sink.Sink]: it writes each result as a row of files in a directory, the next file when one is full.
+// Shards implements [sink.Sink]: it writes each result as a row to files in a directory, and begins a new file if one is full.
 //
-// A file has its first and last row in its name, products-000000000001-000000050000.csv, and is there as soon as it is complete:
-// its content never changes while the crawl goes on. Rows of the next file are in products-000000050001.open, as JSON lines. Close
-// makes a complete file of them, too, so that each run of a crawl ends with a shorter file. A resumed crawl removes rows that were
-// not committed: a file that has some is then shorter, and its name says so.
+// A file has its first and last row in its name, products-000000000001-000000050000.csv, and appears when it is complete: its
+// content does not change while the crawl runs. Rows of the next file are in products-000000050001.open, as JSON lines. Close makes
+// a complete file of them, too, so that each run of a crawl ends with a shorter file. A resumed crawl removes rows that were not
+// committed: a file that has such rows becomes shorter, and gets a new name.
 //
 // A directory may have several Shards of different names. Each belongs to one crawl. A Shards is not safe for concurrent use.
 type Shards[T any] struct {
@@ -44,19 +44,19 @@ type Shards[T any] struct {
 	bounds    Bounds
 	files     []shard
 	open      shard         // rows that are in no complete file yet; last is first-1 if there are none
-	torn      []shard       // earlier open files, which a failure of power can bring back
-	f         *os.File      // of open; nil if it has no file
-	w         *bufio.Writer // to f
-	size      int64         // bytes of f, and of what w holds
+	torn      []shard // earlier open files, which can reappear after a power failure
+	f         *os.File // file of open, or nil
+	w         *bufio.Writer // writes to f
+	size      int64 // bytes of f, and of the data that w holds
 	unnamed   bool          // the name of f may not be durable
 	stale     bool          // the content of f may not be durable
 	err       error
 	closed    bool
 	synced    int64    // the offset that the last Sync returned
-	up        *uploads // nil: files are only in the directory
+	up        *uploads // nil: files stay in the directory only
 
-	disk func(io.Writer) io.Writer // what is written passes through it; nil: it does not
-	step func()                    // called after each change of the directory; nil: nothing is
+	disk func(io.Writer) io.Writer // wraps the writer of each file; nil: no wrapper
+	step func() // called after each change of the directory; may be nil
 }
 
 // shard is a range of rows, counted from 1.
@@ -94,7 +94,7 @@ func OpenShards[T any](dir, name string, f Format[T], b Bounds) (*Shards[T], err
 // Name implements sink.Sink: it returns the last element of the directory and the name, "crawl/products".
 func (s *Shards[T]) Name() string { return filepath.Base(s.dir) + "/" + s.name }
 
-// scan reads what is in the directory.
+// scan reads the state of the directory.
 func (s *Shards[T]) scan() error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Shards[T]) scan() error {
 			continue
 		}
 		x := shard{path: filepath.Join(s.dir, e.Name())}
-		x.first, _ = strconv.ParseInt(m[1], 10, 64) // up to 18 digits
+		x.first, _ = strconv.ParseInt(m[1], 10, 64) // cannot fail: up to 18 digits
 		x.last, _ = strconv.ParseInt(m[2], 10, 64)
 		if m[2] != "" {
 			s.files = append(s.files, x)
@@ -138,7 +138,7 @@ func measure(x shard) (shard, int64, error) {
 	x.last = x.first - 1
 	for row, err := range rowsOf(f) {
 		if err != nil {
-			break // torn, or foreign bytes
+			break // a torn line, or foreign bytes
 		}
 		x.last++
 		size += int64(len(row)) + 1
@@ -213,7 +213,7 @@ func (s *Shards[T]) failed(err error) error {
 	return s.err
 }
 
-// add adds a row to the open file, after completing one that is full.
+// add adds a row to the open file. If that file is full, it is completed first.
 func (s *Shards[T]) add(row []byte) error {
 	n := s.open.last - s.open.first + 1
 	if n >= s.bounds.Rows || n > 0 && s.size+int64(len(row)) > s.bounds.Bytes {
@@ -233,7 +233,7 @@ func (s *Shards[T]) add(row []byte) error {
 	return nil
 }
 
-// reopen opens the open file, without what is torn.
+// reopen opens the open file and removes torn bytes.
 func (s *Shards[T]) reopen() error {
 	s.unnamed = s.open.path == ""
 	if s.unnamed {
@@ -264,7 +264,7 @@ func (s *Shards[T]) changed() {
 	}
 }
 
-// finish makes a complete file of the open one. Whoever is killed in it leaves the open file, the complete one, or both.
+// finish makes a complete file from the open one. A kill during it leaves the open file, the complete one, or both.
 func (s *Shards[T]) finish() error {
 	if s.f == nil {
 		if err := s.reopen(); err != nil {
@@ -321,7 +321,7 @@ func (s *Shards[T]) Sync(_ context.Context) (int64, error) {
 		return 0, err
 	}
 	if s.up != nil {
-		s.up.offer(s.files, s.synced) // who calls Sync again has committed what it returned
+		s.up.offer(s.files, s.synced) // the caller has committed the last offset before it calls Sync again
 	}
 	if !s.stale || s.f == nil {
 		s.synced = s.end()
@@ -342,7 +342,7 @@ func (s *Shards[T]) Sync(_ context.Context) (int64, error) {
 	return s.synced, nil
 }
 
-// Restore implements sink.Sink: later rows are removed, and a complete file that has some of them is written again without.
+// Restore implements sink.Sink. It removes later rows. A complete file that has some of them is rewritten without them.
 func (s *Shards[T]) Restore(ctx context.Context, offset int64) error {
 	if s.closed {
 		return sink.ErrClosed
@@ -357,7 +357,7 @@ func (s *Shards[T]) Restore(ctx context.Context, offset int64) error {
 		return err
 	}
 	if s.f != nil {
-		_ = s.f.Close() // what it holds is read again
+		_ = s.f.Close() // its content is read again below
 		s.f, s.w = nil, nil
 	}
 	err := s.scan()
@@ -386,13 +386,13 @@ func (s *Shards[T]) Restore(ctx context.Context, offset int64) error {
 	return nil
 }
 
-// cut removes the rows after offset, last ones first: it can be repeated after a kill.
+// cut removes the rows after offset, the last ones first, so that it can be repeated after a kill.
 func (s *Shards[T]) cut(offset int64) error {
 	if err := os.Remove(filepath.Join(s.dir, s.name+".tmp")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	whole := slices.ContainsFunc(s.files, func(x shard) bool { return x.last == offset })
-	kept := int64(math.MaxInt64) // the first row of the open file that remains
+	kept := int64(math.MaxInt64) // the first remaining row of the open file
 	for _, x := range append(s.torn, s.open) {
 		var err error
 		switch {
@@ -454,7 +454,7 @@ func (s *Shards[T]) shorten(x shard, offset int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// Close implements sink.Sink. It makes a complete file of the rows that are in none yet.
+// Close implements sink.Sink. It makes a complete file from the rows that are in none yet.
 func (s *Shards[T]) Close(_ context.Context) error {
 	if s.closed {
 		return nil

@@ -15,14 +15,14 @@ import (
 // Table implements [sink.Sink]: it writes each result as a row of a table in a SQL database. A row with the key of an earlier one
 // replaces its columns; other columns of the table do not change.
 //
-// The columns are the exported fields of T, under the name of the tag db, or json, or their Go name; db:"-" leaves one out. Strings,
-// numbers, booleans, times and bytes have types of the database; structs, maps and lists are JSON; pointers can be NULL. Times are
-// in UTC with microseconds.
+// The columns are the exported fields of T. Their names are those of the tag db, or of json, or the Go names; db:"-" leaves a field
+// out. Strings, numbers, booleans, times and bytes have native types of the database; structs, maps and lists are JSON; pointers can
+// be NULL. Times are in UTC with microseconds.
 //
-// Results are in memory until Sync, and then in one transaction, together with their numbers, in the table NAME_undo. It has a row for
-// each result: the job, the number of the result in the job, its key, and what its row was before, as JSON. So a resumed crawl
-// undoes what was not committed, and each result counts once. Several jobs may write to one table, also at the same time, and each
-// undoes nothing of the others. The rows of a job that will not be resumed can be deleted from NAME_undo.
+// Results stay in memory until Sync, which writes them in one transaction, together with a row for each in the table NAME_undo: the
+// job, the number of the result in the job, its key, and the previous state of its row, as JSON. So a resumed crawl undoes results
+// that were not committed, and each result counts once. Several jobs may write to one table, even at the same time, and each undoes
+// only its own results. The rows of a job that will not be resumed can be deleted from NAME_undo.
 //
 // A Table is not safe for concurrent use.
 type Table[T any] struct {
@@ -33,11 +33,11 @@ type Table[T any] struct {
 	name    string
 	job     string
 	columns []column
-	keys    []int  // places of the key among the columns
-	selects string // statement that reads the row with a key
-	upserts string // statement that adds a row, or replaces the columns of the one with its key
-	pending []row  // since the last Sync
-	last    int64  // number of the last result that is in the database
+	keys    []int // indexes of the key's columns
+	selects string // statement that reads a row by its key
+	upserts string // statement that adds a row, or replaces the columns of the row with the same key
+	pending []row // results since the last Sync
+	last    int64 // number of the last result in the database
 	err     error
 	closed  bool
 }
@@ -48,9 +48,9 @@ type row struct {
 	values []any
 }
 
-// OpenTable opens the table name, and creates it and the table name_undo if they do not exist. The job is a text that each crawl has
-// for itself, and has again when it is resumed: the path of its directory, for example. The key names one or more columns
-// of texts or whole numbers.
+// OpenTable opens the table name, and creates it and the table name_undo if they do not exist. The job is a text that identifies a
+// crawl, and is the same when the crawl is resumed: the path of its directory, for example. The key names one or more columns of
+// texts or whole numbers.
 //
 // The caller opens the database with a driver, and closes it after the Table.
 func OpenTable[T any](ctx context.Context, db *sql.DB, d Dialect, name, job string, key ...string) (*Table[T], error) {
@@ -86,7 +86,7 @@ func (t *Table[T]) Name() string { return "table " + t.name }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// undo returns the quoted name of the table with what rows were before.
+// undo returns the quoted name of the table with the previous rows.
 func (t *Table[T]) undo() string { return quote(t.name + "_undo") }
 
 // schema returns the statements that create the tables.
@@ -105,7 +105,7 @@ func (t *Table[T]) schema() []string {
 	}
 }
 
-// prepare makes the statements that each result needs.
+// prepare makes the statements for each result.
 func (t *Table[T]) prepare() {
 	var names, marks, sets, keys []string
 	for i := range t.columns {
@@ -135,7 +135,7 @@ func (t *Table[T]) mark(n int) string {
 	return fmt.Sprintf("$%d", n)
 }
 
-// where returns the condition for a key whose first parameter is the n-th.
+// where returns the condition for a key whose first parameter is number n.
 func (t *Table[T]) where(n int) string {
 	var all []string
 	for k, i := range t.keys {
@@ -167,7 +167,7 @@ func (t *Table[T]) row(item *T) (r row, err error) {
 	return r, err
 }
 
-// at returns a field. Those of embedded pointers that are nil have no place, and are made.
+// at returns a field. It allocates embedded pointers that are nil.
 func at(v reflect.Value, index []int) reflect.Value {
 	for k, i := range index {
 		if k > 0 && v.Kind() == reflect.Pointer {
@@ -223,7 +223,7 @@ func (t *Table[T]) Sync(ctx context.Context) (int64, error) {
 	return t.last, nil
 }
 
-// transaction calls f in a transaction. No other Table writes to the same table in the meantime.
+// transaction calls f in a transaction. No other Table writes to the same table meanwhile.
 func (t *Table[T]) transaction(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	tx, err := t.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -237,13 +237,13 @@ func (t *Table[T]) transaction(ctx context.Context, f func(context.Context, *sql
 		err = f(ctx, tx)
 	}
 	if err != nil {
-		_ = tx.Rollback() // the first error counts
+		_ = tx.Rollback() // err is the first error
 		return err
 	}
 	return tx.Commit()
 }
 
-// queries are a database or a transaction.
+// queries is a database or a transaction.
 type queries interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
@@ -283,7 +283,7 @@ func (t *Table[T]) commit(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// read returns the row with the key of another one as JSON, not valid if there is none.
+// read returns the row with the key in values as JSON. It is not valid if there is none.
 func (t *Table[T]) read(ctx context.Context, tx *sql.Tx, values []any) (before sql.NullString, err error) {
 	var cells []any
 	var item T
@@ -301,7 +301,7 @@ func (t *Table[T]) read(ctx context.Context, tx *sql.Tx, values []any) (before s
 	return sql.NullString{String: string(b), Valid: true}, err
 }
 
-// upsert adds a row, or replaces the columns of the one with its key.
+// upsert adds a row, or replaces the columns of the row with the same key.
 func (t *Table[T]) upsert(ctx context.Context, tx *sql.Tx, values []any) error {
 	_, err := tx.ExecContext(ctx, t.upserts, values...)
 	return err

@@ -21,14 +21,14 @@ import (
 	"github.com/amble-crawler/amble/stores"
 )
 
-// Time between tries to reach a store.
+// The times between attempts to reach a store.
 const (
 	firstTry = time.Second
 	lastTry  = time.Minute
 )
 
-// uploads stores complete files, in a goroutine. What is in the store is listed in NAME.sha256, as sha256sum writes it, after comments
-// that name the files that may be there.
+// uploads stores complete files, in a goroutine. The file NAME.sha256 lists the files in the store, in the format of sha256sum, after
+// comments with the files that may be there.
 type uploads struct {
 	store       stores.Store
 	dir, prefix string
@@ -36,26 +36,26 @@ type uploads struct {
 	told        func(error)
 	stop        context.CancelFunc
 	ended       chan struct{}
-	wake        chan struct{} // a value: something is queued
+	wake        chan struct{} // receives a value when something is queued
 
-	writing sync.Mutex        // held while the store is written to
+	writing sync.Mutex // held during writes to the store
 	stored  map[string]string // lines of the list, by file name
-	begun   map[string]bool   // names of files that may be stored: nobody knows how a Put ended
+	begun   map[string]bool // files that may be stored, because the result of a Put is not known
 
 	mu      sync.Mutex
 	queue   []string // file names
-	offered int64    // the last row of the files that were queued
-	round   int      // counts Restores: what was queued before one may be gone
+	offered int64 // the last row of the queued files
+	round   int // number of Restores: files queued before one may be gone
 }
 
-// UploadTo makes s store its complete files in a store, too, as objects prefix/NAME-… with their SHA-256. It is called once, after
+// UploadTo makes s store its complete files in a store, too, as objects prefix/NAME-… with their SHA-256. Call it once, after
 // OpenShards and before the crawl. The files stay in the directory, where NAME.sha256 lists those that are stored.
 //
-// A file is stored when a commit has made it final: when Restore or a second Sync says so. Kills change nothing: an object has the name
-// and content of its file, so each row is in one object once. Neither Append nor Sync waits for the store. While it cannot be
-// reached, failed is called with each error, by another goroutine, and the next try is up to a minute later. nil drops the errors.
-// Close ends the uploads, and [Shards.Upload] stores what is left. Restore to what is behind a stored file removes its object,
-// and fails if the store cannot be reached.
+// A file is stored once a commit has made it final, which a Restore or the next Sync shows. Kills do no harm: an object has the name
+// and content of its file, so each row is in only one object. Neither Append nor Sync waits for the store. While it cannot be reached,
+// failed is called with each error, by another goroutine, and the next attempt is up to a minute later. failed may be nil. Close ends
+// the uploads, and [Shards.Upload] stores the rest. A Restore to an offset before the end of a stored file removes its object, and
+// fails if the store cannot be reached.
 func (s *Shards[T]) UploadTo(store stores.Store, prefix string, failed func(error)) error {
 	if s.closed || s.up != nil {
 		return fmt.Errorf("items: shards %s: UploadTo is for an open Shards, once", s.Name())
@@ -81,8 +81,8 @@ func (s *Shards[T]) UploadTo(store stores.Store, prefix string, failed func(erro
 	return nil
 }
 
-// Upload stores all complete files that are not stored yet, and returns when they are. It tries again until ctx ends. Call it when
-// the crawl has ended without an error, after Close, or after OpenShards and UploadTo in a later process.
+// Upload stores all complete files that are not stored yet, and returns when they are. It retries until ctx ends. Call it when the
+// crawl has ended without an error, after Close, or in a later process after OpenShards and UploadTo.
 func (s *Shards[T]) Upload(ctx context.Context) error {
 	if s.up == nil {
 		return fmt.Errorf("items: shards %s: UploadTo must come first", s.Name())
@@ -98,7 +98,7 @@ func (s *Shards[T]) Upload(ctx context.Context) error {
 	return nil
 }
 
-// offer queues the files that end with a committed row.
+// offer queues the files whose last row is committed.
 func (u *uploads) offer(files []shard, committed int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -132,7 +132,7 @@ func (u *uploads) run(ctx context.Context) {
 	defer close(u.ended)
 	for ctx.Err() == nil {
 		if name, round := u.next(); name != "" {
-			_ = u.try(ctx, name, round) // only the end of ctx ends it
+			_ = u.try(ctx, name, round) // it fails only if ctx has ended
 			continue
 		}
 		select {
@@ -142,7 +142,7 @@ func (u *uploads) run(ctx context.Context) {
 	}
 }
 
-// try stores a file, time and again until ctx ends.
+// try stores a file, with retries until ctx ends.
 func (u *uploads) try(ctx context.Context, name string, round int) error {
 	for wait := firstTry; ; wait = min(2*wait, lastTry) {
 		err := u.put(ctx, name, round)
@@ -162,7 +162,7 @@ func (u *uploads) try(ctx context.Context, name string, round int) error {
 	}
 }
 
-// put stores a file and lists it, unless it is listed, or of an earlier round.
+// put stores a file and lists it, unless it is listed or was queued before a Restore.
 func (u *uploads) put(ctx context.Context, name string, round int) error {
 	u.writing.Lock()
 	defer u.writing.Unlock()
@@ -173,7 +173,7 @@ func (u *uploads) put(ctx context.Context, name string, round int) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() //nolint:errcheck // it was only read
 	h := sha256.New()
 	size, err := io.Copy(h, f)
 	if err != nil {
@@ -200,7 +200,7 @@ func (u *uploads) put(ctx context.Context, name string, round int) error {
 	return nil
 }
 
-// begins is before the name of a file that may be stored. sha256sum reads a comment.
+// begins is the prefix of a line for a file that may be stored. For sha256sum it is a comment.
 const begins = "# begun: "
 
 func (u *uploads) writeList() error {
@@ -214,11 +214,11 @@ func (u *uploads) writeList() error {
 	return durable.Replace(u.list, []byte(list.String()))
 }
 
-// maxList limits the list of stored files, which has some 100 bytes for each.
+// maxList limits the bytes of the list of stored files, which needs some 100 for each.
 const maxList = 64 << 20
 
-// readList reads the list, up to the first line that it cannot read: the files after that are stored again. It removes lists that a
-// killed process did not finish.
+// readList reads the list up to the first invalid line: the files after it are stored again. It removes unfinished lists of killed
+// processes.
 func (u *uploads) readList() error {
 	if err := durable.RemoveUnfinished(u.list); err != nil {
 		return err
@@ -244,8 +244,8 @@ func (u *uploads) readList() error {
 	return nil
 }
 
-// remove removes files with rows after offset from the store, and then from the list. A commit has made each of them final, so there
-// are some only if the crawl goes back to an earlier state.
+// remove removes files with rows after offset from the store, and then from the list. Such files exist only if the crawl returns to
+// an earlier state, because a commit made each of them final.
 func (u *uploads) remove(ctx context.Context, files []shard, offset int64) error {
 	u.writing.Lock()
 	defer u.writing.Unlock()

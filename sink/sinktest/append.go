@@ -45,7 +45,7 @@ func recordsOfEveryShape(k *kit) {
 	k.want(true, urls...)
 }
 
-// recordIsTheCallers overwrites a record and all it points to as soon as Append returns.
+// recordIsTheCallers overwrites a record and all data that it points to as soon as Append returns.
 func recordIsTheCallers(k *kit) {
 	s := k.open()
 	var urls []string
@@ -115,7 +115,7 @@ func closedIsErrClosed(k *kit) {
 	k.want(true, urls...)
 }
 
-// canceled calls what takes a context with one that has ended.
+// canceled calls methods with a context that has ended.
 func canceled(k *kit) {
 	ended, cancel := context.WithCancel(k.Context())
 	cancel()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// restoreAfterKill simulates kills after a Sync: every file that grew since is cut at every byte, with the other
-// files as after or as before; files created since exist or do not.
+// restoreAfterKill simulates kills after a Sync: every file that grew since then is cut at every byte, while the other files are in
+// their state after or before; files created since then exist or do not.
 func restoreAfterKill(k *kit) {
 	if k.suite.InPlace {
 		k.Skip("the output is written in place: see RunKilled")
@@ -48,8 +48,8 @@ func (k *kit) step(thorough, sparse int) int {
 	return sparse
 }
 
-// torn returns the states that a kill between two snapshots can leave if files are appended to, created and replaced.
-// stepAfter and stepBefore apply to states with the other files as after and as before.
+// torn returns the states that a kill between two snapshots can leave if files are appended to, created and replaced. stepAfter and
+// stepBefore apply to the other files in their state after and before.
 func torn(before, after snapshot, stepAfter, stepBefore int) iter.Seq[snapshot] {
 	return func(yield func(snapshot) bool) {
 		for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -78,7 +78,7 @@ func (s snapshot) with(name, content string) snapshot {
 	return c
 }
 
-// killed opens what a kill left, restores it and checks that it contains exactly the synced records.
+// killed opens the files that a kill left, restores the output and checks that it contains exactly the synced records.
 func (k *kit) killed(state snapshot, offset int64, urls []string) {
 	k.Helper()
 	k.lay(state)

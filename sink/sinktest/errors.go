@@ -30,7 +30,7 @@ func (k *kit) fill(s sink.Sink) (m mark, failed error) {
 	return m, failed
 }
 
-// rooms returns sizes of disks, up to some with room for several records.
+// rooms returns sizes of disks, up to some that hold several records.
 func rooms() []int {
 	var rs []int
 	for room := 0; room < 6000; room += 1 + room/12 {
@@ -52,7 +52,7 @@ func (k *kit) openFull(room int) sink.Sink {
 	return s
 }
 
-// fullDisk fills disks of many sizes, so that the disk becomes full during every kind of write.
+// fullDisk fills disks of many sizes, so that a disk becomes full during every kind of write.
 func fullDisk(k *kit) {
 	for _, room := range rooms() {
 		s := k.openFull(room)

@@ -15,23 +15,22 @@ import (
 	"testing"
 )
 
-// These variables are the environment of a process that will be killed.
+// Environment variables of a process that will be killed.
 const (
 	victimDir    = "SINKTEST_DIR"
 	victimOffset = "SINKTEST_OFFSET"
 	victimCount  = "SINKTEST_COUNT"
 )
 
-// RunKilled tests sinks with processes that are killed while they append, sync, restore and close: after Restore the
-// output contains what they had synced, once each and in order, and nothing else (S1 to S8). For each kill it starts
-// the test's own binary again, which also repeats what the calling test does before the call. OpenFull, Thorough,
-// Runs and Seed are not used.
+// RunKilled tests sinks with processes that are killed while they append, sync, restore and close: after Restore the output
+// contains what they had synced, once each and in order, and nothing else (S1 to S8). For each kill it starts the test's own binary
+// again, which repeats everything that the calling test does before the call. OpenFull, Thorough, Runs and Seed are not used.
 func RunKilled(t *testing.T, s Suite, kills int) {
 	t.Helper()
 	if dir := os.Getenv(victimDir); dir != "" {
 		(&kit{T: t, suite: s, dir: dir}).live()
 	}
-	const perOutput = 8 // kills of one output, which is read after each
+	const perOutput = 8 // number of kills of one output, which is read after each
 	for done := 0; done < kills; {
 		h := &hunt{kit: &kit{T: t, suite: s, dir: t.TempDir()}, acked: []ack{{}}}
 		for range min(perOutput, kills-done) {
@@ -42,8 +41,8 @@ func RunKilled(t *testing.T, s Suite, kills int) {
 	}
 }
 
-// live appends to an output, from the offset and record that the environment names, and prints how far it is synced,
-// until the process is killed.
+// live appends to an output until the process is killed, from the offset and record in the environment, and prints how far it is
+// synced.
 func (k *kit) live() {
 	k.Helper()
 	var from ack
@@ -72,16 +71,16 @@ func say(t *testing.T, line string) {
 	}
 }
 
-// ack is a line that a process printed before it was killed: the records up to the n-th are synced.
+// ack is a line that a process printed before it was killed: the first n records are synced.
 type ack struct {
 	offset int64
 	n      int
 }
 
-// hunt is an output that is used by one process after the other.
+// hunt is an output that several processes use in turn.
 type hunt struct {
 	*kit
-	acked []ack // growing
+	acked []ack // in increasing order
 }
 
 // kill starts a process, waits for a few lines and kills it some time later.
@@ -108,7 +107,7 @@ func (h *hunt) kill() {
 	if err := cmd.Process.Kill(); err != nil {
 		h.Error(err)
 	}
-	for lines.Scan() { // printed before the kill
+	for lines.Scan() { // lines printed before the kill
 		h.hear(lines.Text())
 	}
 	_, _ = io.Copy(io.Discard, out)

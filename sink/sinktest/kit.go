@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// kit contains what the tests share.
+// kit contains the state shared by the tests.
 type kit struct {
 	*testing.T
 	suite Suite
@@ -35,7 +35,7 @@ func (k *kit) open() sink.Sink {
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// record makes the next record, with an exchange. Some payloads repeat, some answers are chunked, some are empty.
+// record makes the next record, with an exchange. Some payloads repeat, some responses are chunked, some are empty.
 func (k *kit) record() *sink.Record {
 	k.n++
 	at := start.Add(time.Duration(k.n) * 100 * time.Millisecond)
@@ -99,7 +99,7 @@ func (k *kit) close(s sink.Sink) {
 	}
 }
 
-// want checks what the output contains.
+// want checks the contents of the output.
 func (k *kit) want(closed bool, want ...string) {
 	k.Helper()
 	got, err := k.suite.Read(k.dir, closed)
@@ -132,8 +132,8 @@ func (k *kit) snapshot() snapshot {
 	return s
 }
 
-// lay continues in a new directory with the content s. A sink that is open in the old one does not reach it: here,
-// its process was killed.
+// lay continues in a new directory with the content s. A sink that is open in the old directory cannot change it: in the new one,
+// its process counts as killed.
 func (k *kit) lay(s snapshot) {
 	k.Helper()
 	k.dir = k.TempDir()

@@ -6,14 +6,14 @@ import (
 	"syscall"
 )
 
-// asNobody calls f without the file permissions of the superuser. It reports whether it could.
+// asNobody calls f without the file permissions of the superuser. It returns false if that is not possible.
 func asNobody(f func()) bool {
 	if os.Geteuid() != 0 {
 		f()
 		return true
 	}
 	const nobody = 65534
-	runtime.LockOSThread() // the kernel checks files by the thread's identity
+	runtime.LockOSThread() // the kernel checks permissions by the thread's identity
 	defer runtime.UnlockOSThread()
 	if err := syscall.Setfsuid(nobody); err != nil {
 		return false

@@ -1,6 +1,6 @@
-// Package sinktest is the conformance suite of sink.Sink: tests for each numbered clause of the contract, and random
-// operations compared with a small reference model. The test of a sink says how to open it and how to read its
-// output, and calls [Run], and [RunKilled] to have processes killed while they write.
+// Package sinktest is the conformance suite of sink.Sink: tests for each numbered clause of the contract, and random operations
+// compared with a small reference model. The test of a sink describes how to open it and how to read its output, and calls [Run],
+// and [RunKilled] for processes that are killed while they write.
 package sinktest
 
 import (
@@ -13,22 +13,20 @@ import (
 type Suite struct {
 	// Open opens the output in dir, which exists and contains nothing else.
 	Open func(dir string) (sink.Sink, error)
-	// Read returns the URLs of the records in the output in dir, in order. It returns an error if anything in it is
-	// torn or does not belong there. closed says that the sink was closed, so that the output is in its final form;
-	// otherwise all of it was synced.
+	// Read returns the URLs of the records in the output in dir, in order. It returns an error if anything in it is torn or
+	// foreign. closed means that the sink was closed, so that the output is in its final form; otherwise everything was synced.
 	Read func(dir string, closed bool) ([]string, error)
-	// OpenFull opens the output in dir on a disk with room for room more bytes. The write that exceeds them is done
-	// in part and fails with syscall.ENOSPC. If OpenFull is nil, S9 is skipped.
+	// OpenFull opens the output in dir on a disk with space for room more bytes. The first write beyond that stores a part of its
+	// data and fails with syscall.ENOSPC. If OpenFull is nil, S9 is skipped.
 	OpenFull func(dir string, room int) (sink.Sink, error)
-	// InPlace says that files of the output are written in place, in an order that another library decides, as those
-	// of a database are. The states that a kill leaves then cannot be made up from the files: that part of S5 is left to
-	// RunKilled.
+	// InPlace means that another library writes files of the output in place and decides the order, as in a database. The states
+	// that a kill leaves then cannot be simulated with the files: RunKilled tests that part of S5.
 	InPlace bool
 	// Thorough kills the process at every byte written. Otherwise, and with -short, some are left out.
 	Thorough bool
-	// Runs is the number of sequences of random operations, each with its own Seed. 0: 50.
+	// Runs is the number of sequences of random operations, each with its own seed. 0: 50.
 	Runs int
-	// Seed is the first seed. A failure names its own, to be tried alone. 0: 1.
+	// Seed is the first seed. A failure names the seed with which it can be repeated. 0: 1.
 	Seed uint64
 }
 
@@ -40,7 +38,7 @@ func Run(t *testing.T, s Suite) {
 	})
 }
 
-// each lists the tests of the suite. The number is that of the clause.
+// each calls test with the tests of the suite. The number in a name is that of the clause.
 func each(test func(name string, check func(*kit))) {
 	test("S1 records in order, each once", recordsInOrder)
 	test("S1 records of every shape", recordsOfEveryShape)

@@ -10,7 +10,7 @@ import (
 // valueColumn is the column of results that are not objects.
 const valueColumn = "value"
 
-// maxColumns bounds the columns of the table. SQLite supports 2,000.
+// maxColumns limits the columns of the table. SQLite supports 2,000.
 const maxColumns = 1000
 
 // row is one result.
@@ -37,7 +37,7 @@ func parse(item json.RawMessage) (row, error) {
 		if err != nil {
 			return row{}, fmt.Errorf("not valid JSON: %w", err)
 		}
-		key, _ := t.(string) // keys are
+		key, _ := t.(string) // keys are always strings
 		var text json.RawMessage
 		if err := d.Decode(&text); err != nil {
 			return row{}, fmt.Errorf("not valid JSON: %w", err)
@@ -56,7 +56,7 @@ func parse(item json.RawMessage) (row, error) {
 	return r, nil
 }
 
-// set adds a field. As in encoding/json, the last field of a name counts.
+// set adds a field. As in encoding/json, the last field with a name counts.
 func (r *row) set(key string, v any) error {
 	if strings.ContainsRune(key, 0) || strings.HasPrefix(key, "_") || key == "" {
 		return fmt.Errorf("a field cannot be named %q here: names that begin with _ are the sink's", key)
@@ -71,7 +71,7 @@ func (r *row) set(key string, v any) error {
 	return nil
 }
 
-// value returns a JSON value in the form in which SQLite stores it.
+// value returns SQLite's form of a JSON value.
 func value(text json.RawMessage) (any, error) {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -90,7 +90,7 @@ func value(text json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// number returns an INTEGER or a REAL. A number that neither can express becomes text, so that it is not lost.
+// number returns an INTEGER or a REAL. A number that neither can represent becomes text, so that it is not lost.
 func number(n json.Number) any {
 	if i, err := n.Int64(); err == nil {
 		return i
@@ -112,10 +112,10 @@ func (r row) insert(table string, id int64, page string) (string, []any) {
 	return b.String(), append([]any{id, page}, r.values...)
 }
 
-// name quotes a name.
+// name quotes a name for SQL.
 func name(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
-// columns are those of the table, by their names in lower case: SQLite ignores the case of ASCII letters.
+// columns holds the columns of the table, by their names in lower case: SQLite ignores the case of ASCII letters.
 type columns map[string]string
 
 func fold(s string) string {

@@ -1,9 +1,9 @@
-// Package sqlite is a sink that writes the results of a crawl to a table of a SQLite database.
+// Package sqlite implements a sink that writes the results of a crawl to a table of a SQLite database.
 //
-// It needs no C: modernc.org/sqlite is SQLite translated to Go. That library is large, so this sink has a package of
-// its own: programs that do not import it do not contain it.
+// It needs no C: modernc.org/sqlite is SQLite translated to Go. That library is large, so this sink is in a separate package:
+// programs that do not import it do not contain it.
 //
-// In a job directory, job.ItemsTable(sqlite.Open) does all of it.
+// For a job directory, use job.ItemsTable(sqlite.Open).
 //
 //	s, err := sqlite.Open("shop.db", "products")
 //	config.Sinks = []sink.Sink{s} // a Handler calls v.Emit(product)
@@ -43,9 +43,9 @@ type Sink struct {
 	path    string
 	table   string
 	columns columns
-	tx      *sql.Tx // since the first Append after a Sync
+	tx      *sql.Tx // open since the first Append after a Sync
 	last    int64   // the highest _id
-	err     error   // what failed since the last Restore
+	err     error // the error since the last Restore
 	closed  bool
 }
 
@@ -66,14 +66,14 @@ func Open(path, table string) (*Sink, error) {
 	return s, nil
 }
 
-// pragmas make a commit durable before it is reported, and let others read in the meantime.
+// pragmas make a commit durable before it returns, and let others read meanwhile.
 const pragmas = "_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate"
 
 func (s *Sink) open() error {
 	if s.table == "" {
 		return errors.New("a table needs a name")
 	}
-	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_RDWR, 0o644) // for the system's error: SQLite has its own, which says less
+	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_RDWR, 0o644) // to get the system's error: SQLite's own error is less specific
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Sink) open() error {
 	if s.db, err = sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: pragmas}).String()); err != nil {
 		return err
 	}
-	s.db.SetMaxOpenConns(1) // one writer, which sees what it wrote
+	s.db.SetMaxOpenConns(1) // a single connection, which sees its own writes
 	if _, err := s.db.ExecContext(context.Background(), "CREATE TABLE IF NOT EXISTS "+name(s.table)+" (_id INTEGER PRIMARY KEY, _page TEXT NOT NULL)"); err != nil {
 		return failure(err)
 	}
@@ -118,9 +118,9 @@ func (s *Sink) read(ctx context.Context) error {
 // Name implements sink.Sink: it returns the last element of the path, and the table.
 func (s *Sink) Name() string { return filepath.Base(s.path) + "#" + s.table }
 
-// Append implements sink.Sink. An error of a result names it, and leaves the table unchanged.
+// Append implements sink.Sink. If a result is invalid, the error names it, and the table is unchanged.
 //
-// The context is not used, so that what a crawl has fetched is written while it is being stopped.
+// The context is not used, so that fetched pages are written while the crawl is being stopped.
 func (s *Sink) Append(ctx context.Context, r *sink.Record) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := s.usable(); err != nil {

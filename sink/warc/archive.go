@@ -17,9 +17,9 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// Archive finds recorded answers by the URLs that were requested. It reads archive files of this package and of other
-// programs: compressed with gzip or zstd, a record at a time, or not at all. It keeps 16 bytes in memory for each
-// answer and reads the answers from the files. It is safe for concurrent use until Close.
+// Archive finds recorded responses by the requested URLs. It reads archive files of this package and of other programs,
+// uncompressed or with each record compressed with gzip or zstd. It keeps 16 bytes in memory for each response and reads the
+// responses from the files. It is safe for concurrent use until Close.
 type Archive struct {
 	files []archiveFile
 	open  func(name string) (File, int64, error)
@@ -55,7 +55,7 @@ func OpenFile(name string) (File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// place is where an answer is.
+// place is the place of a response.
 type place struct {
 	key uint64 // hash of the URL
 	at  uint64 // number of the file, and offset in it
@@ -72,7 +72,7 @@ func (p place) compare(q place) int {
 	return cmp.Or(cmp.Compare(p.key, q.key), cmp.Compare(p.at, q.at))
 }
 
-// Answer is an answer that an archive has.
+// Answer is a response in an archive.
 type Answer struct {
 	ID   string     // WARC-Record-ID, with its angle brackets
 	URL  string     // WARC-Target-URI
@@ -81,20 +81,21 @@ type Answer struct {
 	Head []byte     // status line and header section as received, with the empty line after it
 	// Payload is the body without transfer coding, still in its content coding.
 	Payload []byte
-	// Truncated says why Payload is not complete, in the reason codes of sink.Record.Truncated. It is "" if it is.
+	// Truncated is the reason why Payload is incomplete, one of the reason codes of sink.Record.Truncated. It is "" if Payload is
+	// complete.
 	Truncated string
 
 	File   string // the path
 	Offset int64  // of the record in the file
 }
 
-// ErrNotArchived is wrapped by the error for a URL of which an archive has no answer.
+// ErrNotArchived is wrapped by the error for a URL without a response in the archive.
 var ErrNotArchived = errors.New("not in the archive")
 
-// ArchiveError is damage in an archive file, or that it cannot be read.
+// ArchiveError reports an archive file that is damaged or cannot be read.
 type ArchiveError struct {
 	File   string // the path
-	Offset int64  // of the record that is damaged
+	Offset int64 // offset of the damaged record
 	Err    error
 }
 
@@ -105,8 +106,8 @@ func (e *ArchiveError) Error() string {
 // Unwrap returns the cause.
 func (e *ArchiveError) Unwrap() error { return e.Err }
 
-// OpenArchive opens archive files, and those in directories, for reading. Files are read once, or only their CDXJ
-// indexes where [Writer] left them. same returns the same text for URLs that count as one page; nil: no two do. The error is
+// OpenArchive opens archive files, and those in directories, for reading. It reads each file once, or only its CDXJ index if
+// [Writer] left one. same returns the same text for URLs that count as one page; nil: all URLs are different pages. The error is
 // that of the file system or an *[ArchiveError].
 func OpenArchive(same func(url string) string, paths ...string) (*Archive, error) {
 	names, err := Files(paths...)
@@ -116,7 +117,7 @@ func OpenArchive(same func(url string) string, paths ...string) (*Archive, error
 	return OpenArchiveBy(OpenFile, same, names...)
 }
 
-// OpenArchiveBy is [OpenArchive] for archive files that need not be on a disk: open opens one of the names, or the index of one, and
+// OpenArchiveBy is like [OpenArchive] for archive files that need not be on a disk: open opens a file or its index by name, and
 // returns its size in bytes.
 func OpenArchiveBy(open func(name string) (File, int64, error), same func(url string) string, names ...string) (*Archive, error) {
 	if same == nil {
@@ -133,8 +134,8 @@ func OpenArchiveBy(open func(name string) (File, int64, error), same func(url st
 	return a, nil
 }
 
-// OpenFiles opens archive files, and those in directories, without reading them. [Archive.At] finds intact records in files
-// that OpenArchive cannot read because they are damaged elsewhere. Payloads stored in records other than the answer's are not
+// OpenFiles opens archive files, and those in directories, without reading them. [Archive.At] finds intact records in files that
+// OpenArchive cannot read because they are damaged elsewhere. Payloads that are stored in another record than the response are not
 // found.
 func OpenFiles(paths ...string) (*Archive, error) {
 	a := &Archive{seed: maphash.MakeSeed(), same: func(url string) string { return url }}
@@ -177,12 +178,12 @@ func Files(paths ...string) (names []string, err error) {
 	return names, nil
 }
 
-// IsArchive reports whether a file is an archive according to its name: .warc, .warc.gz or .warc.zst.
+// IsArchive reports whether a file is an archive according to its name, which must end in .warc, .warc.gz or .warc.zst.
 func IsArchive(name string) bool {
 	return strings.HasSuffix(name, ".warc") || strings.HasSuffix(name, ".warc.gz") || strings.HasSuffix(name, ".warc.zst")
 }
 
-// add opens a file and puts its answers into the table.
+// add opens a file and adds its responses to the table.
 func (a *Archive) add(path string) error {
 	in, size, err := a.open(path)
 	if err != nil {
@@ -200,10 +201,10 @@ func (a *Archive) add(path string) error {
 	return err
 }
 
-// Cut returns the last records of files that end within them, as after a process was killed. They are not used.
+// Cut returns the last records of files that end within them, for example after a process was killed. They are not used.
 func (a *Archive) Cut() []*ArchiveError { return a.cut }
 
-// Len returns the number of answers.
+// Len returns the number of responses.
 func (a *Archive) Len() int { return len(a.table) }
 
 // Close closes the files.
@@ -215,8 +216,8 @@ func (a *Archive) Close() error {
 	return errors.Join(errs...)
 }
 
-// Find returns the last answer for a URL: of several attempts and of several visits, the latest; or, if there is none, that
-// for another URL of the same page. The error wraps [ErrNotArchived] if there is neither, or is an *[ArchiveError].
+// Find returns the last response for a URL, the latest of several attempts and visits. If there is none, it returns that for
+// another URL of the same page. The error wraps [ErrNotArchived] if there is neither, or is an *[ArchiveError].
 func (a *Archive) Find(url string) (*Answer, error) {
 	target := uri(url)
 	var other *stored
@@ -228,7 +229,7 @@ func (a *Archive) Find(url string) (*Answer, error) {
 			return nil, err
 		case r.target() == target:
 			return a.answer(p, r)
-		case other == nil && a.same(r.target()) == a.same(target): // otherwise the hashes are the same by chance
+		case other == nil && a.same(r.target()) == a.same(target): // otherwise the hashes are equal by chance
 			other, there = r, p
 		}
 	}
@@ -238,8 +239,8 @@ func (a *Archive) Find(url string) (*Answer, error) {
 	return nil, fmt.Errorf("warc: %s: %w", url, ErrNotArchived)
 }
 
-// URLs returns the URLs of the answers, in the order of the files. A URL that was answered more than once comes more than
-// once. The sequence ends after an error, an *[ArchiveError].
+// URLs returns the URLs of the responses, in the order of the files. A URL with several responses occurs several times. The
+// sequence ends after an error, an *[ArchiveError].
 func (a *Archive) URLs() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		all := slices.Clone(a.table)
@@ -259,7 +260,7 @@ func (a *Archive) URLs() iter.Seq2[string, error] {
 
 func (a *Archive) key(target string) uint64 { return maphash.String(a.seed, a.same(target)) }
 
-// places returns the places of answers for a URL, the oldest first.
+// places returns the places of responses for a URL, the oldest first.
 func (a *Archive) places(target string) []place {
 	key := a.key(target)
 	from, _ := slices.BinarySearchFunc(a.table, key, func(p place, key uint64) int { return cmp.Compare(p.key, key) })
@@ -270,7 +271,7 @@ func (a *Archive) places(target string) []place {
 	return a.table[from:to]
 }
 
-// answer returns the answer in a record. The payload of a revisit is in the record that it refers to.
+// answer returns the response in a record. The payload of a revisit is in the record to which it refers.
 func (a *Archive) answer(p place, r *stored) (*Answer, error) {
 	x := &Answer{ID: r.get("WARC-Record-ID"), URL: r.target(), File: a.files[p.file()].name, Offset: p.offset()}
 	x.Date, _ = time.Parse(time.RFC3339, r.get("WARC-Date"))
@@ -291,7 +292,7 @@ func (a *Archive) answer(p place, r *stored) (*Answer, error) {
 	return x, nil
 }
 
-// original returns the record that a revisit refers to, and where it is.
+// original returns the record to which a revisit refers, and its place.
 func (a *Archive) original(p place, r *stored) (place, *stored, error) {
 	id, date := r.get("WARC-Refers-To"), r.get("WARC-Refers-To-Date")
 	for _, q := range slices.Backward(a.places(bare(r.get("WARC-Refers-To-Target-URI")))) {
@@ -306,7 +307,8 @@ func (a *Archive) original(p place, r *stored) (place, *stored, error) {
 	return p, nil, a.damage(p, fmt.Errorf("it refers to the answer %s, which none of the files has", cmp.Or(id, date)))
 }
 
-// truncation returns why the payload of a record is incomplete. The metadata record after it knows better than the record.
+// truncation returns the reason why the payload of a record is incomplete. The metadata record after it is more precise than the
+// record.
 func (a *Archive) truncation(p place, r *stored) string {
 	next, err := a.readAt(p.file(), r.end)
 	if err == nil && next.kind() == "metadata" && next.get("WARC-Refers-To") == r.get("WARC-Record-ID") {
@@ -333,7 +335,7 @@ func (a *Archive) damage(p place, err error) error {
 //	https://www.Example.org:443/A//b/?y=2&x=%31  org,example)/a/b?x=1&y=2
 func SURT(url string) string { return surt(url) }
 
-// At returns the answer in the record at an offset of an archive file, which is named as in sink.Location, without its
+// At returns the response in the record at an offset of an archive file. The file's name is that of sink.Location, without
 // directory. The error wraps [ErrNotArchived] if there is no such file, or is an *[ArchiveError].
 func (a *Archive) At(file string, offset int64) (*Answer, error) {
 	for i, f := range a.files {

@@ -29,10 +29,10 @@ type capture struct {
 	at      time.Time
 	date    string
 	uri     string
-	digest  string // of the payload
+	digest  string // digest of the payload
 	key     payloadKey
-	known   bool      // key is valid: look it up and remember it
-	earlier *original // the capture that stored this payload, nil if none did
+	known   bool // key is valid: the payload is looked up and remembered
+	earlier *original // the capture that stored this payload; may be nil
 	request string    // record IDs, "" if there is no such record
 	answer  string
 }
@@ -75,8 +75,7 @@ func (w *Writer) capture(x *sink.Exchange, r *sink.Record) (*sink.Location, erro
 	return at, nil
 }
 
-// estimate returns an upper bound of the size of a capture in the file: its bytes, what compression can add to them,
-// and the headers.
+// estimate returns an upper bound of the size of a capture in the file: its bytes, the overhead of compression, and the headers.
 func estimate(x *sink.Exchange, r *sink.Record) int64 {
 	n := len(x.Request) + len(x.Head) + len(x.Body) + 8*len(x.URL)
 	if r != nil {
@@ -121,7 +120,7 @@ func (w *Writer) header(c *capture, typ, id string) *header {
 	return h
 }
 
-// protocol returns the value of WARC-Protocol (IIPC), or "" if the record's block says the same.
+// protocol returns the value of WARC-Protocol (IIPC), or "" if the record's block has the same information.
 func (c *capture) protocol() string {
 	secure := strings.HasPrefix(c.uri, "https:")
 	switch {
@@ -157,7 +156,7 @@ func (w *Writer) putAnswer(c *capture) span {
 	return w.put(h, storedHead(c.x), c.x.Payload())
 }
 
-// putRevisit stores the answer without its payload (ISO 28500 section 6.7.2).
+// putRevisit stores the response without its payload (ISO 28500 section 6.7.2).
 func (w *Writer) putRevisit(c *capture) span {
 	h := w.header(c, "revisit", c.answer)
 	h.opt("WARC-Concurrent-To", c.request)
@@ -171,13 +170,13 @@ func (w *Writer) putRevisit(c *capture) span {
 	return w.put(h, storedHead(c.x))
 }
 
-// notModified reports whether the answer is that the page is as an earlier crawl, or an earlier visit, has stored it.
+// notModified reports whether the response means that the page is unchanged since an earlier crawl or visit stored it.
 func (c *capture) notModified() bool {
 	return c.r != nil && c.r.Outcome == "not_modified" && c.x.Answered()
 }
 
-// putNotModified stores an answer 304 (ISO 28500 section 6.7.3). It has no payload, and the record that has it may be in
-// another archive: its validators are in the answer.
+// putNotModified stores a response with status 304 (ISO 28500 section 6.7.3). It has no payload, and the record with the payload
+// may be in another archive. The response has that record's validators.
 func (w *Writer) putNotModified(c *capture) span {
 	h := w.header(c, "revisit", c.answer)
 	h.opt("WARC-Concurrent-To", c.request)
@@ -202,26 +201,25 @@ func truncation(reason string) string {
 	return "unspecified"
 }
 
-// maxRevisitURI is the maximum length of the URI of a payload that is remembered.
+// maxRevisitURI is the maximum length of the URI of a remembered payload.
 const maxRevisitURI = 1024
 
 // original is the first capture of a payload.
 type original struct{ id, uri, date string }
 
-// payloadKey is the digest that the records contain, and a second one, keyed with a secret: somebody who makes two
-// payloads with the same SHA-1, which is possible, cannot make them agree in the second digest, too, and have the
-// wrong one replayed.
+// payloadKey is the digest in the records, and a second digest with a secret key. Two payloads with the same SHA-1 can be
+// constructed, but not with the same second digest, so the wrong one is never replayed.
 type payloadKey struct {
 	digest string
 	mark   uint64
 	length int
 }
 
-// payloads remembers the payloads that were stored last, in bounded memory.
+// payloads remembers a limited number of payloads, the most recently stored.
 type payloads struct {
 	max   int
 	byKey map[payloadKey]original
-	ring  []payloadKey // in the order they were added; once it is full, the oldest is at next
+	ring  []payloadKey // in the order in which they were added; once it is full, the oldest is at next
 	next  int
 	seed  maphash.Seed
 }
@@ -246,7 +244,7 @@ func (p *payloads) find(k payloadKey) *original {
 	return nil
 }
 
-// add remembers a payload and forgets the oldest if there are too many.
+// add remembers a payload and forgets the oldest if the limit is reached.
 func (p *payloads) add(k payloadKey, o original) {
 	if len(o.uri) > maxRevisitURI {
 		return
@@ -265,16 +263,16 @@ const (
 	typeDOM        = "text/html;charset=utf-8"
 	typeScreenshot = "image/png"
 
-	// viewOf begins the URI of a picture of a page. It is another one than the page's, so that readers do not replay the
-	// picture in the page's place; other archivers of rendered pages use the same.
+	// viewOf is the prefix of the URI of a page's picture. It differs from the page's URI, so that readers do not replay the
+	// picture instead of the page. Other archivers of rendered pages use the same prefix.
 	viewOf = "urn:view:"
 
 	cutDOM = "render_dom" // render.CutDOM
 )
 
-// putRendered stores the page as it was rendered: the document as a conversion of the answer (ISO 28500 section 6.8), and the
-// picture as a resource (section 6.4), which may refer to nothing but what it is concurrent to. It returns the place of the
-// document, or the zero span if there is none.
+// putRendered stores the rendered page: the document as a conversion of the response (ISO 28500 section 6.8), and the picture as a
+// resource (section 6.4), which may only refer to the record to which it is concurrent. It returns the place of the document, or
+// the zero span if there is none.
 func (w *Writer) putRendered(c *capture) (document span) {
 	if c.answer == "" || c.r == nil || c.r.Rendered == nil {
 		return span{}

@@ -28,8 +28,7 @@ func (w *Writer) warcinfo(now time.Time) {
 	w.put(h, b.b)
 }
 
-// putMetadata adds what is known about the capture besides its messages (ISO 28500 section 6.6), if there is
-// anything.
+// putMetadata adds further information about the capture (ISO 28500 section 6.6), if there is any.
 func (w *Writer) putMetadata(c *capture) {
 	block := c.metadata()
 	if len(block) == 0 {

@@ -17,9 +17,9 @@ type operation struct {
 	n    *int
 }
 
-// disk makes every change of the output's files, so that tests can stop the process between any two. With a hook
-// nothing is synced to the hardware, which would only take time. Symbolic links are never followed, and a new file
-// never replaces one unless replace is called.
+// disk makes every change of the output's files, so that tests can stop the process between any two changes. With a hook nothing is
+// synced to the hardware, to save time. Symbolic links are never followed, and a new file never replaces one unless replace is
+// called.
 type disk struct {
 	root *os.Root
 	hook func(op operation) error
@@ -134,7 +134,7 @@ func (d disk) remove(name string) error {
 	return nil
 }
 
-// sync makes the names in the directory durable where the system supports it.
+// sync makes the names in the directory durable if the system supports it.
 func (d disk) sync() error {
 	if d.hook != nil {
 		return d.ask("sync", ".")

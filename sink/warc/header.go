@@ -15,7 +15,7 @@ import (
 const (
 	version   = "WARC/1.1\r\n"
 	recordEnd = "\r\n\r\n"
-	// dateForm is WARC-Date with microseconds, the finest resolution that common readers support.
+	// dateForm is the format of WARC-Date with microseconds, the finest resolution that common readers support.
 	dateForm = "2006-01-02T15:04:05.000000Z"
 )
 
@@ -70,7 +70,7 @@ func oneLine(s string) string {
 // newID returns a record ID made of a random UUID (RFC 9562 section 5.4).
 func newID() string {
 	var u [16]byte
-	_, _ = rand.Read(u[:]) // never fails
+	_, _ = rand.Read(u[:]) // it never fails
 	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
 	b := append(make([]byte, 0, 48), "<urn:uuid:"...)
 	start := 0
@@ -114,8 +114,8 @@ func named(line []byte, name string) bool {
 	return ok && bytes.EqualFold(key, []byte(name))
 }
 
-// uri percent-encodes the bytes that are not valid in a URI where they are (RFC 3986), as ISO 28500 section 4
-// requires of WARC-Target-URI. The URL Standard, which a crawler follows, permits some of them.
+// uri percent-encodes the bytes that are not valid at their place in a URI (RFC 3986), as ISO 28500 section 4 requires for
+// WARC-Target-URI. The URL Standard, which a crawler follows, permits some of them.
 func uri(s string) string {
 	path := pathStart(s)
 	for i := range len(s) {
@@ -150,8 +150,8 @@ func pathStart(s string) int {
 	return len(scheme) + len("://") + len(rest)
 }
 
-// foreign reports whether the byte of s at i is not valid there in a URI. Brackets are valid only around an IPv6
-// address, "%" only before two hexadecimal digits.
+// foreign reports whether the byte of s at i is invalid at this place of a URI. Brackets are valid only around an IPv6 address, "%"
+// only before two hexadecimal digits.
 func foreign(s string, i, path int) bool {
 	switch c := s[i]; {
 	case c <= ' ', c >= 0x7f:

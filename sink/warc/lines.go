@@ -16,15 +16,15 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// IndexLines calls f with the line of an index (CDXJ, see [Writer]) for each answer in an archive file that ends at or before
-// size, in no order. It reads the file's index, and of the file itself only what comes after the last answer in it. A line is
-// valid until f returns. The error is that of f or of the file system, or an *[ArchiveError].
+// IndexLines calls f with the line of an index (CDXJ, see [Writer]) for each response in an archive file that ends at or before
+// size, in no particular order. It reads the file's index, and only the part of the file after the last response in the index. A
+// line is valid until f returns. The error is that of f or of the file system, or an *[ArchiveError].
 func IndexLines(path string, size int64, f func(line []byte) error) error {
 	file, err := safefile.Open(path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // only read
+	defer func() { _ = file.Close() }() // it was only read
 	end, err := oldLines(path, size, f)
 	if err != nil {
 		return err
@@ -49,13 +49,13 @@ func IndexLines(path string, size int64, f func(line []byte) error) error {
 	return nil
 }
 
-// oldLines calls f with the lines of the file's index, and returns the end of the last answer in them.
+// oldLines calls f with the lines of the file's index, and returns the end of the last response in them.
 func oldLines(path string, size int64, f func(line []byte) error) (end int64, err error) {
 	in, err := safefile.Open(indexName(path))
 	if err != nil {
 		return 0, nil //nolint:nilerr // without an index the whole file is read
 	}
-	defer func() { _ = in.Close() }() // only read
+	defer func() { _ = in.Close() }() // it was only read
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
 	lines.Split(wholeLines)
@@ -77,7 +77,7 @@ func (r *stored) indexLine(at *sink.Location) []byte {
 	mime, status := "unk", "-"
 	head, _ := r.message()
 	if resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), nil); err == nil {
-		_ = resp.Body.Close() // it is not in the header
+		_ = resp.Body.Close() // the body is not part of the header
 		status = strconv.Itoa(resp.StatusCode)
 		if t, _, _ := bytes.Cut([]byte(resp.Header.Get("Content-Type")), []byte(";")); len(t) > 0 && len(t) <= maxMIME {
 			mime = string(bytes.ToLower(bytes.TrimSpace(t)))
@@ -86,7 +86,7 @@ func (r *stored) indexLine(at *sink.Location) []byte {
 	if r.kind() == "revisit" {
 		mime = "warc/revisit"
 	}
-	when, _ := time.Parse(time.RFC3339, r.get("WARC-Date")) // the zero time if it is none
+	when, _ := time.Parse(time.RFC3339, r.get("WARC-Date")) // zero if it is invalid
 	b := when.UTC().AppendFormat(append([]byte(surt(r.target())), ' '), stamp)
 	b = appendMember(append(b, " {"...), "url", r.target())
 	b = appendMember(append(b, ','), "mime", mime)
@@ -116,7 +116,7 @@ func (c *capture) indexLine(at *sink.Location) []byte {
 	return append(b, "}\n"...)
 }
 
-// maxMIME is the length of the longest valid media type: RFC 6838 section 4.2.
+// maxMIME is the maximum length of a valid media type: RFC 6838 section 4.2.
 const maxMIME = 127 + len("/") + 127
 
 func (c *capture) mime() string {

@@ -12,7 +12,7 @@ const (
 	maxPrefix = 64
 	stamp     = "20060102150405" // 14 digits
 	indexExt  = ".cdxj"
-	newExt    = ".new" // of an index that is being written
+	newExt    = ".new" // extension of an index that is being written
 )
 
 func validPrefix(s string) bool {
@@ -37,7 +37,7 @@ func indexName(file string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(file, Gzip.ext()), Zstd.ext()) + indexExt
 }
 
-// serialOf parses the name of one of our files: it returns the serial number and what follows it.
+// serialOf parses the name of a file of this package: it returns the serial number and the extension.
 func serialOf(prefix, name string) (serial int64, ext string, ok bool) {
 	name, ok = strings.CutPrefix(name, prefix+"-")
 	at, name, _ := strings.Cut(name, "-")

@@ -14,15 +14,15 @@ const (
 	defaultGzipLevel = 6
 )
 
-// None means no limit, or nothing at all, where 0 means the default.
+// None means no limit, or none at all, in fields where 0 means the default.
 const None = -1
 
-// Compression is how the records of a file are compressed, each on its own.
+// Compression is the compression of the records of a file, each on its own.
 type Compression string
 
 // These are the compressions.
 const (
-	Gzip Compression = "gzip" // NAME.warc.gz: ISO 28500 annex D, which every reader knows
+	Gzip Compression = "gzip" // NAME.warc.gz: ISO 28500 annex D, which all readers support
 	// Zstd is NAME.warc.zst, after the IIPC's proposal "Zstandard Compression for WARC Files" 1.0, without
 	// dictionary. It is smaller and faster; some readers do not support it.
 	Zstd Compression = "zstd"
@@ -37,13 +37,13 @@ const (
 	SHA256 Digest = "sha256" // in base 16
 )
 
-// Info is the content of the warcinfo record of each file, besides the format. Empty fields are left out.
+// Info is the content of the warcinfo record of each file, except for the format. Empty fields are left out.
 type Info struct {
 	Software    string // program and version
 	Operator    string // who runs the crawl, and how to reach them
 	Description string
 	IsPartOf    string // name of the crawl
-	Robots      string // the policy that is followed
+	Robots      string // the crawl's policy for robots.txt
 	UserAgent   string // the User-Agent header of requests
 	Hostname    string // of this machine
 }
@@ -51,8 +51,8 @@ type Info struct {
 // Options configures a Writer. The zero value of every field is its default.
 type Options struct {
 	Prefix  string // of file names: letters, digits, "_", "." and "-". "": DefaultPrefix
-	MaxSize int64  // bytes of a file; only a file with a single capture exceeds it. 0: 1 GB; None
-	// MaxAge is the time from the beginning of a file after which a capture goes into the next one. 0: any.
+	MaxSize int64 // maximum bytes of a file; only a file with a single capture can exceed it. 0: 1 GB; None
+	// MaxAge is the age of a file after which the next capture begins a new file. 0: no limit.
 	MaxAge time.Duration
 	Info   Info
 
@@ -60,11 +60,11 @@ type Options struct {
 	// Level is 1 (fastest) to 9 (smallest) for Gzip, and 1 to 4 for Zstd. 0: 6 for Gzip and 2 for Zstd.
 	Level  int
 	Digest Digest // "": SHA1
-	// Revisits limits the payloads that are remembered, to store repeated ones as revisit records. Each takes about 400
+	// Revisits limits the number of payloads that are remembered, to store repeated ones as revisit records. Each takes about 400
 	// bytes of memory. 0: 65,536; None: no revisit records.
 	Revisits int
 
-	// Tests set these.
+	// Only tests set these.
 	now  func() time.Time
 	hook func(op operation) error
 }

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	maxFields = 1 << 20   // bytes of a record's header
-	maxBlock  = 128 << 20 // bytes of a block that are read
+	maxFields = 1 << 20 // maximum bytes of a record's header
+	maxBlock  = 128 << 20 // maximum bytes of a block that are read
 )
 
 var (
@@ -29,12 +29,12 @@ var (
 	errNotSingle = errors.New("several records are compressed together: compress each by itself, as the WARC standard recommends (warcio recompress does)")
 )
 
-// stored is a record as it is in a file.
+// stored is a record in a file.
 type stored struct {
-	head  []byte // the fields
+	head  []byte // the header fields
 	size  int64  // of the block
 	block []byte
-	short bool  // the block is longer
+	short bool // block is shorter than size
 	end   int64 // offset of the next record
 }
 
@@ -45,7 +45,7 @@ func (r *stored) kind() string { return r.get("WARC-Type") }
 
 func (r *stored) target() string { return bare(r.get("WARC-Target-URI")) }
 
-// isAnswer reports whether r is the answer to an HTTP request.
+// isAnswer reports whether r is the response to an HTTP request.
 func (r *stored) isAnswer() bool {
 	kind := r.kind()
 	return (kind == "response" || kind == "revisit") && strings.HasPrefix(r.target(), "http")
@@ -54,7 +54,7 @@ func (r *stored) isAnswer() bool {
 // bare returns a URI without the angle brackets that the grammar of WARC 1.0 had around it.
 func bare(uri string) string { return strings.TrimSuffix(strings.TrimPrefix(uri, "<"), ">") }
 
-// fieldIn returns the value of the first field of that name in lines of fields, or "".
+// fieldIn returns the value of the first field with a name, or "".
 func fieldIn(fields []byte, name string) string {
 	for line := range bytes.Lines(fields) {
 		if len(line) > len(name) && named(line[:len(name)+1], name) {
@@ -64,15 +64,15 @@ func fieldIn(fields []byte, name string) string {
 	return ""
 }
 
-// message returns the header section of the HTTP answer in r as it was received, empty if there is none, and its body
-// without transfer coding.
+// message returns the header section of the HTTP response in r as received, empty if there is none, and its body without transfer
+// coding.
 func (r *stored) message() (head, payload []byte) {
 	n := 0
 	for line := range bytes.Lines(r.block) {
 		n += len(line)
 		if len(bytes.TrimRight(line, "\r\n")) == 0 {
 			x := sink.Exchange{Head: originalHead(r.block[:n]), Body: r.block[n:]}
-			if fieldIn(r.block[:n], renamed+"Transfer-Encoding") != "" { // stored without its chunks
+			if fieldIn(r.block[:n], renamed+"Transfer-Encoding") != "" { // stored without chunks
 				return x.Head, x.Body
 			}
 			return x.Head, x.Payload()
@@ -111,7 +111,7 @@ func (a *Archive) readAt(file int, offset int64) (*stored, error) {
 	return r, nil
 }
 
-// check compares the block with its digest, if it has one of a known kind.
+// check compares the block with its digest, if the algorithm is known.
 func (r *stored) check() error {
 	algorithm, want, _ := strings.Cut(r.get("WARC-Block-Digest"), ":")
 	var sum []byte
@@ -129,7 +129,7 @@ func (r *stored) check() error {
 	return errDigest
 }
 
-// readRecord reads a record, with or without its block. The tape is then at the next one.
+// readRecord reads a record, with or without its block. Afterwards the tape is at the next record.
 func readRecord(t *tape, block bool) (*stored, error) {
 	m, err := t.member()
 	if err != nil {
@@ -153,7 +153,7 @@ func readRecord(t *tape, block bool) (*stored, error) {
 	return r, whole(t, err)
 }
 
-// whole returns errCut for an error that comes from the end of the file.
+// whole returns errCut if the end of the file caused err, otherwise err.
 func whole(t *tape, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		if _, atEnd := t.r.Peek(1); errors.Is(atEnd, io.EOF) {
@@ -199,8 +199,8 @@ func (r *stored) measure() (err error) {
 	return nil
 }
 
-// endRecord reads the two line ends after a record. In a compressed file nothing may follow in its member; reading that
-// to its end also checks the sum.
+// endRecord reads the two line ends after a record. In a compressed file its member must end there; reading to that end also
+// verifies the checksum.
 func endRecord(m *member) error {
 	var end [len(recordEnd)]byte
 	_, err := io.ReadFull(m, end[:])
@@ -222,7 +222,7 @@ func endRecord(m *member) error {
 // member is the source of a record.
 type member struct {
 	source
-	packed bool // the compressed form ends where the record does
+	packed bool // the compressed data ends with the record
 }
 
 type source interface {

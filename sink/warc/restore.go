@@ -23,7 +23,7 @@ func (w *Writer) Restore(_ context.Context, offset int64) error {
 		return fmt.Errorf("warc: %w", err)
 	}
 	if w.cur != nil {
-		_ = w.cur.release() // what it could not write is removed below
+		_ = w.cur.release() // data that it could not write is removed below
 		w.cur = nil
 	}
 	if err := w.cutBack(ps, n, offset); err != nil {
@@ -33,8 +33,8 @@ func (w *Writer) Restore(_ context.Context, offset int64) error {
 	return nil
 }
 
-// reach returns how many of the files there are up to an offset, and the offset in the last of them, or an error that
-// says why it is not an offset of this output.
+// reach returns the number of files up to an offset, and the offset within the last of them, or an error if the offset is not one
+// of this output.
 func (w *Writer) reach(ps []part, offset int64) (n int, err error) {
 	if offset == 0 {
 		return 0, nil
@@ -66,7 +66,7 @@ func (w *Writer) cutBack(ps []part, n int, offset int64) error {
 	return w.disk.sync()
 }
 
-// removeAfter removes the files with later serial numbers and the remains of an interrupted sort.
+// removeAfter removes files with later serial numbers and the remains of an interrupted sort.
 func (w *Writer) removeAfter(last int64) error {
 	entries, err := w.disk.list()
 	if err != nil {

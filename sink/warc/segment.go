@@ -19,13 +19,14 @@ type segment struct {
 	part
 	begun    time.Time
 	f, index *file
-	info     string // the record ID of its warcinfo
-	lines    []byte // of the index, not yet written
+	info     string // the record ID of the warcinfo record
+	lines    []byte // index lines, not written yet
 	dirty    bool   // something was written since the last sync
 	hash     prefixHash
 }
 
-// room begins a file if there is none, or the next one if a capture of size bytes does not fit or the file is old.
+// room begins a file if there is none, or the next one if a capture of size bytes does not fit or the file has reached its maximum
+// age.
 func (w *Writer) room(size int64) error {
 	if c := w.cur; c != nil && (c.size+size > w.opts.MaxSize || w.opts.MaxAge > 0 && w.opts.now().Sub(c.begun) >= w.opts.MaxAge) {
 		if err := w.finish(); err != nil {
@@ -129,15 +130,15 @@ func (w *Writer) finish() error {
 
 // compressor makes a gzip member or a zstd frame of each record.
 type compressor interface {
-	// begin starts one for a record of size bytes.
+	// begin starts the compression of a record of size bytes.
 	begin(dst io.Writer, size int64)
 	io.WriteCloser
 }
 
 func newCompressor(c Compression, level int) (compressor, error) {
 	if c == Zstd {
-		// Windows up to 8 MiB, the content's size and a checksum in every frame: "Zstandard Compression for WARC
-		// Files" requires them. It runs in the caller's goroutine alone.
+		// Windows up to 8 MiB, the content's size and a checksum in every frame: "Zstandard Compression for WARC Files" requires
+		// them. The encoder starts no goroutines.
 		z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevel(level)), zstd.WithEncoderConcurrency(1),
 			zstd.WithWindowSize(1<<20), zstd.WithEncoderCRC(true))
 		return zstdFrames{z}, err

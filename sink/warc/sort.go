@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	runSize = 16 << 20 // bytes of index lines that are sorted in memory
-	maxLine = 1 << 20  // bytes of an index line
-	runsExt = ".runs"  // of the file with sorted runs
+	runSize = 16 << 20 // maximum bytes of index lines that are sorted in memory
+	maxLine = 1 << 20 // maximum bytes of an index line
+	runsExt = ".runs" // extension of the file with sorted runs
 )
 
 // sortIndex replaces an index by one that is sorted bytewise and contains only the lines that keep selects, or all
@@ -39,7 +39,7 @@ type sorter struct {
 	size int
 
 	lines [][]byte
-	text  int   // bytes of lines
+	text  int // number of bytes of lines
 	runs  *file // nil if one run is enough
 	ends  []int64
 }
@@ -87,7 +87,7 @@ func (s *sorter) spill() (err error) {
 	slices.SortFunc(s.lines, bytes.Compare)
 	out := bufio.NewWriterSize(s.runs, 1<<20)
 	for _, l := range s.lines {
-		_, _ = out.Write(l) // Flush returns the error
+		_, _ = out.Write(l) // Flush returns its error
 	}
 	if err := out.Flush(); err != nil {
 		return err
@@ -163,8 +163,8 @@ func (s *sorter) cleanUp(failed error) error {
 	return err
 }
 
-// below selects the index lines of records before an offset. In the JSON block, unlike in the key, whatever looks
-// like the member is the member, because quotes in strings are escaped.
+// below selects the index lines of records before an offset. In the JSON block, unlike in the key, text that looks like the member
+// is the member, because quotes in strings are escaped.
 func below(offset int64) func(line []byte) bool {
 	return func(line []byte) bool {
 		_, block, ok := bytes.Cut(line, []byte(" {"))

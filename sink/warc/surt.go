@@ -44,7 +44,7 @@ func surtHost(scheme, authority string) string {
 	return strings.Join(labels, ",") + strings.ToLower(escape([]byte(port)))
 }
 
-// Session IDs in paths, as written by ASP.NET.
+// Session IDs in paths, as ASP.NET writes them.
 var (
 	pathSessions = regexp.MustCompile(`^(.*/)\((?:[a-z]\([0-9a-z]{24}\))+\)/([^?]+\.aspx.*)$`)
 	pathSession  = regexp.MustCompile(`^(.*/)\([0-9a-z]{24}\)/([^?]+\.aspx.*)$`)

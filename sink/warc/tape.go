@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// tape reads a file from an offset on and knows how far it has come. It is an io.ByteReader, so that a decompressor
-// reads nothing after the end of a compressed stream.
+// tape reads a file from an offset on and counts the bytes. It is an io.ByteReader, so that a decompressor reads nothing after the
+// end of a compressed stream.
 type tape struct {
 	r *bufio.Reader
 	n int64 // offset of the next byte
@@ -67,7 +67,7 @@ func (t *tape) member() (*member, error) {
 // frame reads the bytes of one zstd frame (RFC 8878 section 3.1.1) and nothing after it.
 type frame struct {
 	*tape
-	left  int // bytes of the part that is being read
+	left  int // bytes left of the current part
 	begun bool
 	last  bool // no block follows
 	sum   bool // a checksum follows
@@ -88,12 +88,12 @@ func (f *frame) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// next finds out how long the next part is: the header, a block or the checksum.
+// next determines the length of the next part: the header, a block or the checksum.
 func (f *frame) next() error {
 	switch {
 	case !f.begun:
 		var h zstd.Header
-		start, _ := f.r.Peek(zstd.HeaderMaxSize) // Decode reports what is missing
+		start, _ := f.r.Peek(zstd.HeaderMaxSize) // Decode reports missing bytes
 		if err := h.Decode(start); err != nil {
 			return err
 		}

@@ -1,45 +1,42 @@
-// Package warc is a sink that stores requests and answers as they were on the wire, in web archive files.
+// Package warc implements a sink that stores requests and responses as sent and received, in web archive files.
 //
-// A [Writer] fills a directory with files named PREFIX-TIMESTAMP-SERIAL.warc.gz in the WARC format 1.1 (ISO
-// 28500:2017). Each begins with a warcinfo record, each record is a separate gzip member, and each file has a CDXJ
-// index, which is sorted when the file is complete. Readers of web archives replay it.
+// A [Writer] fills a directory with files named PREFIX-TIMESTAMP-SERIAL.warc.gz in the WARC format 1.1 (ISO 28500:2017). Each
+// begins with a warcinfo record, each record is a separate gzip member, and each file has a CDXJ index, which is sorted when the
+// file is complete. Readers of web archives replay it.
 //
 // # The records of a visit
 //
-// A [sink.Record] with an Exchange becomes a request record, a response record and a metadata record, in this order,
-// in one file; nothing is stored for a Record without one. [Writer.AppendExchange] stores exchanges that are not
-// visits in the same way. The metadata record is of the type application/warc-fields and contains, besides via and
-// fetchTimeMs of ISO 28500 section 6.6: depth, redirectedFrom (once for each hop), outcome, reason, attempt,
-// truncated, sha256 (of the decoded body), and purpose.
+// A [sink.Record] with an Exchange becomes a request record, a response record and a metadata record, in this order, in one file;
+// nothing is stored for a Record without one. [Writer.AppendExchange] stores exchanges that are not visits in the same way. The
+// metadata record is of the type application/warc-fields and contains, besides via and fetchTimeMs of ISO 28500 section 6.6: depth,
+// redirectedFrom (once for each hop), outcome, reason, attempt, truncated, sha256 (of the decoded body), and purpose.
 //
-// A page that was rendered has two further records after these: its document as it was in the end, as a conversion record
-// that refers to the response, and its picture, if one was made, as a resource record concurrent to the response, whose URI
-// is "urn:view:" and that of the page. Neither is in the index: a reader of the archive replays what was on the wire.
+// A page that was rendered has two further records after these: its final document, as a conversion record that refers to the
+// response, and its picture, if one was made, as a resource record concurrent to the response, whose URI is "urn:view:" followed by
+// that of the page. Neither is in the index: a reader of the archive replays the response as received.
 //
-// A payload that was stored before becomes a revisit record of the profile identical-payload-digest, with the header
-// section of its own answer and a reference to the first. Empty and truncated payloads are always stored. A Writer
-// remembers [Options].Revisits payloads, and none of earlier runs.
+// A payload that was stored before becomes a revisit record of the profile identical-payload-digest, with the header section of its
+// response and a reference to the first one. Empty and truncated payloads are always stored. A Writer remembers at most
+// [Options].Revisits payloads, and none of earlier runs.
 //
 // # Differences from the wire
 //
-// A chunked body is stored without its chunks, because most readers compute the digest of the payload from the bytes
-// in the file, while the standard computes it from the entity body: without chunks both are the same. The header
-// field Transfer-Encoding is then renamed to X-Crawler-Transfer-Encoding, and a Content-Length next to it to
-// X-Crawler-Content-Length. A body that is not framed as its header says is stored as received. Content codings are
-// always kept.
+// A chunked body is stored without its chunks, because most readers compute the digest of the payload from the bytes in the file,
+// while the standard computes it from the entity body: without chunks both are the same. The header field Transfer-Encoding is then
+// renamed to X-Crawler-Transfer-Encoding, and a Content-Length next to it to X-Crawler-Content-Length. A body that is not framed as
+// its header says is stored as received. Content codings are always kept.
 //
-// HTTP/2 has no text form. Its header sections are stored in that of HTTP/1.1, made by the crawler
-// ([sink.SyntheticHead]), and the field WARC-Protocol of the IIPC says h2 (or h2c).
+// HTTP/2 has no text form. The crawler makes header sections in the form of HTTP/1.1 ([sink.SyntheticHead]), and the field
+// WARC-Protocol of the IIPC is h2 (or h2c).
 //
-// Values of Authorization and Cookie fields were masked by whoever recorded the exchange. A URI is written as it was
-// requested, except that bytes that are not valid in a URI (RFC 3986) are percent-encoded: the URL Standard permits
-// some of them, such as "|".
+// The recorder of the exchange has masked the values of Authorization and Cookie fields. A URI is written as requested, except that
+// bytes that are not valid in a URI (RFC 3986) are percent-encoded: the URL Standard permits some of them, such as "|".
 //
 // # Offsets
 //
-// The offset that [Writer.Sync] returns contains the serial number of a file in its high bits and an offset in that
-// file in its low 40 bits. [Writer.Restore] truncates that file and its index and removes the later ones. A Writer
-// never writes to a file of an earlier run: it begins the next one.
+// The offset that [Writer.Sync] returns contains the serial number of a file in its high bits and an offset in that file in its low
+// 40 bits. [Writer.Restore] truncates that file and its index and removes the later ones. A Writer never writes to a file of an
+// earlier run: it begins a new one.
 package warc
 
 import (
@@ -54,8 +51,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Writer writes archive files. It is a [sink.Sink], and like all it is used by one
-// goroutine at a time. No other process may write files with its prefix to its directory.
+// Writer writes archive files. It is a [sink.Sink], so only one goroutine at a time may use it. No other process may write files
+// with its prefix to its directory.
 type Writer struct {
 	opts    Options
 	disk    disk
@@ -63,13 +60,13 @@ type Writer struct {
 	seen    *payloads
 
 	cur   *segment // nil until something is appended, and between two files
-	last  part     // if cur is nil: the last existing file, with serial -1 if there is none
+	last  part // only if cur is nil: the last existing file, with serial -1 if there is none
 	stale bool     // last may not be durable
 
-	extents []sink.Extent // of files that were completed since Extents was last called
+	extents []sink.Extent // extents of files that were completed since the last call of Extents
 
 	group  group // the records of one capture
-	err    error // of a write: the output may be torn after the last Sync
+	err    error // error of a write: the output may be torn after the last Sync
 	closed bool
 }
 
@@ -97,8 +94,7 @@ func Open(dir string, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// OpenRoot is Open for an open directory, which Close closes. Neither function follows a file in it that is a
-// symbolic link.
+// OpenRoot is like Open, for an open directory, which Close closes. Neither function follows symbolic links in the directory.
 func OpenRoot(dir *os.Root, o Options) (*Writer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -116,7 +112,7 @@ func OpenRoot(dir *os.Root, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// forget starts afresh after the existing files.
+// forget resets the state to the beginning of a new file after the existing ones.
 func (w *Writer) forget(ps []part) {
 	w.cur, w.last = nil, part{serial: -1}
 	if n := len(ps); n > 0 {
@@ -125,11 +121,11 @@ func (w *Writer) forget(ps []part) {
 	w.seen, w.err, w.extents = newPayloads(w.opts.Revisits), nil, nil
 }
 
-// Name implements [sink.Sink]: "warc".
+// Name implements [sink.Sink]: it returns "warc".
 func (w *Writer) Name() string { return "warc" }
 
-// Append implements [sink.Sink]. It sets r.WARC to the place of the response or revisit record, or of the request
-// record if there was no answer, and to nil if there is no Exchange.
+// Append implements [sink.Sink]. It sets r.WARC to the place of the response or revisit record, of the request record if there was
+// no response, or to nil if there is no Exchange.
 func (w *Writer) Append(_ context.Context, r *sink.Record) error {
 	if err := w.usable(); err != nil {
 		return err
@@ -143,7 +139,7 @@ func (w *Writer) Append(_ context.Context, r *sink.Record) error {
 	return err
 }
 
-// Needs implements [sink.Sink]: exchanges.
+// Needs implements [sink.Sink]: it needs exchanges.
 func (*Writer) Needs() sink.Needs { return sink.Needs{Exchanges: true} }
 
 // AppendExchange implements [sink.Sink].
@@ -198,7 +194,7 @@ func (w *Writer) syncCurrent() error {
 	return nil
 }
 
-// syncLast makes durable what an earlier run left.
+// syncLast makes the last file of an earlier run durable.
 func (w *Writer) syncLast() error {
 	if !w.stale {
 		return nil
@@ -235,9 +231,9 @@ func (w *Writer) closeCurrent() error {
 	return w.failed(w.finish())
 }
 
-// Extents returns the extent of each archive file that grew since Extents was last called, in the order of their
-// serial numbers. What was synced before the call is durable up to these extents. Indexes are left out: all they say
-// is in the archives.
+// Extents returns the extent of each archive file that grew since the last call, in the order of their serial numbers. Data that
+// was synced before the call is durable up to these extents. Indexes are left out, because they can be made again from the
+// archives.
 func (w *Writer) Extents() []sink.Extent {
 	all := w.extents
 	w.extents = nil
@@ -258,10 +254,10 @@ func (s *segment) appendExtent(list []sink.Extent) []sink.Extent {
 	return append(list, e)
 }
 
-// prefixHash is the hash of what was written to a file so far.
+// prefixHash is the hash of the data written to a file so far.
 type prefixHash struct {
 	hash.Hash
-	told int64 // length of the file when it was last reported
+	told int64 // length of the file at the last call of Extents
 }
 
 func newPrefixHash() prefixHash { return prefixHash{Hash: sha256.New()} }
@@ -270,7 +266,7 @@ func (h *prefixHash) add(b []byte) { _, _ = h.Write(b) } // Write of a hash neve
 
 func (h *prefixHash) state() []byte {
 	b, err := h.Hash.(encoding.BinaryMarshaler).MarshalBinary()
-	if err != nil { // never: crypto/sha256 returns none
+	if err != nil { // crypto/sha256 never returns an error
 		panic(err)
 	}
 	return b

@@ -1,5 +1,5 @@
-// Package parquet is the format of [items.Shards] that programs for columns read, such as DuckDB, pandas and Spark. Its library is
-// large, so it has a separate package: programs that do not import it do not contain it.
+// Package parquet implements a format of [items.Shards] for column-oriented programs, such as DuckDB, pandas and Spark. Its library
+// is large, so it has a separate package: programs that do not import it do not contain it.
 //
 //	shards, err := items.OpenShards("results", "lamps", parquet.Format[Lamp](), items.Bounds{})
 //	config.Sinks = []sink.Sink{shards} // a Handler calls v.Emit(lamp)
@@ -25,8 +25,8 @@ const (
 	groupBytes = 64 << 20
 )
 
-// Format returns the format of Parquet files with the types of T. The tag parquet says how a column is written, as the library
-// github.com/parquet-go/parquet-go documents it: `parquet:"price,optional"`. A field of T without the tag has its JSON name.
+// Format returns the format of Parquet files with the types of T. The tag parquet controls how a column is written, as documented
+// by the library github.com/parquet-go/parquet-go: `parquet:"price,optional"`. A field of T without the tag has its JSON name.
 // Columns are compressed with Zstandard unless their tag says otherwise.
 func Format[T any]() items.Format[T] {
 	names, err := namesOf[T]()
@@ -43,7 +43,7 @@ func Format[T any]() items.Format[T] {
 	}
 }
 
-// namesOf returns the names of columns that no tag parquet has, or why T has no schema: the library panics.
+// namesOf returns the names of columns without a tag parquet, or an error if T has no schema, for which the library panics.
 func namesOf[T any]() (names []*parquet.StructTagOption, err error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {

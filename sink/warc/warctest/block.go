@@ -47,7 +47,7 @@ func (r *Record) checkBlock() error {
 	case "revisit":
 		head, body := r.message()
 		want := "length"
-		if r.Get("WARC-Profile") == notModified { // nothing was left out
+		if r.Get("WARC-Profile") == notModified { // no part was left out
 			want = ""
 		}
 		if !statusLine.Match(head) || len(body) > 0 || r.Get("WARC-Truncated") != want {
@@ -78,7 +78,7 @@ func (r *Record) message() (head, body []byte) {
 	return r.Block[:at[1]], r.Block[at[1]:]
 }
 
-// payload returns the entity body: a body that is chunked, and says so, without the chunks.
+// payload returns the entity body: the body, without chunks if it is declared and valid as chunked.
 func payload(head, body []byte) []byte {
 	for line := range bytes.Lines(head) {
 		name, value, _ := strings.Cut(string(line), ":")

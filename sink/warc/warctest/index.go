@@ -25,7 +25,7 @@ type entry struct {
 	Filename string `json:"filename"`
 }
 
-// checkIndex looks up every answer of a file in its index, using only the index line.
+// checkIndex looks up every response of a file in its index, using only the index line.
 func checkIndex(dir, name string, rs []*Record, sorted bool) error {
 	data, err := os.ReadFile(filepath.Join(dir, indexOf(name)))
 	if err != nil {
@@ -58,7 +58,7 @@ func checkIndex(dir, name string, rs []*Record, sorted bool) error {
 	return errors.Join(errs...)
 }
 
-// lookUp follows an index line to its record, reads only the bytes of the record, compares, and returns the ID.
+// lookUp follows an index line to its record, reads only the bytes of the record, compares both, and returns the record's ID.
 func lookUp(dir, name, line string) (id string, err error) {
 	parts := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
 	if len(parts) != 3 {
@@ -143,8 +143,7 @@ func contentType(head []byte) string {
 	return "unk"
 }
 
-// compareKey checks the sort key and the time. Of the key it checks only the host and what all forms of it have in
-// common.
+// compareKey checks the sort key and the time. It checks only the host and the parts of the key that all its forms have in common.
 func compareKey(key, at string, r *Record) error {
 	u, err := url.Parse(r.Get("WARC-Target-URI"))
 	if err != nil {

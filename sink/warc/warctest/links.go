@@ -8,7 +8,7 @@ import (
 // checkLinks checks the references between records.
 func checkLinks(all []*Record) error {
 	byID := map[string]*Record{}
-	partner := map[string]int{} // how many requests refer to an answer
+	partner := map[string]int{} // number of requests that refer to a response
 	var errs []error
 	for _, r := range all {
 		if byID[r.ID()] != nil {
@@ -63,7 +63,7 @@ func checkConcurrent(r *Record, byID map[string]*Record) error {
 	return errors.Join(errs...)
 }
 
-// checkRefersTo checks that a revisit has the payload of the response it refers to.
+// checkRefersTo checks that a revisit has the payload of the response to which it refers.
 func checkRefersTo(r *Record, byID map[string]*Record) error {
 	id := r.Get("WARC-Refers-To")
 	if id == "" {

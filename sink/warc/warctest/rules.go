@@ -18,8 +18,7 @@ const (
 // types are the types of records that sink/warc writes.
 var types = []string{"warcinfo", "request", "response", "revisit", "metadata", "conversion", "resource"}
 
-// only lists the fields that only some types of records may have (ISO 28500 section 5). All types may have any other
-// field.
+// only lists the fields that are restricted to some types of records (ISO 28500 section 5). All types may have any other field.
 var only = map[string][]string{
 	"WARC-Concurrent-To":        {"request", "response", "revisit", "metadata", "resource"},
 	"WARC-Payload-Digest":       {"request", "response", "revisit"},
@@ -58,7 +57,7 @@ var (
 	digestForm = regexp.MustCompile(`^(sha1:[A-Z2-7]{32}|sha256:[0-9a-f]{64})$`)
 	dateForm   = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$`)
 	truncForm  = regexp.MustCompile(`^(length|time|disconnect|unspecified)$`)
-	// uriForm is roughly the grammar of RFC 3986: brackets only around an address. That of a picture has that of its page in it.
+	// uriForm is roughly the grammar of RFC 3986: brackets only around an address. The URI of a picture contains that of its page.
 	uriForm   = regexp.MustCompile(`^(urn:view:)?[A-Za-z][A-Za-z0-9+.-]*://(\[[0-9A-Fa-f:.]+\])?([A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$`)
 	protoForm = regexp.MustCompile(`^(h2|h2c|h3|http/1\.[01])$`)
 )
@@ -82,7 +81,7 @@ func (r *Record) check() error {
 		errs = append(errs, f.check())
 	}
 	needs := must[typ]
-	if r.Get("WARC-Profile") == notModified { // the record that it refers to may be in another archive
+	if r.Get("WARC-Profile") == notModified { // the record to which it refers may be in another archive
 		needs = []string{"WARC-Target-URI", "WARC-Refers-To-Target-URI"}
 	}
 	for _, name := range append([]string{"WARC-Record-ID", "WARC-Date", "WARC-Type", "Content-Length", "Content-Type", "WARC-Block-Digest"}, needs...) {

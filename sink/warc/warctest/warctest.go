@@ -1,9 +1,9 @@
 // Package warctest reads archive files as strictly as ISO 28500:2017 permits, to test writers of archives.
 //
-// It shares no code with package sink/warc. Beyond the standard it requires what sink/warc promises: that each record
-// is compressed on its own, that each file begins with its warcinfo record, that every record with a block has valid
-// digests, that requests, answers and metadata refer to each other, that a revisit refers to an existing record, and
-// that every answer is found through the index of its file.
+// It shares no code with package sink/warc. In addition to the standard it checks the guarantees of sink/warc: each record is
+// compressed on its own, each file begins with its warcinfo record, every record with a block has valid digests, requests,
+// responses and metadata refer to each other, a revisit refers to an existing record, and every response is found through the index
+// of its file.
 package warctest
 
 import (
@@ -18,8 +18,8 @@ import (
 // Record is a record of an archive file.
 type Record struct {
 	File   string // name without directory
-	Offset int64  // in the file
-	Length int64  // in the file, compressed
+	Offset int64 // offset in the file
+	Length int64 // compressed length in the file
 	Fields []Field
 	Block  []byte
 }
@@ -27,7 +27,7 @@ type Record struct {
 // Field is a named field of a record's header.
 type Field struct{ Name, Value string }
 
-// Get returns the value of the first field of that name, or "".
+// Get returns the value of the first field with a name, or "".
 func (r *Record) Get(name string) string {
 	for _, f := range r.Fields {
 		if strings.EqualFold(f.Name, name) {
@@ -53,7 +53,7 @@ func (r *Record) errorf(format string, args ...any) error {
 // Read reads and checks every archive file of a directory, in the order of their names. The error lists all faults.
 func Read(dir string) ([]*Record, error) { return read(dir, true) }
 
-// ReadUnsorted is Read for files that are still being written, whose indexes are not sorted yet.
+// ReadUnsorted is like Read, for files that are still being written, whose indexes are not sorted yet.
 func ReadUnsorted(dir string) ([]*Record, error) { return read(dir, false) }
 
 func read(dir string, sorted bool) ([]*Record, error) {
