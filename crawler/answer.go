@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// answered finishes a claim whose request was answered.
+// answered ends a claim whose request got a response.
 func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
 	v, u := &Visit{Page: page}, a.claim.URL
 	switch {
@@ -24,7 +24,7 @@ func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
 		a.run.output.archive(ctx, page, "attempt")
 		a.putBack(ctx, frontier.Again{}, nil)
 		return
-	case page.Wall != "": // another attempt would be answered alike
+	case page.Wall != "": // another attempt would get a challenge, too
 		v.Outcome, v.Reason = Refused, politeness.ReasonChallenge
 		v.Detail = "the answer is a challenge of " + page.Wall + ", not the page"
 		a.end(ctx, v, nil)
@@ -49,8 +49,7 @@ func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
 	a.accept(ctx, v)
 }
 
-// retryable reports whether an answer says that another attempt may succeed (RFC 9110 section
-// 15.6, RFC 6585 section 4).
+// retryable reports whether a status means that another attempt may succeed (RFC 9110 section 15.6, RFC 6585 section 4).
 func retryable(status int) bool {
 	switch status {
 	case 408, 425, 429, 500, 502, 503, 504:
@@ -59,7 +58,7 @@ func retryable(status int) bool {
 	return false
 }
 
-// isRedirect reports whether the status sends the client elsewhere (RFC 9110 section 15.4).
+// isRedirect reports whether the status is that of a redirect (RFC 9110 section 15.4).
 func isRedirect(status int) bool {
 	switch status {
 	case 301, 302, 303, 307, 308:
@@ -68,8 +67,8 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// redirected queues the target of a redirect. The target is a separate URL, at the same depth: it passes
-// scope, robots and pacing like any other, and always gets a visit.
+// redirected queues the target of a redirect. The target is a separate URL, at the same depth: scope, robots.txt and pacing apply
+// to it as to any other, and it always gets a visit.
 func (a *attempt) redirected(ctx context.Context, v *Visit) {
 	v.Outcome, v.Reason = Redirected, ""
 	c := &a.claim
@@ -107,7 +106,7 @@ func targetKind(k frontier.Kind) frontier.Kind {
 	return frontier.KindRedirect
 }
 
-// accept makes the answer the page of the URL.
+// accept makes the response the page of the URL.
 func (a *attempt) accept(ctx context.Context, v *Visit) {
 	page, c := v.Page, a.claim
 	v.Outcome = Fetched
@@ -147,11 +146,11 @@ func (a *attempt) finish(ctx context.Context, v *Visit) {
 // each take as much memory as its body.
 func (a *attempt) awaitRoom(ctx context.Context, p *fetcher.Page) {
 	if len(p.Body) > largePage && a.run.cfg.reads(p.ContentType) {
-		_ = reserve(ctx, 2*len(p.Body)) // even if the crawl is about to end, read the page
+		_ = reserve(ctx, 2*len(p.Body)) // read the page even if the crawl is about to end
 	}
 }
 
-// read parses an answered page and returns the links to queue.
+// read parses a page and returns the links to queue.
 func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Request {
 	v.describe(a.claim.Request, a.claim.Attempt)
 	v.Validators = validators(v.Page)
@@ -166,7 +165,7 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 		return nil
 	}
 	var duplicate bool
-	if !out { // what is not kept is nobody's original
+	if !out { // a page that is not kept must not count as the original of others
 		if a.reserved.body, duplicate = a.run.duplicates.meet(v); duplicate {
 			return nil
 		}
@@ -177,7 +176,7 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 		return nil
 	}
 	if v.Doc = doc; v.Rendered != nil && doc != nil {
-		other := a.run.linkers.take(a.run.judge) // k keeps the document
+		other := a.run.linkers.take(a.run.judge) // k still holds the document
 		a.run.renders.complete(v, other)
 		a.run.linkers.put(other)
 	}
@@ -195,8 +194,8 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 	return append(a.reserved.links[:len(a.reserved.links):len(a.reserved.links)], raises...)
 }
 
-// judgeUsage sets v.Terms and reports whether to stop reading the page: either the site forbids its use, which v then records,
-// or the page names documents that must be read first and is held until then.
+// judgeUsage sets v.Terms and reports whether to stop reading the page. That is so if the site forbids its use, which v then
+// records, or if the page names documents that must be read first; then the page is held.
 func (a *attempt) judgeUsage(ctx context.Context, v *Visit, metas []robots.Meta) (over bool) {
 	p := v.speaks(metas)
 	p.Robots = a.group
@@ -217,7 +216,7 @@ func (a *attempt) judgeUsage(ctx context.Context, v *Visit, metas []robots.Meta)
 	return v.refuse()
 }
 
-// heldPage continues with an answer that waited for documents, and reports whether the claim has ended.
+// heldPage continues with a page that waited for documents, and reports whether the claim has ended.
 func (a *attempt) heldPage(ctx context.Context) bool {
 	names := a.run.terms.waiting(a.claim.URL)
 	if names == nil {
@@ -244,7 +243,7 @@ func metasOf(doc *extract.Document) []robots.Meta {
 	return metas
 }
 
-// directives returns the page's robots directives, from both of its headers and META elements.
+// directives returns the page's robots directives, from its two header fields and its META elements.
 func (c *Config) directives(v *Visit, metas []robots.Meta) robots.Directives {
 	var opts []robots.Option
 	if values := v.Page.Header.Values("Robots-Tag"); len(values) > 0 {
@@ -256,11 +255,10 @@ func (c *Config) directives(v *Visit, metas []robots.Meta) robots.Directives {
 	return robots.PageDirectives(c.Identity().Product, v.Page.Header.Values("X-Robots-Tag"), metas, opts...)
 }
 
-// cuts keeps, for URLs that are requested again because an answer broke off, the longest body that any
-// attempt received. It is in memory only: a process that is killed loses what was received, but never the
-// URL.
+// cuts keeps the longest body that any attempt received, for URLs that are requested again because the response was incomplete. It
+// is in memory only: if the process is killed, the bodies are lost, but not the URLs.
 type cuts struct {
-	max int // bytes
+	max int // maximum bytes
 
 	mu    sync.Mutex
 	pages map[weburl.URL]*fetcher.Page
@@ -276,8 +274,8 @@ const (
 
 func newCuts() *cuts { return &cuts{max: maxCuts, pages: map[weburl.URL]*fetcher.Page{}} }
 
-// keep keeps a copy of an answer that broke off, unless there is a longer one. It returns false if there is
-// no room: then the answer must be accepted as it is.
+// keep keeps a copy of an incomplete response, unless there is a longer one. It returns false if the memory limit is reached: then
+// the response must be accepted as it is.
 func (c *cuts) keep(u weburl.URL, p *fetcher.Page) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -301,7 +299,7 @@ func cutSize(p *fetcher.Page) int {
 	return len(p.Body) + cutOverhead
 }
 
-// take removes and returns the body kept for u, nil if there is none.
+// take removes and returns the body kept for u, or nil.
 func (c *cuts) take(u weburl.URL) *fetcher.Page {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -311,13 +309,13 @@ func (c *cuts) take(u weburl.URL) *fetcher.Page {
 	return p
 }
 
-// brokeOff reports whether another attempt might get the whole page: the connection ended before the page
-// did. A page that was cut by one of our own limits would be cut again.
+// brokeOff reports whether another attempt might get the complete page: the connection ended too early. A page that was cut at one
+// of the crawl's limits would be cut again.
 func brokeOff(p *fetcher.Page) bool {
 	return p.Truncated == fetcher.ReasonCutShort && p.Status/100 == 2
 }
 
-// better returns the better of the last attempt's answer and the longest earlier one, which may be nil.
+// better returns the better of the last response and the longest earlier one, which may be nil.
 func better(last, earlier *fetcher.Page) *fetcher.Page {
 	worse := retryable(last.Status) || last.Status/100 == 2 && last.Truncated != "" && earlier != nil && len(last.Body) < len(earlier.Body)
 	if earlier != nil && worse {
@@ -326,14 +324,14 @@ func better(last, earlier *fetcher.Page) *fetcher.Page {
 	return last
 }
 
-// causes remembers why robots.txt files could not be fetched, so that the visits of URLs that are given up
-// because of it can name the cause.
+// causes remembers why robots.txt files could not be fetched, so that visits of URLs that are given up for that reason can name the
+// cause.
 type causes struct {
 	mu   sync.Mutex
 	last map[string]error // by origin
 }
 
-// maxCauses bounds the number of causes remembered; when the table is full, it is emptied.
+// maxCauses limits the number of causes. If the table is full, it is emptied.
 const maxCauses = 10_000
 
 // note records the outcome of a request for an origin's robots.txt.
@@ -358,12 +356,12 @@ func (c *causes) note(origin string, page *fetcher.Page, err error) {
 	c.last[origin] = err
 }
 
-// wallError is the cause of a robots.txt that a bot wall answered.
+// wallError is the cause if a bot wall answered the request for a robots.txt.
 type wallError struct{ wall string }
 
 func (e *wallError) Error() string { return "a challenge of " + e.wall }
 
-// of returns the cause of a denied visit, nil if there is nothing to add.
+// of returns the cause of a denied visit, or nil.
 func (c *causes) of(origin string, d *politeness.Denied) error {
 	if d.Reason != politeness.ReasonRobotsUnreachable {
 		return nil

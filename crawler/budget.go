@@ -22,16 +22,15 @@ type budgetRow struct {
 	host, crawl allowance
 }
 
-// allowance is one limit: the field of Config that sets it, and its value. h are the settings
-// of the host, nil if there are none.
+// allowance is one limit: the field of Config that sets it, and its value. h has the settings of the host, or is nil.
 type allowance struct {
 	setting string
 	of      func(c *Config, h *HostSettings) Limit
 }
 
-// budgets holds every budget. Whatever a queued URL costs is of one of these kinds, so limiting pages limits everything else.
-// Work is charged to the host whose page or sitemap led to it, wherever the URL is. Further limits apply per page: its links,
-// its redirects and its attempts (Limits.LinksPerPage, Limits.Redirects, Retries.Max).
+// budgets holds every budget. All costs of a queued URL belong to these kinds, so limiting pages limits everything else. Work is
+// charged to the host whose page or sitemap led to it, whatever the URL's host. Further limits apply per page: its links, its
+// redirects and its attempts (Limits.LinksPerPage, Limits.Redirects, Retries.Max).
 var budgets = [...]budgetRow{
 	kindPages: {
 		"pages", // sitemaps count as pages, too
@@ -44,7 +43,7 @@ var budgets = [...]budgetRow{
 		allowance{"Limits.Pages", pagesOfCrawl},
 	},
 	kindRobots: {
-		"robots.txt", // seeds are exempt: the operator knows how many there are
+		"robots.txt", // seeds are exempt, because the operator knows their number
 		allowance{"Limits.PagesPerHost", func(c *Config, h *HostSettings) Limit { return times(defaultRobots, pagesOfHost(c, h)) }},
 		allowance{"Limits.Robots", func(c *Config, _ *HostSettings) Limit { return c.Limits.Robots }},
 	},
@@ -56,13 +55,13 @@ var budgets = [...]budgetRow{
 		allowance{"Limits.Resources", func(c *Config, _ *HostSettings) Limit { return c.Limits.Resources }},
 	},
 	kindProcessor: {
-		"processor seconds", // of the browser; also, pages of a host are no longer rendered after maxStuck pages in a row have used up their share
+		"processor seconds", // of the browser; in addition, pages of a host are no longer rendered after maxStuck pages in a row have used up their share
 		allowance{"Render.MaxProcessor", func(c *Config, h *HostSettings) Limit { return times(c.processorSeconds(), pagesOfHost(c, h)) }},
 		allowance{"Render.MaxProcessor", func(c *Config, h *HostSettings) Limit { return times(c.processorSeconds(), pagesOfCrawl(c, h)) }},
 	},
 }
 
-// The rows of budgets.
+// Indexes of budgets.
 const (
 	kindPages = iota
 	kindSitemaps
@@ -85,7 +84,7 @@ func (c *Config) processorSeconds() int {
 	return int((limit + time.Second - 1) / time.Second)
 }
 
-// times returns n for each page.
+// times returns n times the number of pages.
 func times(n int, pages Limit) Limit {
 	if pages < 0 || pages > math.MaxInt64/Limit(n) {
 		return Unlimited
@@ -100,7 +99,7 @@ type budget struct {
 	mu   sync.Mutex
 	cond *sync.Cond
 	left int // tickets not handed out
-	out  int // tickets in workers' hands
+	out  int // tickets held by workers
 
 	unlimited bool
 }
@@ -111,7 +110,7 @@ func newBudget(pages Limit) *budget {
 	return b
 }
 
-// take waits for a ticket. It returns false when there will be no more, or when ctx has ended.
+// take waits for a ticket. It returns false if no more tickets will be available, or if ctx has ended.
 func (b *budget) take(ctx context.Context) bool {
 	if b.unlimited {
 		return ctx.Err() == nil
@@ -137,7 +136,7 @@ func (b *budget) wake() {
 	b.cond.Broadcast()
 }
 
-// settle ends a ticket: it was spent on a page, or is returned.
+// settle ends a ticket: it was used for a page, or is returned.
 func (b *budget) settle(spent bool) {
 	if b.unlimited {
 		return
@@ -151,14 +150,14 @@ func (b *budget) settle(spent bool) {
 	b.cond.Broadcast()
 }
 
-// spend removes the tickets of pages that were fetched before the process began.
+// spend removes the tickets of pages that were fetched by earlier processes.
 func (b *budget) spend(pages int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left = max(0, b.left-pages)
 }
 
-// unspent returns how many tickets nobody has.
+// unspent returns the number of tickets that are neither used nor held.
 func (b *budget) unspent() int {
 	if b.unlimited {
 		return math.MaxInt
@@ -168,17 +167,17 @@ func (b *budget) unspent() int {
 	return b.left
 }
 
-// exhausted reports whether every ticket was spent.
+// exhausted reports whether every ticket was used.
 func (b *budget) exhausted() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.unlimited && b.left == 0 && b.out == 0
 }
 
-// retryShare is the number of pages that permit one more retry of a host, and of a crawl.
+// retryShare is the number of pages for each of which a host, and a crawl, may make one more retry.
 const retryShare = 10
 
-// retry takes a retry from the budgets of a host and of the crawl. It reports whether there was one left.
+// retry takes a retry from the budgets of a host and of the crawl. It returns false if one of them is used up.
 func (t *tally) retry(host string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -193,7 +192,7 @@ func (t *tally) retry(host string) bool {
 	return true
 }
 
-// spent records in v that the budget for retries is used up.
+// spent records in v that the retry budget is used up.
 func (v *Visit) spent() {
 	v.Detail = "not tried again: the retries of its host, or of the crawl, are used up"
 	if v.Reason != "" {
@@ -209,12 +208,12 @@ type spending struct {
 	addr  netip.Addr    // the host's address when the crawl first met it; set only if an entry for an address range may apply
 }
 
-// settings returns the entry that applies to a claim's host, nil if there is none. If no entry matches the host by name, the
-// address it has when the crawl first meets it decides; the error is that of the look-up.
+// settings returns the entry that applies to a claim's host, or nil. If no entry matches the host by name, the address at which the
+// crawl first meets it decides; the error is that of the look-up.
 func (a *attempt) settings(ctx context.Context) (*HostSettings, error) {
 	t, u := a.run.hosts, a.claim.URL
 	if t == nil {
-		return nil, nil //nolint:nilnil // no entry holds
+		return nil, nil //nolint:nilnil // no entry applies
 	}
 	if t.located && t.named(u.Host()) == hostmatch.None && !a.run.tally.address(u.Host()).IsValid() {
 		addr, err := a.run.client.Locate(ctx, politeness.Request{URL: u})
@@ -226,7 +225,7 @@ func (a *attempt) settings(ctx context.Context) (*HostSettings, error) {
 	return a.run.entry(u.Host()), nil
 }
 
-// entry returns the entry that applies to a host, as far as its address is known, and nil if there is none.
+// entry returns the entry that applies to a host, as far as its address is known, or nil.
 func (r *run) entry(host string) *HostSettings {
 	t := r.hosts
 	i := t.named(host)
@@ -239,7 +238,7 @@ func (r *run) entry(host string) *HostSettings {
 	return &t.entries[i]
 }
 
-// counts returns the entry that applies to a host if it limits bytes or time, nil otherwise.
+// counts returns the entry that applies to a host if it limits bytes or time, otherwise nil.
 func (r *run) counts(host string) *HostSettings {
 	if r.hosts == nil || !r.hosts.counted {
 		return nil
@@ -250,7 +249,7 @@ func (r *run) counts(host string) *HostSettings {
 	return nil
 }
 
-// overBudget returns the budget of a host that is used up; "" if none is. h may be nil.
+// overBudget returns the budget of a host that is used up, or "". h may be nil.
 func (t *tally) overBudget(host string, h *HostSettings, now time.Time) string {
 	if h == nil || h.Bytes <= 0 && h.Time == 0 {
 		return ""
@@ -268,8 +267,8 @@ func (t *tally) overBudget(host string, h *HostSettings, now time.Time) string {
 	return ""
 }
 
-// pagesOf returns the page limit of a host, 0 if there is none, and the rule that sets it. If the name of the host is "",
-// Limits.PagesOfHost is ignored.
+// pagesOf returns the page limit of a host, 0 if there is none, and the rule that sets it. If host is "", Limits.PagesOfHost is
+// ignored.
 func (c *Config) pagesOf(host string, h *HostSettings) (most Limit, rule string) {
 	if h == nil || h.Pages == 0 {
 		if of := c.Limits.PagesOfHost; of != nil && host != "" {
@@ -280,7 +279,7 @@ func (c *Config) pagesOf(host string, h *HostSettings) (most Limit, rule string)
 	return max(0, h.Pages), fmt.Sprintf("%s%s: %d pages", ofEntry, h.Match, h.Pages)
 }
 
-// address returns the address at which the crawl first met a host, the zero Addr if that is not known.
+// address returns the address at which the crawl first met a host, or the zero Addr if it is not known.
 func (t *tally) address(host string) netip.Addr {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -290,7 +289,7 @@ func (t *tally) address(host string) netip.Addr {
 	return netip.Addr{}
 }
 
-// locate notes the address at which the crawl met a host, unless it has one.
+// locate records the address at which the crawl met a host, unless an address is known.
 func (t *tally) locate(host string, addr netip.Addr) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -315,7 +314,7 @@ func (t *tally) spends(host string) *spending {
 	return s
 }
 
-// clock returns the time that the crawl has taken so far. The caller holds the lock.
+// clock returns the running time of the crawl so far. The caller holds the lock.
 func (t *tally) clock(now time.Time) time.Duration { return t.elapsed + now.Sub(t.since) }
 
 // begins records that a request to a host with budgets is about to be made.
@@ -334,7 +333,7 @@ func (t *tally) receives(host string, bytes int64) {
 	t.spends(host).bytes += bytes
 }
 
-// spentBy returns a copy of a host's spending, nil if there is none. The caller holds the lock.
+// spentBy returns a copy of a host's spending, or nil. The caller holds the lock.
 func (t *tally) spentBy(host string) *spending {
 	s := t.spent[host]
 	if s == nil {
@@ -344,7 +343,7 @@ func (t *tally) spentBy(host string) *spending {
 	return &now
 }
 
-// append appends the stored form of s to b.
+// append appends the stored form of s, which may be nil, to b.
 func (s *spending) append(b []byte) []byte {
 	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(s.bytes)), uint64(s.began))
 	return append(b, s.addr.AsSlice()...)
@@ -362,10 +361,10 @@ func readSpending(b []byte) *spending {
 	return s
 }
 
-// uses counts how much of the budgets that apply to every host, other than pages, a host has used.
+// uses counts how much of the budgets that apply to every host, except for pages, a host has used.
 type uses struct {
-	sitemaps int // that have a place in the limit
-	settled  int // those whose visits are in the sinks; a resumed crawl starts from this count
+	sitemaps int // sitemaps that count towards the limit
+	settled  int // sitemaps whose visits are in the sinks; a resumed crawl starts from this count
 	robots   int // requests for robots.txt; 0 if the host has no limit
 }
 
@@ -404,7 +403,7 @@ func (t *tally) recallUses(host string, value []byte) {
 	*t.usesOf(host) = uses{int(sitemaps), int(sitemaps), int(robots)}
 }
 
-// reserve counts one page for a host unless it has reached the limit most. 0 means no limit.
+// reserve counts one page for a host unless the host has reached its limit. A limit of 0 means no limit.
 func (t *tally) reserve(host string, most Limit) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -415,7 +414,7 @@ func (t *tally) reserve(host string, most Limit) bool {
 	return true
 }
 
-// unreserve takes back a reserved page.
+// unreserve reverts reserve.
 func (t *tally) unreserve(host string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -424,7 +423,7 @@ func (t *tally) unreserve(host string) {
 	}
 }
 
-// reserveSitemap counts one sitemap for a host unless it has reached the limit most. A negative limit means none.
+// reserveSitemap counts one sitemap for a host unless the host has reached its limit. A negative limit means no limit.
 func (t *tally) reserveSitemap(host string, most Limit) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -436,14 +435,14 @@ func (t *tally) reserveSitemap(host string, most Limit) bool {
 	return true
 }
 
-// unreserveSitemap takes back a reserved sitemap.
+// unreserveSitemap reverts reserveSitemap.
 func (t *tally) unreserveSitemap(host string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.usesOf(host).sitemaps--
 }
 
-// needsRobots counts a request for robots.txt that a URL of the host made necessary.
+// needsRobots counts a request for robots.txt that was necessary for a URL of the host.
 func (t *tally) needsRobots(host string, limited bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -457,8 +456,8 @@ func (t *tally) needsRobots(host string, limited bool) {
 	}
 }
 
-// overRobots returns the exhausted limit that forbids the request for robots.txt that u needs; "" if it may be made. Without a limit,
-// hosts whose robots.txt files name each other's sitemaps would be requested without end, because no page is counted.
+// overRobots returns the exhausted limit that forbids the request for the robots.txt of u, or "" if it may be made. Without a limit,
+// hosts whose robots.txt files name each other's sitemaps would be requested for ever, because no page is counted.
 func (a *attempt) overRobots(u weburl.URL) string {
 	if a.run.gate.Next(u) == u {
 		return ""
@@ -466,7 +465,7 @@ func (a *attempt) overRobots(u weburl.URL) string {
 	return a.robotsSpent()
 }
 
-// robotsSpent returns the exhausted limit of requests for robots.txt and for documents of terms, "" if another one may be made.
+// robotsSpent returns the exhausted limit of requests for robots.txt and for documents of terms, or "".
 func (a *attempt) robotsSpent() string {
 	if a.ofSeed() {
 		return ""
@@ -483,12 +482,12 @@ func (a *attempt) robotsSpent() string {
 	return ""
 }
 
-// robotsOfHost returns the limit of requests for robots.txt that URLs of the claim's host may need.
+// robotsOfHost returns the limit of requests for robots.txt that are necessary for URLs of the claim's host.
 func (a *attempt) robotsOfHost() Limit {
 	return budgets[kindRobots].host.of(&a.run.cfg, a.run.entry(a.claim.URL.Host()))
 }
 
-// ofSeed reports whether the claim is a seed, a redirect target of a seed, or an entry that stands for a seed.
+// ofSeed reports whether the claim is a seed, a redirect target of a seed, or a request that replaces a seed.
 func (a *attempt) ofSeed() bool {
 	c := &a.claim
 	return c.Kind == frontier.KindSeed || c.Kind == frontier.KindRedirect && c.Depth == 0 || a.standsForSeed()

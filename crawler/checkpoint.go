@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// Keys under which a crawl stores, in a durable frontier, the state that must survive a crash.
+// Keys under which a crawl stores the state that must survive a crash in a durable frontier.
 const (
 	keyGate      = "crawler/gate"  // a whole snapshot, which earlier versions wrote
 	keyGateParts = "crawler/gate/" // the names of Gate.Changes
@@ -28,12 +28,12 @@ const (
 	keyBody      = "crawler/body/"
 	keyNear      = "crawler/near/"
 	keyCrowd     = "crawler/crowd/"
-	keyTable     = keyCrowd         // the table that the crowds belong to
-	oldTable     = "crawler/crowds" // former key, stored next to the gate's state: reading it reads megabytes of that, too
+	keyTable     = keyCrowd // the number of the table to which the crowds belong
+	oldTable     = "crawler/crowds" // earlier key, next to the gate's state: reading it would also read megabytes of that
 	keyPin       = "crawler/pin/"   // by host name
 	keyRules     = "crawler/rules"  // the rulebook
-	keyLot       = "crawler/lot/"   // by site: the sample drawn from its sitemaps
-	keySince     = "crawler/since"  // which history has been queued
+	keyLot       = "crawler/lot/" // by site: the state of the sample drawn from its sitemaps
+	keySince     = "crawler/since" // identifies the history that has been queued
 )
 
 // checkpoint stores the counts of the parts of a run in a durable frontier, and reads them when the crawl
@@ -50,7 +50,7 @@ type checkpoint struct {
 	sampler    *sampler // nil without Config.Sample
 
 	table   uint64 // the number of the crowds' table
-	resumed bool   // an earlier process began this crawl
+	resumed bool // an earlier process has begun this crawl
 }
 
 // newCheckpoint returns a checkpoint of r and makes r's parts track their changes.
@@ -65,7 +65,7 @@ func newCheckpoint(r *run, store frontier.Durable) *checkpoint {
 	}
 }
 
-// durable returns f as a frontier.Durable if it outlives the process, nil otherwise.
+// durable returns f as a frontier.Durable if it outlives the process, otherwise nil.
 func durable(f frontier.Frontier) frontier.Durable {
 	d, _ := f.(frontier.Durable)
 	return d
@@ -98,7 +98,7 @@ func restoreGate(p *politeness.Config, f frontier.Frontier) error {
 	return err
 }
 
-// errStopped ends a look through values early.
+// errStopped ends an iteration over values early.
 var errStopped = errors.New("no more values are wanted")
 
 // kept is the part of a tally that outlives the process.
@@ -111,8 +111,8 @@ type kept struct {
 	Hosts     []string `json:",omitempty"` // the entries of Config.Hosts that hosts of the crawl have matched
 }
 
-// UnmarshalJSON also reads the names that the fields of Report had in JSON before it had tags. All others
-// differ only in case.
+// UnmarshalJSON also accepts the names that the fields of Report had in JSON before it had tags. All other names differ only in
+// case.
 func (k *kept) UnmarshalJSON(b []byte) error {
 	type plain kept
 	var old struct{ Report struct{ Same, Near int } }
@@ -164,8 +164,8 @@ func (k *checkpoint) addMore(values map[string][]byte) error {
 	return err
 }
 
-// keepCrowds adds the crowds that have changed. Those of a table that was discarded stay in the frontier
-// under its number, and are not read again.
+// keepCrowds adds the crowds that have changed. Crowds of a discarded table stay in the frontier under its number, and are not read
+// again.
 func (k *checkpoint) keepCrowds(values map[string][]byte) {
 	counts, seed, fresh := k.crowds.changes()
 	if fresh {
@@ -199,7 +199,7 @@ func (k *checkpoint) resume(ctx context.Context, out *output) (was kept, err err
 	return was, k.store.Commit(ctx, nil, frontier.Checkpoint{Offsets: offsets, Values: values})
 }
 
-// recall reads what values has stored.
+// recall restores the state that values has stored.
 func (k *checkpoint) recall(ctx context.Context) (was kept, err error) {
 	b, err := k.store.Value(ctx, "", keyTally)
 	if err != nil {
@@ -233,7 +233,7 @@ func (k *checkpoint) recall(ctx context.Context) (was kept, err error) {
 func (k *checkpoint) recallHost(host string, value []byte) {
 	pages, n := binary.Uvarint(value)
 	value = value[max(0, n):]
-	retries, n := binary.Uvarint(value) // state of an earlier version has none
+	retries, n := binary.Uvarint(value) // missing in the state of earlier versions
 	c := hostCount{pages: int(pages), retries: int(retries)}
 	for i := range c.usage {
 		value = value[max(0, n):]
@@ -245,7 +245,7 @@ func (k *checkpoint) recallHost(host string, value []byte) {
 	k.tally.recallHost(host, c)
 }
 
-// encode returns the form in which c is stored: usage is omitted if the host states none and nothing follows.
+// encode returns the stored form of c: usage is omitted if the host states none and nothing follows.
 func (c *hostCount) encode() []byte {
 	b := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(c.pages)), uint64(c.retries))
 	if c.usage != (usageCounts{}) || c.spent != nil {
@@ -282,8 +282,8 @@ func (k *checkpoint) recallNear(name string, _ []byte) {
 	}
 }
 
-// sameSample returns an error if the stored crawl uses another sample, or none: the sitemaps it has read would not be read
-// again.
+// sameSample returns an error if the stored crawl uses another sample, or none, because the sitemaps that it has read would not be
+// read again.
 func (k *checkpoint) sameSample(ctx context.Context) error {
 	b, err := k.store.Value(ctx, "", keyRules)
 	if err != nil || b == nil {
@@ -333,7 +333,8 @@ func (k *checkpoint) moveTable(ctx context.Context) ([]byte, error) {
 	return b, k.mark(ctx, keyTable, b)
 }
 
-// keptCrowd returns the stored count of a crowd in this table. If the store cannot be read, the next commit fails, too.
+// keptCrowd returns the stored count of a crowd in this table. If the store cannot be read, it returns 0, and the next commit
+// fails, too.
 func (k *checkpoint) keptCrowd(ctx context.Context, table, crowd uint64) uint32 {
 	b, err := k.store.Value(ctx, "", crowdName(crowd))
 	of, n := binary.Uvarint(b)
@@ -365,10 +366,11 @@ func (k *checkpoint) pin(ctx context.Context, host string, private []netip.Addr)
 	return private, k.mark(ctx, keyPin+host, pinText(private))
 }
 
-// Inherit returns what a crawl that continues another with some of its hosts has of one of its values, by the name under which a
-// durable Frontier keeps it for the owner "" (frontier.Durable.Values); nil if it has none. ours reports which hosts (weburl.URL.Host)
-// it continues with. Counts of visits stay with the other crawl, which has their records, and so do the values of Config.AtCommit. All
-// that makes requests polite is in both: pauses, robots.txt files, pinned addresses.
+// Inherit converts a stored value of a crawl for a second crawl that continues with some of its hosts. The value has the name under
+// which a durable Frontier keeps it for the owner "" (frontier.Durable.Values). It returns nil if the second crawl does not need the
+// value. ours reports the hosts (weburl.URL.Host) of the second crawl. Counts of visits stay with the first crawl, which has their
+// records, and so do the values of Config.AtCommit. Both crawls have the state that makes requests polite: pauses, robots.txt files,
+// pinned addresses.
 func Inherit(name string, value []byte, ours func(host string) bool) []byte {
 	if name == keyTally {
 		return inheritTally(value)
@@ -384,12 +386,12 @@ func Inherit(name string, value []byte, ours func(host string) bool) []byte {
 	return value
 }
 
-// inheritTally returns the counts of a crawl that has counted nothing, and is not new all the same: sitemaps that an earlier process may
-// not have queued are looked for.
+// inheritTally returns the counts of a crawl that has counted nothing but is not new: it must look for sitemaps that an earlier process
+// may not have queued.
 func inheritTally(value []byte) []byte {
 	var was kept
 	if json.Unmarshal(value, &was) != nil {
-		return value // which the crawl will say
+		return value // the crawl will report the error
 	}
 	now := kept{Report: newTally(time.Time{}).r, Hosts: was.Hosts}
 	now.Report.Started, now.Report.Runs, now.Report.Sitemaps = was.Report.Started, 0, nil

@@ -10,17 +10,16 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// A commit is due this long after the previous one, or earlier when this much has accumulated or everything
-// else waits for it.
+// A commit is due after this time since the last one, or earlier if this much has accumulated or everything else waits for it.
 const (
 	commitVisits = 1000
 	commitLinks  = 30_000
 	commitBytes  = 4 << 20 // of links: some 30,000 of typical length
 )
 
-// committer makes visits durable in a crawl with a durable frontier: it writes their records to the sinks
-// and their ends to the frontier, in the same order, many at a time. At whatever instant the process is
-// killed, the sinks can be cut back to what the frontier has recorded, and both resume from there.
+// committer makes visits durable in a crawl with a durable frontier: it writes their records to the sinks and their ends to the
+// frontier, in the same order, many at a time. If the process is killed at any instant, the sinks can be cut back to the state that
+// the frontier has recorded, and both resume from there.
 //
 // A host is free when its request has ended, not when the visit is durable.
 type committer struct {
@@ -30,26 +29,26 @@ type committer struct {
 	how        Commits
 	ordered    bool              // the links of a visit may determine the next URL of its host
 	fail       func(error)       // ends the crawl
-	done       func(host string) // a visit of a host is durable
-	committed  func(last bool)   // after each commit; nil: nothing
+	done       func(host string) // called when a visit of a host is durable
+	committed  func(last bool) // called after each commit; may be nil
 	trace      *Trace
 
 	mu     *sync.Mutex // the output's lock: records and ends must have the same order
 	ends   []frontier.End
 	links  int
 	bytes  int               // of links
-	pages  int64             // bytes of pages
-	values map[string][]byte // of renderings, which are committed like visits
+	pages  int64 // number of pages' bytes
+	values map[string][]byte // values of renderings, which are committed like visits
 	failed bool              // a sink holds a record, or part of one, that must not be committed
-	room   *sync.Cond        // there is room for further ends
+	room   *sync.Cond // signals that further ends may be added
 
-	kick  chan struct{} // something has arrived; holds one
+	kick  chan struct{} // signals that something has arrived; holds one
 	quit  chan struct{}
 	ended sync.WaitGroup
 
 	unsaved  map[string][]byte // gate state from failed commits, to be stored by the next one
 	snapshot snapshots
-	parts    bool // the gate's state is stored in parts, not as the single snapshot of earlier versions
+	parts    bool // the gate's state is stored in parts, not as a single snapshot as in earlier versions
 }
 
 func newCommitter(store frontier.Durable, out *output, fail func(error)) *committer {
@@ -87,8 +86,8 @@ func (m *committer) close() {
 	m.ended.Wait()
 }
 
-// await waits until a commit is due. It returns false when only the last one remains. It sleeps until something has happened, and
-// longer only if that has to wait for its turn: a watch has nothing to do for hours.
+// await waits until a commit is due. It returns false when only the last one remains. It sleeps until something is to be committed,
+// and then until the interval has passed: a crawl that watches a site has nothing to do for hours.
 func (m *committer) await() bool {
 	began := time.Now()
 	var turn <-chan time.Time
@@ -111,8 +110,8 @@ func (m *committer) await() bool {
 	}
 }
 
-// due reports whether it is time to commit: enough has accumulated, the wait was long enough, or nothing
-// more will arrive before the commit.
+// due reports whether a commit is due: enough has accumulated, the interval has passed, or nothing more will arrive before the
+// commit.
 func (m *committer) due(waited bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,8 +143,8 @@ func (m *committer) keep(ctx context.Context, values map[string][]byte, x *sink.
 	m.wake()
 }
 
-// end queues a visit's record, the end of its claim and the values that belong to it for the next commit. It blocks while too
-// many are pending. If the claim was lost, the end and its record are dropped.
+// end queues a visit's record, the end of its claim and its values for the next commit. It blocks while too many are pending. If
+// the claim was lost, the end and its record are dropped.
 func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, values map[string][]byte, count func()) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := m.free(ctx, &e); err != nil {
@@ -172,7 +171,7 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, v
 		m.refuse()
 		return err
 	}
-	if rec != nil { // a sink has it
+	if rec != nil { // a sink has the record
 		m.pages += int64(rec.Bytes)
 	}
 	count()
@@ -180,8 +179,8 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, v
 	return nil
 }
 
-// free frees the host of a claim whose request has ended, unless the links that the visit found decide which URL of
-// the host comes next: then the host waits for them.
+// free frees the host of a claim whose request has ended. If the links of the visit decide which URL of the host comes next, the
+// host instead waits for them.
 func (m *committer) free(ctx context.Context, e *frontier.End) error {
 	if m.ordered {
 		return m.store.Hold(ctx, e.Claim)
@@ -205,19 +204,18 @@ func (m *committer) wake() {
 	}
 }
 
-// full reports whether enough for a commit has accumulated. The caller holds the lock.
+// full reports whether enough has accumulated for a commit. The caller holds the lock.
 func (m *committer) full() bool {
 	return len(m.ends) >= commitVisits || m.links >= commitLinks || m.bytes >= commitBytes || m.how.Bytes > 0 && m.pages >= m.how.Bytes
 }
 
-// linkBytes estimates how much memory the texts of a link take.
+// linkBytes estimates the memory of a link's texts.
 func linkBytes(l *frontier.Request) int {
 	return len(l.URL.String()) + len(l.Via.String()) + len(l.Meta)
 }
 
-// ahead queues the links of a page that exceed the size of one commit, so that no page makes a commit arbitrarily large, and
-// keeps the rest. If the process is killed before the visit is durable, the page is requested again, and these links are
-// already known.
+// ahead queues the links of a page that exceed the size of one commit, and leaves the rest in links, so that the size of a commit
+// is bounded. If the process is killed before the visit is durable, the page is requested again, and these links are already known.
 func (m *committer) ahead(ctx context.Context, links *[]frontier.Request) error {
 	bytes := 0
 	for i := range *links {
@@ -234,13 +232,13 @@ func (m *committer) ahead(ctx context.Context, links *[]frontier.Request) error 
 	return nil
 }
 
-// commit makes durable what has accumulated. The last commit also stores what the gate knows.
-// Sinks are synced with another context, which may end.
+// commit makes everything durable that has accumulated. The last commit also stores the gate's state. Sinks are synced with another
+// context, which may end.
 func (m *committer) commit(ctx, syncing context.Context, last bool) {
 	began := time.Now()
 	ends, c, err := m.take(syncing, last)
 	if err == nil && c == nil {
-		return // nothing can be committed any more
+		return // commits are no longer possible
 	}
 	if err == nil {
 		err = m.store.Commit(ctx, ends, *c)
@@ -259,7 +257,7 @@ func (m *committer) commit(ctx, syncing context.Context, last bool) {
 	}
 }
 
-// report tells the Trace of a commit.
+// report calls the Trace's hook for a commit.
 func (m *committer) report(began time.Time, ends []frontier.End, c *frontier.Checkpoint, err error) {
 	if m.trace == nil || m.trace.Committed == nil {
 		return
@@ -284,15 +282,15 @@ func (m *committer) giveUp(ends []frontier.End, err error) {
 	m.fail(err)
 }
 
-// refuse prevents further commits and wakes everyone waiting for room. The caller holds the lock.
+// refuse prevents further commits and wakes all callers that wait to add an end. The caller holds the lock.
 func (m *committer) refuse() {
 	m.failed = true
 	m.room.Broadcast()
 }
 
-// giveBack returns to the queue the URLs whose visits could not be made durable, as a restarted process
-// would find them. If the store itself has failed, this happens when it is opened again. With Commits.Gate, the next owner also
-// gets what the gate has learned, since it continues without this one's ledger.
+// giveBack returns to the queue the URLs whose visits could not be made durable, as a restarted process would find them. If the
+// store itself has failed, this happens when it is opened again. With Commits.Gate, the gate's new state is stored, too, because
+// the next owner continues without this ledger.
 func (m *committer) giveBack(ctx context.Context) {
 	var c frontier.Checkpoint
 	if m.how.Gate && len(m.unsaved) > 0 {
@@ -309,7 +307,7 @@ func (m *committer) giveBack(ctx context.Context) {
 	}
 }
 
-// gate returns the gate state to store, if it is time for that: the changes since the last call, or everything the first time.
+// gate returns the gate state to store, if that is due: the changes since the last call, or everything the first time.
 func (m *committer) gate(last bool) map[string][]byte {
 	requests := m.checkpoint.tally.requests()
 	if !last && !m.how.Gate && !m.snapshot.due(requests) {
@@ -328,8 +326,7 @@ func (m *committer) gate(last bool) map[string][]byte {
 	return m.unsaved
 }
 
-// take syncs the sinks and takes what is in them. The checkpoint is nil when nothing can be committed any
-// more.
+// take syncs the sinks and returns the ends of the visits in them. The checkpoint is nil if commits are no longer possible.
 func (m *committer) take(ctx context.Context, last bool) (ends []frontier.End, c *frontier.Checkpoint, err error) {
 	gate := m.gate(last)
 	m.mu.Lock()

@@ -14,16 +14,16 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// control holds the changes that an operator makes while a Crawler runs. They only ever make a crawl do less.
+// control holds the changes that an operator makes while a Crawler runs. They can only make a crawl do less.
 type control struct {
 	paused bool                            // guarded by Crawler.mu
 	left   atomic.Pointer[map[string]bool] // host names that are left out; the map is never modified, only replaced
 }
 
-// Pause makes every Run stop claiming URLs until [Crawler.Resume] or [Crawler.Drain] is called; a Run that begins meanwhile
-// waits, too. Requests under way end as usual. Pauses of hosts, Retry-After and [Limits].Time run on, so a paused
-// crawl ends at the same time as one that is not; a pause lasts no longer than the process. It may be called at any time,
-// concurrently, and repeatedly.
+// Pause makes every Run stop claiming URLs until [Crawler.Resume] or [Crawler.Drain] is called; a Run that begins meanwhile waits,
+// too. Requests in flight end as usual. Pauses of hosts, Retry-After and [Limits].Time continue to run, so a limit on time applies
+// as if the crawl were not paused. A pause lasts no longer than the process. It may be called at any time, concurrently, and
+// repeatedly.
 func (c *Crawler) Pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,10 +50,10 @@ func (c *Crawler) Paused() bool {
 	return c.control.paused
 }
 
-// LeaveOut makes every Run leave out hosts from now on, as if their names had been on the list behind
-// politeness.Config.OptOut: nothing more is requested from a name or names below it, on any port, and their URLs end as
-// [Refused]. What is under way ends. A host is a name or host:port; the error says which is neither, and then none is left out. There
-// is no way back: what was refused is final. It may be called at any time, concurrently.
+// LeaveOut makes every Run leave out hosts from now on, as if their names were on the list of politeness.Config.OptOut: nothing more
+// is requested from a name or names below it, on any port, and their URLs end as [Refused]. Requests in flight are completed. A host
+// is a name or host:port; if one is neither, the error names it, and none is left out. It cannot be undone: refused URLs are final.
+// It may be called at any time, concurrently.
 func (c *Crawler) LeaveOut(hosts ...string) error {
 	names := map[string]bool{}
 	for _, host := range hosts {
@@ -72,14 +72,13 @@ func (c *Crawler) LeaveOut(hosts ...string) error {
 	return nil
 }
 
-// Rescore gives each queued URL of every Run the score that score returns, up or down, and returns how many changed: after a
-// model has learnt, the best of the queue comes first by what it knows now. score gets what is known of the URL, and its
-// present Score; like Config.Score it orders URLs of one priority. It is called by one goroutine at a time and must not call the Crawler.
-// URLs under way stay as they are, and so do all pauses. While no Run is in progress, the queue is that of Config.Frontier: a
-// job that is to be resumed can be scored first.
+// Rescore gives each queued URL of every Run the score that score returns, and returns the number of changes: for example, after a model
+// has learnt, the queue is ordered by its new scores. score gets the URL's Request with its present Score; like Config.Score it orders URLs
+// of one priority. It is called by one goroutine at a time and must not call the Crawler. URLs that are being served and all pauses are
+// unchanged. If no Run is in progress, the queue is that of Config.Frontier: a job can be scored before it is resumed.
 //
-// It may be called at any time, concurrently, also by a Handler. With a queue on disk the scores are durable on return; after
-// an error, or if the process is killed, a part of the queue has new scores, each URL is queued once, and Rescore can be called again. With an
+// It may be called at any time, concurrently, even by a Handler. With a queue on disk the scores are durable on return. After an error, or
+// if the process is killed, a part of the queue has new scores, each URL is still queued once, and Rescore can be called again. With an
 // Order by hash it is an error. See frontier.Frontier, F23.
 func (c *Crawler) Rescore(ctx context.Context, score func(frontier.Request) float64) (changed int, err error) {
 	if _, ok := c.cfg.Order.Seed(); ok {
@@ -110,8 +109,8 @@ func (c *Crawler) frontiers() []frontier.Frontier {
 }
 
 // Slower lengthens the delay of a host from now on: host:port, or a name or address, which means all its ports. See
-// politeness.Gate.Slow. A delay shorter than the operator's delay for the host is an error, and so is a text that names no host.
-// What a site itself requests holds in addition. It may be called at any time, concurrently.
+// politeness.Gate.Slow. A delay shorter than the operator's delay for the host is an error, and so is an invalid host. The delays
+// that a site requests apply in addition. It may be called at any time, concurrently.
 func (c *Crawler) Slower(host string, delay time.Duration) error {
 	u, err := parseHost(host)
 	if err != nil {
@@ -123,7 +122,7 @@ func (c *Crawler) Slower(host string, delay time.Duration) error {
 	return c.gate.Slow(u.Host(), delay)
 }
 
-// parseHost returns the home page of a host.
+// parseHost returns the URL of a host's home page.
 func parseHost(host string) (weburl.URL, error) {
 	u, err := weburl.Parse("https://" + host + "/")
 	if err != nil || strings.ContainsAny(host, "/?#@") {
@@ -209,11 +208,11 @@ func (h *halt) current(claims context.Context) (claiming context.Context, over c
 
 // Progress is a snapshot of the crawls of a Crawler that are in progress.
 type Progress struct {
-	Started  time.Time // of the earliest
+	Started  time.Time // of the earliest of them
 	Pages    int
 	Requests int
 	Bytes    int64
-	Troubled int // answers with status 429 or 5xx, including those after which the URL is retried
+	Troubled int // responses with status 429 or 5xx, including those after which the URL is retried
 	Outcomes map[Outcome]int
 	Frontier frontier.Stats // zero if the frontier does not count
 }

@@ -28,14 +28,13 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Crawler runs the crawl its Config describes. It may be run several times, also concurrently: all its Runs
-// go through one gate, so that hosts see a single crawler, which remembers between Runs how long hosts want
-// it to wait.
+// Crawler runs the crawl its Config describes. It may be run several times, also concurrently: all its Runs use one gate, so that
+// hosts see a single crawler, which remembers between Runs how long it must wait.
 //
-// Cancelling Run's context is a hard stop: requests in flight are broken off and their URLs stay queued.
-// [Crawler.Drain] stops claiming and lets requests in flight end, and so does leaving a loop over Pages or
-// [Collect]. [Crawler.Pause] and [Crawler.Resume] stop and continue claiming, [Crawler.LeaveOut] leaves a host alone
-// from then on, [Crawler.Slower] lengthens its pauses. Nothing makes a crawl faster than its Config says.
+// Cancelling Run's context is a hard stop: requests in flight are aborted and their URLs stay queued. [Crawler.Drain] stops
+// claiming and lets requests in flight end; leaving a loop over Pages or [Collect] does the same. [Crawler.Pause] and
+// [Crawler.Resume] stop and continue claiming, [Crawler.LeaveOut] leaves a host alone from then on, [Crawler.Slower] lengthens its
+// pauses. No method makes a crawl faster than its Config allows.
 type Crawler struct {
 	cfg  Config
 	gate *politeness.Gate
@@ -50,7 +49,7 @@ type Crawler struct {
 	runs map[*run]bool
 }
 
-// New makes a Crawler. The error joins everything wrong with c ([Config.Validate]).
+// New makes a Crawler. The error joins all errors in c ([Config.Validate]).
 func New(c Config) (*Crawler, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -85,30 +84,29 @@ func New(c Config) (*Crawler, error) {
 	return x, nil
 }
 
-// Gate returns the gate that all requests go through, which knows the state of hosts and origins.
+// Gate returns the gate of all requests, which has the state of hosts and origins.
 func (c *Crawler) Gate() *politeness.Gate { return c.gate }
 
-// Errors of Run, of Visits and of ReadHistory, and those with which a Handler changes what happens next.
+// Errors of Run, of Visits and of ReadHistory, and errors that a Handler returns to control the crawl.
 var (
 	// ErrNoSeeds is returned by Run without a seed.
 	ErrNoSeeds = errors.New("crawler: no seeds")
-	// ErrNothingInScope is wrapped by the error that names a seed and the rule that excludes it, when every
-	// seed is excluded and nothing else is queued.
+	// ErrNothingInScope is wrapped by the error for a crawl in which every seed is excluded and nothing else is queued. That error
+	// names a seed and the rule that excludes it.
 	ErrNothingInScope = errors.New("crawler: no seed is in scope")
-	// ErrRulesChanged is wrapped by the error that names what was changed, when a crawl with a durable
-	// frontier has ended and is run again with settings other than those that decided what was queued, and when
-	// one that has not ended is run with another Config.Sample.
+	// ErrRulesChanged is wrapped by the error for a crawl with a durable frontier that is run again with other settings. The error
+	// names the changed settings. It concerns a crawl that has ended, if the settings decide what is queued, and Config.Sample of
+	// one that has not ended.
 	ErrRulesChanged = errors.New("crawler: the crawl in this frontier was decided by other settings")
-	// errRunning is returned by Run while another crawl uses the same durable frontier.
+	// errRunning is returned by Run while another Run uses the same durable frontier.
 	errRunning = errors.New("crawler: a crawl with a durable frontier is under way")
-	// ErrResume is wrapped by errors of New and Run, in addition to the cause, when what an earlier process
-	// left in the frontier or in a sink cannot be read, or when the two cannot be brought to the same
-	// point.
+	// ErrResume is wrapped by errors of New and Run, in addition to the cause, if the state that an earlier process left in the
+	// frontier or in a sink cannot be read, or if the two cannot be brought to the same point.
 	ErrResume = errors.New("crawler: the crawl cannot be resumed")
-	// ErrOver is returned by Visit.Enqueue, Visit.Emit and Visit.Tree when the Handler, or the body of the loop over Pages,
-	// is done with the visit.
+	// ErrOver is returned by Visit.Enqueue, Visit.Emit and Visit.Tree after the Handler, or the body of the loop over Pages, has
+	// returned.
 	ErrOver = errors.New("crawler: the visit is over")
-	// ErrHistory is wrapped by the errors of ReadHistory that concern the contents.
+	// ErrHistory is wrapped by the errors of ReadHistory about the contents.
 	ErrHistory = errors.New("crawler: not the visits of a crawl")
 
 	// SkipLinks is returned by a Handler to follow none of the page's links. URLs that the Handler enqueued are still queued.
@@ -118,7 +116,7 @@ var (
 	Stop = errors.New("crawler: stop")
 )
 
-// SeedError is a seed that cannot be crawled.
+// SeedError reports a seed that cannot be crawled.
 type SeedError struct {
 	Seed string
 	Err  error
@@ -201,7 +199,7 @@ func (c *Crawler) Pages(ctx context.Context, seeds ...string) iter.Seq2[*Visit, 
 	return c.pages(ctx, func(*Config) {}, seeds)
 }
 
-// pages is Pages with a modified Config. It keeps bodies because the caller may read them.
+// pages is like Pages, with a modified Config. It keeps bodies because the caller may read them.
 func (c *Crawler) pages(ctx context.Context, change func(*Config), seeds []string) iter.Seq2[*Visit, error] {
 	return func(yield func(*Visit, error) bool) {
 		r, err := c.start(seeds, func(cfg *Config) { cfg.KeepBodies = true; change(cfg) })
@@ -216,7 +214,7 @@ func (c *Crawler) pages(ctx context.Context, change func(*Config), seeds []strin
 			defer close(p.next)
 			_, err = r.crawl(ctx)
 		}()
-		// However the loop ends (break, a panic in its body), the crawl is drained and awaited.
+		// However the loop ends (break, a panic in its body), drain the crawl and wait for its end.
 		defer func() {
 			r.drain(FinishDrained)
 			p.discard()
@@ -233,8 +231,8 @@ func (c *Crawler) pages(ctx context.Context, change func(*Config), seeds []strin
 	}
 }
 
-// pager passes visits from the workers to the loop over Pages, one at a time: a worker continues when the
-// loop's body is done with its visit.
+// pager passes visits from the workers to the loop over Pages, one at a time: a worker continues when the loop's body has processed
+// its visit.
 type pager struct {
 	mu      sync.Mutex // held by the worker whose visit the loop body is processing
 	next    chan *Visit
@@ -267,8 +265,8 @@ func (p *pager) discard() {
 	}
 }
 
-// VisitError is a visit that failed, as [Collect] reports it: its page could not be fetched, or the
-// function given to Collect or the Crawler's Handler returned the error.
+// VisitError reports a visit that failed, in [Collect]: its page could not be fetched, or the function given to Collect or the
+// Crawler's Handler returned the error.
 type VisitError struct {
 	URL    weburl.URL
 	Reason string // Visit.Reason
@@ -285,26 +283,24 @@ func (e *VisitError) Error() string {
 // Unwrap returns the cause.
 func (e *VisitError) Unwrap() error { return e.Err }
 
-// Collect runs a crawl and yields what read makes of its pages, one value at a time:
+// Collect runs a crawl and yields the values that read returns for its pages, one at a time:
 //
 //	for article, err := range crawler.Collect(ctx, c, read, "https://site.to.crawl/") {
 //
-// Collect calls read for each page that was fetched with a status from 200 to 299, after c's Handler if it
-// has one; read returns the page's values, nil for none. It is part of the Handler: it is called
-// concurrently, it may use Visit.Enqueue and Visit.Emit, and it may return SkipLinks, Stop or a Retry. If
-// it fails, none of its values is yielded; the values of a page that is read again are yielded once.
+// Collect calls read for each page that was fetched with a status from 200 to 299, after c's Handler if it has one; read returns
+// the page's values, nil for none. The rules for a Handler apply to read: it is called concurrently, it may use Visit.Enqueue and
+// Visit.Emit, and it may return SkipLinks, Stop or a Retry. If it fails, none of its values is yielded; the values of a page that
+// is read again are yielded once.
 //
-// A visit that failed, because of the network or of read, is yielded as a *VisitError, and the crawl
-// continues. Any other error is the one of Run, and is the last. URLs that were refused, deferred or
-// rejected are not errors: use c's Handler, the sinks or Trace to see them. Breaking out of the loop drains
-// the crawl.
+// A visit that failed, because of the network or because of read, is yielded as a *VisitError, and the crawl continues. Any other
+// error is that of Run, and is the last. URLs that were refused, deferred or rejected are not errors: use c's Handler, the sinks or
+// Trace to see them. Breaking out of the loop drains the crawl.
 //
 // If c has sinks, each value is also a result of its visit, as if read had given it to Visit.Emit: with [sink.NewItems],
-// [sink.NewCSV] or a table of package sink/sqlite among them, the values are in a file, each once even if the crawl is killed
-// and resumed, while the loop sees only those of this process. A value that is not JSON then fails its visit.
+// [sink.NewCSV] or a table of package sink/sqlite among them, the values are in a file, each once even if the crawl is killed and
+// resumed, while the loop sees only those of this process. A value that is not JSON then fails its visit.
 //
-// The loop's body gets the values of one page at a time, while the page's host waits: a slow body makes the
-// crawl slow.
+// The loop's body gets the values of one page at a time, while the page's host waits: a slow body makes the crawl slow.
 func Collect[T any](ctx context.Context, c *Crawler, read func(context.Context, *Visit) ([]T, error), seeds ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		reading := func(cfg *Config) { cfg.Handler = reader(cfg.Handler, read, len(cfg.Sinks) > 0) }
@@ -330,7 +326,7 @@ func Collect[T any](ctx context.Context, c *Crawler, read func(context.Context, 
 	}
 }
 
-// reader returns a Handler that does what h does, keeps the values that read returns, and emits them if that is wanted.
+// reader returns a Handler that calls h, stores the values that read returns, and emits them if emit is true.
 func reader[T any](h Handler, read func(context.Context, *Visit) ([]T, error), emit bool) Handler {
 	return HandlerFunc(func(ctx context.Context, v *Visit) error {
 		var err error

@@ -17,7 +17,7 @@ type duplicates struct {
 	hasher   *simhash.Hasher // nil without Duplicates.NearBits
 	near     *simhash.Index
 	fresh    nearPages // the part of near that is not stored yet
-	keep     bool      // whether the crawl is durable, so that fresh must be stored
+	keep     bool // the crawl is durable, so fresh must be stored
 }
 
 func newDuplicates(limits Duplicates, crowds *crowds) *duplicates {
@@ -28,7 +28,7 @@ func newDuplicates(limits Duplicates, crowds *crowds) *duplicates {
 	return d
 }
 
-// meeting records what was counted for a page.
+// meeting records how a page was counted.
 type meeting struct {
 	host  string
 	sum   [sha256.Size]byte
@@ -38,10 +38,9 @@ type meeting struct {
 
 // meet compares the body with earlier ones, and reports whether too many URLs had it.
 //
-// Many URLs of one host that answer 200 with the same HTML page are most often an error page with a wrong
-// status, or what a script returns for any parameter. Nothing is requested to find out. Where they are not
-// (pages that are nearly empty, applications whose pages are built by scripts), little is lost: the body is
-// the same as that of the first of them.
+// If many URLs of one host return the same HTML page with status 200, it is usually an error page with a wrong status, or the
+// response of a script to any parameter. No request is made to verify that. In other cases (pages that are nearly empty,
+// applications whose pages are built by scripts) little is lost, because the first page has the same body.
 func (d *duplicates) meet(v *Visit) (m meeting, tooMany bool) {
 	if len(v.Page.Body) == 0 || v.Page.Status != http.StatusOK {
 		return m, false
@@ -68,7 +67,7 @@ func (d *duplicates) meet(v *Visit) (m meeting, tooMany bool) {
 	return m, false
 }
 
-// forget reverts what meet counted, for a page that is requested again.
+// forget reverts meet, for a page that is requested again.
 func (d *duplicates) forget(m meeting) {
 	if m.met {
 		d.contents.unmeet(m.sum)
@@ -78,12 +77,12 @@ func (d *duplicates) forget(m meeting) {
 	}
 }
 
-// minWords is the number of words a page must have for its similarity to be meaningful.
+// minWords is the minimum number of words of a page for a meaningful similarity.
 const minWords = 40
 
 // similar looks for an earlier page that is nearly the same.
 func (d *duplicates) similar(v *Visit) {
-	if d.hasher == nil || v.SameAs != "" || v.Page.Charset == "" { // a document that is no text
+	if d.hasher == nil || v.SameAs != "" || v.Page.Charset == "" { // not a text document
 		return
 	}
 	text, err := v.content().Text()
@@ -94,7 +93,7 @@ func (d *duplicates) similar(v *Visit) {
 	if words < minWords {
 		return
 	}
-	if near := d.near.Meet(v.URL.String(), f); near != v.URL.String() { // itself: the page was fetched again
+	if near := d.near.Meet(v.URL.String(), f); near != v.URL.String() { // otherwise it is this page, fetched again
 		v.NearOf = near
 	}
 	if d.keep {
@@ -102,7 +101,7 @@ func (d *duplicates) similar(v *Visit) {
 	}
 }
 
-// nearPages are pages whose similarity hashes are not stored yet.
+// nearPages holds pages whose similarity hashes are not stored yet.
 type nearPages struct {
 	mu    sync.Mutex
 	pages []nearPage
@@ -127,8 +126,7 @@ func (n *nearPages) take() []nearPage {
 	return all
 }
 
-// hash returns the SHA-256 of the visit's body for its record; "" if the body was not sent again and its
-// hash is unknown.
+// hash returns the SHA-256 of the visit's body for its record, or "" if the body was not sent again and its hash is unknown.
 func (v *Visit) hash() string {
 	sum := v.SHA256
 	if sum == ([sha256.Size]byte{}) {
@@ -140,7 +138,7 @@ func (v *Visit) hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// contents remembers which URL was the first to have a body.
+// contents remembers the first URL of each body.
 type contents struct {
 	most int // maximum number of bodies
 	room int // maximum number of bytes of their URLs
@@ -148,7 +146,7 @@ type contents struct {
 	mu    sync.Mutex
 	size  int // bytes of the URLs
 	first map[[16]byte]*content
-	fresh map[[16]byte]*content // changed since they were last stored; nil in a crawl that is not durable
+	fresh map[[16]byte]*content // changed since they were last stored; nil if the crawl is not durable
 }
 
 type content struct {
@@ -156,7 +154,7 @@ type content struct {
 	count int
 }
 
-// Limits on what is remembered. Beyond them, bodies are only compared with those already stored.
+// Limits of the memory. Beyond them, bodies are only compared with those already stored.
 const (
 	maxContents     = 200_000
 	maxContentBytes = 16 << 20 // total bytes of URLs: 80 for each of maxContents
@@ -166,8 +164,8 @@ func newContents() *contents {
 	return &contents{most: maxContents, room: maxContentBytes, first: map[[16]byte]*content{}}
 }
 
-// meet records a body and returns the first URL that had it, "" if this is the first, and how often the
-// body has been met so far.
+// meet records a body and returns the first URL that had it, "" if this is the first, and the number of times the body has been met
+// so far.
 func (c *contents) meet(url string, sum [sha256.Size]byte) (before string, times int) {
 	k := [16]byte(sum[:16])
 	c.mu.Lock()
@@ -187,7 +185,7 @@ func (c *contents) meet(url string, sum [sha256.Size]byte) (before string, times
 	return "", 1
 }
 
-// add remembers a body if there is room; otherwise it returns nil.
+// add remembers a body. If a limit is reached, it returns nil.
 func (c *contents) add(k [16]byte, url string, count int) *content {
 	if len(c.first) >= c.most || c.size+len(url) > c.room {
 		return nil

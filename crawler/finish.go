@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// end makes a claim's visit final: the Handler sees it, the sinks get it, and then the frontier takes the
-// URL's end, its links and the host's ready time in one step. Or the Handler requests another attempt.
+// end makes a claim's visit final: the Handler sees it, the sinks get it, and then the frontier takes the URL's end, its links and
+// the host's ready time in one step. If the Handler requests another attempt, the visit is discarded instead.
 func (a *attempt) end(ctx context.Context, v *Visit, links []frontier.Request) {
 	v.describe(a.claim.Request, a.claim.Attempt)
 	a.run.cuts.take(a.claim.URL) // it is no longer needed
@@ -33,7 +33,7 @@ func (a *attempt) end(ctx context.Context, v *Visit, links []frontier.Request) {
 	a.publish(ctx, v, links)
 }
 
-// describe sets the fields that the visits of all requests share.
+// describe sets the fields that all visits have.
 func (v *Visit) describe(q frontier.Request, attempt int) {
 	v.URL, v.Via, v.Depth, v.Hops, v.Beyond = q.URL, q.Via, q.Depth, q.Hops, int(q.Beyond)
 	v.Priority, v.Score = q.Priority, q.Score
@@ -62,7 +62,7 @@ func (a *attempt) handle(ctx context.Context, v *Visit, links []frontier.Request
 	}
 	extra, data := v.work.end()
 	v.data = data
-	// The Handler's additions come first: they take precedence for a URL that is also a link.
+	// The URLs that the Handler added come first: they take precedence over equal links.
 	return append(extra[:len(extra):len(extra)], links...), again
 }
 
@@ -118,8 +118,8 @@ func (a *attempt) spoil(v *Visit, err error) {
 	a.reserved.releaseLinks()
 }
 
-// publish makes a visit known to the sinks and the frontier, the report and the trace. With a durable
-// frontier the committer takes over from here; otherwise the URL is settled when the sinks have its record.
+// publish makes a visit known to the sinks and the frontier, the report and the trace. With a durable frontier the committer does
+// the rest; otherwise the URL is settled when the sinks have its record.
 func (a *attempt) publish(ctx context.Context, v *Visit, links []frontier.Request) {
 	v.Ended = time.Now()
 	s := frontier.Settlement{ReadyAt: a.readyAt(links), Links: links, Page: a.reserved.page}
@@ -148,7 +148,7 @@ func (a *attempt) publish(ctx context.Context, v *Visit, links []frontier.Reques
 	}
 }
 
-// count adds a visit to the report, and ends the crawl when too many have failed.
+// count adds a visit to the report, and ends the crawl if too many have failed.
 func (r *run) count(v *Visit) {
 	if v.Outcome == Fetched {
 		if err := r.sampler.collect(v.listed); err != nil {
@@ -161,7 +161,7 @@ func (r *run) count(v *Visit) {
 	}
 }
 
-// putBack returns the claim to the queue without counting it.
+// putBack returns the claim to the queue without counting a visit.
 func (a *attempt) putBack(ctx context.Context, again frontier.Again, links []frontier.Request) {
 	a.reserved.release()
 	if len(a.values) > 0 {
@@ -170,8 +170,8 @@ func (a *attempt) putBack(ctx context.Context, again frontier.Again, links []fro
 	a.settle(ctx, frontier.Settlement{ReadyAt: a.ready, Again: &again, Links: links})
 }
 
-// settle ends a claim, even when the crawl has been cancelled. A claim that was lost is served elsewhere;
-// every other failure ends the crawl.
+// settle ends a claim, even if the crawl has been cancelled. If the claim was lost, its URL is served elsewhere; every other
+// failure ends the crawl.
 func (a *attempt) settle(ctx context.Context, s frontier.Settlement) {
 	err := a.run.frontier.Settle(context.WithoutCancel(ctx), a.claim, s)
 	if err != nil && !errors.Is(err, frontier.ErrLost) {
@@ -179,24 +179,23 @@ func (a *attempt) settle(ctx context.Context, s frontier.Settlement) {
 	}
 }
 
-// reservation holds everything that one visit has been counted in before it is known whether it is final:
-// the pages of the crawl and of its host, the bodies among the duplicates, and the crowds, for its links
-// and the Handler's additions. commit keeps all of it when the visit is final. Whatever an attempt has not
-// committed when it ends is released, on every path: see attempt.serve.
+// reservation holds the counts of one visit before it is known whether it is final: the pages of the crawl and of its host, the
+// bodies among the duplicates, and the crowds of its links and of the Handler's additions. commit makes them permanent when the
+// visit is final. Counts that an attempt has not committed when it ends are always released: see attempt.serve.
 type reservation struct {
 	run *run
 
 	ticket bool               // a ticket for one of the crawl's pages, taken before the claim
 	host   string             // one of this host's pages; "": none
 	maps   string             // one of this host's sitemaps; "": none
-	page   bool               // the visit is a page or a sitemap: its reservations stay counted
-	body   meeting            // what duplicates has counted
+	page   bool // the visit is a page or a sitemap: its counts stay
+	body   meeting // the count in duplicates
 	links  []frontier.Request // counted in crowds: the links of the page
 	work   *work              // counted in crowds: the additions of the Handler
 }
 
-// pageOf reserves a page of a host; h is its entry in Config.Hosts, if any. It returns false if the host has used up a budget,
-// with the rule that sets it. A page that was begun before (see rendering) is finished even if the host's budgets are used up.
+// pageOf reserves a page of a host; h is its entry in Config.Hosts, or nil. It returns false if the host has used up a budget, with
+// the rule that sets the budget. A page that was begun before (see rendering) is finished even if the budgets are used up.
 func (s *reservation) pageOf(host string, h *HostSettings, begun bool) (rule string, ok bool) {
 	if rule := s.run.tally.overBudget(host, h, time.Now()); rule != "" && !begun {
 		return rule, false
@@ -209,7 +208,7 @@ func (s *reservation) pageOf(host string, h *HostSettings, begun bool) (rule str
 	return "", true
 }
 
-// sitemapOf reserves a sitemap of a host. It returns false if the host has used up the budget, with the rule that says so.
+// sitemapOf reserves a sitemap of a host. It returns false if the host has used up the budget, with the rule that sets the budget.
 func (s *reservation) sitemapOf(host string) (rule string, ok bool) {
 	most := budgets[kindSitemaps].host.of(&s.run.cfg, nil)
 	if !s.run.tally.reserveSitemap(host, most) {
@@ -227,7 +226,7 @@ func (s *reservation) commit() {
 	*s = reservation{run: s.run}
 }
 
-// release reverts everything that is reserved and not committed.
+// release reverts all counts that are not committed.
 func (s *reservation) release() {
 	s.releasePage()
 	s.releaseLinks()
@@ -235,8 +234,8 @@ func (s *reservation) release() {
 	*s = reservation{run: s.run}
 }
 
-// releasePage reverts the page reservation. It runs before the URL is settled: a URL that returns to the queue, or that is not
-// a page, must not use up a place that the next claim could have.
+// releasePage reverts the page reservation. It runs before the URL is settled: a URL that returns to the queue, or that is not a
+// page, must not use up a page that the next claim could have.
 func (s *reservation) releasePage() {
 	if s.ticket {
 		s.run.budget.settle(false)
@@ -250,7 +249,7 @@ func (s *reservation) releasePage() {
 	s.ticket, s.host, s.maps = false, "", ""
 }
 
-// releaseLinks uncounts the links and the Handler's additions, which are not queued.
+// releaseLinks reverts the counts of the links and of the Handler's additions, which are not queued.
 func (s *reservation) releaseLinks() {
 	s.releasePageLinks()
 	if s.work != nil {
@@ -258,19 +257,19 @@ func (s *reservation) releaseLinks() {
 	}
 }
 
-// releasePageLinks uncounts only the links of the page.
+// releasePageLinks reverts only the counts of the page's links.
 func (s *reservation) releasePageLinks() {
 	s.run.judge.uncount(s.links)
 	s.links = nil
 }
 
-// forbidden counts the queued URLs that the robots.txt of their hosts forbids, as far as that was known when they were queued.
-// When a host has no others left, they end without a pause: nothing is requested for them. A count that is wrong costs a claim
-// or a pause, and never a request: the gate decides. It is one pause while a store has yet to commit the end of an earlier one.
+// forbidden counts the queued URLs that the robots.txt of their hosts forbids, as far as that was known when they were queued. If a
+// host has no others left, they end without pauses, because nothing is requested for them. A wrong count causes a claim or a pause
+// too many, but never a request, because the gate decides. There is one pause while the end of an earlier URL is not committed yet.
 // It is safe for concurrent use.
 type forbidden struct {
 	mu sync.Mutex
-	by map[string]int // by host; none with 0
+	by map[string]int // by host; hosts with 0 are removed
 }
 
 // add counts n more URLs of a host and returns the new total.
@@ -286,14 +285,14 @@ func (f *forbidden) add(host string, n int) int {
 	return f.by[host]
 }
 
-// none reports whether no host has any.
+// none reports whether no host has such URLs.
 func (f *forbidden) none() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.by) == 0
 }
 
-// ended records that a URL of a host was refused.
+// ended records that a URL of a host ended as refused.
 func (f *forbidden) ended(host string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -308,8 +307,8 @@ func (f *forbidden) ended(host string) {
 // forbids reports whether a group of rules forbids a URL.
 func forbids(g *robots.Group, u weburl.URL) bool { return g != nil && !g.Test(u.PathQuery()).Allowed }
 
-// readyAt returns when the next URL of the claim's host may be claimed, given the links of its page: when the host may be
-// requested again, or at once if robots.txt forbids everything the host has left.
+// readyAt returns the time at which the next URL of the claim's host may be claimed, given the links of its page: when the host may
+// be requested again, or now if robots.txt forbids all URLs that the host has left.
 func (a *attempt) readyAt(links []frontier.Request) time.Time {
 	u := a.claim.URL
 	if !a.sent {
@@ -328,7 +327,7 @@ func (a *attempt) readyAt(links []frontier.Request) time.Time {
 		return a.ready
 	}
 	host := u.Host()
-	left := a.run.frontier.HostPending(host) - 1 + own // without the claim
+	left := a.run.frontier.HostPending(host) - 1 + own // without this claim
 	if known := a.run.forbidden.add(host, more); left > 0 && known >= left {
 		return time.Time{}
 	}

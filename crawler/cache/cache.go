@@ -1,15 +1,15 @@
-// Package cache keeps answers in a directory, so that a program that is being written can be run again and again over the same pages,
-// and their site is asked for each of them once. It is for development: answers do not expire unless MaxAge says so, and a crawl that is to
-// find out what has changed needs crawler.Config.Since instead.
+// Package cache keeps responses in a directory, so that a program under development can be run repeatedly over the same pages, while the
+// site gets only one request for each. Responses do not expire unless MaxAge is set. To find out what has changed, use crawler.Config.Since
+// instead.
 //
 // A [Cache] wraps the Fetcher of a crawl:
 //
 //	pages, err := cache.Open(cache.Config{Dir: "pages"})
 //	cfg.AroundFetch = pages.Around
 //
-// The gate decides about every URL as in any crawl: robots.txt is requested and obeyed, and so are the hours and the pauses that are due. For
-// what the cache has, nothing is requested: the permit is given back unused, without a pause after it, the ledger has no line, and
-// fetcher.Page.Cached and sink.Record.Cached say so.
+// The gate decides about every URL as in any crawl: robots.txt is requested and obeyed, and the hours and pauses are kept. URLs in the
+// cache are not requested: the permit is returned unused, without a pause after it and without a line in the ledger, and
+// fetcher.Page.Cached and sink.Record.Cached are set.
 package cache
 
 import (
@@ -43,28 +43,29 @@ const (
 	defaultMaxBody  = 64 << 20
 )
 
-// ErrFull is the error for an answer that is not stored because the directory has reached Config.MaxBytes.
+// ErrFull is the error for a response that is not stored because the directory has reached Config.MaxBytes.
 var ErrFull = errors.New("cache: the directory is full: nothing more is kept")
 
-// Config describes a Cache. Only Dir must be set.
+// Config configures a Cache. Only Dir must be set.
 type Config struct {
-	// Dir is the directory. It is made if it is missing, and only its owner may read it. Several crawls may use it at the same time.
+	// Dir is the directory. It is created if it is missing, and only its owner may read it. Several crawls may use it at the same
+	// time.
 	Dir string
-	// Variant names what answers depend on besides their URL, such as the header fields that are sent. Answers that were kept with another
-	// one are not found.
+	// Variant identifies everything besides the URL on which responses depend, such as the header fields that are sent. Only responses
+	// stored with the same Variant are used.
 	Variant  string
-	MaxBytes int64         // of all answers together. 0: 1 GiB
-	MaxBody  int64         // of one answer. 0: 64 MiB
-	MaxAge   time.Duration // older answers are requested again. 0: none is too old
-	// Problem is called with every answer that could not be kept or read, as a *FileError, and once with ErrFull. The page
-	// is requested then. It is called concurrently. nil: nothing is called.
+	MaxBytes int64 // of all responses together. 0: 1 GiB
+	MaxBody  int64 // of one response. 0: 64 MiB
+	MaxAge   time.Duration // older responses are requested again. 0: no limit
+	// Problem is called with a *FileError for every response that could not be stored or read, and once with ErrFull. The page is
+	// then requested. It is called concurrently. nil: nothing is called.
 	Problem func(error)
 }
 
-// FileError is a file of a cache that cannot be used.
+// FileError reports a file of a cache that cannot be used.
 type FileError struct {
 	Path string
-	Err  error // what is wrong with it
+	Err  error // the cause
 }
 
 func (e *FileError) Error() string { return "cache: " + e.Path + ": " + e.Err.Error() }
@@ -72,14 +73,14 @@ func (e *FileError) Error() string { return "cache: " + e.Path + ": " + e.Err.Er
 // Unwrap returns the cause.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Cache keeps answers in a directory. It is safe for concurrent use.
+// Cache keeps responses in a directory. It is safe for concurrent use.
 type Cache struct {
 	cfg  Config
 	size atomic.Int64
 	full atomic.Bool
 }
 
-// Open opens a directory of answers. The error is about the directory or a Config with negative limits.
+// Open opens a directory of responses. The error is that of the directory or of a Config with negative limits.
 func Open(c Config) (*Cache, error) {
 	if c.Dir == "" || c.MaxBytes < 0 || c.MaxBody < 0 || c.MaxAge < 0 {
 		return nil, errors.New("cache: Config: Dir must be set, and limits must not be negative")
@@ -112,10 +113,11 @@ func Open(c Config) (*Cache, error) {
 	return k, nil
 }
 
-// Around returns a Fetcher that answers from the cache, and keeps what next receives. It is a function for crawler.Config.AroundFetch.
+// Around returns a Fetcher that returns responses from the cache, and stores those that next receives. It is a function for
+// crawler.Config.AroundFetch.
 //
-// Kept are whole answers to requests for pages, sitemaps and resources of pages, with status 2xx (but for 206), 301, 302, 303, 307, 308, 404 or 410. An
-// answer that sets cookies is not kept, nor is a challenge of a bot wall, and robots.txt is never answered from the cache.
+// It stores complete responses for pages, sitemaps and resources of pages, with status 2xx (except for 206), 301, 302, 303, 307, 308, 404
+// or 410. It does not store responses that set cookies, challenges of bot walls, or robots.txt files.
 func (k *Cache) Around(next crawler.Fetcher) crawler.Fetcher { return &around{next, k} }
 
 type around struct {
@@ -123,7 +125,7 @@ type around struct {
 	cache *Cache
 }
 
-// Fetch answers from the cache, or lets the wrapped Fetcher answer.
+// Fetch returns a response from the cache, or else that of the wrapped Fetcher.
 func (a *around) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error) {
 	switch p.Purpose() {
 	case politeness.Page, politeness.Sitemap, politeness.Resource:
@@ -140,7 +142,7 @@ func (a *around) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page,
 	return page, err
 }
 
-// keeps reports whether an answer is the page, and will be next time.
+// keeps reports whether a response is stored: it is the page, and would be the same next time.
 func keeps(p *fetcher.Page) bool {
 	return status(p.Status) && p.Truncated == "" && !p.Challenged && len(p.Header["Set-Cookie"]) == 0 && challenge.Of(p.Status, p.Header, p.Body) == ""
 }
@@ -156,10 +158,10 @@ func status(s int) bool {
 	return s >= 200 && s <= 299
 }
 
-// suffix ends the names of files with answers.
+// suffix is the end of the names of files with responses.
 const suffix = ".page"
 
-// maxHead limits the first line of a file. The header of an answer is never as long.
+// maxHead limits the first line of a file. The header of a response is always shorter.
 const maxHead = 4 << 20
 
 // head is the first line of a file. The body follows.
@@ -180,19 +182,19 @@ type head struct {
 	Note        string      `json:"note,omitempty"`
 	Insecure    bool        `json:"insecure,omitempty"`
 	Bytes       int64       `json:"bytes"`
-	SHA256      string      `json:"sha256"` // of the line without it, and the body
+	SHA256      string      `json:"sha256"` // of the line without this member, and of the body
 }
 
 const version = 1
 
-// path returns the name of the file with the answer for a URL.
+// path returns the name of the file with the response for a URL.
 func (k *Cache) path(url string) string {
 	sum := sha256.Sum256([]byte(k.cfg.Variant + "\n" + url))
 	name := hex.EncodeToString(sum[:])
 	return filepath.Join(k.cfg.Dir, name[:2], name[2:]+suffix)
 }
 
-// load returns the answer for a Permit's URL, nil if there is none that can be used.
+// load returns the response for a Permit's URL, or nil if there is no usable one.
 func (k *Cache) load(p politeness.Permit) *fetcher.Page {
 	url := p.URL().String()
 	path := k.path(url)
@@ -214,13 +216,13 @@ func (k *Cache) load(p politeness.Permit) *fetcher.Page {
 	}
 }
 
-// read reads a file that anybody may have written.
+// read reads a file, which must be treated as untrusted.
 func (k *Cache) read(path, url string) (*head, []byte, error) {
 	f, err := safefile.OpenOwn(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // it was only read
 	info, err := f.Stat()
 	if err != nil {
 		return nil, nil, err
@@ -252,14 +254,14 @@ func (k *Cache) read(path, url string) (*head, []byte, error) {
 // sum returns the value of SHA256.
 func (h head) sum(body []byte) string {
 	h.SHA256 = ""
-	line, _ := json.Marshal(h) // texts, numbers and times can be encoded
+	line, _ := json.Marshal(h) // strings, numbers and times can always be encoded
 	d := sha256.New()
 	_, _ = d.Write(line) // it never fails
 	_, _ = d.Write(body)
 	return hex.EncodeToString(d.Sum(nil))
 }
 
-// keep writes an answer. A file that cannot be written is a problem, and the crawl goes on.
+// keep stores a response. If the file cannot be written, it reports a problem, and the crawl continues.
 func (k *Cache) keep(p *fetcher.Page) {
 	url := p.URL.String()
 	path := k.path(url)
@@ -290,7 +292,7 @@ func (k *Cache) keep(p *fetcher.Page) {
 	}
 }
 
-// write writes a file in one step: others see all of it or nothing. It need not survive a failure of power.
+// write writes a file in one step: others see it completely or not at all. It need not survive a power failure.
 func write(path string, line, body []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -1,11 +1,11 @@
-// Package draw takes random samples of URLs that depend on a seed and the URLs alone: not on their order, on timing, or on how
-// many machines took them.
+// Package draw takes random samples of URLs that depend only on a seed and the URLs, not on their order, on timing, or on the
+// number of machines.
 //
-// Every URL has a [Ticket], a keyed hash. The sample of n URLs from a list are those with the n smallest tickets (bottom-k
-// sampling), which a [Bottom] finds in one pass, in memory for n+1 URLs. Bottoms merge: the sample of two lists together is
+// Every URL has a [Ticket], a keyed hash. The sample of n URLs from a list consists of those with the n smallest tickets (bottom-k
+// sampling), which a [Bottom] finds in one pass, in memory for n+1 URLs. Bottoms can be merged: the sample of two lists together is
 // that of their samples.
 //
-// The package knows nothing of crawls. crawler.Config.Sample draws from sitemaps with it, and crawler.Config.Order takes the
+// The package does not depend on crawls. crawler.Config.Sample uses it to draw from sitemaps, and crawler.Config.Order uses the
 // tickets for the order in which pages are requested.
 package draw
 
@@ -20,8 +20,8 @@ import (
 	"slices"
 )
 
-// Ticket returns the ticket of a URL: the first eight bytes, as a big-endian number, of HMAC-SHA256 (RFC 2104) with the seed as
-// the key and the URL as the message. Whoever knows the seed can compute it, and who does not cannot foresee it:
+// Ticket returns the ticket of a URL: the first eight bytes, as a big-endian number, of HMAC-SHA256 (RFC 2104) with the seed as the
+// key and the URL as the message. Anyone who knows the seed can compute it, and nobody else can predict it:
 //
 //	printf %s https://site.example/a | openssl dgst -sha256 -hmac SEED
 func Ticket(seed, url string) uint64 {
@@ -35,23 +35,23 @@ func Ticket(seed, url string) uint64 {
 type Item struct {
 	Ticket uint64 `json:"ticket"`
 	URL    string `json:"url"`
-	From   string `json:"from,omitempty"` // the list that names it
+	From   string `json:"from,omitempty"` // the list that contains it
 }
 
-// Bottom collects the URLs with the N smallest tickets of all that it is offered, each once, and the one after them. Its
-// methods may not be called concurrently.
+// Bottom collects the URLs with the N smallest tickets of all that were added, each once, and the next one. Its methods may not be
+// called concurrently.
 type Bottom struct {
 	N     int    `json:"n"`
 	Seed  string `json:"seed"`
 	Items []Item `json:"items"` // the smallest ticket first; at most N+1
-	// Listed is how often a URL was offered; one that was offered twice counts twice.
+	// Listed counts the calls of Add; a URL that was added twice counts twice.
 	Listed int `json:"listed"`
 }
 
 // ErrOther is returned by Bottom.Merge for samples that do not belong together.
 var ErrOther = errors.New("draw: samples of different sizes or seeds cannot be merged")
 
-// Add offers a URL that the list from names. The ticket is computed from text: one text for all spellings of the URL.
+// Add adds a URL of the list from. The ticket is computed from text, which must be the same for all spellings of the URL.
 func (b *Bottom) Add(text, url, from string) {
 	b.Listed++
 	b.add(Item{Ticket(b.Seed, text), url, from})
@@ -60,7 +60,7 @@ func (b *Bottom) Add(text, url, from string) {
 func (b *Bottom) add(it Item) {
 	i, found := slices.BinarySearchFunc(b.Items, it.Ticket, func(have Item, t uint64) int { return cmp.Compare(have.Ticket, t) })
 	switch {
-	case found: // one of its spellings and lists stands for all, whichever came first
+	case found: // one spelling and one list are kept for a URL, independent of the order
 		if have := &b.Items[i]; cmp.Or(cmp.Compare(it.URL, have.URL), cmp.Compare(it.From, have.From)) < 0 {
 			*have = it
 		}
@@ -70,7 +70,7 @@ func (b *Bottom) add(it Item) {
 	}
 }
 
-// Merge adds what another Bottom has collected, as if all had been offered to b. The error is [ErrOther].
+// Merge adds the URLs that another Bottom has collected, as if all had been added to b. The error is [ErrOther].
 func (b *Bottom) Merge(o *Bottom) error {
 	if b.N != o.N || b.Seed != o.Seed {
 		return fmt.Errorf("%w: %d of seed %q, and %d of seed %q", ErrOther, b.N, b.Seed, o.N, o.Seed)
@@ -85,7 +85,7 @@ func (b *Bottom) Merge(o *Bottom) error {
 // Drawn returns the sample: at most N URLs, the smallest ticket first.
 func (b *Bottom) Drawn() []Item { return b.Items[:min(len(b.Items), b.N)] }
 
-// Bound returns the ticket below which URLs are drawn, and all of them. all is set instead if every URL is drawn.
+// Bound returns the ticket below which all URLs are drawn, and no others. all is true if every URL is drawn.
 func (b *Bottom) Bound() (below uint64, all bool) {
 	if len(b.Items) <= b.N {
 		return 0, true
@@ -93,9 +93,9 @@ func (b *Bottom) Bound() (below uint64, all bool) {
 	return b.Items[b.N].Ticket, false
 }
 
-// Probability returns the probability with which each URL of the lists is in the sample, given the tickets of all others: the
-// share of tickets below [Bottom.Bound], or 1. Totals whose items are weighted by its inverse are unbiased, however often the
-// lists repeat a URL. N divided by it estimates how many different URLs there are, with a relative error of about 1/√N.
+// Probability returns the probability with which each URL of the lists is in the sample, given the tickets of all others: the share
+// of tickets below [Bottom.Bound], or 1. Totals whose items are weighted by its inverse are unbiased, however often the lists
+// repeat a URL. N divided by it estimates the number of different URLs, with a relative error of about 1/√N.
 func (b *Bottom) Probability() float64 {
 	below, all := b.Bound()
 	if all {

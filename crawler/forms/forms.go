@@ -1,8 +1,8 @@
-// Package forms fills in the forms of pages as a person does: the fields that the page has hidden, and those that it has filled in, are sent
-// with what the program adds, to the address that the form names.
+// Package forms fills in the forms of pages as a person does: the page's hidden and pre-filled fields are sent, together with the fields
+// that the program adds, to the address of the form.
 //
 // A form that is sent by GET is a URL of the crawl: [Form.URL] returns it, for crawler.Visit.Enqueue or fetcher.Client.Get. A form that is
-// sent by POST changes something at a site, which a crawl does in one case only: to log in. [Submit] is for that, in crawler.Config.Login.
+// sent by POST changes something at a site, so a crawl sends one only to log in. [Submit] does that, in crawler.Config.Login.
 package forms
 
 import (
@@ -30,18 +30,18 @@ var (
 	ErrPost    = errors.New("forms: the form is sent by POST, which only a login does")
 )
 
-// Form is a form of a page, with the values that the page has given it.
+// Form is a form of a page, with the page's values.
 type Form struct {
 	Action weburl.URL // to which it is sent
 	ByPost bool       // by POST; otherwise by GET
-	// Fields are the names and values that a browser would send if nobody changed anything: hidden and filled-in fields, what is
-	// checked or selected, and the first button. Files are left out.
+	// Fields are the names and values that a browser would send if nobody changed anything: hidden and filled-in fields, checked
+	// and selected ones, and the first button. Files are left out.
 	Fields url.Values
 }
 
 // Find returns the form that a CSS selector selects, the first if there are several, or the form around the element that it selects. The
-// selector "" is "form". base is the URL of the page; a base element of the page comes before it. The error is ErrNoForm or ErrEnctype,
-// or says what is wrong with the selector or with the address of the form.
+// selector "" is "form". base is the URL of the page; a base element of the page takes precedence. The error is ErrNoForm or ErrEnctype,
+// or describes an invalid selector or form address.
 func Find(page *html.Node, base weburl.URL, selector string) (*Form, error) {
 	if selector == "" {
 		selector = "form"
@@ -68,7 +68,7 @@ func Find(page *html.Node, base weburl.URL, selector string) (*Form, error) {
 		}
 	}
 	if c.base != "" {
-		if b, err := base.Resolve(c.base); err == nil && action != "" { // HTML: without an action it is the page itself
+		if b, err := base.Resolve(c.base); err == nil && action != "" { // HTML: without an action, the form is sent to the page itself
 			base = b
 		}
 	}
@@ -84,7 +84,8 @@ func Find(page *html.Node, base weburl.URL, selector string) (*Form, error) {
 	return f, nil
 }
 
-// With returns the fields of the form with those of values, which replace fields of the same names. A name with an empty list is not sent.
+// With returns the fields of the form with values added, which replace fields of the same names. A name with an empty list is not
+// sent.
 func (f *Form) With(values url.Values) url.Values {
 	all := url.Values{}
 	for _, from := range []url.Values{f.Fields, values} {
@@ -98,17 +99,18 @@ func (f *Form) With(values url.Values) url.Values {
 	return all
 }
 
-// URL returns the URL that a form sent by GET leads to, with values as With has them. The error is ErrPost for any other.
+// URL returns the URL to which a form sent by GET leads, with the fields of [Form.With]. The error is ErrPost for a form sent by
+// POST.
 func (f *Form) URL(values url.Values) (weburl.URL, error) {
 	if f.ByPost {
 		return weburl.URL{}, ErrPost
 	}
-	return f.Action.Resolve("?" + f.With(values).Encode()) // a query of the action is replaced, as in browsers
+	return f.Action.Resolve("?" + f.With(values).Encode()) // the query of the action is replaced, as in browsers
 }
 
-// Submit finds a form of a page (see [Find]) and sends it with values, as [Form.With] has them, by one request of c: a POST with the
+// Submit finds a form of a page (see [Find]) and sends it, with the fields of [Form.With], by one request of c: a POST with the
 // purpose Login ([fetcher.Client.Login]), or a GET. Like every request it obeys robots.txt, waits until the host may be requested,
-// and has a line in the ledger. The answer is returned whatever its status; redirects are not followed.
+// and has a line in the ledger. It returns the response whatever its status; redirects are not followed.
 func Submit(ctx context.Context, c *fetcher.Client, page *fetcher.Page, selector string, values url.Values) (*fetcher.Page, error) {
 	text, err := page.Text()
 	if err != nil {
@@ -138,11 +140,11 @@ type collector struct {
 	form   *html.Node
 	id     string
 	fields url.Values
-	button *html.Node // the first that submits the form
+	button *html.Node // the first button that submits the form
 	base   string
 }
 
-// walk looks at n and what is in it. The depth of a tree is limited by the parser.
+// walk visits n and its descendants. The parser limits the depth of a tree.
 func (c *collector) walk(n *html.Node, inside bool) {
 	inside = inside || n == c.form
 	if n.Type == html.ElementNode {
@@ -195,7 +197,7 @@ func (c *collector) field(n *html.Node) {
 	}
 }
 
-// selected adds the options of a list that are selected: without one, the first, unless several may be.
+// selected adds the selected options of a list. If none is selected, it adds the first one, unless several can be selected.
 func (c *collector) selected(n *html.Node, name string) {
 	var first, chosen []string
 	for o := range n.Descendants() {
