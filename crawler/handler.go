@@ -14,20 +14,18 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Handler receives the outcome of every URL. Handle is called concurrently for different URLs, once per
-// URL and once more for each [Retry], before the visit goes to the sinks and its links to the
-// frontier.
+// Handler receives the outcome of every URL. Handle is called concurrently for different URLs, once per URL and once more for each
+// [Retry], before the visit goes to the sinks and its links to the frontier.
 //
-// A Handler may add URLs with priority and metadata ([Visit.Enqueue]), add results to the visit's record
-// ([Visit.Emit]), skip the page's links ([SkipLinks]), end the crawl ([Stop]) or request another attempt
-// ([Retry]). All of it belongs to the end of the visit and counts as a whole or not at all: a Handler that
-// fails, panics or is cancelled halfway leaves nothing behind, and one that is called again repeats
-// nothing. For effects elsewhere, for example in a database, the Handler itself must ensure the same.
+// A Handler may add URLs with priority and metadata ([Visit.Enqueue]), add results to the visit's record ([Visit.Emit]), skip the
+// page's links ([SkipLinks]), end the crawl ([Stop]) or request another attempt ([Retry]). All of this takes effect with the end of
+// the visit, completely or not at all: a Handler that fails, panics or is cancelled has no effect, and one that is called again
+// repeats nothing. For effects elsewhere, for example in a database, the Handler itself must ensure the same.
 //
-// What it adds to the visit counts when it returns nil, [SkipLinks] or [Stop]. Any other error makes the
-// visit Failed with ReasonHandler: its links are not followed, and what was enqueued and emitted is
-// dropped; the crawl continues. A panic counts as such an error. An error that wraps the error of ctx, when
-// ctx has ended, does not: the URL stays queued, for the crawl that resumes this one.
+// Its additions to the visit count if it returns nil, [SkipLinks] or [Stop]. Any other error makes the visit Failed with
+// ReasonHandler: its links are not followed, and enqueued URLs and emitted results are dropped; the crawl continues. A panic counts
+// as such an error. An error that wraps the error of ctx, after ctx has ended, does not: the URL stays queued, for the crawl that
+// resumes this one.
 type Handler interface {
 	Handle(ctx context.Context, v *Visit) error
 }
@@ -60,14 +58,13 @@ func stopReason(err error) string {
 	return strings.ToValidUTF8(e.Reason[:min(len(e.Reason), limit)], "")
 }
 
-// RetryError is returned by a Handler to have the URL fetched again: nothing of this visit counts, and the
-// URL returns to the queue as after a network error. When it has had all its attempts (Config.Retries.Max),
-// the visit is Failed with ReasonHandler and this error; when there is no budget for another one
-// (RetriesPerHost), with reasonRetryBudget.
+// RetryError is returned by a Handler to have the URL fetched again: this visit has no effect, and the URL returns to the queue as
+// after a network error. If no attempts are left (Config.Retries.Max), the visit is Failed with ReasonHandler and this error; if
+// the retry budget is used up (RetriesPerHost), with reasonRetryBudget.
 type RetryError struct {
 	Err error // the cause; may be nil
-	// After is the least time until the next attempt, if it is longer than the pause before retries and
-	// the host's delay. 0: these alone.
+	// After is the minimum time until the next attempt, if it is longer than the pause before retries and the host's delay. 0: only
+	// these apply.
 	After time.Duration
 }
 
@@ -84,10 +81,10 @@ func (e *RetryError) Unwrap() error { return e.Err }
 // Retry returns a *RetryError with this cause.
 func Retry(cause error) *RetryError { return &RetryError{Err: cause} }
 
-// fatal reports whether a Handler's answer is a failure: whether it is, wraps or joins anything other than
-// SkipLinks and Stop.
+// fatal reports whether the error that a Handler returned is a failure: whether it is, wraps or joins anything other than SkipLinks
+// and Stop.
 func fatal(answer error) bool {
-	switch e := answer.(type) { //nolint:errorlint // the errors it wraps are looked at one by one
+	switch e := answer.(type) { //nolint:errorlint // wrapped errors are examined one by one
 	case nil:
 		return false
 	case *RetryError, *PanicError:
@@ -97,22 +94,22 @@ func fatal(answer error) bool {
 	case interface{ Unwrap() error }:
 		return e.Unwrap() == nil || fatal(e.Unwrap())
 	}
-	return answer != SkipLinks && answer != Stop //nolint:errorlint // likewise
+	return answer != SkipLinks && answer != Stop //nolint:errorlint // wrapped errors were examined above
 }
 
 // Request is a URL for the crawl with its attributes: a seed ([Config.Seeds]) or a URL that a Handler adds
 // ([Visit.Enqueue]).
 type Request struct {
-	URL      string  // absolute, or relative to the visit's page, and then resolved like a link on it
+	URL      string // absolute, or relative to the visit's page, like a link on it
 	Priority int8    // higher is earlier within its host; links have 0 unless Config.Priority returns another. With a Config.Order by hash: 0
 	Score    float64 // higher is earlier among those of one priority; links have 0 unless Config.Score returns another
-	Meta     []byte  // the caller's own: Visit.Meta of the URL's visit, also after retries and redirects
+	Meta     []byte // data of the caller: Visit.Meta of the URL's visit, even after retries and redirects
 	// SameDepth gives the URL the visit's depth, as for the next page of a list; otherwise it is one
 	// deeper, like a link. It has no effect on seeds.
 	SameDepth bool
 }
 
-// EnqueueError says why a Request of a Handler does not enter the crawl.
+// EnqueueError reports why a Handler's Request does not enter the crawl.
 type EnqueueError struct {
 	Ref  string     // Request.URL
 	URL  weburl.URL // zero with FateInvalid
@@ -128,16 +125,16 @@ func (e *EnqueueError) Error() string {
 // Unwrap returns the cause, nil if a rule decided.
 func (e *EnqueueError) Unwrap() error { return e.Err }
 
-// Enqueue adds a URL to the crawl in addition to the page's links. It is judged like them: a page's
-// nofollow, Config.Limits.LinksPerPage, the form and length of URLs, depth, scope and traps are checked
-// here, with an *EnqueueError that names what rejected the URL; robots.txt and pacing are applied later, as
-// for any URL. A URL that is already known stays as it is, without an error, but for a higher Priority or Score, which raises one
-// that is queued (frontier.Frontier, F20). With a Config.Order by hash, the order gives the priority, and not q. rel=nofollow,
-// Config.Scope.Beyond, Config.Priority and Config.Score concern links and do not apply.
+// Enqueue adds a URL to the crawl in addition to the page's links. It is judged like a link: a page's nofollow,
+// Config.Limits.LinksPerPage, the form and length of URLs, depth, scope and traps are checked here, and the *EnqueueError names the
+// rule that rejected the URL. robots.txt and pacing are applied later, as for any URL. A URL that is already known is unchanged,
+// without an error, except that a higher Priority or Score raises one that is queued (frontier.Frontier, F20). With a Config.Order
+// by hash, the order sets the priority, and q.Priority is ignored. rel=nofollow, Config.Scope.Beyond, Config.Priority and
+// Config.Score concern links and do not apply.
 //
-// The additions belong to the Handler's outcome: they are queued together with the visit's end when the
-// Handler returns nil, [Stop] or [SkipLinks], and dropped when it fails, panics or requests another
-// attempt. Enqueue may be called concurrently. After the Handler has returned, the error is [ErrOver].
+// The additions are queued together with the visit's end if the Handler returns nil, [Stop] or [SkipLinks], and dropped if it
+// fails, panics or requests another attempt. Enqueue may be called concurrently. After the Handler has returned, the error is
+// [ErrOver].
 func (v *Visit) Enqueue(q Request) error {
 	if v.work == nil {
 		return ErrOver
@@ -145,12 +142,11 @@ func (v *Visit) Enqueue(q Request) error {
 	return v.work.enqueue(v, q)
 }
 
-// Emit adds a result to the visit: x as JSON, which the sinks get as an element of Record.Data. Results are
-// part of the visit: they are written with it or not at all, just as Enqueue's additions are queued, so
-// that a crawl that is killed and resumed has each result once.
+// Emit adds a result to the visit: x as JSON, which the sinks get as an element of Record.Data. Results are written with the visit
+// or not at all, so that a crawl that is killed and resumed has each result once.
 //
-// Emit marshals x immediately. The error is encoding/json's, or [ErrOver]; a visit with a result that
-// cannot be marshalled fails, whatever the Handler returns. Emit may be called concurrently.
+// Emit marshals x immediately. The error is encoding/json's, or [ErrOver]; a visit with a result that cannot be marshalled fails,
+// whatever the Handler returns. Emit may be called concurrently.
 func (v *Visit) Emit(x any) error {
 	if v.work == nil {
 		return ErrOver
@@ -161,13 +157,13 @@ func (v *Visit) Emit(x any) error {
 // work collects a Handler's additions to a visit until it is known whether the visit counts.
 type work struct {
 	judge *judge
-	share *share // of the visit's page
+	share *share // share of the visit's page
 
 	mu     sync.Mutex
 	extra  []frontier.Request
-	raises []frontier.Request // for known URLs; they do not count as additional ones
+	raises []frontier.Request // Requests for known URLs, which do not count as additional ones
 	data   []json.RawMessage
-	err    error // of a result that could not be marshalled
+	err    error // error of a result that could not be marshalled
 	over   bool
 }
 
@@ -247,7 +243,7 @@ func (w *work) failed() error {
 	return w.err
 }
 
-// undo discards what the Handler did.
+// undo reverts the Handler's additions.
 func (w *work) undo() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -263,7 +259,7 @@ func (w *work) end() (extra []frontier.Request, data []json.RawMessage) {
 	return append(w.extra[:len(w.extra):len(w.extra)], w.raises...), w.data
 }
 
-// uncount removes URLs that are not queued after all from the crowds they were counted in.
+// uncount removes URLs that are not queued after all from their crowds.
 func (j *judge) uncount(queue []frontier.Request) {
 	for i := range queue {
 		j.crowds.leave(queue[i].URL)
@@ -274,7 +270,7 @@ func (j *judge) uncount(queue []frontier.Request) {
 // continues.
 type PanicError struct {
 	Part  string // field of Config that holds the part
-	Value any    // the value of the panic
+	Value any // value of the panic
 	Stack []byte // as debug.Stack writes it
 }
 

@@ -35,11 +35,10 @@ type visited struct {
 	Past
 }
 
-// ReadHistory reads the JSON lines that an earlier crawl wrote: the pages that were fetched completely with
-// status 200, or were not modified. If several lines are about one URL, the last one counts. ReadHistory
-// keeps up to most pages (0: defaultMaxHistory), about 300 bytes each, and skips the rest, which the next
-// crawl then fetches in full. A truncated last line is ignored. The error is the Reader's, or wraps
-// ErrHistory and contains the line number.
+// ReadHistory reads the visits.jsonl of an earlier crawl: the pages that were fetched completely with status 200, or were not
+// modified. If several lines concern one URL, the last one counts. ReadHistory keeps up to most pages (0: defaultMaxHistory), about
+// 300 bytes each, and skips the rest, which the next crawl then fetches completely. A truncated last line is ignored. The error is
+// the Reader's, or wraps ErrHistory and contains the line number.
 func ReadHistory(r io.Reader, most int) (*Visited, error) {
 	h := &Visited{pages: map[weburl.Key]visited{}}
 	most = or(most, defaultMaxHistory)
@@ -71,7 +70,7 @@ func ReadHistory(r io.Reader, most int) (*Visited, error) {
 	}
 }
 
-// add records what a line says.
+// add records the page of a line.
 func (h *Visited) add(l *sink.Record, most int) error {
 	if l.Schema != sink.Schema {
 		return fmt.Errorf("schema %q, not %q", l.Schema, sink.Schema)
@@ -90,7 +89,7 @@ func (h *Visited) add(l *sink.Record, most int) error {
 		page.Validators = fetcher.Validators{ETag: strings.Clone(l.ETag), LastModified: strings.Clone(l.LastModified)}
 		hash(&page.SHA256, l.SHA256)
 	} else if !known {
-		return nil // there is no page, or nothing to compare it with
+		return nil // no page, or no validators and no hash to compare
 	}
 	if !known {
 		h.order = append(h.order, key)
@@ -99,7 +98,7 @@ func (h *Visited) add(l *sink.Record, most int) error {
 	return nil
 }
 
-// usable reports whether the line is about a page that is complete.
+// usable reports whether the line is for a complete page.
 func usable(l *sink.Record) bool {
 	return l.Truncated == "" && len(l.ETag) <= maxValidator && len(l.LastModified) <= maxValidator &&
 		(Outcome(l.Outcome) == NotModified || Outcome(l.Outcome) == Fetched && l.Status == http.StatusOK)
@@ -132,25 +131,24 @@ func (h *Visited) All() iter.Seq2[weburl.URL, int] {
 	}
 }
 
-// Past holds what an earlier crawl knew about a URL.
+// Past holds the data of an earlier crawl about a URL.
 type Past struct {
 	Validators fetcher.Validators
 	SHA256     [32]byte // of the decoded body; zero if it is unknown
 }
 
-// History knows earlier answers, so that a crawl fetches only what has changed since. A URL whose server
-// says that it has not changed (status 304) ends as [NotModified], which does not count as a page of
-// Config.Limits.Pages. It has no body and no Document, so no links of it are followed: the pages that it
-// links to are those that All lists, or must be queued by the caller. Visit.SHA256 is that of the old copy.
+// History provides data of earlier responses, so that a crawl fetches only pages that have changed since. If the server responds
+// that a page has not changed (status 304), the URL ends as [NotModified], which does not count as a page of Config.Limits.Pages.
+// It has no body and no Document, so its links are not followed: All must list the pages that it links to, or the caller must queue
+// them. Visit.SHA256 is that of the old copy.
 //
 // [ReadHistory] makes a History from the visits.jsonl of an earlier crawl.
 type History interface {
-	// Past returns what is known about a URL; false if it is unknown, and then it is fetched in full. It is
-	// called concurrently, once or twice for each page that is requested.
+	// Past returns the data about a URL. It returns false if the URL is unknown: then it is fetched completely. It is called
+	// concurrently, once or twice for each page that is requested.
 	Past(u weburl.URL) (Past, bool)
-	// All yields the URLs to visit again, each with its depth, and nil if there are none. Those in scope are queued not as
-	// seeds, but as pages that keep the depth at which they were found. It is called at the beginning of a crawl,
-	// and again when the crawl is resumed.
+	// All yields the URLs to visit again, each with its depth. It may return nil. URLs in scope are queued as pages that keep their
+	// depth, not as seeds. It is called at the beginning of a crawl, and again when the crawl is resumed.
 	All() iter.Seq2[weburl.URL, int]
 }
 
@@ -169,8 +167,8 @@ func (f conditional) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.P
 	return f.Fetcher.Fetch(ctx, p)
 }
 
-// addPast queues the URLs that the history lists, unless an earlier process has done so: queueing them again would count them
-// twice against the limits on traps. It returns how many URLs are new.
+// addPast queues the URLs that the history lists, unless an earlier process has done so: queueing them again would count them twice
+// against the limits on traps. It returns the number of new URLs.
 func (r *run) addPast(ctx context.Context) (added int, err error) {
 	list := r.cfg.Since
 	if list == nil || list.All() == nil {
@@ -244,9 +242,8 @@ func (c *Config) past(u weburl.URL) (Past, bool) {
 	return past, known && past.Validators != fetcher.Validators{}
 }
 
-// unchanged reports whether the answer says that the page is as an earlier crawl knows it, and makes v the
-// visit of such a page. Validators that the server does not repeat are unchanged, too (RFC 9110 section
-// 15.4.5).
+// unchanged reports whether the response means that the page has not changed since an earlier crawl. If so, it makes v the visit of
+// such a page. Validators that the server does not repeat are unchanged, too (RFC 9110 section 15.4.5).
 func (c *Config) unchanged(v *Visit, claim frontier.Claim) bool {
 	if v.Page.Status != http.StatusNotModified || claim.Kind == frontier.KindSitemap {
 		return false
@@ -262,7 +259,7 @@ func (c *Config) unchanged(v *Visit, claim frontier.Claim) bool {
 	return true
 }
 
-// maxValidator bounds the validators that are stored, in bytes. No server needs longer ones.
+// maxValidator limits the validators that are stored, in bytes. No server needs longer ones.
 const maxValidator = 1024
 
 // validators returns p's validators for a later conditional request.

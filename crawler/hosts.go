@@ -18,41 +18,41 @@ import (
 	"github.com/amble-crawler/amble/weburl/hostmatch"
 )
 
-// HostSettings are settings of the hosts that Match describes: an entry of [Config].Hosts. The first entry that
-// matches a host holds for it, as a whole: what it leaves open is as for hosts without an entry, whatever later
-// entries say. Budgets are for each host by itself.
+// HostSettings are settings of the hosts that Match describes, an entry of [Config].Hosts. Only the first entry that matches a host
+// applies to it: for fields that this entry does not set, the host is treated like one without an entry. Budgets apply to each host
+// separately.
 type HostSettings struct {
-	// Match is a host name ("www.site.test", at any port, or "www.site.test:8080"), a domain with all names
-	// below it ("*.site.test", which includes site.test), or a range of addresses ("192.0.2.0/24", or a single
-	// address). A range holds for hosts that no entry matches by name. Names are known before addresses
-	// are, so entries of ranges come after those of names, and cannot have Header or Rules.
+	// Match is a host name ("www.site.test", at any port, or "www.site.test:8080"), a domain with all names below it
+	// ("*.site.test", which includes site.test), or a range of addresses ("192.0.2.0/24", or a single address). A range applies to
+	// hosts that no entry matches by name. A host's name is known before its address, so entries of ranges come after those of
+	// names, and cannot have Header or Rules.
 	Match string
-	// Delay is the least time between the end of one request to a host and the start of the next, in the place
-	// of Politeness.Delay. Only hosts in Politeness.OwnHosts may have a shorter one. Of a range of
-	// addresses, it holds for each request to one of them. 0: Politeness.Delay; NoDelay: for own hosts.
+	// Delay is the minimum time between the end of one request to a host and the start of the next, instead of Politeness.Delay.
+	// Only hosts in Politeness.OwnHosts may have a shorter one. For a range of addresses, it applies to each request to one of
+	// them. 0: Politeness.Delay; NoDelay: only for own hosts.
 	Delay time.Duration
 
-	// Budgets of each host; what exceeds one is [Deferred], with [ReasonHostBudget]. Of a range, they hold for
-	// hosts that had one of its addresses when the crawl first met them.
+	// Budgets of each host. URLs beyond one are [Deferred], with [ReasonHostBudget]. For a range, they apply to hosts that had one
+	// of its addresses when the crawl first met them.
 	Pages Limit         // fetched pages, exactly. 0: Limits.PagesPerHost; Unlimited
 	Bytes Limit         // body bytes received; requests in flight when it is reached are completed. 0: Unlimited
-	Time  time.Duration // from its first request to the last claim; time between runs does not count. 0: Forever
+	Time  time.Duration // from the first request to the last claim; time between runs does not count. 0: Forever
 
-	// Header has fields for requests to these hosts and to no other: a redirect or a link that leads elsewhere is
-	// requested without them. They go to every port and scheme that Match names; a secret for one origin is better
-	// kept in Fetch.Headers. Archives mask the values. Fetch.Headers and Fetch.Request take precedence.
+	// Header has fields that are sent only to these hosts: a redirect or a link to another host is requested without them. They are
+	// sent to every port and scheme that Match includes; use Fetch.Headers for secrets of a single origin. Archives mask the
+	// values. Fetch.Headers and Fetch.Request take precedence.
 	Header http.Header
-	// Rules come before those of Scope: where one of them matches, it decides. As there, the last match wins,
-	// and if the first is an include, what none of them matches is out.
+	// Rules take precedence over those of Scope: if one of them matches, it decides. As there, the last match wins, and if the
+	// first rule is an include, URLs that none of them matches are out.
 	Rules []ScopeRule
 }
 
-// ofEntry begins the names of rules and budgets of entries.
+// ofEntry is the prefix of the names of rules and budgets of entries.
 const ofEntry = "hosts "
 
-// SettingsOf returns a function that returns the entry of Hosts that holds for a host (weburl.URL.Host) with this address; ok
-// is false if none does. If the address is not known, which is the zero Addr, no entry of a range does. The function may be
-// called concurrently. Of a Config that is not valid, no entry holds.
+// SettingsOf returns a function that returns the entry of Hosts that applies to a host (weburl.URL.Host) with this address; ok is
+// false if there is none. If the address is unknown (the zero Addr), no entry of a range applies. The function may be called
+// concurrently. If the Config is not valid, no entry applies.
 func (c Config) SettingsOf() func(host string, addr netip.Addr) (h HostSettings, ok bool) {
 	t, err := newHostTable(c.Hosts)
 	return func(host string, addr netip.Addr) (h HostSettings, ok bool) {
@@ -70,7 +70,7 @@ func (c Config) SettingsOf() func(host string, addr netip.Addr) (h HostSettings,
 	}
 }
 
-// HostDelays returns the value of Politeness.HostDelays for a gate that is to enforce the delays of Hosts.
+// HostDelays returns the value of Politeness.HostDelays for a gate that enforces the delays of Hosts.
 func (c Config) HostDelays() []politeness.HostDelay {
 	if len(c.Hosts) == 0 {
 		return c.Politeness.HostDelays
@@ -114,7 +114,7 @@ func (c *Config) validateHosts() error {
 	return errors.Join(errs...)
 }
 
-// ofHosts splits the errors joined in err, and rewords those about HostDelays as errors about Hosts.
+// ofHosts splits the errors joined in err, and converts those about HostDelays to errors about Hosts.
 func (c *Config) ofHosts(err error) (errs []error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
@@ -134,9 +134,9 @@ type hostTable struct {
 	table   *hostmatch.Table
 	entries []HostSettings
 	scopes  []hostScope
-	met     []atomic.Bool // by a host of the crawl
-	located bool          // ranges of addresses have budgets
-	counted bool          // an entry limits bytes or time
+	met     []atomic.Bool // the entry has matched a host of the crawl
+	located bool // some ranges of addresses have budgets
+	counted bool // some entry limits bytes or time
 }
 
 // newHostTable prepares entries for use.
@@ -186,7 +186,7 @@ func (t *hostTable) metAt(host string, addr netip.Addr) {
 // unmet returns the entries that no host of the crawl matched.
 func (t *hostTable) unmet() []string { return t.whose(false) }
 
-// matches returns the entries that matched a host, in the form that recall takes.
+// matches returns the entries that matched a host, in the form for recall.
 func (t *hostTable) matches() []string { return t.whose(true) }
 
 // whose returns the entries that matched a host of the crawl, or those that matched none.
@@ -202,7 +202,7 @@ func (t *hostTable) whose(met bool) (matches []string) {
 	return matches
 }
 
-// recall restores which entries matched hosts in earlier runs.
+// recall restores the entries that matched hosts in earlier runs.
 func (t *hostTable) recall(matches []string) {
 	if t == nil {
 		return
@@ -214,7 +214,7 @@ func (t *hostTable) recall(matches []string) {
 	}
 }
 
-// header returns the fields for a request, nil if there are none.
+// header returns the fields for a request, or nil.
 func (t *hostTable) header(u weburl.URL) http.Header {
 	if i := t.named(u.Host()); i != hostmatch.None {
 		return t.entries[i].Header
@@ -222,11 +222,10 @@ func (t *hostTable) header(u weburl.URL) http.Header {
 	return nil
 }
 
-// HostRequest returns the value of Fetch.Request for a Fetcher that is to send the header fields of Hosts. nil: there are
-// none.
+// HostRequest returns the value of Fetch.Request for a Fetcher that sends the header fields of Hosts, or nil if there are none.
 func (c Config) HostRequest() func(context.Context, weburl.URL) (http.Header, error) {
 	t, err := newHostTable(c.Hosts)
-	if err != nil { // Validate reports it
+	if err != nil { // Validate reports the error
 		return c.Fetch.Request
 	}
 	return t.request(&c.Fetch)
@@ -259,7 +258,7 @@ func (t *hostTable) request(fc *fetcher.Config) func(context.Context, weburl.URL
 // hostScope holds the scope rules of an entry of Config.Hosts.
 type hostScope struct {
 	rules []compiledRule // for URLs
-	types []compiledRule // for answers
+	types []compiledRule // for media types of responses
 	none  string         // name of the rule that excludes URLs that no include matches
 }
 
@@ -280,7 +279,7 @@ func (s *hostScope) add(h *HostSettings) error {
 	return nil
 }
 
-// scopeOf returns the rules for u's host, nil if there are none.
+// scopeOf returns the rules for u's host, or nil.
 func (t *hostTable) scopeOf(u weburl.URL) *hostScope {
 	if t == nil {
 		return nil
@@ -306,7 +305,7 @@ func (s *hostScope) judgeKind(u weburl.URL, kind frontier.Kind) (d Decision, ok 
 	return d, false
 }
 
-// judgeType judges an answer. ok is false if no rule of the entry applies.
+// judgeType judges a response by its type. ok is false if no rule of the entry applies.
 func (s *hostScope) judgeType(u weburl.URL, mediaType string) (d Decision, ok bool) {
 	if s == nil {
 		return d, false
@@ -327,7 +326,7 @@ func lastOf(rules []compiledRule, matches func(*compiledRule) bool) (d Decision,
 	return d, false
 }
 
-// wantsType reports whether an entry includes answers of a type, at least of some URLs.
+// wantsType reports whether an entry includes responses of a type, at least for some URLs.
 func (t *hostTable) wantsType(mediaType string) bool {
 	return t != nil && slices.ContainsFunc(t.scopes, func(s hostScope) bool {
 		return slices.ContainsFunc(s.types, func(r compiledRule) bool { return !r.Exclude && r.typed(mediaType) })

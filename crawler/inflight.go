@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// inflight bounds the memory that pages take from their first byte until they have been read: huge pages
-// make the crawl wait instead of letting it grow. Memory is handed out in parts, as pages grow. When all of
-// it is handed out, one page at a time may exceed the bound, so that one page can always be completed.
+// inflight bounds the memory that pages take from their first byte until they have been read: huge pages make the crawl wait
+// instead of using more memory. Memory is reserved in parts, as pages grow. If all of it is reserved, one page at a time may exceed
+// the limit, so that one page can always be completed.
 type inflight struct {
 	most int64
 
 	mu     sync.Mutex
 	room   *sync.Cond
 	used   int64
-	beyond *share // the share of the page that may exceed the bound; nil if none does
+	beyond *share // the share of the page that may exceed the limit; nil if there is none
 }
 
 // share is the memory that one page has reserved from an inflight.
@@ -48,8 +48,8 @@ func (s *share) take(ctx context.Context, n int) error {
 	return nil
 }
 
-// charge reserves n more bytes without blocking, even beyond the bound. Callers that others may be waiting for use it to avoid
-// a deadlock; calls of take then wait longer.
+// charge reserves n more bytes without blocking, even beyond the limit. It avoids a deadlock for callers for which others may be
+// waiting; calls of take then wait longer.
 func (s *share) charge(n int) {
 	f := s.of
 	f.mu.Lock()
@@ -68,7 +68,7 @@ func (f *inflight) wake() {
 	f.room.Broadcast()
 }
 
-// end returns all of the share.
+// end frees all memory of the share.
 func (s *share) end() {
 	f := s.of
 	f.mu.Lock()
@@ -92,7 +92,7 @@ func withShare(ctx context.Context, s *share) context.Context {
 // largePage is the body size from which the memory used for reading is counted, too.
 const largePage = 64 << 10
 
-// reserve is fetcher.Config.Reserve.
+// reserve implements fetcher.Config.Reserve.
 func reserve(ctx context.Context, n int) error {
 	if s, ok := ctx.Value(shareKey{}).(*share); ok {
 		return s.take(ctx, n)

@@ -11,12 +11,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// judge decides which URLs may enter the crawl: by the limits of the Config, by the scope, and by what is
-// already queued. It is safe for concurrent use.
+// judge decides which URLs may enter the crawl: by the limits of the Config, by the scope, and by the queue. It is safe for
+// concurrent use.
 type judge struct {
 	cfg    *Config
 	scope  Scope
-	queue  frontier.Frontier // nil: every URL is new, and there is room for it
+	queue  frontier.Frontier // nil: every URL is new, and may be queued
 	crowds *crowds
 
 	priorities *priorities
@@ -27,7 +27,7 @@ type judge struct {
 type verdict struct {
 	fate Fate
 	rule string
-	firm bool // with FateScope: not even Config.Scope.Beyond reaches it
+	firm bool // with FateScope: the URL is excluded even for links allowed by Config.Scope.Beyond
 }
 
 // admissible decides whether u, found as a link of this kind, may enter the crawl at depth.
@@ -38,7 +38,7 @@ func (j *judge) admissible(u weburl.URL, depth int, kind frontier.Kind) verdict 
 	return j.belongs(u, kind)
 }
 
-// limit is the part of admissible that depends neither on the URL itself nor on how it was found.
+// limit implements the part of admissible that depends neither on the URL itself nor on how it was found.
 func (j *judge) limit(length, depth int) verdict {
 	switch {
 	case length > j.cfg.Limits.URLLength:
@@ -49,7 +49,7 @@ func (j *judge) limit(length, depth int) verdict {
 	return verdict{fate: FateFollow}
 }
 
-// belongs is the part of admissible that depends on the URL and on how it was found.
+// belongs implements the part of admissible that depends on the URL and on how it was found.
 func (j *judge) belongs(u weburl.URL, kind frontier.Kind) verdict {
 	if d := j.decide(u, kind); !d.In {
 		return verdict{FateScope, d.Rule, d.Firm || j.cfg.Scope.Beyond > 0 && trap(u) != ""}
@@ -57,7 +57,7 @@ func (j *judge) belongs(u weburl.URL, kind frontier.Kind) verdict {
 	return trapped(u)
 }
 
-// trapped is the part of admissible that depends on the URL's own form.
+// trapped implements the part of admissible that depends only on the URL's form.
 func trapped(u weburl.URL) verdict {
 	if why := trap(u); why != "" {
 		return verdict{fate: FateTrap, rule: why}
@@ -65,9 +65,8 @@ func trapped(u weburl.URL) verdict {
 	return verdict{fate: FateFollow}
 }
 
-// outside returns the visit of a seed, redirect target or sitemap that does not belong to the crawl, nil if
-// it does. Links are judged where they are found; these URLs are queued unjudged, so that each gets its one
-// visit even when it is refused.
+// outside returns the visit of a seed, redirect target or sitemap that does not belong to the crawl, or nil if it does. Links are
+// judged when they are found. These URLs are queued without being judged, so that each gets a visit even if it is refused.
 func (j *judge) outside(c frontier.Claim) *Visit {
 	kind := frontier.KindSitemap
 	switch c.Kind {
@@ -98,8 +97,8 @@ func (j *judge) outside(c frontier.Claim) *Visit {
 	return nil
 }
 
-// hasLists reports whether the crawl reads the sitemaps of u's site even at URLs outside the scope: the scope selects pages,
-// and a sitemap is not a page.
+// hasLists reports whether the crawl reads the sitemaps of u's site even outside the scope, because the scope selects pages, and a
+// sitemap is not a page.
 func (j *judge) hasLists(u weburl.URL) bool {
 	if j.sampler != nil {
 		return j.sampler.site(u) != nil
@@ -108,9 +107,8 @@ func (j *judge) hasLists(u weburl.URL) bool {
 	return ok && s.reaches(u)
 }
 
-// redirectKind returns the kind that a redirect's target is judged as. The target of a seed's redirect is
-// the page that the seed was meant for, so no include rule has to name it. Only redirects of seeds have no
-// depth.
+// redirectKind returns the kind as which a redirect's target is judged. The target of a seed's redirect is the page that the seed
+// was meant for, so it needs no include rule. Only redirects of seeds have depth 0.
 func (j *judge) redirectKind(to weburl.URL, depth int) frontier.Kind {
 	if depth == 0 && strings.HasSuffix(j.decide(to, frontier.KindRedirect).Rule, ruleNoInclude) {
 		return frontier.KindSeed
@@ -118,12 +116,12 @@ func (j *judge) redirectKind(to weburl.URL, depth int) frontier.Kind {
 	return frontier.KindRedirect
 }
 
-// decide asks the scope about a URL that was found as this kind.
+// decide returns the scope's decision about a URL that was found as this kind.
 func (j *judge) decide(u weburl.URL, kind frontier.Kind) Decision {
 	return j.scope.JudgeKind(u, kind)
 }
 
-// lowest is the priority to which no URL is raised.
+// lowest is a priority that raises no URL.
 const lowest = math.MinInt8
 
 // knows reports whether u is already queued or visited, so that queueing it would change nothing.
@@ -155,8 +153,8 @@ func (j *judge) seeds(seeds []weburl.URL) error {
 	return fmt.Errorf("%w: %s (%s)%s", ErrNothingInScope, seeds[0], rule, more)
 }
 
-// outOfType reports whether the scope excludes answers of the page's type; if so, it turns v into the visit of an excluded
-// answer. followed reports whether its links are followed nevertheless: those of HTML that no rule excludes by name.
+// outOfType reports whether the scope excludes answers of the page's type; if so, it makes v the visit of an excluded response.
+// followed reports whether its links are followed nevertheless: those of HTML that no rule excludes by name.
 func (j *judge) outOfType(v *Visit) (out, followed bool) {
 	d := j.scope.JudgeType(v.URL, v.Page.ContentType)
 	if d.In {
@@ -182,14 +180,14 @@ func (j *judge) wanted(want func(mediaType string) bool) func(mediaType string) 
 // are mapped.
 func kindOf(k extract.Kind) frontier.Kind { return frontier.KindAnchor + frontier.Kind(k) }
 
-// checkKind returns an error for a kind that a rule cannot apply to.
+// checkKind returns an error for a kind to which a rule cannot apply.
 func checkKind(k frontier.Kind) error {
 	_, err := frontier.ParseKind(k.String())
 	return err
 }
 
-// beyondRules names the rules for links that lead out of the scope: hop is the rule of a link that may be followed, last the
-// rule of links that are not followed because their page is the last one outside.
+// beyondRules holds the names of the rules for links that lead out of the scope: hop for a link that may be followed, last for
+// links that are not followed because their page is the last one outside.
 var beyondRules = [frontier.MaxBeyond + 1]struct{ hop, last string }{
 	{last: "the page itself is outside the scope"},
 	{"one link beyond the scope", "the page is one link beyond the scope"},
@@ -201,7 +199,7 @@ var beyondRules = [frontier.MaxBeyond + 1]struct{ hop, last string }{
 	{"seven links beyond the scope", "the page is seven links beyond the scope"},
 }
 
-// stretch admits a link that leads out of the scope if the crawl may still go that far from v.
+// stretch admits a link that leads out of the scope if Config.Scope.Beyond allows it on a page such as v.
 func (j *judge) stretch(d *decided, v *Visit, l *extract.Link) {
 	if d.firm || v.Beyond >= j.cfg.Scope.Beyond || !j.mayStretch(l) {
 		return
@@ -217,16 +215,16 @@ func (j *judge) mayStretch(l *extract.Link) bool {
 		return true
 	}
 	if l.Kind == extract.LinkRel && j.cfg.Follow.Resources && l.Rel&displayed == 0 {
-		return false // names a page, such as the canonical one, or is not loaded by browsers
+		return false // the element names a page, such as the canonical one, or browsers do not load its target
 	}
 	return slices.Contains(kinds, kindOf(l.Kind))
 }
 
-// displayed has the relations of link elements whose targets a browser needs to display the page.
+// displayed holds the relations of link elements whose targets a browser needs to display the page.
 const displayed = extract.Stylesheet | extract.Icon | extract.Preload | extract.ModulePreload | extract.Manifest
 
-// beyondAfter returns how far beyond the scope the target of a redirect is. A redirect is not a link, so a
-// target outside is as far out as its source, but at least one hop.
+// beyondAfter returns the number of links by which the target of a redirect is beyond the scope. A redirect is not a link, so a
+// target outside has the number of its source, but at least one.
 func (j *judge) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
 	if j.cfg.Scope.Beyond == 0 || j.decide(to, j.redirectKind(to, c.Depth)).In {
 		return 0
@@ -234,18 +232,18 @@ func (j *judge) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
 	return max(1, c.Beyond)
 }
 
-// room tracks how many links of one page the queue can still take. Other pages queue links at the same time, so this check
-// catches nearly all links that do not fit, and the frontier catches the rest.
+// room tracks how many links of one page can still be queued. Other pages queue links at the same time, so this check catches
+// nearly all links that do not fit, and the frontier catches the rest.
 type room struct {
 	queue             frontier.Frontier
-	scheme, authority string // host that the counts belong to
+	scheme, authority string // host of the counts
 	urls              int
 	bytes             int64
 }
 
 func (j *judge) room() *room { return &room{queue: j.queue} }
 
-// has reports whether there is room for u.
+// has reports whether u can still be queued.
 func (m *room) has(u weburl.URL) bool {
 	if m.queue == nil {
 		return true
@@ -281,13 +279,13 @@ type recentLink struct {
 	at   uint16 // index in all, starting at 1; 0: empty
 }
 
-// maxVerdicts is the number of different verdicts that are remembered. Scopes have few rules; one that
-// gives every URL its own rule is called more often.
+// maxVerdicts limits the number of different verdicts that are remembered. Scopes have few rules. A scope with a separate rule for
+// every URL is called more often.
 const maxVerdicts = 4096
 
 func newVerdicts() *verdicts { return &verdicts{at: map[verdict]uint16{}} }
 
-// of returns the cached verdict about a link, or else calls judge.
+// of returns the cached verdict about a link. If there is none, it calls judge.
 func (m *verdicts) of(key weburl.Key, kind extract.Kind, judge func() verdict) verdict {
 	slot := &m.recent[(int(key[0])|int(key[1])<<8)%recentLinks]
 	if slot.at != 0 && slot.key == key && slot.kind == kind {

@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/weburl/charset"
 )
 
-// linker reads pages. Its buffers are reused from page to page, so that a page without new links costs next
-// to nothing. It is not safe for concurrent use.
+// linker reads pages. It reuses its buffers, so that a page without new links costs next to nothing. It is not safe for concurrent
+// use.
 type linker struct {
 	judge   *judge
 	cfg     *Config
@@ -23,23 +23,23 @@ type linker struct {
 	scanner *extract.Scanner
 	xhtml   *extract.Scanner // nil before the first XHTML page
 	res     *weburl.Resolver
-	encoder weburl.Encoder // of the current page
+	encoder weburl.Encoder // encoder of the current page
 	keys    []weburl.Key
 	known   []bool
-	final   []bool     // those that no priority raises
+	final   []bool // by key: the URL cannot be raised by any priority
 	follow  []followed // the links whose keys are in keys
 	judged  *verdicts
-	counts  map[Fate]int // of the current page
-	grown   bool         // a page with very many links has enlarged the buffers
+	counts  map[Fate]int // links of the current page by fate
+	grown   bool // a page with very many links has enlarged the buffers
 }
 
-// manyLinks is more links than nearly any page on the web has.
+// manyLinks is a number of links that hardly any page exceeds.
 const manyLinks = 1000
 
 // followed is a link to be followed.
 type followed struct {
 	at     int   // index in the Document's Links
-	beyond uint8 // see frontier.Request
+	beyond uint8 // as in frontier.Request
 }
 
 func newLinker(j *judge) *linker {
@@ -73,17 +73,16 @@ func (k *linker) scannerOf(p *fetcher.Page) *extract.Scanner {
 	return k.xhtml
 }
 
-// linkers holds the idle linkers of a run, which keep nothing of the pages they have read. The one used
-// last is used next: there are as many workers as requests in flight, but no more pages are read at once
-// than there are processors, and the buffers of a few linkers stay in their caches. No more linkers with
-// grown buffers are kept than there are processors.
+// linkers holds the idle linkers of a run, which keep nothing of the pages that they have read. The one used last is used next, so
+// that the buffers of a few linkers stay in the processors' caches: there are as many workers as requests in flight, but not more
+// pages are read at once than there are processors. No more linkers with grown buffers are kept than there are processors.
 type linkers struct {
 	mu     sync.Mutex
 	idle   []*linker
 	around *aroundExtract // nil without Config.AroundExtract
 }
 
-// take returns a linker for one page, until put returns it.
+// take returns a linker for one page. put must return it.
 func (l *linkers) take(j *judge) *linker {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +93,7 @@ func (l *linkers) take(j *judge) *linker {
 		return k
 	}
 	k := l.idle[last]
-	l.idle[last] = nil // it may not come back
+	l.idle[last] = nil // it may not be returned
 	l.idle = l.idle[:last]
 	return k
 }
@@ -139,8 +138,7 @@ func (k *linker) limit(doc *extract.Document) {
 	}
 }
 
-// aroundExtract calls the Extractor returned by Config.AroundExtract. The Extractor that it wraps is the linker that processes
-// the page.
+// aroundExtract calls the Extractor returned by Config.AroundExtract, which wraps the linker that processes the page.
 type aroundExtract struct {
 	outer   Extractor
 	judge   *judge
@@ -162,11 +160,11 @@ func (a *aroundExtract) extract(k *linker, p *fetcher.Page) (*extract.Document, 
 	return a.outer.Extract(p)
 }
 
-// innerExtract is the Extractor that Config.AroundExtract is given.
+// innerExtract is the Extractor that is passed to Config.AroundExtract.
 type innerExtract struct{ of *aroundExtract }
 
-// Extract reads a page as a crawl without AroundExtract would. A second call for the same page, or one for a copy of it, gets
-// fresh buffers, because the linker's own hold the first Document.
+// Extract reads a page like a crawl without AroundExtract. A second call for the same page, or for a copy of it, uses new buffers,
+// because the linker's own hold the first Document.
 func (i innerExtract) Extract(p *fetcher.Page) (*extract.Document, error) {
 	if k, ok := i.of.linkers.LoadAndDelete(p); ok {
 		return k.(*linker).read(p)
@@ -174,8 +172,8 @@ func (i innerExtract) Extract(p *fetcher.Page) (*extract.Document, error) {
 	return newLinker(i.of.judge).read(p)
 }
 
-// read returns a page's document, made by the Config's Documents or Extractor or, for HTML, by the linker's scanner. A
-// document that is labelled as something else has no links.
+// read returns a page's document, made by the Config's Documents or Extractor or, for HTML, by the linker's scanner. A document of
+// another type has no links.
 func (k *linker) read(p *fetcher.Page) (*extract.Document, error) {
 	cfg := k.cfg
 	if cfg.readsDocuments(p.ContentType) {
@@ -206,8 +204,8 @@ func (k *linker) read(p *fetcher.Page) (*extract.Document, error) {
 
 const typeCSS = "text/css"
 
-// reads reports whether bodies of a type are received for their links. With AroundExtract that is every type, because its
-// types are unknown.
+// reads reports whether bodies of a type are received completely because of their links. With AroundExtract these are all types,
+// because the types that it reads are unknown.
 func (c *Config) reads(contentType string) bool {
 	return c.AroundExtract != nil || c.parses(contentType)
 }
@@ -223,9 +221,8 @@ func (c *Config) parses(contentType string) bool {
 	return c.Extractor != nil || c.Follow.Feeds && mayBeFeed(contentType) || c.readsDocuments(contentType)
 }
 
-// mayBeFeed reports whether documents of a media type can be feeds: RFC 4287 section 7 for Atom and JSON
-// Feed section "Suggestions for Publishers" register types, RSS has no registered type, and many feeds are
-// served as generic XML or JSON.
+// mayBeFeed reports whether documents of a media type can be feeds: RFC 4287 section 7 for Atom and JSON Feed section "Suggestions
+// for Publishers" register types, RSS has no registered type, and many feeds have a generic XML or JSON type.
 func mayBeFeed(contentType string) bool {
 	switch contentType {
 	case "application/atom+xml", "application/rss+xml", "application/rdf+xml", "application/feed+json",
@@ -274,7 +271,7 @@ func (k *linker) news(v *Visit) []frontier.Request {
 		}
 		view, err := k.resolve(&v.Doc.Links[f.at])
 		if err != nil {
-			continue // cannot happen: it was resolved a moment ago
+			continue // cannot fail: it was resolved before
 		}
 		u := view.URL()
 		if why := k.enter(in, u); why != FateFollow {
@@ -312,7 +309,7 @@ func (k *linker) raises(v *Visit) (queue []frontier.Request) {
 		}
 		view, err := k.resolve(&v.Doc.Links[f.at])
 		if err != nil {
-			continue // cannot happen: it was resolved a moment ago
+			continue // cannot fail: it was resolved before
 		}
 		u := view.URL()
 		p, score := k.judge.priorities.link(v, f.at, u)
@@ -323,7 +320,7 @@ func (k *linker) raises(v *Visit) (queue []frontier.Request) {
 	return queue
 }
 
-// enter admits a possibly new URL to the queue, or returns why it is rejected.
+// enter admits a possibly new URL to the queue, or returns the fate with which it is rejected.
 func (k *linker) enter(in *room, u weburl.URL) Fate {
 	switch {
 	case !in.has(u):
@@ -348,12 +345,12 @@ func fated(f Fate, rule string) decided { return decided{verdict: verdict{fate: 
 func (k *linker) decide(v *Visit, l *extract.Link) decided {
 	cfg := k.cfg
 	switch {
-	case !cfg.Follow.Resources && !navigates(*l), l.Rel&extract.Preconnect != 0: // the latter names an origin, no page
+	case !cfg.Follow.Resources && !navigates(*l), l.Rel&extract.Preconnect != 0: // a preconnect link names an origin, not a page
 		return fated(FateResource, "not navigation")
 	case v.Directives.NoFollow:
 		return fated(FateNoFollow, "page nofollow")
 	case v.Page.Status < 200 || v.Page.Status > 299:
-		// Error pages are served for any URL: relative links on them lead into endless spaces.
+		// Error pages are served for any URL: following relative links on them would never end.
 		return fated(FateNoFollow, "error page")
 	case cfg.Sample.N > 0:
 		return fated(FateDepth, "sample")
@@ -386,8 +383,8 @@ func (k *linker) look(view weburl.View) weburl.URL {
 	return view.URL()
 }
 
-// Links returns the page's links in document order, each with its fate. They are computed anew at each
-// call, and only while the Visit is valid.
+// Links returns the page's links in document order, each with its fate. It computes them at each call, and may only be called while
+// the Visit is valid.
 func (v *Visit) Links() []Link {
 	if v.Doc == nil || v.linker == nil {
 		return nil
@@ -406,7 +403,7 @@ func (v *Visit) Links() []Link {
 	return links
 }
 
-// navigates reports whether a link leads to another page rather than to a part of this one.
+// navigates reports whether a link leads to another page rather than to a resource of this one.
 func navigates(l extract.Link) bool {
 	if l.Kind != extract.LinkRel {
 		return l.Kind.Navigation()
@@ -421,8 +418,8 @@ func (k *linker) open(v *Visit) {
 	k.res.Reset(v.base())
 }
 
-// resolve resolves a link of the visit that was opened. The encoding of a page applies to references in its
-// elements, not to those in CSS (CSS Values 4, section "URL processing model") or in Link header fields.
+// resolve resolves a link of the visit passed to open. The encoding of a page applies to references in its elements, not to those
+// in CSS (CSS Values 4, section "URL processing model") or in Link header fields.
 func (k *linker) resolve(l *extract.Link) (weburl.View, error) {
 	if l.Tag == "" || l.Kind == extract.Style || l.Kind == extract.Import {
 		return k.res.Resolve(l.Ref)
@@ -430,8 +427,7 @@ func (k *linker) resolve(l *extract.Link) (weburl.View, error) {
 	return k.res.ResolveIn(k.encoder, l.Ref)
 }
 
-// encoder returns the encoder for the queries of references on the visit's page (HTML Standard section
-// 2.4.3). nil is UTF-8.
+// encoder returns the encoder for the queries of references on the visit's page (HTML Standard section 2.4.3). nil means UTF-8.
 func (v *Visit) encoder() weburl.Encoder {
 	if v.Page == nil || !v.Page.IsHTML() {
 		return nil
@@ -439,10 +435,9 @@ func (v *Visit) encoder() weburl.Encoder {
 	return charset.Encoder(v.content().Charset)
 }
 
-// base returns the URL that the visit's links are relative to. It is zero, so that only absolute references
-// have a meaning, when the document names a base that cannot be requested: a browser accepts "mailto:" as a
-// base, too, and falls back to the address of the page only if the base is not a URL at all (HTML Standard
-// section 4.2.3, set the frozen base URL).
+// base returns the base URL of the visit's links. If the document names a base that cannot be requested, it is zero, so that only
+// absolute references are valid: a browser accepts "mailto:" as a base, too, and falls back to the address of the page only if the
+// base is not a URL at all (HTML Standard section 4.2.3, set the frozen base URL).
 func (v *Visit) base() weburl.URL {
 	if v.Doc == nil || v.Doc.Base == "" {
 		return v.URL
@@ -454,5 +449,5 @@ func (v *Visit) base() weburl.URL {
 	return b
 }
 
-// target resolves a reference that is not a link of the document as if it were one.
+// target resolves a reference that is not a link of the document in the same way as a link.
 func (v *Visit) target(ref string) (weburl.URL, error) { return v.base().ResolveIn(v.encoder(), ref) }

@@ -10,9 +10,8 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 )
 
-// bound computes the least time the crawl so far could have taken: for every host and every server address,
-// the sum of its requests, made one at a time, with the pause due after each. It does not depend on the
-// number and speed of the workers.
+// bound computes the minimum time that the crawl so far could have taken: for every host and every server address, the sum of its
+// requests, made one at a time, with the pause due after each. It does not depend on the number and speed of the workers.
 type bound struct {
 	mu      sync.Mutex
 	needs   map[party]*need
@@ -35,7 +34,7 @@ func (p party) String() string {
 	return partyAddr + p.addr.String()
 }
 
-// parseParty is the inverse of String. It returns the zero party if the name is not valid.
+// parseParty parses the result of String. It returns the zero party if the name is not valid.
 func parseParty(name string) party {
 	if host, ok := strings.CutPrefix(name, partyHost); ok {
 		return party{host: host}
@@ -46,7 +45,7 @@ func parseParty(name string) party {
 
 type need struct {
 	total time.Duration
-	last  time.Duration // the pause after the last request, which the crawl need not wait for
+	last  time.Duration // the pause after the last request, for which the crawl need not wait
 	slots int
 }
 
@@ -74,14 +73,14 @@ func (b *bound) answer(a *fetcher.Answer, own func(host string) int) {
 	}
 }
 
-// failure returns the fetcher's error in err, nil if there is none.
+// failure returns the fetcher's error in err, or nil.
 func failure(err error) *fetcher.Error {
 	var failed *fetcher.Error
 	errors.As(err, &failed)
 	return failed
 }
 
-// add counts a request, given how long it took and the pause after it.
+// add counts a request with its duration and the pause after it.
 func (b *bound) add(who party, slots int, took, rest time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,7 +115,7 @@ func (b *bound) recall(who string, n need) {
 	b.needs[parseParty(who)] = &n
 }
 
-// least returns the bound and the party that determines it.
+// least returns the minimum time and the party that determines it.
 func (b *bound) least() (time.Duration, string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,8 +13,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// Mux is a Handler that dispatches visits to other Handlers by what was fetched. The zero value is ready to
-// use.
+// Mux is a Handler that dispatches visits to other Handlers by URL, response and outcome. The zero value is ready to use.
 //
 //	var mux crawler.Mux
 //	mux.On("blog.site.to.crawl/{year}/{slug}", article)
@@ -22,8 +21,8 @@ import (
 //	mux.On("", broken, crawler.WithStatus(404, 410))
 //	mux.Else(rest)
 //
-// Routes are tried in the order in which they were added, and the first one that matches gets the visit:
-// add the most specific routes first. A visit that matches none goes to Else's Handler, or is merely kept.
+// Routes are tried in the order in which they were added, and the first one that matches gets the visit: add the most specific
+// routes first. A visit that matches none goes to Else's Handler, or is only recorded.
 //
 // A pattern is [HOST]PATH, matched against the URL without scheme and query:
 //
@@ -36,8 +35,8 @@ import (
 //
 // Segments are compared, and values returned, with percent-encoding undone.
 //
-// A route without WithStatus and WithOutcome is for pages that were fetched successfully: Fetched, with a
-// status from 200 to 299. Its Handler therefore need not check whether there is a page.
+// A route without WithStatus and WithOutcome is for pages that were fetched successfully: Fetched, with a status from 200 to 299.
+// Its Handler therefore need not check whether there is a page.
 //
 // Routes are added before the crawl begins; from then on a Mux is safe for concurrent use.
 type Mux struct {
@@ -98,8 +97,8 @@ func (r *route) fits(v *Visit) bool {
 	return ok
 }
 
-// PathValue returns the text that matched {name} in the pattern with which a [Mux] chose the Handler of the visit; ""
-// if the pattern has no such name.
+// PathValue returns the text that matched {name} in the pattern of the route by which a [Mux] chose the visit's Handler; "" if the
+// pattern has no such name.
 func (v *Visit) PathValue(name string) string {
 	for _, p := range v.path {
 		if p.name == name {
@@ -109,17 +108,17 @@ func (v *Visit) PathValue(name string) string {
 	return ""
 }
 
-// Condition is a test that a visit must pass for a route of a [Mux], in addition to its URL.
+// Condition is a test that a visit must pass for a route of a [Mux], in addition to the pattern.
 type Condition struct {
 	holds func(v *Visit) bool
-	fate  bool // it is about the outcome of the URL
+	fate  bool // it tests the outcome of the URL
 }
 
-// had is the condition of routes that do not mention the outcome of the URL.
+// had is the condition of routes without a condition on the outcome.
 var had = Condition{holds: func(v *Visit) bool { return v.Outcome == Fetched && v.Status()/100 == 2 }}
 
-// OfType returns the condition that the answer has one of these media types: "text/html", or "image/*" for
-// all that begin so. They are compared with fetcher.Page.ContentType: lower case, without parameters.
+// OfType returns the condition that the response has one of these media types: "text/html", or "image/*" for all types that begin
+// with "image/". They are compared with fetcher.Page.ContentType: lower case, without parameters.
 func OfType(types ...string) Condition {
 	return Condition{holds: func(v *Visit) bool {
 		return v.Page != nil && slices.ContainsFunc(types, func(t string) bool {
@@ -129,8 +128,8 @@ func OfType(types ...string) Condition {
 	}}
 }
 
-// WithStatus returns the condition that there was an answer with one of these HTTP statuses. A number from
-// 1 to 5 is a class: 4 is 400 to 499.
+// WithStatus returns the condition that there was a response with one of these HTTP statuses. A number from 1 to 5 is a class: 4
+// stands for 400 to 499.
 func WithStatus(statuses ...int) Condition {
 	return Condition{fate: true, holds: func(v *Visit) bool {
 		s := v.Status()
@@ -143,7 +142,7 @@ func WithOutcome(outcomes ...Outcome) Condition {
 	return Condition{fate: true, holds: func(v *Visit) bool { return slices.Contains(outcomes, v.Outcome) }}
 }
 
-// OfKind returns the condition that the URL entered the crawl in one of these ways.
+// OfKind returns the condition that the URL was found in one of these kinds of places.
 func OfKind(kinds ...frontier.Kind) Condition {
 	return Condition{holds: func(v *Visit) bool { return slices.Contains(kinds, v.Kind) }}
 }
@@ -157,8 +156,8 @@ type pattern struct {
 	suffix   bool   // host is the end of a name, including its leading dot
 	port     bool   // host includes a port
 	segments []segment
-	open     bool // anything may follow the segments
-	any      bool // no path was given
+	open     bool // the path may continue after the segments
+	any      bool // the pattern has no path
 }
 
 // segment is the part of a path between two slashes: literal text, or a name that matches any text.
@@ -189,7 +188,7 @@ func (p *pattern) parseHost(host string) error {
 	p.host, p.suffix = strings.CutPrefix(strings.ToLower(host), "*")
 	p.port = strings.Contains(strings.TrimPrefix(p.host, "["), ":") && !strings.HasSuffix(p.host, "]")
 	if !p.port {
-		p.host = strings.Trim(p.host, "[]") // the brackets of an IPv6 literal
+		p.host = strings.Trim(p.host, "[]") // without the brackets of an IPv6 literal
 	}
 	if strings.ContainsAny(p.host, "{}*?# ") || strings.HasSuffix(p.host, ":") || p.suffix && (len(p.host) < 2 || p.host[0] != '.') {
 		return fmt.Errorf("host %q", host)
@@ -197,7 +196,7 @@ func (p *pattern) parseHost(host string) error {
 	return nil
 }
 
-// parsePath parses what follows the first slash.
+// parsePath parses the part after the first slash.
 func (p *pattern) parsePath(path string) error {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -291,7 +290,7 @@ func Chain(h Handler, around ...Middleware) Handler {
 	return h
 }
 
-// Only passes to the Handler only the visits with these outcomes. All others are kept without it.
+// Only passes only the visits with these outcomes to the Handler. All others are recorded without it.
 func Only(outcomes ...Outcome) Middleware {
 	return func(h Handler) Handler {
 		return HandlerFunc(func(ctx context.Context, v *Visit) error {
@@ -303,8 +302,8 @@ func Only(outcomes ...Outcome) Middleware {
 	}
 }
 
-// Timeout gives each call a context that ends after d. The Handler must observe it: nothing else can end a
-// call, because the visit belongs to the Handler until it returns.
+// Timeout gives each call a context that ends after d. The Handler must observe the context: a call cannot be ended otherwise,
+// because the visit belongs to the Handler until it returns.
 func Timeout(d time.Duration) Middleware {
 	return func(h Handler) Handler {
 		return HandlerFunc(func(ctx context.Context, v *Visit) error {
@@ -315,9 +314,8 @@ func Timeout(d time.Duration) Middleware {
 	}
 }
 
-// MaxCalls lets at most n calls (at least one) run at once, for Handlers that need a scarce resource. Other
-// calls wait, and so do the hosts their pages came from. When the crawl is cancelled they return its
-// context's error, and their URLs stay queued.
+// MaxCalls lets at most n calls (at least one) run at once, for Handlers that need a scarce resource. Other calls wait, and the
+// hosts of their pages wait with them. If the crawl is cancelled they return its context's error, and their URLs stay queued.
 func MaxCalls(n int) Middleware {
 	places := make(chan struct{}, max(1, n))
 	return func(h Handler) Handler {

@@ -46,8 +46,8 @@ import (
 // With Config.Since, the context of Fetch has the validators that fetcher.WithValidators sets, for a request that may be
 // conditional. A wrapper embeds the Fetcher that it wraps, and so keeps all that it does: see Config.AroundFetch.
 type Fetcher interface {
-	// Resolve returns the address of u's host: the same one as long as it works, because hosts that share
-	// an address share its clock. Errors are like those of Fetch.
+	// Resolve returns the address of u's host: the same one as long as it works, because hosts at one address share its clock. The
+	// errors are those of Fetch.
 	Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 	// Fetch redeems the Permit and makes its request.
 	Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error)
@@ -58,25 +58,24 @@ type Fetcher interface {
 // reasonOf returns the reason code of a Fetcher's error.
 func reasonOf(err error) string { return or(fetcher.ReasonOf(err), ReasonFetcher) }
 
-// Extractor reads a page's links. It is called concurrently, for every page that was answered and is not a
-// redirect, sitemap or robots.txt, whatever its status and media type, and must return in time that is
-// linear in the page's size. It must not keep or change the Page; strings of the Document may share the
-// memory of fetcher.Page.Text, and the Document belongs to the crawler until its visit is over.
+// Extractor reads a page's links. It is called concurrently, for every response of any status and media type that is not a
+// redirect, sitemap or robots.txt, and must take time that is linear in the page's size. It must not keep or change the Page;
+// strings of the Document may share the memory of fetcher.Page.Text, and the Document belongs to the crawler until its visit has
+// ended.
 //
-// A nil Document says that the page has no links to read. An error fails the visit, with [ReasonExtractor].
-// References in the Document are as written: they are resolved, judged by scope and robots.txt and paced
-// like any other link.
+// A nil Document means that the page has no links. An error fails the visit, with [ReasonExtractor]. References in the Document are
+// as written: they are resolved, judged by scope and robots.txt and paced like any other link.
 type Extractor interface {
 	Extract(p *fetcher.Page) (*extract.Document, error)
 }
 
-// ExtractType returns a function for [Config.AroundExtract] with which read reads the answers of a media type, which is without
-// parameters and in lower case. Answers of other types are read as before. The conditions of [Extractor] hold for read.
+// ExtractType returns a function for [Config.AroundExtract] that has read extract the links of a media type, which must be in lower
+// case and without parameters. Other types are read as before. The conditions of [Extractor] apply to read.
 func ExtractType(mediaType string, read func(p *fetcher.Page) (*extract.Document, error)) func(Extractor) Extractor {
 	return func(next Extractor) Extractor { return typeExtractor{mediaType, read, next} }
 }
 
-// typeExtractor is an Extractor for one media type. Another one reads the others.
+// typeExtractor is an Extractor for one media type. Another Extractor reads the others.
 type typeExtractor struct {
 	mediaType string
 	read      func(p *fetcher.Page) (*extract.Document, error)
@@ -90,21 +89,21 @@ func (x typeExtractor) Extract(p *fetcher.Page) (*extract.Document, error) {
 	return x.next.Extract(p)
 }
 
-// DocumentReader reads the links of documents that are no web pages, such as the document.Links of package article/document. Extract is called
-// for answers of the types that it reads.
+// DocumentReader reads the links of documents that are not web pages, such as the document.Links of package article/document. Extract is
+// called for responses of the types that it reads.
 type DocumentReader interface {
 	Extractor
-	// Reads reports whether documents of a media type are read, which is without parameters and in lower case.
+	// Reads reports whether documents of a media type are read. The type is in lower case, without parameters.
 	Reads(mediaType string) bool
 }
 
-// readsDocuments reports whether answers of a media type are documents whose links are read.
+// readsDocuments reports whether responses of a media type are documents whose links are read.
 func (c *Config) readsDocuments(mediaType string) bool {
 	return c.Follow.Documents && c.Documents != nil && c.Documents.Reads(mediaType)
 }
 
-// UseNetwork replaces the network of the crawl: see fetcher.Config.UseNetwork. With it, crawltest.Web.Apply makes c a
-// crawl of a simulated web.
+// UseNetwork replaces the network of the crawl: see fetcher.Config.UseNetwork. crawltest.Web.Apply uses it to make c a crawl of a
+// simulated web.
 func (c *Config) UseNetwork(
 	dial func(ctx context.Context, network, addr string) (net.Conn, error),
 	names interface {
@@ -115,11 +114,11 @@ func (c *Config) UseNetwork(
 	c.Fetch.UseNetwork(dial, names, roots)
 }
 
-// processHosts holds the clocks that all crawls of this process share.
+// processHosts holds the clocks shared by all crawls of this process.
 var processHosts = politeness.NewHosts(politeness.HostsLimits{})
 
-// Sharing returns what the crawl shares with others: Politeness.Shared if it is set, or else what all crawls of its network
-// share, which is that of this process or a crawltest.Web.
+// Sharing returns the Sharing of the crawl: Politeness.Shared if it is set, otherwise that of all crawls on its network, which is
+// that of this process or of a crawltest.Web.
 func (c *Config) Sharing() politeness.Sharing {
 	if c.Politeness.Shared != nil {
 		return c.Politeness.Shared
@@ -137,17 +136,17 @@ func (c *Config) Sharing() politeness.Sharing {
 // machines holds the state directories that this process has opened, by their paths.
 var machines sync.Map
 
-// ShareMachine makes the crawl take turns with the crawls of all processes that use the same state directory, those of this
-// process included. "" is that of the user: see [machine.Dir]. It does nothing if Politeness.Shared is set, or in a crawl of a
-// simulated web. Without it a crawl knows of the crawls of its process alone; package job calls it for every job. If the directory
-// cannot be used, [Crawler.NotShared] says why.
+// ShareMachine makes the crawl take turns with the crawls of all processes that use the same state directory, including this one.
+// "" is the user's directory: see [machine.Dir]. It does nothing if Politeness.Shared is set, or in a crawl of a simulated web.
+// Without it a crawl takes turns only with the crawls of its process; package job calls it for every job. If the directory cannot
+// be used, [Crawler.NotShared] returns the reason.
 func (c *Config) ShareMachine(dir string) {
 	hosts, ok := c.Sharing().(*politeness.Hosts)
 	if c.Politeness.Shared != nil || !ok || hosts != processHosts {
 		return
 	}
 	if dir == "" {
-		dir, _ = machine.Dir() // machine.Open says what is wrong
+		dir, _ = machine.Dir() // machine.Open reports the error
 	}
 	if abs, err := filepath.Abs(dir); dir != "" && err == nil {
 		dir = abs
@@ -156,8 +155,8 @@ func (c *Config) ShareMachine(dir string) {
 	c.Politeness.Shared = open.(func() *machine.Hosts)()
 }
 
-// NotShared returns why the crawl does not take turns with those of other processes although [Config.ShareMachine] requested
-// it; nil if it does, or was not asked to.
+// NotShared returns why the crawl does not take turns with those of other processes although [Config.ShareMachine] was called. It
+// returns nil if it does, or if ShareMachine was not called.
 func (c *Crawler) NotShared() error {
 	if m := machine.Of(c.shared); m != nil {
 		return m.NotShared()
@@ -165,9 +164,9 @@ func (c *Crawler) NotShared() error {
 	return nil
 }
 
-// account returns the value of Politeness.Account: a key for everything besides its URL that a robots.txt may depend on. A
-// crawl whose header fields come from a function or a jar shares robots.txt files with no other crawl. Neither does one with
-// its own resolver or dialer, for which names may mean other servers.
+// account returns the value of Politeness.Account: a key for everything besides its URL that a robots.txt may depend on. A crawl
+// whose header fields come from a function or a jar shares no robots.txt files. A crawl with its own resolver or dialer does not
+// either, because its names may mean other servers.
 func (c *Config) account() (func(u weburl.URL) string, error) {
 	f := &c.Fetch
 	network := f.Resolver != nil || f.DialContext != nil
@@ -202,13 +201,12 @@ func (c *Config) account() (func(u weburl.URL) string, error) {
 		if len(all) == 0 {
 			return ""
 		}
-		b, _ := json.Marshal(all) // keys are sorted; a map of strings always encodes
+		b, _ := json.Marshal(all) // keys are sorted; encoding a map of strings cannot fail
 		return fmt.Sprintf("%x", sha256.Sum256(b))
 	}, nil
 }
 
-// copyRobots returns the value of Politeness.CopyRobots, which also stores as evidence a robots.txt that another crawl has
-// requested.
+// copyRobots returns the value of Politeness.CopyRobots, which stores a robots.txt that another crawl has requested as evidence.
 func (c *Config) copyRobots() func(u weburl.URL, f politeness.RobotsFile) error {
 	if c.KeepRobots == nil {
 		return nil

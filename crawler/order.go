@@ -17,22 +17,22 @@ import (
 // [OrderHash].
 type Order string
 
-// OrderFound is the order in which URLs are found: near breadth first. It is the default.
+// OrderFound is the order in which URLs are found, which is nearly breadth first. It is the default.
 const OrderFound Order = "found"
 
 const orderHash = "hash:"
 
-// maxSeed is the length of the longest seed of a draw, in bytes.
+// maxSeed is the maximum length of the seed of a draw, in bytes.
 const maxSeed = 64
 
-// OrderHash returns the order by the tickets of URLs (draw.Ticket, with this seed, of the canonical form under Config.Canonical):
-// of those known, one with a small ticket comes first, wherever its link stood. Tickets are ordered by their class; within
-// one, URLs come in the order in which they are found. So all known URLs with a ticket below those that remain were requested, and they are a
-// random sample of the known URLs; those beyond were requested while fewer were known, or belong to a class that was begun.
-// The seed is 1 to 64 bytes, without white space.
+// OrderHash returns the order by the tickets of URLs (draw.Ticket, with this seed, of the canonical form under Config.Canonical): among the
+// known URLs, one with a small ticket comes first, wherever it was found. Tickets are ordered by their class; within a class, URLs come in
+// the order in which they are found. So all known URLs with tickets below those of the remaining ones were requested, and they are a random
+// sample of the known URLs. Others were requested while fewer URLs were known, or belong to a class that was begun. The seed is 1 to 64
+// bytes, without white space.
 func OrderHash(seed string) Order { return Order(orderHash + seed) }
 
-// Seed returns the seed of an order of [OrderHash]. ok is false for another.
+// Seed returns the seed of an order by [OrderHash]. ok is false for another order.
 func (o Order) Seed() (seed string, ok bool) { return strings.CutPrefix(string(o), orderHash) }
 
 // Validate reports an unknown order.
@@ -47,7 +47,7 @@ func (o Order) Validate() error {
 	return checkSeed(seed)
 }
 
-// checkSeed reports what is wrong with the seed of a draw.
+// checkSeed reports an invalid seed of a draw.
 func checkSeed(seed string) error {
 	if seed == "" || len(seed) > maxSeed || strings.ContainsFunc(seed, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\uFFFD' }) {
 		return fmt.Errorf("crawler: the seed of a draw is 1 to %d bytes of text without white space, not %q", maxSeed, seed)
@@ -55,24 +55,24 @@ func checkSeed(seed string) error {
 	return nil
 }
 
-// classOf returns the class of a ticket, 0 to 240; lower tickets have higher classes. A class is a sixteenth of those tickets
-// with the same number of leading zeros, so that it has 3 to 6 of 100 tickets below its upper bound. 240 are all tickets
-// with 15 leading zeros or more.
+// classOf returns the class of a ticket, 0 to 240; lower tickets have higher classes. A class is a sixteenth of the tickets with
+// the same number of leading zeros, so that it has 3 to 6 of 100 tickets below its upper bound. Class 240 has all tickets with 15
+// leading zeros or more.
 func classOf(ticket uint64) int {
 	zeros := bits.LeadingZeros64(ticket)
 	if zeros >= 15 {
 		return 240
 	}
-	next := ticket << (zeros + 1) >> 60 // the four bits behind the first that is set
+	next := ticket << (zeros + 1) >> 60 // the four bits after the first one
 	return 16*zeros + 15 - int(next)
 }
 
 // lowestClass is the priority of URLs in class 0. Those of class 240 have the priority 120.
 const lowestClass = -120
 
-// sitemapPriority returns the priority of sitemaps. It is that of links, so that sitemaps and pages of a host alternate in the
-// order in which they are found; only the first sitemap that a robots.txt names comes earlier. With an Order by hash it is the
-// highest: all listed pages are known when the first is requested.
+// sitemapPriority returns the priority of sitemaps. It is that of links, so that sitemaps and pages of a host come in the order in
+// which they are found; only the first sitemap in a robots.txt comes earlier. With an Order by hash it is the highest, so that all
+// listed pages are known when the first is requested.
 func (c *Config) sitemapPriority() int8 {
 	if _, ok := c.Order.Seed(); ok {
 		return 127
@@ -89,7 +89,7 @@ func (c *Config) ordered(u weburl.URL) (priority int8, ok bool) {
 	return int8(lowestClass + classOf(draw.Ticket(seed, c.Canonical.Normal(u)))), true
 }
 
-// validateOrder reports what is wrong with Order, and settings that conflict with an order by hash.
+// validateOrder reports an invalid Order, and settings that conflict with an order by hash.
 func (c *Config) validateOrder() error {
 	if err := c.Order.Validate(); err != nil {
 		return &ConfigError{"Order", "is wrong: " + err.Error(), err}
@@ -113,10 +113,10 @@ type PriorityRule struct {
 	Priority int8   `json:"priority" yaml:"priority"`
 }
 
-// String returns the rule as the command takes it: "/news/=10".
+// String returns the rule in the form of the command line: "/news/=10".
 func (r PriorityRule) String() string { return fmt.Sprintf("%s=%d", r.Pattern, r.Priority) }
 
-// Validate reports a pattern that is empty or no regular expression, with the rule.
+// Validate reports a pattern that is empty or not a regular expression, with the rule.
 func (r PriorityRule) Validate() error {
 	_, err := r.compile()
 	return err
@@ -143,10 +143,10 @@ func (c *Config) PriorityRuleOf(u weburl.URL) (r PriorityRule, ok bool) {
 	return r, false
 }
 
-// priorities decide about the priorities of URLs.
+// priorities decides the priorities of URLs.
 type priorities struct {
 	rules []PriorityRule
-	res   []*regexp.Regexp // of the rules
+	res   []*regexp.Regexp // compiled patterns of the rules
 	score func(*Visit, *Link) int8
 	fine  func(*Visit, *Link) float64   // Config.Score
 	order func(weburl.URL) (int8, bool) // Config.Order; nil for OrderFound
@@ -189,8 +189,8 @@ func (p *priorities) of(u weburl.URL) int8 {
 	return priority
 }
 
-// SeedRequest returns a function that makes the request with which a crawl of this Config, which must be valid, queues a seed: for
-// programs that queue seeds of a crawl of other processes. The function is safe for concurrent use.
+// SeedRequest returns a function that makes a crawl's Request for a seed, for programs that queue seeds for crawls of other
+// processes. The Config must be valid. The function is safe for concurrent use.
 func (c Config) SeedRequest() func(u weburl.URL) frontier.Request {
 	c = c.withDefaults()
 	p := newPriorities(&c)
@@ -199,7 +199,7 @@ func (c Config) SeedRequest() func(u weburl.URL) frontier.Request {
 	}
 }
 
-// request returns the priority of u when a program asks for want: want itself, unless Config.Order is by hash.
+// request returns the priority of u if a program requests the priority want: want, unless Config.Order is by hash.
 func (p *priorities) request(u weburl.URL, want int8) int8 {
 	if p.order == nil {
 		return want
@@ -207,7 +207,7 @@ func (p *priorities) request(u weburl.URL, want int8) int8 {
 	return p.of(u)
 }
 
-// link returns the priority and score of the link with index at, which leads to u and is about to be queued. A panic of
+// link returns the priority and score of the link at this index, which leads to u and is about to be queued. A panic of
 // Config.Priority or Config.Score fails the visit.
 func (p *priorities) link(v *Visit, at int, u weburl.URL) (priority int8, score float64) {
 	priority, ruled := p.rule(u)

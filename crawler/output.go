@@ -55,7 +55,7 @@ func (o *output) write(ctx context.Context, rec *sink.Record) error {
 	return o.append(context.WithoutCancel(ctx), rec)
 }
 
-// append is write for callers that hold the lock.
+// append is like write, for callers that hold the lock.
 func (o *output) append(ctx context.Context, rec *sink.Record) error {
 	for _, s := range o.sinks {
 		if err := s.Append(ctx, rec); err != nil {
@@ -65,7 +65,7 @@ func (o *output) append(ctx context.Context, rec *sink.Record) error {
 	return nil
 }
 
-// archive stores an exchange that is not a visit: one for a robots.txt, or an attempt that is repeated.
+// archive stores an exchange that is not a visit: a request for a robots.txt, or an attempt that is repeated.
 func (o *output) archive(ctx context.Context, p *fetcher.Page, purpose string) {
 	if x := exchange(p, purpose); x != nil && len(o.exchanges) > 0 {
 		o.mu.Lock()
@@ -96,10 +96,10 @@ func (o *output) sync(ctx context.Context) (map[string]int64, error) {
 	return offsets, nil
 }
 
-// errForeignOutput is wrapped by Run's error when a sink contains something that this crawl did not write.
+// errForeignOutput is wrapped by Run's error if a sink has records that this crawl did not write.
 var errForeignOutput = errors.New("holds records of another crawl: use a separate output for each crawl")
 
-// restore cuts every sink back to what was committed.
+// restore cuts every sink back to the committed offset.
 func (o *output) restore(ctx context.Context, offsets map[string]int64) error {
 	for i, s := range o.sinks {
 		name := sinkName(s, i)
@@ -117,7 +117,7 @@ func (o *output) restore(ctx context.Context, offsets map[string]int64) error {
 	return nil
 }
 
-// checkNames returns an error if two sinks have the same name and could not be told apart after a crash.
+// checkNames returns an error if two sinks have the same name, because they could not be distinguished after a crash.
 func (o *output) checkNames() error {
 	seen := map[string]bool{}
 	for i, s := range o.sinks {
@@ -138,7 +138,7 @@ func sinkName(s sink.Sink, i int) string {
 	return fmt.Sprintf("sink-%d", i)
 }
 
-// record returns v in the form that the sinks take.
+// record returns v in the form for the sinks.
 func (v *Visit) record() *sink.Record {
 	rec := &sink.Record{
 		Schema: sink.Schema, URL: v.URL.String(), Final: v.Location.String(), Hops: v.Hops, Via: v.Via.String(),
@@ -161,7 +161,7 @@ func (v *Visit) record() *sink.Record {
 		rec.Usage = append(rec.Usage, sink.Usage{Use: s.Use, Signal: s.Signal.String(), Origin: string(s.Origin), Value: s.Value})
 	}
 	rec.Terms = v.Terms.Terms()
-	// An answer that is refused, or excluded by its type, is not archived.
+	// A response that is refused, or excluded by its type, is not archived.
 	if v.Outcome != Refused && v.Reason != reasonType {
 		rec.Exchange = exchange(v.Page, "")
 	}
@@ -177,7 +177,7 @@ func (v *Visit) record() *sink.Record {
 	return rec
 }
 
-// record returns r in the form that the sinks take.
+// record returns r in the form for the sinks.
 func (r *Rendered) record() *sink.Rendered {
 	if r == nil {
 		return nil
@@ -200,10 +200,10 @@ func (r *Rendered) record() *sink.Rendered {
 	return s
 }
 
-// maxFragment is the longest fragment of a link that is recorded, in bytes.
+// maxFragment limits the fragments of links that are recorded, in bytes.
 const maxFragment = 256
 
-// outlinks returns the page's links as the sinks take them. They share no memory with the page.
+// outlinks returns the page's links in the form for the sinks. They share no memory with the page.
 func (v *Visit) outlinks() []sink.Outlink {
 	links := v.Links()
 	list := make([]sink.Outlink, len(links))
@@ -237,7 +237,7 @@ func (v *Visit) countLinks() *sink.LinkCount {
 	return c
 }
 
-// exchange returns a request and its answer as archives store them, nil if they were not recorded.
+// exchange returns a request and its response in the form for archives, or nil if they were not recorded.
 func exchange(p *fetcher.Page, purpose string) *sink.Exchange {
 	if p == nil || p.Raw == nil {
 		return nil

@@ -16,9 +16,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Renderer runs one round of the rendering of a page. It makes no request: what a page wants and Task.Have has no answer
-// to is in Result.Missing. It is called concurrently, at most for half of Config.Concurrency pages at a time. An error,
-// other than that of the context, leaves the page as it was fetched.
+// Renderer runs one round of the rendering of a page. It makes no requests: requests of the page without a response in Task.Have
+// are in Result.Missing. It is called concurrently, for at most half of Config.Concurrency pages at a time. If it returns an error
+// other than that of the context, the page is used as fetched.
 type Renderer interface {
 	Round(ctx context.Context, t render.Task) (*render.Result, error)
 }
@@ -26,16 +26,16 @@ type Renderer interface {
 // Rendered describes a page after its scripts have run.
 type Rendered struct {
 	Why        string         // the rule that decided to render it, one of render's Rule constants
-	Rounds     int            // rounds taken
-	Virtual    time.Duration  // how long the page ran by its own clock
-	DOM        []byte         // the document after rendering, as HTML in UTF-8; nil: the Visit shows the page as fetched
-	Routes     []render.Route // where scripts tried to go: links of the page
+	Rounds     int // number of rounds
+	Virtual    time.Duration // time that the page ran by its own clock
+	DOM        []byte // the document after rendering, as HTML in UTF-8; nil: the Visit has the page as fetched
+	Routes     []render.Route // addresses to which scripts tried to go: links of the page
 	Requests   []render.Fate  // its requests, with their outcomes
-	Dropped    int            // requests that Requests has no room for
+	Dropped    int // number of requests beyond the limit of Requests
 	Console    []string       // the first lines written to the console
-	Dialogs    int            // that it opened
+	Dialogs    int // number of dialogs opened
 	Screenshot []byte         // a PNG, if Config.Render wants one
-	// Cut is why the page was not rendered to its end, "" if it was: a Cut constant of package render, [CutHost], or
+	// Cut is the reason why rendering ended early, or "": a Cut constant of package render, [CutHost], or
 	//
 	//	render_failed    the Renderer returned an error: no DOM
 	//	render_no_room   there was no memory for another page that waits for answers: no DOM
@@ -54,13 +54,13 @@ func (v *Visit) content() *fetcher.Page {
 // rendering is a page between two rounds.
 type rendering struct {
 	*render.Rendering
-	page    *fetcher.Page // as it was fetched
-	attempt int           // of its claim when it was fetched
-	tries   int           // failed requests for what is missing first
+	page    *fetcher.Page // as fetched
+	attempt int // attempt number of its claim when it was fetched
+	tries   int // failed requests for the first missing resource
 }
 
-// begin starts the rendering of a visit's page. It returns nil if the page is left as fetched; if it should have been
-// rendered, v.Rendered then says why it was not.
+// begin starts the rendering of a visit's page. It returns nil if the page is used as fetched; if it should have been rendered,
+// v.Rendered then has the reason.
 func (s *renders) begin(v *Visit, j *judge, c *frontier.Claim) *rendering {
 	if s == nil || !v.Page.IsHTML() || v.Page.Truncated != "" {
 		return nil
@@ -116,8 +116,8 @@ func (s *renders) visit(x *rendering, res *render.Result) *Visit {
 	return v
 }
 
-// complete adds what the document of a rendered page lacks: where scripts tried to go, META elements that scripts have
-// removed, and links that only the fetched page has, such as those in noscript elements.
+// complete adds information that the document of a rendered page lacks: addresses to which scripts tried to go, META elements that
+// scripts have removed, and links that only the fetched page has, such as those in noscript elements.
 func (s *renders) complete(v *Visit, k *linker) {
 	if v.shown == nil {
 		return
@@ -131,7 +131,7 @@ func (s *renders) complete(v *Visit, k *linker) {
 	static, err := k.extract(v.Page)
 	if err == nil && static != nil {
 		s.gain(v, static, known)
-		for _, m := range static.Metas { // directives of the fetched page remain in force, whatever scripts do to it
+		for _, m := range static.Metas { // directives of the fetched page stay in force, even if scripts remove them
 			if !slices.Contains(v.Doc.Metas, m) {
 				v.Doc.Metas = append(v.Doc.Metas, m)
 			}
@@ -153,7 +153,7 @@ func (s *renders) complete(v *Visit, k *linker) {
 	}
 }
 
-// rebase makes the document's links relative to the address that scripts have given it.
+// rebase makes the document's links relative to the address that scripts have set.
 func (*renders) rebase(v *Visit) {
 	if v.address.IsZero() || v.address == v.URL {
 		return
@@ -163,7 +163,7 @@ func (*renders) rebase(v *Visit) {
 	}
 }
 
-// gain notes whether rendering has brought anything.
+// gain records whether rendering has found anything new.
 func (s *renders) gain(v *Visit, static *extract.Document, shown map[string]bool) {
 	if v.Rendered.Why == render.RuleAlways {
 		return
@@ -184,7 +184,7 @@ func (s *renders) gain(v *Visit, static *extract.Document, shown map[string]bool
 	}
 }
 
-// renders are the renderings of a run.
+// renders holds the renderings of a run.
 type renders struct {
 	cfg   *Config
 	store *render.Store
@@ -195,14 +195,14 @@ type renders struct {
 
 	mu      sync.Mutex
 	waiting map[weburl.URL]*rendering // renderings that wait for answers, by the URL of the claim
-	hosts   map[string]int            // how many of waiting each host has
+	hosts   map[string]int // number of waiting renderings of each host
 	stuck   map[string]int            // consecutive stuck renderings of each host
 }
 
-// renderingSize is the memory that a page takes while it is rendered, besides its body.
+// renderingSize is the memory of a page during rendering, in addition to its body.
 const renderingSize = 16 << 10
 
-// roundPause is how long a page waits for a free round when the limit on concurrent rounds is reached.
+// roundPause is the time after which a page tries again if the limit of concurrent rounds is reached.
 const roundPause = time.Second
 
 func newRenders(c *Config) *renders {
@@ -212,10 +212,10 @@ func newRenders(c *Config) *renders {
 	}
 }
 
-// rendering removes and returns the rendering of the claim's URL, nil if there is none.
+// rendering removes and returns the rendering of the claim's URL, or nil.
 func (a *attempt) rendering() *rendering {
 	x := a.run.renders.of(a.claim.URL)
-	if x != nil && x.attempt != a.claim.Attempt { // the page is to be fetched again
+	if x != nil && x.attempt != a.claim.Attempt { // the page must be fetched again
 		a.drop(x)
 		return nil
 	}
@@ -239,8 +239,8 @@ func (s *renders) of(u weburl.URL) *rendering {
 	return x
 }
 
-// room reports whether another page may be requested although renderings are waiting. Each of these gave back its place in the
-// page limits when it returned to the queue, and needs one to finish. h has the settings of the host.
+// room reports whether another page may be requested although renderings are waiting. When a rendering returned to the queue it
+// gave up its place in the page limits, and it needs one to finish. h has the settings of the host.
 func (s *renders) room(b *budget, t *tally, u weburl.URL, h *HostSettings) bool {
 	if s == nil {
 		return true
@@ -256,7 +256,7 @@ func (s *renders) room(b *budget, t *tally, u weburl.URL, h *HostSettings) bool 
 	return here == 0 || most <= 0 || !most.Reached(t.pagesOf(host)+here)
 }
 
-// keep keeps a rendering until its URL is claimed again.
+// keep stores a rendering until its URL is claimed again.
 func (s *renders) keep(u weburl.URL, x *rendering) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,7 +264,7 @@ func (s *renders) keep(u weburl.URL, x *rendering) {
 	s.hosts[u.Host()]++
 }
 
-// drop ends a rendering, if there is one. Changes to commit with the end of its page are added to a.values.
+// drop ends a rendering; x may be nil. Changes to commit with the end of its page are added to a.values.
 func (a *attempt) drop(x *rendering) {
 	if x == nil {
 		return
@@ -294,7 +294,7 @@ func (s *renders) noteStuck(host string, stuck bool) (n int, changed bool) {
 	switch {
 	case stuck:
 		s.stuck[host] = min(before+1, maxStuck)
-	case before < maxStuck: // else one that had begun before
+	case before < maxStuck: // otherwise it is a rendering that began before
 		delete(s.stuck, host)
 	}
 	return s.stuck[host], s.stuck[host] != before
@@ -308,8 +308,8 @@ func (a *attempt) render(ctx context.Context, x *rendering) {
 	}
 }
 
-// resume continues a rendering. It first requests what is missing, at most one answer for each claim; when nothing is missing,
-// it runs the next round.
+// resume continues a rendering. It first requests missing resources, at most one for each claim; if none is missing, it runs the
+// next round.
 func (a *attempt) resume(ctx context.Context, x *rendering) {
 	for {
 		now := time.Now()
@@ -379,8 +379,8 @@ func (a *attempt) round(ctx context.Context, x *rendering) (needs bool) {
 	return false
 }
 
-// resource requests what a page is missing, and reports whether the claim has ended: if nothing had to be requested, the
-// page can continue at once.
+// resource requests a resource that a page is missing, and reports whether the claim has ended. It has not if no request was
+// necessary: then the page can continue at once.
 func (a *attempt) resource(ctx context.Context, x *rendering, w render.Want) (ended bool) {
 	if d := a.run.judge.decide(w.URL, frontier.KindPage); !d.In && d.Firm {
 		x.Refused(w, reasonScope)
@@ -450,7 +450,7 @@ func (a *attempt) resourceAnswered(ctx context.Context, x *rendering, w render.W
 	a.wait(ctx, x, later)
 }
 
-// again reports whether a missing resource may be requested once more, and counts the attempt.
+// again reports whether a missing resource may be requested again, and counts the attempt.
 func (a *attempt) again(x *rendering, w render.Want) bool {
 	if a.run.cfg.Retries.Max.Reached(x.tries) || !a.run.tally.retry(w.URL.Host()) {
 		return false
@@ -459,7 +459,7 @@ func (a *attempt) again(x *rendering, w render.Want) bool {
 	return true
 }
 
-// refuse records that a missing resource will have no answer.
+// refuse records that a missing resource will have no response.
 func (x *rendering) refuse(w render.Want, reason string) {
 	x.Refused(w, reason)
 	x.tries = 0

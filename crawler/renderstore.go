@@ -19,9 +19,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// keptRenders stores renderings in a durable frontier, and the answers that their pages load in a directory, so that a process
-// that resumes the crawl requests none of them again. A rendering is committed like a visit, in one step with the archive of
-// its exchanges.
+// keptRenders stores renderings in a durable frontier, and the responses that their pages load in a directory, so that a process
+// that resumes the crawl does not request them again. A rendering is committed like a visit, in one step with the archive of its
+// exchanges.
 type keptRenders struct{ store frontier.Durable }
 
 // Get implements render.Index.
@@ -52,7 +52,7 @@ func (r *run) makeRenders() (err error) {
 	if r.renders.store, err = render.OpenStore(r.cfg.RenderDir, k); err != nil {
 		return fmt.Errorf("%w: %w", ErrResume, err)
 	}
-	r.closers = append(r.closers, func() { _ = r.renders.store.Close() }) // it is written to no more
+	r.closers = append(r.closers, func() { _ = r.renders.store.Close() }) // it is no longer written to
 	r.renders.kept = k
 	r.commits.committed = func(bool) {
 		if err := r.renders.store.Sweep(); err != nil {
@@ -79,13 +79,13 @@ func recordValues(values map[string][]byte, records []render.Record) map[string]
 	return values
 }
 
-// heldPage holds the parts of the page that are kept besides its document.
+// heldPage holds the parts of a stored page other than its document.
 type heldPage struct {
 	Attempt int
 	Page    fetcher.Page
 }
 
-// attach adds to a stored rendering what its visit needs. Without it the page is fetched again when the crawl is resumed.
+// attach adds the data for the visit to a stored rendering. Without it the page is fetched again when the crawl is resumed.
 func (s *renders) attach(x *rendering) {
 	if s.kept == nil {
 		return
@@ -111,10 +111,10 @@ func (a *attempt) keepRendering(x *rendering) {
 	a.values = recordValues(a.values, records)
 }
 
-// prefixStuck begins the keys that store a host's number of consecutive stuck renderings.
+// prefixStuck is the prefix of the keys with a host's number of consecutive stuck renderings.
 const prefixStuck = "render/stuck/"
 
-// keepStuck counts whether a rendering of a host was stuck, and commits the count with the visit of its page.
+// keepStuck updates a host's count of stuck renderings, and commits it with the visit of the page.
 func (a *attempt) keepStuck(host string, stuck bool) {
 	n, changed := a.run.renders.noteStuck(host, stuck)
 	if a.run.renders.kept == nil || !changed {
@@ -139,7 +139,7 @@ func (s *renders) resumeStuck() error {
 	})
 }
 
-// saveRendering commits the current state of a rendering in one step with the archived exchange of its latest answer.
+// saveRendering commits the current state of a rendering in one step with the archived exchange of its latest response.
 func (a *attempt) saveRendering(ctx context.Context, x *rendering, p *fetcher.Page) {
 	if a.run.renders.kept == nil {
 		a.run.output.archive(ctx, p, politeness.Resource.String())
@@ -201,12 +201,12 @@ func (s *renders) revive(value []byte, now time.Time) (*rendering, error) {
 	return &rendering{Rendering: r, page: &h.Page, attempt: h.Attempt}, nil
 }
 
-// sharedRenders has the answers that a crawl with Config.RenderStore has added to it, until their exchanges are committed: only then a
-// later process may use them.
+// sharedRenders holds the responses that a crawl with Config.RenderStore has added to the store, until their exchanges are committed:
+// later processes may use them only then.
 type sharedRenders struct {
 	mu      sync.Mutex
 	added   []render.Record // since the last commit ended
-	earlier []render.Record // before that: the next commit has their exchanges
+	earlier []render.Record // added before that: the next commit has their exchanges
 }
 
 // shareRenders makes the crawl use Config.RenderStore.
@@ -216,7 +216,7 @@ func (r *run) shareRenders() {
 	if r.commits != nil {
 		r.commits.committed = func(last bool) { s.store.Keep(s.found.committed(last)) }
 	}
-	r.closers = append(r.closers, func() { // other crawls need the room
+	r.closers = append(r.closers, func() { // other crawls need the space
 		for _, x := range s.waiting {
 			x.End("")
 			s.store.Free(renderingSize + len(x.page.Body))
@@ -224,7 +224,7 @@ func (r *run) shareRenders() {
 	})
 }
 
-// add notes answers whose exchanges were archived.
+// add records responses whose exchanges were archived.
 func (f *sharedRenders) add(records []render.Record) {
 	if f == nil || len(records) == 0 {
 		return
@@ -234,7 +234,7 @@ func (f *sharedRenders) add(records []render.Record) {
 	f.added = append(f.added, records...)
 }
 
-// committed returns the answers whose exchanges are committed when a commit has ended. The last one has all.
+// committed returns the responses whose exchanges are committed when a commit has ended. The last commit has all of them.
 func (f *sharedRenders) committed(last bool) []render.Record {
 	f.mu.Lock()
 	defer f.mu.Unlock()

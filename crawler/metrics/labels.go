@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// other is the value of a label for what is not in its list.
+// other is the value of a label for everything that is not in its list.
 const other = "other"
 
 // Values of labels. Any other value is counted as other.
@@ -40,7 +40,7 @@ var reasons = []string{
 	"unwanted", "url", "usage_signal",
 }
 
-// reason returns the value that a reason code is counted as: families of codes are counted together.
+// reason returns the label for a reason code: families of codes share one.
 func reason(code string) string {
 	switch {
 	case strings.HasPrefix(code, "http_") && len(code) == len("http_000"):
@@ -55,7 +55,7 @@ func reason(code string) string {
 	return known(reasons, code)
 }
 
-// known returns value if it is in the list, and otherwise other.
+// known returns value if it is in the list, otherwise other.
 func known(list []string, value string) string {
 	if slices.Contains(list, value) {
 		return value
@@ -63,7 +63,7 @@ func known(list []string, value string) string {
 	return other
 }
 
-// class returns the class of an answer's status.
+// class returns the class of a response's status.
 func class(a *fetcher.Answer) string {
 	switch {
 	case a.Aborted:

@@ -1,4 +1,4 @@
-// Package metrics counts what a crawl does, in the text form that Prometheus reads.
+// Package metrics counts the activities of a crawl and exports the counts in the text format of Prometheus.
 //
 //	m := metrics.New()
 //	config.Trace = crawler.JoinTraces(config.Trace, m.Trace())
@@ -7,8 +7,8 @@
 //	http.Handle("/metrics", m.Handler())
 //	http.Handle("/readyz", metrics.HealthHandler(func() error { return m.Ready(time.Now(), 0) }))
 //
-// The number of series does not depend on the crawl: no label names a host or a URL, and the values of every label are a
-// closed list. docs/live.md says what each metric is for, with alert rules and a dashboard.
+// The number of series does not depend on the crawl: no label names a host or a URL, and the values of every label are a closed
+// list. docs/live.md describes each metric, with alert rules and a dashboard.
 package metrics
 
 import (
@@ -31,13 +31,13 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Metrics are the counts of one process. All methods are safe for concurrent use.
+// Metrics holds the counts of one process. All methods are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
 	requests    *prometheus.CounterVec
-	usual       map[[2]string]prometheus.Counter // of requests, by purpose and class; read only
-	tooks       map[string]prometheus.Observer   // of took, by purpose; the same
+	usual       map[[2]string]prometheus.Counter // counters of requests, by purpose and class; read only
+	tooks       map[string]prometheus.Observer // observers of took, by purpose; read only
 	visits      *prometheus.CounterVec
 	received    prometheus.Counter
 	connections prometheus.Counter
@@ -46,16 +46,16 @@ type Metrics struct {
 	answered    prometheus.Gauge
 
 	tally  tally
-	active atomic.Int64            // when something happened last, in Unix nanoseconds
-	owed   atomic.Int64            // until when something is owed to some host, or a URL waits, likewise
-	failed atomic.Pointer[failure] // of a commit
+	active atomic.Int64 // time of the last activity, in Unix nanoseconds
+	owed   atomic.Int64 // time until which a pause is due at some host or a URL waits, in Unix nanoseconds
+	failed atomic.Pointer[failure] // failure of a commit
 	watch  atomic.Pointer[watched]
 	audit  atomic.Pointer[func() Audit]
 }
 
 type failure struct{ err error }
 
-// New returns Metrics that have counted nothing yet.
+// New returns Metrics with all counts 0.
 func New() *Metrics {
 	m := &Metrics{
 		registry:    prometheus.NewRegistry(),
@@ -87,7 +87,7 @@ func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
-// histogram describes one with classic buckets, and native ones for readers that request them.
+// histogram describes a histogram with classic buckets, and with native ones for readers that request them.
 func histogram(name, help string, buckets ...float64) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{
 		Name: name, Help: help, Buckets: buckets,
@@ -102,7 +102,7 @@ func build() prometheus.Collector {
 	}, func() float64 { return 1 })
 }
 
-// begin makes the series that alerts and rates begin from.
+// begin makes the series from which alerts and rates begin.
 func (m *Metrics) begin() {
 	m.usual, m.tooks = map[[2]string]prometheus.Counter{}, map[string]prometheus.Observer{}
 	for _, purpose := range purposes {
@@ -123,10 +123,10 @@ func (m *Metrics) Handler() http.Handler {
 	})
 }
 
-// Add has Handler write the metrics of c, too. The error says that some of them are there already.
+// Add has Handler write the metrics of c, too. It returns an error if some of them are registered already.
 func (m *Metrics) Add(c prometheus.Collector) error { return m.registry.Register(c) }
 
-// Trace returns the hooks that count. It belongs into the Config of every Crawler that is counted.
+// Trace returns the hooks that count. It must be in the Config of every Crawler that is counted.
 func (m *Metrics) Trace() *crawler.Trace {
 	return &crawler.Trace{
 		Claimed:  func(frontier.Claim) { m.happened() },
@@ -159,10 +159,10 @@ func (m *Metrics) commit(c crawler.Commit) {
 	m.commits.Observe(c.Took.Seconds())
 }
 
-// happened notes that the crawl is not stuck.
+// happened records that the crawl is not stuck.
 func (m *Metrics) happened() { latest(&m.active, time.Now()) }
 
-// owes notes that something waits until t.
+// owes records that a URL or a pause waits until t.
 func (m *Metrics) owes(t time.Time) { latest(&m.owed, t) }
 
 func latest(at *atomic.Int64, t time.Time) {
@@ -170,24 +170,24 @@ func latest(at *atomic.Int64, t time.Time) {
 		return
 	}
 	n := t.UnixNano()
-	for old := at.Load(); n > old && !at.CompareAndSwap(old, n); old = at.Load() { //nolint:revive // another goroutine was faster
+	for old := at.Load(); n > old && !at.CompareAndSwap(old, n); old = at.Load() { //nolint:revive // if another goroutine has changed the value, try again
 	}
 }
 
 // Audit holds the findings of an audit of the ledger so far.
 type Audit struct {
-	Early  int                      // requests that were made too early
-	Pauses map[string]time.Duration // kept between two requests to a host, by the clause of package ledger that owed them
-	Ratios map[float64]uint64       // pauses whose ratio, observed to owed, is at most this; the bounds are 1, 1.001, 1.01, 1.1, 2 and 5
-	Count  uint64                   // pauses in which something was owed
-	Sum    float64                  // of their ratios
+	Early  int // number of requests that were made too early
+	Pauses map[string]time.Duration // total of the pauses kept between two requests to a host, by the clause of package ledger that required them
+	Ratios map[float64]uint64 // number of pauses whose ratio, observed to required, is at most this; the bounds are 1, 1.001, 1.01, 1.1, 2 and 5
+	Count  uint64 // number of required pauses
+	Sum    float64 // sum of their ratios
 }
 
 // bucketBounds returns the upper bounds of the buckets of amble_pause_ratio.
 func bucketBounds() []float64 { return []float64{1, 1.001, 1.01, 1.1, 2, 5} }
 
-// Audited makes the metrics about pauses those of an audit, which is read whenever they are. Without one there are none:
-// a 0 that nobody has checked would say that a crawl is polite.
+// Audited makes the metrics about pauses those of an audit; read is called whenever they are read. Without an audit there are no
+// such metrics, because a 0 that nobody has checked would suggest a polite crawl.
 func (m *Metrics) Audited(read func() Audit) { m.audit.Store(&read) }
 
 var (
@@ -229,9 +229,9 @@ func (m *Metrics) Healthy() error {
 	return nil
 }
 
-// Ready returns an error, in a sentence, if the crawl is stuck: for longer than twice the timeout of a request (0:
-// fetcher.DefaultFetchTimeout) nothing has been in flight, nothing has been owed to any host and no URL has waited for
-// another attempt, although URLs are left. A crawl that waits as it must, or that is paused, is not stuck.
+// Ready returns an error with a sentence as text if the crawl is stuck: for longer than twice the timeout of a request (0:
+// fetcher.DefaultFetchTimeout) no request has been in flight, no pause has been due at any host and no URL has waited for another
+// attempt, although URLs are left. A crawl that waits for pauses, or that is paused, is not stuck.
 func (m *Metrics) Ready(now time.Time, timeout time.Duration) error {
 	if err := m.Healthy(); err != nil {
 		return err
@@ -250,7 +250,7 @@ func (m *Metrics) Ready(now time.Time, timeout time.Duration) error {
 	return nil
 }
 
-// HealthHandler returns a handler that answers 200 if check returns nil, and 503 with the error's sentence otherwise.
+// HealthHandler returns a handler that responds with 200 if check returns nil, and otherwise with 503 and the text of the error.
 func HealthHandler(check func() error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")

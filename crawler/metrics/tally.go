@@ -8,23 +8,23 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// tally holds counts that are not yet added to the metrics. A crawl makes thousands of requests for each time that somebody reads
-// them, and adding to many metrics in a row takes a fraction of the time that each one does after something else was done.
+// tally holds counts that are not yet added to the metrics. A crawl makes thousands of requests between two reads of the metrics,
+// and adding many values in a row is several times as fast as adding each between other work.
 type tally struct {
 	mu      sync.Mutex
 	answers []answer
 	visits  []visit
 }
 
-// maxTallied limits the answers, and the visits, that are kept.
+// maxTallied limits the responses, and the visits, that are kept.
 const maxTallied = 256
 
-// answer is a request that is over.
+// answer is a request that has ended.
 type answer struct {
 	purpose   politeness.Purpose
 	class     string
-	page      bool // it was answered, which all else is about
-	connected bool // for this request
+	page      bool // there was a response; the other fields describe it
+	connected bool // a connection was made for this request
 	bytes     int64
 	took      time.Duration
 	ended     int64 // in Unix microseconds
@@ -54,7 +54,7 @@ func (m *Metrics) visited(v visit) {
 	}
 }
 
-// settle adds to the metrics what was counted.
+// settle adds the counts to the metrics.
 func (m *Metrics) settle() {
 	m.tally.mu.Lock()
 	defer m.tally.mu.Unlock()
@@ -62,7 +62,7 @@ func (m *Metrics) settle() {
 	m.settleVisits()
 }
 
-// settleAnswers adds what answers have in common. The caller holds the lock.
+// settleAnswers adds the counts that all responses have. The caller holds the lock.
 func (m *Metrics) settleAnswers() {
 	for i := range m.tally.answers {
 		a := &m.tally.answers[i]

@@ -12,26 +12,26 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Outlook estimates the least time that a running crawl still takes, from what is left for each host and the delay in
-// force there, with the arithmetic of a plan. Trace must be called before the crawler is made, and Watch before it
-// runs; the other methods may be called at any time.
+// Outlook estimates the minimum time that a running crawl still takes, from the remaining URLs of each host and the delay in force
+// there, with the arithmetic of a plan. Trace must be called before the crawler is made, and Watch before it runs; the other
+// methods may be called at any time.
 type Outlook struct {
 	rate  float64 // requests per second in total; 0: no limit
 	queue Queue
 	gate  *politeness.Gate
 
 	mu       sync.Mutex
-	hosts    map[string]hostMet // those for which something may be queued
+	hosts    map[string]hostMet // hosts that may have queued URLs
 	answers  int
 	answered time.Duration // sum over all answers
 }
 
-// Queue reports how many URLs of a host are left.
+// Queue reports the number of remaining URLs of a host.
 type Queue interface {
 	HostPending(host string) int
 }
 
-// hostMet holds facts about a host that the gate does not know.
+// hostMet holds the facts about a host that the gate does not have.
 type hostMet struct {
 	addr  string
 	cause string // of its last failure; "" once it has answered
@@ -45,10 +45,10 @@ func NewOutlook(rate float64) *Outlook {
 	return &Outlook{rate: max(0, rate), hosts: map[string]hostMet{}}
 }
 
-// Watch gives an Outlook the queue and the gate of its crawl.
+// Watch sets the queue and the gate of the crawl.
 func (o *Outlook) Watch(q Queue, g *politeness.Gate) { o.queue, o.gate = q, g }
 
-// Trace adds to t the callbacks that an Outlook needs.
+// Trace adds the callbacks for an Outlook to t.
 func (o *Outlook) Trace(t *crawler.Trace) {
 	claimed, retrying, visited := t.Claimed, t.Retrying, t.Visited
 	t.Claimed = func(c frontier.Claim) {
@@ -74,7 +74,7 @@ func (o *Outlook) Trace(t *crawler.Trace) {
 	}
 }
 
-// meet notes a host, and its address once it has answered.
+// meet records a host, and its address once it has responded.
 func (o *Outlook) meet(host, addr string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -84,7 +84,7 @@ func (o *Outlook) meet(host, addr string) {
 	}
 }
 
-// failed notes why a host must be requested again.
+// failed records why a host must be requested again.
 func (o *Outlook) failed(host, cause string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -103,7 +103,7 @@ func (o *Outlook) answer(took time.Duration) {
 
 // View is the state of a crawl that Look reports.
 type View struct {
-	// Least is the least time that everything left takes; it is negative before the first answer.
+	// Least is the minimum time for everything that is left; it is negative before the first response.
 	Least time.Duration
 	First Left // the host that is due first
 }
@@ -119,7 +119,7 @@ type Left struct {
 	Cause string    // of the host's last failure; "" once it has answered
 }
 
-// Look returns the present state. ok is false if what is left cannot be determined for all hosts.
+// Look returns the present state. ok is false if the remaining URLs cannot be determined for all hosts.
 func (o *Outlook) Look() (v View, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -136,7 +136,7 @@ func (o *Outlook) Look() (v View, ok bool) {
 	return v, true
 }
 
-// left returns the hosts for which something is left. The caller holds the lock.
+// left returns the hosts with remaining URLs. The caller holds the lock.
 func (o *Outlook) left() (left []Left, ok bool) {
 	if o.queue == nil || len(o.hosts) > maxLooked {
 		return nil, false
@@ -159,8 +159,7 @@ type Site struct {
 	Least time.Duration
 }
 
-// Sites returns the hosts with URLs left, those that take longest first. ok is false if the time cannot be estimated for all
-// of them.
+// Sites returns the hosts with URLs left, the slowest first. ok is false if the time cannot be estimated for all of them.
 func (o *Outlook) Sites(now time.Time) (sites []Site, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

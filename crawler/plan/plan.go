@@ -1,9 +1,9 @@
-// Package plan computes the least time that a polite crawl takes, and what decides it. The remaining time of a running
-// crawl is estimated with the same arithmetic.
+// Package plan computes the minimum time that a polite crawl takes, and which host, address or limit decides it. The remaining time
+// of a running crawl is estimated with the same arithmetic.
 //
 //	least, by := plan.Least([]plan.Load{{Host: "a.example", Requests: 100, Delay: 10 * time.Second}}, 200*time.Millisecond, 0)
 //
-// Where the number of pages is not known, a [Survey] asks the sitemaps of the hosts:
+// If the number of pages is not known, a [Survey] reads the sitemaps of the hosts:
 //
 //	survey := plan.Survey{Client: client, Politeness: config.Politeness, Crawl: config, Service: 200 * time.Millisecond, Pages: 1000}
 //	p, err := survey.Plan(ctx, seeds...)
@@ -28,23 +28,23 @@ type Host struct {
 	Delay    time.Duration `json:"delay_ns"`
 	Clause   string        `json:"clause"`
 	Pages    int           `json:"pages"`
-	Source   string        `json:"source"` // how Pages is known
+	Source   string        `json:"source"` // how Pages was determined
 	Least    time.Duration `json:"least_ns"`
 	Problem  string        `json:"problem,omitempty"`
-	Settings string        `json:"settings,omitempty"` // the entry of crawler.Config.Hosts that holds for it
+	Settings string        `json:"settings,omitempty"` // the entry of crawler.Config.Hosts that applies to it
 	Sitemaps []string      `json:"sitemaps,omitempty"`
 
-	budgeted bool // Settings limit the pages, instead of the limit for all hosts
+	budgeted bool // Settings limits the pages, instead of the limit for all hosts
 	listed   int  // pages that sitemaps list, from which a sample is drawn
 }
 
-// Plan is the least time that a crawl will take, and how it is made up.
+// Plan is the minimum time that a crawl will take, and its composition.
 type Plan struct {
 	Hosts     []Host        `json:"hosts"`
 	Bound     time.Duration `json:"bound_ns"`
 	DecidedBy string        `json:"decided_by"`
 	Rate      float64       `json:"rate,omitempty"`
-	Service   time.Duration `json:"service_ns"`             // time that each answer is assumed to take
+	Service   time.Duration `json:"service_ns"` // assumed time of each response
 	Simulated time.Duration `json:"simulated_ns,omitempty"` // time that the crawl takes in virtual time
 
 	SimulatedRequests int `json:"simulated_requests,omitempty"`
@@ -52,7 +52,7 @@ type Plan struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Limit reduces the pages to the limits of the crawl, and notes what each limit leaves out; 0 or less is no limit.
+// Limit reduces the pages to the limits of the crawl, and records what each limit leaves out; 0 or less means no limit.
 func (p *Plan) Limit(pages, perHost int) {
 	total := 0
 	for i := range p.Hosts {
@@ -65,14 +65,14 @@ func (p *Plan) Limit(pages, perHost int) {
 	}
 	if pages > 0 && total > pages {
 		p.Notes = append(p.Notes, fmt.Sprintf("max-pages %d ends the crawl before all %d pages are fetched", pages, total))
-		for i := range p.Hosts { // taken evenly, as the frontier takes them
+		for i := range p.Hosts { // taken evenly from the hosts, as the frontier does
 			p.Hosts[i].Pages = min(p.Hosts[i].Pages, max(1, p.Hosts[i].Pages*pages/total))
 		}
 	}
 }
 
-// SetBound sets Service, the least time of each host and of the crawl, and what decides it. Each host has its robots.txt in
-// addition to its pages; an answer takes the time service.
+// SetBound sets Service, the minimum time of each host and of the crawl, and what decides it. Each host has its robots.txt in
+// addition to its pages; a response takes the time service.
 func (p *Plan) SetBound(service time.Duration) {
 	loads := make([]Load, len(p.Hosts))
 	for i := range p.Hosts {
@@ -84,8 +84,8 @@ func (p *Plan) SetBound(service time.Duration) {
 	p.Bound, p.DecidedBy = Least(loads, service, p.Rate)
 }
 
-// apply limits a host to the budgets of the entry of crawler.Config.Hosts that holds for it, and notes what they leave out.
-// Its pages, its delay and its address are known. How many bytes the pages have is not.
+// apply limits a host to the budgets of the entry of crawler.Config.Hosts that applies to it, and records what they leave out. The
+// host's pages, delay and address must be set. The sizes of pages are unknown, so a budget of bytes only gets a note.
 func (p *Plan) apply(h *Host, settingsOf func(string, netip.Addr) (crawler.HostSettings, bool), service time.Duration) {
 	addr, _ := netip.ParseAddr(h.Addr)
 	s, ok := settingsOf(h.Host, addr)
@@ -102,7 +102,7 @@ func (p *Plan) apply(h *Host, settingsOf func(string, netip.Addr) (crawler.HostS
 	if s.Pages > 0 {
 		limit(int(s.Pages), fmt.Sprintf("max-pages %d", s.Pages))
 	}
-	if each := service + h.Delay; s.Time > 0 && each > 0 { // of which robots.txt has the first
+	if each := service + h.Delay; s.Time > 0 && each > 0 { // robots.txt takes the first request
 		limit(int(max(0, (s.Time-1)/each)), fmt.Sprintf("max-time %v", s.Time))
 	}
 	if s.Bytes > 0 {
@@ -110,7 +110,7 @@ func (p *Plan) apply(h *Host, settingsOf func(string, netip.Addr) (crawler.HostS
 	}
 }
 
-// unmet notes the entries that no seed is under: a crawl may still meet a host of theirs.
+// unmet adds notes about the entries that match no seed: the crawl may still meet a host that they match.
 func (p *Plan) unmet(c *crawler.Config) {
 	for _, s := range c.Hosts {
 		if !slices.ContainsFunc(p.Hosts, func(h Host) bool { return h.Settings == s.Match }) {
@@ -119,7 +119,7 @@ func (p *Plan) unmet(c *crawler.Config) {
 	}
 }
 
-// sampled notes what the draw of a sample leaves out of a host.
+// sampled adds a note about the pages of a host that the sample leaves out.
 func (p *Plan) sampled(h *Host, of crawler.Sample) {
 	switch {
 	case of.N == 0:
@@ -130,7 +130,7 @@ func (p *Plan) sampled(h *Host, of crawler.Sample) {
 	}
 }
 
-// Text returns the plan as text for people.
+// Text returns the plan as readable text.
 func (p *Plan) Text() string {
 	var b strings.Builder
 	hosts := cli.NewTable("", "host", ">delay", "set by", ">pages", "from", ">least time")

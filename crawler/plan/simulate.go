@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// maxSimulated is the maximum number of pages of a crawl that is simulated: that many take seconds.
+// maxSimulated is the maximum number of pages of a simulated crawl, which takes seconds.
 const maxSimulated = 1_000_000
 
-// Simulate simulates the crawl in virtual time, if it has no more than a million pages. An answer takes the time
-// p.Service; concurrency is the total number of requests in flight.
+// Simulate simulates the crawl in virtual time, if it has at most a million pages. A response takes the time p.Service; concurrency
+// is the total number of requests in flight.
 func (p *Plan) Simulate(concurrency int) {
 	pages := 0
 	for _, h := range p.Hosts {
@@ -28,18 +28,18 @@ func (p *Plan) Simulate(concurrency int) {
 // count from the beginning of the crawl.
 type simulation struct {
 	service time.Duration
-	gap     time.Duration // between requests, by --rate
-	next    time.Duration // when the rate allows another one
+	gap     time.Duration // minimum time between requests, from the total rate
+	next    time.Duration // the time from which the rate allows another request
 	ready   readyHosts
 	workers freeWorkers
 }
 
 // simHost is a host with requests left.
 type simHost struct {
-	at    time.Duration // when it may be requested again
+	at    time.Duration // the time from which it may be requested again
 	left  int
 	delay time.Duration
-	addr  *time.Duration // when its address may be requested again
+	addr  *time.Duration // the time from which its address may be requested again
 }
 
 func newSimulation(p *Plan, concurrency int) *simulation {
@@ -60,11 +60,11 @@ func newSimulation(p *Plan, concurrency int) *simulation {
 	return s
 }
 
-// run simulates the crawl to its end and returns when that is.
+// run simulates the crawl and returns the time of its end.
 func (s *simulation) run() (took time.Duration, requests int) {
 	for len(s.ready) > 0 {
 		h := s.ready[0]
-		if *h.addr > h.at { // another host with this address was requested meanwhile
+		if *h.addr > h.at { // another host at this address was requested meanwhile
 			h.at = *h.addr
 			heap.Fix(&s.ready, 0)
 			continue
@@ -80,7 +80,7 @@ func (s *simulation) run() (took time.Duration, requests int) {
 	return took, requests
 }
 
-// request makes the next request to a host and returns when it ends.
+// request makes the next request to a host and returns the time of its end.
 func (s *simulation) request(h *simHost) (end time.Duration) {
 	start := max(h.at, s.workers[0], s.next)
 	end = start + s.service
@@ -92,7 +92,7 @@ func (s *simulation) request(h *simHost) (end time.Duration) {
 	return end
 }
 
-// readyHosts is a heap of hosts, ordered by when they may be requested.
+// readyHosts is a heap of hosts, ordered by the times from which they may be requested.
 type readyHosts []*simHost
 
 func (r readyHosts) Len() int           { return len(r) }
@@ -106,7 +106,7 @@ func (r *readyHosts) Pop() any {
 	return h
 }
 
-// freeWorkers is a heap of the times at which each worker is free. Their number does not change.
+// freeWorkers is a heap of the times at which the workers are free. Their number does not change.
 type freeWorkers []time.Duration
 
 func (f freeWorkers) Len() int           { return len(f) }
@@ -115,16 +115,16 @@ func (f freeWorkers) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
 func (f freeWorkers) Push(any)           {}
 func (f freeWorkers) Pop() any           { return nil }
 
-// Load describes the requests to be made to a host.
+// Load describes the requests to a host.
 type Load struct {
 	Host     string
 	Addr     string // of the host; "" if it is unknown
 	Requests int
 	Delay    time.Duration // from the end of a request to the start of the next
-	Wait     time.Duration // before the first
+	Wait     time.Duration // before the first request
 }
 
-// least returns the least time that the requests take in sequence.
+// least returns the minimum time of the requests, made one after the other.
 func (l *Load) least(service time.Duration) time.Duration {
 	if l.Requests == 0 {
 		return 0
@@ -132,9 +132,8 @@ func (l *Load) least(service time.Duration) time.Duration {
 	return l.Wait + time.Duration(l.Requests)*service + time.Duration(l.Requests-1)*l.Delay
 }
 
-// Least returns the least time that all requests take, and what decides it: a host or an address, whose requests are
-// made in sequence with their pauses, or the total rate of requests per second; a rate of 0 is no limit. An answer
-// takes the time service.
+// Least returns the minimum time for all requests, and what decides it: a host or an address, whose requests are made one after the
+// other with their pauses, or the total rate of requests per second; a rate of 0 means no limit. A response takes the time service.
 func Least(loads []Load, service time.Duration, rate float64) (least time.Duration, by string) {
 	decide := func(d time.Duration, what string) {
 		if d > least {

@@ -19,16 +19,16 @@ import (
 // Survey makes plans. It requests the robots.txt of each seed's host and the sitemaps that it names, and nothing else.
 type Survey struct {
 	Client     *fetcher.Client
-	Politeness politeness.Config // of the Client's Gate, and of the crawl
-	Crawl      crawler.Config    // scope and settings of hosts are those of this crawl
-	Service    time.Duration     // time that an answer takes
-	Pages      int               // expected for a host that no sitemap covers
+	Politeness politeness.Config // for the Client's Gate, and for the crawl
+	Crawl      crawler.Config // the crawl's scope and settings of hosts
+	Service    time.Duration // assumed time of a response
+	Pages      int // assumed number for a host without sitemaps
 	MaxPages   int               // limit of the crawl; 0 or less: none
 	MaxPerHost int               // limit per host; 0 or less: none
 }
 
-// Plan plans the crawl from these seeds. Anything that cannot be fetched is noted in the plan; an error is returned
-// only for seeds that have no scope.
+// Plan plans the crawl from these seeds. The plan has notes about everything that cannot be fetched; an error is returned only for
+// seeds without a scope.
 func (s *Survey) Plan(ctx context.Context, seeds ...weburl.URL) (*Plan, error) {
 	scope, err := s.Crawl.SeedScope(seeds...)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Survey) host(ctx context.Context, scope crawler.Scope, u weburl.URL) Ho
 		h.Addr = addr.String()
 	}
 	state := s.Client.Gate.Host(u.Host()).HostState
-	state.Latency = s.Service // the few answers during planning say little about it
+	state.Latency = s.Service // the few responses during planning are not representative
 	h.Delay, h.Clause = s.Politeness.DelayFor(state)
 	if info.Rules != nil {
 		h.Sitemaps = weburl.Shown(info.Rules.Sitemaps())
@@ -116,7 +116,7 @@ func (s *Survey) sitemapPages(ctx context.Context, scope crawler.Scope, u weburl
 	return len(pages), ok
 }
 
-// get requests a sitemap as a crawl would, after robots.txt, and returns the body of an answer with status 200.
+// get requests a sitemap like a crawl, after robots.txt, and returns the body of a response with status 200.
 func (s *Survey) get(ctx context.Context, u weburl.URL) ([]byte, error) {
 	page, err := s.Client.Get(ctx, u, politeness.Sitemap)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Survey) get(ctx context.Context, u weburl.URL) ([]byte, error) {
 	return nil, fmt.Errorf("%s: status %d", u, page.Status)
 }
 
-// movedError reports that an answer redirects to another URL.
+// movedError reports a redirect to another URL.
 type movedError struct{ to weburl.URL }
 
 func (e *movedError) Error() string { return "moved to " + e.to.String() }
