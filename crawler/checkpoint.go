@@ -28,12 +28,12 @@ const (
 	keyBody      = "crawler/body/"
 	keyNear      = "crawler/near/"
 	keyCrowd     = "crawler/crowd/"
-	keyTable     = keyCrowd // the number of the table to which the crowds belong
+	keyTable     = keyCrowd         // the number of the table to which the crowds belong
 	oldTable     = "crawler/crowds" // earlier key, next to the gate's state: reading it would also read megabytes of that
 	keyPin       = "crawler/pin/"   // by host name
 	keyRules     = "crawler/rules"  // the rulebook
-	keyLot       = "crawler/lot/" // by site: the state of the sample drawn from its sitemaps
-	keySince     = "crawler/since" // identifies the history that has been queued
+	keyLot       = "crawler/lot/"   // by site: the state of the sample drawn from its sitemaps
+	keySince     = "crawler/since"  // identifies the history that has been queued
 )
 
 // checkpoint stores the counts of the parts of a run in a durable frontier, and reads them when the crawl
@@ -50,7 +50,7 @@ type checkpoint struct {
 	sampler    *sampler // nil without Config.Sample
 
 	table   uint64 // the number of the crowds' table
-	resumed bool // an earlier process has begun this crawl
+	resumed bool   // an earlier process has begun this crawl
 }
 
 // newCheckpoint returns a checkpoint of r and makes r's parts track their changes.

@@ -30,17 +30,17 @@ type committer struct {
 	ordered    bool              // the links of a visit may determine the next URL of its host
 	fail       func(error)       // ends the crawl
 	done       func(host string) // called when a visit of a host is durable
-	committed  func(last bool) // called after each commit; may be nil
+	committed  func(last bool)   // called after each commit; may be nil
 	trace      *Trace
 
 	mu     *sync.Mutex // the output's lock: records and ends must have the same order
 	ends   []frontier.End
 	links  int
 	bytes  int               // of links
-	pages  int64 // number of pages' bytes
+	pages  int64             // number of pages' bytes
 	values map[string][]byte // values of renderings, which are committed like visits
 	failed bool              // a sink holds a record, or part of one, that must not be committed
-	room   *sync.Cond // signals that further ends may be added
+	room   *sync.Cond        // signals that further ends may be added
 
 	kick  chan struct{} // signals that something has arrived; holds one
 	quit  chan struct{}

@@ -80,9 +80,9 @@ type Config struct {
 	// See NotModified. nil: no such crawl.
 	Since History
 
-	Limits     Limits // limits of the crawl, its hosts and its pages
+	Limits     Limits      // limits of the crawl, its hosts and its pages
 	Scope      ScopeConfig // which URLs belong to the crawl
-	Follow     Follow // which links are followed in addition to those from HTML pages to other pages
+	Follow     Follow      // which links are followed in addition to those from HTML pages to other pages
 	Retries    Retries     // further attempts at a URL
 	Traps      Traps       // how many variants of one page are queued
 	Duplicates Duplicates  // pages with the same content
@@ -176,8 +176,8 @@ type Config struct {
 	// itself.
 	RenderStore *render.Store
 
-	Handler  Handler // nil: visits go only to the sinks
-	Sinks    []sink.Sink // written in order; the crawl does not close them
+	Handler  Handler           // nil: visits go only to the sinks
+	Sinks    []sink.Sink       // written in order; the crawl does not close them
 	Frontier frontier.Frontier // nil: a new frontier.Memory for each Run; the crawl does not close one that is set
 	Fetcher  Fetcher           // nil: a fetcher.Fetcher made from Fetch
 	// AroundFetch returns a Fetcher that wraps the crawl's Fetcher, to which Fetch still applies: for a cache, for a log, to change
@@ -444,7 +444,7 @@ func (c Config) bounded() bool {
 type ConfigError struct {
 	Field   string // "Limits.Depth", "Seeds[3].URL"
 	Problem string // what is wrong with it: "is -7: must be 1 or more"
-	Err     error // the cause; may be nil
+	Err     error  // the cause; may be nil
 }
 
 func (e *ConfigError) Error() string { return "crawler: " + e.Field + " " + e.Problem }

@@ -17,7 +17,7 @@ type duplicates struct {
 	hasher   *simhash.Hasher // nil without Duplicates.NearBits
 	near     *simhash.Index
 	fresh    nearPages // the part of near that is not stored yet
-	keep     bool // the crawl is durable, so fresh must be stored
+	keep     bool      // the crawl is durable, so fresh must be stored
 }
 
 func newDuplicates(limits Duplicates, crowds *crowds) *duplicates {

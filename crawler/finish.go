@@ -188,8 +188,8 @@ type reservation struct {
 	ticket bool               // a ticket for one of the crawl's pages, taken before the claim
 	host   string             // one of this host's pages; "": none
 	maps   string             // one of this host's sitemaps; "": none
-	page   bool // the visit is a page or a sitemap: its counts stay
-	body   meeting // the count in duplicates
+	page   bool               // the visit is a page or a sitemap: its counts stay
+	body   meeting            // the count in duplicates
 	links  []frontier.Request // counted in crowds: the links of the page
 	work   *work              // counted in crowds: the additions of the Handler
 }

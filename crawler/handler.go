@@ -100,10 +100,10 @@ func fatal(answer error) bool {
 // Request is a URL for the crawl with its attributes: a seed ([Config.Seeds]) or a URL that a Handler adds
 // ([Visit.Enqueue]).
 type Request struct {
-	URL      string // absolute, or relative to the visit's page, like a link on it
+	URL      string  // absolute, or relative to the visit's page, like a link on it
 	Priority int8    // higher is earlier within its host; links have 0 unless Config.Priority returns another. With a Config.Order by hash: 0
 	Score    float64 // higher is earlier among those of one priority; links have 0 unless Config.Score returns another
-	Meta     []byte // data of the caller: Visit.Meta of the URL's visit, even after retries and redirects
+	Meta     []byte  // data of the caller: Visit.Meta of the URL's visit, even after retries and redirects
 	// SameDepth gives the URL the visit's depth, as for the next page of a list; otherwise it is one
 	// deeper, like a link. It has no effect on seeds.
 	SameDepth bool
@@ -270,7 +270,7 @@ func (j *judge) uncount(queue []frontier.Request) {
 // continues.
 type PanicError struct {
 	Part  string // field of Config that holds the part
-	Value any // value of the panic
+	Value any    // value of the panic
 	Stack []byte // as debug.Stack writes it
 }
 

@@ -135,8 +135,8 @@ type hostTable struct {
 	entries []HostSettings
 	scopes  []hostScope
 	met     []atomic.Bool // the entry has matched a host of the crawl
-	located bool // some ranges of addresses have budgets
-	counted bool // some entry limits bytes or time
+	located bool          // some ranges of addresses have budgets
+	counted bool          // some entry limits bytes or time
 }
 
 // newHostTable prepares entries for use.

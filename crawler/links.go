@@ -26,11 +26,11 @@ type linker struct {
 	encoder weburl.Encoder // encoder of the current page
 	keys    []weburl.Key
 	known   []bool
-	final   []bool // by key: the URL cannot be raised by any priority
+	final   []bool     // by key: the URL cannot be raised by any priority
 	follow  []followed // the links whose keys are in keys
 	judged  *verdicts
 	counts  map[Fate]int // links of the current page by fate
-	grown   bool // a page with very many links has enlarged the buffers
+	grown   bool         // a page with very many links has enlarged the buffers
 }
 
 // manyLinks is a number of links that hardly any page exceeds.

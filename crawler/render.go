@@ -26,14 +26,14 @@ type Renderer interface {
 // Rendered describes a page after its scripts have run.
 type Rendered struct {
 	Why        string         // the rule that decided to render it, one of render's Rule constants
-	Rounds     int // number of rounds
-	Virtual    time.Duration // time that the page ran by its own clock
-	DOM        []byte // the document after rendering, as HTML in UTF-8; nil: the Visit has the page as fetched
+	Rounds     int            // number of rounds
+	Virtual    time.Duration  // time that the page ran by its own clock
+	DOM        []byte         // the document after rendering, as HTML in UTF-8; nil: the Visit has the page as fetched
 	Routes     []render.Route // addresses to which scripts tried to go: links of the page
 	Requests   []render.Fate  // its requests, with their outcomes
-	Dropped    int // number of requests beyond the limit of Requests
+	Dropped    int            // number of requests beyond the limit of Requests
 	Console    []string       // the first lines written to the console
-	Dialogs    int // number of dialogs opened
+	Dialogs    int            // number of dialogs opened
 	Screenshot []byte         // a PNG, if Config.Render wants one
 	// Cut is the reason why rendering ended early, or "": a Cut constant of package render, [CutHost], or
 	//
@@ -55,8 +55,8 @@ func (v *Visit) content() *fetcher.Page {
 type rendering struct {
 	*render.Rendering
 	page    *fetcher.Page // as fetched
-	attempt int // attempt number of its claim when it was fetched
-	tries   int // failed requests for the first missing resource
+	attempt int           // attempt number of its claim when it was fetched
+	tries   int           // failed requests for the first missing resource
 }
 
 // begin starts the rendering of a visit's page. It returns nil if the page is used as fetched; if it should have been rendered,
@@ -195,7 +195,7 @@ type renders struct {
 
 	mu      sync.Mutex
 	waiting map[weburl.URL]*rendering // renderings that wait for answers, by the URL of the claim
-	hosts   map[string]int // number of waiting renderings of each host
+	hosts   map[string]int            // number of waiting renderings of each host
 	stuck   map[string]int            // consecutive stuck renderings of each host
 }
 

@@ -27,8 +27,8 @@ type CSV struct {
 
 	out     *JSONL
 	columns []string
-	chosen  bool // the caller named the columns: other fields are left out
-	header  bool // the row with the columns is in the output
+	chosen  bool  // the caller named the columns: other fields are left out
+	header  bool  // the row with the columns is in the output
 	bad     error // the error that prevents further rows until Restore to 0
 }
 

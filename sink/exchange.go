@@ -12,8 +12,8 @@ import (
 type Exchange struct {
 	URL     string     // the URL requested: absolute, http or https, without fragment
 	Addr    netip.Addr // address of the server; invalid if it is not known
-	Started time.Time // time at which the first byte of the request was sent
-	Ended   time.Time // time at which the last byte of the response arrived, or the request was given up
+	Started time.Time  // time at which the first byte of the request was sent
+	Ended   time.Time  // time at which the last byte of the response arrived, or the request was given up
 
 	// Protocol is the protocol of the response in the form of net/http: "HTTP/1.1", "HTTP/2.0".
 	Protocol string

@@ -35,17 +35,17 @@ type JSONL struct {
 
 	encode  func(b []byte, r *Record) ([]byte, error) // appends the lines of a record
 	stream  string                                    // the name of an output that is not a file
-	links   bool // it writes Record.Outlinks
+	links   bool                                      // it writes Record.Outlinks
 	w       io.Writer
 	f       File      // nil if w cannot be synced and truncated
-	path    string // path of f
+	path    string    // path of f
 	unnamed bool      // the name of f may not be durable
 	stale   bool      // the content of f may not be durable
-	hold    int // number of bytes of lines that may be held back
+	hold    int       // number of bytes of lines that may be held back
 	lines   []byte    // not written yet
 	since   time.Time // time at which the first record in lines ended
 	written int64     // bytes written to w, and by earlier runs to f
-	err     error // error of a write: the output may be torn after the last Sync
+	err     error     // error of a write: the output may be torn after the last Sync
 	closed  bool
 }
 

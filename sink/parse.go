@@ -19,10 +19,10 @@ type Parser struct {
 	Short bool
 
 	names         jsonl.Names
-	times, queued jsonl.Times // of requests, and of the times at which URLs were queued
+	times, queued jsonl.Times                                 // of requests, and of the times at which URLs were queued
 	last          struct{ schema, via, outcome, kind string } // of the last line, if there without escapes
-	links         LinkCount // discarded with Short
-	where         Location // discarded with Short
+	links         LinkCount                                   // discarded with Short
+	where         Location                                    // discarded with Short
 }
 
 // Parse decodes a line, with or without its newline. Its result is that of encoding/json for an empty Record, at a fraction of the

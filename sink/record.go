@@ -26,15 +26,15 @@ type Record struct {
 	CharsetFrom  string     `json:"charset_from,omitempty"`  // where Charset comes from: "header", "meta", …
 	Bytes        int        `json:"bytes,omitempty"`         // of the decoded body
 	Truncated    string     `json:"truncated,omitempty"`     // why the body is incomplete
-	Cached       bool       `json:"cached,omitempty"` // the response is from a cache: nothing was requested
+	Cached       bool       `json:"cached,omitempty"`        // the response is from a cache: nothing was requested
 	SHA256       string     `json:"sha256,omitempty"`        // of the decoded body, hexadecimal
-	ETag         string     `json:"etag,omitempty"` // as received, for later conditional requests
+	ETag         string     `json:"etag,omitempty"`          // as received, for later conditional requests
 	LastModified string     `json:"last_modified,omitempty"` // as received, for later conditional requests
 	Title        string     `json:"title,omitempty"`
 	Canonical    string     `json:"canonical,omitempty"`
 	Directives   []string   `json:"directives,omitempty"` // robots directives that apply to the page
-	Usage        []Usage    `json:"usage,omitempty"` // the site's preferences about uses of the page
-	Terms        *Terms     `json:"terms,omitempty"` // all statements of the site about uses, with the verdict for the purposes of the crawl
+	Usage        []Usage    `json:"usage,omitempty"`      // the site's preferences about uses of the page
+	Terms        *Terms     `json:"terms,omitempty"`      // all statements of the site about uses, with the verdict for the purposes of the crawl
 	SameAs       string     `json:"same_as,omitempty"`    // the first URL with the same body
 	NearOf       string     `json:"near_of,omitempty"`    // an earlier page that is nearly the same
 	Links        *LinkCount `json:"links,omitempty"`
@@ -91,17 +91,17 @@ type LinkCount struct {
 // of crawler.Rendered.
 type Rendered struct {
 	Why      string          `json:"why"`                  // the rule that decided to render it
-	Cut      string          `json:"cut,omitempty"` // why rendering ended early
-	Rounds   int             `json:"rounds,omitempty"` // number of rounds
+	Cut      string          `json:"cut,omitempty"`        // why rendering ended early
+	Rounds   int             `json:"rounds,omitempty"`     // number of rounds
 	Millis   int             `json:"virtual_ms,omitempty"` // time for which the page ran by its own clock, in milliseconds
-	Bytes    int             `json:"bytes,omitempty"` // size of the rendered document; 0: there is none, and the fetched page counts
+	Bytes    int             `json:"bytes,omitempty"`      // size of the rendered document; 0: there is none, and the fetched page counts
 	SHA256   string          `json:"sha256,omitempty"`     // of the rendered document, hexadecimal
-	Requests []RenderRequest `json:"requests,omitempty"` // the page's requests, in order
-	Dropped  int             `json:"dropped,omitempty"` // number of requests beyond the limit of Requests
-	Routes   []RenderRoute   `json:"routes,omitempty"` // addresses to which scripts tried to go; they are links of the page
-	Console  []string        `json:"console,omitempty"` // the first lines written to its console
-	Dialogs  int             `json:"dialogs,omitempty"` // number of dialogs opened
-	WARC     *Location       `json:"warc,omitempty"` // the place in an archive of the rendered document; set like Record.WARC
+	Requests []RenderRequest `json:"requests,omitempty"`   // the page's requests, in order
+	Dropped  int             `json:"dropped,omitempty"`    // number of requests beyond the limit of Requests
+	Routes   []RenderRoute   `json:"routes,omitempty"`     // addresses to which scripts tried to go; they are links of the page
+	Console  []string        `json:"console,omitempty"`    // the first lines written to its console
+	Dialogs  int             `json:"dialogs,omitempty"`    // number of dialogs opened
+	WARC     *Location       `json:"warc,omitempty"`       // the place in an archive of the rendered document; set like Record.WARC
 
 	// DOM is the rendered document, HTML in UTF-8, and Screenshot a picture of it (PNG), for sinks that store them. They are
 	// nil if there is none, and not part of the JSON form.
@@ -112,10 +112,10 @@ type Rendered struct {
 // RenderRequest is a request of a rendered page, and its outcome: Status of the response, or Refused, or neither if the response is
 // missing.
 type RenderRequest struct {
-	URL     string `json:"url"` // as requested, at most its first 2048 bytes; it need not be a valid URL
+	URL     string `json:"url"`               // as requested, at most its first 2048 bytes; it need not be a valid URL
 	Kind    string `json:"kind"`              // what the answer was for, a render.Kind: "script", "fetch", …
 	Method  string `json:"method,omitempty"`  // HTTP method if it is not GET
-	Status  int    `json:"status,omitempty"` // of the response; 0: there was none
+	Status  int    `json:"status,omitempty"`  // of the response; 0: there was none
 	Refused string `json:"refused,omitempty"` // reason code of a refusal: see render.Fate; "": there was none
 }
 

@@ -9,10 +9,10 @@ type Terms struct {
 	Effect     string      `json:"effect"`
 	Purpose    string      `json:"purpose,omitempty"` // the purpose of the crawl with the strictest result
 	Use        string      `json:"use,omitempty"`     // that the crawl honours, and that By disallows; "" if a purpose decided
-	By         int         `json:"by,omitempty"` // number of the deciding statement, from 1; 0: none
-	Statements []Statement `json:"statements"` // from all places, in the order in which they were read
-	Files      []TermsFile `json:"files,omitempty"` // that were read for the statements
-	Costs      []Cost      `json:"costs,omitempty"` // prices that the site asks for; nothing is ever paid
+	By         int         `json:"by,omitempty"`      // number of the deciding statement, from 1; 0: none
+	Statements []Statement `json:"statements"`        // from all places, in the order in which they were read
+	Files      []TermsFile `json:"files,omitempty"`   // that were read for the statements
+	Costs      []Cost      `json:"costs,omitempty"`   // prices that the site asks for; nothing is ever paid
 }
 
 // Statement is one statement of a site about the uses of a page. The effects are its meaning for each purpose: allows, conditional,
@@ -20,7 +20,7 @@ type Terms struct {
 type Statement struct {
 	Place     string `json:"place"`               // robots.txt, header, meta, tdmrep.json, licence or status
 	Document  string `json:"document,omitempty"`  // URL of the file, "" for the answer itself
-	Line      int    `json:"line,omitempty"` // line in robots.txt, from 1
+	Line      int    `json:"line,omitempty"`      // line in robots.txt, from 1
 	Name      string `json:"name"`                // field, element or directive
 	Text      string `json:"text"`                // as written, at most 1,024 bytes
 	Use       string `json:"use,omitempty"`       // such as train-ai
@@ -63,5 +63,5 @@ type TermsFile struct {
 type Cost struct {
 	Amount   string `json:"amount"`   // a decimal number, as written
 	Currency string `json:"currency"` // in upper case, or the name of an asset
-	Per      string `json:"per"` // request, or a payment type of RSL
+	Per      string `json:"per"`      // request, or a payment type of RSL
 }

@@ -54,8 +54,8 @@ type Config struct {
 	// Variant identifies everything besides the URL on which responses depend, such as the header fields that are sent. Only responses
 	// stored with the same Variant are used.
 	Variant  string
-	MaxBytes int64 // of all responses together. 0: 1 GiB
-	MaxBody  int64 // of one response. 0: 64 MiB
+	MaxBytes int64         // of all responses together. 0: 1 GiB
+	MaxBody  int64         // of one response. 0: 64 MiB
 	MaxAge   time.Duration // older responses are requested again. 0: no limit
 	// Problem is called with a *FileError for every response that could not be stored or read, and once with ErrFull. The page is
 	// then requested. It is called concurrently. nil: nothing is called.

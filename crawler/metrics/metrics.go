@@ -37,7 +37,7 @@ type Metrics struct {
 
 	requests    *prometheus.CounterVec
 	usual       map[[2]string]prometheus.Counter // counters of requests, by purpose and class; read only
-	tooks       map[string]prometheus.Observer // observers of took, by purpose; read only
+	tooks       map[string]prometheus.Observer   // observers of took, by purpose; read only
 	visits      *prometheus.CounterVec
 	received    prometheus.Counter
 	connections prometheus.Counter
@@ -46,8 +46,8 @@ type Metrics struct {
 	answered    prometheus.Gauge
 
 	tally  tally
-	active atomic.Int64 // time of the last activity, in Unix nanoseconds
-	owed   atomic.Int64 // time until which a pause is due at some host or a URL waits, in Unix nanoseconds
+	active atomic.Int64            // time of the last activity, in Unix nanoseconds
+	owed   atomic.Int64            // time until which a pause is due at some host or a URL waits, in Unix nanoseconds
 	failed atomic.Pointer[failure] // failure of a commit
 	watch  atomic.Pointer[watched]
 	audit  atomic.Pointer[func() Audit]
@@ -176,11 +176,11 @@ func latest(at *atomic.Int64, t time.Time) {
 
 // Audit holds the findings of an audit of the ledger so far.
 type Audit struct {
-	Early  int // number of requests that were made too early
+	Early  int                      // number of requests that were made too early
 	Pauses map[string]time.Duration // total of the pauses kept between two requests to a host, by the clause of package ledger that required them
-	Ratios map[float64]uint64 // number of pauses whose ratio, observed to required, is at most this; the bounds are 1, 1.001, 1.01, 1.1, 2 and 5
-	Count  uint64 // number of required pauses
-	Sum    float64 // sum of their ratios
+	Ratios map[float64]uint64       // number of pauses whose ratio, observed to required, is at most this; the bounds are 1, 1.001, 1.01, 1.1, 2 and 5
+	Count  uint64                   // number of required pauses
+	Sum    float64                  // sum of their ratios
 }
 
 // bucketBounds returns the upper bounds of the buckets of amble_pause_ratio.

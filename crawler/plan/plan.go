@@ -44,7 +44,7 @@ type Plan struct {
 	Bound     time.Duration `json:"bound_ns"`
 	DecidedBy string        `json:"decided_by"`
 	Rate      float64       `json:"rate,omitempty"`
-	Service   time.Duration `json:"service_ns"` // assumed time of each response
+	Service   time.Duration `json:"service_ns"`             // assumed time of each response
 	Simulated time.Duration `json:"simulated_ns,omitempty"` // time that the crawl takes in virtual time
 
 	SimulatedRequests int `json:"simulated_requests,omitempty"`

@@ -20,9 +20,9 @@ import (
 type Survey struct {
 	Client     *fetcher.Client
 	Politeness politeness.Config // for the Client's Gate, and for the crawl
-	Crawl      crawler.Config // the crawl's scope and settings of hosts
-	Service    time.Duration // assumed time of a response
-	Pages      int // assumed number for a host without sitemaps
+	Crawl      crawler.Config    // the crawl's scope and settings of hosts
+	Service    time.Duration     // assumed time of a response
+	Pages      int               // assumed number for a host without sitemaps
 	MaxPages   int               // limit of the crawl; 0 or less: none
 	MaxPerHost int               // limit per host; 0 or less: none
 }

@@ -44,10 +44,10 @@ type Shards[T any] struct {
 	bounds    Bounds
 	files     []shard
 	open      shard         // rows that are in no complete file yet; last is first-1 if there are none
-	torn      []shard // earlier open files, which can reappear after a power failure
-	f         *os.File // file of open, or nil
+	torn      []shard       // earlier open files, which can reappear after a power failure
+	f         *os.File      // file of open, or nil
 	w         *bufio.Writer // writes to f
-	size      int64 // bytes of f, and of the data that w holds
+	size      int64         // bytes of f, and of the data that w holds
 	unnamed   bool          // the name of f may not be durable
 	stale     bool          // the content of f may not be durable
 	err       error
@@ -56,7 +56,7 @@ type Shards[T any] struct {
 	up        *uploads // nil: files stay in the directory only
 
 	disk func(io.Writer) io.Writer // wraps the writer of each file; nil: no wrapper
-	step func() // called after each change of the directory; may be nil
+	step func()                    // called after each change of the directory; may be nil
 }
 
 // shard is a range of rows, counted from 1.

@@ -33,11 +33,11 @@ type Table[T any] struct {
 	name    string
 	job     string
 	columns []column
-	keys    []int // indexes of the key's columns
+	keys    []int  // indexes of the key's columns
 	selects string // statement that reads a row by its key
 	upserts string // statement that adds a row, or replaces the columns of the row with the same key
-	pending []row // results since the last Sync
-	last    int64 // number of the last result in the database
+	pending []row  // results since the last Sync
+	last    int64  // number of the last result in the database
 	err     error
 	closed  bool
 }

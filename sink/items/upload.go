@@ -38,14 +38,14 @@ type uploads struct {
 	ended       chan struct{}
 	wake        chan struct{} // receives a value when something is queued
 
-	writing sync.Mutex // held during writes to the store
+	writing sync.Mutex        // held during writes to the store
 	stored  map[string]string // lines of the list, by file name
-	begun   map[string]bool // files that may be stored, because the result of a Put is not known
+	begun   map[string]bool   // files that may be stored, because the result of a Put is not known
 
 	mu      sync.Mutex
 	queue   []string // file names
-	offered int64 // the last row of the queued files
-	round   int // number of Restores: files queued before one may be gone
+	offered int64    // the last row of the queued files
+	round   int      // number of Restores: files queued before one may be gone
 }
 
 // UploadTo makes s store its complete files in a store, too, as objects prefix/NAME-… with their SHA-256. Call it once, after

@@ -45,7 +45,7 @@ type Sink struct {
 	columns columns
 	tx      *sql.Tx // open since the first Append after a Sync
 	last    int64   // the highest _id
-	err     error // the error since the last Restore
+	err     error   // the error since the last Restore
 	closed  bool
 }
 

@@ -95,7 +95,7 @@ var ErrNotArchived = errors.New("not in the archive")
 // ArchiveError reports an archive file that is damaged or cannot be read.
 type ArchiveError struct {
 	File   string // the path
-	Offset int64 // offset of the damaged record
+	Offset int64  // offset of the damaged record
 	Err    error
 }
 

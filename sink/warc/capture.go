@@ -31,7 +31,7 @@ type capture struct {
 	uri     string
 	digest  string // digest of the payload
 	key     payloadKey
-	known   bool // key is valid: the payload is looked up and remembered
+	known   bool      // key is valid: the payload is looked up and remembered
 	earlier *original // the capture that stored this payload; may be nil
 	request string    // record IDs, "" if there is no such record
 	answer  string

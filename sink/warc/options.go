@@ -51,7 +51,7 @@ type Info struct {
 // Options configures a Writer. The zero value of every field is its default.
 type Options struct {
 	Prefix  string // of file names: letters, digits, "_", "." and "-". "": DefaultPrefix
-	MaxSize int64 // maximum bytes of a file; only a file with a single capture can exceed it. 0: 1 GB; None
+	MaxSize int64  // maximum bytes of a file; only a file with a single capture can exceed it. 0: 1 GB; None
 	// MaxAge is the age of a file after which the next capture begins a new file. 0: no limit.
 	MaxAge time.Duration
 	Info   Info

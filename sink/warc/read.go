@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxFields = 1 << 20 // maximum bytes of a record's header
+	maxFields = 1 << 20   // maximum bytes of a record's header
 	maxBlock  = 128 << 20 // maximum bytes of a block that are read
 )
 
@@ -34,7 +34,7 @@ type stored struct {
 	head  []byte // the header fields
 	size  int64  // of the block
 	block []byte
-	short bool // block is shorter than size
+	short bool  // block is shorter than size
 	end   int64 // offset of the next record
 }
 

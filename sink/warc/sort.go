@@ -13,8 +13,8 @@ import (
 
 const (
 	runSize = 16 << 20 // maximum bytes of index lines that are sorted in memory
-	maxLine = 1 << 20 // maximum bytes of an index line
-	runsExt = ".runs" // extension of the file with sorted runs
+	maxLine = 1 << 20  // maximum bytes of an index line
+	runsExt = ".runs"  // extension of the file with sorted runs
 )
 
 // sortIndex replaces an index by one that is sorted bytewise and contains only the lines that keep selects, or all
@@ -39,7 +39,7 @@ type sorter struct {
 	size int
 
 	lines [][]byte
-	text  int // number of bytes of lines
+	text  int   // number of bytes of lines
 	runs  *file // nil if one run is enough
 	ends  []int64
 }

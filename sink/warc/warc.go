@@ -60,7 +60,7 @@ type Writer struct {
 	seen    *payloads
 
 	cur   *segment // nil until something is appended, and between two files
-	last  part // only if cur is nil: the last existing file, with serial -1 if there is none
+	last  part     // only if cur is nil: the last existing file, with serial -1 if there is none
 	stale bool     // last may not be durable
 
 	extents []sink.Extent // extents of files that were completed since the last call of Extents

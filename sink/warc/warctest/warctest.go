@@ -18,8 +18,8 @@ import (
 // Record is a record of an archive file.
 type Record struct {
 	File   string // name without directory
-	Offset int64 // offset in the file
-	Length int64 // compressed length in the file
+	Offset int64  // offset in the file
+	Length int64  // compressed length in the file
 	Fields []Field
 	Block  []byte
 }
