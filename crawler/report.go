@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// Finish says why a crawl ended.
+// Finish is the reason why a crawl ended.
 type Finish string
 
 // The reasons, stable across versions.
@@ -54,28 +54,28 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Report sums up a crawl. Its JSON is that of the command's report.json.
+// Report summarizes a crawl. Its JSON form is that of the command's report.json.
 type Report struct {
 	Started  time.Time `json:"started"` // of the first run, if the frontier is durable
 	Ended    time.Time `json:"ended"`
 	Elapsed  Duration  `json:"seconds"` // of all runs, without the time between them
-	Runs     int       `json:"runs"`    // 1, and one more for each time the crawl was resumed
+	Runs     int       `json:"runs"`    // number of runs: 1, increased each time the crawl is resumed
 	Finish   Finish    `json:"finish"`
 	Stopped  string    `json:"stopped,omitempty"` // with FinishDrained: the reason that a Handler gave (StopBecause)
 	Pages    int       `json:"pages"`             // visits with outcome Fetched
-	Requests int       `json:"requests"`          // sent, including those for robots.txt and retries
+	Requests int       `json:"requests"`          // number of requests sent, including those for robots.txt and retries
 	// Lost counts requests, among Requests, that a kill or an error of the process cut off, or whose answers it lost: no other
 	// figure has them. Package job counts them.
 	Lost int `json:"lost_requests,omitempty"`
-	// NotShared says why the crawl took no turns with those of other processes, although that was wanted; "" if it did.
+	// NotShared is the reason why the crawl did not take turns with those of other processes, although that was requested; "" if it
+	// did.
 	NotShared string `json:"not_shared,omitempty"`
 
-	Retries int   `json:"retries"` // further attempts that were planned, of all URLs
+	Retries int   `json:"retries"` // further attempts that were planned, for all URLs
 	Bytes   int64 `json:"bytes"`   // body bytes received, before decoding
-	Hosts   int   `json:"hosts"`   // hosts that answered
-	Left    int   `json:"left"`    // URLs still queued
-	// Rejected counts URLs for which the queue had no room: links with FateFull, each time they were found, and
-	// others.
+	Hosts   int   `json:"hosts"`   // number of hosts that responded
+	Left    int   `json:"left"`    // number of URLs still queued
+	// Rejected counts URLs that did not fit into the queue: links with FateFull, each time they were found, and others.
 	Rejected int `json:"rejected,omitempty"`
 
 	Outcomes map[Outcome]int `json:"outcomes"` // visits by outcome
@@ -84,35 +84,35 @@ type Report struct {
 	// Errors counts fetched visits with status 4xx or 5xx, by status. It is nil in reports of earlier versions, which did not count
 	// them apart from visits with other outcomes.
 	Errors map[int]int `json:"error_pages"`
-	// Types counts fetched visits by media type; long names and those after the first 200 are "other".
+	// Types counts fetched visits by media type; long names and those after the first 200 count as "other".
 	Types    map[string]int `json:"types"`
 	Links    map[Fate]int   `json:"links"`    // links found, by fate
 	Sitemaps []string       `json:"sitemaps"` // named in robots.txt files, at most 100
-	// SitemapsCut counts, for the first 100 hosts that have some, the sitemaps that Config.Limits.Sitemaps left out.
-	// Reasons counts those of all hosts, by ReasonSitemapBudget.
+	// SitemapsCut counts, for the first 100 hosts with such sitemaps, those that Config.Limits.Sitemaps left out. Reasons counts
+	// those of all hosts, by ReasonSitemapBudget.
 	SitemapsCut map[string]int `json:"sitemaps_cut,omitempty"`
 
-	// Resources counts the requests for what rendered pages load, which are among Requests. Rendering counts the pages that
-	// were to be rendered; nil: there were none.
+	// Resources counts the requests for resources of rendered pages, which are included in Requests. Rendering counts the pages
+	// that were to be rendered; nil: there were none.
 	Resources int             `json:"resources,omitempty"`
 	Rendering *RenderingCount `json:"rendering,omitempty"`
 
 	Robots      int `json:"robots,omitempty"` // requests that Config.Limits.Robots counts
-	Connections int `json:"connections"`      // opened, TLS handshakes included; the other requests used open ones
-	// Server is the time that servers took to answer, of all answers together. TooMany and ServerErrors count answers with
-	// status 429 and 5xx, of robots.txt files and of attempts that were repeated, too: Statuses has final answers only.
+	Connections int `json:"connections"`      // number of connections opened; the other requests used open ones
+	// Server is the sum of the response times of all responses. TooMany and ServerErrors count responses with status 429 and 5xx,
+	// including those for robots.txt and of attempts that were repeated: Statuses has final responses only.
 	Server       Duration `json:"server_seconds"`
 	TooMany      int      `json:"answers_429,omitempty"`
 	ServerErrors int      `json:"answers_5xx,omitempty"`
-	// LostToOthers is the time for which requests waited for nothing but other crawls that share a host, an address or a domain
-	// with this one: the sum over all requests, so that hosts that waited at the same time count each. Package job counts it.
+	// LostToOthers is the time for which requests waited only for other crawls that share a host, an address or a domain with this
+	// one. It is the sum over all requests, so the times of hosts that waited simultaneously are added. Package job counts it.
 	LostToOthers Duration `json:"lost_to_others_s,omitzero"`
-	// Walls counts answers that are a challenge of a bot wall, by its name, those for robots.txt files, too. WalledSeeds lists
-	// the seeds without another answer, at most 10. HTMLRobots lists origins whose robots.txt is an HTML page and no challenge,
+	// Walls counts responses that are a challenge of a bot wall, by its name, including those for robots.txt. WalledSeeds lists the
+	// seeds without another response, at most 10. HTMLRobots lists origins whose robots.txt is an HTML page but not a challenge,
 	// which has no rules, at most 100.
 	Walls       map[string]int `json:"walls,omitempty"`
 	WalledSeeds []WalledSeed   `json:"walled_seeds,omitempty"`
-	// WallStatuses counts visits that a bot wall answered, by HTTP status. They are in Statuses, too.
+	// WallStatuses counts visits to which a bot wall responded, by HTTP status. Statuses includes them.
 	WallStatuses map[int]int `json:"wall_statuses,omitempty"`
 	HTMLRobots   []string    `json:"html_robots,omitempty"`
 
@@ -121,22 +121,21 @@ type Report struct {
 	Near         int `json:"near_duplicates,omitempty"`
 	Noncanonical int `json:"noncanonical"` // fetched pages that name another URL as their canonical one
 
-	// Bound is the least time this crawl could have taken: the sum, for one host or one address, of its
-	// requests, made one at a time, with the pauses that were due. BoundBy is that host or address.
+	// Bound is the minimum time this crawl could have taken: the sum, for one host or one address, of its requests, made one at a
+	// time, with the pauses that were due. BoundBy is that host or address.
 	Bound   Duration `json:"bound_s"`
 	BoundBy string   `json:"bound_by,omitempty"`
 
-	// Usage counts visits by what the site says about a use, as "train-ai disallow"; uses without a name in
-	// package robots are "other". A visit counts once for each use, by the strictest statement about it.
-	// UsageHosts has the same counts by host, for the first 1,000 hosts that state anything; UsageMore is the
-	// number of visits with such a statement at other hosts.
+	// Usage counts visits by the site's preference about a use, such as "train-ai disallow"; uses without a name in package robots
+	// are "other". A visit counts once for each use, by the strictest statement about it. UsageHosts has the same counts by host,
+	// for the first 1,000 hosts that state anything; UsageMore is the number of visits with such a statement at other hosts.
 	Usage      map[string]int            `json:"usage,omitempty"`
 	UsageHosts map[string]map[string]int `json:"usage_hosts,omitempty"`
 	UsageMore  int                       `json:"usage_more,omitempty"`
 
-	// Verdicts counts visits by verdict, as "train-ai forbids", if their site says anything about uses. LeftOut counts those that
-	// were refused for it, by host, and by place and name of the statement that decided. Cost sums the prices of pages that their
-	// sites offer for a payment; nothing is ever paid. Both have the host "" for all hosts after the first 1,000.
+	// Verdicts counts visits by verdict, such as "train-ai forbids", if their site says anything about uses. LeftOut counts those
+	// that were refused because of it, by host, and by place and name of the deciding statement. Cost sums the prices of pages that
+	// their sites offer for a payment; nothing is ever paid. Both have the host "" for all hosts after the first 1,000.
 	Verdicts map[string]int            `json:"verdicts,omitempty"`
 	LeftOut  map[string]map[string]int `json:"left_out,omitempty"`
 	Cost     []HostCost                `json:"cost,omitempty"`
@@ -144,20 +143,20 @@ type Report struct {
 	// Unmet lists, by their Match, the entries of Config.Hosts that matched no host of the crawl.
 	Unmet []string `json:"unmet_hosts,omitempty"`
 
-	// Draws says what was drawn of each site with Config.Sample.
+	// Draws describes the sample of each site, with Config.Sample.
 	Draws []SiteDraw `json:"draws,omitempty"`
 
 	// Overrides lists the origins whose robots.txt was replaced, with the reasons.
 	Overrides []politeness.Override `json:"overrides,omitempty"`
 }
 
-// WalledSeed is a seed that a bot wall kept from being fetched: its own answer is a challenge, or that for its robots.txt.
+// WalledSeed is a seed that a bot wall kept from being fetched: the response for the seed, or for its robots.txt, is a challenge.
 type WalledSeed struct {
 	URL  string `json:"url"`
 	Wall string `json:"wall"` // its name; "" if the host was left before the seed was requested
 }
 
-// The lengths of lists of a Report.
+// Maximum lengths of the lists of a Report.
 const (
 	maxWalledSeeds = 10
 	maxHTMLRobots  = 100
@@ -169,9 +168,9 @@ const (
 type RenderingCount struct {
 	Pages    int            `json:"pages"`              // with a rendered document
 	Cut      map[string]int `json:"cut,omitempty"`      // not rendered to their end, by Rendered.Cut
-	Wanted   int            `json:"wanted,omitempty"`   // URLs that they wanted, at most render.MaxFates of each page
-	Answered int            `json:"answered,omitempty"` // those answered, including by what another page had requested
-	Refused  map[string]int `json:"refused,omitempty"`  // of them, refused, by reason
+	Wanted   int            `json:"wanted,omitempty"`   // URLs that the pages requested, at most render.MaxFates for each page
+	Answered int            `json:"answered,omitempty"` // those with a response, including responses that another page had requested
+	Refused  map[string]int `json:"refused,omitempty"`  // those refused, by reason
 }
 
 // add returns the sum of two counts, each of which may be nil.
@@ -192,7 +191,7 @@ func (c *RenderingCount) rendered(r *Rendered) *RenderingCount {
 	if c == nil {
 		c = &RenderingCount{}
 	}
-	if c.Cut == nil { // nil also in counts that were read back
+	if c.Cut == nil { // may be nil in counts that were read back
 		c.Cut = map[string]int{}
 	}
 	if c.Refused == nil {
@@ -222,14 +221,14 @@ type tally struct {
 	r        Report
 	hosts    map[string]int   // pages fetched
 	retried  map[string]int   // retries, by host
-	used     map[string]*uses // of hosts with sitemaps
+	used     map[string]*uses // of hosts with sitemaps or with a limit on robots.txt
 	sitemaps map[string]bool
 	usage    usages
-	spent    map[string]*spending // by host, for hosts with separate budgets; nil: there are none
+	spent    map[string]*spending // by host, for hosts with separate budgets; nil if there are none
 
 	// The following fields are for a crawl that is resumed after a crash, and otherwise zero.
 	elapsed time.Duration  // of earlier runs
-	since   time.Time      // when this run began
+	since   time.Time      // beginning of this run
 	settled map[string]int // fetched pages whose visits are in the sinks
 	fresh   map[string]bool
 	origins map[string]bool // origins from which a page was requested in this run
@@ -249,7 +248,7 @@ func newTally(now time.Time) *tally {
 	}
 }
 
-// request counts a request and its bytes, and returns the bytes of all requests. One that was aborted counts if it had been sent.
+// request counts a request and its bytes, and returns the bytes of all requests. An aborted request counts if it had been sent.
 func (t *tally) request(a *fetcher.Answer) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -272,7 +271,7 @@ func (t *tally) request(a *fetcher.Answer) int64 {
 	return t.r.Bytes
 }
 
-// wireBytes returns how many bytes of a body were received.
+// wireBytes returns the number of bytes received of a body.
 func wireBytes(a *fetcher.Answer) int64 {
 	if a.Page != nil {
 		return a.Page.WireBytes
@@ -283,7 +282,7 @@ func wireBytes(a *fetcher.Answer) int64 {
 	return 0
 }
 
-// answer counts what an answer cost the server, and whether it was in trouble.
+// answer counts a response's cost to the server, and whether it indicates trouble.
 func (t *tally) answer(p *fetcher.Page) {
 	t.r.Server.Duration += max(0, p.Ended.Sub(p.Started))
 	if p.Wall != "" {
@@ -300,28 +299,28 @@ func (t *tally) answer(p *fetcher.Page) {
 	}
 }
 
-// resources returns how many requests for what rendered pages load have been counted.
+// resources returns the number of requests for resources of rendered pages so far.
 func (t *tally) resources() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.r.Resources
 }
 
-// pagesOf returns how many pages count towards the page limit of a host.
+// pagesOf returns the number of pages that count towards the page limit of a host.
 func (t *tally) pagesOf(host string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.hosts[host]
 }
 
-// requests returns how many requests have been counted.
+// requests returns the number of requests so far.
 func (t *tally) requests() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.r.Requests
 }
 
-// visit counts a visit and returns how many have failed so far.
+// visit counts a visit and returns the number of failed visits so far.
 func (t *tally) visit(v *Visit) (failed int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -374,10 +373,10 @@ func (t *tally) visit(v *Visit) (failed int) {
 	return t.r.Outcomes[Failed]
 }
 
-// seed notes whether a bot wall keeps a seed from being fetched.
+// seed records whether a bot wall keeps a seed from being fetched.
 func (t *tally) seed(v *Visit) {
 	url := v.URL.String()
-	t.r.WalledSeeds = slices.DeleteFunc(slices.Clone(t.r.WalledSeeds), func(s WalledSeed) bool { return s.URL == url }) // of an earlier try
+	t.r.WalledSeeds = slices.DeleteFunc(slices.Clone(t.r.WalledSeeds), func(s WalledSeed) bool { return s.URL == url }) // without the entry of an earlier attempt
 	if wall, is := v.wall(); is && len(t.r.WalledSeeds) < maxWalledSeeds {
 		t.r.WalledSeeds = append(t.r.WalledSeeds, WalledSeed{url, wall})
 	}
@@ -392,10 +391,10 @@ func (t *tally) htmlRobots(origin string) {
 	}
 }
 
-// Servers invent media types: up to this many are counted by name, the rest together.
+// Servers invent media types: this many are counted by name, all others together.
 const (
 	maxTypes   = 200
-	maxType    = 100 // bytes of one name
+	maxType    = 100 // maximum bytes of a name
 	otherTypes = "other"
 )
 
@@ -406,7 +405,7 @@ func (t *tally) countType(name string) {
 	t.r.Types[name]++
 }
 
-// duplicate counts a page that also exists elsewhere, as it says itself or as a comparison found.
+// duplicate counts a page that also exists elsewhere, according to the page itself or to a comparison.
 func (t *tally) duplicate(v *Visit) {
 	if v.SameAs != "" {
 		t.r.Same++
@@ -453,7 +452,7 @@ func (t *tally) report(now time.Time, finish Finish, left int) *Report {
 	r.Usage, r.UsageHosts, r.UsageMore = t.usage.report()
 	r.Walls, r.Verdicts, r.LeftOut, r.Cost = maps.Clone(r.Walls), maps.Clone(r.Verdicts), addLeftOut(nil, r.LeftOut), slices.Clone(r.Cost)
 	if r.Sitemaps == nil {
-		r.Sitemaps = []string{} // so that JSON has no null
+		r.Sitemaps = []string{} // JSON must not have null here
 	}
 	return &r
 }
@@ -529,8 +528,8 @@ func (t *tally) recallHost(host string, n hostCount) {
 	}
 }
 
-// ParseStored returns the counts that a crawl stored in its durable Frontier with its last commit. Ended, Finish, Hosts, Left
-// and Bound, which only the end of a crawl knows, are zero.
+// ParseStored returns the counts that a crawl stored in its durable Frontier with its last commit. Ended, Finish, Hosts, Left and
+// Bound, which are set at the end of a crawl, are zero.
 func ParseStored(value []byte) (*Report, error) {
 	var k kept
 	if err := json.Unmarshal(value, &k); err != nil {
@@ -541,7 +540,7 @@ func ParseStored(value []byte) (*Report, error) {
 	return &r, nil
 }
 
-// ContentPages returns the number of fetched visits whose status is none of 4xx or 5xx.
+// ContentPages returns the number of fetched visits whose status is neither 4xx nor 5xx.
 func (r *Report) ContentPages() int {
 	n := r.Pages
 	for _, count := range r.errors() {
@@ -564,8 +563,8 @@ func (r *Report) errors() map[int]int {
 	return errors
 }
 
-// Add adds the counts of another crawl, of other hosts. Started becomes the earlier time, Ended the later one, and Bound the
-// longer one. Elapsed and Runs are sums. Finish, Usage and what belongs to single hosts stay as they are.
+// Add adds the counts of another crawl, of other hosts. Started becomes the earlier time, Ended the later one, and Bound the longer
+// one. Elapsed and Runs are sums. Finish, Usage and the fields of single hosts are unchanged.
 func (r *Report) Add(o *Report) {
 	if r.Started.IsZero() || !o.Started.IsZero() && o.Started.Before(r.Started) {
 		r.Started = o.Started
@@ -638,10 +637,10 @@ const maxUsageHosts = 1000
 type usages struct {
 	all   usageCounts
 	hosts map[string]*usageCounts
-	more  int // visits at other hosts
+	more  int // number of visits to other hosts
 }
 
-// count counts a visit, and reports whether its page says anything about uses.
+// count counts a visit, and reports whether its page has a preference about uses.
 func (n *usages) count(host string, u robots.Usage) bool {
 	if !slices.ContainsFunc(u.Statements, func(s robots.Statement) bool { return s.Signal != robots.Unsaid }) {
 		return false
@@ -678,7 +677,7 @@ func usageIndex(use string) int {
 	return len(usageNames) - 1
 }
 
-// host returns the counts of a host, nil if there are already too many hosts.
+// host returns the counts of a host, or nil if the maximum number of hosts is reached.
 func (n *usages) host(name string) *usageCounts {
 	h := n.hosts[name]
 	if h == nil && len(n.hosts) < maxUsageHosts {

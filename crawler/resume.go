@@ -16,8 +16,8 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// rulebook holds the settings that decide which links are queued. A custom scope is not included: it is
-// impossible to tell whether two of them are the same.
+// rulebook holds the settings that decide which links are queued. It does not include a custom scope, because two of them cannot be
+// compared.
 type rulebook struct {
 	Scope          ScopeKind
 	Rules          []ScopeRule
@@ -69,7 +69,7 @@ func (c *Config) rulebook() rulebook {
 	return b
 }
 
-// keepRules stores the rules of a crawl. It returns an error if the crawl has ended under other rules: links that those
+// keepRules stores the rules of a crawl. It returns an error if the crawl has ended under other rules, because the links that those
 // rejected would not be found again.
 func (k *checkpoint) keepRules(ctx context.Context, book rulebook, ended bool) error {
 	rules, err := json.Marshal(book)
@@ -92,7 +92,7 @@ func (k *checkpoint) keepRules(ctx context.Context, book rulebook, ended bool) e
 	return k.mark(ctx, keyRules, rules)
 }
 
-// changedRules returns the error for a frontier whose crawl had other rules. settings names those that differ.
+// changedRules returns the error for a frontier whose crawl had other rules. settings are the differing ones.
 func changedRules(settings string) error {
 	return fmt.Errorf("%w (%s): use a new frontier for the changed settings", ErrRulesChanged, settings)
 }
@@ -116,14 +116,14 @@ func differing(was, now []byte) (names []string, err error) {
 	return names, nil
 }
 
-// pins holds the first look-ups of the seeds' names, for all Runs of a Crawler. The gate's knowledge of a site, such as its
-// robots.txt, outlives a Run and must not become a permission to make requests to another machine.
+// pins holds the first look-ups of the seeds' names, for all Runs of a Crawler. The gate's state of a site, such as its robots.txt,
+// outlives a Run and must not permit requests to another machine.
 type pins struct {
 	mu    sync.Mutex
 	first map[string][]netip.Addr
 }
 
-// set records a first look-up and returns the one that applies: another Run may have been faster.
+// set records a first look-up and returns the one that applies: another Run may have recorded one before.
 func (p *pins) set(host string, private []netip.Addr) []netip.Addr {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,8 +166,8 @@ func parsePin(text string) ([]netip.Addr, error) {
 	return private, nil
 }
 
-// How often the gate's state is stored. A process that resumes the crawl learns what happened since from the ledger; to bound
-// the time that takes, the state is also stored after snapshotRequests requests.
+// How often the gate's state is stored. A process that resumes the crawl reads later events from the ledger. To limit the time for
+// that, the state is also stored after snapshotRequests requests.
 const (
 	snapshotInterval = 10 * time.Second
 	snapshotRequests = 10_000 // replaying their ledger lines and robots.txt files takes about a tenth of a second
@@ -176,15 +176,15 @@ const (
 // snapshots decides when to store the gate's state.
 type snapshots struct {
 	next     time.Time
-	requests int // made when it was stored last
+	requests int // number of requests when it was stored last
 }
 
-// due reports whether it is time. requests is the number of requests made so far.
+// due reports whether the state must be stored. requests is the number of requests so far.
 func (s *snapshots) due(requests int) bool {
 	return !time.Now().Before(s.next) || requests-s.requests >= snapshotRequests
 }
 
-// taken notes that it is stored now.
+// taken records that the state is stored now.
 func (s *snapshots) taken(requests int) {
 	s.next, s.requests = time.Now().Add(snapshotInterval), requests
 }

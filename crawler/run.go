@@ -22,7 +22,7 @@ type run struct {
 	state
 }
 
-// parts holds what newRun makes. It does not change while the crawl runs, and each part is safe for concurrent use.
+// parts holds the parts that newRun makes. It does not change while the crawl runs, and each part is safe for concurrent use.
 type parts struct {
 	cfg      Config
 	seeds    []weburl.URL
@@ -46,7 +46,7 @@ type parts struct {
 	deliver func(*Visit) // for Pages; nil otherwise
 }
 
-// state holds what workers change while the crawl runs: its end and its counts.
+// state holds the data that workers change while the crawl runs: its end and its counts.
 type state struct {
 	ending
 	halt halt
@@ -158,9 +158,8 @@ func (r *run) archiveFailed(err error) {
 	r.fail(err)
 }
 
-// makeFetcher makes the run's fetcher. A seed may name a host with any address, because the operator named
-// it knowingly; a link or a redirect may not. The addresses of a name are fixed by its first look-up: see
-// pin.
+// makeFetcher makes the run's fetcher. A seed may be on a host with any address, because the operator chose it; a link or a
+// redirect may not. The addresses of a name are fixed by its first look-up: see pin.
 func (r *run) makeFetcher() error {
 	r.fetcher = r.cfg.Fetcher
 	if r.fetcher == nil {
@@ -211,8 +210,8 @@ func (r *run) fetching() fetcher.Config {
 	return fc
 }
 
-// pin is fetcher.Config.Pin. In a crawl that outlives the process, the look-up is durable before anything
-// is requested from the addresses found: after a restart the first look-up still applies.
+// pin implements fetcher.Config.Pin. In a crawl that outlives the process, the look-up is durable before the addresses found are
+// requested, so that it still applies after a restart.
 func (r *run) pin(ctx context.Context, host string, private []netip.Addr) ([]netip.Addr, error) {
 	if r.checkpoint != nil {
 		var err error
@@ -270,7 +269,7 @@ func (r *run) crawl(ctx context.Context) (*Report, error) {
 	return r.report(ctx), r.outcome(ctx)
 }
 
-// open brings the frontier to the point where the crawl begins or is resumed.
+// open brings the frontier to the state in which the crawl begins or is resumed.
 func (r *run) open(ctx context.Context) error {
 	if r.checkpoint != nil {
 		was, err := r.checkpoint.resume(ctx, r.output)
@@ -296,7 +295,7 @@ func (r *run) open(ctx context.Context) error {
 	return r.checkpoint.keepRules(ctx, r.cfg.rulebook(), seeds+past == 0 && r.left() == 0)
 }
 
-// addSeeds queues the seeds and returns how many of them are new.
+// addSeeds queues the seeds and returns the number of new ones.
 func (r *run) addSeeds(ctx context.Context) (added int, err error) {
 	if r.sampler != nil {
 		return r.frontier.Add(ctx, r.entries()...)
@@ -312,15 +311,14 @@ func (r *run) addSeeds(ctx context.Context) (added int, err error) {
 	return r.frontier.Add(ctx, queue...)
 }
 
-// leave closes the connections to a host that has no URLs left. While a host has some, connections stay open, even through its
-// pauses.
+// leave closes the connections to a host that has no URLs left. While URLs are left, connections stay open, even during its pauses.
 func (r *run) leave(host string) {
 	if r.frontier.HostPending(host) == 0 {
 		r.fetcher.CloseIdle(host)
 	}
 }
 
-// report sums up the crawl, once all workers have ended.
+// report completes the Report, after all workers have ended.
 func (r *run) report(ctx context.Context) *Report {
 	left := r.left()
 	rep := r.tally.report(time.Now(), r.finished(ctx, r.budget.exhausted() && left > 0), left)
@@ -407,7 +405,7 @@ type ending struct {
 
 var errDrain = errors.New("crawler: draining")
 
-// begin creates the context for claiming URLs. Drain may have been called before.
+// begin creates the context for claiming URLs. Drain may have been called already.
 func (e *ending) begin(ctx context.Context) context.CancelCauseFunc {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -418,7 +416,7 @@ func (e *ending) begin(ctx context.Context) context.CancelCauseFunc {
 	return e.stopClaims
 }
 
-// drain stops claiming; the first reason stands.
+// drain stops claiming. Only the first reason is kept.
 func (e *ending) drain(why Finish) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -440,7 +438,7 @@ func (e *ending) stop(why string) {
 	e.drain(FinishDrained)
 }
 
-// reason returns why a Handler stopped the crawl, "" if none did or another end came first.
+// reason returns a Handler's reason for stopping the crawl, or "" if none stopped it or it had another end.
 func (e *ending) reason() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -470,7 +468,8 @@ func (e *ending) giveUp(err *UnreachableError) {
 	e.drain(FinishUnreachable)
 }
 
-// finished returns why the crawl ended, once all workers have. cut reports that the page limit left URLs in the queue.
+// finished returns the reason for the end of the crawl, after all workers have ended. cut means that the page limit left URLs in
+// the queue.
 func (e *ending) finished(ctx context.Context, cut bool) Finish {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -17,28 +17,28 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// The bounds of a Sample.
+// Limits of a Sample.
 const (
-	maxSampleN = 10_000    // the largest Sample.N
-	maxSampled = 1_000_000 // maximum of Sample.N times the number of sites: this many URLs are held in memory
+	maxSampleN = 10_000    // maximum of Sample.N
+	maxSampled = 1_000_000 // maximum of Sample.N times the number of sites, which is the number of URLs held in memory
 )
 
 // Sample draws pages from sitemaps. The crawl reads the sitemaps that the robots.txt files of the seeds' hosts name, and when it has
-// read all of them, it requests of each seed's site the N pages with the smallest tickets (package draw) among those in scope
-// that the sitemaps list, and nothing else: a seed says which site is meant, and no link is followed. The ticket is that of the
-// URL in its canonical form under Config.Canonical. As in ScopeHost, http and https and a leading "www." make no other site.
+// read all of them, it requests of each seed's site the N pages with the smallest tickets (package draw) among those in scope that
+// the sitemaps list, and nothing else: a seed only identifies a site, and no link is followed. The ticket is that of the URL in its
+// canonical form under Config.Canonical. As in ScopeHost, http and https and a leading "www." make no other site.
 //
-// Scope says which of the listed pages may be drawn. Sitemaps at the seeds' sites are read wherever they are, unless an exclude
+// Scope decides which of the listed pages may be drawn. Sitemaps at the seeds' sites are read wherever they are, unless an exclude
 // rule names them; they count for Limits, and a crawl that ends by a limit before it has read all of them has drawn nothing.
 //
 // The draw depends on the lists and the seed alone. Of each site N+1 URLs are remembered, however long the lists are, and with a
-// durable Frontier they are committed with the sitemaps that list them. [Report].Draws says how many were listed and drawn.
+// durable Frontier they are committed with the sitemaps that list them. [Report].Draws has the numbers of listed and drawn pages.
 type Sample struct {
-	N    int    // pages of each site, at most maxSampleN. 0: no sample is drawn, and the crawl follows links
+	N    int    // number of pages of each site, at most maxSampleN. 0: no sample is drawn, and the crawl follows links
 	Seed string // seed of the tickets: 1 to 64 bytes, without white space
 }
 
-// String returns the sample as the command takes it, "100:seed", or "none".
+// String returns the sample in the form of the command line, "100:seed", or "none".
 func (s Sample) String() string {
 	if s.N == 0 {
 		return "none"
@@ -46,7 +46,7 @@ func (s Sample) String() string {
 	return fmt.Sprintf("%d:%s", s.N, s.Seed)
 }
 
-// ParseSample parses a text such as "100:seed". "none" and "" are the zero Sample. The error says what is wrong with the text.
+// ParseSample parses a text such as "100:seed". "none" and "" give the zero Sample. The error describes the mistake.
 func ParseSample(text string) (s Sample, err error) {
 	if text == "" || text == "none" {
 		return s, nil
@@ -70,16 +70,16 @@ func (s Sample) Validate() error {
 	return checkSeed(s.Seed)
 }
 
-// SiteDraw says what was drawn of a site: see Config.Sample.
+// SiteDraw describes the sample of a site: see Config.Sample.
 type SiteDraw struct {
 	Site     string `json:"site"`     // as in ScopeHost: without a leading "www.", and without the port if it is a scheme's default
-	Sitemaps int    `json:"sitemaps"` // sitemaps that list pages of the site in scope
-	Listed   int    `json:"listed"`   // entries of the sitemaps; a page that is listed twice counts twice
+	Sitemaps int    `json:"sitemaps"` // number of sitemaps that list pages of the site in scope
+	Listed   int    `json:"listed"`   // number of entries in the sitemaps; a page that is listed twice counts twice
 	Drawn    int    `json:"drawn"`
 	// Below is the ticket below which every listed page was drawn, as 16 hexadecimal digits; "" if all were.
 	Below string `json:"below,omitempty"`
-	// Probability is that of each page to be drawn, given the tickets of the others: 1, or the share of tickets below Below. It
-	// holds also if lists repeat pages. Without repetitions, Drawn/Listed is the probability over all seeds.
+	// Probability is the probability of each page to be drawn, given the tickets of the others: 1, or the share of tickets below
+	// Below. It is valid even if lists repeat pages. Without repetitions, Drawn/Listed is the probability over all seeds.
 	Probability float64 `json:"probability"`
 	Ended       bool    `json:"ended"` // all sitemaps were read or failed for good, and the pages were queued
 }
@@ -87,7 +87,7 @@ type SiteDraw struct {
 // Of reports whether u is a URL of the site.
 func (d *SiteDraw) Of(u weburl.URL) bool { return d.Site == hostName(u) }
 
-// validateSample reports what is wrong with Sample, and settings that conflict with it.
+// validateSample reports an invalid Sample, and settings that conflict with it.
 func (c *Config) validateSample() error {
 	if err := c.Sample.Validate(); err != nil {
 		return &ConfigError{"Sample", "is wrong: " + err.Error(), err}
@@ -108,14 +108,14 @@ func (r *run) readsSitemaps(u weburl.URL) bool {
 	return r.sampler.open(u)
 }
 
-// sampler draws the sample of a run. It collects what every visited sitemap lists of the seeds' sites. When nothing else is
-// left to do, it queues what was drawn, so the draw does not depend on the order in which sitemaps are read. Its methods may
-// be called on nil, the sampler of a run without a sample.
+// sampler draws the sample of a run. It collects the URLs of the seeds' sites that sitemaps list. When nothing else is left to do,
+// it queues the drawn URLs, so the draw does not depend on the order in which sitemaps are read. Its methods may be called on nil,
+// the sampler of a run without a sample.
 type sampler struct {
 	of      Sample
 	lots    map[string]*lot // by site; the map does not change while workers run
 	mu      sync.Mutex
-	changed map[string]bool // sites whose lots have to be stored
+	changed map[string]bool // sites whose lots must be stored
 	once    sync.Once
 }
 
@@ -130,7 +130,7 @@ type lot struct {
 // listed holds the URLs that one sitemap lists, by site.
 type listed map[string]*draw.Bottom
 
-// newSampler returns the sampler of a crawl of these seeds, nil without a sample.
+// newSampler returns the sampler of a crawl of these seeds, or nil without a sample.
 func newSampler(of Sample, seeds []weburl.URL) (*sampler, error) {
 	if of.N == 0 {
 		return nil, nil
@@ -156,7 +156,7 @@ func (s *sampler) text() string {
 	return s.of.String()
 }
 
-// site returns the lot of u's site, nil if it is not a seed's site.
+// site returns the lot of u's site, or nil if it is not a seed's site.
 func (s *sampler) site(u weburl.URL) *lot {
 	if s == nil {
 		return nil
@@ -175,7 +175,7 @@ func (s *sampler) open(u weburl.URL) bool {
 	return !l.Closed
 }
 
-// entries returns the Requests that replace the seeds: one for the robots.txt of each origin, which names the sitemaps.
+// entries returns the Requests that replace the seeds: one for each origin, to read the robots.txt that names the sitemaps.
 func (r *run) entries() (queue []frontier.Request) {
 	known := map[string]bool{}
 	for _, u := range r.seeds {
@@ -193,8 +193,7 @@ func (a *attempt) standsForSeed() bool {
 	return a.run.sampler != nil && c.Kind == frontier.KindSitemap && c.Via.IsZero() && c.URL == c.URL.RobotsURL()
 }
 
-// wanted returns the URL to request: the claim's or, for an entry, one that the gate admits only after it knows the
-// robots.txt.
+// wanted returns the URL to request: the claim's or, for an entry, a URL that the gate admits only after it has the robots.txt.
 func (a *attempt) wanted() weburl.URL {
 	if a.standsForSeed() {
 		if root, err := a.claim.URL.Resolve("/"); err == nil {
@@ -215,7 +214,7 @@ func (a *attempt) entered(ctx context.Context) bool {
 	return true
 }
 
-// list returns an empty list, nil without a sample.
+// list returns an empty list, or nil without a sample.
 func (s *sampler) list() listed {
 	if s == nil {
 		return nil
@@ -349,14 +348,14 @@ func (r *run) requests(items []draw.Item) (queue []frontier.Request) {
 	for _, it := range items {
 		u, err := weburl.Parse(it.URL)
 		via, viaErr := weburl.Parse(it.From)
-		if err == nil && viaErr == nil { // both were URLs when they were listed
+		if err == nil && viaErr == nil { // both were valid when they were listed
 			queue = append(queue, frontier.Request{URL: u, Depth: 1, Via: via, Priority: r.judge.priorities.of(u)})
 		}
 	}
 	return queue
 }
 
-// draws returns what was drawn, by site.
+// draws returns a description of the samples, by site.
 func (s *sampler) draws() (all []SiteDraw) {
 	if s == nil {
 		return nil

@@ -10,22 +10,21 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Scope decides which URLs belong to a crawl, and which answers are kept. Its methods must be pure; they are called
-// concurrently. A Scope that is only about URLs embeds [EveryType].
+// Scope decides which URLs belong to a crawl, and which responses are kept. Its methods must be pure; they are called concurrently.
+// A Scope that only judges URLs embeds [EveryType].
 type Scope interface {
-	// JudgeKind decides about a link, redirect target or seed. kind is how the URL was found.
+	// JudgeKind decides about a link, redirect target or seed. kind is the kind of place where the URL was found.
 	JudgeKind(u weburl.URL, kind frontier.Kind) Decision
-	// JudgeType decides about an answer by its media type (lower case, without parameters; "" if it is unknown). An
-	// answer that is excluded is a visit with OutOfScope and the reason "type": archives do not keep it. It is not
-	// parsed and its links are not followed, unless it is HTML and the Decision is not Firm: then its links are
-	// followed, so that a crawl that keeps only PDF files finds them. Robots.txt, sitemaps and redirects are not judged.
+	// JudgeType decides about a response by its media type (lower case, without parameters; "" if it is unknown). An excluded
+	// response is a visit with OutOfScope and the reason "type": archives do not keep it. It is not parsed and its links are not
+	// followed, unless it is HTML and the Decision is not Firm: then its links are followed, so that a crawl that keeps only PDF
+	// files finds them. Robots.txt, sitemaps and redirects are not judged.
 	JudgeType(u weburl.URL, mediaType string) Decision
-	// WantsType returns false when JudgeType excludes answers of the type for every URL: such bodies are
-	// not read to their end.
+	// WantsType returns false if JudgeType excludes responses of the type for every URL: such bodies are not read completely.
 	WantsType(mediaType string) bool
 }
 
-// EveryType implements the methods of [Scope] that are about answers: each is kept.
+// EveryType implements the methods of [Scope] for responses: it keeps all of them.
 type EveryType struct{}
 
 // JudgeType implements Scope.
@@ -34,16 +33,16 @@ func (EveryType) JudgeType(weburl.URL, string) Decision { return Decision{In: tr
 // WantsType implements Scope.
 func (EveryType) WantsType(string) bool { return true }
 
-// Decision is a Scope's answer, with the rule that gave it.
+// Decision is the decision of a Scope, with the rule that decided.
 type Decision struct {
 	In   bool
 	Rule string
-	// Firm keeps a URL that is out from being reached by Config.Scope.Beyond: the URL is not merely
-	// outside, but a rule forbids it.
+	// Firm keeps Config.Scope.Beyond from including a URL that is out: the URL is not merely outside the scope, but forbidden by a
+	// rule.
 	Firm bool
 }
 
-// ScopeKind says how far a crawl may go from its seeds.
+// ScopeKind is the kind of a scope: the part of the web around the seeds that a crawl may visit.
 type ScopeKind string
 
 // The kinds of scope.
@@ -54,25 +53,24 @@ const (
 	ScopeAny    ScopeKind = "any"    // everywhere; needs an explicit limit
 )
 
-// SeedScope is the Scope made from seeds, a kind and ordered rules: the kind decides first, then the last
-// rule that matches overrides everything before it. A rule cannot include a URL that the kind excludes
-// unless the kind is ScopeAny: an include narrows or restores, it never widens. If the first rule is an
-// include, URLs that no rule matches are out, except seeds: include rules say which links are followed, and
-// a seed is named because it is wanted. Exclude rules apply to seeds, too.
+// SeedScope is the Scope made from seeds, a kind and ordered rules: the kind decides first, then the last rule that matches
+// overrides everything before it. A rule cannot include a URL that the kind excludes unless the kind is ScopeAny: an include
+// narrows or restores, it never widens. If the first rule is an include, URLs that no rule matches are out, except seeds: include
+// rules select the links that are followed, while seeds are always wanted. Exclude rules apply to seeds, too.
 //
-// A sitemap is not a page: it is read wherever it lies on a host that the kind reaches, and only exclude rules keep it from being
-// read. What it lists is judged as a page is.
+// A sitemap is not a page: it is read anywhere on a host that the kind includes, unless an exclude rule matches it. Its entries are
+// judged like pages.
 //
-// Rules with Types form a separate list, in the same order, and judge answers: an answer that no such rule
-// matches is in, unless the first of them is an include.
+// Rules with Types form a separate list, in the same order, and judge responses: a response that no such rule matches is in, unless
+// the first of them is an include.
 type SeedScope struct {
 	kind  ScopeKind
 	name  string          // the name of the kind as a rule
 	names map[string]bool // hosts or domains
 	dirs  map[string]map[string]bool
 	rules []compiledRule // for URLs
-	types []compiledRule // for answers
-	hosts *hostTable     // with rules of single hosts
+	types []compiledRule // for responses
+	hosts *hostTable     // rules of single hosts
 }
 
 type compiledRule struct {
@@ -81,7 +79,7 @@ type compiledRule struct {
 	re   *regexp.Regexp // nil matches every URL
 }
 
-// NewSeedScope makes the Scope of a crawl. The error names the rule or kind that is wrong.
+// NewSeedScope makes the Scope of a crawl. The error names the invalid rule or kind.
 func NewSeedScope(kind ScopeKind, rules []ScopeRule, seeds ...weburl.URL) (*SeedScope, error) {
 	s := &SeedScope{kind: kind, name: "scope " + string(kind), names: map[string]bool{}, dirs: map[string]map[string]bool{}}
 	switch kind {
@@ -132,7 +130,7 @@ func hostName(u weburl.URL) string {
 	return strings.TrimSuffix(name, ":443")
 }
 
-// Decide judges u as a page: rules that are only for some kinds of links do not apply.
+// Decide judges u as a page: rules for certain kinds of links do not apply.
 func (s *SeedScope) Decide(u weburl.URL) Decision { return s.JudgeKind(u, frontier.KindPage) }
 
 // JudgeKind implements Scope.
@@ -165,8 +163,7 @@ const (
 	ruleNoType    = "media type not kept"
 )
 
-// narrowed reports whether the rules begin with an include: then a URL or answer that no rule matches is
-// out.
+// narrowed reports whether the rules begin with an include: then a URL or response that no rule matches is out.
 func narrowed(rules []compiledRule) bool { return len(rules) > 0 && !rules[0].Exclude }
 
 // JudgeType implements Scope.
@@ -244,20 +241,20 @@ func (s *SeedScope) underSeed(host string) bool {
 	}
 }
 
-// ScopeRule includes or excludes URLs, or answers. The last matching rule of a list decides.
+// ScopeRule includes or excludes URLs, or responses. The last matching rule of a list decides.
 type ScopeRule struct {
 	Exclude bool `json:"exclude,omitempty" yaml:"exclude,omitempty"`
 	// Pattern is a regular expression (RE2 syntax) that is matched against the whole URL. "": every URL,
 	// for a rule with Kinds or Types.
 	Pattern string `json:"pattern" yaml:"pattern"`
-	// Kinds are the kinds of links that the rule applies to. Empty: all.
+	// Kinds are the kinds of links to which the rule applies. Empty: all.
 	Kinds []frontier.Kind `json:"kinds,omitempty" yaml:"kinds,omitempty"`
-	// Types are media types, such as "application/pdf" or "image/*". A rule that has some judges answers,
-	// not URLs, and cannot have Kinds.
+	// Types are media types, such as "application/pdf" or "image/*". A rule with Types judges responses, not URLs, and cannot have
+	// Kinds.
 	Types []string `json:"types,omitempty" yaml:"types,omitempty"`
 }
 
-// Validate reports what is wrong with the rule.
+// Validate reports an invalid rule.
 func (r ScopeRule) Validate() error {
 	_, err := r.compile()
 	return err

@@ -17,12 +17,12 @@ import (
 
 // Account is a login for part of a crawl: see [Config.Accounts].
 type Account struct {
-	// Name is for errors and details. It must be set, and no other Account may have it.
+	// Name identifies the Account in errors and details. It must be set, and unique among the Accounts.
 	Name string
 	// For reports whether URLs are requested with this Account's cookies. The first Account for which it is true gets the URL.
 	// It is called concurrently and must always return the same for a URL. nil: it takes every URL.
 	For func(u weburl.URL) bool
-	// Login and LoggedOut do for the URLs of this Account what those of Config do for all others. Login must be set.
+	// Login and LoggedOut are used for the URLs of this Account like those of Config for all others. Login must be set.
 	Login     func(ctx context.Context, c *fetcher.Client) error
 	LoggedOut func(v *Visit) bool
 }
@@ -30,7 +30,7 @@ type Account struct {
 // defaultMaxLogins is the default of Config.MaxLogins.
 const defaultMaxLogins = 3
 
-// session is a login of a run and whether it is still valid.
+// session is a login of a run, with the state to log in again.
 type session struct {
 	account Account
 	fetcher Fetcher // with its cookies
@@ -45,7 +45,7 @@ type sessions struct {
 	max Limit
 
 	mu    sync.Mutex
-	asked map[weburl.URL]int // how often a page was requested again; removed when its visit ends
+	asked map[weburl.URL]int // number of repeated requests for a page; removed when its visit ends
 }
 
 // makeSessions creates the sessions and, if there are several, makes them wrap the crawl's Fetcher.
@@ -84,7 +84,7 @@ func (s *sessions) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error
 	return s.all[len(s.all)-1].fetcher.Resolve(ctx, u)
 }
 
-// Fetch implements Fetcher. A robots.txt is nobody's.
+// Fetch implements Fetcher. A robots.txt belongs to no session.
 func (s *sessions) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error) {
 	if why := p.Purpose(); why == politeness.Robots || why == politeness.Terms {
 		return s.all[len(s.all)-1].fetcher.Fetch(ctx, p)
@@ -110,7 +110,7 @@ func (s *sessions) inForce(ctx context.Context, u weburl.URL) *session {
 	return s.of(u)
 }
 
-// serial returns the number of the login with which a URL is requested. It waits while somebody logs in.
+// serial returns the number of the login with which a URL is requested. It waits during a login.
 func (s *sessions) serial(u weburl.URL) int {
 	x := s.of(u)
 	if x.account.LoggedOut == nil {
@@ -157,8 +157,8 @@ func (r *run) loginAnswered(ctx context.Context, a *fetcher.Answer) {
 	r.requested(ctx, a)
 }
 
-// loggedOut reports whether it has handled an answer that shows the session is over: it has either returned the page to the
-// queue, logging in first unless somebody did since the request, or ended the visit.
+// loggedOut reports whether it has handled a response that shows that the session has ended: it has either returned the page to the
+// queue, after logging in unless there was a login since the request, or ended the visit.
 func (a *attempt) loggedOut(ctx context.Context, v *Visit) (is bool) {
 	r, u := a.run, a.claim.URL
 	x := r.sessions.of(u)
@@ -167,7 +167,7 @@ func (a *attempt) loggedOut(ctx context.Context, v *Visit) (is bool) {
 	}
 	v.describe(a.claim.Request, a.claim.Attempt)
 	if isRedirect(v.Page.Status) {
-		v.Location, _ = u.Resolve(v.Page.Header.Get("Location")) // zero if it leads nowhere
+		v.Location, _ = u.Resolve(v.Page.Header.Get("Location")) // zero if there is no usable target
 	}
 	is, err := callLoggedOut(x.account.LoggedOut, v)
 	switch {
@@ -213,7 +213,7 @@ func (a *attempt) logInAgain(ctx context.Context, x *session, u weburl.URL) (aga
 	}
 	x.turn <- struct{}{}
 	defer func() { <-x.turn }()
-	if x.serial > a.login { // another page had it done
+	if x.serial > a.login { // there was a login for another page
 		return true, nil
 	}
 	if x.account.Login == nil || a.run.sessions.max.Reached(x.serial) {
@@ -244,7 +244,7 @@ func (s *sessions) forget(u weburl.URL) {
 	delete(s.asked, u)
 }
 
-// validateAccounts reports what is wrong with Config.Accounts.
+// validateAccounts reports errors in Config.Accounts.
 func (c *Config) validateAccounts() error {
 	var errs []error
 	var names []string

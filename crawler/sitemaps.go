@@ -41,8 +41,8 @@ func (c *Config) sitemapRequest(to, via weburl.URL) frontier.Request {
 	return frontier.Request{URL: to, Via: via, Kind: frontier.KindSitemap, Priority: c.sitemapPriority()}
 }
 
-// isPage reports whether a request for a sitemap was answered with an HTML page: sites without a sitemap at the address that
-// robots.txt names may redirect to one.
+// isPage reports whether the response to a request for a sitemap is an HTML page: sites without a sitemap at the address in
+// robots.txt may redirect to one.
 func isPage(p *fetcher.Page) bool {
 	if p.Status != http.StatusOK || !p.IsHTML() {
 		return false
@@ -103,7 +103,7 @@ func (r *run) missedSitemaps(ctx context.Context, u weburl.URL, p politeness.Pur
 	return err
 }
 
-// overSitemaps returns the visit of a sitemap whose host has used up its budget of sitemaps, nil if the claim is none.
+// overSitemaps returns the visit of a sitemap whose host has used up its budget of sitemaps, otherwise nil.
 func (a *attempt) overSitemaps() *Visit {
 	if a.claim.Kind != frontier.KindSitemap || a.standsForSeed() {
 		return nil
@@ -118,14 +118,15 @@ func (a *attempt) overSitemaps() *Visit {
 	}
 }
 
-// sitemapsOfAFile limits the sitemaps queued from one robots.txt or index. Sitemaps beyond the host's budget get a visit each
-// that says so, and 500 indexes must not add 50,000 each.
+// sitemapsOfAFile limits the sitemaps queued from one robots.txt or index. Sitemaps beyond the host's budget get a visit each, and
+// 500 indexes must not add 50,000 each.
 func (c *Config) sitemapsOfAFile() int {
 	return int(min(c.Limits.Sitemaps.Value(), math.MaxInt/2)) * 2
 }
 
 // named returns Requests for the sitemaps that the robots.txt of u's origin names, as far as it is known: at most sitemapsOfAFile.
-// The first precedes all pages of its host, so that they are requested knowing what it announces; the others take turns with them.
+// The first one precedes all pages of its host, so that its entries are known when they are requested; the others take turns with
+// the pages.
 func (r *run) named(u weburl.URL) (queue []frontier.Request) {
 	rules := r.gate.Origin(u).Rules
 	if rules == nil {

@@ -26,15 +26,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// This file implements the documents that say which uses a site allows: RSL documents, and the tdmrep.json of an origin. Each
-// is requested like a robots.txt, before the first page that it could forbid, and again when it has expired. If a page's
-// answer names an unknown document, the page waits in memory until that has been read.
+// This file handles documents about the uses that a site allows: RSL documents, and the tdmrep.json of an origin. Each is requested
+// like a robots.txt, before the first page that it could forbid, and again when it has expired. If a page's response names an
+// unknown document, the page waits in memory until that has been read.
 
 // Usage holds a site's statements about the uses of a page, and the verdict that follows from them.
 type Usage struct {
 	consent.Record
 	Verdict consent.Verdict
-	Files   []sink.TermsFile // files that the statements come from, and files that say nothing
+	Files   []sink.TermsFile // files with the statements, and files without any
 }
 
 // document is an RSL document or a tdmrep.json.
@@ -47,8 +47,8 @@ type document struct {
 	license *consent.License // license or tdm is set if the document says anything
 	tdm     *consent.TDM
 	known   bool // it was read, or found to be unreadable
-	unused  bool // not used yet: even if it expires before the host's next turn, it serves one page
-	busy    bool // somebody requests it
+	unused  bool // not used yet: even if it expires before the host's next turn, one page may use it
+	busy    bool // it is being requested
 	next    weburl.URL
 	hops    int
 	tries   int
@@ -64,13 +64,13 @@ type terms struct {
 	mu    sync.Mutex
 	files map[string]*document // by URL
 	of    map[string]int       // files by their Site
-	bytes int                  // of their bodies
+	bytes int                  // total bytes of their bodies
 	sites map[string]siteTerms // by origin
 	held  map[weburl.URL]waitingPage
 	holds int // bytes of held
 }
 
-// siteTerms caches what a robots.txt names.
+// siteTerms caches the documents named by a robots.txt.
 type siteTerms struct {
 	group *robots.Group
 	names []string
@@ -78,7 +78,7 @@ type siteTerms struct {
 
 // waitingPage is a page that waits for the documents it names.
 type waitingPage struct {
-	page  *fetcher.Page // nil: there was no room for it, so it will be requested again
+	page  *fetcher.Page // nil: there was no memory for it, so it will be requested again
 	names []string
 }
 
@@ -99,7 +99,7 @@ func newTerms(c *Config) *terms {
 	}
 }
 
-// named returns the URLs of the documents that have to be read before u may be requested, or before the answer of p may be used.
+// named returns the URLs of the documents that must be read before u may be requested, or before the response of p may be used.
 func (t *terms) named(u weburl.URL, group *robots.Group, p *consent.Page) []string {
 	reserved := t.policy.Obeys(consent.AIInput, consent.TrainAI) // the purposes that tdmrep.json can forbid
 	if !reserved && p == nil && (group == nil || len(group.Licenses()) == 0) {
@@ -127,7 +127,7 @@ func (t *terms) named(u weburl.URL, group *robots.Group, p *consent.Page) []stri
 }
 
 // missing returns the first named document that is not known or has expired, and marks it as requested. busy is true if it is
-// already being requested. It returns nil if all are known.
+// already being requested. d is nil if all are known.
 func (t *terms) missing(ctx context.Context, u weburl.URL, names []string) (d *document, busy bool) {
 	if len(names) == 0 {
 		return nil, false
@@ -173,7 +173,7 @@ func (t *terms) file(ctx context.Context, origin, name string) *document {
 	return d
 }
 
-// count updates the size of a document and evicts others if there are too many. The lock is held.
+// count updates the size of a document and evicts others if the limit is exceeded. The lock is held.
 func (t *terms) count(d *document, size int) {
 	t.bytes += size + 512 - d.size
 	d.size = size + 512
@@ -207,7 +207,7 @@ func (d *document) fail(now time.Time, why error) {
 	d.Expires, d.known = now.Add(failedTerms), true
 }
 
-// answered notes the answer of a server.
+// answered records the response for a document.
 func (d *document) answered(p *fetcher.Page) {
 	d.Status, d.Fetched, d.Error, d.known = p.Status, p.Ended.UTC(), "", true
 	sum := sha256.Sum256(p.Body)
@@ -232,7 +232,7 @@ func (d *document) answered(p *fetcher.Page) {
 	d.Expires = p.Ended.Add(life)
 }
 
-// settled ends a request for a document, which is now known, and stores the document.
+// settled ends a request for a document, whose contents or absence are now known, and stores the document.
 func (t *terms) settled(ctx context.Context, d *document, p *fetcher.Page, why error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -260,7 +260,7 @@ func (t *terms) settled(ctx context.Context, d *document, p *fetcher.Page, why e
 	return t.store.Commit(context.WithoutCancel(ctx), nil, frontier.Checkpoint{Values: map[string][]byte{keyTerms + d.URL: b}})
 }
 
-// putBack marks a document as still to be requested. tried reports that a request for it has failed.
+// putBack marks a document as still to be requested. tried means that a request for it has failed.
 func (t *terms) putBack(d *document, tried bool) (tries int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -284,7 +284,7 @@ func (t *terms) redirected(d *document, p *fetcher.Page) bool {
 	return true
 }
 
-// hold keeps a page that waits for documents, or only their names if there is no room for it.
+// hold keeps a page that waits for documents, or only their names if the memory limit is reached.
 func (t *terms) hold(p *fetcher.Page, names []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -401,8 +401,8 @@ func (a *attempt) resourceForbidden(ctx context.Context, x *rendering, u weburl.
 	return a.run.terms.resourceReason(ctx, consent.Page{URL: u, Robots: group}, names), false
 }
 
-// resourceReason returns why a resource may not be used, "" if it may. Of its robots directives only those about models apply:
-// noindex, for instance, is irrelevant to a script that is not indexed anyway.
+// resourceReason returns why a resource may not be used, "" if it may. Only its robots directives about models apply: noindex, for
+// instance, is irrelevant, because a script is not indexed anyway.
 func (t *terms) resourceReason(ctx context.Context, p consent.Page, names []string) string {
 	if !t.policy.Obeys(consent.AIInput, consent.TrainAI) && p.Header != nil {
 		p.Header = p.Header.Clone()
@@ -427,8 +427,8 @@ func (a *attempt) waitsForTerms(ctx context.Context, v *Visit, names []string) b
 	return true
 }
 
-// readTerms requests the first document that is missing for u, and reports whether the claim has ended. u is the URL of the
-// claim or a resource that x, the rendering of its page, needs. The reason says why x must do without it.
+// readTerms requests the first document that is missing for u, and reports whether the claim has ended. u is the URL of the claim
+// or a resource that x, the rendering of its page, needs. The reason is why x must do without it.
 func (a *attempt) readTerms(ctx context.Context, u weburl.URL, names []string, x *rendering) (ended bool, reason string) {
 	d, busy := a.run.terms.missing(ctx, u, names)
 	switch {
@@ -552,14 +552,14 @@ func (a *attempt) termsNotRequested(ctx context.Context, d *document, err error,
 		if !wait.Copied {
 			a.run.cfg.Trace.waiting(a.claim.URL, wait)
 		}
-	case errors.As(err, &denied) && denied.Deferred() && own: // the host is left
+	case errors.As(err, &denied) && denied.Deferred() && own: // the host was given up
 		t.putBack(d, false)
 		if x != nil {
 			return false, denied.Reason
 		}
 		a.denied(ctx, denied)
 		return true, ""
-	case errors.As(err, &denied) && denied.Reason == politeness.ReasonRobots && strings.HasSuffix(d.URL, consent.TDMPath): // the site says that nobody reads it
+	case errors.As(err, &denied) && denied.Reason == politeness.ReasonRobots && strings.HasSuffix(d.URL, consent.TDMPath): // robots.txt forbids everybody to read it
 		a.settleTerms(ctx, d, &fetcher.Page{URL: d.next, Status: http.StatusForbidden, Ended: time.Now()}, nil)
 	case errors.As(err, &denied):
 		a.settleTerms(ctx, d, nil, errors.New(denied.Reason))
@@ -594,8 +594,8 @@ func (a *attempt) termsUnresolved(ctx context.Context, d *document, e *fetcher.L
 	}
 }
 
-// ConsentPage returns what an answer says by itself about its uses, as a crawl with this configuration reads it: status, header, and
-// the META and link elements of its document. What it does not know, such as robots.txt, is zero. The error is that of its charset
+// ConsentPage returns what a response itself says about its uses, as a crawl with this configuration reads it: status, header, and
+// the META and link elements of its document. Other fields, such as that of robots.txt, are zero. The error is that of its charset
 // or of c.Extractor.
 func (c *Config) ConsentPage(p *fetcher.Page) (consent.Page, error) {
 	doc, err := (&linker{cfg: c, scanner: extract.NewScanner(c.extraction())}).extract(p)
@@ -605,7 +605,7 @@ func (c *Config) ConsentPage(p *fetcher.Page) (consent.Page, error) {
 	return page, err
 }
 
-// speaks returns what a visit's answer itself, with these META elements, says about its uses.
+// speaks returns what a visit's response itself, with these META elements, says about its uses.
 func (v *Visit) speaks(metas []robots.Meta) consent.Page {
 	return consent.Page{URL: v.URL, Status: v.Page.Status, Header: v.Page.Header, Body: v.Page.Body, Metas: metas, Links: v.licenses()}
 }
@@ -626,7 +626,7 @@ func (v *Visit) licenses() (urls []string) {
 	return urls
 }
 
-// Terms returns u in the form that the sinks take; nil if u is nil.
+// Terms returns u in the form for the sinks; nil if u is nil.
 func (u *Usage) Terms() *sink.Terms {
 	if u == nil {
 		return nil
@@ -651,7 +651,7 @@ func (u *Usage) Terms() *sink.Terms {
 	return r
 }
 
-// statementRecord returns a statement in the form that the sinks take.
+// statementRecord returns a statement in the form for the sinks.
 func statementRecord(s *consent.Statement) sink.Statement {
 	effect := func(p consent.Purpose) string {
 		if e := s.Effect(p); e != consent.Silent {
@@ -671,8 +671,8 @@ type HostCost struct {
 	Host     string `json:"host"` // "" for all hosts after the first 1,000
 	Currency string `json:"currency"`
 	Per      string `json:"per"`    // request, or a payment's type of RSL
-	Pages    int    `json:"pages"`  // that have this price
-	Amount   string `json:"amount"` // of all of them, a decimal number
+	Pages    int    `json:"pages"`  // number of pages with this price
+	Amount   string `json:"amount"` // sum over these pages, a decimal number
 }
 
 // AddTerms counts the verdict in the record of a visit to a host.
@@ -695,7 +695,7 @@ func (r *Report) AddTerms(host string, t *sink.Terms) {
 	if t.Effect != consent.Unmet.String() {
 		return
 	}
-	least := map[[2]string]sink.Cost{} // licences are alternatives
+	least := map[[2]string]sink.Cost{} // licences are alternatives: only the cheapest counts
 	for _, c := range t.Costs {
 		key := [2]string{c.Currency, c.Per}
 		if was, ok := least[key]; !ok || decimal(c.Amount).Cmp(decimal(was.Amount)) < 0 {
@@ -710,7 +710,7 @@ func (r *Report) AddTerms(host string, t *sink.Terms) {
 
 const maxTermsHosts = 1000 // in LeftOut and Cost
 
-// leftOutOf returns the counts of a host in all, or those of all further hosts once there are too many.
+// leftOutOf returns the counts of a host in all, or those of all further hosts if the maximum number is reached.
 func leftOutOf(all map[string]map[string]int, host string) map[string]int {
 	if all[host] == nil && len(all) >= maxTermsHosts {
 		host = ""

@@ -23,14 +23,14 @@ import (
 type Trace struct {
 	// Claimed is called when a worker has claimed the URL, and with it its host.
 	Claimed func(c frontier.Claim)
-	// Waiting is called when the URL returns to the queue, until a time and for reasons.
+	// Waiting is called when the URL returns to the queue until a time, with the reasons.
 	Waiting func(u weburl.URL, w *politeness.NotYet)
 	// Admitted is called before a request is made: for u, or for the robots.txt that u needs.
 	Admitted func(u weburl.URL, p politeness.Permit)
-	// Answered is called when the request made for u is over, for u or for the robots.txt that u needs, as
-	// a.Permit says: with the answer, which is not parsed yet, or with the error of an attempt that failed.
+	// Answered is called when a request made for u has ended. a.Permit tells whether it was for u or for the robots.txt of u. a has
+	// the response, which is not parsed yet, or the error of a failed attempt.
 	Answered func(u weburl.URL, a *fetcher.Answer)
-	// Robots is called after each answer to a request for robots.txt, and each redirect of one.
+	// Robots is called after each response to a request for robots.txt, and each redirect of one.
 	Robots func(u weburl.URL, info politeness.OriginInfo)
 	// Retrying is called when the URL or its robots.txt has failed, with a reason code, and the URL returns to
 	// the queue until at or later.

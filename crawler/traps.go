@@ -11,15 +11,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Bounds of a path that is not a trap. They have proved themselves in web archives for two decades:
-// Heritrix' defaults are 20 segments and 2 repetitions.
+// Limits of paths, beyond which they are traps. They have proved themselves in web archives for two decades: Heritrix' defaults are
+// 20 segments and 2 repetitions.
 const (
 	maxSegments    = 25
 	maxRepeatedRow = 3
 	maxRepeatedAll = 5
 )
 
-// trap names what makes a URL look like part of an endless space, "" if nothing does.
+// trap returns the reason code and the property that makes a URL look like part of an endless space, or "".
 func trap(u weburl.URL) string {
 	if why := trapPath(u.Path()); why != "" {
 		return why
@@ -27,7 +27,7 @@ func trap(u weburl.URL) string {
 	return trapCalendar(u.PathQuery(), time.Now)
 }
 
-// trapPath names what makes a path look like part of an endless space, "" if nothing does.
+// trapPath returns the reason code and the property that makes a path look like part of an endless space, or "".
 func trapPath(path string) string {
 	path = strings.Trim(path, "/")
 	n := strings.Count(path, "/") + 1
@@ -72,11 +72,11 @@ func repeats(path string) bool {
 // calendarWords occur in the paths and queries of generated calendars.
 var calendarWords = []string{"calendar", "kalender", "calendrier", "month=", "day=", "date=", "/events/"}
 
-// calendarReach limits the years ahead of today that a calendar is followed.
+// calendarReach limits the years ahead of today for which a calendar is followed.
 const calendarReach = 3
 
-// trapCalendar names a page of a calendar that lies years ahead, "" for anything else: generated calendars
-// link to the next month for ever. Few URLs contain a year, so this is checked first.
+// trapCalendar returns the reason code and a text for a page of a calendar that is years ahead, otherwise "": generated calendars link to
+// the next month for ever. Few URLs contain a year, so this is checked first.
 func trapCalendar(pathQuery string, now func() time.Time) string {
 	year := latestYear(pathQuery)
 	if year == 0 || year <= now().Year()+calendarReach {
@@ -110,10 +110,9 @@ func latestYear(s string) int {
 	return best
 }
 
-// crowds counts the URLs queued per directory, the query variants queued per path, the session variants
-// queued per URL, and the URLs of a host that have the same body, so that no single script or directory
-// fills the queue. Counts are stored by keyed hash; when there are too many to keep, the table is emptied,
-// which only lets more URLs through.
+// crowds counts the URLs queued per directory, the query variants queued per path, the session variants queued per URL, and the
+// URLs of a host that have the same body, so that no single script or directory fills the queue. Counts are stored by keyed hash.
+// If the table is full, it is emptied, which only admits more URLs.
 type crowds struct {
 	queries  int // maximum variants of one path; 0: no limit
 	dir      int // maximum URLs of one directory; 0: no limit
@@ -142,7 +141,7 @@ func newCrowds(t Traps, own func(host string) int) *crowds {
 	}
 }
 
-// enter counts a URL that is about to be queued, and names the crowd that is full, if one is.
+// enter counts a URL that is about to be queued. If a crowd is full, it returns the reason code and a description of the trap.
 func (c *crowds) enter(u weburl.URL) string {
 	path := u.Path()
 	dir := path[:strings.LastIndexByte(path, '/')+1]
@@ -272,8 +271,8 @@ func (c *crowds) changes() (counts map[uint64]uint32, seed uint64, fresh bool) {
 	return counts, seed, fresh
 }
 
-// load makes a table that has counted nothing yet continue from what changes returned under the same seed.
-// kept is called while the table is locked.
+// load makes a table that has counted nothing yet continue from the result of changes under the same seed. kept is called while the
+// table is locked.
 func (c *crowds) load(seed uint64, kept func(crowd uint64) uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

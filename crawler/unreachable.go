@@ -14,18 +14,17 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// UnreachableError is Run's error when the crawl has ended with [FinishUnreachable]: no host has ever
-// answered anything, and each host that has queued URLs was tried several times within seconds, or failed
-// for a cause that is not temporary. It is more likely that a seed, the network or a proxy is not as the
-// operator thinks than that all hosts are down. The URLs stay queued. A crawl that waits for robots.txt for
-// ever (politeness.Config.RobotsGiveUp) waits in this case, too.
+// UnreachableError is Run's error if the crawl has ended with [FinishUnreachable]: no host has ever responded, and each host with
+// queued URLs was tried several times within seconds, or failed for a cause that is not temporary. More likely than that all hosts
+// are down is a mistake in a seed, the network or a proxy. The URLs stay queued. A crawl that waits for robots.txt for ever
+// (politeness.Config.RobotsGiveUp) waits in this case, too, and has no such error.
 type UnreachableError struct {
 	Tried []Tried // sorted by URL. Their errors are not wrapped: an error that ended a request did not end Run
 }
 
 // Tried describes the attempts at one host.
 type Tried struct {
-	URL      weburl.URL // the URL that was requested last, or would have been
+	URL      weburl.URL // the URL that was requested last, or was about to be
 	Attempts int
 	Err      error // the error of the last attempt
 }
@@ -38,7 +37,7 @@ func (t *Tried) String() string {
 	return fmt.Sprintf("%s: %v (%s)", t.URL, t.Err, n)
 }
 
-// maxTriedTold is the number of hosts that the text of an UnreachableError describes.
+// maxTriedTold limits the hosts in the text of an UnreachableError.
 const maxTriedTold = 5
 
 func (e *UnreachableError) Error() string {
@@ -57,7 +56,7 @@ func (e *UnreachableError) Error() string {
 
 // vain records failed attempts until the first host answers.
 type vain struct {
-	had    *atomic.Bool // whether any host has answered, in any Run of the Crawler
+	had    *atomic.Bool // some host has responded, in any Run of the Crawler
 	off    bool         // the crawl never gives up
 	gate   *politeness.Gate
 	queue  frontier.Frontier
@@ -70,10 +69,10 @@ type vain struct {
 
 const (
 	vainAttempts = 3      // robots.txt is requested at once, after 1 s and after 5 s more
-	maxVain      = 10_000 // with more hosts, seconds do not suffice to decide
+	maxVain      = 10_000 // with more hosts, some seconds do not suffice to decide
 )
 
-// hear records that a host has answered: from then on vain records nothing.
+// hear records that a host has responded: from then on vain records nothing.
 func (v *vain) hear() {
 	if v.had.Swap(true) {
 		return
@@ -83,9 +82,8 @@ func (v *vain) hear() {
 	v.hosts = nil
 }
 
-// note records that a request for u, needed for a URL of host, has failed, for at least the given number of
-// times so far, including those of earlier processes. It returns how many hosts have been tried often
-// enough.
+// note records that a request for u, needed for a URL of host, has failed, for at least the given number of times so far, including
+// those of earlier processes. It returns the number of hosts that have been tried often enough.
 func (v *vain) note(host string, u weburl.URL, err error, times int) (spent int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -139,8 +137,8 @@ func (v *vain) of(keep func(host string) bool) (all []Tried, enough int) {
 	return all, enough
 }
 
-// tried records a request that got no answer, on the way to c's page, and ends the crawl if everything that
-// could be tried has been. The gate already knows of the request.
+// tried records a request without a response for c's page, and ends the crawl if every host that could be tried has been. The gate
+// has already recorded the request.
 func (v *vain) tried(c frontier.Claim, u weburl.URL, err error) {
 	if v.had.Load() || v.off {
 		return

@@ -15,24 +15,25 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Outcome says how the life of a URL ended.
+// Outcome is the final outcome of a URL.
 type Outcome string
 
 // The outcomes, stable across versions.
 const (
-	Fetched    Outcome = "fetched"      // an answer of any status that is not a redirect
+	Fetched    Outcome = "fetched"      // a response of any status that is not a redirect
 	Redirected Outcome = "redirected"   // a redirect; its target is a separate URL
-	Refused    Outcome = "refused"      // a rule forbids it, or a bot wall answered (politeness.ReasonChallenge)
+	Refused    Outcome = "refused"      // a rule forbids it, or the response is a challenge of a bot wall (politeness.ReasonChallenge)
 	OutOfScope Outcome = "out_of_scope" // a seed or redirect target outside the scope
 	Deferred   Outcome = "deferred"     // not forbidden, but not available in this crawl
-	Failed     Outcome = "failed"       // no usable answer, after all attempts
+	Failed     Outcome = "failed"       // no usable response, after all attempts
 	Trapped    Outcome = "trapped"      // looks like an endless space of URLs
 	Duplicate  Outcome = "duplicate"    // the same body as too many earlier URLs
-	// NotModified is the outcome of a page that is as an earlier crawl knows it: see History.
+	// NotModified is the outcome of a page that has not changed since an earlier crawl: see History.
 	NotModified Outcome = "not_modified"
 )
 
-// Codes of Visit.Reason that callers decide with, and of Rendered.Cut, stable across versions. The crawler's other reasons are
+// Codes of Visit.Reason on which callers may base decisions, and of Rendered.Cut, stable across versions. The crawler's other
+// reasons are
 //
 //	scope            a scope rule
 //	type             a scope rule for media types
@@ -56,10 +57,10 @@ const (
 	ReasonHandler       = "handler_error"   // the Handler returned an error
 	ReasonFetcher       = "fetcher_error"   // an error of a Fetcher that is not a *fetcher.Error
 	ReasonExtractor     = "extractor_error" // the Extractor returned an error
-	ReasonLoggedOut     = "logged_out"      // Config.LoggedOut, after as many logins as there may be
-	ReasonPayment       = "payment"         // the answer asks for a payment (402) or a licence (401), which a crawl does not give
+	ReasonLoggedOut     = "logged_out"      // Config.LoggedOut still returns true after MaxLogins logins
+	ReasonPayment       = "payment"         // the response asks for a payment (402) or a licence (401), which a crawl does not provide
 	ReasonPanic         = "panic"           // the Handler, the Extractor, Config.Priority or Config.Score panicked
-	ReasonSample        = "sample"          // a robots.txt in place of a seed, with Config.Sample: it names the sitemaps
+	ReasonSample        = "sample"          // a robots.txt requested instead of a seed, with Config.Sample: it names the sitemaps
 
 	CutHost = "render_host" // three consecutive renderings of the page's host were stuck (render.CutStuck): no DOM
 
@@ -75,7 +76,7 @@ const (
 	reasonTrapSession   = "trap_session"
 	reasonSame          = "same_body"
 	reasonSoft404       = "soft_404"
-	reasonResources     = "render_resources" // of a resource: Config.Limits.Resources reached
+	reasonResources     = "render_resources" // for a resource: Config.Limits.Resources reached
 
 	cutRenderer = "render_failed"
 	cutStore    = "render_no_room"
@@ -93,32 +94,32 @@ type Visit struct {
 	Depth    int        // links followed from a seed
 	Hops     []string   // the redirects that led here, oldest first
 	Kind     frontier.Kind
-	Priority int8    // in the queue: of Config.Priority, a seed or Enqueue
-	Score    float64 // in the queue: of Config.Score, a seed or Enqueue, to some five digits
-	Attempt  int     // 0 when the first attempt was final
+	Priority int8    // in the queue: from Config.Priority, a seed or Enqueue
+	Score    float64 // in the queue: from Config.Score, a seed or Enqueue, to about five digits
+	Attempt  int     // 0 if the first attempt was final
 	Beyond   int     // links followed since the last page in scope, with Config.Scope.Beyond
-	Meta     []byte  // what came with the URL: Request.Meta
+	Meta     []byte  // the Meta of the URL's Request
 
 	Outcome Outcome
 	Reason  string // stable code; "" for an ordinary Fetched
 	Rule    string // the deciding rule of scope or robots.txt, as written
-	Detail  string // one sentence for a person, if there is more to say
+	Detail  string // one sentence for a person, if there is more information
 	Err     error  // the cause, with Failed
 
-	Page       *fetcher.Page      // nil without an answer
-	Doc        *extract.Document  // nil when the page was not parsed; of the rendered page if there is one
+	Page       *fetcher.Page      // nil without a response
+	Doc        *extract.Document  // nil if the page was not parsed; that of the rendered page if there is one
 	Rendered   *Rendered          // nil if the page was not to be rendered: see Config.Render
-	Directives robots.Directives  // of META elements and headers
-	Usage      robots.Usage       // what the site says about uses of the page; neither a permission nor a refusal
-	Terms      *Usage             // what it says, with the verdict for the purposes of the crawl; nil if it says nothing
+	Directives robots.Directives  // from META elements and headers
+	Usage      robots.Usage       // the site's preferences about uses of the page; neither a permission nor a refusal
+	Terms      *Usage             // the site's statements, with the verdict for the purposes of the crawl; nil if there are none
 	SHA256     [32]byte           // of the decoded body; zero if there is none
-	Validators fetcher.Validators // what makes a later request conditional; see Config.Since
+	Validators fetcher.Validators // for a later conditional request; see Config.Since
 	NearOf     string             // with Config.Duplicates.NearBits: an earlier page that is nearly the same
 	SameAs     string             // the first URL that had the same body, "" when this is the first
 	Location   weburl.URL         // target of a redirect; zero if it is not a redirect or its target is invalid
 
 	Queued  time.Time
-	Started time.Time // when the last attempt's request began; zero if none was made
+	Started time.Time // beginning of the last attempt's request; zero if none was made
 	Ended   time.Time
 
 	linker *linker      // the linker that read Doc; valid while the Visit is
@@ -128,8 +129,8 @@ type Visit struct {
 	address weburl.URL        // with shown: the address that scripts gave the document
 	work    *work             // of the Handler; nil without one
 	data    []json.RawMessage // emitted results, once they count
-	results any               // what Collect's function returned
-	path    []pathValue       // values from the Mux's pattern
+	results any               // result of Collect's function
+	path    []pathValue       // values of the names in the Mux's pattern
 	broken  error             // set if Config.Priority or Config.Score panicked
 	tree    *tree             // nil before the first call of Tree
 	listed  listed            // of a sitemap, with Config.Sample
@@ -140,7 +141,8 @@ func (v *Visit) ofSeed() bool {
 	return v.Kind == frontier.KindSeed || v.Kind == frontier.KindRedirect && v.Depth == 0
 }
 
-// wall returns the name of the bot wall that kept the URL from being fetched, "" if it is not known; is is false if none did.
+// wall returns the name of the bot wall that kept the URL from being fetched, or "" if the name is unknown; is is false if no wall
+// did.
 func (v *Visit) wall() (name string, is bool) {
 	var cause *wallError
 	switch {
@@ -154,20 +156,20 @@ func (v *Visit) wall() (name string, is bool) {
 	return "", true
 }
 
-// Fate says how a link was judged.
+// Fate is the decision about a link.
 type Fate string
 
 // The fates, stable across versions.
 const (
-	FateFollow   Fate = "follow"       // in scope: queued, unless known already
+	FateFollow   Fate = "follow"       // in scope: queued, unless it is known
 	FateScope    Fate = "out_of_scope" // a scope rule rejected it
 	FateDepth    Fate = "too_deep"
-	FateNoFollow Fate = "nofollow" // the page or the link says so
+	FateNoFollow Fate = "nofollow" // the page or the link has nofollow
 	FateResource Fate = "resource" // an image, style sheet or other part of the page
 	FateInvalid  Fate = "invalid"  // not a URL that can be requested
 	FateTrap     Fate = "trap"
 	FateLimit    Fate = "link_limit" // beyond Config.Limits.LinksPerPage
-	FateFull     Fate = "queue_full" // in scope, but there is no room for it in the queue: see frontier.Frontier
+	FateFull     Fate = "queue_full" // in scope, but the queue is full: see frontier.Frontier
 )
 
 // Link is a link of a page with its fate.
@@ -175,7 +177,7 @@ type Link struct {
 	extract.Link
 	URL  weburl.URL // zero with FateInvalid
 	Fate Fate
-	Rule string // what decided
+	Rule string // the rule that decided
 }
 
 // Canonical returns the address that the page names as its own (link rel=canonical, or META URL), resolved;
@@ -195,7 +197,7 @@ func (v *Visit) Canonical() weburl.URL {
 	return u
 }
 
-// Status returns the HTTP status of the answer, 0 without one.
+// Status returns the HTTP status of the response, or 0 without one.
 func (v *Visit) Status() int {
 	if v.Page == nil {
 		return 0
@@ -203,13 +205,13 @@ func (v *Visit) Status() int {
 	return v.Page.Status
 }
 
-// Tree returns the elements of an HTML or XHTML page, for package extract/css and every other library that works on
-// trees of golang.org/x/net/html. It is nil, without an error, if the visit has no page or one of another type, so that
-// a Handler need not know what it got: nothing is found in a nil tree.
+// Tree returns the elements of an HTML or XHTML page, for package extract/css and every other library that works on trees of
+// golang.org/x/net/html. It is nil, without an error, if the visit has no page or one of another type, so that a Handler need not
+// check the type: searches in a nil tree find nothing.
 //
-// The page is decoded to UTF-8 and parsed at the first call, as by extract.Tree; later calls return the same tree. The
-// error is that of fetcher.Page.Text or of extract.Tree, which bounds the tree, or [ErrOver]. Pages wait while trees
-// take more memory than Config.Limits.InFlight. The tree shares no memory with the page, so it may be kept.
+// The page is decoded to UTF-8 and parsed at the first call, as by extract.Tree; later calls return the same tree. The error is
+// that of fetcher.Page.Text or of extract.Tree, which limits the tree, or [ErrOver]. Pages wait while trees take more memory than
+// Config.Limits.InFlight. The tree shares no memory with the page, so it may be kept.
 //
 // Tree must not be called concurrently for the same visit.
 func (v *Visit) Tree() (*html.Node, error) {
@@ -217,7 +219,7 @@ func (v *Visit) Tree() (*html.Node, error) {
 	case v.work != nil && v.work.isOver():
 		return nil, ErrOver
 	case v.Page == nil || !v.Page.IsHTML():
-		return nil, nil //nolint:nilnil // there is nothing to select, which is no failure
+		return nil, nil //nolint:nilnil // there is nothing to select, which is not an error
 	case v.tree == nil:
 		v.tree = v.parse()
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// work is a worker: it serves claims until there are none. It never sleeps for politeness: a URL that may not be requested yet
+// work runs a worker, which serves claims until there are none. It never sleeps for politeness: a URL that may not be requested yet
 // returns to the frontier with its earliest time.
 func (r *run) work(ctx context.Context) {
 	a := &attempt{run: r, share: share{of: r.inflight}}
@@ -30,7 +30,7 @@ func (r *run) work(ctx context.Context) {
 			continue
 		}
 		if errors.Is(err, frontier.ErrDrained) && r.sampler != nil && !drawn {
-			drawn = true // what is drawn is queued now
+			drawn = true // the drawn pages are queued now
 			r.draw(ctx)
 			continue
 		}
@@ -46,7 +46,7 @@ func (r *run) work(ctx context.Context) {
 // errEnough means that the page limit is reached or claims have stopped.
 var errEnough = errors.New("crawler: no ticket for another page")
 
-// claim takes a ticket and claims a URL. An error ends the crawl unless it means that the crawl is over.
+// claim takes a ticket and claims a URL. An error other than that of a finished crawl ends the crawl.
 func (r *run) claim(claims context.Context) (frontier.Claim, error) {
 	if !r.budget.take(claims) {
 		return frontier.Claim{}, errEnough
@@ -67,19 +67,19 @@ func (a *attempt) take(c frontier.Claim) {
 	a.claim, a.ready, a.sent, a.held, a.group, a.reserved, a.values = c, time.Time{}, false, false, nil, reservation{run: a.run, ticket: true}, nil
 }
 
-// attempt is the life of one URL from its claim to its settlement; a worker reuses its attempt for the next
-// claim. What is counted before it is known whether the visit is final is in reserved.
+// attempt is the processing of one URL from its claim to its settlement; a worker reuses its attempt for the next claim. Counts of
+// a visit that is not final yet are in reserved.
 type attempt struct {
 	run      *run
 	claim    frontier.Claim
-	ready    time.Time     // when the host may be requested again; zero: unchanged
+	ready    time.Time     // time from which the host may be requested again; zero: unchanged
 	sent     bool          // a request was made, and ready is when its pause ends
 	held     bool          // the page waits for documents that it names
-	group    *robots.Group // rules that apply to the page just read; nil if no page was read
+	group    *robots.Group // rules that apply to the page that was read; nil if none was
 	reserved reservation
 	login    int               // the serial number of the login with which its page was requested
 	share    share             // its share of the memory for pages
-	values   map[string][]byte // values of its rendering, to be committed with its end
+	values   map[string][]byte // values of its rendering, to be committed with the end of the visit
 }
 
 func (a *attempt) serve(ctx context.Context) {
@@ -158,13 +158,13 @@ func (a *attempt) request(ctx context.Context) {
 	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonLedger:
 		a.run.fail(answer.Err)
 		fallthrough
-	case (ctx.Err() != nil || answer.TurnLost) && (page == nil || page.Truncated != ""): // it was broken off on this side
+	case (ctx.Err() != nil || answer.TurnLost) && (page == nil || page.Truncated != ""): // the crawler aborted it
 		a.putBack(ctx, frontier.Again{}, nil)
 	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonHeader: // even for robots.txt: the next request would fail in the same way
 		a.unanswered(ctx, answer.Err)
 	case answer.Permit.Purpose() == politeness.Robots:
 		a.robotsAnswered(ctx, answer)
-	case u != c.URL: // the robots.txt became known in the meantime
+	case u != c.URL: // the robots.txt is known by now
 		a.putBack(ctx, frontier.Again{}, nil)
 	case answer.Err != nil:
 		a.unanswered(ctx, answer.Err)
@@ -201,8 +201,8 @@ func (a *attempt) account(ctx context.Context, answer *fetcher.Answer) {
 	}
 }
 
-// requested does the accounting that all requests share, and archives exchanges for robots.txt and for documents of terms. It
-// returns the total bytes of all bodies so far.
+// requested counts a request of any kind, and archives exchanges for robots.txt and for documents of terms. It returns the total
+// bytes of all bodies so far.
 func (r *run) requested(ctx context.Context, answer *fetcher.Answer) (all int64) {
 	all = r.tally.request(answer)
 	r.bound.answer(answer, r.cfg.Politeness.OwnHosts)
@@ -221,7 +221,7 @@ func (r *run) requested(ctx context.Context, answer *fetcher.Answer) (all int64)
 	return all
 }
 
-// robotsAnswered returns to the queue the page that needed the robots.txt; the page is requested after the host's delay.
+// robotsAnswered returns the page that needed the robots.txt to the queue. The page is requested after the host's delay.
 func (a *attempt) robotsAnswered(ctx context.Context, answer *fetcher.Answer) {
 	a.run.causes.note(answer.Permit.URL().Origin(), answer.Page, answer.Err)
 	u := a.claim.URL
@@ -230,13 +230,12 @@ func (a *attempt) robotsAnswered(ctx context.Context, answer *fetcher.Answer) {
 		a.run.cfg.Trace.retrying(u, trouble, answer.Ready)
 	}
 	if group, _ := a.run.gate.Group(u); forbids(group, u) {
-		a.ready = time.Time{} // the gate says so at once
+		a.ready = time.Time{} // the gate denies the URL at once
 	}
 	a.putBack(ctx, frontier.Again{}, a.sitemaps(u))
 }
 
-// robotsTrouble returns the reason code of a request for a robots.txt that may have to be repeated, "" if
-// it was aborted.
+// robotsTrouble returns the reason code of a request for a robots.txt that may have to be repeated, or "" if it was aborted.
 func robotsTrouble(a *fetcher.Answer) string {
 	switch {
 	case a.Aborted:
@@ -304,7 +303,7 @@ func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 		fallthrough
 	case ctx.Err() != nil && e.Ready.IsZero():
 		a.putBack(ctx, frontier.Again{}, nil)
-	case reason == fetcher.ReasonNoResources: // nothing was requested: not an attempt
+	case reason == fetcher.ReasonNoResources: // nothing was requested: it does not count as an attempt
 		a.putBack(ctx, frontier.Again{NotBefore: time.Now().Add(pause(a.run.cfg.Retries.Pause, 0))}, nil)
 	case reason == fetcher.ReasonAddress, reason == fetcher.ReasonPort:
 		v.Outcome = Refused
@@ -320,11 +319,11 @@ func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 	}
 }
 
-// unanswered ends a claim whose request got no usable answer.
+// unanswered ends a claim whose request got no usable response.
 func (a *attempt) unanswered(ctx context.Context, err error) {
 	v := &Visit{Outcome: Failed, Reason: reasonOf(err), Err: err}
 	switch {
-	case fetcher.ReasonOf(err) == fetcher.ReasonPermit: // nothing was sent: not an attempt
+	case fetcher.ReasonOf(err) == fetcher.ReasonPermit: // nothing was sent: it does not count as an attempt
 		a.putBack(ctx, frontier.Again{}, nil)
 	case temporary(err):
 		a.retry(ctx, v)
@@ -333,8 +332,7 @@ func (a *attempt) unanswered(ctx context.Context, err error) {
 	}
 }
 
-// temporary reports whether another attempt may succeed. Errors of a custom Fetcher indicate it with a Temporary method, as
-// those of net.Error do.
+// temporary reports whether another attempt may succeed. Errors of a custom Fetcher tell it by a Temporary method, like net.Error.
 func temporary(err error) bool {
 	var t interface{ Temporary() bool }
 	return errors.As(err, &t) && t.Temporary()
@@ -361,8 +359,8 @@ func (a *attempt) later(reason string, least time.Duration) frontier.Again {
 	return frontier.Again{NotBefore: at, Retry: true}
 }
 
-// pause returns the wait before a retry: it doubles, up to a minute, plus up to half as much again at
-// random, so that URLs that failed together do not come back together.
+// pause returns the wait before a retry: it doubles, up to a minute, plus up to half as much again at random, so that URLs that
+// failed together are not retried together.
 func pause(first time.Duration, attempt int) time.Duration {
 	d := min(first<<min(attempt, 16), time.Minute)
 	return d + rand.N(d/2+1)
