@@ -471,9 +471,8 @@ func (w *crashWeb) byURL() map[string]int {
 	return n
 }
 
-// tooSoon returns how many requests came sooner after the previous one at their host than the delay allows.
-// Both times are the server's. Measured by the server, a pause can only be longer than the crawler's, by
-// the time the answer takes to arrive: the crawler's pause begins later than the server's end.
+// tooSoon returns the number of requests that came sooner after the previous one at their host than the delay allows. Both times
+// are measured at the server. There a pause can only be longer than the crawler's, by the time that the response takes to arrive.
 func (w *crashWeb) tooSoon(delay time.Duration) (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

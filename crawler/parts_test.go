@@ -112,7 +112,7 @@ func TestForeignErrorsOfOurSideAreNoFailures(t *testing.T) {
 	for _, tc := range []struct {
 		err      error
 		failures int
-		requests int // robots.txt is one
+		requests int // including the one for robots.txt
 	}{
 		{fmt.Errorf("mine: %w", context.Canceled), 0, 1},
 		{fmt.Errorf("mine: %w", politeness.ErrExpired), 0, 1},

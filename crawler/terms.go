@@ -757,7 +757,7 @@ func addCost(all []HostCost, c HostCost) []HostCost {
 
 const maxDecimals = 32 // digits of an amount; package consent reads up to 32 characters
 
-// decimal returns an amount as consent reads it.
+// decimal parses an amount in the form of package consent.
 func decimal(s string) *big.Rat {
 	if r, ok := new(big.Rat).SetString(s); ok {
 		return r

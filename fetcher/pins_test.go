@@ -109,7 +109,7 @@ func TestRefusalNamesThePin(t *testing.T) {
 	})
 }
 
-// The pin also holds when the connection is made, whoever chose the Grant's address, and with a proxy.
+// The pin also applies when the connection is made, wherever the Grant's address came from, and with a proxy.
 func TestFetchHoldsToThePin(t *testing.T) {
 	for name, proxy := range map[string]string{"directly": "", "by CONNECT": "http://proxy.test:3128", "by SOCKS": "socks5://proxy.test:1080"} {
 		t.Run(name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func TestAnAddressMetLaterBringsItsDelay(t *testing.T) {
 			t.Errorf("moved into the range: %v", w)
 		}
 		p := b.patient("https://a.test/", within.String())
-		_, _ = b.admit("https://a.test/", outside) // while p is out
+		_, _ = b.admit("https://a.test/", outside) // while p is outstanding
 		if ready := b.send(p, 0, Reply{Status: 200}); time.Until(ready) != 30*time.Second {
 			t.Errorf("moved out of the range: ready in %v", time.Until(ready))
 		}

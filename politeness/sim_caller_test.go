@@ -36,7 +36,7 @@ func (c *caller) upTo(d time.Duration) time.Duration {
 	return time.Duration(c.rng.Int64N(max(0, int64(d)) + 1))
 }
 
-// while is a moment: none, mostly, or a little one, or seldom a long one.
+// while returns a duration: usually none, sometimes a short one, seldom a long one.
 func (c *caller) while() time.Duration {
 	switch c.rng.IntN(10) {
 	case 0:

@@ -121,7 +121,7 @@ func (h *hostLaw) wish() (d time.Duration) {
 	return d
 }
 
-// pause returns what is due after a use: the delay in force, and a least one but at hosts that have agreed to less.
+// pause returns the pause due after a use: the delay in force, and at least the minimum, except at hosts that have agreed to less.
 func (l *law) pause(u *use) time.Duration {
 	d := l.delay(l.host(u.target), l.operator(u.target.Host(), u.addr))
 	if u.own == 0 && !u.addr.IsLoopback() {

@@ -18,7 +18,7 @@ func TestLineEnds(t *testing.T) {
 			}
 		}
 	}
-	// LF CR is an end and an empty line; CR CR LF too.
+	// LF CR ends a line and is followed by an empty line; so is CR CR LF.
 	if v := Parse([]byte("User-agent: *\n\rDisallow: /\r\r\nDisallow: /b")).For("x").Test("/b"); v.Line != 5 {
 		t.Errorf("%+v", v)
 	}

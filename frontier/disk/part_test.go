@@ -104,8 +104,8 @@ func left(t *testing.T, p *pen) (urls []string, n frontier.Stats) {
 // isEven is the part of half of the hosts.
 func isEven(host string) bool { return host != "gone" && (host[1]-'0')%2 == 0 }
 
-// TestParts: a store's part and what remains without it have each URL once; what is known of a host is in its part, and what is known
-// of a host of which nothing is pending is in both. Whatever the part held before is gone.
+// TestParts checks that a store's part and the rest without it have each URL once: the URLs of a host with pending URLs are in one of
+// them, known URLs of other hosts in both. The part replaces everything that the Copy had before.
 func TestParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts = 40

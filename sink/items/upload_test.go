@@ -87,7 +87,8 @@ func wantStored(t *testing.T, dir string, to stores.Store, want ...string) {
 	}
 }
 
-// uploadSuite returns the suite of sinks with a store in the directory, which is copied with it. Each Read checks what is stored; after Close, all is.
+// uploadSuite returns the suite for sinks that upload. The store is in the output's directory and copied with it. Each Read checks
+// the stored files; after Close, all files must be stored.
 func uploadSuite() sinktest.Suite {
 	suite := shardSuite(formats()["jsonl"], 3)
 	open := func(dir string) (*items.Shards[page], *stores.Dir, error) {
