@@ -152,7 +152,9 @@ func (w *SegmentWriter) values() (map[string][]byte, error) {
 	s.Visits = w.visits.n
 	w.readClock()
 	if w.Stored != nil {
-		s.Stored = w.Stored()
+		if s.Stored = w.Stored(); s.Stored.IsZero() { // nothing was stored, whatever it heard
+			s.Stored = s.Begun
+		}
 	}
 	w.mu.Lock()
 	b, err := json.Marshal(s)

@@ -64,6 +64,7 @@ func crawlSegmentUntil(t *testing.T, w *crawltest.Web, c job.Config, node string
 	files.Clock = func() (time.Time, time.Duration, time.Duration) {
 		return time.Now(), 20 * time.Millisecond, time.Millisecond
 	}
+	files.Stored = func() time.Time { return time.Time{} }
 	queue := filepath.Join(node, fmt.Sprint(shard), "frontier")
 	store, err := disk.Open(queue, disk.Config{})
 	if err != nil {
@@ -123,6 +124,9 @@ func TestAssembleOfProcessThatWasKilled(t *testing.T) {
 				return ok && !strings.HasPrefix(string(b), `{"bytes":0,`)
 			}
 			g := crawlSegmentUntil(t, w, c, filepath.Join(dir, "n0"), 0, killed, "https://opted-out.example/", s.URL("/"))
+			if !g.Stored.Equal(g.Begun) {
+				t.Errorf("stored at %v, and nothing was since it began at %v", g.Stored, g.Begun)
+			}
 			a := &job.Assembly{Config: c, Of: "cluster job test", MaxSkew: time.Second, Seeds: []weburl.URL{parsed(t, s.URL("/"))}}
 			var err error
 			if a.Sources, err = job.Gather(t.Context(), []job.Segment{g}, map[string]job.NodeFiles{"n0": {Dir: filepath.Join(dir, "n0")}}, dir); err != nil {

@@ -127,6 +127,7 @@ var outputs = []mutant{
 	{"requests that are newer than the queue are forgotten", "job/restore.go", "case whole == LedgerName && n >= last[whole]:", "case whole == LedgerName && n > 1<<30:", 0, false, nil},
 	{"requests after the last commit are not collected", "job/assemble.go", "a.whole(LedgerName)", "a.committed(LedgerName), error(nil)", 0, false, nil},
 	{"a robots.txt after the last commit is not collected", "job/assemble.go", "a.whole(name)", "a.committed(name), error(nil)", 0, false, nil},
+	{"a process that stored nothing seems to be of an earlier version", "job/segment.go", "			s.Stored = s.Begun\n", "", 0, false, nil},
 	{"a changed part of a queue is used", "job/queue.go", "case factOfBytes(b).SHA256 != sum:", "case false:", 0, false, nil},
 	{"a queue may name any file", "job/queue.go", "if !isQueued(f.Name) || ", "if ", 0, false, nil},
 	{"what is in a store counts as made here", "job/restore.go", "	manifest.Maker = &Maker{} // anyone who can write to the store may have written it\n", "", 0, false, nil},
