@@ -106,8 +106,8 @@ var mutants = []mutant{
 	{"an attempt to end the job waits for an owner that is gone", "finish.go", "return false, err == nil && r.epoch > q.epoch", "return false, false", "WhoIsAsked"},
 	{"links to hosts that were split off are not sent on", "inbox.go", "	return own, s.outbox.send(ctx, moved)", "	return own, nil", "OldOffers"},
 	{"a node works on a job that has outgrown it", "node.go", "	if n.outgrown {\n		return ErrGrown\n	}\n", "", "OldOffers"},
-	{"a job that nobody has collected counts as collected", "status.go", "len(b) == 0 {\n		return false, err\n	}\n	var orders int", "len(b) == 0 {\n		return true, err\n	}\n	var orders int", "AResumedJob"},
-	{"a job that was collected before its last order counts as collected", "status.go", "return len(all) == orders, err", "return len(all) >= orders, err", "AResumedJob"},
+	{"a job that nobody has collected counts as collected", "status.go", "len(b) == 0 {\n		return false, err\n	}\n	var c collected", "len(b) == 0 {\n		return true, err\n	}\n	var c collected", "AResumedJob"},
+	{"a job that was collected before its last order counts as collected", "status.go", "len(all) != c.Orders", "len(all) < c.Orders", "AResumedJob"},
 
 	// Shares.
 	{"a node that leaves keeps its share", "fellows.go", "case s.Leaves, s.Refuses", "case s.Refuses", "OthersTakeWhatIsGivenBack"},

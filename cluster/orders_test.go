@@ -40,13 +40,13 @@ func TestAResumedJobIsCollectedAgain(t *testing.T) {
 		}
 		is(false)
 		give(cluster.OrderDrain)
-		if err := cluster.NoteCollected(t.Context(), e, 1); err != nil {
+		if err := cluster.NoteCollected(t.Context(), e, 1, []uint64{0}); err != nil {
 			t.Fatal(err)
 		}
 		is(true)
 		give(cluster.OrderResume)
 		is(false)
-		if err := cluster.NoteCollected(t.Context(), e, 2); err != nil {
+		if err := cluster.NoteCollected(t.Context(), e, 2, []uint64{0}); err != nil {
 			t.Fatal(err)
 		}
 		is(true)

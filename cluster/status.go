@@ -122,28 +122,60 @@ func Probe(ctx context.Context, e Registers) error {
 	return err
 }
 
-// NoteCollected records that a job that is over was completely collected. orders is the number of its orders before that. The next
-// order invalidates the record, since a resumed job must be collected again.
-func NoteCollected(ctx context.Context, e Registers, orders int) error {
+// collected is what was collected of a job.
+type collected struct {
+	Orders  int      // that the job had before
+	Commits []uint64 // by shard: place of the last commit in its journal
+}
+
+// NoteCollected records that a job that is over was completely collected. orders is the number of its orders before that, and commits has
+// the place of the last commit in each shard's journal that was collected. The record is valid until there is another order, since a
+// resumed job must be collected again, or another commit, such as of a node that had not ended yet.
+func NoteCollected(ctx context.Context, e Registers, orders int, commits []uint64) error {
 	_, rev, err := e.Load(ctx, registerCollected)
 	if err != nil {
 		return err
 	}
-	return storeJSON(ctx, e, registerCollected, orders, rev)
+	return storeJSON(ctx, e, registerCollected, collected{orders, commits}, rev)
 }
 
-// IsCollected reports whether a job was completely collected after its last order.
-func IsCollected(ctx context.Context, e Registers) (bool, error) {
+// IsCollected reports whether a job was completely collected after its last order and its last commit.
+func IsCollected(ctx context.Context, e Engine) (bool, error) {
 	b, _, err := e.Load(ctx, registerCollected)
 	if err != nil || len(b) == 0 {
 		return false, err
 	}
-	var orders int
-	if err := json.Unmarshal(b, &orders); err != nil {
+	var c collected
+	if err := json.Unmarshal(b, &c); err != nil {
 		return false, fmt.Errorf("cluster: the register of collecting: %w", err)
 	}
 	all, err := LoadOrders(ctx, e)
-	return len(all) == orders, err
+	if err != nil || len(all) != c.Orders {
+		return false, err
+	}
+	for shard, commit := range c.Commits {
+		if later, err := commitsAfter(ctx, e, shard, commit); later || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// commitsAfter reports whether a journal has a commit after a place.
+func commitsAfter(ctx context.Context, e Journals, shard int, place uint64) (bool, error) {
+	for x, err := range e.Read(ctx, shard, place) {
+		if errors.Is(err, ErrTrimmed) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		r, err := decodeRecord(x.Data)
+		if err != nil || r.kind == kindGroup {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 func readNodes(ctx context.Context, e Registers, ttl time.Duration) (all []NodeStatus, err error) {

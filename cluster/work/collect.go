@@ -29,6 +29,7 @@ type Collecting struct {
 type Collected struct {
 	Report   *crawler.Report
 	Segments int
+	Commits  []uint64 // place of the last commit in each shard's journal, for [cluster.NoteCollected]
 	Missing  []string // missing segments, one sentence each
 	Visits   int      // committed visits in the missing segments
 	LeftOut  []string // entries of Collecting.Nodes that are not directories of a node, and data of other jobs in stores
@@ -115,6 +116,7 @@ func (s *survey) add(state shardState) []job.Segment {
 	state.report.Left = state.left
 	s.res.Report.Add(state.report)
 	s.res.Segments += len(state.segments)
+	s.res.Commits = append(s.res.Commits, state.commit)
 	return state.segments
 }
 

@@ -18,7 +18,8 @@ import (
 type shardState struct {
 	segments []job.Segment
 	report   *crawler.Report
-	left     int // URLs
+	left     int    // URLs
+	commit   uint64 // place of the last one in the journal
 }
 
 // queues rebuilds the queues of shards in a directory.
@@ -74,7 +75,7 @@ func (q *queues) read(ctx context.Context, shard int) (s shardState, err error) 
 	if err != nil {
 		return s, err
 	}
-	s.report = new(crawler.Report)
+	s.report, s.commit = new(crawler.Report), k.Mark().Seq
 	err = k.Values("", crawler.StoredReport, func(name string, value []byte) error {
 		if name != crawler.StoredReport {
 			return nil

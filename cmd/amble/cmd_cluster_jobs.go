@@ -79,7 +79,7 @@ func (f *engineFlags) wasCollected(ctx context.Context) error {
 	defer e.Close()
 	ok, err := cluster.IsCollected(ctx, e)
 	if err == nil && !ok {
-		err = cli.Usage("job %s is not collected, and its nodes' directories cannot be put together without it: collect it first; --partial deletes it nevertheless", f.Job)
+		err = cli.Usage("job %s is not collected, or its nodes have committed more since, and their directories cannot be put together without it: collect it first; --partial deletes it nevertheless", f.Job)
 	}
 	return err
 }

@@ -165,7 +165,7 @@ func (c *clusterCollectCmd) Run(a *app) error {
 			return err
 		}
 		if res.End != "" && len(res.Missing) == 0 {
-			if err := cluster.NoteCollected(ctx, e, len(orders)); err != nil {
+			if err := cluster.NoteCollected(ctx, e, len(orders), res.Commits); err != nil {
 				fmt.Fprintf(a.err, "amble: delete will need --partial, as the engine could not note that the job is collected: %v\n", err)
 			}
 		}
