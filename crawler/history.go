@@ -44,6 +44,7 @@ func ReadHistory(r io.Reader, most int) (*Visited, error) {
 	most = or(most, defaultMaxHistory)
 	in := bufio.NewReaderSize(r, 64<<10)
 	var p sink.Parser
+	var rec sink.Record
 	var line []byte
 	for n := 1; ; n++ {
 		var err error
@@ -57,7 +58,6 @@ func ReadHistory(r io.Reader, most int) (*Visited, error) {
 		case err != nil && !last:
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		var rec sink.Record
 		if err = p.Parse(line, &rec); err == nil {
 			err = h.add(&rec, most)
 		}

@@ -40,6 +40,11 @@ type Source struct {
 // dir returns the directory of the segment.
 func (s *Source) dir() string { return filepath.Join(s.NodeDir, s.Dir()) }
 
+// lineFile returns the first bytes of a file of lines of the segment, for a merger.
+func (s *Source) lineFile(name string, bytes int64) lineFile {
+	return lineFile{path: filepath.Join(s.dir(), filepath.FromSlash(name)), bytes: bytes, offset: -s.ahead()}
+}
+
 // Assembly describes a job that many processes have shared and that is assembled into one directory.
 type Assembly struct {
 	Config  Config
@@ -128,7 +133,7 @@ func (a *assembler) committed(name string) (list []lineFile) {
 	for i := range a.Sources {
 		s := &a.Sources[i]
 		if e, ok := s.files[name]; ok && e.Bytes > 0 {
-			list = append(list, lineFile{path: filepath.Join(s.dir(), filepath.FromSlash(name)), bytes: e.Bytes, offset: -s.ahead()})
+			list = append(list, s.lineFile(name, e.Bytes))
 		}
 	}
 	return list
@@ -195,8 +200,7 @@ func (a *assembler) ledger() (err error) {
 // whole returns the named file for each segment that has it, also if no commit counts a byte of it.
 func (a *assembler) whole(name string) (list []lineFile, err error) {
 	for i := range a.Sources {
-		s := &a.Sources[i]
-		x := lineFile{path: filepath.Join(s.dir(), filepath.FromSlash(name)), offset: -s.ahead()}
+		x := a.Sources[i].lineFile(name, 0)
 		x.bytes, err = wholeSize(x.path)
 		switch {
 		case missingFile(err):

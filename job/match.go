@@ -36,8 +36,11 @@ type matcher struct {
 	waiting map[uint64]bool   // by hash of URL: got a response, but has no visit yet
 	bad     error             // the error of an invalid line
 
+	// The parsers, and the line that each has decoded last, which is reused: there may be millions.
 	parseVisit   func([]byte, *sink.Record) error
 	parseRequest func([]byte, *ledger.Entry) error
+	v            sink.Record
+	q            ledger.Entry
 }
 
 // match compares the visits of a job with its ledger. finished means that nothing was left when the job ended. The visits are
@@ -72,8 +75,8 @@ func (m *matcher) answer(url uint64, status int) uint64 {
 }
 
 func (m *matcher) visit(n int, line []byte) bool {
-	var v sink.Record
-	if err := m.parseVisit(line, &v); err != nil {
+	v := &m.v
+	if err := m.parseVisit(line, v); err != nil {
 		m.bad = &damage{fmt.Sprintf("line %d of %s is not valid: %v", n, VisitsName, err)}
 		return false
 	}
@@ -90,8 +93,8 @@ func (m *matcher) visit(n int, line []byte) bool {
 }
 
 func (m *matcher) request(n int, line []byte) bool {
-	var q ledger.Entry
-	if err := m.parseRequest(line, &q); err != nil {
+	q := &m.q
+	if err := m.parseRequest(line, q); err != nil {
 		m.bad = &damage{fmt.Sprintf("line %d of %s is not valid: %v", n, LedgerName, err)}
 		return false
 	}
@@ -116,8 +119,8 @@ func (m *matcher) request(n int, line []byte) bool {
 
 // name records the line numbers of visits whose response matches no request. If several visits share one response, the first one matches.
 func (m *matcher) name(n int, line []byte) bool {
-	var v sink.Record
-	if m.parseVisit(line, &v) != nil || v.Status == 0 || v.Cached {
+	v := &m.v
+	if m.parseVisit(line, v) != nil || v.Status == 0 || v.Cached {
 		return true
 	}
 	if key := m.answer(m.url(v.URL), v.Status); m.answers[key] < 0 {

@@ -140,8 +140,8 @@ func (r *Recording) addJob(path string) (in *Reader, archives []string, err erro
 func (r *Recording) addCopies(in *Reader) error {
 	begins := []byte(`{"event":"` + ledger.Copied + `"`)
 	parse := parseLedger()
+	var e ledger.Entry
 	return in.files.eachLine(LedgerName, func(_ int, line []byte) bool {
-		var e ledger.Entry
 		if !bytes.HasPrefix(line, begins) || parse(line, &e) != nil || e.Attempt > 0 {
 			return true
 		}

@@ -141,8 +141,8 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 		return nil, err
 	}
 	parseRequest := parseLedger()
+	var q ledger.Entry
 	err = r.files.eachLine(LedgerName, func(_ int, b []byte) bool {
-		var q ledger.Entry
 		if has(b, []byte(`"sitemap"`)) && parseRequest(b, &q) == nil && q.Purpose == politeness.Sitemap.String() {
 			c.lists[q.URL] = true
 		}
