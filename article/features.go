@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/schema"
 )
 
-// page holds the data about a page by which the model judges blocks.
+// page holds the features of a page, from which the model classifies its blocks.
 type page struct {
 	asked  *html.Node // the table that inData examined last, cached because that takes time linear in its elements
 	isData bool       // it is a table of data

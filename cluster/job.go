@@ -65,7 +65,7 @@ const (
 	registerBegun  = "begun"  // start of the first node
 	registerPages  = "budget" // number of pages that each shard may fetch
 	registerOrders = "orders" // orders of the operator
-	// registerCollected holds what was completely collected.
+	// registerCollected records how far the job was completely collected.
 	registerCollected = "collected"
 )
 

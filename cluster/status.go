@@ -54,7 +54,7 @@ type ShardStatus struct {
 	Node   string    // owner according to the last record; "": it never had one
 	Epoch  uint64    // epoch according to the last record
 	Closed bool      // its owner has given it back
-	Last   time.Time // time of its owner's last record, by the engine's clock
+	Last   time.Time // when its owner wrote the last record, by the engine's clock
 	// DeadLetters is the number of messages of its inbox that no owner could read, counted up to 1,000. The links in them are lost.
 	DeadLetters int
 	// Answered reports whether the owner has answered, so that the fields below are current. Otherwise they are zero.
@@ -122,10 +122,10 @@ func Probe(ctx context.Context, e Registers) error {
 	return err
 }
 
-// collected is what was collected of a job.
+// collected records how far a job was completely collected.
 type collected struct {
-	Orders  int      // that the job had before
-	Commits []uint64 // by shard: place of the last commit in its journal
+	Orders  int      // number of orders before that
+	Commits []uint64 // by shard: place of the last collected commit in its journal
 }
 
 // NoteCollected records that a job that is over was completely collected. orders is the number of its orders before that, and commits has

@@ -223,8 +223,8 @@ func (j *judge) mayStretch(l *extract.Link) bool {
 // displayed holds the relations of link elements whose targets a browser needs to display the page.
 const displayed = extract.Stylesheet | extract.Icon | extract.Preload | extract.ModulePreload | extract.Manifest
 
-// beyondAfter returns the number of links by which the target of a redirect is beyond the scope. A redirect is not a link, so a
-// target outside has the number of its source, but at least one.
+// beyondAfter counts the links between the scope and the target of a redirect, 0 if the target is in scope. A redirect is not a
+// link: a target outside has the count of its source, but at least one.
 func (j *judge) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
 	if j.cfg.Scope.Beyond == 0 || j.decide(to, j.redirectKind(to, c.Depth)).In {
 		return 0

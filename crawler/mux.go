@@ -97,8 +97,8 @@ func (r *route) fits(v *Visit) bool {
 	return ok
 }
 
-// PathValue returns the text that matched {name} in the pattern of the route by which a [Mux] chose the visit's Handler; "" if the
-// pattern has no such name.
+// PathValue returns the text that matched {name} in the pattern of the [Mux] route that handles the visit; "" if the pattern has
+// no such name.
 func (v *Visit) PathValue(name string) string {
 	for _, p := range v.path {
 		if p.name == name {

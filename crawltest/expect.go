@@ -38,8 +38,8 @@ type Expect struct {
 	// requested of a host of which it knows a longer one (P5).
 	MaxCrawlDelay time.Duration
 	// RobotsGiveUp, if not 0, is the time for which a crawler may keep requesting a robots.txt that fails: after a failure this long after
-	// the first, it must not request it again (P8). Time by which a request was later than RobotsRetry allows does not count: other hosts
-	// may have had their turn.
+	// the first, it must not request it again (P8). A request may be later than RobotsRetry allows, since other hosts take turns:
+	// that delay does not count.
 	RobotsGiveUp time.Duration
 	// MaxFailures, if not 0, is the number of answers of 429 without a good one in between after which a host must not receive any
 	// request; MaxSilence, if not 0, is the same for the time since the first of at least five such answers. An answer of 5xx counts half

@@ -56,7 +56,7 @@ type Durable interface {
 }
 
 // Checkpoint holds values that a crawl stores in its Frontier together with the ends of claims, to resume from them after a crash.
-// Each owner has names of its own.
+// The names of different owners do not conflict.
 type Checkpoint struct {
 	Owner   string            // the crawl, or the part of a crawl, that stores it; "" where a store has one
 	Offsets map[string]int64  // end of each output, by name; other names keep theirs

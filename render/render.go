@@ -129,7 +129,7 @@ type Route struct {
 	How How
 }
 
-// How names the means by which a script tried to go to a URL.
+// How names the browser feature with which a script tried to open a URL.
 type How string
 
 // The means, stable across versions.

@@ -71,7 +71,7 @@ func frequent(dir string) (list []gram, err error) {
 	for n, name := range []string{"uni", "bi", "tri", "quadri"} {
 		conditional, err := readModel(filepath.Join(dir, name+"grams.pb.bin.zip"))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil // the language has a script of its own, and needs no model
+			return nil, nil // the language is recognized by its script, and needs no model
 		}
 		if err != nil {
 			return nil, err
