@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/internal/long"
 )
 
-// news is a page with everything around its text that a page has.
+// news is a page with everything around its text that pages usually have.
 const news = `<!doctype html><html lang=en-GB><head><title>Herons return to the lake | Birds of the week</title>
 <meta property="og:site_name" content="Birds of the week"><meta property="og:title" content="Herons return to the lake">
 <meta property="article:modified_time" content="2026-11-20T09:30:00+0100">
@@ -81,7 +81,7 @@ func TestStatementsInOtherPlaces(t *testing.T) {
 	}
 }
 
-// TestRepeatedTextIsWrittenOnce reads a page that has its text twice, for wide and narrow screens.
+// TestRepeatedTextIsWrittenOnce reads a page that contains its text twice, for wide and narrow screens.
 func TestRepeatedTextIsWrittenOnce(t *testing.T) {
 	from, to := strings.Index(news, "<div class=article-body>"), strings.Index(news, "</main>")
 	a, err := Read([]byte(news[:to]+news[from:to]+news[to:]), "")
@@ -158,7 +158,7 @@ func TestModelIsReadAsWritten(t *testing.T) {
 	}
 }
 
-// hostile are pages that would take a careless reader very long, or all memory.
+// hostile are pages that would take a careless reader very long, or all of its memory.
 func hostile() map[string]string {
 	times := func(s string, n int) string { return strings.Repeat(s, long.N(n/8, n)) }
 	return map[string]string{
@@ -188,7 +188,7 @@ func hostile() map[string]string {
 	}
 }
 
-// TestHostilePages checks that reading is not more than linear: with square work, one of these pages would take hours.
+// TestHostilePages checks that reading takes linear time: with quadratic time, one of these pages would take hours.
 func TestHostilePages(t *testing.T) {
 	for name, page := range hostile() {
 		a, err := Read([]byte(page), "https://site.example/")
@@ -219,7 +219,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// The cells of a table belong together: one after the last paragraph is there as a whole, and a table of links is not.
+// The cells of a table stay together: a table after the last paragraph is complete, and a table of links is left out.
 func TestTablesAreWhole(t *testing.T) {
 	page := `<html lang=en><title>Herons</title><article><h1>Herons</h1>
 <p>Three pairs of grey herons have been seen at the lake this week, for the first time since the winter of 2011, said the bird society.</p>

@@ -13,7 +13,7 @@ type table struct {
 	label, weight []float32
 }
 
-// learnStages learns a model. The second stage sees what the first one says of pages that it has not seen.
+// learnStages learns a model. The second stage uses predictions of the first one for pages that it was not trained on.
 func learnStages(all []*sample) *model {
 	inner := folds(all, 4, 5)
 	for i := range inner {
@@ -57,7 +57,7 @@ func (t *table) add(row []float32, label, weight float32) {
 // Parameters of learning, chosen by cross-validation.
 const (
 	treeCount  = 200
-	rate       = 0.06 // share of a tree's values that counts
+	rate       = 0.06 // weight of each tree's values
 	shrinkage  = 0.3  // added to the weight of a leaf
 	leastLeaf  = 0.1  // weight of a leaf; the text of a page weighs 1
 	columnPart = 0.3  // of the features that a tree may use

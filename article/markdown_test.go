@@ -17,7 +17,7 @@ func whole(t testing.TB, page string) *Article {
 	return &Article{Tree: tree}
 }
 
-// TestMarkdownReferences compares what is written for single elements with references; those of whole pages are in testdata/pages.
+// TestMarkdownReferences compares the Markdown of single elements with references; the references of whole pages are in testdata/pages.
 func TestMarkdownReferences(t *testing.T) {
 	for page, want := range map[string]string{
 		// tables
@@ -92,7 +92,7 @@ func TestPlainText(t *testing.T) {
 	}
 }
 
-// TestMarkdownIsNotMuchLongerThanThePage checks that nesting does not multiply the text.
+// TestMarkdownIsNotMuchLongerThanThePage checks that nesting does not multiply the length of the text.
 func TestMarkdownIsNotMuchLongerThanThePage(t *testing.T) {
 	for _, page := range []string{
 		strings.Repeat("<blockquote><ol><li>", 150) + strings.Repeat("x<br>", 10_000),

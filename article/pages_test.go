@@ -33,7 +33,7 @@ func TestMarkdownOfPages(t *testing.T) {
 	}
 }
 
-// ownPages returns these pages for learning, with the letters of their references as texts: the benchmarks have next to no documentation.
+// ownPages returns these pages for learning, with the words of their references as texts: the benchmarks have almost no documentation.
 func ownPages(t testing.TB) (all []*sample) {
 	files, err := filepath.Glob("testdata/pages/*.txtar")
 	if err != nil {

@@ -40,8 +40,8 @@ var (
 type sample struct {
 	id, host, address string
 	body              []byte
-	truth             string   // of an article
-	with, without     []string // texts of which the main text has all, or none
+	truth             string   // text of the article
+	with, without     []string // texts of which the main text must have all, or none
 	page              *page
 
 	label, weight []float32
@@ -107,8 +107,8 @@ func decoded(t testing.TB, raw []byte) []byte {
 	return body
 }
 
-// TestQuality measures the texts by the published measure: multisets of runs of four words; precision and recall are
-// averaged over the pages, F1 is that of the averages.
+// TestQuality measures the texts as the benchmark does: by multisets of runs of four words; precision and recall are averaged over the
+// pages, and F1 is computed from the averages.
 func TestQuality(t *testing.T) {
 	all := samples(t)
 	texts := map[string]string{}
@@ -188,7 +188,7 @@ func measure(all []*sample, text func(*sample) string) (f, precision, recall flo
 	return 2 * precision * recall / (precision + recall), precision, recall
 }
 
-// TestCrossValidation measures the texts of pages of hosts that the model has not seen.
+// TestCrossValidation measures the texts of pages from hosts that the model was not trained on.
 func TestCrossValidation(t *testing.T) {
 	parts, own := folds(prepared(t), *foldCount, 1), ownPages(t)
 	var articles []*sample
@@ -218,7 +218,7 @@ func TestCrossValidation(t *testing.T) {
 	}
 }
 
-// bars are thresholds of the score that are tried.
+// bars are the thresholds of the score to try.
 var bars = []float32{-0.4, 0, 0.4}
 
 // TestLearn learns the model from all pages.
@@ -263,7 +263,7 @@ func prepare(t testing.TB, all []*sample) []*sample {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := fromTree(tree, s.address) // for its Data
+		a, err := fromTree(tree, s.address) // for its Data field
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,8 +280,8 @@ func prepare(t testing.TB, all []*sample) []*sample {
 	return all
 }
 
-// mark gives each block the share of its runs of words that are in the true text. A short block must be there together
-// with a neighbour.
+// mark gives each block the share of its runs of words that occur in the true text. A short block must occur there together with a
+// neighbour.
 func (s *sample) mark() {
 	joined := func(i int, text string) string { return " " + strings.Join(wordsOf(text), " ") + " " }
 	truth, total := joined(0, s.truth), float32(max(1, len(wordsOf(s.truth))))
@@ -322,7 +322,7 @@ func (s *sample) mark() {
 	}
 }
 
-// locate makes a page as it was before the first stage.
+// locate resets a page to its state before the first stage.
 func (s *sample) locate() {
 	p := s.page
 	p.locate(func(i int) float32 {
@@ -335,7 +335,7 @@ func wordsOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && !isWord(r) })
 }
 
-// folds distributes the samples, those of a host together, and articles as if there were no others.
+// folds distributes the samples so that those of a host stay together, and articles independently of the others.
 func folds(all []*sample, n int, seed uint64) [][]*sample {
 	by, known, parts := map[string][]*sample{}, map[string]bool{}, make([][]*sample, n)
 	for _, s := range all {

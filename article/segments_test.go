@@ -27,7 +27,7 @@ import (
 // this repository: its scripts/comparison/data.go names for each page texts that must be in the main text and texts that must not be.
 var segmentsDir = flag.String("segments", "", "directory of go-trafilatura, with scripts/comparison and test-files")
 
-// segmentedPages reads the pages of which there is a file, in the order of their addresses.
+// segmentedPages reads the pages that have a file, in the order of their addresses.
 func segmentedPages(t testing.TB) (all []*sample) {
 	if *segmentsDir == "" {
 		t.Skip("needs -segments DIR")
@@ -54,7 +54,7 @@ func segmentedPages(t testing.TB) (all []*sample) {
 		address := literals(t, entry.Key)[0]
 		u, err := url.ParseRequestURI(address)
 		if err != nil {
-			return false // as there
+			return false // like that comparison
 		}
 		if _, err := weburl.Parse(address); err != nil {
 			address = ""
@@ -88,7 +88,7 @@ func literals(t testing.TB, e ast.Expr) (list []string) {
 	return list
 }
 
-// tally counts texts as that comparison does: each that must be in the main text and each that must not, of all pages together.
+// tally counts texts like that comparison: those that must be in the main text and those that must not, over all pages.
 type tally struct{ tp, fn, fp, tn int }
 
 func (c *tally) count(s *sample, text string) {
@@ -115,14 +115,14 @@ func (c *tally) String() string {
 	return fmt.Sprintf("precision %.3f, recall %.3f, accuracy %.3f, F %.4f", tp/(tp+fp), tp/(tp+fn), (tp+tn)/(tp+tn+fp+fn), c.f())
 }
 
-// half returns the half of the pages that a page is in, by its host. Rules are made by the failures of half 0 alone.
+// half returns the half that a page belongs to, by its host. Rules are derived only from failures in half 0.
 func (s *sample) half() int {
 	h := fnv.New32a()
 	h.Write([]byte(s.host))
 	return int(h.Sum32() >> 16 & 1)
 }
 
-// TestSegments measures the texts of pages in several languages. As in that comparison, a page that cannot be read does not count.
+// TestSegments measures the texts of pages in several languages. Like that comparison, it does not count pages that cannot be read.
 func TestSegments(t *testing.T) {
 	all := segmentedPages(t)
 	var total tally
@@ -155,8 +155,8 @@ func TestSegments(t *testing.T) {
 // segmentWeight is the weight of a named text; the text of a whole article weighs 1.
 const segmentWeight = 0.05
 
-// markSegments gives the longest block with a text that must be in the main text the label 1, and those with a text that must not be
-// there 0. Other blocks have no weight.
+// markSegments gives the label 1 to the longest block with a text that must be in the main text, and 0 to those with a text that must not
+// be there. Other blocks have no weight.
 func (s *sample) markSegments() {
 	n := len(s.page.blocks)
 	s.label, s.weight = make([]float32, n), make([]float32, n)
@@ -193,7 +193,7 @@ func (s *sample) markSegments() {
 
 func collapsed(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// textBy returns the text that a model chooses by a bar.
+// textBy returns the text that a model chooses with the given threshold.
 func (s *sample) textBy(m *model, bar float32) string {
 	tree, err := extract.Tree(s.body)
 	if err != nil {

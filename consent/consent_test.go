@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// vector is a page and what its site's statements mean: one sign for each purpose, in the order of Purposes. A dot is silent, "+"
+// vector is a page and the meaning of its site's statements: one sign for each purpose, in the order of Purposes. A dot is silent, "+"
 // allows, "?" is a condition, "$" one that a crawl does not meet, and "!" forbids.
 type vector struct {
 	Name   string
@@ -32,8 +32,8 @@ type vector struct {
 	Path   string // "/a" without one
 }
 
-// vectors are examples of the drafts, the managed robots.txt of large networks, and what contradicts itself. The command's tests
-// crawl them, too.
+// vectors are examples from the drafts, the managed robots.txt of large networks, and contradictory statements. The command's tests crawl
+// them, too.
 var vectors = sync.OnceValue(func() (list []vector) {
 	b, err := os.ReadFile(filepath.Join("testdata", "vectors.jsonl"))
 	if err != nil {
@@ -49,7 +49,7 @@ var vectors = sync.OnceValue(func() (list []vector) {
 	return list
 })
 
-// managed is the managed robots.txt of a large network, shortened to what is read.
+// managed is the managed robots.txt of a large network, reduced to the lines that are read.
 const managed = "User-agent: *\nContent-Signal: search=yes,ai-train=no,use=reference\nAllow: /\n\nUser-agent: GPTBot\nDisallow: /\n"
 
 const all = "User-agent: *\nAllow: /\n"
@@ -165,7 +165,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestGarbageInHeaders checks that a header which cannot be read means nothing, whichever it is, and never hides another one.
+// TestGarbageInHeaders checks that an unreadable header means nothing and never hides another one.
 func TestGarbageInHeaders(t *testing.T) {
 	for _, name := range []string{
 		"Content-Usage", "Content-Signal", "X-Robots-Tag", "Robots-Tag", "TDM-Reservation", "TDM-Policy", "Link", "Crawler-Price", "Crawler-Error", "WWW-Authenticate",
@@ -249,7 +249,7 @@ func TestReservationsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// FuzzRead looks for input that panics, that makes no valid text, or whose verdict depends on the order of reading.
+// FuzzRead looks for input that panics, produces invalid text, or has a verdict that depends on the order of reading.
 func FuzzRead(f *testing.F) {
 	for _, v := range vectors() {
 		f.Add(v.Robots, v.Header, v.Metas, v.TDM, v.RSL, v.Status, v.Body)
@@ -271,7 +271,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestStandardsAreDocumented expects each standard's version on the page about politeness.
+// TestStandardsAreDocumented checks that the page about politeness has each standard's version.
 func TestStandardsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile(filepath.FromSlash("../docs/politeness.md"))
 	if err != nil {

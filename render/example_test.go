@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// round stands for a renderer: it shows the page once it has the page's data.
+// round stands for a renderer: it shows the page when the page's data is there.
 func round(task render.Task) *render.Result {
 	data, _ := task.URL.Resolve("data.json")
 	want := render.Want{URL: data, Method: "GET", Kind: render.KindFetch, Accept: "*/*"}

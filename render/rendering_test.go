@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/render/rendertest"
 )
 
-// finish renders a page with a Fake to its end and returns what was requested, in order.
+// finish renders a page completely with a Fake, and returns what was requested, in order.
 func finish(t *testing.T, r *render.Rendering, web map[string]string, now func() time.Time) (*render.Result, []string) {
 	t.Helper()
 	var asked []string
@@ -42,7 +42,7 @@ func page(t *testing.T, p *render.Policy, s *render.Store, url, document string)
 	return r
 }
 
-// endless is a page whose script imports another without end.
+// endless is a page whose script imports another, and so on without end.
 func endless(n int) map[string]string {
 	web := map[string]string{}
 	for i := range n {
@@ -127,7 +127,7 @@ func TestOnceForAllPages(t *testing.T) {
 	}
 }
 
-// A page can be resumed after any step, with what was committed then, and comes to the same end.
+// A page can be resumed after any step, from what was committed then, with the same result.
 func TestKilledAtEveryStep(t *testing.T) {
 	document := `<body><script src=/app.js></script><script src=/second.js></script></body>`
 	web := map[string]string{
@@ -149,7 +149,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// interrupted renders a page, forgetting at a step all that is not committed. It returns how many steps there were.
+// interrupted renders a page, and at one step forgets everything that is not committed. It returns how many steps there were.
 func interrupted(t *testing.T, document string, web map[string]string, kill int) (res *render.Result, steps, requests int) {
 	t.Helper()
 	const key = render.PrefixPage + "p"
@@ -232,7 +232,7 @@ func TestFatesInOrder(t *testing.T) {
 	}
 }
 
-// The processor time of a page is that of all its rounds, also of those of an earlier process.
+// The processor time of a page includes all its rounds, also those of an earlier process.
 func TestRoundsShareProcessorTime(t *testing.T) {
 	x, p := &index{values: map[string][]byte{}}, render.Policy{MaxProcessor: 5 * time.Second}
 	s, err := render.OpenStore(t.TempDir(), x)

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// TestSharedStore: pages of all crawls are served with an answer at once; a later process, with those that were kept.
+// TestSharedStore checks that pages of all crawls use an answer at once, and that a later process uses the stored ones.
 func TestSharedStore(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *render.Store {
@@ -69,7 +69,7 @@ func TestSharedStore(t *testing.T) {
 	}
 }
 
-// TestReserve: pages under way have so much room in a store, whichever crawl they are of.
+// TestReserve checks how much room pages in progress get in a store, whichever crawl they belong to.
 func TestReserve(t *testing.T) {
 	s := render.NewStore(0)
 	if !s.Reserve(64<<20) || s.Reserve(1) {

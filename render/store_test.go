@@ -55,7 +55,7 @@ func (x *index) commit(records []render.Record) {
 	}
 }
 
-// answer is an answer that any page may be served with for a minute.
+// answer returns an answer that any page may use for a minute.
 func answer(body string) *render.Answer {
 	return &render.Answer{Status: 200, Header: http.Header{"Cache-Control": {"max-age=60"}}, Body: []byte(body)}
 }
@@ -70,7 +70,7 @@ func begin(t *testing.T, s *render.Store, page string) *render.Rendering {
 	return r
 }
 
-// wants makes a page request a URL at a time, and returns what it has.
+// wants makes a page request a URL at a time, and returns the decision.
 func wants(t *testing.T, r *render.Rendering, w render.Want, at time.Time) render.Decision {
 	t.Helper()
 	return r.Task("agent", at).Have(w)
@@ -188,7 +188,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// What a page uses is not evicted, also if another page had it first.
+// A resource that a page uses is not evicted, even if another page had it first.
 func TestWhatIsUsedIsKept(t *testing.T) {
 	s := render.NewStore(20_000)
 	a, b := begin(t, s, "http://a.test/1"), begin(t, s, "http://a.test/2")
@@ -224,7 +224,7 @@ func TestWhatIsUsedIsKept(t *testing.T) {
 	}
 }
 
-// What is committed with the frontier is there after a restart, what is not is gone, and no file is left of it.
+// After a restart, resources that were committed with the frontier are there, and others are gone together with their files.
 func TestRestart(t *testing.T) {
 	dir, x := filepath.Join(t.TempDir(), "resources"), &index{values: map[string][]byte{}}
 	open := func() *render.Store {
@@ -304,7 +304,7 @@ func files(t *testing.T, dir string) int {
 	return n
 }
 
-// An answer that is damaged is requested again, and its file does not stand in the way of the new one.
+// A damaged answer is requested again, and its file does not prevent the new one.
 func TestDamage(t *testing.T) {
 	dir, x := filepath.Join(t.TempDir(), "resources"), &index{values: map[string][]byte{}}
 	s, err := render.OpenStore(dir, x)
@@ -350,7 +350,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Opening a store in a directory that has other files does not touch them.
+// Opening a store in a directory with other files does not touch them.
 func TestOnlyOwnFilesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	keep := []string{"notes.txt", "ab/notes.txt", "abcd/" + strings.Repeat("ab", 32), strings.Repeat("cd", 32)}
@@ -379,7 +379,7 @@ func TestOnlyOwnFilesAreRemoved(t *testing.T) {
 	}
 }
 
-// A state whose request nobody could have made is not taken for one to be made.
+// A state with an impossible request is not used to make that request.
 func TestDamagedState(t *testing.T) {
 	s := render.NewStore(0)
 	r := begin(t, s, "http://a.test/")

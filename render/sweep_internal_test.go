@@ -38,7 +38,7 @@ func (c committed) commit(t *testing.T, records []Record, err error) {
 	}
 }
 
-// waiting is a page that waits for an answer that no other page may have, and is given it.
+// waiting returns a page that waits for an answer reserved for it, and receives it.
 func waiting(t *testing.T, s *Store, url, answer string, at time.Time) *Rendering {
 	t.Helper()
 	u, err := weburl.Parse(url)
@@ -55,7 +55,7 @@ func waiting(t *testing.T, s *Store, url, answer string, at time.Time) *Renderin
 	return r
 }
 
-// A sweep removes what nobody needs: neither what a committed state names, nor what a page under way has.
+// A sweep removes what is neither named by a committed state nor used by a page in progress.
 func TestSweep(t *testing.T) {
 	dir, x, now := filepath.Join(t.TempDir(), "resources"), committed{}, time.Unix(1e9, 0)
 	s, err := OpenStore(dir, x)
@@ -76,7 +76,7 @@ func TestSweep(t *testing.T) {
 	if records, err = kept.Records(PrefixPage+"1", now.Add(time.Hour)); len(records) > 0 || err != nil {
 		t.Errorf("nothing has changed, and there are %d records, %v", len(records), err)
 	}
-	kept.End("") // only its Record needs it now
+	kept.End("") // now only its Record needs it
 	ended.End("")
 	if err := s.Sweep(); err != nil || count() != 6 {
 		t.Errorf("%d files, %v: it is too early", count(), err)
@@ -105,7 +105,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// The time in which no process runs is no time in which a page waits.
+// Time in which no process runs does not count as waiting time of a page.
 func TestResumedPagesHaveTheirTime(t *testing.T) {
 	now, x := time.Unix(1e9, 0), committed{}
 	s, err := OpenStore(filepath.Join(t.TempDir(), "r"), x)
@@ -159,7 +159,7 @@ func TestAttached(t *testing.T) {
 	}
 }
 
-// Nobody who can put a link into the directory above can make a process write elsewhere.
+// An attacker who can put a link into the parent directory cannot make a process write elsewhere.
 func TestStoreFollowsNoLink(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	if err := os.Symlink(elsewhere, filepath.Join(dir, "resources")); err != nil {

@@ -19,7 +19,7 @@ func read(t testing.TB, page string) *Page {
 	return Read(tree, "https://site.example/dir/page")
 }
 
-// offer and product are what the tests decode.
+// offer and product are the types that the tests decode.
 type offer struct {
 	Price    float64
 	Currency string `json:"priceCurrency"`
@@ -86,7 +86,7 @@ func TestFieldTypesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestReferenceCycles checks items that refer to each other, and those that refer to several thousand others.
+// TestReferenceCycles checks items that refer to each other, and items that refer to several thousand others.
 func TestReferenceCycles(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`<script type="application/ld+json">{"@graph":[{"@id":"a","@type":"T","x":{"@id":"b"}},{"@id":"b","@type":"T","x":{"@id":"a"}}`)
@@ -107,7 +107,7 @@ func TestReferenceCycles(t *testing.T) {
 	}
 }
 
-// TestHostilePages checks that no page makes the work more than linear. A square one would not end within the time of a test.
+// TestHostilePages checks that reading any page takes linear time. With quadratic time, a test would not end in time.
 func TestHostilePages(t *testing.T) {
 	for name, page := range map[string]string{
 		"nested properties": strings.Repeat("<div itemscope><div itemprop=a>", 240) + strings.Repeat("x<br>", 200_000),

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/stores"
 )
 
-// A file is stored with its hash, and a part of it is read back.
+// Store a file with its hash, and read a part of it back.
 func Example() {
 	dir, err := os.MkdirTemp("", "store")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// pdfFile is a PDF file as it is built: the bodies of its objects, of which the first has the number 1.
+// pdfFile is the bodies of the objects of a PDF file; the first has the number 1.
 type pdfFile []string
 
 // add adds an object and returns a reference to it.
@@ -54,10 +54,10 @@ func (f *pdfFile) file(trailer string) []byte {
 	return b.Bytes()
 }
 
-// widths are the widths of 224 letters, each of half the size.
+// widths are the widths of 224 letters, each half of the font size.
 var widths = "/FirstChar 32 /LastChar 255 /Widths [" + strings.Repeat("500 ", 224) + "]"
 
-// onePage returns a PDF file with a page whose content is a stream.
+// onePage returns a PDF file with one page whose content is a stream.
 func onePage(content string) []byte {
 	var f pdfFile
 	font := f.add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding %s >>", widths)
@@ -76,7 +76,7 @@ func zipped(t testing.TB, files ...string) []byte {
 	for i := 0; i < len(files); i += 2 {
 		method := zip.Deflate
 		if i == 0 {
-			method = zip.Store // the type of an EPUB is read there
+			method = zip.Store // readers expect the type of an EPUB here, uncompressed
 		}
 		w, err := z.CreateHeader(&zip.FileHeader{Name: files[i], Method: method})
 		if err == nil {

@@ -66,7 +66,7 @@ func hostile(t *testing.T) map[string][]byte {
 	files["widths of the table are huge"] = []byte("%PDF-1.7\n1 0 obj\n<< /Type /XRef /Size 2 /W [1 999999999 999999999] /Root 1 0 R /Length 4 >>\nstream\nabcd\nendstream\nendobj\nstartxref\n9\n%%EOF\n")
 	files["start is beyond the end"] = []byte("%PDF-1.7\nstartxref\n99999999999999\n%%EOF\n")
 
-	// What explodes.
+	// Content that expands enormously.
 	bomb := strings.Repeat(" ", 70<<20)
 	var f pdfFile
 	content := f.flate("", bomb)
@@ -83,14 +83,14 @@ func hostile(t *testing.T) map[string][]byte {
 	for i := range 9 {
 		forms += fmt.Sprintf(" /X%d %d 0 R", i, i+1)
 	}
-	for i := range 9 { // each draws each
+	for i := range 9 { // each draws each of the next
 		f.stream("/Type /XObject /Subtype /Form /Resources "+forms+" >> >>", strings.Repeat("/X0 Do /X1 Do /X2 Do /X3 Do /X4 Do /X5 Do /X6 Do /X7 Do /X8 Do ", 9)+fmt.Sprint(i))
 	}
 	page = f.add("<< /Type /Page /Contents 1 0 R /Resources %s >> >> >>", forms)
 	pages = f.add("<< /Type /Pages /Kids [%s] /Count 1 >>", page)
 	files["forms in forms"] = f.file("/Root " + f.add("<< /Type /Catalog /Pages %s >>", pages))
 
-	// Content that is odd.
+	// Odd content.
 	files["arrays are deep"] = onePage("BT /F1 10 Tf " + strings.Repeat("[", 1_000_000) + " TJ ET")
 	files["states without end"] = onePage(strings.Repeat("q ", 2_000_000))
 	files["numbers that are none"] = onePage("BT /F1 1e308 Tf 1e308 1e308 1e308 1e308 1e308 1e308 Tm (a) Tj NaN Inf -Inf 0x1p99 Td (b) Tj ET")
@@ -114,7 +114,7 @@ var harmless = map[string]bool{
 	"archive bomb": true, "forms in forms": true, "table is huge": true, "stream of objects is huge": true, "widths of the table are huge": true,
 }
 
-// TestHostileFiles reads files that are broken or meant to do harm: each is read, refused or given up within its limits.
+// TestHostileFiles reads files that are broken or malicious: each is read, refused or given up within its limits.
 func TestHostileFiles(t *testing.T) {
 	if long.Race {
 		t.Skip("the race detector needs more memory than the processes get")
@@ -124,7 +124,7 @@ func TestHostileFiles(t *testing.T) {
 		t.Fatalf("%d files", len(files))
 	}
 	r := isolated("read-document")
-	r.MaxTime = 20 * time.Second // and the memory that they get by default: with less, a busy machine collects too late
+	r.MaxTime = 20 * time.Second // and with the default memory: with less, a busy machine collects garbage too late
 	var all sync.WaitGroup
 	for name, body := range files {
 		all.Go(func() {

@@ -6,7 +6,7 @@ import (
 	"github.com/amble-crawler/amble/article/language"
 )
 
-// A sentence is enough for most languages, a word is not.
+// A sentence is enough for most languages; a word is not.
 func Example() {
 	for _, text := range []string{
 		"Ein Reiher steht still am See und wartet, bis ein Fisch nahe genug kommt, und dann stößt er schneller zu, als das Auge sehen kann.",

@@ -14,8 +14,8 @@ import (
 
 var sentences = flag.String("sentences", "", "directory of XX.txt, sentences of each language, one a line")
 
-// TestAccuracy measures texts of 200 characters and sentences, which are no part of this repository: the test sentences of the
-// language detector lingua, from newspapers.
+// TestAccuracy measures texts of 200 characters, and sentences, from the test data of the language detector lingua: sentences from
+// newspapers, which are not part of this repository.
 func TestAccuracy(t *testing.T) {
 	if *sentences == "" {
 		t.Skip("needs -sentences DIR")
@@ -58,7 +58,7 @@ func TestAccuracy(t *testing.T) {
 	}
 }
 
-// texts joins sentences to texts of a length.
+// texts joins sentences into texts of a given length.
 func texts(t *testing.T, tag string, size int) (list []string) {
 	f, err := os.Open(filepath.Join(*sentences, tag+".txt"))
 	if err != nil {

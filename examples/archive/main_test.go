@@ -35,7 +35,7 @@ const (
 	robots = "User-agent: *\nDisallow: /private/\n"
 )
 
-// site is one with pages, an image, a redirect, a page that is missing and one that may not be requested.
+// site makes a site with pages, an image, a redirect, a missing page and a forbidden one.
 func site(w *crawltest.Web) {
 	s := w.Site("https://site.example")
 	s.Robots(robots).Forbids("/private/*")
@@ -62,8 +62,7 @@ func read(t *testing.T, dir string) *job.Manifest {
 	return m
 }
 
-// TestArchiveHoldsWhatWasAnswered reads the archive back with a reader that shares no code with what
-// wrote it, and checks every digest and index line on the way.
+// TestArchiveHoldsWhatWasAnswered reads the archive with an independent reader, and checks every digest and index line.
 func TestArchiveHoldsWhatWasAnswered(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		site(w)

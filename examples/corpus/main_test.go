@@ -57,7 +57,7 @@ func made(t *testing.T, set func(s *crawltest.Site)) (code int, texts map[string
 	return code, texts
 }
 
-// A page that must not be used for training is in no corpus, whoever says so: robots.txt, a header, or the page.
+// A page that must not be used for training is in no corpus, whether robots.txt, a header or the page says so.
 func TestPagesThatDisallowTrainingAreLeftOut(t *testing.T) {
 	page := func(name string) string {
 		return "<title>" + name + "</title><article><h1>" + name + "</h1><p>" + strings.Repeat("The text of the page "+name+" goes on. ", 8) + "</p></article>"

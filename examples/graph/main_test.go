@@ -86,7 +86,7 @@ func TestGraphML(t *testing.T) {
 		for _, want := range []string{
 			`<data key="title">Home &lt;&amp; more&gt;</data>`,
 			`<data key="label">https://other.example/</data><data key="title"></data><data key="state">external</data>`,
-			`<data key="weight">2</data><data key="kind">link</data>`, // /a, twice on the home page
+			`<data key="weight">2</data><data key="kind">link</data>`, // /a: two links from the home page
 			`<data key="weight">1</data><data key="kind">redirect</data>`,
 		} {
 			if !strings.Contains(text, want) {
@@ -171,8 +171,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestLayoutKeepsNeighboursTogether lays out two cliques with one edge between them: nodes of one clique must on
-// average be nearer to each other than to the other clique, and no two may be at one place.
+// TestLayoutKeepsNeighboursTogether lays out two cliques with one edge between them: nodes of one clique must on average be nearer to each
+// other than to the other clique, and no two nodes may have the same position.
 func TestLayoutKeepsNeighboursTogether(t *testing.T) {
 	const n = 8
 	var edges [][2]int

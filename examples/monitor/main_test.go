@@ -21,7 +21,7 @@ const contact = "https://lab.university.edu/crawl"
 // monitored runs the program on w and returns its exit code and what it printed.
 func monitored(ctx context.Context, w *crawltest.Web, args ...string) (code int, stdout, stderr string) {
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble-monitor", Contact: contact, AllowRepeats: true})
-	time.Sleep(time.Minute) // virtual, between two runs: a new process knows nothing of the pace of the last
+	time.Sleep(time.Minute) // virtual, between two runs: a new process does not know the pace of the last one
 	var cfg crawler.Config
 	w.Apply(&cfg)
 	var out, errs bytes.Buffer
@@ -34,7 +34,7 @@ const (
 	turn = time.Hour // when the site changes
 )
 
-// changing is a site that is another one after an hour.
+// changing is a site whose content changes after an hour.
 func changing(w *crawltest.Web) {
 	s := w.Site("https://site.example")
 	s.Page("/", `<title>Home</title><a href=/same>s</a> <a href=/text>t</a> <a href=/title>t</a> <a href=/gone>g</a> <a href=/unlinked>u</a> <a href=/moves>m</a> <a href=/ill>i</a> <a href=/missing>x</a>`)
@@ -87,7 +87,7 @@ func TestWhatChanged(t *testing.T) {
 	})
 }
 
-// tagged answers like a server that knows what it sent: 304 to who has it.
+// tagged answers like a server that supports ETags: with 304 if the client has the current version.
 func tagged(tag, page string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Etag", tag)
@@ -100,8 +100,8 @@ func tagged(tag, page string) http.HandlerFunc {
 	}
 }
 
-// TestWhatIsAsItWasIsNotSentAgain checks that pages are requested on condition, and that what is found
-// by the links of pages that were not sent is compared all the same.
+// TestWhatIsAsItWasIsNotSentAgain checks that pages are requested conditionally, and that pages found through unsent pages are compared
+// all the same.
 func TestWhatIsAsItWasIsNotSentAgain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("https://site.example")
@@ -121,7 +121,7 @@ func TestWhatIsAsItWasIsNotSentAgain(t *testing.T) {
 		}
 		monitored(t.Context(), w, "-state", file, seed)
 		first := statuses()
-		for range 2 { // robots.txt is still fresh; the state that a run of answers 304 leaves serves the next as well
+		for range 2 { // robots.txt is still fresh; the state after a run of answers 304 also serves the next run
 			before := statuses()
 			if code, out, errs := monitored(t.Context(), w, "-state", file, seed); code != exitSame || out+errs != "" {
 				t.Errorf("nothing changed: exit %d, wrote %s, said %s", code, out, errs)
@@ -236,7 +236,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestRunIsKept keeps a run as a job, whose record can be verified.
+// TestRunIsKept stores a run as a job, whose record can be verified.
 func TestRunIsKept(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		changing(w)

@@ -9,7 +9,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// kept keeps spans: the exporter of package tracetest forgets them when it is shut down.
+// kept stores spans: the exporter of package tracetest forgets them when it is shut down.
 type kept struct{ spans []sdk.ReadOnlySpan }
 
 func (k *kept) ExportSpans(_ context.Context, spans []sdk.ReadOnlySpan) error {
@@ -19,7 +19,7 @@ func (k *kept) ExportSpans(_ context.Context, spans []sdk.ReadOnlySpan) error {
 
 func (k *kept) Shutdown(context.Context) error { return nil }
 
-// TestSpans: every request of a crawl has a span, below that of its claim.
+// TestSpans checks that every request of a crawl has a span, below that of its claim.
 func TestSpans(t *testing.T) {
 	requests := 0
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

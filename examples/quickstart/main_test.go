@@ -86,8 +86,7 @@ func TestBody(t *testing.T) {
 	})
 }
 
-// TestDefaults runs the same crawl on an endless simulated web: with only a contact it is bounded, polite and says
-// who it is.
+// TestDefaults runs the same crawl on an endless simulated web: with only a contact it is limited and polite, and identifies itself.
 func TestDefaults(t *testing.T) {
 	const contact = "https://lab.university.edu/crawl"
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

@@ -115,7 +115,7 @@ func TestWhatAFileSays(t *testing.T) {
 		if p := r.Paths[0]; !p.Allowed || len(p.Differ) != 0 {
 			t.Errorf("%+v", p)
 		}
-		// The drafts of 1994 and 1996 have no Allow; in 1997 the first line that matches decides.
+		// The drafts of 1994 and 1996 have no Allow; in that of 1997 the first matching line decides.
 		want := []robots.Dialect{robots.Original1994, robots.Draft1997, robots.Revisited1996, robots.Strictest}
 		if p := r.Paths[1]; !p.Allowed || !slices.Equal(p.Differ, want) {
 			t.Errorf("%+v", p)
@@ -148,7 +148,7 @@ func TestTableIsInTheOrderOfTheList(t *testing.T) {
 		if err != nil || len(got) != 7 {
 			t.Fatalf("%v: %s", err, text)
 		}
-		want := "https://full.example,file,200,0," // the other columns are those of the line
+		want := "https://full.example,file,200,0," // the other columns, as in the line
 		if !strings.HasPrefix(strings.Join(got[1], ","), want) || got[1][6] != "2.5" || got[1][16] != "allow" ||
 			got[1][17] != "Original1994 Draft1997 Revisited1996 Strictest" || got[6][0] != "https://nowhere.example" {
 			t.Errorf("%q", got)

@@ -87,8 +87,8 @@ func TestDrawDependsOnSeedAndHostsAlone(t *testing.T) {
 	}
 }
 
-// TestEveryHostIsAsProbable counts how many times each of 20 hosts is among the 5 drawn, over 2,000 seeds: 500 times,
-// within five standard deviations of 19.
+// TestEveryHostIsAsProbable counts how often each of 20 hosts is among the 5 drawn, over 2,000 seeds: 500 times, within five standard
+// deviations of 19.
 func TestEveryHostIsAsProbable(t *testing.T) {
 	times := map[string]int{}
 	for seed := range 2000 {

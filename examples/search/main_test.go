@@ -19,10 +19,10 @@ const (
 	seed    = "https://site.example/"
 )
 
-// indexed runs "search index" on w and returns its exit code and what it said.
+// indexed runs "search index" on w and returns its exit code and messages.
 func indexed(ctx context.Context, w *crawltest.Web, args ...string) (code int, stderr string) {
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble-search", Contact: contact, AllowRepeats: true})
-	time.Sleep(time.Minute) // virtual, between two runs: a new process does not know the pauses of the last
+	time.Sleep(time.Minute) // virtual, between two runs: a new process does not know the pauses of the last one
 	var cfg crawler.Config
 	w.Apply(&cfg)
 	var out, errs bytes.Buffer
@@ -92,7 +92,7 @@ func TestPagesAreFound(t *testing.T) {
 			"bird*":       "herons",
 			"her*":        "herons ponds",
 			"bird":        "",
-			"everywhere":  "", // navigation and scripts
+			"everywhere":  "", // navigation and scripts do not count
 			"newts":       "gone",
 		} {
 			got := urls(t, append([]string{dir}, strings.Fields(words)...)...)
@@ -141,8 +141,8 @@ func TestTheTitleCountsForMore(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotForSearchIsLeftOut checks what a site can say about the use: in robots.txt, which prevents the request
-// for the page, in a header, and by noindex.
+// TestWhatIsNotForSearchIsLeftOut checks the ways in which a site can exclude search: by robots.txt, which prevents the request for the
+// page, by a header, and by noindex.
 func TestWhatIsNotForSearchIsLeftOut(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		site(w)

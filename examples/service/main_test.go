@@ -28,7 +28,7 @@ func TestServiceIsShort(t *testing.T) {
 	}
 }
 
-// A job is started, followed and read again after a restart, by another process for all that the client knows.
+// A job is started, followed and read again after a restart, which to the client looks like another process.
 func TestClientsStartAndFollowJobs(t *testing.T) {
 	t.Setenv("AMBLE_STATE", t.TempDir())
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

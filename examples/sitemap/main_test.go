@@ -177,7 +177,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// many are n entries.
+// many returns n entries.
 func many(n int) []entry {
 	list := make([]entry, n)
 	for i := range list {

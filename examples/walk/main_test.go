@@ -17,8 +17,8 @@ import (
 
 const contact = "https://lab.university.edu/crawl"
 
-// web makes a site of n pages, one in five of which has the text, and returns its links. Old pages have more links to them than new
-// ones, and the text is on old ones: a walk meets it far too often.
+// web makes a site of n pages, one in five of which has the text, and returns its links. Old pages have more links to them than new ones,
+// and the text is on old ones, so a walk meets it far too often.
 func web(w *crawltest.Web, n int) (home string, links map[string][]string, match map[string]bool) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	s := w.Site("https://site.example")
@@ -29,7 +29,7 @@ func web(w *crawltest.Web, n int) (home string, links map[string][]string, match
 		}
 		return s.URL(fmt.Sprint("/p", i))
 	}
-	ends := []int{0} // a page once for each link to it
+	ends := []int{0} // contains a page once for each link to it
 	link := func(from, to int) {
 		if !slices.Contains(links[at(from)], at(to)) && from != to {
 			links[at(from)] = append(links[at(from)], at(to))
@@ -37,7 +37,7 @@ func web(w *crawltest.Web, n int) (home string, links map[string][]string, match
 		}
 	}
 	for i := 1; i < n; i++ {
-		link(rng.IntN(i), i) // it can be reached
+		link(rng.IntN(i), i) // so that it can be reached
 		for range 4 {
 			link(i, ends[rng.IntN(len(ends))])
 		}
@@ -78,7 +78,8 @@ func walked(t *testing.T, n int, o options, look func(w *walk, links map[string]
 	})
 }
 
-// TestWalkIsAsOftenAtAPageAsItsPageRank: the walk does what it is corrected for. The web's PageRank is known, as all its links are.
+// TestWalkIsAsOftenAtAPageAsItsPageRank checks that the walk visits pages in proportion to their PageRank, for which it is corrected. The
+// web's PageRank is known, as all its links are.
 func TestWalkIsAsOftenAtAPageAsItsPageRank(t *testing.T) {
 	walked(t, 60, options{seed: "1", surfers: 4, steps: 20_000}, func(w *walk, links map[string][]string, _ map[string]bool) {
 		truth, seen := rank(w.home, links, w.jump), w.ranks()
@@ -93,8 +94,8 @@ func TestWalkIsAsOftenAtAPageAsItsPageRank(t *testing.T) {
 	})
 }
 
-// TestBias measures on a web of 400 pages, of which a fifth has the text, what walks say that request a part of it. docs/research-crawls.md
-// has the figures.
+// TestBias measures the estimates of walks that request a part of a web of 400 pages, a fifth of which has the text.
+// docs/research-crawls.md has the figures.
 func TestBias(t *testing.T) {
 	const seeds = 10
 	var met, once, corrected, known, surfing, requests, within float64
@@ -125,7 +126,7 @@ func TestBias(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrong: what is wrong with the command line, and a home page that is none.
+// TestWhatIsWrong checks the errors for bad command lines, and for a home page that is not a page.
 func TestWhatIsWrong(t *testing.T) {
 	for _, args := range []string{"", "-match x", "-match x http://a.example/ http://b.example/", "http://a.example/", "-match x -surfers 1 http://a.example/", "-match x -jump 1 http://a.example/", "-match x -steps 0 http://a.example/", "-match x ftp://a/"} {
 		if err := run(t.Context(), strings.Fields(args), io.Discard, io.Discard, crawler.Config{}); err == nil {
@@ -143,7 +144,7 @@ func TestWhatIsWrong(t *testing.T) {
 	})
 }
 
-// TestSummary: what leads to no page of the site leads home; of two spellings one is requested.
+// TestSummary checks that links to something other than a page of the site lead home, and that of two spellings one is requested.
 func TestSummary(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: contact})

@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// scripted is a browser without a process, the commands that it is sent, and a page in it with a context "c".
+// scripted returns a browser without a process, a function for the commands sent to it, and a page in it with a context "c".
 func scripted(t *testing.T) (b *browser, sent func() string, page *tab) {
 	t.Helper()
 	out, in, err := os.Pipe()
@@ -41,7 +41,7 @@ func event(session, method, params string) *message {
 	return &message{Session: target.SessionID(session), Method: method, Params: jsonv2.Value(params)}
 }
 
-// got is the methods of what waits for a page.
+// got returns the methods of the events that wait for a page.
 func got(t *tab) string {
 	var list []string
 	for {

@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// reading is a conn that reads a text, and what it has handed out.
+// reading returns a conn that reads a text, and the events that it has delivered.
 func reading(r io.Reader) (c *conn, events *[]string) {
 	events = &[]string{}
 	return &conn{
@@ -53,7 +53,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// xs is a text of so many bytes.
+// xs is a text of this many bytes.
 type xs int
 
 func (x *xs) Read(b []byte) (int, error) {
@@ -151,8 +151,7 @@ func TestDocumentHeader(t *testing.T) {
 	}
 }
 
-// No timer that a page sets is due at the end of a slice, and what the browser adds to or takes from a time by
-// rounding does not make it another whole number.
+// No timer that a page sets is due at the end of a slice, and the browser's rounding does not turn a time into another whole number.
 func TestEndsOfSlices(t *testing.T) {
 	const tenth = 0.1
 	var ends []float64

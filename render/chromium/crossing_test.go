@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// A page may read what another origin answers, as it was requested without credentials. The question whether it may is
-// answered without asking that origin.
+// A page may read another origin's answer, which was requested without credentials. The preflight request is answered without asking that
+// origin.
 func TestPreflightIsNotSent(t *testing.T) {
 	t.Parallel()
 	r := common.get(t)
@@ -32,7 +32,7 @@ func TestPreflightIsNotSent(t *testing.T) {
 	}
 }
 
-// A page that isolates itself from other origins can use what they answer, as they were not asked by it.
+// A page that isolates itself from other origins can use their answers, as these were requested without credentials.
 func TestIsolatedPageUsesOtherOrigins(t *testing.T) {
 	t.Parallel()
 	r := common.get(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A Renderer shows a page in a browser that has no network. Its requests get the answers of Have; here there are none.
+// A Renderer shows a page in a browser without a network. Requests are answered from Have, which is empty here.
 func ExampleRenderer_Round() {
 	ctx := context.Background()
 	page, err := weburl.Parse("https://site.example/")

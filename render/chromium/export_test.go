@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Processes returns the process ids of the browsers that live.
+// Processes returns the process ids of the running browsers.
 func (r *Renderer) Processes() []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -16,14 +16,14 @@ func (r *Renderer) Processes() []int {
 	return pids
 }
 
-// Parked is the number of pages that are parked.
+// Parked returns the number of parked pages.
 func (r *Renderer) Parked() int {
 	r.lot.mu.Lock()
 	defer r.lot.mu.Unlock()
 	return len(r.lot.pages)
 }
 
-// Homes returns the directories of the browsers that live.
+// Homes returns the directories of the running browsers.
 func (r *Renderer) Homes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,7 +34,7 @@ func (r *Renderer) Homes() []string {
 	return dirs
 }
 
-// StuckAfter makes pages that do not react be given up after a time, in the browsers that live.
+// StuckAfter sets how long running browsers wait for pages that do not respond.
 func (r *Renderer) StuckAfter(after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

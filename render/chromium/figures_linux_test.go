@@ -29,8 +29,8 @@ type sums struct {
 	pages    int
 	wall     time.Duration
 	browser  time.Duration // processor time of the browser's processes
-	own      time.Duration // and of this one, which is server, fetcher and renderer
-	peak     int64         // bytes of memory of the browser
+	own      time.Duration // processor time of this process, which is server, fetcher and renderer
+	peak     int64         // memory of the browser, in bytes
 	requests int
 }
 
@@ -42,7 +42,7 @@ func (s sums) String() string {
 		float64(s.pages)/s.wall.Seconds(), s.cpu().Milliseconds(), (s.browser / n).Milliseconds(), (s.own / n).Milliseconds(), s.peak>>20, float64(s.requests)/float64(s.pages))
 }
 
-// shop is a site whose pages are made by scripts: 200 KiB of library, two modules and an answer of 100 entries for each page.
+// shop is a site whose pages are built by scripts: a library of 200 KiB, two modules, and an answer of 100 entries for each page.
 func shop() files {
 	var lib strings.Builder
 	for i := range 2500 {
@@ -57,7 +57,7 @@ func shop() files {
 	}
 }
 
-// measure loads n pages, some at a time, and measures what the browsers of these processes take for it.
+// measure loads n pages, at of them at a time, and measures what the browsers of these processes use.
 func measure(t *testing.T, s *site, n, at int, pids func() []int, load func(path string) error) sums {
 	t.Helper()
 	s.mu.Lock()
@@ -113,7 +113,7 @@ func ownCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// onlyLoopback ends a test that would let a browser at a network.
+// onlyLoopback ends a test that would give a browser access to a network.
 func onlyLoopback(t *testing.T) {
 	t.Helper()
 	all, err := net.Interfaces()
@@ -127,7 +127,7 @@ func onlyLoopback(t *testing.T) {
 	}
 }
 
-// intercepted is a measurement with a Renderer. If shared is false, each page has a store of its own.
+// intercepted measures a Renderer. If shared is false, each page has its own store.
 func intercepted(t *testing.T, c chromium.Config, s *site, n int, shared bool) (sums, chromium.Info) {
 	t.Helper()
 	r := rendertest.Configured(t, c)

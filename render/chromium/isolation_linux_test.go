@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/render/rendertest"
 )
 
-// leaky is a page that tries every way out that is not intercepted as a request, towards a host and port.
+// leaky is a page that tries every way out that is not intercepted as a request, to the given host and port.
 const leaky = `<!doctype html><link rel=dns-prefetch href=//leak.test><link rel=preconnect href=//%[1]s><p id=out></p><script>
 	const done = []; const note = s => { done.push(s); out.textContent = done.sort().join(" ") };
 	for (const scheme of ["ws", "wss"]) new WebSocket(scheme + "://%[1]s/socket").onerror = () => note(scheme);
@@ -29,7 +29,7 @@ const leaky = `<!doctype html><link rel=dns-prefetch href=//leak.test><link rel=
 	new Worker(URL.createObjectURL(new Blob(["new WebSocket('ws://%[1]s/worker').onerror = () => postMessage('worker')"]))).onmessage = e => note(e.data);
 	</script><script src=/last.js></script>`
 
-// sent counts what the network stack of a process has sent, as the kernel counts it.
+// sent counts what the network stack of a process has sent, according to the kernel.
 func sent(t *testing.T, pid int) map[string]string {
 	t.Helper()
 	counts := map[string]string{}
@@ -79,8 +79,8 @@ func TestNothingIsSent(t *testing.T) {
 	}
 }
 
-// With flags, what is not intercepted goes to the listener that counts, and nowhere else. The test has no network but a
-// loopback of its own, so that nothing could get far if that were wrong.
+// With flags, connections that are not intercepted go to the counting listener, and nowhere else. The test has no network except its own
+// loopback, so that mistakes have no effect outside.
 func TestFlagsStopConnections(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -120,8 +120,8 @@ func TestFlagsStopConnections(t *testing.T) {
 	}
 }
 
-// helper runs the test of a name in a process of its own, prepared by attr, and returns what it says. Its environment
-// has TEST_RENDER_HELPER.
+// helper runs the named test in a process of its own, prepared by attr, and returns its output. The process has TEST_RENDER_HELPER in its
+// environment.
 func helper(t *testing.T, name string, attr *syscall.SysProcAttr) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+name+"$", "-test.v")
@@ -150,7 +150,7 @@ func TestMainWithoutNamespaces(t *testing.T) {
 	fmt.Println("error:", err)
 }
 
-// Where there are no namespaces, the error says which setting to look at.
+// Where namespaces are not available, the error names the setting to look at.
 func TestWithoutNamespaces(t *testing.T) {
 	t.Parallel()
 	common.get(t)          // or skip

@@ -45,7 +45,7 @@ func kill(t *testing.T, pids ...int) {
 	}
 }
 
-// renderers are the processes of browsers that run pages.
+// renderers returns the processes of browsers that run pages.
 func renderers(r *chromium.Renderer) []int {
 	var found []int
 	todo := r.Processes()
@@ -83,7 +83,7 @@ func TestBrowserKilledInMidPage(t *testing.T) {
 	s.alone()
 }
 
-// A browser that has ended between two pages is no reason to give one up.
+// If a browser has ended between two pages, no page is given up.
 func TestBrowserKilledBetweenPages(t *testing.T) {
 	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Tabs: 1})
@@ -157,7 +157,7 @@ func TestHeap(t *testing.T) {
 		"buffers": `const a = []; for (;;) a.push(new Uint8Array(1 << 22).fill(1));`,
 		"texts":   `for (let i = 0; ; i++) document.body.append("x".repeat(1e5) + i);`,
 	}
-	if long.Full() { // what is small is searched through many times before there is too much of it
+	if long.Full() { // a small document is compared many times before it is too large
 		scripts["objects"] = `const a = []; for (;;) a.push(new Array(1e5).fill({}));`
 		scripts["nodes"] = `for (;;) for (let i = 0; i < 1e4; i++) document.body.append(document.createElement("div"));`
 	}
@@ -172,7 +172,7 @@ func TestHeap(t *testing.T) {
 	works(t, r)
 }
 
-// A helper process opens a Renderer, says which processes and directories it has, and waits to be killed.
+// A helper process opens a Renderer, prints its processes and directories, and waits to be killed.
 func TestMainWaitsToBeKilled(t *testing.T) {
 	if os.Getenv("TEST_RENDER_WAIT") == "" {
 		t.Skip("for TestNothingOutlivesUs")
@@ -240,7 +240,7 @@ func TestMainStartsWhatDoesNothing(t *testing.T) {
 	chromium.New(t.Context(), chromium.Config{Browser: os.Getenv("TEST_RENDER_NOTHING")})
 }
 
-// A browser that does not notice the end of its pipe dies with us all the same.
+// A browser that does not notice the end of its pipe ends with this process all the same.
 func TestHungBrowserDoesNotOutliveUs(t *testing.T) {
 	common.get(t) // or skip
 	dir := t.TempDir()
@@ -278,7 +278,7 @@ func descendants(pid int) []int {
 	return list
 }
 
-// pidfd is a file that becomes readable when a process ends (pidfd_open(2)).
+// pidfd returns a file that becomes readable when a process ends (pidfd_open(2)).
 func pidfd(pid int) *os.File {
 	const pidfdOpen, nonblock = 434, syscall.O_NONBLOCK
 	fd, _, errno := syscall.Syscall(pidfdOpen, uintptr(pid), nonblock, 0)

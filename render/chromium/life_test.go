@@ -20,14 +20,14 @@ import (
 	"github.com/amble-crawler/amble/render/rendertest"
 )
 
-// app is a page that says what its script has got.
+// app is a page that shows what its script received.
 var app = files{
 	"/":       `<!doctype html><p id=out></p><script src=/app.js></script>`,
 	"/app.js": `fetch("/api").then(r => r.json()).then(j => out.textContent = j.v)`,
 	"/api":    `{"v": "rendered"}`,
 }
 
-// chain is a page whose script imports another, and so on, n deep.
+// chain is a page whose script imports another, and so on, n levels deep.
 func chain(n int) files {
 	f := files{"/": `<!doctype html><p id=out></p><script type=module>import v from "/m0.js"; const r = await fetch("/api"); out.textContent = v + (await r.json()).v + Math.random()</script>`, "/api": `{"v": "!"}`}
 	for i := range n {
@@ -55,7 +55,7 @@ func TestParkedPagesAreACache(t *testing.T) {
 	}
 }
 
-// More pages under way than can be parked: the least recently used begin again, and all are the same as alone.
+// If more pages are in progress than can be parked, the least recently used ones begin again, and all give the same result as alone.
 func TestParkedPagesBeyondTheRoom(t *testing.T) {
 	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Parked: 1, Tabs: 2})
@@ -176,7 +176,7 @@ func TestClosedRenderer(t *testing.T) {
 	}
 }
 
-// A Round that ends while its page waits leaves nothing of the page behind but, at most, the parked page.
+// A Round that ends while its page waits leaves nothing behind except, at most, the parked page.
 func TestDirectoriesAreRemoved(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()
@@ -197,7 +197,7 @@ func TestDirectoriesAreRemoved(t *testing.T) {
 	}
 }
 
-// openUp lets every user enter a directory and those above it that are the test's.
+// openUp lets every user enter a directory and its parents that belong to the test.
 func openUp(dir string) error {
 	for ; strings.HasPrefix(dir, filepath.Clean(os.TempDir())+"/"); dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o755); err != nil {
@@ -207,7 +207,7 @@ func openUp(dir string) error {
 	return nil
 }
 
-// What a page sees of frames does not depend on what other pages do.
+// What a page observes of frames does not depend on other pages.
 func TestFramesOfOtherTabs(t *testing.T) {
 	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Tabs: 4, Parked: -1})
@@ -226,7 +226,7 @@ func TestFramesOfOtherTabs(t *testing.T) {
 	wait.Wait()
 }
 
-// What nobody may allow is not asked about.
+// Requests that nobody may allow are refused without asking.
 func TestRefusedWithoutBeingAsked(t *testing.T) {
 	t.Parallel()
 	r := common.get(t)
@@ -253,7 +253,7 @@ func TestRefusedWithoutBeingAsked(t *testing.T) {
 	}
 }
 
-// A parked page asks whom the next round's task says.
+// A parked page asks the caller of the next round's task.
 func TestParkedPageAsksTheNextTask(t *testing.T) {
 	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Parked: 1})

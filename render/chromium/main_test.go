@@ -25,18 +25,18 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// together lets four parallel tests run at the same time, however few processors there are: a page often waits, to see whether it
-// wants anything else. More would be busy most of the time. -parallel, if it is given, decides.
+// together lets four parallel tests run at the same time, even with fewer processors: a page often waits to see whether it needs anything
+// else. More would keep the machine busy. If -parallel is given, it decides.
 func together() {
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
 	if !given {
-		_ = flag.Set("test.parallel", "4") // which there is in every test
+		_ = flag.Set("test.parallel", "4") // every test has this flag
 	}
 }
 
-// browser is a Renderer that is there when it is first wanted.
+// browser is a Renderer that is started when it is first needed.
 type browser struct {
 	config chromium.Config
 	once   sync.Once
@@ -44,11 +44,10 @@ type browser struct {
 	err    error
 }
 
-// common is for all pages that need no browser of their own. A browser that is started for each of them takes more time than most
-// of them.
+// common is for all pages that need no browser of their own: starting a browser takes longer than rendering most of them.
 var common = &browser{config: chromium.Config{Tabs: 2}}
 
-// patience is the time that the pages of most tests have to react: on a busy machine five seconds are too few.
+// patience is the time that pages of most tests have to respond: on a busy machine five seconds are not enough.
 const patience = time.Minute / 2
 
 func (b *browser) get(t *testing.T) *chromium.Renderer {
@@ -64,7 +63,7 @@ func (b *browser) get(t *testing.T) *chromium.Renderer {
 	return b.r
 }
 
-// Close ends the browser, if there ever was one.
+// Close ends the browser if it was started.
 func (b *browser) Close() error {
 	b.once.Do(func() {})
 	if b.r == nil {

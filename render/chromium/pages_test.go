@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/render/rendertest"
 )
 
-// shows is a page, what it must have in the end, and what it must not have.
+// shows is a page, what it must contain in the end, and what it must not.
 type shows struct {
 	name   string
 	files  files
@@ -24,10 +24,10 @@ type shows struct {
 	has    []string
 	lacks  []string
 	cut    string
-	once   bool // it is not the same twice
-	fickle bool // that it is the same twice depends on more than one process, on chance, or on clocks
-	hurry  bool // it does not react
-	floods bool // it keeps the browser busy, and would hold up the pages beside it
+	once   bool // two renderings may differ
+	fickle bool // equal results depend on more than one process, on chance, or on clocks
+	hurry  bool // it does not respond
+	floods bool // it keeps the browser busy, and would delay other pages
 	check  func(*testing.T, *render.Result)
 }
 
@@ -281,7 +281,7 @@ var pages = []shows{
 		has: []string{"not held up"},
 	},
 	{
-		name: "more workers than a page may have", // left waiting, they would stop the page's clock
+		name: "more workers than a page may have", // if they waited, they would stop the page's clock
 		files: files{
 			"/": `<!doctype html><script>for (let i = 0; i < 60; i++) new Worker(URL.createObjectURL(new Blob([";"])))</script>`,
 		},
@@ -305,7 +305,7 @@ var pages = []shows{
 	{
 		name: "requests without end", floods: true,
 		files: files{"/": `<!doctype html><script>for (let i = 0; ; i++) fetch("/flood?" + i)</script>`},
-		cut:   "any", // flooded or stuck, whichever is first
+		cut:   "any", // flooded or stuck, whichever comes first
 		check: func(t *testing.T, r *render.Result) {
 			if r.Cut != render.CutFlood && r.Cut != render.CutStuck {
 				t.Errorf("cut by %q", r.Cut)
@@ -379,7 +379,7 @@ var pages = []shows{
 				new ResizeObserver(() => note("resize")).observe(box); box.addEventListener("transitionend", () => note("end"));
 				setTimeout(() => box.className = "x", 300); setTimeout(() => scrollTo(0, 9999), 2000); requestIdleCallback(() => note("idle"))</script>`,
 		},
-		has: []string{`<p id="out">end idle low raf resize</p>`}, // in whichever order, and however many frames a busy browser skips
+		has: []string{`<p id="out">end idle low raf resize</p>`}, // in any order, and however many frames a busy browser skips
 	},
 	{
 		name: "windows",
@@ -490,7 +490,7 @@ var pages = []shows{
 				navigator.clipboard?.readText().then(() => note("clipboard"), () => note("no clipboard"));
 				navigator.bluetooth?.requestDevice({acceptAllDevices: true}).catch(() => note("no bluetooth")); document.body.requestFullscreen?.().catch(() => note("no fullscreen"))</script>`,
 		},
-		once:  true, // devices answer in real time, and virtual time may run out before
+		once:  true, // devices answer in real time, and virtual time may run out first
 		cut:   "any",
 		lacks: []string{">position", ",position", ">camera", ",camera", ">clipboard", ",clipboard"},
 	},
@@ -539,8 +539,8 @@ func TestPagesBeyondTheirProcessorTime(t *testing.T) {
 	}
 }
 
-// hurrying returns a Renderer that has little patience for pages that do not react, which saves time. On a machine with much to
-// do it would give up others.
+// hurrying returns a Renderer that soon gives up pages that do not respond, which saves time. On a busy machine it would give up others,
+// too.
 func hurrying(t *testing.T, c chromium.Config) *chromium.Renderer {
 	t.Helper()
 	r := rendertest.Configured(t, c)
@@ -548,8 +548,8 @@ func hurrying(t *testing.T, c chromium.Config) *chromium.Renderer {
 	return r
 }
 
-// A whole browser shows the same, if not always in the same order. It draws frames when it likes to, and none on a busy machine, so
-// no page is among these that waits for one.
+// A full browser shows the same, though not always in the same order. It draws frames at its own pace, and none on a busy machine, so no
+// page here waits for a frame.
 func TestPagesInAWholeBrowser(t *testing.T) {
 	path, err := chromium.Find("chromium")
 	if err != nil {
@@ -604,7 +604,7 @@ func (c *shows) test(t *testing.T, r *chromium.Renderer, twice bool) {
 	}
 }
 
-// tookProcessor asserts that a page has taken so much processor time, where that is known, and has no document.
+// tookProcessor asserts that a page has used this much processor time, where it is known, and has no document.
 func tookProcessor(least time.Duration) func(*testing.T, *render.Result) {
 	return func(t *testing.T, r *render.Result) {
 		t.Helper()
@@ -620,7 +620,7 @@ func fates(want ...string) func(*testing.T, *render.Result) {
 		t.Helper()
 		var got []string
 		for _, f := range r.Requests {
-			if f.Kind != string(render.KindIcon) { // which whole browsers want
+			if f.Kind != string(render.KindIcon) { // full browsers request it
 				got = append(got, strings.TrimSpace(fmt.Sprint(f.Kind, " ", f.Status, " ", f.Refused)))
 			}
 		}
@@ -630,7 +630,7 @@ func fates(want ...string) func(*testing.T, *render.Result) {
 	}
 }
 
-// refused asserts that requests are among those refused: kind, path and reason.
+// refused asserts that these requests were refused: kind, path and reason.
 func refused(t *testing.T, r *render.Result, want ...string) {
 	t.Helper()
 	var got []string
@@ -647,7 +647,7 @@ func refused(t *testing.T, r *render.Result, want ...string) {
 	}
 }
 
-// routes asserts a page's routes: how and path, or the whole URL if it is elsewhere.
+// routes asserts a page's routes: kind and path, or the whole URL on another host.
 func routes(t *testing.T, r *render.Result, want ...string) {
 	t.Helper()
 	var got []string

@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// Plain is a browser as it is without a Renderer: it requests what pages want by itself, and nothing is intercepted. It is
-// for comparison, and only where there is no network but loopback.
+// Plain is a browser without a Renderer: it makes the requests of pages itself, and nothing is intercepted. It is for comparison, and only
+// allowed where the only network is loopback.
 type Plain struct {
 	t testing.TB
 	p *process
@@ -48,20 +48,20 @@ func StartPlain(t testing.TB) *Plain {
 	return x
 }
 
-// PID is that of the browser.
+// PID returns the process id of the browser.
 func (x *Plain) PID() int { return x.p.cmd.Process.Pid }
 
-// CPU is what a process and its descendants have had of a processor.
+// CPU returns the processor time that a process and its descendants have used.
 func CPU(pid int) time.Duration { return cpu(pid) }
 
-// Memory is what a process and its descendants have of memory for themselves, in bytes.
+// Memory returns the private memory of a process and its descendants, in bytes.
 func Memory(pid int) int64 {
 	total, _, _ := memory(pid)
 	return total
 }
 
-// Page loads a page in a context of its own and returns it when its title is "done" and, if virtual is set, 5 seconds of a
-// virtual clock have passed since.
+// Page loads a page in its own context and returns it when its title is "done" and, if virtual is set, 5 seconds of virtual time have
+// passed since then.
 func (x *Plain) Page(ctx context.Context, url string, virtual bool) (string, error) {
 	t := &tab{b: x.b, box: newMailbox(), replies: map[int64]*message{}}
 	in, err := ask(ctx, t, "", target.CreateBrowserContext, target.CreateBrowserContextParams{})
@@ -86,7 +86,7 @@ func (x *Plain) Page(ctx context.Context, url string, virtual bool) (string, err
 	if _, err := ask(ctx, t, to.SessionID, page.Navigate, page.NavigateParams{URL: url}); err != nil {
 		return "", err
 	}
-	if virtual { // not before: its time would be over
+	if virtual { // not earlier: its time would run out
 		if _, err := ask(ctx, t, to.SessionID, emulation.SetVirtualTimePolicy, emulation.SetVirtualTimePolicyParams{
 			Policy: emulation.VirtualTimePolicyPauseIfNetworkFetchesPending, Budget: new(20_000.0),
 		}); err != nil {

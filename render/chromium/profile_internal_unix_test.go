@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A neighbour can put a FIFO where the lock of a browser's directory is expected: nothing waits for it.
+// Another user can put a FIFO in the place of a browser directory's lock: nothing waits for it.
 func TestStaleProfileWithFIFOIsSkipped(t *testing.T) {
 	temp := t.TempDir()
 	dir := filepath.Join(temp, dirPrefix+"1")

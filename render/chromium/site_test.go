@@ -20,27 +20,26 @@ import (
 // html is the header of an HTML page.
 var html = http.Header{"Content-Type": {"text/html; charset=utf-8"}}
 
-// fetched is the time at which the pages of all tests were fetched.
+// fetched is when the pages of all tests were fetched.
 var fetched = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// site is a server on loopback that counts who reaches it: in the end every connection and every request must be one of
-// the test's own client.
+// site is a server on loopback that counts connections and requests: in the end all of them must come from the test's own client.
 type site struct {
 	t      *testing.T
 	server *httptest.Server
 	client *http.Client
 	others []*site
 	header http.Header       // of "/"
-	refuse map[string]string // reasons by path: the gate's
+	refuse map[string]string // reasons to refuse, by path, as from the gate
 	before func(path string) // called before a path is requested
 
 	mu          sync.Mutex
-	connections int // that the server has seen
+	connections int // seen by the server
 	requests    []string
 	sent        []string
 }
 
-// files are the answers of a site by path; the type follows from the name or the text.
+// files are the answers of a site by path; the media type follows from the name or the text.
 type files map[string]string
 
 func newSite(t *testing.T, f files) *site {
@@ -111,7 +110,7 @@ func (s *site) note(list *[]string, line string) {
 	*list = append(*list, line)
 }
 
-// get is the fetcher: the only one that may reach the site.
+// get is the fetcher: only it may contact the site.
 func (s *site) get(url string) (*render.Answer, string) {
 	path := mustParse(s.t, url).Path()
 	if reason := s.refuse[path]; reason != "" {
@@ -137,7 +136,7 @@ func (s *site) get(url string) (*render.Answer, string) {
 	return a, ""
 }
 
-// page renders a page of the site to its end.
+// page renders a page of the site completely.
 func (s *site) page(r rendertest.Rounder, path string, p render.Policy) *render.Result {
 	s.t.Helper()
 	return s.with(r, path, p, render.NewStore(0))
@@ -169,7 +168,7 @@ func (s *site) with(r rendertest.Rounder, path string, p render.Policy, store *r
 	return res
 }
 
-// alone asserts that nobody but the fetcher has reached the site.
+// alone asserts that only the fetcher has contacted the site.
 func (s *site) alone() {
 	s.t.Helper()
 	for _, x := range s.others {
@@ -195,7 +194,7 @@ func mustParse(t testing.TB, s string) weburl.URL {
 	return u
 }
 
-// once renders a page and asserts that nobody else has reached the site.
+// once renders a page and asserts that only the fetcher has contacted the site.
 func (s *site) once(r *chromium.Renderer, path string, p render.Policy) *render.Result {
 	s.t.Helper()
 	res := s.page(r, path, p)
@@ -203,7 +202,7 @@ func (s *site) once(r *chromium.Renderer, path string, p render.Policy) *render.
 	return res
 }
 
-// twice renders a page twice and asserts that both are equal, byte by byte.
+// twice renders a page twice and asserts that both results are equal, byte by byte.
 func (s *site) twice(r *chromium.Renderer, path string, p render.Policy) *render.Result {
 	s.t.Helper()
 	a, b := s.page(r, path, p), s.page(r, path, p)

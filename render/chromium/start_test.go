@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/render/chromium"
 )
 
-// starting returns the error of a Renderer that is to start a browser.
+// starting returns the error of a Renderer that tries to start a browser.
 func starting(t *testing.T, c chromium.Config) *chromium.Error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -56,7 +56,7 @@ func TestUnknownIsolation(t *testing.T) {
 	says(t, starting(t, chromium.Config{Browser: script(t, "exit 0"), Isolation: "none"}), "render_isolation", `"none"`, "namespace or flags")
 }
 
-// script makes an executable that any user may run.
+// script creates an executable that any user may run.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -100,7 +100,7 @@ func TestDirectoryThatTheBrowserCannotEnter(t *testing.T) {
 	says(t, starting(t, chromium.Config{Browser: script(t, "exit 0"), TempDir: dir}), "render_browser", "65534, cannot enter "+dir)
 }
 
-// A browser that answers every command but one.
+// A browser that answers every command except one.
 func TestMainPlaysAnOldBrowser(t *testing.T) {
 	lacks := os.Getenv("TEST_RENDER_LACKS")
 	if lacks == "" {
@@ -134,7 +134,7 @@ func TestOldBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Dir(script(t, ""))
-	copied := filepath.Join(dir, "old") // where the browser's user can get
+	copied := filepath.Join(dir, "old") // where the browser's user has access
 	if err := os.WriteFile(copied, binary, 0o755); err != nil {
 		t.Fatal(err)
 	}

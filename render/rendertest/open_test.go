@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// live is a page that polls its server and listens to events.
+// live serves a page that polls its server and listens to events.
 func live() http.Handler {
 	mux := http.NewServeMux()
 	polls, streams := 0, 0
@@ -50,7 +50,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// broken is a test that notes failures instead of failing.
+// broken is a test that records failures instead of failing.
 type broken struct {
 	testing.TB
 	errors   []string

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/stores/open"
 )
 
-// Whatever the user names is listed.
+// List a store by the URL that a user has given.
 func ExampleURL() {
 	store, err := open.URL("file:///")
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/amble-crawler/amble/stores/storestest"
 )
 
-// serve starts a server with the bucket "crawls". Requests go through around, if there is one.
+// serve starts a server with the bucket "crawls". If around is not nil, it handles the requests.
 func serve(t *testing.T, around func(http.Handler, http.ResponseWriter, *http.Request)) {
 	t.Helper()
 	storestest.ServeS3(t, gofakes3.New(s3mem.New()).Server(), around)
@@ -56,8 +56,8 @@ func TestPrefixIsStore(t *testing.T) {
 	})
 }
 
-// failing answers one request in five with each kind of failure that may pass. Of concurrent requests one could be the fifth each time
-// that it is tried, so the same request fails twice at most: less often than a store tries it.
+// failing makes one request in five fail with each kind of temporary error. If requests are concurrent, one could be the fifth at each of
+// its tries, so the same request fails at most twice: less often than a store tries it.
 func failing() func(http.Handler, http.ResponseWriter, *http.Request) {
 	var mu sync.Mutex
 	var n int
@@ -81,10 +81,10 @@ func failing() func(http.Handler, http.ResponseWriter, *http.Request) {
 			_, _ = io.WriteString(w, "<Error><Code>SlowDown</Code></Error>")
 		case 1:
 			w.WriteHeader(http.StatusInternalServerError)
-		case 2: // cut while it is received
+		case 2: // the connection breaks while the request is received
 			_, _ = io.CopyN(io.Discard, r.Body, 3)
 			panic(http.ErrAbortHandler)
-		case 3: // cut while it is answered
+		case 3: // the connection breaks during the answer
 			rec := httptest.NewRecorder()
 			h.ServeHTTP(rec, r)
 			panic(http.ErrAbortHandler)
@@ -142,7 +142,7 @@ func TestServerThatIsNotThereIsAway(t *testing.T) {
 func TestTruncatedUploadIsNoObject(t *testing.T) {
 	cut := true
 	serve(t, func(h http.Handler, w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPut && cut { // a proxy that loses the end, and says nothing
+		if r.Method == http.MethodPut && cut { // a proxy that silently loses the end
 			r.Body = io.NopCloser(io.LimitReader(r.Body, 3))
 			r.Header.Set("Content-Length", "3")
 			r.ContentLength = 3
@@ -159,7 +159,7 @@ func TestTruncatedUploadIsNoObject(t *testing.T) {
 	}
 }
 
-// TestLostUploadIsSeen is about a server that says that it stored an object, and did not.
+// TestLostUploadIsSeen uses a server that claims to have stored an object but has not.
 func TestLostUploadIsSeen(t *testing.T) {
 	serve(t, func(h http.Handler, w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPut {
