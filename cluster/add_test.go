@@ -19,8 +19,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Seeds are added while nodes are killed and cut off; the process that adds them is killed, too, and begins again. Each seed is crawled
-// once, also one that the job knew already.
+// Seeds are added while nodes are killed and cut off; the process that adds them is also killed, and begins again. Each seed is crawled
+// once, even if the job knew it already.
 func TestAddedRequestsAreCrawledOnce(t *testing.T) {
 	runs, late := long.N(4, 12), 0
 	for seed, done := uint64(0), 0; done < runs; seed++ {
@@ -54,7 +54,7 @@ func TestAddedRequestsAreCrawledOnce(t *testing.T) {
 				ended <- err
 			}()
 			s.run()
-			if err := <-ended; err != nil { // the job was over before all were added: which ones is not known
+			if err := <-ended; err != nil { // the job ended before all seeds were added: which ones are missing is unknown
 				late++
 				return
 			}
@@ -69,7 +69,7 @@ func TestAddedRequestsAreCrawledOnce(t *testing.T) {
 	}
 }
 
-// add adds requests as one process does, over a connection that loses what nodes' connections lose.
+// add adds seeds as one process does, over a connection that loses messages like those of nodes.
 func (s *sim) add(ctx context.Context, seed uint64, urls []string) error {
 	conn, f := s.server.Connect(), s.faults
 	f.Seed = seed
@@ -91,7 +91,7 @@ func (s *sim) add(ctx context.Context, seed uint64, urls []string) error {
 	return a.Flush(ctx)
 }
 
-// However much is added, messages are small and little is kept.
+// However much is added, messages stay small and little is kept in memory.
 func TestAdderKeepsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &sizes{Engine: mem.New().Connect()}
@@ -125,7 +125,7 @@ func TestAdderKeepsLittle(t *testing.T) {
 	})
 }
 
-// sizes is an engine that notes how large messages are.
+// sizes is an engine that records the sizes of messages.
 type sizes struct {
 	cluster.Engine
 	mu      sync.Mutex

@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/internal/long"
 )
 
-// I7: whatever happens in whatever order, with owners that are overtaken, calls without an answer and stale reads, the shards
-// never commit more pages than the job may have, the register always sums to that, and in the end they have as many.
+// I7: whatever happens, in any order, with replaced owners, calls without an answer and stale reads, the shards never commit more pages
+// than the limit of the job; the register always sums to that limit; and in the end all of it is used.
 func TestBudgetModel(t *testing.T) {
 	for seed := range uint64(long.N(10, 40)) {
 		synctest.Test(t, func(t *testing.T) { runBudget(t, seed) })
@@ -64,14 +64,14 @@ type budgetModel struct {
 	s      *mem.Server
 	job    cluster.Job
 	dir    string
-	owners []*cluster.BudgetOwner // the latest of each shard
-	olds   []*cluster.BudgetOwner // that were overtaken
+	owners []*cluster.BudgetOwner // the newest of each shard
+	olds   []*cluster.BudgetOwner // those that were replaced
 	made   int
 	urls   int
 	calm   bool
 }
 
-// own makes another process the owner of a shard, with that many new URLs. The one before does not know it.
+// own makes another process the owner of a shard, with this many new URLs. The previous owner does not know.
 func (m *budgetModel) own(shard, urls int) {
 	conn := m.s.Connect()
 	m.made++
@@ -92,7 +92,7 @@ func (m *budgetModel) own(shard, urls int) {
 	m.owners[shard] = o
 }
 
-// step lets one thing happen.
+// step makes one random event happen.
 func (m *budgetModel) step() {
 	all := append(append([]*cluster.BudgetOwner{}, m.owners...), m.olds...)
 	o := all[m.rng.IntN(len(all))]
@@ -106,7 +106,7 @@ func (m *budgetModel) step() {
 	case 3:
 		o.Tidy(m.starving())
 	case 4:
-		o.Tidy([]int{99}) // somebody else starves
+		o.Tidy([]int{99}) // another shard needs pages
 	case 5:
 		o.None()
 	default:
@@ -122,7 +122,7 @@ func (m *budgetModel) starving() []int {
 	return g.Starving
 }
 
-// spent is how many pages are committed, as the journals say.
+// spent returns how many pages are committed according to the journals.
 func (m *budgetModel) spent() (sum int64) {
 	for _, o := range m.owners {
 		sum += o.Committed()

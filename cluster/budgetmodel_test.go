@@ -11,14 +11,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// BudgetOwner is a process that owns a shard, or believes it does, with a real queue, of which a test serves the claims.
+// BudgetOwner is a process that owns a shard, or believes so. Its queue is real; a test serves the claims.
 type BudgetOwner struct {
 	s      *Shard
 	q      *queue
-	claims []frontier.Claim // whose pages are not committed
+	claims []frontier.Claim // pages not committed yet
 }
 
-// OwnBudget takes a shard over.
+// OwnBudget takes over a shard.
 func OwnBudget(ctx context.Context, e Engine, shard int, dir string) (*BudgetOwner, error) {
 	j, err := LoadJob(ctx, e)
 	if err != nil {
@@ -40,7 +40,7 @@ func OwnBudget(ctx context.Context, e Engine, shard int, dir string) (*BudgetOwn
 	if err != nil {
 		return nil, err
 	}
-	o.lease.life = 1 << 60 // nobody renews it
+	o.lease.life = 1 << 60 // never renewed
 	s, err := n.openShard(o)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (o *BudgetOwner) Add(from, n int) error {
 // Alive reports whether the process can still commit.
 func (o *BudgetOwner) Alive() bool { return o.s.owner.lease.check() == nil }
 
-// claim claims a URL, if one may be.
+// claim claims a URL, if possible.
 func (o *BudgetOwner) claim() (frontier.Claim, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
@@ -79,14 +79,14 @@ func (o *BudgetOwner) claim() (frontier.Claim, bool) {
 	return c, err == nil
 }
 
-// Page serves a claim that becomes a page.
+// Page serves a claim that counts as a page.
 func (o *BudgetOwner) Page() {
 	if c, ok := o.claim(); ok && o.q.Release(context.Background(), c, time.Time{}) == nil {
 		o.claims = append(o.claims, c)
 	}
 }
 
-// None serves a claim that becomes none.
+// None serves a claim that does not count as a page.
 func (o *BudgetOwner) None() {
 	if c, ok := o.claim(); ok {
 		_ = o.q.Settle(context.Background(), c, frontier.Settlement{Again: &frontier.Again{}})
@@ -104,10 +104,10 @@ func (o *BudgetOwner) Commit() {
 	}
 }
 
-// Tidy is pages.tidy.
+// Tidy calls pages.tidy.
 func (o *BudgetOwner) Tidy(starving []int) { o.s.pages.tidy(context.Background(), starving) }
 
-// Committed is how many pages the shard has committed, as far as this owner knows.
+// Committed returns how many pages the shard has committed, as far as this owner knows.
 func (o *BudgetOwner) Committed() int64 { return o.s.store.Offsets("")[offsetPages] }
 
 // Close ends the process.

@@ -9,38 +9,38 @@ import (
 	"testing"
 )
 
-// EndModel is a job of three shards in which only what concerns its end is real: journals and inboxes, owners, their beats,
-// and the probes. A shard's queue is a number. What its owner has not committed, a takeover forgets; the owner that was
-// overtaken continues until it is refused.
+// EndModel is a job of three shards in which only the parts that decide about its end are real: journals and inboxes, owners, their beats,
+// and the probes. A shard's queue is a number. A takeover forgets what the previous owner has not committed; that owner continues until it
+// is refused.
 type EndModel struct {
 	t       *testing.T
 	rng     *rand.Rand
 	ctx     context.Context
-	calm    Engine // where nothing is stale
+	calm    Engine // a connection without stale reads
 	stale   Engine
-	owners  []*modelOwner // those that were overtaken, too
+	owners  []*modelOwner // including replaced ones
 	shards  int
-	links   int // that pages may still have
+	links   int // links that pages may still have
 	attempt finisher
 	adder   *Adder // of requests from outside
-	adds    int    // that it may still make
-	added   []int  // its offers since it has held the end
-	counts  []bool // by the number of an offer: its sender has committed the page
+	adds    int    // requests that it may still add
+	added   []int  // its offers since it holds the end
+	counts  []bool // by number of an offer: whether its sender has committed the page
 }
 
-// modelOwner is a process that owns a shard, or believes it does.
+// modelOwner is a process that owns a shard, or believes so.
 type modelOwner struct {
 	*owner
-	queue int    // pages, durable ones
-	inbox uint64 // read up to, likewise
-	probe uint64 // the last one read
-	// under are the links of the page under way, by shard: not sent yet. nil: no page is.
+	queue int    // pages, the durable ones
+	inbox uint64 // position up to which it has read, also durable
+	probe uint64 // the last probe that it has read
+	// under has the unsent links of the page in progress, by shard. nil: no page is in progress.
 	under  []int
-	served bool  // one is
-	sent   []int // the offers of the page under way
+	served bool  // whether a page is in progress
+	sent   []int // the offers of the page in progress
 }
 
-// NewEndModel makes a model. connect returns a connection whose reads are stale with a probability.
+// NewEndModel makes a model. connect returns a connection whose reads are stale with the given probability.
 func NewEndModel(t *testing.T, seed uint64, connect func(stale float64) Engine) *EndModel {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	m := &EndModel{t: t, rng: rng, ctx: t.Context(), calm: connect(0), stale: connect(0.5), shards: 3, links: 1 + rng.IntN(8), adds: rng.IntN(12)}
@@ -52,7 +52,7 @@ func NewEndModel(t *testing.T, seed uint64, connect func(stale float64) Engine) 
 	return m
 }
 
-// Run lets things happen until the probes say that the job is done, and reports whether they did.
+// Run makes events happen until the probes find the job done, and reports whether they did.
 func (m *EndModel) Run() bool {
 	for range 2000 {
 		o := m.owners[m.rng.IntN(len(m.owners))]
@@ -79,7 +79,7 @@ func (m *EndModel) Run() bool {
 	return false
 }
 
-// serve does one step of a page: its links are sent before it is committed.
+// serve does one step of a page: its links are sent before the page is committed.
 func (m *EndModel) serve(o *modelOwner) {
 	switch {
 	case !o.served && o.queue > 0:
@@ -93,7 +93,7 @@ func (m *EndModel) serve(o *modelOwner) {
 			if n > 0 && shard != o.shard {
 				o.under[shard] = 0
 				m.send(o, shard, n)
-				return // something else may happen before the next one
+				return // another event may come before the next one
 			}
 		}
 		if m.commit(o, o.queue-1+o.under[o.shard], o.inbox) {
@@ -105,7 +105,7 @@ func (m *EndModel) serve(o *modelOwner) {
 	}
 }
 
-// add does one step of an operator who adds requests: they count when the end was held after they were sent.
+// add does one step of an operator who adds requests: they count if the end was held after they were sent.
 func (m *EndModel) add() {
 	if m.adds > 0 && (len(m.added) == 0 || m.rng.IntN(2) == 0) {
 		m.adds--
@@ -115,7 +115,7 @@ func (m *EndModel) add() {
 			m.t.Fatal(err)
 		}
 		if m.rng.IntN(4) == 0 {
-			return // something else may happen before the end is held
+			return // another event may come before the end is held
 		}
 	}
 	if len(m.added) == 0 {
@@ -131,14 +131,14 @@ func (m *EndModel) add() {
 }
 
 func (m *EndModel) send(o *modelOwner, shard, links int) {
-	x := message{from: len(m.counts), epoch: uint64(links)} // the numbers of the offer and of its links, for short
+	x := message{from: len(m.counts), epoch: uint64(links)} // shorthand: the number of the offer and of its links
 	o.sent, m.counts = append(o.sent, x.from), append(m.counts, false)
 	if err := m.calm.Send(m.ctx, shard, fmt.Sprint(m.rng.Uint64()), x.encode()); err != nil {
 		m.t.Fatal(err)
 	}
 }
 
-// commit makes a shard's state durable: what a page leaves, or what was read.
+// commit makes a shard's state durable: the result of a page or of reading.
 func (m *EndModel) commit(o *modelOwner, queue int, inbox uint64) bool {
 	state := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(queue)), inbox)
 	if _, err := o.Append(state); err != nil {
@@ -148,7 +148,7 @@ func (m *EndModel) commit(o *modelOwner, queue int, inbox uint64) bool {
 	return true
 }
 
-// read reads what is new in the inbox, as Shard.receive does: offers are queued first, and then the probe is noted and told.
+// read reads new messages of the inbox like Shard.receive: it queues offers first, and then records and reports the probe.
 func (m *EndModel) read(o *modelOwner) {
 	queue, at, probe := o.queue, o.inbox, o.probe
 	for x, err := range m.stale.Inbox(m.ctx, o.shard, o.inbox) {
@@ -169,7 +169,7 @@ func (m *EndModel) read(o *modelOwner) {
 	if queue > o.queue && !m.commit(o, queue, at) {
 		return
 	}
-	o.inbox, o.probe = at, probe // without an offer it is read again after a takeover
+	o.inbox, o.probe = at, probe // without an offer, a takeover makes it read again
 	m.beat(o)
 }
 
@@ -178,7 +178,7 @@ func (m *EndModel) beat(o *modelOwner) {
 	_ = o.beat(o.queue == 0 && !o.served, o.probe, mark)
 }
 
-// takeOver makes another process the owner, with what the journal says.
+// takeOver makes another process the owner, with the state of the journal.
 func (m *EndModel) takeOver(shard int) {
 	last, err := m.calm.Last(m.ctx, shard)
 	if err != nil {
@@ -206,8 +206,8 @@ func (m *EndModel) takeOver(shard int) {
 	m.owners = append(m.owners, x)
 }
 
-// check checks that the job is done. An offer whose sender has not committed the page does not count: who owns that shard now
-// sends the page's links itself.
+// check checks that the job is done. An offer whose sender has not committed the page does not count: the shard's present owner sends the
+// page's links itself.
 func (m *EndModel) check() {
 	for shard := range m.shards {
 		var o *modelOwner

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// A crawl of one process that takes turns at hosts with all jobs of an engine. cluster/nats.ConnectClocks connects to one of servers.
+// A crawl in one process that takes turns at hosts with all jobs of an engine. For an engine with servers, use cluster/nats.ConnectClocks.
 func ExampleClocks() {
 	ctx := context.Background()
 	engine := mem.New().Connect()

@@ -8,16 +8,16 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// RunNode is Node.Run of a process that ends at once when alive does.
+// RunNode is Node.Run for a process that ends at once when alive is done.
 func RunNode(n *Node, ctx, alive context.Context) error { return n.run(ctx, alive) }
 
 // MaxSkew returns the job's.
 func (n *Node) MaxSkew() int64 { return int64(n.job.MaxSkew) }
 
-// RegisterEnd is the register that says that a job is over.
+// RegisterEnd is the register that records that a job is over.
 const RegisterEnd = registerEnd
 
-// Rebuild takes a shard over and opens its store, rebuilt in dir.
+// Rebuild takes over a shard and opens its store, rebuilt in dir.
 func Rebuild(ctx context.Context, e Engine, shard int, dir string, j Job) (*disk.Store, error) {
 	last, err := e.Last(ctx, shard)
 	if err != nil {
@@ -33,8 +33,8 @@ func Rebuild(ctx context.Context, e Engine, shard int, dir string, j Job) (*disk
 	return disk.Open(dir, disk.Config{Journal: o})
 }
 
-// FollowWhileBeating takes shard 0 over, and follows its journal when beats have been appended already, as another goroutine
-// does. It returns the number of the record that made it the owner, and of the last one that was read.
+// FollowWhileBeating takes over shard 0 and follows its journal, after another goroutine has appended beats. It returns the numbers of the
+// record that made it the owner and of the last record read.
 func FollowWhileBeating(ctx context.Context, e Engine, dir string, j Job, beats int) (opened, read uint64, err error) {
 	noting := &reading{Engine: e}
 	o, err := takeOver(ctx, noting, 0, "n", j.TTL, Entry{})
@@ -51,7 +51,7 @@ func FollowWhileBeating(ctx context.Context, e Engine, dir string, j Job, beats 
 	return opened, noting.last, err
 }
 
-// reading notes the last record that was read.
+// reading records the last record that was read.
 type reading struct {
 	Engine
 	last uint64
@@ -67,7 +67,7 @@ func (r *reading) Read(ctx context.Context, shard int, after uint64) iter.Seq2[E
 	}
 }
 
-// RebuildIn is Rebuild of shard 0, by a node that lives until the process ends.
+// RebuildIn is Rebuild for shard 0, by a node that lives until the process ends.
 func RebuildIn(e Engine, dir string, j Job, c disk.Config) (*disk.Store, error) {
 	ctx := context.Background()
 	last, err := e.Last(ctx, 0)
@@ -78,7 +78,7 @@ func RebuildIn(e Engine, dir string, j Job, c disk.Config) (*disk.Store, error) 
 	if err != nil {
 		return nil, err
 	}
-	o.lease.life = 1 << 60 // nobody renews it
+	o.lease.life = 1 << 60 // never renewed
 	if err := o.follow(dir, c); err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func ReadWritten(entries []Entry) (all []Written, err error) {
 	return all, nil
 }
 
-// Waiting returns the number of requests that [Adder.Add] has taken and that are not sent yet.
+// Waiting returns the number of requests that [Adder.Add] has accepted but not sent yet.
 func (a *Adder) Waiting() (n int) {
 	for _, all := range a.waiting {
 		n += len(all)
@@ -114,10 +114,10 @@ func (a *Adder) Waiting() (n int) {
 	return n
 }
 
-// SetProcess says which process of a job has the clocks, and which one is proven to have ended.
+// SetProcess sets the process of a job that holds the clocks, and the process that is proven to have ended.
 func SetProcess(k *Clocks, id, gone string) { k.id, k.gone = id, gone }
 
-// AskIdle returns what asks a shard whether it is idle: each call looks whether it was answered.
+// AskIdle returns a function that asks a shard whether it is idle: each call checks for an answer.
 func AskIdle(e Engine, shard int, probe uint64) (ask func(ctx context.Context) (answered, busy bool)) {
 	q := question{probe: probe}
 	return func(ctx context.Context) (answered, busy bool) { return q.ask(ctx, e, shard) }

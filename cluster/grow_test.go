@@ -20,11 +20,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// simOperator is who doubles the shards of a simulated job.
+// simOperator is the operator that doubles the shards of a simulated job.
 const simOperator = "operator"
 
-// TestSimGrow doubles the shards of simulated jobs. Whoever does it is killed at one of its calls after the other; now and then nodes work
-// on the job in between. Then what [TestSim] checks still holds: each page once, none lost, and no pause cut short.
+// TestSimGrow doubles the shards of simulated jobs. The operator is killed at each of its calls in turn; sometimes nodes work on the job
+// in between. Afterwards the checks of [TestSim] still hold: each page once, none lost, and no pause cut short.
 func TestSimGrow(t *testing.T) {
 	seeds := []uint64{1, 3, 5}
 	for i := range uint64(long.N(0, 20)) {
@@ -52,7 +52,7 @@ func TestSimGrow(t *testing.T) {
 	}
 }
 
-// crawlSome lets nodes work for a while, some of which are killed, and then ends the job.
+// crawlSome lets nodes work for a while, some of which are killed, and then stops the job.
 func (s *sim) crawlSome(rng *rand.Rand) {
 	time.Sleep(time.Duration(rng.Int64N(int64(25 * time.Second))))
 	for i, x := range s.living() {
@@ -77,7 +77,7 @@ func (s *sim) ended() {
 	}
 }
 
-// resume lets nodes work again. Who reads what was true before reads that, too: otherwise nodes end, and are begun, again and again.
+// resume lets nodes work again, even if some reads are stale: otherwise nodes would end and be started again and again.
 func (s *sim) resume() {
 	e := s.server.Connect()
 	_, err := cluster.Give(s.t.Context(), e, cluster.Order{What: cluster.OrderResume})
@@ -92,7 +92,7 @@ func (s *sim) resume() {
 	}
 }
 
-// double doubles the shards, if everything is not crawled already.
+// double doubles the shards, unless everything has been crawled already.
 func (s *sim) double(rng *rand.Rand) {
 	if end, err := cluster.LoadEnd(s.t.Context(), s.server.Connect()); end != cluster.EndStopped || err != nil {
 		return
@@ -114,7 +114,7 @@ func (s *sim) double(rng *rand.Rand) {
 		}
 		s.log("doubled until call %d: %v; %d shards", call, err, j.Shards)
 		switch {
-		case err != nil && !killed && (s.faults.Stale == 0 || call > 3000): // otherwise what it read of the job may have been of before
+		case err != nil && !killed && (s.faults.Stale == 0 || call > 3000): // otherwise it may have read an old state of the job
 			s.t.Fatalf("call %d: %v", call, err)
 		case err == nil && j.Shards != g.Shards:
 			s.t.Fatalf("call %d: %d shards without an error", call, j.Shards)
@@ -133,7 +133,7 @@ func (s *sim) double(rng *rand.Rand) {
 	}
 }
 
-// TestGrowIsRefused: a job grows only twofold, when nobody works on it, and not beyond the greatest number of shards.
+// TestGrowIsRefused checks that the shards of a job can only be doubled, only while nobody works on it, and only up to the maximum.
 func TestGrowIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		created, shards int
@@ -169,7 +169,7 @@ func TestGrowIsRefused(t *testing.T) {
 	}
 }
 
-// stopped makes a job that was drained, and whose shards nobody ever owned.
+// stopped makes a drained job whose shards never had an owner.
 func stopped(t *testing.T, shards int) *mem.Server {
 	t.Helper()
 	s := mem.New()
@@ -187,7 +187,7 @@ func growth(t *testing.T, shards int) cluster.Growth {
 	return cluster.Growth{Shards: shards, By: simOperator, Dir: t.TempDir(), Store: disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10}}
 }
 
-// besides is an engine of which the time is asked before the last step of Grow: then f is called.
+// besides is an engine that calls f when the time is asked before the last step of Grow.
 type besides struct {
 	*mem.Conn
 	f func()
@@ -199,8 +199,8 @@ func (b besides) Now(ctx context.Context) (time.Time, error) {
 	return b.Conn.Now(ctx)
 }
 
-// TestGrowBesidesOthers: of two who double the shards at once one does, and nobody does when a node may have taken a shard over. What is
-// doubled is not touched again.
+// TestGrowBesidesOthers checks that if two operators double the shards at once, one succeeds, and that none does if a node may have taken
+// over a shard. Doubled shards are not changed again.
 func TestGrowBesidesOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stopped(t, 2)
@@ -210,7 +210,7 @@ func TestGrowBesidesOthers(t *testing.T) {
 				t.Fatalf("%d shards, want %d, %v", j.Shards, want, err)
 			}
 		}
-		takesOver := func() { // which stores the orders again, and may own a shard then
+		takesOver := func() { // this stores the orders again, and a node may own a shard then
 			b, rev, err := s.Connect().Load(t.Context(), "orders")
 			if err == nil {
 				_, err = s.Connect().Store(t.Context(), "orders", b, rev)
@@ -240,8 +240,8 @@ func TestGrowBesidesOthers(t *testing.T) {
 	})
 }
 
-// TestOldOffersAreSentOn: links that were sent to the shard that a host belonged to before are queued by the one that it belongs to now,
-// and a node that knows nothing of the new shards ends.
+// TestOldOffersAreSentOn checks that links sent to the former shard of a host are queued by its present shard, and that a node that does
+// not know the new shards ends.
 func TestOldOffersAreSentOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()

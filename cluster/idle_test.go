@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A node that has more than its share gives back shards that are busy, and keeps those that are idle: a shard that moves cannot answer
-// whether it is idle, and the job would not end.
+// A node with more than its share gives back busy shards and keeps idle ones: a shard that moves cannot answer whether it is idle, so the
+// job would not end.
 func TestIdleShardsStayWhereTheyAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
@@ -36,7 +36,7 @@ func TestIdleShardsStayWhereTheyAre(t *testing.T) {
 					}
 				},
 			})()
-			time.Sleep(time.Minute) // the first one has taken all
+			time.Sleep(time.Minute) // the first node has taken all shards
 		}
 		if moved.Load() != 1 || idle.Load() != 0 {
 			t.Errorf("the busy shard was given back %d times, want once; idle ones %d times, want never", moved.Load(), idle.Load())
@@ -44,7 +44,7 @@ func TestIdleShardsStayWhereTheyAre(t *testing.T) {
 	})
 }
 
-// holdPage is the crawl of a shard that has nothing to do, or, as shard 0, a page that is never settled.
+// holdPage crawls a shard that has nothing to do or, for shard 0, a page that is never settled.
 func holdPage(ctx context.Context, sh *cluster.Shard) error {
 	f := sh.Frontier()
 	u, err := weburl.Parse("http://" + hostIn(sh.Job(), true) + "/")
@@ -60,7 +60,7 @@ func holdPage(ctx context.Context, sh *cluster.Shard) error {
 	return err
 }
 
-// An owner may give its shard back before it answers whether it is idle. Then the attempt to end the job is given up, and the next owner
+// An owner may give its shard back before it answers whether it is idle. This attempt to end the job is then given up, and the next owner
 // answers the next attempt.
 func TestWhoIsAskedMayBeGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

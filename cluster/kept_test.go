@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// counted counts what the engine is asked about clocks.
+// counted counts the engine's calls about clocks.
 type counted struct {
 	cluster.ClockStore
 	stores atomic.Int64
@@ -34,8 +34,8 @@ func partOf(t *testing.T, ctx context.Context, store cluster.ClockStore, id, gon
 	return k
 }
 
-// TestGateThatIsAloneSeldomAsksTheEngine: the clocks of a host and an address are not stored twice for each request. Each turn of a gate
-// that comes after more than a second is told.
+// TestGateThatIsAloneSeldomAsksTheEngine checks that the clocks of a host and an address are not stored twice for each request. Each turn
+// of a gate that comes after more than a second is reported to the engine.
 func TestGateThatIsAloneSeldomAsksTheEngine(t *testing.T) {
 	for delay, most := range map[time.Duration]int64{100 * time.Millisecond: 12, time.Second: 2 * 32} {
 		synctest.Test(t, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestGateThatIsAloneSeldomAsksTheEngine(t *testing.T) {
 	}
 }
 
-// TestWhoComesWhileAClockIsKeptGetsATurn: of a gate that requests all the time, and of one that does not come again.
+// TestWhoComesWhileAClockIsKeptGetsATurn checks this for a gate that makes requests all the time, and for one that does not return.
 func TestWhoComesWhileAClockIsKeptGetsATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -107,8 +107,8 @@ func TestWhoComesWhileAClockIsKeptGetsATurn(t *testing.T) {
 	})
 }
 
-// TestClocksOfAKilledProcess: of whoever is known to have ended they are free after the pause, and otherwise when its request must be
-// over. A long pause is stored at once.
+// TestClocksOfAKilledProcess checks that the clocks of a process that has provably ended are free after the pause, and otherwise when its
+// request must be over. A long pause is stored at once.
 func TestClocksOfAKilledProcess(t *testing.T) {
 	for name, c := range map[string]struct {
 		gone        string
@@ -142,7 +142,7 @@ func TestClocksOfAKilledProcess(t *testing.T) {
 	}
 }
 
-// TestClocksAreGivenBackAtOnce: with a longer pause than the engine knows of, or after another crawl's turn.
+// TestClocksAreGivenBackAtOnce checks this after a pause that is longer than the engine knows, and after another crawl's turn.
 func TestClocksAreGivenBackAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()

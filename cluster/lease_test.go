@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// I3: a lease ends by the monotonic clock or by the wall clock, whichever is first, and counts from before the record was
-// sent first.
+// I3: a lease ends by the monotonic clock or the wall clock, whichever is first, and counts from before the first attempt to send the
+// record.
 func TestLeaseEndsByEitherClock(t *testing.T) {
 	const ttl, life = 10 * time.Second, 9 * time.Second
 	sent := time.Now()
@@ -39,7 +39,7 @@ func TestLeaseThatWasGivenUpStaysSo(t *testing.T) {
 	if err := l.check(); err != nil {
 		t.Error(err)
 	}
-	l.renew(time.Now().Add(-time.Hour)) // an answer that is late shortens nothing
+	l.renew(time.Now().Add(-time.Hour)) // a late answer does not shorten the lease
 	if err := l.check(); err != nil {
 		t.Error(err)
 	}

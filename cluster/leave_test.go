@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// What a node that is told to stop gives back, another one takes at once: it need not wait until nothing was heard of the node
-// for a while. Another process may have its name then.
+// Shards that a stopping node gives back are taken by another one at once: it need not wait for the TTL, during which the node is silent.
+// Another process may then have its name.
 func TestOthersTakeWhatIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
@@ -22,7 +22,7 @@ func TestOthersTakeWhatIsGivenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		var nodes sync.WaitGroup
-		var slow atomic.Bool // the next shard that is given back takes long
+		var slow atomic.Bool // giving back the next shard takes long
 		start := func(name string) (owns *atomic.Int64, stop context.CancelFunc) {
 			owns = &atomic.Int64{}
 			ctx, stop := context.WithCancel(t.Context())
@@ -58,7 +58,7 @@ func TestOthersTakeWhatIsGivenBack(t *testing.T) {
 		if stays.Load() != 2 || leaves.Load() != 2 {
 			t.Fatalf("two nodes own %d and %d of 4 shards", stays.Load(), leaves.Load())
 		}
-		slow.Store(true) // not before: when the nodes have met they may give back some of what they took
+		slow.Store(true) // not before: nodes that have met may give back some of their shards
 		leave()
 		time.Sleep(cluster.DefaultTTL / 3)
 		if stays.Load() != 3 {

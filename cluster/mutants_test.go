@@ -13,7 +13,7 @@ import (
 
 var runMutants = flag.Bool("mutants", false, "build this package without each of its protections and run the test that must see it: some minutes")
 
-// mutant switches one protection off.
+// mutant removes one protection.
 type mutant struct {
 	name     string
 	file     string
@@ -115,7 +115,7 @@ var mutants = []mutant{
 	{"a node that owns a few has a share like others", "fellows.go", "return min(s.Most, j.Shards)", "return j.Shards", "OthersTake"},
 }
 
-// TestMutants expects that a test fails without each protection. Without -mutants it only checks that the lines are there.
+// TestMutants expects that a test fails without each protection. Without -mutants it only checks that the lines exist.
 func TestMutants(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
@@ -148,7 +148,7 @@ func (m mutant) try(t *testing.T, text string) {
 	}
 	began := time.Now()
 	cmd := exec.Command(binary, "-test.run", "^Test("+m.run+")", "-test.timeout", "60s", "-test.failfast", "-sim.n", "60")
-	cmd.Env = append(os.Environ(), "TEST_FULL=1") // some are rare
+	cmd.Env = append(os.Environ(), "TEST_FULL=1") // some happen rarely
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		t.Errorf("no test notices: %s", m.name)

@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// watched is an engine that notes what is stored through it, and in which order; what it is told to refuse has no answer.
+// watched is an engine that records what is stored through it, in order; calls that it is told to refuse get no answer.
 type watched struct {
 	cluster.Engine
 	mu     sync.Mutex
@@ -52,7 +52,7 @@ func (w *watched) Append(ctx context.Context, shard int, n cluster.Nonce, data [
 	return seq, err
 }
 
-// become starts or stops refusing, and returns what was stored before.
+// become starts or stops refusing, and returns what was stored so far.
 func (w *watched) become(refuse string) (log []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +83,7 @@ func owning(t *testing.T, j cluster.Job, test func(t *testing.T, w *watched, o *
 	})
 }
 
-// host returns a host that belongs to shard 0, or to another one.
+// hostIn returns a host that belongs to shard 0, or to another shard.
 func hostIn(j cluster.Job, first bool) string {
 	for i := 0; ; i++ {
 		if h := fmt.Sprintf("o%d.test", i); (j.Shard(h+":80") == 0) == first {
@@ -120,7 +120,7 @@ func TestLinksAreSentBeforeTheCommit(t *testing.T) {
 	})
 }
 
-// I7: pages are returned to the register only when it is committed that the shard does not use them.
+// I7: pages are returned to the register only after it is committed that the shard does not use them.
 func TestPagesAreReturnedAfterTheCommit(t *testing.T) {
 	owning(t, cluster.Job{Shards: 2, Limits: cluster.Limits{Pages: 100}}, func(t *testing.T, w *watched, o *cluster.BudgetOwner, j cluster.Job, die func()) {
 		if err := o.Add(0, 1); err != nil {

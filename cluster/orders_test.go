@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestAResumedJobIsCollectedAgain checks that what was noted of collecting holds until the next order.
+// TestAResumedJobIsCollectedAgain checks that a record of collecting holds until the next order.
 func TestAResumedJobIsCollectedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := mem.New().Connect()
@@ -53,7 +53,7 @@ func TestAResumedJobIsCollectedAgain(t *testing.T) {
 	})
 }
 
-// Orders that are given at the same time get different numbers, although reads are stale.
+// Orders that are given at the same time get different numbers, even with stale reads.
 func TestOrdersAtTheSameTimeAllCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
@@ -68,7 +68,7 @@ func TestOrdersAtTheSameTimeAllCount(t *testing.T) {
 			given.Go(func() {
 				for k := range each {
 					err := cluster.ErrNoJob
-					for errors.Is(err, cluster.ErrNoJob) { // which a stale read may say
+					for errors.Is(err, cluster.ErrNoJob) { // a stale read may give this error
 						_, err = cluster.Give(t.Context(), conn, cluster.Order{What: "leave-out", To: fmt.Sprintf("h%d-%d.test", i, k)})
 					}
 					if err != nil {
@@ -94,7 +94,7 @@ func TestOrdersAtTheSameTimeAllCount(t *testing.T) {
 	})
 }
 
-// A job that is over takes no orders but to go on, and no order makes a job faster than it was created.
+// A job that is over accepts only the order to resume, and no order makes a job faster than it was created.
 func TestOrdersThatAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := mem.New().Connect()
@@ -111,11 +111,11 @@ func TestOrdersThatAreRefused(t *testing.T) {
 		for _, c := range []struct {
 			key   string
 			value float64
-			want  error // nil: it is given
-			bad   bool  // it is refused for another reason
+			want  error // nil: accepted
+			bad   bool  // refused for another reason
 		}{
 			{cluster.SetRate, 2, nil, false},
-			{cluster.SetRate, 10, nil, false}, // back to what the job says
+			{cluster.SetRate, 10, nil, false}, // back to the job's own rate
 			{cluster.SetRate, 10.5, cluster.ErrFaster, false},
 			{cluster.SetRate, 0, cluster.ErrFaster, false},
 			{cluster.SetRate, -1, nil, true},
@@ -155,8 +155,8 @@ func TestOrdersThatAreRefused(t *testing.T) {
 	})
 }
 
-// TestOrdersOutliveNodes pauses jobs and leaves a host out while nodes are killed, cut off and begin again, and reads are stale: while
-// the job is paused nobody requests anything, and whoever takes a shard over knows which host is left out.
+// TestOrdersOutliveNodes pauses jobs and leaves a host out while nodes are killed, cut off and restarted, and reads are stale: while the
+// job is paused nothing is requested, and the next owner of a shard knows the host that is left out.
 func TestOrdersOutliveNodes(t *testing.T) {
 	for seed := range uint64(long.N(5, 12)) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestOrdersOutliveNodes(t *testing.T) {
 				time.Sleep(time.Duration(5+rng.IntN(40)) * time.Second)
 				give("leave-out", s.host(1))
 				give(cluster.OrderPause, "")
-				// Who is cut off knows nothing of it, and its lease ends. What was claimed may still be requested.
+				// A node that is cut off does not know the order until its lease ends. Claimed URLs may still be requested.
 				time.Sleep(s.job.TTL + 2*time.Minute)
 				begin := time.Now()
 				for range 4 {
@@ -183,7 +183,7 @@ func TestOrdersOutliveNodes(t *testing.T) {
 					time.Sleep(time.Duration(rng.ExpFloat64() * float64(s.job.TTL)))
 				}
 				dies := rng.IntN(2) == 0
-				for _, x := range s.living() { // the next one knows nothing, and takes at once what was given back
+				for _, x := range s.living() { // the next node knows nothing, and takes over at once what was given back
 					if dies {
 						x.kill()
 					}
@@ -215,8 +215,8 @@ func TestOrdersOutliveNodes(t *testing.T) {
 	}
 }
 
-// A claim that waits when a pause begins gets nothing before the pause ends, whatever is queued meanwhile. A shard that is paused can be
-// given back.
+// A claim that waits when a pause begins gets nothing before the pause ends, whatever is queued meanwhile. A paused shard can be given
+// back.
 func TestPauseRecallsClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
@@ -243,7 +243,7 @@ func TestPauseRecallsClaims(t *testing.T) {
 				}
 			}
 			add("http://b.test/")
-			if _, err := f.Claim(ctx); err != nil { // under way until the end: the job is not done
+			if _, err := f.Claim(ctx); err != nil { // in progress until the end: the job is not done
 				return err
 			}
 			time.AfterFunc(2*time.Minute, func() { add("http://a.test/") })
@@ -302,7 +302,7 @@ func TestMorePages(t *testing.T) {
 		}
 		s.begin("n0")
 		s.begin("n1")
-		for range 3 { // the same order, by operators who do not know of each other
+		for range 3 { // the same order, from operators who do not know each other
 			if _, err := cluster.Give(context.Background(), s.server.Connect(), cluster.Order{What: cluster.OrderSet, Key: cluster.EndPages, Value: 11}); err != nil {
 				t.Fatal(err)
 			}

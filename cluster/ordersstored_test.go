@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever is stored as an order, no rate is higher than the job's, and no limit of pages lower.
+// Whatever order is stored, no rate exceeds the job's, and no limit of pages is lower than the job's.
 func TestStoredOrdersMakeNoJobFaster(t *testing.T) {
 	for _, rate := range []float64{0, 0.5, 10} {
 		for _, to := range []float64{-1, 0, 0.1, 0.5, 3, 11, math.Inf(1), math.NaN()} {

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// slow is an engine whose appends take effect at once and are answered late, or never.
+// slow is an engine whose appends take effect at once but are answered late or never.
 type slow struct {
 	Engine
 	late  time.Duration
 	seq   uint64
 	nonce Nonce
 	sent  int
-	lost  int // how many appends are lost on their way
+	lost  int // how many appends are lost before they arrive
 	err   error
 }
 
@@ -42,7 +42,7 @@ func (s *slow) Append(ctx context.Context, _ int, n Nonce, _ []byte, last uint64
 	return s.seq, nil
 }
 
-// A record may have been stored long before its acknowledgement: the lease counts from before it was sent first.
+// A record may have been stored long before its acknowledgement: the lease counts from before it was first sent.
 func TestLeaseCountsFromTheFirstSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &slow{}
@@ -61,8 +61,8 @@ func TestLeaseCountsFromTheFirstSending(t *testing.T) {
 	})
 }
 
-// An append that was lost, or whose answer was, is sent again long before the lease ends: an engine that was away for a
-// moment costs no shard.
+// An append that was lost, or whose answer was lost, is repeated long before the lease ends: an engine that was briefly unreachable costs
+// no shard.
 func TestLostAppendIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, ttl := range []time.Duration{MinTTL, DefaultTTL} {
@@ -79,7 +79,7 @@ func TestLostAppendIsSentAgain(t *testing.T) {
 	})
 }
 
-// Without an answer the same is sent again until the lease ends, and nothing after that.
+// Without an answer, the same record is sent again until the lease ends, and nothing after that.
 func TestAppendIsRepeatedUntilTheLeaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &slow{}
@@ -100,7 +100,7 @@ func TestAppendIsRepeatedUntilTheLeaseEnds(t *testing.T) {
 	})
 }
 
-// Who is fenced has lost the shard at once.
+// An owner that is fenced has lost the shard at once.
 func TestFencedOwnerHasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &slow{}
@@ -115,7 +115,7 @@ func TestFencedOwnerHasLost(t *testing.T) {
 	})
 }
 
-// While little of the lease is left, nothing is handed out.
+// Near the end of the lease, nothing is handed out.
 func TestNothingIsHandedOutNearTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOwner(t.Context(), nil, 0, "n", 30*time.Second, 0, 1)
@@ -124,7 +124,7 @@ func TestNothingIsHandedOutNearTheEnd(t *testing.T) {
 		if err := s.secure(t.Context()); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(17*time.Second + 1) // 27 s less 17 s: under a third
+		time.Sleep(17*time.Second + 1) // 27 s less 17 s: less than a third
 		begin := time.Now()
 		time.AfterFunc(4*time.Second, func() { o.lease.renew(time.Now()) })
 		if err := s.secure(t.Context()); err != nil || time.Since(begin) < 4*time.Second {

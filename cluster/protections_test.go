@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// I1: a journal in which a record is of another epoch than the OPEN before it cannot be replayed.
+// I1: a journal with a record whose epoch differs from the OPEN before it cannot be replayed.
 func TestEpochsFollowEachOther(t *testing.T) {
 	for name, all := range map[string][]record{
 		"a group of the epoch before": {{kind: kindOpen, epoch: 1}, {kind: kindOpen, epoch: 2}, {kind: kindBeat, epoch: 1}},
@@ -31,7 +31,7 @@ func TestEpochsFollowEachOther(t *testing.T) {
 	}
 }
 
-// A directory whose last group is not the journal's at that place belongs to another journal.
+// A directory whose last group differs from the journal at that place belongs to another journal.
 func TestCopyOfAnotherJournalIsNotContinued(t *testing.T) {
 	f := follower{at: disk.Mark{Seq: 2, Nonce: Nonce{1}}, open: 9}
 	r := record{kind: kindGroup, epoch: 1}
@@ -43,7 +43,7 @@ func TestCopyOfAnotherJournalIsNotContinued(t *testing.T) {
 	}
 }
 
-// The parts of a group that was never finished do not become part of the next owner's.
+// The parts of an unfinished group do not become part of the next owner's group.
 func TestUnfinishedGroupIsVoid(t *testing.T) {
 	k, err := disk.OpenCopy(t.TempDir(), disk.Config{})
 	if err != nil {
@@ -63,7 +63,7 @@ func TestUnfinishedGroupIsVoid(t *testing.T) {
 	}
 }
 
-// A beat says idle only of the last group that its owner had looked at.
+// An idle beat only counts for the last group that its owner had read then.
 func TestBeatOfAnEarlierGroupIsNotIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &recorder{}
@@ -92,7 +92,7 @@ func TestBeatOfAnEarlierGroupIsNotIdle(t *testing.T) {
 	})
 }
 
-// recorder is an engine that takes every append.
+// recorder is an engine that accepts every append.
 type recorder struct {
 	Engine
 	seq  uint64
@@ -104,7 +104,7 @@ func (r *recorder) Append(_ context.Context, _ int, _ Nonce, data []byte, _ uint
 	return r.seq, nil
 }
 
-// A message with a link to a host of another shard is in the wrong inbox: two shards would request the host.
+// A message with a link to a host of another shard is in the wrong inbox: two shards would request that host.
 func TestOfferInAWrongInboxIsDamaged(t *testing.T) {
 	j := Job{Shards: 2, Key: []byte("key")}
 	u := parse(t, "http://a.test/")

@@ -13,14 +13,14 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// TestRestartedNodeTakesItsShardsAtOnce: what a process owned that is proven to be gone is taken over at once by the next one with its
-// name and directory, and only that.
+// TestRestartedNodeTakesItsShardsAtOnce checks that the shards of a process that has provably ended are taken over at once by the next
+// process with its name and directory, and only by that.
 func TestRestartedNodeTakesItsShardsAtOnce(t *testing.T) {
 	const shards = 4
 	for name, c := range map[string]struct {
-		gone   string // what the second process knows of the first
+		gone   string // what the second process knows about the first
 		dir    string // of the second process
-		other  bool   // another node lives
+		other  bool   // whether another node lives
 		atOnce bool
 	}{
 		"proven":                         {gone: "p1", dir: "n", atOnce: true},

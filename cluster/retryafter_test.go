@@ -45,7 +45,7 @@ func restingWeb(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	return s
 }
 
-// TestRetryAfterOutlivesHandOver: while nodes only join and leave, what a host requests is known to whoever owns it next.
+// TestRetryAfterOutlivesHandOver checks that while nodes only join and leave, each new owner of a host knows the pause that it asked for.
 func TestRetryAfterOutlivesHandOver(t *testing.T) {
 	for seed := range uint64(max(1, *simRuns/2)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -73,9 +73,9 @@ func TestRetryAfterOutlivesHandOver(t *testing.T) {
 	}
 }
 
-// TestNothingBeginsWhileJournalStandsStill: while the journal of a shard takes no record, no request of it begins after what a
-// commit usually takes. So an answer that is lost with its owner, such as a Retry-After, was heard long before the next owner's
-// first request. All else is answered meanwhile: a server that leads some journals was killed.
+// TestNothingBeginsWhileJournalStandsStill checks that no request of a shard begins much later than a commit usually takes, while its
+// journal accepts no record. An answer that is lost with its owner, such as a Retry-After, was thus received long before the next owner's
+// first request. Everything else is answered meanwhile: a server that leads some journals was killed.
 func TestNothingBeginsWhileJournalStandsStill(t *testing.T) {
 	for seed := range uint64(max(1, *simRuns/2)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -112,8 +112,8 @@ func TestNothingBeginsWhileJournalStandsStill(t *testing.T) {
 	}
 }
 
-// TestRetryAfterOfRedirectHoldsAnotherShardsHost: a host is held before its first request if the redirect that leads to it asks for
-// that, whichever shards the two are of, and whichever node is killed meanwhile: between the answer and the offer of the URL, or
+// TestRetryAfterOfRedirectHoldsAnotherShardsHost checks that a host waits before its first request if the redirect to it asks for that,
+// whichever shards the two hosts belong to, and whichever node is killed meanwhile: between the answer and the offer of the URL, or
 // between the offer and the request.
 func TestRetryAfterOfRedirectHoldsAnotherShardsHost(t *testing.T) {
 	for seed := range uint64(max(3, 2**simRuns)) {
@@ -149,8 +149,8 @@ func TestRetryAfterOfRedirectHoldsAnotherShardsHost(t *testing.T) {
 				s.ends()
 				for _, v := range w.Audit(crawltest.Expect{Delay: time.Second, MaxRetryAfter: 5 * time.Minute, AllowRepeats: true}) {
 					switch {
-					case v.Rule == "P7" && !strings.HasPrefix(v.Host, "t"): // what a host itself says may die with the node that hears it
-					case v.Rule == "P7" && v.Gap < 10*s.faults.Latency && repeats(w, v.First): // the target has waited already; its owner hears of it some calls of the engine later
+					case v.Rule == "P7" && !strings.HasPrefix(v.Host, "t"): // a host's own Retry-After may be lost with the node that received it
+					case v.Rule == "P7" && v.Gap < 10*s.faults.Latency && repeats(w, v.First): // the target has waited already; its owner learns of it some calls of the engine later
 					default:
 						t.Error(v)
 					}
@@ -165,7 +165,7 @@ func TestRetryAfterOfRedirectHoldsAnotherShardsHost(t *testing.T) {
 	}
 }
 
-// repeats reports whether r requests a page again that was answered before.
+// repeats reports whether r requests a page that was answered before.
 func repeats(w *crawltest.Web, r crawltest.Request) bool {
 	return slices.ContainsFunc(w.Requests(), func(o crawltest.Request) bool { return o.URL == r.URL && o.Status != 0 && o.End.Before(r.Start) })
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// reader is a crawl that shares robots.txt files with others by an engine.
+// reader is a crawl that shares robots.txt files with others through an engine.
 type reader struct {
 	*politeness.Gate
 	t      *testing.T
@@ -61,7 +61,7 @@ func (x *reader) keep(body string) {
 	x.files[hex.EncodeToString(sum[:])] = body
 }
 
-// visit requests a page, and the robots.txt first if that is needed: it is answered with body. It reports whether it was requested.
+// visit requests a page, and first its robots.txt if necessary, which is answered with body. It reports whether robots.txt was requested.
 func (x *reader) visit(page, body string) (asked bool) {
 	x.t.Helper()
 	u, err := weburl.Parse(page)
@@ -98,7 +98,7 @@ func (x *reader) visit(page, body string) (asked bool) {
 	return asked
 }
 
-// part returns the crawl for the auditor, with what is known of its clock.
+// part returns the crawl for the auditor, with the measured offset of its clock.
 func (x *reader) part() audit.Part {
 	text := x.ledger.b.String()
 	c := audit.Config{UserAgent: "testbot (+" + simContact + ")", Product: "testbot", Contact: simContact, Delay: 1}
@@ -150,7 +150,7 @@ func inOrder(t *testing.T, all ...*reader) {
 
 const forbids = "User-agent: *\nDisallow: /no\n# \xff\x00"
 
-// TestRobotsFileIsRequestedOnceOnAnEngine, by crawls of machines whose clocks differ.
+// TestRobotsFileIsRequestedOnceOnAnEngine checks this for crawls of machines whose clocks differ.
 func TestRobotsFileIsRequestedOnceOnAnEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -177,7 +177,7 @@ func TestRobotsFileIsRequestedOnceOnAnEngine(t *testing.T) {
 	})
 }
 
-// TestRobotsFilesOfAccountsAreApart: what is stored does not help to guess a password of which an account is a digest.
+// TestRobotsFilesOfAccountsAreApart checks that the stored data does not help to guess a password from the digest of an account.
 func TestRobotsFilesOfAccountsAreApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -196,7 +196,7 @@ func TestRobotsFilesOfAccountsAreApart(t *testing.T) {
 	})
 }
 
-// spy notes what is stored, which takes a while.
+// spy records what is stored, which takes a while.
 type spy struct {
 	cluster.ClockStore
 	takes time.Duration
@@ -209,7 +209,7 @@ func (s *spy) StoreRobots(ctx context.Context, name string, file []byte, life ti
 	return s.ClockStore.StoreRobots(ctx, name, file, life)
 }
 
-// TestRobotsFileIsStoredBeforeItsTurnEnds: a crawl that waits for its turn meanwhile has the file then.
+// TestRobotsFileIsStoredBeforeItsTurnEnds checks that a crawl that is waiting for its turn then has the file.
 func TestRobotsFileIsStoredBeforeItsTurnEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -227,7 +227,8 @@ func TestRobotsFileIsStoredBeforeItsTurnEnds(t *testing.T) {
 	})
 }
 
-// TestBrokenStoreOfRobotsFilesIsHarmless: files that are foreign, garbage or cannot be stored or read are requested.
+// TestBrokenStoreOfRobotsFilesIsHarmless checks that a robots.txt is requested if its stored copy is foreign or garbage, or cannot be
+// stored or read.
 func TestBrokenStoreOfRobotsFilesIsHarmless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()

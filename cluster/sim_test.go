@@ -80,11 +80,11 @@ type sim struct {
 	nodes     []*simNode
 	made      int
 	perDomain bool
-	name      string // of the crawl
+	name      string // name of the crawl
 	ledger    io.Writer
-	snapshots int64          // how much journals grow before one is taken
-	quiet     time.Duration  // how long nothing happens
-	stall     *atomic.Uint64 // a bit for each shard whose journal takes no record; nil: all do
+	snapshots int64          // how much a journal grows before a snapshot is taken
+	quiet     time.Duration  // how long no event happens
+	stall     *atomic.Uint64 // one bit for each shard whose journal accepts no record; nil: all accept
 	grown     []time.Time    // when the shards were doubled
 }
 
@@ -123,7 +123,7 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	return s
 }
 
-// makeShared decides what all requests share, and some of them.
+// makeShared decides which settings all requests share, and some of these settings.
 func (s *sim) makeShared() {
 	switch s.rng.IntN(5) {
 	case 0:
@@ -150,7 +150,7 @@ func (s *sim) makeWeb() {
 	url := func(h, p int) string { return fmt.Sprintf("http://%s/%d", s.host(h), p) }
 	for h := range hosts {
 		site := s.w.Site(s.host(h)).Latency(time.Duration(s.rng.IntN(900)) * time.Millisecond)
-		if s.rng.IntN(8) == 0 { // so slow that a request has to say that it is under way
+		if s.rng.IntN(8) == 0 { // so slow that the request has to be reported as in progress
 			site.Latency(time.Duration(8+s.rng.IntN(10)) * time.Second)
 		}
 		if h > 0 && s.rng.IntN(2) == 0 {
@@ -164,7 +164,7 @@ func (s *sim) makeWeb() {
 			site.CrawlDelay(time.Duration(d) * time.Second).Robots(fmt.Sprintf("User-agent: *\nCrawl-delay: %d\n", d))
 		case 2:
 			site.Robots("")
-			if h > 0 && s.rng.IntN(2) == 0 { // which is asked about another host, and by another shard
+			if h > 0 && s.rng.IntN(2) == 0 { // robots.txt of another host, for another shard
 				site.Redirect("/robots.txt", "http://"+s.host(s.rng.IntN(h))+"/rules.txt")
 			}
 		}
@@ -200,8 +200,8 @@ func (s *sim) makeWeb() {
 	}
 }
 
-// makePatient makes a host that requests a pause longer than a takeover takes. It is a seed, and nothing happens to nodes
-// until its robots.txt is known.
+// makePatient makes a host that asks for a pause longer than a takeover. It is a seed, and nodes are left alone until its robots.txt is
+// known.
 func (s *sim) makePatient() {
 	d := time.Duration(s.job.TTL.Seconds()*(1.5+1.5*s.rng.Float64())) * time.Second
 	site := s.w.Site("patient.test").CrawlDelay(d)
@@ -252,8 +252,8 @@ func (s *sim) begin(name string) {
 	s.log("%s begins", name)
 }
 
-// stalling is an engine of which some journals stand still at times, as those of a server that was killed do until another one
-// leads them, while questions are answered.
+// stalling is an engine in which some journals stop at times, like those led by a killed server until another one leads them; other calls
+// are answered.
 type stalling struct {
 	cluster.Engine
 	shards *atomic.Uint64
@@ -268,8 +268,8 @@ func (e stalling) Append(ctx context.Context, shard int, n cluster.Nonce, data [
 	return e.Engine.Append(ctx, shard, n, data, last)
 }
 
-// punctual is an engine whose clocks have the time of all nodes: the simulation makes the clock of a node wrong by what the engine
-// says, and the times of the clocks are told by what each node has measured.
+// punctual is an engine whose clocks have the true time: the simulation makes the clock of a node wrong by changing the engine's answers,
+// and each node reports the times of clocks by what it has measured.
 type punctual struct{ *mem.Conn }
 
 // Clocks implements cluster.Engine.
@@ -318,7 +318,7 @@ func (x *simNode) crawl(ctx context.Context, sh *cluster.Shard) error {
 	return err
 }
 
-// run lets things happen until the job is over.
+// run makes events happen until the job is over.
 func (s *sim) run() {
 	for i := range 1 + s.rng.IntN(3) {
 		s.begin(fmt.Sprint("n", i))
@@ -356,7 +356,7 @@ func (s *sim) run() {
 	}
 }
 
-// over reports whether the job has ended, and all who live have learned it.
+// over reports whether the job has ended and all living nodes know it.
 func (s *sim) over() bool {
 	end, _, err := s.server.Connect().Load(context.Background(), cluster.RegisterEnd)
 	return err == nil && len(end) > 0
@@ -373,7 +373,7 @@ func (s *sim) living() (all []*simNode) {
 	return all
 }
 
-// trouble makes one thing happen.
+// trouble makes one event happen.
 func (s *sim) trouble() {
 	all := s.living()
 	if len(all) == 0 {
@@ -386,7 +386,7 @@ func (s *sim) trouble() {
 		d := time.Duration(s.rng.Int64N(int64(4*time.Second))) - 2*time.Second
 		s.log("%s is %v ahead", x.Name, d)
 		x.conn.Skew(d)
-	case 8: // the engine is away
+	case 8: // the engine is unreachable
 		s.log("the engine is away")
 		for _, x := range all {
 			x.conn.Cut(true)
@@ -395,7 +395,7 @@ func (s *sim) trouble() {
 		for _, x := range all {
 			x.conn.Cut(false)
 		}
-	case 0, 6: // at that instant: nothing that it still does takes effect
+	case 0, 6: // at that instant: nothing that it does later takes effect
 		x.conn.CutAt(s.rng.IntN(20), s.rng.IntN(2) == 0, func() {
 			s.log("%s is killed", x.Name)
 			x.kill()
@@ -472,8 +472,8 @@ func (s *sim) checkLimited(limit int, seen map[string]int) {
 	}
 }
 
-// checkJournal checks that whoever took a shard over waited long enough (I1), and that each request for it was made while
-// its owner's lease lasted (I3), and no sooner than the delay after it had begun (I4).
+// checkJournal checks that each new owner of a shard has waited long enough (I1), and that each request for the shard was made while its
+// owner's lease lasted (I3), and not before the delay since it began (I4).
 func (s *sim) checkJournal(shard int) {
 	all, err := cluster.ReadWritten(s.server.History(shard))
 	if err != nil || len(all) == 0 {
@@ -500,7 +500,7 @@ func (s *sim) checkJournal(shard int) {
 				job.Shards /= 2
 			}
 		}
-		if job.Shard(q.Host) != shard || strings.HasSuffix(q.URL, "/rules.txt") { // which another shard requests
+		if job.Shard(q.Host) != shard || strings.HasSuffix(q.URL, "/rules.txt") { // another shard requests it
 			continue
 		}
 		var last, open cluster.Written
@@ -523,7 +523,7 @@ func (s *sim) checkJournal(shard int) {
 	}
 }
 
-// pages returns the URLs of all pages that are linked.
+// pages returns the URLs of all linked pages.
 func (s *sim) pages() map[string]bool {
 	all := map[string]bool{}
 	queue := slices.Concat(s.seeds, s.added)
@@ -539,7 +539,7 @@ func (s *sim) pages() map[string]bool {
 	return all
 }
 
-// committed rebuilds a shard's store from its journal, and returns how far each output counts.
+// committed rebuilds a shard's store from its journal, and returns the committed length of each output.
 func (s *sim) committed(shard int) map[string]int64 {
 	store, err := cluster.Rebuild(s.t.Context(), s.server.Connect(), shard, s.t.TempDir(), s.job)
 	if err != nil {
@@ -553,7 +553,7 @@ func (s *sim) committed(shard int) map[string]int64 {
 	return store.Offsets("")
 }
 
-// readVisits counts the URLs of one output, up to what was committed.
+// readVisits counts the URLs in one output, up to the committed length.
 func (s *sim) readVisits(shard int, epoch string, n int64, seen map[string]int) {
 	files, err := filepath.Glob(filepath.Join(s.dir, "*", strconv.Itoa(shard), epoch, "visits.jsonl"))
 	if err != nil || len(files) != 1 {

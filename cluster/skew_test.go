@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A node whose clock is wrong gives its shards back, says so, and takes them again when the clock is right.
+// A node whose clock is wrong gives its shards back, reports it, and takes shards again when the clock is right.
 func TestSkewedNodeOwnsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
@@ -64,7 +64,7 @@ func TestSkewedNodeOwnsNothing(t *testing.T) {
 	})
 }
 
-// runNode runs a node, with a small store in a new directory, until stop is called, which waits for its end.
+// runNode runs a node, with a small store in a new directory. stop ends it and waits for that.
 func runNode(t *testing.T, c cluster.Config) (stop func()) {
 	t.Helper()
 	c.Name, c.Dir = cmp.Or(c.Name, "n"), t.TempDir()
@@ -85,8 +85,8 @@ func runNode(t *testing.T, c cluster.Config) (stop func()) {
 	}
 }
 
-// What a node has no room for, because its clock is wrong or it owns a few at most, the other one takes: no shard is left to
-// nobody.
+// Shards that a node cannot own, because its clock is wrong or it may own only a few, are taken by the other node: every shard has an
+// owner.
 func TestOthersTakeWhatANodeHasNoRoomFor(t *testing.T) {
 	for name, tc := range map[string]struct {
 		skew time.Duration
@@ -148,7 +148,7 @@ func TestOthersTakeWhatANodeHasNoRoomFor(t *testing.T) {
 	}
 }
 
-// waitForLinks is the crawl of a shard that has one URL, for ever.
+// waitForLinks crawls a shard whose only URL is in progress for ever.
 func waitForLinks(ctx context.Context, sh *cluster.Shard) error {
 	f := sh.Frontier()
 	u, err := weburl.Parse(hostOf(sh))

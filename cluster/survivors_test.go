@@ -35,8 +35,8 @@ func manyHosts(t *testing.T, w *crawltest.Web, hosts, pages int) *sim {
 	return s
 }
 
-// TestHostsOfSurvivorsGoOnAfterTakeover: when a node has died and its shards are taken over, the hosts of all other shards are
-// requested again soon, also those whose address was last requested by the dead node.
+// TestHostsOfSurvivorsGoOnAfterTakeover checks that when the shards of a dead node have been taken over, the hosts of all other shards are
+// requested again soon, including those whose address the dead node requested last.
 func TestHostsOfSurvivorsGoOnAfterTakeover(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := manyHosts(t, w, 24, 300)

@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestJournaledStoreConforms: a store whose journal is in an engine keeps every clause of the frontier, where a crash is
-// that another node takes over, in a directory of its own or in what is left.
+// TestJournaledStoreConforms checks that a store whose journal is in an engine keeps every clause of the frontier. A crash here means that
+// another node takes over, in an empty directory or in the remains of the old one.
 func TestJournaledStoreConforms(t *testing.T) {
 	dirs := map[frontier.Frontier]string{}
 	servers := map[frontier.Frontier]*mem.Server{}
@@ -49,7 +49,7 @@ func TestJournaledStoreConforms(t *testing.T) {
 	})
 }
 
-// TestOverwrittenDirectoryIsMadeAnew: a directory of another journal is not continued.
+// TestOverwrittenDirectoryIsMadeAnew checks that the directory of another journal is not continued.
 func TestOverwrittenDirectoryIsMadeAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		job := cluster.Job{Shards: 1, TTL: cluster.DefaultTTL}
@@ -76,8 +76,8 @@ func TestOverwrittenDirectoryIsMadeAnew(t *testing.T) {
 	})
 }
 
-// TestFollowsToItsOwnOpening: an owner that appends that it lives meanwhile follows the journal to the record that made it the
-// owner. What it appends itself is none of the copy's business.
+// TestFollowsToItsOwnOpening checks that an owner that appends beats meanwhile follows the journal to the record that made it the owner.
+// The copy ignores what the owner itself appends.
 func TestFollowsToItsOwnOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		job := cluster.Job{Shards: 1, TTL: cluster.DefaultTTL}

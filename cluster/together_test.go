@@ -23,7 +23,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// lines are those of the ledgers of a job's shards.
+// lines are those in the ledgers of a job's shards.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -36,7 +36,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// waited returns how many requests have waited for whom, by their clause "shared".
+// waited returns how many requests have waited for each other job, by their clause "shared".
 func (l *lines) waited(t *testing.T) map[string]int {
 	all := map[string]int{}
 	for line := range strings.Lines(l.b.String()) {
@@ -94,8 +94,8 @@ func (s *sim) ends() {
 	}
 }
 
-// TestJobsOnAnEngineShareItsClocks: two jobs on one engine crawl the same hosts with other delays, while one of them loses a node
-// and the engine its clocks. The servers see one polite crawler, and the ledgers name the other job.
+// TestJobsOnAnEngineShareItsClocks: two jobs on one engine crawl the same hosts with different delays, while one of them loses a node and
+// the engine loses its clocks. The servers see one polite crawler, and the ledgers name the other job.
 func TestJobsOnAnEngineShareItsClocks(t *testing.T) {
 	for name, trouble := range map[string]func(a *sim, server *mem.Server){
 		"no trouble": func(*sim, *mem.Server) {},
@@ -130,7 +130,7 @@ func TestJobsOnAnEngineShareItsClocks(t *testing.T) {
 				for _, s := range []*sim{slow, fast} {
 					by := s.ledger.(*lines).waited(t)
 					other := map[string]string{"slow": "fast", "fast": "slow"}[s.name]
-					if named := by[other]; named == 0 && s == fast || len(by) > min(named, 1) { // the slow one's pause may always be the longer one
+					if named := by[other]; named == 0 && s == fast || len(by) > min(named, 1) { // the pause of the slow job may always be the longer one
 						t.Errorf("requests of %s have waited for %v", s.name, by)
 					}
 				}
@@ -139,7 +139,7 @@ func TestJobsOnAnEngineShareItsClocks(t *testing.T) {
 	}
 }
 
-// gateOn makes a gate of a crawl that shares the clocks of an engine.
+// gateOn makes a gate for a crawl that shares the clocks of an engine.
 func gateOn(t *testing.T, k *cluster.Clocks, name string, delay time.Duration) *politeness.Gate {
 	t.Helper()
 	g, err := politeness.NewGate(politeness.Config{
@@ -152,7 +152,7 @@ func gateOn(t *testing.T, k *cluster.Clocks, name string, delay time.Duration) *
 	return g
 }
 
-// request makes a request for the robots.txt of a host, as soon as it may, and returns when it began.
+// request requests the robots.txt of a host as soon as possible, and returns when the request began.
 func request(t *testing.T, g *politeness.Gate, u, addr string, takes time.Duration, r politeness.Reply) time.Time {
 	t.Helper()
 	p := admit(t, g, u, addr)
@@ -192,7 +192,7 @@ const robots = "http://a.test/robots.txt"
 
 var ok = politeness.Reply{Status: http.StatusOK}
 
-// TestKilledProcessHoldsClocksForAWhile: the clocks of a process that was killed are free when its request must be over, and not
+// TestKilledProcessHoldsClocksForAWhile checks that the clocks of a killed process become free when its request must be over, and not
 // sooner; its pause follows.
 func TestKilledProcessHoldsClocksForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -201,11 +201,11 @@ func TestKilledProcessHoldsClocksForAWhile(t *testing.T) {
 		a := cluster.NewClocks(process, server.Connect(), "", 0)
 		b := cluster.NewClocks(t.Context(), server.Connect(), "", 0)
 		admit(t, gateOn(t, a, "a", 5*time.Second), robots, "192.0.2.1")
-		time.Sleep(45 * time.Second) // it says that the request is under way
+		time.Sleep(45 * time.Second) // it reports the request as in progress
 		last := time.Now()
 		kill()
 		began := request(t, gateOn(t, b, "b", time.Second), robots, "192.0.2.1", time.Second, ok)
-		if wait := began.Sub(last); wait < 30*time.Second || wait > 36*time.Second { // of the hold, and the pause
+		if wait := began.Sub(last); wait < 30*time.Second || wait > 36*time.Second { // the rest of the hold, and the pause
 			t.Errorf("the host is requested %v after the kill", wait)
 		}
 		if b.Close(); !began.After(last) {
@@ -214,7 +214,8 @@ func TestKilledProcessHoldsClocksForAWhile(t *testing.T) {
 	})
 }
 
-// TestLostClockEndsRequest: a request is broken off when the engine has not heard of it for so long that another may begin.
+// TestLostClockEndsRequest checks that a request is cancelled if the engine has not received a report of it for so long that another
+// request may begin.
 func TestLostClockEndsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -241,7 +242,7 @@ func TestLostClockEndsRequest(t *testing.T) {
 	})
 }
 
-// TestEngineAwayHoldsRequests: while the engine does not answer nothing is requested, and the reason is known.
+// TestEngineAwayHoldsRequests checks that while the engine does not answer, nothing is requested, and the reason is known.
 func TestEngineAwayHoldsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := mem.New().Connect()
@@ -270,8 +271,8 @@ func TestEngineAwayHoldsRequests(t *testing.T) {
 	})
 }
 
-// TestClocksOutliveTheEngine: an engine that loses the clocks loses neither the pauses that processes know of nor requests that are
-// under way.
+// TestClocksOutliveTheEngine checks that if an engine loses the clocks, the pauses that processes know and requests in progress are still
+// respected.
 func TestClocksOutliveTheEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -303,7 +304,8 @@ func TestClocksOutliveTheEngine(t *testing.T) {
 	})
 }
 
-// TestCrawlsOnAnEngineTakeTurns: of two crawls that always want a host each has 7 to 13 of any 20 requests, at the longer pause.
+// TestCrawlsOnAnEngineTakeTurns checks that of two crawls that always want a host, each has 7 to 13 of any 20 requests, at the longer
+// pause.
 func TestCrawlsOnAnEngineTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -348,7 +350,7 @@ func TestCrawlsOnAnEngineTakeTurns(t *testing.T) {
 	})
 }
 
-// TestCrawlThatWaitsIsServedFirst: one that comes when the clock is free does not overtake it.
+// TestCrawlThatWaitsIsServedFirst checks that a crawl that arrives when the clock is free does not overtake a waiting one.
 func TestCrawlThatWaitsIsServedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, all := mem.New(), map[string]*cluster.Clocks{}
@@ -379,8 +381,8 @@ func TestCrawlThatWaitsIsServedFirst(t *testing.T) {
 	})
 }
 
-// TestDelayOfAHostHoldsAfterAnotherPartOfItsJob: one part of a job follows a redirected robots.txt to a host of another part. The host
-// rests for its own delay, which only its part knows. An address rests for the delay of the host that was requested.
+// TestDelayOfAHostHoldsAfterAnotherPartOfItsJob: one part of a job follows a redirected robots.txt to a host of another part. The host's
+// own delay, which only its part knows, is respected. For an address, the delay of the requested host counts.
 func TestDelayOfAHostHoldsAfterAnotherPartOfItsJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -412,7 +414,8 @@ func TestDelayOfAHostHoldsAfterAnotherPartOfItsJob(t *testing.T) {
 	})
 }
 
-// TestCrawlsOnAnEngineShareTheirTotalRate: also with jobs, and the longest interval of two crawls holds between their requests.
+// TestCrawlsOnAnEngineShareTheirTotalRate checks that this also holds with jobs, and that the longer interval of two crawls is kept
+// between their requests.
 func TestCrawlsOnAnEngineShareTheirTotalRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, start := mem.New(), time.Now()
@@ -452,7 +455,7 @@ func TestCrawlsOnAnEngineShareTheirTotalRate(t *testing.T) {
 	})
 }
 
-// TestHoursOfOneCrawlHoldForAllOnAnEngine: while it waits for a host, until it leaves.
+// TestHoursOfOneCrawlHoldForAllOnAnEngine checks that the hours hold while that crawl waits for a host, until it leaves.
 func TestHoursOfOneCrawlHoldForAllOnAnEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()

@@ -52,7 +52,7 @@ func TestHeaderFields(t *testing.T) {
 	}
 }
 
-// Values of header fields for single hosts are read where those of Header are, and a job keeps where that is.
+// The values of header fields for single hosts are read from the same places as those of Header, and a job records these places.
 func TestHeaderFieldsOfHosts(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -131,8 +131,8 @@ func TestHeaderFieldsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestWhatAJobKeepsOfHeaders checks that job.yaml and manifest have names and no value, and that the job is resumed with
-// values that can be read, and says which it needs otherwise.
+// TestWhatAJobKeepsOfHeaders checks that job.yaml and the manifest have the names of header fields but no values, that the job is resumed
+// when the values can be read, and that otherwise the error says which are needed.
 func TestWhatAJobKeepsOfHeaders(t *testing.T) {
 	got := make(chan http.Header, 100)
 	srv := numbered(t, func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Clone() })
@@ -160,7 +160,7 @@ func TestWhatAJobKeepsOfHeaders(t *testing.T) {
 	_ = r.Close()
 	kept.Header[2], kept.Crawl.Limits.Pages = srv+" Authorization: s3cretagain", 2
 	endJob(t, must(Resume(dir, kept, []string{srv + "/"})))
-	for range 2 { // what was in flight when the limit was reached may be there once more
+	for range 2 { // requests in flight when the limit was reached may be made twice
 		if h := <-got; h.Get("Authorization") == "s3cretagain" && h.Get("X-Env") == "s3cretenv" {
 			break
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// A second job over the same pages requests nothing, waits for nothing, says of each visit that a cache answered, and
-// passes its check. Pages whose files were changed are requested, and the files are named.
+// A second job over the same pages requests nothing and waits for nothing, its visits say that a cache answered, and it passes
+// verification. Pages whose files were changed are requested again, and the files are named.
 func TestJobWithCacheRequestsAPageOnce(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		const contact = "https://lab.university.edu/crawl"
@@ -58,7 +58,7 @@ func TestJobWithCacheRequestsAPageOnce(t *testing.T) {
 		first, _ := run("first")
 		asked := len(w.Requests())
 		second, took := run("second")
-		if more := w.Requests()[asked:]; len(more) > 0 { // robots.txt is known from the first
+		if more := w.Requests()[asked:]; len(more) > 0 { // robots.txt is known from the first crawl
 			t.Errorf("the second job requested %v", more)
 		}
 		if n := bytes.Count(second, []byte(`"cached":true`)); n != 4 || bytes.Contains(first, []byte(`"cached"`)) || took > 3*time.Second {
@@ -81,7 +81,7 @@ func TestJobWithCacheRequestsAPageOnce(t *testing.T) {
 	})
 }
 
-// A cache and an archive, or what a site shows to one account, exclude each other.
+// A cache cannot be combined with an archive, or with what a site shows to one account.
 func TestCacheIsRefusedBesideAccounts(t *testing.T) {
 	for name, change := range map[string]func(*job.Config){
 		"archive": func(c *job.Config) { c.Archive = true },

@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// TestControl pauses a job, resumes it, leaves a host out and ends it; then another process resumes the job. The servers, the
-// ledger and the manifest say what happened.
+// TestControl pauses a job, resumes it, leaves a host out and ends it; then another process resumes the job. The test checks the requests
+// at the servers, the ledger and the manifest.
 func TestControl(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		dir, seeds := filepath.Join(t.TempDir(), "job"), []string{"http://a.example/", "http://b.example/"}
@@ -78,15 +78,15 @@ func TestControl(t *testing.T) {
 			t.Errorf("%d requests of the host that was left out", n)
 		}
 		checkActions(t, dir, w.Start(), "pause 20.001 s, resume 80 s, leave-out b.example:80 100 s, slower a.example:80 3s 105 s, drain 110 s; leave-out b.example 130 s, drain 130 s")
-		w.MustRequest("http://a.example/48") // by the second process, which finds a URL of the other host there
+		w.MustRequest("http://a.example/48") // the second process finds a URL of the other host there
 		if err := j.LeaveOut("no host/"); err == nil {
 			t.Error("a path was left out")
 		}
 	})
 }
 
-// TestSlowerNameHoldsAllPorts slows hosts down by their names alone, one of them an address: the gate and the check of the
-// ledger both hold every port to it, and no other host at the address, also after a restart.
+// TestSlowerNameHoldsAllPorts slows hosts down by name without a port; one of the names is an address. The gate and the check of the
+// ledger apply the delay to every port of that host and to no other host at the address, also after a restart.
 func TestSlowerNameHoldsAllPorts(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		slow := []string{"http://a.example:8080/", "http://a.example/", "http://198.51.100.77:8080/"}
@@ -153,8 +153,8 @@ func TestSlowerNameHoldsAllPorts(t *testing.T) {
 	})
 }
 
-// TestQueueIsScoredBeforeResume: a job ends by a limit, its queue is scored by what was learnt, and the next process requests the best
-// of it first.
+// TestQueueIsScoredBeforeResume ends a job by a limit. What the job learned then changes the scores of its queue, and the next process
+// requests the best URLs first.
 func TestQueueIsScoredBeforeResume(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		dir, seeds := filepath.Join(t.TempDir(), "job"), []string{"http://a.example/"}
@@ -207,7 +207,7 @@ func pages(s *crawltest.Site, n int) {
 	s.Page("/", links.String())
 }
 
-// simulated is the configuration of a job that crawls w.
+// simulated returns the configuration of a job that crawls w.
 func simulated(w *crawltest.Web) Config {
 	const contact = "https://lab.university.edu/crawl"
 	w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact})

@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// numbered is a server on loopback whose pages are numbered, each with a link to the next. see is called for each.
+// numbered starts a server on loopback with numbered pages, each with a link to the next. It calls see for each request.
 func numbered(t *testing.T, see http.HandlerFunc) (origin string) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +50,7 @@ func endJob(t *testing.T, j *Job) {
 	}
 }
 
-// noSecrets looks for a secret in all files of a job but the one that is there for it.
+// noSecrets checks that only the file that is meant for a secret contains it.
 func noSecrets(t *testing.T, dir, secret string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -68,8 +68,8 @@ func noSecrets(t *testing.T, dir, secret string) {
 	}
 }
 
-// TestCookiesAreKept resumes a job three times: the cookies of the site and of a file are there each time, the site's
-// changes prevail over the file until another one is given, and only the owner can read them.
+// TestCookiesAreKept resumes a job three times. Each time the site's cookies and those of a file are sent, the site's changes override the
+// file until another file is given, and only the owner can read the cookies.
 func TestCookiesAreKept(t *testing.T) {
 	got := make(chan string, 100)
 	srv := numbered(t, func(w http.ResponseWriter, r *http.Request) {
@@ -118,7 +118,8 @@ func TestCookiesAreKept(t *testing.T) {
 	_ = v.Close()
 }
 
-// TestDamagedCookies checks that a file that cannot be read stops the job before anything is requested, and is not shown.
+// TestDamagedCookies checks that an unreadable cookie file stops the job before its first request, and that the error does not show the
+// content.
 func TestDamagedCookies(t *testing.T) {
 	srv := numbered(t, func(http.ResponseWriter, *http.Request) {})
 	dir := filepath.Join(t.TempDir(), "job")

@@ -17,8 +17,8 @@ import (
 // blockBytes is how much is decoded in one go.
 const blockBytes = 256 << 10
 
-// TestDecodedLinesAreInOrder reads lines of all lengths, around and beyond the size of a block, as encoding/json reads them,
-// and leaves out a last line that is not whole.
+// TestDecodedLinesAreInOrder reads lines of all lengths, also around and beyond the block size. The result equals that of encoding/json,
+// and an incomplete last line is left out.
 func TestDecodedLinesAreInOrder(t *testing.T) {
 	var text strings.Builder
 	var want []sink.Record
@@ -41,7 +41,7 @@ func TestDecodedLinesAreInOrder(t *testing.T) {
 		i := 0
 		d := dirWith(t, VisitsName, text.String()+torn)
 		n := 0
-		first := func(v *sink.Record) { // before the other
+		first := func(v *sink.Record) { // before the other output
 			if v.Depth != n {
 				t.Errorf("visit %d is %.200v", n, *v)
 			}
@@ -63,7 +63,7 @@ func TestDecodedLinesAreInOrder(t *testing.T) {
 	}
 }
 
-// TestALineThatCannotBeDecodedIsNamed: lines before it are used, none after it, wherever it is.
+// TestALineThatCannotBeDecodedIsNamed checks that the lines before a bad line are used and none after it, wherever the bad line is.
 func TestALineThatCannotBeDecodedIsNamed(t *testing.T) {
 	const line = `{"event":"end","run":"r","id":1}` + "\n"
 	for _, before := range []int{0, 1, 7000, 20_000} {

@@ -23,7 +23,7 @@ func tempJob(t *testing.T) jobFiles {
 	return d
 }
 
-// A line that a killed process did not finish is removed; every other byte stays.
+// An incomplete line of a killed process is removed; every other byte stays.
 func TestEvidenceIsCutBehindItsLastWholeLine(t *testing.T) {
 	long := strings.Repeat("x", 10_000)
 	for _, c := range []struct{ before, after string }{
@@ -76,7 +76,7 @@ func TestRobotsIndexHasWholeLines(t *testing.T) {
 	}
 }
 
-// The hash continues over processes, whatever follows the last commit, without reading the file from its beginning.
+// The next process continues the hash from the last commit, whatever follows it, without reading the file from its beginning.
 func TestEvidenceGoesOn(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -116,7 +116,7 @@ func TestEvidenceGoesOn(t *testing.T) {
 			}
 			was = &now
 		}
-		tail := make([]byte, rng.IntN(1000)) // written, but never committed
+		tail := make([]byte, rng.IntN(1000)) // written but not committed
 		if _, err := e.Write(tail); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestEvidenceGoesOn(t *testing.T) {
 	if len(marks) < 5 {
 		t.Errorf("%d marks of %d bytes", len(marks), len(want))
 	}
-	// An unreadable state costs nothing but time.
+	// An unreadable state only costs time.
 	was.From.State = []byte("another Go's")
 	e, err := d.openEvidence("f", was)
 	if err != nil {
@@ -177,7 +177,7 @@ func TestDamagedEvidenceIsRefused(t *testing.T) {
 	}
 }
 
-// Bytes that were written only in part and then cut away are not in the hash.
+// Bytes that were partly written and then cut off are not in the hash.
 func TestEvidenceOfAFullDisk(t *testing.T) {
 	d := tempJob(t)
 	e, err := d.openEvidence("f", nil)
@@ -209,7 +209,7 @@ func TestEvidenceOfAFullDisk(t *testing.T) {
 	}
 }
 
-// Anything in the place of a robots.txt's body that is not a regular file is refused when it would be read or written.
+// If something other than a regular file is in the place of a robots.txt body, reading and writing that body is refused.
 func TestPlantedRobotsBody(t *testing.T) {
 	d := tempJob(t)
 	name := sumOf("body") + ".txt"

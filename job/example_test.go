@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// The directory that Create makes is that of "amble crawl -o": the command resumes, verifies, explains and reports it.
+// Create makes the same directory as "amble crawl -o": the command can resume, verify, explain and report it.
 func Example() {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -66,7 +66,7 @@ func Example() {
 	// 0 violations
 }
 
-// What changed in the values that a handler emitted, between two crawls.
+// Find what changed between two crawls in the values that a handler emitted.
 func ExampleChanges() {
 	price := 9.5
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,8 +16,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// The results of a program have a file in the job: across runs each is in it once, what no commit has is cut off, and
-// verify notices a change.
+// The results of a program are in a file of the job, each once across runs. Uncommitted results are cut off, and verify notices a change.
 func TestItemsOfAJob(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		const contact = "https://lab.university.edu/crawl"
@@ -77,7 +76,7 @@ func TestItemsOfAJob(t *testing.T) {
 	})
 }
 
-// What Items cannot be is refused before anything is made, and a job is not resumed without one of its files of results.
+// Unsuitable Items are refused before anything is created, and a job is not resumed if one of its files of results is missing.
 func TestItemsRefused(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
@@ -116,7 +115,7 @@ func TestItemsRefused(t *testing.T) {
 	resumed(config(job.ItemsLines(), job.ItemsCSV("a")), nil)
 }
 
-// A table with rows has the columns that it was begun with; one whose rows no commit has is begun again.
+// A table with rows keeps its first columns; a table without committed rows begins again.
 func TestItemsColumns(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer srv.Close()

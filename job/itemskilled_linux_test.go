@@ -29,11 +29,11 @@ import (
 	"github.com/amble-crawler/amble/sink/sqlite"
 )
 
-// killedPages is the number of pages of a site that killed jobs crawl.
+// killedPages is the number of pages of the site that killed jobs crawl.
 const killedPages = 150
 
-// The results of a job whose processes are killed, at each step of a commit and at any time, and resumed until it is done,
-// are in each of its files once, and verify agrees.
+// The processes of a job are killed at each step of a commit and at random times, and resumed until it is done. Each result is in each
+// file once, and verify agrees.
 func TestItemsOfKilledJobs(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -112,7 +112,7 @@ func signaled(t *testing.T, cmd *exec.Cmd, during func(ended <-chan struct{})) b
 	return false
 }
 
-// counted is a server that knows how often it was asked.
+// counted is a server that counts its requests.
 type counted struct {
 	*httptest.Server
 	hits  atomic.Int64
@@ -133,7 +133,7 @@ func newCounted(t *testing.T, serve http.HandlerFunc) *counted {
 	return c
 }
 
-// killAfter kills a process after so many more requests, unless it has ended before.
+// killAfter kills a process after n more requests, unless it has ended before.
 func (c *counted) killAfter(n int64, cmd *exec.Cmd, ended <-chan struct{}) {
 	for want := c.hits.Load() + n; c.hits.Load() < want; {
 		select {
@@ -173,7 +173,7 @@ func TestJobToBeKilled(t *testing.T) {
 	}
 }
 
-// killer kills its process when a step is reached often enough.
+// killer kills its own process when it has reached a step for the nth time.
 type killer struct {
 	step string
 	left atomic.Int64
@@ -192,7 +192,7 @@ type killedItem struct {
 	Name string `json:"name"`
 }
 
-// runKilled begins or resumes a job with results in all three forms.
+// runKilled begins or resumes a job that writes results in all three forms.
 func runKilled(ctx context.Context, k *killer, dir, seed string) (*crawler.Report, error) {
 	c := job.Config{Items: []job.Items{
 		job.ItemsLines(), job.ItemsCSV("path", "name"),
@@ -249,7 +249,7 @@ func (s *killedSink) Sync(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// noSink is an output that stays empty.
+// noSink is an output that writes nothing.
 type noSink struct{ sink.Base }
 
 func (noSink) Append(context.Context, *sink.Record) error { return nil }

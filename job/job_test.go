@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// TestWhatAJobRefuses checks that only one process works on a job, that a finished job is left alone, and that a
-// directory without a job is not resumed. Nothing is changed.
+// TestWhatAJobRefuses checks that only one process works on a job, that a finished job stays unchanged, and that a directory without a job
+// is not resumed. Nothing is changed.
 func TestWhatAJobRefuses(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
@@ -92,7 +92,7 @@ func TestClosedWithoutARun(t *testing.T) {
 	}
 }
 
-// TestADirectoryOfANode: nothing is found in what one of several machines has of a job, and it is said what to do.
+// TestADirectoryOfANode checks that commands refuse the directory of one node of a shared job, and say what to do.
 func TestADirectoryOfANode(t *testing.T) {
 	node := t.TempDir()
 	epoch := filepath.Join(node, "3", "1")

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// listsJob is a job that was stopped after two pages, whose settings name two lists.
+// listsJob is a job whose settings name two lists, and that was stopped after two pages.
 type listsJob struct {
 	dir, own, out string
 	origin        string
@@ -31,7 +31,7 @@ func newListsJob(t *testing.T) *listsJob {
 	return j
 }
 
-// resume opens the job with one page more, and with the settings that change makes.
+// resume opens the job with a limit of one more page, and with settings changed by change.
 func (l *listsJob) resume(t *testing.T, change func(*Config)) (*Job, error) {
 	t.Helper()
 	c, seeds, err := asBegun(l.dir)
@@ -106,7 +106,7 @@ func TestResumeGoesOnWithTheOwnHostsItKeeps(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The same list under another name is no change, another list is one.
+	// The same list under another name is not a change; another list is one.
 	moved := filepath.Join(t.TempDir(), "moved.txt")
 	overwrite(t, moved, []byte(strings.TrimPrefix(l.origin, "http://")+"\n"))
 	j, err = l.resume(t, func(c *Config) { c.OwnHosts = moved })
@@ -166,7 +166,7 @@ func TestOptOutListReadWhileTheCrawlRunsIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	later := time.Now().Add(time.Hour) // the file's time, by which it is read at the first look
+	later := time.Now().Add(time.Hour) // the list is read again if its time has changed
 	overwrite(t, l.out, []byte("127.0.0.1\n"))
 	if err := os.Chtimes(l.out, later, later); err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestJobWithoutCopiesIsReadByPath(t *testing.T) {
 	}
 }
 
-// A process that was killed at its beginning leaves copies and no manifest.
+// A process that was killed at its beginning may leave copies without a manifest.
 func TestJobBeginsWhereOnlyCopiesWereLeft(t *testing.T) {
 	l := newListsJob(t)
 	for _, c := range []struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// failingSink keeps nothing. It fails with its fourth record if it is to.
+// failingSink writes nothing, and fails at its fourth record if told to.
 type failingSink struct {
 	sink.Base
 	fails   bool
@@ -34,7 +34,7 @@ func (s *failingSink) Sync(context.Context) (int64, error)  { return 0, nil }
 func (s *failingSink) Restore(context.Context, int64) error { return nil }
 func (s *failingSink) Close(context.Context) error          { return nil }
 
-// TestRequestsThatAnErrorLostAreCounted: a crawl that a sink ends is resumed, and the report counts as many requests as the server.
+// TestRequestsThatAnErrorLostAreCounted resumes a crawl that an error of a sink ended: the report counts as many requests as the server.
 func TestRequestsThatAnErrorLostAreCounted(t *testing.T) {
 	var seen atomic.Int64
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,7 +44,7 @@ func TestRequestsThatAnErrorLostAreCounted(t *testing.T) {
 			return
 		}
 		n := 0
-		_, _ = fmt.Sscanf(r.URL.Path, "/%d", &n) // of "/" it is 0
+		_, _ = fmt.Sscanf(r.URL.Path, "/%d", &n) // 0 for "/"
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, `<a href="/%d">next</a>`, min(n+1, 7))
 	}))

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// A job directory that another user or machine made is not resumed before its user has seen which variables, files and
-// programs its settings name.
+// A job directory of another user or machine is resumed only after the user has seen which variables, files and programs its settings
+// name.
 func TestResumeOfForeignJobNamesWhatItWouldRead(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// TestANewJobBeginsAtOnce: nothing was requested for a job that was just created, so it waits for nothing. A process that finds the
-// job there waits one delay, even if the ledger is empty: the one before it may have been about to connect.
+// TestANewJobBeginsAtOnce checks that a new job does not wait, as nothing was requested for it. A process that finds an existing job waits
+// one delay even if the ledger is empty: the previous process may have been about to connect.
 func TestANewJobBeginsAtOnce(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Site("http://a.example").Page("/", "a page")

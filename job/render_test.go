@@ -21,7 +21,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// app is a site whose pages are made by scripts. It calls at with each path that is requested.
+// app makes a site whose pages are built by scripts. It calls at with each requested path.
 func app(t *testing.T, at func(path string)) (seed string, count func(path string) int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -60,7 +60,7 @@ func rendered() Config {
 	}}
 }
 
-// A job whose process ends while pages wait to be rendered continues with them: nothing is requested twice.
+// A job whose process ends while pages wait to be rendered continues with them and requests nothing twice.
 func TestRenderedJobResumes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -27,14 +27,14 @@ import (
 
 var fetchedAt = regexp.MustCompile(", fetched [0-9T:Z-]+")
 
-// visited is a sink that keeps what does not depend on when a visit was made and how often it was tried.
+// visited is a sink that records the parts of visits that do not depend on times and numbers of attempts.
 type visited map[string]string
 
 func (m visited) Append(_ context.Context, r *sink.Record) error {
 	v := *r
 	v.Queued, v.Started, v.Ended, v.Attempt, v.WARC, v.Via, v.Depth, v.Hops = time.Time{}, time.Time{}, time.Time{}, 0, nil, "", 0, nil
-	v.URL, v.Final = normal(r.URL), ""          // which spelling of a page is found first depends on the order of hosts
-	if v.Reason == crawler.ReasonRedirectLoop { // and where a loop is entered
+	v.URL, v.Final = normal(r.URL), ""          // the order of hosts decides which spelling of a page is found first
+	if v.Reason == crawler.ReasonRedirectLoop { // and where a redirect loop is entered
 		v.Outcome, v.Reason = string(crawler.Redirected), ""
 	}
 	v.Detail = fetchedAt.ReplaceAllString(v.Detail, "")
@@ -74,8 +74,8 @@ func (m visited) compare(t *testing.T, got visited) {
 	}
 }
 
-// TestReplayIsTheSameCrawl crawls random webs with faults, and then what was recorded: every visit is the same, nothing is
-// requested, and nothing waits.
+// TestReplayIsTheSameCrawl crawls random webs with faults, and then replays the record: every visit is the same, nothing is requested, and
+// nothing waits.
 func TestReplayIsTheSameCrawl(t *testing.T) {
 	seeds := long.Seeds(12, 40)
 	if testing.Short() {
@@ -104,7 +104,7 @@ func TestReplayIsTheSameCrawl(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				rec.jobs = true // nothing but an archive remains of the job
+				rec.jobs = true // only an archive remains of the job
 				for url, v := range first {
 					var r sink.Record
 					if err := json.Unmarshal([]byte(v), &r); err != nil {
@@ -251,8 +251,8 @@ func sameVisits(t *testing.T, dir, seed string, requests *atomic.Int32) {
 	}
 }
 
-// nothingSent checks that no configuration of a replay sends anything when its Fetcher is taken away, and
-// that its Fetcher is of no use without the configuration.
+// nothingSent checks that no configuration of a replay sends requests when its Fetcher is removed, and that its Fetcher is useless without
+// the configuration.
 func nothingSent(t *testing.T, dir, seed string, requests *atomic.Int32) {
 	rec, err := Replay(dir)
 	if err != nil {
@@ -360,8 +360,8 @@ func placeIn(t *testing.T, dir, url string) *sink.Location {
 	return nil
 }
 
-// TestReplayOfACrawlWithHeaderFields checks that header fields of single hosts, which a replay does not send, are no error
-// in its configuration.
+// TestReplayOfACrawlWithHeaderFields checks that header fields for single hosts, which a replay does not send, are not an error in its
+// configuration.
 func TestReplayOfACrawlWithHeaderFields(t *testing.T) {
 	c := crawler.Config{Contact: "https://crawl.university.edu/", Hosts: []crawler.HostSettings{{Match: "a.test", Header: http.Header{"X-Key": {"secret"}}, Pages: 3}}}
 	given := c.Hosts

@@ -28,7 +28,7 @@ var (
 	restartDir    = flags.String("restart.dir", "", "where it is, or is made; otherwise it is made anew and removed")
 )
 
-// restartRole names, in the environment of a process, its part in BenchmarkRestart.
+// restartRole is the environment variable that gives a process its part in BenchmarkRestart.
 const restartRole = "AMBLE_TEST_RESTART"
 
 func TestMain(m *testing.M) {
@@ -74,7 +74,7 @@ func restartProcess(role string, args []string) error {
 // offline is a Fetcher without a network: hosts whose pages are a tree, each with a robots.txt of its own.
 type offline struct {
 	hosts, pages int
-	left         atomic.Int64 // pages that are fetched before the process is killed
+	left         atomic.Int64 // pages to fetch before the process is killed
 }
 
 func (*offline) CloseIdle(string) {}
@@ -122,7 +122,7 @@ func kill() {
 	select {}
 }
 
-// body is a page with links to four of its host and to two other hosts, or a robots.txt of 40 rules.
+// body returns a page with links to four others of its host and to two other hosts, or a robots.txt of 40 rules.
 func (f *offline) body(p politeness.Permit) []byte {
 	h := hostNumber(p.URL())
 	if p.Purpose() == politeness.Robots {

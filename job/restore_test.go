@@ -53,7 +53,7 @@ func serveCounted(t *testing.T, pages int) (*countedSite, string) {
 	return s, srv.URL + "/"
 }
 
-// resumeStored resumes a job from its store alone, until nothing is left. It returns the directory, and what the job had there first.
+// resumeStored resumes a job from its store alone until nothing is left. It returns the directory, and the URLs visited before.
 func resumeStored(t *testing.T, url string) (dir string, had map[string]bool) {
 	t.Helper()
 	dir, had = filepath.Join(t.TempDir(), "elsewhere"), map[string]bool{}
@@ -84,7 +84,7 @@ func resumeStored(t *testing.T, url string) (dir string, had map[string]bool) {
 	return dir, had
 }
 
-// begun returns the settings and seeds of a job, whoever made it.
+// begun returns the settings and seeds of a job.
 func begun(t *testing.T, dir string) (Config, []string) {
 	t.Helper()
 	r := must(Read(dir))
@@ -124,7 +124,7 @@ func TestJobIsResumedFromItsStoreAlone(t *testing.T) {
 	}
 }
 
-// A machine is lost while it crawls, after it stored segments that the queue in the store does not know.
+// A machine is lost during a crawl, after it has stored segments that the queue in the store does not know.
 func TestJobWhoseMachineIsLostGoesOnElsewhere(t *testing.T) {
 	serveBucket(t)
 	site, seed := serveCounted(t, 60)
@@ -199,7 +199,7 @@ func TestJobWhoseMachineIsLostGoesOnElsewhere(t *testing.T) {
 	}
 }
 
-// Two directories are made of a store; the first that is resumed has the job.
+// Two directories are restored from one store; only the first one that is resumed continues the job.
 func TestOnlyOneDirectoryTakesAJobOver(t *testing.T) {
 	c, dir, url, seed := storedPart(t)
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
@@ -217,7 +217,7 @@ func TestOnlyOneDirectoryTakesAJobOver(t *testing.T) {
 	check(t, j.Close())
 }
 
-// The files that say what a job is are in the store before its first request.
+// The files that define a job are in the store before its first request.
 func TestStoreSaysWhatTheJobIs(t *testing.T) {
 	serveBucket(t)
 	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
@@ -292,11 +292,11 @@ func TestDamagedQueueInStoreIsRefused(t *testing.T) {
 	check(t, s.Delete(t.Context(), part))
 	refuse("a missing part", "is missing")
 	put(part, content)
-	check(t, s.Delete(t.Context(), leaseName)) // whoever removes it says that nobody crawls
+	check(t, s.Delete(t.Context(), leaseName)) // removing it states that no process is crawling
 	resumeStored(t, url)
 }
 
-// cutStore gives less than there is, some times.
+// cutStore sometimes returns less than is stored.
 type cutStore struct {
 	stores.Store
 	cuts int

@@ -19,8 +19,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// A job that draws a sample, and whose processes are killed over and over, draws the pages that its lists and its seed say, and
-// verify agrees.
+// A sampling job whose processes are killed over and over draws the pages that its lists and seed determine, and verify agrees.
 func TestSampleOfKilledJobs(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -20,7 +20,7 @@ import (
 
 const segmentContact = "https://lab.university.edu/crawl"
 
-// segmentConfig is the settings of a job that several processes share.
+// segmentConfig returns the settings of a job that several processes share.
 func segmentConfig(t *testing.T) job.Config {
 	t.Helper()
 	c, err := job.Settings{
@@ -41,7 +41,7 @@ func parsed(t *testing.T, url string) weburl.URL {
 	return u
 }
 
-// crawlSegment crawls a site into a segment of a shard, and returns what its queue says of it.
+// crawlSegment crawls a site into a segment of a shard, and returns the segment according to its queue.
 func crawlSegment(t *testing.T, w *crawltest.Web, c job.Config, node string, shard int, seed string) job.Segment {
 	t.Helper()
 	return crawlSegmentUntil(t, w, c, node, shard, nil, seed)
@@ -149,8 +149,8 @@ func TestAssembleOfProcessThatWasKilled(t *testing.T) {
 	}
 }
 
-// TestAssemble makes a job directory of what two processes have written: it has what they committed and nothing that they
-// wrote after that, verify accepts it, and it is there as a whole or not at all.
+// TestAssemble assembles a job directory from the files of two processes: it has what they committed and nothing later, verify accepts it,
+// and it appears as a whole or not at all.
 func TestAssemble(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: segmentContact})
@@ -199,8 +199,8 @@ func TestAssemble(t *testing.T) {
 	})
 }
 
-// assembleInTheWay checks that a directory that another process has left half made is made anew, and that one of somebody
-// else is not touched.
+// assembleInTheWay checks that a half-made directory of another process is made again, and that other people's directories are not
+// touched.
 func assembleInTheWay(t *testing.T, a *job.Assembly, out string) {
 	t.Helper()
 	part := out + ".part"
@@ -217,7 +217,7 @@ func assembleInTheWay(t *testing.T, a *job.Assembly, out string) {
 	}
 }
 
-// grow appends what a killed process may leave behind its last commit.
+// grow appends what a killed process may have written after its last commit.
 func grow(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
@@ -279,7 +279,7 @@ func checkAssembled(t *testing.T, out string) {
 	}
 }
 
-// missingSegments checks that a segment that is short, changed or not at hand is named with its node and its visits.
+// missingSegments checks that a short, changed or missing segment is named with its node and visits.
 func missingSegments(t *testing.T, segments []job.Segment, nodes map[string]job.NodeFiles) {
 	t.Helper()
 	visits := filepath.Join(nodes["n0"].Dir, segments[0].Dir(), job.VisitsName)
@@ -298,7 +298,7 @@ func missingSegments(t *testing.T, segments []job.Segment, nodes map[string]job.
 	}
 }
 
-// TestSharedSettings names each setting that a job of several machines cannot have.
+// TestSharedSettings checks the name of each setting that a job of several machines cannot have.
 func TestSharedSettings(t *testing.T) {
 	for key, value := range map[string]string{
 		"cookies": "true", "sign": "folder", "source-address": "127.0.0.2", "header": "X-Token: s3cret",

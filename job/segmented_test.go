@@ -33,8 +33,8 @@ func TestSegmentNames(t *testing.T) {
 	}
 }
 
-// A file in segments has what one file would have, whenever its process is killed: the lines that are cut back to what was
-// committed, and those that are kept. A segment that a commit has closed never changes.
+// Whenever its process is killed, a file in segments has what one file would have: the remaining lines and those cut back to the last
+// commit. A segment that a commit has closed never changes.
 func TestSegmentsAreOneFile(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -148,7 +148,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// inSegmentsOf returns the directory of a job whose files have many segments, and its seed.
+// inSegmentsOf returns the directory and the seed of a job whose files have many segments.
 func inSegmentsOf(t *testing.T) (dir, seed string) {
 	t.Helper()
 	dir, seed, _ = recordedWith(t, Config{SegmentSize: 2000, Links: true})
@@ -166,7 +166,7 @@ func segmentsIn(t *testing.T, dir, name string) []string {
 	return must(d.segments(name))
 }
 
-// Whoever reads a job in segments finds what is in one whose files are whole.
+// All readers find the same in a job with segments as in one with whole files.
 func TestReadersReadSegmentsAsOneFile(t *testing.T) {
 	t.Parallel()
 	dir, seed := inSegmentsOf(t)
@@ -255,7 +255,7 @@ func TestReadersReadSegmentsAsOneFile(t *testing.T) {
 	}
 }
 
-// A closed segment that was changed, cut, lengthened or removed is damage that names it, also where a process would resume the job.
+// A closed segment that was changed, truncated, extended or removed is reported by name as damage, also when the job is resumed.
 func TestDamagedSegmentIsFound(t *testing.T) {
 	t.Parallel()
 	dir, _ := inSegmentsOf(t)

@@ -67,8 +67,7 @@ func TestPaceOfSettings(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreTheLibrarys checks that the zero-configuration crawl is the library's: every default of a key is that
-// of the Config.
+// TestDefaultsAreTheLibrarys checks that a crawl without settings is the library's default: every default of a key is that of the Config.
 func TestDefaultsAreTheLibrarys(t *testing.T) {
 	var all Settings
 	for _, k := range Keys() {
@@ -115,7 +114,7 @@ func TestNothingAndNoneReachTheConfig(t *testing.T) {
 	}
 }
 
-// TestTextAndBack checks that every key's text gives the value that it was made from, whatever the value.
+// TestTextAndBack checks that a key's value, written as text and read again, is the same value.
 func TestTextAndBack(t *testing.T) {
 	for _, k := range Keys() {
 		if k.Field == "" {
@@ -150,7 +149,7 @@ func TestTextAndBack(t *testing.T) {
 			var c Config
 			s := Setting{Name: k.Name, Values: text}
 			if err := k.set(&c, &s); err != nil {
-				continue // it says why, and cannot be in force
+				continue // it is refused with a reason
 			}
 			once := k.of(&c)
 			var again Config

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A shorthand in a job file sets all of its keys, and a key that is set by both is an error.
+// A shorthand in a job file sets all of its keys, and it is an error if one of them is set as well.
 func TestShorthandsSetTheirKeys(t *testing.T) {
 	for text, want := range map[string]string{
 		"follow: [sitemaps, nofollow]":      "sitemaps=true follow-nofollow=true feeds=false resources=false",

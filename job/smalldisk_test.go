@@ -20,19 +20,19 @@ import (
 	"github.com/amble-crawler/amble/stores/open"
 )
 
-// A crawl of 1 GiB in 200 MiB of disk ends whole: what is finished goes to the store, and the directory never has more than it may. By
-// default it is a sixteenth of both.
+// A crawl of 1 GiB completes on 200 MiB of disk: finished files go to the store, and the directory never exceeds its limit. By default, a
+// sixteenth of both sizes is used.
 func TestCrawlLargerThanItsDisk(t *testing.T) {
 	pages := 1024
 	if long.Race {
 		pages = 256
 	}
-	size := int64(long.N(64<<10, 1<<20)) // of the file that each page links to
+	size := int64(long.N(64<<10, 1<<20)) // size of the file that each page links to
 	maxDisk := size * int64(pages) / 5
 	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
 	var most atomic.Int64
 	measure := func() {
-		n, _ := SizeOf(dir) // what cannot be read does not count
+		n, _ := SizeOf(dir) // unreadable files do not count
 		for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
 		}
 	}

@@ -74,7 +74,7 @@ func damagedIs(t *testing.T, r *Reader, name string) {
 	}
 }
 
-// TestSumsEndWithTheNextProcess: a list from before would be wrong while the job runs and after it.
+// TestSumsEndWithTheNextProcess checks that the list is removed: an old one would be wrong from the time that a job runs again.
 func TestSumsEndWithTheNextProcess(t *testing.T) {
 	t.Parallel()
 	dir, seed, _ := recorded(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestInterimCountsVerdicts checks that the report of a crawl whose process was killed has the verdicts, what was left out and the
-// costs, as the report of the same crawl at its end.
+// TestInterimCountsVerdicts checks that the report of a killed crawl has the same verdicts, exclusions and costs as the final report of
+// that crawl.
 func TestInterimCountsVerdicts(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

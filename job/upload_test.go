@@ -50,7 +50,7 @@ func storedPages(pages int) http.HandlerFunc {
 	}
 }
 
-// noise returns text that no compression makes much shorter.
+// noise returns text that hardly compresses.
 func noise(n int) string {
 	b := make([]byte, n/2)
 	_, _ = rand.Read(b) // it never fails
@@ -61,8 +61,8 @@ func noise(n int) string {
 type bucket struct {
 	away     atomic.Bool
 	puts     atomic.Int64
-	seen     func()      // a request came; nil: nothing
-	noDelete atomic.Bool // its objects may not be removed
+	seen     func()      // called when a request arrives; may be nil
+	noDelete atomic.Bool // objects may not be deleted
 }
 
 func serveBucket(t *testing.T) *bucket { return serveBucketIn(t, s3mem.New()) }
@@ -119,7 +119,7 @@ func runStored(t *testing.T, dir string, c Config, seeds ...string) {
 	check(t, j.Close())
 }
 
-// checkStored compares what is in a store with the list, and what can be read from there with what the job has: pages visits.
+// checkStored checks that the store matches its list, and that the job read from it has as many visits as pages.
 func checkStored(t *testing.T, dir, url string, pages int) {
 	t.Helper()
 	s := must(open.URL(url))
@@ -212,7 +212,7 @@ func TestFinishedFilesAreStored(t *testing.T) {
 	}
 }
 
-// A segment that was stored at the end of a process, and grows in the next one, is stored again.
+// A segment that was stored at the end of a process and grows in the next one is stored again.
 func TestGrownFilesAreStoredAgain(t *testing.T) {
 	list := newStored("").with(storedObject{VisitsName, FileFact{1, "was"}})
 	if again := list.missing(map[string]extent{VisitsName: {Bytes: 2, SHA256: "is", Closed: true}}, ""); len(again) != 1 {
@@ -238,7 +238,7 @@ func TestNothingIsStoredTwice(t *testing.T) {
 	runStored(t, dir, storedConfig("s3://crawls/of/one"), seed)
 	before := b.puts.Load()
 	check(t, UploadRest(t.Context(), dir, nil))
-	if n := b.puts.Load() - before; n > 4 { // the probe of rights, the lease, the list
+	if n := b.puts.Load() - before; n > 4 { // the probe for permissions, the lease, the list
 		t.Errorf("%d objects were stored again", n)
 	}
 	if Unstored(dir) {
@@ -246,7 +246,7 @@ func TestNothingIsStoredTwice(t *testing.T) {
 	}
 }
 
-// The crawl goes on while the store is away, pauses when its space is used up, and resumes by itself.
+// The crawl continues while the store is unreachable, pauses when its disk space is used up, and resumes by itself.
 func TestStoreThatIsAwayPausesTheCrawl(t *testing.T) {
 	b := serveBucket(t)
 	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
@@ -332,7 +332,7 @@ func TestStoreSaysNoAtTheBeginning(t *testing.T) {
 		if _, err := Create(dir, storedConfig(url), seed); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", url, err, want)
 		}
-		runStored(t, dir, storedConfig("s3://crawls/instead/"+filepath.Base(filepath.Dir(dir))), seed) // the directory can be used
+		runStored(t, dir, storedConfig("s3://crawls/instead/"+filepath.Base(filepath.Dir(dir))), seed) // the directory is usable again
 	}
 	b.noDelete.Store(true)
 	if _, err := Create(filepath.Join(t.TempDir(), "job"), storedConfig("s3://crawls/kept"), seed); err == nil || !strings.Contains(err.Error(), "s3:DeleteObject") {
@@ -340,7 +340,7 @@ func TestStoreSaysNoAtTheBeginning(t *testing.T) {
 	}
 }
 
-// A job that was killed after it claimed its prefix, and before it had a manifest, begins again there.
+// A job that was killed after it claimed its prefix, but before it had a manifest, begins again there.
 func TestClaimOfKilledJobIsItsOwn(t *testing.T) {
 	serveBucket(t)
 	seed, dir, url := storedSite(t, 20), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
@@ -349,7 +349,8 @@ func TestClaimOfKilledJobIsItsOwn(t *testing.T) {
 	check(t, j.openStore(t.Context()))
 	s, list := must(open.URL(url)), j.uploads.list
 	check(t, j.release())
-	check(t, errors.Join(s.Delete(t.Context(), storedName), s.Delete(t.Context(), leaseName), putBytes(t.Context(), s, probeName, []byte(list.Job)))) // the claim was cut off
+	// The claim was incomplete.
+	check(t, errors.Join(s.Delete(t.Context(), storedName), s.Delete(t.Context(), leaseName), putBytes(t.Context(), s, probeName, []byte(list.Job))))
 	check(t, open.Close(s))
 	runStored(t, dir, storedConfig(url), seed)
 	checkStored(t, dir, url, 20)
@@ -391,7 +392,7 @@ func TestRemoveStoredRemovesTheJobAndNothingElse(t *testing.T) {
 	checkStored(t, other, url, 20)
 }
 
-// What the store has is compared with the list: nobody can change it unnoticed.
+// The content of the store is compared with the list: changes in the store are noticed.
 func TestVerifyNoticesWhatWasChangedInTheStore(t *testing.T) {
 	serveBucket(t)
 	seed, dir, url := storedSite(t, 60), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
@@ -432,8 +433,8 @@ func TestListOfStoreIsReadWithCare(t *testing.T) {
 	}
 }
 
-// What sites said stays within --keep-local, too: bodies of robots.txt files that were stored are read from there, also when the job is
-// resumed on another machine.
+// Bodies of robots.txt files count towards --keep-local, too: stored ones are read from the store, also when the job is resumed on another
+// machine.
 func TestRobotsFilesGoToTheStore(t *testing.T) {
 	serveBucket(t)
 	var seeds []string
@@ -480,7 +481,7 @@ func TestRobotsFilesGoToTheStore(t *testing.T) {
 	}
 }
 
-// A crawl that is paused for want of space gives its robots.txt files to the store, whatever may stay in the directory.
+// A crawl that is paused for lack of space moves its robots.txt files to the store, whatever may stay in the directory.
 func TestRobotsFilesMakeRoom(t *testing.T) {
 	serveBucket(t)
 	seed, dir, url := storedSite(t, 10), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
@@ -511,7 +512,7 @@ func TestRobotsFilesMakeRoom(t *testing.T) {
 	checkStored(t, dir, url, 10)
 }
 
-// A paused crawl ends only if there was nothing to store while it had no room.
+// A paused crawl ends only if there was nothing to store while it had no space.
 func TestPauseEndsWithRoomOrWithNothingToStore(t *testing.T) {
 	serveBucket(t)
 	seed, dir, url := storedSite(t, 10), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
@@ -538,7 +539,7 @@ func TestPauseEndsWithRoomOrWithNothingToStore(t *testing.T) {
 	check(t, j.Close())
 }
 
-// What a slow crawl writes goes to the store after a while, although its segments are small.
+// The output of a slow crawl is stored after a while, although its segments are small.
 func TestOldSegmentsAreClosed(t *testing.T) {
 	for name, age := range map[string]time.Duration{"old": 1, "young": time.Hour} {
 		t.Run(name, func(t *testing.T) {

@@ -32,8 +32,9 @@ import (
 
 const killedStoredPages = 100
 
-// The process that crawls and the server of its store are killed again and again, and one in five requests of the store fails. After
-// every second kill the directory of the job is lost, too, and made again of the store. In the end the bucket has what the directory has, byte for byte, and each page once.
+// The crawling process and the server of its store are killed again and again, and one in five requests to the store fails. After every
+// second kill the job directory is lost, too, and restored from the store. In the end the bucket equals the directory, byte for byte, and
+// has each page once.
 func TestStoreAndCrawlAreKilled(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -136,7 +137,7 @@ func child(test string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// events counts what the servers of a test are asked.
+// events counts the requests to the servers of a test.
 type events struct {
 	mu   sync.Mutex
 	left int
@@ -159,11 +160,11 @@ func (e *events) happen() {
 	}
 }
 
-// shakyProxy forwards requests to a store, and fails with one in five.
+// shakyProxy forwards requests to a store, one in five of which fails.
 type shakyProxy struct {
 	*events
 	server atomic.Value // its address
-	calm   atomic.Bool  // it forwards everything
+	calm   atomic.Bool  // all requests succeed
 
 	mu  sync.Mutex
 	rng *rand.Rand
@@ -186,13 +187,13 @@ func (p *shakyProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case 1:
 		w.WriteHeader(http.StatusInternalServerError)
 		return
-	case 2: // cut while it is received
+	case 2: // the connection breaks while the request is received
 		_, _ = io.CopyN(io.Discard, r.Body, 100)
 		panic(http.ErrAbortHandler)
-	case 3: // done, and cut while it is answered
+	case 3: // done, but the connection breaks during the answer
 		p.forward(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
-	case 4: // the end of what is sent is lost, and nobody says so
+	case 4: // the end of the request body is lost silently
 		if r.Method == http.MethodPut && r.ContentLength > 10 {
 			r.ContentLength /= 2
 			r.Body = io.NopCloser(io.LimitReader(r.Body, r.ContentLength))
@@ -217,7 +218,7 @@ func (p *shakyProxy) forward(w http.ResponseWriter, r *http.Request) {
 	}).ServeHTTP(w, r)
 }
 
-// TestStoreToBeKilled is a server of S3 whose objects are in a file, and survive its end.
+// TestStoreToBeKilled is an S3 server whose objects are in a file, so that they survive its end.
 func TestStoreToBeKilled(t *testing.T) {
 	file := os.Getenv("STORED_FILE")
 	if file == "" {
@@ -230,7 +231,7 @@ func TestStoreToBeKilled(t *testing.T) {
 	t.Fatal((&http.Server{Handler: h, ReadHeaderTimeout: time.Minute}).Serve(l))
 }
 
-// TestStoredCrawlToBeKilled begins a crawl, or resumes it, until it has ended and everything is stored.
+// TestStoredCrawlToBeKilled begins or resumes a crawl, until it has ended and everything is stored.
 func TestStoredCrawlToBeKilled(t *testing.T) {
 	const url = "s3://crawls/of/killed"
 	dir := os.Getenv("STORED_DIR")
@@ -246,7 +247,7 @@ func TestStoredCrawlToBeKilled(t *testing.T) {
 	c.SegmentSize, c.WARC.MaxSize = 16<<10, 32<<10
 	c.Note = func(text string) { fmt.Println(text) }
 	var j *Job
-	c.Crawl.Trace = &crawler.Trace{Committed: func(crawler.Commit) { // the queue is stored again and again
+	c.Crawl.Trace = &crawler.Trace{Committed: func(crawler.Commit) { // store the queue again and again
 		j.uploads.mu.Lock()
 		defer j.uploads.mu.Unlock()
 		j.uploads.next = time.Time{}
@@ -265,15 +266,14 @@ func TestStoredCrawlToBeKilled(t *testing.T) {
 	}
 }
 
-// restoreKilled makes the directory of what is in the store, if it was lost. Before its first commit a job has nothing to lose but its
-// prefix.
+// restoreKilled restores the directory from the store if it was lost. Before its first commit a job has only its prefix to lose.
 func restoreKilled(t *testing.T, dir, url string) {
 	s := must(open.URL(url))
 	if _, err := os.Stat(dir); err == nil {
 		return
 	}
 	for {
-		err := s.Delete(t.Context(), leaseName) // nobody waits for it here
+		err := s.Delete(t.Context(), leaseName) // no process waits for it here
 		if err == nil {
 			err = Restore(t.Context(), dir, url)
 		}

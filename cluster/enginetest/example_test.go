@@ -8,8 +8,8 @@ import (
 	"github.com/amble-crawler/amble/cluster/mem"
 )
 
-// The test of an engine opens a job for each test of the suite. That of one on real servers connects to another job there, leaves
-// Virtual out, and says how they are restarted.
+// A test of an engine opens a new job for each test of the suite. For an engine with real servers, it connects to a new job there, leaves
+// Virtual out, and sets how to restart the servers.
 func Example() {
 	testEngine := func(t *testing.T) {
 		enginetest.Run(t, func(*testing.T) enginetest.Job {
@@ -17,6 +17,6 @@ func Example() {
 			return enginetest.Job{Connect: func(*testing.T) cluster.Engine { return server.Connect() }}
 		}, enginetest.Options{Virtual: true})
 	}
-	_ = testEngine // for go test, as TestEngine
+	_ = testEngine // go test runs it as TestEngine
 	// Output:
 }

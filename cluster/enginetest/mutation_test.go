@@ -273,7 +273,7 @@ func (c buggyClocks) StoreRobots(ctx context.Context, name string, file []byte, 
 	return c.ClockStore.StoreRobots(ctx, name, file, life)
 }
 
-// TestSuiteNoticesEachBug gives the engine in memory one bug after the other. The named tests must fail.
+// TestSuiteNoticesEachBug gives the in-memory engine one bug after another. The named tests must fail.
 func TestSuiteNoticesEachBug(t *testing.T) {
 	for bug, noticed := range map[string][]string{
 		"":                                       nil,
@@ -329,7 +329,7 @@ func TestSuiteNoticesEachBug(t *testing.T) {
 					if r := runOn(t, bug, check); r.failed != must {
 						t.Errorf("failed %t, want %t: %v", r.failed, must, r.said)
 					}
-					time.Sleep(time.Minute) // what is under way ends
+					time.Sleep(time.Minute) // let pending work end
 				})
 			})
 		})

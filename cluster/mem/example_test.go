@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/cluster/mem"
 )
 
-// Two nodes write to the journal of a shard. The one that does not know of the other's record is told so.
+// Two nodes append to the journal of a shard. The one that does not know the other's record is refused.
 func Example() {
 	ctx := context.Background()
 	server := mem.New()

@@ -28,7 +28,7 @@ func job(s *Server) enginetest.Job {
 	}
 }
 
-// TestEngineConformsWithFaults: reads that are stale and slow answers break no clause.
+// TestEngineConformsWithFaults checks that the clauses hold with stale reads and slow answers.
 func TestEngineConformsWithFaults(t *testing.T) {
 	enginetest.Run(t, func(*testing.T) enginetest.Job {
 		j := job(New())

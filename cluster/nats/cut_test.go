@@ -13,17 +13,17 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// A connection that is cut, which nothing says, is given up for another server.
+// A connection that breaks without any signal is given up for another server.
 func TestSilentConnectionIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1)
 	c := Config{URLs: s.urls(), Job: "job", Shards: 2, Replicas: 1}
 	create(t, c)
 	first, cut := silenced(t, strings.TrimPrefix(s.urls(), "nats://"))
-	c.URLs, c.ping = "nats://"+first+","+s.urls(), 500*time.Millisecond // a server that is busy for less than three of them is kept
+	c.URLs, c.ping = "nats://"+first+","+s.urls(), 500*time.Millisecond // a server that is busy for less than three pings is kept
 	c.Options = []nats.Option{nats.DontRandomize()}
 	e := connect(t, c)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // that of a test which fails
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends the test if it fails
 	defer cancel()
 	answered := func(shard int, nonce cluster.Nonce) {
 		t.Helper()
@@ -43,7 +43,7 @@ func TestSilentConnectionIsGivenUp(t *testing.T) {
 	answered(1, cluster.Nonce{2})
 }
 
-// silenced passes connections on to a server until it is told to cut them: then nothing arrives any more.
+// silenced forwards connections to a server until cut is called: after that nothing arrives any more.
 func silenced(t *testing.T, server string) (addr string, cut func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,7 +10,8 @@ import (
 	"github.com/amble-crawler/amble/cluster/natsserver"
 )
 
-// A server in this process, and the clocks that all crawls on it share. Elsewhere the servers run apart, and Config.URLs names them.
+// A server in this process, and the clocks that all crawls on it share. In production the servers run separately, and Config.URLs names
+// them.
 func Example() {
 	dir, err := os.MkdirTemp("", "engine")
 	if err != nil {

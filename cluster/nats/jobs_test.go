@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// Names of jobs may look like those of streams of other jobs.
+// The name of a job may look like that of another job's stream.
 func TestJobsAreListedAndDeleted(t *testing.T) {
 	s := start(t, 1)
 	config := func(job string) Config { return Config{URLs: s.urls(), Job: job, Shards: 16, Replicas: 1} }
@@ -67,7 +67,7 @@ func TestJobsAreListedAndDeleted(t *testing.T) {
 	if got := list(); got != "shops_CTL stopped, shops_LOG_0 , " {
 		t.Errorf("jobs: %s", got)
 	}
-	if err := e.js.DeleteStream(t.Context(), "AMBLE_shops_CTL_CTL"); err != nil { // as a Delete that is cut off
+	if err := e.js.DeleteStream(t.Context(), "AMBLE_shops_CTL_CTL"); err != nil { // like a Delete that was interrupted
 		t.Fatal(err)
 	}
 	if got := list(); got != "shops_CTL cut off, shops_LOG_0 , " {

@@ -29,7 +29,7 @@ type servers struct {
 	opts []*server.Options
 }
 
-// start starts n servers on loopback, which form a cluster if they are several.
+// start starts n servers on loopback, as a cluster if n is more than one.
 func start(t *testing.T, n int) *servers {
 	t.Helper()
 	s := &servers{opts: options(t, n)}
@@ -96,7 +96,7 @@ func (s *servers) urls() string {
 	return strings.Join(all, ",")
 }
 
-// ownHost returns an address of loopback for one test, where nobody else takes a port while a server does not run. Only Linux has several.
+// ownHost returns a loopback address for one test, so that nobody else takes a port while a server is not running. Only Linux has several.
 func ownHost() string {
 	if runtime.GOOS != "linux" {
 		return "127.0.0.1"
@@ -117,7 +117,7 @@ func freePorts(t *testing.T, host string, n int) (ports []int) {
 	return ports
 }
 
-// create makes a job, as soon as the servers have found each other.
+// create creates a job as soon as the servers have found each other.
 func create(t *testing.T, c Config) {
 	t.Helper()
 	soon(t, func(ctx context.Context) error {
@@ -188,7 +188,7 @@ func TestEngineConforms(t *testing.T) {
 					s.run(t)
 				}
 				if n > 1 && !long.Full() {
-					restart = nil // they take ten seconds to elect their leaders
+					restart = nil // electing leaders takes them ten seconds
 				}
 				return enginetest.Job{
 					Connect: func(t *testing.T) cluster.Engine { return connect(t, c) },
@@ -217,8 +217,8 @@ func TestEngineConforms(t *testing.T) {
 	}
 }
 
-// TestWhoBeginsAnEraIsWaitedFor: a process has counted the first era and not marked it yet. Another one must not take the clocks for
-// lost, since all crawls would rest.
+// TestWhoBeginsAnEraIsWaitedFor: a process has counted the first era but not marked it yet. Another one must not consider the clocks lost,
+// as all crawls would then pause.
 func TestWhoBeginsAnEraIsWaitedFor(t *testing.T) {
 	s := start(t, 1)
 	e, err := dial(Config{URLs: s.urls(), Job: "j", Shards: 1})
@@ -244,7 +244,7 @@ func TestWhoBeginsAnEraIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestRestartedServersBeginAnEra: servers that were all restarted have lost the clocks, and say so.
+// TestRestartedServersBeginAnEra checks that servers that were all restarted have lost the clocks, and report that.
 func TestRestartedServersBeginAnEra(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1)
@@ -278,8 +278,7 @@ func TestRestartedServersBeginAnEra(t *testing.T) {
 	}
 }
 
-// What was read leaves nothing on the servers, whether it was read to its end or not: they would have to keep it, and to make
-// it anew when they start.
+// Reading leaves nothing on the servers, whether it was completed or not: they would have to store it, and to restore it when they start.
 func TestReadingLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1)
@@ -319,8 +318,8 @@ func TestReadingLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestServersThatBegin checks that a job can be created while a server still waits for the others: it answers no question until they
-// have elected a leader.
+// TestServersThatBegin checks that a job can be created while a server still waits for the others: it answers nothing before they have
+// elected a leader.
 func TestServersThatBegin(t *testing.T) {
 	all := options(t, 3)
 	first, others := &servers{opts: all[:1]}, &servers{opts: all[1:]}
@@ -345,7 +344,7 @@ func TestServersThatBegin(t *testing.T) {
 	}
 }
 
-// TestServerThatIsMissing checks that a job is created although one of as many servers as it has replicas starts later.
+// TestServerThatIsMissing checks that a job can be created although one of the servers, which are as many as its replicas, starts later.
 func TestServerThatIsMissing(t *testing.T) {
 	t.Parallel()
 	s := start(t, 3)
@@ -375,8 +374,8 @@ func TestServerThatIsMissing(t *testing.T) {
 	}
 }
 
-// TestCreationIsAskedForAgain checks that what creates a stream is asked again when servers without a leader have not answered, and only
-// then, and not for ever.
+// TestCreationIsAskedForAgain checks that creating a stream is repeated only if servers without a leader have not answered, and not for
+// ever.
 func TestCreationIsAskedForAgain(t *testing.T) {
 	for _, c := range []struct {
 		says string
@@ -445,7 +444,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestRobotsFilesAreBounded: the servers drop the oldest when there are too many bytes.
+// TestRobotsFilesAreBounded checks that the servers drop the oldest files when these have too many bytes.
 func TestRobotsFilesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1)

@@ -9,8 +9,7 @@ import (
 	"github.com/amble-crawler/amble/cluster/natsserver"
 )
 
-// A server of the engine in this process, on a free port of loopback. It stores everything in a directory, where the next one finds
-// it.
+// A server of the engine in this process, on a free loopback port. It stores everything in a directory, where the next server finds it.
 func Example() {
 	dir, err := os.MkdirTemp("", "engine")
 	if err != nil {

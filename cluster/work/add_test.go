@@ -28,7 +28,8 @@ func seedFile(t *testing.T, text string) string {
 	return path
 }
 
-// TestAdd adds pages that nothing links to and pages that the job knows, twice, while nodes join and are cut off. Each is fetched once.
+// TestAdd adds pages that nothing links to and pages that the job knows, twice, while nodes join and are cut off. Each page is fetched
+// once.
 func TestAdd(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w)
@@ -76,12 +77,12 @@ func TestAdd(t *testing.T) {
 	})
 }
 
-// Lines that are no seeds for the job are named, and then none is added.
+// Lines that are not seeds for the job are named, and then no line is added.
 func TestAddNamesBadLines(t *testing.T) {
 	for _, c := range []struct{ contact, text, lines string }{
 		{contact, "https://site.example/b\nftp://site.example/\n#\n\nhttps://me:secret@site.example/\nsite.example\n", "2 5 6"},
-		{contact, "https://site.example/\nhttps://other.example/\n", "2"}, // the scope is the host
-		{contact, "https://site.example/private/x\n", ""},                 // excluded by a rule: its visit says so
+		{contact, "https://site.example/\nhttps://other.example/\n", "2"}, // the scope is this host
+		{contact, "https://site.example/private/x\n", ""},                 // excluded by a rule, as its visit says
 		{contact, "https://site.example/" + strings.Repeat("x", 70_000) + "\nhttps://site.example/\n", "1"},
 		{contact, "\x1f\x8b\x08\x00\n", "1"},
 		{contact, "# nothing\n\n", "none"},
@@ -132,7 +133,7 @@ func TestAddNamesBadLines(t *testing.T) {
 	}
 }
 
-// A call that was broken off continues where it was.
+// A call that was interrupted continues where it stopped.
 func TestAddContinues(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w)

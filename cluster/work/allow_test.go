@@ -16,8 +16,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A node resolves no name of a variable or a file that its operator has not allowed: it refuses the job before it owns a shard, and
-// the status says why.
+// A node reads no variable or file that its operator has not allowed: it refuses the job before it owns a shard, and its status says why.
 func TestNodeReadsOnlyWhatItAllows(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -33,7 +32,7 @@ func TestNodeReadsOnlyWhatItAllows(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings job.Settings
 		hosts    bool
-		want     string // of the refusal
+		want     string // refusal
 	}{
 		"variable": {job.Settings{{Name: "header", Values: []string{"X-A: env:AMBLE_TEST_SECRET"}}}, false, "the environment variable AMBLE_TEST_SECRET (header X-A)"},
 		"file":     {job.Settings{{Name: "header", Values: []string{"X-A: @" + secret}}}, false, "the file " + secret + " (header X-A)"},
@@ -77,7 +76,7 @@ func TestNodeReadsOnlyWhatItAllows(t *testing.T) {
 	}
 }
 
-// Somebody who writes the job's register has nodes read no file by an override of robots.txt, which a job that was created by the
+// An attacker who can write the job's register cannot make nodes read a file by an override of robots.txt, which a job created by the
 // command has as text.
 func TestNodeReadsNoFileOfOverride(t *testing.T) {
 	e := mem.New().Connect()

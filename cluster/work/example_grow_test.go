@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A job that becomes larger than was thought gets twice as many shards. Its nodes end after the order to drain, and are started again
-// after the one to resume.
+// A job that becomes larger than expected gets twice as many shards. Its nodes end after the order to drain, and are started again after
+// the order to resume.
 func ExampleOperator_Grow() {
 	ctx := context.Background()
 	engine := mem.New().Connect()

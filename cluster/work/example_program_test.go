@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A job whose pages a program handles. Each node runs that program; one without it refuses the job. Elsewhere the engine is that of
+// A job whose pages a program handles. Each node runs that program; a node without it refuses the job. For an engine with servers, use
 // package nats.
 func ExampleNode() {
 	program := func(c *job.Config) {

@@ -10,8 +10,8 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// TestGrow doubles the shards of a job that is half crawled, for other nodes to crawl the rest. What is collected has each page once, and
-// verify finds nothing wrong: pauses hold over the doubling.
+// TestGrow doubles the shards of a job that is half crawled; other nodes crawl the rest. The collected job has each page once, and verify
+// finds nothing wrong: pauses hold across the doubling.
 func TestGrow(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLabOf(t, w, mem.New(), 2, []string{"http://h0.test/0"}, limit("max-pages", "1000"))
@@ -45,7 +45,7 @@ func TestGrow(t *testing.T) {
 	})
 }
 
-// grow has the nodes end and the shards doubled, and lets the job go on. It returns the nodes, in whose place others may begin.
+// grow stops the nodes, doubles the shards, and resumes the job. It returns the stopped nodes, in whose directories others may begin.
 func (l *lab) grow(x *Operator, shards int) (ended []*labNode) {
 	l.t.Helper()
 	if _, err := x.Order(l.t.Context(), "drain"); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A job that was made with a Handler is worked on by nodes that set one, which sees each page of their shards.
+// A job with a Handler is worked on by nodes that set one, and it sees each page of their shards.
 func TestProgramHandlesPages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var mu sync.Mutex
@@ -44,7 +44,7 @@ func TestProgramHandlesPages(t *testing.T) {
 	})
 }
 
-// A node whose program is not the job's refuses it before it owns a shard, and the status says why.
+// A node without the job's program refuses the job before it owns a shard, and its status says why.
 func TestNodeNeedsTheProgram(t *testing.T) {
 	handler := crawler.HandlerFunc(func(context.Context, *crawler.Visit) error { return nil })
 	items := []job.Items{job.ItemsLines()}
@@ -100,7 +100,7 @@ func TestNodeNeedsTheProgram(t *testing.T) {
 	}
 }
 
-// Results in files of one process are refused when the job is created.
+// A job whose results would be in files of one process is refused when it is created.
 func TestItemsAreRefused(t *testing.T) {
 	var cfg job.Config
 	cfg.Crawl.Contact, cfg.Items = contact, []job.Items{job.ItemsLines()}

@@ -8,8 +8,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// The owners of all shards say which sites they have and what was requested of them; a shard whose owner is cut off is
-// left out.
+// The owners of all shards report their sites and what was requested of them; a shard whose owner is cut off is left out.
 func TestView(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w)

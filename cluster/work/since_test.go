@@ -16,8 +16,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// TestSince: a job visits the pages of an earlier crawl again, each once, whichever nodes own its shards, and also after these were doubled.
-// Only those are requested with a condition, and what has not changed is no page of the limit.
+// TestSince checks that a job visits the pages of an earlier crawl again, each once, whichever nodes own its shards, and also after these
+// were doubled. Only these pages are requested with a condition, and unchanged ones do not count towards the limit of pages.
 func TestSince(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		const known = 8 // pages of each host; the even ones have not changed
@@ -80,7 +80,7 @@ func TestSince(t *testing.T) {
 	})
 }
 
-// TestPastIsDivided: each page of an earlier crawl is queued by the shard of its host, and by no other.
+// TestPastIsDivided checks that each page of an earlier crawl is queued by the shard of its host, and by no other.
 func TestPastIsDivided(t *testing.T) {
 	var lines strings.Builder
 	for h := range 50 {

@@ -9,7 +9,8 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// TestStatusWhenOver checks that a job whose nodes have ended says what to do with their directories, and not that none has a page.
+// TestStatusWhenOver checks that the status of a job whose nodes have ended says what to do with their directories, and not that none has
+// a page.
 func TestStatusWhenOver(t *testing.T) {
 	s := &cluster.Status{
 		End: cluster.EndDone, Nodes: []cluster.NodeStatus{{Name: "n1"}, {Name: "n\x1b2"}},

@@ -58,7 +58,7 @@ func copyTo(t *testing.T, url, dir string) {
 	}
 }
 
-// sameJob compares what was collected in two directories: everything but the manifest, which has times, byte for byte.
+// sameJob compares the jobs collected in two directories byte for byte, except for the manifest, which has times.
 func sameJob(t *testing.T, one, two string) {
 	t.Helper()
 	read := func(dir string) map[string]string {
@@ -87,8 +87,8 @@ func sameJob(t *testing.T, one, two string) {
 	}
 }
 
-// TestCollectFromStores collects nodes' directories that were copied to a store, alone and together with one that is at hand. It is the
-// same job as that from all directories. What a store lacks is named, and nothing is left behind.
+// TestCollectFromStores collects nodes' directories that were copied to a store, alone and together with a local one. The job equals the
+// one from all directories. What a store lacks is named, and no files are left behind.
 func TestCollectFromStores(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w, limit("max-time", "3h"))
@@ -164,12 +164,12 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// bucket is an S3 server with the bucket "crawls", which a test can take away.
+// bucket is an S3 server with the bucket "crawls", which a test can make unreachable.
 type bucket struct {
-	answer atomic.Pointer[func(http.ResponseWriter, *http.Request) (done bool)] // nil: as a server does
+	answer atomic.Pointer[func(http.ResponseWriter, *http.Request) (done bool)] // nil: requests are answered normally
 }
 
-// serve lets f answer requests first; nil: a server as it is.
+// serve lets f answer requests first; nil: requests are answered normally.
 func (b *bucket) serve(f func(http.ResponseWriter, *http.Request) (done bool)) {
 	if f == nil {
 		b.answer.Store(nil)
@@ -217,8 +217,8 @@ func realLab(t *testing.T, pages int) *lab {
 	return l
 }
 
-// TestCollectFromS3 collects from a bucket of an S3 server that breaks off every seventh request, which then succeeds: one of concurrent
-// requests that met the seventh at each of its tries would end the collecting.
+// TestCollectFromS3 collects from a bucket of an S3 server that breaks off every seventh request, which then succeeds: if requests were
+// concurrent, one could be the seventh at each of its tries, and collecting would fail.
 func TestCollectFromS3(t *testing.T) {
 	b := serveBucket(t)
 	l := realLab(t, 30)
@@ -256,8 +256,8 @@ func TestCollectFromS3(t *testing.T) {
 	}
 }
 
-// awaitHalfStored waits until a store has something of one of the nodes, and lacks something that it has committed. It returns the name
-// of that node.
+// awaitHalfStored waits until a store has something of one of the nodes, but lacks something that this node has committed. It returns the
+// name of the node.
 func (l *lab) awaitHalfStored(c *Collecting, nodes ...string) string {
 	l.t.Helper()
 	for range 60 {
@@ -279,8 +279,8 @@ func (l *lab) awaitHalfStored(c *Collecting, nodes ...string) string {
 	return ""
 }
 
-// TestNodesStore has nodes store what they finish while they crawl. The machine of one is lost, with its disk: what it had stored is
-// collected, nothing else is missing, and verify finds nothing wrong. Of a job without losses the store alone has everything.
+// TestNodesStore has nodes store finished files while they crawl. The machine of one is lost, with its disk: what it had stored is
+// collected, nothing else is missing, and verify finds nothing wrong. For a job without losses the store alone has everything.
 func TestNodesStore(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		t.Run(fmt.Sprint("lost=", lost), func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestNodesStore(t *testing.T) {
 				if lost {
 					lostNode = l.awaitHalfStored(c, "a", "b")
 					nodes[lostNode].conn.Cut(true)
-					synctest.Wait() // it may just be storing something
+					synctest.Wait() // a file may be on its way to the store
 					if err := os.CopyFS(had, os.DirFS(filepath.Join(bucket, lostNode))); err != nil {
 						t.Fatal(err)
 					}
@@ -341,8 +341,8 @@ func TestNodesStore(t *testing.T) {
 	}
 }
 
-// TestStoreIsAway: a node works while its store cannot be reached, and says that it could not store what it has; the next process in
-// its directory does.
+// TestStoreIsAway checks that a node works while its store is unreachable, and reports that it could not store its files; the next process
+// in its directory stores them.
 func TestStoreIsAway(t *testing.T) {
 	b := serveBucket(t)
 	l := realLab(t, 20)
@@ -386,7 +386,7 @@ func TestStoreIsAway(t *testing.T) {
 	}
 }
 
-// TestStoreRefuses: a store that says no ends a node before it requests anything.
+// TestStoreRefuses checks that a node whose store refuses ends before it requests anything.
 func TestStoreRefuses(t *testing.T) {
 	b := serveBucket(t)
 	l := realLab(t, 5)

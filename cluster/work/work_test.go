@@ -36,17 +36,17 @@ type lab struct {
 	dir    string
 	pages  map[string]bool
 	nodes  []*labNode
-	trace  func(cluster.Event) // of the nodes that begin; nil: not
+	trace  func(cluster.Event) // for nodes that begin; nil: none
 	store  string              // Store of the nodes that begin
-	renew  time.Duration       // time after which they give a shard back; 0: as usual
+	renew  time.Duration       // time after which they give a shard back; 0: the default
 	allow  Allowed             // of the nodes that begin
 	// requests counts those to a site of this machine.
 	requests atomic.Int64
-	// program sets what no setting can say, in the job and in its nodes.
+	// program sets what no setting can express, in the job and in its nodes.
 	program func(*job.Config)
 }
 
-// labNode is a node that runs.
+// labNode is a running node.
 type labNode struct {
 	Node
 	conn  *mem.Conn
@@ -70,7 +70,7 @@ func newLabOf(t *testing.T, w *crawltest.Web, server *mem.Server, shards int, se
 	return newLabBy(t, w, server, shards, seeds, func(*job.Config) {}, settings...)
 }
 
-// newLabBy is newLabOf for a job with what no setting can say.
+// newLabBy is newLabOf for a job with what no setting can express.
 func newLabBy(t *testing.T, w *crawltest.Web, server *mem.Server, shards int, seeds []string, program func(*job.Config), settings ...job.Setting) *lab {
 	t.Helper()
 	l := &lab{t: t, w: w, server: server, program: program, dir: t.TempDir(), pages: map[string]bool{}}
@@ -155,7 +155,7 @@ func (l *lab) wait() {
 	}
 }
 
-// collect collects the job, and has verify judge it.
+// collect collects the job, and verifies it.
 func (l *lab) collect() (*Collected, map[string]int) {
 	l.t.Helper()
 	var dirs []string
@@ -207,8 +207,8 @@ func total(seen map[string]int) (n int) {
 	return n
 }
 
-// TestNodes has nodes work on a job in virtual time while one is cut off and another is stopped, and a third joins. What is
-// collected has each page once, and verify finds nothing wrong, whoever made a request.
+// TestNodes has nodes work on a job in virtual time while one is cut off, another is stopped, and a third joins. The collected job has
+// each page once, and verify finds nothing wrong, whichever node made a request.
 func TestNodes(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestPages: the limit of pages is exact, whichever nodes fetch them.
+// TestPages checks that the limit of pages is exact, whichever nodes fetch them.
 func TestPages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w, limit("max-pages", "17"))
@@ -255,7 +255,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// TestBestFirst: with few pages, a shard serves the host with the best URLs and leaves the others for later.
+// TestBestFirst checks that with few pages, a shard serves the host with the best URLs and leaves the others for later.
 func TestBestFirst(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var seeds []string
@@ -278,7 +278,7 @@ func TestBestFirst(t *testing.T) {
 	})
 }
 
-// TestMissing: what is not at hand is named with its node and its visits, and nothing is made without it unless that is
+// TestMissing checks that missing files are named with their node and visits, and that nothing is made without them unless that is
 // requested. A directory of another node is refused.
 func TestMissing(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -329,7 +329,7 @@ func TestMissing(t *testing.T) {
 	})
 }
 
-// TestFullDisk: a node whose disk is full says so, gives all shards back, and the others continue.
+// TestFullDisk checks that a node whose disk is full reports it and gives all shards back, and that the others continue.
 func TestFullDisk(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w, limit("max-time", "3h"))
@@ -348,7 +348,7 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestDamagedMessageIsPutAside: a message of an inbox that cannot be read costs its links, and no shard. It is counted and named.
+// TestDamagedMessageIsPutAside checks that an unreadable message of an inbox costs its links but no shard. It is counted and named.
 func TestDamagedMessageIsPutAside(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w, limit("max-time", "3h"))
@@ -389,8 +389,8 @@ func TestDamagedMessageIsPutAside(t *testing.T) {
 	})
 }
 
-// TestAnswerThatNobodyStored: a Retry-After that was heard by a node that could store nothing any more, and lost its shards, is
-// counted apart by verify: the next owner could not know it.
+// TestAnswerThatNobodyStored checks that verify counts separately a Retry-After that a node received when it could no longer store
+// anything, and then lost its shards: the next owner could not know it.
 func TestAnswerThatNobodyStored(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w, limit("max-time", "3h"))
@@ -428,8 +428,8 @@ func TestAnswerThatNobodyStored(t *testing.T) {
 	})
 }
 
-// TestJobsOnAnEngineVerifyTogether: two jobs crawl the same hosts on one engine, with other delays. What is collected of both is in
-// order when it is judged as one, and the requests of each name the other.
+// TestJobsOnAnEngineVerifyTogether: two jobs crawl the same hosts on one engine, with different delays. Verify finds nothing wrong in both
+// collected jobs together, and the requests of each name the other.
 func TestJobsOnAnEngineVerifyTogether(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		server := mem.New()

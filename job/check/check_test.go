@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// site makes a site on which everything is broken that can be, and another one that it links to.
+// site makes a site with every kind of broken link or resource, and a second site that it links to.
 func site(w *crawltest.Web) string {
 	s, other := w.Site("https://a.example"), w.Site("https://b.example")
 	s.Robots("User-agent: *\nDisallow: /private/\n").Forbids("/private/")
@@ -203,7 +203,7 @@ func TestFormatsAreValid(t *testing.T) {
 				errs++
 			}
 		}
-		if errs != 9 { // one more than URLs are broken: two pages have the same link
+		if errs != 9 { // one more than the broken URLs: two pages have the same link
 			t.Errorf("%d errors", errs)
 		}
 		var suite struct {
@@ -243,7 +243,7 @@ func TestTextIsShortUnlessAllIsWanted(t *testing.T) {
 	})
 }
 
-// Long URLs of one folder are listed under it, their pages, too: the part that differs is shown.
+// Long URLs in one folder, and the pages with links to them, are listed under that folder, without the part that they share.
 func TestTextNamesFoldersOnce(t *testing.T) {
 	const folder = "http://site.test/documentation/reference/manual/of/the/service/and/its/configuration/"
 	res := &Result{Findings: []Finding{

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/exporttest"
 )
 
-// Find what is broken on a site that a job has crawled, and name each page with a link to it.
+// Find broken links on a site that a job has crawled, and name each page that has one.
 func ExampleJob() {
 	parent, err := os.MkdirTemp("", "check")
 	if err != nil {

@@ -89,7 +89,7 @@ func TestAnEarlyRequestIsNamed(t *testing.T) {
 	}
 }
 
-// TestProcessesThatShareACrawl: their lines are mixed, and each request has its end all the same.
+// TestProcessesThatShareACrawl mixes the lines of several processes: each request is still matched with its end.
 func TestProcessesThatShareACrawl(t *testing.T) {
 	b := newBook(Config{Audit: audit.Config{Delay: 1, Processes: []audit.Process{{Run: "x", Name: "node a"}, {Run: "y", Name: "node b"}, {Run: "z"}}}})
 	line := func(event, run, host string, at time.Duration) {
@@ -208,7 +208,7 @@ func TestProblemsAndRulesAreGrouped(t *testing.T) {
 	}
 }
 
-// TestWhatIsBriefIsTheSame: what a brief Digest does not leave out is what any other has.
+// TestWhatIsBriefIsTheSame checks that a brief Digest equals a full one in everything that it contains.
 func TestWhatIsBriefIsTheSame(t *testing.T) {
 	digest := func(brief bool) *Digest {
 		b := newBook(Config{Audit: audit.Config{Delay: 1}, MaxHosts: 4, Brief: brief})
@@ -264,7 +264,7 @@ func TestHostOfAURLIsThatOfTheLedger(t *testing.T) {
 	}
 }
 
-// TestClausesAreAll: there is a place for every clause of the ledger, and none of them is Free's.
+// TestClausesAreAll checks that every clause of the ledger has a place, and none has the place of Free.
 func TestClausesAreAll(t *testing.T) {
 	for id, name := range Clauses() {
 		if id > 0 && (name == "" || int(ledger.ClauseIDOf(name)) != id) {
@@ -279,7 +279,8 @@ func TestClausesAreAll(t *testing.T) {
 	_ = ledger.ClauseID(Free).String()
 }
 
-// TestTimeLostToOtherCrawlsIsWhatOnlyTheyCaused counts neither the crawl's own pauses nor the time before a URL was queued.
+// TestTimeLostToOtherCrawlsIsWhatOnlyTheyCaused checks that neither the crawl's own pauses nor the time before a URL was queued counts as
+// lost to other crawls.
 func TestTimeLostToOtherCrawlsIsWhatOnlyTheyCaused(t *testing.T) {
 	shared := func(at time.Duration) ledger.Clause {
 		return ledger.Clause{Name: ledger.ClauseShared, Until: base.Add(at), By: "news"}
@@ -288,7 +289,7 @@ func TestTimeLostToOtherCrawlsIsWhatOnlyTheyCaused(t *testing.T) {
 	b.request("a.test:80", "robots", 0, 100*ms, 200)
 	b.request("a.test:80", "page", 4*time.Second, 100*ms, 200, shared(3100*ms), delay(1100*ms)) // 2 s lost
 	b.request("a.test:80", "page", 9*time.Second, 100*ms, 200, shared(5*time.Second), delay(6*time.Second))
-	b.request("b.test:80", "robots", 12*time.Second, 100*ms, 200, shared(500*ms)) // when the process had not begun to wait: 0.5 s
+	b.request("b.test:80", "robots", 12*time.Second, 100*ms, 200, shared(500*ms)) // the process had not begun to wait then: 0.5 s
 	b.request("c.test:80", "robots", 13*time.Second, 100*ms, 200)
 	b.request("c.test:80", "page", 74*time.Second, 100*ms, 200, shared(74*time.Second), ledger.Clause{Name: ledger.ClauseEngine, Until: base.Add(74 * time.Second)})
 	f := b.Snapshot(0)

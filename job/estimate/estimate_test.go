@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// list makes a site that lists pages. Of ten pages one is gone, one redirects to a page that is not listed, and one is forbidden.
+// list makes a site that lists its pages. Of every ten pages one is gone, one redirects to an unlisted page, and one is forbidden.
 func list(w *crawltest.Web, host string, pages int) string {
 	s := w.Site(host)
 	s.Robots("User-agent: *\nDisallow: /no/\nSitemap: " + s.URL("/map.xml") + "\n").Forbids("/no/*")
@@ -75,7 +75,8 @@ func crawled(t *testing.T, w *crawltest.Web, n int, seeds ...string) *job.Reader
 	return r
 }
 
-// A site of which every listed page is drawn has no error but that of pages without an answer, and a redirect counts as its end.
+// If every listed page of a site is drawn, the only uncertainty comes from pages without an answer, and a redirect counts as the page that
+// it leads to.
 func TestWholeListHasExactFigures(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		r := crawled(t, w, 100, list(w, "a.example", 50), list(w, "b.example", 0))
@@ -112,7 +113,7 @@ func TestWholeListHasExactFigures(t *testing.T) {
 	})
 }
 
-// The same question of the same job has the same answer, byte for byte, and names what it is of.
+// The same question about the same job has the same answer, byte for byte, and the answer names the job.
 func TestSameQuestionHasSameAnswer(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var seeds []string
@@ -186,7 +187,7 @@ func TestMeanOfOnePageHasNoInterval(t *testing.T) {
 	}
 }
 
-// Pages without an answer are lost at one site alone: there those that answered stand for them, and other sites do not.
+// Pages without an answer are lost at one site only: there the answered pages represent them; those of other sites do not.
 func TestAnsweredPagesStandForTheirSite(t *testing.T) {
 	s := &sample{sites: []site{
 		{SiteDraw: crawler.SiteDraw{Site: "a", Drawn: 10, Probability: 0.1}, answered: 5, silent: 5},

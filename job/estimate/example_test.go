@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/job/estimate"
 )
 
-// The share of pages that are gone, by media type, in a job of a crawl with crawler.Config.Sample.
+// Estimate the share of pages that are gone, by media type, from a job crawled with crawler.Config.Sample.
 func Example() {
 	r, err := job.Read("job")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/job/export"
 )
 
-// A program exports a job as the command does.
+// A program exports a job like the command does.
 func ExampleWrite() {
 	r, err := job.Read("testdata/no-job")
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// write exports a job and returns where.
+// write exports a job and returns the directory of the export.
 func write(t *testing.T, dir string, k export.Kind) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "out"+k.Suffix)
@@ -65,7 +65,7 @@ func readCSV(t *testing.T, path string) []map[string]string {
 	return rows
 }
 
-// The tables agree with the visits: each page is in them once, after a kill, too.
+// The tables agree with the visits: each page is in them once, also after a kill.
 func TestCSV(t *testing.T) {
 	dir := exporttest.Job(t, true)
 	out := write(t, dir, export.CSV())
@@ -157,7 +157,7 @@ func TestCrawlLog(t *testing.T) {
 	}
 }
 
-// What cannot be exported is said in a sentence, and leaves nothing.
+// A refused export gives its reason in a sentence and leaves no files.
 func TestRefused(t *testing.T) {
 	dir := exporttest.Job(t, false)
 	parent := t.TempDir()
@@ -193,7 +193,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// An export that is interrupted leaves nothing.
+// An interrupted export leaves no files.
 func TestInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	if err := exporttest.Large(dir, 5000); err != nil {
@@ -212,7 +212,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// What was written after the last commit is no part of an export.
+// Lines written after the last commit are not exported.
 func TestOnlyWhatIsCommitted(t *testing.T) {
 	dir := exporttest.Job(t, true)
 	before := len(readCSV(t, filepath.Join(write(t, dir, export.CSV()), "visits.csv")))
@@ -241,7 +241,7 @@ var update = flag.Bool("update", false, "write the tables in docs/reference.md")
 
 const tablesMark = "<!-- go test ./job/export -run Documented -update writes the tables from here on. -->\n"
 
-// TestDocumented checks that docs/reference.md has every column, as it is in the code: between its mark and the next one.
+// TestDocumented checks that docs/reference.md lists every column as the code has it, between its mark and the next one.
 func TestDocumented(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "reference.md")
 	b, err := os.ReadFile(path)

@@ -76,7 +76,7 @@ func host(t *testing.T, address string) string {
 	return strings.Join(labels, ".")
 }
 
-// The graphs have the hosts and pages of the visits and links, and no others; from kept links and from the archive.
+// The graphs have exactly the hosts and pages of the visits and links, both from stored links and from the archive.
 func TestGraphs(t *testing.T) {
 	for _, archive := range []bool{false, true} {
 		dir := exporttest.Job(t, archive)
@@ -138,7 +138,7 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// checkGraphML checks that GraphML has these vertices and weights.
+// checkGraphML checks that a GraphML file has these vertices and weights.
 func checkGraphML(t *testing.T, text string, names []string, links map[string]int) {
 	t.Helper()
 	type datum struct {
@@ -175,7 +175,7 @@ func checkGraphML(t *testing.T, text string, names []string, links map[string]in
 	}
 }
 
-// Names that are markup, and text that is no URL, in links that somebody has changed.
+// A graph survives changed links with names that are markup and texts that are not URLs.
 func TestHostileGraph(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	if err := exporttest.Large(dir, 1); err != nil {
@@ -201,7 +201,7 @@ func TestHostileGraph(t *testing.T) {
 	}
 }
 
-// Without links there is no graph, and nothing is left.
+// Without links, no graph is made and no file is left.
 func TestGraphWithoutLinks(t *testing.T) {
 	dir := exporttest.Job(t, false)
 	if err := os.Remove(filepath.Join(dir, job.LinksName)); err != nil {
@@ -214,7 +214,7 @@ func TestGraphWithoutLinks(t *testing.T) {
 	}
 }
 
-// A graph whose names do not fit into memory, against the one that was counted.
+// A graph whose names do not fit into memory equals one that was counted in memory.
 func TestLargeGraph(t *testing.T) {
 	const visits, each = 4000, 10
 	dir := filepath.Join(t.TempDir(), "job")

@@ -24,8 +24,8 @@ const allText = `(function text(n) {
 	return s;
 })(document)`
 
-// ReplayWeb.page shows the home page. Its files are not part of this project: TEST_REPLAYWEB names a directory with ui.js and
-// sw.js, such as npm pack replaywebpage makes.
+// ReplayWeb.page shows the home page. The player's files are not part of this project: TEST_REPLAYWEB names a directory with ui.js and
+// sw.js, for example from npm pack replaywebpage.
 func TestPlayer(t *testing.T) {
 	files := os.Getenv("TEST_REPLAYWEB")
 	if files == "" {

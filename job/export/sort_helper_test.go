@@ -2,7 +2,7 @@ package export
 
 import "testing"
 
-// SortIn sets how many bytes each sorter of a graph keeps in memory.
+// SortIn limits the memory of each sorter of a graph to this many bytes.
 func SortIn(t *testing.T, bytes int) {
 	was := sortMemory
 	sortMemory = bytes

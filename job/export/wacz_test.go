@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/exporttest"
 )
 
-// Every hash checks, archives are stored, the index is sorted and names what is in them, and each page is listed once.
+// Every hash is right, archives are stored uncompressed, the index is sorted and complete, and each page is listed once.
 func TestWACZ(t *testing.T) {
 	dir := exporttest.Job(t, true)
 	z, err := zip.OpenReader(write(t, dir, export.WACZ()))

@@ -47,7 +47,7 @@ func TestRateIsTheMaximumOfThePosterior(t *testing.T) {
 	}
 }
 
-// A change that is seen is one or more: to count each as one underestimates pages that change often.
+// A detected change stands for one or more changes: counting each as one underestimates pages that change often.
 func TestRateOfACensoredPage(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, rate := range []float64{0.05, 0.5, 2} {
@@ -98,7 +98,7 @@ func TestHistoryForgetsTheOldest(t *testing.T) {
 	}
 }
 
-// Pages of a folder that change once a week, on average, say so of a page that was visited once.
+// If the pages of a folder change once a week on average, so does the estimate for a page that was visited once.
 func TestLearnFromSiblings(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var pasts []*recrawl.History
@@ -119,7 +119,7 @@ func TestLearnFromSiblings(t *testing.T) {
 	}
 }
 
-// Two folders of one host learn apart: a new page of the quick one is visited more often than one of the slow one.
+// Two folders of one host are learned separately: a new page in the fast one is visited more often than one in the slow one.
 func TestScheduleLearnsByFolder(t *testing.T) {
 	s := recrawl.New(recrawl.Config{Budget: 60})
 	for i := range 80 {

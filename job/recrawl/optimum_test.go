@@ -35,7 +35,7 @@ func TestOptimumSpendsTheBudget(t *testing.T) {
 	}
 }
 
-// Of the frequencies with the same sum none is better: a part of one page's is moved to another.
+// No other frequencies with the same sum are better: the test moves a part from one page to another.
 func TestOptimumIsAMaximum(t *testing.T) {
 	rates := []float64{0.02, 0.1, 0.3, 1, 2, 5, 40}
 	for _, budget := range []float64{0.5, 3, 12} {
@@ -57,8 +57,8 @@ func TestOptimumIsAMaximum(t *testing.T) {
 	}
 }
 
-// The five pages of table 4.2 of the paper: rates 1 to 5 and five requests give 1.15, 1.36, 1.35, 1.14 and 0, and the last
-// one is too fast to follow.
+// The five pages of table 4.2 of the paper: rates 1 to 5 and five requests give 1.15, 1.36, 1.35, 1.14 and 0; the last page changes too
+// fast to follow.
 func TestOptimumOfThePaper(t *testing.T) {
 	f, tooFast := recrawl.Optimum([]float64{1, 2, 3, 4, 5}, 5, 0, math.Inf(1))
 	for i, want := range []float64{1.15, 1.36, 1.35, 1.14, 0} {

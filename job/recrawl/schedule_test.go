@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/job/recrawl"
 )
 
-// drive runs a schedule for some days; changed says what a visit finds.
+// drive runs a schedule for some days; found says what a visit finds.
 func drive(s *recrawl.Schedule, from, days float64, found func(i int, now time.Time)) (visits []time.Time) {
 	for now, end := at(from), at(from+days); now.Before(end); {
 		i, wait := s.Next(now)
@@ -40,7 +40,7 @@ func TestScheduleKeepsTheBudget(t *testing.T) {
 	}
 }
 
-// A page whose visit is under way is not named again.
+// A page is not named again while its visit is under way.
 func TestScheduleNamesAPageOnce(t *testing.T) {
 	s := recrawl.New(recrawl.Config{Budget: 1000})
 	s.Add("/a", at(0))
@@ -61,7 +61,7 @@ func TestScheduleNamesAPageOnce(t *testing.T) {
 	}
 }
 
-// No page is visited more often than Config.Shortest allows, however large the budget, nor forgotten.
+// No page is visited more often than Config.Shortest allows, however large the budget, and none is forgotten.
 func TestScheduleBounds(t *testing.T) {
 	s := recrawl.New(recrawl.Config{Budget: 100_000, Shortest: 2 * time.Hour})
 	for i := range 10 {
@@ -82,7 +82,7 @@ func TestScheduleBounds(t *testing.T) {
 	visits := map[int]int{}
 	drive(s, 0, 365, func(i int, now time.Time) {
 		visits[i]++
-		if i == 0 { // made at each visit
+		if i == 0 { // a change at each visit
 			s.Visit(i, now, true, time.Minute)
 			return
 		}
@@ -101,7 +101,7 @@ func TestScheduleBounds(t *testing.T) {
 	}
 }
 
-// A page that is gone is visited as seldom as may be, and often again when it is back.
+// A page that is gone is visited as rarely as possible, and often again when it is back.
 func TestScheduleGone(t *testing.T) {
 	s := recrawl.New(recrawl.Config{Budget: 10, Solve: day})
 	for i := range 20 {
@@ -121,7 +121,7 @@ func TestScheduleGone(t *testing.T) {
 	}
 }
 
-// Signals that are right are believed after some trials: the page is visited at once. Those that are wrong are not.
+// Signals that prove right are believed after some trials: the page is then visited at once. Wrong ones are not believed.
 func TestSignals(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -174,8 +174,7 @@ func TestOldSignal(t *testing.T) {
 	}
 }
 
-// Pages that are made anew for each visit, and say so with a Last-Modified of a moment ago, do not make their siblings look
-// as if they changed every minute.
+// Pages that are generated for each visit, with a Last-Modified of a moment ago, do not make their siblings appear to change every minute.
 func TestPagesOfTheMoment(t *testing.T) {
 	s, now := recrawl.New(recrawl.Config{Budget: 60}), at(0)
 	for i := range 24 {
@@ -200,7 +199,7 @@ func TestPagesOfTheMoment(t *testing.T) {
 	}
 }
 
-// A page that changes too fast to follow is visited by its part of what is spread evenly.
+// A page that changes too fast to follow still gets its share of the evenly distributed visits.
 func TestScheduleForgetsNoPage(t *testing.T) {
 	s, now := recrawl.New(recrawl.Config{Budget: 10}), at(0)
 	for i := range 20 {
@@ -225,7 +224,7 @@ func TestScheduleForgetsNoPage(t *testing.T) {
 	}
 }
 
-// A signal is news once, and only if it is of a change after the last visit.
+// A signal counts once, and only if it announces a change after the last visit.
 func TestSignalsAreNewsOnce(t *testing.T) {
 	s := recrawl.New(recrawl.Config{Budget: 10})
 	s.Add("/", at(1))

@@ -16,7 +16,7 @@ var (
 	simSeeds = flag.Int("sim.seeds", 1, "simulated sites for each law")
 )
 
-// laws are distributions of the rates of pages, in changes a day.
+// laws are distributions of the rates at which pages change, in changes a day.
 var laws = map[string]func(r *rand.Rand) float64{
 	"exponential": func(r *rand.Rand) float64 { return r.ExpFloat64() / 10 },
 	"pareto":      func(r *rand.Rand) float64 { return math.Pow(1-r.Float64(), -1/1.2) / 60 },
@@ -95,7 +95,7 @@ func (s *site) freshness(c recrawl.Config, from float64) (fresh float64, visits 
 	return fresh / (s.days - from) / float64(n), visits
 }
 
-// spacings are the mean days between two visits that the budget allows.
+// spacings are the mean numbers of days between two visits that the budget allows.
 func spacings() []float64 {
 	if *simSeeds > 1 {
 		return []float64{5, 15}

@@ -12,8 +12,7 @@ import (
 	"github.com/amble-crawler/amble/job/recrawl"
 )
 
-// readTrace returns the pages of testdata/reference-commits.txt that existed on a day, and when they changed later, in days
-// since.
+// readTrace returns the pages of testdata/reference-commits.txt that existed on a day, and the days after it on which they changed.
 func readTrace(t *testing.T, from time.Time, days float64) (paths []string, changes [][]float64) {
 	t.Helper()
 	b, err := os.ReadFile("testdata/reference-commits.txt")
@@ -42,7 +41,7 @@ func readTrace(t *testing.T, from time.Time, days float64) (paths []string, chan
 	return paths, changes
 }
 
-// staleness is the time during which copies are not as their pages, after a day.
+// staleness is how long copies have differed from their pages, after a day.
 type staleness struct {
 	from, sum float64
 	next      []int // by page: the first change after the last visit

@@ -75,7 +75,7 @@ func replayed(t *testing.T, dir string) *Result {
 	return res
 }
 
-// TestNothingDiffers crawls random webs with faults, in one process and in several, with many workers, and repeats each crawl.
+// TestNothingDiffers crawls random webs with faults, in one process or several, with many workers, and repeats each crawl.
 func TestNothingDiffers(t *testing.T) {
 	for n := range uint64(*webs) {
 		t.Run(fmt.Sprint("web=", n), func(t *testing.T) {
@@ -129,8 +129,8 @@ func TestOptOutsAreTakenAsRecorded(t *testing.T) {
 	})
 }
 
-// TestSitemapsAreRepeated: a sitemap is visited before the page for which the robots.txt that names it was requested, and one that
-// no robots.txt names is noticed.
+// TestSitemapsAreRepeated checks that a sitemap is visited before the page whose request needed the robots.txt that names it, and that an
+// unnamed sitemap is noticed.
 func TestSitemapsAreRepeated(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -186,7 +186,7 @@ func visitsOf(t *testing.T, dir string) (all []*sink.Record) {
 	return all
 }
 
-// TestChangesAreNamed changes one byte of a page in the archive, with digests that fit, and then one record.
+// TestChangesAreNamed changes one byte of a page in the archive, adjusting the digests, and then one record.
 func TestChangesAreNamed(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		dir := crawled(t, w, 3, crawler.ScopeHost, 0, 1)
@@ -250,8 +250,8 @@ func write(t *testing.T, path string, b []byte) {
 
 var digest = regexp.MustCompile(`WARC-(Payload|Block)-Digest: (sha1|sha256):([A-Z2-7=]+)`)
 
-// forge changes a byte in the title of a page in an archive, and all that depends on it, as somebody would who wants it to be
-// believed. The index is removed: it is made again from the archive.
+// forge changes a byte in the title of a page in an archive, and all that depends on it, as a forger would. It removes the index, which is
+// rebuilt from the archive.
 func forge(t *testing.T, path string, v *sink.Record) {
 	t.Helper()
 	all := read(t, path)
@@ -301,7 +301,7 @@ func forge(t *testing.T, path string, v *sink.Record) {
 	}
 }
 
-// TestLinksAreThoseOfTheArchive compares the links that a job kept, in several processes, with those that its archive has.
+// TestLinksAreThoseOfTheArchive compares the stored links of a job with several processes with the links in its archive.
 func TestLinksAreThoseOfTheArchive(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		dir := crawled(t, w, 3, crawler.ScopeHost, 1, 3)

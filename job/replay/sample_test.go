@@ -14,7 +14,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// sampledJob crawls a sample of 5 of 40 pages into a job directory, in processes of a few pages each; the last one finishes it.
+// sampledJob crawls a sample of 5 of 40 pages into a job directory, a few pages in each process; if finish is set, the last one finishes
+// it.
 func sampledJob(t *testing.T, w *crawltest.Web, finish bool) string {
 	t.Helper()
 	s := w.Site("http://a.example")
@@ -66,7 +67,7 @@ func TestSampleIsRepeated(t *testing.T) {
 	})
 }
 
-// TestExplainSample: what was drawn has its chain from robots.txt; for what was not, the tickets say why.
+// TestExplainSample checks that a drawn page is explained from robots.txt on, and that tickets explain why another was not drawn.
 func TestExplainSample(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		dir := sampledJob(t, w, true)

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestThePageInABrowser opens the report of a hostile crawl from the disk, without a network, as a reader would.
+// TestThePageInABrowser opens the report of a hostile crawl from disk, without a network, as a reader would.
 func TestThePageInABrowser(t *testing.T) {
 	t.Parallel()
 	if !browsertest.Isolate(t) {
@@ -47,8 +47,8 @@ func TestThePageInABrowser(t *testing.T) {
 	}
 }
 
-// checkColours checks that the page's style is in force, and in the scheme that the reader prefers; and that what the sites
-// wrote is text.
+// checkColours checks that the page's style applies, in the reader's preferred colour scheme, and that text from the sites is shown as
+// text.
 func checkColours(t *testing.T, p *browsertest.Page, v browsertest.View) {
 	t.Helper()
 	var background string
@@ -66,8 +66,8 @@ func checkColours(t *testing.T, p *browsertest.Page, v browsertest.View) {
 	}
 }
 
-// checkDrawing checks that pictures are drawn for the width that they have: with everything opened, no text is scaled or overlaps
-// another one of its picture, and no picture is beyond the edge.
+// checkDrawing checks that pictures fit the available width: with everything opened, no text is scaled or overlaps another in its picture,
+// and no picture extends beyond the edge.
 func checkDrawing(t *testing.T, p *browsertest.Page, v browsertest.View) {
 	t.Helper()
 	var wrong []string
@@ -94,7 +94,8 @@ func checkDrawing(t *testing.T, p *browsertest.Page, v browsertest.View) {
 	}
 }
 
-// TestTwentyHostsAreThreeScreens: hosts of one kind are a row until it is opened, so that twenty fit on three screens of 900 pixels.
+// TestTwentyHostsAreThreeScreens checks that hosts of one kind are one row until it is opened, so that twenty hosts fit on three screens
+// of 900 pixels.
 func TestTwentyHostsAreThreeScreens(t *testing.T) {
 	t.Parallel()
 	if !browsertest.Isolate(t) {

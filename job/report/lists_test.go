@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/audit"
 )
 
-// TestHostileCells: no cell is computed by a spreadsheet or obeyed by a terminal.
+// TestHostileCells checks that no cell is evaluated by a spreadsheet or interpreted by a terminal.
 func TestHostileCells(t *testing.T) {
 	for _, text := range []string{"=1+1", "＝1+1", "\n=1+1", "\r@x", "a\x1b[31mred", "\x07", "a\u202eb", "+1"} {
 		l := newTable("cell")
@@ -32,8 +32,8 @@ func TestHostileCells(t *testing.T) {
 	}
 }
 
-// TestOwners: the report of a job that several processes have shared names them with their requests; that of any other job has no
-// word of it.
+// TestOwners checks that the report of a job with several processes lists them with their requests, and that other reports do not mention
+// owners.
 func TestOwners(t *testing.T) {
 	t.Parallel()
 	dir, r := crawled(t, crawler.NoDelay)
@@ -82,8 +82,8 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// TestListsAreCompleteUpToAHundredURLs: each result has a list that its number leads to, with every URL up to a hundred; beyond, it
-// names the file and keeps examples of each cause. The results come before the politeness.
+// TestListsAreCompleteUpToAHundredURLs checks that each result links to a list with all URLs up to a hundred; a longer one names the file
+// and shows examples of each cause. Results come before politeness.
 func TestListsAreCompleteUpToAHundredURLs(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{13 * 100, 13 * 101} {

@@ -22,8 +22,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// TestAMillionRequests makes the page of a crawl of a million requests to 20,000 hosts, of a fifth where somebody waits for it; the
-// first hosts have most of them. It is as large as the page of a small crawl, and needs little memory.
+// TestAMillionRequests makes the page of a crawl of a million requests to 20,000 hosts (200,000 in short runs); the first hosts have most
+// of them. The page is as large as that of a small crawl and needs little memory.
 func TestAMillionRequests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million requests take seconds")
@@ -90,7 +90,7 @@ func large(requests, hosts int, add func(begin, end *ledger.Entry, v *sink.Recor
 	}
 }
 
-// drawn returns what the page of a large crawl is made of.
+// drawn returns the source of the page of a large crawl.
 func drawn(requests, hosts int) *source {
 	d := digest.New(digest.Config{Audit: audit.Config{Delay: 1}})
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -110,7 +110,7 @@ func drawn(requests, hosts int) *source {
 	return s
 }
 
-// largeJob makes the lines of a large crawl those of a job.
+// largeJob writes the lines of a large crawl as a job.
 func largeJob(t testing.TB, dir string, requests, hosts int) {
 	t.Helper()
 	requested, err := os.Create(filepath.Join(dir, job.LedgerName))
@@ -131,8 +131,7 @@ func largeJob(t testing.TB, dir string, requests, hosts int) {
 	}
 }
 
-// TestFactsAreThoseOfLines compares what is read ahead, by several goroutines, with what encoding/json reads line by line, for a
-// hostile crawl and for a large one.
+// TestFactsAreThoseOfLines compares the concurrent reader with encoding/json line by line, for a hostile crawl and for a large one.
 func TestFactsAreThoseOfLines(t *testing.T) {
 	t.Parallel()
 	dir, r := crawled(t, 20*time.Millisecond)

@@ -22,7 +22,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// hostile is text that must not become markup, a formula or a line of a terminal.
+// hostile is text that must not become markup, a formula or a terminal control.
 const hostile = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 
 // sites serves three hosts on loopback: one with hostile titles, paths and rules, one that answers 429 once, and one that
@@ -82,7 +82,7 @@ func sites(t testing.TB) (seeds []string) {
 	return seeds
 }
 
-// crawls are the jobs that were made, by their delay: what waits in a crawl waits in each of them.
+// crawls are the jobs made so far, by delay.
 var crawls struct {
 	mu   sync.Mutex
 	made map[time.Duration]func() (string, error)
@@ -102,7 +102,7 @@ func crawled(t testing.TB, delay time.Duration) (string, *job.Reader) {
 	return dir, reader(t, dir)
 }
 
-// crawlOf returns the function that makes the crawl, once. Its servers are those of the first test that asks for it.
+// crawlOf returns a function that makes the crawl once. Its servers belong to the first test that calls it.
 func crawlOf(t testing.TB, delay time.Duration) func() (string, error) {
 	t.Helper()
 	crawls.mu.Lock()
@@ -117,7 +117,7 @@ func crawlOf(t testing.TB, delay time.Duration) func() (string, error) {
 	return crawls.made[delay]
 }
 
-// crawl crawls the sites into a directory that remains until all tests are over.
+// crawl crawls the sites into a directory that remains until all tests have ended.
 func crawl(delay time.Duration, seeds []string) (dir string, err error) {
 	dir, err = os.MkdirTemp(shared, "crawled")
 	if err != nil {
@@ -249,8 +249,8 @@ func TestTheSumsOfAReport(t *testing.T) {
 	}
 }
 
-// TestASiteThatWasLeftOut: a site that the operator orders to leave out is neither unfinished, nor does it refuse anything; be its
-// URLs refused by the order, or still in the queue.
+// TestASiteThatWasLeftOut checks that a site that the operator left out counts as neither unfinished nor refusing, whether its URLs were
+// refused by the order or are still queued.
 func TestASiteThatWasLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, drained := range []bool{false, true} {

@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// readSheet returns the data sheet of a job, as programs read it and as people do.
+// readSheet returns the data sheet of a job, parsed and as text.
 func readSheet(t *testing.T, dir string) (data map[string]any, text string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, job.SheetDataName))
@@ -52,7 +52,7 @@ func lines(t *testing.T, path string) (all []map[string]any) {
 	return all
 }
 
-// TestScopesOfASampleThatIsTheSame: with these scopes no site's pages are found through another one.
+// TestScopesOfASampleThatIsTheSame checks the scopes in which no site's pages are found through another site.
 func TestScopesOfASampleThatIsTheSame(t *testing.T) {
 	for scope, want := range map[crawler.ScopeKind]bool{crawler.ScopeHost: true, crawler.ScopePrefix: true, crawler.ScopeDomain: false, crawler.ScopeAny: false} {
 		s := &source{

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// TestNoTimeIsLost: whatever a pause was owed to is one of the causes that are drawn.
+// TestNoTimeIsLost checks that every reason for a pause is one of the causes in the drawing.
 func TestNoTimeIsLost(t *testing.T) {
 	for _, name := range digest.Clauses() {
 		drawn := 0

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/internal/quicktmp"
 )
 
-// shared is a directory for what several tests read.
+// shared is a directory that several tests use.
 var shared string
 
 func TestMain(m *testing.M) {

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestTurnsWithoutRequestCostNoBudget: at the total rate, and for the hours, a crawl takes turns besides those of its requests.
+// TestTurnsWithoutRequestCostNoBudget: for the total rate, and for hours, a crawl also takes turns without a request.
 func TestTurnsWithoutRequestCostNoBudget(t *testing.T) {
 	b := newBudget(10)
 	b.Sharing = politeness.NewHosts(politeness.HostsLimits{})

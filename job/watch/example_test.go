@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/job/watch"
 )
 
-// A crawl of two pages, and a watch of them that ends at once. A real one takes days: Config.For.
+// Crawl two pages, and watch them for an instant. A real watch takes days: Config.For.
 func Example() {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

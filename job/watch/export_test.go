@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Knowledge is what a watch knows of a page.
+// Knowledge is what a watch knows about a page.
 type Knowledge struct {
 	Last    time.Time // to the second
 	Past    string
@@ -13,7 +13,7 @@ type Knowledge struct {
 	Changes int
 }
 
-// Known returns what is known of each page.
+// Known returns what is known about each page.
 func (w *Watch) Known() map[string]Knowledge {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -30,5 +30,5 @@ func (w *Watch) Known() map[string]Knowledge {
 // Used returns how many requests of the last day count for a host.
 func (w *Watch) Used(host string) int { return w.budget.used(host) }
 
-// Recall brings back what is known, as Run does at its beginning.
+// Recall loads what is known, as Run does at its beginning.
 func (w *Watch) Recall() error { return w.load() }

@@ -94,7 +94,7 @@ func newKilled(t *testing.T, rng *rand.Rand) *killed {
 	return k
 }
 
-// process watches until it is killed after so many steps or so much real time, or to its end. The first one crawls.
+// process runs a watch until it is killed after n steps or n nanoseconds of real time, or until its end. The first one crawls.
 func (k *killed) process(how string, n time.Duration) {
 	k.t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestWatchToBeKilled$", "-test.count=1")
@@ -127,11 +127,11 @@ func (k *killed) process(how string, n time.Duration) {
 		k.from = all[len(all)-1].at + time.Duration(k.rng.IntN(600))*time.Second
 	}
 	if how == "after" || k.rng.IntN(4) == 0 {
-		k.from += time.Hour + time.Duration(k.rng.Int64N(int64(5*time.Hour))) // it may have got further than its log
+		k.from += time.Hour + time.Duration(k.rng.Int64N(int64(5*time.Hour))) // its clock may be ahead of its log
 	}
 }
 
-// end lets the watch end, and checks what has happened.
+// end lets the watch end, and checks the outcome.
 func (k *killed) end() {
 	k.t.Helper()
 	k.process("", 0)
@@ -283,7 +283,7 @@ func TestWatchToBeKilled(t *testing.T) {
 	from, _ := strconv.ParseInt(os.Getenv("WATCH_FROM"), 10, 64)
 	steps, _ := strconv.Atoi(os.Getenv("WATCH_STEPS"))
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
-		web.ExpectViolations() // it does not know what the processes before have seen; the ledger's audit does
+		web.ExpectViolations() // it does not know what earlier processes have requested; the audit of the ledger does
 		x := &victim{log: log, began: time.Now(), left: -1}
 		s := newSite(web, 0)
 		for i := range 12 {
@@ -306,7 +306,7 @@ func TestWatchToBeKilled(t *testing.T) {
 	})
 }
 
-// watch watches the site, and checks at the end that what is read from the job is what was known.
+// watch watches the site, and at the end checks that the job gives the same knowledge.
 func (x *victim) watch(t *testing.T, s *site, dir string) {
 	c := watch.Config{Budget: killBudget, For: 30 * time.Hour, Found: func(watch.Change) { x.at("found") }, Program: func(c *job.Config) {
 		s.w.Apply(&c.Crawl)
@@ -354,7 +354,7 @@ func (x *victim) watch(t *testing.T, s *site, dir string) {
 	}
 }
 
-// seen returns how many requests the server has seen in the last 24 hours, of all processes.
+// seen returns how many requests of all processes the server has received in the last 24 hours.
 func (x *victim) seen(t *testing.T) (n int) {
 	for _, l := range readLog(t, x.log.Name()) {
 		if l.event == "begin" && time.Since(x.began)-l.at < day-time.Minute {
@@ -370,7 +370,7 @@ type victim struct {
 	began time.Time
 
 	mu   sync.Mutex
-	left int // steps until it is killed; negative: it is not
+	left int // steps until it is killed; negative: never
 }
 
 // at logs a step, and kills the process if it is the last one.

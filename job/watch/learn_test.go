@@ -21,7 +21,7 @@ func newWatch() *Watch {
 	}
 }
 
-// What signals missed, and what they announced, is known from the lines, whatever else programs have written into them.
+// What signals missed and announced is read back from the lines, whatever else programs have written there.
 func TestSignalsAreRecalled(t *testing.T) {
 	w, at := newWatch(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	line := func(sum byte, data ...string) {
@@ -43,7 +43,7 @@ func TestSignalsAreRecalled(t *testing.T) {
 	}
 }
 
-// A page that is gone is so once, is not requested on condition, and is back when it is there again.
+// A page is reported as gone once, is then requested without a condition, and is reported as back when it exists again.
 func TestGoneAndBack(t *testing.T) {
 	u, err := weburl.Parse("https://a.test/x")
 	if err != nil {

@@ -35,19 +35,19 @@ func days(n int) time.Duration { return time.Duration(n**long) * day }
 type site struct {
 	w     *crawltest.Web
 	begin time.Time
-	every map[string]time.Duration // by path: how often a page changes; 0: never
-	from  map[string]time.Duration // when a page appears
-	until map[string]time.Duration // when it disappears
+	every map[string]time.Duration // intervals between changes, by path; 0: never
+	from  map[string]time.Duration // times when pages appear
+	until map[string]time.Duration // times when pages disappear
 	links string
 	fails time.Time // when it begins to answer 500; zero: never
 
-	signals bool // there is a sitemap with the times at which pages changed
-	lies    bool // the sitemap says that they changed just now
-	feed    bool // /feed.xml says when they changed
+	signals bool // there is a sitemap with the times of changes
+	lies    bool // the sitemap always claims recent changes
+	feed    bool // /feed.xml has the times of changes
 	asked   func(step string)
 }
 
-// newSite makes a site with pages of which the n-th changes every so many days, and some not at all.
+// newSite makes a site with pages of which the nth changes every so many days, and some never.
 func newSite(w *crawltest.Web, pages int) *site {
 	s := &site{w: w, begin: time.Now(), every: map[string]time.Duration{"/": 0}, from: map[string]time.Duration{}, until: map[string]time.Duration{}}
 	for i := range pages {
@@ -65,7 +65,7 @@ func (s *site) page(path string, every time.Duration) {
 	s.links += fmt.Sprintf("<a href=%s>x</a> ", path)
 }
 
-// version is which version of a page there is at a time, -1 for none.
+// version returns the number of a page's version at a time, or -1 if it does not exist.
 func (s *site) version(path string, at time.Time) int {
 	every, ok := s.every[path]
 	age := at.Sub(s.begin)
@@ -78,14 +78,14 @@ func (s *site) version(path string, at time.Time) int {
 	return int((age + ahead(path)) / every)
 }
 
-// ahead is by how much the changes of a page come earlier than those of others.
+// ahead returns how much earlier a page changes than others.
 func ahead(path string) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(path))
 	return time.Duration(h.Sum32()%3600) * time.Second
 }
 
-// changed returns when the version of a page at a time came about.
+// changed returns when the version of a page at a time appeared.
 func (s *site) changed(path string, at time.Time) time.Time {
 	if v := s.version(path, at); v > 0 {
 		return s.begin.Add(time.Duration(v)*s.every[path] - ahead(path))
@@ -93,7 +93,7 @@ func (s *site) changed(path string, at time.Time) time.Time {
 	return s.begin.Add(s.from[path])
 }
 
-// list lists all pages that there are, with the times at which they changed.
+// list writes all existing pages with the times of their last changes.
 func (s *site) list(rw http.ResponseWriter, begin, entry, end string) {
 	rw.Header().Set("Content-Type", "application/xml")
 	fmt.Fprint(rw, begin)
@@ -214,7 +214,7 @@ func (s *site) watch(ctx context.Context, t *testing.T, dir string, budget int, 
 	return w, all
 }
 
-// overBudget returns when more than most requests reached the site within 24 hours, by what the site has logged.
+// overBudget returns an error if the site's log has more than most requests within any 24 hours.
 func (s *site) overBudget(most int) error {
 	all := s.w.Requests()
 	for i := most; i < len(all); i++ {
@@ -260,7 +260,7 @@ func changesIn(t *testing.T, dir string) (all []watch.Change) {
 	return all
 }
 
-// Further attempts at pages that fail are part of the budget: the gate holds what would exceed it.
+// Repeated attempts at failing pages count towards the budget: the gate holds back the rest.
 func TestBudgetHoldsWhenPagesFail(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		s := newSite(web, 10)
@@ -280,7 +280,7 @@ func TestBudgetHoldsWhenPagesFail(t *testing.T) {
 	})
 }
 
-// What a job's limits excluded is not found by its watch, and what is new takes no more than its part of the budget.
+// A watch does not find what the job's limits excluded, and new pages use no more than their share of the budget.
 func TestWatchDiscovers(t *testing.T) {
 	for _, limit := range []crawler.Limit{crawler.Unlimited, 10} {
 		crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
@@ -307,7 +307,7 @@ func TestWatchDiscovers(t *testing.T) {
 	}
 }
 
-// Bad input has an error that says what to do.
+// Errors about bad input say what to do.
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	good := watch.Config{Budget: 100, For: day}

@@ -17,9 +17,8 @@ import (
 	"github.com/amble-crawler/amble/sink/warc/warctest"
 )
 
-// A watched job finds what changes, is new and gone, with no more requests a day than it may make, each on condition if it
-// can be. It names the page that is another one each time, and has an archive that readers of others read, with a revisit
-// record for what it has already.
+// A watched job finds changed, new and missing pages within its daily budget, with conditional requests where possible. It names the page
+// that differs at each visit, and has an archive with revisit records that other programs can read.
 func TestWatch(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	notModified := 0
@@ -99,7 +98,7 @@ for (const name of fs.readdirSync(dir).filter((n) => n.endsWith(".warc.gz"))) {
 }
 console.log(JSON.stringify(count));`
 
-// checkConditional checks that each request for a page says which version the crawler has, and returns the number of answers 304.
+// checkConditional checks that each request for a page names the version that the crawler has, and returns the number of answers 304.
 func checkConditional(t *testing.T, all []crawltest.Request) (notModified int) {
 	t.Helper()
 	tags := map[string]string{}
@@ -119,8 +118,8 @@ func checkConditional(t *testing.T, all []crawltest.Request) (notModified int) {
 	return notModified
 }
 
-// What a sitemap or a feed announces is believed if it was right, and then changes are found soon; what is never right is not
-// believed.
+// What a sitemap or a feed announces is believed if earlier announcements were right; changes are then found soon. Announcements that are
+// never right are not believed.
 func TestSignalsAreLearnt(t *testing.T) {
 	for name, set := range map[string]func(s *site){
 		"sitemap": func(s *site) { s.signals = true },

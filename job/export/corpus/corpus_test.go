@@ -21,7 +21,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/text"
 )
 
-// crawled makes a job of eight pages, two of which say something about uses.
+// crawled makes a job of eight pages, two of which make statements about their use.
 func crawled(t *testing.T) *job.Reader {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "birds|job")
@@ -230,7 +230,7 @@ func TestReplayMakesTheSameParts(t *testing.T) {
 	}
 }
 
-// The program that docs/text.md names finds the bytes of each row, and misses them when a row says something else.
+// The program shown in docs/text.md finds the bytes of each row, and reports a row that was changed.
 func TestDocumentedProgramTracesRows(t *testing.T) {
 	source := filepath.Join("testdata", "trace.go")
 	r := crawled(t)

@@ -2,7 +2,7 @@ package corpus
 
 import "testing"
 
-// A corpus whose sites state no use and no licence claims neither.
+// If the sites of a corpus state neither uses nor licences, its documentation claims none.
 func TestNothingStatedIsLeftOut(t *testing.T) {
 	d := (&corpus{}).described()
 	for _, key := range []string{"license", "usageInfo"} {

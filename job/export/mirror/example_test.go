@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/mirror"
 )
 
-// Make files to browse of the pages in an archive.
+// Make a copy of the pages in an archive, as files to browse.
 func ExampleKind() {
 	parent, err := os.MkdirTemp("", "mirror")
 	if err != nil {

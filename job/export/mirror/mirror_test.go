@@ -62,7 +62,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// visited crawls a mirror that a plain file server has, and returns the status of each URL on it.
+// visited crawls a mirror on a plain file server and returns the status of each URL.
 func visited(t *testing.T, dir, first string) map[string]int {
 	t.Helper()
 	srv := httptest.NewServer(http.FileServer(http.Dir(dir)))
@@ -90,7 +90,7 @@ func visited(t *testing.T, dir, first string) map[string]int {
 	return all
 }
 
-// Every page and resource is a file, and a crawl of the files on a file server finds all of them and nothing else.
+// Every page and resource is a file, and a crawl of these files on a file server finds all of them and nothing else.
 func TestMirror(t *testing.T) {
 	dir := exporttest.Job(t, true)
 	out, res := mirrored(t, dir)
@@ -133,7 +133,7 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-// hostilePaths are paths of pages whose names would do harm, or cannot exist on some system.
+// hostilePaths are paths of pages with harmful file names, or names that some systems do not allow.
 var hostilePaths = []string{
 	"/..%2f..%2fetc%2fpasswd", "/%2e%2e%5c%2e%2e%5cwindows", "/a/..%00/b", "/CON", "/aux.txt", "/com1/nul.html", "/trail./x.", "/space%20/y%20",
 	"/.htaccess", "/.git/config", "/Case", "/case", "/CASE/", "/case/page", "/file.html", "/file.html/below", "/x.php", "/colon:name", "/q?a=../../b", "/q?a=../../B", "/q?a=%2F..%2F",
@@ -147,7 +147,7 @@ func utf16le(s string) (b []byte) {
 	return b
 }
 
-// All of them become files below the directory of their host, which a file server serves, whatever they are called.
+// Whatever their names, all pages become files below the directory of their host, and a file server serves them.
 func TestHostileNames(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -216,7 +216,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// Without an archive there is no mirror.
+// A mirror needs an archive.
 func TestWithoutAnArchive(t *testing.T) {
 	r, err := job.Read(exporttest.Job(t, false))
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// crawled crawls a web in virtual time into a job with an archive.
+// crawled crawls a site in virtual time into a job with an archive.
 func crawled(t *testing.T, dir string, web func(s *crawltest.Site), change func(*job.Config)) {
 	t.Helper()
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -43,7 +43,7 @@ func crawled(t *testing.T, dir string, web func(s *crawltest.Site), change func(
 	})
 }
 
-// updated updates a copy from the jobs in these directories.
+// updated updates a mirror from the jobs in these directories.
 func updated(t *testing.T, ctx context.Context, dir string, from ...string) (*Updated, error) {
 	t.Helper()
 	var jobs []*job.Reader
@@ -58,7 +58,7 @@ func updated(t *testing.T, ctx context.Context, dir string, from ...string) (*Up
 	return Update(ctx, dir, jobs, []weburl.URL{parsed(t, "http://site.example/")})
 }
 
-// setBack gives every file an old time, which it returns.
+// setBack gives every file the same old time and returns it.
 func setBack(t *testing.T, dir string) time.Time {
 	t.Helper()
 	then := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
@@ -70,8 +70,8 @@ func setBack(t *testing.T, dir string) time.Time {
 	return then
 }
 
-// The second crawl has a changed page, a new one, one that is gone, and one that moved; of the rest it knows that it has not changed.
-// Only files that differ are written.
+// In the second crawl one page has changed, one is new, one is gone, one has moved, and the rest is known to be unchanged. Only files that
+// differ are written.
 func TestUpdateWritesWhatDiffers(t *testing.T) {
 	tmp := t.TempDir()
 	one, two, copied := filepath.Join(tmp, "1"), filepath.Join(tmp, "2"), filepath.Join(tmp, "copy")
@@ -133,7 +133,7 @@ func TestUpdateWritesWhatDiffers(t *testing.T) {
 	}
 }
 
-// An Update that is stopped anywhere is repeated by the next one, with the same result.
+// An Update that was stopped at any point is completed by the next one, with the same result.
 func TestUpdateAfterOneThatWasStopped(t *testing.T) {
 	tmp := t.TempDir()
 	from, want, copied := filepath.Join(tmp, "1"), filepath.Join(tmp, "want"), filepath.Join(tmp, "copy")
@@ -161,7 +161,7 @@ func TestUpdateAfterOneThatWasStopped(t *testing.T) {
 	}
 }
 
-// What nobody's Update wrote is neither overwritten nor removed, and the list of files leads nowhere else.
+// Files that no Update wrote are neither overwritten nor removed, and the list of files cannot name files outside the mirror.
 func TestUpdateLeavesOtherFiles(t *testing.T) {
 	tmp := t.TempDir()
 	from, copied := filepath.Join(tmp, "1"), filepath.Join(tmp, "copy")
@@ -198,8 +198,8 @@ func TestUpdateLeavesOtherFiles(t *testing.T) {
 	}
 }
 
-// Names that some system does not allow or takes for others, and URLs that try to leave the copy, are files below it with names of their
-// own on every system.
+// URLs that try to leave the mirror, and names that some system forbids or confuses with others, become files below it with distinct names
+// on every system.
 func TestUpdateNamesAreValidEverywhere(t *testing.T) {
 	tmp := t.TempDir()
 	from, copied := filepath.Join(tmp, "1"), filepath.Join(tmp, "copy")

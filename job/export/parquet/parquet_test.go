@@ -32,7 +32,7 @@ func files(t *testing.T, dir string) string {
 	return path
 }
 
-// The files have the columns in the order of the documentation, and visits are sorted.
+// The files have the columns in the documented order, and visits are sorted.
 func TestFiles(t *testing.T) {
 	dir := exporttest.Job(t, true)
 	out := files(t, dir)
@@ -73,7 +73,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// DuckDB agrees with the visits, and takes times for times.
+// DuckDB reads what the visits say, and reads times as times.
 func TestDuckDB(t *testing.T) {
 	dir := exporttest.Job(t, true)
 	out := files(t, dir)
@@ -116,7 +116,7 @@ func TestDuckDB(t *testing.T) {
 	}
 }
 
-// The queries of the documentation run, and say what the visits say.
+// The documented queries run, and their results agree with the visits.
 func TestDocumentedQueries(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "export.md"))
 	if err != nil {
@@ -160,7 +160,7 @@ func TestDocumentedQueries(t *testing.T) {
 	}
 }
 
-// A second reader, which shares no code with the first.
+// A second, independent reader gets the same result.
 func TestHyparquet(t *testing.T) {
 	dir := exporttest.Job(t, false)
 	out := files(t, dir)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// edit changes a share of the words of a text in one place or all over it.
+// edit changes part of the words of a text, in one place or spread over it.
 type edit struct {
 	name  string
 	share float64
@@ -36,7 +36,7 @@ func added(rng *rand.Rand, words []string, n int) []string {
 	return words
 }
 
-// articles returns texts of 80 to 800 words, with the frequencies of a language (Zipf's law), of which no two are alike.
+// articles returns distinct texts of 80 to 800 words, with the word frequencies of a natural language (Zipf's law).
 func articles(rng *rand.Rand, n int) (all [][]string) {
 	zipf := rand.NewZipf(rng, 1.1, 20, 50_000)
 	for range n {
@@ -71,7 +71,7 @@ func near(t *testing.T, texts []string) []int32 {
 	return first
 }
 
-// The table in docs/text.md has what this test measures.
+// The table in docs/text.md shows what this test measures.
 func TestNearDuplicatesByEdit(t *testing.T) {
 	least := map[string]float64{"same": 1, "1 % replaced": 1, "2 % replaced": 0.99, "5 % replaced": 0.6, "10 % cut": 1, "20 % cut": 0.99, "20 % added": 0.99, "30 % added": 0.98}
 	most := map[string]float64{"20 % replaced": 0, "half replaced by another text": 0}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// numbers returns n numbers, then err if there is one.
+// numbers yields n numbers, and then err if it is not nil.
 func numbers(n int, err error) iter.Seq2[int, error] {
 	return func(yield func(int, error) bool) {
 		for i := range n {
@@ -57,14 +57,14 @@ func TestWorkersEndWithAnErrorAndWithTheReader(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   iter.Seq2[int, error]
 		work func(int) (int, error)
-		stop int // results after which the reader stops
+		stop int // results after which the consumer stops
 		want error
 	}{
 		"input":  {numbers(5, bad), same, 100, bad},
 		"work":   {numbers(100, nil), func(a int) (int, error) { return a, map[bool]error{true: bad}[a == 5] }, 100, bad},
 		"reader": {numbers(100, nil), same, 5, nil},
 	} {
-		synctest.Test(t, func(t *testing.T) { // fails if a goroutine is left
+		synctest.Test(t, func(t *testing.T) { // fails if a goroutine remains
 			n := 0
 			var last error
 			for b, err := range inOrder(2, c.in, c.work) {

@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/job/export/text"
 )
 
-// Texts that are written while pages are crawled are those of the export, without what needs the whole crawl. A page that the crawl is
-// refused has none.
+// Texts that are written during the crawl equal those of the export, except for what needs the whole crawl. A page that the crawl refuses
+// has no text.
 func TestTextsWhileCrawlingAreThoseOfTheExport(t *testing.T) {
 	dir := crawled(t, func(site *crawltest.Site) {
 		birds(site)

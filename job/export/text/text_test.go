@@ -143,7 +143,7 @@ func TestRefusedUsesAreLeftOut(t *testing.T) {
 	}
 }
 
-// Several jobs give the same bytes in any order, and pages in any order: the second crawl finds them the other way round.
+// Several jobs give the same bytes in any order of the jobs and pages: the second crawl finds the pages in reverse.
 func TestJobsInAnyOrderGiveTheSameRows(t *testing.T) {
 	one := crawled(t, birds)
 	two := crawled(t, func(site *crawltest.Site) {
@@ -175,7 +175,7 @@ const (
 	clause    = "<h2>What they eat every day</h2>"
 )
 
-// frames sets up pages with a paragraph that all have, and versions of one page.
+// frames sets up pages that share a paragraph, and versions of one page.
 func frames(site *crawltest.Site) {
 	links := ""
 	for i, bird := range []string{"heron", "swan", "goose", "duck", "coot", "kestrel"} {
@@ -206,7 +206,7 @@ func TestBlocksThatSiteRepeatsAreRemoved(t *testing.T) {
 	}
 }
 
-// A block stays that three pages of a small site have, or four of a large one, or copies of one page.
+// A block is kept if only three pages of a small site have it, four of a large one, or copies of one page.
 func TestBlocksOfFewPagesStay(t *testing.T) {
 	raw, notes := exported(t, text.Markdown(text.Options{}), crawled(t, func(site *crawltest.Site) {
 		links := ""
@@ -247,7 +247,8 @@ func TestBlocksOfFewPagesStay(t *testing.T) {
 	}
 }
 
-// A reader of its own: records of the type conversion, each a gzip member, that refer to answers of the archive.
+// An independent reader checks the records: each is of type conversion, in a gzip member of its own, and refers to an answer in the
+// archive.
 func TestWETRefersToAnswers(t *testing.T) {
 	dir := crawled(t, birds)
 	raw, _ := exported(t, text.WET(text.Options{}), dir)
