@@ -97,7 +97,7 @@ type rest struct {
 const maxHold = 30 * time.Second
 
 // errClock aborts a request whose clock may no longer be held.
-var errClock = errors.New("cluster: a clock that the request needs is not held any more")
+var errClock = errors.New("cluster: a clock that the request needs is no longer held")
 
 // NewClocks makes the Clocks of one process. job names a crawl that has several parts, "" if there is only this one. hold is the time
 // for which a clock stays held if its holder is silent, at most 30 s; 0: 30 s. ctx must end with the process. Close releases the clocks

@@ -16,7 +16,7 @@ import (
 
 var title = css.MustCompile("title")
 
-// A service starts jobs by the name of a program, and reads what the program finds. After a restart, the same calls go on where they
+// A service starts jobs by the name of a program, and reads the program's results. After a restart, the same calls continue where they
 // stopped.
 func Example() {
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

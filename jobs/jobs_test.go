@@ -28,8 +28,8 @@ type site struct {
 	ended    time.Time
 	least    time.Duration  // pause between two requests
 	seen     map[string]int // requests by path
-	hold     chan struct{}  // pages wait until it is closed; nil: they do not
-	held     chan struct{}  // has an entry once a page waits
+	hold     chan struct{}  // if not nil, pages wait until it is closed
+	held     chan struct{}  // receives when a page waits
 }
 
 func newSite(t *testing.T, pages int) *site {
@@ -211,7 +211,7 @@ func TestJobThatCannotRunFails(t *testing.T) {
 	}
 }
 
-// A job that is paused stays paused when the directory is opened again, and one that ran goes on.
+// A paused job stays paused when the directory is opened again, and a running one continues.
 func TestPausedJobsStayPausedAndOthersGoOn(t *testing.T) {
 	s := newSite(t, 6)
 	s.hold = make(chan struct{})
@@ -222,12 +222,12 @@ func TestPausedJobsStayPausedAndOthersGoOn(t *testing.T) {
 	if err := m.Pause(paused.ID); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, paused.ID, infoName)) // if the process is killed now, it stays paused
+	b, err := os.ReadFile(filepath.Join(dir, paused.ID, infoName)) // it stays paused even if the process is killed now
 	if err != nil || !strings.Contains(string(b), `"state": "paused"`) {
 		t.Errorf("%s, %v", b, err)
 	}
 	close(s.hold)
-	wait(t, m, other.ID, Done) // it has the place of the paused one
+	wait(t, m, other.ID, Done) // it takes the place of the paused job
 	if info, err := m.Info(paused.ID); err != nil || info.State != Paused {
 		t.Fatalf("%+v, %v", info, err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// killedRequests are the jobs of the process that is killed.
+// killedRequests are the jobs of the killed process.
 func killedRequests(seed string) (all []Request) {
 	for i := range 6 {
 		all = append(all, Request{Key: fmt.Sprint(i), Seeds: []string{seed}, Program: "mark", Args: json.RawMessage(fmt.Sprint(i)), Settings: map[string]any{"delay": "1ms", "depth": "none"}})
@@ -32,7 +32,7 @@ func mark(args json.RawMessage, c *job.Config) error {
 	return nil
 }
 
-// runJobs is the process that is killed: it runs jobs and prints their results, as "job number URL".
+// runJobs is the process that is killed: it runs jobs and prints each result as "job number URL".
 func runJobs(dir, seed string) {
 	m, err := Open(dir, Config{Running: 3, State: filepath.Join(dir, "state"), Programs: map[string]Program{"mark": mark}})
 	if err != nil {
@@ -66,7 +66,8 @@ func urlOf(r Result) string {
 	return v.URL
 }
 
-// Jobs whose process is killed again and again, at any moment, are resumed with their programs; a result keeps its number, and each page is one result.
+// Jobs whose process is killed again and again, at any moment, are resumed with their programs; a result keeps its number, and each page
+// has one result.
 func TestKilledJobsGoOnAndResultsKeepTheirNumbers(t *testing.T) {
 	t.Parallel()
 	const pages, kills = 30, 8

@@ -22,13 +22,13 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// manyVariable is the variable of the environment with the number of jobs and hosts of each, such as "100 1000", for figures by hand.
+// manyVariable is the environment variable with the numbers of jobs and of hosts in each, such as "100 1000", for measuring by hand.
 const manyVariable = "TEST_MANY"
 
 // many is a web of any number of hosts, each with an address and a page, behind one listener.
 type many struct {
 	listener string
-	open     atomic.Int64 // connections
+	open     atomic.Int64 // open connections
 	most     atomic.Int64
 	inFlight atomic.Int64
 	busiest  atomic.Int64
@@ -62,7 +62,7 @@ func (m *many) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, err
 	return []netip.Addr{netip.AddrFrom4([4]byte{11, byte(n >> 16), byte(n >> 8), byte(n)})}, nil
 }
 
-// counted is a connection that is counted while it is open.
+// counted is a connection that counts as open until it is closed.
 type counted struct {
 	net.Conn
 	close func()
@@ -83,7 +83,7 @@ func (m *many) DialContext(ctx context.Context, network, _ string) (net.Conn, er
 	return &counted{c, sync.OnceFunc(func() { m.open.Add(-1) })}, nil
 }
 
-// Many jobs share what few have: requests in flight, memory, and the files that the process may have open.
+// Many jobs share the resources of a few: requests in flight, memory, and open files.
 func TestManyJobsShareBounds(t *testing.T) {
 	count, hosts := 8, 10
 	if text := os.Getenv(manyVariable); text != "" {
@@ -175,7 +175,7 @@ func resident() int {
 	return pages * os.Getpagesize() >> 20
 }
 
-// What jobs share is that of four, however many run.
+// However many jobs run, the shared resources are those of four.
 func TestSharesOfManyJobsAreThoseOfFour(t *testing.T) {
 	for _, running := range []int{1, 4, 100} {
 		m := open(t, t.TempDir(), Config{Running: running, Concurrency: 200, InFlight: 64 << 20})

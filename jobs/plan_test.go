@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// A plan says what is known of robots.txt files without a request, and the least time that the limits take.
+// A plan uses the robots.txt files that are known already, requests nothing, and states the least time that the limits require.
 func TestPlanKnowsTheRobotsFilesOfTheMachine(t *testing.T) {
 	dir := t.TempDir()
 	m := open(t, dir, Config{})
@@ -52,7 +52,7 @@ func TestPlanKnowsTheRobotsFilesOfTheMachine(t *testing.T) {
 	}
 }
 
-// A job that runs says how far it has got.
+// A running job reports its progress.
 func TestRunningJobsSayHowFarTheyHaveGot(t *testing.T) {
 	s := newSite(t, 3)
 	s.hold = make(chan struct{})

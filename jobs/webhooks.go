@@ -96,7 +96,7 @@ func (m *Manager) send() {
 			continue
 		}
 		if err != nil {
-			m.note(id, fmt.Sprintf("the webhook %s was not told that it is %s, and will not be: %v", what.URL, what.State, err))
+			m.note(id, fmt.Sprintf("the webhook %s was not notified that it is %s, and will not be: %v", what.URL, what.State, err))
 		}
 		delete(tries, what)
 		m.told(id, what)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// receiver is a webhook that fails until it is told not to.
+// receiver is a webhook that fails until it is told to succeed.
 type receiver struct {
 	mu     sync.Mutex
 	works  bool
@@ -38,7 +38,7 @@ func (r *receiver) send(_ context.Context, _ string, event []byte) error {
 	return nil
 }
 
-// failing is a job that fails at once, because its contact is missing.
+// failing is a job that fails at once, because it has no contact.
 var failing = Request{Seeds: []string{"https://site.test/"}, Webhooks: []string{"https://hooks.test/"}}
 
 func TestWebhookIsToldUntilItAnswers(t *testing.T) {

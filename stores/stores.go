@@ -46,7 +46,7 @@ type Store interface {
 var ErrAway = errors.New("stores: the store cannot be reached at present")
 
 // ErrDiffers is wrapped by the error for content whose length or SHA-256 differs from the description.
-var ErrDiffers = errors.New("stores: the content is not what was said")
+var ErrDiffers = errors.New("stores: the content differs from its description")
 
 // CheckName returns an error for an invalid name of an object. Elements are separated by slashes; none is empty, "." or "..". The maximum
 // is 900 bytes.

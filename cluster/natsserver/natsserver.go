@@ -158,9 +158,9 @@ func (s *Server) State() State {
 	x.Stored, x.Limit, x.Streams = int64(js.Store), js.Config.MaxStore, js.Streams
 	switch {
 	case n.JetStreamIsClustered() && !n.JetStreamIsCurrent():
-		x.Ready = errors.New("the server has not caught up with the others, or a majority of them is away")
+		x.Ready = errors.New("the server has not caught up with the others, or a majority of them is unreachable")
 	case x.Limit > 0 && x.Stored+leastRoom >= x.Limit:
-		x.Ready = errors.New("the server stores nothing: there is no room on its disk")
+		x.Ready = errors.New("the server stores nothing: its storage is full")
 	}
 	return x
 }

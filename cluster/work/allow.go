@@ -18,7 +18,7 @@ type Allowed struct {
 }
 
 // ErrNotAllowed means that the settings of a job name files or variables that the node does not allow.
-var ErrNotAllowed = errors.New("the job would have this node read what it lets no job read")
+var ErrNotAllowed = errors.New("the job's settings name files or variables that this node does not allow")
 
 // NotAllowedError lists the names in the settings of a job that the node does not allow. It wraps [ErrNotAllowed].
 type NotAllowedError struct {

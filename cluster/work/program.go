@@ -43,7 +43,7 @@ func checkItems(c *job.Config) error {
 	if len(c.Items) == 0 {
 		return nil
 	}
-	return &job.Error{Kind: job.Refused, Err: errors.New("files of results (Items) are those of one process, and no node of a cluster has them: have a Handler or a Sink store the results")}
+	return &job.Error{Kind: job.Refused, Err: errors.New("files of results (Items) belong to one process: on a cluster, let a Handler or a Sink store the results")}
 }
 
 // refuseProgram returns the error of a node whose program does not match the job's.

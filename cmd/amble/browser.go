@@ -33,7 +33,7 @@ func startBrowser(ctx context.Context, c *crawler.Config, b *job.Browser, tell f
 	info := r.Info()
 	b.Name, c.Renderer = info.Version, r
 	if info.Isolation == chromium.Flags {
-		tell("the browser that renders pages is kept from the network by its own settings alone: --render-isolation flags")
+		tell("only its own settings keep the browser that renders pages off the network: --render-isolation flags")
 	}
 	return func() { endBrowser(r, tell) }, nil
 }

@@ -100,7 +100,7 @@ func TestCaptureIsCrawledAsTheSite(t *testing.T) {
 			if code := a.run([]string{"capture", "-w", "0", "--retries", "0", "--follow", "sitemaps", "-o", file, x.seed}); code != 0 || out.Len() > 0 {
 				t.Fatalf("exit code %d\n%s%s", code, out, errs)
 			}
-			if name == "site" && !strings.Contains(errs.String(), "without 1 URL that had no whole answer") {
+			if name == "site" && !strings.Contains(errs.String(), "without 1 URL that got no complete answer") {
 				t.Errorf("stderr:\n%s", errs)
 			}
 			want := asCrawled(t, x.seed, func(c *crawler.Config) { c.Retries.Max = crawler.Zero })

@@ -324,7 +324,7 @@ func TestClusterServerMakesToken(t *testing.T) {
 	launch(t, "cluster", "status", "--cluster", engine, "--job", "j").ends(0)
 	x := launch(t, "cluster", "work", "--cluster", engine, "--job", "j", "--name", "n1", "-o", filepath.Join(dir, "n1"))
 	x.ends(2)
-	if want := "job j: the job would have this node read what it lets no job read"; !strings.Contains(x.says.String(), want) || !strings.Contains(x.says.String(), "--allow-env HOME") {
+	if want := "job j: the job's settings name files or variables that this node does not allow"; !strings.Contains(x.says.String(), want) || !strings.Contains(x.says.String(), "--allow-env HOME") {
 		t.Errorf("%s\nwant %q", x.says, want)
 	}
 	if err := os.RemoveAll(clusterHome(t)); err != nil {

@@ -103,5 +103,5 @@ func findToken(servers string) string {
 
 // errOpen returns the error for a server that anyone could use.
 func errOpen(why string) error {
-	return fmt.Errorf("%s: give --cluster-creds FILE, with the same line for all of them, or --insecure to take in whoever reaches the address", why)
+	return fmt.Errorf("%s: give --cluster-creds FILE, with the same line for all of them, or --insecure to admit anyone who can reach the address", why)
 }

@@ -128,7 +128,7 @@ func (c *captureCmd) Run(a *app, o *keyflags.Origins) error {
 // left describes what the test web lacks.
 func (c *captureCmd) left(end *ending, lacking int64) (text string) {
 	if lacking > 0 {
-		text += fmt.Sprintf("; without %s that had no whole answer", cli.Plural(int(lacking), "URL"))
+		text += fmt.Sprintf("; without %s that got no complete answer", cli.Plural(int(lacking), "URL"))
 	}
 	if end.Finish.Limit() {
 		text += fmt.Sprintf("; the limit --%s left %s out", report.LimitName(end.Finish), cli.Plural(end.Left, "URL"))

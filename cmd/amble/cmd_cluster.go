@@ -144,7 +144,7 @@ func clusterError(err error) error {
 	case errors.As(err, &of), errors.As(err, new(*job.KeyError)):
 		return keyflags.Errors(err)
 	case errors.Is(err, cluster.ErrNoJob) && !errors.Is(err, nats.ErrNoJob):
-		return cli.Exit(cli.ExitUsage, errors.New("the job is not whole, its creation was broken off: repeat amble crawl --job"))
+		return cli.Exit(cli.ExitUsage, errors.New("the creation of the job was interrupted: repeat amble crawl --job"))
 	case slices.ContainsFunc(wrong, func(x error) bool { return errors.Is(err, x) }):
 		return cli.Exit(cli.ExitUsage, advised(err))
 	case nats.Away(err):
@@ -173,7 +173,7 @@ func advised(err error) error {
 	case errors.Is(err, cluster.ErrAtWork):
 		return fmt.Errorf("%w: amble cluster job drain; status says when", err)
 	case errors.Is(err, cluster.ErrOver):
-		return fmt.Errorf("%w: amble cluster job resume lets it go on, and then it takes orders", err)
+		return fmt.Errorf("%w: after amble cluster job resume it takes orders again", err)
 	case errors.Is(err, nats.ErrCredentials):
 		return fmt.Errorf("%w: check --cluster-creds; a server that was given none has made the file token in its directory", err)
 	case errors.Is(err, nats.ErrTLS):

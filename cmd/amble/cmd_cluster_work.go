@@ -130,7 +130,7 @@ func (c *clusterWorkCmd) show(page *live.Server, e *nats.Engine, n *work.Node, t
 	}))
 	t.tell("watch the job at " + page.URL())
 	if page.Public() {
-		t.tell("other machines can reach that address, and nothing is encrypted: whoever sees the token controls the job")
+		t.tell("other machines can reach that address, and nothing is encrypted: anyone who sees the token controls the job")
 	}
 	return nil
 }
@@ -245,7 +245,7 @@ type serverFlags struct {
 	Listen       string   `group:"Server:" default:"127.0.0.1:4222" placeholder:"ADDR" help:"Address for nodes: host:port (${default})."`
 	RoutesListen string   `group:"Server:" placeholder:"ADDR" help:"Address for the other servers: host:port."`
 	Routes       []string `group:"Server:" placeholder:"ADDR,..." help:"The other servers' addresses for servers, this one's among them or not."`
-	Insecure     bool     `group:"Server:" help:"Take in whoever reaches the address, without credentials."`
+	Insecure     bool     `group:"Server:" help:"Admit anyone who can reach the address, without credentials."`
 	TLSCert      string   `group:"Server:" name:"tls-cert" placeholder:"FILE" help:"Certificate of the server (PEM)."`
 	TLSKey       string   `group:"Server:" name:"tls-key" placeholder:"FILE" help:"Its key."`
 	TLSCA        string   `group:"Server:" name:"tls-ca" placeholder:"FILE" help:"Certificates that those of nodes and other servers must be signed by."`

@@ -136,8 +136,8 @@ func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config
 	_, idErr := operator.Identity(&cfg.Crawl, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()), c.check(),
 		cli.Refuse(cfg.KeepCookies && !c.keeps(), "--cookies=keep needs a directory: name one with --out"),
-		cli.Refuse(cfg.Store != "" && !c.keeps(), "--store: what is stored has its copy in a directory: name one with --out"),
-		cli.Refuse(cfg.Store == "" && cfg.KeepLocal > 0, "--keep-local is about what --store has: give --store, too"),
+		cli.Refuse(cfg.Store != "" && !c.keeps(), "--store needs a directory for the local copies: name one with --out"),
+		cli.Refuse(cfg.Store == "" && cfg.KeepLocal > 0, "--keep-local limits the local copies of stored files: give --store, too"),
 		cli.Refuse(cfg.Text && !c.keeps(), "--text: texts need a directory: name one with --out"),
 		cli.Refuse(cfg.Archive && !c.keeps(), "--archive: an archive needs a directory: name one with --out"))
 }
@@ -227,7 +227,7 @@ func (c *crawlFlags) unkept(a *app, v *view.View, cfg *job.Config, seeds []webur
 		advice: "nothing is kept but what was printed: without --no-keep a crawl can be resumed, and has a report",
 	})
 	if end != nil && end.Rejected > 0 {
-		v.Tell("the queue was full, which is in memory: without --no-keep it is on disk")
+		v.Tell("the queue in memory was full: without --no-keep it is on disk")
 	}
 	if closed := lines.Close(); err == nil {
 		err = closed

@@ -242,7 +242,7 @@ func (a *app) uploadRest(v *view.View, dir string) error {
 		return cli.Exit(code, err)
 	}
 	if err == nil {
-		v.Tell("job %s had ended; what was missing in its store is there now", kept.Name(dir))
+		v.Tell("job %s had ended; the files that its store lacked are there now", kept.Name(dir))
 	}
 	return err
 }
@@ -325,7 +325,7 @@ func (c *crawlFlags) verdict(cfg *job.Config, end *ending, err error) error {
 	case end.Finish == crawler.FinishErrors:
 		return cli.Exit(cli.ExitFailures, fmt.Errorf("ended because %s failed (--max-errors)", cli.Plural(int(cfg.Crawl.Limits.Errors), "URL")))
 	case end.Finish == crawler.FinishMinFree:
-		return cli.Exit(cli.ExitLimit, fmt.Errorf("the disk is nearly full: the crawl ended with %s left, to leave free what --min-free says", cli.Plural(end.Left, "URL")))
+		return cli.Exit(cli.ExitLimit, fmt.Errorf("the disk is nearly full: the crawl ended with %s left, to keep the space of --min-free free", cli.Plural(end.Left, "URL")))
 	case len(end.WalledSeeds) > 0:
 		return cli.Exit(cli.ExitWall, errors.New(view.Walled(end.WalledSeeds)))
 	case end.Pages+end.Outcomes[crawler.NotModified] == 0:

@@ -59,7 +59,7 @@ func (f *joinFlags) join(cfg *job.Config, tell func(format string, args ...any))
 			}
 			switch err := clocks.Err(); {
 			case err != nil && !away:
-				tell("the engine gives no answer, and nothing is requested until it does: %v", err)
+				tell("the engine does not answer, and nothing is requested until it does: %v", err)
 			case err == nil && away:
 				tell("the engine answers again")
 			}

@@ -85,7 +85,7 @@ func (j *crawlJob) serve(a *app, p *live.Opening, run opened, look *plan.Outlook
 func tellPage(v *view.View, url string, public bool) {
 	v.Answer("watch it at %s", url)
 	if public {
-		v.Tell("other machines can reach that address, and nothing is encrypted: whoever sees the token controls the crawl")
+		v.Tell("other machines can reach that address, and nothing is encrypted: anyone who sees the token controls the crawl")
 	}
 }
 

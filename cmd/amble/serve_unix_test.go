@@ -119,7 +119,7 @@ func TestAgentsAreServedByHTTP(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "is no public address, and the operator of the server has not allowed it"},
+		{nil, "is not a public address, and the operator of the server has not allowed it"},
 		{[]string{"--allow-address", "127.0.0.0/8"}, `"state":"done"`},
 	} {
 		dir := filepath.Join(t.TempDir(), "agents")

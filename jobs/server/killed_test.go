@@ -73,7 +73,7 @@ func (p *process) kill() {
 	_ = p.cmd.Wait()
 }
 
-// read reads results after the first from ones, until a number of them came or the answer ends.
+// read reads results from number from on, until most have arrived or the answer ends.
 func (p *process) read(id string, from, most int) (lines []string) {
 	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, fmt.Sprintf("%s/v1/jobs/%s/results?follow=1&from=%d", p.url, id, from), nil)
 	if err != nil {
@@ -86,15 +86,15 @@ func (p *process) read(id string, from, most int) (lines []string) {
 	}
 	defer a.Body.Close()
 	for in := bufio.NewScanner(a.Body); len(lines) < most && in.Scan(); {
-		if line := in.Text(); json.Valid([]byte(line)) { // the last one may be broken off
+		if line := in.Text(); json.Valid([]byte(line)) { // the last line may be incomplete
 			lines = append(lines, line)
 		}
 	}
 	return lines
 }
 
-// A server with ten jobs is killed again and again. Whoever goes on with from= the number of lines that it has gets every page of
-// every job once; what was paused stays paused.
+// A server with ten jobs is killed again and again. A client that continues with from= and the number of lines it has gets every page of
+// every job once; paused jobs stay paused.
 func TestKilledServerGoesOnWithoutGapOrRepeat(t *testing.T) {
 	t.Parallel()
 	const count, pages, kills = 10, 12, 5

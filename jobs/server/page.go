@@ -385,7 +385,7 @@ func (f *form) request() (*startRequest, error) {
 	}
 	if f.Args != "" {
 		if q.Args = json.RawMessage(f.Args); !json.Valid(q.Args) {
-			return nil, errors.New("the arguments of the program are no JSON: want a value such as {\"shop\": 7}")
+			return nil, errors.New("the arguments of the program are not JSON: want a value such as {\"shop\": 7}")
 		}
 	}
 	return q, nil

@@ -66,7 +66,7 @@ func TestPageInABrowser(t *testing.T) {
 	var here string
 	p.Eval("location.href", &here)
 
-	// The page shows what changes without being loaded again, and keeps the focus.
+	// The page shows changes without being loaded again, and keeps the focus.
 	p.Eval(`window.kept = 1; document.getElementById("pause").focus()`, nil)
 	second := s.start(body(quick))
 	list := b.Open(strings.Split(here, "jobs/")[0], browsertest.View{})
@@ -81,7 +81,7 @@ func TestPageInABrowser(t *testing.T) {
 	p.Eval("document.getElementById('remove').open = true", nil)
 	looks(p, "done")
 
-	// Without scripts the page is loaded again, and orders are forms all the same.
+	// Without scripts the page is loaded again, and orders still work, as forms.
 	endless := s.start(strings.Replace(body(newSite(t, 1<<20, nil)), `"1ms"`, `"20ms"`, 1))
 	p.Show(browsertest.View{NoScript: true})
 	p.Navigate(strings.Split(here, "jobs/")[0] + "jobs/" + endless.ID)

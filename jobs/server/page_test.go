@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/jobs"
 )
 
-// visitor is a browser without scripts. It sends what browsers send of the origin.
+// visitor is a browser without scripts. It sends the header fields about the origin that browsers send.
 type visitor struct {
 	s    *service
 	web  *http.Client
@@ -68,7 +68,7 @@ func (b *visitor) send(method, path string, form url.Values, change ...func(*htt
 	return a.StatusCode, string(body), a.Header.Get("Location")
 }
 
-// shows requests a page that must have some words.
+// shows requests a page and checks that it has these words.
 func (b *visitor) shows(path string, words ...string) string {
 	b.s.t.Helper()
 	status, text, _ := b.send("GET", path, nil)
@@ -83,7 +83,7 @@ func (b *visitor) shows(path string, words ...string) string {
 	return text
 }
 
-// orders gives an order that must be obeyed, and returns where it leads, below the session.
+// orders gives an order that must be accepted, and returns where it leads, relative to the session.
 func (b *visitor) orders(path string, form url.Values) string {
 	b.s.t.Helper()
 	status, text, to := b.send("POST", path, form)
@@ -199,7 +199,7 @@ func TestPageOfAReaderHasNoOrders(t *testing.T) {
 	}
 }
 
-// Neither the cookie nor the path opens the page alone, no other site gives orders with both, and logging out ends them.
+// Neither the cookie nor the path alone opens the page, no other site can give orders even with both, and logging out ends them.
 func TestSessionsAreProtected(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{})
 	b := newBrowser(s, annSecret)
@@ -332,7 +332,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// What clients of the API have chosen is text on the page.
+// Text chosen by clients of the API is shown as text on the page.
 func TestPageShowsHostileTextsAsText(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{})
 	const bad = `"><script>alert(1)</script><img src=x onerror=alert(1)>` + "\u202e'"
@@ -373,15 +373,15 @@ func TestPageSaysWhatIsWrongWithAForm(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{AllowAddresses: loopback[:1], Jobs: jobs.Config{Programs: map[string]jobs.Program{"prices": nil}}})
 	b := newBrowser(s, annSecret)
 	for want, form := range map[string]url.Values{
-		"no seeds":                      {"seeds": {" \n"}},
-		"seed &#34;nonsense":            {"seeds": {"nonsense"}},
-		"10.0.0.1 is no public address": {"seeds": {"http://10.0.0.1/"}},
-		"contact":                       {"seeds": {"http://site.test/"}},
-		"delay":                         {"seeds": {"http://127.0.0.1/"}, "delay": {"soon"}},
-		"scope":                         {"seeds": {"http://127.0.0.1/"}, "scope": {"everywhere"}},
-		"text":                          {"seeds": {"http://127.0.0.1/"}, "text": {"1"}},
-		"no JSON":                       {"seeds": {"http://127.0.0.1/"}, "args": {"{"}},
-		"no program":                    {"seeds": {"http://127.0.0.1/"}, "program": {"rm"}},
+		"no seeds":                         {"seeds": {" \n"}},
+		"seed &#34;nonsense":               {"seeds": {"nonsense"}},
+		"10.0.0.1 is not a public address": {"seeds": {"http://10.0.0.1/"}},
+		"contact":                          {"seeds": {"http://site.test/"}},
+		"delay":                            {"seeds": {"http://127.0.0.1/"}, "delay": {"soon"}},
+		"scope":                            {"seeds": {"http://127.0.0.1/"}, "scope": {"everywhere"}},
+		"text":                             {"seeds": {"http://127.0.0.1/"}, "text": {"1"}},
+		"are not JSON":                     {"seeds": {"http://127.0.0.1/"}, "args": {"{"}},
+		"no program":                       {"seeds": {"http://127.0.0.1/"}, "program": {"rm"}},
 	} {
 		for _, path := range []string{"plan", "start"} {
 			form.Set("key", "x")
@@ -402,7 +402,7 @@ func TestPageSaysWhatIsWrongWithAForm(t *testing.T) {
 	}
 }
 
-// The stream of a page has what changes, and ends with the server.
+// The stream of a page sends changes, and ends with the server.
 func TestPageFollowsAJob(t *testing.T) {
 	hold := make(chan struct{})
 	s := newService(t, t.TempDir(), Config{})

@@ -40,7 +40,7 @@ const (
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// newSite serves pages that form a chain. Pages wait while hold is not closed; nil: they do not.
+// newSite serves pages that form a chain. If hold is not nil, pages wait until it is closed.
 func newSite(t *testing.T, pages int, hold <-chan struct{}) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
@@ -68,7 +68,7 @@ type service struct {
 	url string
 }
 
-// newService serves jobs for ann, who may do everything, and bob, who may read.
+// newService serves jobs to ann, who may do everything, and bob, who may read.
 func newService(t *testing.T, dir string, c Config) *service {
 	t.Helper()
 	if c.Tokens == nil {
@@ -248,7 +248,7 @@ func TestListComesInParts(t *testing.T) {
 			break
 		}
 	}
-	slices.Sort(ids) // several of one millisecond have any order
+	slices.Sort(ids) // several in the same millisecond have any order
 	if slices.Sort(got); !slices.Equal(got, ids) {
 		t.Errorf("%q, want %q", got, ids)
 	}
@@ -297,7 +297,7 @@ func TestTokensAllowWhatTheirScopesSay(t *testing.T) {
 	}
 }
 
-// Whoever guesses tokens is slowed down, and nobody else is.
+// A client that guesses tokens is slowed down, and no other client is.
 func TestGuessesAreLimited(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{})
 	s.guesses.SetLimit(0)
@@ -429,11 +429,11 @@ func TestSettingsOfTheServerAreRefused(t *testing.T) {
 	}
 }
 
-// Clients choose seeds. They must not lead into the network of the server.
+// Clients choose seeds. These must not lead into the server's network.
 func TestSeedsOfPrivateNetworksAreRefused(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{AllowAddresses: []netip.Prefix{}, Contact: "crawls@university.edu"})
 	for _, seed := range []string{"http://127.0.0.1/", "http://169.254.169.254/latest/", "http://[::1]/", "http://10.1.2.3/", "http://[::ffff:10.0.0.1]/", "http://2130706433/"} {
-		s.refused(http.StatusBadRequest, "POST", "/v1/jobs", fmt.Sprintf(`{"seeds":[%q]}`, seed), "no public address")
+		s.refused(http.StatusBadRequest, "POST", "/v1/jobs", fmt.Sprintf(`{"seeds":[%q]}`, seed), "not a public address")
 	}
 	var asked sync.Map
 	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked.Store(r.URL.Path, true) }))
@@ -513,7 +513,7 @@ func TestSchedulesAreKept(t *testing.T) {
 	s.refused(http.StatusNotFound, "DELETE", "/v1/schedules/nightly", "")
 }
 
-// A client that follows a job whose server stops must not take the answer for a whole one.
+// A client that follows a job must not take the answer for complete when the server stops.
 func TestFollowedAnswerBreaksOffWhenTheServerStops(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{})
 	hold := make(chan struct{})
@@ -622,7 +622,7 @@ func TestListenWithoutEncryptionIsForLoopback(t *testing.T) {
 	}
 }
 
-// A webhook gets the events that the operator has allowed it, signed, and no redirect leads them elsewhere.
+// A webhook gets the events that the operator has allowed, signed, and redirects are not followed.
 func TestWebhooksAreThoseOfTheOperator(t *testing.T) {
 	type told struct {
 		path, signature string

@@ -123,7 +123,7 @@ func confine(ranges []netip.Prefix, q *jobs.Request, c *job.Config) error {
 		}
 		addr, err := netip.ParseAddr(strings.Trim(u.Hostname(), "[]"))
 		if err == nil && !open(addr) {
-			return fmt.Errorf("server: seed %s: %s is no public address, and the operator of the server has not allowed it", job.WithoutSecrets(seed), addr)
+			return fmt.Errorf("server: seed %s: %s is not a public address, and the operator of the server has not allowed it", job.WithoutSecrets(seed), addr)
 		}
 		if c.Crawl.Contact == "" && (err != nil || !addr.Unmap().IsLoopback()) {
 			return &job.KeyError{Key: "contact", Err: errors.New("it is missing: give a page or mail address where site owners reach you")}

@@ -241,8 +241,8 @@ var (
 var (
 	errCrashed = errors.New("render: the page or its browser crashed")
 	errMemory  = errors.New("render: the page took too much memory")
-	errFlood   = errors.New("render: the page sent too much to look at")
-	errStuck   = errors.New("render: the page does not react")
+	errFlood   = errors.New("render: the page sent too much data")
+	errStuck   = errors.New("render: the page does not respond")
 	errLeft    = errors.New("render: the document was replaced")
 	errShown   = errors.New("render: the browser does not show the document")
 )

@@ -55,7 +55,7 @@ func (r *Renderer) try(ctx context.Context) error {
 		return err
 	}
 	if !bytes.Contains(res.DOM, []byte(`<p id="p">rendered 2001</p>`)) {
-		return fmt.Errorf("a page of our own was rendered as %.200q", res.DOM)
+		return fmt.Errorf("a built-in test page was rendered as %.200q", res.DOM)
 	}
 	return nil
 }

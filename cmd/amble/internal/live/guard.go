@@ -63,7 +63,7 @@ func (g *guard) wrap(next http.Handler, open map[string]bool) http.Handler {
 		case r.Method == http.MethodGet && localweb.Same(r.URL.Query().Get("token"), g.token):
 			g.admit(w, r)
 		default:
-			http.Error(w, "this page opens with /?token= and its token, which the command that serves it prints or was given in a file; open it so again after a restart", http.StatusUnauthorized)
+			http.Error(w, "open this page with /?token= and its token, which the command that serves it prints or reads from a file; do so again after a restart", http.StatusUnauthorized)
 		}
 	})
 }

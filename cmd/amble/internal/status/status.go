@@ -117,7 +117,7 @@ func Of(r *job.Reader, now time.Time) (*Status, error) {
 func (s *Status) measure(r *job.Reader) {
 	space, err := r.Space()
 	if err != nil {
-		s.Note = "how much space is left cannot be told: " + err.Error()
+		s.Note = "how much space is left is unknown: " + err.Error()
 		return
 	}
 	s.Space, s.SpaceLasts = &space, space.Lasts().Seconds()
