@@ -84,8 +84,8 @@ func TestARobotsHopToAHostThatWasGivenUpIsNotMade(t *testing.T) {
 	})
 }
 
-// TestOnlyAnAdmittedRequestCountsAsUse has two hosts on one address, and memory for the rules of none: after each
-// robots.txt its host's page is asked about and has to wait, and the other host's robots.txt comes first.
+// TestOnlyAnAdmittedRequestCountsAsUse has two hosts at one address and no memory for rules. After each robots.txt, a
+// request for its host's page has to wait, and the other host's robots.txt comes first.
 func TestOnlyAnAdmittedRequestCountsAsUse(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{MaxRulesBytes: 1})

@@ -22,8 +22,8 @@ func pages(b *testing.B, n int) []weburl.URL {
 	return urls
 }
 
-// population returns a Gate that has met the hosts of these pages, each on an address of its own and without a
-// robots.txt. Nothing has a delay, so that every page may be requested at once.
+// population returns a Gate that knows the hosts of these pages, each at its own address and without a robots.txt.
+// There are no delays, so every page may be requested at once.
 func population(b *testing.B, urls []weburl.URL) *Gate {
 	b.Helper()
 	g, err := NewGate(Config{Identity: identity(), Delay: NoDelay, DelayFactor: NoFactor, OwnHosts: func(string) int { return 1 }})
@@ -40,7 +40,7 @@ func population(b *testing.B, urls []weburl.URL) *Gate {
 	return g
 }
 
-// BenchmarkPage is what the Gate costs one page's request: Next, Admit, Redeem, Begin and Report.
+// BenchmarkPage measures the Gate's work for one request: Next, Admit, Redeem, Begin and Report.
 func BenchmarkPage(b *testing.B) {
 	for _, n := range []int{1, 10_000, 1_000_000} {
 		b.Run(fmt.Sprintf("hosts=%d", n), func(b *testing.B) {
@@ -50,7 +50,7 @@ func BenchmarkPage(b *testing.B) {
 			perHost := float64(heap()-before) / float64(n)
 			b.ReportAllocs()
 			i := 0
-			var free time.Time // ends count from the next whole microsecond
+			var free time.Time // end times are rounded up to whole microseconds
 			for b.Loop() {
 				u := urls[i%n]
 				i++
@@ -85,7 +85,7 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
-// heap returns how many bytes are in use.
+// heap returns the size of the heap in use, in bytes.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

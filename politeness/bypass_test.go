@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// locked is a ledger in memory.
+// locked is an in-memory ledger with a lock.
 type locked struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -31,7 +31,7 @@ func (l *locked) Write(b []byte) (int, error) {
 	return l.b.Write(b)
 }
 
-// greedy is a user's Fetcher that would like to request more than the Permit allows.
+// greedy is a user's Fetcher that tries to request more than its Permit allows.
 type greedy struct {
 	*fetcher.Fetcher
 	t     *testing.T
@@ -56,11 +56,10 @@ func (g *greedy) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page,
 	return page, err
 }
 
-// TestP10NoPathLeadsAroundAPermit crawls a site with everything that makes a crawler request more than pages:
-// redirects on a host and to another, also of robots.txt, answers that are to be tried again, sitemaps and
-// their index, and a Fetcher of the user's own that tries for more. What the servers saw is compared
-// with the ledger, which only [politeness.Grant.Begin] writes: every request has one Permit of its own,
-// for that URL at that address, for the purpose it had.
+// TestP10NoPathLeadsAroundAPermit crawls a site with everything that causes requests besides pages: redirects within a
+// host and to another one, redirected robots.txt files, retries, sitemaps and sitemap indexes, and a custom Fetcher
+// that tries to send more. It compares the requests that the servers saw with the ledger, which only
+// [politeness.Grant.Begin] writes: every request has its own Permit for its URL, address and purpose.
 func TestP10NoPathLeadsAroundAPermit(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var ledger locked
@@ -99,7 +98,7 @@ func TestP10NoPathLeadsAroundAPermit(t *testing.T) {
 	})
 }
 
-// temptingWeb is what the test crawls.
+// temptingWeb builds the web that the test crawls.
 func temptingWeb(w *crawltest.Web) {
 	a, b, c := w.Site("http://a.example"), w.Site("http://b.example"), w.Site("https://c.example")
 	rules := "User-agent: *\nDisallow: /no\nSitemap: http://a.example/map.xml\n"
@@ -115,7 +114,7 @@ func temptingWeb(w *crawltest.Web) {
 	a.Page("/mapped", "found")
 }
 
-// entries are the start lines of a ledger.
+// entries returns the start lines of a ledger.
 func entries(t *testing.T, all []byte) (starts []ledger.Entry) {
 	t.Helper()
 	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
@@ -130,7 +129,7 @@ func entries(t *testing.T, all []byte) (starts []ledger.Entry) {
 	return starts
 }
 
-// compare expects one Permit for every request on the wire, in order.
+// compare checks that there is exactly one Permit for every request on the wire, in the same order.
 func compare(t *testing.T, requests []crawltest.Request, starts []ledger.Entry) {
 	t.Helper()
 	if len(requests) != len(starts) {

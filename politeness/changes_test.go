@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestChangesMakeTheSnapshot: whenever changes were taken, the latest of all of them are the snapshot.
+// TestChangesMakeTheSnapshot checks that the latest changes together equal the snapshot, whenever they were taken.
 func TestChangesMakeTheSnapshot(t *testing.T) {
 	for seed := range uint64(300) {
 		inBubble(t, func(t *testing.T) {
@@ -51,7 +51,8 @@ func TestChangesMakeTheSnapshot(t *testing.T) {
 	}
 }
 
-// TestChangesOfARequestUnderWay: the pause that is due after it grows with what happens to its host meanwhile.
+// TestChangesOfARequestUnderWay checks that the pause after a request under way grows if its host's delay grows
+// meanwhile.
 func TestChangesOfARequestUnderWay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c, kept := Config{PerDomain: true}, map[string][]byte{}
@@ -75,8 +76,8 @@ func keep(kept, changes map[string][]byte) {
 	}
 }
 
-// same compares gates that are made of what was kept and of a snapshot. What is like new does not
-// matter.
+// same compares a Gate assembled from saved changes with one restored from a snapshot. Entries that equal new ones are
+// ignored.
 func same(t *testing.T, seed uint64, c Config, g *Gate, kept map[string][]byte) {
 	t.Helper()
 	assembled, err := Assemble(maps.All(kept))
@@ -92,7 +93,7 @@ func same(t *testing.T, seed uint64, c Config, g *Gate, kept map[string][]byte) 
 			}
 			for i, o := range h.origins {
 				if o != nil && *o == (origin{}) {
-					h.origins[i] = nil // nothing is known of it
+					h.origins[i] = nil // nothing is known about it
 				}
 			}
 		}
@@ -112,7 +113,8 @@ func same(t *testing.T, seed uint64, c Config, g *Gate, kept map[string][]byte) 
 	}
 }
 
-// TestChangesAreOfWhatWasRequested: they do not grow with the number of hosts, and have a robots.txt only once.
+// TestChangesAreOfWhatWasRequested checks that changes do not grow with the number of hosts, and contain each
+// robots.txt only once.
 func TestChangesAreOfWhatWasRequested(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})
@@ -138,7 +140,7 @@ func TestChangesAreOfWhatWasRequested(t *testing.T) {
 	})
 }
 
-// TestAssembleRefuses what is no head, and leaves out what another version wrote.
+// TestAssembleRefuses checks that Assemble rejects an invalid header and ignores entries of another version.
 func TestAssembleRefuses(t *testing.T) {
 	if b, err := Assemble(maps.All(map[string][]byte{"h/a.test:80": {1}})); b != nil || err != nil {
 		t.Errorf("without a head: %q, %v", b, err)

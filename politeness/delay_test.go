@@ -9,7 +9,8 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// TestDelayFor is a Config's delay for each state of a host; P5: a site lengthens the operator's delay, never shortens it.
+// TestDelayFor checks a Config's delay for each state of a host. P5: a site may lengthen the operator's delay, never
+// shorten it.
 func TestDelayFor(t *testing.T) {
 	own := func(host string) int {
 		if host == "own.test:443" {

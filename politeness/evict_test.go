@@ -43,7 +43,8 @@ func TestRulesAreEvictedAndRequestedAgain(t *testing.T) {
 	})
 }
 
-// TestRulesArePackedFirst: where the text of files is not too much, none is requested again, and all decide as before.
+// TestRulesArePackedFirst checks that rules are compressed before any are dropped: none is requested again, and
+// decisions stay the same.
 func TestRulesArePackedFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const hosts = 200

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Every request needs a Permit, the first of them for robots.txt.
+// Every request needs a Permit, and the first request to a host is for its robots.txt.
 func Example() {
 	gate, err := politeness.NewGate(politeness.Config{
 		Identity: politeness.Identity{Product: "examplebot", Version: "1.0", Contact: "https://lab.university.edu/crawl"},
@@ -29,7 +29,7 @@ func Example() {
 
 	grant, _ := permit.Redeem() // what a fetcher does first
 	if grant.Begin() == nil {   // and before the first byte leaves
-		fmt.Println(grant.UserAgent()) // the request is made, and answered
+		fmt.Println(grant.UserAgent()) // the request is sent, and a response arrives
 	}
 	gate.Report(permit, politeness.Reply{Status: 200, Body: []byte("User-agent: *\nDisallow: /private/\n")})
 
@@ -44,7 +44,7 @@ func Example() {
 	// robots_disallow: line 2, "Disallow: /private/"
 }
 
-// A host that requested a pause gets it from the next process, too.
+// A pause that a host requested also applies to the next process.
 func ExampleGate_Snapshot() {
 	config := politeness.Config{
 		Identity: politeness.Identity{Product: "examplebot", Contact: "https://lab.university.edu/crawl"},

@@ -1,7 +1,7 @@
 package politeness
 
-// SweepNext lets g look for clocks to forget at its next occasion, rather than when there are 131,072 of
-// them. What it forgets then is its own affair.
+// SweepNext makes g look for clocks to forget at its next opportunity, instead of at 131,072 clocks. Which ones it
+// forgets is up to g.
 func SweepNext(g *Gate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

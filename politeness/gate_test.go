@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestTheDelayOfAHostInfoHasItsFloor, which depends on whose host it is and where.
+// TestTheDelayOfAHostInfoHasItsFloor checks the minimum delay, which depends on the host's owner and address.
 func TestTheDelayOfAHostInfoHasItsFloor(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		own := func(host string) int {
@@ -44,7 +44,8 @@ func TestTheDelayOfAHostInfoHasItsFloor(t *testing.T) {
 	})
 }
 
-// TestForgiveKeepsThePauseBeforeARobotsTxt, and lets it fail once more before it is given up again.
+// TestForgiveKeepsThePauseBeforeARobotsTxt also checks that robots.txt may fail once more before the host is given up
+// again.
 func TestForgiveKeepsThePauseBeforeARobotsTxt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{RobotsGiveUp: 20 * time.Second})
@@ -52,7 +53,7 @@ func TestForgiveKeepsThePauseBeforeARobotsTxt(t *testing.T) {
 		for range 3 { // after 0, 1 and 6 s; then 30 s are due
 			b.page(raw, "192.0.2.1", Reply{Status: 503})
 		}
-		b.page(raw, "192.0.2.1", Reply{Status: 503}) // after 36 s; then a minute is due
+		b.page(raw, "192.0.2.1", Reply{Status: 503}) // after 36 s; then the delay is a minute
 		if d := b.denied(raw); d.Reason != ReasonRobotsUnreachable {
 			t.Fatal(d)
 		}

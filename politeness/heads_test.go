@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// TestTheLedgerIsSignedEveryFiveMinutesAndAtTheEnd, over a restart, which takes the chain up; neither a replay nor the audit
-// takes a head for a request.
+// TestTheLedgerIsSignedEveryFiveMinutesAndAtTheEnd also checks that the chain continues after a restart, and that
+// neither replay nor audit mistakes a head for a request.
 func TestTheLedgerIsSignedEveryFiveMinutesAndAtTheEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer

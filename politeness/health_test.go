@@ -45,10 +45,10 @@ func TestAHostIsGivenUpAfterSoManyFailuresOrSoLong(t *testing.T) {
 		{Config{MaxFailures: 3, MaxSilence: Forever}, timeout, 3},
 		{Config{MaxFailures: 3, MaxSilence: Forever}, Reply{Status: 429}, 3},
 		{Config{MaxFailures: 3, MaxSilence: Forever}, Reply{Status: 200, Truncated: CutIdle}, 3},
-		{Config{MaxFailures: 3, MaxSilence: Forever}, Reply{Status: 500}, 6}, // of pages twice as many
+		{Config{MaxFailures: 3, MaxSilence: Forever}, Reply{Status: 500}, 6}, // page failures count half
 		{Config{MaxFailures: 3, MaxSilence: Forever}, Reply{Status: 200, Truncated: CutShort}, 6},
 		{Config{MaxFailures: 3, MaxSilence: Forever}, Reply{Err: errors.New("reset")}, 6},
-		{Config{MaxFailures: Unlimited, MaxSilence: 10 * time.Second}, timeout, 5}, // at 0, 1, 3, 7 and 15 s
+		{Config{MaxFailures: Unlimited, MaxSilence: 10 * time.Second}, timeout, 5}, // failures at 0, 1, 3, 7 and 15 s
 		{Config{MaxFailures: Unlimited, MaxSilence: 10 * time.Second}, Reply{Status: 429}, 5},
 		{Config{MaxFailures: Unlimited, MaxSilence: 10 * time.Second}, Reply{Status: 500}, 0},
 		{Config{MaxFailures: Unlimited, MaxSilence: Forever}, timeout, 0},
@@ -68,9 +68,9 @@ func TestAHostIsGivenUpAfterSoManyFailuresOrSoLong(t *testing.T) {
 	}
 }
 
-// TestFailuresOfOnePageAreNotThoseOfItsHost lets one URL fail again and again: that lengthens the pause, and ends nothing,
-// nor in a process that continues from the ledger or a snapshot. What fails before anything was sent is the host's
-// failure at every attempt.
+// TestFailuresOfOnePageAreNotThoseOfItsHost lets one URL fail repeatedly. That lengthens the pause but never ends the
+// host, not even in a process that resumes from the ledger or a snapshot. An error before anything was sent counts as
+// the host's failure at every attempt.
 func TestFailuresOfOnePageAreNotThoseOfItsHost(t *testing.T) {
 	refused, broken := Reply{Err: errors.New("connection refused")}, Reply{Status: 500}
 	for _, c := range []struct {

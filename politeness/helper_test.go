@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// client is a Gate with a client that does what a crawler does, in virtual time.
+// client is a Gate with a client that behaves like a crawler, in virtual time.
 type client struct {
 	*testing.T
 	gate *Gate
@@ -54,13 +54,13 @@ func addrOf(i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
 }
 
-// admit requests what raw needs next at an address.
+// admit asks for a Permit at an address for whatever raw needs next.
 func (b *client) admit(raw string, addr netip.Addr) (Permit, error) {
 	u := b.url(raw)
 	return b.gate.Admit(Request{URL: u, Next: b.gate.Next(u), Addr: addr})
 }
 
-// must admits raw now.
+// must admits raw now and fails the test if it may not be requested.
 func (b *client) must(raw string) Permit {
 	b.Helper()
 	p, err := b.admit(raw, someAddr)
@@ -80,7 +80,7 @@ func (b *client) mustAt(raw, addr string) Permit {
 	return p
 }
 
-// send goes through the life of an admitted request that takes took and ends in r.
+// send plays an admitted request from start to end. It lasts took and ends with r.
 func (b *client) send(p Permit, took time.Duration, r Reply) time.Time {
 	b.Helper()
 	g, err := p.Redeem()
@@ -96,7 +96,7 @@ func (b *client) send(p Permit, took time.Duration, r Reply) time.Time {
 	return b.gate.Report(p, r)
 }
 
-// rules takes a host through its robots.txt with this body.
+// rules fetches a host's robots.txt, with this body.
 func (b *client) rules(raw, body string) time.Time {
 	b.Helper()
 	p := b.must(raw)
@@ -112,7 +112,7 @@ func (b *client) answerAt(raw, addr string, r Reply) {
 	b.send(b.mustAt(raw, addr), 0, r)
 }
 
-// ready takes a host through a robots.txt with this body and waits until its first page may be requested.
+// ready fetches a host's robots.txt, with this body, and waits until its first page may be requested.
 func (b *client) ready(raw, body string) {
 	b.Helper()
 	time.Sleep(time.Until(b.rules(raw, body)))
@@ -124,7 +124,7 @@ func (b *client) page(raw, addr string, r Reply) {
 	b.send(b.patient(raw, addr), 0, r)
 }
 
-// patient waits for a Permit for what raw needs next.
+// patient waits until it gets a Permit for whatever raw needs next.
 func (b *client) patient(raw, addr string) Permit {
 	b.Helper()
 	for range 10_000 {
@@ -142,7 +142,7 @@ func (b *client) patient(raw, addr string) Permit {
 	return Permit{}
 }
 
-// wait expects NotYet and returns it.
+// wait expects Admit to return NotYet, and returns that error.
 func (b *client) wait(raw string, addr netip.Addr) *NotYet {
 	b.Helper()
 	_, err := b.admit(raw, addr)
@@ -153,7 +153,7 @@ func (b *client) wait(raw string, addr netip.Addr) *NotYet {
 	return w
 }
 
-// denied expects Denied and returns it.
+// denied expects Admit to return Denied, and returns that error.
 func (b *client) denied(raw string) *Denied {
 	b.Helper()
 	_, err := b.admit(raw, someAddr)
@@ -171,7 +171,7 @@ func (b *client) restored(c Config) *client {
 	return newClient(b.T, c)
 }
 
-// replayed returns a Gate made with a ledger alone.
+// replayed returns a Gate restored from a ledger alone.
 func replayed(t *testing.T, c Config, ledger string, body func(string) ([]byte, error)) *client {
 	t.Helper()
 	c.LedgerSize = int64(len(ledger))
@@ -191,7 +191,7 @@ func redirect(to string) Reply {
 	return Reply{Status: 302, Header: http.Header{"Location": {to}}}
 }
 
-// lines counts Writes.
+// lines counts calls of Write.
 type lines struct {
 	strings.Builder
 	writes int
@@ -206,7 +206,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.Builder.Write(b)
 }
 
-// faulty is a ledger's writer that can fail.
+// faulty is a ledger writer that can fail.
 type faulty struct {
 	bytes.Buffer
 	fail bool
@@ -219,7 +219,7 @@ func (f *faulty) Write(b []byte) (int, error) {
 	return f.Buffer.Write(b)
 }
 
-// short writes one byte.
+// short is a writer that writes only one byte.
 type short struct{ n int }
 
 func (s *short) Write([]byte) (int, error) {
@@ -237,7 +237,7 @@ func (slow) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// closing takes so many lines.
+// closing accepts a limited number of lines.
 type closing struct{ lines int }
 
 func (c *closing) Write(b []byte) (int, error) {
@@ -304,10 +304,11 @@ func randomReply(rng *rand.Rand) Reply {
 	return Reply{Status: []int{200, 200, 202}[rng.IntN(3)], Header: header, Body: []byte(body), Wall: wall}
 }
 
-// set returns t as time.Now gives it once the wall clock has been set forward by whole seconds, or back: the monotonic
-// reading stays. Virtual time has no monotonic clock, so tests with two clocks run outside of it, by times of their own.
+// set returns t as time.Now would return it after the wall clock was set forward or back by whole seconds: the
+// monotonic reading stays the same. Virtual time has no monotonic clock, so tests with two clocks run outside of it and
+// pass their own times.
 func set(t time.Time, d time.Duration) time.Time {
-	const seconds = 30 // the lowest bit of time.Time.wall that counts seconds, where there is a monotonic reading
+	const seconds = 30 // lowest bit of the seconds in time.Time.wall, if there is a monotonic reading
 	(*struct{ wall uint64 })(unsafe.Pointer(&t)).wall += uint64(d/time.Second) << seconds
 	return t
 }

@@ -21,7 +21,7 @@ func TestADelayOfSingleHosts(t *testing.T) {
 			entry     string
 		}{
 			{"https://www.a.test/", "198.51.100.1", 3 * time.Second, ledger.ClauseHostDelay, "www.a.test:443"},
-			{"http://www.a.test/", "198.51.100.2", DefaultDelay, ledger.ClauseDelay, "www.a.test"}, // the whole entry
+			{"http://www.a.test/", "198.51.100.2", DefaultDelay, ledger.ClauseDelay, "www.a.test"}, // the exact host matches
 			{"http://x.a.test/", "192.0.2.9", 20 * time.Second, ledger.ClauseHostDelay, "*.a.test"},
 			{"http://a.test/", "198.51.100.3", 20 * time.Second, ledger.ClauseHostDelay, "*.a.test"},
 			{"http://c.test/", "192.0.2.7", 9 * time.Second, ledger.ClauseHostDelay, "192.0.2.0/24"},
@@ -43,7 +43,7 @@ func TestADelayOfSingleHosts(t *testing.T) {
 	})
 }
 
-// TestAnOwnHostsOwnDelay: only own hosts may have a shorter delay than others.
+// TestAnOwnHostsOwnDelay checks that only own hosts may have a shorter delay than others.
 func TestAnOwnHostsOwnDelay(t *testing.T) {
 	own := func(host string) int { return map[string]int{"a.own.test:80": 1}[host] }
 	inBubble(t, func(t *testing.T) {
@@ -80,8 +80,8 @@ func TestHostDelaysThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestAnAddressMetLaterBringsItsDelay: the pause after the last request is that of the address it was made at and that of
-// the address of the next one, whichever is longer; so it is after a restart with other entries.
+// TestAnAddressMetLaterBringsItsDelay checks that the pause between two requests is the longer delay of their two
+// addresses, also after a restart with other entries.
 func TestAnAddressMetLaterBringsItsDelay(t *testing.T) {
 	slow := Config{HostDelays: []HostDelay{{"192.0.2.0/24", 30 * time.Second}}}
 	within, outside := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("198.51.100.1")
@@ -109,7 +109,8 @@ func TestAnAddressMetLaterBringsItsDelay(t *testing.T) {
 	})
 }
 
-// TestAHostOpensOneOfItsDelaysAfterAKill: a connection to it may have been under way.
+// TestAHostOpensOneOfItsDelaysAfterAKill: a host is requested one delay after a restart, because a connection may have
+// been under way at the kill.
 func TestAHostOpensOneOfItsDelaysAfterAKill(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{HostDelays: []HostDelay{{"a.test", 30 * time.Second}}})
@@ -134,7 +135,8 @@ func TestTheDelayOfAnEntryIsPredicted(t *testing.T) {
 	}
 }
 
-// TestADelayByAddressAfterATakeover: the host may just have been requested, and where is known only later.
+// TestADelayByAddressAfterATakeover: the host may have been requested just before the takeover, at an address that is
+// only known later.
 func TestADelayByAddressAfterATakeover(t *testing.T) {
 	c := Config{HostDelays: []HostDelay{{"192.0.2.0/24", 30 * time.Second}}}
 	inBubble(t, func(t *testing.T) {

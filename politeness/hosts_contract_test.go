@@ -17,7 +17,7 @@ func TestHostsKeepTheContractOfSharing(t *testing.T) {
 	})
 }
 
-// Crawls that share an engine and not a machine, or a machine and not an engine, take turns by what they share.
+// Crawls take turns if they share only an engine or only a machine.
 func TestBothKeepsTheContractOfSharing(t *testing.T) {
 	for name, shared := range map[string]func(common, alone politeness.Sharing) politeness.Sharing{
 		"first":  func(common, alone politeness.Sharing) politeness.Sharing { return politeness.Both(common, alone) },

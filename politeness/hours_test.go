@@ -31,11 +31,12 @@ func TestHours(t *testing.T) {
 	})
 }
 
-// TestAPermitEndsWithTheHours: what is admitted in the last second must not be sent in the next hour.
+// TestAPermitEndsWithTheHours checks that a request admitted in the last allowed second cannot be sent after the hours
+// end.
 func TestAPermitEndsWithTheHours(t *testing.T) {
 	for _, c := range []struct {
 		hours Hours
-		at    time.Duration // of the day
+		at    time.Duration // time of day
 		left  time.Duration
 	}{
 		{Hours{{From: 2 * time.Hour, To: 3 * time.Hour}}, 3*time.Hour + 50*time.Second, 10*time.Second - 1},
@@ -66,7 +67,8 @@ func TestAPermitEndsWithTheSitesHours(t *testing.T) {
 	})
 }
 
-// TestHoursOfAZone: hours are those that clocks show in their zone, also on the days when clocks are put forward and back.
+// TestHoursOfAZone checks that hours follow local time in their zone, also on days when daylight saving time begins or
+// ends.
 func TestHoursOfAZone(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

@@ -14,7 +14,7 @@ func TestUserAgentNamesPageOfPromises(t *testing.T) {
 	}{
 		{politeness.Identity{Product: "bot", Contact: "me@uni.edu"}, "bot (+mailto:me@uni.edu)"},
 		{politeness.Identity{Product: "bot", Contact: "me@uni.edu", Promises: "https://uni.edu/p#now"}, "bot (+mailto:me@uni.edu; promises: https://uni.edu/p#now)"},
-		{politeness.Identity{Product: "bot", Version: "1", Promises: "https://uni.edu/p"}, "bot/1"}, // nobody answers for it
+		{politeness.Identity{Product: "bot", Version: "1", Promises: "https://uni.edu/p"}, "bot/1"}, // no contact address
 	} {
 		if err := c.id.Validate(true); err != nil {
 			t.Errorf("%+v: %v", c.id, err)

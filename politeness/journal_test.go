@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// What the ledger has of a request is what the Gate goes by: the next whole microsecond.
+// The Gate uses the times in the ledger, which are rounded up to whole microseconds.
 func TestP9TheGateUsesTheLedgersTimes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		time.Sleep(time.Second + 700*time.Nanosecond)
@@ -47,8 +47,8 @@ func TestP9TheGateUsesTheLedgersTimes(t *testing.T) {
 	})
 }
 
-// TestP10TheLedgerSaysHowFarItIsComplete, so that missing lines are noticed: when no Permit is without a line, and not
-// before. A failed Write, and a Permit that nobody reports, leave one.
+// TestP10TheLedgerSaysHowFarItIsComplete checks that the ledger states up to which Permit it is complete, so that
+// missing lines are noticed. A failed Write, or a Permit that is never reported, leaves a gap.
 func TestP10TheLedgerSaysHowFarItIsComplete(t *testing.T) {
 	through := func(t *testing.T, all string) (ids []uint64) {
 		t.Helper()
@@ -70,10 +70,10 @@ func TestP10TheLedgerSaysHowFarItIsComplete(t *testing.T) {
 		send(b.must("https://a.test/robots.txt"))           // 1
 		one := b.must("https://a.test/robots.txt")          // 2
 		send(b.must("https://a.test/robots.txt"))           // 3
-		b.gate.Report(one, Reply{Err: errors.New("reset")}) // unsent
+		b.gate.Report(one, Reply{Err: errors.New("reset")}) // not sent
 		time.Sleep(time.Minute)
 		send(b.must("https://a.test/robots.txt")) // 4
-		b.must("https://a.test/robots.txt")       // 5, which is never reported
+		b.must("https://a.test/robots.txt")       // 5, never reported
 		time.Sleep(time.Minute)
 		send(b.must("https://a.test/robots.txt")) // 6
 		if got, want := through(t, out.String()), []uint64{1, 0, 0, 4, 0}; !slices.Equal(got, want) {
@@ -108,7 +108,7 @@ func TestP10TheLedgerSaysHowFarItIsComplete(t *testing.T) {
 			t.Error("it begins without its line")
 		}
 		w.fail = false
-		b.gate.Report(p, Reply{Aborted: true}) // this is its line
+		b.gate.Report(p, Reply{Aborted: true}) // adds its line
 		time.Sleep(time.Minute)
 		b.send(b.must("https://a.test/robots.txt"), 0, Reply{Status: 200})
 		if got, want := through(t, w.String()), []uint64{1, 0, 3}; !slices.Equal(got, want) {
@@ -188,7 +188,8 @@ func TestP10ALineWrittenInPartEndsAllRequests(t *testing.T) {
 	})
 }
 
-// TestP9NothingIsRequestedAfterAnEndThatIsNotRecorded: another process would not know of it.
+// TestP9NothingIsRequestedAfterAnEndThatIsNotRecorded: if an end cannot be recorded, requests stop, because the next
+// process would not know about it.
 func TestP9NothingIsRequestedAfterAnEndThatIsNotRecorded(t *testing.T) {
 	full := errors.New("disk full")
 	for _, end := range []func(b *client, out *lines, p Permit){
@@ -223,7 +224,7 @@ func TestP9NothingIsRequestedAfterAnEndThatIsNotRecorded(t *testing.T) {
 	}
 }
 
-// User and password of a Location stand in no ledger; where it leads is there, and that it leads nowhere.
+// The ledger omits user and password of a Location. It records the target, or that it is invalid.
 func TestALocationsPasswordIsNotInTheLedger(t *testing.T) {
 	for location, want := range map[string]string{
 		"http://user:secret@b.test/x":      `"location":"http://*****@b.test/x"`,

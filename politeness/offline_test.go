@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestOfflineGateWaitsForNothing gives a Gate the answers that make others wait longest.
+// TestOfflineGateWaitsForNothing gives a Gate the responses that otherwise cause the longest waits.
 func TestOfflineGateWaitsForNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{Offline: true, Rate: 0.001, Hours: Hours{{From: time.Hour, To: 2 * time.Hour}}, VisitTime: true, PerDomain: true})
@@ -20,7 +20,7 @@ func TestOfflineGateWaitsForNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.gate.Report(p, r)
-			time.Sleep(time.Microsecond) // to which times are rounded
+			time.Sleep(time.Microsecond) // times are rounded up to it
 		}
 		answer("https://a.test/", Reply{Status: 200, Body: []byte("User-agent: *\nCrawl-delay: 100\nDisallow: /no\nVisit-time: 0100-0200\n")})
 		answer("https://a.test/", Reply{Status: 429, Header: http.Header{"Retry-After": {"100000"}}})
@@ -49,8 +49,8 @@ func denied(err error, reason string) bool {
 	return errors.As(err, &d) && d.Reason == reason
 }
 
-// TestOfflinePermitsSendNothing checks that a Permit without waits cannot become a request, nor a Permit with waits be used
-// without one.
+// TestOfflinePermitsSendNothing checks that an offline Permit cannot be used for a request, and an ordinary Permit
+// cannot be used offline.
 func TestOfflinePermitsSendNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		off := newClient(t, Config{Offline: true})

@@ -161,8 +161,8 @@ func TestGlobalRateAtOddTimes(t *testing.T) {
 	})
 }
 
-// TestTheBucketAgreesWithTheExactInstant holds the token bucket of golang.org/x/time/rate, which is
-// built when needed, with the instant that is kept: it rounds, but by no more than slack.
+// TestTheBucketAgreesWithTheExactInstant compares the token bucket of golang.org/x/time/rate, which is built on demand,
+// with the stored instant. They may differ by rounding, at most by slack.
 func TestTheBucketAgreesWithTheExactInstant(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var b rate.Limiter
@@ -180,8 +180,9 @@ func TestTheBucketAgreesWithTheExactInstant(t *testing.T) {
 	}
 }
 
-// TestAPauseHasPassedByBothClocks sets the wall clock back while a host rests: by the ledger, whose times are the wall
-// clock's, the next request must not be too early. A clock that is set back by more is not waited for.
+// TestAPauseHasPassedByBothClocks sets the wall clock back during a host's pause. The ledger has wall-clock times, and
+// by these the next request must not be too early. If the clock is set back further than that, the Gate does not wait
+// for it.
 func TestAPauseHasPassedByBothClocks(t *testing.T) {
 	end := time.Now()
 	var p shared

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// TestSignedIsInTheLedger holds that the start line names the key, and that nothing can be noted after it.
+// TestSignedIsInTheLedger checks that the start line names the key, and that no key can be added later.
 func TestSignedIsInTheLedger(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var ledger bytes.Buffer
@@ -97,14 +97,14 @@ func TestPermitExpires(t *testing.T) {
 	})
 }
 
-// TestAPermitExpiresByEitherClock sets the wall clock back, which must not prolong a Permit, and forward, as a machine
-// that wakes up finds it: then the monotonic clock has stood still.
+// TestAPermitExpiresByEitherClock sets the wall clock back, which must not prolong a Permit, and forward, as after a
+// machine's suspension, when the monotonic clock has stood still.
 func TestAPermitExpiresByEitherClock(t *testing.T) {
 	const life = 10 * time.Second
 	for name, c := range map[string]struct {
 		ttl   time.Duration
 		claim time.Duration // until its deadline
-		set   time.Duration // the wall clock, between the claim and the Permit
+		set   time.Duration // wall clock change between the claim and the Permit
 	}{
 		"by its own time":                      {ttl: life},
 		"by its claim":                         {claim: life},
@@ -166,8 +166,8 @@ func TestP1APermitEndsWithTheRulesItWasJudgedBy(t *testing.T) {
 	})
 }
 
-// TestAPermitThatRunsOutEarlyHoldsItsHost: the Permit cannot be used any more, but a connection made by it
-// may still be coming about.
+// TestAPermitThatRunsOutEarlyHoldsItsHost: an expired Permit cannot be used, but a connection opened with it may still
+// be in progress.
 func TestAPermitThatRunsOutEarlyHoldsItsHost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{Delay: 5 * time.Second})
@@ -187,7 +187,7 @@ func TestAPermitThatRunsOutEarlyHoldsItsHost(t *testing.T) {
 			t.Errorf("%v, want busy", w)
 		}
 		time.Sleep(time.Second)
-		b.wait("https://a.test/", someAddr) // taken back now
+		b.wait("https://a.test/", someAddr) // revokes the Permit
 		time.Sleep(4 * time.Second)
 		b.gate.Report(p, Reply{Aborted: true})
 		time.Sleep(5*time.Second - 1)
@@ -222,13 +222,13 @@ func TestAPermitThatIsNeverReportedIsTakenBackWhenItExpires(t *testing.T) {
 				t.Errorf("Begin: %v", err)
 			}
 			b.gate.Report(p, Reply{Status: 200})
-			b.wait("https://a.test/2", someAddr) // the second Permit is out still
+			b.wait("https://a.test/2", someAddr) // the second Permit is still outstanding
 		})
 	}
 }
 
-// TestALateReportHoldsClocksThatWereForgottenMeanwhile: a Permit is taken back, its clocks come to rest and
-// are forgotten, and only then its holder gives up connecting.
+// TestALateReportHoldsClocksThatWereForgottenMeanwhile revokes a Permit, lets its clocks expire and be forgotten, and
+// only then reports that the connection failed.
 func TestALateReportHoldsClocksThatWereForgottenMeanwhile(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})
@@ -238,7 +238,7 @@ func TestALateReportHoldsClocksThatWereForgottenMeanwhile(t *testing.T) {
 		time.Sleep(time.Minute)
 		SweepNext(b.gate)
 		b.gate.Next(b.url("https://other.test/"))
-		b.rules("http://a.test:443/", "User-agent: *\nCrawl-delay: 9\n") // of a host that has been forgotten and met again
+		b.rules("http://a.test:443/", "User-agent: *\nCrawl-delay: 9\n") // rules of a host that was forgotten and has come back
 		time.Sleep(9 * time.Second)
 		b.gate.Report(p, Reply{Err: errors.New("timeout")})
 		for _, raw := range []string{"https://a.test/", "https://b.test/"} {
@@ -295,7 +295,7 @@ func TestP9WhatIsReportedAfterItWasTakenBackIsInTheLedger(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(DefaultPermitTTL + time.Microsecond)
-		b.wait("https://b.test/", someAddr) // takes it back
+		b.wait("https://b.test/", someAddr) // revokes it
 		b.gate.Report(p, Reply{Err: errors.New("timeout")})
 		was := b.gate.Host("a.test:443").NotBefore
 		r := replayed(t, c, out.String(), nil)
@@ -305,8 +305,8 @@ func TestP9WhatIsReportedAfterItWasTakenBackIsInTheLedger(t *testing.T) {
 	})
 }
 
-// A Permit that was not used leaves no pause and no line; whatever else is said to be unused is followed by both: a Permit that
-// was redeemed, whose holder may have connected, and one for a robots.txt.
+// A Permit that is reported unused leaves no pause and no ledger line. There are two exceptions: a redeemed Permit,
+// whose holder may have connected, and a Permit for robots.txt.
 func TestAnUnusedPermitLeavesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var lines bytes.Buffer

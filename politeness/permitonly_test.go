@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// The tests of this file see what anybody sees who imports the package: no way leads around a Permit.
+// These tests are outside of the package and use only its exported API: nothing gets around a Permit.
 
 func newGate(t *testing.T) *politeness.Gate {
 	t.Helper()
@@ -71,7 +71,7 @@ func TestAPermitAllowsOneRequestHoweverItIsUsed(t *testing.T) {
 	redeem := func(p politeness.Permit) error { _, err := p.Redeem(); return err }
 	for _, c := range []struct {
 		name string
-		use  func(g *politeness.Gate, p politeness.Permit) error // the last thing must fail
+		use  func(g *politeness.Gate, p politeness.Permit) error // its last step must fail
 		want error
 	}{
 		{"a copy after the original", func(_ *politeness.Gate, p politeness.Permit) error {
@@ -147,8 +147,8 @@ func TestAGrantIsForItsPermitsURLAndAddressAlone(t *testing.T) {
 	}
 }
 
-// TestOnlyAdmitAndRedeemMakeThem reads the package's exported API: of all functions, methods, fields
-// and variables only these two give a Permit or a Grant, and neither type converts into the other.
+// TestOnlyAdmitAndRedeemMakeThem checks with the type checker that only Admit and Redeem return a Permit or a Grant: no
+// other exported function, method, field or variable does, and neither type converts into the other.
 func TestOnlyAdmitAndRedeemMakeThem(t *testing.T) {
 	pkg := check(t)
 	makes := map[string][]string{}
@@ -202,7 +202,7 @@ func TestOnlyAdmitAndRedeemMakeThem(t *testing.T) {
 	}
 }
 
-// reach lists which of the secret types a value of typ leads to without calling anything.
+// reach lists the secret types that can be reached from a value of typ without a call.
 func reach(typ types.Type, secret map[types.Type]string, seen map[types.Type]bool) (found []string) {
 	if name := secret[typ]; name != "" {
 		return []string{name}
@@ -240,8 +240,8 @@ func reach(typ types.Type, secret map[types.Type]string, seen map[types.Type]boo
 	return found
 }
 
-// check type-checks the package without its imports: their types are unknown, which no declaration of
-// a Permit or Grant depends on.
+// check type-checks the package without its imports. Types of imported packages stay unknown, but no declaration of
+// Permit or Grant depends on them.
 func check(t *testing.T) *types.Package {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -265,7 +265,7 @@ func check(t *testing.T) *types.Package {
 	return pkg
 }
 
-// unknown imports every package as an empty one.
+// unknown is an importer that returns every package empty.
 type unknown struct{}
 
 func (unknown) Import(path string) (*types.Package, error) {

@@ -18,8 +18,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// life is a crawl whose process is killed and started again: what stays of it is a snapshot, which may
-// be old, the ledger and the robots.txt bodies.
+// life is a crawl whose process is killed and restarted. The snapshot, which may be old, the ledger and the robots.txt
+// bodies survive.
 type life struct {
 	*client
 	rng      *rand.Rand
@@ -45,7 +45,7 @@ func newLife(t *testing.T, seed uint64) *life {
 	return l
 }
 
-// page requests a URL, one in four of them for a page of another host.
+// page requests a URL, one in four times as a resource of another host's page.
 func (l *life) page(u weburl.URL, addr netip.Addr) (Permit, error) {
 	q := Request{URL: u, Next: l.gate.Next(u), Addr: addr}
 	if s := u.String(); s[len(s)-1]%4 == 0 {
@@ -54,7 +54,7 @@ func (l *life) page(u weburl.URL, addr netip.Addr) (Permit, error) {
 	return l.gate.Admit(q)
 }
 
-// step begins a request, or comes as far as an address; ends some; and lets time pass.
+// step begins a request or learns an address, ends some requests, and lets time pass.
 func (l *life) step() {
 	raw, addr := randomRequest(l.rng)
 	if u := l.url(raw); l.rng.IntN(12) == 0 {
@@ -79,7 +79,7 @@ func (l *life) step() {
 	}
 }
 
-// report ends a request in a random way, sometimes a while before it is reported.
+// report ends a request with a random result, sometimes with a delay before the report.
 func (l *life) report(p Permit) {
 	r := randomReply(l.rng)
 	sum := sha256.Sum256(r.Body)
@@ -99,8 +99,8 @@ func (l *life) body(sha string) ([]byte, error) {
 	return nil, errors.New("not kept")
 }
 
-// kill ends the process and starts another one, which it returns with the one that lived on: there, what
-// was in flight has just been broken off.
+// kill ends the process and starts another one from what survived. It also returns the old one, as lived, in which all
+// requests in flight have just been aborted.
 func (l *life) kill() (restored, lived *client) {
 	for _, id := range slices.Sorted(maps.Keys(l.flying)) {
 		p := l.flying[id]
@@ -123,16 +123,16 @@ func (l *life) kill() (restored, lived *client) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.flying)) {
 		p := l.flying[id]
-		l.gate.journal.ledger = ledger.NewWriter(nil, 0) // that process writes no more
+		l.gate.journal.ledger = ledger.NewWriter(nil, 0) // the old process writes no more
 		l.gate.Report(p, Reply{Aborted: true})
 		delete(l.flying, id)
 	}
 	return restored, l.client
 }
 
-// TestP9AKillShortensNoWait kills random crawls at random moments, time and again, and restores them from
-// a snapshot that is old or none and the ledger: the new Gate knows all that the one knows that lived
-// on, and admits nothing that one would not.
+// TestP9AKillShortensNoWait kills random crawls at random moments, repeatedly, and restores them from the ledger and an
+// old snapshot or none. The new Gate knows everything that the surviving Gate knows, and admits nothing that it would
+// not admit.
 func TestP9AKillShortensNoWait(t *testing.T) {
 	for seed := range uint64(300) {
 		inBubble(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestP9AKillShortensNoWait(t *testing.T) {
 	}
 }
 
-// noLess reports everything that a restored Gate holds less strictly than the one that lived on.
+// noLess reports every restriction that is weaker in the restored Gate than in the one that lived on.
 func noLess(t *testing.T, restored, lived *Gate) {
 	t.Helper()
 	now := time.Now()
@@ -253,8 +253,8 @@ func TestARequestWithoutAnEndEndsAtTheRestart(t *testing.T) {
 	})
 }
 
-// TestAnOwnHostRestsWhollyAfterAKill: in a ledger of an earlier version it is unknown which of its clocks two requests held.
-// Both were held by others when the snapshot was taken, at a shorter pause.
+// TestAnOwnHostRestsWhollyAfterAKill: ledgers of earlier versions do not say which clocks of an own host two requests
+// used. At the snapshot, both clocks were used by other requests, with a shorter pause.
 func TestAnOwnHostRestsWhollyAfterAKill(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -325,7 +325,7 @@ func TestRobotsTxtWithoutItsBodyIsRequestedAgain(t *testing.T) {
 	})
 }
 
-// longestLine is the longest that is read.
+// longestLine is the maximum length of a line that is read.
 const longestLine = 1 << 20
 
 func TestLedgersThatCannotBeReplayed(t *testing.T) {
@@ -352,7 +352,7 @@ func TestLedgersThatCannotBeReplayed(t *testing.T) {
 				t.Errorf("%s: %v", c.name, err)
 			}
 		}
-		r := replayed(t, Config{}, whole+strings.Repeat("\x00", 3*longestLine), nil) // as a power cut may leave it
+		r := replayed(t, Config{}, whole+strings.Repeat("\x00", 3*longestLine), nil) // as after a power failure
 		if err := r.gate.Replay(strings.NewReader(whole), nil); !errors.Is(err, ErrReplay) {
 			t.Errorf("twice: %v", err)
 		}
@@ -365,7 +365,8 @@ func TestLedgersThatCannotBeReplayed(t *testing.T) {
 	})
 }
 
-// TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody: what the lost one requested is unknown.
+// TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody: if the body of the newest robots.txt is lost, its Crawl-delay is
+// unknown, and the one before it applies.
 func TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -389,8 +390,8 @@ func TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody(t *testing.T) {
 	})
 }
 
-// TestRedirectsAreCountedFromWhereTheyBegin: the Permit for the first hop is taken back, which no line
-// says, and robots.txt is requested again.
+// TestRedirectsAreCountedFromWhereTheyBegin revokes the Permit for the first hop, which no ledger line records; then
+// robots.txt is requested again.
 func TestRedirectsAreCountedFromWhereTheyBegin(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -412,7 +413,7 @@ func TestRedirectsAreCountedFromWhereTheyBegin(t *testing.T) {
 	})
 }
 
-// TestRedirectsAreCountedAcrossASnapshot that is taken while a hop is requested.
+// TestRedirectsAreCountedAcrossASnapshot takes a snapshot while a hop is requested.
 func TestRedirectsAreCountedAcrossASnapshot(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -431,7 +432,7 @@ func TestRedirectsAreCountedAcrossASnapshot(t *testing.T) {
 	})
 }
 
-// TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone: also in a replay, redirects are counted on.
+// TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone checks that the redirect count continues, also in a replay.
 func TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone(t *testing.T) {
 	for _, withSnapshot := range []bool{false, true} {
 		inBubble(t, func(t *testing.T) {
@@ -462,8 +463,8 @@ func TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone(t *testing.T) {
 	}
 }
 
-// TestP9ARateOutlivesAnOlderLineBehindASnapshot: a Permit that was granted before the last token was taken, ran
-// out, and was reported after the snapshot, which knows nothing of it any more.
+// TestP9ARateOutlivesAnOlderLineBehindASnapshot: the Permit was granted before the last token was taken, expired, and
+// was reported after the snapshot, which no longer contains it.
 func TestP9ARateOutlivesAnOlderLineBehindASnapshot(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -471,7 +472,7 @@ func TestP9ARateOutlivesAnOlderLineBehindASnapshot(t *testing.T) {
 		b := newClient(t, c)
 		p := b.must("https://a.test/")
 		time.Sleep(30 * time.Second)
-		b.wait("https://a.test/", someAddr) // p is taken back
+		b.wait("https://a.test/", someAddr) // revokes p
 		b.mustAt("https://b.test/", "192.0.2.9")
 		c.Snapshot = b.gate.Snapshot()
 		b.gate.Report(p, Reply{Aborted: true})

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// What a page needs to be rendered waits for the rules and the pause of its own host, and the ledger says which page it is for.
+// A resource that a page needs for rendering waits for its own host's rules and pause, and the ledger names the page.
 func TestResource(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -63,7 +63,8 @@ func send(t *testing.T, p Permit) {
 	}
 }
 
-// Without For the ledger could not say what a resource was for, and for other requests nobody would check it.
+// A resource must name its page in For, or the ledger could not name it. Other requests must not set For, because
+// nothing would check it.
 func TestResourceNeedsItsPage(t *testing.T) {
 	b := newClient(t, Config{})
 	u := b.url("https://a.test/x")
@@ -74,7 +75,7 @@ func TestResourceNeedsItsPage(t *testing.T) {
 	}
 }
 
-// A resource has its own clock when the ledger is replayed, not that of the page it is for.
+// In a replay, a resource uses its own host's clock, not that of its page.
 func TestResourceIsReplayedAsItself(t *testing.T) {
 	b := newClient(t, Config{})
 	page, script := b.url("https://page.test/"), b.url("https://cdn.test/app.js")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Other processes are told of each clock that rests, and until when.
+// Other processes are told of each clock with a pause, and when the pause ends.
 func TestRestingClocks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{PerDomain: true})

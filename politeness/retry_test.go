@@ -129,9 +129,9 @@ func TestP7ARetryAfterStopsWhatIsAboutToBeSent(t *testing.T) {
 	})
 }
 
-// TestRetryAfterOnRedirectDelaysTarget: the host to which a redirect leads waits as long as the redirect's Retry-After says, and
-// its start line names the clause; so does the next hop of a robots.txt that is redirected. A longer one than the crawl waits
-// holds nobody: the target is not requested.
+// TestRetryAfterOnRedirectDelaysTarget: the target host of a redirect waits for the redirect's Retry-After, and its
+// start line names the clause. The same holds for the next hop of a redirected robots.txt. If Retry-After exceeds the
+// crawl's limit, the target is not requested and nothing waits.
 func TestRetryAfterOnRedirectDelaysTarget(t *testing.T) {
 	const other = "192.0.2.2"
 	to := func(url, wait string) Reply {
@@ -194,11 +194,12 @@ func TestRetryAfterOnRedirectDelaysTarget(t *testing.T) {
 	})
 }
 
-// TestUsedUpRateLimitRestsHost: a host whose RateLimit has an item with r=0 rests its t, whatever the status.
+// TestUsedUpRateLimitRestsHost: if a RateLimit field has an item with r=0, its host pauses for t seconds, whatever the
+// status.
 func TestUsedUpRateLimitRestsHost(t *testing.T) {
 	for _, c := range []struct {
 		fields []string
-		want   time.Duration // 0: the delay
+		want   time.Duration // 0: the usual delay
 	}{
 		{[]string{`"default";r=0;t=60`}, time.Minute},
 		{[]string{`"default";r=50;t=60`}, 0},

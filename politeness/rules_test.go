@@ -42,8 +42,8 @@ func TestP2ForbiddenIsDeniedWithItsLine(t *testing.T) {
 	})
 }
 
-// TestP1ChallengedRobotsIsRequestedAgain holds that an answer which requests a signature is not the site's word: it does
-// not mean that there are no rules, nor that the file is unreachable, and the host rests after it as after any other.
+// TestP1ChallengedRobotsIsRequestedAgain: a response that requests a signature says nothing about robots.txt. It means
+// neither that there are no rules nor that the file is unreachable; the usual pause follows.
 func TestP1ChallengedRobotsIsRequestedAgain(t *testing.T) {
 	for _, status := range []int{401, 403, 429} {
 		inBubble(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestP1ChallengedRobotsIsRequestedAgain(t *testing.T) {
 	}
 }
 
-// TestP1ChallengedHopIsRequestedAgain is the same in the middle of redirects.
+// TestP1ChallengedHopIsRequestedAgain checks the same for a hop of redirects.
 func TestP1ChallengedHopIsRequestedAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})
@@ -176,7 +176,8 @@ func TestP8UnreachableRobotsMeansNoPages(t *testing.T) {
 	}
 }
 
-// TestP8ARobotsTxtThatIsFetchedAgainSaysWhatItWaitedFor, in its Permit and the ledger, and while it waits.
+// TestP8ARobotsTxtThatIsFetchedAgainSaysWhatItWaitedFor checks the reason in the Permit, in the ledger, and during the
+// wait.
 func TestP8ARobotsTxtThatIsFetchedAgainSaysWhatItWaitedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer

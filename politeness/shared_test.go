@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// turns asks for a page of each of n hosts at one address whenever the Gate said to, for as many rounds, and returns who was
-// served, in order, and when. The request of host i takes took(i).
+// turns asks for a page of each of n hosts at one address whenever the Gate allows it, for the given number of rounds.
+// It returns the hosts in the order they were served, and when. A request of host i lasts took(i).
 func turns(b *client, n, rounds int, took func(int) time.Duration) (hosts []int, at []time.Duration) {
 	b.Helper()
 	begin := time.Now()
@@ -36,7 +36,8 @@ func turns(b *client, n, rounds int, took func(int) time.Duration) (hosts []int,
 	return hosts, at
 }
 
-// TestHostsAtOneAddressTakeTurns: none is served again before all others were, whatever their requests take.
+// TestHostsAtOneAddressTakeTurns checks that no host is served again before all others were, however long requests
+// last.
 func TestHostsAtOneAddressTakeTurns(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const n, rounds = 40, 4
@@ -56,7 +57,7 @@ func TestHostsAtOneAddressTakeTurns(t *testing.T) {
 	})
 }
 
-// TestATurnThatIsNotTakenPassesSoon: a host that has nothing to request any more does not hold up those behind it.
+// TestATurnThatIsNotTakenPassesSoon checks that a host with nothing left to request does not delay those behind it.
 func TestATurnThatIsNotTakenPassesSoon(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})
@@ -75,8 +76,8 @@ func TestATurnThatIsNotTakenPassesSoon(t *testing.T) {
 	})
 }
 
-// TestWaitingForATurnIsNoFailure has a robots.txt fail at each of its attempts, each made long after it was due: only the
-// pauses that the failures cause count for giving it up.
+// TestWaitingForATurnIsNoFailure lets a robots.txt fail at each attempt, each long after it was due. Only the pauses
+// caused by failures count towards giving up.
 func TestWaitingForATurnIsNoFailure(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})
@@ -96,7 +97,7 @@ func TestWaitingForATurnIsNoFailure(t *testing.T) {
 	})
 }
 
-// TestFewFailuresInALongTimeEndNoHost: at a crowded address a host has few requests in MaxSilence.
+// TestFewFailuresInALongTimeEndNoHost: at a crowded address, a host gets few requests within MaxSilence.
 func TestFewFailuresInALongTimeEndNoHost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{MaxFailures: Unlimited})

@@ -47,7 +47,7 @@ func (x *sharer) body(sum string) ([]byte, error) {
 	return []byte(b), nil
 }
 
-// answers requests the robots.txt of raw's origin.
+// answers requests the robots.txt of raw's origin and ends the request with r.
 func (x *sharer) answers(raw string, r Reply) time.Time {
 	x.Helper()
 	x.keep(string(r.Body))
@@ -75,7 +75,7 @@ func (x *sharer) config() audit.Config {
 	return audit.Config{UserAgent: c.Identity.UserAgent(), Product: c.Identity.Product, Contact: c.Identity.Contact, Delay: c.Delay.Seconds(), ForbidDenies: c.ForbiddenDenies}
 }
 
-// found returns what the auditor finds in each ledger and in all of them together, by invariant.
+// found returns the auditor's findings, by invariant, for each ledger alone and for all of them together.
 func found(t *testing.T, all ...*sharer) (alone, together []string) {
 	t.Helper()
 	var parts []audit.Part
@@ -123,7 +123,8 @@ func robotsRequests(all ...*sharer) (n int) {
 
 const groups = "User-agent: otherbot\nDisallow: /\n\nUser-agent: *\nDisallow: /private\nCrawl-delay: 3\n"
 
-// TestRobotsFileOfAnotherCrawlIsUsed: each crawl reads it by its own name, the ledger of each is in order, and so are both.
+// TestRobotsFileOfAnotherCrawlIsUsed checks that each crawl applies the rules for its own user agent, and that the
+// ledgers pass the audit alone and together.
 func TestRobotsFileOfAnotherCrawlIsUsed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -158,12 +159,12 @@ func TestRobotsFileOfAnotherCrawlIsUsed(t *testing.T) {
 	})
 }
 
-// TestEveryOutcomeOfARobotsFileIsShared: what it means is decided by each crawl.
+// TestEveryOutcomeOfARobotsFileIsShared: the outcome is shared; each crawl decides for itself what it means.
 func TestEveryOutcomeOfARobotsFileIsShared(t *testing.T) {
 	for name, tc := range map[string]struct {
 		replies []Reply
 		b       Config
-		denies  bool // b denies the page
+		denies  bool // b must not request the page
 	}{
 		"missing":            {replies: []Reply{{Status: 404}}},
 		"forbidden":          {replies: []Reply{{Status: 403}}},
@@ -199,7 +200,7 @@ func TestEveryOutcomeOfARobotsFileIsShared(t *testing.T) {
 	}
 }
 
-// TestRobotsFileIsRequestedAgainWhenItHasExpired by whoever comes first.
+// TestRobotsFileIsRequestedAgainWhenItHasExpired checks that the first crawl that needs an expired file requests it.
 func TestRobotsFileIsRequestedAgainWhenItHasExpired(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -218,7 +219,8 @@ func TestRobotsFileIsRequestedAgainWhenItHasExpired(t *testing.T) {
 	})
 }
 
-// TestFailureOfARobotsFileIsShared, and the pause after it: the crawls together try it as often as one would.
+// TestFailureOfARobotsFileIsShared checks that failures and the pause after them are shared: all crawls together retry
+// as often as one would.
 func TestFailureOfARobotsFileIsShared(t *testing.T) {
 	for name, r := range map[string]Reply{"503": {Status: 503}, "error": {Err: errFailed}, "wall": {Status: 200, Wall: "Anubis"}} {
 		t.Run(name, func(t *testing.T) {
@@ -254,8 +256,8 @@ func TestFailureOfARobotsFileIsShared(t *testing.T) {
 	}
 }
 
-// TestRobotsFileIsNotSharedWithAnotherAccount: what a site answers may depend on who asks. Nor is that of a loopback address, which
-// is another program's soon.
+// TestRobotsFileIsNotSharedWithAnotherAccount: a response may depend on the account. A loopback address is not shared
+// either, since another program may soon use it.
 func TestRobotsFileIsNotSharedWithAnotherAccount(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -275,7 +277,8 @@ func TestRobotsFileIsNotSharedWithAnotherAccount(t *testing.T) {
 	})
 }
 
-// TestRobotsFileThatIsBeingRequestedIsWaitedFor: who waits for its turn meanwhile has the file then.
+// TestRobotsFileThatIsBeingRequestedIsWaitedFor: a crawl that waits for its turn uses the file once the other crawl has
+// it.
 func TestRobotsFileThatIsBeingRequestedIsWaitedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -293,7 +296,7 @@ func TestRobotsFileThatIsBeingRequestedIsWaitedFor(t *testing.T) {
 	})
 }
 
-// forgetful is a Sharing with clocks and without files; ever is one that never forgets a file.
+// forgetful is a Sharing that shares clocks but no files; ever never forgets a file.
 type (
 	forgetful struct{ *Hosts }
 	ever      struct {
@@ -307,7 +310,7 @@ func (forgetful) Robots(RobotsKey) (f RobotsFile, ok bool) { return f, false }
 func (e *ever) KeepRobots(_ RobotsKey, f RobotsFile)     { e.file = f }
 func (e *ever) Robots(RobotsKey) (f RobotsFile, ok bool) { return e.file, e.file.Status > 0 }
 
-// TestRobotsFileThatIsRequestedTwiceIsFound: a build without the sharing does not pass.
+// TestRobotsFileThatIsRequestedTwiceIsFound checks that the joint audit detects crawls that do not share their files.
 func TestRobotsFileThatIsRequestedTwiceIsFound(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := forgetful{NewHosts(HostsLimits{})}
@@ -322,7 +325,7 @@ func TestRobotsFileThatIsRequestedTwiceIsFound(t *testing.T) {
 	})
 }
 
-// TestStaleRobotsFileIsNotUsed even if what is shared still has it.
+// TestStaleRobotsFileIsNotUsed checks that an expired file is ignored even if it is still shared.
 func TestStaleRobotsFileIsNotUsed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := &ever{Hosts: NewHosts(HostsLimits{})}
@@ -337,7 +340,7 @@ func TestStaleRobotsFileIsNotUsed(t *testing.T) {
 	})
 }
 
-// TestWrongCopyOfARobotsFileIsFound: one that its crawl was not answered, and one that had expired.
+// TestWrongCopyOfARobotsFileIsFound covers a copy that its source crawl never received, and an expired one.
 func TestWrongCopyOfARobotsFileIsFound(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -367,7 +370,7 @@ func TestWrongCopyOfARobotsFileIsFound(t *testing.T) {
 	})
 }
 
-// TestSharedRobotsFilesAreBounded: the least recently used is forgotten, and requested again.
+// TestSharedRobotsFilesAreBounded checks that the least recently used file is dropped and requested again.
 func TestSharedRobotsFilesAreBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := NewHosts(HostsLimits{RobotsBytes: 4 << 10})
@@ -399,8 +402,8 @@ func TestSharedRobotsFilesAreBounded(t *testing.T) {
 	})
 }
 
-// TestRobotsFileThatWasDroppedIsRequestedAgain, and the ledger says why: whoever checks all crawls together knows it from a build
-// without the sharing.
+// TestRobotsFileThatWasDroppedIsRequestedAgain also checks that the ledger records the reason, so that the joint audit
+// can tell this from crawls that do not share.
 func TestRobotsFileThatWasDroppedIsRequestedAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{RobotsBytes: 2 << 10})

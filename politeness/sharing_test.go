@@ -18,27 +18,28 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// sharing makes a client whose Gate shares hosts with others. It has an account, so that it requests each robots.txt itself.
+// sharing returns a client whose Gate shares hosts with others. It has an account, so that it requests each robots.txt
+// itself.
 func sharing(t *testing.T, hosts *Hosts, name string, delay time.Duration) *client {
 	t.Helper()
 	return newClient(t, Config{Shared: hosts, Name: name, Delay: delay, DelayFactor: NoFactor, Account: account(name)})
 }
 
-// account is Config.Account of a crawl that has one.
+// account returns a Config.Account that is always name.
 func account(name string) func(weburl.URL) string { return func(weburl.URL) string { return name } }
 
-// seen is a request as servers see it.
+// seen is a request as a server sees it.
 type seen struct {
 	crawl      int
 	host       string
 	addr       netip.Addr
-	delay      time.Duration // of its crawl
+	delay      time.Duration // the delay of its crawl
 	start, end time.Time
-	rest       time.Duration // that the answer asks for
+	rest       time.Duration // pause that the response requests
 }
 
-// TestRandomCrawlsShareHosts runs random crawls over the same hosts, which begin and end at random, are slow, are told to wait and
-// have other delays, and judges all of their requests together.
+// TestRandomCrawlsShareHosts runs random crawls over the same hosts. They start and end at random, are slow, get
+// requests to wait and have different delays. All requests are judged together.
 func TestRandomCrawlsShareHosts(t *testing.T) {
 	for seed := range uint64(60) {
 		inBubble(t, func(t *testing.T) {
@@ -92,7 +93,7 @@ func TestRandomCrawlsShareHosts(t *testing.T) {
 	}
 }
 
-// judge checks what every host and address was given.
+// judge checks the requests that each host and address received.
 func judge(t *testing.T, seed uint64, all []seen) {
 	t.Helper()
 	slices.SortFunc(all, func(a, b seen) int { return a.start.Compare(b.start) })
@@ -110,7 +111,8 @@ func judge(t *testing.T, seed uint64, all []seen) {
 	}
 }
 
-// While a crawl waits for its turn, its delay holds after the requests of the others, too: else it would never have its turn.
+// While a crawl waits for its turn, its delay also applies after the requests of others. Otherwise it would never get a
+// turn.
 func TestLongerDelayHoldsForAllWhileItsCrawlWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -133,7 +135,7 @@ func TestLongerDelayHoldsForAllWhileItsCrawlWaits(t *testing.T) {
 	})
 }
 
-// A crawl with a longer delay that comes after a request makes the others wait for it, too.
+// A crawl with a longer delay that arrives after a request makes the others wait that long, too.
 func TestLongerDelayHoldsForAllWhenItsCrawlComes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -155,7 +157,7 @@ func TestCrawlsDoNotShareLoopback(t *testing.T) {
 	})
 }
 
-// meddler lets something happen before each Take.
+// meddler calls a hook before each Take.
 type meddler struct {
 	*Hosts
 	before func()
@@ -169,7 +171,7 @@ func (m *meddler) Take(t *Turn) error {
 	return m.Hosts.Take(t)
 }
 
-// A Gate that has changed its mind by the time it has its turn gives it back.
+// A Gate that no longer needs its turn when it gets one gives it back.
 func TestTurnWithoutPermitIsGivenBack(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -183,7 +185,7 @@ func TestTurnWithoutPermitIsGivenBack(t *testing.T) {
 	})
 }
 
-// A Turn that was taken, but for which the Gate has no Permit, keeps its place and costs no pause.
+// A Turn for which the Gate then issues no Permit keeps its place and causes no pause.
 func TestUnusedTurnKeepsItsPlace(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -216,7 +218,7 @@ func TestUnusedTurnKeepsItsPlace(t *testing.T) {
 	})
 }
 
-// A crawl that does not come is not waited for, and what it has not given back is free when it leaves.
+// Others do not wait for a crawl that stays away. When it leaves, the turns that it has not given back become free.
 func TestCrawlThatDoesNotComeHoldsNobodyUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -233,7 +235,7 @@ func TestCrawlThatDoesNotComeHoldsNobodyUp(t *testing.T) {
 			t.Errorf("20 requests in %v", took)
 		}
 		time.Sleep(time.Second)
-		a.must("http://h.test/y") // is never reported
+		a.must("http://h.test/y") // never reported
 		b.wait("http://h.test/", someAddr)
 		time.Sleep(time.Minute)
 		b.wait("http://h.test/", someAddr)
@@ -243,7 +245,7 @@ func TestCrawlThatDoesNotComeHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-// What an earlier process of a crawl was told holds for the others, too.
+// Pauses that an earlier process of a crawl was asked for apply to other crawls, too.
 func TestPausesOfResumedCrawlHoldForAll(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var lines bytes.Buffer
@@ -260,7 +262,7 @@ func TestPausesOfResumedCrawlHoldForAll(t *testing.T) {
 	})
 }
 
-// A domain is crawled at one address after the other.
+// A registrable domain shares one pause across its addresses.
 func TestPauseOfResumedCrawlHoldsForDomain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var lines bytes.Buffer
@@ -276,13 +278,13 @@ func TestPauseOfResumedCrawlHoldsForDomain(t *testing.T) {
 	})
 }
 
-// A domain, an owned host, and an address by several spellings.
+// Crawls share a domain, an owned host, and an address in several spellings.
 func TestWhatCrawlsShare(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		config   Config
 		url      string // of the second crawl; that of the first is http://a.site.test/
-		addr     string // at first 192.0.2.1
+		addr     string // first 192.0.2.1
 		together bool
 	}{
 		{"another host", Config{}, "http://b.site.test/", "192.0.2.2", true},
@@ -325,7 +327,7 @@ func TestSharedClocksAreForgotten(t *testing.T) {
 	})
 }
 
-// A wall clock that is set back, as after the bubble of another test, holds nobody for longer than a pause.
+// If the wall clock is set back, as after the bubble of another test, nobody waits longer than one pause.
 func TestSharedClockThatWasSetBack(t *testing.T) {
 	hosts := NewHosts(HostsLimits{})
 	inBubble(t, func(*testing.T) {
@@ -342,7 +344,7 @@ func TestSharedClockThatWasSetBack(t *testing.T) {
 	})
 }
 
-// The ledger names the crawl that was waited for, and a replay reads it.
+// The ledger names the crawl that was waited for, and a replay reads that name.
 func TestLedgerNamesSharedWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var lines bytes.Buffer
@@ -360,7 +362,7 @@ func TestLedgerNamesSharedWaits(t *testing.T) {
 	})
 }
 
-// lostTurn is a Sharing whose turns begin soon or not at all, and can be lost.
+// lostTurn is a Sharing whose turns begin soon or never, and can be lost.
 type lostTurn struct {
 	until time.Time
 	held  context.Context
@@ -373,7 +375,8 @@ func (l *lostTurn) Leave(string)       {}
 func (l *lostTurn) Robots(RobotsKey) (f RobotsFile, ok bool) { return f, false }
 func (l *lostTurn) KeepRobots(RobotsKey, RobotsFile)         {}
 
-// TestTurnsHaveADeadlineAndCanBeLost: a request begins within its turn, and is broken off when the turn is lost.
+// TestTurnsHaveADeadlineAndCanBeLost checks that a request begins within its turn, and is aborted when the turn is
+// lost.
 func TestTurnsHaveADeadlineAndCanBeLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		turns, lost := &lostTurn{until: time.Now().Add(2 * time.Second)}, errors.New("nobody answers")
@@ -401,13 +404,13 @@ func TestTurnsHaveADeadlineAndCanBeLost(t *testing.T) {
 	})
 }
 
-// TestCrawlsShareTheirTotalRate: crawls with a rate send no more together than a slower one that waits, to whichever hosts, and their
-// ledgers say so. One without a rate neither waits nor counts.
+// TestCrawlsShareTheirTotalRate: while a crawl with a lower rate waits, all crawls with a rate together keep to the
+// lower one, whatever the hosts, and their ledgers record it. A crawl without a rate neither waits nor counts.
 func TestCrawlsShareTheirTotalRate(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var allowed []time.Time
-		var slow int // of allowed, until the last one of a slower crawl
+		var slow int // length of allowed up to the last request of a slower crawl
 		var lines [4]bytes.Buffer
 		hosts, start := NewHosts(HostsLimits{}), time.Now()
 		var crawls sync.WaitGroup
@@ -423,7 +426,7 @@ func TestCrawlsShareTheirTotalRate(t *testing.T) {
 						slow = len(allowed)
 					}
 					mu.Unlock()
-					b.send(p, 10*time.Millisecond, Reply{Status: 404}) // so briefly that a slower crawl always waits
+					b.send(p, 10*time.Millisecond, Reply{Status: 404}) // so short that a slower crawl is always waiting
 				}
 			})
 		}
@@ -440,7 +443,7 @@ func TestCrawlsShareTheirTotalRate(t *testing.T) {
 		if took := time.Since(start); took > 80*time.Second {
 			t.Errorf("100 requests in %v, two a second may be", took)
 		}
-		var all string // whichever came first did not wait
+		var all string // the first crawl did not wait
 		for i := range lines {
 			all += lines[i].String()
 		}
@@ -450,7 +453,7 @@ func TestCrawlsShareTheirTotalRate(t *testing.T) {
 	})
 }
 
-// TestRequestThatWaitsForTheTotalRateHoldsNoHost: others may have its host meanwhile.
+// TestRequestThatWaitsForTheTotalRateHoldsNoHost: other crawls may use its host meanwhile.
 func TestRequestThatWaitsForTheTotalRateHoldsNoHost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -466,7 +469,7 @@ func TestRequestThatWaitsForTheTotalRateHoldsNoHost(t *testing.T) {
 	})
 }
 
-// TestHoursOfOneCrawlHoldForAll: while it waits for a host, as its delay does, and no longer.
+// TestHoursOfOneCrawlHoldForAll: like its delay, a crawl's hours apply to all while it waits for a host.
 func TestHoursOfOneCrawlHoldForAll(t *testing.T) {
 	inBubble(t, func(t *testing.T) { // at midnight
 		hosts := NewHosts(HostsLimits{})
@@ -485,7 +488,7 @@ func TestHoursOfOneCrawlHoldForAll(t *testing.T) {
 	})
 }
 
-// hook is a ledger that calls itself with each line.
+// hook is a ledger that calls a function with each line.
 type hook func(line string)
 
 func (h hook) Write(line []byte) (int, error) {
@@ -493,7 +496,8 @@ func (h hook) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestPauseIsToldToOthersBeforeTheLedgerHasIt: a process that is killed after that knows of it when it is resumed, and the others meanwhile.
+// TestPauseIsToldToOthersBeforeTheLedgerHasIt: if the process is killed after that, the others know the pause, and so
+// does the process when it resumes.
 func TestPauseIsToldToOthersBeforeTheLedgerHasIt(t *testing.T) {
 	for _, answer := range []Reply{
 		{Status: 503, Header: http.Header{"Retry-After": {"60"}}},

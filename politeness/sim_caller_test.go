@@ -11,16 +11,16 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// caller is one process that goes through a Gate, carelessly: it uses Permits twice, late or not at all,
-// reports never, twice or long after, takes old answers for new ones, and stops for hours at any moment.
+// caller is a process that uses a Gate carelessly. It uses Permits twice, late or not at all, reports never, twice or
+// much later, mistakes old responses for new ones, and stops for hours at any moment.
 type caller struct {
 	*history
 	gate *politeness.Gate
 	dead bool
-	old  politeness.Request // some time ago
+	old  politeness.Request // an earlier request
 }
 
-// after plans something, unless the process is dead by then.
+// after schedules do, unless the process is dead by then.
 func (c *caller) after(d time.Duration, do func()) {
 	c.plan(d, func() {
 		if !c.dead {
@@ -29,14 +29,14 @@ func (c *caller) after(d time.Duration, do func()) {
 	})
 }
 
-// once in n times, or more seldom, a careless thing is done.
+// once returns true about once in n calls, or less often for a careful caller: then the caller does something careless.
 func (c *caller) once(n int) bool { return c.rng.IntN(n*c.care) == 0 }
 
 func (c *caller) upTo(d time.Duration) time.Duration {
 	return time.Duration(c.rng.Int64N(max(0, int64(d)) + 1))
 }
 
-// while returns a duration: usually none, sometimes a short one, seldom a long one.
+// while returns a duration: usually zero, sometimes short, rarely long.
 func (c *caller) while() time.Duration {
 	switch c.rng.IntN(10) {
 	case 0:
@@ -47,7 +47,7 @@ func (c *caller) while() time.Duration {
 	return 0
 }
 
-// want requests a page until its fate is known, and then another.
+// want asks for a page until the outcome is known, and then for another page.
 func (c *caller) want(u weburl.URL) {
 	next := c.gate.Next(u)
 	if c.once(25) {
@@ -73,7 +73,7 @@ func (c *caller) want(u weburl.URL) {
 	}
 }
 
-// again requests u when the Gate says, mostly.
+// again usually asks for u at the time that the Gate named.
 func (c *caller) again(u weburl.URL, at time.Time) {
 	d := time.Until(at)
 	switch {
@@ -89,7 +89,7 @@ func (c *caller) again(u weburl.URL, at time.Time) {
 	c.after(d, func() { c.want(u) })
 }
 
-// ask returns a Request for u, which needs next first; or for what came next some time ago, or an address for
+// ask returns a Request for u, which needs next first. Sometimes it returns an outdated one, or one with an address of
 // another host.
 func (c *caller) ask(u, next weburl.URL) politeness.Request {
 	a := politeness.Request{URL: u, Next: next, Addr: c.addr(next), Attempt: c.odd.IntN(3)}
@@ -113,7 +113,7 @@ func (c *caller) ask(u, next weburl.URL) politeness.Request {
 	return a
 }
 
-// addr returns one of the addresses of u's host, in one of its forms.
+// addr returns one of the addresses of u's host, in a random notation.
 func (c *caller) addr(u weburl.URL) netip.Addr {
 	a := pick(c.rng, c.web.byHost[u.Host()].addrs...)
 	if a.Is4() && c.once(5) {
@@ -130,10 +130,10 @@ func (c *caller) nameless(u, next weburl.URL) {
 	c.again(u, ready)
 }
 
-// recorded reports whether a line has been written since; without a ledger none has to be.
+// recorded reports whether a line was written since before. Without a ledger it returns true.
 func (c *caller) recorded(before int) bool { return c.disk.none || c.disk.lines > before }
 
-// carry takes a Permit through its life.
+// carry plays a Permit from grant to report.
 func (c *caller) carry(p politeness.Permit, a politeness.Request) {
 	f := &flight{caller: c, permit: p, use: c.judge.allow(a, p.URL())}
 	switch {
@@ -148,7 +148,7 @@ func (c *caller) carry(p politeness.Permit, a politeness.Request) {
 	}
 }
 
-// flight is one Permit's use.
+// flight is the use of one Permit.
 type flight struct {
 	*caller
 	permit politeness.Permit
@@ -156,8 +156,8 @@ type flight struct {
 	done   bool
 }
 
-// handBack reports a Permit that was not used when others have been granted since, right after a snapshot and
-// right before the end: does the next process know when the last one was granted?
+// handBack returns a Permit unused after others have been granted, right after a snapshot and right before the process
+// ends. The next process must know when the last Permit was granted.
 func (f *flight) handBack() {
 	f.disk.save(f.judge, true)
 	f.report(politeness.Reply{Aborted: true}, nil)
@@ -181,7 +181,7 @@ func (f *flight) redeem() {
 	f.after(f.while(), func() { f.connected(g) })
 }
 
-// connected is the end of a connection's beginning.
+// connected handles the end of the connection phase.
 func (f *flight) connected(g politeness.Grant) {
 	switch {
 	case f.once(40): // forgotten
@@ -200,7 +200,7 @@ func (f *flight) connected(g politeness.Grant) {
 	}
 }
 
-// begin sends the request, if it may.
+// begin sends the request, if allowed.
 func (f *flight) begin(g politeness.Grant) bool {
 	before := f.disk.lines
 	err := g.Begin()
@@ -215,7 +215,7 @@ func (f *flight) begin(g politeness.Grant) bool {
 	return err == nil
 }
 
-// await waits for the answer, or not so long.
+// await waits for the response, or gives up earlier.
 func (f *flight) await(a *answer) {
 	switch {
 	case f.once(40): // forgotten: its host is held as long as the process lives
@@ -237,7 +237,7 @@ func (f *flight) await(a *answer) {
 	}
 }
 
-// report reports the end to the Gate, once or twice.
+// report reports the end of the request to the Gate, once or twice.
 func (f *flight) report(r politeness.Reply, a *answer) {
 	before := f.disk.lines
 	if r.Ended.IsZero() {
@@ -251,7 +251,7 @@ func (f *flight) report(r politeness.Reply, a *answer) {
 	f.judge.waits(f.use.wanted, ready)
 	f.disk.save(f.judge, false)
 	if a != nil && (a.asks || a.wall != "" || a.status >= 500 || a.file != nil && a.file.delay > 0) && f.rng.IntN(8) == 0 {
-		f.plan(0, f.restart) // does the next process know?
+		f.plan(0, f.restart) // the next process must know
 	}
 	if f.once(6) {
 		f.after(f.while(), func() {
@@ -269,7 +269,7 @@ func (f *flight) report(r politeness.Reply, a *answer) {
 	f.again(u, ready)
 }
 
-// sent notes a request on the wire, and expects its line to have been the last one before.
+// sent records a request on the wire, and checks that its ledger line was written last.
 func (f *flight) sent(g politeness.Grant, before int) {
 	e := ledger.Entry{URL: g.URL().String(), Addr: g.Addr().String(), Written: time.Now()}
 	f.wire = append(f.wire, e)

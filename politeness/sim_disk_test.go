@@ -16,28 +16,28 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// disk is what outlives a process: the ledger, in memory or in a file, snapshots, and robots.txt bodies.
-// Some of its writes fail, and while a line is being written a snapshot may be requested.
+// disk is the storage that survives a process: the ledger, in memory or in a file, snapshots, and robots.txt bodies.
+// Some writes fail, and a snapshot may be requested while a line is being written.
 type disk struct {
 	t      *testing.T
 	rng    *rand.Rand
 	none   bool // no ledger
 	faulty bool
 	memory []byte
-	path   string // of the file; "": the ledger is in memory
+	path   string // ledger file; "": in memory
 	file   *ledger.File
 
-	lines     int    // whole ones
-	lacking   bool   // one was not written
-	silent    bool   // one was not whole, or was that of an end, since the process began
-	last      []byte // of them
+	lines     int    // complete lines
+	lacking   bool   // a line is missing
+	silent    bool   // a line was cut, or an end line is missing, since the process began
+	last      []byte // last line
 	take      func() []byte
 	taking    chan []byte
 	snapshots []saved
-	needed    bool // the ledger does not tell all that the first of them does
+	needed    bool // the ledger lacks facts that the first snapshot has
 }
 
-// saved is a snapshot, which includes all facts of its own past, and how many facts there were when it was made.
+// saved is a snapshot. It has all facts of its own past, and the number of facts when it was made.
 type saved struct {
 	b     []byte
 	facts int
@@ -60,7 +60,7 @@ func newDisk(t *testing.T, rng *rand.Rand) *disk {
 	return d
 }
 
-// Write is the ledger's. A failed one leaves nothing, or a part of the line.
+// Write implements io.Writer for the ledger. A failed write leaves nothing, or a part of the line.
 func (d *disk) Write(line []byte) (n int, err error) {
 	if d.rng.IntN(12) == 0 && d.taking == nil {
 		d.taking = make(chan []byte, 1)
@@ -89,7 +89,7 @@ func (d *disk) Write(line []byte) (n int, err error) {
 	return n, err
 }
 
-// save keeps a snapshot, or the one that was requested while the last line was written.
+// save stores a snapshot, possibly the one that was requested while the last line was written.
 func (d *disk) save(j *judge, now bool) {
 	if d.taking != nil {
 		d.snapshots = append(d.snapshots, j.save(<-d.taking))
@@ -100,7 +100,8 @@ func (d *disk) save(j *judge, now bool) {
 	}
 }
 
-// latest returns one of the last snapshots, or none, unless a process has continued from one alone.
+// latest returns one of the last snapshots or none. It never returns none if a process has continued from a snapshot
+// alone.
 func (d *disk) latest() saved {
 	if n := len(d.snapshots); n > 0 && (d.needed || d.rng.IntN(8) > 0) {
 		return d.snapshots[max(0, n-1-d.rng.IntN(3))]
@@ -108,8 +109,8 @@ func (d *disk) latest() saved {
 	return saved{}
 }
 
-// open cuts the ledger back to its whole lines, as another process finds it: with torn after them, the
-// part of a line that the one before was writing. Then size is how many bytes are whole.
+// open cuts the ledger back to its complete lines, as the next process finds it, with torn, an incomplete line of the
+// process before, after them. It returns the size of the complete lines in bytes.
 func (d *disk) open(torn string) (size int64, lines io.ReadSeeker) {
 	d.silent = false
 	if d.path == "" {
@@ -135,7 +136,7 @@ func appendTo(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// close ends the disk's life and returns the ledger.
+// close closes the ledger and returns its content.
 func (d *disk) close() []byte {
 	if d.path == "" {
 		return d.memory[:bytes.LastIndexByte(d.memory, '\n')+1]
@@ -152,7 +153,8 @@ func (d *disk) must(err error) {
 	}
 }
 
-// bodies gives robots.txt files by their hash, but of the lost ones none, or another.
+// bodies returns a function that finds robots.txt bodies by their hash. For a lost body it returns nothing, or another
+// body.
 func bodies(files []*robotsFile, lost map[*robotsFile]bool) func(string) ([]byte, error) {
 	by := map[string]*robotsFile{}
 	for _, f := range files {
@@ -176,7 +178,7 @@ func hash(body string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// torn returns the beginning of a line.
+// torn returns the beginning of a ledger line.
 func torn(rng *rand.Rand) string {
 	line := `{"event":"end","run":"abcdefghij","id":7,"ended":"` + time.Now().UTC().Format(time.RFC3339Nano)
 	return line[:rng.IntN(len(line))]

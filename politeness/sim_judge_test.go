@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// judge watches the wire and holds what it sees there to the law. It sees connections, since a server
-// does: one that is under way holds its host like a request, as long as its Permit may be used.
+// judge watches the wire and checks it against the law. It sees connections, as a server does: an open one blocks its
+// host like a request, as long as its Permit may be used.
 type judge struct {
 	*testing.T
 	config    politeness.Config
@@ -23,29 +23,29 @@ type judge struct {
 	web       *web
 	law       *law
 	past      []fact
-	facts     int         // so far
-	uses      []*use      // under way, or over without a line that says so
-	forgetful bool        // copies may have been dropped lawfully
-	forgiven  []time.Time // when
+	facts     int         // number of facts so far
+	uses      []*use      // under way, or over without a ledger line
+	forgetful bool        // old robots.txt copies may have been dropped
+	forgiven  []time.Time // times of forgive
 	trace     []string
 	begin     time.Time
 	found     int
 }
 
-// fact is something that happened, as it changes the law. A fact survives a killed process if a line has
-// it: then the law continues from the others.
+// fact is an event that changes the law. It survives a killed process if the ledger has a line for it. Then the law is
+// rebuilt from the remaining facts.
 type fact struct {
 	number  int
 	durable bool
-	lost    map[*robotsFile]bool // bodies, since a restart that had to learn it from the ledger
-	cut     *use                 // that a restart ended
+	lost    map[*robotsFile]bool // robots.txt bodies missing at the restart that read this fact from the ledger
+	cut     *use                 // the use that a restart interrupted
 	apply   func(*law)
 }
 
 // save returns a snapshot of this moment.
 func (j *judge) save(b []byte) saved { return saved{b, j.facts, slices.Clip(j.past)} }
 
-// includes reports whether the snapshot has the end of u.
+// includes reports whether the snapshot contains the end of u.
 func (s saved) includes(u *use) bool {
 	return u.over && slices.ContainsFunc(s.past, func(f fact) bool { return f.number == u.ended })
 }
@@ -54,7 +54,7 @@ func (s saved) includes(u *use) bool {
 type use struct {
 	target, wanted weburl.URL
 	addr           netip.Addr
-	shared         []string // the clocks besides the host's
+	shared         []string // clocks other than the host's
 	own            int
 	robots         bool
 	hops           int
@@ -66,9 +66,9 @@ type use struct {
 
 	dialled  bool
 	began    time.Time
-	over     bool // it was reported
-	ended    int  // the number of that fact
-	recorded bool // and a line says so
+	over     bool // reported
+	ended    int  // number of the fact that ended it
+	recorded bool // the ledger has its end
 }
 
 func (j *judge) happened(durable bool, apply func(*law)) {
@@ -81,7 +81,7 @@ func (j *judge) note(format string, args ...any) {
 	j.trace = append(j.trace, fmt.Sprintf("%14v ", time.Since(j.begin))+fmt.Sprintf(format, args...))
 }
 
-// wrong reports a violation, with what came before the first.
+// wrong reports a violation. Before the first one, it prints the trace.
 func (j *judge) wrong(format string, args ...any) {
 	j.Helper()
 	j.note("WRONG: "+format, args...)
@@ -90,8 +90,8 @@ func (j *judge) wrong(format string, args ...any) {
 	}
 }
 
-// allow notes a Permit for target, and what speaks against using it. The law of this moment counts: a
-// Permit is for some seconds, and what a server says meanwhile concerns the next.
+// allow records a Permit for target, and any reason not to use it. The law at this moment counts: a Permit lasts some
+// seconds, and responses that arrive meanwhile affect only the next one.
 func (j *judge) allow(a politeness.Request, target weburl.URL) *use {
 	now := time.Now()
 	u := &use{target: target, wanted: a.URL, addr: a.Addr, robots: target != a.URL, attempt: a.Attempt, allowed: now, deadline: now.Add(j.config.PermitTTL)}
@@ -140,7 +140,7 @@ func sameShared(a, b *use) bool {
 
 func sameOrigin(a, b *use) bool { return b.robots && a.wanted.Origin() == b.wanted.Origin() }
 
-// busy counts what else is under way, as far as a server can tell, by a likeness.
+// busy counts the other uses under way that are like u, as far as a server can tell.
 func (j *judge) busy(now time.Time, u *use, like func(a, b *use) bool) (n int) {
 	for _, v := range j.uses {
 		if v != u && v.dialled && !v.over && !v.lapsed(now, j.config.PermitTTL) && like(u, v) {
@@ -150,13 +150,13 @@ func (j *judge) busy(now time.Time, u *use, like func(a, b *use) bool) (n int) {
 	return n
 }
 
-// lapsed reports whether u has been under way for longer than a Permit lasts, and has not become a request:
-// it cannot any more, and holds nobody up.
+// lapsed reports whether u outlasted its Permit without sending a request. It cannot send one any more, and blocks
+// nobody.
 func (u *use) lapsed(now time.Time, ttl time.Duration) bool {
 	return u.began.IsZero() && now.After(u.allowed.Add(ttl))
 }
 
-// dial holds the start of a connection to the law.
+// dial checks the start of a connection against the law.
 func (j *judge) dial(u *use, g politeness.Grant) {
 	j.Helper()
 	now := time.Now()
@@ -175,7 +175,7 @@ func (j *judge) dial(u *use, g politeness.Grant) {
 	j.alone(now, u, what)
 }
 
-// alone holds u to the number of requests that may be under way (P3, P6).
+// alone checks the number of concurrent requests (P3, P6).
 func (j *judge) alone(now time.Time, u *use, what string) {
 	j.Helper()
 	if n := j.busy(now, u, sameHost); n >= max(1, u.own) {
@@ -189,7 +189,7 @@ func (j *judge) alone(now time.Time, u *use, what string) {
 	}
 }
 
-// start holds the first byte of a request to the law.
+// start checks the first byte of a request against the law.
 func (j *judge) start(u *use, g politeness.Grant) {
 	j.Helper()
 	now := time.Now()
@@ -215,7 +215,7 @@ func (j *judge) start(u *use, g politeness.Grant) {
 	j.happened(true, func(l *law) { l.permit = later(l.permit, u.allowed) })
 }
 
-// purpose holds a request to the rules of its origin: those of the operator, or robots.txt.
+// purpose checks a request against its origin's rules: the operator's override, or robots.txt.
 func (j *judge) purpose(u *use, what string) {
 	j.Helper()
 	now, o := time.Now(), j.law.origin(u.wanted)
@@ -234,13 +234,13 @@ func (j *judge) purpose(u *use, what string) {
 	}
 }
 
-// override is what the operator puts in the place of one origin's robots.txt.
+// override is the operator's replacement for one origin's robots.txt.
 type override struct {
 	politeness.Override
 	file *robotsFile
 }
 
-// chase holds a request for a robots.txt to where that is, or to where its last answer leads.
+// chase checks that a robots.txt request goes to the robots.txt URL, or to the target of its last redirect.
 func (j *judge) chase(u *use, o *originLaw, what string) {
 	j.Helper()
 	switch u.target.String() {
@@ -253,7 +253,7 @@ func (j *judge) chase(u *use, o *originLaw, what string) {
 	}
 }
 
-// within reports whether the clocks of its zone show a time that is in one of the windows.
+// within reports whether the local time is in one of the windows.
 func within(hours politeness.Hours, t time.Time) bool {
 	return len(hours) == 0 || slices.ContainsFunc(hours, func(w politeness.Window) bool {
 		shown := t.UTC().Format("15:04")
@@ -268,8 +268,8 @@ func within(hours politeness.Hours, t time.Time) bool {
 	})
 }
 
-// end notes what the caller told the Gate, and whether a line says so. Of a connection that came to
-// nothing and was kept for longer than its Permit lasted, only the pause is due.
+// end records the caller's report, and whether the ledger has it. After a connection that failed but was held for
+// longer than its Permit, only the pause is due.
 func (j *judge) end(u *use, r politeness.Reply, a *answer, recorded bool) {
 	now := time.Now()
 	j.note("end of %s: %v, err %v, aborted %v, recorded %v", u.target, a, r.Err, r.Aborted, recorded)
@@ -295,7 +295,7 @@ func (j *judge) end(u *use, r politeness.Reply, a *answer, recorded bool) {
 	j.uses = slices.DeleteFunc(j.uses, func(v *use) bool { return v.over && (v.recorded || v.began.IsZero()) })
 }
 
-// nameless notes that a name had no address.
+// nameless records that a name had no address.
 func (j *judge) nameless(u, next weburl.URL, recorded bool) {
 	now := time.Now()
 	j.note("no address for %s (for %s), recorded %v", next, u, recorded)
@@ -311,8 +311,7 @@ func (j *judge) forgive() {
 	j.happened(true, (*law).forgive)
 }
 
-// told checks a refusal for now against what the caller may expect: a time to come, and that an old copy of
-// robots.txt serves while the file is unavailable.
+// told checks a NotYet: its time is in the future, and an old copy of robots.txt is used while the file is unavailable.
 func (j *judge) told(u weburl.URL, e *politeness.NotYet) {
 	j.Helper()
 	now := time.Now()
@@ -327,7 +326,7 @@ func (j *judge) told(u weburl.URL, e *politeness.NotYet) {
 	}
 }
 
-// waits expects nobody to wait for a host that was given up.
+// waits checks that nobody waits for a host that was given up.
 func (j *judge) waits(u weburl.URL, until time.Time) {
 	j.Helper()
 	if gone := j.law.host(u).gone; gone != "" && until.After(time.Now()) {
@@ -335,8 +334,8 @@ func (j *judge) waits(u weburl.URL, until time.Time) {
 	}
 }
 
-// restart lets another process go on: by a snapshot alone, of the last moment; or by one that includes its own past, which may
-// be that of a process before the last, and by what lines say of all facts since then, except for bodies that are lost.
+// restart continues in another process. It starts from the last snapshot alone; or from an older snapshot, perhaps of
+// an earlier process, plus the ledger's facts since then, without the lost bodies.
 func (j *judge) restart(replayed bool, s saved, lost map[*robotsFile]bool) {
 	now := time.Now()
 	j.note("restart, replayed %v, facts from %d of %d on, %d bodies lost", replayed, s.facts, j.facts, len(lost))
@@ -359,7 +358,7 @@ func (j *judge) restart(replayed bool, s saved, lost map[*robotsFile]bool) {
 	}
 }
 
-// resume makes the law again from the facts that a snapshot includes, and from those with a line since then.
+// resume rebuilds the law from the facts in a snapshot and the recorded facts since then.
 func (j *judge) resume(s saved, lost map[*robotsFile]bool) {
 	past := slices.Clone(s.past)
 	for _, f := range j.past {

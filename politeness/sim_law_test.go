@@ -11,32 +11,32 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// law is what servers have requested so far and may count on, by docs/politeness.md.
-// It is a plain reading: it forgets nothing and knows nothing of the Gate. Its waits are the least that
-// are due, so what comes before them is wrong, and what comes later is the Gate's own affair.
+// law models what servers have requested so far, according to docs/politeness.md. It is a simple model that forgets
+// nothing and knows nothing about the Gate. Its waits are minimum waits: an earlier request is wrong, a later one is up
+// to the Gate.
 type law struct {
-	config  politeness.Config // with the numbers that count, no defaults
+	config  politeness.Config // effective values, no defaults
 	hosts   map[string]*hostLaw
 	origins map[string]*originLaw
-	shared  map[string]time.Time // not before, by address or domain
-	permit  time.Time            // the last one
-	opening time.Time            // nothing before
-	lost    map[*robotsFile]bool // bodies that did not outlive the process
+	shared  map[string]time.Time // earliest next request, by address or domain
+	permit  time.Time            // time of the last Permit
+	opening time.Time            // earliest request after a restart
+	lost    map[*robotsFile]bool // bodies that did not survive the process
 }
 
 func newLaw(c politeness.Config) *law {
 	return &law{config: c, hosts: map[string]*hostLaw{}, origins: map[string]*originLaw{}, shared: map[string]time.Time{}}
 }
 
-// hostLaw is about one host:port.
+// hostLaw is the state of one host:port.
 type hostLaw struct {
-	pauses   []pause // of what is over; an own host may have several at once
+	pauses   []pause // pauses after finished requests; an own host may have several
 	over     time.Time
-	hold     time.Time // requested by Retry-After, or due because the name had no address
+	hold     time.Time // requested by Retry-After, or because the name had no address
 	latency  time.Duration
 	backoff  time.Duration
 	failures int
-	walls    int // challenges in a row, without those for robots.txt
+	walls    int // consecutive challenges, not counting robots.txt
 	failing  time.Time
 	gone     string
 	origins  []*originLaw
@@ -44,26 +44,26 @@ type hostLaw struct {
 
 type pause struct{ over, until time.Time }
 
-// originLaw is about one origin's robots.txt.
+// originLaw is the state of one origin's robots.txt.
 type originLaw struct {
 	known       bool
 	file        *robotsFile // nil: no rules
 	at, expires time.Time
 	wish        time.Duration
-	attempts    int // that failed, one after another, at least
+	attempts    int // consecutive failed attempts, at least
 	since       time.Time
-	retryAt     time.Time // at the earliest
-	stale       time.Time // how long an old copy serves at the latest
-	doubtful    bool      // how many attempts there were
+	retryAt     time.Time // earliest next attempt
+	stale       time.Time // when an old copy stops being usable, at the latest
+	doubtful    bool      // the number of attempts is uncertain
 	gone        bool
-	hop         string // where the last answer leads
+	hop         string // redirect target of the last response
 	hops        int
-	served      bool // pages by an old copy since the attempts fail
+	served      bool // an old copy was used for pages since the attempts began to fail
 }
 
 var closed = &robotsFile{no: []string{"/"}}
 
-// maxStale and maxHops are RFC 9309's (sections 2.3.1.4 and 2.3.1.2).
+// maxStale and maxHops come from RFC 9309, sections 2.3.1.4 and 2.3.1.2.
 const (
 	maxStale = 30 * 24 * time.Hour
 	maxHops  = 5
@@ -89,13 +89,13 @@ func (l *law) origin(u weburl.URL) *originLaw {
 	return o
 }
 
-// delay returns the delay in force at a host (P5), where the operator's is given.
+// delay returns the delay in force at a host (P5). The argument operator is the operator's delay.
 func (l *law) delay(h *hostLaw, operator time.Duration) time.Duration {
 	slow := min(time.Duration(l.config.DelayFactor*float64(h.latency)), l.config.MaxDelay)
 	return max(operator, slow, h.backoff, h.wish())
 }
 
-// operator returns the operator's delay for a host at an address, which is zero if it has none.
+// operator returns the operator's delay for a host at an address, or zero.
 func (l *law) operator(host string, addr netip.Addr) time.Duration {
 	own := l.config.OwnHosts(host) > 0
 	for _, e := range l.config.HostDelays {
@@ -121,7 +121,8 @@ func (h *hostLaw) wish() (d time.Duration) {
 	return d
 }
 
-// pause returns the pause due after a use: the delay in force, and at least the minimum, except at hosts that have agreed to less.
+// pause returns the pause due after a use: the delay in force, and at least the minimum, except for hosts that have
+// agreed to a shorter one.
 func (l *law) pause(u *use) time.Duration {
 	d := l.delay(l.host(u.target), l.operator(u.target.Host(), u.addr))
 	if u.own == 0 && !u.addr.IsLoopback() {
@@ -130,7 +131,7 @@ func (l *law) pause(u *use) time.Duration {
 	return d
 }
 
-// rest begins the pause after something that is over (P4, P6).
+// rest begins the pause after a use (P4, P6).
 func (l *law) rest(u *use, at time.Time) {
 	h, until := l.host(u.target), at.Add(l.pause(u))
 	h.pauses = slices.DeleteFunc(h.pauses, func(p pause) bool { return !p.until.After(at) })
@@ -148,8 +149,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// notBefore is the earliest start of something that uses a host of which busy requests are under way, and
-// the invariant that says so.
+// notBefore returns the earliest time for a use of a host with busy requests under way, and the invariant that requires
+// it.
 func (l *law) notBefore(u *use, now time.Time, busy int) (at time.Time, why string) {
 	raise := func(t time.Time, by string) {
 		if t.After(at) {
@@ -187,7 +188,7 @@ func (l *law) notBefore(u *use, now time.Time, busy int) (at time.Time, why stri
 	return at, why
 }
 
-// over applies the outcome of something that used a host, and whether the ledger has it.
+// over applies the outcome of a use. It relaxes a limit only if the ledger has the outcome.
 func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, recorded bool) {
 	l.permit = later(l.permit, u.allowed)
 	h := l.host(u.target)
@@ -247,8 +248,8 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, r
 	l.rest(u, at)
 }
 
-// late is the end of a connection that was kept for longer than its Permit lasts: whether it counts for more
-// than a pause depends on who came before.
+// late handles the end of a connection that was held for longer than its Permit lasted. It causes a pause, and possibly
+// more, depending on the requests before it.
 func (l *law) late(u *use, at time.Time) {
 	if u.own <= 1 { // of several places it is unknown which
 		l.rest(u, at)
@@ -258,15 +259,15 @@ func (l *law) late(u *use, at time.Time) {
 	}
 }
 
-// unsure notes that there may have been an attempt more, or that they do not count: a copy may serve for
-// as long as it does at most.
+// unsure notes that the number of failed attempts is uncertain: there may have been one more, or none may count. The
+// model then allows an old copy for the maximum time.
 func (o *originLaw) unsure(at time.Time) {
 	o.doubtful = true
 	o.stale = later(o.stale, at.Add(time.Hour))
 }
 
-// fault returns what a failure says against a host, in halves: that it cannot be reached, is late or wants no more requests
-// counts whole, that a page fails half, and that the same page fails again nothing.
+// fault returns the weight of a failure, in halves. An unreachable or slow host, or status 429, counts 2; a page's
+// first failure counts 1; further failures of the same page count 0.
 func fault(u *use, began time.Time, r politeness.Reply) int {
 	late, _ := r.Err.(interface{ Timeout() bool })
 	switch {
@@ -278,7 +279,7 @@ func fault(u *use, began time.Time, r politeness.Reply) int {
 	return 0
 }
 
-// fail notes a failure of a host: back-off doubles, and after too many it is given up.
+// fail records a host failure. It doubles the back-off, and gives the host up after too many failures.
 func (l *law) fail(h *hostLaw, at time.Time, fault int) {
 	h.backoff = min(max(time.Second, 2*h.backoff), l.config.MaxBackoff)
 	if fault == 2 && h.failing.IsZero() {
@@ -290,7 +291,7 @@ func (l *law) fail(h *hostLaw, at time.Time, fault int) {
 	}
 }
 
-// nameless notes that the name of what was to be requested had no address.
+// nameless records that the name of the next URL had no address.
 func (l *law) nameless(at time.Time, u, next weburl.URL, asking bool) {
 	h, o := l.host(u), l.origin(u)
 	switch {
@@ -302,11 +303,11 @@ func (l *law) nameless(at time.Time, u, next weburl.URL, asking bool) {
 	}
 }
 
-// answered is the table "Answers to robots.txt".
+// answered implements the table "Answers to robots.txt".
 func (l *law) answered(u *use, at, tried time.Time, r politeness.Reply, a *answer) {
 	o := l.origin(u.wanted)
 	o.hop = ""
-	ended := ledger.Ceil(r.Ended) // all times of lines are whole microseconds
+	ended := ledger.Ceil(r.Ended) // times in ledger lines are whole microseconds
 	switch s := r.Status; {
 	case r.Err != nil, r.Wall != "", s < 200, s == 202, s >= 500, s == 429, r.Truncated == politeness.CutShort, r.Truncated == politeness.CutIdle:
 		l.unreachable(o, at, tried, a)
@@ -321,8 +322,8 @@ func (l *law) answered(u *use, at, tried time.Time, r politeness.Reply, a *answe
 	}
 }
 
-// know adopts a robots.txt, or that there is none. If its body is lost, it counts as never requested, and of the delays
-// requested before and now it is only known that the lesser is due.
+// know adopts a robots.txt, or the fact that there is none. If its body is lost, it counts as never requested, and only
+// the smaller of the old and the new Crawl-delay is certain.
 func (l *law) know(u *use, ended time.Time, life time.Duration, f *robotsFile) {
 	o := l.origin(u.wanted)
 	wish := time.Duration(0)
@@ -339,8 +340,8 @@ func (l *law) know(u *use, ended time.Time, life time.Duration, f *robotsFile) {
 	}
 }
 
-// unreachable plans the next attempt: after 1 s, 5 s, 30 s, then 1 min and doubled up to 1 h. How much later than planned
-// an attempt was made does not count for giving up.
+// unreachable schedules the next attempt: after 1 s, 5 s, 30 s, then 1 min, doubled up to 1 h. Lateness of an attempt
+// does not count towards giving up.
 func (l *law) unreachable(o *originLaw, at, tried time.Time, a *answer) {
 	if o.attempts == 0 {
 		o.since = at
@@ -365,7 +366,7 @@ func (l *law) unreachable(o *originLaw, at, tried time.Time, a *answer) {
 	}
 }
 
-// forgive is what an operator may do who tries hosts once more.
+// forgive applies an operator's decision to try hosts again that were given up.
 func (l *law) forgive() {
 	for _, h := range l.hosts {
 		h.gone, h.failures, h.failing, h.walls = "", 0, time.Time{}, 0
@@ -377,7 +378,7 @@ func (l *law) forgive() {
 	}
 }
 
-// mayAsk returns what a page's origin says to it: "" if it may be requested.
+// mayAsk returns "" if the origin allows the page, otherwise the reason.
 func (o *originLaw) mayAsk(path string, now time.Time) string {
 	old := !now.After(o.stale) && !now.After(o.at.Add(maxStale))
 	switch {

@@ -14,11 +14,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// web is a few servers, without sockets: what they answer, and what they mean by it. The judge knows
-// their meaning from here, not from reading their answers as the Gate does.
+// web is a small set of servers without sockets: their responses, and the intended meaning. The judge gets the meaning
+// from here and not, like the Gate, by parsing responses.
 type web struct {
 	rng     *rand.Rand
-	odd     *rand.Rand // for bot walls, so that they leave histories without them as they are
+	odd     *rand.Rand // separate, so that bot walls do not change other histories
 	walled  bool       // servers have bot walls
 	servers []*server
 	byHost  map[string]*server
@@ -35,21 +35,21 @@ type server struct {
 	sites   [2]site       // http, https
 }
 
-// site is one origin: what it answers for its robots.txt.
+// site is one origin and its robots.txt behaviour.
 type site struct {
 	file   *robotsFile
 	outage time.Time // robots.txt fails until then
-	maze   bool      // robots.txt redirects, and what it redirects to does
+	maze   bool      // robots.txt redirects in circles
 }
 
 // robotsFile is one version of a robots.txt. No two have the same body.
 type robotsFile struct {
 	body  string
-	no    []string // prefixes of paths that it forbids
+	no    []string // prefixes of disallowed paths
 	delay time.Duration
 }
 
-// forbids reports whether path may not be requested; nil forbids nothing.
+// forbids reports whether path is disallowed; nil disallows nothing.
 func (f *robotsFile) forbids(path string) bool {
 	if f == nil {
 		return false
@@ -62,22 +62,22 @@ func (f *robotsFile) forbids(path string) bool {
 	return false
 }
 
-// answer is what a server says to one request.
+// answer is a server's response to one request.
 type answer struct {
-	status int // 0: it resets the connection
+	status int // 0: connection reset
 	header http.Header
-	cut    string // why the body is not whole
+	cut    string // why the body is incomplete
 	took   time.Duration
 	body   string
-	file   *robotsFile   // what body says, nil: nothing
-	life   time.Duration // how long it stays fresh
-	to     string        // where it redirects to
-	wait   time.Duration // how long a pause the server requests, with asks
+	file   *robotsFile   // meaning of body; nil: no rules
+	life   time.Duration // freshness lifetime
+	to     string        // redirect target
+	wait   time.Duration // pause that the server requests, if asks is true
 	asks   bool
-	ahead  time.Duration // by how much the server's clock makes the pause longer
-	used   time.Duration // how long its quota is used up, by RateLimit
-	dated  bool          // says so by a date, which counts whole seconds
-	wall   string        // the bot wall whose challenge this is
+	ahead  time.Duration // extra pause caused by the server's fast clock
+	used   time.Duration // time until the quota in RateLimit resets
+	dated  bool          // Retry-After is a date, in whole seconds
+	wall   string        // name of the bot wall that sent this challenge
 }
 
 func (a *answer) String() string {
@@ -96,7 +96,7 @@ func (a *answer) String() string {
 
 var errReset = errors.New("connection reset by peer")
 
-// reply returns what the caller reports of it.
+// reply returns the response as the caller reports it.
 func (a *answer) reply() politeness.Reply {
 	r := politeness.Reply{Status: a.status, Header: a.header, Body: []byte(a.body), Truncated: a.cut, Wall: a.wall, Ended: time.Now()}
 	if a.status == 0 {
@@ -108,7 +108,7 @@ func (a *answer) reply() politeness.Reply {
 	return r
 }
 
-// addresses are few, so that hosts share some; two are loopback.
+// addresses is short, so that hosts share some; two are loopback addresses.
 var addresses = []netip.Addr{
 	netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("2001:db8::3"),
 	netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2"),
@@ -146,7 +146,7 @@ func mustParse(raw string) weburl.URL {
 	return u
 }
 
-// has reports whether a host has an address.
+// has reports whether a is one of the host's addresses.
 func (w *web) has(host string, a netip.Addr) bool {
 	for _, known := range w.byHost[host].addrs {
 		if known == a.Unmap() {
@@ -156,7 +156,7 @@ func (w *web) has(host string, a netip.Addr) bool {
 	return false
 }
 
-// answer returns what a request that arrives now gets.
+// answer returns the response to a request that arrives now.
 func (w *web) answer(u weburl.URL) *answer {
 	s := w.byHost[u.Host()]
 	a := &answer{header: http.Header{}, took: w.latency()}
@@ -181,8 +181,8 @@ func (w *web) answer(u weburl.URL) *answer {
 	return a
 }
 
-// challenge lets a bot wall answer in the place of the server: for a while nearly each request, and now and then a single one. Its
-// answer has the body, and often the status, of the server's. Some walls answer 202 for a robots.txt.
+// challenge lets a bot wall respond instead of the server: to nearly every request for a while, and now and then to a
+// single one. The challenge has the server's body, and often its status. Some walls send status 202 for robots.txt.
 func (w *web) challenge(s *server, a *answer) {
 	if !w.walled || a.to != "" || a.status == 0 {
 		return
@@ -203,7 +203,7 @@ func (w *web) latency() time.Duration {
 	return time.Duration(w.rng.Int64N(int64(pick(w.rng, 100*time.Millisecond, 300*time.Millisecond, 2*time.Second, 8*time.Second, time.Minute))))
 }
 
-// content answers for a page. Its body would be a robots.txt, if anybody took it for one.
+// content fills in the response for a page. Its body looks like a robots.txt, to catch a Gate that takes it for one.
 func (w *web) content(s *server, a *answer) {
 	now := time.Now()
 	if w.rng.IntN(20) == 0 {
@@ -220,7 +220,7 @@ func (w *web) content(s *server, a *answer) {
 	}
 }
 
-// robots answers for a robots.txt or for what one redirects to.
+// robots fills in the response for a robots.txt or its redirect target.
 func (w *web) robots(s *server, o *site, a *answer) {
 	now := time.Now()
 	if w.rng.IntN(16) == 0 {
@@ -273,7 +273,7 @@ func (w *web) file() *robotsFile {
 	return f
 }
 
-// redirect leads to a host's hop, in one case of ten to nowhere.
+// redirect points to a host's hop path, or in one of ten cases nowhere.
 func (w *web) redirect(s *server, a *answer) {
 	a.status, a.body, a.file, a.cut, a.asks = pick(w.rng, 301, 302, 307), "", nil, "", false
 	if w.rng.IntN(10) > 0 {
@@ -283,20 +283,20 @@ func (w *web) redirect(s *server, a *answer) {
 	}
 }
 
-// maze leads round and round on one host.
+// maze redirects in circles on one host.
 func (w *web) maze(s *server, a *answer) {
 	a.to = fmt.Sprintf("https://%s/maze%d", s.host, w.rng.IntN(9))
 	a.header.Set("Location", a.to)
 }
 
-// rateLimit says that a quota is used up, among others that are not.
+// rateLimit reports one used-up quota among others that are not.
 func (w *web) rateLimit(a *answer) {
 	seconds := pick(w.rng, 0, 1, 7, 40, 200, 4000)
 	a.used = time.Duration(seconds) * time.Second
 	a.header["Ratelimit"] = []string{fmt.Sprintf(`"day";r=12;t=86000, "odd, one;r=1";pk=:YQ==:;t=%d;r=0`, seconds), `broken, "hour";r=0`}
 }
 
-// retryAfter requests a pause: in seconds, or by a date on the server's own clock.
+// retryAfter requests a pause, in seconds or as a date on the server's own clock.
 func (w *web) retryAfter(s *server, a *answer) {
 	seconds := pick(w.rng, 0, 1, 7, 40, 200, 4000)
 	a.wait = time.Duration(seconds) * time.Second
@@ -307,7 +307,7 @@ func (w *web) retryAfter(s *server, a *answer) {
 		a.header.Set("Date", clock.Format(http.TimeFormat))
 		a.header.Set("Retry-After", clock.Add(a.wait).Format(http.TimeFormat))
 	case 4:
-		a.wait = 100 * 365 * 24 * time.Hour // a number too large for most
+		a.wait = 100 * 365 * 24 * time.Hour // a number too large for most types
 		a.header.Set("Retry-After", "99999999999999999999")
 	default:
 		a.header["Retry-After"] = []string{"0", fmt.Sprint(seconds), "soon"}

@@ -25,15 +25,15 @@ var (
 	simTrace = flag.Int("sim.trace", 60, "how many lines of what happened before a violation TestGateSim shows")
 )
 
-// TestGateSim drives Gates of random configurations through random histories, in virtual time: a careless
-// caller goes to servers that fail, redirect, change their minds and request pauses; Permits are used
-// late, twice or never; ledgers cannot be written; processes stop, are killed, and resume from a snapshot,
-// however old, and the ledger. A judge who knows what the servers meant sees all that reaches them and
-// holds it to docs/politeness.md, as if nothing had been interrupted. A failing seed is repeated by
+// TestGateSim drives randomly configured Gates through random histories, in virtual time. A careless caller
+// talks to servers that fail, redirect, change their minds and request pauses. Permits are used late, twice or
+// never; ledger writes fail; processes stop, are killed, and resume from a snapshot, however old, and the
+// ledger. A judge that knows the servers' intentions sees everything that reaches them and checks it against
+// docs/politeness.md, as if there had been no interruption. To repeat a failing seed:
 //
 //	go test ./politeness -run GateSim -sim.seed N
 //
-// and -sim.n makes a soak of it.
+// Use -sim.n for a soak test.
 func TestGateSim(t *testing.T) {
 	if *simSeed != 0 {
 		simulate(t, *simSeed)
@@ -58,25 +58,25 @@ func simulate(t *testing.T, seed uint64) {
 	})
 }
 
-// history is what happens in one seed.
+// history is the run of one seed.
 type history struct {
 	*testing.T
 	rng    *rand.Rand
-	odd    *rand.Rand // for what is seldom, so that it leaves other histories as they are
+	odd    *rand.Rand // for rare events, so that they do not change other histories
 	web    *web
 	disk   *disk
 	judge  *judge
-	config politeness.Config // as it is given
-	law    politeness.Config // as it counts
+	config politeness.Config // as configured
+	law    politeness.Config // effective values
 	caller *caller
-	care   int // how much more seldom than usual callers are careless
+	care   int // how many times rarer than usual callers are careless
 	optOut map[string]bool
-	lost   map[*robotsFile]bool // bodies that are not kept any more
+	lost   map[*robotsFile]bool // bodies that were lost
 	plans  []plan
-	wire   []ledger.Entry // on the wire
+	wire   []ledger.Entry // requests on the wire
 }
 
-// plan is something to do at a time.
+// plan is a scheduled action.
 type plan struct {
 	at time.Time
 	do func()
@@ -144,7 +144,7 @@ func (h *history) randomConfig() politeness.Config {
 	return c
 }
 
-// randomHostDelays has a few hosts wait longer, and own ones perhaps shorter.
+// randomHostDelays gives a few hosts longer delays, and own hosts perhaps shorter ones.
 func (h *history) randomHostDelays(rng *rand.Rand) (all []politeness.HostDelay) {
 	if rng.IntN(5) > 0 {
 		return nil
@@ -164,7 +164,7 @@ func (h *history) randomHostDelays(rng *rand.Rand) (all []politeness.HostDelay) 
 	return all
 }
 
-// zone returns one whose clocks are put forward on 2 January and back on the 9th: a history begins on the 1st.
+// zone returns a time zone with daylight saving time from 2 to 9 January. A history begins on the 1st.
 func (h *history) zone() *time.Location {
 	header := func(types, names byte) string {
 		return "TZif2" + strings.Repeat("\x00", 15+16) + "\x00\x00\x00" + string(types) + "\x00\x00\x00" + string(names)
@@ -190,7 +190,7 @@ func (h *history) randomOverride() override {
 	return o
 }
 
-// effective returns c with the numbers of docs/politeness.md in the place of zeros, and 0 in that of NoDelay.
+// effective returns c with zeros replaced by the defaults of docs/politeness.md, and NoDelay by 0.
 func effective(c politeness.Config) politeness.Config {
 	number := func(v *time.Duration, def time.Duration) {
 		switch {
@@ -226,12 +226,12 @@ func effective(c politeness.Config) politeness.Config {
 	return c
 }
 
-// plan puts something off.
+// plan schedules do after d.
 func (h *history) plan(d time.Duration, do func()) {
 	h.plans = append(h.plans, plan{time.Now().Add(d), do})
 }
 
-// step does what comes next, or what the operator or the machine comes up with.
+// step runs the next plan or, now and then, an action of the operator or the machine.
 func (h *history) step() {
 	switch h.rng.IntN(60 * min(3, h.care)) {
 	case 0, 1:
@@ -250,7 +250,7 @@ func (h *history) step() {
 	}
 }
 
-// next waits for the next plan and does it.
+// next waits for the next plan and runs it.
 func (h *history) next() {
 	first := 0
 	for i := range h.plans {
@@ -264,7 +264,7 @@ func (h *history) next() {
 	p.do()
 }
 
-// meddle is what an operator does while a crawl runs.
+// meddle is an operator's action during a crawl.
 func (h *history) meddle() {
 	if h.rng.IntN(3) > 0 {
 		h.caller.gate.Forgive()
@@ -277,7 +277,7 @@ func (h *history) meddle() {
 	h.judge.note("opted out: %v", h.optOut)
 }
 
-// restart ends the process, by a kill or an orderly stop, and begins another.
+// restart ends the process, killed or stopped in order, and begins another one.
 func (h *history) restart() {
 	h.caller.dead = true
 	if h.disk.none || h.rng.IntN(3) == 0 {
@@ -291,7 +291,7 @@ func (h *history) restart() {
 	h.open(h.disk.latest(), true)
 }
 
-// pass lets the time pass that a restart takes: none, mostly.
+// pass waits as long as a restart takes: usually not at all.
 func (h *history) pass() {
 	time.Sleep(time.Duration(h.rng.Int64N(int64(pick(h.rng, 1, 1, time.Second, time.Minute, 48*time.Hour)))))
 }
@@ -320,7 +320,7 @@ func (h *history) open(s saved, replayed bool) {
 	}
 }
 
-// lose loses some bodies of robots.txt files, for good, and then all snapshots but s, which may have them.
+// lose loses some robots.txt bodies for good, and then all snapshots but s, which may contain them.
 func (h *history) lose(s saved) {
 	if h.rng.IntN(4) == 0 {
 		for _, f := range h.web.files {
@@ -338,7 +338,7 @@ func (h *history) lose(s saved) {
 	}
 }
 
-// check holds the ledger to what was on the wire, and to its own auditor.
+// check compares the ledger with the requests on the wire, and runs the auditor on it.
 func (h *history) check() {
 	all := h.disk.close()
 	if h.disk.none || h.judge.found > 0 {
@@ -366,7 +366,7 @@ func (h *history) check() {
 
 func key(e ledger.Entry) string { return fmt.Sprint(e.URL, " at ", e.Addr, micro(e.Written)) }
 
-// micro returns when something happened as the ledger has it: the next whole microsecond.
+// micro returns t as it is in the ledger, rounded up to a whole microsecond.
 func micro(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
 
 func (h *history) audit(all []byte) {

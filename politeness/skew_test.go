@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// past is what a process leaves for the next one.
+// past is what a process leaves for its successor.
 type past struct {
 	ledger   bytes.Buffer
 	bodies   map[string][]byte
@@ -25,7 +25,7 @@ func (l *past) body(sha string) ([]byte, error) {
 	return nil, errors.New("not kept")
 }
 
-// process returns one that continues from l, and writes to its ledger.
+// process returns a client that continues from l and writes to its ledger.
 func (l *past) process(t *testing.T, c Config) *client {
 	c.Ledger, c.LedgerSize, c.Snapshot = &l.ledger, int64(l.ledger.Len()), l.snapshot
 	before := strings.NewReader(l.ledger.String())
@@ -38,7 +38,7 @@ func (l *past) process(t *testing.T, c Config) *client {
 	return b
 }
 
-// keep is b.send of a robots.txt whose body is kept.
+// keep sends a robots.txt and stores its body.
 func (l *past) keep(b *client, raw, body string) {
 	sum := sha256.Sum256([]byte(body))
 	if l.bodies == nil {
@@ -48,8 +48,8 @@ func (l *past) keep(b *client, raw, body string) {
 	b.ready(raw, body)
 }
 
-// TestALedgerOfTheFutureStallsNothing lets a process that resumes a crawl find its ledger and snapshot to be of next
-// year: each pause of before is kept once more in whole, and no host waits longer.
+// TestALedgerOfTheFutureStallsNothing resumes a crawl whose ledger and snapshot are dated a year ahead. Each old pause
+// is kept once more in full, and no host waits longer.
 func TestALedgerOfTheFutureStallsNothing(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	retry := Reply{Status: 429, Header: http.Header{"Retry-After": {"100"}}}
@@ -85,9 +85,9 @@ func TestALedgerOfTheFutureStallsNothing(t *testing.T) {
 					raw, addr   string
 					least, most time.Duration
 				}{
-					{"https://new.test/", "192.0.2.9", 2 * time.Second, 2 * time.Second},      // the rate
+					{"https://new.test/", "192.0.2.9", 2 * time.Second, 2 * time.Second},      // total rate
 					{"https://down.test/", "192.0.2.2", 5 * time.Second, 5 * time.Second},     // its robots.txt failed twice
-					{"https://delay.test/", "192.0.2.1", 7 * time.Second, 9 * time.Second},    // and another 2 s for the rate
+					{"https://delay.test/", "192.0.2.1", 7 * time.Second, 9 * time.Second},    // and 2 s more for the rate
 					{"https://gone.test/", "192.0.2.3", 100 * time.Second, 102 * time.Second}, // Retry-After
 				} {
 					p := b.patient(want.raw, want.addr)
@@ -104,8 +104,8 @@ func TestALedgerOfTheFutureStallsNothing(t *testing.T) {
 	}
 }
 
-// TestALedgerOfTheFutureHidesNoLaterPause lets two processes write a ledger, the first by a clock that is a year ahead:
-// what a host requested of the second is still known to the third.
+// TestALedgerOfTheFutureHidesNoLaterPause lets two processes write a ledger, the first with a clock a year ahead. The
+// third still knows the pauses that hosts requested from the second.
 func TestALedgerOfTheFutureHidesNoLaterPause(t *testing.T) {
 	var l past
 	const raw = "https://a.test/robots.txt"
@@ -132,7 +132,7 @@ func TestALedgerOfTheFutureHidesNoLaterPause(t *testing.T) {
 	})
 }
 
-// TestRulesOfTheFutureAreNotApplied sets the clock back while a Gate is at work.
+// TestRulesOfTheFutureAreNotApplied sets the clock back while a Gate is running.
 func TestRulesOfTheFutureAreNotApplied(t *testing.T) {
 	b := newClient(t, Config{})
 	now := time.Now()
@@ -150,8 +150,8 @@ func TestRulesOfTheFutureAreNotApplied(t *testing.T) {
 	}
 }
 
-// TestTheLedgerSaysThatTheClockIsBehind expects every line of a process that found its ledger to be of the future, and no
-// other, to say so.
+// TestTheLedgerSaysThatTheClockIsBehind checks that every line of a process that found its ledger dated in the future
+// says so, and no other line.
 func TestTheLedgerSaysThatTheClockIsBehind(t *testing.T) {
 	var l past
 	var before int

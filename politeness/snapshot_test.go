@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// TestP9ASnapshotShortensNoWait takes a snapshot at a random moment of a random crawl, restores it then
-// or later, and continues: what the new Gate admits, the old one would have admitted at that moment.
+// TestP9ASnapshotShortensNoWait takes a snapshot at a random moment of a random crawl, restores it at once or later,
+// and continues. The new Gate admits only what the old one would have admitted then.
 func TestP9ASnapshotShortensNoWait(t *testing.T) {
 	for seed := range uint64(400) {
 		inBubble(t, func(t *testing.T) {
@@ -167,8 +167,8 @@ func TestSnapshotsThatAreNotWholeAreRefused(t *testing.T) {
 	})
 }
 
-// TestAnEarlierSnapshotIsRead has one of version 2, which lacks what is of no consequence after a while: whether a host is
-// on loopback, and how often a URL was tried that was being requested.
+// TestAnEarlierSnapshotIsRead reads a version 2 snapshot. It lacks fields that soon stop to matter: whether a host is
+// on loopback, and the attempts of a URL in flight.
 func TestAnEarlierSnapshotIsRead(t *testing.T) {
 	snapshot, err := os.ReadFile("testdata/gate-v2.snapshot")
 	if err != nil {
@@ -195,7 +195,8 @@ func TestAnEarlierSnapshotIsRead(t *testing.T) {
 	})
 }
 
-// TestASnapshotOfVersion5IsRead has one without counts of challenges. Its rules of an answer 202 are none.
+// TestASnapshotOfVersion5IsRead reads one without challenge counts. Rules that it has from a 202 response are
+// discarded.
 func TestASnapshotOfVersion5IsRead(t *testing.T) {
 	snapshot, err := os.ReadFile("testdata/gate-v5.snapshot")
 	if err != nil {
@@ -219,7 +220,7 @@ func TestASnapshotOfVersion5IsRead(t *testing.T) {
 	})
 }
 
-// TestASnapshotIncludesWholeLines: a part of one is cut off before the ledger is appended to.
+// TestASnapshotIncludesWholeLines: an incomplete line is cut off before the ledger is continued.
 func TestASnapshotIncludesWholeLines(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{Ledger: &short{}})
@@ -236,8 +237,8 @@ func TestASnapshotIncludesWholeLines(t *testing.T) {
 	})
 }
 
-// TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark takes snapshots while requests go on, and
-// counts failures, which nothing forgets: none may be missing, none may count twice.
+// TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark takes snapshots during requests and counts failures, which
+// are never forgotten: none may be missing or count twice.
 func TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark(t *testing.T) {
 	var out bytes.Buffer
 	c := Config{

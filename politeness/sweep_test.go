@@ -45,8 +45,8 @@ func TestAddressesAreForgottenEvenOfOneHost(t *testing.T) {
 	})
 }
 
-// TestP9SlowHostIsKeptWhileAnotherAddressHasAShorterDelay goes to a slow host at an address with a long delay of the operator's,
-// and then at one with a shorter delay, where the pause is as long as the host was slow.
+// TestP9SlowHostIsKeptWhileAnotherAddressHasAShorterDelay requests a slow host at an address with a long operator
+// delay, and then at one with a shorter delay, where the pause depends on the host's latency.
 func TestP9SlowHostIsKeptWhileAnotherAddressHasAShorterDelay(t *testing.T) {
 	for _, c := range []struct {
 		name, first, second string
@@ -60,7 +60,7 @@ func TestP9SlowHostIsKeptWhileAnotherAddressHasAShorterDelay(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				b := newClient(t, c.config)
 				b.send(b.mustAt("https://a.test/", c.first), c.took, Reply{Status: 404})
-				time.Sleep(25 * time.Hour) // until the robots.txt has run out
+				time.Sleep(25 * time.Hour) // until the robots.txt has expired
 				b.gate.idle.at = 1
 				p := b.mustAt("https://a.test/", c.second)
 				if pause := time.Until(b.gate.Report(p, Reply{Aborted: true})); pause < c.took {
@@ -71,8 +71,8 @@ func TestP9SlowHostIsKeptWhileAnotherAddressHasAShorterDelay(t *testing.T) {
 	}
 }
 
-// TestP9ForgettingShortensNoWait drives a Gate that sweeps and evicts all the time beside one that
-// never does, through the same requests: the first never admits what the other would not.
+// TestP9ForgettingShortensNoWait sends the same requests through a Gate that constantly sweeps and evicts and one that
+// never does. The first never admits a request that the second would not.
 func TestP9ForgettingShortensNoWait(t *testing.T) {
 	for seed := range uint64(60) {
 		inBubble(t, func(t *testing.T) {
@@ -98,8 +98,8 @@ func TestP9ForgettingShortensNoWait(t *testing.T) {
 	}
 }
 
-// mintSame mints the Permit that another Gate has minted, and fails when this one would have made its
-// request wait.
+// mintSame issues the Permit that another Gate has issued. The test fails if this Gate would have made the request
+// wait.
 func (b *client) mintSame(p Permit) Permit {
 	b.Helper()
 	g, now := b.gate, time.Now()
@@ -131,7 +131,7 @@ func (b *client) mintSame(p Permit) Permit {
 	return g.mint(now, Request{URL: p.p.wanted, Addr: p.p.addr}, admission{h, s, c}, new(permit))
 }
 
-// sendBoth lets two gates see one request.
+// sendBoth reports one request to two Gates.
 func sendBoth(a, b *client, pa, pb Permit, took time.Duration, r Reply) {
 	for _, p := range []Permit{pa, pb} {
 		g, err := p.Redeem()
@@ -149,7 +149,7 @@ func sendBoth(a, b *client, pa, pb Permit, took time.Duration, r Reply) {
 	b.gate.Report(pb, r)
 }
 
-// TestP9ABackoffShorterThanTheDelayIsKept: the next failure doubles it.
+// TestP9ABackoffShorterThanTheDelayIsKept: it matters because the next failure doubles it.
 func TestP9ABackoffShorterThanTheDelayIsKept(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{Delay: 2 * time.Second, MaxFailures: Unlimited})
@@ -167,8 +167,8 @@ func TestP9ABackoffShorterThanTheDelayIsKept(t *testing.T) {
 	})
 }
 
-// TestAHostThatOnlyWaitsIsKept: it answered a hop of another host's robots.txt, so nothing else is known
-// of it.
+// TestAHostThatOnlyWaitsIsKept: the host served only a hop of another host's robots.txt, so nothing but its pause is
+// known.
 func TestAHostThatOnlyWaitsIsKept(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})

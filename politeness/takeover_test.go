@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestTakeOver: another machine continues from a snapshot, without the ledger. Whatever the first Gate requested after
-// the snapshot, no pause is cut.
+// TestTakeOver continues on another machine from a snapshot, without the ledger. No pause is cut short, whatever the
+// first Gate requested after the snapshot.
 func TestTakeOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		url, addr string
@@ -65,7 +65,7 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentWithoutTheFence: the fence is looked at immediately before each request is sent.
+// TestNothingIsSentWithoutTheFence checks the fence immediately before each request is sent.
 func TestNothingIsSentWithoutTheFence(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		over := errors.New("over")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestOneFailedLookUpIsOneAttempt has two pages of each of many hosts whose robots.txt cannot be requested at the same moment,
-// because the name has no address: that is one attempt at the robots.txt, in the ledger, too.
+// TestOneFailedLookUpIsOneAttempt: two pages of each of many hosts need a robots.txt at the same moment, but the name
+// has no address. That counts as one attempt at robots.txt, also in the ledger.
 func TestOneFailedLookUpIsOneAttempt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer

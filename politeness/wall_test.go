@@ -8,7 +8,7 @@ import (
 
 const openFile = "User-agent: *\nAllow: /\n"
 
-// TestP8RobotsBehindAWallIsUnreachable: a robots.txt that is answered 202, or by a challenge with any status, permits nothing,
+// TestP8RobotsBehindAWallIsUnreachable: a 202 response or a challenge of any status for robots.txt allows nothing,
 // whatever its body says.
 func TestP8RobotsBehindAWallIsUnreachable(t *testing.T) {
 	for name, r := range map[string]Reply{
@@ -36,7 +36,7 @@ func TestP8RobotsBehindAWallIsUnreachable(t *testing.T) {
 	}
 }
 
-// TestP8OldCopyAppliesBehindAWall: a wall in front of robots.txt does not change the rules that are known.
+// TestP8OldCopyAppliesBehindAWall: a bot wall in front of robots.txt does not change the rules already known.
 func TestP8OldCopyAppliesBehindAWall(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})
@@ -48,8 +48,8 @@ func TestP8OldCopyAppliesBehindAWall(t *testing.T) {
 	})
 }
 
-// TestP5WallsLengthenThePauseAndEndTheHost: a challenge counts as a failure, with any status. After five of them in a row the host
-// is left, and stays left after a restart.
+// TestP5WallsLengthenThePauseAndEndTheHost: a challenge counts as a failure, whatever its status. After five in a row
+// the host is given up, also after a restart.
 func TestP5WallsLengthenThePauseAndEndTheHost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var record bytes.Buffer
@@ -85,15 +85,15 @@ func TestP5WallsLengthenThePauseAndEndTheHost(t *testing.T) {
 	})
 }
 
-// TestWallsAreNotForgotten: a host that has answered with fewer challenges is not taken for a new one meanwhile, and its robots.txt,
-// which many walls let through, does not end the row.
+// TestWallsAreNotForgotten: a host with fewer challenges is not forgotten meanwhile, and its robots.txt, which many
+// walls let through, does not reset the count.
 func TestWallsAreNotForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{MaxBackoff: time.Second})
 		b.ready("https://a.test/", openFile)
 		wall := func() {
 			u := b.url("https://a.test/")
-			p, err := b.gate.Admit(Request{URL: u, Next: b.gate.Next(u), Addr: someAddr, Attempt: 1}) // counts for no other limit
+			p, err := b.gate.Admit(Request{URL: u, Next: b.gate.Next(u), Addr: someAddr, Attempt: 1}) // does not count towards another limit
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func TestWallsAreNotForgotten(t *testing.T) {
 			wall()
 		}
 		time.Sleep(25 * time.Hour)
-		b.rules("https://a.test/", openFile) // ends the back-off, and not the row of walls
+		b.rules("https://a.test/", openFile) // ends the back-off, but does not reset the count of challenges
 		time.Sleep(25 * time.Hour)
 		b.gate.idle.at = 0
 		b.ready("https://a.test/", openFile)

@@ -24,16 +24,16 @@ type book struct {
 
 func newBook() *book { return &book{run: "r1", bodies: map[string][]byte{}} }
 
-// req is one request, times in seconds from base.
+// req is one request. Times are in seconds from base.
 type req struct {
 	url, host, addr, purpose, forURL string
 	agent                            string
 	at, end                          float64
 	status                           int
 	body                             string
-	extra                            string // further JSON of the end line
-	clause                           string // further JSON of the start line
-	open                             bool   // never ended
+	extra                            string // more JSON for the end line
+	clause                           string // more JSON for the start line
+	open                             bool   // has no end line
 }
 
 func at(s float64) string { return base.Add(secs(s)).Format(time.RFC3339Nano) }
@@ -72,14 +72,14 @@ func (b *book) add(rs ...req) *book {
 	return b
 }
 
-// spoil puts another body in the place of every one that was kept.
+// spoil replaces every stored body by another one.
 func (b *book) spoil(body string) {
 	for sha := range b.bodies {
 		b.bodies[sha] = []byte(body)
 	}
 }
 
-// mandate configures an override until a number of seconds from base.
+// mandate configures an override that ends until seconds after base.
 func mandate(origin, reason string, until float64) func(*Config) {
 	return func(c *Config) {
 		c.Overrides = []Mandate{{Origin: origin, Reason: reason, Until: base.Add(secs(until))}}
@@ -92,7 +92,7 @@ func (b *book) restart() *book {
 	return b
 }
 
-// behind begins a process whose clock is d seconds behind, and says so.
+// behind begins a process whose clock is behind by d seconds, and records that.
 func (b *book) behind(d float64, rs ...req) *book {
 	b.restart()
 	for _, r := range rs {
@@ -133,7 +133,7 @@ func page(at float64, path string) req {
 	return req{url: "http://a.test" + path, at: at, end: at + 0.1, status: 200}
 }
 
-// refused adds an attempt at robots.txt that came to no request.
+// refused adds a robots.txt attempt without a request.
 func refused(b *book, s float64, aborted bool) *book {
 	fmt.Fprintf(&b.b, `{"event":"unsent","run":%q,"id":0,"url":"http://a.test/robots.txt","for":"http://a.test/","host":"a.test:80","purpose":"robots","ended":%q,"error":"refused","aborted":%t}`+"\n",
 		b.run, at(s), aborted)
@@ -142,15 +142,15 @@ func refused(b *book, s float64, aborted bool) *book {
 
 func failing(at float64) req { return req{url: "http://a.test/1", at: at, end: at + 0.1, status: 500} }
 
-// walled returns a request that a bot wall answers.
+// walled returns a request with a bot wall's response.
 func walled(at float64) req {
 	return req{url: "http://a.test/1", at: at, end: at + 0.1, status: 200, extra: `,"wall":"Anubis"`}
 }
 
-// polite returns a robots.txt that was requested.
+// polite returns a ledger with one robots.txt request.
 func polite() *book { return newBook().add(robotsReq(0, "User-agent: *\nDisallow: /no\n")) }
 
-// fiveWalls returns as many challenges as a host may send before it is left, and what is between them.
+// fiveWalls returns a ledger with the challenges after which a host is given up, and other requests between them.
 func fiveWalls(between ...req) *book {
 	b := polite()
 	for i := range 5 {
@@ -159,7 +159,7 @@ func fiveWalls(between ...req) *book {
 	return b.add(between...)
 }
 
-// unheard returns a robots.txt that fails.
+// unheard returns a failed robots.txt request.
 func unheard(at float64) req {
 	return req{url: "http://a.test/robots.txt", forURL: "http://a.test/", purpose: "robots", at: at, end: at + 0.1, status: 503}
 }
@@ -175,7 +175,7 @@ func optedOut(name string, at float64) func(c *Config) {
 	}
 }
 
-// forgivenAt lets hosts that were given up be requested again.
+// forgivenAt allows hosts that were given up to be requested again.
 func forgivenAt(at float64) func(c *Config) {
 	return func(c *Config) { c.Forgiven = []time.Time{base.Add(secs(at))} }
 }
@@ -192,7 +192,7 @@ func perDomain(c *Config) { c.PerDomain = true }
 
 func with(r req, change func(*req)) req { change(&r); return r }
 
-// in puts a request into a registrable domain.
+// in sets the registrable domain of a request.
 func in(r req, domain string) req { r.clause += fmt.Sprintf(`,"domain":%q`, domain); return r }
 
 func elsewhere(r req) req { r.addr = "192.0.2.99"; return r }
@@ -481,7 +481,7 @@ func TestInvariants(t *testing.T) {
 		{"P10 the first and the last request without their lines", func() *book {
 			b := newBook()
 			b.id++
-			return b.add(robotsReq(0, ""), with(page(1.1, "/"), func(r *req) { r.extra = `,"through":3` })).restart().add(with(page(2.2, "/"), func(r *req) { r.extra = `,"through":9` })) // the second process begins with 4
+			return b.add(robotsReq(0, ""), with(page(1.1, "/"), func(r *req) { r.extra = `,"through":3` })).restart().add(with(page(2.2, "/"), func(r *req) { r.extra = `,"through":9` })) // Permit 4 is the first of the second process
 		}(), nil, []string{"P10", "P10", "P10"}},
 		{"P10 more requests without their lines than can be counted one by one", polite().add(with(page(1.1, "/"), func(r *req) { r.extra = `,"through":18446744073709551615` })), nil, []string{"P10"}},
 		{"P10 a permit that nobody says has a line", func() *book {
@@ -578,7 +578,7 @@ func TestPlainReadingOfRobots(t *testing.T) {
 	}
 }
 
-// TestWithoutBodiesRulesAreNotChecked: all else is.
+// TestWithoutBodiesRulesAreNotChecked: everything else is.
 func TestWithoutBodiesRulesAreNotChecked(t *testing.T) {
 	b := newBook().add(robotsReq(0, "User-agent: *\nDisallow: /no\n"), page(1.1, "/no"), page(1.5, "/x"))
 	rep, err := Check(strings.NewReader(b.b.String()), config(), nil)
@@ -627,8 +627,7 @@ func TestAReportIsStableJSON(t *testing.T) {
 	}
 }
 
-// TestTimeIsLinearWhateverTheLedgerSays checks ledgers that are as bad as can be: with time in their
-// square this would take hours.
+// TestTimeIsLinearWhateverTheLedgerSays checks worst-case ledgers, which would take hours in quadratic time.
 func TestTimeIsLinearWhateverTheLedgerSays(t *testing.T) {
 	const n = 20_000
 	flying, asking := newBook(), newBook()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCheckTogether checks two crawls that are polite each by itself. The first one ends a request at 2.1, and the second one begins
-// its only request later.
+// TestCheckTogether checks two crawls, each polite on its own. The first ends a request at 2.1; the second begins its
+// only request later.
 func TestCheckTogether(t *testing.T) {
 	slow := func(c *Config) { c.Delay = 5 }
 	own := func(n int) func(*Config) {
@@ -38,10 +38,10 @@ func TestCheckTogether(t *testing.T) {
 		name          string
 		first         *book
 		second        req
-		mine, theirs  func(*Config) // of the first, and of the second
-		machine       string        // of the second
+		mine, theirs  func(*Config) // for the first, and for the second
+		machine       string        // machine of the second
 		want          string
-		unproven, one int // one: what is shared
+		unproven, one int // one: how many hosts, addresses and domains both request
 	}{
 		{name: "in time", first: newBook().add(robots, page(2, "/1")), second: robotsReq(3.2, ""), one: 2},
 		{name: "too early", first: newBook().add(robots, page(2, "/1")), second: robotsReq(2.6, ""), want: "P4", one: 2},
@@ -122,14 +122,15 @@ func opens(ledger string) func() (io.ReadCloser, error) {
 // local returns a request to a loopback address.
 func local(r req) req { return with(r, func(r *req) { r.addr = "127.0.0.1" }) }
 
-// TestCheckTogetherOpensOneLedgerAtATime: and what it keeps of each is bounded by those that run at the same time.
+// TestCheckTogetherOpensOneLedgerAtATime also checks that the state kept per ledger is bounded by the number of
+// concurrent requests.
 func TestCheckTogetherOpensOneLedgerAtATime(t *testing.T) {
 	open, most := 0, 0
 	var parts []Part
 	for i := range 50 {
 		b := newBook().add(robotsReq(float64(10*i), ""), page(float64(10*i+2), "/"))
 		if i == 49 {
-			b = newBook().add(robotsReq(482.5, "")) // after the one before
+			b = newBook().add(robotsReq(482.5, "")) // after the previous one
 		}
 		parts = append(parts, Part{Name: fmt.Sprint(49 - i), Config: config(), Body: b.body, Open: func() (io.ReadCloser, error) {
 			open++
@@ -144,7 +145,7 @@ func TestCheckTogetherOpensOneLedgerAtATime(t *testing.T) {
 	}
 }
 
-// closing tells when it is closed.
+// closing reports when it is closed.
 type closing struct {
 	io.Reader
 	close func()
@@ -155,7 +156,7 @@ func (c closing) Close() error {
 	return nil
 }
 
-// TestCheckTogetherKnowsCopiesOfFailures: an attempt at a robots.txt that came to no request can be copied, too.
+// TestCheckTogetherKnowsCopiesOfFailures: a robots.txt attempt that sent no request can also be shared.
 func TestCheckTogetherKnowsCopiesOfFailures(t *testing.T) {
 	for from, want := range map[float64]int{3: 0, 4: 1} {
 		first, second := refused(newBook(), 3, false), newBook()
@@ -172,7 +173,8 @@ func TestCheckTogetherKnowsCopiesOfFailures(t *testing.T) {
 	}
 }
 
-// TestCheckTogetherCountsRequestsOutsideHoursOfOthers: of a crawl that did not wait, people want to know.
+// TestCheckTogetherCountsRequestsOutsideHoursOfOthers: requests outside of another crawl's hours are noted even
+// if that crawl did not wait for the host.
 func TestCheckTogetherCountsRequestsOutsideHoursOfOthers(t *testing.T) {
 	for hours, want := range map[string]string{"00:00-03:03": "1 requests of B to hosts that A requests, too, are outside of the hours of that one (00:00-03:03)", "22:00-03:04": ""} {
 		first, second := newBook().add(robotsReq(0, "")), newBook().add(robotsReq(5.5, ""))
@@ -189,7 +191,7 @@ func TestCheckTogetherCountsRequestsOutsideHoursOfOthers(t *testing.T) {
 	}
 }
 
-// TestCheckTogetherComparesBothWays: a request of the first crawl comes too early after one of the second, too.
+// TestCheckTogetherComparesBothWays: a request of the first crawl can also be too early after one of the second.
 func TestCheckTogetherComparesBothWays(t *testing.T) {
 	first, second := newBook().add(robotsReq(0, ""), page(6, "/1")), newBook().add(robotsReq(5.5, ""))
 	second.run = "r2"

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// paced returns what a Pacer finds in a ledger.
+// paced returns a Pacer's findings in a ledger.
 func paced(t *testing.T, lines string, c Config, body Body) []Violation {
 	t.Helper()
 	p := NewPacer(c, body)
@@ -34,7 +34,7 @@ func paced(t *testing.T, lines string, c Config, body Body) []Violation {
 	return all
 }
 
-// early are the violations that a Pacer looks for, as texts.
+// early returns the violations that a Pacer looks for, as texts.
 func early(vs []Violation) (texts []string) {
 	for _, v := range vs {
 		switch v.Invariant {
@@ -46,8 +46,7 @@ func early(vs []Violation) (texts []string) {
 	return texts
 }
 
-// samePaces checks that a Pacer finds what Check found. Where processes overlap, it is given the lines in the order in
-// which they would have been written.
+// samePaces checks that Pacer and Check agree. If processes overlap, it sorts the lines into the order of writing.
 func samePaces(t *testing.T, lines string, c Config, body Body, found []Violation) {
 	t.Helper()
 	got, want := early(paced(t, lines, c, body)), early(found)
@@ -58,7 +57,7 @@ func samePaces(t *testing.T, lines string, c Config, body Body, found []Violatio
 			t.Fatal(err)
 		}
 		if got = early(paced(t, sorted, c, body)); len(got) > 0 && len(rep.Violations) > 0 {
-			return // it finds out when the first of two requests ends, and reports it once
+			return // a Pacer notices this when the first of the two requests ends, and reports it once
 		}
 	}
 	if !slices.Equal(got, want) {
@@ -66,7 +65,7 @@ func samePaces(t *testing.T, lines string, c Config, body Body, found []Violatio
 	}
 }
 
-// byTime sorts the lines of a ledger by their times.
+// byTime sorts ledger lines by time.
 func byTime(t *testing.T, lines string) string {
 	t.Helper()
 	when := func(b string) time.Time {
@@ -79,7 +78,8 @@ func byTime(t *testing.T, lines string) string {
 	return strings.Join(slices.SortedStableFunc(strings.Lines(lines), func(a, b string) int { return when(a).Compare(when(b)) }), "")
 }
 
-// TestAPacerForgetsOnlyWhatNothingIsDueAfter goes through more hosts than are remembered, and returns to the first at once.
+// TestAPacerForgetsOnlyWhatNothingIsDueAfter visits more hosts than a Pacer remembers, and returns to the first at
+// once.
 func TestAPacerForgetsOnlyWhatNothingIsDueAfter(t *testing.T) {
 	p := NewPacer(config(), nil)
 	visit := func(i int, at time.Time) int {
@@ -114,7 +114,7 @@ func TestAPacerForgetsOnlyWhatNothingIsDueAfter(t *testing.T) {
 	}
 }
 
-// TestAPacerUsesMemoryAgain compares a Pacer whose spare requests are overwritten with one that never uses a request again.
+// TestAPacerUsesMemoryAgain compares a Pacer that reuses request structs with one that does not.
 func TestAPacerUsesMemoryAgain(t *testing.T) {
 	reused := 0
 	rapid.Check(t, func(t *rapid.T) {

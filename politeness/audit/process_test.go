@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestProcesses checks requests of two machines whose clocks differ: a pause that is short by less than the clocks may be wrong is
-// counted apart, by more it is a violation, and so is what an overtaken process begins.
+// TestProcesses checks requests of two machines whose clocks differ. A pause too short by less than the clock error is
+// counted separately; too short by more, it is a violation. A request begun by an overtaken process is a violation,
+// too.
 func TestProcesses(t *testing.T) {
 	const robots = "http://a.test/robots.txt"
 	ledger := func(second float64, host string) *book {
@@ -22,10 +23,10 @@ func TestProcesses(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name      string
-		second    float64 // when the second process begins a request, by its clock; 4 is due
+		second    float64 // start of the second process's request, by its clock; 4 is due
 		host      string
-		first     Process // of the first
-		ahead     float64 // of the second
+		first     Process // clock of the first process
+		ahead     float64 // clock of the second
 		wrong     float64
 		invariant string // "": none
 		unproven  int
@@ -55,7 +56,7 @@ func TestProcesses(t *testing.T) {
 			t.Errorf("%s: %v and %d not proven, want %q and %d", c.name, rep.Violations, rep.Unproven, c.invariant, c.unproven)
 		}
 		if c.invariant == "P3" {
-			continue // lines that were written one after the other
+			continue // lines that were not written concurrently
 		}
 		if got := first(paced(t, b.b.String(), cfg, nil)); got != c.invariant {
 			t.Errorf("%s: line by line %q, want %q", c.name, got, c.invariant)
@@ -72,14 +73,14 @@ func first(vs []Violation) string {
 	return ""
 }
 
-// TestAnswerAfterTakeover: what a process that was overtaken hears of its last request is known to nobody else: neither how
-// long the answer took, which may be how long the process was stopped, nor the pause that it requests.
+// TestAnswerAfterTakeover: nobody else knows the response to the last request of an overtaken process, neither its
+// latency, which may include the time that the process was stopped, nor the pause that it requests.
 func TestAnswerAfterTakeover(t *testing.T) {
 	cfg := Config{Product: "bot", UserAgent: "bot/1 (+https://lab.university.edu)", Delay: 1, DelayFactor: 1, MaxDelay: 60}
 	for _, c := range []struct {
 		name         string
 		answered     float64
-		stored       float64 // 0: an earlier version did not say
+		stored       float64 // 0: unknown, by an earlier version
 		answer, want string
 		unknown      int
 	}{

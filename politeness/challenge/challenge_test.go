@@ -28,7 +28,7 @@ func recorded(t *testing.T, name string) string {
 	return string(b)
 }
 
-// TestEachRowHasAPage: each wall is recognized by its page alone, with any status that is no redirect, and has a source.
+// TestEachRowHasAPage: each wall is recognized by its page alone, with any status except redirects, and has a source.
 func TestEachRowHasAPage(t *testing.T) {
 	for _, r := range challenge.Rows() {
 		body := recorded(t, pages[r.Name])
@@ -48,7 +48,7 @@ func TestEachRowHasAPage(t *testing.T) {
 	}
 }
 
-// TestFormsOfChallenges: walls send their challenge in more than one form.
+// TestFormsOfChallenges covers walls that send several kinds of challenges.
 func TestFormsOfChallenges(t *testing.T) {
 	for body, want := range map[string]string{
 		`<script id="anubis_version" type="application/json">"1"</script><script src="/.within.website/x/cmd/anubis/static/js/main.mjs?cacheBuster=1"></script>`: "Anubis",
@@ -63,7 +63,8 @@ func TestFormsOfChallenges(t *testing.T) {
 	}
 }
 
-// TestFieldsOfChallenges: header fields that say it suffice; those that accompany ordinary pages say nothing.
+// TestFieldsOfChallenges: a header field that marks a challenge suffices; fields that ordinary pages have, too, prove
+// nothing.
 func TestFieldsOfChallenges(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
 		{"Cf-Mitigated", "challenge", "Cloudflare"},
@@ -80,12 +81,12 @@ func TestFieldsOfChallenges(t *testing.T) {
 	}
 }
 
-// TestQuotedChallengesAreOrdinary: the source of a challenge as text, in a comment, in an attribute, in data or late in a script
-// is no challenge. Nor is what protected pages carry.
+// TestQuotedChallengesAreOrdinary: a challenge quoted as text, in a comment, in an attribute, in data or late in a
+// script is not a challenge. Markup on protected pages is not one either.
 func TestQuotedChallengesAreOrdinary(t *testing.T) {
 	for name, file := range pages {
 		body := recorded(t, file)
-		untitled := strings.ReplaceAll(body, "</title>", "") // which would end the quotation
+		untitled := strings.ReplaceAll(body, "</title>", "") // a title would end the quotation
 		for what, quoted := range map[string]string{
 			"text":     "<!doctype html><title>Walls</title><pre>" + html.EscapeString(body) + "</pre>",
 			"comment":  "<!doctype html><!-- " + strings.ReplaceAll(body, "-->", "") + " --><p>hello",
@@ -119,7 +120,8 @@ func TestQuotedChallengesAreOrdinary(t *testing.T) {
 	}
 }
 
-// TestOrdinaryPagesAreNone: 5,000 made pages of documentation that write about walls, and each page that comes with Go, are none.
+// TestOrdinaryPagesAreNone: 5,000 generated pages that write about walls, and all pages that come with Go, are not
+// challenges.
 func TestOrdinaryPagesAreNone(t *testing.T) {
 	words := strings.Fields("anubis_challenge _cf_chl_opt awsWafCookieDomainList gokuProps captcha-delivery.com window._pxAppId px-captcha " +
 		"/_sec/cp_challenge sec-if-cpt-container _Incapsula_Resource challenge.js token.awswaf.com robots crawler proof-of-work")
@@ -139,7 +141,7 @@ func TestOrdinaryPagesAreNone(t *testing.T) {
 	files := 0
 	_ = filepath.WalkDir(strings.TrimSpace(string(root)), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".html" {
-			return nil //nolint:nilerr // what cannot be read is left out
+			return nil //nolint:nilerr // unreadable files are skipped
 		}
 		if b, err := os.ReadFile(path); err == nil {
 			files++

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// usual returns entries as crawls write them.
+// usual returns typical entries of a crawl.
 func usual() []*Entry {
 	at := time.Date(2026, 1, 5, 10, 0, 59, 999999000, time.UTC)
 	return []*Entry{
@@ -22,7 +22,7 @@ func usual() []*Entry {
 	}
 }
 
-// usualLines are their lines, as a Writer writes them, and as before there were chains.
+// usualLines returns their lines as a Writer writes them, and as it wrote them before there were chains.
 func usualLines(t testing.TB) (lines [][]byte) {
 	t.Helper()
 	var b bytes.Buffer
@@ -39,7 +39,7 @@ func usualLines(t testing.TB) (lines [][]byte) {
 	return lines
 }
 
-// TestUsualLinesAreReadInOrder: what costs half is what nearly all lines are read by.
+// TestUsualLinesAreReadInOrder checks that the fast path, at half the cost, reads nearly all lines.
 func TestUsualLinesAreReadInOrder(t *testing.T) {
 	var p Parser
 	for _, line := range usualLines(t) {
@@ -49,7 +49,7 @@ func TestUsualLinesAreReadInOrder(t *testing.T) {
 	}
 }
 
-// TestBothWaysOfReadingAgree changes lines, and reads them as they are written and member by member.
+// TestBothWaysOfReadingAgree mutates lines, and reads them on the fast path and member by member.
 func TestBothWaysOfReadingAgree(t *testing.T) {
 	lines := usualLines(t)
 	extra := []string{
@@ -74,7 +74,8 @@ func TestBothWaysOfReadingAgree(t *testing.T) {
 	})
 }
 
-// TestLinesThatLookUsual are read as without a Parser: of what it remembers, nothing is a text that ends where it does in a line.
+// TestLinesThatLookUsual checks that a Parser's remembered texts never match only a prefix of a value: such lines are
+// read as without a Parser.
 func TestLinesThatLookUsual(t *testing.T) {
 	var p Parser
 	var got Entry
@@ -100,7 +101,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// agree compares what a Parser reads with what is read without one.
+// agree checks that reading a line with and without a Parser gives the same result.
 func agree(t interface {
 	Fatalf(format string, args ...any)
 }, p *Parser, line []byte, got *Entry) {

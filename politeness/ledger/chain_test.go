@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// broken returns the number of the first line that does not fit the chain, 0 if all do; it is computed from what the format says
-// and not with this package.
+// broken returns the number of the first line that breaks the chain, or 0. It follows the format's description and does
+// not use this package.
 func broken(text string) int {
 	sum, old := sha256.Sum256(nil), ""
 	n := 0
@@ -35,7 +35,7 @@ func broken(text string) int {
 	return 0
 }
 
-// session appends n entries to the ledger at path, as a process does that continues it.
+// session appends n entries to the ledger at path, like a process that continues it.
 func session(t *testing.T, path string, n int) {
 	t.Helper()
 	f, size, err := Open(path)
@@ -99,7 +99,7 @@ func TestAnOldLedgerIsPartOfTheChainThatFollowsIt(t *testing.T) {
 	}
 }
 
-// failing is a disk on which some writes fail, in whole.
+// failing is a disk on which whole writes sometimes fail.
 type failing struct {
 	bytes.Buffer
 	fails bool
@@ -150,7 +150,7 @@ func TestAHeadIsOfTheLinesBeforeIt(t *testing.T) {
 		t.Error("a head that was not written is no error")
 	}
 	f.fails = false
-	line() // which a head that was not written does not keep from being written
+	line() // a failed head does not prevent the next line
 	for range 2 {
 		if err := sign(); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// TestLinesAreAsEncodingJSONWritesAndReadsThem compares both directions of the format with encoding/json for random entries.
+// TestLinesAreAsEncodingJSONWritesAndReadsThem compares encoding and decoding with encoding/json, for random entries.
 func TestLinesAreAsEncodingJSONWritesAndReadsThem(t *testing.T) {
 	text := rapid.OneOf(rapid.Just(""), rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
 		rapid.Just("<a href=\"x\">&\u2028\u2029\\\x7f\x00\b\f\n\r\t"))

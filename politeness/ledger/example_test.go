@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// Every request has two lines: one before it is sent, one when it is over.
+// Every request has two lines: one before it is sent, and one after it ends.
 func ExampleReader() {
 	lines := strings.NewReader(`{"event":"start","run":"r","id":1,"url":"https://site.example/robots.txt","host":"site.example","addr":"192.0.2.1","purpose":"robots","allowed":"2026-11-25T10:00:00Z","written":"2026-11-25T10:00:00Z"}
 {"event":"end","run":"r","id":1,"ended":"2026-11-25T10:00:00.25Z","status":404}

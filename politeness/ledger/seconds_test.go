@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestShortSeconds compares what is read by hand with what strconv reads.
+// TestShortSeconds compares the hand-written parser with strconv.
 func TestShortSeconds(t *testing.T) {
 	check := func(t interface{ Fatalf(string, ...any) }, text string) {
 		d, ok := short([]byte(text))

@@ -2,7 +2,7 @@ package machine
 
 import "fmt"
 
-// Kill ends what a process that is killed has.
+// Kill releases what the operating system releases for a killed process.
 func (m *Hosts) Kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -14,7 +14,7 @@ func (m *Hosts) Kill() {
 	}
 }
 
-// OnePage returns the names of hosts whose clocks are on one page.
+// OnePage returns the names of n hosts whose clocks share a page.
 func OnePage(n int) string {
 	for i := 0; ; i++ {
 		name := fmt.Sprintf("h%d.test", i)

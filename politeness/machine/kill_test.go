@@ -20,7 +20,7 @@ func turn(gate string) *politeness.Turn {
 	return &politeness.Turn{Gate: gate, Crawl: gate, Host: "h.test", Port: "80", Delay: 2 * time.Second}
 }
 
-// waitFor returns for how long a crawl has to wait, 0 if it has a turn.
+// waitFor returns how long a crawl has to wait, or 0 if it gets a turn.
 func waitFor(t *testing.T, m *machine.Hosts, gate string) time.Duration {
 	t.Helper()
 	var w *politeness.NotYet
@@ -33,13 +33,14 @@ func waitFor(t *testing.T, m *machine.Hosts, gate string) time.Duration {
 	return time.Until(w.Until)
 }
 
-// A request of a process that was killed counts as ended when another process looks, within a second: the pause follows.
+// Other processes notice within a second that a process was killed. Its request then counts as ended, and the pause
+// follows.
 func TestKilledProcessHoldsNobodyUpAndLosesNoPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		killed, other := machine.Open(dir, politeness.NewHosts(politeness.HostsLimits{})), open(t, dir)
 		longer := turn("killed")
-		longer.Delay = 3 * time.Second // than that of the other: it is owed, too
+		longer.Delay = 3 * time.Second // longer than the other crawl's delay, and applies to it, too
 		if err := killed.Take(longer); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,7 @@ func TestKilledProcessHoldsNobodyUpAndLosesNoPause(t *testing.T) {
 	})
 }
 
-// Pauses outlive the process that was told them, and so does the place of nobody.
+// A pause outlives the process that was asked for it; a place in the queue does not.
 func TestPauseOutlivesProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -86,7 +87,7 @@ func TestPauseOutlivesProcess(t *testing.T) {
 	})
 }
 
-// What cannot be used is left alone, and the process goes on alone.
+// A directory that cannot be used is left alone, and the process continues without sharing.
 func TestStateDirectoryThatCannotBeUsed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		make func(dir, clocks string) error
@@ -134,7 +135,7 @@ func TestStateDirectoryThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A file that is removed while it is used is another one for processes that come later: both say so.
+// If the file is removed during use, later processes create another one. Both sides report that.
 func TestRemovedStateDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "state")
@@ -151,7 +152,7 @@ func TestRemovedStateDirectory(t *testing.T) {
 	})
 }
 
-// The file has its size from the beginning, and the system stores what was written.
+// The file has its full size from the beginning, and the system allocates only what was written.
 func TestStateDirectoryIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir)
@@ -161,7 +162,7 @@ func TestStateDirectoryIsBounded(t *testing.T) {
 	}
 }
 
-// More clocks on a page than it has room for make crawls wait, and no pause is lost.
+// If a page has no room for another clock, crawls wait, and no pause is lost.
 func TestFullPageMakesCrawlsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := open(t, t.TempDir())
@@ -183,7 +184,8 @@ func TestFullPageMakesCrawlsWait(t *testing.T) {
 	})
 }
 
-// TestKilledProcessKeepsTheTotalRate: a process that is killed while it has the clock of all requests has made one.
+// TestKilledProcessKeepsTheTotalRate: a process killed while it holds the clock of the total rate counts as having sent
+// a request.
 func TestKilledProcessKeepsTheTotalRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -209,7 +211,7 @@ func TestKilledProcessKeepsTheTotalRate(t *testing.T) {
 type killer struct {
 	strings.Builder
 	kill          func()
-	before, after int // which line; none if it is negative
+	before, after int // number of the line; negative: none
 	n             int
 }
 
@@ -226,9 +228,10 @@ func (k *killer) Write(line []byte) (int, error) {
 	return n, err
 }
 
-// TestKilledProcessLosesNoPauseThatItsLedgerHas: at whatever step it is killed, other processes owe the pause until it is resumed.
+// TestKilledProcessLosesNoPauseThatItsLedgerHas: whenever the process is killed, other processes keep to the pause
+// until it resumes.
 func TestKilledProcessLosesNoPauseThatItsLedgerHas(t *testing.T) {
-	u, _ := weburl.Parse("http://h.test/") // the robots.txt comes first
+	u, _ := weburl.Parse("http://h.test/") // starts with the robots.txt
 	q := politeness.Request{URL: u, Addr: netip.MustParseAddr("192.0.2.1")}
 	for _, answer := range []struct {
 		reply politeness.Reply
@@ -272,7 +275,7 @@ func TestKilledProcessLosesNoPauseThatItsLedgerHas(t *testing.T) {
 				if step == 5 {
 					killed.Kill()
 				}
-				want := time.Second // of the request that others take for one that was made
+				want := time.Second // delay of the request, which others assume was sent
 				if strings.Contains(lines.String(), `"event":"end"`) {
 					want = answer.owed
 				}

@@ -40,7 +40,7 @@ func TestProcessesKeepTheContractOfSharing(t *testing.T) {
 	})
 }
 
-// Crawls of one process and of others have one order.
+// Crawls of this process and of others take turns in one order.
 func TestCrawlsOfProcessesKeepTheContractOfSharing(t *testing.T) {
 	sharingtest.Run(t, func(t *testing.T, n int) []politeness.Sharing {
 		dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// process opens a directory as a process of its own does.
+// process opens a directory like a separate process.
 func process(t *testing.T, dir string) *Hosts {
 	t.Helper()
 	m := Open(dir, politeness.NewHosts(politeness.HostsLimits{}))
@@ -123,7 +123,7 @@ func TestOldRobotsFilesArePruned(t *testing.T) {
 	}
 }
 
-// TestRobotsFileThatWasPrunedIsSaidToBeSo, to whoever requests it again.
+// TestRobotsFileThatWasPrunedIsSaidToBeSo: the crawl that requests the file again is told the reason.
 func TestRobotsFileThatWasPrunedIsSaidToBeSo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	m, key := process(t, dir), politeness.RobotsKey{Origin: "https://a.example"}
