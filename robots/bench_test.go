@@ -8,7 +8,7 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// benchFile returns a file of about size bytes. Every wildEvery-th rule of it has a star; 0 for none.
+// benchFile returns a file of about size bytes. Every wildEvery-th rule has a wildcard; 0 means none.
 func benchFile(size, wildEvery int) []byte {
 	var b strings.Builder
 	b.WriteString("# rules for everyone\nUser-agent: *\n")
@@ -22,8 +22,8 @@ func benchFile(size, wildEvery int) []byte {
 	return []byte(b.String())
 }
 
-// benchRules returns a file with that many rules, every wildEvery-th of them one of three kinds with a
-// star, and that many groups of others.
+// benchRules returns a file with the given number of rules and groups for other robots. Every wildEvery-th rule has a
+// wildcard, of one of three kinds.
 func benchRules(rules, wildEvery, others int) []byte {
 	var b strings.Builder
 	for i := range others {

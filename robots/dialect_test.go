@@ -36,7 +36,7 @@ func parseQuestions(t *testing.T, s string) (qs []question) {
 	return qs
 }
 
-// TestDialects: every dialect has its table of cases, the examples of its standard among them.
+// TestDialects runs each dialect's table of cases, which includes the examples of its standard.
 func TestDialects(t *testing.T) {
 	for _, d := range Dialects() {
 		t.Run(d.String(), func(t *testing.T) { testDialect(t, d) })
@@ -90,7 +90,7 @@ func TestParseDialect(t *testing.T) {
 	}
 }
 
-// TestDisagree: a file that each older standard reads in its own way.
+// TestDisagree reads a file that each older standard interprets differently.
 func TestDisagree(t *testing.T) {
 	const file = "User-agent: *\nDisallow: /\nAllow: /x\n"
 	got := Parse([]byte(file)).Disagree("a", "/x")

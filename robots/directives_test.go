@@ -14,7 +14,7 @@ func metas(contents ...string) (out []Meta) {
 	return out
 }
 
-// TestPageDirectivesAddUp: what forbids adds up over headers and elements; nothing takes it back.
+// TestPageDirectivesAddUp checks that restrictions from all headers and elements add up, and that none can be revoked.
 func TestPageDirectivesAddUp(t *testing.T) {
 	for _, c := range []struct {
 		headers []string
@@ -62,7 +62,7 @@ func TestPageDirectivesAddUp(t *testing.T) {
 	}
 }
 
-// TestOtherDirectives: the rest of the vocabulary, the strictest of several values.
+// TestOtherDirectives covers the other directives. The strictest of several values applies.
 func TestOtherDirectives(t *testing.T) {
 	d := PageDirectives("x", []string{"noarchive, nosnippet", "noimageindex"}, metas("notranslate, max-snippet:100, max-snippet:20, max-snippet:-1, max-video-preview:0, max-image-preview:large, max-image-preview:standard"))
 	if !d.NoArchive || !d.NoSnippet || !d.NoImageIndex || !d.NoTranslate || d.NoIndex || d.NoFollow || d.MaxImagePreview != "standard" {
@@ -85,7 +85,7 @@ func TestOtherDirectives(t *testing.T) {
 	}
 }
 
-// TestUnavailableAfter: the forms in which dates are met; the earliest counts.
+// TestUnavailableAfter covers the date formats found in practice. The earliest date applies.
 func TestUnavailableAfter(t *testing.T) {
 	want := time.Date(2010, 6, 25, 15, 0, 0, 0, time.UTC)
 	for _, s := range []string{
@@ -112,7 +112,7 @@ func TestUnavailableAfter(t *testing.T) {
 	}
 }
 
-// TestDirectivesOf1996: the workshop's table, and its rules for conflicts.
+// TestDirectivesOf1996 checks the table of the 1996 workshop and its rules for conflicts.
 func TestDirectivesOf1996(t *testing.T) {
 	for content, want := range map[string][2]bool{ // indexed, followed
 		"":                      {true, true},
@@ -138,7 +138,7 @@ func TestDirectivesOf1996(t *testing.T) {
 	}
 }
 
-// TestPageAddressAndState: the elements of 1996 that say what a page is.
+// TestPageAddressAndState covers the meta elements of 1996 that describe a page's address and state.
 func TestPageAddressAndState(t *testing.T) {
 	d := PageDirectives("x", nil, []Meta{
 		{"URL", " https://www.example.com/page "}, {"url", "https://second.example/"}, {"Document-State", "DYNAMIC"},
@@ -150,7 +150,7 @@ func TestPageAddressAndState(t *testing.T) {
 	}
 }
 
-// TestTermsAreBounded: a page with more directives than anybody needs.
+// TestTermsAreBounded reads a page with an excessive number of directives.
 func TestTermsAreBounded(t *testing.T) {
 	d := PageDirectives("x", []string{strings.Repeat("a,b c,", 100_000)}, metas("noindex"))
 	if n := len(d.terms); n != maxTerms {

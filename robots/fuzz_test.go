@@ -15,7 +15,7 @@ var fuzzSeeds = []string{
 	strings.Repeat("User-agent: *\nDisallow: /aaaaaaaa\n", 40),
 }
 
-// FuzzParse: nothing in the package panics on any file, and lints name lines that exist.
+// FuzzParse checks that no file causes a panic, and that lints refer to existing lines.
 func FuzzParse(f *testing.F) {
 	for _, s := range fuzzSeeds {
 		f.Add([]byte(s), "/a?b#c")
@@ -52,7 +52,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzVerdict: every dialect decides as the slow reading of it does, whatever the file.
+// FuzzVerdict compares every dialect with the slow reference parser.
 func FuzzVerdict(f *testing.F) {
 	for _, s := range fuzzSeeds {
 		f.Add(s, "bot", "/a/b?c")
@@ -67,14 +67,14 @@ func FuzzVerdict(f *testing.F) {
 		}
 		for _, l := range Parse([]byte(body)).Lints() {
 			if l.Code == lintMisspelt || l.Code == lintTooMany {
-				return // the reference reads correct names only
+				return // the reference handles valid names only
 			}
 		}
 		compareWithReference(t, body, agent, []string{path})
 	})
 }
 
-// FuzzPage: directives and usage signals never panic and are bounded.
+// FuzzPage checks that page directives and usage signals cause no panic and are bounded.
 func FuzzPage(f *testing.F) {
 	f.Add("noindex, bot: nofollow, unavailable_after: Friday, 25-Jun-10 15:00:00 PST", "none;max-snippet:3", "train-ai=n;a=1, search=(a \"b\")")
 	f.Fuzz(func(t *testing.T, header, content, usage string) {

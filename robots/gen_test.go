@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// gen writes files from a grammar: mostly what site owners write, with what goes wrong mixed in.
+// gen generates files from a grammar: mostly what site owners write, with mistakes mixed in.
 type gen struct {
 	*rand.Rand
 }
@@ -21,7 +21,7 @@ var genAgents = []string{"ab", "abc", "Bot", "bot", "otherbot", "bot-news"}
 
 func (g *gen) agent() string { return g.pick(genAgents...) }
 
-// path returns a URL path, now and then one that needs escaping.
+// path returns a URL path that sometimes needs escaping.
 func (g *gen) path() string {
 	var b strings.Builder
 	for range 1 + g.IntN(3) {
@@ -113,7 +113,7 @@ func (g *gen) file() string {
 	return b.String()
 }
 
-// question returns a path that has something to do with a rule of the file, or not.
+// question returns a path that may be related to a rule of the file.
 func (g *gen) question(body string) string {
 	lines := refLines(body)
 	_, value := refLine(strings.TrimSpace(lines[g.IntN(len(lines))]))

@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestLints: what is remarked on, and what is not. Sections NAME/robots.txt are followed by NAME/lints.
+// TestLints compares the lints of each file NAME/robots.txt in the archive with NAME/lints.
 func TestLints(t *testing.T) {
 	path := filepath.Join("testdata", "lints.txtar")
 	files := readTxtar(t, path)
@@ -48,7 +48,7 @@ func lintText(body []byte) string {
 	return b.String()
 }
 
-// TestLintsOfOddBodies: error pages and other files that are sent with status 200.
+// TestLintsOfOddBodies covers error pages and other files served with status 200.
 func TestLintsOfOddBodies(t *testing.T) {
 	for body, want := range map[string]LintCode{
 		"<!DOCTYPE html><html>":                          lintHTML,
@@ -77,7 +77,7 @@ func TestLintsOfOddBodies(t *testing.T) {
 	}
 }
 
-// TestLintsAreBounded: a file that is wrong in every line.
+// TestLintsAreBounded reads a file with an error in every line.
 func TestLintsAreBounded(t *testing.T) {
 	ls := Parse([]byte(strings.Repeat("x\n", MaxSize/2))).Lints()
 	if len(ls) != maxLints || ls[maxLints-1].Code != lintTooMany {

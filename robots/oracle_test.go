@@ -11,14 +11,14 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// The oracle: github.com/temoto/robotstxt v1.1.2, on files from a grammar. It is wrong in the ways
-// listed here. A model of RFC 9309 that can be given any set of these ways must agree with this
-// package when it has none of them and with temoto when it has all; every disagreement is then put
-// down to the fewest ways that explain it, and every way must still be needed for some.
+// The oracle is github.com/temoto/robotstxt v1.1.2, on generated files. It deviates from RFC 9309 in the ways listed
+// here. A model of RFC 9309 can simulate any set of these quirks. Without quirks it must agree with this package, with
+// all of them it must agree with temoto. Every disagreement is explained by a minimal set of quirks, and every quirk
+// must be needed for some disagreement.
 
 var oracleN = flag.Int("oracle.n", 3000, "files to compare with the oracle")
 
-// quirk is a set of ways in which temoto departs from RFC 9309.
+// quirk is a set of deviations of temoto from RFC 9309.
 type quirk uint32
 
 const (
@@ -68,13 +68,13 @@ var quirks = [...]struct{ section, what string }{
 	{"2.2", "prose that begins with a field's name is a rule"},
 }
 
-// answer is what a parser says of a path.
+// answer is a parser's verdict on a path.
 type answer uint8
 
 const (
 	refuses answer = iota
 	allows
-	rejects // the whole file
+	rejects // rejects the whole file
 )
 
 func answerOf(allowed bool) answer {
@@ -117,8 +117,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// explainDifference asks both parsers, holds both against the model, and names the ways that make
-// the difference.
+// explainDifference compares both parsers with the model and returns the quirks that explain the difference.
 func explainDifference(t *testing.T, body, agent, path string) quirk {
 	t.Helper()
 	v := Parse([]byte(body)).For(agent).Test(path)
@@ -138,7 +137,7 @@ func explainDifference(t *testing.T, body, agent, path string) quirk {
 	return fewest(body, agent, path, theirs)
 }
 
-// fewest returns one way that explains the answer alone, or else a set from which none can be left out.
+// fewest returns a single quirk that explains the answer, or else a minimal set of them.
 func fewest(body, agent, path string, theirs answer) quirk {
 	for q := quirk(1); q < qEnd; q <<= 1 {
 		if model(q, body, agent, path) == theirs {
@@ -154,20 +153,20 @@ func fewest(body, agent, path string, theirs answer) quirk {
 	return set
 }
 
-// modelRule is a rule as the model has it: raw is its path as written.
+// modelRule is a rule in the model; raw is its path as written.
 type modelRule struct {
 	allow bool
 	raw   string
 }
 
-// modelGroup is a group, or what was forgotten to be one.
+// modelGroup is a group of rules, or one that temoto overlooks.
 type modelGroup struct {
 	agents []string
 	rules  []modelRule
-	kept   bool // temoto has heard of it
+	kept   bool // temoto knows the group
 }
 
-// model answers by RFC 9309 with this package's extensions, altered by the quirks.
+// model returns the verdict of RFC 9309 with this package's extensions and the given quirks.
 func model(q quirk, body, agent, path string) answer {
 	groups, ok := modelGroups(q, body)
 	if !ok {
@@ -193,7 +192,7 @@ func model(q quirk, body, agent, path string) answer {
 	return answerOf(allowed)
 }
 
-// modelGroups reads the lines; ok is false when the file is rejected.
+// modelGroups parses the groups of a file; ok is false if the file is rejected.
 func modelGroups(q quirk, body string) (groups []modelGroup, ok bool) {
 	closed := true
 	for _, raw := range refLines(strings.TrimPrefix(body, "\ufeff")) {
@@ -233,7 +232,7 @@ func modelGroups(q quirk, body string) (groups []modelGroup, ok bool) {
 	return groups, true
 }
 
-// modelLine is a line's field and value.
+// modelLine returns the field and the value of a line.
 func modelLine(q quirk, raw string) (field, value string) {
 	text := strings.Trim(modelComment(q, raw), " \t")
 	i := strings.IndexAny(text, ": \t")
@@ -306,7 +305,7 @@ func modelPaths(q quirk, field, value string) []string {
 	return words
 }
 
-// modelRules are the rules for a robot.
+// modelRules returns the rules that apply to a robot.
 func modelRules(q quirk, groups []modelGroup, agent string) (rules []modelRule) {
 	agent = strings.ToLower(agent)
 	best := ""
@@ -332,7 +331,7 @@ func modelRules(q quirk, groups []modelGroup, agent string) (rules []modelRule) 
 	return rules
 }
 
-// modelCanon returns the form in which rules and URLs are compared.
+// modelCanon returns the canonical form in which rules and URLs are compared.
 func modelCanon(q quirk, s string, url bool) string {
 	switch {
 	case q&qEscapes != 0:
@@ -349,7 +348,7 @@ func modelCanon(q quirk, s string, url bool) string {
 
 var modelPatterns = map[string]*regexp.Regexp{}
 
-// modelPattern is a rule as a regular expression, and its length; nil when it is no rule.
+// modelPattern returns a rule as a regular expression, and its length; nil if it is not a rule.
 func modelPattern(q quirk, r modelRule) (*regexp.Regexp, int) {
 	path := r.raw
 	if path[0] != '/' && path[0] != '*' {

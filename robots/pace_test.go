@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestCrawlDelayValues: a decimal number of seconds, and nothing else.
+// TestCrawlDelayValues checks that a Crawl-delay is a decimal number of seconds and nothing else.
 func TestCrawlDelayValues(t *testing.T) {
 	for value, want := range map[string]time.Duration{
 		"1": time.Second, "0": 0, "2.5": 2500 * time.Millisecond, ".5": time.Second / 2, "10.": 10 * time.Second,
@@ -32,7 +32,8 @@ func TestCrawlDelayValues(t *testing.T) {
 	}
 }
 
-// TestAPauseBelongsToTheRobotsNamedBeforeIt, unlike rules, which hold for the whole list (RFC 9309 section 2.2.1).
+// TestAPauseBelongsToTheRobotsNamedBeforeIt checks that delays apply only to the names before them, although rules
+// apply to all names of a group (RFC 9309 section 2.2.1).
 func TestAPauseBelongsToTheRobotsNamedBeforeIt(t *testing.T) {
 	r := Parse([]byte("User-agent: slowbot\nCrawl-delay: 600\nRequest-rate: 1/500\nVisit-time: 0100-0200\n" +
 		"User-agent: ours\nUser-agent: *\nCrawl-delay: 2\nUser-agent: last\nDisallow: /x\n"))
@@ -49,7 +50,8 @@ func TestAPauseBelongsToTheRobotsNamedBeforeIt(t *testing.T) {
 	}
 }
 
-// TestCrawlDelayBelongsToItsGroup: the larger of two, and nothing from the group of all.
+// TestCrawlDelayBelongsToItsGroup checks that the larger of two delays applies, and that a named group does not inherit
+// the delay of group "*".
 func TestCrawlDelayBelongsToItsGroup(t *testing.T) {
 	r := Parse([]byte("Crawl-delay: 99\nUser-agent: *\nCrawl-delay: 10\nDisallow: /a\n\nUser-agent: named\nDisallow: /b\n\n" +
 		"User-agent: two\nCrawl-delay: 3\nUser-agent: three\nCrawl-delay: 1\nDisallow: /c\nUser-agent: two\nCrawl-delay: 2\n"))
@@ -62,7 +64,7 @@ func TestCrawlDelayBelongsToItsGroup(t *testing.T) {
 			t.Errorf("%s: %v", agent, d)
 		}
 	}
-	// Strictest waits as long as any dialect requires: only that of 1996 applies it to b here.
+	// Strictest waits as long as any dialect requires: here only the dialect of 1996 applies the delay to b.
 	if d, _ := Parse([]byte("User-agent: a b\nCrawl-delay: 4\n"), WithDialect(Strictest)).For("b").CrawlDelay(); d != 4*time.Second {
 		t.Error(d)
 	}
@@ -71,7 +73,7 @@ func TestCrawlDelayBelongsToItsGroup(t *testing.T) {
 	}
 }
 
-// TestRequestRate: n/m is m/n seconds a request.
+// TestRequestRate checks that n/m means m/n seconds per request.
 func TestRequestRate(t *testing.T) {
 	for value, want := range map[string]time.Duration{
 		"1/5": 5 * time.Second, "1/10s": 10 * time.Second, "2/1m": 30 * time.Second, "100/24h": 864 * time.Second,
@@ -98,7 +100,7 @@ func TestRequestRate(t *testing.T) {
 	}
 }
 
-// TestVisitTime: hours of the day in UTC, over midnight if need be.
+// TestVisitTime reads hours of the day in UTC, which may cross midnight.
 func TestVisitTime(t *testing.T) {
 	g := Parse([]byte("User-agent: *\nVisit-time: 0600-0845\nVisit-time: 22:30 - 01:15\nVisit-time: 2500-2600\nVisit-time: 0660-0700\nVisit-time: always\nVisit-time: 06-07\n")).For("x")
 	want := []Window{{6 * time.Hour, 8*time.Hour + 45*time.Minute}, {22*time.Hour + 30*time.Minute, time.Hour + 15*time.Minute}}
@@ -124,7 +126,7 @@ func TestVisitTime(t *testing.T) {
 	}
 }
 
-// TestFileWideLines belong to no group and end none.
+// TestFileWideLines checks that such lines belong to no group and do not end one.
 func TestFileWideLines(t *testing.T) {
 	r := Parse([]byte("Sitemap: https://h.example/a.xml\nUser-agent: a\nSitemap: /b.xml\nSITEMAP:https://h.example/c.xml?x=y:z # last\nSitemap:\nHost:\nHost: www.h.example\nHost: other\n" +
 		"Clean-param: sid&ref /shop/*.php\nClean-param: utm\nClean-param: &&a /x\nClean-param:\n"))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLineEnds: CR, LF and CRLF end a line, and lines are counted alike (RFC 9309 section 2.2, EOL).
+// TestLineEnds checks that CR, LF and CRLF each end a line, and give the same line numbers (RFC 9309 section 2.2, EOL).
 func TestLineEnds(t *testing.T) {
 	for _, eol := range []string{"\n", "\r", "\r\n"} {
 		body := strings.Join([]string{"# rules", "", "User-agent: *", "Disallow: /a", "Disallow: /b"}, eol)
@@ -18,26 +18,26 @@ func TestLineEnds(t *testing.T) {
 			}
 		}
 	}
-	// LF CR ends a line and is followed by an empty line; so is CR CR LF.
+	// An LF followed by CR gives an empty line, and so does CR CR LF.
 	if v := Parse([]byte("User-agent: *\n\rDisallow: /\r\r\nDisallow: /b")).For("x").Test("/b"); v.Line != 5 {
 		t.Errorf("%+v", v)
 	}
 }
 
-// TestByteOrderMark: a mark at the beginning is skipped and counts for no column.
+// TestByteOrderMark checks that a byte order mark at the beginning is skipped and does not count as a column.
 func TestByteOrderMark(t *testing.T) {
 	v := Parse([]byte("\ufeffUser-agent: *\nDisallow: /")).For("x").Test("/")
 	if v.Allowed || v.GroupLine != 1 {
 		t.Errorf("%+v", v)
 	}
-	// One at the beginning of a later line, where two files were put together, is a blank.
+	// At the beginning of a later line, where two files were concatenated, it counts as white space.
 	if v := Parse([]byte("User-agent: *\n\ufeffDisallow: /")).For("x").Test("/"); v.Allowed {
 		t.Errorf("%+v", v)
 	}
 }
 
-// TestControlBytes do no harm at either end of a field or value, and are bytes like any other
-// inside.
+// TestControlBytes checks that control bytes around a field or value are ignored. Inside of them they are ordinary
+// bytes.
 func TestControlBytes(t *testing.T) {
 	g := Parse([]byte("\x00User-agent\x01: \x02*\x00\n\x00Disallow:\x00 /a\x00\nDisallow: /b\x00c\nDis\x00allow: /d\nDisallow:\u00a0/e\u200b\n")).For("x")
 	for path, line := range map[string]int{"/a": 2, "/b%00c": 3, "/b\x00c": 3, "/b": 0, "/d": 0, "/e": 5} {
@@ -47,7 +47,7 @@ func TestControlBytes(t *testing.T) {
 	}
 }
 
-// TestComments begin anywhere, blank before them or not (RFC 9309 section 2.2, EOL).
+// TestComments checks that comments begin anywhere, with or without a space before them (RFC 9309 section 2.2, EOL).
 func TestComments(t *testing.T) {
 	g := Parse([]byte("User-agent: *#all\nDisallow: /a#b\nDisallow:#/c\n#Disallow: /d\n  # Disallow: /e\nDisallow#: /f\n")).For("x")
 	for path, line := range map[string]int{"/a": 2, "/c": 0, "/d": 0, "/e": 0, "/f": 0} {
@@ -70,7 +70,7 @@ func TestBlanksRoundTheColon(t *testing.T) {
 	}
 }
 
-// TestSizeLimit: what is beyond MaxSize is not read, nor the line that it cuts (RFC 9309 section 2.5).
+// TestSizeLimit checks that anything beyond MaxSize is ignored, including a line cut by it (RFC 9309 section 2.5).
 func TestSizeLimit(t *testing.T) {
 	head := "User-agent: *\nDisallow: /first\n"
 	pad := strings.Repeat("#", MaxSize-len(head)-len("Disallow: /")-1) + "\n"
@@ -92,17 +92,17 @@ func TestSizeLimit(t *testing.T) {
 	if !r.In(Draft1997).Truncated() {
 		t.Error("In lost the truncation")
 	}
-	// A reader that stops at the limit itself hands over a cut file without saying so.
+	// A reader that itself stops at the limit returns a truncated file and does not report it.
 	if v := Parse(body[:MaxSize]).For("x").Test("/x"); !v.Allowed {
 		t.Errorf("a cut line was used: %+v", v)
 	}
-	// A whole file of exactly the limit loses nothing.
+	// A complete file of exactly the maximum size is read to its end.
 	whole := append(bytes.Clone(body[:MaxSize-1]), '\n')
 	whole = append(whole[:MaxSize-len("Disallow: /")], []byte("Disallow:/\n")...)
 	if r := Parse(whole); len(whole) != MaxSize || r.Truncated() || r.For("x").Test("/x").Allowed {
 		t.Error("the last line of a whole file was dropped")
 	}
-	// One below it may end anywhere.
+	// A shorter file may end without a line end.
 	if r := Parse(whole[:MaxSize-1]); r.Truncated() || r.For("x").Test("/x").Allowed {
 		t.Error("the last line of a shorter file was dropped")
 	}
@@ -115,7 +115,7 @@ func TestSizeLimit(t *testing.T) {
 	}
 }
 
-// TestBodyIsCopied: the caller may use its buffer again.
+// TestBodyIsCopied checks that the caller may reuse its buffer.
 func TestBodyIsCopied(t *testing.T) {
 	body := []byte("User-agent: *\nDisallow: /a\n")
 	g := Parse(body).For("x")
@@ -137,7 +137,7 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// TestMisspellings: every accepted spelling means its field; none is accepted for Allow.
+// TestMisspellings checks that every accepted misspelling means its field, and that none is accepted for Allow.
 func TestMisspellings(t *testing.T) {
 	for name, f := range fields {
 		k, _ := fieldOf(strings.ToUpper(name))
@@ -163,7 +163,7 @@ func TestMisspellings(t *testing.T) {
 	}
 }
 
-// TestOrigin: a Disallow that is a URL of another host says nothing of this one.
+// TestOrigin checks that a Disallow with a URL of another host does not apply to this one.
 func TestOrigin(t *testing.T) {
 	body := []byte("User-agent: *\nDisallow: http://Shop.example/a\nDisallow: https://other.example/b\nDisallow: http://shop.example:8080/c\nDisallow: http://shop.example:80/d\nDisallow: http://shop.example*e$\n")
 	g := Parse(body, WithOrigin("https://SHOP.example")).For("x")
@@ -178,7 +178,7 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// TestProductToken: the name to look for, out of a header or a bare token.
+// TestProductToken extracts the product name from a User-Agent header or a bare token.
 func TestProductToken(t *testing.T) {
 	for ua, want := range map[string]string{
 		"ExampleBot":                                                        "ExampleBot",
@@ -198,7 +198,7 @@ func TestProductToken(t *testing.T) {
 			t.Errorf("%q: %q, want %q", ua, got, want)
 		}
 	}
-	// For takes a whole header.
+	// For accepts a whole User-Agent header.
 	if v := Parse([]byte("User-agent: FooBot\nDisallow: /")).For("Mozilla/5.0 (compatible; FooBot/1.0)").Test("/"); v.Allowed {
 		t.Errorf("%+v", v)
 	}
@@ -230,7 +230,7 @@ func TestCanonicalForms(t *testing.T) {
 	}
 }
 
-// TestCollapse: a run of stars is one.
+// TestCollapse reduces consecutive stars to one.
 func TestCollapse(t *testing.T) {
 	for in, want := range map[string]string{"": "", "/a*b": "/a*b", "**": "*", "/**a***b**": "/*a*b*", "***/": "*/"} {
 		if got := collapse(in); got != want {
@@ -239,7 +239,7 @@ func TestCollapse(t *testing.T) {
 	}
 }
 
-// TestPathForms: what Test takes besides a path as it is sent.
+// TestPathForms covers the other forms of a path that Test accepts.
 func TestPathForms(t *testing.T) {
 	g := Parse([]byte("User-agent: *\nDisallow: /$\nDisallow: /?a\nDisallow: /b")).For("x")
 	for path, line := range map[string]int{"": 2, "/": 2, "#x": 2, "?a": 3, "b": 4, "/b#c": 4} {
@@ -249,7 +249,7 @@ func TestPathForms(t *testing.T) {
 	}
 }
 
-// TestZeroValues are usable and refuse nothing.
+// TestZeroValues checks that zero values are usable and allow everything.
 func TestZeroValues(t *testing.T) {
 	var r Rules
 	if v := r.For("x").Test("/"); !v.Allowed || v.Reason != NoGroup {
@@ -267,7 +267,7 @@ func TestZeroValues(t *testing.T) {
 	}
 }
 
-// TestNoAllocation: a verdict costs none, and parsing hardly any.
+// TestNoAllocation checks that a verdict allocates nothing, and parsing hardly anything.
 func TestNoAllocation(t *testing.T) {
 	literal := Parse(benchRules(1000, 0, 200)).For("ExampleBot")
 	wild := Parse(benchRules(1000, 10, 0)).For("ExampleBot")
@@ -284,8 +284,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// TestHostileFilesEnd: nothing here would end in a lifetime if time were more than linear in rules
-// times path.
+// TestHostileFilesEnd would run for years if the time were more than linear in rules times path length.
 func TestHostileFilesEnd(t *testing.T) {
 	long := "/" + strings.Repeat("a", 8000)
 	for name, body := range map[string]string{
@@ -310,7 +309,7 @@ func TestHostileFilesEnd(t *testing.T) {
 	}
 }
 
-// ladder is rules each of which is a prefix of the next.
+// ladder returns n rules, each a prefix of the next.
 func ladder(n int) string {
 	var b strings.Builder
 	for i := range n {

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestVerdictsEqualTheReference: on files from a grammar, every dialect decides as the slow reading
-// of it does.
+// TestVerdictsEqualTheReference compares every dialect with the slow reference parser, on generated files.
 func TestVerdictsEqualTheReference(t *testing.T) {
 	files := 4_000
 	if testing.Short() {
@@ -23,7 +22,7 @@ func TestVerdictsEqualTheReference(t *testing.T) {
 	}
 }
 
-// compareWithReference fails the test when any dialect decides about any path unlike the reference.
+// compareWithReference fails the test if any dialect's verdict on any path differs from the reference.
 func compareWithReference(t *testing.T, body, agent string, paths []string) {
 	t.Helper()
 	rules := Parse([]byte(body))
@@ -40,7 +39,7 @@ func compareWithReference(t *testing.T, body, agent string, paths []string) {
 	}
 }
 
-// checkVerdict holds a verdict against the file: the line says what the verdict says it says.
+// checkVerdict checks that a verdict's texts match the lines that it names.
 func checkVerdict(t *testing.T, lines []string, v Verdict) {
 	t.Helper()
 	has := func(line int, part string) bool {

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// A slow, obvious reading of the five dialects to compare the package with. It shares no code with
-// it: lines come from replacing line ends, rules are tried one after the other, and patterns are
-// matched byte by byte with a table.
+// A slow but simple parser of the five dialects, as a reference for the package. It shares no code with it: it splits
+// lines after replacing line ends, tries rules one by one, and matches patterns byte by byte with a table.
 
 type refRule struct {
 	allow   bool
@@ -23,7 +22,7 @@ type refRecord struct {
 
 var refToken = regexp.MustCompile(`^[A-Za-z0-9_-]+`)
 
-// refLines divides a file at CR, LF and CRLF.
+// refLines splits a file at CR, LF and CRLF.
 func refLines(body string) []string {
 	return strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(body), "\n")
 }
@@ -34,7 +33,7 @@ func refTrim(s string) string {
 	})
 }
 
-// refLine is a line's field and value; the field is "" when it is none of the three that matter.
+// refLine returns the field and the value of a line; field is "" for fields other than these three.
 func refLine(text string) (field, value string) {
 	known := func(s string) bool { return s == "user-agent" || s == "allow" || s == "disallow" }
 	if before, after, ok := strings.Cut(text, ":"); ok && known(refLower(refTrim(before))) {
@@ -64,7 +63,7 @@ func refWords(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '\t' })
 }
 
-// refRecords reads a file of correctly spelt lines into records.
+// refRecords parses a file of correctly spelt lines into records.
 func refRecords(d Dialect, body string) (recs []refRecord) {
 	open, closed := false, false
 	body = strings.TrimPrefix(body, "\ufeff")
@@ -93,7 +92,7 @@ func refRecords(d Dialect, body string) (recs []refRecord) {
 	return recs
 }
 
-// refRules are the rules of one line.
+// refRules returns the rules in one line.
 func refRules(d Dialect, allow bool, value string, line int) (out []refRule) {
 	if value == "" {
 		if d == Draft1997 && allow {
@@ -126,7 +125,7 @@ func refRules(d Dialect, allow bool, value string, line int) (out []refRule) {
 	return out
 }
 
-// refCanon returns the form of a rule or URL.
+// refCanon returns the canonical form of a rule or URL.
 func refCanon(d Dialect, s string, url bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -169,8 +168,8 @@ func refCanon(d Dialect, s string, url bool) string {
 	return b.String()
 }
 
-// refMatch reports whether a pattern matches the beginning of s, by a table of which beginnings of
-// the pattern match which beginnings of s.
+// refMatch reports whether a pattern matches a prefix of s. It fills a table of which prefixes of the pattern match
+// which prefixes of s.
 func refMatch(d Dialect, pattern, s string) bool {
 	if d != RFC9309 {
 		return strings.HasPrefix(s, pattern)
@@ -213,7 +212,7 @@ func refLower(s string) string {
 	}, s)
 }
 
-// refNames reports whether a record names the robot, and whether it names all.
+// refNames reports whether a record names the robot, and whether it has the name "*".
 func refNames(d Dialect, rec refRecord, agent string) (own, star bool) {
 	for _, value := range rec.agents {
 		names := []string{value}
@@ -237,7 +236,7 @@ func refNames(d Dialect, rec refRecord, agent string) (own, star bool) {
 	return own, star
 }
 
-// refGroup is the rules for a robot.
+// refGroup returns the rules for a robot.
 func refGroup(d Dialect, body, agent string) (rules []refRule) {
 	var owns, stars []refRecord
 	for _, rec := range refRecords(d, body) {
@@ -260,7 +259,7 @@ func refGroup(d Dialect, body, agent string) (rules []refRule) {
 	return rules
 }
 
-// refJudge is a robot's group in a dialect, ready to judge paths.
+// refJudge returns a function that judges paths by a robot's group in a dialect.
 func refJudge(d Dialect, body, agent string) func(path string) refVerdict {
 	if d == Strictest {
 		var all []func(string) refVerdict
@@ -280,14 +279,14 @@ func refJudge(d Dialect, body, agent string) func(path string) refVerdict {
 	return func(path string) refVerdict { return refTest(d, rules, path) }
 }
 
-// refVerdict is a decision with the lines that made it and that lost.
+// refVerdict is a verdict with the line that decided and the strongest line against it.
 type refVerdict struct {
 	allowed        bool
 	line, runnerUp int
 }
 
-// refTest tries every rule. In the draft the first one decides; else the longest, Allow between equal
-// ones, the first between equal ones of one kind.
+// refTest tries every rule. In Draft1997 the first match decides. Otherwise the longest match decides, then Allow
+// before Disallow, then the first one.
 func refTest(d Dialect, rules []refRule, path string) refVerdict {
 	path, _, _ = strings.Cut(path, "#")
 	if path == "" || path[0] != '/' {

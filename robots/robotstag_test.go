@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestRobotsTag: draft-illyes-repext-03 section 2. A bare directive holds for everybody, which is stricter.
+// TestRobotsTag follows draft-illyes-repext-03 section 2, except that a directive without a name applies to all robots,
+// which is stricter.
 func TestRobotsTag(t *testing.T) {
 	for _, c := range []struct {
 		legacy, value string

@@ -17,7 +17,7 @@ Allow: /
 Content-Usage: / train-ai=y
 `
 
-// TestContentUsage: draft-ietf-aipref-attach section 3, its example and its rules.
+// TestContentUsage covers the example and the rules of draft-ietf-aipref-attach section 3.
 func TestContentUsage(t *testing.T) {
 	for _, c := range []struct {
 		file, agent, path, use string
@@ -31,13 +31,13 @@ func TestContentUsage(t *testing.T) {
 		// the longest path decides for every use
 		{"User-agent: *\nContent-Usage: / train-ai=n, search=y\nContent-Usage: /a train-ai=y\n", "x", "/a", "search", Unsaid},
 		{"User-agent: *\nContent-Usage: /a train-ai=y\nContent-Usage: / train-ai=n, search=y\n", "x", "/a", "train-ai", Allowed},
-		// equal paths: what disallows wins
+		// equal paths: disallow wins
 		{"User-agent: *\nContent-Usage: /a train-ai=y\nContent-Usage: /a train-ai=n\nContent-Usage: /%61 search=y\n", "x", "/a", "train-ai", Disallowed},
 		{"User-agent: *\nContent-Usage: /a train-ai=n\nContent-Usage: /%61 search=y\n", "x", "/a", "search", Allowed},
-		// paths are compared as rules are
+		// paths are matched like those of rules
 		{"User-agent: *\nContent-Usage: /*.jpg$ train-ai=n\n", "x", "/a.jpg", "train-ai", Disallowed},
 		{"User-agent: *\nContent-Usage: /*.jpg$ train-ai=n\n", "x", "/a.jpg?b", "train-ai", Unsaid},
-		// a dictionary of y and n; an error voids it, the last of one key counts
+		// a dictionary of y and n: other values are ignored, a syntax error voids all, and the last of a repeated key counts
 		{"User-agent: *\nContent-Usage: / train-ai=no, search=y\n", "x", "/a", "train-ai", Unsaid},
 		{"User-agent: *\nContent-Usage: / train-ai=no, search=y\n", "x", "/a", "search", Allowed},
 		{"User-agent: *\nContent-Usage: / Train-AI=n, search=n\n", "x", "/a", "search", Unsaid},
@@ -45,9 +45,9 @@ func TestContentUsage(t *testing.T) {
 		{"User-agent: *\nContent-Usage: / train-ai=y, train-ai, search=n, search=\"n\"\n", "x", "/a", "search", Unsaid},
 		{"User-agent: *\nContent-Usage: / train-ai;allow=n, train-ai=y\n", "x", "/a", "train-ai", Allowed},
 		{"User-agent: *\nContent-Usage: / train-ai=n;exceptions=(\"a\" \"b\") # hm\n", "x", "/a", "train-ai", Unsaid},
-		// before any group it is nobody's
+		// before any group it applies to nobody
 		{"Content-Usage: / train-ai=n\nUser-agent: *\n", "x", "/a", "train-ai", Unsaid},
-		// in the groups of the file as read
+		// it does not end the list of user agents of its group
 		{"User-agent: a\nContent-Usage: / train-ai=n\nUser-agent: b\nDisallow: /\n", "b", "/a", "train-ai", Disallowed},
 	} {
 		u := PageUsage(Parse([]byte(c.file)).For(c.agent), c.path, nil, nil, Directives{})
@@ -62,7 +62,7 @@ func TestContentUsage(t *testing.T) {
 	}
 }
 
-// TestContentSignal: yes and no, in a group or before any, under the names of either vocabulary.
+// TestContentSignal reads yes and no, in a group or before all groups, with the names of either vocabulary.
 func TestContentSignal(t *testing.T) {
 	for _, file := range []string{
 		"User-agent: *\nContent-Signal: search=yes, ai-train=no, use=immediate\nAllow: /\n",
@@ -77,14 +77,14 @@ func TestContentSignal(t *testing.T) {
 			}
 		}
 	}
-	// a group's line does not silence the file's, and a refusal wins
+	// a line in a group does not replace the file-wide one, and a refusal wins
 	u := PageUsage(Parse([]byte("Content-Signal: ai-input=no\nUser-agent: *\nContent-Signal: ai-input=yes, search=yes\n")).For("x"), "/a", nil, nil, Directives{})
 	if u.For("ai-use") != Disallowed || u.For("search") != Allowed {
 		t.Errorf("%+v", u)
 	}
 }
 
-// Values other than yes and no are kept as written, and a line that has nothing else is no error.
+// Values other than yes and no are kept as written, and a line without others is not an error.
 func TestContentSignalKeepsOtherValues(t *testing.T) {
 	for _, line := range []string{"Content-Signal: use=reference", "Content-Signal: search=yes, Use = reference , junk, ???=1"} {
 		file := Parse([]byte("User-agent: *\n" + line + "\n"))
@@ -105,7 +105,8 @@ func TestContentSignalKeepsOtherValues(t *testing.T) {
 	}
 }
 
-// TestUsageOfHeadersAndPage: each source by itself, and a refusal wins over all (draft-ietf-aipref-vocab section 5.1).
+// TestUsageOfHeadersAndPage evaluates each source on its own; a refusal in any of them wins (draft-ietf-aipref-vocab
+// section 5.1).
 func TestUsageOfHeadersAndPage(t *testing.T) {
 	type h = map[string][]string
 	for _, c := range []struct {
@@ -142,7 +143,7 @@ func TestUsageOfHeadersAndPage(t *testing.T) {
 	}
 }
 
-// TestUsageIsNoPermission: signals and rules do not touch each other.
+// TestUsageIsNoPermission checks that usage signals and rules do not affect each other.
 func TestUsageIsNoPermission(t *testing.T) {
 	with := Parse([]byte(usageFile)).For("x")
 	without := Parse([]byte(strings.ReplaceAll(usageFile, "Content-Usage", "Nothing"))).For("x")
@@ -151,14 +152,14 @@ func TestUsageIsNoPermission(t *testing.T) {
 			t.Errorf("%s: %+v", path, with.Test(path))
 		}
 	}
-	// nor does such a line end a list of robots
+	// such a line does not end a list of user agents either
 	g := Parse([]byte("User-agent: a\nContent-Usage: / train-ai=n\nUser-agent: b\nDisallow: /\n")).For("a")
 	if g.Test("/").Allowed {
 		t.Error("the group ended")
 	}
 }
 
-// TestStructuredFields: what is and what is no dictionary (RFC 9651 section 4.2.2).
+// TestStructuredFields distinguishes valid from invalid dictionaries (RFC 9651 section 4.2.2).
 func TestStructuredFields(t *testing.T) {
 	for _, good := range []string{
 		"a", "a=b", " a=b ", "a=b,c=d", "a=b \t,\t c", "a;b", "a;b=1;c=?0", "a=1, b=-2.5, c=\"x\\\"y\\\\z\"", "a=:YWJj:",

@@ -23,7 +23,7 @@ User-agent: *
 Disallow: /
 `
 
-// TestVerdictNamesEverything: line, column, texts, group and runner-up.
+// TestVerdictNamesEverything checks line, column, texts, group and runner-up.
 func TestVerdictNamesEverything(t *testing.T) {
 	g := Parse([]byte(verdictFile)).For("ExampleBot")
 	for _, c := range []struct {
@@ -66,20 +66,20 @@ func TestVerdictNamesEverything(t *testing.T) {
 	}
 }
 
-// TestFirstNameCounts: the line given for a group is the first that names the robot.
+// TestFirstNameCounts checks that the line given for a group is the first one with the robot's name.
 func TestFirstNameCounts(t *testing.T) {
 	v := Parse([]byte("User-agent: a\nUser-agent: b\nUser-agent: B/2\nUser-agent: *\nUser-agent: *\nDisallow: /\n")).For("b").Test("/")
 	if v.GroupLine != 2 || v.Agent != "b" {
 		t.Errorf("%+v", v)
 	}
-	// Without a name there is no group of its own.
+	// An empty name has no group.
 	g := Parse([]byte("User-agent:\nUser-agent: *bot\nDisallow: /a\nUser-agent: *\nDisallow: /b\n")).For("")
 	if g.Test("/a").Line != 0 || g.Test("/b").Line != 5 {
 		t.Errorf("%+v", g.Test("/a"))
 	}
 }
 
-// TestRunnerUpIsTheStrongestOfTheOtherKind, among literal rules and wildcards alike.
+// TestRunnerUpIsTheStrongestOfTheOtherKind compares literal rules and wildcards alike.
 func TestRunnerUpIsTheStrongestOfTheOtherKind(t *testing.T) {
 	const file = "User-agent: *\nAllow: /\nAllow: /a\nAllow: /*b\nAllow: /zzz\nDisallow: /a/b/c\nDisallow: /a/\nDisallow: /*/c$\n"
 	g := Parse([]byte(file)).For("x")
@@ -88,14 +88,14 @@ func TestRunnerUpIsTheStrongestOfTheOtherKind(t *testing.T) {
 			t.Errorf("%s: line %d over %d, want %v", path, v.Line, v.RunnerUp.Line, want)
 		}
 	}
-	// In the draft, the first of the other kind.
+	// In Draft1997 it is the first rule of the other kind.
 	v := Parse([]byte("User-agent: *\nDisallow: /a\nDisallow: /\nAllow: /a/b\nAllow: /a\n"), WithDialect(Draft1997)).For("x").Test("/a/b")
 	if v.Line != 2 || v.RunnerUp.Line != 4 {
 		t.Errorf("%+v", v)
 	}
 }
 
-// TestExplain: one sentence for each kind of verdict, in one style.
+// TestExplain checks the sentence for each kind of verdict.
 func TestExplain(t *testing.T) {
 	at := time.Date(2026, 1, 5, 11, 0, 0, 0, time.FixedZone("", 3600))
 	src := Source{RobotsURL: "https://h.example/robots.txt", Status: 200, FetchedAt: at}
@@ -134,7 +134,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestForStatus: RFC 9309 section 2.3.1, and what this package decides where it leaves a choice.
+// TestForStatus covers RFC 9309 section 2.3.1, and this package's decisions where the RFC leaves a choice.
 func TestForStatus(t *testing.T) {
 	for status, want := range map[int]Policy{
 		200: Obey, 204: Obey, 299: Obey, 301: Redirect, 302: Redirect, 307: Redirect, 308: Redirect,
@@ -166,7 +166,7 @@ func TestForStatus(t *testing.T) {
 	}
 }
 
-// TestStatusLints: what may have been meant otherwise.
+// TestStatusLints covers statuses that may not mean what the site owner intended.
 func TestStatusLints(t *testing.T) {
 	for status, want := range map[int]LintCode{401: lintForbidden, 403: lintForbidden, 429: lintTooManyRequests, 200: "", 404: "", 500: ""} {
 		for _, p := range []StatusPolicy{{}, {ForbiddenDenies: true}} {
