@@ -15,7 +15,7 @@ import (
 // pageSize is the mean size of an HTML page without its resources.
 const pageSize = 31_000
 
-// BenchmarkFetch fetches one page from a loopback server that does as little as possible, Permit included.
+// BenchmarkFetch fetches one page from a minimal loopback server, including the Permit.
 func BenchmarkFetch(b *testing.B) {
 	for _, coding := range []string{"identity", "gzip", "br", "zstd"} {
 		b.Run(coding, func(b *testing.B) {

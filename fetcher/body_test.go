@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// hesitant returns a byte after a number of reads that return none.
+// hesitant is a reader that returns one byte after a number of reads without any.
 type hesitant struct{ every, reads, left int }
 
 func (h *hesitant) Read(p []byte) (int, error) {
@@ -22,8 +22,7 @@ func (h *hesitant) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// A reader that returns neither bytes nor an error does not occupy a worker for ever; for one that hesitates, the
-// worker waits.
+// A fetch gives up on a reader that returns neither bytes nor an error, but waits for one that only pauses.
 func TestReaderWithoutProgressIsGivenUp(t *testing.T) {
 	x := &exchange{f: newRig(t, Config{}).f}
 	for _, tc := range []struct {

@@ -42,7 +42,7 @@ func TestCharset(t *testing.T) {
 	meta := func(label, text string) string {
 		return "<!doctype html><head><meta charset=\"" + label + "\"><title>" + text + "</title>"
 	}
-	pad := strings.Repeat("<link rel=stylesheet href=/a.css>\n", 200) // some 7 KB
+	pad := strings.Repeat("<link rel=stylesheet href=/a.css>\n", 200) // about 7 KB
 	for _, tc := range []struct {
 		name    string
 		ct      string
@@ -50,7 +50,7 @@ func TestCharset(t *testing.T) {
 		charset string
 		from    string
 		certain bool
-		text    string // "" for the body as it is
+		text    string // "": same as body
 	}{
 		{"UTF-8 BOM", "text/html", []byte("\xef\xbb\xbf" + textRussian), "utf-8", fromBOM, true, textRussian},
 		{"UTF-16LE BOM", "text/html", encodeText(t, le, textRussian), "utf-16le", fromBOM, true, textRussian},
@@ -150,7 +150,7 @@ func TestPrescan(t *testing.T) {
 		`</a title="<meta charset=koi8-r>">`:                                    "",
 		`<? <meta charset=koi8-r>`:                                              "",
 		`<!doctype html><meta charset=koi8-r>`:                                  "koi8-r",
-		`<script>"<meta charset=koi8-r>"</script>`:                              "koi8-r", // the standard's algorithm knows no scripts
+		`<script>"<meta charset=koi8-r>"</script>`:                              "koi8-r", // the HTML Standard's prescan ignores script elements
 		`<`:                                      "",
 		`<m`:                                     "",
 		`<meta`:                                  "",
@@ -195,7 +195,7 @@ func TestCharsetByXML(t *testing.T) {
 	}
 }
 
-// The text of a page that is UTF-8 already costs no allocation.
+// Text that is already UTF-8 is returned without an allocation.
 func TestTextOfUTF8DoesNotAllocate(t *testing.T) {
 	p := &Page{Body: []byte(textJapanese), Charset: "utf-8"}
 	if n := testing.AllocsPerRun(100, func() { p.text = nil; p.Text() }); n != 0 {

@@ -40,7 +40,8 @@ func url(t *testing.T, s string) weburl.URL {
 	return u
 }
 
-// TestWallIsRecognizedWhateverTheFetcher: a Client names the bot wall of an answer, and an answer that requests a signature is none.
+// TestWallIsRecognizedWhateverTheFetcher checks that a Client reports a bot wall for any Fetcher. A response that
+// requests a signature is not one.
 func TestWallIsRecognizedWhateverTheFetcher(t *testing.T) {
 	withClient(t, func(t *testing.T, w *crawltest.Web, c *fetcher.Client) {
 		s := w.Site("http://a.example")
@@ -61,7 +62,7 @@ func TestWallIsRecognizedWhateverTheFetcher(t *testing.T) {
 	})
 }
 
-// signed is a Fetcher whose answers all request a signature.
+// signed is a Fetcher whose responses all request a signature.
 type signed struct {
 	inner interface {
 		Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
@@ -113,7 +114,7 @@ func TestTryMakesOneStep(t *testing.T) {
 	})
 }
 
-// An unreported Permit would block its host for good, so each end of a request is reported.
+// Each request's end must be reported, or its Permit would block the host for good.
 func TestEveryPermitIsReported(t *testing.T) {
 	withClient(t, func(t *testing.T, w *crawltest.Web, c *fetcher.Client) {
 		s := w.Site("http://a.example")
@@ -154,7 +155,7 @@ func TestAFailedLookupIsTheHosts(t *testing.T) {
 	})
 }
 
-// Rules are not used if their file could not be kept.
+// Rules are not used if storing their file failed.
 func TestRobotsThatAreNotKeptAreNotUsed(t *testing.T) {
 	withClient(t, func(t *testing.T, w *crawltest.Web, c *fetcher.Client) {
 		s := w.Site("http://a.example")

@@ -23,7 +23,7 @@ func loaded(t *testing.T, text string, at ...weburl.URL) *Jar {
 	return j
 }
 
-// A file as curl writes it, with all that the format can say. The last line is one of wget's, without a value.
+// A file as curl writes it, with every feature of the format. The last line is from wget, and has no value.
 const cookieFile = "# Netscape HTTP Cookie File\r\n# https://curl.se/docs/http-cookies.html\r\n\r\n" +
 	"#HttpOnly_.a.test\tTRUE\t/\tTRUE\t0\twide\t1\r\n" +
 	"www.a.test\tFALSE\t/\tFALSE\t4102444800\thost\t2\r\n" +
@@ -33,8 +33,8 @@ const cookieFile = "# Netscape HTTP Cookie File\r\n# https://curl.se/docs/http-c
 	"127.0.0.1\tTRUE\t/\tFALSE\t0\tip\t6\n" +
 	"www.a.test\tFALSE\t/\tFALSE\t0\tempty\n"
 
-// TestLoadedCookiesGoWhereTheirFileSays checks domain, host-only, path, secure and expiry, and that a port must have been
-// named.
+// TestLoadedCookiesGoWhereTheirFileSays checks domain, host-only, path, secure and expiry. A port other than
+// the default one gets cookies only if it was passed to Load.
 func TestLoadedCookiesGoWhereTheirFileSays(t *testing.T) {
 	j := NewJar()
 	n, err := j.Load(strings.NewReader(cookieFile), parse(t, "https://a.test:8443/x"))
@@ -66,8 +66,8 @@ func TestLoadedCookiesGoWhereTheirFileSays(t *testing.T) {
 	}
 }
 
-// TestAnswersChangeLoadedCookies checks that the answer of a host that the cookie is for replaces or removes it, if it
-// means the same cookie, and that another cookie of the same name hides it from its own origin alone.
+// TestAnswersChangeLoadedCookies checks that a response from a cookie's host replaces or removes the cookie. Another
+// cookie of the same name hides it only from its own origin.
 func TestAnswersChangeLoadedCookies(t *testing.T) {
 	const file = "a.test\tTRUE\t/\tTRUE\t0\ts\told\n"
 	for _, tc := range []struct{ name, origin, set, want, sibling string }{
@@ -95,7 +95,7 @@ func TestAnswersChangeLoadedCookies(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreNoCookies checks that the error names the line and shows nothing of what may be a secret.
+// TestFilesThatAreNoCookies checks that the error names the line and reveals none of its text, which may be secret.
 func TestFilesThatAreNoCookies(t *testing.T) {
 	const good = "a.test\tFALSE\t/\tFALSE\t0\ta\tb\n"
 	for name, tc := range map[string]struct{ text, want string }{
@@ -134,8 +134,8 @@ func TestFilesThatAreNoCookies(t *testing.T) {
 	}
 }
 
-// TestSavedJar checks that another Jar sends the same after Restore, values that are no UTF-8 included, and that what is
-// saved is bounded.
+// TestSavedJar checks that a Jar sends the same cookies after Restore, even those that are not valid UTF-8, and that
+// saved data is bounded.
 func TestSavedJar(t *testing.T) {
 	j := loaded(t, cookieFile+"www.a.test\tFALSE\t/\tFALSE\t0\tlatin\t\xe9\n", parse(t, "http://www.a.test:8080/"))
 	now := time.Now()
@@ -143,7 +143,7 @@ func TestSavedJar(t *testing.T) {
 	for i := range 2000 {
 		j.store(fmt.Sprintf("http://h%d.test", i), "/", []string{"a=" + strings.Repeat("x", 4000)}, now)
 	}
-	j.header("http://b.test", "/", now) // used lately
+	j.header("http://b.test", "/", now) // recently used
 	b, err := j.Save()
 	if err != nil || len(b) > 2*maxSaved {
 		t.Fatalf("%d bytes, %v", len(b), err)
@@ -170,7 +170,7 @@ func TestSavedJar(t *testing.T) {
 	}
 }
 
-// TestAJarIsShared checks that two Fetchers send each other's cookies.
+// TestAJarIsShared checks that two Fetchers with one Jar share cookies.
 func TestAJarIsShared(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Set-Cookie", "a=b; Path=/")

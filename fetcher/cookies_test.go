@@ -85,7 +85,7 @@ func TestJar(t *testing.T) {
 	}
 }
 
-// Two pages that set 60 cookies each make net/http's jar send a header of 458 kB.
+// With two pages that set 60 cookies each, the jar of net/http sends a header of 458 kB.
 func TestJarIsBounded(t *testing.T) {
 	j, now := NewJar(), time.Now()
 	var set []string

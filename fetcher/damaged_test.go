@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// Invalid sequences are replaced as in browsers: the expected texts are those of Chromium 156 for the same bytes.
+// Invalid sequences are replaced as in browsers: the expected texts come from Chromium 156.
 func TestDamagedText(t *testing.T) {
 	for _, tt := range []struct{ charset, bytes, want string }{
 		{"big5", "f430ed28d7", "�0�(�"},
@@ -53,7 +53,7 @@ func TestDamagedText(t *testing.T) {
 	}
 }
 
-// Valid text is decoded as x/text decodes it, whichever way is taken.
+// Valid text is decoded like in x/text, on the fast path and on the slow one.
 func TestDamagedDecodesWhatIsWhole(t *testing.T) {
 	for charset, text := range map[string]string{
 		"shift_jis": textJapanese, "euc-jp": textJapanese, "gb18030": textChinese + "𠮷", "big5": textTaiwan, "euc-kr": textKorean,
@@ -74,7 +74,7 @@ func TestDamagedDecodesWhatIsWhole(t *testing.T) {
 	}
 }
 
-// The cost of garbage is linear in its size: at most three bytes of text for each byte.
+// Decoding garbage is linear: each byte gives at most three bytes of text.
 func TestDamagedIsLinear(t *testing.T) {
 	for _, piece := range []string{"\xff", "\x81", "\x8f", "\x8f\xa1", "\x810", "\x810\x81", "\xe0A", "\xa1"} {
 		body := []byte(strings.Repeat(piece, 256<<10/len(piece)))

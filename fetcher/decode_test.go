@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// encode applies codings in order. "deflate-raw" is deflate without zlib's wrapping.
+// encode applies codings in order. "deflate-raw" is deflate without the zlib wrapper.
 func encode(t testing.TB, body []byte, codings ...string) []byte {
 	t.Helper()
 	for _, c := range codings {
@@ -49,7 +49,7 @@ func encode(t testing.TB, body []byte, codings ...string) []byte {
 	return body
 }
 
-// sample returns n bytes of text that compress like a page.
+// sample returns n bytes of text that compress like a web page.
 func sample(n int) []byte {
 	var b bytes.Buffer
 	for i := 0; b.Len() < n; i++ {
@@ -58,7 +58,7 @@ func sample(n int) []byte {
 	return b.Bytes()[:n]
 }
 
-// coded serves body under any Content-Encoding lines.
+// coded serves body with the given Content-Encoding lines.
 func coded(t testing.TB, contentType string, body []byte, lines ...string) string {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", contentType)
@@ -126,8 +126,8 @@ func TestContentEncodings(t *testing.T) {
 	}
 }
 
-// If nothing but the connection marks the end of a body, a compressed stream that ends too early was cut. Otherwise the
-// message is complete, and would be the same another time.
+// If only the end of the connection marks the end of the body, a compressed stream that ends too early was cut short.
+// Otherwise the message is complete, and a retry would give the same.
 func TestCompressedStreamsThatEndEarly(t *testing.T) {
 	page := sample(50_000)
 	for _, coding := range []string{"gzip", "br", "zstd", "deflate"} {
@@ -150,7 +150,7 @@ func TestCompressedStreamsThatEndEarly(t *testing.T) {
 	}
 	s, c := serveTLS(t, true, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
-		w.(http.Flusher).Flush() // so that it has no Content-Length
+		w.(http.Flusher).Flush() // avoids a Content-Length
 		_, _ = w.Write(encode(t, page, "gzip")[:2000])
 	})
 	if p := newRig(t, c).page(named(s, "/")); p.Truncated != reasonEncoding || p.Proto != "HTTP/2.0" {
@@ -163,7 +163,7 @@ func TestWhatFollowsACompressedStreamIsIgnored(t *testing.T) {
 	for _, coding := range []string{"gzip", "br", "zstd", "deflate", "deflate-raw"} {
 		for _, trail := range []string{"\x00", "\x00\x00\x00", "garbage that is longer than any header is", strings.Repeat("x", 30_000), strings.Repeat("x", 300_000)} {
 			if coding == "zstd" && len(trail) < 4 {
-				continue // could be a frame's magic number, cut
+				continue // may be the beginning of a frame's magic number
 			}
 			line := strings.TrimSuffix(coding, "-raw")
 			p := newRig(t, Config{}).page(coded(t, "text/plain", append(encode(t, page, coding), trail...), line))
@@ -174,7 +174,7 @@ func TestWhatFollowsACompressedStreamIsIgnored(t *testing.T) {
 	}
 }
 
-// A compressed body that was read to its end leaves its connection usable.
+// A connection can be reused after a compressed body was read to its end.
 func TestConnectionSurvivesCompressedBodies(t *testing.T) {
 	page := sample(50_000)
 	for _, coding := range []string{"gzip", "br", "zstd", "deflate", "deflate-raw"} {
@@ -222,7 +222,7 @@ func TestCompressedSitemap(t *testing.T) {
 	}
 }
 
-// counted is a reader that counts.
+// counted is a reader that counts bytes.
 type counted struct {
 	r io.Reader
 	n int64
@@ -230,7 +230,7 @@ type counted struct {
 
 func (c *counted) Read(p []byte) (int, error) { n, err := c.r.Read(p); c.n += int64(n); return n, err }
 
-// bomb returns 64 MiB of zeros.
+// bomb returns 64 MiB of zeros, compressed.
 func bomb(t testing.TB, codings ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -251,7 +251,7 @@ func bomb(t testing.TB, codings ...string) []byte {
 	return encode(t, b.Bytes(), codings[1:]...)
 }
 
-// A bomb yields the body limit and one byte more, and costs only what was read of it.
+// A decompression bomb yields one byte more than the body limit, and only the compressed bytes read count.
 func TestDecompressionBombs(t *testing.T) {
 	for _, codings := range [][]string{{"gzip"}, {"br"}, {"zstd"}, {"gzip", "gzip"}, {"zstd", "br"}} {
 		t.Run(strings.Join(codings, "+"), func(t *testing.T) {
@@ -285,7 +285,7 @@ func TestDecompressionBombs(t *testing.T) {
 	}
 }
 
-// An outer layer that expands to gigabytes of empty gzip members has no output that could be limited.
+// If an outer layer expands to gigabytes of empty gzip members, there is no output that could be limited.
 func TestBombBetweenLayers(t *testing.T) {
 	empty := encode(t, nil, "gzip")
 	var b bytes.Buffer
@@ -300,7 +300,7 @@ func TestBombBetweenLayers(t *testing.T) {
 	}
 }
 
-// RFC 9659 section 3: no window above 8 MiB.
+// RFC 9659 section 3 limits the window to 8 MiB.
 func TestZstdWindowLimit(t *testing.T) {
 	for _, tc := range []struct {
 		window    int
@@ -321,7 +321,7 @@ func TestZstdWindowLimit(t *testing.T) {
 	}
 }
 
-// Decoders are reused; one that failed must not spoil its next stream.
+// Decoders are reused. A failed stream must not affect the next one.
 func TestDecodersAreCleanAfterAFault(t *testing.T) {
 	page := sample(20_000)
 	c := &codecs{window: defaultMaxWindow}

@@ -55,7 +55,7 @@ func (r *rig) resolve(url string) string {
 	return a.String()
 }
 
-// A look-up for which there is no file descriptor is made as soon as there is one.
+// A look-up that fails for lack of a file descriptor is made as soon as there is one.
 func TestLookupsWaitForDescriptors(t *testing.T) {
 	var freed time.Time
 	z := &zone{answer: func(host string) ([]netip.Addr, error) {
@@ -195,7 +195,7 @@ func TestCacheIsBounded(t *testing.T) {
 	resolving(t, Config{DNSCacheSize: 3}, z, func(r *rig) {
 		for i := range 100 {
 			r.resolve(fmt.Sprintf("http://h%d.test/", i))
-			r.resolve("http://h0.test/") // used always, so never the one to go
+			r.resolve("http://h0.test/") // always in use, so never evicted
 		}
 		if n := z.asked.Load(); n != 100 {
 			t.Fatalf("asked %d times", n)
@@ -220,7 +220,7 @@ func TestLiteralsAreNotLookedUp(t *testing.T) {
 	})
 }
 
-// An address to which a connection failed gives way to the name's next one.
+// After a failed connection, the name's next address is used.
 func TestFailedAddressGivesWay(t *testing.T) {
 	z := &zone{answer: func(string) ([]netip.Addr, error) { return addrs("1.1.1.1", "1.0.0.1"), nil }}
 	c := Config{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no") }}

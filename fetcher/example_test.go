@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A page takes two requests on a host not seen before: its robots.txt, and the page. Each Try makes one of them.
-// Client.Get makes both, and waits until it may.
+// Fetching a page of a new host takes two requests: robots.txt, and the page. Each Try makes one of them. Client.Get
+// makes both, and waits as long as necessary.
 func Example() {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
@@ -27,7 +27,7 @@ func Example() {
 	defer site.Close()
 
 	f, err := fetcher.New(fetcher.Config{
-		AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // the example's server
+		AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // the server of this example
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -52,7 +52,7 @@ func Example() {
 	for done := false; !done; {
 		answer, err := client.Try(ctx, politeness.Request{URL: url})
 		if err != nil {
-			log.Fatal(err) // a *politeness.NotYet has the time to try again
+			log.Fatal(err) // a *politeness.NotYet contains the time of the next attempt
 		}
 		if answer.Err != nil {
 			log.Fatal(answer.Err)

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// FuzzAnswer sends arbitrary bytes as an answer. The result is a page within the limits or an *Error with a reason, and
-// never a hang.
+// FuzzAnswer sends arbitrary bytes as a response. The result is a page within the limits or an *Error with a reason;
+// the fetch never hangs.
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
@@ -28,7 +28,7 @@ func FuzzAnswer(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	var text []byte // one at a time: a fuzz worker runs its inputs in turn
+	var text []byte // shared, because a fuzz worker runs one input at a time
 	fe, err := New(Config{
 		MaxBody: 10_000, WireSlack: 10_000, MaxHeader: 5_000, Cookies: true, Record: true, FetchTimeout: 5 * time.Second,
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
@@ -70,8 +70,8 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// FuzzDecode undoes arbitrary codings of arbitrary bytes: it never panics, never exceeds the limit, and leaves the
-// decoders as good as new.
+// FuzzDecode decodes arbitrary bytes with arbitrary codings. It must not panic or exceed the limit, and decoders must
+// stay reusable.
 func FuzzDecode(f *testing.F) {
 	hello := []byte("hello, hello, hello")
 	for _, c := range []string{"gzip", "br", "zstd", "deflate", "deflate-raw"} {

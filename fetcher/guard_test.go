@@ -27,7 +27,7 @@ func TestGuard(t *testing.T) {
 	} {
 		addr, err := netip.ParseAddr(a)
 		if err != nil {
-			addr = netip.Addr{} // zones of IPv4 cannot even be parsed
+			addr = netip.Addr{} // IPv4 addresses with a zone cannot even be parsed
 		}
 		if err := g.check(addr); !errors.Is(err, errAddress) {
 			t.Errorf("%s: %v", a, err)
@@ -49,7 +49,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// Resolve consults the guard, whatever the host looks like.
+// Resolve consults the guard for names and literal addresses.
 func TestResolveRefusesPrivateAddresses(t *testing.T) {
 	private, public := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("93.184.215.14")
 	c := Config{
@@ -86,7 +86,7 @@ func TestResolveRefusesPrivateAddresses(t *testing.T) {
 	}
 }
 
-// The guard is consulted again when the connection is made, whoever chose the Grant's address.
+// The guard is consulted again for the connection, wherever the Grant's address came from.
 func TestFetchRefusesAPrivateAddress(t *testing.T) {
 	r := newRig(t, Config{AllowAddresses: []netip.Prefix{}})
 	p := r.permitAt(parse(t, "http://a.test/"), netip.MustParseAddr("127.0.0.1"), politeness.Page)
@@ -97,7 +97,8 @@ func TestFetchRefusesAPrivateAddress(t *testing.T) {
 	}
 }
 
-// TestListenersAreRefused: what this process listens on is never connected to, by whatever name, although the operator named it.
+// TestListenersAreRefused checks that no connection is made to a listener of this process, by any name, even if the
+// operator named it.
 func TestListenersAreRefused(t *testing.T) {
 	own := netip.MustParseAddr("127.0.0.1")
 	for _, c := range []struct {
@@ -130,7 +131,7 @@ func TestListenersAreRefused(t *testing.T) {
 	}
 }
 
-// TestListenersAreRefusedWhenDialing: a Permit for such an address is of no use.
+// TestListenersAreRefusedWhenDialing checks that even a Permit for such an address cannot be used.
 func TestListenersAreRefusedWhenDialing(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the listener was requested") }))
 	defer srv.Close()
@@ -148,7 +149,7 @@ func TestBadPortsAreInOrder(t *testing.T) {
 	}
 }
 
-// A port to which browsers make no requests is refused before any look-up, for seeds and literals too.
+// Ports that browsers block are refused before any look-up, for seeds and literal addresses, too.
 func TestBadPortsAreRefused(t *testing.T) {
 	z := changing(addrs("93.184.215.14"))
 	resolving(t, Config{AllowHosts: func(string) bool { return true }, AllowPorts: []uint16{6667}}, z, func(r *rig) {
@@ -176,7 +177,7 @@ func TestBadPortsAreRefused(t *testing.T) {
 	})
 }
 
-// The port is checked again when the connection is made.
+// The port is checked again for the connection.
 func TestFetchRefusesABadPort(t *testing.T) {
 	r := newRig(t, Config{})
 	_, err := r.f.Fetch(t.Context(), r.permitAt(parse(t, "http://a.test:25/"), netip.MustParseAddr("127.0.0.1"), politeness.Page))

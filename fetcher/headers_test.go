@@ -12,13 +12,13 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// fieldsOf returns a Request that returns the same fields for every URL.
+// fieldsOf returns a Config.Request that returns the same fields for every URL.
 func fieldsOf(h http.Header) func(context.Context, weburl.URL) (http.Header, error) {
 	return func(context.Context, weburl.URL) (http.Header, error) { return h, nil }
 }
 
-// TestRequestIsCalledForEveryRequest checks that the function decides for one URL at a time, robots.txt included, and
-// that what it returns is added to Headers and prevails.
+// TestRequestIsCalledForEveryRequest checks that the function is called for each URL, including robots.txt, and that
+// its fields override Headers.
 func TestRequestIsCalledForEveryRequest(t *testing.T) {
 	got := make(chan http.Header, 9)
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Clone() })
@@ -55,8 +55,8 @@ func TestRequestIsCalledForEveryRequest(t *testing.T) {
 	}
 }
 
-// TestReservedFields checks that what says who requests what, and how, cannot be set by any of the three ways, and
-// that the error names the field and not its value.
+// TestReservedFields checks that fields that identify or frame a request cannot be set in any of the three ways, and
+// that the error contains the field's name but not its value.
 func TestReservedFields(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) {})
 	for name, value := range map[string]string{
@@ -94,13 +94,13 @@ func TestReservedFields(t *testing.T) {
 	}
 }
 
-// later is an error that says that another attempt may succeed.
+// laterError is an error that allows a retry.
 type laterError struct{ error }
 
 func (laterError) Temporary() bool { return true }
 
-// TestRequestFails checks that nothing is sent if the function fails, for a page as for its robots.txt, and that the
-// error is passed on.
+// TestRequestFails checks that nothing is sent if the function fails, for a page or its robots.txt, and that its error
+// is returned.
 func TestRequestFails(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
 	expired := errors.New("the token has expired")
@@ -122,7 +122,7 @@ func TestRequestFails(t *testing.T) {
 	}
 }
 
-// TestFieldsOfOneRequestAreMasked checks that the record of an exchange shows the names of such fields alone.
+// TestFieldsOfOneRequestAreMasked checks that an exchange record has only the names of such fields.
 func TestFieldsOfOneRequestAreMasked(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) {})
 	r := newRig(t, Config{

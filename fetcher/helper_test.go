@@ -74,7 +74,7 @@ func newGate(t testing.TB, c politeness.Config) *politeness.Gate {
 	return g
 }
 
-// permit mints a Permit for url, answering the Gate's wish for robots.txt with "no rules".
+// permit returns a Permit for url. If the Gate first needs robots.txt, it reports that there are no rules.
 func (r *rig) permit(url string, purpose politeness.Purpose) politeness.Permit {
 	r.t.Helper()
 	u := parse(r.t, url)
@@ -102,7 +102,7 @@ func (r *rig) permitAt(u weburl.URL, addr netip.Addr, purpose politeness.Purpose
 	return politeness.Permit{}
 }
 
-// fetch fetches url as a page and reports it.
+// fetch fetches url as a page and reports the result.
 func (r *rig) fetch(url string) (*Page, error) {
 	r.t.Helper()
 	return r.fetchAs(url, politeness.Page)
@@ -130,7 +130,7 @@ func (r *rig) page(url string) *Page {
 	return p
 }
 
-// wantReason fetches and expects an *Error.
+// wantReason fetches url and expects an *Error with this phase and reason.
 func (r *rig) wantReason(url, phase, reason string) *Error {
 	r.t.Helper()
 	p, err := r.fetch(url)
@@ -185,13 +185,13 @@ func named(s *httptest.Server, path string) string {
 	return scheme + "://example.com:" + port + path
 }
 
-// netConn is short for the server's side of a connection.
+// netConn is the server's side of a connection.
 type netConn = net.Conn
 
-// silent returns a logger for servers whose complaints are part of the test.
+// silent returns a logger that discards output, for servers that are expected to log errors.
 func silent() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// raw returns a server that answers each connection with what talk writes.
+// raw returns the URL of a server that handles each connection with talk.
 func raw(t testing.TB, talk func(c net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -262,7 +262,7 @@ func answer(t testing.TB, text string) string {
 	})
 }
 
-// permitForRobots returns a Permit with purpose Robots for any URL: a Gate follows redirects of robots.txt.
+// permitForRobots returns a Permit for fetching any URL as a robots.txt, as after a redirect.
 func (r *rig) permitForRobots(url string) politeness.Permit {
 	r.t.Helper()
 	u := parse(r.t, url)

@@ -12,12 +12,12 @@ import (
 	kgzip "github.com/klauspost/compress/gzip"
 )
 
-// pieces is a body as a connection gives it: some kilobytes at a time.
+// pieces is a body that arrives some kilobytes at a time, as from a connection.
 type pieces struct{ r *bytes.Reader }
 
 func (w pieces) Read(b []byte) (int, error) { return w.r.Read(b[:min(len(b), 4096)]) }
 
-// written returns a page of text that people wrote: what is random or repeated decodes at another speed.
+// written returns a page of human-written text, because random or repetitive text decodes at another speed.
 func written(b *testing.B) []byte {
 	text, err := os.ReadFile("../docs/reference.md")
 	if err != nil {
@@ -26,9 +26,9 @@ func written(b *testing.B) []byte {
 	return text[:pageSize]
 }
 
-// BenchmarkInflate compares ways to decode a page, which is the largest part of what a page costs: decoders of gzip, sizes
-// of the buffer they read from, the whole body read first and decoded into memory of the known size. BenchmarkDecode has what
-// this package makes of each coding.
+// BenchmarkInflate compares ways to decode a gzip page, the most expensive step of a fetch: different decoders, buffer
+// sizes, and reading the whole body first and decoding into memory of the known size. BenchmarkDecode measures this
+// package's decoders.
 func BenchmarkInflate(b *testing.B) {
 	page := written(b)
 	zipped := encode(b, page, "gzip")
@@ -76,7 +76,7 @@ func BenchmarkInflate(b *testing.B) {
 		}
 		full(b, kb)
 	})
-	const header = 10 // of gzip without a name (RFC 1952 section 2.3)
+	const header = 10 // length of a gzip header without a file name (RFC 1952 section 2.3)
 	f := flate.NewReader(bytes.NewReader(zipped[header:]))
 	way("gzip/klauspost, whole body, size known, no checksum", func(b *testing.B) {
 		n, _ := io.ReadFull(pieces{bytes.NewReader(zipped)}, whole)

@@ -21,7 +21,7 @@ import (
 
 const okHead = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\n"
 
-// dripping returns a server that reads the request, then sends each part after a pause, and then is silent.
+// dripping returns a server that reads the request, sends the parts with pauses between them, and then stays silent.
 func dripping(pause time.Duration, parts ...string) func(net.Conn) {
 	return func(c net.Conn) {
 		if request(c) == "" {
@@ -45,7 +45,7 @@ func repeat(n int, s string) []string {
 	return out
 }
 
-// Every time limit, at its default and in virtual time: when it is reached, and with which reason.
+// Checks each time limit at its default, in virtual time: when it expires, and with which reason.
 func TestTimeLimits(t *testing.T) {
 	silent := func(c net.Conn) { io.Copy(io.Discard, c) }
 	for _, tc := range []struct {
@@ -235,7 +235,7 @@ func TestBodyLimits(t *testing.T) {
 	} {
 		for _, chunked := range []string{"", "&chunked"} {
 			if chunked != "" && tc.n > 2*DefaultMaxBody {
-				continue // takes long, says nothing new
+				continue // a long case that adds nothing
 			}
 			r := newRig(t, Config{})
 			url := fmt.Sprintf("%s/?n=%d%s", s.URL, tc.n, chunked)
@@ -270,7 +270,8 @@ func TestBodyLimits(t *testing.T) {
 	}
 }
 
-// fetchRobots makes the first request to a new origin, which is robots.txt's; the server does not care.
+// fetchRobots makes the first request to a new origin, which is always for robots.txt. The server treats it like any
+// other.
 func (r *rig) fetchRobots(url string) (*Page, error) {
 	r.t.Helper()
 	u := parse(r.t, url)
@@ -278,7 +279,7 @@ func (r *rig) fetchRobots(url string) (*Page, error) {
 	return r.f.Fetch(r.t.Context(), x)
 }
 
-// The message's framing counts: a body in chunks of one byte is mostly framing.
+// Message framing counts: a body in chunks of one byte is mostly framing.
 func TestWireLimitCountsFraming(t *testing.T) {
 	url := raw(t, func(c net.Conn) {
 		if request(c) == "" {
@@ -298,7 +299,7 @@ func TestWireLimitCountsFraming(t *testing.T) {
 	}
 }
 
-// HTTP/2 servers can keep a connection busy without answering.
+// HTTP/2 servers can keep a connection busy without responding.
 func TestPingsAreNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cert, trust := selfSigned(t, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "a.test")
@@ -376,7 +377,7 @@ func TestConnectFaults(t *testing.T) {
 	}
 }
 
-// The codes for errors of the operating system that cannot be provoked on every machine.
+// Error codes for system errors that cannot be provoked on every machine.
 func TestSystemErrors(t *testing.T) {
 	for no, want := range map[syscall.Errno]string{
 		syscall.ECONNREFUSED: reasonRefused, syscall.ECONNRESET: reasonReset, syscall.EPIPE: reasonReset, syscall.EHOSTUNREACH: reasonUnreachable,

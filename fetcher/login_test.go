@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestPost checks what is sent with a form, by HTTP/1.1 and HTTP/2, on a new connection and on one that is open already.
+// TestPost checks what is sent with a form, over HTTP/1.1 and HTTP/2, on a new and on a reused connection.
 func TestPost(t *testing.T) {
 	for name, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
@@ -44,8 +44,8 @@ func (signsAll) Sign(_ weburl.URL, h http.Header) (string, func(int, http.Header
 	return "key", nil
 }
 
-// TestPostIsSentOnce checks that a form is not submitted again if the connection breaks after it was sent, and is sent
-// whole if an idle connection turns out to be closed before.
+// TestPostIsSentOnce checks that a form is not submitted again if the connection breaks after it was sent. If an idle
+// connection was already closed, the form is sent in full on a new one.
 func TestPostIsSentOnce(t *testing.T) {
 	var posts atomic.Int32
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -61,7 +61,7 @@ func TestPostIsSentOnce(t *testing.T) {
 	r.page(s.URL)
 	for _, conns := range r.f.pool.idle {
 		for _, c := range conns {
-			c.wire.dead = true // as if it had been closed just now
+			c.wire.dead = true // as if just closed by the server
 		}
 	}
 	page, err := r.f.Post(t.Context(), r.permit(s.URL, politeness.Login), url.Values{"a": {"whole"}})
@@ -82,7 +82,7 @@ func TestPostIsSentOnce(t *testing.T) {
 	}
 }
 
-// TestRecordsHideLogins checks that an archive has neither the form nor the values of cookies, sent or received.
+// TestRecordsHideLogins checks that an archive contains neither the form nor any cookie values.
 func TestRecordsHideLogins(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["Set-Cookie"] = []string{"session=s3cret; Path=/; HttpOnly", `q="s3cret"`, "s3cret"}

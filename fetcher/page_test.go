@@ -35,13 +35,13 @@ func TestReplyCarriesWhatTheGateNeeds(t *testing.T) {
 	}
 }
 
-// A page that is kept while others are read and released keeps its own bytes.
+// A page that is kept while others are read and released keeps its bytes.
 func TestReleaseNeverTouchesAnotherPage(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Write(bytes.Repeat([]byte(r.URL.RawQuery), 20_000))
 	})
 	r := newRig(t, Config{})
-	r.page(s.URL) // the Gate's question about robots.txt is settled before they all ask
+	r.page(s.URL) // robots.txt is out of the way before the concurrent requests
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {
@@ -80,16 +80,17 @@ func TestBuffersAreOfTheirClass(t *testing.T) {
 		}
 		b.put(p)
 	}
-	b.put(make([]byte, 3, 20_000)) // not of get: left alone
+	b.put(make([]byte, 3, 20_000)) // not from get: ignored
 	if p := b.get(17_000); cap(p) < 17_000 {
 		t.Error(cap(p))
 	}
 }
 
-// The whole stack on the simulated web: several names on one address, https, HTTP/2 or not, reuse.
+// Runs the whole stack on the simulated web: several names at one address, https, HTTP/1.1 and HTTP/2, connection
+// reuse.
 func TestOnTheSimulatedWeb(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
-		w.ExpectViolations() // this rig is not polite, its Gate knows no delay
+		w.ExpectViolations() // this rig has no delay
 		a, b := w.Site("https://a.example"), w.Site("b.example")
 		a.Page("/", "<p>a</p>")
 		b.Page("/x", "<p>b</p>").Latency(3 * time.Second)

@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// changing returns a name whose look-ups give the answers in turn, and then the last one for good.
+// changing returns a name whose look-ups return the given results in turn, and then always the last one.
 func changing(answers ...[]netip.Addr) *zone {
 	var mu sync.Mutex
 	return &zone{answer: func(string) ([]netip.Addr, error) {
@@ -28,13 +28,12 @@ func changing(answers ...[]netip.Addr) *zone {
 	}}
 }
 
-// The exemption of a name that the operator gave covers the addresses that its first look-up found, if they were
-// private, and nothing else.
+// If the operator named a host, the exemption covers only the private addresses that its first look-up found.
 func TestNamedHostIsPinnedToItsFirstLookup(t *testing.T) {
 	const no = ReasonAddress
 	for name, tc := range map[string]struct {
 		answers [][]netip.Addr
-		want    []string // of one Resolve after the other
+		want    []string // results of consecutive Resolves
 	}{
 		"private":                     {[][]netip.Addr{addrs("10.0.0.1")}, []string{"10.0.0.1", "10.0.0.1"}},
 		"rebound":                     {[][]netip.Addr{addrs("93.184.215.14"), addrs("10.0.0.1")}, []string{"93.184.215.14", no, no}},
@@ -62,7 +61,7 @@ func TestNamedHostIsPinnedToItsFirstLookup(t *testing.T) {
 	}
 }
 
-// A look-up that fails, or says that the name does not exist, does not count as the first.
+// A failed look-up, or one that finds no such name, does not count as the first.
 func TestFailedLookupPinsNothing(t *testing.T) {
 	failures := []error{&net.DNSError{IsTimeout: true}, &net.DNSError{IsNotFound: true}}
 	z := &zone{answer: func(string) ([]netip.Addr, error) {
@@ -83,7 +82,7 @@ func TestFailedLookupPinsNothing(t *testing.T) {
 	})
 }
 
-// A literal is exempt itself.
+// A literal address that the operator named is exempt.
 func TestNamedLiteralIsExempt(t *testing.T) {
 	r := newRig(t, Config{AllowAddresses: []netip.Prefix{}, AllowHosts: func(h string) bool { return h == "10.0.0.1" || h == "fd00::1" }})
 	for url, want := range map[string]string{
@@ -96,7 +95,7 @@ func TestNamedLiteralIsExempt(t *testing.T) {
 	}
 }
 
-// The refusal says to what the name was pinned.
+// The error names the pinned address.
 func TestRefusalNamesThePin(t *testing.T) {
 	z := changing(addrs("10.0.0.1"), addrs("10.0.0.2"))
 	resolving(t, Config{AllowHosts: func(string) bool { return true }, AllowAddresses: []netip.Prefix{}}, z, func(r *rig) {
@@ -109,7 +108,7 @@ func TestRefusalNamesThePin(t *testing.T) {
 	})
 }
 
-// The pin also applies when the connection is made, wherever the Grant's address came from, and with a proxy.
+// The pin is also checked for the connection, wherever the Grant's address came from, with or without a proxy.
 func TestFetchHoldsToThePin(t *testing.T) {
 	for name, proxy := range map[string]string{"directly": "", "by CONNECT": "http://proxy.test:3128", "by SOCKS": "socks5://proxy.test:1080"} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +131,7 @@ func TestFetchHoldsToThePin(t *testing.T) {
 				}{
 					{"http://named.test/", "10.0.0.1", true},
 					{"http://named.test/", "10.0.0.2", false},
-					{"http://other.test/", "10.0.0.1", false}, // another name's pin
+					{"http://other.test/", "10.0.0.1", false}, // pinned for another name
 					{"http://10.0.0.9/", "10.0.0.9", true},
 					{"http://10.0.0.9/", "10.0.0.1", false},
 				} {
@@ -147,7 +146,7 @@ func TestFetchHoldsToThePin(t *testing.T) {
 	}
 }
 
-// Pin is called for each name's first look-up, once, and what it returns is binding.
+// Pin is called once for each name, at its first look-up, and its result is binding.
 func TestPinRemembers(t *testing.T) {
 	var told []string
 	remembered := map[string][]netip.Addr{"public.test": {}, "moved.test": addrs("10.0.0.7")}

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// pipeAddr is the address of every name in pipes.
+// pipeAddr is the address of every name in a pipes network.
 var pipeAddr = netip.MustParseAddr("93.184.215.14")
 
-// pipes is a network in memory for one synctest bubble: every connection is served by talk.
+// pipes is an in-memory network for one synctest bubble: talk serves every connection.
 type pipes struct {
 	talk  func(net.Conn)
 	delay time.Duration // of connecting
@@ -65,7 +65,7 @@ func (n *pipes) count(dials, conns int) {
 func (n *pipes) dialled() int { n.mu.Lock(); defer n.mu.Unlock(); return n.dials }
 func (n *pipes) open() int    { n.mu.Lock(); defer n.mu.Unlock(); return n.conns }
 
-// keepAlive answers every request of a connection with text.
+// keepAlive answers every request on a connection with text.
 func keepAlive(text string) func(net.Conn) {
 	return func(c net.Conn) {
 		for request(c) != "" {
@@ -74,7 +74,7 @@ func keepAlive(text string) func(net.Conn) {
 	}
 }
 
-// bubble runs f in a synctest bubble with a network whose servers talk.
+// bubble runs f in a synctest bubble with a network whose servers run talk.
 func bubble(t *testing.T, c Config, talk func(net.Conn), f func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { f(newPipes(talk).rig(t, c)) })

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// tunnels returns a CONNECT proxy that records what is requested of it and connects everything to one server.
+// tunnels returns a CONNECT proxy that records its requests and connects all of them to one server.
 func tunnels(t *testing.T, to string, asked *[]string, mu *sync.Mutex) string {
 	return raw(t, func(c netConn) {
 		req := request(c)
@@ -51,7 +51,7 @@ func mustURL(t *testing.T, s string) *url.URL {
 	return u
 }
 
-// The proxy is always given the pinned address and never a name, for http and https alike.
+// The proxy always gets the pinned address and never a name, for http and https.
 func TestProxyTunnelsToThePinnedAddress(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
@@ -81,7 +81,7 @@ func TestProxyTunnelsToThePinnedAddress(t *testing.T) {
 	}
 }
 
-// The proxy itself may be reached by TLS, and is verified like any server.
+// The connection to the proxy may use TLS, and its certificate is verified like any other.
 func TestProxyOverTLS(t *testing.T) {
 	now := time.Now()
 	cert, trust := selfSigned(t, now.Add(-time.Hour), now.Add(time.Hour), "proxy.test")
@@ -112,7 +112,7 @@ func TestProxyOverTLS(t *testing.T) {
 	newRig(t, c).wantReason("http://example.com/", phaseConnect, ReasonProxyUnusable)
 }
 
-// HTTP/2 is not offered to a proxy: the request for a tunnel is written as HTTP/1.1.
+// A proxy is not offered HTTP/2, because CONNECT is written as HTTP/1.1.
 func TestProxyOverTLSSpeaksHTTP1(t *testing.T) {
 	now := time.Now()
 	cert, trust := selfSigned(t, now.Add(-time.Hour), now.Add(time.Hour), "proxy.test")
@@ -136,7 +136,7 @@ func TestProxyOverTLSSpeaksHTTP1(t *testing.T) {
 	}
 }
 
-// A proxy's answer is read only up to the size that an answer to CONNECT can have.
+// A proxy's response to CONNECT is read only up to a size limit.
 func TestProxyAnswerIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0
@@ -148,7 +148,7 @@ func TestProxyAnswerIsBounded(t *testing.T) {
 				n, err = io.WriteString(c, line)
 				sent += n
 			}
-			io.Copy(io.Discard, c) // until the other side ends it
+			io.Copy(io.Discard, c) // until the other side closes
 		})
 		r := n.rig(t, Config{Proxy: mustURL(t, "http://proxy.test:3128")})
 		e := r.wantReason("http://a.test/", phaseConnect, ReasonProxyUnusable)
@@ -182,7 +182,7 @@ func TestSOCKS5(t *testing.T) {
 	}
 }
 
-// A SOCKS proxy that answers has judged the host; one that does not answer, or not by the protocol, is unusable.
+// An error reply from a SOCKS proxy counts against the host; without a valid reply, the proxy counts as unusable.
 func TestSOCKS5Faults(t *testing.T) {
 	for name, tc := range map[string]struct {
 		hello, reply []byte

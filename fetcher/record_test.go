@@ -43,7 +43,7 @@ func keepAliveNoting(to chan<- string, text string) func(c netConn) {
 	}
 }
 
-// HTTP/2 has no form of its own to keep, so an archive requests HTTP/1.1.
+// An HTTP/2 message has no textual form to archive, so an archive requests HTTP/1.1.
 func TestRecordAsksForHTTP1(t *testing.T) {
 	s, c := serveTLS(t, true, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") })
 	c.Record = true

@@ -97,7 +97,7 @@ func TestConditionalRequest(t *testing.T) {
 	if err != nil || again.Status != 304 || len(again.Body) != 0 || again.Truncated != "" {
 		t.Fatalf("%+v %v", again, err)
 	}
-	// A value that was received from a server may contain anything.
+	// A value received from a server may contain anything.
 	third, err := r.f.Fetch(WithValidators(t.Context(), Validators{ETag: "a\r\nX: y", LastModified: "\x00"}), r.permit(s.URL, politeness.Page))
 	if err != nil || third.Status != 200 {
 		t.Fatalf("%+v %v", third, err)

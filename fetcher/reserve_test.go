@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// sending answers with a body of n bytes, all at once.
+// sending answers with a body of n bytes in one piece.
 func sending(n int) func(net.Conn) {
 	return func(c net.Conn) {
 		if request(c) != "" {
@@ -21,7 +21,7 @@ func sending(n int) func(net.Conn) {
 	}
 }
 
-// A body reserves the memory that it grows into; a small one reserves none.
+// A body reserves memory as it grows; a small one reserves none.
 func TestBodiesReserveWhatTheyTake(t *testing.T) {
 	for size, want := range map[int]int{1000: 0, knownBuffer - 1: 0, 300_000: 512<<10 - knownBuffer, 5 << 20: 5<<20 + 1 - knownBuffer} {
 		reserved := 0
@@ -38,7 +38,7 @@ func TestBodiesReserveWhatTheyTake(t *testing.T) {
 	}
 }
 
-// Time that a body spends waiting for memory does not count towards any limit.
+// Waiting for memory does not count towards any time limit.
 func TestWaitingForMemoryIsNotTheServersTime(t *testing.T) {
 	c := Config{MinRate: 1000, Reserve: func(context.Context, int) error { time.Sleep(time.Hour); return nil }}
 	bubble(t, c, sending(300_000), func(r *rig) {
@@ -48,7 +48,7 @@ func TestWaitingForMemoryIsNotTheServersTime(t *testing.T) {
 	})
 }
 
-// After the wait, the limits continue from where they stood.
+// After the wait, the time limits continue where they stopped.
 func TestLimitsGoOnAfterTheWaitForMemory(t *testing.T) {
 	c := Config{Reserve: func(context.Context, int) error { time.Sleep(time.Hour); return nil }}
 	talk := dripping(0, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", strings.Repeat("x", 100_000))
@@ -61,7 +61,7 @@ func TestLimitsGoOnAfterTheWaitForMemory(t *testing.T) {
 	})
 }
 
-// A fetch that cannot get memory ends, and says nothing about the server.
+// A fetch that cannot get memory fails, without blaming the server.
 func TestNoMemoryEndsTheFetch(t *testing.T) {
 	why := errors.New("no more memory")
 	bubble(t, Config{Reserve: func(context.Context, int) error { return why }}, sending(300_000), func(r *rig) {

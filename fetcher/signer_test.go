@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// stamp is a Signer that stamps requests, once a site has requested it.
+// stamp is a Signer that stamps requests once a site has asked for it.
 type stamp struct {
 	wanted  bool
 	answers []int
@@ -31,7 +31,7 @@ func (s *stamp) Sign(u weburl.URL, h http.Header) (string, func(int, http.Header
 	return "key", answered
 }
 
-// TestSigner checks that a Signer sees requests as they are sent, and answers as they are received.
+// TestSigner checks that a Signer sees requests as sent and responses as received.
 func TestSigner(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Signature") == "" {
@@ -61,7 +61,7 @@ func TestSigner(t *testing.T) {
 	}
 }
 
-// TestSignerWithoutAnswer checks that a Signer is given no answer for a request without one.
+// TestSignerWithoutAnswer checks that a Signer gets no response for a request that had none.
 func TestSignerWithoutAnswer(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	signer := &stamp{}

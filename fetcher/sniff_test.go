@@ -90,7 +90,7 @@ func swapped(s string) string {
 	return string(b)
 }
 
-// A page whose header declares UTF-16 is decoded accordingly, even without a byte order mark.
+// A page whose header declares UTF-16 is decoded as UTF-16 even without a byte order mark.
 func TestPageInUTF16WithoutByteOrderMark(t *testing.T) {
 	const html = "<!DOCTYPE html><title>hello</title>"
 	r := newRig(t, Config{})

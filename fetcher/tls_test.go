@@ -105,7 +105,7 @@ func TestServerThatHangsUpInTheHandshake(t *testing.T) {
 	}
 }
 
-// Names on one address and port get a connection each, with their own SNI.
+// Names with the same address and port each get their own connection and SNI.
 func TestNamesOnOneAddressDoNotShareConnections(t *testing.T) {
 	now := time.Now()
 	cert, trust := selfSigned(t, now.Add(-time.Hour), now.Add(time.Hour), "a.test", "b.test")

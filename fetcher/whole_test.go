@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// TestGzipOfAnyLength: a gzip file that fits into the buffer is decoded as a whole, and a longer one as it arrives. Nobody can
-// tell which: neither from the body nor from what follows its end, what is missing from it, and how much of it was read.
+// TestGzipOfAnyLength compares small gzip files, which are decoded as a whole, with larger ones, which are decoded as a
+// stream. Body, trailing data, errors and number of bytes read are the same.
 func TestGzipOfAnyLength(t *testing.T) {
 	noise := make([]byte, 2*layerBuffer)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range noise {
-		noise[i] = byte(r.Uint32()) // what cannot be compressed
+		noise[i] = byte(r.Uint32()) // incompressible
 	}
 	c := &codecs{window: defaultMaxWindow}
 	for _, size := range []int{0, 1, 5000, layerBuffer - 100, layerBuffer - 24, layerBuffer - 23, layerBuffer - 22, layerBuffer, layerBuffer + 5000} {
@@ -29,7 +29,7 @@ func TestGzipOfAnyLength(t *testing.T) {
 			note string
 			err  error
 
-			broken bool // by whatever error of the decoder
+			broken bool // any decoder error
 		}{
 			{"one member", first, noise[:size], "", nil, false},
 			{"two members", slices.Concat(first, second), noise[:size+3000], "", nil, false},
@@ -58,7 +58,7 @@ func TestGzipOfAnyLength(t *testing.T) {
 	}
 }
 
-// TestReadAhead: what was read ahead and not decoded does not count as received where the ratio of lengths is judged.
+// TestReadAhead checks that bytes read ahead but not yet decoded do not count for the compression ratio.
 func TestReadAhead(t *testing.T) {
 	body := encode(t, make([]byte, 8<<20), "gzip") // 8 KB
 	src := &source{ctx: context.Background(), body: bytes.NewReader(body)}

@@ -22,8 +22,8 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// On a reused connection that closes without an answer, net/http repeats a request by itself, within the politeness
-// gap. Here there is only one request.
+// If a reused connection closes without a response, net/http repeats the request at once, without the required delay.
+// Here there is only one request.
 func TestNoRequestIsRepeated_ReusedConnectionClosesUnanswered(t *testing.T) {
 	var requests, conns atomic.Int32
 	url := raw(t, func(c net.Conn) {
@@ -65,7 +65,7 @@ func TestNoRequestIsRepeated_HTTP2(t *testing.T) {
 	}
 }
 
-// An idle connection that the server closed is not a failure: nothing was written to it.
+// An idle connection closed by the server is not an error, because nothing was written to it.
 func TestClosedIdleConnectionIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newPipes(func(c net.Conn) {
@@ -83,7 +83,7 @@ func TestClosedIdleConnectionIsReplaced(t *testing.T) {
 	})
 }
 
-// The same holds if the closure shows only when the request is to be written.
+// The same holds if the closure is noticed only when the request is written.
 func TestConnectionThatDiesBeforeTheFirstByteIsReplaced(t *testing.T) {
 	var conns atomic.Int32
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") })
@@ -99,8 +99,8 @@ func TestConnectionThatDiesBeforeTheFirstByteIsReplaced(t *testing.T) {
 	}
 }
 
-// Once Begin has refused, nothing more is written to the connection, whatever net/http still tries to write: it would
-// be sent without a Begin.
+// After Begin has refused, nothing may be written to the connection, even if net/http tries to: it would be sent
+// without a Begin.
 func TestNothingIsWrittenAfterARefusedBegin(t *testing.T) {
 	for _, h1 := range []bool{true, false} {
 		client, server := net.Pipe()
@@ -130,7 +130,7 @@ func TestNothingIsWrittenAfterARefusedBegin(t *testing.T) {
 	}
 }
 
-// HTTP/2's control frames do not count as a request, and a request whose fetch is over is not written.
+// HTTP/2 control frames do not count as a request, and a request is not written after its fetch has ended.
 func TestControlFramesBeginNothing(t *testing.T) {
 	client, server := net.Pipe()
 	defer client.Close()
@@ -191,7 +191,7 @@ func TestPermitWorksOnce(t *testing.T) {
 	}
 }
 
-// A Permit that expires while the connection is made must not be used (paused process, slow dial).
+// A Permit that expires while the connection is being made must not be used (suspended process, slow dial).
 func TestExpiredPermitWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got bytes.Buffer
@@ -230,8 +230,8 @@ func TestLedgerFailureWritesNothing(t *testing.T) {
 	})
 }
 
-// The request's line is in the ledger after the handshake and the preface of HTTP/2 are written, and before anything of
-// the request is.
+// The start line is written to the ledger after the handshake and the HTTP/2 preface, and before the first byte of the
+// request.
 func TestBeginIsCalledRightBeforeTheFirstByte(t *testing.T) {
 	for _, h2 := range []bool{false, true} {
 		t.Run(fmt.Sprint("h2=", h2), func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestBeginIsCalledRightBeforeTheFirstByte(t *testing.T) {
 			r := newRig(t, c)
 			r.gate = newGate(t, politeness.Config{Ledger: &log})
 			p := r.permit(named(s, "/"), politeness.Page)
-			before := log.len() // lines about robots.txt
+			before := log.len() // after the lines about robots.txt
 			page, err := r.f.Fetch(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)
@@ -263,7 +263,7 @@ func TestBeginIsCalledRightBeforeTheFirstByte(t *testing.T) {
 	}
 }
 
-// eventLog records writes to connections and to the ledger in their order.
+// eventLog records writes to connections and to the ledger in order.
 type eventLog struct {
 	mu     sync.Mutex
 	events []byte
@@ -285,7 +285,7 @@ type loggedConn struct {
 
 func (c *loggedConn) Write(p []byte) (int, error) { c.log.add('w'); return c.Conn.Write(p) }
 
-// A name with two addresses: the pinned one is dialled, and the other's idle connection is left alone.
+// If a name has two addresses, the pinned one is dialled, and the idle connection to the other is ignored.
 func TestPinnedAddressIsTheOneConnectedTo(t *testing.T) {
 	l1, l2 := listenBoth(t)
 	var hits [2]atomic.Int32
@@ -334,7 +334,7 @@ func listenBoth(t *testing.T) (net.Listener, net.Listener) {
 	return nil, nil
 }
 
-// Data after a complete answer does not become the answer to the next request.
+// Data after a complete response is not taken for the response to the next request.
 func TestSurplusNeverFeedsTheNextRequest(t *testing.T) {
 	for name, first := range map[string]string{
 		"a second answer":      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
@@ -359,7 +359,7 @@ func TestSurplusNeverFeedsTheNextRequest(t *testing.T) {
 	}
 }
 
-// A body that was cut, by this side or by the server, leaves its connection unusable.
+// A connection is not reused after a truncated body, whoever truncated it.
 func TestCutAnswerEndsItsConnection(t *testing.T) {
 	var conns atomic.Int32
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -381,7 +381,7 @@ func TestCutAnswerEndsItsConnection(t *testing.T) {
 	}
 }
 
-// Bytes that arrive before the request is begun cannot be its answer.
+// Bytes that arrive before the request begins are not its response.
 func TestBytesBeforeTheRequestAreNoAnswer(t *testing.T) {
 	client, server := net.Pipe()
 	defer client.Close()
@@ -464,7 +464,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	})
 }
 
-// If this machine has no port or memory left, idle connections are closed.
+// If this machine runs out of ports or memory, idle connections are closed.
 func TestNoResourcesClosesIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newPipes(keepAlive("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
@@ -487,8 +487,8 @@ func TestNoResourcesClosesIdleConnections(t *testing.T) {
 	})
 }
 
-// If there is no file descriptor left, idle connections are closed, and then the fetch waits for one, for longer than a
-// connection or a fetch may take.
+// If there is no file descriptor left, idle connections are closed. Then the fetch waits for a descriptor, even beyond
+// its own time limits.
 func TestDescriptorsAreWaitedFor(t *testing.T) {
 	for _, no := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE} {
 		synctest.Test(t, func(t *testing.T) {
@@ -518,7 +518,7 @@ func TestDescriptorsAreWaitedFor(t *testing.T) {
 	}
 }
 
-// A wait for a file descriptor ends with the caller's context.
+// A wait for a file descriptor can be cancelled by the caller's context.
 func TestWaitForDescriptorsCanBeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newPipes(keepAlive("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
@@ -534,7 +534,7 @@ func TestWaitForDescriptorsCanBeCancelled(t *testing.T) {
 	})
 }
 
-// A proxy that cannot be dialled for lack of a file descriptor still counts as usable.
+// A proxy does not count as unusable if dialling it fails for lack of a file descriptor.
 func TestDescriptorsForAProxyAreWaitedFor(t *testing.T) {
 	for _, proxy := range []string{"http://proxy.test:3128", "socks5://proxy.test:1080"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// naive is a fetcher made with net/http in the simplest way that conforms. Flaws are what it does wrong
-// on purpose, so that the suite is seen to fail.
+// naive is a minimal fetcher on net/http that conforms. Its flaws are deliberate violations, to show that the suite
+// detects them.
 type naive struct {
 	w     *crawltest.Web
 	flaws string
@@ -39,7 +39,7 @@ func (n naive) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error) {
 	return addrs[0], nil
 }
 
-// conn calls begin before its first byte.
+// conn is a net.Conn that calls begin before its first byte.
 type conn struct {
 	net.Conn
 	begin func() error
@@ -143,7 +143,7 @@ func TestNaive(t *testing.T) {
 	})
 }
 
-// TestFlawsAreFound: each thing done wrong fails the clause it is against.
+// TestFlawsAreFound checks that each flaw fails the clause that it violates.
 func TestFlawsAreFound(t *testing.T) {
 	for flaw, clause := range map[string]string{
 		"reuse": "C1_a_permit", "agent": "C2_one_GET", "follow": "C2_redirects", "repeat": "C2_nothing", "early": "C3_begun",
