@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// BenchmarkNextHost picks the next of a million hosts and puts it back with a ready time among those of the
-// others, without the work for its URL.
+// BenchmarkNextHost picks the next of a million hosts and puts it back with a ready time among the others', without
+// touching its URLs.
 func BenchmarkNextHost(b *testing.B) {
 	const hosts = 1_000_000
 	m := NewMemory(MemoryConfig{})

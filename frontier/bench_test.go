@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// link returns URL i of a crawl of that many hosts, about 79 bytes long.
+// link returns URL i of a crawl with the given number of hosts. URLs have about 79 bytes.
 func link(b *testing.B, i, hosts int) frontier.Request {
 	b.Helper()
 	u, err := weburl.Parse(fmt.Sprintf("https://www.site-%06d.example/section/%08x/article-about-things-%07d.html", i%hosts, i*2654435761&0xffffffff, i))
@@ -48,7 +48,7 @@ func BenchmarkAdd(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/link")
 }
 
-// BenchmarkClaimSettle claims and settles a URL, with that many hosts ready.
+// BenchmarkClaimSettle claims and settles a URL while the given number of hosts is ready.
 func BenchmarkClaimSettle(b *testing.B) {
 	for _, hosts := range []int{1_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
@@ -79,8 +79,7 @@ func heap() uint64 {
 	return s.HeapAlloc
 }
 
-// BenchmarkMemoryQueued measures the memory of two million queued URLs, 40 of each page. Run it once:
-// -benchtime 1x.
+// BenchmarkMemoryQueued measures the memory of two million queued URLs, 40 per page. Run it once: -benchtime 1x.
 func BenchmarkMemoryQueued(b *testing.B) {
 	for _, hosts := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
@@ -109,7 +108,7 @@ func BenchmarkMemoryQueued(b *testing.B) {
 	}
 }
 
-// BenchmarkMemoryIdleHost measures the memory of hosts that have no URL left and whose ready time has not come.
+// BenchmarkMemoryIdleHost measures the memory of hosts without URLs that wait for their ready time.
 func BenchmarkMemoryIdleHost(b *testing.B) {
 	const hosts = 300_000
 	for b.Loop() {

@@ -26,8 +26,8 @@ func TestMemoryConforms(t *testing.T) {
 	frontiertest.Run(t, open(2*time.Minute), frontiertest.Options{Virtual: true, ClaimTimeout: 2 * time.Minute, Slots: 3})
 }
 
-// TestMemoryServesTheBestFirst tests all that the store promises, with the best of the hosts that are due first, and those waited for
-// that soon are.
+// TestMemoryServesTheBestFirst runs the conformance suite in order of priority: the store serves the best of the hosts
+// that are due, or due within its patience.
 func TestMemoryServesTheBestFirst(t *testing.T) {
 	for _, patience := range []time.Duration{0, 10 * time.Second} {
 		open := func(*testing.T) frontier.Frontier {

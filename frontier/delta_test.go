@@ -15,8 +15,8 @@ func TestDeltaOfWhatIsAlikeIsSmall(t *testing.T) {
 	}
 }
 
-// TestLongURLsThatAreAlikeAreSmall: what a flood of long URLs repeats takes memory once, wherever it stands in
-// them.
+// TestLongURLsThatAreAlikeAreSmall checks that text which many long URLs have in common is stored once, wherever it is
+// in the URL.
 func TestLongURLsThatAreAlikeAreSmall(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	token := make([]byte, 900)
@@ -34,7 +34,7 @@ func TestLongURLsThatAreAlikeAreSmall(t *testing.T) {
 	}
 }
 
-// FuzzDelta: a delta gives the record again, and is never much larger.
+// FuzzDelta checks that a delta restores its record, and is never much larger than it.
 func FuzzDelta(f *testing.F) {
 	f.Add([]byte("/section/1/article.html"), []byte("/section/2/article.html"))
 	f.Add([]byte("m"), []byte("x"))

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A crawl in its barest form: claim, fetch, settle with the links found, until nothing is left.
+// A minimal crawl: claim a URL, fetch it, settle it with the links found, until the queue is empty.
 func Example() {
 	web := map[string][]string{
 		"http://a.test/":  {"/1", "/2", "http://b.test/"},
@@ -53,7 +53,7 @@ func Example() {
 	// {Queued:0 Waiting:0 Claimed:0 Done:4 Rejected:0 Hosts:0}
 }
 
-// A URL that failed is put back: it stays known, and is tried again behind those that have not been tried.
+// A failed URL is put back. It stays known, and is tried again after the URLs that have not been tried yet.
 func ExampleAgain() {
 	ctx := context.Background()
 	f := frontier.NewMemory(frontier.MemoryConfig{})

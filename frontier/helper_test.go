@@ -49,7 +49,7 @@ func serve(t *testing.T, m *frontier.Memory, links ...frontier.Request) frontier
 	return c
 }
 
-// long returns that many URLs with 1.9 kB of random digits each.
+// long returns n URLs with 1.9 kB of random digits each.
 func long(t *testing.T, n int) []frontier.Request {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// The numbers and the names are stored, and must stay.
+// Numbers and names are stored on disk and must not change.
 func TestKindsAsStored(t *testing.T) {
 	names := strings.Fields("page seed redirect sitemap anchor area frame link refresh image script media object import style form data entry")
 	for i, name := range names {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestLaneDropsWhatIsRead: a lane that is never empty, and never long, stays small.
+// TestLaneDropsWhatIsRead checks that a lane that always has a few items does not grow.
 func TestLaneDropsWhatIsRead(t *testing.T) {
 	var l lane
 	var d deltas

@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/internal/long"
 )
 
-// TestQueueOrder compares a queue with a sorted list: by priority, then by arrival, for new URLs and for those that
-// come back, in their place or anew.
+// TestQueueOrder compares a queue with a sorted list, by priority and then arrival. It covers new URLs, and URLs put
+// back in their old place or at the end.
 func TestQueueOrder(t *testing.T) {
 	type waiting struct {
 		name, arrival uint64
@@ -26,14 +26,14 @@ func TestQueueOrder(t *testing.T) {
 	for range long.Seeds(60, 60) {
 		var q queue
 		records := map[uint64]record{}
-		var list []waiting // in order
+		var list []waiting // sorted
 		wait := func(w waiting) {
 			at, _ := slices.BinarySearchFunc(list, w, order)
 			list = slices.Insert(list, at, w)
 		}
 		var out []item
-		arrivals := map[uint64]uint64{}   // by name, the last one
-		mem, taken := 0, map[uint64]int{} // what the queue says it takes; the items that were taken out of it, by name
+		arrivals := map[uint64]uint64{}   // last arrival, by name
+		mem, taken := 0, map[uint64]int{} // the queue's own count of its bytes; items taken out, by name
 		size := 1 + r.IntN(2*chunkSize)
 		for arrival := range uint64(800) {
 			switch n := r.IntN(10); {
@@ -91,7 +91,7 @@ func TestQueueOrder(t *testing.T) {
 	}
 }
 
-// memoryOf returns the bytes of the chunks of q and of the items that were taken out of it.
+// memoryOf returns the bytes in the chunks of q, and in the items that were taken out.
 func memoryOf(q *queue, taken map[uint64]int) (n int) {
 	for _, l := range q.lanes {
 		n += int(l.own)

@@ -14,14 +14,14 @@ func TestQuotaPerHost(t *testing.T) {
 	add(t, m, 3, a[:5]...)
 	add(t, m, 2, requests(t, "http://b.test/%d", 0, 2)...)
 	rejected(t, m, 2)
-	add(t, m, 0, a[:5]...) // the same two: counted once
+	add(t, m, 0, a[:5]...) // the same two are rejected again and counted once
 	rejected(t, m, 2)
-	serve(t, m, a[5]) // room for one, which its own link takes
+	serve(t, m, a[5]) // makes room for one, which its own link takes
 	rejected(t, m, 2)
 	add(t, m, 0, a[3])
 	serve(t, m)
 	serve(t, m)
-	add(t, m, 1, a[3]) // there is room again: no longer rejected
+	add(t, m, 1, a[3]) // there is room again, so it is no longer rejected
 	rejected(t, m, 1)
 	if n := m.HostPending(a[3].URL.Host()); n != 3 {
 		t.Fatalf("%d URLs are pending, want 3", n)
@@ -46,11 +46,11 @@ func TestQuotaInAll(t *testing.T) {
 	}
 }
 
-// A flood of long URLs fills the memory of the queue, not that of the machine. URLs that are done make room.
+// A flood of long URLs is limited by the queue's memory quota. Finished URLs make room for others.
 func TestQuotaOfBytes(t *testing.T) {
 	const most = 1 << 20
 	m := frontier.NewMemory(frontier.MemoryConfig{MaxBytes: most})
-	rs := long(t, 2000) // 4 MB, and as much for the pages that named them
+	rs := long(t, 2000) // 4 MB, and the same for their referring pages
 	n, err := m.Add(t.Context(), rs...)
 	if err != nil || n < most/2/4200 || n > most/3800 {
 		t.Fatalf("%d URLs of 3.8 kB in %d bytes, %v", n, most, err)
@@ -73,7 +73,7 @@ func TestQuotaOfBytes(t *testing.T) {
 	}
 }
 
-// TestRejectedAreBounded: a host at its quota costs the memory of a million hashes at most.
+// TestRejectedAreBounded checks that the URLs rejected by a host's quota take the memory of at most a million hashes.
 func TestRejectedAreBounded(t *testing.T) {
 	if race.Race {
 		t.Skip("it is a million URLs in one goroutine")
@@ -92,9 +92,9 @@ func TestRejectedAreBounded(t *testing.T) {
 	}
 	rejected(t, m, 1_099_999)
 	n = 1
-	add(t, m, 0, rs[0]) // an early one is remembered, and not counted again
+	add(t, m, 0, rs[0]) // an early URL is still remembered, and not counted again
 	rejected(t, m, 1_099_999)
 	n = 1_099_999
-	add(t, m, 0, rs[0]) // the last one is forgotten
+	add(t, m, 0, rs[0]) // the last URL was forgotten
 	rejected(t, m, 1_100_000)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestUnreadableRecordIsAnError: a URL that cannot be read back costs one error, not a panic and not
+// TestUnreadableRecordIsAnError checks that a URL that cannot be decoded causes one error, not a panic or the end of
 // the crawl.
 func TestUnreadableRecordIsAnError(t *testing.T) {
 	m := NewMemory(MemoryConfig{})
@@ -20,7 +20,7 @@ func TestUnreadableRecordIsAnError(t *testing.T) {
 	}
 	h := m.hosts.Find("a.test:80")
 	h.Queue.pop(&m.size)
-	h.Queue.push(0, record{0, 0, 'x'}, &m.deltas, &m.size) // a whole URL, "x"
+	h.Queue.push(0, record{0, 0, 'x'}, &m.deltas, &m.size) // the text "x", which is not a valid URL
 	var bad *weburl.Error
 	if _, err := m.Claim(t.Context()); !errors.As(err, &bad) {
 		t.Fatalf("Claim: %v, want weburl's error", err)
@@ -30,8 +30,8 @@ func TestUnreadableRecordIsAnError(t *testing.T) {
 	}
 }
 
-// TestFinishedPagesLeaveNothing: what the Requests of a page share is freed with the last of them,
-// and a host when its ready time has come.
+// TestFinishedPagesLeaveNothing checks that data shared by the Requests of a page is freed with the last of them, and a
+// host at its ready time.
 func TestFinishedPagesLeaveNothing(t *testing.T) {
 	m := NewMemory(MemoryConfig{})
 	via, _ := weburl.Parse("http://via.test/")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSeenAgainstMap compares the seen set with a plain map, including depths that do not fit in a mark.
+// TestSeenAgainstMap compares the seen set with a plain map, including depths too large for an entry's mark.
 func TestSeenAgainstMap(t *testing.T) {
 	type entry struct {
 		state state
@@ -25,7 +25,7 @@ func TestSeenAgainstMap(t *testing.T) {
 		if len(hashes) == 0 || r.IntN(2) == 0 {
 			h := r.Uint64()
 			if r.IntN(4) == 0 {
-				h &= 0xff<<56 | 0xfff // crowded
+				h &= 0xff<<56 | 0xfff // forces collisions
 			}
 			if h == 0 || s.find(h) != nil {
 				continue

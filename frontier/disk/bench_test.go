@@ -22,7 +22,7 @@ var (
 	diskCache = flag.Int64("disk.cache", 0, "Config.CacheSize of BenchmarkGrown in MiB, 0: the default")
 )
 
-// pages makes pages of a crawl: each has 60 links of 79 bytes, half of which were on pages before.
+// pages generates the pages of a crawl. Each has 60 links of 79 bytes, half of them already seen on earlier pages.
 type pages struct {
 	hosts int
 	made  int
@@ -33,7 +33,7 @@ const pageLinks = 60
 
 func newPages(hosts int) *pages { return &pages{hosts: hosts, rand: rand.New(rand.NewPCG(1, 1))} }
 
-// url returns the i-th new URL of the crawl; those of a page are mostly on one host.
+// url returns the i-th new URL of the crawl. Most URLs of a page are on one host.
 func (p *pages) url(i int) string {
 	host := i / (pageLinks / 2)
 	if i%10 == 9 {
@@ -89,7 +89,8 @@ func perLink(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N), "µs/page")
 }
 
-// BenchmarkSettle has 64 workers claim and settle pages with their links, each on disk when its call returns.
+// BenchmarkSettle runs 64 workers that claim and settle pages with their links. Each Settle returns when its data is on
+// disk.
 func BenchmarkSettle(b *testing.B) {
 	const workers, chunk = 64, 1024
 	p := newPages(2000)
@@ -122,8 +123,8 @@ func BenchmarkSettle(b *testing.B) {
 	perLink(b)
 }
 
-// BenchmarkCommit claims and releases pages and commits their ends together, with or without a snapshot of 4 MiB
-// in every tenth commit. An operation is a page.
+// BenchmarkCommit claims and releases pages and commits them in batches. Every tenth commit may have a snapshot of 4
+// MiB. One operation is one page.
 func BenchmarkCommit(b *testing.B) {
 	for _, kind := range []struct {
 		batch, snapshot int
@@ -165,7 +166,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkRelease measures how long a host waits for its next URL, which does not depend on the disk.
+// BenchmarkRelease measures how long a host waits for its next URL. This does not depend on the disk.
 func BenchmarkRelease(b *testing.B) {
 	p := newPages(2000)
 	s := begun(b, p)
@@ -192,9 +193,9 @@ func BenchmarkRelease(b *testing.B) {
 	}
 }
 
-// BenchmarkReopen adds -disk.urls URLs on a hundredth as many hosts, and has another process open them:
-// it reports how long that takes, how much memory the process uses then and after a thousand claims, and what a
-// URL takes on disk. Run it once: -benchtime 1x.
+// BenchmarkReopen adds -disk.urls URLs on a hundredth as many hosts, and opens them in another process. It reports the
+// time to open, the process's memory then and after a thousand claims, and the disk space per URL. Run it once:
+// -benchtime 1x.
 func BenchmarkReopen(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "crawl")
 	s, err := Open(dir, Config{})
@@ -242,9 +243,9 @@ func BenchmarkReopen(b *testing.B) {
 	b.ReportMetric(float64(*diskURLs)/added.Seconds(), "URLs/s-added")
 }
 
-// BenchmarkGrown is the frontier's part of a crawl that comes to know -disk.urls URLs on 100,000 hosts:
-// pages are claimed, released and committed a hundred at a time, each with its 60 links. Each tenth of
-// the way it logs its figures, so that what grows with the crawl is seen. Run it once: -benchtime 1x.
+// BenchmarkGrown runs the frontier's part of a crawl that discovers -disk.urls URLs on 100,000 hosts. Pages are
+// claimed, released and committed in batches of a hundred, each page with 60 links. It logs figures after each tenth,
+// to show what grows with the crawl. Run it once: -benchtime 1x.
 func BenchmarkGrown(b *testing.B) {
 	const batch = 100
 	for b.Loop() {
@@ -284,7 +285,7 @@ func BenchmarkGrown(b *testing.B) {
 	}
 }
 
-// visited claims and releases as many pages as there are, up to batch.
+// visited claims and releases up to batch pages.
 func visited(b *testing.B, s *Store, p *pages, batch int) (ends []frontier.End) {
 	b.Helper()
 	for len(ends) < batch {
@@ -297,13 +298,13 @@ func visited(b *testing.B, s *Store, p *pages, batch int) (ends []frontier.End) 
 		}
 		ends = append(ends, frontier.End{Claim: c, Settlement: frontier.Settlement{Links: p.links(b)}})
 		if s.Stats().Queued == 0 {
-			break // the first pages are few
+			break // few pages are queued at first
 		}
 	}
 	return ends
 }
 
-// commitAll commits batches one after the other while the next is made, as a crawl does.
+// commitAll commits each batch while the next one is prepared, as a crawl does.
 func commitAll(ctx context.Context, s *Store, batches <-chan []frontier.End) (err error) {
 	pages := int64(0)
 	for ends := range batches {
@@ -315,7 +316,7 @@ func commitAll(ctx context.Context, s *Store, batches <-chan []frontier.End) (er
 	return err
 }
 
-// sizes returns what the record of a URL takes on disk, and what its place in a queue takes.
+// sizes returns the disk space of a URL's record, and of its queue entry.
 func sizes(b *testing.B, s *Store) (known, queued float64) {
 	b.Helper()
 	if err := s.engine.db.Compact(b.Context(), []byte{0}, []byte{255}, true); err != nil {
@@ -331,8 +332,8 @@ func sizes(b *testing.B, s *Store) (known, queued float64) {
 	return size(tagSeen), size(tagQueue)
 }
 
-// measuredDir is the variable that makes the test binary a process that opens a directory and says how
-// long that took, in seconds, its memory in MiB, the time of a claim in µs, and its memory then.
+// measuredDir is an environment variable. It makes the test binary open a directory and print the time to open it in
+// seconds, its memory in MiB, the time of a claim in µs, and its memory after the claims.
 const measuredDir = "FRONTIER_DISK_MEASURED"
 
 func measured(dir string) error {
@@ -358,7 +359,7 @@ func measured(dir string) error {
 	return s.Close()
 }
 
-// resident returns this process' memory in MiB, 0 where it is unknown.
+// resident returns this process's memory in MiB, or 0 if unknown.
 func resident() (mib int) {
 	status, _ := os.ReadFile("/proc/self/status")
 	if _, rest, ok := strings.Cut(string(status), "VmRSS:"); ok {

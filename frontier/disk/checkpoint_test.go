@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// The keys of checkpoints are the format of directories: those of the owner "" are as they were before there were others.
+// Checkpoint keys are part of the directory format: those of the owner "" must stay as they were before owners existed.
 func TestKeysOfCheckpoints(t *testing.T) {
 	s := openMem(t, testConfig(), tuned())
 	for _, owner := range []string{"", "shard 1"} {

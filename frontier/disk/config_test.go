@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// The cache has room for what the engine needs, and grows with the number of known URLs.
+// The cache is large enough for the engine, and grows with the number of known URLs.
 func TestCacheFollowsTheStore(t *testing.T) {
 	const most, memTable = 192 << 20, 16 << 20
 	c := newCache(most, memTable)
@@ -40,8 +40,8 @@ func TestCacheFollowsTheStore(t *testing.T) {
 	}
 }
 
-// TestTimesOfTheFutureStallNothing opens a store twice that was written by a clock a year ahead: its hosts and URLs
-// wait as long as they had to wait then, and no longer.
+// TestTimesOfTheFutureStallNothing opens a store twice that was written with a clock a year ahead. Its hosts and URLs
+// wait only as long as they had left to wait.
 func TestTimesOfTheFutureStallNothing(t *testing.T) {
 	l := newLab(Config{}, tuned())
 	fs := vfs.NewMem()

@@ -17,8 +17,8 @@ import (
 	"github.com/amble-crawler/amble/internal/long"
 )
 
-// TestTornTail cuts the log at any byte behind the last acknowledged call, or replaces the rest by other bytes: what was
-// acknowledged before is there, and all or nothing of the Commit under way.
+// TestTornTail cuts the log at any byte after the last acknowledged call, or replaces the rest with other bytes.
+// Everything acknowledged must survive, and the Commit under way entirely or not at all.
 func TestTornTail(t *testing.T) {
 	disk := vfs.NewMem()
 	s, err := open(disk, "/crawl", victimConfig(), tuned())
@@ -39,7 +39,7 @@ func TestTornTail(t *testing.T) {
 	if after.name != before.name || !bytes.HasPrefix(after.bytes, before.bytes) || len(after.bytes) < len(before.bytes)+1000 {
 		t.Fatalf("the commit is not what %s has grown by", before.name)
 	}
-	acknowledged := h.lines[:len(h.lines)-1] // the last is that it is done
+	acknowledged := h.lines[:len(h.lines)-1] // without the last line, which reports the commit under way as done
 	happened := map[int64]int{}
 	try := func(tail []byte, when string) {
 		t.Helper()
@@ -48,7 +48,7 @@ func TestTornTail(t *testing.T) {
 			t.Fatal(err)
 		}
 		writeLog(t, left, before.name, slices.Concat(before.bytes, tail))
-		writeLog(t, left, "/crawl/"+lastName, noted) // it is written behind the log
+		writeLog(t, left, "/crawl/"+lastName, noted) // the note is written after the log
 		s := opensAgain(t, left, acknowledged, when)
 		happened[s.Offsets("")["commits"]]++
 	}
@@ -73,7 +73,7 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestLostLog cuts or removes the log of what was acknowledged: Open reports it, each time.
+// TestLostLog truncates or removes acknowledged parts of the log. Open must report it every time.
 func TestLostLog(t *testing.T) {
 	disk := vfs.NewMem()
 	s, err := open(disk, "/crawl", victimConfig(), tuned())
@@ -111,7 +111,7 @@ func TestLostLog(t *testing.T) {
 			}
 		}
 	}
-	// What a power cut leaves of the note itself is no damage.
+	// A torn note, as after a power failure, does not count as damage.
 	for _, note := range []string{"", "00", "08999999999999999999 00000000\n", strings.Repeat("x", 1000)} {
 		writeLog(t, disk, "/crawl/"+lastName, []byte(note))
 		s, err := open(disk, "/crawl", victimConfig(), tuned())
@@ -124,7 +124,7 @@ func TestLostLog(t *testing.T) {
 	}
 }
 
-// TestCrashAtEveryChange crashes before each change that a crawl makes to the disk.
+// TestCrashAtEveryChange crashes before each change of the disk during a crawl.
 func TestCrashAtEveryChange(t *testing.T) {
 	type state struct {
 		left  *vfs.MemFS

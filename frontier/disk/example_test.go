@@ -14,8 +14,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A crawl that ends in the middle and is resumed: each page's record and the end of its claim become
-// durable together.
+// A crawl that is interrupted and resumed. A page's record and the end of its claim become durable together.
 func Example() {
 	dir, err := os.MkdirTemp("", "crawl")
 	if err != nil {
@@ -40,7 +39,7 @@ func Example() {
 	// 3 records
 }
 
-// visit visits up to that many pages of the crawl in dir.
+// visit visits up to pages pages of the crawl in dir.
 func visit(dir string, pages int) error {
 	web := map[string][]string{"http://a.test/": {"/1", "/2"}, "http://a.test/1": {"/", "/2"}}
 	ctx := context.Background()
@@ -56,7 +55,7 @@ func visit(dir string, pages int) error {
 	if _, err := f.Add(ctx, frontier.Request{URL: seed, Kind: frontier.KindSeed}); err != nil { // known on day 2
 		return err
 	}
-	records := f.Offsets("")["records"] // what an output is cut back to before it is resumed
+	records := f.Offsets("")["records"] // the output is truncated to this size before it continues
 	for range pages {
 		c, err := f.Claim(ctx)
 		if errors.Is(err, frontier.ErrDrained) {
@@ -65,7 +64,7 @@ func visit(dir string, pages int) error {
 		if err != nil {
 			return err
 		}
-		fmt.Println(c.URL) // here the page is fetched and its record written
+		fmt.Println(c.URL) // here a crawler fetches the page and writes its record
 		if err := f.Release(ctx, c, time.Time{}); err != nil {
 			return err
 		}
@@ -76,7 +75,7 @@ func visit(dir string, pages int) error {
 			}
 		}
 		records++
-		// Here the output is synced. A crawler does this for many pages at once.
+		// Here a crawler syncs its output, for many pages at once.
 		if err := f.Commit(ctx, []frontier.End{end}, frontier.Checkpoint{Offsets: map[string]int64{"records": records}}); err != nil {
 			return err
 		}

@@ -23,8 +23,8 @@ import (
 	"github.com/amble-crawler/amble/internal/long"
 )
 
-// TestFullDisk has the disk full after any number of changes. The calls return the disk's error, none hangs, and
-// what was acknowledged is there when the store is opened again.
+// TestFullDisk fills the disk after each number of changes. Calls return the disk's error and never hang, and
+// acknowledged data is there when the store is reopened.
 func TestFullDisk(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "/crawl/x", Err: syscall.ENOSPC}
 	whole, step := false, int64(6)
@@ -52,8 +52,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFailedWhileOpening: an error that the engine meets on its own while the store is loaded is the error of Open, and
-// does not reach the parts that Open is still filling.
+// TestFailedWhileOpening: if the engine fails in the background while the store is loaded, Open returns that error. The
+// error does not touch parts of the store that Open has not filled yet.
 func TestFailedWhileOpening(t *testing.T) {
 	damaged := errors.New("damaged")
 	told := 0
@@ -74,7 +74,7 @@ func TestFailedWhileOpening(t *testing.T) {
 	}
 }
 
-// TestFailedStoreAnswersAll: calls that wait for a disk that has failed get its error, Close too.
+// TestFailedStoreAnswersAll checks that calls waiting for a failed disk return its error, including Close.
 func TestFailedStoreAnswersAll(t *testing.T) {
 	broken := errors.New("broken disk")
 	disk := vfs.NewMem()
@@ -125,7 +125,7 @@ func TestFailedStoreAnswersAll(t *testing.T) {
 	}
 }
 
-// TestReadOnlyDirectory: an error that names the directory, for a new crawl and for one that is there.
+// TestReadOnlyDirectory checks that the error names the directory, for a new and for an existing crawl.
 func TestReadOnlyDirectory(t *testing.T) {
 	readOnly := &os.PathError{Op: "open", Path: "/crawl/x", Err: syscall.EROFS}
 	disk := vfs.NewMem()
@@ -149,7 +149,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	opensAgain(t, disk, nil, "writable again")
 }
 
-// TestReadOnlyDirectoryOnDisk is the same on a real file system.
+// TestReadOnlyDirectoryOnDisk checks the same on a real file system.
 func TestReadOnlyDirectoryOnDisk(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("nothing is read-only for root")
@@ -171,16 +171,16 @@ func TestReadOnlyDirectoryOnDisk(t *testing.T) {
 	}
 }
 
-// damagedDir is the variable that makes the test binary a process that resumes a damaged crawl.
+// damagedDir is an environment variable that makes the test binary resume a damaged crawl.
 const damagedDir = "FRONTIER_DISK_DAMAGED"
 
-// damagedCompact is the variable that makes that process compact its tables instead of resuming the crawl.
+// damagedCompact is an environment variable that makes that process compact its tables instead.
 const damagedCompact = "FRONTIER_DISK_COMPACT"
 
-// damagedCommits are the commits of the crawl before it is damaged.
+// damagedCommits is the number of commits before the damage.
 var damagedCommits = long.N(120, 400)
 
-// resumed reads everything in a crawl, and continues it for a while.
+// resumed reads the whole store of a crawl and continues the crawl for a while.
 func resumed(dir string) (err error) {
 	ctx := context.Background()
 	s, err := Open(dir, smallConfig())
@@ -222,8 +222,8 @@ func resumed(dir string) (err error) {
 	return nil
 }
 
-// TestDamaged changes files of a crawl's directory, each in several ways. Resuming the crawl reports it, or nothing
-// is lost; no process panics, and nothing hangs.
+// TestDamaged damages the files of a crawl in several ways. Resuming the crawl must either report the damage or lose
+// nothing; it must not panic or hang.
 func TestDamaged(t *testing.T) {
 	if testing.Short() || long.Race {
 		t.Skip("starts many processes, in each of which one goroutine does all work of this package")
@@ -304,8 +304,8 @@ func compactAll(ctx context.Context, s *Store) error {
 	return s.engine.guarded(func() error { return s.engine.db.Compact(ctx, []byte{0}, []byte{0xff}, false) })
 }
 
-// TestDamagedCompaction changes blocks of a table that a compaction reads as it deletes what the table holds: the
-// engine must not meet the damage where it can only panic.
+// TestDamagedCompaction damages a table whose entries are all about to be deleted. Compaction must report the damage
+// instead of panicking.
 func TestDamagedCompaction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts processes")
@@ -342,8 +342,8 @@ func TestDamagedCompaction(t *testing.T) {
 	}
 }
 
-// queuedThenGone makes a crawl whose URLs are all in one table, and their deletions in no table yet. It returns the
-// table's name.
+// queuedThenGone creates a crawl whose URLs are all in one table, with their deletions not yet in any table. It returns
+// the table's name.
 func queuedThenGone(t *testing.T, dir string) string {
 	const urls = 3000
 	c := smallConfig()

@@ -61,22 +61,22 @@ func testConfig() Config {
 	}
 }
 
-// smallConfig has memtables so small that a short crawl flushes, compacts and changes its log.
+// smallConfig has memtables so small that even a short crawl flushes, compacts and rotates its log.
 func smallConfig() Config {
 	c := victimConfig()
 	c.MemTableSize = 32 << 10
 	return c
 }
 
-// little configures so little memory that nearly everything is dropped and read from disk again.
+// little allows so little memory that nearly everything is evicted and read from disk again.
 func little() (Config, tuning) {
 	c := testConfig()
 	c.PrefetchSize = 1000
 	return c, tuning{head: 3, read: 2, window: 4, ops: 3, links: 20, known: 8}
 }
 
-// crashable is a file system in memory that others use while CrashClone is called. That of Pebble up to v2.1.7 hangs then at
-// times, since its ReuseForWrite takes a lock twice that CrashClone waits for (cockroachdb/pebble#5993).
+// crashable is an in-memory file system that may be used during CrashClone. Pebble's own, up to v2.1.7, may deadlock
+// then: ReuseForWrite locks a mutex twice while CrashClone waits for it (cockroachdb/pebble#5993).
 type crashable struct{ *vfs.MemFS }
 
 // ReuseForWrite implements vfs.FS.
@@ -87,7 +87,7 @@ func (c crashable) ReuseForWrite(old, name string, category vfs.DiskWriteCategor
 	return c.OpenReadWrite(name, category)
 }
 
-// lab opens stores in a file system in memory that can be made to crash.
+// lab opens stores in an in-memory file system that can crash.
 type lab struct {
 	c   Config
 	t   tuning
@@ -114,7 +114,7 @@ func (l *lab) open(t testing.TB, fs *vfs.MemFS) *Store {
 
 func (l *lab) begin(t *testing.T) frontier.Frontier { return l.open(t, vfs.NewCrashableMem()) }
 
-// crash opens the disk as a crash at this moment leaves it: with what was synced, and any part of the rest.
+// crash reopens the disk as after a crash: with all synced data, and an arbitrary part of the rest.
 func (l *lab) crash(t *testing.T, f frontier.Frontier) frontier.Frontier {
 	t.Helper()
 	l.mu.Lock()
@@ -157,7 +157,7 @@ func expect(t *testing.T, s *Store, url string, want ...State) {
 	}
 }
 
-// failing returns a disk of which every change fails with err after that many changes.
+// failing returns a disk on which every change fails with err after the given number of changes.
 func failing(fs vfs.FS, changes int64, err error) vfs.FS {
 	var left atomic.Int64
 	left.Store(changes)
@@ -173,7 +173,7 @@ func failing(fs vfs.FS, changes int64, err error) vfs.FS {
 	}))
 }
 
-// clearError checks that err says what is wrong, and where.
+// clearError checks that err names the cause and the place.
 func clearError(t *testing.T, err, want error, when string) {
 	t.Helper()
 	if !errors.Is(err, want) && (err == nil || !strings.Contains(err.Error(), want.Error())) {
@@ -260,7 +260,7 @@ func writeLog(t *testing.T, fs vfs.FS, name string, b []byte) {
 	}
 }
 
-// lastOf makes a file that holds the time of the last write.
+// lastOf creates a file that holds the time of the last write.
 func lastOf(t *testing.T, unix int64) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "last")

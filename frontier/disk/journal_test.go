@@ -19,12 +19,12 @@ import (
 
 var errFenced = errors.New("fenced")
 
-// sequence is a journal in memory. It belongs to one Store at a time.
+// sequence is an in-memory journal. It belongs to one Store at a time.
 type sequence struct {
 	mu     sync.Mutex
 	groups [][]byte
 	marks  []Mark
-	seen   func(n int) // called before group n is appended, nil: not
+	seen   func(n int) // called before group n is appended, may be nil
 }
 
 // pen is a Store's right to append to a sequence.
@@ -43,13 +43,13 @@ func (p *pen) Append(group []byte) (Mark, error) {
 	if q.seen != nil {
 		q.seen(len(q.groups))
 	}
-	m := Mark{Seq: uint64(10 + 3*len(q.groups))} // other records lie between groups
+	m := Mark{Seq: uint64(10 + 3*len(q.groups))} // gaps for other records between groups
 	binary.BigEndian.PutUint64(m.Nonce[:], rand.Uint64())
 	q.groups, q.marks = append(q.groups, slices.Clone(group)), append(q.marks, m)
 	return m, nil
 }
 
-// take takes the journal away from p, and returns one for the next Store.
+// take revokes p's right to append, and returns a pen for the next Store.
 func (p *pen) take() *pen {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
@@ -57,7 +57,7 @@ func (p *pen) take() *pen {
 	return &pen{of: p.of}
 }
 
-// follow applies to a directory what it lacks of the first n groups.
+// follow applies those of the journal's first n groups that a directory does not have yet.
 func follow(t testing.TB, fs vfs.FS, q *sequence, n int) {
 	t.Helper()
 	k, err := openCopy(fs, "/crawl", testConfig())
@@ -102,7 +102,8 @@ func contentsOf(t testing.TB, fs vfs.FS) uint64 {
 	return contents(t, k.engine)
 }
 
-// journaledLab opens stores with a journal. A crash takes the machine away, or leaves any prefix of its directory.
+// journaledLab opens stores with a journal. A crash loses the machine, or leaves any prefix of the journal in its
+// directory.
 type journaledLab struct {
 	lab
 	pens map[frontier.Frontier]*pen
@@ -158,7 +159,7 @@ func (l *journaledLab) reopen(t *testing.T, f frontier.Frontier) frontier.Fronti
 	return l.open(t, l.fs[f], l.pens[f])
 }
 
-// TestStoreConformsWithJournal: a store with a journal keeps every clause, where a crash is that another process
+// TestStoreConformsWithJournal runs the conformance suite on a store with a journal. After a crash, another process
 // rebuilds the store from the journal.
 func TestStoreConformsWithJournal(t *testing.T) {
 	for name, l := range map[string]*journaledLab{
@@ -175,8 +176,8 @@ func TestStoreConformsWithJournal(t *testing.T) {
 	}
 }
 
-// TestRebuiltAtEveryCut: whatever prefix of a journal is applied, the directory holds, key by key, what its store held
-// when it had written that prefix.
+// TestRebuiltAtEveryCut checks that a directory rebuilt from any prefix of a journal equals the original store at that
+// point, key by key.
 func TestRebuiltAtEveryCut(t *testing.T) {
 	fs, p := vfs.NewMem(), &pen{of: &sequence{}}
 	c := smallConfig()
@@ -206,7 +207,7 @@ func TestRebuiltAtEveryCut(t *testing.T) {
 		rebuilt := vfs.NewMem()
 		follow(t, rebuilt, p.of, n)
 		if n > 0 {
-			follow(t, rebuilt, p.of, n) // a second time changes nothing
+			follow(t, rebuilt, p.of, n) // repeating it changes nothing
 		}
 		if got := contentsOf(t, rebuilt); got != held[n] {
 			t.Errorf("after %d groups of %d: contents %x, want %x", n, len(p.of.groups), got, held[n])
@@ -214,7 +215,7 @@ func TestRebuiltAtEveryCut(t *testing.T) {
 	}
 }
 
-// TestJournalThatFails: the error of the journal is the store's, and nothing of the group has happened.
+// TestJournalThatFails checks that the store returns the journal's error, and that no part of the group takes effect.
 func TestJournalThatFails(t *testing.T) {
 	fs, p := vfs.NewMem(), &pen{of: &sequence{}}
 	c := testConfig()
@@ -244,7 +245,8 @@ func TestJournalThatFails(t *testing.T) {
 	}
 }
 
-// TestJournalOrNone: a directory is opened with its journal, or without one, always.
+// TestJournalOrNone checks that a directory created with a journal can only be opened with it, and one without only
+// without.
 func TestJournalOrNone(t *testing.T) {
 	with, without := testConfig(), testConfig()
 	with.Journal = &pen{of: &sequence{}}
@@ -272,7 +274,7 @@ func TestJournalOrNone(t *testing.T) {
 	}
 }
 
-// TestCopyRefusesRubbish: what is no group is not applied.
+// TestCopyRefusesRubbish checks that invalid groups are not applied.
 func TestCopyRefusesRubbish(t *testing.T) {
 	k, err := openCopy(vfs.NewMem(), "/crawl", testConfig())
 	if err != nil {
@@ -284,8 +286,8 @@ func TestCopyRefusesRubbish(t *testing.T) {
 	}
 }
 
-// TestCheckpointIsACopy: a checkpoint that is taken while the store writes is what the store was at its mark, and follows
-// the journal from there.
+// TestCheckpointIsACopy checks that a checkpoint taken during writes equals the store at its mark, and can follow the
+// journal from there.
 func TestCheckpointIsACopy(t *testing.T) {
 	fs, p := vfs.NewMem(), &pen{of: &sequence{}}
 	c := smallConfig()

@@ -20,7 +20,7 @@ var kills = flag.Int("kills", long.N(2, 5), "how often TestKilled kills the proc
 
 var damages = flag.Int("damages", long.N(1, 3), "how many bits TestDamaged flips in each file, one at a time")
 
-// victimDir is the variable that makes the test binary a process to be killed.
+// victimDir is an environment variable that makes the test binary a process to be killed.
 const victimDir = "FRONTIER_DISK_VICTIM"
 
 // victim crawls until it is killed.
@@ -34,13 +34,13 @@ func victim(dir, life string) error {
 	return w.crawl(context.Background(), 1<<30)
 }
 
-// victimConfig has small memtables, so that kills meet flushes and compactions too.
+// victimConfig has small memtables, so that kills also hit flushes and compactions.
 func victimConfig() Config {
 	return Config{ClaimTimeout: time.Hour, CacheSize: 4 << 20, MemTableSize: 256 << 10}
 }
 
-// TestKilled repeatedly kills a process that crawls, and opens what it leaves: everything it reported as done is
-// there, and all or nothing of what it had begun.
+// TestKilled repeatedly kills a crawling process and opens its directory. Everything reported as done must be there,
+// and the last commit entirely or not at all.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for processes")
@@ -69,7 +69,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d kills, %d of them during a Commit; %d commits, %d URLs done", *kills, half, commits, len(finished))
 }
 
-// killed returns the lines of a process that was killed at a random time after it had opened the store.
+// killed returns the output of a process that was killed at a random time after it opened the store.
 func killed(t *testing.T, dir string, life int) (lines []string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

@@ -38,7 +38,7 @@ func TestKnownIsWhatAddWouldNotChange(t *testing.T) {
 	add("/1", 3)
 	add("/2", 5)
 	add("/3", 0)
-	add("/4", 0) // over the quota: it is rejected, and news the next time
+	add("/4", 0) // over the quota: rejected, and new the next time
 	if n := s.HostPending("a.test:80"); n != 3 {
 		t.Errorf("%d URLs of the host pending, want 3", n)
 	}
@@ -48,7 +48,7 @@ func TestKnownIsWhatAddWouldNotChange(t *testing.T) {
 	keys = append(keys, parse(t, "http://a.test/5").Key(), weburl.Key{})
 	known(9, true, true, true, false, false, false)
 	known(3, true, false, true, false, false, false)
-	known(2, false, false, true, false, false, false) // news for those that are queued deeper (F14)
+	known(2, false, false, true, false, false, false) // not known at this depth: URLs that are queued deeper (F14)
 	cl, err := s.Claim(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -68,15 +68,15 @@ func TestKnownIsWhatAddWouldNotChange(t *testing.T) {
 	if _, err := s.Add(ctx, frontier.Request{URL: cl.URL, Depth: 1}, frontier.Request{URL: parse(t, "http://a.test/4")}); err != nil {
 		t.Fatal(err)
 	}
-	known(0, true, false, true, true, false, false) // what is done stays so at any depth
+	known(0, true, false, true, true, false, false) // a finished URL is known at any depth
 	got := make([]bool, len(keys))
 	if n := testing.AllocsPerRun(100, func() { s.Known(keys, 3, 0, got) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-// TestKnownForgetsButNeverInvents: in a table much too small, what is known was noted with that depth or a smaller
-// one, and what was noted last is known.
+// TestKnownForgetsButNeverInvents uses a table that is much too small. A known URL was really recorded, at that depth
+// or a smaller one, and the last one recorded is known.
 func TestKnownForgetsButNeverInvents(t *testing.T) {
 	n := newKnown(16)
 	key := func(i int) *weburl.Key {

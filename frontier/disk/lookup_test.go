@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// A URL is looked up in each state, and after the store is closed.
+// Looks a URL up in each state, and after the store is closed.
 func TestLookup(t *testing.T) {
 	s, err := Open(t.TempDir(), Config{MaxPendingPerHost: 2})
 	if err != nil {
@@ -53,7 +53,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// A waiting URL is queued when its time has come.
+// Lookup reports a waiting URL as queued once its time has come.
 func TestLookupOfTheDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := open(vfs.NewMem(), "/crawl", Config{}, tuned())

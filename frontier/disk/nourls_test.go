@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// rest returns what an engine has beside URLs, and how many keys of URLs.
+// rest returns an engine's entries other than URLs, and the number of URL keys.
 func rest(t *testing.T, e *engine) (all map[string]string, urls int) {
 	t.Helper()
 	all = map[string]string{}
@@ -30,8 +30,8 @@ func rest(t *testing.T, e *engine) (all map[string]string, urls int) {
 	return all, urls
 }
 
-// TestCopyWithoutURLs: a copy without URLs has everything else that the whole copy has, from whichever group on it leaves them out, and
-// its directory is that of no other copy and no store.
+// TestCopyWithoutURLs checks that a copy without URLs has everything else that a full copy has, from whichever group on
+// URLs are left out. Its directory cannot be opened as a full copy or a store.
 func TestCopyWithoutURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, child := halfDone(t, 40), halfDone(t, 3)
@@ -94,7 +94,7 @@ func TestCopyWithoutURLs(t *testing.T) {
 	})
 }
 
-// TestCopyWithoutURLsRefusesRubbish: what is no whole group is not applied.
+// TestCopyWithoutURLsRefusesRubbish checks that invalid or incomplete groups are not applied.
 func TestCopyWithoutURLsRefusesRubbish(t *testing.T) {
 	q := &sequence{}
 	s, err := open(vfs.NewMem(), "/crawl", Config{Journal: &pen{of: q}}, tuned())
@@ -109,7 +109,7 @@ func TestCopyWithoutURLsRefusesRubbish(t *testing.T) {
 	count := append([]byte(nil), group...)
 	count[8]++ // of its entries
 	kind := append([]byte(nil), group...)
-	kind[12] = 2 // of the first entry: a merge
+	kind[12] = 2 // makes the first entry a merge
 	for name, b := range map[string][]byte{"text": []byte("rubbish"), "cut": group[:len(group)-1], "count": count, "kind": kind, "empty": nil} {
 		c := testConfig()
 		c.NoURLs = true

@@ -16,7 +16,8 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// halfDone writes a journal of a crawl of many hosts: of each, one URL is done, and one is queued or waits; of "gone", all are done.
+// halfDone writes the journal of a crawl of many hosts. Each host has one finished URL, and one that is queued or
+// waiting. All URLs of host "gone" are finished.
 func halfDone(t *testing.T, hosts int) *pen {
 	t.Helper()
 	p := &pen{of: &sequence{}}
@@ -72,7 +73,7 @@ func halfDone(t *testing.T, hosts int) *pen {
 	return p
 }
 
-// left crawls what a journal's store has left, and returns it with the counts before.
+// left crawls the remaining URLs of a journal's store. It returns them, and the counts from before.
 func left(t *testing.T, p *pen) (urls []string, n frontier.Stats) {
 	t.Helper()
 	fs := vfs.NewMem()
@@ -101,11 +102,11 @@ func left(t *testing.T, p *pen) (urls []string, n frontier.Stats) {
 	}
 }
 
-// isEven is the part of half of the hosts.
+// isEven selects half of the hosts.
 func isEven(host string) bool { return host != "gone" && (host[1]-'0')%2 == 0 }
 
-// TestParts checks that a store's part and the rest without it have each URL once: the URLs of a host with pending URLs are in one of
-// them, known URLs of other hosts in both. The part replaces everything that the Copy had before.
+// TestParts checks that a part of a store and the rest together have each URL once. URLs of a host with pending URLs
+// are in one of them, known URLs of other hosts in both. The part replaces everything that was in the Copy.
 func TestParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts = 40
@@ -159,7 +160,7 @@ func TestParts(t *testing.T) {
 	})
 }
 
-// checkPart checks the values of a part, and that it knows what was done.
+// checkPart checks the values of a part, and that it knows the finished URLs.
 func checkPart(t *testing.T, p *pen) {
 	t.Helper()
 	fs := vfs.NewMem()
@@ -192,7 +193,7 @@ func checkPart(t *testing.T, p *pen) {
 	}
 }
 
-// TestDropAtEveryCut: a Drop that was broken off anywhere is finished by the next one.
+// TestDropAtEveryCut checks that an interrupted Drop is completed by the next one.
 func TestDropAtEveryCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := halfDone(t, 12)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Files that somebody else puts into a crawl's directory neither redirect a write nor block Open.
+// Foreign files in a crawl's directory neither redirect a write nor block Open.
 func TestOpenFollowsNoLinks(t *testing.T) {
 	const text = "a file of somebody else"
 	for _, name := range []string{"LOCK", "AMBLE", "AMBLE.new", "000001.log", "MANIFEST-000001", "marker.manifest.000001.MANIFEST-000001"} {

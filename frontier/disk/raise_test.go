@@ -34,14 +34,14 @@ func claimAndEnd(t *testing.T, s *Store) frontier.Claim {
 	return c
 }
 
-// A raised URL can be claimed from the moment its raise is durable, and by nothing before: not by its first entry,
-// although what the disk says of it is there already.
+// A raised URL can be claimed only when its raise is durable. Until then its old entry cannot be claimed either,
+// although it is on disk.
 func TestClaimWaitsForARaise(t *testing.T) {
-	var held sync.Mutex // while the disk does not sync
+	var held sync.Mutex // locked while the disk must not sync
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData {
 			held.Lock()
-			held.Unlock() //nolint:staticcheck // it waits
+			held.Unlock() //nolint:staticcheck // waits here
 		}
 		return nil
 	}))
@@ -92,7 +92,7 @@ func TestClaimWaitsForARaise(t *testing.T) {
 	}
 }
 
-// A URL is not claimed while it is being raised, nor raised from the moment it is claimed.
+// A URL cannot be claimed while it is being raised, or raised once it is claimed.
 func TestAClaimAndARaiseExcludeEachOther(t *testing.T) {
 	s := openMem(t, testConfig(), tuned())
 	l, k := s.lanes, urlKey{1, 2}
@@ -114,7 +114,7 @@ func TestAClaimAndARaiseExcludeEachOther(t *testing.T) {
 	}
 }
 
-// Entries that a raise has written and another has deleted are not looked for.
+// The store does not look for entries that one raise wrote and the next one deleted.
 func TestRaisedAgainFromTheDisk(t *testing.T) {
 	s := openMem(t, testConfig(), tuned())
 	const urls = 700
@@ -128,7 +128,7 @@ func TestRaisedAgainFromTheDisk(t *testing.T) {
 	for p := range int8(4) {
 		addAll(t, s, at(p)...)
 	}
-	addAll(t, s, frontier.Request{URL: parse(t, "http://c.test/")}) // deletes what was in the way
+	addAll(t, s, frontier.Request{URL: parse(t, "http://c.test/")}) // deletes the outdated entries
 	claimed := map[string]bool{}
 	for range urls + 1 {
 		c := claimAndEnd(t, s)
@@ -146,7 +146,7 @@ func TestRaisedAgainFromTheDisk(t *testing.T) {
 	}
 }
 
-// entriesOf counts the entries on disk, once all that is to be deleted is.
+// entriesOf counts the entries on disk after all pending deletions.
 func entriesOf(t *testing.T, s *Store) (n int) {
 	t.Helper()
 	addAll(t, s, frontier.Request{URL: parse(t, "http://b.test/")})
@@ -160,7 +160,7 @@ func entriesOf(t *testing.T, s *Store) (n int) {
 	return n
 }
 
-// The record of a URL of a crawl without priorities is what it was before there were raises.
+// In a crawl without priorities, a URL's record has the same format as before raises existed.
 func TestRecordsWithoutPriorities(t *testing.T) {
 	for _, c := range []struct {
 		seen

@@ -10,7 +10,8 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// TestReadHostsBesideAProcess counts the URLs of a store that is open and written to, and again when it is closed.
+// TestReadHostsBesideAProcess counts the URLs of a store while another process writes to it, and again after it is
+// closed.
 func TestReadHostsBesideAProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "crawl")
 	s, err := Open(dir, smallConfig())
@@ -62,7 +63,7 @@ func TestReadHostsBesideAProcess(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	before := listing(t, dir) // of an open one the engine removes files in the background
+	before := listing(t, dir) // only when closed: in an open store the engine removes files in the background
 	if n, err := count(); n != hosts*urls || err != nil {
 		t.Errorf("when it is closed: %d, %v", n, err)
 	}

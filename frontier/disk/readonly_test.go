@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// Committed values can be read without a change to the directory, even when they are only in the log.
+// Committed values can be read without changing the directory, even if they are only in the log.
 func TestReadValues(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "crawl")
 	s, err := Open(dir, smallConfig())

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A URL that is done can be queued once more, and is then as if it were new.
+// A finished URL can be queued once more, and is then like a new one.
 func TestRevive(t *testing.T) {
 	dir := t.TempDir()
 	u, err := weburl.Parse("http://a.test/1")
@@ -57,7 +57,7 @@ func TestRevive(t *testing.T) {
 	}
 }
 
-// A URL that is done stays done when there is no room to queue it once more.
+// A finished URL stays finished if there is no room to queue it again.
 func TestReviveWithoutRoom(t *testing.T) {
 	s, err := Open(t.TempDir(), Config{MaxPendingPerHost: 1})
 	if err != nil {

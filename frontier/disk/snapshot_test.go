@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// A copy has what was acknowledged before, while the store goes on, and is a store itself.
+// A copy has everything acknowledged before it, can be made while the store is in use, and can be opened as a store.
 func TestSnapshot(t *testing.T) {
 	root := t.TempDir()
 	s, err := Open(filepath.Join(root, "crawl"), smallConfig())
@@ -52,7 +52,7 @@ func TestSnapshot(t *testing.T) {
 	if err := s.Snapshot(t.Context(), filepath.Join(root, "file", "copy")); err == nil {
 		t.Error("a copy was made in a file")
 	}
-	commit(s, 600) // a copy that fails does not harm the store
+	commit(s, 600) // a failed copy does not harm the store
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/internal/long"
 )
 
-// TestTablesOpen: Config.MaxTables.
+// TestTablesOpen checks Config.MaxTables.
 func TestTablesOpen(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, Config{MaxTables: 1, MemTableSize: 64 << 10, CacheSize: 1 << 20})
@@ -53,7 +53,7 @@ func TestTablesOpen(t *testing.T) {
 	}
 }
 
-// openTables returns how many descriptors this process has of tables in dir.
+// openTables returns the number of table files in dir that this process has open.
 func openTables(t *testing.T, dir string) int {
 	t.Helper()
 	fds, err := os.ReadDir("/proc/self/fd")

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// TestClosedStoreIsSmall checks that a closed store takes no more space than its files are long.
+// TestClosedStoreIsSmall checks that a closed store takes no more disk space than the length of its files.
 func TestClosedStoreIsSmall(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, Config{})

@@ -14,11 +14,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// witness crawls a made-up web until the store fails or its process ends. It reports each step in a line: "added
-// URL", "settled URL" and "done N" after the store has acknowledged it, "try N URLS" before.
+// witness crawls a generated web until the store fails or its process ends. It prints each step as a line: "added URL",
+// "settled URL" and "done N" after the store acknowledges it, and "try N URLS" before.
 type witness struct {
 	s    *Store
-	life string // names its URLs, apart from those of earlier lives
+	life string // part of its URLs, to tell them from those of earlier lives
 	say  func(line string)
 }
 
@@ -62,7 +62,7 @@ func (w *witness) add(ctx context.Context, url string) error {
 		return err
 	}
 	w.say("added " + url)
-	_, err = w.s.Add(ctx, frontier.Request{URL: u, Priority: int8(len(url) % 3)}) // which raises two of three (F20)
+	_, err = w.s.Add(ctx, frontier.Request{URL: u, Priority: int8(len(url) % 3)}) // raises two of three URLs (F20)
 	return err
 }
 
@@ -97,7 +97,7 @@ func (w *witness) commit(ctx context.Context, n int64) error {
 			}
 			r := frontier.Request{URL: u, Depth: c.Depth + 1, Via: c.URL}
 			raised := r
-			raised.Priority = int8(i) // the first is not
+			raised.Priority = int8(i) // 0 for the first link
 			e.Settlement.Links = append(e.Settlement.Links, r, raised)
 		}
 		ends = append(ends, e)
@@ -110,7 +110,7 @@ func (w *witness) commit(ctx context.Context, n int64) error {
 	return err
 }
 
-// rescore gives queued URLs other scores, up and down, which loses none of them and adds none.
+// rescore changes the scores of queued URLs, up and down. It must not lose or add any.
 func (w *witness) rescore(ctx context.Context, n int64) error {
 	before := w.s.Stats().Queued
 	_, err := w.s.Rescore(ctx, func(q frontier.Request) float64 {
@@ -124,7 +124,7 @@ func (w *witness) rescore(ctx context.Context, n int64) error {
 	return err
 }
 
-// linksOf returns the links of a page, which no other page has in any other commit.
+// linksOf returns the links of a page. They are unique to the page and the commit.
 func linksOf(page string, n int64) []string {
 	h := fnv.New64()
 	h.Write([]byte(page))
@@ -144,11 +144,11 @@ func snapshot(n int64) []byte {
 	return fmt.Appendf(bytes.Repeat([]byte{byte(n)}, size), "%d", n)
 }
 
-// said is what a witness said in one life. The last line may be torn.
+// said is the output of a witness in one life. The last line may be torn.
 type said struct {
 	added, settled []string
 	tries          map[int64][]string
-	done           int64 // the last commit acknowledged, 0: none
+	done           int64 // last acknowledged commit; 0: none
 }
 
 func listen(lines []string) said {
@@ -175,8 +175,8 @@ func number(s string) int64 {
 	return n
 }
 
-// verify checks that s holds what was acknowledged in the life that ended last, and all or nothing of its last
-// commit; finished collects what must never be claimed again.
+// verify checks that s has everything that the last life acknowledged, and its last commit entirely or not at all. It
+// collects in finished the URLs that must never be claimed again.
 func (h said) verify(t *testing.T, s *Store, finished map[string]bool) {
 	t.Helper()
 	reached := s.Offsets("")["commits"]
@@ -223,7 +223,7 @@ func (h said) verifyEnd(t *testing.T, s *Store, page string, n int64, happened b
 	}
 }
 
-// heard collects what a witness says.
+// heard collects a witness's output.
 type heard struct{ lines []string }
 
 func (h *heard) say(line string) { h.lines = append(h.lines, line) }

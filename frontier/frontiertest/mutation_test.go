@@ -25,7 +25,7 @@ func TestNaiveConforms(t *testing.T) {
 	Run(t, func(*testing.T) frontier.Frontier { return newNaive("") }, naiveOptions())
 }
 
-// TestSuiteNoticesEachBug gives the naive store one bug after the other. The named tests must fail.
+// TestSuiteNoticesEachBug gives the naive store one bug at a time. The named tests must fail.
 func TestSuiteNoticesEachBug(t *testing.T) {
 	if long.Race {
 		t.Skip("no bug is a race")
@@ -33,7 +33,7 @@ func TestSuiteNoticesEachBug(t *testing.T) {
 	const random, crowd, commits = "random operations", "many workers", "workers release"
 	for _, tc := range []struct {
 		bug     string
-		noticed []string // prefixes of test names; each of those tests must fail
+		noticed []string // prefixes of the names of tests that must fail
 	}{
 		{"known counts", []string{"F1 Add counts", random}},
 		{"done is forgotten", []string{"F1 Add counts", random, crowd}},
@@ -216,7 +216,7 @@ func TestSuiteNoticesEachBug(t *testing.T) {
 	}
 }
 
-// TestSuiteNoticesWrongSlots runs the suite on a memory store with more and with fewer holders than promised.
+// TestSuiteNoticesWrongSlots runs the suite on a memory store with more or fewer slots per host than promised.
 func TestSuiteNoticesWrongSlots(t *testing.T) {
 	o := Options{Virtual: true, Slots: 3}
 	for slots, fails := range map[int]bool{1: true, 2: true, 3: false, 4: true} {
@@ -229,7 +229,7 @@ func TestSuiteNoticesWrongSlots(t *testing.T) {
 	}
 }
 
-// TestSuiteSkipsWhatAStoreCannotDo: tests of optional abilities are skipped, not passed.
+// TestSuiteSkipsWhatAStoreCannotDo checks that tests of optional features are skipped, not passed.
 func TestSuiteSkipsWhatAStoreCannotDo(t *testing.T) {
 	for _, prefix := range []string{"F3 a host has as many", "F11 an expired", "F11 Settle of", "F12 a crash loses", "F12 a closed store",
 		"F15 a release frees", "F15 a crash", "F16 Commit takes", "F16 a crash during", "F17 owners", "F18 Revive queues", "F19 Take adds", "F21 no URL",
@@ -243,7 +243,7 @@ func TestSuiteSkipsWhatAStoreCannotDo(t *testing.T) {
 	}
 }
 
-// runOne runs the test of the suite whose name begins with prefix, and returns how it ended.
+// runOne runs the test of the suite whose name begins with prefix, and returns the result.
 func runOne(t *testing.T, o Options, prefix string, open func() frontier.Frontier) *recorder {
 	t.Helper()
 	r := &recorder{}
@@ -266,7 +266,7 @@ func runOne(t *testing.T, o Options, prefix string, open func() frontier.Frontie
 	return r
 }
 
-// recorder is a testing.TB that only notes how a test ends.
+// recorder is a testing.TB that only records how a test ends.
 type recorder struct {
 	mu              sync.Mutex
 	failed, skipped bool
@@ -275,7 +275,7 @@ type recorder struct {
 
 type stopped struct{}
 
-// run calls f until it returns or ends itself.
+// run calls f and returns when f returns or ends its test.
 func (r *recorder) run(f func()) {
 	defer func() {
 		if e := recover(); e != nil && e != (stopped{}) {

@@ -11,14 +11,14 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// stored is what a naive store keeps besides URLs, by owner.
+// stored is an owner's data in a naive store, other than URLs.
 type stored struct {
 	offsets map[string]map[string]int64
 	values  map[string]map[string][]byte
 	revived []*entry
 }
 
-// of returns the owner under whose name a naive store keeps a checkpoint.
+// of returns the name under which a naive store saves an owner's checkpoint.
 func (n *naive) of(owner string) string {
 	if n.is("owners share names") {
 		return ""
@@ -332,7 +332,7 @@ func (n *naive) Values(ctx context.Context, owner, prefix string, f func(string,
 	return nil
 }
 
-// spoilCrashed loses something that only a Durable has.
+// spoilCrashed loses something that only a Durable keeps.
 func (n *naive) spoilCrashed(e *entry) {
 	switch {
 	case n.is("crash loses offsets"):

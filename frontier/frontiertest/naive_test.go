@@ -17,8 +17,8 @@ const (
 	naiveDelay   = 700 * time.Millisecond
 )
 
-// naive is a store made of the model, a mutex and a channel. It conforms unless it is given a bug. Each bug breaks
-// one promise of the contract, which the suite must notice.
+// naive is a store made of the model, a mutex and a channel. It conforms unless it is given a bug. Each bug breaks one
+// promise of the contract, and the suite must detect it.
 type naive struct {
 	bug string
 
@@ -187,7 +187,7 @@ func (n *naive) spoil(r *frontier.Request) {
 	}
 }
 
-// now returns the time, with the model brought up to it.
+// now returns the current time and advances the model to it.
 func (n *naive) now() time.Time {
 	now := time.Now()
 	if n.is("claims never expire") || n.is("expiry counts an attempt") || n.is("NotBefore loses the arrival") {
@@ -310,7 +310,7 @@ func (n *naive) dueBy(now time.Time) func(*place) bool {
 	return func(h *place) bool { return h.free && !h.due().After(now) }
 }
 
-// first returns the best URL of the first host by that order.
+// first returns the best URL of the first allowed host in the given order.
 func (n *naive) first(may func(*place) bool, order func(a, b *place) int) *entry {
 	var hs []*place
 	for _, h := range n.m.hosts {
@@ -337,7 +337,7 @@ func (n *naive) grant(now time.Time, e *entry) frontier.Claim {
 	return c
 }
 
-// block waits, without the lock, for a change, a time that comes or the end of ctx.
+// block waits, without the lock, for a change, the next due time or the end of ctx.
 func (n *naive) block(ctx context.Context, now time.Time) {
 	limit := time.Duration(math.MaxInt64)
 	if at, ok := n.m.next(now); ok && !n.is("nobody watches the clock") {
@@ -404,7 +404,7 @@ func (n *naive) lost(now time.Time, e *entry, s frontier.Settlement) error {
 func (n *naive) settle(now time.Time, e *entry, c frontier.Claim, s frontier.Settlement) {
 	links := s.Links
 	s.Links = nil
-	e.freed, e.kept = false, false // unless it has that bug, it is not
+	e.freed, e.kept = false, false // only a bug frees or keeps it
 	n.spoilSettlement(&s)
 	was := e.arrival
 	n.m.settle(now, c, s)
@@ -582,7 +582,7 @@ func (n *naive) HostPending(host string) int {
 	return len(h.entries) - h.count(stateDone)
 }
 
-// crashed returns the store as it comes back after a crash.
+// crashed returns the store as after a crash.
 func (n *naive) crashed() *naive {
 	n.mu.Lock()
 	defer n.mu.Unlock()

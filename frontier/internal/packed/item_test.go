@@ -24,7 +24,7 @@ func TestItemRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzReadItem: damaged bytes are an error, and what is read can be written and read again.
+// FuzzReadItem checks that damaged bytes give an error, and that any item read can be written and read again.
 func FuzzReadItem(f *testing.F) {
 	u := "http://a.test/x"
 	f.Add([]byte(u))

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestRanksKeepTheOrderOfScores: ranks have the order of scores, however small or large, and a score with few digits comes back.
+// TestRanksKeepTheOrderOfScores checks that ranks sort like scores, however small or large, and that a score with few
+// digits survives the conversion.
 func TestRanksKeepTheOrderOfScores(t *testing.T) {
 	last := int32(math.MinInt32)
 	for _, s := range []float64{math.Inf(-1), -1e30, -3, -1, -0.5, -1e-20, 0, 1e-20, 0.25, 0.5, 0.501, 1, 2.5, 1e9, math.MaxFloat64} {

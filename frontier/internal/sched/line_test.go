@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// counter is what the callers of a Line wait for: a number that is not 0.
+// counter holds a number. Callers of its Line wait until it is not 0.
 type counter struct {
 	mu    sync.Mutex
 	line  Line
 	clock Clock
 	n     int
-	again int64 // when n becomes 1 by itself
+	again int64 // time at which n becomes 1 by itself
 	tries int
 }
 
@@ -48,8 +48,8 @@ func (c *counter) tried() int {
 	return n
 }
 
-// TestLineWakesAsFewAsNeeded: with a hundred callers waiting, an event for one of them wakes that
-// one and the next in line, not all.
+// TestLineWakesAsFewAsNeeded checks that with a hundred waiting callers, an event for one of them wakes only that one
+// and the next in line.
 func TestLineWakesAsFewAsNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counter{clock: NewClock(), again: Never}
@@ -75,7 +75,7 @@ func TestLineWakesAsFewAsNeeded(t *testing.T) {
 	})
 }
 
-// TestLineWatchesTheClockOnce: only the front has a timer; the next in line takes it over.
+// TestLineWatchesTheClockOnce checks that only the front caller has a timer, and that the next in line takes it over.
 func TestLineWatchesTheClockOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -112,7 +112,7 @@ func TestLineWatchesTheClockOnce(t *testing.T) {
 	})
 }
 
-// TestLineEarlierTime: an earlier time than the front waits for makes it look again.
+// TestLineEarlierTime checks that the front caller looks again if an earlier time is announced.
 func TestLineEarlierTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counter{clock: NewClock(), again: int64(time.Hour)}
@@ -124,7 +124,7 @@ func TestLineEarlierTime(t *testing.T) {
 		})
 		c.tried()
 		c.mu.Lock()
-		c.line.Notify(int64(2 * time.Hour)) // later: no reason to wake
+		c.line.Notify(int64(2 * time.Hour)) // later, so nobody wakes
 		c.mu.Unlock()
 		if n := c.tried(); n != 0 {
 			t.Errorf("%d tries for a later time", n)

@@ -40,7 +40,7 @@ func TestRestingHostComesBack(t *testing.T) {
 	}
 }
 
-// TestReadyIsNeverShortened: of several holders the one with the longest wait decides.
+// TestReadyIsNeverShortened checks that the longest wait of several holders decides.
 func TestReadyIsNeverShortened(t *testing.T) {
 	s := New[string, int]()
 	h := s.Open("a:80", 3)
@@ -55,19 +55,19 @@ func TestReadyIsNeverShortened(t *testing.T) {
 	if s.Take(99) != nil || s.Take(100) != h {
 		t.Fatalf("ready at %d, want 100", h.Ready())
 	}
-	s.Release(h, Gone, 200, 101) // while it is due with the next one
+	s.Release(h, Gone, 200, 101) // while the host is already due for its next item
 	if s.Take(199) != nil || s.Take(200) != h {
 		t.Fatalf("ready at %d, want 200", h.Ready())
 	}
 	s.Take(200)
 	s.Offer(h, 1, 200)
-	s.Release(h, Gone, 300, 201) // with another holder left
+	s.Release(h, Gone, 300, 201) // while another holder is left
 	if s.Take(299) != nil || s.Take(300) != h {
 		t.Fatalf("ready at %d, want 300", h.Ready())
 	}
 }
 
-// TestWideHostLinesUp: a host with free slots goes behind the others after each of its turns.
+// TestWideHostLinesUp checks that a host with free slots goes behind the others after each turn.
 func TestWideHostLinesUp(t *testing.T) {
 	s := New[string, int]()
 	wide, other := s.Open("wide", 4), s.Open("o", 1)
@@ -80,7 +80,7 @@ func TestWideHostLinesUp(t *testing.T) {
 
 func TestCounts(t *testing.T) {
 	s := New[string, int]()
-	a, b := s.Open("a", 0), s.Open("b", 1) // below 1 is 1
+	a, b := s.Open("a", 0), s.Open("b", 1) // values below 1 mean 1
 	s.Offer(a, 2, 0)
 	s.Park(b, 2, 0)
 	want := func(queued, waiting, held, busy int) {
@@ -116,7 +116,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestPinnedHostIsNotForgotten: it is about to be given work.
+// TestPinnedHostIsNotForgotten checks that a host about to get work is kept.
 func TestPinnedHostIsNotForgotten(t *testing.T) {
 	s := New[string, int]()
 	fresh, rested := s.Open("a:80", 1), s.Open("b:80", 1)
@@ -139,7 +139,7 @@ func TestPinnedHostIsNotForgotten(t *testing.T) {
 	}
 }
 
-// TestFreedPlaceIsUsedWhileItsURLIsHeld: the host can be served, is not forgotten and counts as busy.
+// TestFreedPlaceIsUsedWhileItsURLIsHeld checks that such a host can be served, is not forgotten and counts as busy.
 func TestFreedPlaceIsUsedWhileItsURLIsHeld(t *testing.T) {
 	s := New[string, int]()
 	h := s.Open("a:80", 1)
