@@ -13,8 +13,9 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// topical makes a site with pages of which a third are about the topic: links to those say "solar" four times of five, links to others
-// one time of fifty, so that an order by words is good, and not perfect. It returns how many are relevant.
+// topical creates a site on which a third of the pages are relevant. Links to those contain "solar" four times out of
+// five, links to others one time in fifty. So an order by words is good, but not perfect. It returns the number of
+// relevant pages.
 func topical(s *crawltest.Site, pages int, share float64) (relevant int) {
 	r := rand.New(rand.NewPCG(7, uint64(pages)))
 	about := make([]bool, pages)
@@ -46,7 +47,7 @@ func topical(s *crawltest.Site, pages int, share float64) (relevant int) {
 	return relevant
 }
 
-// score is a Config.Score: the word of the link, and half of what its page promised.
+// score is a Config.Score: 1 for the word in the link, plus half of the score of its page.
 func score(v *crawler.Visit, l *crawler.Link) float64 {
 	s := v.Score / 2
 	if l.Text == "solar" {
@@ -55,9 +56,10 @@ func score(v *crawler.Visit, l *crawler.Link) float64 {
 	return s
 }
 
-// TestBestFirstIsRelevant crawls for a topic with 25 pages. Of one host, at least 20 are relevant: a best-first crawler of the field
-// that was measured needed 25 requests for 20. With a neighbour that has none, at least 0.9 of what the best possible order would
-// have, which leaves the neighbour out but for its home page. No pause is shorter for it: the servers say so (config).
+// TestBestFirstIsRelevant fetches 25 pages in order of relevance. With one host, at least 20 must be relevant: a
+// published best-first crawler needed 25 requests for 20 relevant pages. With a second host that has none, the result
+// must be at least 0.9 of the best possible one, which fetches only that host's home page. The servers check that no
+// pause gets shorter (config).
 func TestBestFirstIsRelevant(t *testing.T) {
 	for _, store := range []string{"memory", "disk"} {
 		for _, neighbour := range []bool{false, true} {
@@ -112,7 +114,8 @@ func TestBestFirstIsRelevant(t *testing.T) {
 	}
 }
 
-// TestHostBudgetIsAFunction: Limits.PagesOfHost limits a host, an entry of Hosts comes first, and 0 is the common limit.
+// TestHostBudgetIsAFunction checks that Limits.PagesOfHost limits a host, that an entry of Hosts overrides it, and that
+// 0 means the general limit.
 func TestHostBudgetIsAFunction(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var seeds []string
@@ -146,7 +149,7 @@ func TestHostBudgetIsAFunction(t *testing.T) {
 	})
 }
 
-// TestScoresAreRefusedBesidePriorities: a link has a priority or a score.
+// TestScoresAreRefusedBesidePriorities: links have either priorities or scores.
 func TestScoresAreRefusedBesidePriorities(t *testing.T) {
 	_, err := crawler.New(crawler.Config{
 		Contact: contact, Score: score, Priority: func(*crawler.Visit, *crawler.Link) int8 { return 1 },

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// outsideWeb makes a site with links out of it and a chain of other sites behind them.
+// outsideWeb creates a site with links to other sites, which form a chain.
 func outsideWeb(w *crawltest.Web) (inside, o1, o2, o3 *crawltest.Site) {
 	inside, o1, o2, o3 = w.Site("http://a.example"), w.Site("http://one.example"), w.Site("http://two.example"), w.Site("http://three.example")
 	inside.Page("/", links("http://one.example/", "http://one.example/forbidden", "http://one.example/x/x/x/x")+`<img src=http://three.example/picture>`)
@@ -52,7 +52,8 @@ func TestHopsBeyondTheScope(t *testing.T) {
 	})
 }
 
-// With kinds for resources, link elements lead out of the scope to what a page is displayed with, and to no other page.
+// If resource kinds are included, link elements lead out of the scope to resources needed for display, and to no other
+// pages.
 func TestLinkElementsBeyondTheScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, cdn := w.Site("http://a.example"), w.Site("http://cdn.example")
@@ -72,7 +73,7 @@ func TestLinkElementsBeyondTheScope(t *testing.T) {
 	})
 }
 
-// Every link names which hop it is, or the rule that excludes it from being one.
+// A link's rule says how many links beyond the scope it is, or what excludes it.
 func TestRulesNameTheHop(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, o1, o2, _ := outsideWeb(w)
@@ -99,7 +100,8 @@ func TestRulesNameTheHop(t *testing.T) {
 	})
 }
 
-// An answer whose type a rule excludes is not read further, not followed and not archived; HTML that no rule includes is followed.
+// A response of an excluded type is not read further, followed or archived. HTML that no rule includes is still
+// followed for links.
 func TestTypesOutOfScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -126,7 +128,7 @@ func TestTypesOutOfScope(t *testing.T) {
 	})
 }
 
-// A redirect is not a hop of its own, and leads to nothing that a rule forbids.
+// A redirect does not count as a hop, and does not lead to anything that a rule excludes.
 func TestRedirectsBeyondTheScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, o := w.Site("http://a.example"), w.Site("http://one.example")
@@ -147,7 +149,7 @@ func TestRedirectsBeyondTheScope(t *testing.T) {
 	})
 }
 
-// A URL that is found in two ways is judged in both.
+// A URL found through two kinds of links is judged for both.
 func TestKindsOfOneURL(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -167,7 +169,7 @@ func TestKindsOfOneURL(t *testing.T) {
 	})
 }
 
-// keeping is an archive in memory: it has the URLs of the answers it was given.
+// keeping is an in-memory archive of the URLs of responses.
 type keeping struct {
 	sink.Base
 	urls []string

@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/render/rendertest"
 )
 
-// busyRenderer spends in each round all processor time that the page has left.
+// busyRenderer uses up a page's processor time in each round.
 type busyRenderer struct {
 	rendertest.Fake
 	spent time.Duration
@@ -30,7 +30,7 @@ func (r *busyRenderer) Round(ctx context.Context, t render.Task) (*render.Result
 	return res, err
 }
 
-// endlessHosts makes hosts whose robots.txt forbids everything and names a sitemap of the next host.
+// endlessHosts creates hosts whose robots.txt disallows everything and names a sitemap of the next host.
 func endlessHosts(w *crawltest.Web, from string) {
 	name := func(i int) string { return fmt.Sprintf("http://s%d.example", i) }
 	w.Site(from).Robots("Sitemap: " + name(0) + "/m.xml\n")
@@ -39,8 +39,8 @@ func endlessHosts(w *crawltest.Web, from string) {
 	}
 }
 
-// TestEveryBudgetHolds walks the table of budgets: with the limits of pages alone, a hostile web gets no more than each row says,
-// of one host and in all.
+// TestEveryBudgetHolds tests each row of the table of budgets. With page limits alone, a hostile web gets no more than
+// the row says, per host and in total.
 func TestEveryBudgetHolds(t *testing.T) {
 	const seed = "http://a.example"
 	hostile := map[string]func(w *crawltest.Web){ // by kind
@@ -120,7 +120,7 @@ func TestEveryBudgetHolds(t *testing.T) {
 	}
 }
 
-// field returns the type of a field of c by its path, "" if there is none.
+// field returns the type of a field of c by its path, or "" if there is none.
 func field(c *Config, path string) string {
 	v := reflect.ValueOf(c).Elem()
 	for name := range strings.SplitSeq(path, ".") {
@@ -131,7 +131,7 @@ func field(c *Config, path string) string {
 	return v.Type().String()
 }
 
-// spentOn counts what a crawl that has the web for itself spent on a kind: on the host that got most, and in all.
+// spentOn returns what a crawl spent on a kind of work: on the host with the most, and in total.
 func spentOn(w *crawltest.Web, kind string, r *busyRenderer) (host, all int) {
 	if kind == "processor seconds" {
 		return int(r.spent / time.Second), int(r.spent / time.Second)

@@ -8,8 +8,8 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// Crowds that an earlier process has counted are read from the frontier, one by one, even if an earlier
-// version stored their table.
+// Counts of similar URLs from an earlier process are read from the frontier one by one, even if an earlier version
+// stored them as a table.
 func TestKeptCrowds(t *testing.T) {
 	for _, name := range []string{keyTable, oldTable} {
 		store, err := disk.Open(t.TempDir(), disk.Config{})

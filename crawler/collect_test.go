@@ -22,7 +22,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// numbers makes a site of pages 1 to n, each linked from the previous one.
+// numbers creates a site of pages 1 to n, each linked from the one before.
 func numbers(w *crawltest.Web, n int) *crawltest.Site {
 	s := w.Site("http://a.example")
 	for i := range n {
@@ -75,8 +75,9 @@ func TestCollect(t *testing.T) {
 	})
 }
 
-// TestCollectWritesItems: where there are sinks, the values are results of the visit, once and only if it counts, beside what
-// was emitted; a value that is not JSON fails the visit. Without sinks a value may be anything.
+// TestCollectWritesItems: with sinks, the loop's values are written as results of the visit, once and only if it
+// counts, along with emitted items. A value that cannot be encoded as JSON fails the visit. Without sinks, any value is
+// allowed.
 func TestCollectWritesItems(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := numbers(w, 4)
@@ -115,12 +116,12 @@ func TestCollectWritesItems(t *testing.T) {
 		var out bytes.Buffer
 		same(t, collect(sink.NewItems(&out)), "/1", "/1", "failed", "failed", "/4")
 		same(t, strings.Split(strings.TrimSpace(out.String()), "\n"), `"emitted"`, `{"path":"/1"}`, `{"path":"/1"}`, `{"path":"/4"}`)
-		time.Sleep(time.Minute) // in virtual time: the second crawl knows nothing of the first
+		time.Sleep(time.Minute) // virtual time; the second crawl does not know the first one's pauses
 		same(t, collect(), "/1", "/1", "failed", "/3", "/4")
 	})
 }
 
-// TestCollectBreakDrains: a loop that ends early lets the requests in flight end, and then the crawl ends.
+// TestCollectBreakDrains: after a break, requests in flight finish, and then the crawl ends.
 func TestCollectBreakDrains(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := numbers(w, 50)
@@ -148,7 +149,7 @@ func TestCollectBreakDrains(t *testing.T) {
 	})
 }
 
-// TestCollectAfterTheHandler: the Config's Handler comes first, and a page that it fails is not read.
+// TestCollectAfterTheHandler: the Config's Handler runs first, and the loop does not get pages on which it fails.
 func TestCollectAfterTheHandler(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := numbers(w, 3)
@@ -241,7 +242,7 @@ func TestJoinTraces(t *testing.T) {
 		s.Robots("User-agent: *\nDisallow:\n")
 		s.Page("/", links("/b")).Fault(crawltest.Reset().First(1))
 		s.Page("/b", "")
-		var mu sync.Mutex // commits are told by a goroutine of their own
+		var mu sync.Mutex // a separate goroutine reports commits
 		hooks := func(name string, got map[string]string) *crawler.Trace {
 			note := func(hook string) {
 				mu.Lock()
@@ -256,7 +257,7 @@ func TestJoinTraces(t *testing.T) {
 			}
 		}
 		got, alone := map[string]string{}, map[string]string{}
-		// Another host on the same address, so that one of them has to wait.
+		// This host has the same address, so one of them has to wait.
 		o := w.Site("http://b.example").Address(s.Addr().String())
 		o.Page("/", "")
 		store, err := disk.Open(t.TempDir(), disk.Config{})

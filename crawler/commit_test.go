@@ -15,12 +15,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// releasing implements only what a visit needs from a durable frontier before its commit.
+// releasing implements only the methods of a durable frontier that a visit needs before its commit.
 type releasing struct{ frontier.Durable }
 
 func (releasing) Release(context.Context, frontier.Claim, time.Time) error { return nil }
 
-// full is a sink that accepts no exchanges.
+// full is a sink that rejects all exchanges.
 type full struct{ sink.Sink }
 
 var errNoRoom = errors.New("no room")
@@ -28,7 +28,7 @@ var errNoRoom = errors.New("no room")
 func (full) Needs() sink.Needs                                    { return sink.Needs{Exchanges: true} }
 func (full) AppendExchange(context.Context, *sink.Exchange) error { return errNoRoom }
 
-// When an archive fails, whoever waits for a commit is released, because there will be none.
+// If the archive fails, workers waiting for a commit are released, because there will be none.
 func TestFailedArchiveLetsWaitingWorkersGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &run{}
@@ -55,7 +55,7 @@ func TestFailedArchiveLetsWaitingWorkersGo(t *testing.T) {
 	})
 }
 
-// adding records the sizes of what is added to it.
+// adding records how many links each call adds.
 type adding struct {
 	releasing
 	links []int // in each call
@@ -71,8 +71,8 @@ func (a *adding) Add(_ context.Context, rs ...frontier.Request) (int, error) {
 	return len(rs), nil
 }
 
-// A page with megabytes of links does not make a commit of megabytes: the links are added in parts, the
-// last of them together with the page.
+// Megabytes of links on one page do not make a commit of megabytes. The links are added in parts, the last part
+// together with the page.
 func TestHugePagesAreAddedInParts(t *testing.T) {
 	var links []frontier.Request
 	for i := range 5200 {

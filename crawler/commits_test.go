@@ -20,8 +20,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestCommitInterval: no visit waits for its commit longer than the interval, so that a kill has no more requested again than
-// what was requested in that time, and is in flight. Several visits share a commit.
+// TestCommitInterval checks that no visit waits for its commit longer than the interval, so a kill repeats only
+// requests of that time and those in flight. Several visits share a commit.
 func TestCommitInterval(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		const interval = 2500 * time.Millisecond
@@ -42,7 +42,7 @@ func TestCommitInterval(t *testing.T) {
 		}
 		defer func() { _ = store.Close() }()
 		var mu sync.Mutex
-		var answered []time.Time // by pages whose visits are not durable
+		var answered []time.Time // response times of pages whose visits are not durable yet
 		visits, commits, longest := 0, 0, time.Duration(0)
 		c := newCrawler(t, w, crawler.Config{Frontier: store, Commits: crawler.Commits{Interval: interval}, Trace: &crawler.Trace{
 			Answered: func(_ weburl.URL, a *fetcher.Answer) {
@@ -71,7 +71,7 @@ func TestCommitInterval(t *testing.T) {
 	})
 }
 
-// TestCommitsBySize: with Commits.Bytes a commit is due when the pages have as much, and not only after the interval.
+// TestCommitsBySize: with Commits.Bytes, a commit is due when its pages reach that size, even before the interval ends.
 func TestCommitsBySize(t *testing.T) {
 	for bytes, want := range map[int64]int{0: 50, 10_000: 10} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -101,8 +101,9 @@ func TestCommitsBySize(t *testing.T) {
 	}
 }
 
-// TestCommitsOfTheGate: with Commits.Gate, what a site requests is in the frontier a commit interval after its answer, although
-// no visit has ended: another machine may continue at any time. Without it, it is there when the run has ended.
+// TestCommitsOfTheGate: with Commits.Gate, a pause that a site requests is in the frontier one commit interval after
+// the response, even if no visit has ended, because another machine may take over at any time. Without it, the pause is
+// stored at the end of the run.
 func TestCommitsOfTheGate(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -145,7 +146,7 @@ func commitsOfTheGate(t *testing.T, w *crawltest.Web, site func(*crawltest.Site)
 		_, err := c.Run(ctx, "http://a.test/")
 		done <- err
 	}()
-	time.Sleep(15 * time.Second) // the site has answered, and no page was fetched
+	time.Sleep(15 * time.Second) // the site has responded, but no page was fetched
 	next := func() politeness.HostInfo {
 		t.Helper()
 		c, err := crawler.New(config(w, crawler.Config{Frontier: store}))
@@ -164,8 +165,8 @@ func commitsOfTheGate(t *testing.T, w *crawltest.Web, site func(*crawltest.Site)
 	}
 }
 
-// TestGateOutlivesFullSink: with Commits.Gate, what a site requested last is in the frontier although the crawl ended because a
-// sink is full: the next owner may begin at once, on another machine.
+// TestGateOutlivesFullSink: with Commits.Gate, the last pause that a site requested is in the frontier even if a full
+// sink ended the crawl. Another machine may take over at once.
 func TestGateOutlivesFullSink(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.test")
@@ -194,7 +195,7 @@ func TestGateOutlivesFullSink(t *testing.T) {
 	})
 }
 
-// unsynced is a sink whose disk is full from some time on.
+// unsynced is a sink whose disk is full after some time.
 type unsynced struct {
 	fullSink
 	full func() bool
@@ -207,8 +208,8 @@ func (s *unsynced) Sync(ctx context.Context) (int64, error) {
 	return s.fullSink.Sync(ctx)
 }
 
-// TestSinkThatHangsIsGivenUp: a sink whose network hangs keeps a crawl that is canceled from returning for a minute only, and its
-// URL is requested again by the next process.
+// TestSinkThatHangsIsGivenUp: if a sink's network hangs, a cancelled crawl returns after a minute, and the next process
+// requests its URL again.
 func TestSinkThatHangsIsGivenUp(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Site("a.test").Page("/", "")
@@ -236,7 +237,7 @@ func TestSinkThatHangsIsGivenUp(t *testing.T) {
 	})
 }
 
-// hanging is a sink whose network hangs from some time on.
+// hanging is a sink whose network hangs after some time.
 type hanging struct {
 	fullSink
 	hangs func() bool

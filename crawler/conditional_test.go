@@ -18,12 +18,12 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// again permits requests that are made twice, by two crawls.
+// again allows two crawls to make the same requests.
 func again(w *crawltest.Web) {
 	w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact, AllowRepeats: true})
 }
 
-// visitsOf crawls w and returns what the crawl wrote.
+// visitsOf crawls w and returns the crawl's JSON lines and visits.
 func visitsOf(t *testing.T, w *crawltest.Web, c crawler.Config, seeds ...string) (string, *visits) {
 	t.Helper()
 	var out bytes.Buffer
@@ -32,8 +32,8 @@ func visitsOf(t *testing.T, w *crawltest.Web, c crawler.Config, seeds ...string)
 	return out.String(), v
 }
 
-// A crawl that knows an earlier one's visits checks whether pages have changed, and ends those that have
-// not as not_modified; its own visits serve the next crawl.
+// A crawl with an earlier crawl's visits checks whether pages have changed, and records unchanged ones as not_modified.
+// A later crawl can use its visits in turn.
 func TestCrawlAgainFetchesWhatChanged(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -67,7 +67,7 @@ func TestCrawlAgainFetchesWhatChanged(t *testing.T) {
 		again(w)
 		out, _ := visitsOf(t, w, crawler.Config{}, s.URL("/"))
 		for round := 2; round <= 3; round++ {
-			time.Sleep(time.Minute) // virtual: another process, which does not know the pace of this one
+			time.Sleep(time.Minute) // virtual time; the second process does not know the first one's pauses
 			past, err := crawler.ReadHistory(strings.NewReader(out), 0)
 			if err != nil {
 				t.Fatal(err)
@@ -104,7 +104,7 @@ func TestCrawlAgainFetchesWhatChanged(t *testing.T) {
 	})
 }
 
-// Only requests for pages are conditional, and only the validators of a complete answer make them so.
+// Only page requests are conditional, and only with validators from a complete response.
 func TestWhatMakesRequestsConditional(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -129,7 +129,7 @@ func TestWhatMakesRequestsConditional(t *testing.T) {
 	})
 }
 
-// A 304 in answer to an unconditional request is an answer like any other.
+// A 304 response to an unconditional request is treated like any other response.
 func TestNotModifiedUnasked(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -139,8 +139,7 @@ func TestNotModifiedUnasked(t *testing.T) {
 	})
 }
 
-// The record of an unchanged page has the hash of the earlier copy if that is known, and never one of the
-// missing body.
+// The record of an unchanged page has the hash of the earlier copy, if known, and never the hash of the empty body.
 func TestHashOfWhatWasNotSent(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -196,7 +195,7 @@ func TestReadHistory(t *testing.T) {
 	}
 }
 
-// pastOf returns a history of pages that have the ETag "1", each with its depth.
+// pastOf returns a history of pages with the ETag "1", each at the given depth.
 func pastOf(t *testing.T, pages map[string]int) *crawler.Visited {
 	t.Helper()
 	var text strings.Builder
@@ -210,8 +209,8 @@ func pastOf(t *testing.T, pages map[string]int) *crawler.Visited {
 	return past
 }
 
-// Pages that an earlier crawl knows are visited again where they were found: at their depth, and only in
-// this crawl's scope. Their hosts do not become seeds' hosts.
+// Known pages from an earlier crawl are visited again at their old depth, and only if they are in this crawl's scope.
+// Their hosts do not become seed hosts.
 func TestSinceKeepsDepthAndScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, other := w.Site("http://a.example"), w.Site("http://b.example")
@@ -236,14 +235,14 @@ func TestSinceKeepsDepthAndScope(t *testing.T) {
 				t.Errorf("%s at depth %d, want %d", path, got, depth)
 			}
 		}
-		// Unchanged pages do not count as pages that may be fetched.
+		// Unchanged pages do not count towards the page limit.
 		if rep.Finish != crawler.FinishDone || rep.Pages != 0 {
 			t.Errorf("ended by %s with %d pages", rep.Finish, rep.Pages)
 		}
 	})
 }
 
-// A page whose body was sent counts for MaxPages, and unchanged pages on the way to it do not.
+// A page with a body counts towards MaxPages; unchanged pages before it do not.
 func TestSinceAndMaxPages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -263,7 +262,7 @@ func TestSinceAndMaxPages(t *testing.T) {
 	})
 }
 
-// A crawl that is resumed does not queue its history twice: queued URLs count in the traps.
+// A resumed crawl does not queue its history twice, because queued URLs count for trap detection.
 func TestSinceOfAResumedCrawl(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

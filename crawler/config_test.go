@@ -76,7 +76,7 @@ func TestSeedsAreValidated(t *testing.T) {
 	}
 }
 
-// noLinks is an Extractor.
+// noLinks is an Extractor that finds no links.
 type noLinks struct{}
 
 func (*noLinks) Extract(*fetcher.Page) (*extract.Document, error) { return nil, nil } //nolint:nilnil // no links

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// manyPages makes a site of n pages that the home page links to.
+// manyPages creates a site with n pages linked from the home page.
 func manyPages(w *crawltest.Web, url string, n int) *crawltest.Site {
 	s := w.Site(url)
 	var refs []string
@@ -69,7 +69,7 @@ func TestPauseRequestsNothing(t *testing.T) {
 	}
 }
 
-// TestPauseEndsWithDrain drains a crawl that is paused, and one that was paused before it began.
+// TestPauseEndsWithDrain drains a paused crawl, and one that was paused before it began.
 func TestPauseEndsWithDrain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := manyPages(w, "http://a.example", 30)
@@ -88,7 +88,7 @@ func TestPauseEndsWithDrain(t *testing.T) {
 	})
 }
 
-// TestPauseDoesNotStopTheClock: a limit of time is kept in a pause.
+// TestPauseDoesNotStopTheClock checks that a time limit also runs during a pause.
 func TestPauseDoesNotStopTheClock(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := manyPages(w, "http://a.example", 30)
@@ -101,7 +101,7 @@ func TestPauseDoesNotStopTheClock(t *testing.T) {
 	})
 }
 
-// TestLeaveOut leaves a host out while its pages, and those of others, are fetched.
+// TestLeaveOut excludes a host while its pages and those of others are being fetched.
 func TestLeaveOut(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		a, b := manyPages(w, "http://a.example", 30), manyPages(w, "http://www.b.example", 30)

@@ -45,8 +45,8 @@ var (
 	crashSeed = flag.Uint64("crash.seed", 1, "what TestKilledCrawls' random choices begin with")
 )
 
-// The steps of a crawl before and after which it can be killed. The last two are a kill from outside at a
-// random time, and a stop followed by a kill.
+// The steps of a crawl before and after which it can be killed. The last two are a kill from outside at a random time,
+// and a stop followed by a kill.
 var crashSteps = []string{
 	"append warc", "appended warc", "append visits.jsonl", "appended visits.jsonl", "torn visits.jsonl",
 	"sync warc", "synced warc", "sync visits.jsonl", "synced visits.jsonl",
@@ -56,8 +56,8 @@ var crashSteps = []string{
 
 const crashDelay = 3 * time.Millisecond
 
-// TestKilledCrawls kills crawlers, which are processes of their own, at every step of a commit and at
-// random times, over and over until each crawl has nevertheless ended. The servers' log is the evidence:
+// TestKilledCrawls kills crawler processes at every step of a commit and at random times, until each crawl has
+// ended nevertheless. The servers' log is the evidence:
 //
 //	go test ./crawler -run KilledCrawls -v -kills 250
 //
@@ -80,12 +80,12 @@ func TestKilledCrawls(t *testing.T) {
 	}
 }
 
-// crashSum sums up killed crawls.
+// crashSum holds the totals of killed crawls.
 type crashSum struct {
 	crawls, kills, pages      int
 	requests                  int // in the servers' log
-	again                     int // requests that had been answered before
-	lost, twice, torn, excess int // excess: requests for pages whose visits were durable
+	again                     int // requests that already had a response
+	lost, twice, torn, excess int // excess: requests for pages with durable visits
 	impolite                  int
 }
 
@@ -105,8 +105,8 @@ type crashed struct {
 	from int
 	sum  crashSum
 
-	asked   map[string]int  // requests by URL until the last process began
-	durable map[string]bool // URLs whose visits were durable then
+	asked   map[string]int  // requests by URL before the last process began
+	durable map[string]bool // URLs with durable visits at that time
 }
 
 // run kills the crawl at most n times and then lets it end.
@@ -127,7 +127,7 @@ func (c *crashed) run(n int) {
 	c.check()
 }
 
-// process runs the crawl until it ends, or is killed at a step: then process returns true.
+// process runs the crawl until it ends or is killed at a step. It reports whether the process was killed.
 func (c *crashed) process(step string) (killed bool) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashingCrawl$", "-test.count=1")
 	cmd.Env = append(os.Environ(), "AMBLE_CRASH_DIR="+c.dir, "AMBLE_CRASH_SEEDS="+strings.Join(c.web.seeds, " "),
@@ -155,8 +155,8 @@ func (c *crashed) process(step string) (killed bool) {
 	return false
 }
 
-// checkDurable checks that the process that has ended made no request for a page whose visit was durable before it began. How
-// much is not durable yet is TestCommitInterval's matter: here it depends on how long a commit takes.
+// checkDurable checks that the process that just ended requested no page whose visit was durable before it began.
+// TestCommitInterval checks how much may not be durable yet; here that depends on the duration of commits.
 func (c *crashed) checkDurable() {
 	asked := c.web.byURL()
 	for u := range c.durable {
@@ -177,7 +177,7 @@ func (c *crashed) checkDurable() {
 	}
 }
 
-// shoot kills a process from outside once the servers have seen some of its requests.
+// shoot kills a process from outside after the servers have seen some of its requests.
 func (c *crashed) shoot(p *os.Process, stop bool, done <-chan struct{}) {
 	for want := c.web.count() + 1 + c.rng.IntN(40); c.web.count() < want; {
 		select {
@@ -237,14 +237,13 @@ func (c *crashed) check() {
 	c.checkLedger()
 }
 
-// crashItem is a result.
+// crashItem is a result emitted by crashHandle.
 type crashItem struct {
 	URL  string `json:"url"`
 	Meta string `json:"meta"`
 }
 
-// crashHandle gives every visit one result, and adds to the crawl one page of each host that no link leads
-// to.
+// crashHandle emits one result for every visit, and adds one page per host that is not linked anywhere.
 func crashHandle(_ context.Context, v *crawler.Visit) error {
 	if v.URL.Path() == "/" {
 		if err := v.Enqueue(crawler.Request{URL: crashPath(crashExtra), Meta: []byte("extra")}); err != nil {
@@ -254,7 +253,7 @@ func crashHandle(_ context.Context, v *crawler.Visit) error {
 	return v.Emit(crashItem{v.URL.String(), string(v.Meta)})
 }
 
-// checkData checks that a record has the result that crashHandle gave its visit, exactly once.
+// checkData checks that a record has exactly the one result that crashHandle emitted.
 func (c *crashed) checkData(r *sink.Record) {
 	want := fmt.Sprintf(`{"url":%q,"meta":""}`, r.URL)
 	if strings.HasSuffix(r.URL, crashPath(crashExtra)) && !strings.Contains(r.URL, "/no/") {
@@ -266,7 +265,7 @@ func (c *crashed) checkData(r *sink.Record) {
 	}
 }
 
-// checkItems checks that each output of results has those of the visits, once and in their order.
+// checkItems checks that each output of results has one result per visit, in the same order.
 func (c *crashed) checkItems(visits []string) {
 	for name, read := range map[string]func(string) ([]string, error){"items.jsonl": linesOfItems, "items.csv": rowsOfItems, "items.db": tableOfItems} {
 		got, err := read(filepath.Join(c.dir, name))
@@ -378,11 +377,10 @@ func (c *crashed) checkLedger() {
 	}
 }
 
-// crashWeb is a few servers on their own loopback addresses, with pages that link to each other, and their
-// log.
+// crashWeb is a set of servers on separate loopback addresses, with pages that link to each other, and their log.
 type crashWeb struct {
 	seeds, pages []string
-	asked        chan struct{} // signals a request; holds one
+	asked        chan struct{} // signals a request; capacity 1
 
 	mu  sync.Mutex
 	log []crashRequest
@@ -393,7 +391,7 @@ type crashRequest struct {
 	start, end time.Time
 }
 
-// crashExtra is the number of a page that no link leads to: one more than the last linked one.
+// crashExtra is the number of the page that is not linked: one more than the last linked one.
 const crashExtra = 40
 
 func newCrashWeb(t *testing.T) *crashWeb {
@@ -471,8 +469,9 @@ func (w *crashWeb) byURL() map[string]int {
 	return n
 }
 
-// tooSoon returns the number of requests that came sooner after the previous one at their host than the delay allows. Both times
-// are measured at the server. There a pause can only be longer than the crawler's, by the time that the response takes to arrive.
+// tooSoon returns the number of requests that arrived sooner after the previous one at their host than the delay
+// allows. Both times are measured at the server, where a pause can only be longer than the crawler's, by the travel
+// time of the response.
 func (w *crashWeb) tooSoon(delay time.Duration) (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -502,7 +501,7 @@ func TestCrashingCrawl(t *testing.T) {
 	}
 }
 
-// bomb kills its own process at a step, some time after first reaching it.
+// bomb kills its own process at a step, some time after that step is first reached.
 type bomb struct {
 	step, dir string
 	left      atomic.Int64
@@ -576,7 +575,7 @@ func (b *bomb) robots(sum string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(b.dir, "robots", sum))
 }
 
-// bombFrontier, bombArchive, bombSink and bombWriter are the real things with a bomb before and after each
+// bombFrontier, bombArchive, bombSink and bombWriter wrap the real implementations with a bomb before and after each
 // step.
 type bombFrontier struct {
 	*disk.Store
@@ -614,7 +613,7 @@ func (f *bombFrontier) Commit(ctx context.Context, ends []frontier.End, c fronti
 	return err
 }
 
-// committed notes whose visits are durable.
+// committed records whose visits are durable.
 func (b *bomb) committed(ends []frontier.End) error {
 	var urls strings.Builder
 	for i := range ends {

@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// TestCrowdedAddress crawls many hosts at one address. Requests follow each other without gaps, every host has its turn, and
-// waiting for the turn does not count as failing.
+// TestCrowdedAddress crawls many hosts at one address. Requests follow each other without gaps, every host gets its
+// turn, and waiting for a turn does not count as a failure.
 func TestCrowdedAddress(t *testing.T) {
 	const latency = 200 * time.Millisecond
 	hosts := 500
@@ -22,11 +22,11 @@ func TestCrowdedAddress(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		budget  int           // pages of each host, 0: all
-		failing int           // answers of 503 to begin with, for the robots.txt of every third host
-		pages   func(int) int // of a host, besides the first
+		budget  int           // pages per host, 0: all
+		failing int           // initial 503 responses for the robots.txt of every third host
+		pages   func(int) int // pages of a host, besides the first
 		latency func(int) time.Duration
-		longest time.Duration // between two requests to one host
+		longest time.Duration // longest time between two requests to one host
 	}{
 		{name: "even", pages: func(int) int { return 3 }, longest: 11 * time.Minute},
 		{name: "one large host", pages: func(i int) int { return 1 + 300/(i+1) }, longest: 11 * time.Minute},

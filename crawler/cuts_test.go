@@ -18,7 +18,7 @@ func cutOf(n int) *fetcher.Page {
 	return &fetcher.Page{Status: 200, Truncated: fetcher.ReasonCutShort, Body: make([]byte, n), Raw: &fetcher.Raw{}}
 }
 
-// The bodies that wait for another attempt are bounded, and all of their memory is returned.
+// The size of bodies kept for another attempt is bounded, and all of their memory is released.
 func TestCutsAreBounded(t *testing.T) {
 	c := newCuts()
 	c.max = 3 * (1000 + cutOverhead)
@@ -57,7 +57,7 @@ func TestCutsAreBounded(t *testing.T) {
 	}
 }
 
-// A copy is kept, because the memory of the answer's body is reused for another's meanwhile.
+// The body is copied, because its memory is reused for other responses before the next attempt.
 func TestCutsAreCopies(t *testing.T) {
 	c := newCuts()
 	u, err := weburl.Parse("http://a.example/")
@@ -73,7 +73,7 @@ func TestCutsAreCopies(t *testing.T) {
 	}
 }
 
-// cutRun crawls a site with room for this many bytes of truncated answers, and checks that none are left at
+// cutRun crawls a site with room for the given number of bytes of truncated responses, and checks that none are left at
 // the end.
 func cutRun(t *testing.T, w *crawltest.Web, room int) map[string]string {
 	t.Helper()
@@ -104,7 +104,7 @@ func cutRun(t *testing.T, w *crawltest.Web, room int) map[string]string {
 	return got
 }
 
-// A page whose bytes have no room until the next attempt is final immediately: nothing of it is lost.
+// If there is no room to keep a truncated page until the next attempt, it becomes final at once and is not lost.
 func TestCutPageWithoutRoom(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example")
@@ -117,7 +117,7 @@ func TestCutPageWithoutRoom(t *testing.T) {
 	})
 }
 
-// The kept body is dropped with the next answer that decides, whatever it is.
+// The next final response, of any kind, drops the kept body.
 func TestCutPagesAreForgotten(t *testing.T) {
 	for _, status := range []int{200, 302, 404} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

@@ -11,13 +11,13 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// cutPage returns a body with a link in its first 100 bytes, one within its first 3,000, and one at its end.
+// cutPage returns a body with links in its first 100 bytes, in its first 3,000, and at its end.
 func cutPage() string {
 	pad := strings.Repeat("x ", 1000)
 	return links("/early") + pad + links("/middle") + strings.Repeat(pad, 2) + links("/late")
 }
 
-// cutSite makes a site whose page /cut has these faults, one per request.
+// cutSite creates a site whose page /cut has the given faults, one per request.
 func cutSite(w *crawltest.Web, faults ...crawltest.Fault) *crawltest.Site {
 	s := w.Site("a.example")
 	s.Page("/", links("/cut"))
@@ -31,7 +31,7 @@ func cutSite(w *crawltest.Web, faults ...crawltest.Fault) *crawltest.Site {
 	return s
 }
 
-// An answer that breaks off is requested again, and the longest body of all attempts is the page.
+// A truncated response is requested again, and the longest body of all attempts is used.
 func TestCutPagesAreRetried(t *testing.T) {
 	long, short, reset := crawltest.CutShort(3000), crawltest.CutShort(1000), crawltest.Reset()
 	whole, half := len(cutPage()), 3000
@@ -85,7 +85,7 @@ func TestCutPagesAreRetried(t *testing.T) {
 	}
 }
 
-// A body that one of our own limits cuts is final.
+// A body truncated by one of our own limits is final.
 func TestPagesCutByOurLimitsAreFinal(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := cutSite(w)
@@ -98,7 +98,7 @@ func TestPagesCutByOurLimitsAreFinal(t *testing.T) {
 	})
 }
 
-// Error pages are not retried because they broke off.
+// Error pages are not retried because they are truncated.
 func TestCutErrorPagesAreFinal(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example")
@@ -111,7 +111,7 @@ func TestCutErrorPagesAreFinal(t *testing.T) {
 	})
 }
 
-// What was received is kept when the host is given up before the next attempt, and counts as a page.
+// If the host is given up before the next attempt, the truncated page is kept and counts as a page.
 func TestCutPageOfAHostGivenUp(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := cutSite(w, crawltest.CutShort(3000), crawltest.RetryAfter(503, 24*time.Hour))
@@ -125,7 +125,7 @@ func TestCutPageOfAHostGivenUp(t *testing.T) {
 	})
 }
 
-// A page received in part from a host that is then given up also counts for MaxPages.
+// A truncated page of a host that is then given up also counts towards MaxPages.
 func TestCutPageOfAHostGivenUpIsOneOfMaxPages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := cutSite(w, crawltest.CutShort(3000), crawltest.RetryAfter(503, 24*time.Hour))
@@ -139,7 +139,7 @@ func TestCutPageOfAHostGivenUpIsOneOfMaxPages(t *testing.T) {
 	})
 }
 
-// What robots.txt has come to forbid is not used, although it was received.
+// If robots.txt disallows a page before its retry, the truncated page is not used.
 func TestCutPageThatIsForbiddenMeanwhile(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := cutSite(w, crawltest.CutShort(3000), crawltest.CutShort(3000), crawltest.CutShort(3000))
@@ -152,7 +152,7 @@ func TestCutPageThatIsForbiddenMeanwhile(t *testing.T) {
 	})
 }
 
-// MaxPages stays exact, and a URL that waits for its retry does not count as a page.
+// MaxPages stays exact: a URL waiting for its retry does not count as a page.
 func TestCutPagesAndMaxPages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example")
@@ -170,7 +170,7 @@ func TestCutPagesAndMaxPages(t *testing.T) {
 	})
 }
 
-// A sitemap that breaks off is requested again, and in the end read up to where it breaks off.
+// A truncated sitemap is requested again, and finally read as far as it goes.
 func TestCutSitemap(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -190,14 +190,13 @@ func TestCutSitemap(t *testing.T) {
 	}
 }
 
-// The attempts at a page that breaks off are counted across processes; what a killed process had received
-// is lost with it.
+// Attempts at a truncated page are counted across processes, but its body is lost in a kill.
 func TestCutPageAfterARestart(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		cutSite(w, crawltest.CutShort(3000), crawltest.CutShort(1000), crawltest.CutShort(1000))
 		j := job{t, t.TempDir()}
 		c := config(w, crawler.Config{Retries: crawler.Retries{Pause: 20 * time.Second}})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // between the first attempt and the second
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // between the first and the second attempt
 		defer cancel()
 		if _, err := j.run(ctx, c, "http://a.example/"); err == nil {
 			t.Fatal("not stopped")

@@ -13,10 +13,10 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// scarce has no file descriptor for connections or look-ups in the first minutes.
+// scarce has no file descriptors for connections or look-ups for some minutes.
 type scarce struct {
 	web         *crawltest.Web
-	dial, names time.Time // when there is one again
+	dial, names time.Time // when descriptors are available again
 }
 
 func (s *scarce) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -33,8 +33,7 @@ func (s *scarce) LookupNetIP(ctx context.Context, network, host string) ([]netip
 	return s.web.LookupNetIP(ctx, network, host)
 }
 
-// A crawl without a file descriptor waits: nothing fails, no attempt is used up, and nothing is held
-// against a host.
+// A crawl without file descriptors waits. Nothing fails, no attempt is used up, and no host is blamed.
 func TestDescriptorsAreNoFailures(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

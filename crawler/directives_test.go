@@ -56,7 +56,7 @@ func TestUsageSignals(t *testing.T) {
 				t.Errorf("%s: %v, want %v", path, got, want)
 			}
 		}
-		w.MustRequest(s.URL("/behind")) // a signal about uses does not restrict crawling
+		w.MustRequest(s.URL("/behind")) // a usage signal does not restrict crawling
 	})
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := build(w)
@@ -105,7 +105,7 @@ func TestPagesThatForbidThePurposeAreRefused(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := build(w)
 		_, v := crawl(t, w, crawler.Config{Politeness: politeness.Config{Purposes: []consent.Purpose{consent.TrainAI}}}, s.URL("/"))
-		w.MustNotRequest(s.URL("/")) // robots.txt says so before
+		w.MustNotRequest(s.URL("/")) // robots.txt already disallows it
 		want := "refused: train-ai is forbidden by Content-Signal: search=yes, ai-train=no (robots.txt, line 2)"
 		if got := v.by[s.URL("/")].Detail; got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -113,7 +113,7 @@ func TestPagesThatForbidThePurposeAreRefused(t *testing.T) {
 	})
 }
 
-// Totals of usage signals are in the Report, by use and by host, each use once for a visit.
+// The Report has totals of usage signals by use and by host. Each use counts once per visit.
 func TestUsageSignalsAreCounted(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		a, b := w.Site("http://a.example"), w.Site("http://b.example")
@@ -138,6 +138,6 @@ func TestRevisitedDirectives(t *testing.T) {
 		s.Page("/", `<meta name="robots" content="noindex">`+links("/x"))
 		s.Page("/x", "")
 		crawl(t, w, crawler.Config{RevisitedDirectives: true}, s.URL("/"))
-		w.MustNotRequest(s.URL("/x")) // NOINDEX alone also stops the links
+		w.MustNotRequest(s.URL("/x")) // NOINDEX alone also stops links
 	})
 }

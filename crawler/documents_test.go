@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 )
 
-// addressLists reads documents of a type that have an address on each line.
+// addressLists reads documents of a type that have one URL per line.
 type addressLists struct{}
 
 func (addressLists) Reads(mediaType string) bool { return mediaType == "application/lines" }

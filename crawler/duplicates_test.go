@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// One page under many URLs of a host is an error page with a wrong status: after a number of them its links
-// are not followed. Pages of another host are counted separately, and images are not counted.
+// The same page under many URLs of a host is an error page with a wrong status. After several of these, its links are
+// not followed. Each host is counted separately, and images are not counted.
 func TestSoftErrors(t *testing.T) {
 	for _, c := range []struct {
 		most crawler.Limit
@@ -45,7 +45,7 @@ func TestSoftErrors(t *testing.T) {
 	}
 }
 
-// A site that puts a new session into every link is fetched a limited number of times, not for ever.
+// A site that puts a new session into every link is fetched only a limited number of times.
 func TestSessionsEnd(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -61,7 +61,7 @@ func TestSessionsEnd(t *testing.T) {
 	})
 }
 
-// Truncated pages are not known to be the same.
+// Truncated pages are not compared, because they may differ.
 func TestCutPagesAreNoSoftErrors(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -89,7 +89,7 @@ func sessions(n int) http.Handler {
 	})
 }
 
-// maze serves pages of links to ever new pages, deeper and wider.
+// maze serves pages with links to ever new pages, deeper and wider.
 func maze() http.Handler {
 	var doors atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +100,7 @@ func maze() http.Handler {
 	})
 }
 
-// A host that is a trap does not slow down the others.
+// A trap host does not slow down the others.
 func TestTrapHostDoesNotSlowTheOthers(t *testing.T) {
 	took := func(trap bool) (d time.Duration) {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -139,8 +139,7 @@ func TestTrapHostDoesNotSlowTheOthers(t *testing.T) {
 	}
 }
 
-// TestRetryCountsABodyOnce: a page that is fetched again does not count as another page with the same body,
-// or else /4 would be one too many.
+// TestRetryCountsABodyOnce: a retry of a page must not count its body again, otherwise /4 would be a duplicate.
 func TestRetryCountsABodyOnce(t *testing.T) {
 	for name, c := range map[string]crawler.Config{"same": {Duplicates: crawler.Duplicates{Same: 3, Soft: crawler.Unlimited}}, "soft": {Duplicates: crawler.Duplicates{Soft: 3}}} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +165,7 @@ func TestRetryCountsABodyOnce(t *testing.T) {
 					t.Fatal(err)
 				}
 				reason := map[string]string{"same": "same_body", "soft": "soft_404"}[name]
-				same(t, recordLines(t, out.String()), "/1 fetched", "/3 fetched", "/4 fetched", "/2 duplicate "+reason) // /2 again, last
+				same(t, recordLines(t, out.String()), "/1 fetched", "/3 fetched", "/4 fetched", "/2 duplicate "+reason) // /2 is retried last
 			})
 		})
 	}

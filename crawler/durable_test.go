@@ -69,7 +69,7 @@ func (j job) records() map[string]sink.Record {
 	return all
 }
 
-// chain makes a site of n pages, each of which links to the next.
+// chain creates a site of n pages, each of which links to the next.
 func chain(w *crawltest.Web, n int) {
 	s := w.Site("a.example")
 	s.Robots("User-agent: *\nDisallow: /no\n").Forbids("/no")
@@ -82,7 +82,7 @@ func chain(w *crawltest.Web, n int) {
 	}
 }
 
-// When a crawl that is stopped over and over ends, it has the counts of an uninterrupted one.
+// A crawl that was stopped many times ends with the same counts as an uninterrupted one.
 func TestReportCoversAllRuns(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 30)
@@ -104,7 +104,7 @@ func TestReportCoversAllRuns(t *testing.T) {
 		if want := "30 map[fetched:31 refused:1] map[200:30 404:1] 1 0 true true"; got != strings.Replace(want, "30 map", "31 map", 1) || runs < 3 {
 			t.Errorf("%s after %d runs", got, runs)
 		}
-		// 32 requests a second apart; a restart adds nothing.
+		// 32 requests one second apart; restarts add no time.
 		bound, elapsed := rep.Bound.Duration, rep.Elapsed.Duration
 		if bound < 31*time.Second || bound > 32*time.Second || elapsed < bound || elapsed > bound+time.Duration(2*runs)*time.Second {
 			t.Errorf("%v of %v in %d runs", rep.Elapsed, rep.Bound, runs)
@@ -115,7 +115,7 @@ func TestReportCoversAllRuns(t *testing.T) {
 	})
 }
 
-// Limits apply to the crawl, not to a run.
+// Limits apply to the whole crawl, not to a run.
 func TestLimitsCountOverAllRuns(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 30)
@@ -139,7 +139,7 @@ func TestLimitsCountOverAllRuns(t *testing.T) {
 	})
 }
 
-// Pages per host, and the first URL with a body, are remembered after a restart.
+// Page counts per host, and the first URL of each body, are remembered after a restart.
 func TestMemoryOfHostsAndBodies(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example").Robots("").Site()
@@ -163,7 +163,7 @@ func TestMemoryOfHostsAndBodies(t *testing.T) {
 	})
 }
 
-// Sitemaps that were read before a kill count afterwards.
+// Sitemaps read before a kill still count afterwards.
 func TestSitemapsOfAHostAreLimitedOverAllRuns(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := namesSitemaps(w, 20)
@@ -186,7 +186,7 @@ func TestSitemapsOfAHostAreLimitedOverAllRuns(t *testing.T) {
 	})
 }
 
-// A trap has the same room, however often the crawl is stopped.
+// The limits for traps stay the same, however often the crawl is stopped.
 func TestCrowdsOutliveTheProcess(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example").Robots("").Site()
@@ -210,7 +210,7 @@ func TestCrowdsOutliveTheProcess(t *testing.T) {
 	})
 }
 
-// What an output contains that the frontier has no record of is not the crawl's to cut off.
+// Output that the frontier has no record of does not belong to the crawl and is not truncated.
 func TestForeignOutputIsLeft(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 3)
@@ -232,7 +232,7 @@ func TestForeignOutputIsLeft(t *testing.T) {
 	})
 }
 
-// A restart waits as long as an uninterrupted crawl would have: the gate's state is in the frontier (P9).
+// After a restart, a crawl waits as long as without one: the gate's state is in the frontier (P9).
 func TestRetryAfterOutlivesTheProcess(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example").Robots("").Site()
@@ -254,7 +254,7 @@ func TestRetryAfterOutlivesTheProcess(t *testing.T) {
 	})
 }
 
-// A sink that fails ends the crawl, and what was not committed is done again.
+// A failing sink ends the crawl. Uncommitted work is repeated.
 func TestFailedSinkLosesNothing(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 10)
@@ -289,7 +289,7 @@ func TestFailedSinkLosesNothing(t *testing.T) {
 
 var errFull = errors.New("no space left")
 
-// fullSink is an output with limited room.
+// fullSink is an output with a limited size.
 type fullSink struct {
 	sink.Base
 
@@ -312,7 +312,7 @@ func (f *fullSink) Restore(_ context.Context, offset int64) error {
 }
 func (f *fullSink) Close(_ context.Context) error { return nil }
 
-// What AtCommit returns is stored with the visits that are durable when it is called, and with no others.
+// The values returned by AtCommit are stored together with exactly the visits that become durable.
 func TestAtCommitGoesWithItsVisits(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 8)
@@ -345,7 +345,7 @@ func TestAtCommitGoesWithItsVisits(t *testing.T) {
 	})
 }
 
-// An error of AtCommit ends the crawl, and nothing of that commit is stored.
+// An error of AtCommit ends the crawl, and nothing of its commit is stored.
 func TestAtCommitMayFail(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 8)
@@ -366,7 +366,7 @@ func TestAtCommitMayFail(t *testing.T) {
 		if _, err := j.run(t.Context(), config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited}}), "http://a.example/"); err != nil {
 			t.Fatal(err)
 		}
-		repeats(w) // what was not committed
+		repeats(w) // of uncommitted pages
 		if n := len(j.records()); n != 10 {
 			t.Errorf("%d records", n)
 		}
@@ -394,8 +394,8 @@ func (n *noted) Commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 	return n.Store.Commit(ctx, ends, c)
 }
 
-// The first visits of a crawl that is resumed are committed with a snapshot: what was replayed from the
-// ledger is not replayed again, however soon the process is killed.
+// The first commit of a resumed crawl contains a snapshot, so that lines replayed from the ledger are not replayed
+// again after the next kill.
 func TestResumedCrawlTakesASnapshot(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 6)

@@ -51,8 +51,8 @@ func TestDrainFinishesWhatIsInFlight(t *testing.T) {
 	})
 }
 
-// TestForbiddenLastURLsEndTheCrawlAtOnce crawls sites whose last URLs their robots.txt forbids: no pause is due before what is
-// not requested, and every pause before a request is kept.
+// TestForbiddenLastURLsEndTheCrawlAtOnce: if robots.txt disallows the last URLs, the crawl ends without a pause for
+// them. Pauses before actual requests are kept.
 func TestForbiddenLastURLsEndTheCrawlAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		name    string

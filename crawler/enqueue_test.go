@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// repeats makes the auditor accept repeated requests that a handler requested.
+// repeats makes the auditor accept repeated requests that the handler asked for.
 func repeats(w *crawltest.Web) {
 	w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact, AllowRepeats: true})
 }
@@ -37,7 +37,7 @@ func TestEnqueue(t *testing.T) {
 				v.Enqueue(crawler.Request{URL: "/private/x"}),
 				v.Enqueue(crawler.Request{URL: "/link", Meta: []byte("a link as well")}),
 				v.Enqueue(crawler.Request{URL: s.URL("/next"), SameDepth: true, Priority: 1}),
-				v.Enqueue(crawler.Request{URL: s.URL("/dir/")}), // known: nothing happens
+				v.Enqueue(crawler.Request{URL: s.URL("/dir/")}), // already known, so nothing happens
 			)
 			copy(meta, "changed")
 			return err
@@ -101,8 +101,7 @@ func TestEnqueueIsJudged(t *testing.T) {
 	})
 }
 
-// TestMetaArrives: the metadata of a URL arrives with its visit, even if the server made it wait, if it was
-// redirected, or if the handler requested another attempt.
+// TestMetaArrives: a URL's metadata arrives with its visit, even after a wait, a redirect or a retry by the handler.
 func TestMetaArrives(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

@@ -23,7 +23,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// shop is a small site that exists in memory only, so that the examples need no network.
+// shop is a small in-memory site, so that the examples need no network.
 const shop = `
 -- http://shop.example/robots.txt forbids=/cart/* --
 User-agent: *
@@ -42,8 +42,8 @@ gone
 ["/item/1", "/item/2"]
 `
 
-// inShop makes a crawler that sees the shop in place of the network. With one worker the order of visits is
-// always the same, and politeness.NoDelay makes the pauses as short as possible.
+// inShop returns a crawler that sees the shop instead of the network. One worker keeps the order of visits fixed, and
+// politeness.NoDelay keeps pauses as short as possible.
 func inShop(c crawler.Config) (*crawler.Crawler, func()) {
 	web := crawltest.NewWeb()
 	web.Load([]byte(shop))
@@ -75,7 +75,7 @@ func ExampleCrawler_Pages() {
 	// fetched 410 /sold-out
 }
 
-// Run a crawl as a loop over values of a custom type.
+// Run a crawl as a loop over values of your own type.
 func ExampleCollect() {
 	type Item struct{ ID, Name string }
 	read := func(_ context.Context, v *crawler.Visit) ([]Item, error) {
@@ -98,7 +98,7 @@ func ExampleCollect() {
 	// {ID:2 Name:A book}
 }
 
-// Where there is a sink for results, the values of the loop are written to it, too: here as a table.
+// If there is a sink for results, the loop's values are also written to it, here as a table.
 func ExampleCollect_table() {
 	type Item struct {
 		ID   string `json:"id"`
@@ -110,7 +110,7 @@ func ExampleCollect_table() {
 		}
 		return []Item{{path.Base(v.URL.Path()), v.Doc.Title}}, nil
 	}
-	c, done := inShop(crawler.Config{Sinks: []sink.Sink{sink.NewCSV(os.Stdout)}}) // or sink.OpenCSV, for a file
+	c, done := inShop(crawler.Config{Sinks: []sink.Sink{sink.NewCSV(os.Stdout)}}) // or sink.OpenCSV for a file
 	defer done()
 	n := 0
 	for _, err := range crawler.Collect(context.Background(), c, read, "http://shop.example/") {
@@ -154,7 +154,7 @@ func ExampleMux() {
 	// /sold-out is broken: 410
 }
 
-// Add a URL that no link leads to, with metadata that describes it.
+// Add a URL that is not linked anywhere, with metadata that describes it.
 func ExampleVisit_Enqueue() {
 	handler := func(_ context.Context, v *crawler.Visit) error {
 		if string(v.Meta) == "stock" {
@@ -168,7 +168,7 @@ func ExampleVisit_Enqueue() {
 		}
 		return errors.Join(
 			v.Enqueue(crawler.Request{URL: "/api/stock", Priority: 10, Meta: []byte("stock")}),
-			crawler.SkipLinks, // skips the page's own links
+			crawler.SkipLinks, // do not follow the page's own links
 		)
 	}
 	c, done := inShop(crawler.Config{Handler: crawler.HandlerFunc(handler)})
@@ -181,7 +181,7 @@ func ExampleVisit_Enqueue() {
 	// {"pens": 3}
 }
 
-// Results are written with the visit they belong to: the first attempt at each page leaves none.
+// Results are written together with their visit. The first attempt at each page fails and leaves none.
 func ExampleVisit_Emit() {
 	handler := func(_ context.Context, v *crawler.Visit) error {
 		if err := v.Emit(map[string]string{"title": v.Doc.Title}); err != nil {
@@ -218,7 +218,7 @@ func (*results) Sync(_ context.Context) (int64, error) { return 0, nil }
 func (*results) Restore(context.Context, int64) error  { return nil }
 func (*results) Close(_ context.Context) error         { return nil }
 
-// Wrap a handler in what every handler needs.
+// Wrap a handler with functions that every handler needs.
 func ExampleChain() {
 	handler := crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		fmt.Println(v.URL)
@@ -254,7 +254,7 @@ func ExampleSlogTrace() {
 	// level=DEBUG msg=visited url=http://shop.example/cart/add outcome=refused reason=robots_disallow rule="Disallow: /cart/"
 }
 
-// withoutTimes removes from a log what differs in every run.
+// withoutTimes removes attributes that differ in every run from a log.
 func withoutTimes(_ []string, a slog.Attr) slog.Attr {
 	switch a.Key {
 	case slog.TimeKey, "expires", "source":
@@ -287,7 +287,7 @@ func ExampleConfig_priority() {
 	// http://shop.example/item/2
 }
 
-// Score what is queued anew once a page has taught something: here, that what is sold out matters.
+// Rescore queued URLs after a page has shown what is relevant: here, sold-out items.
 func ExampleCrawler_Rescore() {
 	c, done := inShop(crawler.Config{})
 	defer done()
@@ -314,12 +314,12 @@ func ExampleCrawler_Rescore() {
 	// /cart/add
 }
 
-// Read links from a type of answers that the crawler does not read itself. HTML is read as before.
+// Read links from a content type that the crawler does not support. HTML is read as usual.
 func ExampleExtractType() {
 	listing := func(p *fetcher.Page) (*extract.Document, error) {
 		var pages []string
 		if json.Unmarshal(p.Body, &pages) != nil {
-			return nil, nil // something else: no links
+			return nil, nil // another format: no links
 		}
 		doc := &extract.Document{}
 		for _, ref := range pages {
@@ -342,7 +342,7 @@ func ExampleExtractType() {
 	// fetched /item/2
 }
 
-// noItems is a scope. Many workers call JudgeKind, for every link: it must be fast and have no side effects.
+// noItems is a scope. Many workers call JudgeKind for every link, so it must be fast and have no side effects.
 type noItems struct{ crawler.EveryType }
 
 func (noItems) JudgeKind(u weburl.URL, _ frontier.Kind) crawler.Decision {
@@ -372,10 +372,10 @@ func ExampleScope() {
 	// fetched /sold-out
 }
 
-// archive is a fetcher that has pages by URL.
+// archive is a fetcher that serves pages from a map by URL.
 type archive map[string]string
 
-// Resolve gives every host one address. Hosts that share an address share its clock.
+// Resolve returns the same address for every host. Hosts at one address share its delay.
 func (archive) Resolve(context.Context, weburl.URL) (netip.Addr, error) {
 	return netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
 }
@@ -392,7 +392,7 @@ func (a archive) Fetch(_ context.Context, p politeness.Permit) (*fetcher.Page, e
 		URL: grant.URL(), Addr: grant.Addr(), Permit: p, Status: http.StatusNotFound,
 		Header: http.Header{}, ContentType: "text/html", Charset: "utf-8", Started: time.Now(),
 	}
-	// Begin is the last check before the request: the moment that the ledger has.
+	// Begin is the last check before the request, and sets its time in the ledger.
 	if err := grant.Begin(); err != nil {
 		return nil, err
 	}
@@ -404,7 +404,7 @@ func (a archive) Fetch(_ context.Context, p politeness.Permit) (*fetcher.Page, e
 	return page, nil
 }
 
-// Get pages from elsewhere than the network. The robots.txt here is a 404, which means no rules.
+// Get pages from somewhere other than the network. Its robots.txt is a 404, which means no rules.
 func ExampleFetcher() {
 	c, err := crawler.New(crawler.Config{
 		Contact:    "me@university.edu",

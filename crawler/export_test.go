@@ -1,11 +1,11 @@
 package crawler
 
-// Names that tests of package crawler_test use.
+// Unexported names used by tests in package crawler_test.
 const (
 	DefaultCommitInterval = defaultCommitInterval
 	MaxSample             = maxSampleN
 	MaxSampled            = maxSampled
 )
 
-// Class is classOf.
+// Class exports classOf.
 func Class(ticket uint64) int { return classOf(ticket) }

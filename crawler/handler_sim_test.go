@@ -17,14 +17,14 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// moody is a handler that does its work and then, depending on the URL and the attempt, fails, panics,
-// requests another attempt or succeeds. It records its successes.
+// moody is a handler that does its work and then, depending on URL and attempt, fails, panics, asks for a retry or
+// succeeds. It records its successes.
 type moody struct {
 	seed uint64
 
 	mu      sync.Mutex
 	calls   map[string]int
-	content map[string]string // the successful page, by the URL it added
+	content map[string]string // page that succeeded, by the URL it added
 }
 
 func (m *moody) Handle(_ context.Context, v *crawler.Visit) error {
@@ -41,7 +41,7 @@ func (m *moody) Handle(_ context.Context, v *crawler.Visit) error {
 	}
 	if deeper {
 		if err := v.Enqueue(crawler.Request{URL: extra, Meta: []byte(v.URL.String())}); err != nil {
-			return nil // a page that says nofollow, or a trap
+			return nil // a page with nofollow, or a trap
 		}
 	}
 	switch h.Sum64() % 7 {
@@ -64,9 +64,9 @@ func (m *moody) Handle(_ context.Context, v *crawler.Visit) error {
 	return nil
 }
 
-// TestMoodyHandlers: on random webs, with a handler that fails at random in every possible way, each URL
-// has one record; a URL whose handler failed has no result, and every other has only that of its last
-// attempt; and the URLs that were added are those of handlers that succeeded, each with its metadata.
+// TestMoodyHandlers runs a randomly failing handler on random webs. Each URL must have one record. A URL whose handler
+// failed has no result, every other one only that of its last attempt. Only handlers that succeeded add URLs, each with
+// its metadata.
 func TestMoodyHandlers(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint("seed=", seed+1), func(t *testing.T) {

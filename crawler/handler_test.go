@@ -59,8 +59,8 @@ func TestHandlerErrors(t *testing.T) {
 	})
 }
 
-// TestFailedHandlerLeavesNothing: however a handler fails after it has emitted and enqueued, no result is
-// written and nothing is queued.
+// TestFailedHandlerLeavesNothing: if a handler fails in any way after Emit and Enqueue, no result is written and
+// nothing is queued.
 func TestFailedHandlerLeavesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		fail   func(v *crawler.Visit) error
@@ -91,9 +91,8 @@ func TestFailedHandlerLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestRetryRepeatsNothing: a handler that requests another attempt twice, after it has emitted and
-// enqueued, leaves one record, one result and one visit of each URL, no sooner than the host's pause
-// allows, and the attempts that do not count use up no limit.
+// TestRetryRepeatsNothing: a handler asks for two retries after Emit and Enqueue. Each URL gets one record, one result
+// and one visit. Retries keep the host's pause and use up no limit.
 func TestRetryRepeatsNothing(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -183,8 +182,8 @@ func TestSkipLinksKeepsWhatWasEnqueued(t *testing.T) {
 	})
 }
 
-// TestCanceledHandlerKeepsItsURL: a crawl that is cancelled while a handler works gets the URL again when
-// it resumes.
+// TestCanceledHandlerKeepsItsURL: if a crawl is cancelled while a handler runs, the URL is visited again after
+// resuming.
 func TestCanceledHandlerKeepsItsURL(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

@@ -56,12 +56,12 @@ func config(w *crawltest.Web, c crawler.Config) crawler.Config {
 	return c
 }
 
-// visits records what a Handler is told.
+// visits records the visits passed to a Handler.
 type visits struct {
 	mu    sync.Mutex
 	all   []string
 	by    map[string]crawler.Visit
-	links map[string]int // how many links a page had
+	links map[string]int // number of links on a page
 }
 
 func (v *visits) Handle(_ context.Context, x *crawler.Visit) error {
@@ -135,8 +135,8 @@ func links(refs ...string) string {
 	return b.String()
 }
 
-// run crawls w with a handler, with one worker, and returns what the sinks received: "url outcome reason
-// data", in order.
+// run crawls w with a handler and one worker, and returns what the sinks received, in order, as "url outcome reason
+// data".
 func run(t *testing.T, w *crawltest.Web, c crawler.Config, seeds ...string) (*crawler.Report, []string) {
 	t.Helper()
 	var out bytes.Buffer

@@ -8,8 +8,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// FuzzReadHistory: whatever the lines are, the result is an error, or a history within its bound whose
-// pages are URLs that it knows.
+// FuzzReadHistory: any input gives an error, or a history within its size limit that knows all of its own pages.
 func FuzzReadHistory(f *testing.F) {
 	f.Add([]byte(`{"schema":"amble.visit/1","url":"http://a.test/","outcome":"fetched","status":200,"etag":"\"x\"","sha256":"00"}`+"\n"), 1)
 	f.Add([]byte("{}\n\n{"), 2)

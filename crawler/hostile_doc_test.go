@@ -18,7 +18,7 @@ Each line is a test case, with default limits unless it says otherwise. An outco
 visits.jsonl: with a reason, ` + "`fetched`" + ` is a page that could not be received completely.
 `
 
-// TestHostileTable compares the last part of docs/reference.md with the outcome of each case.
+// TestHostileTable compares the last part of docs/reference.md with the actual outcome of each case.
 func TestHostileTable(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(hostileIntro)
@@ -64,7 +64,7 @@ func TestHostileTable(t *testing.T) {
 // cells formats an outcome as code.
 func cells(line string) string { return "`" + line + "`" }
 
-// short omits the middle of long texts.
+// short cuts the middle out of long texts.
 func short(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > 160 {

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// overHTTP2 returns a Wire that serves whole connections with a handler, over HTTP/2.
+// overHTTP2 returns a Wire that serves a whole connection with a handler over HTTP/2.
 func overHTTP2(h http.HandlerFunc) crawltest.Wire {
 	return func(c net.Conn) {
 		l := &single{conn: c, ended: make(chan struct{})}
@@ -32,11 +32,11 @@ func overHTTP2(h http.HandlerFunc) crawltest.Wire {
 				}
 			},
 		}
-		_ = srv.Serve(l) // until the connection has ended
+		_ = srv.Serve(l) // until the connection ends
 	}
 }
 
-// single is a listener with a single connection.
+// single is a listener with only one connection.
 type single struct {
 	conn  net.Conn
 	given bool
@@ -55,7 +55,7 @@ func (l *single) Accept() (net.Conn, error) {
 func (l *single) Close() error   { return nil }
 func (l *single) Addr() net.Addr { return l.conn.LocalAddr() }
 
-// http2Hostile are sites that speak HTTP/2, on sockets.
+// http2Hostile are hostile sites that use HTTP/2, on real sockets.
 var http2Hostile = []struct {
 	does, want string
 	serve      http.HandlerFunc
@@ -88,7 +88,7 @@ var http2Hostile = []struct {
 	}},
 }
 
-// TestHostileHTTP2 crawls them.
+// TestHostileHTTP2 crawls the sites of http2Hostile.
 func TestHostileHTTP2(t *testing.T) {
 	srv := crawltest.NewServer(t)
 	v := &visits{}

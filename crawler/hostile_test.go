@@ -28,7 +28,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// packer returns a writer to b that applies a Content-Encoding.
+// packer returns a writer that compresses into b.
 func packer(t testing.TB, encoding string, b *bytes.Buffer) io.WriteCloser {
 	t.Helper()
 	switch encoding {
@@ -46,7 +46,7 @@ func packer(t testing.TB, encoding string, b *bytes.Buffer) io.WriteCloser {
 	return z
 }
 
-// packed returns n zero bytes under a Content-Encoding.
+// packed returns n zero bytes in a Content-Encoding.
 func packed(t testing.TB, encoding string, n int64) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -67,7 +67,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hostile is a site that does one thing to its visitors, and the expected outcome of its first page.
+// hostile is a site with one kind of misbehaviour, and the expected outcome of its first page.
 type hostile struct {
 	name string
 	does string // for docs/reference.md
@@ -112,8 +112,8 @@ func hostileSites(t testing.TB, bomb int64) []hostile {
 	}
 }
 
-// hostileConfig has the default sizes. Its times are out of reach, so that a slow machine changes no
-// outcome; the outcome for servers that never answer is tested in virtual time.
+// hostileConfig returns a Config with default sizes. Its time limits are out of reach, so that a slow machine does not
+// change the outcome. Servers that never respond are tested in virtual time.
 func hostileConfig(srv *crawltest.Server, h crawler.Handler) crawler.Config {
 	return crawler.Config{
 		Agent: "testbot/1.0", Contact: contact, Handler: h, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 10_000, Depth: 1}, Retries: crawler.Retries{Max: crawler.Zero},
@@ -168,10 +168,10 @@ func crawlHostile(t *testing.T, sites []hostile) {
 }
 
 func TestHostileServers(t *testing.T) {
-	t.Cleanup(func() { goleak.VerifyNone(t) }) // after the server's own
+	t.Cleanup(func() { goleak.VerifyNone(t) }) // after the server's own cleanup
 	bomb := int64(64 << 20)
 	if long.Race { // packing it takes longest
-		bomb = 16 << 20 // still more than a page may have
+		bomb = 16 << 20 // still more than the limit for a page
 	}
 	crawlHostile(t, hostileSites(t, bomb))
 }

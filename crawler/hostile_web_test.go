@@ -30,21 +30,21 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// web is a case on the simulated web, in virtual time and with default limits unless set changes them. set
-// builds the web; at is the URL whose visit is shown, the seed if it is "".
+// web is a case on the simulated web, in virtual time, with default limits unless set changes them. set builds the web;
+// at is the URL whose visit is shown, by default the seed.
 type web struct {
 	group, does string
 	set         func(s *crawltest.Site, c *crawler.Config)
 	at          string
-	see         func(v *crawler.Visit) string  // what else is shown of the visit
-	tell        func(r *crawler.Report) string // and of the crawl
+	see         func(v *crawler.Visit) string  // more about the visit
+	tell        func(r *crawler.Report) string // more about the crawl
 }
 
 // body answers every request for "/" on a site with a body and header fields.
 func body(b []byte, header ...string) func(*crawltest.Site, *crawler.Config) {
 	return func(s *crawltest.Site, _ *crawler.Config) {
 		s.Handle("/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header()["Content-Type"] = nil // net/http would guess
+			w.Header()["Content-Type"] = nil // so that net/http does not guess
 			for i := 0; i < len(header); i += 2 {
 				w.Header().Set(header[i], header[i+1])
 			}
@@ -143,14 +143,13 @@ func failing(v *crawler.Visit) string {
 	return attempts(v)
 }
 
-// firstWords returns the parts of an error that are stable: who reports it, when it occurred, and its
-// reason code.
+// firstWords returns the stable parts of an error: package, phase and reason code.
 func firstWords(err error) string {
 	parts := strings.SplitN(err.Error(), ": ", 5)
 	return strings.Join(parts[:min(4, len(parts))], ": ")
 }
 
-// stack reports whether a visit's error contains the stack of its panic.
+// stack says whether a visit's error contains the stack of a panic.
 func stack(v *crawler.Visit) string {
 	if v.Err == nil || !strings.Contains(v.Err.Error(), "\ngoroutine ") {
 		return "without a stack"
@@ -194,7 +193,7 @@ func limitCases() []web {
 	}
 }
 
-// beside adds a healthy site to the seeds.
+// beside adds a healthy site as a seed.
 func beside(c *crawler.Config) {
 	healthy := webOf(c).Site("http://healthy.example")
 	healthy.Page("/", "")
@@ -205,7 +204,7 @@ func inVain(r *crawler.Report) string {
 	return fmt.Sprintf("the crawl ends by %s after %v, %d URL left", r.Finish, r.Elapsed.Round(time.Second), r.Left)
 }
 
-// silentTLS makes a host that accepts connections and then sends nothing.
+// silentTLS creates a host that accepts connections but sends nothing.
 func silentTLS(s *crawltest.Site, c *crawler.Config) {
 	s.Page("/", links("https://silent.example/"))
 	c.Scope.Kind, c.Limits.Pages = crawler.ScopeAny, 10
@@ -391,12 +390,11 @@ func addressCases() []web {
 	)
 }
 
-// Addresses of a seed's name: one that belongs to the web, and one that would be the operator's own.
+// Addresses of a seed's name: outside belongs to the web, inside is in the operator's own network.
 const outside, inside = "192.31.196.99", "10.0.0.1"
 
-// seedNamed makes http://rebind.example a seed. Its look-ups up to the first page return one answer, later
-// ones the next. The site is served at all of these addresses, but outside refuses further connections
-// after the first page.
+// seedNamed makes http://rebind.example a seed. Look-ups before the first page return the first answer, later ones the
+// next. The site is served at all of these addresses, but outside refuses connections after the first page.
 func seedNamed(answers ...[]string) func(*crawltest.Site, *crawler.Config) {
 	return func(s *crawltest.Site, c *crawler.Config) {
 		s.Page("/", "")
@@ -435,7 +433,7 @@ func seedNamed(answers ...[]string) func(*crawltest.Site, *crawler.Config) {
 	}
 }
 
-// rebinding makes a name whose address changes between two look-ups.
+// rebinding creates a name whose address changes between two look-ups.
 func rebinding(s *crawltest.Site, c *crawler.Config) {
 	other := webOf(c).Site("http://rebind.example")
 	other.Page("/", links("/second"))
@@ -596,7 +594,7 @@ type panicking struct{}
 
 func (panicking) Extract(*fetcher.Page) (*extract.Document, error) { panic("no more") }
 
-// outcome runs the crawl of a case and returns the outcome of the URL in question.
+// outcome runs a case's crawl and returns the outcome of its URL.
 func (c *web) outcome(t *testing.T) (line, also string) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

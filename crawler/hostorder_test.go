@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// TestPagesAreFetchedWhileHostsAreBegun: once pages are ready, a page is requested for each robots.txt of a new host, in a
-// resumed crawl too.
+// TestPagesAreFetchedWhileHostsAreBegun: as soon as pages are ready, one page is requested for each robots.txt of a new
+// host, also in a resumed crawl.
 func TestPagesAreFetchedWhileHostsAreBegun(t *testing.T) {
 	const hosts, pages, workers = 300, 4, 8
 	build := func(w *crawltest.Web) (seeds []string) {

@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// sites makes hosts at these addresses, each with a start page and n pages that it links to, and returns the seeds.
+// sites creates hosts at the given addresses, each with a start page that links to n pages, and returns the seeds.
 func sites(w *crawltest.Web, n int, at map[string]string) (seeds []string) {
 	for _, host := range slices.Sorted(maps.Keys(at)) {
 		s := w.Site("http://" + host).Address(at[host])
@@ -33,7 +33,7 @@ func sites(w *crawltest.Web, n int, at map[string]string) (seeds []string) {
 	return seeds
 }
 
-// pagesOf counts the requests for pages of a host.
+// pagesOf counts the page requests to a host.
 func pagesOf(w *crawltest.Web, host string) (n int) {
 	for _, u := range w.Visited(host) {
 		if !strings.HasSuffix(u, "/robots.txt") {
@@ -49,7 +49,7 @@ func TestSettingsOfHosts(t *testing.T) {
 			"www.a.test": "192.0.2.1", "shop.a.test": "192.0.2.2", "b.test": "192.0.3.1", "c.test": "192.0.4.1", "d.test": "192.0.5.1",
 		})
 		cfg := config(w, crawler.Config{Limits: crawler.Limits{PagesPerHost: 8}, Hosts: []crawler.HostSettings{
-			{Match: "www.a.test", Delay: 4 * time.Second, Pages: 3}, // the whole entry: its delay is not the domain's
+			{Match: "www.a.test", Delay: 4 * time.Second, Pages: 3}, // the entry replaces the domain's entirely, with its own delay
 			{Match: "*.a.test", Delay: 7 * time.Second, Pages: crawler.Unlimited},
 			{Match: "e.test", Delay: 9 * time.Second},
 			{Match: "192.0.3.0/24", Delay: 3 * time.Second, Pages: 2},
@@ -93,7 +93,8 @@ func TestSettingsOfHosts(t *testing.T) {
 	})
 }
 
-// TestHostBudgetsOutliveTheProcess: pages, bytes, time and the address that decided count on after each restart.
+// TestHostBudgetsOutliveTheProcess: budgets for pages, bytes and time, and the address that selected the entry, survive
+// each restart.
 func TestHostBudgetsOutliveTheProcess(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		seeds := sites(w, 30, map[string]string{"a.test": "192.0.2.1", "b.test": "192.0.3.1", "c.test": "192.0.4.1", "d.test": "192.0.5.1"})
@@ -114,11 +115,11 @@ func TestHostBudgetsOutliveTheProcess(t *testing.T) {
 			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatal(err)
 			}
-			w.Site("http://c.test").Address("192.0.6.1") // which the entry does not match
+			w.Site("http://c.test").Address("192.0.6.1") // the entry does not match this address
 			if runs > 30 {
 				t.Fatalf("%+v", rep)
 			}
-			time.Sleep(time.Hour) // does not count
+			time.Sleep(time.Hour) // idle time does not count
 		}
 		fetched := map[string]int{}
 		for u, r := range j.records() {
@@ -171,7 +172,7 @@ func TestScopeOfHosts(t *testing.T) {
 	})
 }
 
-// TestAnEntryOnlyForLinksIsMet: links to a host that its rules keep out of the crawl.
+// TestAnEntryOnlyForLinksIsMet: an entry is also used if its rules keep all links to its host out of the crawl.
 func TestAnEntryOnlyForLinksIsMet(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Site("http://a.test").Page("/", `<a href="http://b.test/">b</a>`)
@@ -185,7 +186,8 @@ func TestAnEntryOnlyForLinksIsMet(t *testing.T) {
 	})
 }
 
-// TestHeadersOfHosts: fields go to the hosts of an entry and nowhere else, and those for one origin take precedence.
+// TestHeadersOfHosts: header fields of an entry are sent only to its hosts, and fields for a single origin take
+// precedence.
 func TestHeadersOfHosts(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Site("http://a.test").Page("/", `<a href="http://b.test/">b</a><a href="/r">r</a>`)
@@ -207,7 +209,7 @@ func TestHeadersOfHosts(t *testing.T) {
 	})
 }
 
-// TestAHostWhoseAddressIsLookedUpInVain: the entry waits for the address, and the look-up is tried again as always.
+// TestAHostWhoseAddressIsLookedUpInVain: the entry waits for the address, and the look-up is retried as usual.
 func TestAHostWhoseAddressIsLookedUpInVain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		seeds := sites(w, 5, map[string]string{"a.test": "192.0.2.1"})
@@ -250,7 +252,7 @@ func TestHostSettingsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestTheTargetOfASeedsRedirectNeedsNoInclude: of an entry's rules either, as of those for all hosts.
+// TestTheTargetOfASeedsRedirectNeedsNoInclude holds for include rules of an entry as for global ones.
 func TestTheTargetOfASeedsRedirectNeedsNoInclude(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.test").Address("192.0.2.1")
@@ -269,7 +271,7 @@ func TestTheTargetOfASeedsRedirectNeedsNoInclude(t *testing.T) {
 	})
 }
 
-// TestADelayByAddressIsMet: an entry of addresses without budgets is met where a host is requested.
+// TestADelayByAddressIsMet: an entry for addresses counts as used when a host there is requested, even without budgets.
 func TestADelayByAddressIsMet(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		seeds := sites(w, 1, map[string]string{"a.test": "192.0.2.1"})
@@ -280,7 +282,7 @@ func TestADelayByAddressIsMet(t *testing.T) {
 	})
 }
 
-// TestRulesOfHostsBelongToTheCrawl: when it has ended, links that other rules would have queued are not found any more.
+// TestRulesOfHostsBelongToTheCrawl: once a crawl has ended, changed rules do not bring back links that were not queued.
 func TestRulesOfHostsBelongToTheCrawl(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 3)

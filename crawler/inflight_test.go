@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Pages take memory in turns: when there is none left, one of them continues and the others wait for their
-// turn.
+// If memory runs out, one page continues and the others wait for their turn.
 func TestPagesInFlightTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most, page, pages = 100, 80, 10
@@ -46,7 +45,7 @@ func TestPagesInFlightTakeTurns(t *testing.T) {
 	})
 }
 
-// A wait for memory ends with its context, and then nothing has been taken.
+// A wait for memory ends with its context; then nothing is reserved.
 func TestWaitForMemoryEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newInflight(10)

@@ -7,7 +7,8 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// TestInherit: who continues a crawl with some of its hosts counts nothing that was counted for others, and knows every pause.
+// TestInherit: a successor that takes over some hosts of a crawl counts nothing that belongs to other hosts, and knows
+// every pause.
 func TestInherit(t *testing.T) {
 	ours := func(host string) bool { return host == "a.test" }
 	for name, kept := range map[string]bool{

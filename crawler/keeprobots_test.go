@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// keptBodies holds robots.txt files by their hash, and a ledger that refers to them.
+// keptBodies stores robots.txt files by hash, and a ledger that refers to them.
 type keptBodies struct {
 	ledger bytes.Buffer
 	bodies map[string][]byte
@@ -33,7 +33,7 @@ func (k *keptBodies) body(sum string) ([]byte, error) {
 	return nil, errors.New("no such body")
 }
 
-// missing returns the hashes in the ledger whose bodies are not stored.
+// missing returns the hashes in the ledger that have no stored body.
 func (k *keptBodies) missing(t *testing.T) (sums []string) {
 	t.Helper()
 	for line := range bytes.Lines(k.ledger.Bytes()) {
@@ -48,8 +48,8 @@ func (k *keptBodies) missing(t *testing.T) (sums []string) {
 	return sums
 }
 
-// A process that is killed while it stores a robots.txt leaves no line about it in the ledger, and the next
-// process requests the file again: every robots.txt that the ledger names can be shown.
+// If a process is killed while it stores a robots.txt, the ledger has no line about it, and the next process requests
+// the file again. So every robots.txt in the ledger is available.
 func TestKilledWhileRobotsIsKept(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example")
@@ -58,12 +58,12 @@ func TestKilledWhileRobotsIsKept(t *testing.T) {
 		s.Handle("/robots.txt", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 			asked++
 			rw.Header().Set("Content-Type", "text/plain")
-			fmt.Fprintf(rw, "# version %d\n", asked) // so that no later version has the same hash
+			fmt.Fprintf(rw, "# version %d\n", asked) // gives every version another hash
 		}))
 		k := &keptBodies{bodies: map[string][]byte{}}
 		c := config(w, crawler.Config{})
 		c.Politeness.Ledger = &k.ledger
-		var left []byte // the ledger of the killed process
+		var left []byte // ledger of the killed process
 		c.KeepRobots = func(*fetcher.Page) error {
 			left = bytes.Clone(k.ledger.Bytes())
 			return errKilled

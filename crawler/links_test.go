@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// A crawl runs no scripts, so the content for browsers without scripts is the page.
+// Without rendering, a crawl runs no scripts, so it reads the content of noscript elements.
 func TestNoscriptIsRead(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -31,8 +31,8 @@ func TestNoscriptIsRead(t *testing.T) {
 	})
 }
 
-// The query of a link is sent in the encoding of the page, as browsers do; if the link is in CSS or a Link
-// header field, in UTF-8 (URL Standard section 4.4; CSS Values 4, section "URL processing model").
+// Like in browsers, the query of a link is sent in the page's encoding, but in UTF-8 for links in CSS or Link header
+// fields (URL Standard section 4.4; CSS Values 4, section "URL processing model").
 func TestQueriesAreSentInThePagesEncoding(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -57,7 +57,7 @@ func TestQueriesAreSentInThePagesEncoding(t *testing.T) {
 	})
 }
 
-// A crawl makes the same requests to a server as a browser.
+// A crawl sends the same requests as a browser.
 func TestRequestsOfAShiftJISPage(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -91,7 +91,7 @@ func TestEnqueueInThePagesEncoding(t *testing.T) {
 	})
 }
 
-// XHTML is read as XML, and HTML is not: on another page of the same crawl an empty script hides the rest.
+// XHTML is parsed as XML, but HTML is not: on an HTML page of the same crawl, an empty script element hides the rest.
 func TestXHTML(t *testing.T) {
 	const page = `<script src="/s.js"/><title/><iframe src="/frame"/><noscript/><a href="/%s">x</a>`
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -110,9 +110,9 @@ func TestXHTML(t *testing.T) {
 	})
 }
 
-// HTML Standard section 4.2.3, set the frozen base URL: a base that is a URL is used, whatever its scheme;
-// one that is not a URL is ignored. Relative references have no meaning with a base that has no path (URL
-// Standard section 4.4, no scheme state).
+// HTML Standard section 4.2.3, "set the frozen base URL": a base that is a valid URL is used whatever its scheme; an
+// invalid one is ignored. Relative references are invalid with a base that has no path (URL Standard section 4.4, "no
+// scheme state").
 func TestBaseOfAnotherScheme(t *testing.T) {
 	for base, want := range map[string]string{
 		"mailto:me@a.example":  "url_syntax url_syntax http://a.example/abs url_syntax",
@@ -143,7 +143,7 @@ func TestBaseOfAnotherScheme(t *testing.T) {
 	}
 }
 
-// A sitemap is read as one wherever a redirect leads to it.
+// A sitemap is read as a sitemap even after redirects.
 func TestSitemapBehindRedirects(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -161,7 +161,7 @@ func TestSitemapBehindRedirects(t *testing.T) {
 	})
 }
 
-// Some sites redirect every unknown address to their first page. What is read there is a page.
+// Some sites redirect every unknown URL to their home page. That response is a page, not a sitemap.
 func TestSitemapThatIsAPage(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, www := w.Site("http://a.example"), w.Site("http://www.a.example")
@@ -180,7 +180,7 @@ func TestSitemapThatIsAPage(t *testing.T) {
 const rss, atom = `<rss version="2.0"><channel><item><link>http://a.example/1</link></item></channel></rss>`,
 	`<feed xmlns="http://www.w3.org/2005/Atom"><link href="/about"/><entry><link href="/1"/></entry></feed>`
 
-// Feeds are recognized by their content if their type says only XML or JSON.
+// Feeds are recognized by content if their type is only XML or JSON.
 func TestFeedsByContent(t *testing.T) {
 	const jsonFeed = `{"version": "https://jsonfeed.org/version/1.1", "items": [{"id": "1", "url": "/1"}]}`
 	for _, tt := range []struct{ mediaType, feed string }{
@@ -201,7 +201,7 @@ func TestFeedsByContent(t *testing.T) {
 	}
 }
 
-// A document that is not a feed has no links, and a crawl that does not follow feeds reads none.
+// A document that is not a feed has no links. Without the option for feeds, feeds have none either.
 func TestNoFeeds(t *testing.T) {
 	for name, feeds := range map[string]bool{"with feeds": true, "without": false} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// clubWeb returns a site, in memory only, whose page is for those who have logged in.
+// clubWeb returns an in-memory site whose page is for logged-in members.
 func clubWeb() *crawltest.Web {
 	web := crawltest.NewWeb()
 	site := web.Site("http://club.example")
@@ -31,8 +31,8 @@ func clubWeb() *crawltest.Web {
 	return web
 }
 
-// Submit the form of a site that gave the operator an account, once, before the crawl. The cookie that it sets is sent
-// with the pages. The address of the form and the names of its fields are in the source of the page with the form.
+// Submit the login form of a site once before the crawl, with an account of the operator. Its cookie is sent with the
+// pages. The form's URL and field names are in the source of its page.
 func ExampleConfig_login() {
 	web := clubWeb()
 	defer web.Close()
@@ -68,7 +68,7 @@ func ExampleConfig_login() {
 	// fetched 200 http://club.example/
 }
 
-// Log in again when the session has ended, here because the site forgets it at once: its page is requested a second time then.
+// Log in again when the session has ended. Here the site forgets it at once, so its page is requested twice.
 func ExampleConfig_loggedOut() {
 	web, asked := crawltest.NewWeb(), 0
 	defer web.Close()

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// club makes a site whose pages are for members, with a form of its own on each.
+// club creates a site whose pages are for members; each page has a form.
 func club(w *crawltest.Web) *crawltest.Site {
 	s := w.Site("http://a.example")
 	s.Handle("/login", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +46,7 @@ func club(w *crawltest.Web) *crawltest.Site {
 	return s
 }
 
-// logIn returns a function for Config.Login that submits the form of a club.
+// logIn returns a Config.Login that submits a club's form.
 func logIn(t *testing.T, to, password string) func(context.Context, *fetcher.Client) error {
 	u := mustParse(t, to)
 	return func(ctx context.Context, c *fetcher.Client) error {
@@ -72,9 +72,9 @@ func members(t *testing.T, w *crawltest.Web, login func(context.Context, *fetche
 	return cr, v
 }
 
-// TestLogin checks that a login is one request like any other: after robots.txt, a pause before the first page, with a
-// line in the ledger and counted; that its cookie opens the pages, and goes nowhere else; and that what was submitted and
-// set shows in no output.
+// TestLogin checks that a login is a request like any other: after robots.txt, one pause before the first page,
+// recorded in the ledger and counted. Its cookie opens the pages and is sent nowhere else. Form and cookie values
+// appear in no output.
 func TestLogin(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := club(w)
@@ -120,8 +120,8 @@ func TestLogin(t *testing.T) {
 	})
 }
 
-// TestALoginThatFails checks that nothing else is requested then: not if the site refuses it, its robots.txt forbids it
-// or cannot be fetched.
+// TestALoginThatFails checks that nothing else is requested if the site rejects the login, or if robots.txt disallows
+// it or cannot be fetched.
 func TestALoginThatFails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(s *crawltest.Site)
@@ -149,8 +149,8 @@ func TestALoginThatFails(t *testing.T) {
 	}
 }
 
-// TestALoginHasItsOwnPermit checks that no form is submitted with the Permit of a page, and no page requested with that
-// of a login.
+// TestALoginHasItsOwnPermit checks that a page's Permit cannot submit a form, and a login's Permit cannot request a
+// page.
 func TestALoginHasItsOwnPermit(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := club(w)
@@ -180,7 +180,7 @@ func TestALoginHasItsOwnPermit(t *testing.T) {
 	})
 }
 
-// swap is a Fetcher that submits a form for a page, and requests a page for a login.
+// swap is a Fetcher that submits a form instead of a page request, and requests a page instead of a login.
 type swap struct{ *fetcher.Fetcher }
 
 func (s swap) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error) {
@@ -190,7 +190,7 @@ func (s swap) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, er
 	return s.Fetcher.Fetch(ctx, p)
 }
 
-// TestLoginNeedsCookies checks that a configuration in which a login is in vain is refused.
+// TestLoginNeedsCookies checks that a configuration in which a login has no effect is rejected.
 func TestLoginNeedsCookies(t *testing.T) {
 	_, err := crawler.New(crawler.Config{Contact: contact, Login: func(context.Context, *fetcher.Client) error { return nil }})
 	var of *crawler.ConfigError

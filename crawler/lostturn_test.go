@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// losing is a Sharing that loses turns of the page "/" while they are in use.
+// losing is a Sharing that loses the turns for page "/" while they are in use.
 type losing struct {
 	politeness.Sharing
 	lost int
@@ -28,8 +28,8 @@ func (l *losing) Take(t *politeness.Turn) error {
 	return l.Sharing.Take(t)
 }
 
-// TestLostTurnLosesNoPage: a request that is broken off because its turn among other crawls was lost is made again, however often
-// that happens. It says nothing about the page.
+// TestLostTurnLosesNoPage: a request aborted because its turn was lost is repeated, however often that happens, because
+// it says nothing about the page.
 func TestLostTurnLosesNoPage(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Site("a.test").Latency(3*time.Second).Page("/", "")

@@ -48,7 +48,7 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// TestTimeoutFailsTheVisit: a handler that observes its context and is too slow fails; the crawl continues.
+// TestTimeoutFailsTheVisit: a handler that exceeds the timeout fails its visit, and the crawl continues.
 func TestTimeoutFailsTheVisit(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -108,7 +108,7 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// logTo returns a logger that writes no times, so that its lines can be compared.
+// logTo returns a logger without times, so that its lines can be compared.
 func logTo(b *bytes.Buffer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
@@ -134,7 +134,7 @@ func TestLogging(t *testing.T) {
 		`level=WARN msg="visit not handled" url=http://a.example/ outcome=fetched status=200 took=0s error=no`)
 }
 
-// TestAnswers: what an answer means, however SkipLinks and Stop are wrapped and joined.
+// TestAnswers checks a handler's return values SkipLinks and Stop, also when wrapped or joined.
 func TestAnswers(t *testing.T) {
 	no := errors.New("no")
 	for name, c := range map[string]struct {

@@ -166,7 +166,7 @@ func TestMuxFirstRouteWins(t *testing.T) {
 	same(t, got, "first  ", "inner é/ é/", "outer é/ ")
 }
 
-// TestMuxInACrawl: an error of a route's handler becomes the Mux's, and so the visit's.
+// TestMuxInACrawl: an error of a route's handler becomes the Mux's error and fails the visit.
 func TestMuxInACrawl(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -183,8 +183,8 @@ func TestMuxInACrawl(t *testing.T) {
 	})
 }
 
-// FuzzMuxPattern compares the paths that a pattern matches, and its values, with those of net/http, if both
-// accept the pattern and the path is in a form that net/http does not redirect to another.
+// FuzzMuxPattern compares the paths that a pattern matches, and its values, with net/http. It ignores patterns that
+// either rejects, and paths that net/http would redirect.
 func FuzzMuxPattern(f *testing.F) {
 	for _, s := range [][2]string{
 		{"/", "/"}, {"/a/{x}", "/a/b"}, {"/a/{x...}", "/a/b/c"}, {"/{x}/b/{$}", "/%C3%A9/b/"}, {"/a/", "/a"}, {"/%61", "/a"},
@@ -222,8 +222,8 @@ func FuzzMuxPattern(f *testing.F) {
 	})
 }
 
-// muxOf returns what a mux's route matched: "" for none, otherwise x and y of the pattern. ok is false if
-// the pattern is rejected.
+// muxOf returns the match of a mux's route: "" for none, otherwise the values of x and y. ok is false if the pattern is
+// rejected.
 func muxOf(serve func(found func(value func(string) string))) (s string, ok bool) {
 	defer func() {
 		x := recover()

@@ -54,7 +54,7 @@ func (j job) fetched() (urls []string) {
 	return urls
 }
 
-// star makes a site whose home page links to n pages, each of which links to two more and back.
+// star creates a site whose home page links to n pages, each of which links to two more and back.
 func star(w *crawltest.Web, n int) *crawltest.Site {
 	s := w.Site("http://a.example")
 	var refs []string
@@ -69,9 +69,9 @@ func star(w *crawltest.Web, n int) *crawltest.Site {
 	return s
 }
 
-// TestOrderByHash: of all URLs known of a host, those in higher classes than every one left out were fetched, so that they are a sample of
-// the known ones that depends on the seed alone; within a class they come as they were found. The two stores agree, and
-// so does a crawl that is stopped and resumed, and whose commits come later than the next request to the host could be made.
+// TestOrderByHash checks that the fetched URLs of a host are a sample of its known ones that depends only on the seed:
+// those in the highest classes. Within a class, URLs come in the order found. Memory and disk store agree, and so does
+// a crawl that is stopped and resumed, with commits slower than the host's delay.
 func TestOrderByHash(t *testing.T) {
 	c := crawler.Config{Order: crawler.OrderHash("7"), Concurrency: 4}
 	c.Limits.PagesPerHost, c.Limits.Depth = 60, crawler.Unlimited
@@ -137,7 +137,7 @@ func TestOrderByHash(t *testing.T) {
 	})
 }
 
-// A Handler's and a sitemap's URLs have their places in the order, too, and sitemaps come before all pages.
+// URLs added by a Handler or a sitemap also have a place in the order, and sitemaps come before all pages.
 func TestOrderOfAllSources(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

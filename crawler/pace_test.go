@@ -41,7 +41,7 @@ func TestUnreachableHostsCostTheOthersNothing(t *testing.T) {
 	})
 }
 
-// Hosts that hang do not slow down the others as long as there are more workers than such hosts.
+// Hanging hosts do not slow down the others as long as there are more workers than hanging hosts.
 func TestHangingHostsDoNotSlowTheOthers(t *testing.T) {
 	took := func(hanging int) (d time.Duration) {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -86,7 +86,7 @@ func TestHangingHostsDoNotSlowTheOthers(t *testing.T) {
 type lastPage struct {
 	mu     sync.Mutex
 	at     time.Time
-	except string // a host that does not count
+	except string // a host that is ignored
 }
 
 func (l *lastPage) Handle(_ context.Context, v *crawler.Visit) error {

@@ -43,7 +43,7 @@ func TestPagesAndBreak(t *testing.T) {
 	})
 }
 
-// TestPagesIsAHandlerToo: the loop's body may add to the visit, but only while it has it.
+// TestPagesIsAHandlerToo: the loop's body may add to a visit, but only during its iteration.
 func TestPagesIsAHandlerToo(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

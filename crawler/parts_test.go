@@ -21,8 +21,7 @@ type extractorFunc func(p *fetcher.Page) (*extract.Document, error)
 
 func (f extractorFunc) Extract(p *fetcher.Page) (*extract.Document, error) { return f(p) }
 
-// TestPartsThatFail: an error or a panic of a part supplied by the caller fails the visit, and names the
-// part.
+// TestPartsThatFail: an error or panic of a caller's component fails the visit and names the component.
 func TestPartsThatFail(t *testing.T) {
 	cause := errors.New("cause")
 	extractor := func(f extractorFunc) crawler.Config { return crawler.Config{Extractor: f} }
@@ -67,7 +66,7 @@ func TestPanicWithStopIsAFailure(t *testing.T) {
 	})
 }
 
-// brokenFetcher returns errors of its own, some of them temporary.
+// brokenFetcher returns custom errors, some of them temporary.
 type brokenFetcher struct{ resolve, fetch error }
 
 func (brokenFetcher) CloseIdle(string) {}
@@ -106,13 +105,13 @@ func TestForeignErrorsHaveAReason(t *testing.T) {
 	}
 }
 
-// A request that a Fetcher aborts on our side, whatever its error is, is neither a failure of the host nor
-// a request in the report.
+// A request that a Fetcher aborts locally counts neither as a host failure nor as a request in the report, whatever its
+// error is.
 func TestForeignErrorsOfOurSideAreNoFailures(t *testing.T) {
 	for _, tc := range []struct {
 		err      error
 		failures int
-		requests int // including the one for robots.txt
+		requests int // includes the one for robots.txt
 	}{
 		{fmt.Errorf("mine: %w", context.Canceled), 0, 1},
 		{fmt.Errorf("mine: %w", politeness.ErrExpired), 0, 1},

@@ -15,8 +15,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// movingSite makes a site of three pages that can be reached at several addresses; its name has the address
-// that now points to.
+// movingSite creates a site of three pages at several addresses. Its name resolves to the address in now.
 func movingSite(w *crawltest.Web, addrs ...string) (c crawler.Config, now *atomic.Pointer[string]) {
 	s := w.Site("a.example").Address(addrs...)
 	s.Page("/", links("/1"))
@@ -32,7 +31,7 @@ func movingSite(w *crawltest.Web, addrs ...string) (c crawler.Config, now *atomi
 	return c, now
 }
 
-// The addresses of a seed's name are fixed once for a job, however many processes work on it.
+// The addresses of a seed's name are pinned once for a job, however many processes work on it.
 func TestPinOutlivesTheProcess(t *testing.T) {
 	const public, private, other = "192.31.196.99", "10.0.0.1", "10.0.0.2"
 	for name, tc := range map[string]struct{ first, then, want string }{
@@ -63,7 +62,7 @@ func TestPinOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-// They are also fixed for all Runs of a Crawler, whose gate remembers robots.txt.
+// They are also pinned for all Runs of a Crawler, whose gate keeps robots.txt.
 func TestPinOutlivesTheRun(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		c, now := movingSite(w, "192.31.196.99", "10.0.0.1")
@@ -95,7 +94,7 @@ func TestPinIsDurableFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer store.Close() //nolint:errcheck // of a test that is over
+		defer store.Close() //nolint:errcheck // the test is over
 		c.Frontier = noPins{store}
 		x, err := crawler.New(c)
 		if err != nil {
@@ -120,7 +119,7 @@ func (s noPins) Commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 	return s.Store.Commit(ctx, ends, c)
 }
 
-// The operator did not name what an earlier crawl knows: its hosts get no exemption.
+// Hosts known only from an earlier crawl were not named by the operator and get no exemption.
 func TestHistoryNamesNoHosts(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		const line = `{"schema":"amble.visit/1","url":%q,"depth":1,"status":200,"outcome":"fetched","bytes":1,"sha256":"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881","etag":"\"x\"","queued":"2026-01-01T00:00:00Z","started":"2026-01-01T00:00:00Z","ended":"2026-01-01T00:00:00Z"}` + "\n"

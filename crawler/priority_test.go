@@ -35,7 +35,7 @@ func TestPriority(t *testing.T) {
 		}}
 		_, got := run(t, w, c, s.URL("/"))
 		same(t, got, "/ fetched", "/c fetched", "/b fetched", "/a fetched")
-		same(t, asked, "/ /a follow /a", "/ /b follow /b", "/ /c follow /c", "/b /a follow /a") // the last is still queued, and might be raised
+		same(t, asked, "/ /a follow /a", "/ /b follow /b", "/ /c follow /c", "/b /a follow /a") // the last one is still queued and might be raised
 	})
 }
 
@@ -49,8 +49,8 @@ func TestPriorityThatPanicsFailsTheVisit(t *testing.T) {
 	})
 }
 
-// A page found later gives a URL that is still queued a higher priority: for its own score, which is at hand, or by the
-// handler. What the URL counts for, it counts for once.
+// If a later page links to a queued URL, the URL's priority can rise: by Config.Priority, or by the handler. The URL
+// still counts only once.
 func TestABetterPriorityRaises(t *testing.T) {
 	for name, byHandler := range map[string]bool{"Config.Priority": false, "Enqueue": true} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestABetterPriorityRaises(t *testing.T) {
 	}
 }
 
-// The first of Config.Priorities that matches decides: for seeds, links and what sitemaps list.
+// The first matching entry of Config.Priorities decides, for seeds, links and sitemap entries.
 func TestPriorities(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

@@ -41,8 +41,8 @@ func TestRedirects(t *testing.T) {
 	})
 }
 
-// TestRetryAfterOnRedirectDelaysTargetOrLeavesIt crawls redirects with Retry-After to another host: the servers see that it
-// waits, its robots.txt included, and that the target of one that is too long is not requested, though the host is.
+// TestRetryAfterOnRedirectDelaysTargetOrLeavesIt crawls redirects with Retry-After to another host. The target and its
+// robots.txt must wait. If Retry-After is too long, the target is not requested, but the host still is.
 func TestRetryAfterOnRedirectDelaysTargetOrLeavesIt(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		a, b := w.Site("http://a.example").Latency(300*time.Millisecond), w.Site("http://b.example")

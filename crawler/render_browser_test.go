@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/render/rendertest"
 )
 
-// listener is a site on loopback that notes all that reaches it.
+// listener is a site on loopback that records all requests.
 type listener struct {
 	*httptest.Server
 	mu          sync.Mutex
@@ -59,8 +59,8 @@ func listen(t *testing.T, pages map[string]string) *listener {
 	return l
 }
 
-// A real browser renders the pages of a crawl, and nothing but the crawler reaches their site: robots.txt comes first, each
-// request is the crawler's own, no two are closer than the pause, and what is forbidden is not requested.
+// A real browser renders the pages of a crawl, but only the crawler contacts their site. robots.txt comes first, all
+// requests keep the pause, and disallowed URLs are not requested.
 func TestBrowserRendersACrawl(t *testing.T) {
 	browser := rendertest.Browser(t)
 	l := listen(t, map[string]string{
@@ -94,7 +94,7 @@ func TestBrowserRendersACrawl(t *testing.T) {
 	l.check(t, pause)
 }
 
-// check asserts that what has reached the listener are the crawler's requests alone.
+// check checks that the listener received only requests from the crawler.
 func (l *listener) check(t *testing.T, pause time.Duration) {
 	t.Helper()
 	l.mu.Lock()

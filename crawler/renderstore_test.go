@@ -6,7 +6,8 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// TestAnswersAreKeptOnceCommitted: what is added while a commit is made counts with the next one; the last one has all.
+// TestAnswersAreKeptOnceCommitted: responses added during a commit belong to the next one, and the last commit has all
+// of them.
 func TestAnswersAreKeptOnceCommitted(t *testing.T) {
 	f := &sharedRenders{}
 	add := func(key string) { f.add([]render.Record{{Key: key}}) }

@@ -26,7 +26,7 @@ func TestReportJSON(t *testing.T) {
 	}
 }
 
-// Counts stored before Report had JSON tags are still read.
+// Counts stored before Report had JSON tags can still be read.
 func TestCountsOfEarlierVersionsAreRead(t *testing.T) {
 	const old = `{"Report":{"Started":"2026-01-02T03:04:05Z","Ended":"0001-01-01T00:00:00Z","Runs":2,"Elapsed":0,"Finish":"",` +
 		`"Pages":7,"Requests":9,"Retries":1,"Connections":2,"Bytes":12345,"Outcomes":{"fetched":7},"Reasons":{},"Statuses":{"200":7},` +

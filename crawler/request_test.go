@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestARequestThatCannotBeMadeFailsItsVisit checks that an error of Fetch.Request ends the visit, with its text, and
-// that one for a robots.txt ends the visits that need it: neither is tried for ever, and nothing is sent.
+// TestARequestThatCannotBeMadeFailsItsVisit checks that an error of Fetch.Request fails the visit with its text; for a
+// robots.txt, it fails all visits that need the file. There are no endless retries, and nothing is sent.
 func TestARequestThatCannotBeMadeFailsItsVisit(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		a := w.Site("http://a.example")
@@ -42,7 +42,7 @@ func TestARequestThatCannotBeMadeFailsItsVisit(t *testing.T) {
 }
 
 // TestCredentialsStayWithTheirOrigin crawls a site whose robots.txt, links and redirects lead to other hosts, ports and
-// schemes: only requests to the one origin carry its fields, its robots.txt and sitemap included.
+// schemes. Only requests to the one origin have its header fields, including those for robots.txt and sitemaps.
 func TestCredentialsStayWithTheirOrigin(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		others := []string{"http://b.example", "http://a.example:8080", "https://a.example", "http://x.a.example"}

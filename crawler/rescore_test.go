@@ -13,11 +13,11 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// digit scores a URL by the digit its path ends with.
+// digit scores a URL by the last digit of its path.
 func digit(q frontier.Request) float64 { return float64(q.URL.Path()[len(q.URL.Path())-1] - '0') }
 
-// TestRescoreWhileCrawling scores the queue twice while it is crawled, from a Handler, and once before the crawl is resumed. The
-// servers see that no pause is shorter for it (newCrawler).
+// TestRescoreWhileCrawling rescores the queue twice from a Handler during a crawl, and once before the crawl is
+// resumed. The servers check that no pause gets shorter (newCrawler).
 func TestRescoreWhileCrawling(t *testing.T) {
 	for _, store := range []string{"memory", "disk"} {
 		t.Run(store, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestRescoreWhileCrawling(t *testing.T) {
 	}
 }
 
-// TestRescoreOfASample: an order by hash makes the first pages a sample.
+// TestRescoreOfASample: with an order by hash, queued URLs cannot be rescored, because that would spoil the sample.
 func TestRescoreOfASample(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		c := newCrawler(t, w, crawler.Config{Order: crawler.OrderHash("1")})

@@ -22,8 +22,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// booked is a Frontier that records what visits queue. A URL that is found again closer to a seed is queued
-// again.
+// booked is a Frontier that records the URLs that visits queue. A URL found again closer to a seed is queued again.
 type booked struct {
 	*frontier.Memory
 	queued []frontier.Request
@@ -34,14 +33,14 @@ func (b *booked) Settle(ctx context.Context, c frontier.Claim, s frontier.Settle
 	return b.Memory.Settle(ctx, c, s)
 }
 
-// booking is a Sink that records what visits count for, and may fail at one of them. For each URL, the
-// handler records last whether its body was one too many.
+// booking is a Sink that records how visits are counted, and may fail at one of them. For each URL, the handler records
+// last whether its body exceeded the limit for duplicates.
 type booking struct {
 	sink.Sink
 	visits, last int
 	pages        map[string]int  // by host
-	same         map[string]int  // by host: visits with a body that was met before, and that was not one too many
-	met          int             // visits with a body that was met before
+	same         map[string]int  // by host: visits with an already known body within the limit
+	met          int             // visits with an already known body
 	tooMany      map[string]bool // by URL
 }
 
@@ -68,7 +67,7 @@ func (b *booking) Append(_ context.Context, rec *sink.Record) error {
 	return nil
 }
 
-// chance makes sites on which visits end in every possible way.
+// chance generates sites on which visits end in every possible way.
 func chance(rng *rand.Rand) pages {
 	return func(u weburl.URL) (status int, body string) {
 		kind := rng.IntN(12)
@@ -95,7 +94,7 @@ func chance(rng *rand.Rand) pages {
 
 const theSame = "the same"
 
-// pages is a Fetcher that invents its answers.
+// pages is a Fetcher that generates its responses.
 type pages func(u weburl.URL) (status int, body string)
 
 func (pages) CloseIdle(string) {}
@@ -127,13 +126,13 @@ func (f pages) Fetch(_ context.Context, p politeness.Permit) (*fetcher.Page, err
 	}, nil
 }
 
-// apart returns the Config of a crawl in a bubble of virtual time, which shares nothing with those in other bubbles.
+// apart returns a Config for a crawl in one bubble of virtual time. It shares no hosts with crawls in other bubbles.
 func apart() politeness.Config {
 	return politeness.Config{Shared: politeness.NewHosts(politeness.HostsLimits{})}
 }
 
-// TestNothingLeaks: however visits end, when a crawl is over the counts are exactly those of what was
-// queued and visited: whatever an early return has reserved is released.
+// TestNothingLeaks: however visits end, the final counts match exactly the queued and visited URLs. Early returns
+// release everything they reserved.
 func TestNothingLeaks(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {
@@ -163,12 +162,12 @@ func TestNothingLeaks(t *testing.T) {
 	}
 }
 
-// leaky returns a Handler that enqueues and then returns any kind of answer.
+// leaky returns a Handler that enqueues and then returns a random kind of result.
 func leaky(rng *rand.Rand, out *booking) Handler {
 	return HandlerFunc(func(_ context.Context, v *Visit) error {
 		out.tooMany[v.URL.String()] = v.Outcome == Duplicate
 		if rng.IntN(3) == 0 {
-			_ = v.Enqueue(Request{URL: fmt.Sprintf("/extra/%d?x", rng.IntN(1000))}) // not on a nofollow page
+			_ = v.Enqueue(Request{URL: fmt.Sprintf("/extra/%d?x", rng.IntN(1000))}) // fails on a nofollow page
 		}
 		switch rng.IntN(10) {
 		case 0:
@@ -222,7 +221,7 @@ func checkCounts(t *testing.T, r *run, store *booked, out *booking) {
 	}
 }
 
-// lossy is a durable Frontier whose claims have been lost to another worker by the time their visits end.
+// lossy is a durable Frontier whose claims are lost to another worker before their visits end.
 type lossy struct{ *disk.Store }
 
 func (lossy) Release(context.Context, frontier.Claim, time.Time) error { return frontier.ErrLost }

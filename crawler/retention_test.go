@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// keeper is a Scope that keeps the URLs it is called with.
+// keeper is a Scope that stores the URLs it is called with.
 type keeper struct {
 	crawler.EveryType
 	mu   sync.Mutex
@@ -27,7 +27,7 @@ func (k *keeper) JudgeKind(u weburl.URL, _ frontier.Kind) crawler.Decision {
 	return crawler.Decision{In: true, Rule: "any"}
 }
 
-// URLs that a user's Scope keeps do not change later.
+// URLs stored by a custom Scope do not change later.
 func TestScopeMayKeepURLs(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -47,7 +47,7 @@ func TestScopeMayKeepURLs(t *testing.T) {
 	})
 }
 
-// Strings of a page that a Handler keeps do not change when the page's memory is reused.
+// Page strings stored by a Handler do not change when the page's memory is reused.
 func TestHandlerMayKeepStrings(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

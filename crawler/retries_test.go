@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// broken makes a site of n pages, each of which fails as often as there are faults.
+// broken creates a site of n pages, each of which fails with the given faults, one per attempt.
 func broken(w *crawltest.Web, host string, n int, faults ...crawltest.Fault) (seeds []string) {
 	s := w.Site(host)
 	for i := range n {
@@ -34,7 +34,7 @@ func patient(c crawler.Config) crawler.Config {
 	return c
 }
 
-// TestASmallHostGetsItsRetries lets each of a few pages fail as often as it may.
+// TestASmallHostGetsItsRetries lets each of a few pages fail the maximum number of times.
 func TestASmallHostGetsItsRetries(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		seeds := broken(w, "http://a.example", 25, crawltest.RetryAfter(503, time.Second).First(2))
@@ -47,8 +47,7 @@ func TestASmallHostGetsItsRetries(t *testing.T) {
 	})
 }
 
-// TestRetriesHaveABudget crawls a host whose pages all fail, along with one that works, which pays for the
-// first.
+// TestRetriesHaveABudget crawls a host whose pages all fail, and one that works and thereby adds to the retry budget.
 func TestRetriesHaveABudget(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault   crawltest.Fault
@@ -77,7 +76,7 @@ func TestRetriesHaveABudget(t *testing.T) {
 	}
 }
 
-// TestPagesThatWorkPayForRetries: ten pages pay for one retry.
+// TestPagesThatWorkPayForRetries: ten successful pages add one retry to the budget.
 func TestPagesThatWorkPayForRetries(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -101,7 +100,7 @@ func TestPagesThatWorkPayForRetries(t *testing.T) {
 	})
 }
 
-// TestRetriesHaveABudgetInAll crawls many hosts, each of which has failed less often than it may.
+// TestRetriesHaveABudgetInAll crawls many hosts, each of which stays within its own retry budget.
 func TestRetriesHaveABudgetInAll(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var seeds []string
@@ -117,7 +116,7 @@ func TestRetriesHaveABudgetInAll(t *testing.T) {
 	})
 }
 
-// TestAHandlersRetriesHaveTheBudget: a Handler's retries are requests like any other.
+// TestAHandlersRetriesHaveTheBudget: retries requested by a Handler also use the budget.
 func TestAHandlersRetriesHaveTheBudget(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		seeds := broken(w, "http://a.example", 100)
@@ -167,8 +166,7 @@ func TestTheBudgetIsOfTheCrawl(t *testing.T) {
 	})
 }
 
-// TestBrokenPagesDoNotCostASiteItsHealthyOnes: twenty pages fail at all of their attempts, before the first
-// one that works.
+// TestBrokenPagesDoNotCostASiteItsHealthyOnes: twenty pages fail at all attempts before the first one works.
 func TestBrokenPagesDoNotCostASiteItsHealthyOnes(t *testing.T) {
 	for name, fault := range map[string]crawltest.Fault{"500": crawltest.Fail(500), "reset": crawltest.Reset(), "cut short": crawltest.CutShort(1)} {
 		t.Run(name, func(t *testing.T) {

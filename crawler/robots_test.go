@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// A robots.txt that changes while the crawl runs applies to URLs that were queued before.
+// A robots.txt that changes during a crawl applies to URLs already queued.
 func TestChangedRulesApplyToQueuedURLs(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

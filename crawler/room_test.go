@@ -14,8 +14,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Links for which the queue has no room are reported with their page and in the report, by name, and the
-// crawl still ends.
+// Links that do not fit in the queue are reported with their page and in the report, by name, and the crawl still ends.
 func TestLinksWithoutRoomAreCounted(t *testing.T) {
 	for name, c := range map[string]frontier.MemoryConfig{
 		"bytes": {MaxBytes: 20_000}, "of the host": {MaxPendingPerHost: 30}, "in all": {MaxPending: 30},
@@ -44,7 +43,7 @@ func TestLinksWithoutRoomAreCounted(t *testing.T) {
 	}
 }
 
-// flood makes a site of several pages, each with its own set of links.
+// flood creates a site of several pages, each with its own set of links.
 func flood(s *crawltest.Site, pages, links int) {
 	var first strings.Builder
 	for p := range pages {
@@ -60,7 +59,7 @@ func flood(s *crawltest.Site, pages, links int) {
 	s.Page("/", first.String())
 }
 
-// A handler that adds a URL for which there is no room gets an error.
+// A handler that adds a URL to a full queue gets an error.
 func TestEnqueueWithoutRoom(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example")

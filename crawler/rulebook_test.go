@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// Rules that were stored with another name for a kind are the same rules.
+// Rules stored with another name for a kind count as the same rules.
 func TestRulesAreTheSameByAnyNameOfAKind(t *testing.T) {
 	now, err := json.Marshal(rulebook{Scope: ScopeHost, Rules: []ScopeRule{{Exclude: true, Kinds: []frontier.Kind{frontier.KindImage}}}, MaxDepth: 3})
 	if err != nil {
@@ -25,7 +25,7 @@ func TestRulesAreTheSameByAnyNameOfAKind(t *testing.T) {
 	}
 }
 
-// Each kind of link has the name that is used in documents.
+// Each kind of link has the name used in the documentation.
 func TestKindsOfLinks(t *testing.T) {
 	for k := extract.Anchor; k <= extract.Entry; k++ {
 		if got := kindOf(k); got.String() != k.String() {

@@ -23,12 +23,12 @@ var (
 	sameTimings = flag.Int("same.timings", long.Seeds(2, 4), "and how often each, with other timing")
 )
 
-// order is a sink that keeps, by host, what was fetched in which order.
+// order is a sink that records the fetched URLs of each host in order.
 type order struct {
 	sink.Base
 
 	fetched map[string][]string
-	crossed int // URLs that a page of another host named first
+	crossed int // URLs first linked from another host's page
 }
 
 func (o *order) Append(_ context.Context, r *sink.Record) error {
@@ -52,7 +52,7 @@ func hostPart(url string) string {
 	return host
 }
 
-// timed is one crawl of a random web, with timing, workers and order of seeds by chance.
+// timed runs one crawl of a random web, with random timing, number of workers and order of seeds.
 func timed(t *testing.T, web, timing uint64, faults crawltest.FaultLevel, alone bool) (o *order, rep *Report) {
 	o = &order{fetched: map[string][]string{}}
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -89,10 +89,10 @@ func timed(t *testing.T, web, timing uint64, faults crawltest.FaultLevel, alone 
 	return o, rep
 }
 
-// TestSameSample is the promise of docs/research-crawls.md: with the scope host and a budget for each host, a second crawl that
-// gets the same answers fetches the same pages of each host in the same order, whatever its timing, its workers and the order of
-// its seeds, with the order in which links are found and with that of a hash, which every second pair of webs has. It is not made where attempts were repeated, hosts were given up, or a page of one host was found through
-// another: these webs are crawled, too, and counted.
+// TestSameSample tests the promise of docs/research-crawls.md. With the scope host and a budget per host, a second
+// crawl that gets the same responses fetches the same pages of each host in the same order, whatever its timing,
+// workers and order of seeds. Half of the webs are crawled in the order of a hash. The promise excludes webs with
+// repeated attempts, given-up hosts, or pages found through another host; these are crawled, too, and counted.
 func TestSameSample(t *testing.T) {
 	count := map[string]int{}
 	for web := range uint64(*sameWebs) {

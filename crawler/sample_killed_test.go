@@ -32,10 +32,10 @@ var (
 	sampleEvery = flag.Int("sample.every", long.N(20, 10), "TestSampleKilledAnywhere kills a crawl at each step whose number this divides; 1: at every step")
 )
 
-// doomed is a process that is killed at one of its steps: what it writes from then on has no effect.
+// doomed is a process that is killed at one of its steps. After that, its writes have no effect.
 type doomed struct {
-	at    int64 // the step; 0: it lives
-	after bool  // the effect of that step is the last one, and not that of the one before
+	at    int64 // the step; 0: it is not killed
+	after bool  // the kill comes after the step takes effect, not before
 	steps atomic.Int64
 	dead  atomic.Bool
 }
@@ -56,7 +56,7 @@ func (m *doomed) do(step func() error) error {
 	return err
 }
 
-// doomedStore is the frontier of such a process.
+// doomedStore is the frontier of a doomed process.
 type doomedStore struct {
 	*disk.Store
 	m *doomed
@@ -79,7 +79,7 @@ func (s *doomedStore) Commit(ctx context.Context, ends []frontier.End, c frontie
 	return s.m.do(func() error { return s.Store.Commit(ctx, ends, c) })
 }
 
-// doomedSink is its output.
+// doomedSink is the output of a doomed process.
 type doomedSink struct {
 	*sink.JSONL
 	m *doomed
@@ -94,15 +94,16 @@ func (s *doomedSink) Sync(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// remainder is a crawl whose processes are killed, and what is left of them: the directory, the ledger and the robots.txt files.
+// remainder is a crawl whose processes are killed, and the files that survive: the directory, the ledger and the
+// robots.txt files.
 type remainder struct {
 	job
 	ledger bytes.Buffer
-	mu     sync.Mutex // of bodies: several workers keep robots.txt files at once
+	mu     sync.Mutex // guards bodies, because several workers store robots.txt files
 	bodies map[string][]byte
 }
 
-// process runs the crawl until it ends or is killed. rep is nil then.
+// process runs the crawl until it ends or is killed. After a kill, rep is nil.
 func (d *remainder) process(m *doomed, c crawler.Config, seeds []string) (rep *crawler.Report) {
 	d.t.Helper()
 	store, err := disk.Open(filepath.Join(d.dir, "frontier"), disk.Config{CacheSize: 8 << 20, MemTableSize: 1 << 20})
@@ -160,15 +161,15 @@ func (d *remainder) pages(site string) (all []string) {
 	return slices.Sorted(slices.Values(all))
 }
 
-// lottery is a web of sites that list pages, and what is to be drawn of each.
+// lottery is a web of sites with lists of pages, and the expected sample of each site.
 type lottery struct {
 	seeds []string
 	want  map[string][]string // by site, sorted
-	size  map[string]int      // entries that count
+	size  map[string]int      // number of entries that count
 }
 
-// random makes a lottery: sites with several sitemaps or none, in an index or not, that list pages of their own and of others, once
-// or several times; some fail at first.
+// random generates a lottery: sites without sitemaps or with several, in an index or not. These list pages of their own
+// and other sites, once or repeatedly. Some fail at first.
 func random(w *crawltest.Web, rng *rand.Rand, of crawler.Sample) *lottery {
 	l := &lottery{want: map[string][]string{}, size: map[string]int{}}
 	var sites []*crawltest.Site
@@ -209,7 +210,7 @@ func random(w *crawltest.Web, rng *rand.Rand, of crawler.Sample) *lottery {
 	fails := func(p *crawltest.Page) {
 		switch rng.IntN(6) {
 		case 0:
-			p.Fault(crawltest.Fail(503).First(1)) // without Retry-After: of an answer that is not in the ledger nobody knows it
+			p.Fault(crawltest.Fail(503).First(1)) // no Retry-After, which would be lost with a response that is not in the ledger
 		case 1:
 			p.Fault(crawltest.Reset().First(1))
 		case 2:
@@ -242,8 +243,8 @@ func random(w *crawltest.Web, rng *rand.Rand, of crawler.Sample) *lottery {
 	return l
 }
 
-// TestSampleOfKilledCrawls kills the processes of crawls of random webs at random steps: the pages that are drawn are those of the
-// truth, each requested once but for kills.
+// TestSampleOfKilledCrawls kills crawls of random webs at random steps. The drawn pages must be the expected ones, and
+// only kills may cause repeated requests.
 func TestSampleOfKilledCrawls(t *testing.T) {
 	kills := 0
 	for web := range uint64(*sampleWebs) {
@@ -282,8 +283,9 @@ func TestSampleOfKilledCrawls(t *testing.T) {
 	}
 }
 
-// TestSampleKilledAnywhere kills the first process of a crawl at every step, or at some of them. When the next one begins, two days
-// later, robots.txt names a further sitemap: what is requested is the sample of the old lists or that of the new, and never a mixture.
+// TestSampleKilledAnywhere kills the first process of a crawl at every step, or at some of them. Two days later, when
+// the next one begins, robots.txt names one more sitemap. The crawl must fetch the sample of the old lists or of the
+// new ones, never a mixture.
 func TestSampleKilledAnywhere(t *testing.T) {
 	of := crawler.Sample{N: 5, Seed: "s"}
 	killed := func(m *doomed) (steps int64) {
@@ -306,7 +308,7 @@ func TestSampleKilledAnywhere(t *testing.T) {
 			s.Robots("Sitemap: /m0.xml\nSitemap: /m1.xml\n")
 			s.Robots("Sitemap: /m0.xml\nSitemap: /m1.xml\nSitemap: /m2.xml\n").At(40 * time.Hour)
 			c := config(w, crawler.Config{Sample: of, Concurrency: 2})
-			c.Commits.Interval = 1500 * time.Millisecond // some commits have a visit, some several
+			c.Commits.Interval = 1500 * time.Millisecond // so that commits have one or several visits
 			w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact, AllowRepeats: true})
 			d := &remainder{job: job{t, t.TempDir()}, bodies: map[string][]byte{}}
 			rep := d.process(m, c, []string{s.URL("/")})

@@ -22,8 +22,8 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// listing makes sites whose sitemaps list pages: a has 300 in an index of three files, some of them twice, and one of them on b; b
-// has four, and a page of a; c has no robots.txt. It returns the URLs that are drawn of a.
+// listing creates sites whose sitemaps list pages. Site a has 300 in an index of three files, some listed twice and one
+// on b; b has four, and a page of a; c has no robots.txt. It returns the URLs drawn for a.
 func listing(w *crawltest.Web, n int, seed string) (drawn []string) {
 	a, b, c := w.Site("http://a.example"), w.Site("http://b.example"), w.Site("http://c.example")
 	all := &draw.Bottom{N: n, Seed: seed}
@@ -69,7 +69,7 @@ var sampled = crawler.Config{Sample: crawler.Sample{N: 20, Seed: "s"}}
 
 var sampleSeeds = []string{"http://a.example/", "http://a.example/p7", "http://b.example/", "http://c.example/"}
 
-// sampledOf returns the pages of a host that were fetched, without sitemaps, in order.
+// sampledOf returns the fetched pages of a host in order, without sitemaps.
 func sampledOf(urls []string, host string) (pages []string) {
 	for _, u := range urls {
 		if strings.HasPrefix(u, host) && !strings.HasSuffix(u, ".xml") && !strings.HasSuffix(u, "/robots.txt") {
@@ -79,8 +79,8 @@ func sampledOf(urls []string, host string) (pages []string) {
 	return pages
 }
 
-// TestSample: of each host the pages with the smallest tickets are requested, in their order, and nothing else but robots.txt and
-// sitemaps; whatever the timing, the workers and the order of the seeds.
+// TestSample: for each host, only the pages with the smallest tickets are requested, in their order, besides robots.txt
+// and sitemaps. Timing, number of workers and order of seeds do not matter.
 func TestSample(t *testing.T) {
 	for timing := range uint64(6) {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -135,8 +135,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestSampleIsResumed ends a crawl of a sample after every few visits, as a kill would: what was not committed is lost. The sample is the
-// same.
+// TestSampleIsResumed ends a sample crawl after every few visits as a kill would, losing uncommitted work. The sample
+// must stay the same.
 func TestSampleIsResumed(t *testing.T) {
 	for _, every := range []int{1, 2, 3, 7} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -171,14 +171,14 @@ func TestSampleIsResumed(t *testing.T) {
 	}
 }
 
-// sitemapOf makes a sitemap of URLs at /map.xml of a site, and a robots.txt that names it.
+// sitemapOf creates a sitemap of URLs at /map.xml, and a robots.txt that names it.
 func sitemapOf(s *crawltest.Site, urls ...string) {
 	s.Robots("Sitemap: /map.xml\n")
 	s.Page("/map.xml", "<urlset><url><loc>"+strings.Join(urls, "</loc></url><url><loc>")+"</loc></url></urlset>").Type("application/xml")
 }
 
-// The frame of a sample is a site, as in ScopeHost: http and https and a leading "www." make no difference. Scope says which of the
-// listed pages are in it; where the lists are does not matter.
+// A sample is drawn per site, as in ScopeHost: http, https and a leading "www." make no difference. Scope decides which
+// listed pages belong to it; where the lists are does not matter.
 func TestSampleFrame(t *testing.T) {
 	all := crawler.Config{Sample: crawler.Sample{N: 9, Seed: "s"}}
 	prefix, include, exclude, domain := all, all, all, all
@@ -224,8 +224,8 @@ func TestSampleFrame(t *testing.T) {
 	}
 }
 
-// Nothing is requested but robots.txt, sitemaps and what was drawn: not a sitemap that the robots.txt of another site names, where a
-// redirect leads; and not the home page where a robots.txt of the operator's applies instead.
+// Nothing is requested besides robots.txt, sitemaps and drawn pages: no sitemap from the robots.txt of another site
+// that a redirect leads to, and no home page if the operator overrides robots.txt.
 func TestSampleRequestsNothingElse(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		a, b, c := w.Site("http://a.example"), w.Site("http://b.example"), w.Site("http://c.example")
@@ -263,7 +263,7 @@ func TestSampleRequestsNothingElse(t *testing.T) {
 	})
 }
 
-// Of a sitemap whose visit fails in the handler nothing is drawn.
+// If the handler fails a sitemap's visit, nothing is drawn from the sitemap.
 func TestSampleWithoutFailedLists(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -282,7 +282,7 @@ func TestSampleWithoutFailedLists(t *testing.T) {
 	})
 }
 
-// However long hostile lists are, N+1 URLs of a site are remembered, and none that is longer than Limits.URLLength.
+// However long hostile lists are, at most N+1 URLs of a site are remembered, and none longer than Limits.URLLength.
 func TestSampleIsBounded(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -327,7 +327,8 @@ func TestSampleIsBounded(t *testing.T) {
 	})
 }
 
-// A frontier in which sitemaps were read for a sample is not used for another one, nor for a crawl that follows links, finished or not.
+// A frontier in which sitemaps were read for one sample is refused for another sample or a crawl that follows links,
+// finished or not.
 func TestSampleIsNotChanged(t *testing.T) {
 	for _, stop := range []bool{false, true} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

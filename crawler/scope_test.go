@@ -58,8 +58,7 @@ func TestSeedScope(t *testing.T) {
 	}
 }
 
-// Include rules say which links are followed. A seed is named because it is wanted, unless an exclude rule
-// says otherwise.
+// Include rules decide which links are followed. A seed needs no include rule, but exclude rules apply to it.
 func TestSeedsAreExemptFromIncludeRules(t *testing.T) {
 	rules := []ScopeRule{{Pattern: `/docs/`}, {Exclude: true, Pattern: `/docs/old/`}, {Exclude: true, Kinds: []frontier.Kind{frontier.KindSeed}, Pattern: `/no/`}}
 	s, err := NewSeedScope(ScopeHost, rules, mustURL(t, "http://a.test/"))
@@ -86,7 +85,7 @@ func TestSeedsAreExemptFromIncludeRules(t *testing.T) {
 	}
 }
 
-// Sites under a public suffix do not belong to the suffix, even if that is a seed.
+// Sites under a public suffix do not belong to the suffix's site, even if that is a seed.
 func TestScopeDomainOfASuffix(t *testing.T) {
 	s, err := NewSeedScope(ScopeDomain, nil, mustURL(t, "https://github.io/"))
 	if err != nil {
@@ -97,7 +96,7 @@ func TestScopeDomainOfASuffix(t *testing.T) {
 	}
 }
 
-// Links are judged by kind, and not by rules for other kinds.
+// Links are judged by their kind, and rules for other kinds do not apply.
 func TestScopeRulesForKinds(t *testing.T) {
 	s, err := NewSeedScope(ScopeHost, []ScopeRule{
 		{Exclude: true, Kinds: []frontier.Kind{frontier.KindImage, frontier.KindSitemap}},
@@ -127,8 +126,8 @@ func TestScopeRulesForKinds(t *testing.T) {
 	}
 }
 
-// Answers are judged by type, by the last rule that matches, and bodies of a type are read to their end
-// unless no URL's answer of that type can be in.
+// Responses are judged by type, by the last matching rule. The body of a type is read to its end if at least one URL of
+// that type may be in scope.
 func TestScopeRulesForTypes(t *testing.T) {
 	only := []ScopeRule{{Types: []string{"text/HTML"}}, {Types: []string{"image/*"}, Pattern: `/gallery/`}}
 	not := []ScopeRule{{Types: []string{"*/*"}, Pattern: `.`}, {Exclude: true, Types: []string{"image/*", "application/pdf"}}, {Types: []string{"image/png"}, Pattern: `/keep/`}}

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// Links of a seed are found although no include rule names the seed or the URL it redirects to.
+// Links of a seed are followed even if no include rule matches the seed or its redirect target.
 func TestIncludeRulesLeaveSeedsIn(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -28,7 +28,7 @@ func TestIncludeRulesLeaveSeedsIn(t *testing.T) {
 	})
 }
 
-// A page that a seed redirects to is not beyond the scope: its links are followed.
+// The target of a seed's redirect is within the scope: its links are followed.
 func TestRedirectedSeedIsNotBeyond(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -41,7 +41,7 @@ func TestRedirectedSeedIsNotBeyond(t *testing.T) {
 	})
 }
 
-// A crawl that could fetch nothing does not end like one that is done.
+// A crawl that could fetch nothing does not end as done.
 func TestNothingInScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -66,8 +66,8 @@ func TestNothingInScope(t *testing.T) {
 	})
 }
 
-// Links that a crawl did not queue because of its rules are not queued under other rules once it has ended,
-// and an error says so.
+// Links rejected by a crawl's rules are not queued under other rules after it has ended. Resuming it with other rules
+// is an error.
 func TestFinishedCrawlWithOtherRules(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -96,7 +96,7 @@ func TestFinishedCrawlWithOtherRules(t *testing.T) {
 		if rep, err := j.run(t.Context(), narrow, s.URL("/")); err != nil || rep.Finish != crawler.FinishDone {
 			t.Fatalf("with its own rules after that: %+v, %v", rep, err)
 		}
-		// A seed that the crawl does not know gives it something to do.
+		// An unknown seed gives the crawl something to do.
 		if rep, err := j.run(t.Context(), wide, s.URL("/"), s.URL("/seed")); err != nil || rep.Pages != 3 {
 			t.Fatalf("with a new seed: %+v, %v", rep, err)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// expiring makes a site whose sessions last for a number of pages. Others are sent to the form.
+// expiring creates a site whose sessions last for a number of pages. After that, pages redirect to the login form.
 func expiring(w *crawltest.Web, pages, lasting int) *crawltest.Site {
 	var mu sync.Mutex
 	session, left := 0, 0
@@ -50,7 +50,7 @@ func expiring(w *crawltest.Web, pages, lasting int) *crawltest.Site {
 
 func toLogin(v *crawler.Visit) bool { return v.Location.Path() == "/login" }
 
-// members logs in as a user.
+// as returns a Config.Login that logs in as a user.
 func as(t *testing.T, s *crawltest.Site, user string) func(context.Context, *fetcher.Client) error {
 	u := mustParse(t, s.URL("/login"))
 	return func(ctx context.Context, c *fetcher.Client) error {
@@ -59,14 +59,15 @@ func as(t *testing.T, s *crawltest.Site, user string) func(context.Context, *fet
 	}
 }
 
-// A session that ends is begun again, and the pages that it cost are requested again: every page is visited once, logged in.
+// When a session ends, the crawl logs in again and repeats the affected requests: every page is visited once, logged
+// in.
 func TestLoggedOutLogsInAgain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := expiring(w, 9, 3)
 		v := &visits{}
 		cr := newCrawler(t, w, crawler.Config{
 			Handler: v, Login: as(t, s, "me"), LoggedOut: toLogin, Fetch: fetcher.Config{Cookies: true}, Limits: crawler.Limits{Depth: 8, Pages: 9},
-			AroundFetch: func(f crawler.Fetcher) crawler.Fetcher { return struct{ crawler.Fetcher }{f} }, // which has no Post
+			AroundFetch: func(f crawler.Fetcher) crawler.Fetcher { return struct{ crawler.Fetcher }{f} }, // has no Post method
 		})
 		w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact, AllowRepeats: true, Logins: []string{s.URL("/login")}, LoginsEach: 9})
 		rep, err := cr.Run(t.Context(), s.URL("/0"))
@@ -85,7 +86,7 @@ func TestLoggedOutLogsInAgain(t *testing.T) {
 	})
 }
 
-// Logins have an end: a page that stays closed has failed, and the crawl goes on.
+// The number of logins is limited: a page that stays closed fails, and the crawl continues.
 func TestLoggedOutHasAnEnd(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := expiring(w, 1, 0)
@@ -102,7 +103,7 @@ func TestLoggedOutHasAnEnd(t *testing.T) {
 	})
 }
 
-// A login that fails in the middle of a crawl ends it, with the page still queued; a panic of LoggedOut fails the visit.
+// A login that fails during a crawl ends the crawl, with the page still queued. A panic of LoggedOut fails the visit.
 func TestLoggedOutErrors(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := expiring(w, 3, 1)
@@ -133,7 +134,7 @@ func TestLoggedOutErrors(t *testing.T) {
 	})
 }
 
-// Two accounts of one host in one crawl have their own cookies, and one clock.
+// Two accounts for one host in a crawl have separate cookies but share the host's delay.
 func TestAccountsShareTheClock(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -179,12 +180,12 @@ func TestAccountsShareTheClock(t *testing.T) {
 	}
 }
 
-// Two hosts of one session end it at the same moment: one login serves both pages.
+// Two hosts notice at the same moment that their common session has ended. One login serves both pages.
 func TestOneLoginServesAllPages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var mu sync.Mutex
 		in, asked := false, 0
-		// Both pages are requested before one of them is answered.
+		// Both pages are requested before either response arrives.
 		a, b := w.Site("http://a.example").Latency(200*time.Millisecond), w.Site("http://b.example").Latency(100*time.Millisecond)
 		page := http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 			mu.Lock()

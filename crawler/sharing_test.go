@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// together runs crawls of one web at the same time, until all have ended. Each has a field X-Crawl in its requests.
+// together runs crawls of one web at the same time until all have ended. Each one sends a header field X-Crawl.
 func together(t *testing.T, w *crawltest.Web, crawls map[string]*part) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -49,11 +49,11 @@ func together(t *testing.T, w *crawltest.Web, crawls map[string]*part) {
 type part struct {
 	crawler.Config
 	seed   string
-	after  time.Duration // it begins then
-	cancel time.Duration // it is cancelled after that time; 0: it is not
+	after  time.Duration // start time
+	cancel time.Duration // cancelled after this time; 0: never
 }
 
-// shortest returns the shortest delay of all crawls: what the auditor may expect throughout.
+// shortest returns the shortest delay of all crawls, which the auditor may always expect.
 func shortest(crawls map[string]*part) time.Duration {
 	least := time.Hour
 	for _, p := range crawls {
@@ -66,7 +66,7 @@ func shortest(crawls map[string]*part) time.Duration {
 	return least
 }
 
-// pageChain adds pages to a site, each of which has a link to the next.
+// pageChain adds pages to a site, each with a link to the next.
 func pageChain(s *crawltest.Site, path string, n int) string {
 	for i := range n {
 		s.Page(fmt.Sprintf("%s%d", path, i), links(fmt.Sprintf("%s%d", path, i+1)))
@@ -75,7 +75,7 @@ func pageChain(s *crawltest.Site, path string, n int) string {
 	return s.URL(path + "0")
 }
 
-// agents returns which crawl made each request to a host, in order.
+// agents returns the crawl that made each request to a host, in order.
 func agents(w *crawltest.Web, host string) (names []string) {
 	for _, r := range w.Requests() {
 		if r.Host == host {
@@ -85,7 +85,7 @@ func agents(w *crawltest.Web, host string) (names []string) {
 	return names
 }
 
-// fair fails the test unless each of two crawls has 7 to 13 of any 20 consecutive requests.
+// fair checks that each of two crawls has 7 to 13 of any 20 consecutive requests.
 func fair(t *testing.T, names []string, crawl string) {
 	t.Helper()
 	for i := range max(0, len(names)-19) {
@@ -164,7 +164,7 @@ func unique(names []string) map[string]bool {
 	return m
 }
 
-// Two hosts at one address are one server, whichever crawl requests them.
+// Two hosts at one address count as one server, whichever crawl requests them.
 func TestCrawlsOfOneAddressTakeTurns(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		a := w.Site("http://a.example").Address("203.0.113.7")
@@ -177,7 +177,7 @@ func TestCrawlsOfOneAddressTakeTurns(t *testing.T) {
 	})
 }
 
-// Crawls of different loopback ports are crawls of different servers, and tests of one process often are.
+// Different loopback ports are different servers. Tests in one process often use several.
 func TestCrawlsOfLoopbackDoNotWaitForEachOther(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		a, b := w.Site("http://127.0.0.1:8001"), w.Site("http://127.0.0.1:8002")
@@ -186,7 +186,7 @@ func TestCrawlsOfLoopbackDoNotWaitForEachOther(t *testing.T) {
 		if took := time.Since(start); took > 22*time.Second {
 			t.Errorf("two times 22 requests in %v", took)
 		}
-		w.ExpectViolations() // the auditor expects one clock for an address
+		w.ExpectViolations() // the auditor expects one delay per address
 	})
 }
 
@@ -221,7 +221,7 @@ func TestRetryAfterOfRedirectHoldsTargetForEveryCrawl(t *testing.T) {
 	})
 }
 
-// A crawl that ends, or is cancelled with its requests, holds nobody up; one that joins late waits for the pause.
+// A crawl that ends, or is cancelled during its requests, delays nobody. One that joins late waits for the pause.
 func TestCrawlsJoinLateAndLeaveEarly(t *testing.T) {
 	for _, latency := range []time.Duration{0, 700 * time.Millisecond} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -236,7 +236,7 @@ func TestCrawlsJoinLateAndLeaveEarly(t *testing.T) {
 			for i, r := range w.Requests() {
 				at, pause := r.Start.Sub(start), time.Second
 				if b := start.Add(10*time.Second + 300*time.Millisecond); r.Start.After(b.Add(5*time.Second)) && r.Start.Before(b.Add(30*time.Second)) {
-					pause = 4 * time.Second // while bbot wants the host
+					pause = 4 * time.Second // while bbot waits for the host
 				}
 				gap := r.Start.Sub(before)
 				if i > 0 && (gap < pause || gap > pause+grace && at > 46*time.Second) {
@@ -250,7 +250,7 @@ func TestCrawlsJoinLateAndLeaveEarly(t *testing.T) {
 
 const grace = 30 * time.Millisecond
 
-// Crawls with different accounts are still crawls of one server.
+// Crawls with different accounts still share the server's delay.
 func TestTwoAccountsOfOneSiteTakeTurns(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://h.example")
@@ -265,7 +265,7 @@ func TestTwoAccountsOfOneSiteTakeTurns(t *testing.T) {
 	})
 }
 
-// The ledger of each crawl names the other one that it waited for.
+// The ledger of each crawl names the crawl that it waited for.
 func TestLedgerNamesTheCrawlThatWasWaitedFor(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://h.example")
@@ -282,7 +282,7 @@ func TestLedgerNamesTheCrawlThatWasWaitedFor(t *testing.T) {
 	})
 }
 
-// A single crawl has nothing to wait for but itself.
+// A single crawl waits for nobody else.
 func TestSingleCrawlWaitsForNoOther(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://h.example")
@@ -296,7 +296,7 @@ func TestSingleCrawlWaitsForNoOther(t *testing.T) {
 	})
 }
 
-// Limits of what crawls share hold for all of them together.
+// Limits of shared hosts apply to all crawls together.
 func TestRateAndConcurrencyHoldForAllCrawls(t *testing.T) {
 	for _, l := range []politeness.HostsLimits{{Rate: 2}, {Concurrency: 1}} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// setBudgets gives some entries of Config.Hosts budgets. What they leave out of a host may be requested or not.
+// setBudgets gives budgets to some entries of Config.Hosts. Pages left out because of them may be requested or not.
 func (s *sim) setBudgets(rng *rand.Rand) {
 	for i := range s.config.Hosts {
 		e := &s.config.Hosts[i]
@@ -30,7 +30,7 @@ func (s *sim) setBudgets(rng *rand.Rand) {
 	}
 }
 
-// budgets checks that no Run exceeded the budget of a host, by what the servers saw.
+// budgets checks, by what the servers saw, that no Run exceeded the budget of a host.
 func (s *sim) budgets() {
 	for _, h := range s.web.Hosts() {
 		e := s.entryOf(h)
@@ -50,7 +50,7 @@ func (s *sim) budgets() {
 	}
 }
 
-// budget checks one Run and one host, of which these are the requests in order.
+// budget checks one Run and one host; all has its requests in order.
 func (s *sim) budget(h crawltest.RandomHost, e *crawler.HostSettings, run span, all []crawltest.Request) {
 	wrong := func(what string, is, most any) {
 		s.t.Errorf("%s: %s %v in the Run from %v, the budget of entry %s is %v", h.Host, what, is, run.from.Sub(s.w.Start()), e.Match, most)
@@ -58,12 +58,12 @@ func (s *sim) budget(h crawltest.RandomHost, e *crawler.HostSettings, run span, 
 	if n := s.fetched(h, run); e.Pages > 0 && crawler.Limit(n) > e.Pages {
 		wrong("pages:", n, e.Pages)
 	}
-	// A request whose Permit was given in time may leave later, and at an own host others may be in flight.
+	// A request allowed in time may be sent later, and an own host may have others in flight.
 	slack := time.Duration(0)
 	if _, own := s.hosts[h.Host]; own || s.Careless || s.Hasty {
 		slack = s.ttl() + 5*time.Second
 	}
-	var first, over time.Time // of the first request, and when the bytes were received
+	var first, over time.Time // time of the first request, and when the byte budget was used up
 	var bytes int64
 	for _, r := range all {
 		switch {
@@ -72,7 +72,7 @@ func (s *sim) budget(h crawltest.RandomHost, e *crawler.HostSettings, run span, 
 		case first.IsZero():
 			first = r.Start
 		}
-		forOther := strings.Contains(r.URL, "/robots-of-") // the robots.txt of another host is redirected here: that one needs it
+		forOther := strings.Contains(r.URL, "/robots-of-") // redirected here from another host's robots.txt, which needs it
 		if late := r.Start.Sub(first) - e.Time - s.ttl(); e.Time > 0 && late > 0 && !forOther {
 			wrong("a request after", r.Start.Sub(first), e.Time)
 		}
@@ -85,7 +85,7 @@ func (s *sim) budget(h crawltest.RandomHost, e *crawler.HostSettings, run span, 
 	}
 }
 
-// received returns how many bytes of a body certainly arrived.
+// received returns the number of body bytes that certainly arrived.
 func (s *sim) received(r *crawltest.Request) int64 {
 	if !r.Complete || r.Status != 200 {
 		return 0
@@ -93,7 +93,7 @@ func (s *sim) received(r *crawltest.Request) int64 {
 	return r.Bytes
 }
 
-// fetched counts the visits of pages of a host in a Run.
+// fetched counts the page visits of a host in a Run.
 func (s *sim) fetched(h crawltest.RandomHost, run span) (n int) {
 	for u, v := range s.visits.by {
 		if strings.HasPrefix(u, h.Origin+"/") && v.Outcome == crawler.Fetched && !v.Ended.Before(run.from) && !v.Ended.After(run.to) {

@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// careless makes the requests of a crawl and mishandles its Permits: it uses them late or more than once,
-// reports their outcome late, or reports something else as well.
+// careless sends a crawl's requests but mishandles Permits: it uses them late or repeatedly, and reports late or
+// reports something else as well.
 type careless struct {
 	*fetcher.Fetcher
 	*process
@@ -24,14 +24,14 @@ type careless struct {
 	mu       sync.Mutex
 	n        int // number of calls so far
 	requests int
-	at       time.Time // of the last look-up of an address
+	at       time.Time // time of the last address look-up
 	asked    int       // look-ups at that instant
 }
 
-// tooMany is more requests than any of these crawls needs, or more look-ups at one instant.
+// tooMany is more requests than any of these crawls needs, and more look-ups than happen at one instant.
 const tooMany = 20_000
 
-// spins ends a crawl that looks up addresses over and over without ever waiting.
+// spins aborts a crawl that repeats look-ups without ever waiting.
 func (f *careless) spins() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -47,7 +47,7 @@ func (f *careless) spins() {
 	}
 }
 
-// count ends a crawl that does not end by itself.
+// count aborts a crawl that does not end by itself.
 func (f *careless) count() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,7 +87,7 @@ func (f *careless) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Pag
 	case 0:
 		rest(ctx, f.ttl()+time.Duration(rng.IntN(9000))*time.Millisecond)
 		defer f.process.wg.Go(func() {
-			rest(f.ctx, time.Millisecond) // after the Gate has been told
+			rest(f.ctx, time.Millisecond) // after the Gate has the report
 			f.killSoon(whenLate, p.URL().Host())
 		})
 	case 1:
@@ -118,8 +118,8 @@ func (f *careless) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Pag
 	return page, err
 }
 
-// mayDawdle reports whether the servers notice nothing when the process ends before a page's answer is
-// reported: the answer requires no pause, and no other requests to its host continue meanwhile.
+// mayDawdle reports whether a process may end before it reports a page's response without the servers noticing: the
+// response requires no pause, and no other requests to its host are under way.
 func (f *careless) mayDawdle(p *fetcher.Page) bool {
 	return p.Status < 400 && !f.Own && f.expect.LatencyFactor == 0
 }
@@ -134,21 +134,21 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// forgetful is a frontier that forgets, when a Run ends, how long hosts have to wait: the Gate has to know
-// that. Sometimes it gives a claim little time.
+// forgetful is a frontier that forgets the hosts' waits when a Run ends, because the Gate must know them. Sometimes it
+// gives a claim a short deadline.
 type forgetful struct {
 	*sim
 	*frontier.Memory
 
 	mu     sync.Mutex
-	until  time.Time // no wait ends later; zero: no limit
+	until  time.Time // end of all waits; zero: no limit
 	claims map[string][]claimed
 }
 
-// claimed is a claim that was handed out.
+// claimed is a claim given to a worker.
 type claimed struct{ at, deadline time.Time }
 
-// forget limits when waits end; with the zero time they end as they were set.
+// forget limits all waits to end at until. The zero time removes the limit.
 func (f *forgetful) forget(until time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -198,8 +198,7 @@ func (f *forgetful) Claim(ctx context.Context) (frontier.Claim, error) {
 	return c, nil
 }
 
-// deadline returns the deadline of the claim under which a request for a URL was allowed; zero if it had
-// none.
+// deadline returns the deadline of the claim under which a URL's request was allowed, or zero.
 func (f *forgetful) deadline(u string, allowed time.Time) (t time.Time) {
 	for _, c := range f.claims[u] {
 		if !c.at.After(allowed) {

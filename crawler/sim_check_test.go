@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// check verifies that the visits and the ledger of the crawl, which is over, are as they must be.
+// check verifies the visits and the ledger of the finished crawl.
 func (s *sim) check() {
 	if len(s.visits.all) != len(s.visits.by) {
 		s.t.Errorf("%d visits of %d URLs", len(s.visits.all), len(s.visits.by))
@@ -38,8 +38,8 @@ func (s *sim) check() {
 	s.rate(ledger)
 }
 
-// answers expects the ledger to contain the answer of each visit that has one: a request whose end could not be recorded is
-// made again, as after a kill.
+// answers checks that the ledger has the response of each visit. If a request's end could not be recorded, the request
+// is repeated, as after a kill.
 func (s *sim) answers(starts []ledger.Entry, ends map[permitKey]ledger.Entry) {
 	type answer struct {
 		url    string
@@ -58,7 +58,7 @@ func (s *sim) answers(starts []ledger.Entry, ends map[permitKey]ledger.Entry) {
 	}
 }
 
-// paced returns what an audit line by line finds.
+// paced returns the findings of a line-by-line audit.
 func paced(t *testing.T, ledger []byte, c audit.Config, body audit.Body) (all []audit.Violation) {
 	p := audit.NewPacer(c, body)
 	for b := range bytes.Lines(ledger) {
@@ -107,7 +107,7 @@ func (s *sim) read(all []byte) (starts []ledger.Entry, ends map[permitKey]ledger
 	return starts, ends
 }
 
-// lost counts the requests that were answered, by URL, whose answer the ledger does not have.
+// lost counts the received responses that are not in the ledger, by URL.
 func (s *sim) lost() map[string]int {
 	lost := map[string]int{}
 	s.eachRequest(func(r *crawltest.Request, _, end *ledger.Entry) {
@@ -118,7 +118,7 @@ func (s *sim) lost() map[string]int {
 	return lost
 }
 
-// eachRequest calls f for each request that the servers saw, with its lines in the ledger, nil where there is none.
+// eachRequest calls f for each request that the servers saw, with its ledger lines, or nil.
 func (s *sim) eachRequest(f func(r *crawltest.Request, start, end *ledger.Entry)) {
 	starts, ends := s.read(s.disk.content())
 	waiting := map[string][]ledger.Entry{}
@@ -145,8 +145,8 @@ func (s *sim) eachRequest(f func(r *crawltest.Request, start, end *ledger.Entry)
 	}
 }
 
-// compare expects the ledger to contain every request that the servers saw, started before they saw it, and
-// its outcome (P10), and no request for a page of which it has the answer.
+// compare checks that the ledger has every request that the servers saw, with a start before its arrival and its
+// outcome (P10), and that no page is requested again if the ledger has its response.
 func (s *sim) compare() {
 	answered := map[string]bool{}
 	s.eachRequest(func(r *crawltest.Request, start, end *ledger.Entry) {
@@ -168,12 +168,12 @@ func (s *sim) compare() {
 	})
 }
 
-// final reports whether a status leaves nothing to be tried again.
+// final reports whether a status needs no retry.
 func final(status int) bool {
 	return status >= 200 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooEarly && status != http.StatusTooManyRequests
 }
 
-// livedOn reports whether the process that made a request had the time to record how it ended.
+// livedOn reports whether the process that made a request had time to record its end.
 func (s *sim) livedOn(r *crawltest.Request) bool {
 	for _, p := range s.ran {
 		if !r.Start.Before(p.from) && !r.Start.After(p.to) {
@@ -183,7 +183,7 @@ func (s *sim) livedOn(r *crawltest.Request) bool {
 	return false
 }
 
-// compareEnd expects the ledger to contain of an answer what an audit and another process need.
+// compareEnd checks that the ledger has everything about a response that an audit and another process need.
 func (s *sim) compareEnd(r *crawltest.Request, e *ledger.Entry) {
 	wrong := func(what string, is, want any) {
 		if is != want {
@@ -211,8 +211,7 @@ func (s *sim) compareEnd(r *crawltest.Request, e *ledger.Entry) {
 	}
 }
 
-// admitted checks each start against the life of its Permit, and the time of the Permit against hours and
-// opt-outs.
+// admitted checks each start against the lifetime of its Permit, and the time of the Permit against hours and opt-outs.
 func (s *sim) admitted(starts []ledger.Entry) {
 	for _, e := range starts {
 		wrong := func(what string) {
@@ -238,14 +237,13 @@ func (s *sim) admitted(starts []ledger.Entry) {
 	}
 }
 
-// earliest returns the earliest instant that a time in the ledger, which is rounded up to microseconds, may
-// stand for.
+// earliest returns the earliest instant for a time in the ledger, which is rounded up to microseconds.
 func earliest(t time.Time) time.Time { return t.Add(1 - time.Microsecond) }
 
-// mayBeWithin reports whether a time in the ledger may stand for one within the hours.
+// mayBeWithin reports whether a time in the ledger may be within the hours.
 func mayBeWithin(h crawltest.Span, t time.Time) bool { return within(h, t) || within(h, earliest(t)) }
 
-// within reports whether an instant lies within a part of the day.
+// within reports whether an instant is in a part of the day.
 func within(h crawltest.Span, t time.Time) bool {
 	at := t.UTC().Sub(t.UTC().Truncate(24 * time.Hour))
 	if h.From < h.To {

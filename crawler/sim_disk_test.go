@@ -14,18 +14,18 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// remains is what outlives a process: the ledger, in memory or in a file, the bodies of robots.txt files
+// remains is the storage that survives a process: the ledger, in memory or in a file, the bodies of robots.txt files,
 // and the Gate's last snapshot.
 type remains struct {
 	*sim
-	path     string // the ledger's file; "": it is in memory
+	path     string // ledger file; "": in memory
 	file     *ledger.File
 	memory   bytes.Buffer
 	snapshot []byte
 
 	mu     sync.Mutex
 	bodies map[string][]byte
-	lost   map[string][]byte // what is stored in place of a body; nil: nothing
+	lost   map[string][]byte // replacement for a lost body; nil: none
 }
 
 func newRemains(s *sim) *remains {
@@ -36,8 +36,7 @@ func newRemains(s *sim) *remains {
 	return d
 }
 
-// open prepares the ledger for a process and returns its size. What follows the last complete line is cut
-// off.
+// open prepares the ledger for a process and returns its size. It cuts off an incomplete last line.
 func (d *remains) open() (size int64) {
 	if d.path != "" {
 		var err error
@@ -63,8 +62,7 @@ func (d *remains) part(line []byte, n int) int {
 	return n
 }
 
-// tear leaves behind what an ended process leaves: if it was killed, perhaps a part of a line, and not
-// every body.
+// tear leaves the storage as after a process ends. A kill may leave a part of a line, and lose bodies.
 func (d *remains) tear(killed bool) {
 	torn := `{"event":"start","run":"`[:d.rng.IntN(20)]
 	if !killed {
@@ -100,7 +98,7 @@ func (d *remains) tear(killed bool) {
 	}
 }
 
-// reader returns a reader of the ledger as it is.
+// reader returns a reader of the current ledger.
 func (d *remains) reader() io.ReadSeeker {
 	if d.path != "" {
 		return d.file.Reader()
@@ -128,7 +126,7 @@ func (d *remains) keep(p *fetcher.Page) error {
 	return nil
 }
 
-// body returns what is stored for a robots.txt.
+// body returns the stored body of a robots.txt.
 func (d *remains) body(sha string) ([]byte, error) {
 	if b, ok := d.lost[sha]; ok && b != nil {
 		return b, nil
@@ -138,7 +136,7 @@ func (d *remains) body(sha string) ([]byte, error) {
 	return d.evidence(sha)
 }
 
-// evidence returns the body as it was received.
+// evidence returns the body as received.
 func (d *remains) evidence(sha string) ([]byte, error) {
 	if b, ok := d.bodies[sha]; ok {
 		return b, nil

@@ -22,14 +22,14 @@ var (
 	errDisk   = errors.New("no space left on device")
 )
 
-// ending says how a Run is stopped, and what follows.
+// ending is the way a Run is stopped, and how the crawl continues.
 type ending int
 
 const (
 	none     ending = iota
 	pause           // cancelled; the same process continues
 	drain           // drained; the same process continues
-	leave           // cancelled; another process continues, from a snapshot of the state in which it was left
+	leave           // cancelled; another process continues from a snapshot of its last state
 	kill            // another process continues, from an old snapshot and the ledger
 	killRace        // kill, soon after a rare event
 )
@@ -39,25 +39,25 @@ type moment int
 
 const (
 	never    moment = iota
-	whenEnds        // an end is written: a snapshot is taken at that very instant
-	whenHops        // a request for a hop of a robots.txt's redirects begins: a snapshot is taken
+	whenEnds        // an end line is written; a snapshot is taken at that instant
+	whenHops        // a request for a redirected robots.txt begins; a snapshot is taken
 	whenLate        // an expired Permit is reported
-	whenRest        // a Permit rests before it is used: a snapshot is taken
+	whenRest        // a Permit is held before its use; a snapshot is taken
 )
 
 // span is the time during which a process ran.
 type span struct {
 	from, to time.Time
-	full     bool // its disk was full
+	full     bool // the disk was full
 }
 
-// counted says which lines count until a disk is full.
+// counted selects the lines that count until a disk is full.
 type counted int
 
 const (
 	anyLine   counted = iota
-	robotsEnd         // the end of a request for a robots.txt that was answered
-	good              // a good answer of a host that has failed before
+	robotsEnd         // end of a robots.txt request with a response
+	good              // successful response of a host that failed before
 )
 
 // process is one process of a crawl.
@@ -71,19 +71,19 @@ type process struct {
 	wg      sync.WaitGroup
 
 	mu    sync.Mutex
-	dead  bool // whatever it still does while it ends has no effect
+	dead  bool // the process is ending, and its effects are ignored
 	armed moment
 	after *time.Timer       // the planned end
-	fail  int               // after this many lines the disk is full; 0: never
-	which counted           // which lines count for fail
-	asked map[uint64]string // the host of each request
-	full  bool              // the disk has been full
+	fail  int               // number of lines until the disk is full; 0: never
+	which counted           // which lines count towards fail
+	asked map[uint64]string // host of each request
+	full  bool              // the disk became full
 	known []promise
-	late  string    // the host whose Permit was just reported too late
-	rests time.Time // until when that host rests for it
+	late  string    // host whose Permit was just reported late
+	rests time.Time // until when that host pauses for it
 }
 
-// start makes a process from what the previous one left on its disk.
+// start creates a process from what the previous one left on its disk.
 func (s *sim) start() *process {
 	s.t.Helper()
 	p := &process{sim: s, began: time.Now()}
@@ -103,14 +103,14 @@ func (s *sim) start() *process {
 	c.Fetcher = p.fetcher
 	c.Politeness.Ledger, c.Politeness.LedgerSize = p, s.disk.open()
 	c.Politeness.Snapshot = s.disk.snapshot
-	c.Politeness.Shared = politeness.NewHosts(politeness.HostsLimits{}) // as a new process has
+	c.Politeness.Shared = politeness.NewHosts(politeness.HostsLimits{}) // as in a new process
 	if p.crawler, err = crawler.New(c); err != nil {
 		s.t.Fatal(err)
 	}
 	return p
 }
 
-// replay tells the process what happened after its snapshot.
+// replay reads the ledger lines after the process's snapshot.
 func (p *process) replay() {
 	p.t.Helper()
 	if err := p.crawler.Gate().Replay(p.disk.reader(), p.disk.body); err != nil {
@@ -153,7 +153,7 @@ func (s *sim) run() {
 	}
 }
 
-// crawl runs the crawler once; the Run may be stopped.
+// crawl runs the crawler once, possibly until the Run is stopped.
 func (p *process) crawl() (ending, error) {
 	ctx, cancel := context.WithCancelCause(p.ctx)
 	defer cancel(nil)
@@ -190,9 +190,9 @@ func (p *process) crawl() (ending, error) {
 
 var errStopped = errors.New("stopped")
 
-// plan arranges the end of a Run. The function that it returns cancels the plan.
+// plan schedules the end of a Run, and returns a function that cancels it.
 func (p *process) plan(how ending, cancel context.CancelCauseFunc) func() {
-	at := time.Duration(p.rng.Int64N(int64(30 * time.Second))) // at an instant at which nothing else happens
+	at := time.Duration(p.rng.Int64N(int64(30 * time.Second))) // at an instant without other events
 	if p.rng.IntN(4) == 0 {
 		at *= 10
 	}
@@ -217,7 +217,7 @@ func (p *process) plan(how ending, cancel context.CancelCauseFunc) func() {
 			known := p.promises()
 			p.mu.Lock()
 			if !p.dead { // what the dead one did later has no line
-				p.dead, p.known = !p.full, known // only the snapshot knows what a full disk did not accept
+				p.dead, p.known = !p.full, known // only the snapshot has what the full disk rejected
 			}
 			p.mu.Unlock()
 		}
@@ -233,7 +233,7 @@ func (p *process) plan(how ending, cancel context.CancelCauseFunc) func() {
 	}
 }
 
-// arm arranges that the process is killed soon after a rare event, from the given time on.
+// arm schedules a kill soon after a rare event, no earlier than from.
 func (p *process) arm(from time.Duration, after func(time.Duration, func())) {
 	m := []moment{whenEnds, whenHops, whenLate, whenRest}[p.rng.IntN(4)]
 	if m == whenHops {
@@ -246,7 +246,7 @@ func (p *process) arm(from time.Duration, after func(time.Duration, func())) {
 	})
 }
 
-// killSoon arranges that the process is killed soon, if that is planned.
+// killSoon schedules a kill, if that is planned for this event.
 func (p *process) killSoon(m moment, host string) {
 	rests := p.crawler.Gate().Host(host).NotBefore
 	p.mu.Lock()
@@ -307,7 +307,7 @@ func (s *sim) next(p *process, how ending) *process {
 	if left := time.Until(s.w.Start().Add(31 * 24 * time.Hour)); s.Month && dead && left > 0 {
 		time.Sleep(left)
 	}
-	p.mu.Lock() // a kill may occur while the Run ends by itself
+	p.mu.Lock() // a kill may happen while the Run ends by itself
 	known, late, rests := p.known, p.late, p.rests
 	p.mu.Unlock()
 	p = s.start()
@@ -342,13 +342,13 @@ func (p *process) Write(line []byte) (int, error) {
 
 func isEnd(line []byte) bool { return bytes.HasPrefix(line, []byte(`{"event":"end"`)) }
 
-// isHop reports whether a line is the start of a request for a hop of a robots.txt's redirects.
+// isHop reports whether a line is the start of a request for a robots.txt after a redirect.
 func isHop(line []byte) bool {
 	return bytes.HasPrefix(line, []byte(`{"event":"start"`)) && bytes.Contains(line, []byte(`"purpose":"robots"`)) &&
 		!bytes.Contains(line, []byte(`/robots.txt","for":`))
 }
 
-// counts reports whether a line counts for fail.
+// counts reports whether a line counts towards fail.
 func (p *process) counts(line []byte) bool {
 	var e ledger.Entry
 	if p.which == anyLine || json.Unmarshal(line, &e) != nil {
@@ -361,7 +361,7 @@ func (p *process) counts(line []byte) bool {
 		p.which == good && p.crawler.Gate().Host(p.asked[e.ID]).Backoff > 0)
 }
 
-// raceSnapshot has a snapshot taken while a line is being written, and kills the process soon after.
+// raceSnapshot takes a snapshot while a line is being written, and kills the process soon after.
 func (p *process) raceSnapshot() {
 	begun := make(chan struct{})
 	p.wg.Go(func() {
@@ -374,14 +374,14 @@ func (p *process) raceSnapshot() {
 	}
 }
 
-// crowd makes the Gate know so many hosts that it forgets those it need not remember.
+// crowd passes so many hosts to the Gate that it forgets those it may forget.
 func (p *process) crowd() {
 	for _, u := range strangers() {
 		p.crawler.Gate().Next(u)
 	}
 }
 
-// strangers are URLs of more hosts than a Gate remembers without checking which of them it may forget.
+// strangers are URLs of more hosts than a Gate keeps before it looks for some to forget.
 var strangers = sync.OnceValue(func() []weburl.URL {
 	us := make([]weburl.URL, 1<<17+1<<10)
 	for i := range us {
@@ -394,7 +394,7 @@ var strangers = sync.OnceValue(func() []weburl.URL {
 	return us
 })
 
-// promise is what a Gate knows about a host that keeps it from making a request there.
+// promise is what a Gate knows about a host that delays or prevents a request.
 type promise struct {
 	host string
 	politeness.HostInfo
@@ -408,9 +408,8 @@ func (p *process) promises() (all []promise) {
 	return all
 }
 
-// keeps checks that the process observes what the previous one had to wait for (P9). The pause after a
-// Permit that was not used, and was taken back, is in no ledger, because nothing was sent. If its holder
-// reports it late, the pause is in the ledger.
+// keeps checks that the process keeps the waits of the previous one (P9). The pause after an unused, revoked Permit is
+// not in the ledger, because nothing was sent, unless its holder reports it late.
 func (p *process) keeps(before []promise, late string, rests time.Time) {
 	p.t.Helper()
 	for _, was := range before {
@@ -421,7 +420,7 @@ func (p *process) keeps(before []promise, late string, rests time.Time) {
 		}
 		due := was.NotBefore
 		if p.Careless && rests.Before(due) {
-			due = rests // another Permit was taken back since then
+			due = rests // another Permit was revoked since then
 		}
 		if p.slots(was.host) < 2 && (!p.Careless || was.host == late) && due.After(time.Now()) && is.NotBefore.Before(due) {
 			wrong(was.host+" may be asked", is.NotBefore, was.NotBefore)
@@ -432,7 +431,7 @@ func (p *process) keeps(before []promise, late string, rests time.Time) {
 		if is.GivenUp != was.GivenUp {
 			wrong(was.host+" was given up", is.GivenUp, was.GivenUp)
 		}
-		// A host that was idle for long may be forgotten, and its address is found again before its next request.
+		// A host that was idle for long may be forgotten; its address is looked up again before its next request.
 		forgotten := is.Entry == "" && was.Clause == ledger.ClauseHostDelay
 		if is.GivenUp == "" && is.Delay < was.Delay && !forgotten {
 			wrong(was.host+" has the delay", is.Delay, was.Delay)

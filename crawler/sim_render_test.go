@@ -36,11 +36,11 @@ var (
 	renderKills = flag.Int("rendersim.kills", 6, "how often it kills each crawl; 0: once at each step")
 )
 
-// TestRenderSim crawls random sites whose pages are made by scripts, with a scripted renderer in virtual time: once as it
-// is, once with parked pages, and then killed, at random steps or at each one, and resumed by other processes. However it is
-// done, each page has the same document, links and requests in the end; the archive has each answer once; the servers'
-// auditor sees robots.txt first and every pause kept; and nothing whose answer was committed is requested again. A seed that
-// fails is repeated by
+// TestRenderSim crawls random sites with script-generated pages, with a scripted renderer in virtual time: once
+// normally, once with parked pages, and then killed at random steps or at each step and resumed. In all cases,
+// each page must end with the same document, links and requests; the archive must have each response once; the
+// auditor must see robots.txt first and every pause kept; and no committed response may be requested again. To
+// repeat a failing seed:
 //
 //	go test ./crawler -run ^TestRenderSim$ -rendersim.seed N -rendersim.kills 0
 func TestRenderSim(t *testing.T) {
@@ -88,7 +88,7 @@ func sameCrawl(t *testing.T, how string, got, want map[string]string) {
 	}
 }
 
-// renderSim is a crawl by one process after the other.
+// renderSim is a crawl by several processes in turn.
 type renderSim struct {
 	t       *testing.T
 	w       *crawltest.Web
@@ -96,7 +96,7 @@ type renderSim struct {
 	parked  int
 	dir     string
 	seeds   []string
-	once    map[string]bool // what one page alone loads, or all of them for good
+	once    map[string]bool // resources that only one page loads, or that all pages load once
 	archive exchanges
 	ledger  bytes.Buffer
 	kills   []time.Time
@@ -105,8 +105,8 @@ type renderSim struct {
 	robots map[string][]byte
 }
 
-// renderedCrawl crawls the site of a seed, kills each process at the step that kills says, and the last one never. It returns
-// what is recorded of each page, and how many steps the last process took.
+// renderedCrawl crawls the site of a seed. It kills one process at each of the steps in kills, and lets the last one
+// finish. It returns each page's record, and the number of steps of the last process.
 func renderedCrawl(t *testing.T, seed uint64, parked int, kills []int) (pages map[string]string, steps int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -127,7 +127,7 @@ func renderedCrawl(t *testing.T, seed uint64, parked int, kills []int) (pages ma
 	return pages, steps
 }
 
-// site makes some hosts, pages that are made by scripts, and what these load.
+// site creates some hosts with script-generated pages and their resources.
 func (s *renderSim) site(rng *rand.Rand) {
 	s.once = map[string]bool{}
 	var hosts []*crawltest.Site
@@ -168,7 +168,7 @@ func (s *renderSim) site(rng *rand.Rand) {
 	}
 }
 
-// process crawls until the crawl is done or the process is killed, and reports which.
+// process runs the crawl until it is done or the process is killed, and reports whether it is done.
 func (s *renderSim) process(m *mortal) (done bool) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
@@ -186,7 +186,7 @@ func (s *renderSim) process(m *mortal) (done bool) {
 	c := rendering(mortalRenderer{fake, m})
 	c.Fetch.Record, c.Concurrency = true, 1+int(s.seed%5)
 	c.Limits.Pages, c.Scope.Kind, c.RenderDir = 1000, crawler.ScopeAny, filepath.Join(s.dir, "resources")
-	c.Render.MaxWait = 1000 * time.Hour // a kill makes waits longer
+	c.Render.MaxWait = 1000 * time.Hour // kills make waits longer
 	c.Politeness.MaxFailures, c.Politeness.MaxSilence = politeness.Unlimited, politeness.Forever
 	c.Frontier, c.Sinks = &mortalFrontier{store, m}, []sink.Sink{&mortalSink{visits, m}, &mortalArchive{exchanges: &s.archive, m: m}}
 	c.KeepRobots = func(p *fetcher.Page) error { return s.keepRobots(m, p) }
@@ -217,7 +217,7 @@ func (s *renderSim) process(m *mortal) (done bool) {
 	return !m.dead
 }
 
-// nothingLeft expects that no rendering is kept of pages that have ended.
+// nothingLeft checks that no renderings of finished pages are kept.
 func (s *renderSim) nothingLeft(store *disk.Store) {
 	s.t.Helper()
 	err := store.Values(s.t.Context(), "", render.PrefixPage, func(_ string, value []byte) error {
@@ -239,7 +239,7 @@ func (s *renderSim) keepRobots(m *mortal, p *fetcher.Page) error {
 	return nil
 }
 
-// pages returns what is recorded of each page that must be the same however it came about.
+// pages returns those parts of each page's record that must not depend on kills.
 func (s *renderSim) pages() map[string]string {
 	s.t.Helper()
 	all := map[string]string{}
@@ -260,7 +260,7 @@ func (s *renderSim) pages() map[string]string {
 	return all
 }
 
-// check verifies that nothing was requested, or archived, more often than the kills explain.
+// check verifies that only kills caused repeated requests or archived responses.
 func (s *renderSim) check() {
 	s.t.Helper()
 	answered := map[string]time.Time{}
@@ -284,17 +284,17 @@ func (s *renderSim) check() {
 	}
 }
 
-// lost reports whether a process was killed so soon after an instant that what came then was not committed.
+// lost reports whether a process was killed so soon after an instant that a response from then was not committed.
 func (s *renderSim) lost(at time.Time) bool {
 	return slices.ContainsFunc(s.kills, func(k time.Time) bool {
 		return !k.Before(at) && k.Sub(at) <= crawler.DefaultCommitInterval
 	})
 }
 
-// mortal is a process that is killed at a step: what it does from then on has no effect.
+// mortal is a process that is killed at a step. After that, its writes have no effect.
 type mortal struct {
 	mu        sync.Mutex
-	step, end int // steps so far, and the one at which it ends; 0: never
+	step, end int // number of steps, and of the last one; 0: no limit
 	dead      bool
 	kill      func()
 }
@@ -378,7 +378,7 @@ func (s *mortalSink) Sync(ctx context.Context) (int64, error) {
 	return s.JSONL.Sync(ctx)
 }
 
-// exchanges is an archive that outlives processes: the URLs of pages and of what they load.
+// exchanges is an archive that survives processes. It holds the URLs of pages and of their resources.
 type exchanges struct{ lines []string }
 
 type mortalArchive struct {

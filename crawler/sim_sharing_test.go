@@ -21,11 +21,11 @@ import (
 	"github.com/amble-crawler/amble/politeness/machine"
 )
 
-// TestSharingSim runs crawls of several processes on one machine, with other delays, in one random web. Processes begin late, are
-// killed at random times and when a request is about to be sent, and begin again; crawls are cancelled and resumed. The web's auditor
-// judges all requests together, and so does audit.CheckTogether with their ledgers. The processes share a state
-// directory with real locks; the end of one closes its files, which is all that others see of a kill. Clocks of a bubble cannot be set
-// back: the suite in politeness/internal/sharingtest does that.
+// TestSharingSim runs crawls in several processes on one machine, with different delays, on one random web. Processes
+// start late, are killed at random times or just before a request is sent, and restart; crawls are cancelled and
+// resumed. The web's auditor judges all requests together, and audit.CheckTogether judges the ledgers. The processes
+// share a state directory with real locks. A kill closes a process's files, which is all that others notice. Clocks in
+// a bubble cannot be set back; the suite in politeness/internal/sharingtest tests that.
 func TestSharingSim(t *testing.T) {
 	for seed := range uint64(long.Seeds(12, 60)) {
 		if *simSeed != 0 {
@@ -89,7 +89,7 @@ func shareMachine(t *testing.T, w *crawltest.Web, seed uint64) {
 	}
 }
 
-// simCrawl is a crawl, and what outlives its process.
+// simCrawl is a crawl and the storage that survives its processes.
 type simCrawl struct {
 	*remains
 	name   string
@@ -97,18 +97,18 @@ type simCrawl struct {
 	resume bool
 }
 
-// simProcess is a process with crawls.
+// simProcess is a process with several crawls.
 type simProcess struct {
 	t       *testing.T
 	w       *crawltest.Web
 	rng     *rand.Rand
 	machine *machine.Hosts
 	dead    atomic.Bool
-	starts  atomic.Int64 // of requests, until the process is killed as one begins; 0: it is not
+	starts  atomic.Int64 // number of requests until the process is killed at the start of one; 0: never
 	end     context.CancelFunc
 }
 
-// run runs the crawls of a process to their ends, or until it is killed.
+// run runs the process's crawls until they end or it is killed.
 func (p *simProcess) run(crawls []*simCrawl, seeds []string, killed bool) {
 	ctx, end := context.WithCancel(p.t.Context())
 	defer end()
@@ -134,7 +134,7 @@ func (p *simProcess) run(crawls []*simCrawl, seeds []string, killed bool) {
 		})
 	}
 	running.Wait()
-	p.kill() // it ends
+	p.kill() // the process ends
 }
 
 // crawl runs a crawl until it is over, or cancelled.
@@ -161,7 +161,7 @@ func (p *simProcess) crawl(ctx context.Context, c *simCrawl, seeds []string, can
 	}
 }
 
-// kill kills the process: what it still does while it ends reaches nobody.
+// kill kills the process. After that, nothing it does has an effect.
 func (p *simProcess) kill() {
 	if !p.dead.Swap(true) {
 		p.machine.Close()
@@ -169,7 +169,7 @@ func (p *simProcess) kill() {
 	}
 }
 
-// mortalHosts is what a process shares while it lives.
+// mortalHosts shares hosts as long as its process lives.
 type mortalHosts struct {
 	*machine.Hosts
 	process *simProcess
@@ -182,7 +182,7 @@ func (m *mortalHosts) Take(t *politeness.Turn) error {
 	return m.Hosts.Take(t)
 }
 
-// mortalLedger is the ledger of a crawl while its process lives.
+// mortalLedger is a crawl's ledger as long as its process lives.
 type mortalLedger struct {
 	*simCrawl
 	process *simProcess

@@ -24,14 +24,13 @@ var (
 	simFrom  = flag.Uint64("sim.from", 1, "the first of them")
 )
 
-// TestSim crawls random webs with random configurations in virtual time. Crawls are cancelled, drained,
-// ended and resumed from a snapshot, and killed and resumed, immediately or a month later, from an old
-// snapshot and the ledger; disks fill up, bodies get lost, and the code that makes the requests is careless
-// with its Permits. After each crawl: every page of the truth was requested, and nothing that it forbids;
-// each URL has one visit, whose answer is in the ledger, and was requested once, unless the ledger lost its
-// answer; the ledger contains what the servers saw; no process forgot what the previous one
-// had to wait for; no host was requested beyond its budget; and neither the servers' auditor nor the ledger's
-// sees a violation. A failing seed is repeated by
+// TestSim crawls random webs with random configurations in virtual time. Crawls are cancelled, drained, ended
+// and resumed from a snapshot, and killed and resumed, immediately or a month later, from an old snapshot and
+// the ledger. Disks fill up, bodies get lost, and a careless fetcher mishandles its Permits. After each crawl:
+// every expected page was requested, and no disallowed one; each URL has one visit, whose response is in the
+// ledger, and was requested once, unless the ledger lost the response; the ledger has everything that the
+// servers saw; no process forgot a wait of the previous one; no host got more requests than its budget; and
+// neither the servers' auditor nor the ledger's finds a violation. To repeat a failing seed:
 //
 //	go test ./crawler -run ^TestSim$ -seed N
 //
@@ -84,18 +83,18 @@ func simulate(t *testing.T, seed uint64) {
 
 // traits are the special properties of a crawl.
 type traits struct {
-	Hard        bool // hosts that have to be given up, with limits
+	Hard        bool // limits, and hosts that must be given up
 	Contactless bool
 	Lossy       bool // bodies of robots.txt files get lost or corrupted
 	Hours       bool
 	OptOut      bool
 	Own         bool
 	Tight       bool // memory for hardly any robots.txt
-	Idle        bool // so many hosts that the state of idle ones is forgotten
+	Idle        bool // so many hosts that the state of idle ones is dropped
 	Careless    bool // Permits are mishandled
-	Hasty       bool // claims that expire soon
+	Hasty       bool // claims expire soon
 	Mapped      bool // IPv4 addresses are written as IPv6
-	Full        bool // disks that are sometimes full
+	Full        bool // disks are sometimes full
 	File        bool // the ledger is a file
 	Month       bool // the crawl resumes after a month, and robots.txt is unreachable
 	Outage      bool // robots.txt is unreachable for a while
@@ -134,16 +133,16 @@ type sim struct {
 	expect   crawltest.Expect
 	audit    audit.Config
 	hosts    map[string]crawltest.HostExpect // the operator's own hosts
-	out      map[string]time.Time            // host names that opted out, with the time
-	lifted   map[string]time.Time            // origins whose robots.txt is overridden, with the time at which that ends
+	out      map[string]time.Time            // host names that opted out, and when
+	lifted   map[string]time.Time            // origins with an overridden robots.txt, and until when
 	visits   visits
 	disk     *remains
 	front    *forgetful
-	ran      []span // the times at which processes ran
-	runs     []span // the times of calls of Run, of which each has budgets of its own: the queue is not durable
+	ran      []span // lifetimes of the processes
+	runs     []span // times of each Run, which has its own budgets because the queue is not durable
 	restarts int
 	left     int           // remaining restarts
-	crowds   int           // how often the Gate was told of many hosts
+	crowds   int           // how often the Gate was given many hosts
 	took     time.Duration // total time
 }
 
@@ -176,7 +175,7 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	return s
 }
 
-// makeWeb makes the web, and chooses special properties for some of its hosts.
+// makeWeb creates the web and chooses special properties for some hosts.
 func (s *sim) makeWeb() {
 	rng := s.rng
 	c := crawltest.RandomConfig{
@@ -215,10 +214,10 @@ func (s *sim) makeWeb() {
 	}
 }
 
-// slots returns how many requests may be in flight at one of the operator's own hosts, 0 for any other.
+// slots returns how many concurrent requests an own host allows, or 0 for other hosts.
 func (s *sim) slots(host string) int { return s.hosts[host].PerHost }
 
-// setPace chooses delays and the like.
+// setPace chooses delays and other settings for pace.
 func (s *sim) setPace(p *politeness.Config) {
 	p.Delay = time.Duration(s.rng.IntN(3000)+100) * time.Millisecond
 	if s.rng.IntN(3) == 0 {
@@ -247,9 +246,9 @@ func window(from, to time.Duration) politeness.Window {
 	return politeness.Window{From: from % day, To: to % day}
 }
 
-// setLimits chooses the limits that end things.
+// setLimits chooses the limits that give up hosts.
 func (s *sim) setLimits(p *politeness.Config) {
-	p.MaxFailures, p.MaxSilence = politeness.Unlimited, politeness.Forever // the truth expects every page that works
+	p.MaxFailures, p.MaxSilence = politeness.Unlimited, politeness.Forever // every working page is expected to be fetched
 	if s.Month {
 		p.RobotsGiveUp = 60 * 24 * time.Hour // no robots.txt works for days
 	}
@@ -276,7 +275,7 @@ func (s *sim) setLimits(p *politeness.Config) {
 	}
 }
 
-// setHosts gives some hosts a longer delay, and own ones perhaps a shorter one, and some of them budgets.
+// setHosts gives some hosts longer delays, own hosts perhaps shorter ones, and some of them budgets.
 func (s *sim) setHosts(rng *rand.Rand) {
 	if rng.IntN(5) > 0 {
 		return
@@ -314,7 +313,7 @@ func (s *sim) setHosts(rng *rand.Rand) {
 	s.setBudgets(rng)
 }
 
-// entryOf returns the entry that holds for a host, nil if none does.
+// entryOf returns the entry that applies to a host, or nil.
 func (s *sim) entryOf(h crawltest.RandomHost) *crawler.HostSettings {
 	addr := s.w.Site(h.Origin).Addr().String()
 	for i := range s.config.Hosts {
@@ -339,7 +338,7 @@ func (s *sim) delayAt(h crawltest.RandomHost, usual time.Duration) time.Duration
 	return max(usual, e.Delay)
 }
 
-// setJudges tells the auditors what was configured.
+// setJudges configures the auditors.
 func (s *sim) setJudges() {
 	p := s.config.Politeness
 	delay := max(0, p.Delay)
@@ -365,7 +364,7 @@ func (s *sim) setJudges() {
 	}
 	s.expect = crawltest.Expect{
 		Delay: delay, Delays: delays, PerAddress: true, PerDomain: p.PerDomain, Hosts: s.hosts, Agent: "testbot", Contact: s.config.Contact,
-		AllowRepeats:  true, // of what the ledger lost: see compare
+		AllowRepeats:  true, // of responses that the ledger lost: see compare
 		MaxRetryAfter: or(p.MaxRetryAfter, politeness.DefaultMaxRetryAfter), RobotsFreshness: true,
 		RobotsRetry: []time.Duration{
 			time.Second, 5 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute,

@@ -40,14 +40,14 @@ func TestSitemaps(t *testing.T) {
 	})
 }
 
-// The sitemaps of every site are read, however many sites there are and however they are named: the report alone stops at a hundred.
+// The sitemaps of all sites are read, however many and whatever their names. Only the report is limited to a hundred.
 func TestSitemapsOfManySites(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var seeds []string
 		const sites = 103
 		for i := range sites {
 			s := w.Site(fmt.Sprintf("http://s%d.example", i))
-			s.Robots("Sitemap: /map.xml\n") // the same text for all
+			s.Robots("Sitemap: /map.xml\n") // same text for all sites
 			s.Page("/map.xml", `<urlset><url><loc>/hidden</loc></url></urlset>`).Type("application/xml")
 			s.Page("/", "no links")
 			s.Page("/hidden", fmt.Sprint("found ", i))
@@ -76,8 +76,8 @@ func TestSitemapsOfManySites(t *testing.T) {
 	})
 }
 
-// A sitemap is not a page: where it lies does not matter, as long as no rule excludes it and the crawl reaches its host. What it
-// lists is judged by the scope.
+// A sitemap is not a page: its location does not matter, as long as no rule excludes it and the crawl reaches its host.
+// Its entries are judged by the scope.
 func TestSitemapsAreNotJudgedAsPages(t *testing.T) {
 	follow := crawler.Config{Follow: crawler.Follow{Sitemaps: true}}
 	prefix, include, hosts, exclude, kind, types, deep := follow, follow, follow, follow, follow, follow, follow
@@ -126,7 +126,7 @@ func TestSitemapsAreNotJudgedAsPages(t *testing.T) {
 	}
 }
 
-// endlessIndexes makes a site whose sitemap index lists ten fresh indexes, each of which does so too, and returns it.
+// endlessIndexes creates a site whose sitemap index lists ten new indexes, each of which lists ten more, and so on.
 func endlessIndexes(w *crawltest.Web) *crawltest.Site {
 	s := w.Site("http://a.example")
 	s.Robots("Sitemap: /i.xml\n")
@@ -188,7 +188,7 @@ func TestSitemapsCountForTheBudgetOfTheCrawl(t *testing.T) {
 	})
 }
 
-// The first sitemap precedes the pages of its host; the sitemaps that it lists come after the pages that were found earlier.
+// A host's first sitemap comes before its pages; the sitemaps that it lists come after pages found earlier.
 func TestSitemapsAlternateWithPages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := endlessIndexes(w)
@@ -203,7 +203,7 @@ func TestSitemapsAlternateWithPages(t *testing.T) {
 	})
 }
 
-// namesSitemaps makes a site whose robots.txt names n sitemaps without entries, and returns it.
+// namesSitemaps creates a site whose robots.txt names n empty sitemaps.
 func namesSitemaps(w *crawltest.Web, n int) *crawltest.Site {
 	s := w.Site("http://a.example")
 	var text strings.Builder
@@ -240,7 +240,7 @@ func TestSitemapsOfAHostAreLimited(t *testing.T) {
 	}
 }
 
-// An index without end leads to the same number of sitemaps as a long list.
+// An endless index leads to as many sitemaps as a long list.
 func TestSitemapsOfIndexesAreLimited(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := endlessIndexes(w)
@@ -250,14 +250,14 @@ func TestSitemapsOfIndexesAreLimited(t *testing.T) {
 		if n := len(w.Visited("a.example")); n != 1+1+5 {
 			t.Errorf("%d requests; want robots.txt, the page and five sitemaps", n)
 		}
-		// Three of the first index and of its next three are read: the other sitemaps that these five name are left out.
+		// Five sitemaps are read; the others that they name are left out.
 		if rep.Reasons[crawler.ReasonSitemapBudget] == 0 {
 			t.Errorf("no sitemap was left out: %v", rep.Reasons)
 		}
 	})
 }
 
-// A sitemap and one that redirects to it are one.
+// A sitemap and a redirect to it count as one.
 func TestRedirectsOfSitemapsDoNotCountAsSitemaps(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := namesSitemaps(w, 0)
@@ -274,7 +274,7 @@ func TestRedirectsOfSitemapsDoNotCountAsSitemaps(t *testing.T) {
 	})
 }
 
-// A file names as many sitemaps as are left out and reported, not the 50,000 that the protocol allows.
+// Of the sitemaps that one file names, at most twice the limit have a visit, not the 50,000 that the protocol allows.
 func TestSitemapsThatOneFileNamesAreLimited(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := namesSitemaps(w, 0)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What the gate knows is stored after some time, or after many requests, however little time has passed.
+// The gate's state is stored after some time, or after many requests, even within a short time.
 func TestSnapshotsAreDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s snapshots
@@ -30,8 +30,8 @@ func TestSnapshotsAreDue(t *testing.T) {
 	})
 }
 
-// What the gate knows is stored although no visit has ended: with Commits.Gate whenever a request was made, otherwise after
-// many, since there may be a million of robots.txt files before the first visit.
+// The gate's state is stored even if no visit has ended: after each request with Commits.Gate, otherwise after many
+// requests, because a million robots.txt files may come before the first visit.
 func TestGateIsStoredBeforeTheFirstVisit(t *testing.T) {
 	for _, test := range []struct {
 		gate     bool
@@ -49,12 +49,12 @@ func TestGateIsStoredBeforeTheFirstVisit(t *testing.T) {
 	}
 }
 
-// While nothing happens, nobody looks whether there is something to commit.
+// While nothing happens, the committer does not wake up.
 func TestNothingWakesTheCommitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newCommitter(nil, &output{}, nil)
 		m.how.Interval = time.Second
-		m.checkpoint = nil // who looks, panics
+		m.checkpoint = nil // any attempt to commit panics
 		ended := make(chan bool)
 		go func() { ended <- m.await() }()
 		time.Sleep(time.Hour)

@@ -25,9 +25,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// endless is a web in memory: each of its sites is endless, is sometimes slow, refuses, redirects, and uses
-// a different name each time for everything that is counted: types, bodies, directories, queries. Sometimes
-// a page is large.
+// endless is an in-memory web of endless sites. They are sometimes slow, refuse, redirect, or send a large page. They
+// use ever new values of everything that is counted: types, bodies, directories, queries.
 type endless struct {
 	server http.Server
 	conns  chan net.Conn
@@ -108,7 +107,7 @@ func (w *endless) serve(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// retained returns how many things each part of a run holds, and the number of requests made so far.
+// retained returns how many things each part of a run holds, and the number of requests so far.
 func (r *run) retained() (counts map[string]int, requests int) {
 	r.duplicates.contents.mu.Lock()
 	defer r.duplicates.contents.mu.Unlock()
@@ -130,17 +129,16 @@ func (r *run) retained() (counts map[string]int, requests int) {
 	}, r.tally.r.Requests
 }
 
-// Limits on what a run may hold of things that the web can create without end; the rest is one or two for
-// each host.
+// Limits for things that the web can create without end. Everything else is one or two per host.
 const (
 	soakContents = 300
 	soakCrowds   = 3000
 	soakMemTable = 256 << 10
 )
 
-// Limits on what an idle linker may hold, in KiB: one that has read a page of many links, of which there
-// may be one for each processor, and any other. Idle linkers are dropped before the rest is measured,
-// because which of them are idle at an instant is chance.
+// Limits for the memory of an idle linker, in KiB: one that has read a page with many links (at most one per
+// processor), and any other. Idle linkers are dropped before the rest is measured, because it is random which ones are
+// idle.
 const (
 	grownLinker = 1000
 	smallLinker = 64
@@ -155,11 +153,11 @@ func (r *run) dropIdle() int {
 	return n
 }
 
-// What has large buffers and is not kept must not stay reachable from the list of what is.
+// Linkers with large buffers are not kept, and must not stay reachable from the list of kept ones.
 func TestLinkersThatAreNotKeptAreForgotten(t *testing.T) {
 	var l linkers
 	j := &judge{cfg: &Config{}}
-	// Each linker is in the list before it is taken from it, as many at a time as there are workers.
+	// Each linker is in the list before it is taken out, and as many are taken as there are workers.
 	var all []*linker
 	for range 4 * runtime.GOMAXPROCS(0) {
 		all = append(all, newLinker(j))
@@ -189,9 +187,8 @@ func TestLinkersThatAreNotKeptAreForgotten(t *testing.T) {
 	}
 }
 
-// TestSoak crawls sites that never end for hours of simulated time. In the first two hours a run may grow
-// to hold as much as its bounds allow, which are small here. From then on it must not grow, except for what
-// a frontier in memory needs for each URL that it has met.
+// TestSoak crawls endless sites for hours of simulated time. In the first two hours, a run may grow up to its limits,
+// which are small here. After that it must not grow, except for the memory that a frontier needs per known URL.
 func TestSoak(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		hours := long.N(4, 7)
@@ -218,8 +215,8 @@ func TestSoak(t *testing.T) {
 	})
 }
 
-// soak crawls the given number of sites for the given number of hours. perURL is how many bytes a known URL
-// may take.
+// soak crawls the given number of sites for the given number of hours. perURL is the maximum number of bytes per known
+// URL.
 func soak(t *testing.T, hosts, hours, perURL int, open func() frontier.Frontier) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -298,7 +295,7 @@ func soaking(t *testing.T, w *endless, hosts int, long time.Duration, store fron
 
 func heapKiB() int {
 	runtime.GC()
-	runtime.GC() // pools keep their contents through one collection
+	runtime.GC() // sync.Pool keeps its contents through one collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc >> 10)

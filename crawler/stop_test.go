@@ -50,7 +50,7 @@ func TestStopBecause(t *testing.T) {
 	}
 }
 
-// The first reason stands, whoever gives it.
+// The first reason to stop is the one reported.
 func TestTheFirstReasonToStopStands(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// BenchmarkTermsOfSilentSites compares what documents about uses cost for a page whose site says nothing with reading the links of
-// a page of 20 KB, which is a part of what a page costs. The metric is their ratio in one run.
+// BenchmarkTermsOfSilentSites measures the check for documents about usage on a page whose site has none, relative to
+// reading the links of a page of 20 KB. The metric is the ratio of both in one run.
 func BenchmarkTermsOfSilentSites(b *testing.B) {
 	var body bytes.Buffer
 	for i := range 200 {

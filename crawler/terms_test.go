@@ -26,7 +26,7 @@ func purposes(ps ...consent.Purpose) crawler.Config {
 	return crawler.Config{Politeness: politeness.Config{Purposes: ps}}
 }
 
-// allowRepeats permits a test to request documents again.
+// allowRepeats permits repeated requests for documents.
 func allowRepeats(w *crawltest.Web) {
 	w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact, AllowRepeats: true})
 }
@@ -73,7 +73,7 @@ func TestReservationFileIsReadOnlyForPurposesItForbids(t *testing.T) {
 		{consent.TrainAI, "<html>not found", 200, "fetched 200", 1},
 		{consent.TrainAI, "", 404, "fetched 200", 1},
 		{consent.TrainAI, "", 403, "fetched 200", 1},
-		{consent.TrainAI, "", 500, "refused 0 usage_signal", 3}, // nobody knows what it reserves
+		{consent.TrainAI, "", 500, "refused 0 usage_signal", 3}, // its reservations are unknown
 	} {
 		t.Run(fmt.Sprint(c.purpose, " ", c.status, " ", c.file), func(t *testing.T) {
 			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -92,7 +92,7 @@ func TestReservationFileIsReadOnlyForPurposesItForbids(t *testing.T) {
 	}
 }
 
-// A named licence that nobody can read forbids ai-input and train-ai, and says nothing to others.
+// A named licence that cannot be read forbids ai-input and train-ai, and does not affect other purposes.
 func TestUnreadableLicensesForbid(t *testing.T) {
 	for name, build := range map[string]func(s, other *crawltest.Site) (license string){
 		"missing": func(*crawltest.Site, *crawltest.Site) string { return "/no" },
@@ -189,7 +189,7 @@ func TestLicenseOnAnotherHost(t *testing.T) {
 	})
 }
 
-// A page whose header or link element names a licence is not requested twice, and is not used before the licence is read.
+// A page whose header or link element names a licence is requested once, but only used after the licence is read.
 func TestLicenseThatAPageNames(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -209,11 +209,11 @@ func TestLicenseThatAPageNames(t *testing.T) {
 	})
 }
 
-// The document's max-age is in days; freshness by HTTP ends sooner.
+// The document's max-age is in days; HTTP freshness ends earlier.
 func TestChangedLicenseIsObeyedAfterItsMaxAge(t *testing.T) {
 	for _, c := range []struct {
 		header string
-		change time.Duration // when a page is requested that the new document forbids
+		change time.Duration // when a page is requested that only the new document forbids
 		want   string
 	}{
 		{"", 40 * time.Hour, "fetched 200"},
@@ -255,7 +255,7 @@ func TestChangedLicenseIsObeyedAfterItsMaxAge(t *testing.T) {
 	}
 }
 
-// What a resumed crawl has read of a document it does not request again, and obeys.
+// A resumed crawl uses the documents it has already read, and does not request them again.
 func TestLicenseOutlivesTheProcess(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -283,7 +283,7 @@ func TestLicenseOutlivesTheProcess(t *testing.T) {
 	})
 }
 
-// A host cannot make a crawl request any number of documents.
+// The number of documents that a host can make a crawl request is limited.
 func TestDocumentsOfASiteAreBounded(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -310,7 +310,7 @@ func TestDocumentsOfASiteAreBounded(t *testing.T) {
 	})
 }
 
-// A page for which there is no room while it waits is requested once more, and not for ever.
+// If there is no room to keep a page while it waits for a document, it is requested once more, but not endlessly.
 func TestLargePageThatNamesADocument(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -349,7 +349,7 @@ func TestDocumentsOfRefusedUsesMayBeRead(t *testing.T) {
 	})
 }
 
-// What sites ask for is summed up by host and currency, and nothing is paid.
+// Prices that sites ask are totalled by host and currency, and nothing is paid.
 func TestCostsAreSummed(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -382,8 +382,8 @@ func TestCostsAreSummed(t *testing.T) {
 	})
 }
 
-// What a rendered page loads is content of its site, too: documents that forbid a purpose forbid it, on any host, and so does the
-// answer itself. Then the page is rendered without it.
+// Resources of a rendered page are content of their sites, too. A document on any host that forbids a purpose forbids
+// loading them for it, and so does their response. The page is then rendered without them.
 func TestDocumentsCoverWhatPagesLoad(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, cdn, open := w.Site("http://app.example"), w.Site("http://cdn.example"), w.Site("http://open.example")
@@ -433,7 +433,7 @@ func TestDocumentsCoverWhatPagesLoad(t *testing.T) {
 	})
 }
 
-// noindex is about an index: a script is in none, and a page for one may run it.
+// noindex concerns an index. A script is not indexed, so a page that may be indexed may run it.
 func TestNoindexOfWhatPagesLoad(t *testing.T) {
 	for purpose, want := range map[consent.Purpose]string{consent.Search: "200 ", consent.AIInput: "200 ", consent.TrainAI: "0 usage_signal"} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -451,7 +451,8 @@ func TestNoindexOfWhatPagesLoad(t *testing.T) {
 	}
 }
 
-// A document that cannot be requested any more leaves a page without what it would load, and the page is read all the same.
+// If a document cannot be requested because of the robots limit, the page is rendered without the resource, and still
+// read.
 func TestDocumentsOverTheLimitOfRobots(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, cdn := w.Site("http://app.example"), w.Site("http://cdn.example")
@@ -461,7 +462,7 @@ func TestDocumentsOverTheLimitOfRobots(t *testing.T) {
 		cdn.Page("/x.js", "text of the network\n").Type("text/javascript")
 		c := rendering(&rendertest.Fake{})
 		c.Politeness.Purposes, c.Render.Hosts = []consent.Purpose{consent.TrainAI}, "any"
-		c.Limits.Robots = 1 // of those for seeds none counts: one robots.txt
+		c.Limits.Robots = 1 // robots.txt files of seeds do not count, so this allows one more
 		_, v := crawl(t, w, c, s.URL("/"))
 		v.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/p"): "fetched 200"})
 		if f := v.by[s.URL("/p")].Rendered.Requests; !slices.ContainsFunc(f, func(f render.Fate) bool { return f.Refused == crawler.ReasonRobotsBudget }) {

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestTraceAnswers: every request that the servers saw has its Answered, whether it is for a robots.txt or a page, and however
-// it ended; the visits of all commits are those of the crawl.
+// TestTraceAnswers: every request that the servers saw is passed to Answered, for robots.txt and pages, however it
+// ended. The visits of all commits together are those of the crawl.
 func TestTraceAnswers(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

@@ -52,7 +52,7 @@ func TestCrowds(t *testing.T) {
 	}
 }
 
-// Variants of one URL that differ only in their session form one crowd; variants that differ otherwise do not.
+// URLs that differ only in their session count as one group; those that differ otherwise do not.
 func TestSessionCrowds(t *testing.T) {
 	c := newCrowds(Traps{Queries: Unlimited, PerDir: Unlimited, Sessions: 2}, nil)
 	for i, u := range []string{"/x?PHPSESSID=1&a=1", "/x?a=1&PHPSESSID=2", "/x;jsessionid=3?a=1", "/x?PHPSESSID=4&a=2", "/x?a=1", "/x?a=1&sid=5"} {
@@ -62,7 +62,7 @@ func TestSessionCrowds(t *testing.T) {
 	}
 }
 
-// A table continues from what changes returned after load restores it.
+// A table can be restored from the changes stored since it was loaded.
 func TestCrowdsOutliveTheProcess(t *testing.T) {
 	c := newCrowds(Traps{Queries: 5, PerDir: Unlimited, Sessions: Unlimited}, nil)
 	enter := func(c *crowds, i int) bool { return c.enter(mustURL(t, fmt.Sprintf("http://a.test/x?%d", i))) == "" }

@@ -56,7 +56,7 @@ func TestTreeOfAVisit(t *testing.T) {
 	})
 }
 
-// A Visit made by hand, as in a test of a handler, has a tree.
+// A Visit created by hand, as in a handler's test, has a tree.
 func TestTreeOfAVisitMadeByHand(t *testing.T) {
 	v := &crawler.Visit{Page: &fetcher.Page{ContentType: "text/html", Body: []byte("<p>x")}}
 	tree, err := v.Tree()
@@ -68,7 +68,7 @@ func TestTreeOfAVisitMadeByHand(t *testing.T) {
 	}
 }
 
-// Config.Extract finds links without an Extractor of one's own.
+// Config.Extract affects the links found by the default Extractor.
 func TestExtractOptions(t *testing.T) {
 	for _, xhtml := range []bool{false, true} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

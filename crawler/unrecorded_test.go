@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// fullDisk is a disk with room for this many lines, whose writers get nothing of a line that does not fit.
+// fullDisk is a disk with room for a number of lines. Of a line that does not fit, nothing is written.
 type fullDisk struct {
 	room  int
 	lines []ledger.Entry
@@ -34,8 +34,8 @@ func (d *fullDisk) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// The answer to a request whose end cannot be recorded is no visit: nobody could check it. The crawl ends, and the next
-// process makes that request again, and no other, whichever line does not fit.
+// If the end of a request cannot be recorded, its response is not a visit, because nobody could verify it. The crawl
+// ends, and the next process repeats only that request. This holds for whichever line does not fit.
 func TestAnswersThatAreNotRecordedAreNoVisits(t *testing.T) {
 	for room := range 16 { // robots.txt, six pages and one that is missing
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -68,7 +68,7 @@ func TestAnswersThatAreNotRecordedAreNoVisits(t *testing.T) {
 	}
 }
 
-// answered returns the URLs of the visits with an answer, in order.
+// answered returns the URLs of visits with a response, in order.
 func answered(v *visits) (all []string) {
 	for _, u := range v.all {
 		if x := v.by[u]; x.Status() > 0 {
@@ -78,7 +78,7 @@ func answered(v *visits) (all []string) {
 	return all
 }
 
-// ends returns the URLs of pages whose answers are in the ledger, in order.
+// ends returns the URLs of pages whose responses are in the ledger, in order.
 func ends(d *fullDisk) (all []string) {
 	asked := map[string]string{}
 	for _, e := range d.lines {

@@ -17,8 +17,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// A table that can no longer be written ends the crawl, with an error that names it, and the next process has each result
-// once: what was fetched and not written is fetched again.
+// If a table cannot be written any more, the crawl ends with an error that names it. The next process fetches unwritten
+// pages again, and each result occurs once.
 func TestTableThatCannotBeWritten(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := numbers(w, 9)
@@ -73,7 +73,7 @@ func TestTableThatCannotBeWritten(t *testing.T) {
 	})
 }
 
-// A full disk ends a crawl with an error that says so.
+// A full disk ends a crawl with an error that names the cause.
 func TestTableOnAFullDisk(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := numbers(w, 3)
@@ -92,7 +92,7 @@ func TestTableOnAFullDisk(t *testing.T) {
 	})
 }
 
-// handles makes a Handler of a function.
+// handles returns a Handler that calls f.
 func handles(f func(v *crawler.Visit) error) crawler.Handler {
 	return crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error { return f(v) })
 }

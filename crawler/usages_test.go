@@ -25,7 +25,7 @@ func TestUsageIsCountedForABoundedNumberOfHostsAndContinues(t *testing.T) {
 	c := hostCount{pages: 300, retries: 2, usage: *n.hosts["5"]}
 	k.recallHost("5", c.encode())
 	k.recallHost("6", (&hostCount{pages: 1}).encode())
-	k.recallHost("7", []byte{9}) // of an earlier version
+	k.recallHost("7", []byte{9}) // format of an earlier version
 	_, hosts, _ = k.tally.usage.report()
 	if k.tally.settled["5"] != 300 || k.tally.retried["5"] != 2 || k.tally.settled["7"] != 9 || len(hosts) != 1 || hosts["5"]["tdm disallow"] != 1 {
 		t.Errorf("%v %v", k.tally.settled, hosts)

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// However many hosts are tried in vain, the memory of them is bounded.
+// The memory for hosts that never responded is bounded.
 func TestVainIsBounded(t *testing.T) {
 	u, err := weburl.Parse("http://a.example/robots.txt")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// deadSites makes sites with one page each, at the origins, with these faults.
+// deadSites creates sites with one page each, at the given origins and with the given faults.
 func deadSites(w *crawltest.Web, faults map[string]crawltest.Fault) (seeds []string) {
 	for origin, f := range faults {
 		s := w.Site(origin).Fault(f)
@@ -28,8 +28,7 @@ func deadSites(w *crawltest.Web, faults map[string]crawltest.Fault) (seeds []str
 	return seeds
 }
 
-// A crawl that never got an answer from any host ends within seconds and says what was tried; no URL is
-// lost.
+// If no host ever responds, the crawl ends within seconds and reports what it tried. No URL is lost.
 func TestCrawlInVain(t *testing.T) {
 	refused, silent := crawltest.Refuse(), crawltest.NoConnect()
 	for name, tc := range map[string]struct {
@@ -80,7 +79,7 @@ func TestCrawlInVain(t *testing.T) {
 	}
 }
 
-// A single answer of one host, whatever it is, is enough to wait for the others.
+// After a single response of one host, of any kind, the crawl waits for the others.
 func TestCrawlThatHadSomethingIsPatient(t *testing.T) {
 	for name, answer := range map[string]func(s *crawltest.Site){
 		"a page":                        func(s *crawltest.Site) { s.Page("/", "") },
@@ -103,7 +102,7 @@ func TestCrawlThatHadSomethingIsPatient(t *testing.T) {
 	}
 }
 
-// As long as one host has not been tried as often, the crawl is not given up.
+// The crawl is not given up before every host has had the same number of attempts.
 func TestCrawlWithUntriedHostsIsNotInVain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		sites := map[string]crawltest.Fault{}
@@ -120,7 +119,7 @@ func TestCrawlWithUntriedHostsIsNotInVain(t *testing.T) {
 	})
 }
 
-// A crawl whose operator wants to wait for ever does not end after seconds.
+// If the operator sets an unlimited wait, the crawl does not end after seconds.
 func TestCrawlThatWaitsForEverIsNotInVain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example").Fault(crawltest.Refuse().Until(3 * time.Hour))
@@ -132,7 +131,7 @@ func TestCrawlThatWaitsForEverIsNotInVain(t *testing.T) {
 	})
 }
 
-// What a crawl in vain has queued is available to the one that resumes it.
+// URLs queued by a crawl without any response are available after resuming.
 func TestCrawlInVainIsResumed(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example").Fault(crawltest.Refuse().Until(time.Hour))
@@ -153,7 +152,7 @@ func TestCrawlInVainIsResumed(t *testing.T) {
 	})
 }
 
-// A crawl that got an answer in an earlier process waits as long as any other.
+// A crawl that got a response in an earlier process waits like any other.
 func TestResumedCrawlThatHadSomethingIsPatient(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example").Fault(crawltest.Refuse().From(time.Hour))
@@ -207,8 +206,7 @@ func TestCrawlThroughNoProxy(t *testing.T) {
 	})
 }
 
-// A host that was given up for good does not count among the remaining ones: the remaining host is itself
-// tried as often.
+// A host that was given up does not count any more. The remaining host gets all of its attempts.
 func TestHostsThatAreAtTheirEndDoNotCount(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		late := w.Site("http://late.example").Fault(crawltest.NoConnect().First(1))
@@ -219,7 +217,7 @@ func TestHostsThatAreAtTheirEndDoNotCount(t *testing.T) {
 	})
 }
 
-// A crawl of a name without an address ends within seconds anyway, with a visit of the URL.
+// A crawl of a name without an address ends within seconds anyway, with a visit for the URL.
 func TestCrawlOfANameWithoutAnAddressEndsByItself(t *testing.T) {
 	for _, f := range []crawltest.Fault{crawltest.NXDomain(), crawltest.DNSFailure(), crawltest.DNSTimeout()} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -231,7 +229,7 @@ func TestCrawlOfANameWithoutAnAddressEndsByItself(t *testing.T) {
 	}
 }
 
-// A robots.txt that has to be requested again is traced, with the cause and the time.
+// Each retry of a robots.txt is traced with its cause and time.
 func TestRetriesOfRobotsAreTraced(t *testing.T) {
 	for want, f := range map[string]crawltest.Fault{"connect_refused": crawltest.Refuse().First(2), "http_503": crawltest.Fail(503).First(2), "cut_short": crawltest.CutShort(5).First(2)} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

@@ -14,10 +14,11 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// wall makes an answer a challenge of Cloudflare, by the field that says so.
+// wall turns a response into a Cloudflare challenge, by its header field.
 func wall(p *crawltest.Page) { p.Header("Cf-Mitigated", "challenge") }
 
-// TestWallOnRobotsPermitsNothing: no page of a site is requested whose robots.txt a bot wall answers, by 202 or by a challenge.
+// TestWallOnRobotsPermitsNothing: if a bot wall answers robots.txt, by status 202 or a challenge, no page of the site
+// is requested.
 func TestWallOnRobotsPermitsNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		robots func(s *crawltest.Site)
@@ -50,8 +51,8 @@ func TestWallOnRobotsPermitsNothing(t *testing.T) {
 	}
 }
 
-// TestWallAsPageIsRefused: a challenge is no page, whatever its status. It is not stored, its links are not followed, it is not
-// requested again, and its host is left after five of them.
+// TestWallAsPageIsRefused: a challenge is not a page, whatever its status. It is not stored, followed or requested
+// again, and its host is given up after five of them.
 func TestWallAsPageIsRefused(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -85,7 +86,8 @@ func TestWallAsPageIsRefused(t *testing.T) {
 	})
 }
 
-// TestHTMLRobotsIsNamed: an HTML page that is no challenge has no rules as robots.txt, and the report names the origin.
+// TestHTMLRobotsIsNamed: an HTML page that is not a challenge contains no rules as a robots.txt, and the report names
+// its origin.
 func TestHTMLRobotsIsNamed(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, plain := w.Site("http://a.example"), w.Site("http://b.example")

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Wrappers that replace nothing: they embed the interface, as users do.
+// Wrappers that change nothing. They embed the interface, as users do.
 type (
 	wrappedSink     struct{ sink.Sink }
 	wrappedFrontier struct{ frontier.Frontier }
@@ -36,7 +36,7 @@ func (f countingFetcher) Fetch(ctx context.Context, p politeness.Permit) (*fetch
 	return f.Fetcher.Fetch(ctx, p)
 }
 
-// onePast knows every URL with one validator.
+// onePast is a history that has one validator for every URL.
 type onePast struct{}
 
 func (onePast) Past(weburl.URL) (crawler.Past, bool) {
@@ -45,7 +45,7 @@ func (onePast) Past(weburl.URL) (crawler.Past, bool) {
 
 func (onePast) All() iter.Seq2[weburl.URL, int] { return nil }
 
-// What a wrapped sink needs is still collected, and it has the same name.
+// A wrapped sink keeps its name, and the crawl still collects what the sink needs.
 func TestWrappedSinksLoseNothing(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -66,7 +66,7 @@ func TestWrappedSinksLoseNothing(t *testing.T) {
 	})
 }
 
-// A wrapped frontier still says for which links there is no room, and how many URLs are left.
+// A wrapped frontier still reports links that do not fit, and the number of remaining URLs.
 func TestWrappedFrontierLosesNothing(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -82,7 +82,7 @@ func TestWrappedFrontierLosesNothing(t *testing.T) {
 	})
 }
 
-// AroundFetch sees every request, and what Config.Fetch says still holds: here a header, and that requests are conditional.
+// AroundFetch sees every request, and Config.Fetch still applies: here a header field, and conditional requests.
 func TestAroundFetchKeepsTheConfig(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var conditional, marked atomic.Int64
@@ -111,7 +111,7 @@ func TestAroundFetchKeepsTheConfig(t *testing.T) {
 	})
 }
 
-// tagged adds a link to what the crawl's own Extractor finds.
+// tagged adds a link to those found by the crawl's own Extractor.
 type tagged struct {
 	crawler.Extractor
 	ref string
@@ -125,8 +125,8 @@ func (x tagged) Extract(p *fetcher.Page) (*extract.Document, error) {
 	return doc, err
 }
 
-// AroundExtract sees every page, and what Extract, Follow and Limits say still holds. Without a Handler or an archive the bodies of
-// types that the crawl does not read are received, too.
+// AroundExtract sees every page, and Extract, Follow and Limits still apply. Bodies of unsupported types are received,
+// too, even without a Handler or an archive.
 func TestAroundExtractKeepsTheConfig(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -136,7 +136,7 @@ func TestAroundExtractKeepsTheConfig(t *testing.T) {
 		}
 		s.Handle("/list", http.HandlerFunc(func(a http.ResponseWriter, _ *http.Request) {
 			a.Header().Set("Content-Type", "application/x-list")
-			_, _ = a.Write([]byte(strings.Repeat(" ", 1<<17) + "/one /two /three /four")) // more than is read of what nobody wants
+			_, _ = a.Write([]byte(strings.Repeat(" ", 1<<17) + "/one /two /three /four")) // longer than the part read of unused types
 		}))
 		list := crawler.ExtractType("application/x-list", func(p *fetcher.Page) (*extract.Document, error) {
 			doc := &extract.Document{}
@@ -165,7 +165,7 @@ func TestAroundExtractKeepsTheConfig(t *testing.T) {
 	})
 }
 
-// A wrapper that has a page read twice, or a copy of it, gets two whole documents.
+// A wrapper that reads a page twice, or reads a copy of it, gets two complete documents.
 func TestAroundExtractMayReadTwice(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

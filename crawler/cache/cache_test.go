@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// The second crawl of the same pages requests robots.txt alone.
+// A second crawl of the same pages requests only robots.txt.
 func Example() {
 	dir, err := os.MkdirTemp("", "pages")
 	if err != nil {
@@ -57,7 +57,7 @@ func Example() {
 	// http://a.example/1 true
 }
 
-// crawls crawls a web with a cache and returns the requests, without those for robots.txt, and the problems.
+// crawls crawls a web with a cache and returns the requests, except those for robots.txt, and the problems.
 func crawls(t *testing.T, w *crawltest.Web, c cache.Config, seed string) (requests, problems []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -88,7 +88,8 @@ func crawls(t *testing.T, w *crawltest.Web, c cache.Config, seed string) (reques
 	return requests, problems
 }
 
-// Only whole answers that would be the same next time are kept, and what is kept for one Variant is not found with another.
+// Only complete responses that would be the same again are stored. An entry stored for one Variant is not found with
+// another.
 func TestWhatIsKept(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "testbot", Contact: "https://lab.university.edu/crawl", AllowRepeats: true})
@@ -120,7 +121,8 @@ func TestWhatIsKept(t *testing.T) {
 	})
 }
 
-// A file that is cut off, changed, of another URL, a link or endless is a miss, and is named with what is wrong.
+// A file that is truncated, modified, for another URL, a link or endless is a cache miss, and is reported with the
+// cause.
 func TestHostileFilesAreMisses(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "testbot", Contact: "https://lab.university.edu/crawl", AllowRepeats: true})

@@ -35,7 +35,7 @@ func of(n int, seed string, list ...string) *draw.Bottom {
 	return b
 }
 
-// TestUniform draws 20 of 200 URLs with 2,000 seeds: each URL is drawn about as often as any other (chi-square with 199 degrees
+// TestUniform draws 20 of 200 URLs with 2,000 seeds. Each URL is drawn about equally often (chi-square with 199 degrees
 // of freedom, corrected for draws without replacement), whatever its place in the list.
 func TestUniform(t *testing.T) {
 	const size, n, seeds = 200, 20, 2000
@@ -61,8 +61,8 @@ func TestUniform(t *testing.T) {
 	}
 }
 
-// TestMerge splits a list with repetitions at random, in any order, into samples that are merged in any order: the result is the
-// sample of the list.
+// TestMerge randomly splits a list with repetitions into samples and merges them in any order. The result is the sample
+// of the whole list.
 func TestMerge(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -95,7 +95,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestSpellings offers a URL in two spellings and from two lists: it is one item, the same in either order.
+// TestSpellings offers a URL in two spellings and from two lists. It counts as one item, in either order.
 func TestSpellings(t *testing.T) {
 	a, b := &draw.Bottom{N: 2}, &draw.Bottom{N: 2}
 	a.Add("x", "%78", "l2")
@@ -107,7 +107,7 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// TestProbability: weights of 1/Probability estimate without bias how many URLs there are, also if lists repeat them.
+// TestProbability: weights of 1/Probability give an unbiased estimate of the number of URLs, also if lists repeat them.
 func TestProbability(t *testing.T) {
 	list := urls(500)
 	list = append(list, list[:250]...)

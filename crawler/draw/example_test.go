@@ -6,7 +6,7 @@ import (
 	"github.com/amble-crawler/amble/crawler/draw"
 )
 
-// Two machines read one list each. The merged sample is that of both lists together, in whatever order they were read.
+// Two machines read one list each. The merged sample is that of both lists together, whatever the order.
 func Example() {
 	here := draw.Bottom{N: 2, Seed: "2026"}
 	there := here

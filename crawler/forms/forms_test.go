@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A form is sent with its hidden fields, to the address that it names.
+// A form is sent with its hidden fields to its action URL.
 func ExampleFind() {
 	page, _ := extract.Tree([]byte(`<form id=search action=/find><input type=hidden name=lang value=en><input name=q></form>`))
 	base, _ := weburl.Parse("https://shop.example/about")
@@ -33,7 +33,7 @@ func ExampleFind() {
 	// https://shop.example/find?lang=en&q=red+pens <nil>
 }
 
-// What a browser sends, for each kind of field.
+// The data that a browser sends, for each kind of field.
 func TestFieldsAsInBrowsers(t *testing.T) {
 	const page = `<base href="/app/"><form><input name=first></form>
 	<input type=hidden name=outside value=1 form=login><input name=stranger value=1>
@@ -66,7 +66,7 @@ line</textarea><input type=image name=i><button type=button name=b value=no>no</
 	}
 }
 
-// A form that cannot be sent as it is meant is an error that says so.
+// A form that cannot be sent as intended gives an error that says why.
 func TestFormsThatAreNotSent(t *testing.T) {
 	base, _ := weburl.Parse("https://a.example/")
 	for page, want := range map[string]string{
@@ -85,7 +85,7 @@ func TestFormsThatAreNotSent(t *testing.T) {
 	}
 }
 
-// A login with a token that the page hides is three requests, each a pause after the one before it: robots.txt, the page, the form.
+// A login with a hidden token takes three requests, with a pause between them: robots.txt, the page, the form.
 func TestSubmitPassesTheGate(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

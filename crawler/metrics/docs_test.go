@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// TestDashboardAndAlerts: every metric that the dashboard and the alert rules name exists, and every metric is described.
+// TestDashboardAndAlerts: every metric in the dashboard and the alert rules exists, and every metric is described.
 func TestDashboardAndAlerts(t *testing.T) {
 	read := func(name string) string {
 		b, err := os.ReadFile(filepath.Join("..", "..", "docs", filepath.FromSlash(name)))

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// Count a crawl, and serve the counts to Prometheus.
+// Collect the metrics of a crawl, and serve them to Prometheus.
 func Example() {
 	site := httptest.NewServer(http.NotFoundHandler())
 	defer site.Close()

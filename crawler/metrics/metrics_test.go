@@ -24,14 +24,14 @@ import (
 	"github.com/amble-crawler/amble/internal/long"
 )
 
-// names are the metrics of this package. Who renames one breaks dashboards and alerts.
+// names are the metrics of this package. Renaming one breaks dashboards and alerts.
 var names = []string{
 	"amble_build_info", "amble_commit_seconds", "amble_connections_total", "amble_early_requests_total", "amble_end_seconds", "amble_hosts",
 	"amble_last_answer_timestamp_seconds", "amble_pause_ratio", "amble_pause_seconds_total", "amble_received_bytes_total",
 	"amble_request_seconds", "amble_requests_total", "amble_urls", "amble_visits_total",
 }
 
-// text returns what the handler of m writes.
+// text returns the output of m's handler.
 func text(t *testing.T, m *metrics.Metrics) string {
 	t.Helper()
 	rec := httptest.NewRecorder()
@@ -42,7 +42,7 @@ func text(t *testing.T, m *metrics.Metrics) string {
 	return rec.Body.String()
 }
 
-// crawled runs a crawl of n hosts, of which some fail, and returns its metrics.
+// crawled crawls n hosts, some of them failing if faulty is set, and returns the metrics.
 func crawled(t *testing.T, w *crawltest.Web, n int, faulty bool) *metrics.Metrics {
 	t.Helper()
 	m, seeds := metrics.New(), []string(nil)
@@ -148,8 +148,7 @@ func has(t *testing.T, out, series string, want float64) {
 	t.Errorf("there is no %s", series)
 }
 
-// TestCardinality: ten thousand hosts, or two thousand where somebody waits for it, have no more series than ten, and each of
-// their requests is counted once.
+// TestCardinality: thousands of hosts have the same time series as ten, and each of their requests is counted once.
 func TestCardinality(t *testing.T) {
 	var series [][]string
 	for _, n := range []int{10, long.N(2000, 10_000)} {
@@ -169,7 +168,7 @@ func TestCardinality(t *testing.T) {
 	}
 }
 
-// forgetful is a queue that never hands anything out again once it has forgotten to.
+// forgetful is a queue that hands out no more URLs after a given time.
 type forgetful struct {
 	*frontier.Memory
 	after time.Time
@@ -183,7 +182,7 @@ func (f *forgetful) Claim(ctx context.Context) (frontier.Claim, error) {
 	return frontier.Claim{}, ctx.Err()
 }
 
-// TestReady: a crawl that waits as it must is ready, one that is paused too, one that is stuck is not and says so.
+// TestReady: a crawl that waits for pauses, or is paused, is ready. One that is stuck is not, and reports that.
 func TestReady(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		m, c := metrics.New(), simulated(w)
@@ -215,7 +214,7 @@ func TestReady(t *testing.T) {
 		}
 		check(2*time.Minute, "200 ok") // Retry-After
 		check(3*time.Minute, "200 ok")
-		check(5*time.Minute+30*time.Second, "200 ok") // stuck, but not for long
+		check(5*time.Minute+30*time.Second, "200 ok") // stuck, but only briefly
 		check(8*time.Minute, "503 stuck: 1 URL left, but since 2000-01-01T00:04:02Z nothing has been in flight and nothing is owed to any host")
 		time.AfterFunc(9*time.Minute, x.Pause)
 		check(10*time.Minute, "200 ok")

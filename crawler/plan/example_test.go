@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/crawler/plan"
 )
 
-// One host with a long delay decides how long a polite crawl takes, however many hosts there are besides.
+// One host with a long delay determines the duration of a polite crawl, however many other hosts there are.
 func ExampleLeast() {
 	loads := []plan.Load{
 		{Host: "a.example", Requests: 100, Delay: 10 * time.Second},

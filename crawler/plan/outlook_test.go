@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The outlook is a plan of what is left: the host or address that takes longest decides.
+// The outlook is a plan of the remaining pages: the host or address that takes longest determines it.
 func TestLeastTimeLeft(t *testing.T) {
 	now := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 	soon, later := now.Add(2*time.Second), now.Add(9*time.Second)

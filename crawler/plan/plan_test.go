@@ -44,7 +44,8 @@ func TestBoundAndSimulation(t *testing.T) {
 	}
 }
 
-// TestAssumedAnswers checks that a plan says for which answers its times are: nobody could compare them with a crawl otherwise.
+// TestAssumedAnswers checks that a plan states which response times it assumes, so that it can be compared with a
+// crawl.
 func TestAssumedAnswers(t *testing.T) {
 	p := &Plan{Hosts: []Host{{Host: "a", Delay: time.Second, Pages: 9}}}
 	p.SetBound(150 * time.Millisecond)
@@ -53,7 +54,7 @@ func TestAssumedAnswers(t *testing.T) {
 	}
 }
 
-// The simulation agrees with the crawler: on synthetic webs with random hosts, addresses and delays, both make the same
+// The simulation agrees with the crawler. On synthetic webs with random hosts, addresses and delays, both make the same
 // number of requests and take the same time, except for the order of hosts that are ready at the same time.
 func TestSimulationAgreesWithTheCrawler(t *testing.T) {
 	const service = 200 * time.Millisecond
@@ -75,11 +76,11 @@ func TestSimulationAgreesWithTheCrawler(t *testing.T) {
 	}
 }
 
-// crawled has the crawler crawl a synthetic web of the plan's hosts in virtual time.
+// crawled runs the crawler in virtual time on a synthetic web of the plan's hosts.
 func crawled(t *testing.T, p *Plan, service time.Duration, concurrency int) (rep *crawler.Report) {
 	t.Helper()
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
-		w.ExpectViolations() // the pace here is nobody's promise
+		w.ExpectViolations() // the plan's delays are not those that the auditor expects
 		var seeds []string
 		for i := range p.Hosts {
 			seeds = append(seeds, synthetic(w, &p.Hosts[i], i, service))
@@ -100,7 +101,7 @@ func crawled(t *testing.T, p *Plan, service time.Duration, concurrency int) (rep
 	return rep
 }
 
-// synthetic makes one host of a plan, with the same number of pages, the same address and the same delay.
+// synthetic creates one host of a plan, with the same number of pages, address and delay.
 func synthetic(w *crawltest.Web, h *Host, i int, service time.Duration) (seed string) {
 	site := w.Site(fmt.Sprintf("host%d.sim.test", i)).Latency(service)
 	if h.Addr != "" {
