@@ -61,7 +61,7 @@ func TestCSVKeepsTheContract(t *testing.T) { sinktest.Run(t, csvSuite()) }
 
 func TestKilledWhileItWritesCSV(t *testing.T) { sinktest.RunKilled(t, csvSuite(), kills()) }
 
-// table writes items, each in its own record, and returns the text.
+// table writes items, one per record, and returns the text.
 func table(t *testing.T, columns []string, items ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -121,7 +121,7 @@ func TestCSVColumns(t *testing.T) {
 	}
 }
 
-// TestCSVFormulaColumnReopened checks that columns are recognised in the form in which they were written.
+// TestCSVFormulaColumnReopened checks that columns are recognized in their escaped form.
 func TestCSVFormulaColumnReopened(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.csv")
 	for range 2 {
@@ -169,7 +169,7 @@ func TestCSVReopenedWithColumns(t *testing.T) {
 	}
 }
 
-// TestCSVTornHeader checks that nothing is added to a file whose first row was torn by a kill until it is restored.
+// TestCSVTornHeader checks that a file whose header was torn by a kill accepts no rows until Restore.
 func TestCSVTornHeader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.csv")
 	if err := os.WriteFile(path, []byte("a,b"), 0o600); err != nil {
@@ -192,7 +192,7 @@ func TestCSVTornHeader(t *testing.T) {
 }
 
 func ExampleNewCSV() {
-	s := sink.NewCSV(os.Stdout, "title", "price") // in the sinks of a crawler
+	s := sink.NewCSV(os.Stdout, "title", "price") // one of a crawler's sinks
 	for _, item := range []string{`{"title": "Lamps", "price": 9.5}`, `{"title": "=HYPERLINK(…)", "stock": 3}`} {
 		if err := s.Append(context.Background(), &sink.Record{URL: "http://shop.test/", Data: []json.RawMessage{json.RawMessage(item)}}); err != nil {
 			fmt.Println(err)

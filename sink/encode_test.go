@@ -22,7 +22,7 @@ var awkward = []string{
 	"\u2028\u2029", "\ufffd", "\xff\xfe", "a\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "end\xe2\x80", "é\xffé",
 }
 
-// fill sets a value at random, so that the test notices a field that the encoder omits.
+// fill sets a value at random, so that the test notices a field missing from the encoder.
 func fill(r *rand.Rand, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -37,7 +37,7 @@ func fill(r *rand.Rand, v reflect.Value) {
 		v.SetInt([]int64{0, 1, -1, 200, math.MaxInt64, math.MinInt64}[r.IntN(6)])
 	case reflect.Slice:
 		if v.Type() == reflect.TypeFor[[]byte]() {
-			return // bodies are not part of the form
+			return // bodies are not encoded
 		}
 		if v.Type() == reflect.TypeFor[json.RawMessage]() {
 			v.SetBytes([]byte([]string{"1", `{"a": [ "<é>\u2028" ]}`, "\"\xff\"", " null\n", "{", ""}[min(r.IntN(100), 5)]))
@@ -96,8 +96,8 @@ func TestLineAgreesWithEncodingJSON(t *testing.T) {
 
 var times = regexp.MustCompile(`("(?:queued|started|ended)":"[-0-9]+T[0-9:]+)(\.[0-9]+)?([^"]*")`)
 
-// micros rewrites the times of a line to six digits of a second's fraction: readers of JSON lines such as DuckDB take
-// a time with more digits for text, and pandas one with fewer digits than its first.
+// micros rewrites the times in a line with six fractional digits. Some readers of JSON lines need that: DuckDB reads
+// times with more digits as text, and pandas reads times with fewer digits than the first one as text.
 func micros(line []byte) []byte {
 	return times.ReplaceAllFunc(line, func(b []byte) []byte {
 		m := times.FindSubmatch(b)

@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/sink/sinktest"
 )
 
-// small is a disk with room for a limited number of bytes.
+// small is a disk with a limited number of bytes left.
 type small struct {
 	io.Writer
 	room int
@@ -60,7 +60,7 @@ func tables() sinktest.Suite {
 	}
 }
 
-// The example fulfills the contract itself.
+// The example sink passes the conformance suite.
 func TestOwnSinkKeepsTheContract(t *testing.T) { sinktest.Run(t, tables()) }
 
 func TestOwnSinkOutlivesKills(t *testing.T) { sinktest.RunKilled(t, tables(), 8) }

@@ -13,17 +13,17 @@ import (
 
 // Table is a custom sink: a text file with the status and the URL of each page.
 type Table struct {
-	sink.Base // it takes records alone
+	sink.Base // accepts records only
 
 	f      *os.File
-	w      io.Writer // the same as f, except in tests of a full disk
-	lines  []byte    // not written yet
-	size   int64     // of the file
-	err    error     // of a write: the file may be torn after the last Sync
+	w      io.Writer // same as f, except in tests of a full disk
+	lines  []byte    // not yet written
+	size   int64     // size of the file
+	err    error     // write error: the file may be torn after the last Sync
 	closed bool
 }
 
-// OpenTable opens a file and appends to it.
+// OpenTable opens a file for appending.
 func OpenTable(path string) (*Table, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
@@ -55,8 +55,8 @@ func (t *Table) usable() error {
 	return t.err
 }
 
-// Sync writes and syncs the pending lines and returns the length of the file. After an error it fails until Restore,
-// because nobody knows which lines are in the file.
+// Sync writes and syncs the pending lines and returns the file's length. After an error, it is unknown which lines are
+// in the file, so Sync fails until Restore.
 func (t *Table) Sync(_ context.Context) (int64, error) {
 	if err := t.usable(); err != nil {
 		return 0, err
@@ -98,7 +98,7 @@ func (t *Table) Close(ctx context.Context) error {
 	return errors.Join(err, t.f.Close())
 }
 
-// A custom sink. Its test is one call of sinktest.Run.
+// A custom sink. To test it, call sinktest.Run.
 func Example_ownSink() {
 	dir, err := os.MkdirTemp("", "table")
 	if err != nil {

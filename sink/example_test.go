@@ -23,7 +23,7 @@ func ExampleNewJSONL() {
 	// {"schema":"amble.visit/1","url":"http://example.org/","depth":0,"status":200,"outcome":"fetched","type":"text/html","warc":{"file":"amble-20260301120000-00000.warc.gz","offset":734,"length":1021}}
 }
 
-// A crawl that was killed resumes: what was written after the last Sync is cut off, and written again.
+// A killed crawl resumes: output after the last Sync is truncated and written again.
 func ExampleOpenJSONL() {
 	dir, err := os.MkdirTemp("", "visits")
 	if err != nil {

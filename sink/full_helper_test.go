@@ -1,6 +1,6 @@
 package sink
 
-// OpenItemsFull opens items on a disk with room for room more bytes.
+// OpenItemsFull opens an items file on a disk with room more bytes left.
 func OpenItemsFull(path string, room int) (*JSONL, error) {
 	j, err := OpenFull(path, room)
 	if err != nil {
@@ -9,7 +9,7 @@ func OpenItemsFull(path string, room int) (*JSONL, error) {
 	return items(j), nil
 }
 
-// OpenCSVFull opens a CSV on a disk with room for room more bytes.
+// OpenCSVFull opens a CSV file on a disk with room more bytes left.
 func OpenCSVFull(path string, room int) (*CSV, error) {
 	c, err := OpenCSV(path)
 	if err != nil {
@@ -20,7 +20,7 @@ func OpenCSVFull(path string, room int) (*CSV, error) {
 	return c, nil
 }
 
-// OpenLinksFull opens links on a disk with room for room more bytes.
+// OpenLinksFull opens a links file on a disk with room more bytes left.
 func OpenLinksFull(path string, room int) (*JSONL, error) {
 	j, err := OpenFull(path, room)
 	if err != nil {

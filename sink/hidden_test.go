@@ -8,8 +8,7 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// Characters that are invisible, or that change the direction of other text, are escaped in a line, and a reader of
-// the line gets them back.
+// Invisible characters and those that change the text direction are escaped in a line, and survive a round trip.
 func TestHiddenCharactersAreEscaped(t *testing.T) {
 	const text = "a\u009b31m\u202eb\u2066c\u200bd\u00ade\U000e0041\x7f\u2028f日本"
 	r := page()

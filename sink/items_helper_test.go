@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// emitting is a sink of results that adds one or two to each record, which name its URL.
+// emitting is a sink of results that adds one or two results to each record, which contain its URL.
 type emitting struct{ sink.Sink }
 
 func (e emitting) Append(ctx context.Context, r *sink.Record) error {

@@ -44,7 +44,7 @@ func readLines(path string) ([]string, error) {
 	}
 }
 
-// narrow is a file on a disk with room for a limited number of bytes.
+// narrow is a file on a disk with a limited number of bytes left.
 type narrow struct {
 	File
 	room int
@@ -58,7 +58,7 @@ func (n *narrow) Write(p []byte) (int, error) {
 	return m, err
 }
 
-// OpenFull opens a JSONL on a disk with room for room more bytes.
+// OpenFull opens a JSONL file on a disk with room more bytes left.
 func OpenFull(path string, room int) (*JSONL, error) {
 	j, err := OpenJSONL(path)
 	if err != nil {
@@ -69,10 +69,10 @@ func OpenFull(path string, room int) (*JSONL, error) {
 	return j, nil
 }
 
-// ReadLines exports readLines to the conformance test.
+// ReadLines exports readLines for the conformance test.
 var ReadLines = readLines
 
-// pieces counts writes and can make them fail.
+// pieces is a writer that counts writes and can make them fail.
 type pieces struct {
 	writes []string
 	short  bool
@@ -155,7 +155,7 @@ func TestShortWriteIsAnError(t *testing.T) {
 	}
 }
 
-// A record that cannot be encoded is not an error of the output.
+// A record that cannot be encoded does not make the output fail.
 func TestBadRecordLeavesTheOutput(t *testing.T) {
 	out := new(pieces)
 	j := NewJSONL(out)
@@ -169,7 +169,7 @@ func TestBadRecordLeavesTheOutput(t *testing.T) {
 	}
 }
 
-// After an error the output can be restored and used again if there is room.
+// After an error, the output can be restored and used again once there is room.
 func TestRestoreClearsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "visits.jsonl")
 	j, err := OpenFull(path, 600)
@@ -213,7 +213,7 @@ func TestLongLinesAreNotKept(t *testing.T) {
 	}
 }
 
-// noting is a file that records the calls of its methods.
+// noting is a file that records its method calls.
 type noting struct {
 	File
 	calls []string
@@ -246,7 +246,7 @@ func openNoting(t *testing.T) (*JSONL, *noting) {
 	return j, n
 }
 
-// Lines of a file are written together: one write for a Sync, however many lines there are.
+// The pending lines of a file are written together, with one write per Sync.
 func TestFileHoldsLinesUntilSync(t *testing.T) {
 	j, f := openNoting(t)
 	for i := range 5 {
@@ -260,7 +260,7 @@ func TestFileHoldsLinesUntilSync(t *testing.T) {
 		}
 		want := "write sync"
 		if i == 0 {
-			want = "sync" // for what an earlier run left
+			want = "sync" // syncs what an earlier run wrote
 		}
 		if _, err := j.Sync(t.Context()); err != nil || f.done() != want {
 			t.Errorf("%d records: want %s, %v", i, want, err)
@@ -308,7 +308,7 @@ func TestCutIsSynced(t *testing.T) {
 	}
 }
 
-// Whoever follows the file of a slow crawl sees lines although nobody calls Sync.
+// In a slow crawl, lines are written to the file without a Sync, so that they can be followed.
 func TestFileHoldsLinesForASecond(t *testing.T) {
 	j, f := openNoting(t)
 	defer j.Close(t.Context())
@@ -327,7 +327,7 @@ func TestFileHoldsLinesForASecond(t *testing.T) {
 	}
 }
 
-// Restore discards lines that are held back and were never synced, and cannot restore to them.
+// Restore discards pending lines that were never synced. It cannot restore to an offset within them.
 func TestRestoreDropsHeldLines(t *testing.T) {
 	j, _ := openNoting(t)
 	offset := int64(0)
@@ -351,7 +351,7 @@ func TestRestoreDropsHeldLines(t *testing.T) {
 	}
 }
 
-// A bad record does not change the lines before it.
+// A record that cannot be encoded does not affect pending lines.
 func TestBadRecordLeavesHeldLines(t *testing.T) {
 	j, _ := openNoting(t)
 	bad := page()

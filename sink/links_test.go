@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/sink/sinktest"
 )
 
-// linking gives each record a link.
+// linking is a sink that adds a link to each record.
 type linking struct{ *sink.JSONL }
 
 func (l linking) Append(ctx context.Context, r *sink.Record) error {
@@ -140,7 +140,7 @@ func TestItems(t *testing.T) {
 }
 
 func ExampleNewItems() {
-	s := sink.NewItems(os.Stdout) // in the sinks of a crawler
+	s := sink.NewItems(os.Stdout) // one of a crawler's sinks
 	for _, item := range []string{`{"title": "Lamps", "price": 9.5}`, `{"title": "Chairs", "price": 20}`} {
 		if err := s.Append(context.Background(), &sink.Record{URL: "http://shop.test/", Data: []json.RawMessage{json.RawMessage(item)}}); err != nil {
 			fmt.Println(err)

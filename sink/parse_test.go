@@ -24,7 +24,7 @@ func whole() *Record {
 	}
 }
 
-// linesForParse returns lines of visits, some of which are not as they should be.
+// linesForParse returns lines of visits, some of them malformed.
 func linesForParse(t testing.TB) (all []string) {
 	t.Helper()
 	for _, r := range []*Record{whole(), {}, {URL: "http://a.test/"}} {
@@ -48,7 +48,8 @@ func linesForParse(t testing.TB) (all []string) {
 	return append(all, "", "\n", "{", "{}", "{} ", "[]", "null", `{"schema":"a\"b"}`, `{"schema":"a"b"}`, `{"schema":"a\","url":"b"}`, `{"url"}`, `{"url":}`, `{,}`, `{"depth":1,}`, "{}\n\n", `{"url":"`+strings.Repeat("long", 1<<16)+`"}`)
 }
 
-// TestParseIsAsEncodingJSON: a line means the same, also one that somebody else has written or changed, or no line at all.
+// TestParseIsAsEncodingJSON: any line gives the same result as with encoding/json, even if another program wrote or
+// changed it, or if it is not a valid line.
 func TestParseIsAsEncodingJSON(t *testing.T) {
 	var p Parser
 	for range 2 { // with nothing remembered, and with everything
@@ -72,14 +73,14 @@ func FuzzParse(f *testing.F) {
 
 func compare(t *testing.T, p *Parser, line []byte) {
 	t.Helper()
-	got, want := *whole(), Record{} // what it had before does not matter
+	got, want := *whole(), Record{} // previous contents must not matter
 	err, wantErr := p.Parse(line, &got), json.Unmarshal(line, &want)
 	if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() || err == nil && !reflect.DeepEqual(got, want) {
 		t.Errorf("%.200q:\n%+v %v, want\n%+v %v", line, got, err, want, wantErr)
 	}
 }
 
-// TestShort: what Short leaves out is checked all the same, and all else is as it is.
+// TestShort: fields that Short skips are still validated, and all others are the same.
 func TestShort(t *testing.T) {
 	p := Parser{Short: true}
 	leave := func(r *Record) {
@@ -112,7 +113,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// TestParseOfChangedLines changes lines as JSONL writes them, and compares what is read of them with encoding/json.
+// TestParseOfChangedLines mutates lines written by JSONL, and compares the result of Parse with encoding/json.
 func TestParseOfChangedLines(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 59, 999999000, time.UTC)
 	var lines [][]byte

@@ -21,7 +21,7 @@ type lamp struct {
 	Price float64 `json:"price" db:"price"`
 }
 
-// visit returns what a crawl passes to its sinks after a handler has emitted a lamp.
+// visit returns the record that a crawl passes to its sinks after a handler has emitted a lamp.
 func visit(l lamp) *sink.Record {
 	b, _ := json.Marshal(l)
 	return &sink.Record{URL: "https://shop.test/", Data: []json.RawMessage{b}}
@@ -35,7 +35,7 @@ func ExampleOpenShards() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	s, err := items.OpenShards(dir, "lamps", items.CSV[lamp](), items.Bounds{Rows: 2}) // in crawler.Config.Sinks
+	s, err := items.OpenShards(dir, "lamps", items.CSV[lamp](), items.Bounds{Rows: 2}) // for crawler.Config.Sinks
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -63,7 +63,7 @@ func ExampleOpenShards() {
 	// c,8
 }
 
-// Store the files of a crawl in a directory that stands for a bucket: s3.Open("s3://crawls/lamps") returns one.
+// Upload the files of a crawl to a directory, in place of a bucket from s3.Open("s3://crawls/lamps").
 func ExampleShards_UploadTo() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example")
@@ -78,7 +78,7 @@ func ExampleShards_UploadTo() {
 		return
 	}
 	defer to.Close()
-	s, err := items.OpenShards(filepath.Join(dir, "crawl"), "lamps", items.CSV[lamp](), items.Bounds{Rows: 2}) // in crawler.Config.Sinks
+	s, err := items.OpenShards(filepath.Join(dir, "crawl"), "lamps", items.CSV[lamp](), items.Bounds{Rows: 2}) // for crawler.Config.Sinks
 	if err == nil {
 		err = s.UploadTo(to, "stored", func(err error) { fmt.Println("later:", err) })
 	}
@@ -111,7 +111,7 @@ func ExampleOpenTable() {
 		return
 	}
 	defer db.Close()
-	db.SetMaxOpenConns(1) // each connection would have a memory for itself
+	db.SetMaxOpenConns(1) // each connection would have its own in-memory database
 	t, err := items.OpenTable[lamp](ctx, db, items.SQLite, "lamps", "crawls/shop", "sku")
 	if err != nil {
 		fmt.Println(err)

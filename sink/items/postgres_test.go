@@ -14,8 +14,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
 
-// postgres starts a server without a network, as a user that may do nothing else if the test is run by root. The test is skipped
-// where PostgreSQL is not installed.
+// postgres starts a server without a network. If root runs the test, the server runs as an unprivileged user. The test
+// is skipped if PostgreSQL is not installed.
 func postgres(t *testing.T) *sql.DB {
 	t.Helper()
 	bins, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -25,7 +25,7 @@ func postgres(t *testing.T) *sql.DB {
 	if len(bins) == 0 {
 		t.Skip("PostgreSQL is not installed: its initdb is neither in PATH nor in /usr/lib/postgresql")
 	}
-	dir, err := os.MkdirTemp("/tmp", "pg") // a path of a socket must be short
+	dir, err := os.MkdirTemp("/tmp", "pg") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}

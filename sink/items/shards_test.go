@@ -29,7 +29,7 @@ type page struct {
 	Price *float64 `json:"price,omitempty"`
 }
 
-// emitting is a sink of results that adds one to each record, and at the end closes what it needs.
+// emitting is a sink of results that adds one result to each record, and closes other resources at the end.
 type emitting struct {
 	sink.Sink
 
@@ -54,7 +54,7 @@ func (e emitting) Close(ctx context.Context) error {
 	return err
 }
 
-// format is how the files of one format are written, and read by other code.
+// format has a format's functions for writing files, and an independent reader.
 type format struct {
 	items.Format[page]
 	read func(path string) ([]string, error)
@@ -110,7 +110,7 @@ func readParquet(path string) (urls []string, err error) {
 	return urls, err
 }
 
-// readShards reads the complete files, whose names must say what is in them, and the open one.
+// readShards reads the complete files and the open one, and checks that the names of files match their contents.
 func readShards(dir string, closed bool, f format) (urls []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -142,7 +142,7 @@ func readShards(dir string, closed bool, f format) (urls []string, err error) {
 	return urls, nil
 }
 
-// small is a disk with room for a limited number of bytes.
+// small is a disk with a limited number of bytes left.
 type small struct {
 	io.Writer
 	room *int
@@ -174,7 +174,7 @@ func shardSuite(f format, rows int64) sinktest.Suite {
 			return emitting{Sink: s}, err
 		},
 		Runs:    20,
-		InPlace: true, // complete files are made in one step: see TestShardsOutliveKillsAtEachStep
+		InPlace: true, // complete files are created in one step: see TestShardsOutliveKillsAtEachStep
 	}
 }
 
@@ -190,8 +190,8 @@ func TestShardsOutliveKilledProcesses(t *testing.T) {
 	}
 }
 
-// A process is killed after each change of the directory. Whatever it left is restored to each offset that a commit may have, and
-// while that is done the next process is killed after each change, too.
+// A process is killed after each change of the directory. The remaining files are restored to each possible committed
+// offset, and during that, the next process is killed after each change, too.
 func TestShardsOutliveKillsAtEachStep(t *testing.T) {
 	for name, f := range formats() {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestShardsOutliveKillsAtEachStep(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			committed, left := int64(0), map[string]int64{} // copies of the directory, and what was committed then
+			committed, left := int64(0), map[string]int64{} // copies of the directory, each with the offset committed by then
 			s.OnStep(func() { left[copied(t, dir)] = committed }, nil)
 			e := emitting{Sink: s}
 			for n := range 8 {
@@ -231,7 +231,8 @@ func TestShardsOutliveKillsAtEachStep(t *testing.T) {
 	}
 }
 
-// restored restores a directory, adds two rows and checks all. It returns what kills meanwhile would have left.
+// restored restores a directory, adds two rows and checks everything. It returns the directories that kills would have
+// left meanwhile.
 func restored(t *testing.T, dir string, f format, offset int64) map[string]bool {
 	t.Helper()
 	s, err := items.OpenShards(dir, "pages", f.Format, items.Bounds{Rows: 3})
@@ -304,8 +305,8 @@ func TestResultOfAnotherTypeIsRefusedAndChangesNothing(t *testing.T) {
 	}
 }
 
-// A complete file is durable before its open file is removed. After a failure of power the open one may be there again, with
-// other rows: it does not count. Nothing is added before Restore has decided that.
+// A complete file is durable before its open file is removed. After a power failure, the open file may be back with
+// other rows; then it does not count. Nothing may be added before Restore has decided that.
 func TestCompleteFileCountsAfterFailureOfPower(t *testing.T) {
 	dir := t.TempDir()
 	f := formats()["jsonl"]

@@ -29,7 +29,7 @@ func openSQLite(path string) (*sql.DB, error) {
 	return sql.Open("sqlite", "file:"+filepath.ToSlash(path)+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)")
 }
 
-// full converts SQLite's error of a full disk to the system's.
+// full is a sink that converts SQLite's error for a full disk to the operating system's.
 type full struct{ sink.Sink }
 
 func (f full) Sync(ctx context.Context) (int64, error) {
@@ -110,7 +110,7 @@ type product struct {
 	Hidden string            `json:"hidden" db:"-"`
 }
 
-// Random results of two jobs, kills, restores and failing statements leave what a model has.
+// Runs random results of two jobs, kills, restores and failing statements, and compares the table with a model.
 func TestTableAgreesWithModel(t *testing.T) {
 	databases(t, func(t *testing.T, d items.Dialect, db *sql.DB) {
 		for seed := range uint64(long.Seeds(6, 60)) {
@@ -119,7 +119,7 @@ func TestTableAgreesWithModel(t *testing.T) {
 	})
 }
 
-// databases calls f with a database of each dialect.
+// databases runs f with a database of each dialect.
 func databases(t *testing.T, f func(t *testing.T, d items.Dialect, db *sql.DB)) {
 	t.Run("SQLite", func(t *testing.T) {
 		db, err := openSQLite(filepath.Join(t.TempDir(), "x.db"))
@@ -132,7 +132,7 @@ func databases(t *testing.T, f func(t *testing.T, d items.Dialect, db *sql.DB)) 
 	t.Run("PostgreSQL", func(t *testing.T) { f(t, items.PostgreSQL, postgres(t)) })
 }
 
-// result is one of a job, in the order in which the table got them.
+// result is one result of a job, in the order of insertion.
 type result struct {
 	job int
 	product
@@ -218,7 +218,7 @@ func random(rng *rand.Rand) product {
 	return p
 }
 
-// stored reads the table without the code that is tested.
+// stored reads the table without using the tested code.
 func stored(t *testing.T, d items.Dialect, db *sql.DB, name string) map[string]product {
 	t.Helper()
 	rows, err := db.Query(`SELECT sku, shop, name, price, stock, sold, seen, tags, facts, raw FROM "` + name + `"`)
@@ -281,7 +281,7 @@ func TestHostileTextIsStored(t *testing.T) {
 	})
 }
 
-// A second process that writes as the same job fails, before it writes anything.
+// A second process that writes for the same job fails before it writes anything.
 func TestTableOfOneJobHasOneWriter(t *testing.T) {
 	databases(t, func(t *testing.T, d items.Dialect, db *sql.DB) {
 		var tables []*items.Table[page]

@@ -45,7 +45,7 @@ func openUploading(dir string, to stores.Store, failed func(error)) (*items.Shar
 	return s, err
 }
 
-// addPages adds rows with the numbers of a range.
+// addPages adds one row for each number of a range.
 func addPages(t *testing.T, s sink.Sink, from, to int) {
 	t.Helper()
 	for n := from; n <= to; n++ {
@@ -55,7 +55,7 @@ func addPages(t *testing.T, s sink.Sink, from, to int) {
 	}
 }
 
-// storedIn returns the names of the objects, which must be the files of the directory, with their hashes.
+// storedIn returns the names of the stored objects. They must be files of the directory, with the same hashes.
 func storedIn(dir string, to stores.Store) (names []string, err error) {
 	for o, err := range to.List(context.Background(), "") {
 		if err != nil {
@@ -87,8 +87,8 @@ func wantStored(t *testing.T, dir string, to stores.Store, want ...string) {
 	}
 }
 
-// uploadSuite returns the suite for sinks that upload. The store is in the output's directory and copied with it. Each Read checks
-// the stored files; after Close, all files must be stored.
+// uploadSuite returns the suite for sinks that upload. The store is in the output's directory and is copied with it.
+// Each Read checks the stored files. After Close, all files must be stored.
 func uploadSuite() sinktest.Suite {
 	suite := shardSuite(formats()["jsonl"], 3)
 	open := func(dir string) (*items.Shards[page], *stores.Dir, error) {
@@ -143,7 +143,8 @@ func TestUploadsOutliveKilledProcesses(t *testing.T) {
 	sinktest.RunKilled(t, uploadSuite(), long.Seeds(2, 8))
 }
 
-// A process that is killed while it writes the list leaves a file, which the next one removes. Files of others stay.
+// A process killed while it writes the list leaves a temporary file. The next process removes it, but not files of
+// others.
 func TestListsOfKilledProcessesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{".pages.sha256.776427250", ".pages.sha256.mine"} {
@@ -163,7 +164,7 @@ func TestListsOfKilledProcessesAreRemoved(t *testing.T) {
 	}
 }
 
-// A file is stored once it is committed, and not before: when Sync is called again, or when Restore says so.
+// A file is uploaded only after its commit: at the next Sync, or when Restore confirms it.
 func TestFilesAreStoredAfterTheirCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, to := t.TempDir(), openDir(t)
@@ -181,7 +182,7 @@ func TestFilesAreStoredAfterTheirCommit(t *testing.T) {
 		addPages(t, s, 1, 4)
 		sync()
 		wantStored(t, dir, to)
-		addPages(t, s, 5, 7) // completes another
+		addPages(t, s, 5, 7) // completes another file
 		sync()
 		wantStored(t, dir, to, "pages-000000000001-000000000003.jsonl")
 		if err := s.Close(t.Context()); err != nil {
@@ -208,7 +209,7 @@ func TestFilesAreStoredAfterTheirCommit(t *testing.T) {
 	})
 }
 
-// away is a store that cannot be reached until it is there, and counts its Puts.
+// away is a store that is unreachable at first, and counts its Puts.
 type away struct {
 	stores.Store
 
@@ -224,7 +225,7 @@ func (a *away) Put(ctx context.Context, o stores.Object, body io.ReadSeeker) err
 	return a.Store.Put(ctx, o, body)
 }
 
-// listed is a store that counts the Puts of files that the list in a directory does not name.
+// listed is a store that counts the Puts of files missing from the list in a directory.
 type listed struct {
 	stores.Store
 
@@ -239,7 +240,8 @@ func (l *listed) Put(ctx context.Context, o stores.Object, body io.ReadSeeker) e
 	return l.Store.Put(ctx, o, body)
 }
 
-// A file is listed before it is stored, also if the list could not be written at first: Restore removes what may be stored.
+// A file is listed before it is uploaded, even if writing the list failed at first. Restore removes uploads that were
+// not committed.
 func TestFilesAreListedBeforeTheyAreStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -261,7 +263,7 @@ func TestFilesAreListedBeforeTheyAreStored(t *testing.T) {
 	})
 }
 
-// No commit waits for a store that is away. What is complete meanwhile is stored, once, when it is back.
+// Commits do not wait for an unreachable store. Files completed meanwhile are uploaded once when it is back.
 func TestStoreThatIsAwayDelaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, to := t.TempDir(), &away{Store: openDir(t)}

@@ -21,7 +21,8 @@ import (
 
 var fault = flag.String("fault", "", "of the sink that TestFaulty tests")
 
-// plain is a small correct sink, into which a test puts one fault: a line per record, "url length-of-the-url".
+// plain is a small correct sink into which a test puts one fault. It writes one line per record, "url
+// length-of-the-url".
 type plain struct {
 	sink.Base
 
@@ -215,7 +216,7 @@ func TestFaulty(t *testing.T) {
 	sinktest.Run(t, suite())
 }
 
-// TestEveryFaultIsFound runs the suite with sinks that each break a clause, and checks which tests fail.
+// TestEveryFaultIsFound runs the suite with sinks that each violate one clause, and checks which tests fail.
 func TestEveryFaultIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a process for each fault")

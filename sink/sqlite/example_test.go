@@ -20,7 +20,7 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "shop.db")
-	s, err := sqlite.Open(path, "products") // in the sinks of a crawler
+	s, err := sqlite.Open(path, "products") // one of a crawler's sinks
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -2,7 +2,7 @@ package sqlite
 
 import "fmt"
 
-// OpenFull opens a database that may grow by room bytes, in whole pages.
+// OpenFull opens a database that can grow by room bytes, in whole pages.
 func OpenFull(path, table string, room int) (*Sink, error) {
 	s, err := Open(path, table)
 	if err != nil {

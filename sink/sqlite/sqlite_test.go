@@ -21,7 +21,7 @@ import (
 
 const file = "items.db"
 
-// emitting is a sink of results that adds one to each record, which names its URL.
+// emitting is a sink of results that adds one result to each record, which contains its URL.
 type emitting struct{ sink.Sink }
 
 func (e emitting) Append(ctx context.Context, r *sink.Record) error {
@@ -59,7 +59,7 @@ func suite() sinktest.Suite {
 	}
 }
 
-// pages are the _page of each row.
+// pages returns the _page column of each row.
 func pages(path string) (urls []string, err error) {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -154,7 +154,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestRefused checks that a result that cannot be a row is named and changes nothing: the next one is taken.
+// TestRefused checks that a result that cannot be stored as a row is reported and changes nothing, and that the next
+// one is accepted.
 func TestRefused(t *testing.T) {
 	many := make([]string, 1200)
 	for i := range many {
@@ -210,7 +211,7 @@ func TestOpenRefused(t *testing.T) {
 	}
 }
 
-// TestReadMeanwhile checks that others read whole commits while the crawl writes.
+// TestReadMeanwhile checks that concurrent readers see only complete commits.
 func TestReadMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), file)
 	s, err := sqlite.Open(path, "items")

@@ -51,7 +51,7 @@ func writeArchive(t *testing.T, dir string, n int, o Options) {
 	}
 }
 
-// TestArchiveFindsWhatWasWritten reads archives of many files, with their indexes and without.
+// TestArchiveFindsWhatWasWritten reads archives of many files, with and without their indexes.
 func TestArchiveFindsWhatWasWritten(t *testing.T) {
 	for _, c := range []Compression{Gzip, Zstd} {
 		dir := t.TempDir()
@@ -100,7 +100,7 @@ func TestArchiveFindsWhatWasWritten(t *testing.T) {
 	}
 }
 
-// plainArchive is as other programs write it: not compressed, with URIs in angle brackets and a chunked body.
+// plainArchive is an archive as other programs write it: uncompressed, with URIs in angle brackets and a chunked body.
 const plainArchive = "WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 4\r\n\r\na: b\r\n\r\n" +
 	"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:1>\r\nWARC-Target-URI: <http://a.org/>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n" +
 	"Content-Type: application/http;\r\n msgtype=response\r\nContent-Length: 71\r\n\r\n" +
@@ -110,7 +110,7 @@ func TestArchiveOfOtherPrograms(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.warc")
 	text := strings.Replace(plainArchive, "Content-Length: 71", fmt.Sprint("Content-Length: ", len("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX: 1\r\n\r\n3\r\nabc\r\n0\r\n\r\n\r\n\r\n")), 1)
 	for _, c := range []struct {
-		text, want string // want: of the error
+		text, want string // want: the error text
 	}{
 		{text, ""},
 		{text + text, ""},
@@ -154,7 +154,7 @@ func TestArchiveOfOtherPrograms(t *testing.T) {
 	}
 }
 
-// TestArchiveChecksDigests changes a byte of a record in a file that is not compressed, and so has no other check.
+// TestArchiveChecksDigests changes a byte of a record in an uncompressed file, which has no other checksum.
 func TestArchiveChecksDigests(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.warc")
 	block := "HTTP/1.1 200 OK\r\n\r\nabc"
@@ -190,7 +190,7 @@ func TestArchiveChecksDigests(t *testing.T) {
 	}
 }
 
-// FuzzArchive opens arbitrary bytes as an archive and reads all that it finds.
+// FuzzArchive opens arbitrary bytes as an archive and reads everything in it.
 func FuzzArchive(f *testing.F) {
 	f.Add([]byte(plainArchive))
 	dir := f.TempDir()
@@ -235,7 +235,7 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-// TestArchiveNeedsLittleMemory checks the size of the table for a million answers.
+// TestArchiveNeedsLittleMemory checks the size of the table for a million responses.
 func TestArchiveNeedsLittleMemory(t *testing.T) {
 	if long.Race {
 		t.Skip("measures memory, which the race detector multiplies")

@@ -68,8 +68,8 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// BenchmarkAppendAndSync measures a record of a page of 34 kB in an archive that is committed every N records. A Sync
-// is an fsync of the file and one of its index.
+// BenchmarkAppendAndSync measures a record of a page of 34 kB in an archive that is synced every N records. A Sync is
+// an fsync of the file and one of its index.
 func BenchmarkAppendAndSync(b *testing.B) {
 	body := prose(34_000)
 	for _, every := range []int{1, 100, 1000} {

@@ -17,8 +17,8 @@ import (
 
 var errDead = errors.New("dead")
 
-// dying returns a hook that permits n changes of the disk, then half of the next if it is a write, and none after
-// that. once says that only a single change fails.
+// dying returns a hook that permits n changes of the disk, then half of the next one if it is a write, and no more. If
+// once is set, only that one change fails.
 func dying(n *int, once bool) func(op operation) error {
 	return func(op operation) error {
 		*n--
@@ -36,7 +36,7 @@ func dying(n *int, once bool) func(op operation) error {
 }
 
 // life is a crawl with several files, a restore in the middle, and a second run. It stops at the first error and
-// reports what was committed.
+// records what was committed.
 type life struct {
 	dir       string
 	o         Options
@@ -133,7 +133,7 @@ func TestStoppedBetweenAnyTwoChangesOfTheDisk(t *testing.T) {
 	}
 }
 
-// An error of the disk may be temporary; Restore makes the sink usable again, in place.
+// A disk error may be temporary. Restore makes the sink usable again.
 func TestRestoreClearsAnError(t *testing.T) {
 	n := 1 << 30
 	l := &life{dir: t.TempDir(), o: Options{hook: dying(&n, true)}}
@@ -173,7 +173,7 @@ func TestOffsetsThatSyncNeverReturns(t *testing.T) {
 	}
 }
 
-// changes counts what a Writer changes on the disk.
+// changes counts a Writer's changes of the disk.
 func changes(t *testing.T, o Options) (w *Writer, n *int, fail *string) {
 	t.Helper()
 	n, fail = new(int), new(string)
@@ -187,7 +187,7 @@ func changes(t *testing.T, o Options) (w *Writer, n *int, fail *string) {
 	return open(t, t.TempDir(), o), n, fail
 }
 
-// What a power failure must not undo is synced in time, which no other test checks.
+// Data that must survive a power failure is synced in time. No other test checks this.
 func TestWritesAreSynced(t *testing.T) {
 	unsynced := map[string]bool{}
 	o := Options{MaxSize: 4000, hook: func(op operation) error {
@@ -314,7 +314,7 @@ func TestOutputChangedByAnotherProgram(t *testing.T) {
 	}
 }
 
-// Other files in the directory are left alone.
+// Unrelated files in the directory are left alone.
 func TestForeignFilesStay(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"notes.txt", "amble-20260301120000-00000.txt", "amble-2026-00000.warc.gz", "amble-20260301120000-x.warc.gz", "other-20260301120000-00000.warc.gz", "amble-20260301120000-00000-host.warc.gz", "amble-20260301120000-99999999.warc.gz"} {

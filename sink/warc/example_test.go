@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/sink/warc/warctest"
 )
 
-// An archive comes before the lines of visits, which then contain where each answer is.
+// The archive comes before the lines of visits, which then contain the position of each response.
 func Example() {
 	dir, err := os.MkdirTemp("", "warc")
 	if err != nil {

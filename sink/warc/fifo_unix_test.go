@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/sink/warc"
 )
 
-// An index that is a FIFO counts as none: the archive itself is read.
+// If an index is a FIFO, it is ignored, and the archive itself is read.
 func TestIndexThatIsFIFOIsNotWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.warc")

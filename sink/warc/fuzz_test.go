@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/sink/warc/warctest"
 )
 
-// FuzzRoundTrip writes exchanges of random parts and reads them back: everything that the strict reader checks, and
-// the messages byte for byte.
+// FuzzRoundTrip writes exchanges of random parts and reads them back with the strict reader. The messages must be the
+// same byte for byte.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add("http://x.test/", "Content-Type: text/html\r\n", []byte("hello"), []byte("GET / HTTP/1.1\r\n\r\n"), "", uint64(0))
 	f.Add("https://[::1]:1/a?%41", "Transfer-Encoding: chunked\r\n", []byte("5\r\nhello\r\n0\r\n\r\n"), []byte{}, "length", uint64(7))

@@ -2,7 +2,7 @@ package warc
 
 import "testing"
 
-// RFC 3986 appendix A: what no rule of the grammar permits is percent-encoded.
+// RFC 3986 appendix A: characters that the grammar does not allow are percent-encoded.
 func TestURIsAreValid(t *testing.T) {
 	for in, want := range map[string]string{
 		"http://x.test/a?b=c;d&e=/?:@!$'()*+,~": "http://x.test/a?b=c;d&e=/?:@!$'()*+,~",

@@ -50,7 +50,7 @@ func coded(t *testing.T, coding, s string) []byte {
 	return b.Bytes()
 }
 
-// inChunks returns b in the chunked transfer coding, in chunks of different sizes.
+// inChunks returns b in the chunked transfer coding, with chunks of different sizes.
 func inChunks(b []byte) []byte {
 	var out bytes.Buffer
 	for i := 1; len(b) > 0; i++ {
@@ -62,7 +62,7 @@ func inChunks(b []byte) []byte {
 	return out.Bytes()
 }
 
-// variedURL returns URLs in forms that are difficult for indexes.
+// variedURL returns URLs in forms that are difficult to index.
 func variedURL(n int) string {
 	return []string{
 		"http://www.a.test/%d", "https://b.test:8443/%d/Upper/?Z=1&a=2", "http://192.0.2.7/%d/%%7Euser/a%%20b", "https://[2001:db8::1]/%d?q=%%C3%%A9",
@@ -70,8 +70,8 @@ func variedURL(n int) string {
 	}[n%8]
 }
 
-// varied makes the n-th of a series of captures of every form: transfer and content codings, HTTP/2, redirects,
-// errors, repeated, empty and invalid payloads, no request, no answer.
+// varied creates the n-th of a series of captures of all forms: transfer and content codings, HTTP/2, redirects,
+// errors, repeated, empty and invalid payloads, missing requests and responses.
 func varied(t *testing.T, n int) *sink.Record {
 	t.Helper()
 	url := fmt.Sprintf(variedURL(n), n)
@@ -119,7 +119,7 @@ func varied(t *testing.T, n int) *sink.Record {
 	return r
 }
 
-// writeVaried writes an archive of n captures, and a file with a line for each.
+// writeVaried writes an archive of n captures, and a file with one line for each.
 func writeVaried(t *testing.T, n int, o Options) (dir, visits string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -149,14 +149,14 @@ func writeVaried(t *testing.T, n int, o Options) (dir, visits string) {
 	return dir, visits
 }
 
-// verdict is what testdata/check.mjs prints.
+// verdict is the output of testdata/check.mjs.
 type verdict struct {
 	Files, Records, BlockDigests, PayloadDigests, Indexed, SameIndex, SameKey, Pairs, Revisits, Visits, Bodies, Differences int
 
 	Mismatches []string
 }
 
-// askReader has an archive read by warcio.js. The test is skipped if that is not installed.
+// askReader reads an archive with warcio.js. The test is skipped if that is not installed.
 func askReader(t *testing.T, dir, visits string) verdict {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -179,8 +179,8 @@ func askReader(t *testing.T, dir, visits string) verdict {
 	return v
 }
 
-// TestIndependentReader writes archives of every form of capture and reads them with other implementations: package
-// warctest, which was written from the standard, and warcio.js where it is installed.
+// TestIndependentReader writes archives with all forms of captures and reads them with other implementations: package
+// warctest, written from the standard, and warcio.js if installed.
 func TestIndependentReader(t *testing.T) {
 	for name, o := range map[string]Options{"gzip": {MaxSize: 40_000}, "zstd, sha256": {MaxSize: 40_000, Compression: Zstd, Digest: SHA256}} {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestIndependentReader(t *testing.T) {
 	}
 }
 
-// The reader finds the faults that TestIndependentReader relies on it to find.
+// The reader detects the faults that TestIndependentReader relies on it to detect.
 func TestIndependentReaderFindsFaults(t *testing.T) {
 	swap := func(ext, old, is string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/sink/sinktest"
 )
 
-// Processes are killed while they write archives of small files, so that they often begin a new one.
+// Kills processes that write archives of small files, so that they often begin a new file.
 func TestKilledWhileItWritesArchives(t *testing.T) {
 	kills := long.Seeds(8, 24)
 	if testing.Short() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The lines are the same whether they come from the index or from the archive file, and only those of whole answers.
+// Lines are the same from the index and from the archive file, and only complete responses have one.
 func TestIndexLines(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, Options{})

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// Nothing is written through symbolic links that somebody put into the directory of an archive, not even to other
-// files of the directory.
+// Foreign symbolic links in an archive's directory are never written through, not even to other files of the directory.
 func TestNoLinkIsFollowed(t *testing.T) {
 	const text = "a file of somebody else"
 	dir := t.TempDir()

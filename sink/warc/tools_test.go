@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestToolsOfOthers checks the files with the programs gzip and zstd, where they are installed.
+// TestToolsOfOthers checks the files with the gzip and zstd programs, if installed.
 func TestToolsOfOthers(t *testing.T) {
 	for tool, c := range map[string]Compression{"gzip": Gzip, "zstd": Zstd} {
 		t.Run(tool, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 
-// answer returns an exchange with the given header and body.
+// answer returns an exchange with the given response header and body.
 func answer(url, head, body string) *sink.Exchange {
 	return &sink.Exchange{
 		URL: url, Addr: netip.MustParseAddr("192.0.2.1"), Started: noon, Ended: noon.Add(120 * time.Millisecond), Protocol: "HTTP/1.1",
@@ -54,7 +54,7 @@ func add(t *testing.T, w *Writer, rs ...*sink.Record) {
 	}
 }
 
-// written appends the records to a new archive and reads it back.
+// written appends records to a new archive and reads it back.
 func written(t *testing.T, o Options, rs ...*sink.Record) []*warctest.Record {
 	t.Helper()
 	dir := t.TempDir()
@@ -133,7 +133,7 @@ func TestRecordSaysWhereItsAnswerIs(t *testing.T) {
 	}
 }
 
-// ISO 28500 section 5.9: the payload is the entity body, which has no transfer coding.
+// ISO 28500 section 5.9: the payload is the entity body, without the transfer coding.
 func TestChunkedBodyIsStoredWithoutChunks(t *testing.T) {
 	x := answer("http://x.test/", "transfer-encoding: chunked\nContent-Length: 99\nContent-Encoding: gzip\n", "5;ext=1\r\nhello\r\n6\r\n world\r\n0\r\nTrailer: x\r\n\r\n")
 	rs := written(t, Options{}, &sink.Record{URL: x.URL, Exchange: x})
@@ -206,7 +206,7 @@ func TestRepeatedPayloadIsRevisit(t *testing.T) {
 	}
 }
 
-// An answer 304 to a request on condition is a revisit without a payload; any other 304 is an answer like others.
+// A 304 response to a conditional request is a revisit without a payload. Any other 304 is stored like other responses.
 func TestNotModifiedIsRevisit(t *testing.T) {
 	unmodified := func(outcome string) *sink.Record {
 		x := answer("http://x.test/1", "ETag: \"1\"\n", "")
@@ -256,7 +256,7 @@ func TestPayloadsAreForgottenInOrder(t *testing.T) {
 	}
 }
 
-// A digest that can be forged does not alone decide that a payload is known.
+// A digest can be forged, so it is not enough to decide that a payload is a repetition.
 func TestRevisitNeedsMoreThanTheDigest(t *testing.T) {
 	p := newPayloads(10)
 	a, b := &capture{x: answer("http://x.test/", "", "one"), digest: "sha1:X"}, &capture{x: answer("http://x.test/", "", "two"), digest: "sha1:X"}
@@ -294,7 +294,7 @@ func TestExchangeWithoutVisit(t *testing.T) {
 	}
 }
 
-// From the IIPC's WARC Extensions for HTTP/2.
+// See the IIPC's WARC Extensions for HTTP/2.
 func TestHTTP2IsMarked(t *testing.T) {
 	for proto, want := range map[string]map[string]string{
 		"HTTP/2.0": {"https": "h2", "http": "h2c"}, "HTTP/3.0": {"https": "h3"}, "HTTP/1.1": {"http": "", "https": ""}, "": {"http": ""},
@@ -462,7 +462,7 @@ func TestFieldsCannotBeInjected(t *testing.T) {
 	}
 }
 
-// Extents are true of the files, across files, and reported once.
+// Extents match the files, across files, and are reported once.
 func TestExtents(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, Options{MaxSize: 3000})

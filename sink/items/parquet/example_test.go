@@ -25,7 +25,7 @@ func Example() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	s, err := items.OpenShards(dir, "lamps", parquet.Format[lamp](), items.Bounds{}) // in crawler.Config.Sinks
+	s, err := items.OpenShards(dir, "lamps", parquet.Format[lamp](), items.Bounds{}) // for crawler.Config.Sinks
 	if err != nil {
 		fmt.Println(err)
 		return
