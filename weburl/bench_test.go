@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// benchLinks are references as pages contain them, in about the usual proportions.
+// benchLinks are typical references in pages, in about the usual proportions.
 var benchLinks = []string{
 	"/en/products/widgets/blue-widget-large",
 	"/static/css/main.4f3a2b1c.css",
@@ -34,7 +34,7 @@ func BenchmarkResolve(b *testing.B) {
 	b.Run("whatwg-url", benchWhatwg)
 }
 
-// benchResolver resolves and computes the key, and keeps nothing.
+// benchResolver resolves a reference with a Resolver and computes its key, without keeping the URL.
 func benchResolver(b *testing.B) {
 	r := NewResolver(mustParse(b, benchBase), Safe)
 	b.ReportAllocs()
@@ -47,7 +47,7 @@ func benchResolver(b *testing.B) {
 	}
 }
 
-// benchURL resolves to a URL and computes its key.
+// benchURL resolves a reference to a URL and computes its key.
 func benchURL(b *testing.B) {
 	base := mustParse(b, benchBase)
 	b.ReportAllocs()
@@ -105,7 +105,7 @@ func benchWhatwg(b *testing.B) {
 	}
 }
 
-// BenchmarkKey measures a key alone, for a URL in normal form and for one that is not.
+// BenchmarkKey measures only the key, for a URL in normal form and for another one.
 func BenchmarkKey(b *testing.B) {
 	for _, p := range profiles {
 		for _, s := range []string{"https://www.example.com/search/index.html?q=polite&lang=en", "https://www.example.com/%e6%97%a5?q=%7e"} {
@@ -120,8 +120,7 @@ func BenchmarkKey(b *testing.B) {
 	}
 }
 
-// BenchmarkHostile measures the most expensive references there are: it bounds the cost of a page with many such
-// links.
+// BenchmarkHostile measures the most expensive references, which limit the cost of a page full of them.
 func BenchmarkHostile(b *testing.B) {
 	distinct := ""
 	for r := rune(0x4e00); len(distinct) < maxHostLen-3; r++ {

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// reference resolves ref with whatwg-url alone, which implements the state machine of the Standard rune by rune. host
-// is the last text that its host parser received.
+// reference resolves ref with whatwg-url alone, which implements the Standard's state machine rune by rune. host is the
+// last text passed to its host parser.
 func reference(base URL, ref string) (u *whatwg.Url, host string, err error) {
 	p := whatwg.NewParser(
 		whatwg.WithPathPercentEncodeSet(whatwg.PathPercentEncodeSet.Set('^')), // see TestWhatwgURLDiffers
@@ -23,7 +23,7 @@ func reference(base URL, ref string) (u *whatwg.Url, host string, err error) {
 	return u, host, err
 }
 
-// checkReference fails the test if our parser and the reference disagree without a known reason.
+// checkReference fails the test if this package and the reference disagree without a known reason.
 func checkReference(t rapid.TB, base URL, ref string) {
 	t.Helper()
 	got, err := base.Resolve(ref)
@@ -49,14 +49,14 @@ func checkReference(t rapid.TB, base URL, ref string) {
 	}
 }
 
-// These last labels are not numbers, but whatwg-url takes them for numbers.
+// whatwg-url wrongly takes these last labels for numbers.
 var (
 	signedNumber = regexp.MustCompile(`(^|\.)(0x?)?[+-][0-9a-f]*\.?$`)
 	longNumber   = regexp.MustCompile(`(^|\.)(0x?)?[+-]?[0-9a-f]{16,}[^.]*\.?$`) // beyond the range of strconv
 )
 
-// differsByHost reports whether whatwg-url is known to deviate from the Standard for a host; each kind is a case of
-// TestWhatwgURLDiffers.
+// differsByHost reports whether whatwg-url is known to deviate from the Standard for a host. TestWhatwgURLDiffers has a
+// case for each reason.
 func differsByHost(host string) bool {
 	if strings.HasPrefix(host, "[") {
 		return strings.Count(host, "[") != 1 || strings.Count(host, "]") != 1
@@ -72,8 +72,7 @@ func differsByHost(host string) bool {
 		signedNumber.MatchString(ascii) || longNumber.MatchString(ascii) && !endsInNumber(ascii) || endsInNumber(ascii) && strings.ContainsAny(ascii, "+-")
 }
 
-// pieces are the parts of random references: everything that has a meaning in some state of the parser, and a few
-// parts without one.
+// pieces are the parts of random references: everything with a meaning in some parser state, and a few without any.
 var pieces = []string{
 	"http", "https", "HTTP", "ftp", "javascript", ":", ":", "//", "/", "/", "\\", "?", "#", "@", ".", "..",
 	".", "/../", "/./", "%2e", "%2E%2e", "%2f", "%zz", "%", "%41", "[", "]", "::1", "1", "0x7f", "017",
@@ -86,13 +85,13 @@ func drawReference(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "ref"), "")
 }
 
-// bases are documents against which references are resolved.
+// bases are base URLs for resolving references.
 var bases = []string{
 	"http://example.com/", "https://example.com/a/b/c?d=e", "http://example.com:8080/a//b/", "http://[::1]/x",
 	"https://xn--bcher-kva.example/%7Eu/%zz/|?", "http://127.0.0.1/a/..b/.c?", "https://a_b.example./?%zz",
 }
 
-// TestReference compares with an independent implementation (WHATWG URL Standard sections 3 and 4).
+// TestReference compares this package with an independent implementation (WHATWG URL Standard sections 3 and 4).
 func TestReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := rapid.SampledFrom(append(bases, "")).Draw(t, "base")

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// normalCases lists spellings with their normal form; each normal form is a page of its own.
+// normalCases lists spellings with their normal form. Different normal forms are different pages.
 var normalCases = []struct {
 	rule, normal string
 	spellings    []string
@@ -51,7 +51,7 @@ func TestNormal(t *testing.T) {
 	}
 }
 
-// checkNormal compares the fast paths to the normal form with purell's.
+// checkNormal compares the fast ways to the normal form with purell.
 func checkNormal(t rapid.TB, raw string) {
 	t.Helper()
 	u, err := Parse(raw)
@@ -75,7 +75,8 @@ func checkNormal(t rapid.TB, raw string) {
 	checkPurell(t, u)
 }
 
-// checkPurell compares with unmodified purell where its own choices make no difference: no escapes, and no query characters that it leaves alone.
+// checkPurell compares with unmodified purell if its deviations make no difference: no escapes, and no query characters
+// that it does not escape.
 func checkPurell(t rapid.TB, u URL) {
 	t.Helper()
 	p, err := url.Parse(u.String())
@@ -87,7 +88,7 @@ func checkPurell(t rapid.TB, u URL) {
 	}
 }
 
-// TestNormalAgreesWithPurell checks that every path to the normal form gives the same text.
+// TestNormalAgreesWithPurell checks that every way to the normal form gives the same result.
 func TestNormalAgreesWithPurell(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 30 {

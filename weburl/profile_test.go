@@ -68,7 +68,7 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// TestExact checks that Exact keeps apart what Safe merges, and merges what Parse merges.
+// TestExact checks that Exact distinguishes URLs that Safe treats as equal, but not those that Parse makes equal.
 func TestExact(t *testing.T) {
 	a, b, c := mustParse(t, "http://a/~"), mustParse(t, "http://a/%7E"), mustParse(t, "HTTP://A:80/./~#x")
 	if Exact.Normal(b) != b.String() || Exact.Key(a) == Exact.Key(b) || Safe.Key(a) != Safe.Key(b) {
@@ -81,7 +81,7 @@ func TestExact(t *testing.T) {
 
 var profiles = []Profile{Safe, Exact, Usual}
 
-// checkProfiles checks what holds for every profile and URL.
+// checkProfiles checks properties of every profile and URL.
 func checkProfiles(t rapid.TB, raw string) {
 	t.Helper()
 	u, err := Parse(raw)
@@ -102,7 +102,7 @@ func checkProfiles(t rapid.TB, raw string) {
 	}
 }
 
-// usualPieces combine to paths and queries that Usual changes.
+// usualPieces are combined to paths and queries that Usual changes.
 var usualPieces = []string{
 	"/", "/", "?", "&", "&", "=", ";", "index", "default", ".html", ".php", ".", "..", "utm_", "gclid", "sid", "phpsessid",
 	"jsessionid", "=1", "=" + token, "a", "b", "%41", "%2F", "%", "%3b", "|", "~",

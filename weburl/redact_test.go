@@ -39,7 +39,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// The message of Parse never contains a password, whatever the error is.
+// Errors of Parse never contain a password.
 func TestErrorsHaveNoPasswords(t *testing.T) {
 	for _, text := range []string{
 		"http://user:secret@a.test/", "ftp://user:secret@a.test/", "http://user:secret@[bad/", "http://user:secret@a b/",
@@ -53,8 +53,7 @@ func TestErrorsHaveNoPasswords(t *testing.T) {
 	}
 }
 
-// Redacted text is refused for the same reason as the original, so that a replay of a ledger decides as the crawl
-// did.
+// Redacted text is rejected for the same reason as the original, so that a replay of a ledger decides like the crawl.
 func FuzzRedactedStaysNoURL(f *testing.F) {
 	base, err := weburl.Parse("https://base.test/dir/page")
 	if err != nil {
@@ -73,8 +72,8 @@ func FuzzRedactedStaysNoURL(f *testing.F) {
 	})
 }
 
-// TestRefusedAllocs checks that refusing a URL allocates only an error with a copy of its text: most pages have a
-// mailto link.
+// TestRefusedAllocs checks that rejecting a URL allocates only an error with a copy of its text, because most pages
+// have a mailto link.
 func TestRefusedAllocs(t *testing.T) {
 	base, err := weburl.Parse("http://a.example/b")
 	if err != nil {

@@ -69,7 +69,7 @@ func FuzzResolver(f *testing.F) {
 	})
 }
 
-// TestURLOutlivesView checks that a URL taken from a View does not change with the Resolver's buffers.
+// TestURLOutlivesView checks that a URL from a View does not change when the Resolver reuses its buffers.
 func TestURLOutlivesView(t *testing.T) {
 	r := NewResolver(mustParse(t, "http://a.example/b/"), Usual)
 	v, err := r.Resolve("c?x=1")
@@ -104,7 +104,7 @@ func TestResolverDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestViewOfTheBase checks that a link into the page itself gives the page's own URL.
+// TestViewOfTheBase checks that a link into the same page resolves to the page's URL.
 func TestViewOfTheBase(t *testing.T) {
 	r := NewResolver(mustParse(t, benchBase), Safe)
 	v, err := r.Resolve("#top")
@@ -116,7 +116,7 @@ func TestViewOfTheBase(t *testing.T) {
 	}
 }
 
-// TestResolveAllocatesItsResultOnly holds for URLs up to 512 bytes.
+// TestResolveAllocatesItsResultOnly applies to URLs up to 512 bytes.
 func TestResolveAllocatesItsResultOnly(t *testing.T) {
 	base := mustParse(t, benchBase)
 	for _, ref := range benchLinks {
@@ -130,7 +130,7 @@ func TestResolveAllocatesItsResultOnly(t *testing.T) {
 	}
 }
 
-// latin is an Encoder of ISO-8859-1, except that it writes "ö" as bytes with a meaning in ASCII.
+// latin is an Encoder for ISO-8859-1, except that it encodes "ö" as ASCII characters with a special meaning.
 func latin(dst []byte, text string) ([]byte, int) {
 	for i, r := range text {
 		switch {
@@ -145,7 +145,7 @@ func latin(dst []byte, text string) ([]byte, int) {
 	return dst, len(text)
 }
 
-// WHATWG URL Standard, section 4.4, query state, and section 1.3, percent-encode after encoding.
+// WHATWG URL Standard, sections 4.4 (query state) and 1.3 (percent-encode after encoding).
 func TestResolveInAnEncoding(t *testing.T) {
 	base := mustParse(t, "http://a.example/dir/page?b=%C3%A9")
 	for _, tt := range []struct{ ref, want string }{

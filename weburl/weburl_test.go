@@ -52,7 +52,7 @@ func TestIP(t *testing.T) {
 	}
 }
 
-// TestLiteralHosts checks that net/netip reads the same address from every spelling and from its canonical form.
+// TestLiteralHosts checks that net/netip parses the same address from every spelling and from its canonical form.
 func TestLiteralHosts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 0, 0, 1, 0x10, 0xab, 0xff}), 16, 16).Draw(t, "address")
@@ -69,7 +69,7 @@ func TestLiteralHosts(t *testing.T) {
 	})
 }
 
-// TestParsesIPv6AsNetip checks that the same texts are IPv6 addresses, except for zones.
+// TestParsesIPv6AsNetip checks that this package and net/netip accept the same IPv6 addresses, except for zones.
 func TestParsesIPv6AsNetip(t *testing.T) {
 	piece := rapid.SampledFrom([]string{":", ":", "::", "0", "1", "a", "ffff", "00001", ".", "1.2.3.4", "255", "256", "01", "g", "+1"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -169,7 +169,7 @@ func TestError(t *testing.T) {
 	}
 }
 
-// parseCases have section numbers of the WHATWG URL Standard. want is the URL, or the reason of the error.
+// parseCases refers to sections of the WHATWG URL Standard. want is the URL, or the reason of the error.
 var parseCases = []struct{ rule, in, want string }{
 	{"4.4 scheme", "http://example.com/", "http://example.com/"},
 	{"4.4 scheme in upper case", "HtTpS://example.com/", "https://example.com/"},
@@ -366,7 +366,7 @@ func outcome(u URL, err error) string {
 	return u.String()
 }
 
-// checkURL checks what holds for every URL.
+// checkURL checks properties of every URL.
 func checkURL(t rapid.TB, raw string) {
 	t.Helper()
 	u, err := Parse(raw)
@@ -400,7 +400,7 @@ func checkURL(t rapid.TB, raw string) {
 	}
 }
 
-// resolveCases are resolved against http://a/b/c/d;p?q unless they name another base.
+// resolveCases are resolved against http://a/b/c/d;p?q unless they have another base.
 var resolveCases = []struct{ rule, ref, want, base string }{
 	{rule: "RFC 3986 5.4.1", ref: "g", want: "http://a/b/c/g"},
 	{rule: "RFC 3986 5.4.1", ref: "./g", want: "http://a/b/c/g"},

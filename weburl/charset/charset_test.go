@@ -77,8 +77,8 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// characters holds the number of characters beyond ASCII that Chromium 156 encodes in each encoding. Counted are
-// those of planes 0 and 2 and from U+10000 to U+10100, without those for private use.
+// characters is the number of non-ASCII characters that Chromium 156 encodes in each encoding. Planes 0 and 2 and
+// U+10000 to U+10100 count, without private use.
 var characters = map[string]int{
 	"ibm866": 128, "iso-8859-2": 128, "iso-8859-3": 121, "iso-8859-4": 128, "iso-8859-5": 128, "iso-8859-6": 83,
 	"iso-8859-7": 125, "iso-8859-8": 92, "iso-8859-8-i": 92, "iso-8859-10": 128, "iso-8859-13": 128, "iso-8859-14": 128,
@@ -88,8 +88,8 @@ var characters = map[string]int{
 	"gbk": 21891 - 19, "big5": 14653, "euc-jp": 7392, "iso-2022-jp": 7392, "shift_jis": 7393, "euc-kr": 17048,
 }
 
-// TestEveryCharacter checks that x/text's decoder reads back every character that is written as itself, except for
-// those that Japanese encodings replace on purpose.
+// TestEveryCharacter checks that x/text decodes each encoded character to the original, except for those that Japanese
+// encodings replace on purpose.
 func TestEveryCharacter(t *testing.T) {
 	for name, want := range characters {
 		e, err := htmlindex.Get(name)
@@ -120,8 +120,8 @@ func TestEveryCharacter(t *testing.T) {
 	}
 }
 
-// folded reports whether an encoding replaces r by another character, or by a control character that x/text does
-// not read.
+// folded reports whether an encoding replaces r by another character, or by a control character that x/text cannot
+// decode.
 func folded(name string, r rune) bool {
 	switch name {
 	case "euc-jp", "shift_jis", "iso-2022-jp":
@@ -157,5 +157,5 @@ func FuzzEncoder(f *testing.F) {
 	})
 }
 
-// cut shortens a text so that it fits into a URL.
+// cut shortens a text to fit into a URL.
 func cut(s string) string { return s[:min(len(s), 400)] }

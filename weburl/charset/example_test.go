@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/weburl/charset"
 )
 
-// A browser encodes the query of a link in the encoding of the page that has it, and the path in UTF-8.
+// A browser encodes the query of a link in its page's encoding, and the path in UTF-8.
 func ExampleEncoder() {
 	page, err := weburl.Parse("https://site.example/")
 	if err != nil {

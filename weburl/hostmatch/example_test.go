@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/weburl/hostmatch"
 )
 
-// The first matching pattern applies to a host. Ranges of addresses come after all names.
+// The first matching pattern applies to a host. Address ranges are checked after all names.
 func Example() {
 	table, err := hostmatch.Compile([]string{"www.site.test:8080", "*.site.test", "192.0.2.0/24"})
 	if err != nil {
