@@ -18,21 +18,21 @@ import (
 )
 
 // The scanner must agree with the tokenizer of x/net/html, byte for byte: both feed a collector, and the Documents
-// must be equal. Where the tokenizer deviates from the HTML Standard the scanner follows the Standard and counts
+// must be equal. Where the tokenizer deviates from the HTML Standard, the scanner follows the Standard and counts
 // the place in Scanner.departed, and the Documents are not compared:
 //
-//	input                    tokenizer                    Standard
-//	<script><!-- < …         "<" and a blank (or anything  section 13.2.5.23: still escaped, a
-//	                         but "/" and a letter) ends    "<script>…</script>" that follows is
-//	                         the escaped part              script text
-//	<svg b b=/>              an attribute that repeats     section 13.2.5.38: the "/" is the
-//	                         an earlier one and ends in    value's, the element stays open
-//	                         "/" closes the element
+// 	input                    tokenizer                    Standard
+// 	<script><!-- < …         "<" and a blank (or anything  section 13.2.5.23: still escaped, a
+// 	                         but "/" and a letter) ends    "<script>…</script>" that follows is
+// 	                         the escaped part              script text
+// 	<svg b b=/>              a repeated attribute that     section 13.2.5.38: the "/" is the
+// 	                         ends in "/" closes the        value's, the element stays open
+// 	                         element
 //
-// A third deviation is undone in the reference itself: the tokenizer decodes character references in CDATA
-// sections, where the Standard (section 13.2.5.69) has none.
+// The reference corrects a third deviation: the tokenizer decodes character references in CDATA sections, but the
+// Standard (section 13.2.5.69) does not.
 
-// variants are the options with which agreement is tested.
+// variants are the options used to test agreement.
 var variants = []Options{
 	{},
 	everything,
@@ -94,7 +94,7 @@ func TestAgreeShuffled(t *testing.T) {
 	}
 }
 
-// agreeSeeds are the corners of the tokenizer's state machine.
+// agreeSeeds covers the corner cases of the tokenizer's state machine.
 var agreeSeeds = []string{
 	`<a href=x>t</a>`, `<A HREF="x&amp;y" href=z>a <b>b</b>c`, "<a href='\x00\r\n&#0;&#x80;&#1114112;'>", `<a/href=x/>`,
 	`<a =href=x>`, `<a href = "x"class=y>`, `<a href=>b`, `<a href=x`, `<a href="x`, `<a href="x"`, `<a<a href=x>`, `<<a href=x>`,
@@ -177,7 +177,7 @@ func pagesOf(path string) []string {
 	return []string{string(body)}
 }
 
-// datPages returns the inputs of html5lib's tree construction tests.
+// datPages returns the inputs of html5lib's tests for tree construction.
 func datPages(file string) (pages []string) {
 	for test := range strings.SplitSeq("\n"+file, "\n#data\n") {
 		page, _, ok := strings.Cut(test, "\n#errors")
@@ -188,7 +188,7 @@ func datPages(file string) (pages []string) {
 	return pages
 }
 
-// testPages returns the inputs of html5lib's tokenizer tests, as they are and as the value of an attribute.
+// testPages returns the inputs of html5lib's tokenizer tests, as pages and as attribute values.
 func testPages(file []byte) (pages []string) {
 	var suite struct {
 		Tests []struct{ Input string }
@@ -202,9 +202,9 @@ func testPages(file []byte) (pages []string) {
 	return pages
 }
 
-// treeDisagreement compares the targets of the tree's a elements with the anchors found. Their number does not
-// count: the parser repeats an open a element inside the next block or table cell (HTML Standard section 13.2.4.3),
-// although the text has only one.
+// treeDisagreement compares the targets of a elements in the tree with the anchors found. Their number does not matter:
+// the parser repeats an open a element in the next block or table cell (HTML Standard section 13.2.4.3), although the
+// text has it only once.
 func treeDisagreement(page string) string {
 	root, err := Tree([]byte(page))
 	if err != nil {

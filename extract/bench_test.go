@@ -8,8 +8,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// benchPage returns a page of 30 KB with 80 links, built like an article: head, navigation, text with links,
-// scripts, comments.
+// benchPage returns an article page of 30 KB with 80 links: head, navigation, text with links, scripts, comments.
 func benchPage() string {
 	var b strings.Builder
 	b.WriteString(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>An article &amp; its title</title>
@@ -29,8 +28,8 @@ func benchPage() string {
 	return b.String()
 }
 
-// BenchmarkLinks reads one page for its links: the scanner, the same rules on x/net/html's tokenizer, the tokenizer
-// alone for the href of every a element, and the tree.
+// BenchmarkLinks extracts the links of one page: with the scanner, with the same rules on x/net/html's tokenizer, with
+// the tokenizer for the href of a elements alone, and with the tree.
 func BenchmarkLinks(b *testing.B) {
 	page := benchPage()
 	body := []byte(page)
@@ -68,7 +67,7 @@ func scanBytesBench(page []byte) func() int {
 	return func() int { return len(s.ScanBytes(page).Links) }
 }
 
-// hrefs counts the a elements with href using the tokenizer alone.
+// hrefs counts the a elements with href, using only the tokenizer.
 func hrefs(page string) (n int) {
 	z := html.NewTokenizer(strings.NewReader(page))
 	for {

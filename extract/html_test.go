@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// show writes the links of a document, one per line: kind, tag and attribute, reference, and the rest.
+// show formats the links of a document, one per line: kind, tag and attribute, reference, and other fields.
 func show(d *Document) string {
 	var b strings.Builder
 	for _, l := range d.Links {
@@ -29,7 +29,7 @@ func show(d *Document) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// everything are the options with which all links are found.
+// everything is the set of options that finds all links.
 var everything = Options{Resources: true, Forms: true, DataAttrs: []string{"Data-Href"}}
 
 func TestHTMLLinks(t *testing.T) {

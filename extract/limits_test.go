@@ -61,7 +61,7 @@ func TestMaxMetas(t *testing.T) {
 	}
 }
 
-// If scripts have run, a page shows nothing of the contents of noscript (HTML Standard section 4.12.2).
+// If scripting is on, the content of noscript is ignored (HTML Standard section 4.12.2).
 func TestNoscriptIsTextWithScripting(t *testing.T) {
 	const page = `<noscript><a href=1></a><title>x</title><meta name=robots content=nofollow></noscript><a href=2></a>`
 	d := HTML([]byte(page), Options{Scripting: true})
@@ -86,8 +86,7 @@ func TestDefaultIsNavigationOnly(t *testing.T) {
 	}
 }
 
-// hostile are inputs on which a reader that backtracks, or keeps what it has seen, becomes slow or large. Each is
-// repeated.
+// hostile are inputs on which a parser that backtracks or buffers becomes slow or large. Each one is repeated.
 var hostile = []string{
 	"<", "<a", "</", "</a ", "<!", "<!--", "<!-->", "<!---", "--!", "-->", "<a href=", "<a href='", `<a href="`, "<a b", "<a =", " a", " a=b", "/", "=", "'", "<a href=x>",
 	"<title>", "<script>", "<script", "<script><!--<script>", "<!--<script", "</script", "<style>", "</style", "<textarea>", "<xmp></xm", "<plaintext>", "<svg>",
@@ -102,9 +101,9 @@ var hostile = []string{
 
 var hostileSize = flag.Int("hostile", 256, "KiB of each hostile input")
 
-// TestHostileInput passes many copies of each input to every reader, alone and inside markup that changes their
-// meaning, and measures the memory. It has no clock: with -hostile 16384 anything that is not linear takes hours
-// instead of milliseconds and exceeds go test's time limit.
+// TestHostileInput passes many copies of each input to every parser, alone and inside markup that changes their
+// meaning, and measures the memory. It has no clock: with -hostile 16384, nonlinear code takes hours instead of
+// milliseconds, beyond go test's time limit.
 func TestHostileInput(t *testing.T) {
 	prefixes := []string{"<a href=x>", "<rss><channel>", "<urlset>", "<a ", "<style>", "<img srcset='", "<script><!--", "<!DOCTYPE a ["}
 	for _, piece := range hostile {
@@ -129,7 +128,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// readers are all functions that read a body.
+// readers are all functions that parse a body.
 var readers = map[string]func(body []byte){
 	"HTML":  func(body []byte) { HTML(body, Options{}) },
 	"XHTML": func(body []byte) { HTML(body, Options{Resources: true, XML: true}) },
@@ -146,7 +145,7 @@ var readers = map[string]func(body []byte){
 	},
 }
 
-// swallow reads body in every way.
+// swallow parses body with all readers.
 func swallow(body []byte) {
 	for _, read := range readers {
 		read(body)

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// reference reads a page as HTML does, with the tokenizer of x/net/html instead of the scanner.
+// reference parses a page like HTML, but with the tokenizer of x/net/html instead of the scanner.
 func reference(body []byte, o Options) *Document {
 	d := new(Document)
 	c := collector{o: o.resolved()}
@@ -17,7 +17,7 @@ func reference(body []byte, o Options) *Document {
 	return d
 }
 
-// tokenize reads a page with the tokenizer of x/net/html.
+// tokenize parses a page with the tokenizer of x/net/html.
 func tokenize(body []byte, c *collector) {
 	z := html.NewTokenizer(bytes.NewReader(body))
 	t := startTag{data: make([]value, len(c.o.DataAttrs))}
@@ -53,7 +53,7 @@ func tokenize(body []byte, c *collector) {
 
 func tokenText(z *html.Tokenizer, c *collector, inside element, written []byte) {
 	if data, ok := bytes.CutPrefix(written, []byte("<![CDATA[")); ok && inside == elOther {
-		// Otherwise the tokenizer would decode references here, which the Standard does not.
+		// Otherwise the tokenizer would decode character references here, contrary to the Standard.
 		data = bytes.TrimSuffix(data, []byte("]]>"))
 		c.text(value{s: string(bytes.ReplaceAll(data, []byte("\x00"), []byte("\ufffd")))})
 		return

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// scribbled returns what ScanBytes reads from a page that is overwritten immediately afterwards.
+// scribbled returns the result of ScanBytes for a page that is overwritten immediately afterwards.
 func scribbled(s *Scanner, page string) *Document {
 	body := []byte(page)
 	d := s.ScanBytes(body)
@@ -16,7 +16,7 @@ func scribbled(s *Scanner, page string) *Document {
 	return d
 }
 
-// What ScanBytes returns shares no memory with the page, and equals what Scan returns.
+// The result of ScanBytes shares no memory with the page, and equals the result of Scan.
 func TestScanBytesKeepsNothingOfThePage(t *testing.T) {
 	every := NewScanner(everything)
 	for _, page := range append([]string{benchPage(), "", "<a href=x>", "<title>t", "<svg><a xlink:href=y>z</svg><base href=/b>"}, hostile...) {

@@ -169,7 +169,7 @@ func TestSitemapModified(t *testing.T) {
 	}
 }
 
-// FuzzSitemap reads byte by byte and at once: the entries are equal, and within the limits.
+// FuzzSitemap reads a sitemap byte by byte and all at once. The entries are the same, and within the limits.
 func FuzzSitemap(f *testing.F) {
 	f.Add([]byte(urlset + `<url a=">"><loc>http://x/&amp;</loc><!-- --><![CDATA[]]></url>`))
 	f.Add([]byte("<!DOCTYPE a [<!ENTITY b 'c'>]><s:sitemapindex><s:sitemap/><s:sitemap><s:loc>x</s:loc>"))

@@ -20,7 +20,7 @@ func TestTreeOfADeepPageIsAnErrorAndItsLinksAreNot(t *testing.T) {
 	}
 }
 
-// The tree contains what HTML reads: no script runs, so noscript contains elements.
+// The tree matches the input of HTML: scripting is off, so noscript contains elements.
 func TestTreeOfNoscript(t *testing.T) {
 	tree, err := Tree([]byte(`<noscript><a href=x>x</a></noscript>`))
 	if err != nil {
@@ -34,8 +34,8 @@ func TestTreeOfNoscript(t *testing.T) {
 	t.Error("no a element")
 }
 
-// A page whose formatting elements repeat in every paragraph is not parsed: 40 kB would take half a gigabyte. One that is
-// only large, or untidy, is.
+// A page whose formatting elements are repeated in every paragraph is rejected, because 40 kB would need half a
+// gigabyte. Pages that are only large or untidy are parsed.
 func TestTreeIsBounded(t *testing.T) {
 	var fonts strings.Builder
 	for i := range 400 {

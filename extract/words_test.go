@@ -109,7 +109,7 @@ func TestLinkResource(t *testing.T) {
 	}
 }
 
-// A script in which "<!--" and "<script>" hide its end tag, section 13.2.5.20 and following.
+// "<!--" and "<script>" in a script can hide its end tag (section 13.2.5.20 and following).
 func TestScriptEnd(t *testing.T) {
 	for _, tt := range []struct{ script, rest string }{
 		{`</script>`, `</script>`},

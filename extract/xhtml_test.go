@@ -37,7 +37,7 @@ func TestXHTML(t *testing.T) {
 		{"svg", `<svg xmlns="http://www.w3.org/2000/svg"><title/><script href="/s"/><a xlink:href="/x"/><style/></svg><a href="/y"/>`,
 			"script script.href </s>\nanchor a.xlink:href </x>\nanchor a.href </y>"},
 
-		// What is not well-formed is read anyway.
+		// Documents that are not well-formed are read anyway.
 		{"end tags missing", `<p><a href="/x">x<p><a href="/y">y`, "anchor a.href </x> \"x\"\nanchor a.href </y> \"y\""},
 		{"no quotes, upper case", `<A HREF=/x>x</A>`, `anchor a.href </x> "x"`},
 		{"script that nothing ends", `<script><a href="/x">x</a>`, `anchor a.href </x> "x"`},
@@ -111,7 +111,7 @@ func well(r *rand.Rand, n int) string {
 
 func rawElement(name string) bool { return elementOf(name).rawText() && name != "noscript" }
 
-// xmlAnchors returns the references of a elements according to encoding/xml, and its error.
+// xmlAnchors returns the references of a elements found by encoding/xml, and its error.
 func xmlAnchors(page string) (refs []string, err error) {
 	for d := xml.NewDecoder(bytes.NewReader([]byte(page))); ; {
 		t, err := d.Token()
@@ -131,7 +131,7 @@ func xmlAnchors(page string) (refs []string, err error) {
 	}
 }
 
-// The anchors of well-formed documents are those that encoding/xml finds.
+// In well-formed documents, the anchors match those found by encoding/xml.
 func TestXHTMLAgreesWithXML(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	found := 0

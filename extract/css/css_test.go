@@ -87,7 +87,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestTextStaysBelow checks that the walk does not leave the element that it began at.
+// TestTextStaysBelow checks that the text comes only from the element and its descendants.
 func TestTextStaysBelow(t *testing.T) {
 	page := tree(t, "<div><p id=x>in</p>behind</div><p>after")
 	if got := css.Text(page, css.MustCompile("#x")); got != "in" {

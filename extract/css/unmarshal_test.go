@@ -53,7 +53,7 @@ func TestUnmarshal(t *testing.T) {
 	}
 }
 
-// TestUnmarshalErrors checks that each error names its field and selector, and that the other fields are read.
+// TestUnmarshalErrors checks that each error names its field and selector, and that the other fields are set.
 func TestUnmarshalErrors(t *testing.T) {
 	type page struct {
 		Name   string  `css:"h1"`
@@ -92,7 +92,7 @@ css: field page.Offers[0].Note, selector "b": no match`
 	}
 }
 
-// TestUnmarshalSelf checks that a struct may be read from attributes of its own element.
+// TestUnmarshalSelf checks that a struct can be filled from attributes of its own element.
 func TestUnmarshalSelf(t *testing.T) {
 	var got struct {
 		Items []struct {
@@ -108,7 +108,7 @@ func TestUnmarshalSelf(t *testing.T) {
 	}
 }
 
-// TestUnmarshalNested checks that a page cannot have its text multiplied without end.
+// TestUnmarshalNested checks that nested elements cannot multiply a page's text without limit.
 func TestUnmarshalNested(t *testing.T) {
 	page := tree(t, strings.Repeat("<div>", 400)+strings.Repeat("x", 1<<20))
 	var got struct {
