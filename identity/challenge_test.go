@@ -67,7 +67,7 @@ func TestParseChallenge(t *testing.T) {
 	}
 }
 
-// Every challenge that is understood can be answered with a signature that a verifier accepts.
+// Every supported challenge can be answered with a signature that a verifier accepts.
 func TestChallengesAreFulfilled(t *testing.T) {
 	k := mustKey(t)
 	c, err := parseChallenge([]string{`x=("accept" "@path" "@query" "@authority" "signature-agent";key="x");nonce="from-the-server";created;expires;tag="web-bot-auth";keyid="` + k.ID() + `"`})

@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// testNames is a DNS.
+// testNames is a simulated DNS.
 type testNames struct {
-	names map[string][]string // of addresses
-	addrs map[string][]string // of names
+	names map[string][]string // addresses by name
+	addrs map[string][]string // names by address
 	err   error
 	asked int
 }
@@ -64,7 +64,7 @@ type site struct {
 	t   *testing.T
 }
 
-// newSite returns a sound identity as it is served.
+// newSite returns a correct identity as served.
 func newSite(t *testing.T) *site {
 	f := mustInit(t, testProfile())
 	s := &site{f, map[string]*Response{}, t}
@@ -102,7 +102,7 @@ func (s *site) directory() *Response { return s.get[s.state.Profile.DirectoryURL
 func (s *site) card() *Response      { return s.get[s.state.Profile.CardURL()] }
 func (s *site) ranges() *Response    { return s.get[s.state.Profile.RangesURL()] }
 
-// edit replaces text in a body, which must contain it.
+// edit replaces text that must occur in a body.
 func (s *site) edit(r *Response, from, to string) {
 	s.t.Helper()
 	if !strings.Contains(string(r.Body), from) {
@@ -143,14 +143,14 @@ func TestCheckFindsNothing(t *testing.T) {
 	}
 }
 
-// Each defect is named, and no other.
+// Each defect is reported, and no other.
 func TestCheckNamesEachDefect(t *testing.T) {
 	other, whole := mustKey(t), newSite(t)
 	for name, c := range map[string]struct {
 		spoil func(*site)
-		want  []string // parts of the defects' texts; "!" before those that must not occur
+		want  []string // parts of the defects' texts; those after "!" must not occur
 	}{
-		// The page.
+		// Contact page.
 		"no page":                {func(s *site) { s.page().Status = 404 }, []string{"!the contact page answers with status 404"}},
 		"page as text":           {func(s *site) { s.page().Header.Set("Content-Type", "text/plain") }, []string{"!the contact page is served as \"text/plain\""}},
 		"page redirects":         {func(s *site) { s.get[s.state.Profile.Page].Header.Set("Location", "https://other.edu/") }, []string{"!redirects to \"https://other.edu/\""}},
@@ -170,7 +170,7 @@ func TestCheckNamesEachDefect(t *testing.T) {
 			s.edit(s.page(), `rel="describedby"`, `rel="x"`)
 		}, nil},
 
-		// The card.
+		// Agent card.
 		"no card":              {func(s *site) { s.card().Status = 404 }, []string{"!the agent card answers with status 404"}},
 		"card redirects":       {func(s *site) { s.card().Status = 302; s.card().Header.Set("Location", "/x") }, []string{"!the agent card answers with a redirect (302)"}},
 		"card as text":         {func(s *site) { s.card().Header.Set("Content-Type", "text/plain") }, []string{"the agent card is served as"}},
@@ -196,7 +196,7 @@ func TestCheckNamesEachDefect(t *testing.T) {
 			s.get["https://lab.university.edu/keys.json"] = s.directory()
 		}, []string{"!requests name"}},
 
-		// The key directory.
+		// Key directory.
 		"no directory": {func(s *site) { s.directory().Status = 404 }, []string{"!the key directory answers with status 404"}},
 		"directory redirects": {func(s *site) {
 			s.directory().Status = 301
@@ -272,7 +272,7 @@ func TestCheckNamesEachDefect(t *testing.T) {
 			s.resign(start, start.Add(directoryLifetime), "lab.university.edu")
 		}, []string{"is not signed by its key " + other.ID()}},
 
-		// The address ranges.
+		// Address ranges.
 		"no ranges":            {func(s *site) { s.ranges().Status = 500 }, []string{"!the list of address ranges answers with status 500"}},
 		"ranges' type":         {func(s *site) { s.ranges().Header.Set("Content-Type", "text/plain") }, []string{"the address ranges are served as"}},
 		"plain JSON is enough": {func(s *site) { s.ranges().Header.Set("Content-Type", "application/json") }, nil},
@@ -324,7 +324,7 @@ func TestCheckNamesEachDefect(t *testing.T) {
 	}
 }
 
-// A page that was not made with this package is checked, too, and so is what it links to.
+// A page not created by this package is also checked, along with its links.
 func TestCheckOfAStrangersPage(t *testing.T) {
 	pages := map[string]*Response{
 		"https://bot.edu/": {Status: 200, Header: http.Header{"Content-Type": {"text/html"}, "Link": {`<ranges.json>; rel="other client-ranges", <x>; rel=next`}},
@@ -353,7 +353,7 @@ func TestCheckOfAStrangersPage(t *testing.T) {
 	}
 }
 
-// An origin as Signature-Agent conforms to earlier drafts: it is reported, but not as a defect.
+// A Signature-Agent that is an origin conforms to earlier drafts. It is reported, but not as a defect.
 func TestCheckOfAnOlderSignatureAgent(t *testing.T) {
 	p := testProfile()
 	p.SignatureAgent = "https://lab.university.edu"
@@ -368,7 +368,7 @@ func TestCheckOfAnOlderSignatureAgent(t *testing.T) {
 	}
 }
 
-// Over TLS, from a server of net/http that honours _headers.
+// Runs over TLS with a net/http server that applies _headers.
 func TestCheckOverTLS(t *testing.T) {
 	var from Get
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -481,7 +481,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// The report on any published identity is bounded.
+// The report on any published identity has a limited size.
 func TestReportIsBounded(t *testing.T) {
 	s := newSite(t)
 	var b strings.Builder
@@ -547,7 +547,7 @@ func TestSecretsInAPublicFolder(t *testing.T) {
 	}
 }
 
-// Without _headers the folder is served as a host serves it that does not know that file.
+// Serves the folder as a host does that does not support _headers.
 func TestFolderWithoutHeaders(t *testing.T) {
 	f := mustInit(t, testProfile())
 	if err := os.Remove(filepath.Join(f.PublicDir(), headersName)); err != nil {

@@ -94,7 +94,7 @@ func ExamplePolicy() {
 	// 200 signed: true
 }
 
-// The head of a ledger is signed and verified with the public key.
+// A ledger's head is signed, and verified with the public key.
 func ExampleSignHead() {
 	key, err := identity.NewKey()
 	if err != nil {
@@ -104,7 +104,7 @@ func ExampleSignHead() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	trusted, err := identity.ParseDirectory([]byte(`{"keys":[]}`)) // as it was fetched
+	trusted, err := identity.ParseDirectory([]byte(`{"keys":[]}`)) // as fetched
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// Whatever the challenge: nothing panics, and one that is understood can be answered with a signature that a
-// verifier accepts.
+// No challenge causes a panic, and each supported one can be answered with a signature that a verifier accepts.
 func FuzzChallenge(f *testing.F) {
 	f.Add(plainChallenge)
 	f.Add(`a=("content-digest"), b=("@query" "accept";sf);nonce="x\"y";created=@5`)
@@ -46,7 +45,7 @@ func FuzzChallenge(f *testing.F) {
 	})
 }
 
-// No text is accepted as a signature unless the key made it.
+// No text is accepted as a signature unless it was made with the key.
 func FuzzVerify(f *testing.F) {
 	k := mustKey(f)
 	sig, err := mustSigner(f, k).Sign(get("site.test", "/a"), Challenge{Nonce: "n"}, start)
@@ -92,7 +91,7 @@ func FuzzParseDirectory(f *testing.F) {
 	})
 }
 
-// Whatever is published: Check terminates, its report is bounded and printable, and a foreign identity is never OK.
+// Whatever is published, Check terminates, its report is bounded and printable, and a foreign identity is never OK.
 func FuzzCheck(f *testing.F) {
 	folder := mustInit(f, testProfile())
 	p := folder.Profile()
@@ -170,7 +169,7 @@ func FuzzParseKey(f *testing.F) {
 	})
 }
 
-// A range that was parsed can be formatted and parsed again.
+// A parsed range can be formatted and parsed again.
 func FuzzPrefix(f *testing.F) {
 	f.Add(`"198.51.100.0/24"`, "")
 	f.Add("", `"2001:db8::/32"`)

@@ -42,7 +42,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// The key and bytes of RFC 8037 appendix A.4 give the signature printed there.
+// The key and message of RFC 8037 appendix A.4 give the signature printed there.
 func TestHeadIsAJWS(t *testing.T) {
 	k := seedKey(t, "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A")
 	const signed = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc"

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// start is the moment at which tests begin.
+// start is the time at which tests begin.
 var start = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // rfcKey is the key of RFC 9421 appendix B.1.4.
@@ -58,12 +58,12 @@ func testProfile() Profile {
 	}
 }
 
-// get returns an https request.
+// get returns an HTTPS request.
 func get(authority, target string) Message {
 	return Message{Method: "GET", Scheme: "https", Authority: authority, Target: target, Header: http.Header{"User-Agent": {"labbot/1.2"}}}
 }
 
-// signed returns m with the fields of a signature.
+// signed returns m with the header fields of a signature.
 func signed(m Message, s Signed) Message {
 	m.Header = m.Header.Clone()
 	s.Set(m.Header)

@@ -33,7 +33,7 @@ func mustOpen(t testing.TB, f *Folder) *Folder {
 	return g
 }
 
-// wantClean fails the test if the folder, served as if uploaded, has a defect.
+// wantClean fails the test if the folder has a defect when served.
 func wantClean(t *testing.T, f *Folder, now time.Time) {
 	t.Helper()
 	r, err := f.Check(context.Background(), nil, namesOf(f.state.Profile.Addresses...), now)
@@ -93,7 +93,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// No file outside private/ contains a private key, whatever happened before.
+// No file outside private/ ever contains a private key.
 func TestNothingSecretIsPublished(t *testing.T) {
 	f := mustInit(t, testProfile())
 	now := start
@@ -127,8 +127,8 @@ func TestNothingSecretIsPublished(t *testing.T) {
 	}
 }
 
-// At every moment of a rotation the signing key is in the directory, and has been for at least as long as
-// verifiers cache the directory.
+// Throughout a rotation, the signing key is in the directory, and has been for at least as long as verifiers cache the
+// directory.
 func TestRotation(t *testing.T) {
 	f := mustInit(t, testProfile())
 	first := f.keys[0].public.ID
@@ -187,7 +187,7 @@ func TestRotation(t *testing.T) {
 		}
 		wantClean(t, f, now)
 	}
-	// Signatures of the old key can still be verified, even after its file is gone.
+	// Signatures of the old key can still be verified after its file is gone.
 	if err := os.Remove(f.keyFile(first)); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestRotationsAreBounded(t *testing.T) {
 	}
 }
 
-// The page may move: the file at its old place is removed, and nothing else.
+// The page may move. Only its old file is removed.
 func TestPublishElsewhere(t *testing.T) {
 	f := mustInit(t, testProfile())
 	mine := filepath.Join(f.PublicDir(), "crawl", "logo.png")

@@ -17,13 +17,13 @@ import (
 	"testing"
 )
 
-// secretsOf returns the encodings in which a private key could appear.
+// secretsOf returns the encodings in which a private key might leak.
 func secretsOf(k *Key) [][]byte {
 	seed := k.secret().Seed()
 	return [][]byte{
 		seed, []byte(hex.EncodeToString(seed)), []byte(base64.StdEncoding.EncodeToString(seed)[:42]),
 		[]byte(base64.RawURLEncoding.EncodeToString(seed)[:42]), []byte(strings.Trim(fmt.Sprintf("%d", seed[:6]), "[]")),
-		[]byte(base64.StdEncoding.EncodeToString(append([]byte{32}, seed...))[2:44]), // in PKCS #8
+		[]byte(base64.StdEncoding.EncodeToString(append([]byte{32}, seed...))[2:44]), // from PKCS #8
 	}
 }
 
@@ -120,7 +120,7 @@ func TestKeyFilesThatAreNone(t *testing.T) {
 	}
 }
 
-// openssl writes such files.
+// openssl writes files in this form.
 func TestKeyOfOpenSSL(t *testing.T) {
 	k, err := parseKey([]byte("-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF\n-----END PRIVATE KEY-----\n"))
 	if err != nil || k.ID() != vectorKeyID {
@@ -128,7 +128,7 @@ func TestKeyOfOpenSSL(t *testing.T) {
 	}
 }
 
-// The secret appears nowhere: not when printed, logged or encoded, nor inside another value.
+// The secret never appears in printed, logged or encoded output, not even inside another value.
 func TestKeyIsNotShown(t *testing.T) {
 	k := mustKey(t)
 	s := mustSigner(t, k)

@@ -22,7 +22,7 @@ func (l *loopback) get(ctx context.Context, at string) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept-Encoding", "gzip") // as a crawler asks
+	req.Header.Set("Accept-Encoding", "gzip") // like a crawler's requests
 	resp, err := l.client.Do(req)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (l *loopback) nginx(t testing.TB, root, include string, ln net.Listener) {
 	}
 	dir, user := t.TempDir(), ""
 	if os.Geteuid() == 0 {
-		user = "user root;" // the test's folders are root's
+		user = "user root;" // the test's folders belong to root
 	}
 	conf := fmt.Sprintf(`%[7]s
 daemon off;
@@ -86,7 +86,7 @@ http {
 	}
 	defer socket.Close()
 	cmd := exec.Command(nginx, "-p", dir, "-c", path, "-e", "stderr")
-	cmd.Env = append(os.Environ(), "NGINX=3;") // how nginx is handed a socket
+	cmd.Env = append(os.Environ(), "NGINX=3;") // how nginx inherits a socket
 	cmd.ExtraFiles = []*os.File{socket}
 	var log strings.Builder
 	cmd.Stderr = &log
@@ -102,7 +102,7 @@ http {
 	})
 }
 
-// served returns an identity that nginx serves, with or without the configuration that the package writes for nginx.
+// servedByNginx returns an identity served by nginx, with or without the nginx configuration that this package writes.
 func servedByNginx(t *testing.T, l *loopback, include bool, spoil func(f *Folder)) *Folder {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -138,7 +138,7 @@ func (l *loopback) check(t *testing.T, f *Folder) *Report {
 	return r
 }
 
-// With the configuration written for it, nginx serves an identity without defects.
+// With the generated configuration, nginx serves an identity without defects.
 func TestNginxServesAnIdentity(t *testing.T) {
 	l := newLoopback(t)
 	f := servedByNginx(t, l, true, func(f *Folder) {
@@ -155,7 +155,7 @@ func TestNginxServesAnIdentity(t *testing.T) {
 	}
 	p := f.Profile()
 	for at, kind := range map[string]string{p.Page + "/": pageType, p.DirectoryURL(): directoryType, p.CardURL(): cardType, p.RangesURL(): rangesType, p.RetiredURL(): cardType} {
-		// The digest is that of the bytes on the wire, so these must not be compressed.
+		// The digest covers the bytes on the wire, so these must not be compressed.
 		if r, err := l.get(context.Background(), at); err != nil || r.Header.Get("Content-Type") != kind || r.Header.Get("Content-Encoding") != "" {
 			t.Errorf("%s: %v %v", at, r.Header, err)
 		}
@@ -166,8 +166,8 @@ func TestNginxServesAnIdentity(t *testing.T) {
 	}
 }
 
-// Three defects are named, and nothing else: the directory is served as nginx serves files that
-// it does not know, the card is for another address, and the address ranges have no time.
+// Exactly three defects are reported: nginx serves the directory as an unknown file type, the card is for another
+// address, and the address ranges have no time.
 func TestCheckNamesThreeDefectsThatNginxServes(t *testing.T) {
 	l := newLoopback(t)
 	f := servedByNginx(t, l, true, func(f *Folder) {
@@ -202,7 +202,7 @@ func TestCheckNamesThreeDefectsThatNginxServes(t *testing.T) {
 	}
 }
 
-// Without that configuration the folder is served like any other: each resulting defect is named.
+// Without that configuration, nginx serves the folder like any other. Each resulting defect is reported.
 func TestNginxThatKnowsNothing(t *testing.T) {
 	l := newLoopback(t)
 	r := l.check(t, servedByNginx(t, l, false, nil))

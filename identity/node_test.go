@@ -24,7 +24,7 @@ import (
 
 // loopback is a certificate for servers on loopback, and a client that trusts it and follows no redirects.
 type loopback struct {
-	cert, key string // files
+	cert, key string // file paths
 	client    *http.Client
 }
 
@@ -61,7 +61,7 @@ func newLoopback(t testing.TB) *loopback {
 	return l
 }
 
-// do sends a signed request and returns status, body and header.
+// do sends a signed request and returns the status, body and header of the response.
 func (l *loopback) do(t testing.TB, addr, target string, s Signed, h http.Header) (int, string, http.Header) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, "https://"+addr+target, nil)
@@ -82,7 +82,7 @@ func (l *loopback) do(t testing.TB, addr, target string, s Signed, h http.Header
 	return resp.StatusCode, string(b), resp.Header
 }
 
-// node starts the verifier with a clock that is off by skew, and returns its address.
+// node starts the verifier with a clock that differs by skew, and returns its address.
 func (l *loopback) node(t testing.TB, directory string, skew time.Duration) string {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -109,8 +109,7 @@ func (l *loopback) node(t testing.TB, directory string, skew time.Duration) stri
 	return "127.0.0.1:" + strings.TrimSpace(port)
 }
 
-// An independent verifier in another language accepts what Sign makes, and nothing that was changed
-// afterwards.
+// An independent verifier in another language accepts signatures made by Sign, and rejects requests changed afterwards.
 func TestNodeVerifier(t *testing.T) {
 	l, k, other := newLoopback(t), mustKey(t), mustKey(t)
 	directory := filepath.Join(t.TempDir(), "directory.json")

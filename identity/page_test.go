@@ -49,7 +49,7 @@ func attr(n *html.Node, name string) string {
 	return ""
 }
 
-// The content that cbcp-00 section 2.6 requires of the page follows from the Profile.
+// The page has the content that cbcp-00 section 2.6 requires, taken from the Profile.
 func TestPageSaysWhatItMust(t *testing.T) {
 	p := testProfile()
 	p.Hours, p.Exceptions = "22:00 to 06:00 UTC", "None."
@@ -87,7 +87,7 @@ func TestPageSaysWhatItMust(t *testing.T) {
 	}
 }
 
-// Every value of a Profile is text on the page: it never becomes an element, an attribute or a link.
+// Every Profile value is plain text on the page and cannot create an element, an attribute or a link.
 func TestPageEscapes(t *testing.T) {
 	plain := testProfile()
 	hostile := testProfile()
@@ -115,7 +115,7 @@ func TestPageEscapes(t *testing.T) {
 	}
 }
 
-// The page runs no script and loads nothing, and its policy allows its own style.
+// The page runs no script and loads nothing, and its content security policy allows its own style.
 func TestPageLoadsNothing(t *testing.T) {
 	page := mustPage(t, testProfile())
 	policy := ""
@@ -152,7 +152,7 @@ func TestPageLoadsNothing(t *testing.T) {
 	}
 }
 
-// Landmarks, one h1, headings in order, unique ids, words for links.
+// The page has landmarks, one h1, headings in order, unique ids, and link texts.
 func TestPageIsAccessible(t *testing.T) {
 	list := nodes(t, mustPage(t, testProfile()))
 	count := map[string]int{}
@@ -196,7 +196,7 @@ func TestPageIsAccessible(t *testing.T) {
 	}
 }
 
-// Text and links have a contrast of at least 4.5 to 1 in both schemes (WCAG 2.2, 1.4.3).
+// Text and links have a contrast of at least 4.5 to 1 in both colour schemes (WCAG 2.2, 1.4.3).
 func TestPageContrast(t *testing.T) {
 	schemes := regexp.MustCompile(`:root \{([^}]*)\}`).FindAllStringSubmatch(pageCSS, -1)
 	if len(schemes) != 2 {

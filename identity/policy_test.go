@@ -15,7 +15,7 @@ const (
 	nonceChallenge = `sig1=("@authority" "signature-agent";key="sig1");nonce="%d";tag="web-bot-auth"`
 )
 
-// answer returns a response to m as it was signed.
+// answer returns a response to m, signed as in s.
 func answer(m Message, s Signed, again bool, status int, challenge string) Answer {
 	h := http.Header{"Date": {start.Format(http.TimeFormat)}}
 	if challenge != "" {
@@ -149,7 +149,7 @@ func TestNonceIsUsedOnce(t *testing.T) {
 	if s == (Signed{}) || strings.Contains(s.Input, `nonce="7"`) {
 		t.Error(s.Input)
 	}
-	// A site that requires its own nonce for each request gets it: a signed request is repeated once.
+	// If a site requires its own nonce for each request, each signed request is repeated once with it.
 	v := p.Answer(answer(m, s, false, 401, fmt.Sprintf(nonceChallenge, 8)))
 	if !v.Again {
 		t.Errorf("%+v", v)
@@ -159,7 +159,7 @@ func TestNonceIsUsedOnce(t *testing.T) {
 	}
 }
 
-// Further components give a different signature.
+// Additional components give a different signature.
 func TestChallengeForMore(t *testing.T) {
 	p := newPolicy(t, Always)
 	m := get("site.test", "/a?b")
@@ -175,7 +175,7 @@ func TestChallengeForMore(t *testing.T) {
 	}
 }
 
-// So do a different label and a different key.
+// A different label or key also gives a different signature.
 func TestChallengeForAnotherLabel(t *testing.T) {
 	p := newPolicy(t, Always)
 	m := get("site.test", "/a")
@@ -243,7 +243,7 @@ func TestAnAcceptedSignatureForgivesRejectedOnes(t *testing.T) {
 	if s := mustSign(t, p, m); s == (Signed{}) {
 		t.Error("the site accepted signatures and is not asked with one any more")
 	}
-	// The answer to an unsigned request says nothing about the signature.
+	// The response to an unsigned request says nothing about the signature.
 	p.Answer(answer(m, mustSign(t, p, m), true, 403, plainChallenge))
 	p.Answer(answer(m, mustSign(t, p, m), true, 403, plainChallenge))
 	p.Answer(answer(m, Signed{}, false, 200, ""))
@@ -253,7 +253,7 @@ func TestAnAcceptedSignatureForgivesRejectedOnes(t *testing.T) {
 	}
 }
 
-// A wrong clock, which invalidates signatures, is reported to the operator.
+// A wrong clock invalidates signatures and is reported to the operator.
 func TestPolicyTellsOfAWrongClock(t *testing.T) {
 	for _, c := range []struct {
 		ahead time.Duration
@@ -296,8 +296,8 @@ func TestPolicyIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever servers answer: no request over http is signed, no URL is requested more than once more, the request
-// after a challenge is signed as required, and a site that accepts nothing gets at most three more requests.
+// Whatever servers answer, requests over plain HTTP are not signed, each URL is requested at most once more, the
+// request after a challenge is signed as required, and a site that accepts nothing gets at most three more requests.
 func TestPolicyProperty(t *testing.T) {
 	k := mustKey(t)
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// requests are the requests signed with a new key, and their notes.
+// requests returns Requests that sign with a new key, and their notes.
 func requests(t *testing.T, mode Mode) (*Requests, *[]string) {
 	t.Helper()
 	k, err := NewKey()
@@ -34,7 +34,7 @@ func parse(t *testing.T, s string) weburl.URL {
 
 var challenge = http.Header{"Accept-Signature": {`sig1=("@method" "@authority" "@path");created;expires;tag="web-bot-auth"`}}
 
-// TestRequestsAnswerAChallengeOnce follows a URL that is challenged, and challenged again.
+// TestRequestsAnswerAChallengeOnce requests a URL that is challenged twice.
 func TestRequestsAnswerAChallengeOnce(t *testing.T) {
 	r, notes := requests(t, Challenged)
 	u := parse(t, "https://site.example/a?b")
@@ -64,7 +64,7 @@ func TestRequestsAnswerAChallengeOnce(t *testing.T) {
 	}
 }
 
-// TestRequestsForget checks that an answered challenge occupies no memory.
+// TestRequestsForget checks that an answered challenge takes no memory.
 func TestRequestsForget(t *testing.T) {
 	r, _ := requests(t, Challenged)
 	for range 3 {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The complete fields as they are sent.
+// Compares the complete header fields as sent.
 func TestSignedRequest(t *testing.T) {
 	k := mustKey(t)
 	sig, err := mustSigner(t, k).Sign(get("site.test", "/a?b"), Challenge{}, start)
@@ -52,7 +52,7 @@ func TestNoTwoSignaturesHaveOneNonce(t *testing.T) {
 	}
 }
 
-// The target of a redirect is signed by itself: nothing remains of the first signature.
+// The target of a redirect gets its own signature, with nothing left of the first one.
 func TestEachHopHasItsOwnSignature(t *testing.T) {
 	k := mustKey(t)
 	s, v := mustSigner(t, k), Verifier{Keys: keysOf(k)}
@@ -107,7 +107,7 @@ func TestSignWithTheKeyOfTheTime(t *testing.T) {
 			t.Errorf("%v %q: %v %v", c.at, c.keyn, sig.KeyID, err)
 		}
 	}
-	// No signature is valid for longer than its key is in the directory.
+	// A signature expires no later than its key's entry in the directory.
 	sig, err := s.Sign(get("site.test", "/"), Challenge{}, at(20).Add(-time.Minute))
 	if err != nil || !strings.Contains(sig.Input, "expires=1795420800;") {
 		t.Errorf("%s %v", sig.Input, err)
@@ -137,7 +137,7 @@ func TestAgentsThatAreNone(t *testing.T) {
 	}
 }
 
-// Header fields are covered as they will be sent, and the caller's header stays as it is.
+// Signatures cover header fields as they will be sent, and leave the caller's header unchanged.
 func TestSignCoversFields(t *testing.T) {
 	k := mustKey(t)
 	s, v := mustSigner(t, k), Verifier{Keys: keysOf(k)}

@@ -9,8 +9,7 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// The vectors of httpsig-protocol-01 appendix E.2 and RFC 9421 appendix B, as they are printed there; lines
-// that were folded by RFC 8792 are unfolded.
+// Test vectors of httpsig-protocol-01 appendix E.2 and RFC 9421 appendix B, with lines folded by RFC 8792 unfolded.
 
 const vectorKeyID = "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U"
 
@@ -18,7 +17,7 @@ func vectorRequest() Message {
 	return Message{Method: "GET", Scheme: "https", Authority: "example.com", Target: "/path/to/resource", Header: http.Header{}}
 }
 
-// parsedInput is a member of a Signature-Input field.
+// parsedInput returns a member of a Signature-Input field.
 func parsedInput(t *testing.T, field, label string) httpsfv.InnerList {
 	t.Helper()
 	d, err := dictionary([]string{field})

@@ -51,7 +51,7 @@ func TestVerifyAcceptsWhatSignMakes(t *testing.T) {
 	}
 }
 
-// Any change of a signed request is refused, with the matching reason.
+// Any changed signed request is rejected with the right reason.
 func TestVerifyRefuses(t *testing.T) {
 	k, other := mustKey(t), mustKey(t)
 	s := mustSigner(t, k)
@@ -143,7 +143,7 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
-// A difference of clocks is reported as such.
+// A clock difference is reported as such.
 func TestVerifyTellsHowFarClocksAreApart(t *testing.T) {
 	k := mustKey(t)
 	m := get("site.test", "/a")
@@ -170,7 +170,7 @@ func TestVerifyRefusesReplays(t *testing.T) {
 	v := Verifier{Keys: keysOf(k), Nonces: NewNonces(10)}
 	forged := signed(m, sig)
 	forged.Target = "/b"
-	wantReason(t, reasonSignature, second(v.Verify(forged, start))) // uses up nothing
+	wantReason(t, reasonSignature, second(v.Verify(forged, start))) // must not count as used
 	if _, err := v.Verify(signed(m, sig), start); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestVerifyRefusesReplays(t *testing.T) {
 	wantReason(t, reasonReplayed, second(v.Verify(signed(m, sig), start.Add(signatureLifetime+29*time.Second))))
 }
 
-// Of several agents that a signature covers, the one with its own label counts; without one, none does.
+// If a signature covers several agents, the one with its own label counts. Without such a label, none does.
 func TestVerifyAttributesToTheAgentOfTheLabel(t *testing.T) {
 	k := mustKey(t)
 	for label, want := range map[string]Reason{"b": "", "c": reasonNotCovered} {
@@ -202,7 +202,7 @@ func TestVerifyAttributesToTheAgentOfTheLabel(t *testing.T) {
 	}
 }
 
-// Names of keys in a directory do not matter; a key is identified by its thumbprint.
+// Key names in a directory do not matter; a key is identified by its thumbprint.
 func TestVerifyDoesNotTrustTheNameOfAKey(t *testing.T) {
 	k, other := mustKey(t), mustKey(t)
 	m := get("site.test", "/a")
@@ -221,7 +221,7 @@ func TestVerifyDoesNotTrustTheNameOfAKey(t *testing.T) {
 	}
 }
 
-// Other signatures, valid or not, do not prevent a valid one from being accepted.
+// Other signatures, valid or not, do not affect the acceptance of a valid one.
 func TestVerifyLooksAtEachSignature(t *testing.T) {
 	k := mustKey(t)
 	m := get("site.test", "/a")
