@@ -18,7 +18,7 @@ type browser struct {
 	c *http.Client
 }
 
-// get requests URLs and reads the answers.
+// get requests URLs and reads the responses.
 func (b *browser) get(urls ...string) {
 	for _, u := range urls {
 		_, _, _ = get(b.c, u)
@@ -51,7 +51,7 @@ func (b *browser) send(method, url string, h http.Header) {
 	synctest.Wait()
 }
 
-// raw sends text on a connection of its own.
+// raw sends text on a new connection.
 func (b *browser) raw(host, text string) {
 	conn, err := b.w.DialContext(b.t.Context(), "tcp", host)
 	if err != nil {
@@ -63,7 +63,7 @@ func (b *browser) raw(host, text string) {
 	synctest.Wait()
 }
 
-// abreast requests all URLs at once.
+// abreast requests all URLs concurrently.
 func (b *browser) abreast(urls ...string) {
 	done := make(chan bool)
 	for _, u := range urls {
@@ -84,7 +84,7 @@ const (
 	ua      = "testbot/1.0 (+https://testbot.example/)"
 )
 
-// auditCase tests one rule: a rude client breaks it and a polite one barely keeps it.
+// auditCase tests one rule: a rude client breaks it, and a polite client just keeps it.
 type auditCase struct {
 	name   string
 	rule   string
@@ -92,7 +92,7 @@ type auditCase struct {
 	web    func(w *Web)
 	rude   func(b *browser)
 	polite func(b *browser)
-	detail string // part of the violation of the rude client
+	detail string // part of the rude client's violation
 }
 
 func auditCases() []auditCase {
@@ -305,7 +305,7 @@ func paceCases(second Expect) []auditCase {
 	}
 }
 
-// pipeline sends requests on one connection without waiting for answers.
+// pipeline sends requests on one connection without waiting for responses.
 func pipeline(paths ...string) func(*browser) {
 	return func(b *browser) {
 		b.get(aRobots)
@@ -321,7 +321,7 @@ func pipeline(paths ...string) func(*browser) {
 	}
 }
 
-// waitForGo returns a handler that answers when the next request has arrived or nothing else can happen.
+// waitForGo returns a handler that responds when the next request has arrived, or when nothing else can happen.
 func waitForGo(w *Web) func(http.ResponseWriter, *http.Request) {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		time.Sleep(time.Nanosecond)
@@ -443,7 +443,7 @@ func rawTarget(target string) func(b *browser) {
 	}
 }
 
-// TestAuditor checks that every rule is broken by a rude client, and only that rule, and kept by a polite one.
+// TestAuditor checks that a rude client breaks each rule, and only that rule, and a polite one keeps it.
 func TestAuditor(t *testing.T) {
 	for _, tt := range auditCases() {
 		run := func(t *testing.T, f func(*browser)) (vs []Violation) {
@@ -491,7 +491,7 @@ func TestViolationNamesRequestsAndGap(t *testing.T) {
 	})
 }
 
-// notingTB records failures instead of failing.
+// notingTB is a testing.TB that records failures instead of failing.
 type notingTB struct {
 	testing.TB
 	errors []string

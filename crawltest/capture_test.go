@@ -63,7 +63,7 @@ func TestCaptureRefusesWhatCannotBeServed(t *testing.T) {
 	}
 }
 
-// What a server compressed is not compressed in a fixture, and so must not be said to be.
+// A compressed response is stored uncompressed in a fixture, without the header field for the compression.
 func TestCaptureOfCompressedPageIsReadable(t *testing.T) {
 	var c Capture
 	if err := c.Add("http://a.example/", 200, http.Header{"Content-Encoding": {"gzip"}}, []byte("text\n")); err != nil {
@@ -77,7 +77,7 @@ func TestCaptureOfCompressedPageIsReadable(t *testing.T) {
 	})
 }
 
-// A crawler uses the memory of a body again when the visit ends.
+// Add copies a body, because a crawler reuses its memory after the visit.
 func TestCaptureKeepsBodyThatIsOverwritten(t *testing.T) {
 	var c Capture
 	body := []byte("one\n")
@@ -90,7 +90,7 @@ func TestCaptureKeepsBodyThatIsOverwritten(t *testing.T) {
 	}
 }
 
-// Text stays readable, also without a last line end.
+// Text stays readable, even without a final newline.
 func TestCaptureOfTextIsReadable(t *testing.T) {
 	var c Capture
 	if err := c.Add("http://a.example/", 200, http.Header{"Content-Type": {"text/html"}}, []byte("<p>\nbare")); err != nil {
@@ -101,7 +101,7 @@ func TestCaptureOfTextIsReadable(t *testing.T) {
 	}
 }
 
-// A robots.txt that is requested again has its last answer in the fixture, which has each URL once.
+// A fixture has each URL once. For a repeated robots.txt, it has the last response.
 func TestCaptureKeepsLastAnswer(t *testing.T) {
 	var c Capture
 	for _, q := range []struct {
@@ -120,7 +120,7 @@ func TestCaptureKeepsLastAnswer(t *testing.T) {
 
 func TestCaptureHasMaximumSize(t *testing.T) {
 	var c Capture
-	half := make([]byte, fixture.MaxSize*3/4/2) // base64 makes four bytes of three
+	half := make([]byte, fixture.MaxSize*3/4/2) // base64 encodes three bytes as four
 	half[0], half[1] = 0, 0xff
 	var err error
 	for _, path := range []string{"a", "a", "b", "c"} {

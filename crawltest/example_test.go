@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// A client requests pages of a simulated web, and the auditor says what the owners of the sites would say.
+// A client requests pages of a simulated web, and the auditor reports what site owners would complain about.
 func Example() {
 	w := crawltest.NewWeb()
 	defer w.Close()
@@ -41,7 +41,7 @@ func Example() {
 	// P11 a.example:80: User-Agent Go-http-client/1.1 does not name mybot: request 3 http://a.example/private/x
 }
 
-// A fixture is a txtar archive: one file is one URL.
+// A fixture is a txtar archive with one file per URL.
 func ExampleWeb_Load() {
 	w := crawltest.NewWeb()
 	defer w.Close()
@@ -71,7 +71,7 @@ gone
 	// [http://a.example/old]
 }
 
-// A random web is a function of its seed, and knows what a complete crawl of it requests.
+// A random web is determined by its seed, and knows the requests of a complete crawl.
 func ExampleWeb_Random() {
 	w := crawltest.NewWeb()
 	defer w.Close()

@@ -30,7 +30,7 @@ var (
 
 const agent = "simplebot"
 
-// simple is a minimal crawler that keeps every rule: one request at a time.
+// simple is a minimal crawler that keeps every rule. It sends one request at a time.
 type simple struct {
 	w     *crawltest.Web
 	c     *http.Client
@@ -39,7 +39,7 @@ type simple struct {
 	seen  map[weburl.Key]bool
 	tries map[weburl.Key]int
 	rules map[string]*robots.Group
-	bad   map[string]int // attempts at a robots.txt
+	bad   map[string]int // failed attempts at a robots.txt
 	ready map[string]time.Time
 	gone  map[string]bool
 	wish  map[string]time.Duration // Crawl-delay
@@ -61,7 +61,7 @@ func newSimple(w *crawltest.Web, delay time.Duration) *simple {
 	return s
 }
 
-// dial has a timeout of ten seconds, because net/http does not cancel an attempt to connect with its request.
+// dial has a timeout of ten seconds, because net/http does not cancel a connection attempt with its request.
 func (s *simple) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -153,7 +153,7 @@ func (s *simple) learn(u weburl.URL, body []byte) {
 	s.hold(u, s.wish[u.Host()])
 }
 
-// get requests a URL when host and address are ready, and then keeps them busy for the delay.
+// get requests a URL when its host and address are ready, and marks both busy for the delay afterwards.
 func (s *simple) get(u weburl.URL) (*http.Response, []byte, error) {
 	addr, err := s.addr(u)
 	if err != nil {
@@ -203,7 +203,7 @@ func retryAfter(v string) time.Duration {
 	return time.Until(at)
 }
 
-// links adds the targets of <a href>.
+// links queues the targets of <a href>.
 func (s *simple) links(u weburl.URL, body []byte) {
 	doc, err := html.Parse(bytes.NewReader(body))
 	if err != nil {
@@ -235,8 +235,8 @@ func (s *simple) links(u weburl.URL, body []byte) {
 	}
 }
 
-// TestRandomWebs crawls random webs of every fault level politely and completely, and checks against the generator's
-// truth that nothing is missing and nothing was requested that should not be.
+// TestRandomWebs crawls random webs of every fault level, politely and completely. It compares the requests with those
+// that the generator expects.
 func TestRandomWebs(t *testing.T) {
 	first, last := uint64(1), *seedsFlag
 	if *seedFlag != 0 {

@@ -28,7 +28,7 @@ func serverClient(t *testing.T, s *Server) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// full is a listener without a file descriptor at first.
+// full is a listener that at first has no file descriptor.
 type full struct {
 	net.Listener
 	until time.Time
@@ -49,7 +49,7 @@ func TestServerWaitsForDescriptors(t *testing.T) {
 	})
 }
 
-// TestServerFaults checks how each fault appears to a client of net/http.
+// TestServerFaults checks how each fault appears to a net/http client.
 func TestServerFaults(t *testing.T) {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
@@ -57,7 +57,7 @@ func TestServerFaults(t *testing.T) {
 	_ = z.Close()
 	for name, tt := range map[string]struct {
 		wire Wire
-		want string // part of the answer's body, or of the error
+		want string // part of the response body, or of the error
 	}{
 		"page":             {nil, "sound"},
 		"text":             {Text("HTTP/1.0 200 OK\r\n\r\nold"), "old"},
@@ -102,7 +102,7 @@ func TestServerFaults(t *testing.T) {
 	}
 }
 
-// TestServerEndlessAnswersEndWithTheClient checks that the server's goroutines end when the client gives up.
+// TestServerEndlessAnswersEndWithTheClient checks that the server's goroutines end when the client disconnects.
 func TestServerEndlessAnswersEndWithTheClient(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for name, w := range map[string]Wire{"silent": Silent(), "body": EndlessBody(), "header": EndlessHeader(), "101": SwitchProtocols()} {

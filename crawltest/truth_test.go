@@ -24,7 +24,7 @@ func TestSameSeedSameWeb(t *testing.T) {
 	}
 }
 
-// TestRandomHasEverything checks that everything the generator promises occurs in the first seeds.
+// TestRandomHasEverything checks that all features promised by the generator occur within the first seeds.
 func TestRandomHasEverything(t *testing.T) {
 	has := map[string]bool{
 		"loop": false, "chain": false, "cross-host redirect": false, "redirect to forbidden": false, "forbidden": false,

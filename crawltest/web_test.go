@@ -18,14 +18,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// client returns an HTTP client on the simulated web that does not follow redirects.
+// client returns an HTTP client for the simulated web that does not follow redirects.
 func client(t testing.TB, w *Web) *http.Client {
 	tr := &http.Transport{DialContext: w.DialContext, TLSClientConfig: &tls.Config{RootCAs: w.RootCAs()}}
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// get requests a URL and reads the answer.
+// get requests a URL and reads the response.
 func get(c *http.Client, url string) (*http.Response, string, error) {
 	req, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {
@@ -385,7 +385,7 @@ func TestLoadFile(t *testing.T) {
 	})
 }
 
-// TestMistakesInFixturesFailTheTest checks that each mistake ends the test with a message that names it.
+// TestMistakesInFixturesFailTheTest checks that each mistake fails the test with a message that names it.
 func TestMistakesInFixturesFailTheTest(t *testing.T) {
 	for want, mistake := range map[string]func(w *Web){
 		"no such file":                 func(w *Web) { w.LoadFile("testdata/none.txtar") },
@@ -433,7 +433,8 @@ func TestEveryAndTimesLimitAFault(t *testing.T) {
 	})
 }
 
-// TestEveryFaultCanBeLoaded parses each fault of the fixture grammar and compares it with the function of its name.
+// TestEveryFaultCanBeLoaded parses each fault in the fixture grammar and compares it with the function of the same
+// name.
 func TestEveryFaultCanBeLoaded(t *testing.T) {
 	for text, want := range map[string]Fault{
 		"hang": Hang(), "reset": Reset(), "cut:3": CutShort(3), "reset-after:4": ResetAfter(4), "stall:5": Stall(5),
