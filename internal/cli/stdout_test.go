@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// However what is printed is cut into writes, hidden characters are escaped and no other is changed.
+// Hidden characters are escaped, and no others changed, however the output is split into writes.
 func TestStdoutEscapesAcrossWrites(t *testing.T) {
 	const text = "title: \u202eabc\u009b31m é日本😀\U000e0041 end\n"
 	const want = `title: \u202eabc\u009b31m é日本😀\udb40\udc41 end` + "\n"
@@ -37,7 +37,7 @@ func TestStdoutEscapesAcrossWrites(t *testing.T) {
 	}
 }
 
-// What is whole characters is written as it is, without a copy: a crawl writes a line for each page.
+// Complete characters are written without a copy, because a crawl prints a line for each page.
 func TestStdoutDoesNotCopy(t *testing.T) {
 	out, line := NewStdout(io.Discard), []byte("{\"url\":\"http://example.org/für\"}\n")
 	if n := testing.AllocsPerRun(100, func() { _, _ = out.Write(line) }); n > 0 {

@@ -19,7 +19,7 @@ func TestTableColumnsAreAsWideAsWhatIsInThem(t *testing.T) {
 	}
 }
 
-// A long name loses its middle, so that the numbers fit a terminal; text in the last column may be longer.
+// A long name is shortened in the middle, so that the numbers fit a terminal. Text in the last column may be longer.
 func TestTableFitsATerminal(t *testing.T) {
 	table := NewTable("", "host", ">pages", ">delay")
 	table.Row("shop-"+strings.Repeat("long-", 20)+"name.example.test", 7, "1s")

@@ -43,7 +43,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// A reader may stop early.
+// A consumer may stop early.
 func TestStop(t *testing.T) {
 	s := New(t.TempDir(), 10)
 	defer s.Close()

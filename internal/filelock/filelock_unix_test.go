@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCloseUnlocks checks that a file is unlocked although it is still open in another process, as in one that was forked and
-// has not begun its program.
+// TestCloseUnlocks checks that Close unlocks a file even if another process still has it open, like a forked process
+// that has not called exec yet.
 func TestCloseUnlocks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	open := func() *os.File {

@@ -26,12 +26,12 @@ func (s *spaces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// longLine returns a file of three lines, of which the second has the given length.
+// longLine returns a file of three lines, the second of the given length.
 func longLine(n int64) io.Reader {
 	return io.MultiReader(strings.NewReader("1\n"), &spaces{n}, strings.NewReader("\n3\n"))
 }
 
-// A line is read up to its maximum, and no memory is taken for the rest.
+// A line is read up to its maximum length, and the rest takes no memory.
 func TestMemoryDoesNotGrowWithLine(t *testing.T) {
 	skipLine := func(line []byte, _ *string) error { return nil }
 	for name, read := range map[string]func(io.Reader) error{

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestQuote compares Quote with package bytes.
+// TestQuote compares Quote with a simple version based on package bytes.
 func TestQuote(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOfN(rapid.SampledFrom([]byte("ab!#[]\"\\\x00\x01\x7f\x80\xa2\xdc\xff")), 0, 40).Draw(t, "bytes")
@@ -21,7 +21,7 @@ func TestQuote(t *testing.T) {
 	})
 }
 
-// onlyASCII replaces what is not ASCII by one letter each.
+// onlyASCII replaces each non-ASCII character by a letter.
 func onlyASCII(b []byte) []byte {
 	b = bytes.Clone(b)
 	for i, c := range b {

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTime compares Time with package time, for times as they are written and for changed ones.
+// TestTime compares Time with package time, for valid and for mutated times.
 func TestTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.Unix(rapid.Int64Range(-62167219200, 253402300799).Draw(t, "s"), rapid.Int64Range(0, 999999).Draw(t, "us")*1000).UTC()
@@ -27,7 +27,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestAppendTime compares AppendTime with package time, in other zones too.
+// TestAppendTime compares AppendTime with package time, also in other time zones.
 func TestAppendTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.Unix(rapid.Int64Range(-62167132800, 253402214400).Draw(t, "s"), rapid.Int64Range(0, 999999999).Draw(t, "ns"))
@@ -38,7 +38,7 @@ func TestAppendTime(t *testing.T) {
 	})
 }
 
-// TestTimes compares Times with Time, for texts of one minute mostly.
+// TestTimes compares Times with Time, mostly for times in the same minute.
 func TestTimes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c Times
@@ -58,7 +58,7 @@ func TestTimes(t *testing.T) {
 	})
 }
 
-// same checks that what Time reads is what package time reads.
+// same checks that Time and package time read the same value.
 func same(t interface{ Errorf(string, ...any) }, text []byte) {
 	got, ok := Time(text)
 	var want time.Time
@@ -67,7 +67,7 @@ func same(t interface{ Errorf(string, ...any) }, text []byte) {
 	}
 }
 
-// TestTimesOfAllBytes compares Times with Time for every byte in every place of what is read at once.
+// TestTimesOfAllBytes compares Times with Time for every byte value at every position of the part that is read at once.
 func TestTimesOfAllBytes(t *testing.T) {
 	var c Times
 	const whole = "2026-01-02T03:04:59.999999Z"

@@ -10,21 +10,22 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// TestReadSecretReadsWhatRootLends reads files as Kubernetes mounts secrets for a user who is not root, and systemd credentials.
+// TestReadSecretReadsWhatRootLends reads secrets as Kubernetes mounts them for a user other than root, and systemd
+// credentials.
 func TestReadSecretReadsWhatRootLends(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can lend files to another user")
 	}
 	const user = 65532
 	const path = "token"
-	t.Chdir(t.TempDir()) // the other user does not reach it from the root
+	t.Chdir(t.TempDir()) // the other user cannot reach it by its absolute path
 	if err := errors.Join(os.WriteFile(path, []byte("s3cret"), 0o600), os.Chown(path, 0, user)); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // which ends with the goroutine
+		runtime.LockOSThread() // the thread ends with the goroutine
 		for _, call := range []uintptr{syscall.SYS_SETRESGID, syscall.SYS_SETRESUID} {
 			if _, _, errno := syscall.RawSyscall(call, user, user, 0); errno != 0 {
 				t.Error(errno)
@@ -46,7 +47,7 @@ func TestReadSecretReadsWhatRootLends(t *testing.T) {
 	<-done
 }
 
-// become sets the effective user of this thread, whose saved one is root.
+// become sets the effective user of this thread. The saved user stays root.
 func become(t *testing.T, user uintptr) {
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, ^uintptr(0), user, ^uintptr(0)); errno != 0 {
 		t.Error(errno)

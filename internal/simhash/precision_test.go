@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// site generates a corpus: articles of words with the frequencies of a language (Zipf's law), on pages that share
-// some of their words, as header, menus and footer. Each article is on several pages, on each with some words
-// replaced, like dates, counters and teasers.
+// site generates a corpus of articles with the word frequencies of a language (Zipf's law). Pages share some of their
+// words, like a header, menus and a footer. Each article is on several pages, each with some words replaced, like
+// dates, counters and teasers.
 type site struct {
 	articles, versions int
-	words, common      int // per page
-	replaced           int // words of each version
+	words, common      int // words per page
+	replaced           int // words per version
 }
 
 func (s site) pages() (pages []string, article []int) {
@@ -39,7 +39,7 @@ func (s site) pages() (pages []string, article []int) {
 	return pages, article
 }
 
-// fingerprints returns those of pages.
+// fingerprints returns the fingerprints of pages.
 func fingerprints(pages []string) []uint64 {
 	h, all := NewHasher(), make([]uint64, len(pages))
 	for i, p := range pages {
@@ -48,8 +48,8 @@ func fingerprints(pages []string) []uint64 {
 	return all
 }
 
-// judge finds near pages like a crawl: precision is the share of those found that are of the same article, recall the
-// share of the later versions of an article that are found.
+// judge finds similar pages like a crawl. Precision is the share of the found pages that have the same article. Recall
+// is the share of an article's later versions that are found.
 func judge(pages []uint64, article []int, distance int) (precision, recall float64) {
 	x := NewIndex(len(pages), distance)
 	found, right, later := 0, 0, 0
@@ -72,7 +72,7 @@ func judge(pages []uint64, article []int, distance int) (precision, recall float
 	return precision, float64(right) / float64(later)
 }
 
-// The quality of fingerprints on 900 pages of a site: 300 articles, three times each.
+// Measures the quality of fingerprints on 900 pages of a site: 300 articles, three versions of each.
 func Example_precision() {
 	fmt.Println("words  common  replaced   precision, recall of distance 1     2            3")
 	for _, s := range []site{
