@@ -20,14 +20,14 @@ import (
 	"time"
 )
 
-// secretOf is part of every value that must not be in any output.
+// secretOf is part of every value that must not appear in any output.
 const secretOf = "t0psecret"
 
 // members is a site whose pages need a token, and a cookie that changes with each page.
 type members struct {
 	*httptest.Server
 	mu      sync.Mutex
-	seen    []string // what each page was requested with
+	seen    []string // page, token and cookies of each request
 	hold    int      // the page that is not answered the first time
 	reached chan struct{}
 	once    sync.Once
@@ -60,8 +60,8 @@ func newMembers(t *testing.T, pages, hold int) *members {
 	return m
 }
 
-// TestAccessSurvivesAKill kills a crawl whose pages need a header field and the cookie of the page before, and resumes it.
-// No value is in any output or file but the one that is for cookies, which nobody else can read.
+// TestAccessSurvivesAKill kills a crawl whose pages need a header field and the cookie of the previous page, and resumes it. No value
+// appears in any output or file except the file for cookies, which only its owner can read.
 func TestAccessSurvivesAKill(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -95,7 +95,7 @@ func TestAccessSurvivesAKill(t *testing.T) {
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = first.Wait() // it was killed
+	_ = first.Wait() // killed
 	for _, args := range [][]string{
 		{"resume", "-v", dir}, {"report", dir}, {"report", "--json", dir}, {"verify", "--json", dir}, {"explain", dir, m.URL + "/3"},
 		{"explain", "--json", dir, m.URL + "/3"}, {"crawl", "--print-config", "-H", "X-Token: " + secretOf},
@@ -114,7 +114,7 @@ func TestAccessSurvivesAKill(t *testing.T) {
 	noSecretIn(t, dir)
 }
 
-// check compares what the pages were requested with: those before the one at hold once, that one twice.
+// check compares the requests with the expected ones: each page once, and the page at hold twice.
 func (m *members) check(t *testing.T, pages, hold int) {
 	t.Helper()
 	m.mu.Lock()
@@ -135,7 +135,7 @@ func (m *members) check(t *testing.T, pages, hold int) {
 	}
 }
 
-// noSecretIn looks for the secret in all files of a job, and at who may read those where it is.
+// noSecretIn looks for the secret in all files of a job, and checks who may read the files that have it.
 func noSecretIn(t *testing.T, dir string) {
 	t.Helper()
 	archived := false

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Every command that makes requests shows sites what a crawl does: header fields, cookies and languages, of flags and of
-// entries of a job file, to these sites and on every request.
+// Every command that makes requests sends what a crawl sends: header fields, cookies and languages, from flags and from entries of a job
+// file, to the same sites and with every request.
 func TestCommandsShowWhatACrawlShows(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
@@ -32,7 +32,7 @@ func TestCommandsShowWhatACrawlShows(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("ACCESS_TOKEN", "s3cret")
 	file := filepath.Join(dir, "cookies.txt")
-	site := strings.Replace(srv.URL, "127.0.0.1", "localhost", 1) // entries with header fields are for names
+	site := strings.Replace(srv.URL, "127.0.0.1", "localhost", 1) // entries with header fields need host names
 	if err := os.WriteFile(file, []byte("localhost\tFALSE\t/\tFALSE\t0\tsession\tc00kie\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -42,8 +42,8 @@ func TestCommandsShowWhatACrawlShows(t *testing.T) {
 	}
 	for _, c := range []struct {
 		command string
-		entries bool // it has those of the job file
-		page    bool // it requests the page
+		entries bool // whether it uses the entries of the job file
+		page    bool // whether it requests the page
 	}{{"robots", true, false}, {"plan", true, false}, {"explain", true, false}, {"links", false, true}, {"shell", false, true}} {
 		asked = nil
 		a, out, errs := testApp(nil)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestCommandsSayThatHostsAreNotShared: whatever makes requests says so if its state directory cannot be used.
+// TestCommandsSayThatHostsAreNotShared checks that every command that makes requests warns if its state directory cannot be used.
 func TestCommandsSayThatHostsAreNotShared(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

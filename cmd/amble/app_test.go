@@ -93,7 +93,7 @@ func TestHelpBeginsWithThreeExamples(t *testing.T) {
 	}
 }
 
-// Flags that the sources mention in comments, messages and help texts exist.
+// Flags that comments, messages and help texts of the sources mention exist.
 func TestFlagsThatAreNamedExist(t *testing.T) {
 	a, _, _ := testApp(nil)
 	k, err := a.parser("", keyflags.New(a.env))
@@ -112,7 +112,7 @@ func TestFlagsThatAreNamedExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flag := regexp.MustCompile(`(?:^|[^\w-])(--[a-z][a-z-]*[a-z])(?:[^-a-z%]|$)`) // no beginnings: "--max-%s"
+	flag := regexp.MustCompile(`(?:^|[^\w-])(--[a-z][a-z-]*[a-z])(?:[^-a-z%]|$)`) // skips incomplete names such as "--max-%s"
 	checked := 0
 	for _, name := range files {
 		text, err := os.ReadFile(name)

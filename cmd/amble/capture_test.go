@@ -81,7 +81,8 @@ func site() http.Handler {
 	return m
 }
 
-// A captured site is crawled as the site itself: the same URLs with the same outcomes, statuses, header fields and bodies.
+// A crawl of a captured site has the same result as one of the site itself: the same URLs with the same outcomes, statuses, header fields
+// and bodies.
 func TestCaptureIsCrawledAsTheSite(t *testing.T) {
 	shop, err := demo.Shop(0)
 	if err != nil {
@@ -104,7 +105,7 @@ func TestCaptureIsCrawledAsTheSite(t *testing.T) {
 				t.Errorf("stderr:\n%s", errs)
 			}
 			want := asCrawled(t, x.seed, func(c *crawler.Config) { c.Retries.Max = crawler.Zero })
-			delete(want, server.URL+"/cut") // which has no answer in the fixture
+			delete(want, server.URL+"/cut") // the fixture has no answer for it
 			if len(want) != x.pages {
 				t.Errorf("%d URLs on the site, want %d: %v", len(want), x.pages, want)
 			}

@@ -20,8 +20,8 @@ var clusterKnown = flag.Int("cluster.known", 0, "measure the memory of a node th
 
 var clusterFigures = flag.Int("cluster.figures", 0, "measure what a cluster costs with that many pages of each of 50 hosts: 100 takes some minutes of a machine that does nothing else")
 
-// TestClusterFigures prints what a cluster costs, each time with the command as it is: CPU time a page of a node whose
-// journal is on one server and on three, ÷ that of the same crawl on one machine. Nothing is asserted but that each crawl ends.
+// TestClusterFigures prints the cost of a cluster, measured with the real command: the CPU time per page of a node whose journal is on one
+// server and on three, divided by that of the same crawl on one machine. It only asserts that each crawl ends.
 func TestClusterFigures(t *testing.T) {
 	if *clusterFigures == 0 {
 		t.Skip("measures: -cluster.figures 100")
@@ -37,13 +37,13 @@ func TestClusterFigures(t *testing.T) {
 	}
 }
 
-// What a node with 64 shards may have in memory when nearly all are idle, and when it knows 1,000,000 URLs.
+// The memory limits of a node with 64 shards, nearly all of them idle, and of one that knows 1,000,000 URLs.
 const (
 	idleMemory  = 600 << 20
 	knownMemory = 1 << 30
 )
 
-// TestClusterMemory holds a node to what it may have in memory.
+// TestClusterMemory checks that a node stays within its memory limits.
 func TestClusterMemory(t *testing.T) {
 	if *clusterKnown == 0 {
 		t.Skip("takes minutes: -cluster.known 1000000")
@@ -64,14 +64,14 @@ func TestClusterMemory(t *testing.T) {
 	}
 }
 
-// figures is a web of which each crawl is measured: 50 hosts of our own, without pauses.
+// figures is a site whose crawls are measured: 50 hosts on loopback, without pauses.
 type figures struct {
 	hosts, each int
 	seeds       []string
 	own         string // a file
 }
 
-// figuresCost is what a process needed, and the servers beside it.
+// figuresCost is the cost of a process, and of the servers that it used.
 type figuresCost struct {
 	cpu, servers time.Duration
 	peak         int64 // bytes
@@ -95,7 +95,7 @@ func newFigures(t *testing.T, each, links int) *figures {
 			fmt.Fprintf(&b, "<!doctype html><title>%d</title>", p)
 			for i := range links {
 				at := (2*p + 1 + i) % each
-				if links >= 1000 { // all of them new
+				if links >= 1000 { // all links are new
 					at = 1000*(p+1) + i
 				}
 				fmt.Fprintf(&b, "<a href=\"/%d\">x</a>", at)
@@ -116,14 +116,14 @@ func (f *figures) flags(pages string) []string {
 	return append([]string{"--own-hosts", f.own, "--delay", "0", "--depth", "100000", "--max-per-dir", "none", "--max-pages", pages}, f.seeds[:f.hosts]...)
 }
 
-// crawl measures a crawl of one machine.
+// crawl measures a crawl on one machine.
 func (f *figures) crawl(t *testing.T) figuresCost {
 	t.Helper()
 	p := launch(t, append([]string{"crawl", "--quiet", "-o", filepath.Join(t.TempDir(), "job")}, f.flags("none")...)...)
 	return measured(p)
 }
 
-// cluster measures a node that has all shards of a job.
+// cluster measures a node that owns all shards of a job.
 func (f *figures) cluster(t *testing.T, servers int, shards, pages string) figuresCost {
 	t.Helper()
 	dir, addrs := t.TempDir(), freeAddrs(t, 6)
@@ -164,7 +164,7 @@ func (f *figures) cluster(t *testing.T, servers int, shards, pages string) figur
 	return c
 }
 
-// measured waits until a process has ended, and returns what it needed.
+// measured waits until a process has ended, and returns its cost.
 func measured(p *proc) (c figuresCost) {
 	p.t.Helper()
 	again := time.NewTicker(50 * time.Millisecond)
@@ -182,7 +182,7 @@ func measured(p *proc) (c figuresCost) {
 	return c
 }
 
-// residentPeak is the most memory that a process had, in bytes.
+// residentPeak returns the peak memory of a process, in bytes.
 func residentPeak(pid int) int64 {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(b)) {

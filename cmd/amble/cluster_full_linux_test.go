@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// TestFullEngineDiskHeals: when the disk of a server is full, status and check say so, exit code 9; when there is room again, the
-// server stores again, at the same address, with what it had, and nobody starts it again.
+// TestFullEngineDiskHeals checks that status and check report a full disk of a server with exit code 9. When there is space again, the
+// server stores again without a restart, at the same address and with its old data.
 func TestFullEngineDiskHeals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")
@@ -51,7 +51,7 @@ func TestFullEngineDiskHeals(t *testing.T) {
 				fillDisk(t, disk)
 			}
 			until(t, "the disk is full", func() bool { return !store() })
-			if !fill { // the server is there, and stores nothing
+			if !fill { // the server runs but stores nothing
 				for _, command := range []string{"status", "check"} {
 					p := do(command)
 					p.ends(cli.ExitUnavailable)
@@ -73,7 +73,7 @@ func TestFullEngineDiskHeals(t *testing.T) {
 				}
 				return true
 			})
-			if n < stored { // one whose answer was lost is there, too
+			if n < stored { // a message whose answer was lost is stored, too
 				t.Errorf("%d messages are there, %d were acknowledged", n, stored)
 			}
 			do("status").ends(0)
@@ -81,7 +81,7 @@ func TestFullEngineDiskHeals(t *testing.T) {
 	}
 }
 
-// fillDisk writes a file until there is no room.
+// fillDisk writes a file until the disk is full.
 func fillDisk(t *testing.T, dir string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "other"))

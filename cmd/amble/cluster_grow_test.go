@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestClusterGrows: the shards of a job that was drained halfway are doubled, while nodes may work it is refused, and other nodes crawl the
-// rest. The sites see each page once; what is collected has each once, and verify finds nothing wrong.
+// TestClusterGrows doubles the shards of a job that was drained halfway; this is refused while nodes may work. Other nodes crawl the rest.
+// The sites see each page once, the collected job has each page once, and verify finds nothing wrong.
 func TestClusterGrows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")

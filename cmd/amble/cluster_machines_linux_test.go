@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// TestClusterBadMachines: a node whose clock is wrong and one whose disk is full say so, and what to do; another one does the
-// work.
+// TestClusterBadMachines checks that a node with a wrong clock and a node with a full disk say so and what to do, and that another node
+// does the work.
 func TestClusterBadMachines(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server and nodes")
@@ -36,7 +36,7 @@ func TestClusterBadMachines(t *testing.T) {
 	})
 }
 
-// createFor creates a job for a web, and returns the flags that name it.
+// createFor creates a job for a site, and returns the flags that name the job.
 func createFor(t *testing.T, engine, name string, web *clusterWeb) (at []string) {
 	t.Helper()
 	at = []string{"--cluster", engine, "--job", name}
@@ -50,7 +50,7 @@ func workOn(at []string, more ...string) []string {
 	return slices.Concat([]string{"cluster", "work", "--verbose"}, at, more)
 }
 
-// wrongClock: what a node hears about the time is a year old, so that its clock is wrong as far as it can know.
+// wrongClock gives a node times that are a year old, so that its clock appears to be wrong.
 func wrongClock(t *testing.T, engine, token, dir string) {
 	web := newClusterWeb(t, 2, 3)
 	at := createFor(t, engine, "clock", web)
@@ -67,7 +67,7 @@ func wrongClock(t *testing.T, engine, token, dir string) {
 	}
 }
 
-// lastYear passes connections on to a server whose clock it makes a year late, and returns its address.
+// lastYear forwards connections to a server, makes the server's clock a year slow, and returns the forwarding address.
 func lastYear(t *testing.T, server string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -95,14 +95,14 @@ func lastYear(t *testing.T, server string) string {
 	return l.Addr().String()
 }
 
-// replace copies, with another text of the same length in the place of one.
+// replace copies the input and replaces a text by another one of the same length.
 func replace(w io.Writer, r io.Reader, from, to []byte) {
 	var b []byte
 	part := make([]byte, 32<<10)
 	for {
 		n, err := r.Read(part)
 		b = bytes.ReplaceAll(append(b, part[:n]...), from, to)
-		keep := 0 // of what may be the beginning of the text
+		keep := 0 // bytes that may be the beginning of the text
 		for k := min(len(from)-1, len(b)); k > 0 && err == nil; k-- {
 			if bytes.HasSuffix(b, from[:k]) {
 				keep = k
@@ -116,14 +116,14 @@ func replace(w io.Writer, r io.Reader, from, to []byte) {
 	}
 }
 
-// fullDisk: a node on a disk that is too small gives its shards back and ends; another one continues. What was on the disk is
-// missing when the disk is.
+// fullDisk checks that a node on a disk that is too small gives its shards back and ends, and that another one continues. Files on that
+// disk are missing when the disk is removed.
 func fullDisk(t *testing.T, engine, dir string) {
 	small := filepath.Join(dir, "small")
 	if err := os.Mkdir(small, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	mounted := func(script string, args ...string) *exec.Cmd { // a mount of its process alone
+	mounted := func(script string, args ...string) *exec.Cmd { // the mount is visible only to this process
 		return exec.Command("unshare", append([]string{"-rm", "sh", "-ec", `mount -t tmpfs -o size=8m none "$0"; ` + script, small}, args...)...)
 	}
 	if out, err := mounted("true").CombinedOutput(); err != nil {
@@ -146,7 +146,7 @@ func fullDisk(t *testing.T, engine, dir string) {
 	}
 }
 
-// filler is a comment that no compression makes small.
+// filler returns a comment that hardly compresses.
 func filler(n int) string {
 	b := make([]byte, n/2)
 	_, _ = rand.Read(b)

@@ -23,7 +23,8 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// An operator pauses a job, leaves a host out, slows another one down, goes on and ends it, by names as they are typed. The sites count.
+// An operator pauses a job, leaves a host out, slows another one down, resumes the job and ends it, with host names as people type them.
+// The sites count requests.
 func TestClusterOrders(t *testing.T) {
 	dir := t.TempDir()
 	web := &clusterWeb{requests: map[string][]time.Time{}, first: map[string]string{}}
@@ -66,7 +67,7 @@ func TestClusterOrders(t *testing.T) {
 	}
 	order(0, "pause")
 	obeyed()
-	until(t, "nothing is under way", func() bool { // a request may have left the node, and not be here
+	until(t, "nothing is under way", func() bool { // a request may have left the node but not arrived here yet
 		before := web.count()
 		for range 5 {
 			order(0, "status")
@@ -157,7 +158,7 @@ func (w *clusterWeb) of(host string) int {
 	return len(w.requests[host])
 }
 
-// Errors that whoever typed the command can mend exit with 2; those of the engine, and of this program, do not.
+// Errors that the user of the command can fix have exit code 2; errors of the engine and of this program do not.
 func TestClusterExitCodes(t *testing.T) {
 	for code, all := range map[int][]error{
 		cli.ExitUsage:       {cluster.ErrValue, cluster.ErrOver, nats.ErrNoJob, nats.ErrCredentials, work.ErrOrder, work.ErrHeld, work.ErrTooManySeeds, politeness.ErrShorter},

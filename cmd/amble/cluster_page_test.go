@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// A server and a node say how they are, to who has the token; without one they say nothing but whether they work.
+// A server and a node report their state to clients with the token; to others they only say whether they work.
 func TestClusterPages(t *testing.T) {
 	dir := clusterHome(t)
 	web := newClusterWeb(t, 2, 400)

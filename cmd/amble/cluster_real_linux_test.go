@@ -20,28 +20,28 @@ import (
 
 var clusterReal = flag.Int("cluster.real", 0, "crawl that many pages of each host with three servers and three nodes, all of them processes, while they fail: 250 takes ten minutes")
 
-// The job of these tests. Pauses are kept by the servers' clock: from the moment before an answer is written.
+// The job of these tests. Pauses are measured by the servers' clock, from just before an answer is written.
 const (
 	realDelay = 200 * time.Millisecond
 	realLease = 6 * time.Second
-	realHosts = 12 // two on each address
+	realHosts = 12 // two hosts on each address
 )
 
-// realWeb is a web whose servers judge what is requested of them.
+// realWeb is a site with servers that check the requests they receive.
 type realWeb struct {
 	*clusterWeb
 	t     *testing.T
 	each  int
-	names []string // of the hosts, as their requests name them
+	names []string // names of the hosts, as in requests
 
-	ends   map[string]time.Time // when a host or an address was last answered
+	ends   map[string]time.Time // when the last answer of a host or an address was sent
 	busy   map[string]int
-	ask    map[string]bool      // hosts that request a pause with their next page
-	until  map[string]time.Time // that a host has requested
+	ask    map[string]bool      // hosts that ask for a pause with their next page
+	until  map[string]time.Time // end of the pause that a host has asked for
 	pauses int
 }
 
-// realPause is a pause that a host requests (Retry-After): longer than a takeover takes.
+// realPause is a pause that a host asks for with Retry-After: longer than a takeover.
 const realPause = 20 * time.Second
 
 func newRealWeb(t *testing.T, each int) *realWeb {
@@ -85,7 +85,7 @@ func (w *realWeb) serve(rw http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(rw, body)
 }
 
-// text is what a page contains: links to two more of its host and to one of the next host.
+// text returns a page: links to two more pages of its host and to one of the next host.
 func (w *realWeb) text(r *http.Request) string {
 	h := slices.Index(w.names, r.Host)
 	p, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
@@ -104,7 +104,7 @@ func (w *realWeb) text(r *http.Request) string {
 	return text
 }
 
-// begin judges a request, and reports whether it is answered with a pause that the host wants.
+// begin checks a request, and reports whether the answer should ask for a pause.
 func (w *realWeb) begin(r *http.Request) (pause bool) {
 	w.note(r)
 	w.mu.Lock()
@@ -133,7 +133,7 @@ func (w *realWeb) begin(r *http.Request) (pause bool) {
 	return pause
 }
 
-// end notes that a request is about to be answered: no later than its client knows.
+// end records that a request is about to be answered, which is not later than its client knows.
 func (w *realWeb) end(r *http.Request, pause bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,7 +147,7 @@ func (w *realWeb) end(r *http.Request, pause bool) {
 	}
 }
 
-// wantPauses has every third host request a pause, and waits until they have, or the job is over.
+// wantPauses makes every third host ask for a pause, and waits until all have done so or the job is over.
 func (w *realWeb) wantPauses(c *realCluster) {
 	w.mu.Lock()
 	want := w.pauses
@@ -165,7 +165,7 @@ func (w *realWeb) wantPauses(c *realCluster) {
 	})
 }
 
-// longestPause returns for how long a host was not requested between two times.
+// longestPause returns the longest time without a request to a host between two times.
 func (w *realWeb) longestPause(from, to time.Time) (longest time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,12 +179,12 @@ func (w *realWeb) longestPause(from, to time.Time) (longest time.Duration) {
 	return longest
 }
 
-// realCluster are three servers and three nodes.
+// realCluster is a cluster of three servers and three nodes.
 type realCluster struct {
 	t       *testing.T
 	dir     string
 	servers []*proc
-	started [][]string // how each server is started
+	started [][]string // the command line of each server
 	urls    []string
 	nodes   map[string]*proc
 	cuts    []*cutter // between node a and the servers
@@ -225,7 +225,7 @@ func (c *realCluster) do(command string, args ...string) *proc {
 	return launch(c.t, append([]string{"cluster", command, "--cluster", strings.Join(c.urls, ","), "--job", "real"}, args...)...)
 }
 
-// node starts a node. That of name a reaches the servers through what can be cut.
+// node starts a node. Node a reaches the servers through connections that can be cut.
 func (c *realCluster) node(name string) {
 	c.t.Helper()
 	urls := slices.Clone(c.urls)
@@ -237,7 +237,7 @@ func (c *realCluster) node(name string) {
 	c.nodes[name] = launch(c.t, "cluster", "work", "--cluster", strings.Join(urls, ","), "--job", "real", "--name", name, "-o", filepath.Join(c.dir, name), "--verbose")
 }
 
-// over waits until the job is, and judges what was crawled.
+// over waits until the job is over, and checks the result.
 func (c *realCluster) over(web *realWeb, limit int) {
 	c.t.Helper()
 	stop := make(chan struct{})
@@ -267,7 +267,7 @@ func (c *realCluster) over(web *realWeb, limit int) {
 	checkCollected(c.t, web.clusterWeb, out, limit)
 }
 
-// running fails if the job is over before all has happened to it that should.
+// running fails if the job is over before the test has done everything that it plans.
 func (c *realCluster) running(what string) {
 	c.t.Helper()
 	for name, p := range c.nodes {
@@ -287,7 +287,7 @@ func (c *realCluster) signal(name string, s syscall.Signal) {
 	}
 }
 
-// owned are the shards that a node has said to own.
+// owned returns the shards that a node reports to own.
 func (c *realCluster) owned(name string) map[string]bool {
 	all := map[string]bool{}
 	for _, m := range regexp.MustCompile(`shard (\d+), epoch \d+: (\w+)`).FindAllStringSubmatch(c.nodes[name].says.String(), -1) {
@@ -298,7 +298,7 @@ func (c *realCluster) owned(name string) map[string]bool {
 	return all
 }
 
-// kill kills node b, waits until others have its shards, and returns how long that took.
+// kill kills node b, waits until others own its shards, and returns how long that took.
 func (c *realCluster) kill() time.Duration {
 	c.t.Helper()
 	owned := c.owned("b")
@@ -320,7 +320,7 @@ func (c *realCluster) kill() time.Duration {
 	return time.Since(began)
 }
 
-// restartServers kills servers and starts them again after that time.
+// restartServers kills servers and starts them again after the given time.
 func (c *realCluster) restartServers(after time.Duration, which ...int) {
 	c.t.Helper()
 	for _, i := range which {
@@ -337,12 +337,12 @@ func (c *realCluster) restartServers(after time.Duration, which ...int) {
 	}
 }
 
-// cutter passes connections on to a server until it is cut: then nothing arrives, and nothing says so.
+// cutter forwards connections to a server until it is cut: then nothing arrives, without any signal.
 type cutter struct {
 	net.Listener
 	to    string
 	mu    sync.Mutex
-	cut   chan struct{} // closed when it is mended; nil: it is whole
+	cut   chan struct{} // closed when the connection is restored; nil: not cut
 	conns []net.Conn
 }
 
@@ -407,7 +407,7 @@ func (c *cutter) split() {
 	c.cut = make(chan struct{})
 }
 
-// mend ends the connections that were cut; new ones are whole.
+// mend ends the cut connections; new ones work.
 func (c *cutter) mend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -421,7 +421,7 @@ func (c *cutter) mend() {
 	c.conns = nil
 }
 
-// freeAddrs are addresses on loopback that nobody listens on.
+// freeAddrs returns loopback addresses on which nobody listens.
 func freeAddrs(t *testing.T, n int) (all []string) {
 	t.Helper()
 	for range n {
@@ -435,9 +435,9 @@ func freeAddrs(t *testing.T, n int) (all []string) {
 	return all
 }
 
-// TestClusterReal: three servers and three nodes are processes. Nodes are killed, stopped for longer than their lease and cut
-// off; servers are killed one by one and all at once. The web's servers see no pause too short, per host and per address, and
-// what is collected is whole. How long a takeover takes, and how much longer a crawl with one, is printed.
+// TestClusterReal runs three servers and three nodes as processes. Nodes are killed, stopped for longer than their lease and cut off;
+// servers are killed one by one and all at once. The site's servers see no pause that is too short, per host and per address, and the
+// collected job is complete. The test prints how long a takeover takes, and how much longer a crawl with one takes.
 func TestClusterReal(t *testing.T) {
 	if *clusterReal == 0 {
 		t.Skip("takes minutes: -cluster.real 250")
@@ -474,7 +474,7 @@ func realMakespan(t *testing.T) {
 	t.Logf("makespan %.1f s, with a kill %.1f s: %.2f of it, %.1f s more", took[0].Seconds(), took[1].Seconds(), took[1].Seconds()/took[0].Seconds(), (took[1] - took[0]).Seconds())
 }
 
-// realServers: all servers are killed and start again, several times: short of what ends the leases, and longer.
+// realServers kills and restarts all servers several times: for less time than ends the leases, and for longer.
 func realServers(t *testing.T) {
 	web := newRealWeb(t, *clusterReal)
 	c := newRealCluster(t, web, "none")
@@ -487,7 +487,7 @@ func realServers(t *testing.T) {
 	c.over(web, 0)
 }
 
-// ended reports whether a node has.
+// ended reports whether a node has ended.
 func (c *realCluster) ended() bool {
 	for _, p := range c.nodes {
 		select {
@@ -509,7 +509,7 @@ func realFaults(t *testing.T, limit int) {
 	until(t, "some pages", func() bool { return c.ended() || web.count() > 10*realHosts })
 	c.running("hosts request pauses")
 	web.wantPauses(c)
-	time.Sleep(2 * time.Second) // an answer counts when it is committed
+	time.Sleep(2 * time.Second) // an answer counts only when it is committed
 	c.running("kill -9 of a node")
 	c.kill()
 	c.node("b")

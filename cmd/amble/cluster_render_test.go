@@ -20,7 +20,7 @@ import (
 	"github.com/amble-crawler/amble/render/rendertest"
 )
 
-// apps are sites on loopback whose pages scripts make, all with a library of one site. They count what is requested.
+// apps are sites on loopback whose pages are built by scripts; all load a library from one site. They count their requests.
 type apps struct {
 	mu    sync.Mutex
 	count map[string]int
@@ -87,8 +87,8 @@ func (a *apps) of(url string) int {
 	return a.count[url]
 }
 
-// TestClusterRenders: processes render the pages of a job in their browsers, and one of them is killed and begins again. What is collected
-// has each page once, rendered, with a picture; verify finds nothing wrong; the sites were asked for the library once by each process.
+// TestClusterRenders has processes render the pages of a job in their browsers; one process is killed and starts again. The collected job
+// has each page once, rendered, with a screenshot; verify finds nothing wrong; each process has requested the library once.
 func TestClusterRenders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")
@@ -162,7 +162,7 @@ func (a *apps) check(t *testing.T, out string) {
 			t.Errorf("%s is there %d times", u, n)
 		}
 	}
-	if n := a.of(a.cdn + "/lib.js"); n < 1 || n > 3 { // a process that is begun again lacks what the killed one had not committed
+	if n := a.of(a.cdn + "/lib.js"); n < 1 || n > 3 { // a restarted process lacks what the killed one had not committed
 		t.Errorf("the library was requested %d times, want once by each process", n)
 	}
 	if n := a.of(a.cdn + "/no/1"); n > 0 {
@@ -190,12 +190,12 @@ func (a *apps) check(t *testing.T, out string) {
 	}
 }
 
-// readGzip returns what a file has.
+// readGzip returns the decompressed content of a file.
 func readGzip(name string) string {
 	return string(must(io.ReadAll(must(gzip.NewReader(bytes.NewReader(must(os.ReadFile(name))))))))
 }
 
-// TestClusterNodeWithoutBrowser: a node without a browser refuses the job, and names the flag.
+// TestClusterNodeWithoutBrowser checks that a node without a browser refuses the job and names the flag.
 func TestClusterNodeWithoutBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")

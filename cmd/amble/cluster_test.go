@@ -27,17 +27,17 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// clusterDeadline is how long anything in these tests may take: only a test that hangs reaches it.
+// clusterDeadline limits every step of these tests: only a test that hangs reaches it.
 const clusterDeadline = 5 * time.Minute
 
-// clusterWeb is a web of several hosts on loopback, each with an address of its own, whose servers note what is requested.
+// clusterWeb is a set of hosts on loopback, each with its own address, whose servers record requests.
 type clusterWeb struct {
 	mu       sync.Mutex
 	bases    []string
 	requests map[string][]time.Time // of pages, by host
 	pages    map[string]bool
-	first    map[string]string // the first path requested of each host
-	filler   func() string     // of each page; nil: none
+	first    map[string]string // the first path that each host received
+	filler   func() string     // makes part of each page; nil: none
 }
 
 func newClusterWeb(t *testing.T, hosts, each int) *clusterWeb {
@@ -85,7 +85,7 @@ func (w *clusterWeb) count() (n int) {
 	return n
 }
 
-// check checks what the servers have seen: robots.txt came first.
+// check checks that robots.txt was requested first from each server.
 func (w *clusterWeb) check(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()
@@ -107,7 +107,7 @@ type proc struct {
 	err  error
 }
 
-// syncBuffer is what a process prints.
+// syncBuffer collects the output of a process.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -134,7 +134,7 @@ func clusterHome(t *testing.T) string {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if !within { // others may need it when a subtest has ended
+	if !within { // other subtests may need it after this one has ended
 		t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	}
 	return dir
@@ -149,7 +149,7 @@ func launch(t *testing.T, args ...string) *proc {
 func launchAs(t *testing.T, cmd *exec.Cmd) *proc {
 	t.Helper()
 	p := &proc{t: t, name: strings.Join(cmd.Args[1:], " "), cmd: cmd, says: &syncBuffer{}, done: make(chan struct{})}
-	cmd.Env = append(cmd.Environ(), "HOME="+clusterHome(t), "XDG_CONFIG_HOME="+clusterHome(t)) // where tokens of servers are noted
+	cmd.Env = append(cmd.Environ(), "HOME="+clusterHome(t), "XDG_CONFIG_HOME="+clusterHome(t)) // the tokens of servers are stored here
 	p.cmd.Stdout, p.cmd.Stderr = p.says, p.says
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -168,13 +168,13 @@ func launchAs(t *testing.T, cmd *exec.Cmd) *proc {
 	return p
 }
 
-// ends waits until the process has ended, which must be with this exit code.
+// ends waits until the process has ended, and checks its exit code.
 func (p *proc) ends(code int) {
 	p.t.Helper()
 	select {
 	case <-p.done:
 	case <-time.After(clusterDeadline):
-		_ = p.cmd.Process.Signal(syscall.SIGQUIT) // it says where each of its goroutines is
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT) // prints the stack of each goroutine
 		select {
 		case <-p.done:
 		case <-time.After(10 * time.Second):
@@ -202,7 +202,7 @@ func serveEngine(t *testing.T, dir string) string {
 	return listens(t, launch(t, "cluster", "serve", "--name", "s1", "--dir", dir, "--listen", "127.0.0.1:0"))
 }
 
-// ownHost returns an address of loopback for one test, where nobody else takes a port while a server does not run. Only Linux has several.
+// ownHost returns a loopback address for one test, so that nobody else takes a port while a server is not running. Only Linux has several.
 func ownHost() string {
 	if runtime.GOOS != "linux" {
 		return "127.0.0.1"
@@ -218,11 +218,11 @@ func listens(t *testing.T, p *proc) string {
 	return url.FindString(p.says.String())
 }
 
-// TestClusterOfProcesses: processes work on a job, and one of them is killed. The others end by themselves, with exit code 0; what is
-// collected has each page once, and verify finds nothing wrong.
+// TestClusterOfProcesses has processes work on a job, one of which is killed. The others end by themselves, with exit code 0; the collected
+// job has each page once, and verify finds nothing wrong.
 func TestClusterOfProcesses(t *testing.T) { killedNode(t, 0) }
 
-// TestClusterLimitIsExact: so it is with a limit of pages, which is exact.
+// TestClusterLimitIsExact checks the same with a limit of pages, which is exact.
 func TestClusterLimitIsExact(t *testing.T) { killedNode(t, 40) }
 
 func killedNode(t *testing.T, limit int) {
@@ -305,8 +305,8 @@ func checkCollected(t *testing.T, web *clusterWeb, out string, limit int) {
 	}
 }
 
-// TestClusterServerMakesToken: a server that is given no credentials makes some that commands of its user find, and nobody else
-// gets in; with --insecure everybody does.
+// TestClusterServerMakesToken checks that a server without given credentials makes some that its user's commands find, and admits nobody
+// else; with --insecure it admits everybody.
 func TestClusterServerMakesToken(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -339,7 +339,7 @@ func TestClusterServerMakesToken(t *testing.T) {
 	launch(t, "cluster", "create", "--cluster", url.FindString(p.says.String()), "--job", "j", "--replicas", "1", "--shards", "2", "http://127.0.0.1:1/").ends(0)
 }
 
-// TestClusterErrors: each thing that is wrong at the beginning is a sentence that says what to do.
+// TestClusterErrors checks that each problem at the start is reported by a sentence that says what to do.
 func TestClusterErrors(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -406,7 +406,7 @@ func TestClusterErrors(t *testing.T) {
 	twoOfOneName(t, append([]string{"cluster", "work", "--job", "j", "--name", "twin"}, at...), dir)
 }
 
-// twoOfOneName: the second of two nodes of one name ends.
+// twoOfOneName checks that of two nodes with the same name, the second one ends.
 func twoOfOneName(t *testing.T, work []string, dir string) {
 	t.Helper()
 	first := launch(t, append(work, "-o", filepath.Join(dir, "twin1"), "--verbose")...)
@@ -418,7 +418,7 @@ func twoOfOneName(t *testing.T, work []string, dir string) {
 	}
 }
 
-// oldServer is what a server of another version says to a client, and its address.
+// oldServer imitates the greeting of a server of another version, and returns its address.
 func oldServer(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

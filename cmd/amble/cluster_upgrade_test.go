@@ -22,9 +22,9 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestClusterJobOfVersion020: a job that two nodes and a server of version 0.2.0 left halfway, one node by a kill, continues on a server
-// and nodes of this version, in the directories of both and in a new one. Each page is requested by one version, once, with all pauses;
-// what is collected has each page once, and check and verify find nothing wrong.
+// TestClusterJobOfVersion020 continues a job that two nodes and a server of version 0.2.0 left halfway; one node was killed. It continues
+// on a server and nodes of this version, in both old directories and in a new one. Each page is requested by one version, once, with all
+// pauses; the collected job has each page once, and check and verify find nothing wrong.
 func TestClusterJobOfVersion020(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")
@@ -66,19 +66,19 @@ func TestClusterJobOfVersion020(t *testing.T) {
 	web.check(out, began)
 }
 
-// upgradedWeb is the web of the recorded job, wherever it listens.
+// upgradedWeb is the site of the recorded job, whatever its addresses are now.
 type upgradedWeb struct {
 	t       *testing.T
-	servers map[string]string // by the address that its URLs name
+	servers map[string]string // servers by the address in its URLs
 
 	mu    sync.Mutex
-	count map[string]int // of requests
+	count map[string]int // numbers of requests
 	ends  map[string]time.Time
 }
 
 const (
 	upgradedHosts = 6
-	upgradedEach  = 12 // pages of a host
+	upgradedEach  = 12 // pages per host
 	upgradedDelay = 300 * time.Millisecond
 )
 
@@ -124,7 +124,7 @@ func (w *upgradedWeb) serve(rw http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(rw, body)
 }
 
-// crawl has nodes of these names finish the job.
+// crawl has nodes with these names finish the job.
 func (w *upgradedWeb) crawl(dir, engine string, names []string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
@@ -150,7 +150,7 @@ func (w *upgradedWeb) crawl(dir, engine string, names []string) {
 	nodes.Wait()
 }
 
-// check compares the collected job with what was requested since then.
+// check compares the collected job with the requests since then.
 func (w *upgradedWeb) check(out string, since time.Time) {
 	w.t.Helper()
 	r, err := job.Read(out)

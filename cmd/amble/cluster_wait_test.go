@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestClusterNodeWaitsForServers: a node that starts before its servers says so and works when they are there, as on a machine
-// that starts both. One that is told to stop meanwhile stops.
+// TestClusterNodeWaitsForServers checks that a node that starts before its servers says so, and works as soon as they run. If it is told to
+// stop meanwhile, it stops.
 func TestClusterNodeWaitsForServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server and nodes")

@@ -60,11 +60,11 @@ func TestPrintConfigFedBackGivesTheSameCrawl(t *testing.T) {
 			t.Fatalf("seeds %v, %v", seeds, err)
 		}
 		want, err := c.config(o, seeds)
-		if err != nil { // the scope any, without a limit that was given; the printed one is given
+		if err != nil { // the scope any needs a given limit, and a printed limit counts as given
 			continue
 		}
 		got, err := again.config(o2, seeds)
-		if err != nil || fmt.Sprintf("%+v", want.Crawl) != fmt.Sprintf("%+v", got.Crawl) { // no list is an empty list
+		if err != nil || fmt.Sprintf("%+v", want.Crawl) != fmt.Sprintf("%+v", got.Crawl) { // a missing list equals an empty list
 			t.Fatalf("%v\ngives %+v\nfed back %+v, %v", args, want, got, err)
 		}
 		if c.Flags != again.Flags || c.Out != again.Out || c.FailOnLimit != again.FailOnLimit {
@@ -78,7 +78,8 @@ func printed(o *keyflags.Origins) string {
 	return o.Settings().YAML(job.Setting{Values: []string{"http://127.0.0.1/"}})
 }
 
-// Every key is a flag of amble crawl and has a description, and every flag is a key or about one invocation, or names the servers of an engine.
+// Every key is a flag of amble crawl and has a description. Every flag is a key, concerns one invocation, or names the servers of an
+// engine.
 func TestFlagsAreTheKeys(t *testing.T) {
 	_, o := parsed(t, nil, "http://127.0.0.1/")
 	flags := map[string]bool{"overrides": true, "hosts": true}

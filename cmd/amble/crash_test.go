@@ -69,7 +69,7 @@ func TestKilledCommands(t *testing.T) {
 type crashSum struct {
 	jobs, kills, stops, early int
 	pages, requests           int
-	again, allowed            int // requests that had been answered before, and how many of them there may be
+	again, allowed            int // requests repeated after an answer, and how many of them are allowed
 	lost, twice, torn         int
 	forbidden, impolite       int
 }
@@ -105,12 +105,12 @@ type killedJob struct {
 	web  *crashWeb
 	rng  *rand.Rand
 	dir  string
-	from int // requests in the servers' log before
+	from int // number of earlier requests in the servers' log
 
 	segments string // value of --segment-size
 }
 
-// run kills up to n processes, and then lets one end.
+// run kills up to n processes, and then lets one finish.
 func (j *killedJob) run(n int) {
 	for j.kills < n {
 		if !j.process(true) {
@@ -155,7 +155,7 @@ func (j *killedJob) process(kill bool) bool {
 	return false
 }
 
-// kill ends the process abruptly: some time after its start, or when the servers have seen some of it.
+// kill ends the process abruptly: some time after its start, or after the servers have seen some requests.
 func (j *killedJob) kill(p *os.Process, done <-chan struct{}) {
 	if j.rng.IntN(3) == 0 {
 		select {
@@ -168,7 +168,7 @@ func (j *killedJob) kill(p *os.Process, done <-chan struct{}) {
 	}
 	if j.rng.IntN(4) == 0 {
 		j.stops++
-		_ = p.Signal(syscall.SIGSTOP) // it may have ended
+		_ = p.Signal(syscall.SIGSTOP) // it may have ended already
 		time.Sleep(time.Duration(j.rng.IntN(30)) * time.Millisecond)
 		_ = p.Signal(syscall.SIGCONT)
 		time.Sleep(time.Duration(j.rng.IntN(20)) * time.Millisecond)
@@ -192,8 +192,7 @@ func (j *killedJob) check() {
 			j.again += n - 1
 		}
 	}
-	// At each host one request may be in flight, and others may have been made in the last 50 ms, the interval of
-	// commits.
+	// At each host one request may be in flight, and others may have been made in the last 50 ms, the interval between commits.
 	j.allowed = j.kills * crashHosts * (1 + int(50*time.Millisecond/crashDelay))
 	j.impolite += tooSoon(log)
 	j.checkVisits(asked)
@@ -255,8 +254,8 @@ func (j *killedJob) checkReport() {
 	}
 }
 
-// TestKilledCommandKeepsWhatSitesAskedFor kills a crawl right after a request to a host that asks for a pause far above
-// the crawl's own. The next process reads it from the ledger: it waits, and need not request robots.txt again.
+// TestKilledCommandKeepsWhatSitesAskedFor kills a crawl right after a request to a host that asks for a pause much longer than the crawl's
+// own. The next process reads the pause from the ledger: it waits, and need not request robots.txt again.
 func TestKilledCommandKeepsWhatSitesAskedFor(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -297,14 +296,13 @@ func TestKilledCommandKeepsWhatSitesAskedFor(t *testing.T) {
 	}
 }
 
-// crashWeb is a few servers on loopback addresses of their own, with pages that link to each other,
-// and their log.
+// crashWeb is a few servers on separate loopback addresses, with pages that link to each other, and their common log.
 type crashWeb struct {
 	seeds, pages []string
 
 	mu   sync.Mutex
 	log  []crashRequest
-	more *sync.Cond // the log has grown
+	more *sync.Cond // signals that the log has grown
 }
 
 type crashRequest struct {
@@ -328,7 +326,7 @@ func newCrashWeb(t *testing.T) *crashWeb {
 			w.pages = append(w.pages, origin+crashPath(p))
 		}
 	}
-	for _, srv := range servers { // when all they read is there
+	for _, srv := range servers { // when all that they read exists
 		srv.Start()
 		t.Cleanup(srv.Close)
 	}
@@ -398,8 +396,7 @@ func (w *crashWeb) await(n int, done <-chan struct{}) bool {
 	return !ended
 }
 
-// tooSoon counts the requests that came sooner after the previous one than they may. The servers' times lie between
-// those of the crawl.
+// tooSoon counts the requests that came too soon after the previous one. The servers' times lie between those of the crawl.
 func tooSoon(log []crashRequest) (n int) {
 	last := map[string]time.Time{}
 	slices.SortFunc(log, func(a, b crashRequest) int { return a.start.Compare(b.start) })
@@ -412,8 +409,7 @@ func tooSoon(log []crashRequest) (n int) {
 	return n
 }
 
-// skipUnderRace skips tests that start the command many times: package crawler does the same to crawls under the race
-// detector, which makes each process start slowly.
+// skipUnderRace skips tests that start the command many times: the race detector makes each process start slowly.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
 	if long.Race {
@@ -421,7 +417,7 @@ func skipUnderRace(t *testing.T) {
 	}
 }
 
-// must returns v. It panics on an error, because a test need not continue without v.
+// must returns v. It panics on an error, because the test cannot continue without v.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

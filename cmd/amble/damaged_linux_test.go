@@ -65,15 +65,14 @@ var damages = map[string]struct {
 	"missing": {func([]byte) []byte { return nil }, `it is missing, where [1-9]\d* bytes were committed`},
 	"empty":   {func([]byte) []byte { return []byte{} }, `it ends at byte 0, where [1-9]\d* bytes were committed`},
 	"without its last line": {func(b []byte) []byte {
-		half := b[:len(b)/2] // a half of what was committed, whatever came behind
+		half := b[:len(b)/2] // half of the committed bytes, whatever follows them
 		return half[:bytes.LastIndexByte(half, '\n')+1]
 	}, `it ends at byte \d+, where [1-9]\d* bytes were committed`},
 	"torn":               {func(b []byte) []byte { return b[:len(b)/3] }, `it ends at byte \d+, where [1-9]\d* bytes were committed`},
 	"with a bit flipped": {func(b []byte) []byte { b[len(b)/3] ^= 4; return b }, `between byte 0 and byte [1-9]\d* it is not what was committed`},
 }
 
-// A file that became shorter, or was replaced, is refused with its name and the place, by resume as by verify, and
-// nothing is changed.
+// A file that became shorter, or was replaced, is refused with its name and the place, by both resume and verify, and nothing is changed.
 func TestDamagedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -128,7 +127,7 @@ func contentBut(t *testing.T, dir, but string) string {
 	return all.String()
 }
 
-// A job without its queue, or with an older one, is not taken for a new job.
+// A job whose queue is missing or older is not mistaken for a new job.
 func TestLostQueueIsTold(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -180,7 +179,7 @@ func TestLostQueueIsTold(t *testing.T) {
 			t.Errorf("%s: the job was changed", name)
 		}
 	}
-	// What an ended job's files have to be is in its manifest, too.
+	// The manifest also states the expected lengths and hashes of an ended job's files.
 	if code, out := ambleOut(t, "verify", limited); code != cli.ExitDone || !strings.Contains(out, "as they were committed") {
 		t.Errorf("verify: exit code %d\n%s", code, out)
 	}
@@ -192,7 +191,7 @@ func TestLostQueueIsTold(t *testing.T) {
 	}
 }
 
-// A job that was begun by a version without hashes says so once, and has hashes from then on.
+// A job that was begun by a version without hashes reports that once, and has hashes from then on.
 func TestHashesBeginInAnOldJob(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -225,8 +224,7 @@ func TestHashesBeginInAnOldJob(t *testing.T) {
 	}
 }
 
-// Visits and requests that were removed by somebody who knows how to compute the hashes again are missed where the
-// other file has them.
+// If visits or requests are removed and the hashes recomputed, verify misses them, because the other file still has them.
 func TestVisitsGoWithRequests(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -251,7 +249,7 @@ func TestVisitsGoWithRequests(t *testing.T) {
 		if err := os.WriteFile(path, less, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// These are jobs for whose files nothing vouches.
+		// Without the queue and the list of hashes, nothing proves the former content of these jobs' files.
 		os.RemoveAll(filepath.Join(dir, "frontier"))
 		os.Remove(filepath.Join(dir, job.SumsName))
 		edit(t, filepath.Join(dir, "manifest.json"), func(text string) string {
@@ -268,7 +266,7 @@ func TestVisitsGoWithRequests(t *testing.T) {
 	}
 }
 
-// A job that a process is working on is compared with its ledger alone, and verify says so.
+// A job that a process is working on is compared only with its ledger, and verify says so.
 func TestVerifyOfARunningJob(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -293,13 +291,13 @@ func TestVerifyOfARunningJob(t *testing.T) {
 	}
 }
 
-// A queue that a broken disk has changed is reported in one sentence, with advice and never with a stack trace of the
-// engine; and a queue that has lost nothing is not reported as damaged.
+// A queue that a broken disk has changed is reported in one sentence, with advice and without a stack trace of the database. A queue that
+// has lost nothing is not reported as damaged.
 func TestDamagedQueueIsTold(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
 	limited, _ := limitedJob(t)
-	for _, most := range []string{"3", "4"} { // so that there are tables
+	for _, most := range []string{"3", "4"} { // so that the database has tables
 		if code, stderr := amble(t, "resume", "-q", limited, "--max-pages", most); code != cli.ExitDone {
 			t.Fatal(stderr)
 		}

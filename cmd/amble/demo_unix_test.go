@@ -36,7 +36,8 @@ func TestDemoServes(t *testing.T) {
 	}
 }
 
-// TestDemoLeavesTheStateDirectoryAlone: its hosts are its own, and its job is soon removed.
+// TestDemoLeavesTheStateDirectoryAlone checks that the demo does not use the state directory: its hosts are private, and its job is soon
+// removed.
 func TestDemoLeavesTheStateDirectoryAlone(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	t.Setenv(machine.StateVariable, state)

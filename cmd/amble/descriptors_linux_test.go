@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// manyHosts serves n hosts, each with an address of its own and three pages, and returns their seeds.
+// manyHosts serves n hosts, each with its own address and three pages, and returns their seeds.
 func manyHosts(t *testing.T, n int) (seeds []string) {
 	t.Helper()
 	pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,8 +44,7 @@ func manyHosts(t *testing.T, n int) (seeds []string) {
 	return seeds
 }
 
-// TestFewDescriptors crawls more hosts at once than the process may have open files: fewer are crawled at once, and
-// nothing fails.
+// TestFewDescriptors crawls more hosts than the process may open files: it crawls fewer at once, and nothing fails.
 func TestFewDescriptors(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -70,7 +69,7 @@ func TestFewDescriptors(t *testing.T) {
 	}
 }
 
-// TestTooFewDescriptors checks that nothing is begun with fewer descriptors than the outputs need.
+// TestTooFewDescriptors checks that nothing is started with fewer descriptors than the outputs need.
 func TestTooFewDescriptors(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "job")

@@ -51,7 +51,7 @@ func amble(t *testing.T, args ...string) (code int, stderr string) {
 
 var namesFile = regexp.MustCompile(`(?m)^amble: .*/job/.*no space left on device`)
 
-// TestFullDisk runs crawls on a disk that fills up sooner or later, and resumes them when there is room again.
+// TestFullDisk runs crawls on a disk that fills up sooner or later, and resumes them when there is space again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -65,7 +65,7 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("exit code %d, stderr %s", code, stderr)
 			}
 			remount(0, roomy)
-			j.kills = 1 // as far as the requests are concerned
+			j.kills = 1 // counts as a kill, as far as the requests are concerned
 			if code, stderr := amble(t, args...); code != cli.ExitDone {
 				t.Errorf("with room again: exit code %d, stderr %s", code, stderr)
 			}

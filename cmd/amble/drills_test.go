@@ -16,20 +16,20 @@ import (
 // drillDelay is the pause between requests in drills.
 const drillDelay = 120 * time.Millisecond
 
-// drill is a web on one machine, its log, and a state directory.
+// drill is a set of servers on one machine, their log, and a state directory.
 type drill struct {
 	t     *testing.T
 	dir   string
-	hosts []string // their URLs
+	hosts []string // URLs of the hosts
 
 	mu     sync.Mutex
-	log    map[string][]drilled // by host, in the order in which they ended
-	killed map[string]time.Time // crawls that were killed
+	log    map[string][]drilled // requests by host, in the order in which they ended
+	killed map[string]time.Time // killed crawls, with the times of the kills
 }
 
-// drilled is a request as a server sees it.
+// drilled is a request as seen by a server.
 type drilled struct {
-	crawl      string // its field X-Crawl
+	crawl      string // its header field X-Crawl
 	start, end time.Time
 }
 
@@ -60,7 +60,7 @@ func (d *drill) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.log[r.Host] = append(d.log[r.Host], drilled{r.Header.Get("X-Crawl"), begun, time.Now()})
 }
 
-// start starts a crawl of all hosts into a directory, or has it continue.
+// start starts or resumes a crawl of all hosts in a directory.
 func (d *drill) start(dir, crawl string, pages int) *proc {
 	d.t.Helper()
 	args := []string{"crawl", "-q", "--state", filepath.Join(d.dir, "state"), "-w", drillDelay.String(), "--max-pages", fmt.Sprint(pages), "-H", "X-Crawl: " + crawl, "-o", filepath.Join(d.dir, dir)}
@@ -90,8 +90,8 @@ func (d *drill) kill(p *proc, crawl string) {
 	<-p.done
 }
 
-// judge checks the servers' logs: one request at a time, and a pause. A request that was under way when its process was killed is
-// left out: when it ended, a server cannot say.
+// judge checks the servers' logs: one request at a time, with pauses. It leaves out requests that were in flight when their process was
+// killed: a server cannot know when they ended.
 func (d *drill) judge() {
 	d.t.Helper()
 	d.mu.Lock()
@@ -110,7 +110,7 @@ func (d *drill) judge() {
 	}
 }
 
-// verify checks the ledgers, and those that the state directory knows of.
+// verify checks the ledgers in these directories, and those that the state directory knows.
 func (d *drill) verify(dirs ...string) {
 	d.t.Helper()
 	args := []string{"verify"}

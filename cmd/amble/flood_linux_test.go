@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// A page of a link flood has this many links of this many bytes: just under the limit of a body.
+// A page of a link flood has this many links of this many bytes: just below the limit of a body.
 const (
 	floodLinks = 5200
 	floodURL   = 1900
 )
 
-// newFlood serves a site on which every page links to thousands of others by long URLs that have nothing in common.
+// newFlood serves a site on which every page links to thousands of others by long, unrelated URLs.
 func newFlood(t *testing.T) string {
 	t.Helper()
 	var pages atomic.Uint64
@@ -79,18 +79,18 @@ func flooded(t *testing.T, pages int, args ...string) (summary string, mib int) 
 	}
 }
 
-// peak returns the peak memory of a process so far, in MiB. What the system reports for a process that has ended is no
-// less than what its parent had when it was started.
+// peak returns the peak memory of a process so far, in MiB. For a process that has ended, the system reports at least the memory of its
+// parent at the start.
 func peak(pid int) (mib int) {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // none when it has ended
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // empty if the process has ended
 	if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
 		_, _ = fmt.Sscan(rest, &mib)
 	}
 	return mib >> 10
 }
 
-// TestFloodFitsInMemory checks that a crawl with a job directory keeps all URLs of a flood there: together they are larger
-// than the memory that it may use.
+// TestFloodFitsInMemory checks that a crawl with a job directory keeps all URLs of a flood there: together they are larger than the allowed
+// memory.
 func TestFloodFitsInMemory(t *testing.T) {
 	t.Parallel()
 	pages := 26 // 245 MiB of URLs
@@ -104,8 +104,8 @@ func TestFloodFitsInMemory(t *testing.T) {
 	}
 }
 
-// TestFloodInMemoryIsTold checks that a crawl without a job directory keeps as many URLs of a flood as its queue has
-// room for, and reports the outcome of the others.
+// TestFloodInMemoryIsTold checks that a crawl without a job directory keeps as many URLs of a flood as fit into its queue, and reports the
+// outcome of the others.
 func TestFloodInMemoryIsTold(t *testing.T) {
 	t.Parallel()
 	pages := 28 // 264 MiB of URLs

@@ -29,7 +29,7 @@ func model(t *testing.T) *kong.Application {
 	return k.Model
 }
 
-// Every command has a group and a help that fits a terminal of 80 columns.
+// Every command has a group and a help text that fits a terminal of 80 columns.
 func TestHelpFitsATerminal(t *testing.T) {
 	t.Parallel()
 	for _, c := range model(t).Children {
@@ -56,7 +56,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 	}
 }
 
-// A flag that other programs have gets a hint at flags that exist, and only a flag that does not exist does.
+// A flag of another program gets a hint at flags that exist here, but only if amble does not have that flag.
 func TestForeignFlagsPointAtOurs(t *testing.T) {
 	t.Parallel()
 	var crawl *kong.Node
@@ -93,7 +93,7 @@ func TestForeignFlagsPointAtOurs(t *testing.T) {
 	}
 }
 
-// A form that a job's directory has already is no kind of export: the error says where it is.
+// Formats that a job's directory has already are not kinds of export: the error says where to find them.
 func TestExportSaysWhereJSONAndWARCAre(t *testing.T) {
 	t.Parallel()
 	for to, want := range map[string]string{"json": "visits.jsonl in the job's directory", "jsonl": "visits.jsonl", "warc": "--archive has WARC files in warc/"} {
@@ -104,7 +104,8 @@ func TestExportSaysWhereJSONAndWARCAre(t *testing.T) {
 	}
 }
 
-// There are at most twenty commands, those of other commands counted, and the help of one that has others six; each that is not listed names the one to use.
+// There are at most twenty commands, including subcommands, and the help of a command with subcommands lists at most six; each command that
+// is not listed names the one to use.
 func TestCommandsAreFew(t *testing.T) {
 	t.Parallel()
 	few := func(of *kong.Node, most int) int {
@@ -133,7 +134,7 @@ func TestCommandsAreFew(t *testing.T) {
 	}
 }
 
-// Messages, pages and help name commands by their present names. An old command's own help may name it as it is called there.
+// Messages, pages and help use the present names of commands. Only an old command's own help may use its old name.
 func TestNamedCommandsExist(t *testing.T) {
 	t.Parallel()
 	exists := map[string]bool{"help": true}
@@ -142,7 +143,7 @@ func TestNamedCommandsExist(t *testing.T) {
 			exists[keyflags.CommandName(n)] = renamed[keyflags.CommandName(n)] == "" && !n.Hidden
 		}
 	}
-	prose := regexp.MustCompile(`^(runs|promises|has|never|neither|does|machine|in|from|text report)\b`) // "text report": a kind of report
+	prose := regexp.MustCompile(`^(runs|promises|has|never|neither|does|machine|in|from|text report)\b`) // "text report" is a kind of report
 	named := regexp.MustCompile(`\bamble\s+((?:cluster )?[a-z]+)(?: ([a-z]+))?`)
 	found := 0
 	check := func(where, text, self string) {
@@ -202,8 +203,8 @@ func TestNamedCommandsExist(t *testing.T) {
 	}
 }
 
-// The pages for those who come from other programs and the hints of the command say the same: each flag in a first column is a flag
-// of ours, or has a hint with a flag or a command of the second column.
+// The documents for users of other programs and the hints of the command agree: each flag in a first column is a flag of amble, or has a
+// hint with a flag or command from the second column.
 func TestHintsAreThoseOfTheDocuments(t *testing.T) {
 	t.Parallel()
 	hints, ours := map[string]string{}, map[string]bool{}

@@ -19,8 +19,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// What a site sends to mislead readers, or in confidence, reaches no terminal and no file but the archive, which
-// contains what was received.
+// Misleading characters and secrets that a site sends reach no terminal and no file except the archive, which contains the received bytes.
 func TestHiddenCharactersAndPasswords(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -58,7 +57,7 @@ func TestHiddenCharactersAndPasswords(t *testing.T) {
 		{"crawl", "http://user:" + secret + "@a.test/"}, {"robots", "http://user:" + secret + "@a.test/" + turned},
 		{"crawl", "--" + turned + control}, {"explain", dir, turned + control},
 	} {
-		out, _ := exec.Command("amble", args...).CombinedOutput() // what it says is what counts
+		out, _ := exec.Command("amble", args...).CombinedOutput() // only the output matters
 		said.Write(out)
 		shows(t, strings.Join(args[:1], " "), out, secret)
 	}
@@ -68,7 +67,7 @@ func TestHiddenCharactersAndPasswords(t *testing.T) {
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		name := must(filepath.Rel(dir, path))
 		if err != nil || e.IsDir() || strings.HasPrefix(name, "frontier") || strings.HasSuffix(name, ".txt") || strings.HasSuffix(name, ".gz") {
-			return err // the queue, and evidence: as it was received
+			return err // the queue and the evidence contain the received bytes
 		}
 		shows(t, name, must(os.ReadFile(path)), secret)
 		return nil

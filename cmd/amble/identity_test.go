@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// newIdentity makes the folder of an identity by the command.
+// newIdentity makes the folder of an identity with the command.
 func newIdentity(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "labbot")
@@ -38,7 +38,7 @@ type wary struct {
 	verifier identity.Verifier
 
 	mu       sync.Mutex
-	requests []string // with "signed", "unsigned" or what is wrong with the signature
+	requests []string // each is "signed", "unsigned" or a description of what is wrong with the signature
 }
 
 func newWary(t *testing.T, dir string) *wary {
@@ -82,8 +82,8 @@ func (w *wary) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestSignedCrawl crawls a site that requests signatures, also for robots.txt. The target of a redirect is requested with
-// a signature of its own: the site checks path and nonce.
+// TestSignedCrawl crawls a site that demands signatures, also for robots.txt. The request for the target of a redirect has its own
+// signature: the site checks path and nonce.
 func TestSignedCrawl(t *testing.T) {
 	labbot := newIdentity(t)
 	site := newWary(t, labbot)
@@ -119,7 +119,7 @@ func TestSignedCrawl(t *testing.T) {
 	noSecrets(t, labbot, dir)
 }
 
-// TestChallengeWithoutIdentity checks that a crawl that does not sign takes the challenge for the site's answer.
+// TestChallengeWithoutIdentity checks that a crawl that does not sign treats the challenge as the site's answer.
 func TestChallengeWithoutIdentity(t *testing.T) {
 	site := newWary(t, newIdentity(t))
 	srv := httptest.NewTLSServer(site)
@@ -131,14 +131,14 @@ func TestChallengeWithoutIdentity(t *testing.T) {
 	}
 }
 
-// TestRejectedSignature checks that a site whose clock is wrong costs one more request, and that the user is told.
+// TestRejectedSignature checks that a site with a wrong clock costs one more request, and that the user is told.
 func TestRejectedSignature(t *testing.T) {
 	labbot := newIdentity(t)
 	late := newWary(t, labbot)
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
 		if r.URL.Path != "/robots.txt" {
-			r.Header.Del("Signature") // as if it did not verify
+			r.Header.Del("Signature") // simulates a signature that does not verify
 		}
 		late.ServeHTTP(w, r)
 	}))

@@ -174,7 +174,7 @@ func readJobSchema(t *testing.T) *jobSchema {
 	return s
 }
 
-// TestPrintedConfigFollowsTheSchema prints random configurations and validates each.
+// TestPrintedConfigFollowsTheSchema prints random configurations and validates them.
 func TestPrintedConfigFollowsTheSchema(t *testing.T) {
 	t.Parallel()
 	s := readJobSchema(t)
@@ -191,7 +191,7 @@ func TestPrintedConfigFollowsTheSchema(t *testing.T) {
 	}
 }
 
-// TestJobFollowsTheSchema validates the file that a crawl writes to its job directory, overrides included.
+// TestJobFollowsTheSchema validates the file that a crawl writes to its job directory, including overrides.
 func TestJobFollowsTheSchema(t *testing.T) {
 	t.Parallel()
 	s := readJobSchema(t)
@@ -215,7 +215,7 @@ func TestJobFollowsTheSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaRefusesWhatTheCommandRefuses checks that schema and command judge single lines alike.
+// TestSchemaRefusesWhatTheCommandRefuses checks that schema and command accept and refuse the same lines.
 func TestSchemaRefusesWhatTheCommandRefuses(t *testing.T) {
 	t.Parallel()
 	s := readJobSchema(t)
@@ -251,7 +251,7 @@ func anyYAML(t *testing.T, text string) any {
 	return v
 }
 
-// validate returns what is wrong with v according to p.
+// validate returns the ways in which v violates p.
 func (s *jobSchema) validate(p *jobSchema, at string, v any) (wrong []string) {
 	if p.Ref != "" {
 		p = s.Defs[strings.TrimPrefix(p.Ref, "#/$defs/")]

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestCrawlsTakeTurnsByAnEngine runs two crawls that share nothing but an engine, as those of two machines do.
+// TestCrawlsTakeTurnsByAnEngine runs two crawls that share only an engine, like crawls on two machines.
 func TestCrawlsTakeTurnsByAnEngine(t *testing.T) {
 	t.Parallel()
 	const delay = 100 * time.Millisecond

@@ -52,7 +52,7 @@ func request(t *testing.T, method, url, token string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-// checkRefusals gives orders, and requests the page, as somebody would who may not.
+// checkRefusals gives orders and requests the page like a client without permission.
 func checkRefusals(t *testing.T, base, token string) {
 	t.Helper()
 	for _, c := range []struct {
@@ -85,7 +85,7 @@ func checkRefusals(t *testing.T, base, token string) {
 	}
 }
 
-// TestListenAndServe watches a crawl, ends it on its page, and shows it again from its directory.
+// TestListenAndServe watches a crawl, ends it on its page, and later serves the page from its directory.
 func TestListenAndServe(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	for _, args := range [][]string{{"--no-keep"}, {"-o", dir}} {
@@ -144,7 +144,8 @@ func TestListenAndServe(t *testing.T) {
 	}
 }
 
-// TestListenTellsItsAddressWithQuiet: nobody could open the page without its token. Nothing else is told.
+// TestListenTellsItsAddressWithQuiet checks that -q still prints the address with the token, without which nobody could open the page, and
+// nothing else.
 func TestListenTellsItsAddressWithQuiet(t *testing.T) {
 	for _, c := range []struct{ format, begin string }{{"text", "amble: watch it at http://127.0.0.1:"}, {"json", `{"time":`}} {
 		site := newSlowSite(t)
@@ -165,7 +166,7 @@ func TestListenTellsItsAddressWithQuiet(t *testing.T) {
 	}
 }
 
-// TestServeHearsSignalsFromTheBeginning: whoever reads the address may end the process at once.
+// TestServeHearsSignalsFromTheBeginning checks that the process handles signals as soon as its address is printed.
 func TestServeHearsSignalsFromTheBeginning(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	if err := os.CopyFS(dir, os.DirFS("testdata/job-0.1.0/finished")); err != nil {

@@ -24,11 +24,11 @@ func TestMain(m *testing.M) {
 		return
 	}
 	quicktmp.Use()
-	if state := os.Getenv("TEST_STATE"); state != "" { // of a script whose commands share one
-		_ = os.Setenv("AMBLE_STATE", state) // it never fails for such a name
+	if state := os.Getenv("TEST_STATE"); state != "" { // set for scripts whose commands share a state directory
+		_ = os.Setenv("AMBLE_STATE", state) // this name cannot fail
 	}
 	if !long.Race {
-		_ = flag.Set("test.parallel", "16") // tests of processes wait more than they compute; -parallel decides as always
+		_ = flag.Set("test.parallel", "16") // tests with processes wait more than they compute; a given -parallel takes precedence
 	}
 	testscript.Main(m, map[string]func(){"amble": main, "program": program})
 }
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) {
 	t.Parallel()
 	dir, files := "testdata/script", []string(nil)
-	if long.Race { // those that crawl: each command is a process, which starts slowly then
+	if long.Race { // only scripts that crawl: each command is a process, which then starts slowly
 		for _, name := range []string{"crawl", "demo", "plan", "resume", "robots"} {
 			files = append(files, filepath.Join(dir, name+".txtar"))
 		}
@@ -55,7 +55,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// condition is for [browser]: whether pages can be rendered here.
+// condition implements [browser]: whether pages can be rendered here.
 func condition(t *testing.T) func(string) (bool, error) {
 	browser := sync.OnceValue(func() bool {
 		r, err := chromium.New(t.Context(), chromium.Config{})
@@ -73,7 +73,7 @@ func condition(t *testing.T) func(string) (bool, error) {
 	}
 }
 
-// exits is "exits CODE COMMAND ARGS…": it runs the command, which must end with this exit code.
+// exits implements "exits CODE COMMAND ARGS…": it runs the command and checks its exit code.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND ARGS...")
@@ -94,7 +94,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// envsubst is "envsubst FROM TO": it writes the file FROM with its ${name}s replaced to TO.
+// envsubst implements "envsubst FROM TO": it writes the file FROM to TO with each ${name} replaced.
 func envsubst(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: envsubst FROM TO")
@@ -103,7 +103,7 @@ func envsubst(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
 }
 
-// replaceOnce is "replace FILE OLD NEW": it replaces OLD in the file, which must have it once.
+// replaceOnce implements "replace FILE OLD NEW": it replaces OLD in the file, where it must occur exactly once.
 func replaceOnce(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: replace FILE OLD NEW")

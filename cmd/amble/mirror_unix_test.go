@@ -15,14 +15,14 @@ import (
 	"testing"
 )
 
-// A copy whose command is killed again and again becomes the same as one that was made at once.
+// A mirror whose command is killed again and again becomes the same as one that was made without interruption.
 func TestKilledMirrorGoesOn(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
-	const pages, kills = 60, 4 // each process has enough left to reach its kill
+	const pages, kills = 60, 4 // each process has enough work left to reach its kill
 	var asked atomic.Int64
 	killed, reached := make(chan struct{}), make(chan struct{})
-	var at atomic.Int64 // the number of the request that is not answered before the process is killed
+	var at atomic.Int64 // the number of the request that is left unanswered until the process is killed
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked.Add(1) == at.Load() {
 			reached <- struct{}{}
@@ -61,7 +61,7 @@ func TestKilledMirrorGoesOn(t *testing.T) {
 	}
 }
 
-// copyOf returns the files of a copy with their lengths.
+// copyOf returns the names of a mirror's files with their lengths.
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder

@@ -57,7 +57,7 @@ func lineAt(lines []string, i int) string {
 // transcript is what commands printed, with their exit codes.
 type transcript struct {
 	strings.Builder
-	names *strings.Replacer // names what differs between machines
+	names *strings.Replacer // replaces texts that differ between machines
 }
 
 // run runs a command and adds what it prints.
@@ -87,8 +87,7 @@ func (s *transcript) file(t *testing.T, path string) {
 	}
 }
 
-// now matches the moment at which status looked.
-// machines lists what depends on the machine and the time.
+// now matches the time of a status. machines lists the texts that depend on the machine and the time.
 var machines = []struct {
 	pattern *regexp.Regexp
 	by      string
@@ -199,7 +198,7 @@ func TestOutsideOfCommandsThatCompareAndJudge(t *testing.T) {
 	sameAsGolden(t, "commands.txt", s.String())
 }
 
-// masks are what differs from crawl to crawl in the records of a job.
+// masks lists the parts of a job's records that differ from crawl to crawl.
 var masks = []struct {
 	what *regexp.Regexp
 	by   string
@@ -209,7 +208,7 @@ var masks = []struct {
 	{regexp.MustCompile(`("(?:took|through|pid|cpus|connections|[a-z0-9_]*seconds|[a-z0-9_]*_s|least_ratio|pauses|early|offset|length)": ?)[\d.e-]+`), "${1}0"},
 	{regexp.MustCompile(`"clauses":\[.*?\],?`), ""},
 	{regexp.MustCompile(`amble-\d+-`), "amble-TIME-"},
-	{regexp.MustCompile(` +# `), " # "}, // in columns, by the length of a port
+	{regexp.MustCompile(` +# `), " # "}, // column widths depend on the length of a port
 	{regexp.MustCompile(`(\s"bytes": )\d+(,\s+"sha256": )"[^"]*"`), `${1}0$2"…"`},
 }
 

@@ -17,8 +17,8 @@ const (
 	pictureFile    = "../../docs/terminal.svg"
 	pictureColumns = 92
 	pictureRows    = 40
-	pictureShop    = "http://127.0.0.1:8808/" // which amble demo --serve serves
-	pictureTime    = 4800 * time.Millisecond  // what moves longer than five seconds would need a way to stop it
+	pictureShop    = "http://127.0.0.1:8808/" // served by amble demo --serve
+	pictureTime    = 4800 * time.Millisecond  // accessibility rules require a way to stop animations longer than five seconds
 )
 
 // watched runs a crawl of the bookshop on a terminal, and calls see after every write.
@@ -51,7 +51,7 @@ func watched(t *testing.T, see func(*vt.Terminal)) {
 		name := strings.NewReplacer(here, there, strings.ReplaceAll(here, ":", "-"), strings.ReplaceAll(there, ":", "-"))
 		_, _ = screen.Write([]byte(name.Replace(string(buf[:n]))))
 		see(screen)
-		if err != nil { // EIO: the last writer has gone
+		if err != nil { // EIO: the last writer has closed the terminal
 			break
 		}
 	}
@@ -67,7 +67,7 @@ var (
 	sentences   = strings.NewReplacer("&#34;", `"`, "&#39;", "'", "&gt;", ">", "&lt;", "<", "&amp;", "&")
 )
 
-// pictured returns the lines of a picture of that class.
+// pictured returns the lines of an SVG picture that have this class.
 func pictured(picture []byte, class string) (lines []string) {
 	for _, m := range pictureLine.FindAllStringSubmatch(string(picture), -1) {
 		if m[1] == class {
@@ -130,7 +130,7 @@ func TestTerminalPicture(t *testing.T) {
 
 func firstWord(line string) string { return strings.Fields(line)[0] }
 
-// authority returns host and port of a URL that ends with them and a slash.
+// authority returns the host and port of a URL that ends after them with a slash.
 func authority(base string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(base, "http://"), "/")
 }

@@ -19,7 +19,7 @@ import (
 
 const victimText = "a file of somebody else\n"
 
-// limitedJob makes a job that was ended by a limit, with an archive, and returns its directory and its seed.
+// limitedJob makes a job that a limit has ended, with an archive, and returns its directory and its seed.
 func limitedJob(t *testing.T) (dir, seed string) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,8 +47,8 @@ func copyJob(t *testing.T, dir string) string {
 	return to
 }
 
-// Files that somebody put into a job directory are neither written through, nor truncated, nor waited for: the
-// directory is refused, with their names.
+// Foreign files in a job directory are neither written through, nor truncated, nor waited for: commands refuse the directory and name the
+// files.
 func TestPlantedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -81,7 +81,7 @@ func TestPlantedFilesAreRefused(t *testing.T) {
 				} else {
 					text := []byte(victimText)
 					if b, err := os.ReadFile(path); err == nil {
-						text = b // what would pass for ours
+						text = b // content that looks like a file of amble
 					}
 					if err := os.WriteFile(victim, text, 0o600); err != nil {
 						t.Fatal(err)
@@ -94,7 +94,7 @@ func TestPlantedFilesAreRefused(t *testing.T) {
 				before := content(t, victim)
 				commands := [][]string{{"resume", dir, "--max-pages", "4"}, {"crawl", "-o", dir, "--max-pages", "4", seed}}
 				if !long.Full() {
-					commands = commands[(i+k)%2:][:1] // each file meets both
+					commands = commands[(i+k)%2:][:1] // each file is tried with both commands
 				}
 				for _, args := range commands {
 					code, stderr := amble(t, args...)
@@ -128,7 +128,7 @@ func content(t *testing.T, path string) string {
 	return all.String()
 }
 
-// A file with a second name counts as somebody else's, too.
+// A file with a second hard link counts as foreign, too.
 func TestHardLinksAreNotWrittenTo(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -149,7 +149,7 @@ func TestHardLinksAreNotWrittenTo(t *testing.T) {
 	}
 }
 
-// Commands that only read follow no link either, and wait for no pipe.
+// Commands that only read do not follow links either, and do not wait for pipes.
 func TestReadersFollowNoLinks(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -212,7 +212,7 @@ func TestNoCommandWaitsForPipeInJobDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	turn := rand.IntN(6) // of the pairs of a file and a command, a sixth are tried in a run
+	turn := rand.IntN(6) // each run tries a sixth of the pairs of a file and a command
 	for i, name := range files {
 		for k, command := range commands {
 			if (i+k)%6 != turn {

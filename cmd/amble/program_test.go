@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// program is "program DIR SEED [handler]": it makes a job directory without the command, or resumes the one there, and
-// fetches two more pages each time.
+// program implements "program DIR SEED [handler]": without the command, it makes a job directory or resumes the existing one, and fetches
+// two more pages each time.
 func program() {
 	dir, seed := os.Args[1], os.Args[2]
 	var config job.Config

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestReplayCommand repeats a crawl, and one whose visits were changed.
+// TestReplayCommand replays a crawl, and then the same crawl with changed visits.
 func TestReplayCommand(t *testing.T) {
 	t.Parallel()
 	dir, _ := limitedJob(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// A host that failed throughout was given up; its URLs are tried again if that is requested, and only then.
+// The URLs of a host that was given up because it failed throughout are tried again if that is requested, and only then.
 func TestRetryOfWhatWasGivenUp(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool
@@ -56,14 +56,14 @@ func TestRetryOfWhatWasGivenUp(t *testing.T) {
 		t.Error(got)
 	}
 	run(0, "verify", dir)
-	run(0, "resume", dir, "--retry", "deferred,failed", "--max-failures", "1") // nothing is left to be tried
+	run(0, "resume", dir, "--retry", "deferred,failed", "--max-failures", "1") // nothing is left to try
 	if got := outcomes(t, dir); strings.Join(got, " ") != want {
 		t.Error(got)
 	}
 }
 
-// A host that was left after five challenges of a bot wall is requested again when the operator asks for it, and the check of the
-// ledger knows that.
+// A host that was left after five challenges of a bot wall is requested again when the operator orders it, and the check of the ledger
+// accepts that.
 func TestRetryOfWhatWasLeftToABotWall(t *testing.T) {
 	t.Parallel()
 	var walled atomic.Bool
@@ -95,8 +95,8 @@ func TestRetryOfWhatWasLeftToABotWall(t *testing.T) {
 	run("verify", dir)
 }
 
-// outcomes are the paths and outcomes of a job's visits, by path: of one URL in order, of several there is
-// none, as visits end when they end.
+// outcomes returns the paths and outcomes of a job's visits, sorted by path. Visits of one URL stay in order; those of several end in any
+// order.
 func outcomes(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, job.VisitsName))
@@ -115,7 +115,7 @@ func outcomes(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// For a retry, a page whose connection broke counts as failed; one that was cut by a limit does not.
+// For a retry, a page whose connection broke counts as failed; a page truncated by a limit does not.
 func TestRetryOfPagesCutShort(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool

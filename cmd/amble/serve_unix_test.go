@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/jobs"
 )
 
-// A signal lets the request in flight end. The job goes on when the service is started again, with the token that the first start made.
+// A signal lets the request in flight end. The job continues when the service is started again, with the token that the first start made.
 func TestServeEndsInGoodOrderAndGoesOn(t *testing.T) {
 	dir, site := filepath.Join(t.TempDir(), "data"), newSlowSite(t)
 	serve := func() (*process, func(method, path, body string) string) {
@@ -107,7 +107,7 @@ func startService(t *testing.T, dir string, args ...string) (p *process, ask fun
 	}
 }
 
-// Agents need a token, and reach no address that is not public unless the operator allows it.
+// Agents need a token, and can reach only public addresses unless the operator allows others.
 func TestAgentsAreServedByHTTP(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/terminal/vt"
 )
 
-// shellOnTerminal runs the shell on a terminal of this kind, and types one text after each prompt. It returns everything that
-// the terminal got, with what was typed.
+// shellOnTerminal runs the shell on a terminal of this type, and types one text after each prompt. It returns the terminal's complete
+// output, including the typed text.
 func shellOnTerminal(t *testing.T, term, url string, typed ...string) string {
 	t.Helper()
 	pty, tty, err := vt.Open(100, 24)
@@ -34,7 +34,7 @@ func shellOnTerminal(t *testing.T, term, url string, typed ...string) string {
 	for {
 		n, err := pty.Read(buf)
 		all.Write(buf[:n])
-		if err != nil { // EIO: the last writer has gone
+		if err != nil { // EIO: the last writer has closed the terminal
 			break
 		}
 		if strings.HasSuffix(all.String(), "amble> ") && len(typed) > 0 {
@@ -60,7 +60,7 @@ func TestShellOnADumbTerminal(t *testing.T) {
 	}
 }
 
-// On a terminal, lines are edited: they have a prompt, a history and completion, and the terminal is given back as it was.
+// On a terminal, lines can be edited: there is a prompt, a history and completion, and the terminal's settings are restored.
 func TestShellOnATerminal(t *testing.T) {
 	site := httptest.NewServer(page("Home", "/a"))
 	defer site.Close()

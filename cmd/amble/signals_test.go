@@ -25,9 +25,9 @@ import (
 // slowSite has a home page and a page /slow, whose answer waits for release.
 type slowSite struct {
 	*httptest.Server
-	asked   chan struct{} // closed when /slow was requested
+	asked   chan struct{} // closed when /slow is requested
 	release func()
-	seen    atomic.Int64 // requests
+	seen    atomic.Int64 // number of requests
 }
 
 func newSlowSite(t *testing.T) *slowSite {
@@ -58,7 +58,7 @@ type process struct {
 	*exec.Cmd
 	stdout bytes.Buffer
 	stderr *bufio.Reader
-	kept   string // the name that line has read last
+	kept   string // the name in the last line that was read
 }
 
 func start(t *testing.T, args ...string) *process {
@@ -139,8 +139,7 @@ func TestFirstSignalFinishesWhatIsInFlight(t *testing.T) {
 	}
 }
 
-// With -q nothing is printed: the exit code says that it was a signal. Which of two that are sent at once the process gets
-// first is the system's choice.
+// With -q nothing is printed: the exit code reports the signal. If two signals are sent at once, the system decides which arrives first.
 func TestQuietSignals(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)
@@ -174,7 +173,7 @@ func TestSecondSignalAborts(t *testing.T) {
 	}
 }
 
-// A job that was interrupted says how to resume it, and can be resumed that way.
+// An interrupted job prints how to resume it, and can be resumed that way.
 func TestSignalTellsHowToGoOn(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)
@@ -198,7 +197,7 @@ func TestSignalTellsHowToGoOn(t *testing.T) {
 	}
 }
 
-// A job that was aborted by a second signal can be resumed too, and so can one that the third ended at once.
+// A job that a second signal aborted can be resumed, and so can a job that a third signal ended at once.
 func TestAbortedJobGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"aborting", "nothing"} {
@@ -209,12 +208,12 @@ func TestAbortedJobGoesOn(t *testing.T) {
 		p.signal(t, syscall.SIGTERM)
 		p.line(t, "stopping")
 		p.signal(t, syscall.SIGTERM)
-		if s == "nothing" { // while the second is at work, or was done with it
+		if s == "nothing" { // while the second signal is being handled, or after that
 			p.signal(t, syscall.SIGTERM)
 		}
 		code, stderr := p.end(t)
 		if w := p.ProcessState.Sys().(syscall.WaitStatus); w.Signaled() && w.Signal() == syscall.SIGTERM && s == "nothing" {
-			code = cli.ExitTerminated // the third came when signals were not watched any more: a shell sees the same
+			code = cli.ExitTerminated // signals were no longer watched when the third arrived: a shell sees the same
 		}
 		if code != cli.ExitTerminated {
 			t.Errorf("%s: exit code %d, stderr %s", s, code, stderr)
@@ -227,7 +226,7 @@ func TestAbortedJobGoesOn(t *testing.T) {
 	}
 }
 
-// A job has one process at a time, even while that process is stopped, and none after it was killed.
+// Only one process can work on a job, even while that process is stopped. Another one can after it was killed.
 func TestJobIsLocked(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/internal/long"
 )
 
-// TestStartCollectsNoGarbage counts the collections of a process that reads its command line and has nothing to do: each costs two
-// milliseconds before the first request.
+// TestStartCollectsNoGarbage counts the garbage collections of a process that reads its command line and has nothing to do: each would
+// delay the first request by two milliseconds.
 func TestStartCollectsNoGarbage(t *testing.T) {
 	t.Parallel()
 	if long.Race {

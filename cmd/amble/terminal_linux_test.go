@@ -25,8 +25,7 @@ import (
 	"github.com/amble-crawler/amble/job/export"
 )
 
-// onTerminal runs amble with stderr on a terminal. Whenever there is new output it calls until with all output so far.
-// It returns everything.
+// onTerminal runs amble with stderr on a terminal. After each output it calls until with the output so far. It returns the complete output.
 func onTerminal(t *testing.T, columns uint16, env []string, until func(string), args ...string) string {
 	t.Helper()
 	pty, tty, err := vt.Open(int(columns), 24)
@@ -50,7 +49,7 @@ func onTerminal(t *testing.T, columns uint16, env []string, until func(string), 
 		n, err := pty.Read(buf)
 		all.Write(buf[:n])
 		until(all.String())
-		if err != nil { // EIO: the last writer has gone
+		if err != nil { // EIO: the last writer has closed the terminal
 			break
 		}
 	}
@@ -85,7 +84,7 @@ const stdoutToo = "STDOUT=tty"
 
 // With stdout on the terminal as well, every URL has a line there, above the status, which is the last line of the screen.
 func TestPagesAreLinesOnATerminal(t *testing.T) {
-	for _, size := range []uint16{100, 60, 40, 0} { // 0: the terminal does not know
+	for _, size := range []uint16{100, 60, 40, 0} { // 0: the terminal does not report its size
 		columns := cmp.Or(size, terminal.DefaultColumns)
 		site := newSlowSite(t)
 		tty := vt.New(int(columns), 24)
@@ -118,7 +117,7 @@ func TestPagesAreLinesOnATerminal(t *testing.T) {
 	}
 }
 
-// What commands say about a job is broken at words on a terminal of 80 columns, however long URLs are; in a pipe it stays as it is.
+// Output about a job is wrapped at words on a terminal of 80 columns, however long URLs are; in a pipe it is not wrapped.
 func TestLinesAreBrokenAtWordsOnATerminal(t *testing.T) {
 	folder := "/documentation/reference/manual/of/the/service/"
 	mux := http.NewServeMux()
@@ -170,7 +169,7 @@ func TestLinesAreBrokenAtWordsOnATerminal(t *testing.T) {
 	}
 }
 
-// With --json, the terminal gets what a file would.
+// With --json, a terminal gets the same output as a file.
 func TestJSONOnATerminal(t *testing.T) {
 	srv := httptest.NewServer(page("Home"))
 	defer srv.Close()
@@ -180,7 +179,7 @@ func TestJSONOnATerminal(t *testing.T) {
 	}
 }
 
-// What servers send does not reach the terminal as controls: not in media types, reasons, names of links or redirects.
+// Text from servers cannot control the terminal: neither in media types and reasons nor in names of links or redirects.
 func TestHostileAnswersOnATerminal(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -231,8 +230,8 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// A dumb terminal, and a screen reader that presents itself as one, gets no control sequences. On a narrow one nothing is left
-// of a line that was too long for it.
+// A dumb terminal, or a screen reader that presents itself as one, gets no control sequences. A narrow terminal keeps no remains of a line
+// that was too long.
 func TestExportOnATerminal(t *testing.T) {
 	for _, kind := range []string{"dumb", "xterm"} {
 		pty, tty, err := vt.Open(20, 24)
@@ -275,7 +274,7 @@ func TestNoColorAndQuietAndDumbOnATerminal(t *testing.T) {
 	}
 }
 
-// untilGone reads from the other end of a terminal until its last writer has gone.
+// untilGone reads from the other end of a terminal until its last writer has closed it.
 type untilGone struct{ pty *os.File }
 
 func (u untilGone) Read(b []byte) (int, error) {
@@ -288,13 +287,12 @@ func (u untilGone) Read(b []byte) (int, error) {
 
 func TestThirdSignalExitsAtOnce(t *testing.T) { thirdSignal(t, false) }
 
-// On a terminal, the status does not remain there.
+// On a terminal, the status is removed at the end.
 func TestThirdSignalCleansTheTerminal(t *testing.T) { thirdSignal(t, true) }
 
-// thirdSignal checks that the third signal ends the process whatever it is doing: here it waits for a reader of stdout that
-// does not read.
+// thirdSignal checks that the third signal ends the process whatever it is doing: here stdout blocks because its reader does not read.
 func thirdSignal(t *testing.T, onTerminal bool) {
-	title := strings.Repeat("<", 4000) // takes six bytes each in JSON
+	title := strings.Repeat("<", 4000) // each character needs six bytes in JSON
 	srv := httptest.NewServer(page(title))
 	defer srv.Close()
 	r, w, err := os.Pipe()
@@ -328,11 +326,11 @@ func thirdSignal(t *testing.T, onTerminal bool) {
 	tty.Close()
 	defer func() { _ = p.Process.Kill() }()
 	w.Close()
-	if _, err := r.Read(make([]byte, 1)); err != nil { // a visit is being written, and cannot be
+	if _, err := r.Read(make([]byte, 1)); err != nil { // the process is blocked in writing a visit
 		t.Fatal(err)
 	}
 	for status := ""; onTerminal && !strings.Contains(status, "queued"); {
-		if status, err = p.stderr.ReadString('K'); err != nil { // which ends the status, in a control that clears its line
+		if status, err = p.stderr.ReadString('K'); err != nil { // the status ends with the control sequence that clears its line
 			t.Fatal(err)
 		}
 	}

@@ -21,14 +21,14 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// statedSite says in every way what its pages may be used for. A request for one path is never answered: the process that makes it
+// statedSite states in every way what its pages may be used for. It never answers one request for the path hang: the process that makes it
 // is killed while it waits.
 type statedSite struct {
 	*httptest.Server
 
 	mu       sync.Mutex
 	hang     string        // a path, "" for none
-	hanging  chan struct{} // it was requested
+	hanging  chan struct{} // closed when that path is requested
 	answered map[string]int
 }
 
@@ -77,9 +77,9 @@ func (s *statedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestKilledCommandsReadDocumentsOnce kills a crawl while it waits for a robots.txt, a licence, a tdmrep.json and pages, and resumes
-// it each time. Its verdicts are those of a crawl that nobody killed. Every document whose answer arrived is requested once, however
-// many processes need it.
+// TestKilledCommandsReadDocumentsOnce kills a crawl while it waits for a robots.txt, a licence, a tdmrep.json and pages, and resumes it
+// each time. Its verdicts equal those of an uninterrupted crawl. Every document whose answer arrived is requested once, however many
+// processes need it.
 func TestKilledCommandsReadDocumentsOnce(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -151,7 +151,7 @@ func verdictsOf(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// killWhen starts a crawl and kills it once its site hangs, which it does at a path.
+// killWhen starts a crawl and kills it when its site leaves a request for the path unanswered.
 func killWhen[T any](t *testing.T, p *exec.Cmd, hangs <-chan T, path string) {
 	t.Helper()
 	if err := p.Start(); err != nil {

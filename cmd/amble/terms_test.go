@@ -30,15 +30,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// termsPage is a page of one vector of package consent, and what its site says about uses.
+// termsPage is a page of one vector of package consent, and its site's statements about uses.
 type termsPage struct {
 	Name, Want, Robots, Header, Metas, TDM, RSL, Body, Path string
 	Status                                                  int
 
-	url, marker string // marker is in the body of the page, and of no other
+	url, marker string // marker is in the body of this page only
 }
 
-// alone reports whether files of the page's origin say something about it: no other vector can have the same origin.
+// alone reports whether files of the page's origin make statements about it: then no other vector can have the same origin.
 func (p *termsPage) alone() bool { return p.Robots+p.TDM+p.RSL != "" }
 
 // termsVectors returns the vectors of package consent.
@@ -61,12 +61,12 @@ func termsVectors(t *testing.T) (all []*termsPage) {
 	return all
 }
 
-// termsOrigin is a server that has one vector with files about its origin, or any number of those without.
+// termsOrigin is a server with one vector that has files about its origin, or with any number of vectors without such files.
 type termsOrigin struct {
 	*httptest.Server
 	mu    sync.Mutex
 	pages []*termsPage
-	log   []string // paths
+	log   []string // requested paths
 }
 
 // termsOrigins starts servers at different addresses of loopback, where there are several.
@@ -86,7 +86,7 @@ func termsOrigins(t *testing.T, n int) (all []*termsOrigin) {
 	return all
 }
 
-// show makes these the pages of the origin, and forgets its log. It returns their URLs.
+// show replaces the pages of the origin and clears its log. It returns the URLs of the pages.
 func (o *termsOrigin) show(pages ...*termsPage) (urls []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -171,10 +171,9 @@ func (p *termsPage) before(t *testing.T, purpose consent.Purpose) consent.Verdic
 	return consent.Read(page).For(purpose)
 }
 
-// TestVectorsThroughTheCommand crawls all vectors by the command, for each purpose, on 25 origins: 24 have a vector each whose
-// files are about the whole origin, and another one after each crawl; one has some of the others. What every visit, report.json, the
-// export and a check say is the same. No page is requested that its site forbids before, and no byte is kept of one that was refused
-// after.
+// TestVectorsThroughTheCommand crawls all vectors with the command, for each purpose, on 25 origins. 24 have one vector each, with files
+// about the whole origin, and another one after each crawl; one origin has some of the others. Every visit, report.json, the export and a
+// check agree. No page is requested that its site forbids in advance, and no byte is stored of a page that was refused afterwards.
 func TestVectorsThroughTheCommand(t *testing.T) {
 	t.Parallel()
 	if long.Race {
@@ -265,7 +264,7 @@ func checkTermsOf(t *testing.T, dir string, purpose consent.Purpose, i int, page
 	}
 }
 
-// keptBytes returns what the files of a job hold, without their compression.
+// keptBytes returns the uncompressed content of the files of a job.
 func keptBytes(t *testing.T, dir string) (all []byte) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {

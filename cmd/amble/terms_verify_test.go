@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestVerifyComputesVerdictsAgain checks that a wrong verdict is named by its URL, whatever else is wrong.
+// TestVerifyComputesVerdictsAgain checks that verify names the URL of a wrong verdict, whatever else is wrong.
 func TestVerifyComputesVerdictsAgain(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -89,7 +89,7 @@ func TestVerifyComputesVerdictsAgain(t *testing.T) {
 	}
 }
 
-// TestVerifyReadsArchivedAnswersAgain checks that the statements of headers and META elements are those of the archived answers,
+// TestVerifyReadsArchivedAnswersAgain checks that verify compares the statements of headers and META elements with the archived answers,
 // whichever of the two was changed. Without an archive verify says that it reads them from the visits.
 func TestVerifyReadsArchivedAnswersAgain(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func TestVerifyReadsArchivedAnswersAgain(t *testing.T) {
 			w.Header().Set("Content-Type", "text/html")
 			w.Header().Set("Content-Usage", "search=y")
 			_, _ = w.Write([]byte("<a href=/said>x</a>"))
-		case "/said": // last: tampering with an archive moves what follows
+		case "/said": // last, because tampering with an archive moves the following records
 			w.Header().Set("Content-Type", "text/html")
 			w.Header().Set("Content-Usage", "train-ai=y")
 			_, _ = w.Write([]byte("<meta name=tdm-reservation content=0>"))
@@ -205,7 +205,7 @@ func tamper(t *testing.T, dir, url, old, changed string, keep ...string) {
 	}
 }
 
-// lengthen adds to the Content-Length of a record, the first of its text.
+// lengthen adds to the first Content-Length in the text of a record.
 func lengthen(record string, by int) string {
 	before, rest, _ := strings.Cut(record, "Content-Length: ")
 	length, rest, _ := strings.Cut(rest, "\r\n")

@@ -46,8 +46,8 @@ func names(t *testing.T, dir string, but ...string) (list []string) {
 	return list
 }
 
-// TestReportAndPageOfACrawlThatRunsAndOfOneThatWasKilled crawls in a process of its own and looks at its directory from others:
-// while it runs and after it was killed, report and serve say so, change nothing and hinder nobody.
+// TestReportAndPageOfACrawlThatRunsAndOfOneThatWasKilled crawls in one process and reads its directory from others. While the crawl runs
+// and after it was killed, report and serve say so, change nothing and do not disturb it.
 func TestReportAndPageOfACrawlThatRunsAndOfOneThatWasKilled(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)
@@ -112,8 +112,8 @@ func TestReportAndPageOfACrawlThatRunsAndOfOneThatWasKilled(t *testing.T) {
 	}
 }
 
-// TestRequestsThatAKillCutOffAreCounted: of a crawl that was killed in the middle of a request, the summary counts as many requests
-// as the server has seen and verify and status count, and names those of which it knows nothing else.
+// TestRequestsThatAKillCutOffAreCounted kills a crawl in the middle of a request. The summary, verify and status count as many requests as
+// the server, and name those whose outcome is unknown.
 func TestRequestsThatAKillCutOffAreCounted(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)
@@ -160,7 +160,7 @@ func servedPage(t *testing.T, dir, method string) (status int, text string) {
 	return status, text
 }
 
-// reported is what amble report prints of a job that has not ended.
+// reported returns the output of amble report for a job that has not ended.
 func reported(t *testing.T, dir string) string {
 	t.Helper()
 	b, err := exec.Command("amble", "report", dir).CombinedOutput()
@@ -189,7 +189,7 @@ func checkPage(t *testing.T, dir string, wants ...string) {
 	}
 }
 
-// A crawl that waits at its end for a store that is away says so, with -q, too: it would seem to hang.
+// A crawl that waits at its end for an unreachable store says so, even with -q: it would seem to hang.
 func TestQuietCrawlSaysThatItWaitsForItsStore(t *testing.T) {
 	site := httptest.NewServer(page("Home"))
 	t.Cleanup(site.Close)

@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestVerifySeesWhatWasTamperedWith checks that the audit alone detects it, whatever else is recorded about the files.
+// TestVerifySeesWhatWasTamperedWith checks that the audit alone detects tampering, whatever else is recorded about the files.
 func TestVerifySeesWhatWasTamperedWith(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +46,7 @@ func TestVerifySeesWhatWasTamperedWith(t *testing.T) {
 	}{
 		"nothing":            {func(*testing.T, string) {}, ""},
 		"a request":          {ledger(without(`"id":2[,}]`)), `P10: permits 2 to 2 of \w+ have no line`},
-		"a host's pages":     {ledger(without(`"id":[2-4][,}]`)), ""}, // the last lines: what was committed tells
+		"a host's pages":     {ledger(without(`"id":[2-4][,}]`)), ""}, // only the length of the committed files shows that the last lines are missing
 		"all but the last":   {ledger(without(`"id":[1-3][,}]`)), `P10: permits 1 to 3 of \w+ have no line`},
 		"rules changed":      {body("User-agent: *\nDisallow:\n"), `P2 .*the kept body of .*/robots.txt is not the one that was received`},
 		"rules emptied":      {body(""), `P2 .*the kept body of .*/robots.txt is not the one that was received`},
@@ -100,8 +100,8 @@ func without(expr string) func(string) string {
 	}
 }
 
-// TestVerifyHoldsTheLedgerAgainstItsSignedHeads uses the keys of the job's identity, of a folder and of the published
-// set.
+// TestVerifyHoldsTheLedgerAgainstItsSignedHeads verifies the signed heads of a ledger with the keys of the job's identity, of a folder and
+// of the published set.
 func TestVerifyHoldsTheLedgerAgainstItsSignedHeads(t *testing.T) {
 	t.Parallel()
 	id, dir := newIdentity(t), filepath.Join(t.TempDir(), "job")
@@ -134,7 +134,7 @@ func TestVerifyHoldsTheLedgerAgainstItsSignedHeads(t *testing.T) {
 	verify(cli.ExitOutput, "changed: ledger.jsonl, line 2: ")
 }
 
-// TestVerifyReadsAJobFromBeforeTheChain reads a job of a version whose ledger had no chain.
+// TestVerifyReadsAJobFromBeforeTheChain reads a job of a version whose ledger had no hash chain.
 func TestVerifyReadsAJobFromBeforeTheChain(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "job")

@@ -18,17 +18,17 @@ import (
 	"github.com/amble-crawler/amble/politeness/machine"
 )
 
-// TestCrawlsBesideEachOtherAreFoundTogether: two crawls of one host that run at once are polite each by itself, and are found by
-// verify when it is given both.
+// TestCrawlsBesideEachOtherAreFoundTogether runs two crawls of one host at once. Each is polite by itself; verify finds the violation when
+// it is given both.
 func TestCrawlsBesideEachOtherAreFoundTogether(t *testing.T) {
 	t.Parallel()
-	var both sync.WaitGroup // each crawl has its request for robots.txt under way when the other one's is answered
+	var both sync.WaitGroup // each crawl's request for robots.txt is in flight when the other one is answered
 	both.Add(2)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
 			both.Done()
 			both.Wait()
-			time.Sleep(20 * time.Millisecond) // the site works as long for an answer: both requests are under way all that time
+			time.Sleep(20 * time.Millisecond) // the site takes this long for an answer: both requests are in flight all that time
 		}
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<a href=/1>x</a>")
@@ -39,7 +39,7 @@ func TestCrawlsBesideEachOtherAreFoundTogether(t *testing.T) {
 	var crawls sync.WaitGroup
 	for _, dir := range dirs {
 		crawls.Go(func() {
-			// The crawls of one process would take turns.
+			// Crawls of one process would take turns.
 			if out, err := exec.Command("amble", "crawl", "-o", dir, "-w", "100ms", srv.URL+"/").CombinedOutput(); err != nil {
 				t.Errorf("crawl: %v\n%s", err, out)
 			}
@@ -79,7 +79,8 @@ func TestCrawlsBesideEachOtherAreFoundTogether(t *testing.T) {
 	}
 }
 
-// TestVerifyAllLeavesOutJobsThatCannotBeRead: one that the state directory knows of is named, and the others are checked.
+// TestVerifyAllLeavesOutJobsThatCannotBeRead checks that an unreadable job that the state directory knows is named, and that the others are
+// checked.
 func TestVerifyAllLeavesOutJobsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBuildText checks that a binary says of its build what is known, and not that the version is one of developers when the build
-// did not look at a checkout, as that of releases.
+// TestBuildText checks that a binary reports what is known about its build, and that a build without a checkout, like that of a release, is
+// not called a development version.
 func TestBuildText(t *testing.T) {
 	for _, c := range []struct {
 		version string

@@ -19,17 +19,17 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/demo"
 )
 
-// hosts are the servers of one script. Their pages may name each other as ${name}.
+// hosts are the servers of one script. Their pages can name each other as ${name}.
 type hosts struct {
 	mu    sync.Mutex
 	base  map[string]string
-	asked map[string][]string // requests by host: the paths that were requested, in order
+	asked map[string][]string // requested paths by host, in order
 }
 
 func newHosts() *hosts { return &hosts{base: map[string]string{}, asked: map[string][]string{}} }
 
-// serve is "serve NAME DIR": it serves the directory on loopback, at an address of its own, and sets $NAME to
-// http://address:port. A file _answers in it has lines of PATH STATUS [HEADER: VALUE].
+// serve implements "serve NAME DIR": it serves the directory on loopback, at a separate address, and sets $NAME to http://address:port. A
+// file _answers in it has lines of PATH STATUS [HEADER: VALUE].
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: serve NAME DIR")
@@ -49,7 +49,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0]+"_port", port)
 }
 
-// asked is "[!] asked NAME PATH": whether the path was requested of the host.
+// asked implements "[!] asked NAME PATH": it checks whether the path was requested from the host.
 func asked(ts *testscript.TestScript, neg bool, args []string) {
 	h := ts.Value("hosts").(*hosts)
 	h.mu.Lock()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Help texts have quotes, brackets, colons and blanks: no script may be broken by them.
+// Quotes, brackets, colons and blanks in help texts do not break the completion scripts.
 func TestCompletionQuotes(t *testing.T) {
 	cmds := []shellCommand{{name: "go", help: `it's [a]: "b" \ $c`, flags: []shellFlag{{
 		long: "flag", short: "f", help: `it's [a]: "b" \ $c`, value: "X", words: []string{"p", "q"},

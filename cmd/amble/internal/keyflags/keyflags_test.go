@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// commands is a command line with flags that are keys, and with some that are not.
+// commands is a command line with some flags that are keys and some that are not.
 type commands struct {
 	Crawl struct {
 		URLs   []string `arg:"" optional:"" name:"url"`
@@ -56,7 +56,7 @@ func parsed(t *testing.T, env map[string]string, args ...string) (*commands, *Or
 	return c, o
 }
 
-// jobFile is the path of a job file with this text.
+// jobFile returns the path of a job file with this text.
 func jobFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "job.yaml")
@@ -85,20 +85,20 @@ func TestEveryValueHasItsOrigin(t *testing.T) {
 	}
 }
 
-// The order of includes and excludes decides, across flags; those of the command line are behind those of a file.
+// The order of includes and excludes matters, across flags; those of the command line follow those of a file.
 func TestRulesKeepTheirOrder(t *testing.T) {
 	path := jobFile(t, "include: [a, b]\nexclude: c\n")
 	_, o := parsed(t, nil, "--config", path, "--exclude", "d", "--rules", "include e", "--exclude", "f")
 	s, _ := o.Settings().Get("rules")
 	if want := []string{"include a", "include b", "exclude d", "include e", "exclude f"}; !slices.Equal(s.Values, want) {
-		t.Errorf("rules %q, want %q", s.Values, want) // --exclude replaces that of the file
+		t.Errorf("rules %q, want %q", s.Values, want) // --exclude replaces the list of the file
 	}
 	if want := fmt.Sprintf("rules: flag, include: %s:1, exclude: flag", path); s.Origin != want {
 		t.Errorf("they come from %q, want %q", s.Origin, want)
 	}
 }
 
-// A flag that is about one invocation has no variable, and one that is no key takes lists too.
+// A flag that concerns one invocation has no environment variable. A flag that is not a key can also be a list.
 func TestFlagsThatAreNoKeys(t *testing.T) {
 	c, o := parsed(t, map[string]string{"AMBLE_FRESH": "true", "AMBLE_RETRY": "x"}, "--retry", "deferred,failed", "--retry=more")
 	if want := (Words{"deferred", "failed", "more"}); c.Crawl.Fresh || !slices.Equal(c.Crawl.Retry, want) {
@@ -109,13 +109,13 @@ func TestFlagsThatAreNoKeys(t *testing.T) {
 	}
 }
 
-// What is wrong with a value is said with where it came from.
+// An error about a value names where the value came from.
 func TestErrorsNameTheOrigin(t *testing.T) {
 	path := jobFile(t, "agent: a\ndelay: [1s, 2s]\n")
 	for _, c := range []struct {
 		env  map[string]string
 		args []string
-		want string // the beginning
+		want string // beginning of the message
 	}{
 		{nil, []string{"--delay=soon"}, "--delay: "},
 		{nil, []string{"--delay"}, "--delay needs a value"},

@@ -24,7 +24,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// pauseOf is how long the browser pauses the crawl, in which it would make ten or twenty requests: or what TEST_PAUSE says.
+// pauseOf returns how long the browser pauses the crawl, which is the time of ten or twenty requests, or the value of TEST_PAUSE.
 // TestOrders pauses for a minute, in virtual time.
 func pauseOf(t *testing.T) time.Duration {
 	t.Helper()
@@ -39,13 +39,13 @@ func pauseOf(t *testing.T) time.Duration {
 	return d
 }
 
-// servers are sites on loopback, which count their requests.
+// servers are sites on loopback that count their requests.
 type servers struct {
 	mu    sync.Mutex
 	count map[string]int
 }
 
-// serve starts a site at an address of loopback and returns host:port.
+// serve starts a site at a loopback address and returns host:port.
 func (s *servers) serve(t *testing.T, addr string, h http.HandlerFunc) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", addr+":18400")
@@ -64,7 +64,7 @@ func (s *servers) serve(t *testing.T, addr string, h http.HandlerFunc) string {
 	return ln.Addr().String()
 }
 
-// of returns how many requests hosts have got.
+// of returns how many requests the hosts have received.
 func (s *servers) of(hosts ...string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *servers) of(hosts ...string) (n int) {
 	return n
 }
 
-// endlessly serves pages that lead to each other, and one that may not be requested.
+// endlessly serves pages that link to each other, and one that robots.txt forbids.
 func endlessly(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/robots.txt" {
 		w.Header().Set("Content-Type", "text/plain")
@@ -90,7 +90,7 @@ func endlessly(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// begin begins a job with its page.
+// begin begins a job with its live page.
 func begin(t *testing.T, dir string, seeds ...string) (o *live.Opening, j *job.Job, ended chan error) {
 	t.Helper()
 	o, err := live.Open("loopback:0")
@@ -131,7 +131,7 @@ func begin(t *testing.T, dir string, seeds ...string) (o *live.Opening, j *job.J
 	return o, j, ended
 }
 
-// TestInABrowser watches and controls a crawl of sites of which one cannot be entered, in a real browser.
+// TestInABrowser watches and controls a crawl in a real browser; one of the sites cannot be crawled.
 func TestInABrowser(t *testing.T) {
 	if !browsertest.Isolate(t) {
 		return
@@ -193,7 +193,7 @@ func TestInABrowser(t *testing.T) {
 		p.Show(browsertest.View{Width: 1280, Height: 1000})
 	}
 
-	// What is being written and has the focus stays, although the page is made anew every second.
+	// An input with the focus keeps its text, although the page is rebuilt every second.
 	p.Eval(`document.querySelector("#url").value = "http://half"; document.querySelector("#url").focus()`, nil)
 	p.Eval(`window.row = document.querySelector("tbody details"); row.open = true; row.querySelector("input[name=delay]").value = "77s"`, nil)
 	was := s.of(a)
@@ -288,14 +288,14 @@ func TestInABrowser(t *testing.T) {
 	if !strings.Contains(refresh, "refresh") {
 		t.Errorf("without scripts: %q, %s", refresh, plain.Text())
 	}
-	for again := 0; !strings.Contains(plain.Text(), "Waiting, as it must"); again++ { // it is drawn from time to time
+	for again := 0; !strings.Contains(plain.Text(), "Waiting, as it must"); again++ { // the page is drawn from time to time
 		if again == 200 {
 			t.Fatalf("without scripts: %s", plain.Text())
 		}
 		plain.Navigate(here)
 	}
 
-	// The answer to an order may come after the news that the crawl is over, which must stay.
+	// The answer to an order may arrive after the message that the crawl is over, which must stay visible.
 	p.Eval(`(() => {
 		const come = new Promise(done => { window.answered = done }), fetched = window.fetch;
 		window.fetch = (...of) => { window.order = fetched(...of).finally(() => come); return window.order };

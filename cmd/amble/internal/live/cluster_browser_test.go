@@ -21,7 +21,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// The page of a job shows the sites of all nodes, who owns each, and a node that is silent, in a real browser.
+// The page of a job shows the sites of all nodes, the owner of each, and a silent node, in a real browser.
 func TestClusterInABrowser(t *testing.T) {
 	if !browsertest.Isolate(t) {
 		return

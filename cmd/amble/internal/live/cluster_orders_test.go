@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestClusterOrdersOnThePage gives orders on the page of a cluster's job, which must show their effect. The page refuses orders without
-// its token, from other sites, by GET, and to a job that is over.
+// TestClusterOrdersOnThePage gives orders on the page of a cluster's job and checks their effect. The page refuses orders without its
+// token, from other sites, by GET, and to a job that is over.
 func TestClusterOrdersOnThePage(t *testing.T) {
 	synctest.Test(t, testClusterOrdersOnThePage)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// fed is a crawl of so many hosts whose page gets what a crawler would give it.
+// fed simulates a crawl of any number of hosts: its page gets the same events as from a crawler.
 type fed struct {
 	tb   testing.TB
 	feed *Feed
@@ -40,7 +40,7 @@ func newFed(tb testing.TB, hosts int) *fed {
 	return f
 }
 
-// request gives the page the lines and the visit of one request.
+// request passes the lines and the visit of one request to the page.
 func (f *fed) request() {
 	i := f.n % len(f.host)
 	f.n++
@@ -60,7 +60,7 @@ func (f *fed) request() {
 	}
 }
 
-// refusal gives the page the visit of a URL that was refused.
+// refusal passes the visit of a refused URL to the page.
 func (f *fed) refusal() {
 	i := f.n % len(f.host)
 	f.n++
@@ -73,7 +73,7 @@ func (f *fed) refusal() {
 	}
 }
 
-// BenchmarkRequest is what the page costs for each request of the crawl.
+// BenchmarkRequest measures the cost of the page for each request of the crawl.
 func BenchmarkRequest(b *testing.B) {
 	f := newFed(b, 50)
 	b.ReportAllocs()
@@ -82,7 +82,7 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// BenchmarkSnapshot is what it costs for each second in which somebody watches.
+// BenchmarkSnapshot measures the cost of the page for each second in which somebody watches.
 func BenchmarkSnapshot(b *testing.B) {
 	f := newFed(b, 50)
 	for range 20_000 {
@@ -98,8 +98,8 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// TestWhatThePageCosts counts what the page allocates, which does not depend on the machine: for each request of the crawl and each
-// URL that is refused nothing, and for each snapshot what is shown, however many hosts and requests there were.
+// TestWhatThePageCosts counts the allocations of the page, which do not depend on the machine: none for each request of the crawl and each
+// refused URL; for each snapshot only those of its visible content, however many hosts and requests there were.
 func TestWhatThePageCosts(t *testing.T) {
 	f := newFed(t, 50)
 	for range 10_000 {

@@ -9,7 +9,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// TestDeferredIsNoTrouble: URLs over the budget of their site are neither refused nor failed, and do not hide those that are.
+// TestDeferredIsNoTrouble checks that URLs over the budget of their site count as neither refused nor failed, and do not hide those that
+// are.
 func TestDeferredIsNoTrouble(t *testing.T) {
 	r := newRecent()
 	for _, v := range []sink.Record{
@@ -27,7 +28,7 @@ func TestDeferredIsNoTrouble(t *testing.T) {
 	}
 }
 
-// TestTheLastEventsAreShown: the newest first, and as text of bounded length, whatever a site has sent.
+// TestTheLastEventsAreShown checks that events are shown newest first, as text of limited length, whatever a site has sent.
 func TestTheLastEventsAreShown(t *testing.T) {
 	r, now := newRecent(), time.Now()
 	for i := range 5*maxEvents + 7 {

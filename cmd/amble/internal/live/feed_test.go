@@ -8,8 +8,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// TestAFeedGivesEachOnce: what is given is taken once, in order, does not change with what belongs to the crawl, and memory is
-// used again, but that of a burst is not kept.
+// TestAFeedGivesEachOnce checks that each event is delivered once, in order and as a copy of the crawl's data. Memory is reused, but that
+// of a burst is released.
 func TestAFeedGivesEachOnce(t *testing.T) {
 	full := 0
 	f := Feed{Full: func() { full++ }}

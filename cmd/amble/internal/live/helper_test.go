@@ -22,7 +22,7 @@ import (
 
 const contact = "https://lab.university.edu/crawl"
 
-// watching is a crawl of a simulated web in virtual time, with its page, which is requested without a connection.
+// watching is a crawl of a simulated site in virtual time, with its page, which is requested without a connection.
 type watching struct {
 	t       *testing.T
 	web     *crawltest.Web
@@ -80,7 +80,7 @@ func watch(t *testing.T, w *crawltest.Web, change func(c *crawler.Config, l *Con
 	return h
 }
 
-// do makes a request of the page, with the token unless with changes that.
+// do requests the page, with the token unless with changes the request.
 func (h *watching) do(method, path, body string, with func(r *http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = "127.0.0.1:4000"
@@ -96,7 +96,7 @@ func (h *watching) do(method, path, body string, with func(r *http.Request)) *ht
 	return rec
 }
 
-// page returns the page as it is.
+// page returns the current page.
 func (h *watching) page() string {
 	h.t.Helper()
 	rec := h.do("GET", "/", "", nil)
@@ -106,7 +106,7 @@ func (h *watching) page() string {
 	return rec.Body.String()
 }
 
-// since is how many requests a host got from d after the start on; "" is any.
+// since returns how many requests a host received later than d after the start; "" means any host.
 func (h *watching) since(d time.Duration, host string) (n int) {
 	for _, r := range h.web.Requests() {
 		if (host == "" || r.Host == host) && !r.Start.Before(h.web.Start().Add(d)) {
@@ -116,7 +116,7 @@ func (h *watching) since(d time.Duration, host string) (n int) {
 	return n
 }
 
-// endless makes a site of n pages that the home page links to.
+// endless makes a site whose home page links to n pages.
 func endless(w *crawltest.Web, origin string, n int) *crawltest.Site {
 	s := w.Site(origin)
 	var links strings.Builder

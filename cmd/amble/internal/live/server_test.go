@@ -18,7 +18,8 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// TestWhoMay: who has no token, comes under another name, from another site, or by a link, is refused, and the crawl goes on.
+// TestWhoMay checks that clients without a token, under another host name, from another site or by a link are refused, and that the crawl
+// continues.
 func TestWhoMay(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		h := watch(t, web, nil, endless(web, "http://a.example", 100).URL("/"))
@@ -80,7 +81,7 @@ func TestWhoMay(t *testing.T) {
 	})
 }
 
-// TestAnOrderIsShownAtOnce: who gives an order need not wait for the next second to see what came of it.
+// TestAnOrderIsShownAtOnce checks that the effect of an order is shown without waiting for the next second.
 func TestAnOrderIsShownAtOnce(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		h := watch(t, web, nil, endless(web, "http://a.example", 100).URL("/"))
@@ -103,8 +104,8 @@ func TestAnOrderIsShownAtOnce(t *testing.T) {
 	})
 }
 
-// TestTokenBecomesACookieAndAPath: the token does not stay in the address, and neither the cookie, which every port of the address
-// gets, nor the path opens the page or gives an order without the other.
+// TestTokenBecomesACookieAndAPath checks that the token does not stay in the address. Every port of the address gets the cookie, so neither
+// the cookie nor the path alone opens the page or gives orders.
 func TestTokenBecomesACookieAndAPath(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		h := watch(t, web, nil, endless(web, "http://a.example", 1).URL("/"))
@@ -158,7 +159,7 @@ func TestTokenBecomesACookieAndAPath(t *testing.T) {
 	})
 }
 
-// TestOrders: each order does what it says, and what would make the crawl faster is refused.
+// TestOrders checks that each order has its effect, and that orders that would make the crawl faster are refused.
 func TestOrders(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		h := watch(t, web, nil, endless(web, "http://a.example", 300).URL("/"), endless(web, "http://b.example", 300).URL("/"))
@@ -205,12 +206,12 @@ func TestOrders(t *testing.T) {
 	})
 }
 
-// reader is one that reads, until it is stopped.
+// reader is a client that reads until it is stopped.
 type reader struct {
 	*httptest.ResponseRecorder
 	mu      sync.Mutex
 	flushed int
-	stop    chan struct{} // a Write waits for it; nil: none does
+	stop    chan struct{} // Write waits until it is closed; nil: does not wait
 }
 
 func (r *reader) Write(b []byte) (int, error) {
@@ -228,7 +229,8 @@ func (r *reader) Flush() {
 
 func (r *reader) SetWriteDeadline(time.Time) error { return nil }
 
-// TestReaders: eight may watch, each gets a snapshot a second, and one that reads nothing hinders nobody.
+// TestReaders checks that eight clients may watch, that each gets a snapshot a second, and that one that reads nothing does not hold up the
+// others.
 func TestReaders(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		h := watch(t, web, nil, endless(web, "http://a.example", 300).URL("/"))
@@ -286,7 +288,7 @@ func TestReaders(t *testing.T) {
 	})
 }
 
-// TestHostileTexts: what sites say is text on the page, wherever it is shown.
+// TestHostileTexts checks that texts from sites are shown as text, everywhere on the page.
 func TestHostileTexts(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		s := web.Site("http://a.example")
@@ -313,7 +315,7 @@ func TestHostileTexts(t *testing.T) {
 	})
 }
 
-// TestWaitingAsItMust: a crawl that waits for one robots.txt says so, and for what, and until when.
+// TestWaitingAsItMust checks that a crawl that waits for one robots.txt shows that, with the reason and the end of the wait.
 func TestWaitingAsItMust(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		s := web.Site("http://a.example")
@@ -335,8 +337,8 @@ func TestWaitingAsItMust(t *testing.T) {
 	})
 }
 
-// TestHostsOfOneKindAreOneRow: many hosts that have ended alike are a row until it is opened, those that decide the end are shown, and
-// each host once.
+// TestHostsOfOneKindAreOneRow checks that many hosts with the same outcome are one row until it is opened, that the hosts that decide the
+// end of the crawl are shown, and that each host is shown once.
 func TestHostsOfOneKindAreOneRow(t *testing.T) {
 	var rows []row
 	for i := range 12 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTokenOfTheOperator: a token of the operator's own opens the page, the former one does not, and it is in no address that is
-// printed.
+// TestTokenOfTheOperator checks that the operator's own token opens the page, that the former one does not, and that no printed address
+// contains it.
 func TestTokenOfTheOperator(t *testing.T) {
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4000}
 	g := newGuard("127.0.0.1:4000", addr)

@@ -43,7 +43,7 @@ func read(t *testing.T, c prometheus.Collector) map[string]float64 {
 	return values
 }
 
-// A node counts what it stores and reads how its job is; an engine that does not answer is a number, too.
+// A node counts the data that it stores and reports the state of its job. An engine that does not answer is also reported, as a number.
 func TestNodeSaysHowItIs(t *testing.T) {
 	server := mem.New()
 	conn := server.Connect()
@@ -93,7 +93,7 @@ func TestNodeSaysHowItIs(t *testing.T) {
 	}
 }
 
-// A server counts its streams and connections, and says that it can be used.
+// A server counts its streams and connections, and reports that it is ready.
 func TestServerSaysHowItIs(t *testing.T) {
 	s, err := natsserver.Start(natsserver.Config{Name: "s1", Dir: t.TempDir(), Listen: "127.0.0.1:0"})
 	if err != nil {
@@ -109,7 +109,8 @@ func TestServerSaysHowItIs(t *testing.T) {
 	}
 }
 
-// TestDashboardAndAlerts: each metric that the dashboard, the alert rules and the document name exists, and each is in all that show it.
+// TestDashboardAndAlerts checks that each metric in the dashboard, the alert rules and the document exists, and that all three mention each
+// metric.
 func TestDashboardAndAlerts(t *testing.T) {
 	var names []string
 	for _, c := range []prometheus.Collector{NewNode("", nil), Server{}} {

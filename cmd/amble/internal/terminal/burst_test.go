@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// writes records what is written, and when.
+// writes records each write and its time.
 type writes struct {
 	start time.Time
 	all   []string
@@ -57,7 +57,7 @@ func TestBurstIsBounded(t *testing.T) {
 	}
 }
 
-// If the output is closed, the next line reports it.
+// If the output is closed, the next line returns the error.
 func TestBurstTellsOfFailure(t *testing.T) {
 	full := errors.New("full")
 	b := NewBurst(&writes{start: time.Now(), err: full})

@@ -16,8 +16,7 @@ import (
 
 func row(text string) terminal.Row { return terminal.Row{{Text: text}} }
 
-// Whatever is written and whatever the status is, the screen shows all lines in order, each whole, and below them the
-// present status and nothing else.
+// Whatever the lines and the status are, the screen shows all lines in order and complete, and below them only the present status.
 func TestStatusStaysBelowEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tty := vt.New(terminal.DefaultColumns, 24)
@@ -57,7 +56,7 @@ func TestStatusStaysBelowEverything(t *testing.T) {
 	})
 }
 
-// A status that has not changed is not written again, and a line is written together with the status below it.
+// An unchanged status is not written again, and a line is written together with the status below it.
 func TestStatusDoesNotFlicker(t *testing.T) {
 	w := &writes{}
 	s := terminal.NewScreen(w, true, false)
@@ -79,7 +78,7 @@ func (w *writes) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Without a terminal there is no status, and text is passed on.
+// Without a terminal there is no status, and text is passed on unchanged.
 func TestNoStatusWithoutATerminal(t *testing.T) {
 	var out bytes.Buffer
 	s := terminal.NewScreen(&out, false, false)
@@ -91,7 +90,7 @@ func TestNoStatusWithoutATerminal(t *testing.T) {
 	}
 }
 
-// hostile is text with which a site could try to control a terminal.
+// hostile generates text with which a site could try to control a terminal.
 var hostile = rapid.Custom(func(t *rapid.T) string {
 	parts := rapid.SliceOfN(rapid.OneOf(
 		rapid.SampledFrom([]string{
@@ -103,12 +102,11 @@ var hostile = rapid.Custom(func(t *rapid.T) string {
 	return strings.Join(parts, "")
 })
 
-// Nothing in the text of a row controls the terminal, the row fits its width, and without colour it has no control
-// character at all.
+// No text in a row controls the terminal, the row fits the width, and without colour it has no control characters at all.
 func TestRowsAreSafeAndFit(t *testing.T) {
 	styles := []terminal.Style{terminal.Plain, terminal.Bold, terminal.Dim, terminal.Red}
 	rapid.Check(t, func(t *rapid.T) {
-		r := terminal.Row{{Text: "|"}} // for a combining character to stand on
+		r := terminal.Row{{Text: "|"}} // a base for a combining character
 		for range rapid.IntRange(1, 4).Draw(t, "spans") {
 			r = append(r, terminal.Span{Text: hostile.Draw(t, "text"), Style: rapid.SampledFrom(styles).Draw(t, "style")})
 		}
@@ -126,7 +124,7 @@ func TestRowsAreSafeAndFit(t *testing.T) {
 	})
 }
 
-// Nothing in text that is written to a screen controls the terminal.
+// No text written to a screen controls the terminal.
 func TestWrittenTextIsSafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var out bytes.Buffer

@@ -21,7 +21,7 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// A terminal that has become narrower shows the status on more lines than were drawn: all of them are replaced.
+// On a terminal that has become narrower, the status occupies more lines than were drawn: all of them are replaced.
 func TestStatusOfATerminalThatBecameNarrower(t *testing.T) {
 	var out bytes.Buffer
 	columns := 40

@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// shown returns a snapshot as it is on a terminal without colour.
+// shown returns the text of a snapshot on a terminal without colour.
 func shown(s snapshot, columns int) string {
 	var lines []string
 	for _, row := range s.rows(columns) {
@@ -34,7 +34,7 @@ func mustURL(t *testing.T, s string) weburl.URL {
 	return u
 }
 
-// What is deferred is left for a later crawl: it is not an error.
+// Deferred URLs are left for a later crawl: they are not errors.
 func TestStatusTellsDeferredFromErrors(t *testing.T) {
 	p := crawler.Progress{Outcomes: map[crawler.Outcome]int{crawler.Failed: 2, crawler.Deferred: 7, crawler.Refused: 1}}
 	s := status{}
@@ -137,7 +137,7 @@ func TestEstimateIsThePlans(t *testing.T) {
 		{3 * time.Second, "127.0.0.1", 0, "2m40s"},
 		{3 * time.Second, "127.0.0.1", 4, "16s"},
 		{politeness.NoDelay, "127.0.0.1", 0, "40s"},
-		{politeness.NoDelay, "a.test", 0, "44s"}, // no less than 100 ms after each
+		{politeness.NoDelay, "a.test", 0, "44s"}, // at least 100 ms after each request
 	} {
 		queue := frontier.NewMemory(frontier.MemoryConfig{})
 		defer queue.Close()
@@ -172,7 +172,7 @@ func TestStatusTellsWhenAHostIsDue(t *testing.T) {
 	}
 }
 
-// A crawl that waits for a robots.txt that failed says so before any page has been fetched.
+// A crawl that waits for a robots.txt that failed says so even before the first page.
 func TestStatusTellsWhatAHostWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, err := politeness.NewGate(politeness.Config{Contactless: true, Identity: politeness.Identity{Product: "x"}})
@@ -202,11 +202,11 @@ func TestStatusTellsWhatAHostWaitsFor(t *testing.T) {
 		if got, want := shown(snap, 80), "next in 1s: 127.0.0.1:80, robots_retry after connect_refused\n0 pages"; !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q at its beginning", got, want)
 		}
-		snap.active = 1 // then the host in trouble is not what matters most
+		snap.active = 1 // now the host in trouble is no longer the most important one
 		if got, want := shown(snap, 200), "\nnext in 1s: 127.0.0.1:80, robots_retry after connect_refused"; !strings.HasSuffix(got, want) {
 			t.Errorf("%q, want %q at its end", got, want)
 		}
-		time.Sleep(2 * time.Second) // it is due, and so nothing waits
+		time.Sleep(2 * time.Second) // the host is due, so nothing waits
 		s = status{outlook: o}
 		snap = s.at(time.Now(), crawler.Progress{Started: time.Now(), Frontier: queue.Stats()})
 		if snap.host != "" || snap.cause != "" || strings.Contains(shown(snap, 200), "next") {

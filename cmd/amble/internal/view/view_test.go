@@ -14,13 +14,13 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// buffered returns a view without terminals, and what it writes to stdout and stderr.
+// buffered returns a view without terminals, and the buffers of its stdout and stderr.
 func buffered(f Flags) (v *View, out, errs *bytes.Buffer) {
 	out, errs = new(bytes.Buffer), new(bytes.Buffer)
 	return New(f, cli.NewStdout(out), errs, func(string) (string, bool) { return "", false }), out, errs
 }
 
-// watched returns the contents of stderr after a crawl was watched for d.
+// watched returns the text on stderr after watching a crawl for d.
 func watched(t *testing.T, f Flags, tty bool, d time.Duration) string {
 	v, _, errs := buffered(f)
 	c, err := crawler.New(crawler.Config{})
@@ -67,7 +67,7 @@ func TestStatusAtMost5TimesASecond(t *testing.T) {
 	})
 }
 
-// If a delay is raised for other people's hosts, that is printed where nobody sees the line at the beginning.
+// A raised delay for other people's hosts is printed if nobody sees the line at the beginning.
 func TestRaisedDelayIsTold(t *testing.T) {
 	const told = "amble: --delay 10ms is for hosts of your own (--own-hosts): all others are given 100ms\n"
 	own := func(host string) int {
