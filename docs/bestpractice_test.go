@@ -13,8 +13,8 @@ var (
 	anyLink  = regexp.MustCompile(`\]\([^()\s]+\)`)
 )
 
-// TestBestPracticeIsHeld holds each row of best-practice.md to naming what holds it, and what it names to
-// being there. Settings are held to by TestNamesExist, and links by TestLinksBetweenDocuments.
+// TestBestPracticeIsHeld checks that each row of best-practice.md names the tests or settings that enforce it, and that the named tests
+// exist. TestNamesExist checks settings, and TestLinksBetweenDocuments links.
 func TestBestPracticeIsHeld(t *testing.T) {
 	rows, tests := 0, 0
 	for _, d := range documents(t) {
@@ -45,7 +45,7 @@ func TestBestPracticeIsHeld(t *testing.T) {
 	}
 }
 
-// hasTest reports whether a package has a test of exactly that name.
+// hasTest reports whether a package has a test with exactly that name.
 func hasTest(t *testing.T, dir, name string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*_test.go"))

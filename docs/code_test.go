@@ -13,8 +13,8 @@ import (
 
 const module = "github.com/amble-crawler/amble"
 
-// TestCodeCompiles vets every Go block of every document. A block is a whole file, so that a reader
-// can copy it, and is compiled in a module of its own, as a reader's would be.
+// TestCodeCompiles vets every Go block of every document. A block is a complete file, so that a reader can copy it, and is compiled in its
+// own module, like a reader's would be.
 func TestCodeCompiles(t *testing.T) {
 	dir := t.TempDir()
 	writeModule(t, dir)
@@ -40,7 +40,7 @@ func TestCodeCompiles(t *testing.T) {
 
 var packageClause = regexp.MustCompile(`(?m)^package (\w+)$`)
 
-// writeBlock writes a block to a file in which compiler messages name its place in the document.
+// writeBlock writes a block to a file such that compiler messages name its place in the document.
 func writeBlock(t *testing.T, dir string, d document, b block) {
 	t.Helper()
 	if !packageClause.MatchString(b.code) {
@@ -87,7 +87,7 @@ func writeModule(t *testing.T, dir string) {
 	}
 }
 
-// TestReadmeShowsTheQuickstart compares the first program of the README with the example that is built and tested.
+// TestReadmeShowsTheQuickstart compares the first program of the README with the example, which is built and tested.
 func TestReadmeShowsTheQuickstart(t *testing.T) {
 	want, err := os.ReadFile(filepath.Join(root, "examples", "quickstart", "main.go"))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 // commandLine is a use of one of the project's programs.
 type commandLine struct {
-	at      string // the document
-	program string // folder of the program, from the module's root
+	at      string // place in the document
+	program string // folder of the program, relative to the module's root
 	args    []string
 }
 
@@ -53,7 +53,7 @@ func (d document) commandLines() []commandLine {
 	return found
 }
 
-// TestCommandLines checks that the help of the programs has the commands and flags that documents show.
+// TestCommandLines checks that the help of the programs mentions the commands and flags that documents show.
 func TestCommandLines(t *testing.T) {
 	n, helps := 0, map[string]help{}
 	for _, d := range documents(t) {
@@ -115,13 +115,13 @@ func TestShellWalksQuote(t *testing.T) {
 	}
 }
 
-// help is what a program prints when it is asked for help.
+// help holds the help output of a program.
 type help struct {
 	out []byte
 	err error
 }
 
-// check compares the lower-case words: others are placeholders. helps has the helps that were asked for before.
+// check compares the lower-case words: others are placeholders. helps caches the help outputs so far.
 func (c commandLine) check(t *testing.T, bin string, helps map[string]help) {
 	t.Helper()
 	ask := []string{bin, "-help"}

@@ -25,8 +25,7 @@ func recipes(all []document, path, lang string) map[string]string {
 	return code
 }
 
-// The programs of the cookbook, and its script, do what it says. They crawl servers on loopback, with the default
-// pause.
+// The programs and the script of the cookbook do what it says. They crawl servers on loopback, with the default pause.
 func TestCookbook(t *testing.T) {
 	t.Parallel()
 	program(t, "cmd/amble")
@@ -117,7 +116,7 @@ func daily(t *testing.T) {
 	write(t, filepath.Join(home, "crawls", "job.yaml"), "urls: ["+srv.URL+"/]\ndelay: 0\n")
 	script := filepath.Join(home, "crawl-daily")
 	write(t, script, recipes(documents(t), "docs/cookbook.md", "sh")["#!/bin/sh"])
-	bin := t.TempDir() // with a clock for the script
+	bin := t.TempDir() // a folder with a fake clock for the script
 	env := []string{"HOME=" + home, "PATH=" + strings.Join([]string{bin, programsDir, os.Getenv("PATH")}, string(os.PathListSeparator))}
 	for _, day := range []string{"2026-11-01", "2026-11-02"} {
 		write(t, filepath.Join(bin, "date"), "#!/bin/sh\necho "+day+"\n")

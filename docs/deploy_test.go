@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// yamlFile returns a file of the project.
+// yamlFile decodes a YAML file of the project.
 func yamlFile[T any](t *testing.T, name string) (v T) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(root, name))
@@ -30,7 +30,7 @@ func yamlFile[T any](t *testing.T, name string) (v T) {
 	return v
 }
 
-// compose is what is checked of a compose file.
+// compose holds the checked fields of a compose file.
 type compose struct {
 	Services map[string]service `yaml:"services"`
 	Secrets  map[string]any     `yaml:"secrets"`
@@ -51,8 +51,8 @@ type service struct {
 	Health   struct{ Test []string } `yaml:"healthcheck"`
 }
 
-// TestInstall runs what the document says about the archive of a release, as a user with an empty home. What the archive has of the
-// project is not looked at: the tests of tools/release do that.
+// TestInstall runs the commands that the document gives for the archive of a release, as a user with an empty home. The tests of
+// tools/release check the archive's content.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -79,8 +79,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestComposeFiles checks that the command has the commands and flags of compose files, and that the files, volumes and secrets
-// which services use are there.
+// TestComposeFiles checks that the command has the commands and flags of compose files, and that the files, volumes and secrets that
+// services use exist.
 func TestComposeFiles(t *testing.T) {
 	amble := program(t, "cmd/amble")
 	for name, most := range map[string]int{"deploy/compose.yaml": 1, "deploy/cluster.yaml": 7} {
@@ -97,7 +97,7 @@ func TestComposeFiles(t *testing.T) {
 					t.Errorf("%s, %s: its root can be written to", name, key)
 				}
 			}
-			// No command asks a single crawl how it is but over its page, and the image has no other program.
+			// The state of a single crawl can only be read from its page, and the image has no program that could do so.
 			once := slices.Contains(s.Profiles, "create")
 			if s.CPUs == "" || s.PIDs == 0 || !once && (s.Memory == "" || s.Restart == "" || key != "amble" && len(s.Health.Test) == 0) {
 				t.Errorf("%s, %s: a limit, the restart policy or the health check is missing: %+v", name, key, s)
@@ -150,7 +150,7 @@ type probe struct {
 	Get struct{ Path, Port string } `yaml:"httpGet"`
 }
 
-// containers returns those of a file that Helm has rendered.
+// containers returns the containers in a file that Helm has rendered.
 func containers(t *testing.T, name string) map[string]container {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(root, name))
@@ -176,8 +176,8 @@ func containers(t *testing.T, name string) map[string]container {
 	return found
 }
 
-// TestChart checks that the command has the flags that the Helm chart gives it. Then it runs a server and a node as the chart does, on
-// loopback, and asks both for what Kubernetes and Prometheus ask them.
+// TestChart checks that the command has the flags that the Helm chart gives it. Then it runs a server and a node like the chart, on
+// loopback, and makes the requests of Kubernetes and Prometheus to both.
 func TestChart(t *testing.T) {
 	t.Parallel()
 	amble := program(t, "cmd/amble")
@@ -199,14 +199,14 @@ func TestChart(t *testing.T) {
 		}
 	}
 	here := strings.NewReplacer("/etc/amble", dir, "/engine/", dir+"/engine/", "/crawls/", dir+"/crawls/", "0.0.0.0", host, "shops-engine-0.shops-engine", host)
-	// The server is the only one: three would have one address here.
+	// This is the only server: three would have the same address here.
 	for _, c := range []container{collect["engine"], work["node"]} {
 		var args, env []string
 		for _, a := range c.Args {
 			args = append(args, here.Replace(a))
 		}
 		for _, e := range c.Env {
-			value, _, _ := strings.Cut(here.Replace(e.Value), ",") // of three servers, one
+			value, _, _ := strings.Cut(here.Replace(e.Value), ",") // one of three servers
 			env = append(env, e.Name+"="+value)
 		}
 		ask(t, c, servingWith(t, env, `http://127[0-9.:]+/`, args...), token)
@@ -220,7 +220,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// ask requests what a container is asked for at the address at which it serves its page.
+// ask makes the requests of Kubernetes and Prometheus to a container, at the address of its page.
 func ask(t *testing.T, c container, address, token string) {
 	t.Helper()
 	for path, want := range map[string][]int{c.Liveness.Get.Path: {200}, c.Readiness.Get.Path: {200, 503}, "/metrics": {200}} {
@@ -228,7 +228,7 @@ func ask(t *testing.T, c container, address, token string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if path == "/metrics" { // as PodMonitor has it
+		if path == "/metrics" { // like PodMonitor
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
 		res, err := http.DefaultClient.Do(r)
@@ -246,7 +246,8 @@ func ask(t *testing.T, c container, address, token string) {
 	}
 }
 
-// TestUnits checks that the units of systemd give the command flags that it has, and, where systemd-analyze is, that they are hardened.
+// TestUnits checks that the units of systemd give the command flags that it has, and, if systemd-analyze is installed, that the units are
+// hardened.
 func TestUnits(t *testing.T) {
 	amble := program(t, "cmd/amble")
 	units, err := filepath.Glob(filepath.Join(root, "deploy", "systemd", "*.service"))
@@ -273,7 +274,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestMonitoringFiles checks that the files of Prometheus and Grafana are YAML, and name what the compose file calls so.
+// TestMonitoringFiles checks that the files of Prometheus and Grafana are YAML, and use the names of the compose file.
 func TestMonitoringFiles(t *testing.T) {
 	c := yamlFile[compose](t, "deploy/compose.yaml")
 	_, port, _ := strings.Cut(c.Services["amble"].Command, "--listen amble:")
@@ -305,7 +306,7 @@ func TestDeployedJobIsAccepted(t *testing.T) {
 	run(t, t.TempDir(), program(t, "cmd/amble"), "crawl", "--config", abs(t, "deploy/job.yaml"), "--print-config")
 }
 
-// TestDockerfileHasWhatIsRun checks the Dockerfile by the lines that the command needs.
+// TestDockerfileHasWhatIsRun checks that the Dockerfile has the lines that the command needs.
 func TestDockerfileHasWhatIsRun(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(root, "Dockerfile"))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// workflow is what is checked of a workflow.
+// workflow holds the checked fields of a workflow.
 type workflow struct {
 	Name        string         `yaml:"name"`
 	On          any            `yaml:"on"`
@@ -24,8 +24,8 @@ type workflow struct {
 // major matches an action of a major version.
 var major = regexp.MustCompile(`^actions/[a-z-]+(?:/[a-z]+)?@v\d+$`)
 
-// TestWorkflows checks that workflows are YAML, use known actions of a major version, may only read, and run commands and scripts
-// that there are.
+// TestWorkflows checks that workflows are YAML, use known actions of a major version, only have permission to read, and run commands and
+// scripts that exist.
 func TestWorkflows(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, ".github/workflows/*.yml"))
 	if err != nil || len(files) != 3 {
@@ -51,7 +51,7 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// checkStep checks that the scripts and packages that a command runs are there.
+// checkStep checks that the scripts and packages that a command runs exist.
 func checkStep(t *testing.T, name, command string) {
 	t.Helper()
 	for word := range strings.FieldsSeq(command) {
@@ -64,8 +64,8 @@ func checkStep(t *testing.T, name, command string) {
 	}
 }
 
-// TestWorkflowsUseTheGoOfTheModule checks that workflows test and build with the newest release of the Go version that go.mod names:
-// setup-go would take go.mod's own line for the very first one, whose vulnerabilities are known.
+// TestWorkflowsUseTheGoOfTheModule checks that workflows test and build with the newest release of the Go version in go.mod: setup-go would
+// take go.mod's version literally, as the very first release, whose vulnerabilities are known.
 func TestWorkflowsUseTheGoOfTheModule(t *testing.T) {
 	mod := read(t, "go.mod")
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(mod)
@@ -85,8 +85,8 @@ func TestWorkflowsUseTheGoOfTheModule(t *testing.T) {
 	}
 }
 
-// TestScriptsRunTestsThatThereAre checks each "go test" of the scripts and workflows: that its packages are there, and have tests,
-// benchmarks and flags of the names that it gives.
+// TestScriptsRunTestsThatThereAre checks, for each "go test" of the scripts and workflows, that its packages exist and have the tests,
+// benchmarks and flags that it names.
 func TestScriptsRunTestsThatThereAre(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, ".github/workflows/*.yml"))
 	if err != nil {
@@ -107,7 +107,7 @@ func TestScriptsRunTestsThatThereAre(t *testing.T) {
 	}
 }
 
-// ownFlags are those of go test.
+// ownFlags lists flags of go test itself.
 var ownFlags = []string{"race", "skip", "benchmem", "benchtime", "timeout", "v"}
 
 // checkGoTest checks the arguments of a "go test".
@@ -117,7 +117,7 @@ func checkGoTest(t *testing.T, file, args string) {
 	words := strings.Fields(strings.NewReplacer("'", "", ")", "").Replace(args))
 	for i, word := range words {
 		switch {
-		case strings.HasSuffix(word, "/..."): // all there are
+		case strings.HasSuffix(word, "/..."): // all tests
 		case strings.HasPrefix(word, "./"):
 			packages = append(packages, word)
 		case (word == "-run" || word == "-bench") && words[i+1] != "^$" && words[i+1] != ".":
@@ -192,7 +192,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestCitation checks that the file for citations names the version that the command has.
+// TestCitation checks that the citation file has the command's version.
 func TestCitation(t *testing.T) {
 	c := yamlFile[struct {
 		Version string `yaml:"version"`
@@ -208,7 +208,7 @@ func TestCitation(t *testing.T) {
 	}
 }
 
-// schemas match those in the code.
+// schemas matches the names of schemas in the code.
 var schemas = regexp.MustCompile("[sS]chema *= \"(amble\\.[a-z]+/[0-9]+)\"")
 
 // TestVersionsNameTheSchemas checks that docs/versions.md has every schema of the code, and no other.

@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/politeness/audit"
 )
 
-// TestGlossaryHasEveryCode expects the codes of the packages in the first columns of the glossary: outcomes, reasons, decisions
-// about links, clauses, what cuts a rendering, and exit codes.
+// TestGlossaryHasEveryCode checks that the first columns of the glossary have the codes of the packages: outcomes, reasons, decisions about
+// links, clauses, causes that end a rendering, and exit codes.
 func TestGlossaryHasEveryCode(t *testing.T) {
 	page, err := os.ReadFile("glossary.md")
 	if err != nil {
@@ -65,7 +65,7 @@ func TestGlossaryHasEveryCode(t *testing.T) {
 	}
 }
 
-// TestGlossaryHasEveryRule expects the rules of politeness in the words of package audit.
+// TestGlossaryHasEveryRule checks that the glossary has the rules of politeness in the words of package audit.
 func TestGlossaryHasEveryRule(t *testing.T) {
 	page, err := os.ReadFile("glossary.md")
 	if err != nil {

@@ -61,8 +61,8 @@ func TestEveryDocumentCanBeFound(t *testing.T) {
 	}
 }
 
-// TestIndexHasEveryPage checks that docs/README.md, the order in which the documents can be read, has each of them once, and
-// each file of examples.
+// TestIndexHasEveryPage checks that docs/README.md, which gives an order for reading the documents, has each of them once, and each file of
+// examples.
 func TestIndexHasEveryPage(t *testing.T) {
 	docs := documents(t)
 	times := map[string]int{}
@@ -95,8 +95,8 @@ func TestIndexHasEveryPage(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreNumbered checks that the decision records are numbered from 1 without gaps, each in its heading,
-// and that the index lists them in this order: a reference such as "ADR 21" means one record.
+// TestDecisionsAreNumbered checks that the decision records are numbered from 1 without gaps, each in its heading, and that the index lists
+// them in this order: a reference such as "ADR 21" identifies one record.
 func TestDecisionsAreNumbered(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("adr", "[0-9]*.md"))
 	if err != nil {

@@ -16,14 +16,14 @@ const root = ".."
 
 // document is one of the project's Markdown files.
 type document struct {
-	path   string // from the module's root, with slashes
-	text   string // without the code blocks
+	path   string // relative to the module's root, with slashes
+	text   string // the document without its code blocks
 	blocks []block
 }
 
 // block is a fenced code block.
 type block struct {
-	line int // of its first line of code
+	line int // line number of its first line of code
 	lang string
 	code string
 }
@@ -41,7 +41,7 @@ func documents(t *testing.T) []document {
 	return docs
 }
 
-// readDocuments reads what documents returns, once.
+// readDocuments reads the documents once.
 var readDocuments = sync.OnceValues(func() (docs []document, err error) {
 	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		switch {
@@ -63,8 +63,7 @@ var readDocuments = sync.OnceValues(func() (docs []document, err error) {
 	return docs, err
 })
 
-// parse separates the code blocks of a document from its text. Lines keep their numbers in text: code becomes empty
-// lines.
+// parse separates the code blocks of a document from its text. The text keeps its line numbers: code becomes empty lines.
 func parse(path, s string) document {
 	d := document{path: path}
 	var text, code []string

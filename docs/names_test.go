@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// qualified matches a name in the form used by documents: a package's, perhaps with a field or a method.
+// qualified matches a name as documents write it: an exported name with its package, and possibly a field or method.
 var qualified = regexp.MustCompile("`\\*?([a-z]+)\\.([A-Z]\\w*)(?:\\.([A-Z]\\w*))?")
 
-// TestNamesExist checks that names which documents qualify with a package are exported there.
+// TestNamesExist checks that names that documents qualify with a package are exported there.
 func TestNamesExist(t *testing.T) {
 	exported := exportedNames(t)
 	checked := 0

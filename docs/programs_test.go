@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/internal/quicktmp"
 )
 
-// programsDir is where the project's programs are built, for all tests of this package.
+// programsDir is the directory into which the project's programs are built, for all tests of this package.
 var programsDir string
 
 func TestMain(m *testing.M) {
@@ -30,11 +30,11 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
-	_ = os.RemoveAll(programsDir) // what is left of it is in the directory for temporary files
+	_ = os.RemoveAll(programsDir) // remains stay in the directory for temporary files
 	os.Exit(code)
 }
 
-// program returns the path of a program of the project; folder is seen from the module's root.
+// program returns the path of a program of the project, whose folder is relative to the module's root.
 func program(t *testing.T, folder string) string {
 	t.Helper()
 	if err := builtPrograms(); err != nil {
@@ -43,11 +43,11 @@ func program(t *testing.T, folder string) string {
 	return filepath.Join(programsDir, path.Base(folder))
 }
 
-// builtPrograms builds the command, all examples and the programs that documents show once, and returns what goes wrong.
+// builtPrograms builds the command, all examples and the programs that documents show, once, and returns any error.
 //
-// Linking two dozen programs takes many times as long as all else. The examples and those of documents are one
-// executable, therefore, which is the program that it is called by the name of. Each is a package of that: an overlay
-// gives its files to go as those of another directory, with another package clause and another name of main.
+// Linking two dozen programs takes much longer than everything else. Therefore the examples and the documents' programs are one executable,
+// which runs the program whose name it is called by. Each program is a package of this executable: an overlay presents its files to go as
+// those of another directory, with another package clause and another name for main.
 var builtPrograms = sync.OnceValue(func() error {
 	o := overlay{dir: filepath.Join(programsDir, "overlay"), Replace: map[string]string{}}
 	if err := os.Mkdir(o.dir, 0o755); err != nil {
@@ -73,22 +73,22 @@ var builtPrograms = sync.OnceValue(func() error {
 	if err := o.build("./cmd/amble", "./docs/shown"); err != nil {
 		return err
 	}
-	suffix := "" // of executables
+	suffix := "" // of executable files
 	if runtime.GOOS == "windows" {
 		suffix = ".exe"
 	}
 	for _, name := range names {
-		if err := os.Link(filepath.Join(programsDir, "shown"+suffix), filepath.Join(programsDir, name+suffix)); err != nil { // none has the name of another
+		if err := os.Link(filepath.Join(programsDir, "shown"+suffix), filepath.Join(programsDir, name+suffix)); err != nil { // all names differ
 			return err
 		}
 	}
 	return nil
 })
 
-// overlay has the files of a directory docs/shown, which is nowhere but in the list for go build -overlay.
+// overlay has the files of a directory docs/shown that exists only in the list for go build -overlay.
 type overlay struct {
-	dir     string            // where they are
-	Replace map[string]string // by where they seem to be
+	dir     string            // directory of the replaced files
+	Replace map[string]string // real paths by apparent path
 }
 
 func (o overlay) add(name, code string) error {
@@ -138,7 +138,7 @@ func (o overlay) build(packages ...string) error {
 	if err := os.WriteFile(name, list, 0o644); err != nil {
 		return err
 	}
-	cmd := exec.Command("go", append([]string{"build", "-overlay", name, "-ldflags=-s", "-o", programsDir}, packages...)...) // nobody debugs them
+	cmd := exec.Command("go", append([]string{"build", "-overlay", name, "-ldflags=-s", "-o", programsDir}, packages...)...) // without debugging information, which nobody needs
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
@@ -148,13 +148,13 @@ func (o overlay) build(packages ...string) error {
 
 var mainFunc = regexp.MustCompile(`(?m)^func main\(\) \{`)
 
-// asPackage makes a file of a command one of a package whose function Main is that command.
+// asPackage turns the file of a command into a file of a package whose function Main is that command.
 func asPackage(code string) string {
 	code = packageClause.ReplaceAllString(code, "package command")
 	return mainFunc.ReplaceAllString(code, "func Main() {")
 }
 
-// chooser returns the program that is one of the others.
+// chooser returns a program that runs the one with its own name.
 func chooser(names []string) string {
 	imports, cases := &strings.Builder{}, &strings.Builder{}
 	for i, name := range names {

@@ -39,7 +39,7 @@ func TestReferenceIsOfTheCommand(t *testing.T) {
 	}
 }
 
-// TestJobFileIsOfTheReference compares docs/job.yaml with what the command prints. Like reference.md it is written by -update.
+// TestJobFileIsOfTheReference compares docs/job.yaml with the command's output. Like reference.md it is written by -update.
 func TestJobFileIsOfTheReference(t *testing.T) {
 	want := newReference(t).run("crawl", "--print-config", "--commented")
 	if *update {
@@ -51,8 +51,7 @@ func TestJobFileIsOfTheReference(t *testing.T) {
 	}
 }
 
-// TestCommentedJobFileIsAccepted takes the comment signs away: the command then finds each key in the file, with the value
-// that it has anyway.
+// TestCommentedJobFileIsAccepted removes the comment signs: the command then finds each key in the file, with its default value.
 func TestCommentedJobFileIsAccepted(t *testing.T) {
 	r := newReference(t)
 	text := regexp.MustCompile(`(?m)^#([a-z-]+:|  - )`).ReplaceAllString(r.run("crawl", "--print-config", "--commented"), "$1")
@@ -88,7 +87,7 @@ func newReference(t *testing.T) *reference {
 func (r *reference) run(args ...string) string {
 	r.t.Helper()
 	cmd := exec.Command(r.bin, args...)
-	cmd.Env = []string{} // no AMBLE_ variable of the caller
+	cmd.Env = []string{} // without the caller's AMBLE_ variables
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		r.t.Fatalf("amble %v: %v\n%s", args, err, out)
@@ -119,7 +118,7 @@ keys to editors.
 
 `
 
-// page returns the whole page.
+// page returns the complete page.
 func (r *reference) page() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
@@ -137,7 +136,7 @@ func (r *reference) page() string {
 	return b.String()
 }
 
-// commands returns the commands that a help lists.
+// commands returns the commands that a help text lists.
 func (r *reference) commands(args ...string) (names []string) {
 	_, list, _ := strings.Cut(r.run(args...), "\n\n")
 	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)?)  +[A-Z]`).FindAllStringSubmatch(list, -1) {
@@ -146,8 +145,8 @@ func (r *reference) commands(args ...string) (names []string) {
 	return names
 }
 
-// writeKeys writes the settings of a crawl in the order of the table of package job, under the groups of the help.
-// Keys that the help leaves out belong to the group of the key before them.
+// writeKeys writes the settings of a crawl in the order of the table of package job, under the groups of the help. A key that the help
+// leaves out belongs to the group of the previous key.
 func (r *reference) writeKeys(b *strings.Builder, crawl []helpFlag) {
 	fmt.Fprintf(b, "## amble crawl\n\n%s\n\n", paragraph(r.run("crawl", "--help-all")))
 	b.WriteString("Flags that are not keys of a job file:\n")
@@ -224,7 +223,7 @@ func (r *reference) writeKey(b *strings.Builder, k *job.Key, short string) {
 	fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, value, def, k.Freedom, doc)
 }
 
-// writeCommand writes a command with its own flags in full, and the names of those that it shares with crawl.
+// writeCommand writes a command with a full description of its own flags, and the names of those that it shares with crawl.
 func (r *reference) writeCommand(b *strings.Builder, name string, crawl []helpFlag) {
 	help := r.run(append(strings.Fields(name), "--help-all")...)
 	usage, _, _ := strings.Cut(strings.TrimPrefix(help, "Usage: "), "\n")
@@ -289,7 +288,7 @@ func parseHelp(help string) []helpFlag {
 	return slices.DeleteFunc(flags, func(f helpFlag) bool { return f.name == "help" || f.name == "help-all" || f.name == "version" })
 }
 
-// paragraph returns the description of a command in its help, without the examples.
+// paragraph returns the description of a command from its help text, without the examples.
 func paragraph(help string) string {
 	_, after, _ := strings.Cut(help, "\n\n")
 	first, after, _ := strings.Cut(after, "\n\n")
@@ -304,7 +303,7 @@ func paragraph(help string) string {
 	return strings.TrimSpace(first + "\n\n" + strings.TrimSpace(more[:end]))
 }
 
-// cell writes text for a cell of a table.
+// cell formats text for a cell of a table.
 func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`).Replace(s)
 }

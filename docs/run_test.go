@@ -17,13 +17,13 @@ import (
 	"testing"
 )
 
-// shopURL is the bookshop in documents, which amble demo --serve serves.
+// shopURL is the address of the bookshop in documents, where amble demo --serve serves it.
 const shopURL = "http://127.0.0.1:8808/"
 
-// sites are those in the documents' examples. A bookshop on loopback takes their place when the examples are run.
+// sites matches the sites in the documents' examples. When the examples run, a bookshop on loopback replaces them.
 var sites = regexp.MustCompile(`https://(?:[a-z]+\.)?site\.to\.crawl/|` + regexp.QuoteMeta(shopURL))
 
-// notRun are the beginnings of commands that no test runs, and why. An asterisk stands for any document.
+// notRun lists the beginnings of commands that no test runs, with the reasons. An asterisk stands for any document.
 var notRun = []struct{ document, command, reason string }{
 	{"*", "go install ", "installs the published version, from the network"},
 	{"*", "go get ", "adds the published version, from the network: the test has a module that requires this one"},
@@ -57,17 +57,17 @@ var notRun = []struct{ document, command, reason string }{
 	{"docs/research-crawls.md", "npm ", "installs a reader of archives from the network"},
 }
 
-// shellCommand is a command line of a document, with the output that stands below it.
+// shellCommand is a command line of a document, with the output shown below it.
 type shellCommand struct {
 	line   int
 	text   string
-	output []string // nil: the document shows none
+	output []string // nil if the document shows none
 }
 
-// programs are the words that a command line of a document begins with, where nothing else marks it.
+// programs are the words that begin a command line of a document if no prompt marks it.
 var programs = []string{"amble", "go", "jq", "wget", "httrack", "scrapy", "docker", "npm", ".ci/run", "mkdir", "cd"}
 
-// variables are set for one command.
+// variables matches variables that are set for one command.
 var variables = regexp.MustCompile(`^(?:[A-Z_]+=(?:'[^']*'|\S*) )+`)
 
 func isCommand(line string) bool {
@@ -76,8 +76,8 @@ func isCommand(line string) bool {
 	return slices.Contains(programs, first) && line != first
 }
 
-// commands returns the command lines of a document: all behind a prompt of a console block, and what begins with a known
-// program in other blocks and in indented code.
+// commands returns the command lines of a document: every line with a prompt in a console block, and lines in other blocks and in indented
+// code that begin with a known program.
 func (d document) commands() []shellCommand {
 	var all []shellCommand
 	for _, b := range d.blocks {
@@ -85,7 +85,7 @@ func (d document) commands() []shellCommand {
 		case "console":
 			all = append(all, session(b)...)
 		case "", "sh":
-			if strings.HasPrefix(b.code, "#!") { // a script: TestCookbook runs it
+			if strings.HasPrefix(b.code, "#!") { // a script, run by TestCookbook
 				continue
 			}
 			for i, line := range strings.Split(strings.ReplaceAll(b.code, "\\\n", ""), "\n") {
@@ -117,7 +117,7 @@ func session(b block) (all []shellCommand) {
 	return all
 }
 
-// reason returns why a command is not run, "" if it is.
+// reason returns why a command is not run, or "" if it is.
 func reason(path, command string) string {
 	for i, n := range notRun {
 		if (n.document == "*" || n.document == path) && strings.HasPrefix(command, n.command) {
@@ -128,18 +128,18 @@ func reason(path, command string) string {
 	return ""
 }
 
-// lacks reports whether a command needs jq, and there is none.
+// lacks reports whether a command needs jq but jq is not installed.
 func lacks(command string) bool {
 	_, err := exec.LookPath("jq")
 	return err != nil && strings.Contains(command, "jq ")
 }
 
-// excused has the entries of notRun that were needed.
+// excused has the entries of notRun that were used.
 var excused = map[int]bool{}
 
-// TestCommandsRun runs every command line of every document, in order and in a directory for each document or example, with a bookshop
-// on loopback in the place of the sites. It compares what they print with what the document shows: "..." stands for
-// anything, and durations, times and sizes may differ.
+// TestCommandsRun runs every command line of every document, in order, in a directory for each document or example, with a bookshop on
+// loopback instead of the sites. It compares the output with the document: "..." stands for any text, and durations, times and sizes may
+// differ.
 func TestCommandsRun(t *testing.T) {
 	t.Parallel()
 	program(t, "cmd/amble")
@@ -169,8 +169,8 @@ func TestCommandsRun(t *testing.T) {
 	}
 }
 
-// apart divides the commands of a document into those that need not run one after the other: of the examples, which pause for a
-// second after each request, those of each block.
+// apart divides the commands of a document into parts that can run at the same time. The examples pause for a second after each request, so
+// each of their blocks is a part.
 func (d document) apart(todo []shellCommand) (parts [][]shellCommand) {
 	for i, c := range todo {
 		if i == 0 || strings.HasPrefix(d.path, "examples/") && c.line > todo[i-1].line+1 {
@@ -186,17 +186,17 @@ type shell struct {
 	t    *testing.T
 	doc  document
 	dir  string
-	base string // of the site
+	base string // origin of the site
 	env  []string
 }
 
-// engine starts a server of the engine for cluster jobs, and returns its address.
+// engine starts a server for cluster jobs, and returns its address.
 func engine(t *testing.T) string {
 	t.Helper()
 	return serving(t, `nats://[0-9.:]+`, "cluster", "serve", "--name", "s1", "--dir", t.TempDir(), "--listen", "127.0.0.1:0", "--insecure")
 }
 
-// shop starts the bookshop of documents, and returns its address.
+// shop starts the bookshop of the documents, and returns its address.
 func shop(t *testing.T) string {
 	t.Helper()
 	return serving(t, `http://127[0-9.:]+/`, "demo", "--serve", "--port", "0")
@@ -208,7 +208,7 @@ func serving(t *testing.T, address string, args ...string) string {
 	return servingWith(t, nil, address, args...)
 }
 
-// servingWith is like serving, with variables.
+// servingWith is like serving, with environment variables.
 func servingWith(t *testing.T, env []string, address string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(program(t, "cmd/amble"), args...)
@@ -235,12 +235,12 @@ func servingWith(t *testing.T, env []string, address string, args ...string) str
 	return ""
 }
 
-// newShell prepares what commands of documents refer to: a site, a crawl of it from yesterday, a list of seeds, and for a
-// document with a program the module that it is in.
+// newShell prepares what commands of documents refer to: a site, a crawl of it from yesterday, a list of seeds and, for a document with a
+// program, the program's module.
 func newShell(t *testing.T, d document) *shell {
 	t.Helper()
 	s := &shell{t: t, doc: d, base: small(t)}
-	if !strings.HasPrefix(d.path, "examples/") { // which pause for a second after each request
+	if !strings.HasPrefix(d.path, "examples/") { // examples pause for a second after each request
 		s.base = shop(t)
 	}
 	s.dir = fixtures(t, s.base)
@@ -270,7 +270,7 @@ func fixtures(t *testing.T, base string) string {
 		"cookies.txt": "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\tabc\n",
 	} {
 		write(t, filepath.Join(dir, name), text)
-		if err := os.Chmod(filepath.Join(dir, name), 0o600); err != nil { // as secrets want it
+		if err := os.Chmod(filepath.Join(dir, name), 0o600); err != nil { // files with secrets need these permissions
 			t.Fatal(err)
 		}
 	}
@@ -297,7 +297,7 @@ func small(t *testing.T) string {
 func (s *shell) runAll(todo []shellCommand) {
 	for i, c := range todo {
 		if recipes := s.doc.path == "docs/cookbook.md"; recipes && i > 0 && c.line > todo[i-1].line+1 {
-			s.dir = fixtures(s.t, s.base) // each of these stands alone
+			s.dir = fixtures(s.t, s.base) // each recipe is independent
 		}
 		out, err := s.run(c.text)
 		if broken := new(exec.ExitError); strings.HasPrefix(c.text, "amble check ") && errors.As(err, &broken) && broken.ExitCode() == 1 {
@@ -311,13 +311,12 @@ func (s *shell) runAll(todo []shellCommand) {
 	}
 }
 
-// anyURL matches the origin of a URL, which must be the site's unless it is the contact's, or one for which there is a header.
+// anyURL matches the origin of a URL, which must be the site's, the contact's, or one with a header of its own.
 var anyURL = regexp.MustCompile(`https?://[^/ '"]+`)
 
 var goRun = regexp.MustCompile(`go run \./(?:cmd|examples)/`)
 
-// run runs a command line and returns its output as the document would show it. Nothing pauses between requests unless the
-// command says so.
+// run runs a command line and returns its output as the document would show it. Requests have no pauses unless the command sets one.
 func (s *shell) run(line string) (string, error) {
 	site, err := url.Parse(s.base)
 	if err != nil {
@@ -339,10 +338,10 @@ func (s *shell) run(line string) (string, error) {
 	return strings.ReplaceAll(strings.ReplaceAll(string(out), s.base, shopURL), site.Host, "127.0.0.1:8808"), err
 }
 
-// varying are parts of outputs that differ from run to run, with the blanks that align them: a port may be longer.
+// varying matches parts of outputs that differ from run to run, with the blanks that align them, because the length of a port varies.
 var varying = regexp.MustCompile(` +|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z|([0-9.]+(h|m|s|ms|µs))+\b|[0-9.]+ [KM]iB`)
 
-// steady returns an output with signs in the place of what varies.
+// steady returns an output with placeholders for the varying parts.
 func steady(s string) string {
 	return varying.ReplaceAllStringFunc(strings.TrimRight(s, "\n"), func(m string) string {
 		if m[0] == ' ' {
@@ -352,7 +351,7 @@ func steady(s string) string {
 	})
 }
 
-// like reports whether an output is what a document shows.
+// like reports whether an output matches what a document shows.
 func like(got, want string) bool {
 	pattern := regexp.QuoteMeta(steady(want))
 	pattern = regexp.MustCompile(`(?m)^\\\.\\\.\\\.\n?`).ReplaceAllString(pattern, `(?:.*\n)*?`)
@@ -376,7 +375,7 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// TestNoCommandIsHidden checks that a block without a language shows no prompt: what a console block shows is compared.
+// TestNoCommandIsHidden checks that a block without a language shows no prompt: only console blocks are compared.
 func TestNoCommandIsHidden(t *testing.T) {
 	for _, d := range documents(t) {
 		for _, b := range d.blocks {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The pages for those who come from other crawlers show the same three programs, under the same headings; where two of them
-// have a program in Go for a table, it is the same one.
+// The documents for users of other crawlers show the same three programs, under the same headings. If two of them have a program in Go for
+// a table, it is the same program.
 func TestTheSameThreePrograms(t *testing.T) {
 	tables := map[string]bool{}
 	pages := []string{"docs/from-colly.md", "docs/from-scrapy.md", "docs/from-wget.md", "docs/from-httrack.md"}

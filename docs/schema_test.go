@@ -51,7 +51,7 @@ func readSchema(t *testing.T) *schema {
 		t.Fatal(err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields() // a keyword that the checks below would ignore
+	dec.DisallowUnknownFields() // refuse keywords that the checks below would ignore
 	s := new(schema)
 	if err := dec.Decode(s); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func readSchema(t *testing.T) *schema {
 	return s
 }
 
-// TestSchemaHasTheFieldsOfRecord compares the schema with the type that is written out.
+// TestSchemaHasTheFieldsOfRecord compares the schema with the type of the written records.
 func TestSchemaHasTheFieldsOfRecord(t *testing.T) {
 	s := readSchema(t)
 	compareFields(t, s, s, "visit", reflect.TypeFor[sink.Record]())
@@ -68,8 +68,8 @@ func TestSchemaHasTheFieldsOfRecord(t *testing.T) {
 	}
 }
 
-// compareFields checks that an object of the schema has the properties of a struct, of matching types, and requires
-// those that are always written.
+// compareFields checks that an object of the schema has the properties of a struct, with matching types, and requires those that are always
+// written.
 func compareFields(t *testing.T, root, s *schema, at string, typ reflect.Type) {
 	t.Helper()
 	var always, names []string
@@ -161,7 +161,7 @@ func TestSchemaNamesTheOutcomes(t *testing.T) {
 	}
 }
 
-// TestVisitsFollowTheSchema crawls a web with one case of everything and validates each line.
+// TestVisitsFollowTheSchema crawls a site with one page for each case, and validates each line.
 func TestVisitsFollowTheSchema(t *testing.T) {
 	s := readSchema(t)
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -227,10 +227,10 @@ func crawl(t *testing.T, w *crawltest.Web, out *bytes.Buffer, seeds ...string) {
 	}
 }
 
-// validate returns how v violates p.
+// validate returns the ways in which v violates p.
 func (s *schema) validate(p *schema, at string, v any) []string {
 	if p = s.deref(p); reflect.DeepEqual(*p, schema{Description: p.Description}) {
-		return nil // anything
+		return nil // any value is valid
 	}
 	var wrong []string
 	bad := func(format string, args ...any) { wrong = append(wrong, at+": "+fmt.Sprintf(format, args...)) }

@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// study is the program of research-crawls.md; pause is its line that a test cannot wait for.
+// study is the program of research-crawls.md; pause is its line with a pause that is too long for a test.
 const (
 	study = "study"
 	pause = "cfg.Crawl.Politeness.Delay = 5 * time.Second"
 )
 
-// shownPrograms returns the programs of documents that tests run, by name: those of the cookbook, and that of
-// research-crawls.md without its pause.
+// shownPrograms returns the programs of documents that tests run, by name: those of the cookbook, and the program of research-crawls.md
+// without its pause.
 func shownPrograms() (map[string]string, error) {
 	docs, err := readDocuments()
 	if err != nil {
@@ -26,7 +26,7 @@ func shownPrograms() (map[string]string, error) {
 	}
 	code := map[string]string{}
 	for first, recipe := range recipes(docs, "docs/cookbook.md", "go") {
-		code[strings.Fields(first)[2]] = recipe // Command NAME …
+		code[strings.Fields(first)[2]] = recipe // the line has the form: Command NAME …
 	}
 	for _, d := range docs {
 		for _, b := range d.blocks {
@@ -42,8 +42,8 @@ func shownPrograms() (map[string]string, error) {
 	return code, nil
 }
 
-// The directory that the program of research-crawls.md writes can be checked with amble verify. The program is run
-// unchanged except for the pause, with a server on loopback.
+// The directory that the program of research-crawls.md writes can be checked with amble verify. The program is run unchanged except for the
+// pause, with a server on loopback.
 func TestResearchProgramCanBeVerified(t *testing.T) {
 	t.Parallel()
 	amble := program(t, "cmd/amble")
@@ -77,7 +77,7 @@ func run(t *testing.T, dir, name string, args ...string) string {
 	return runWith(t, nil, dir, name, args...)
 }
 
-// runWith runs a command with variables.
+// runWith runs a command with environment variables.
 func runWith(t *testing.T, env []string, dir, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

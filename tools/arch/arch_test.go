@@ -25,9 +25,9 @@ const module = "github.com/amble-crawler/amble"
 
 var update = flag.Bool("update", false, "rewrite the golden of the exported API")
 
-// pkg is one package of the module: its files without tests, parsed.
+// pkg is one package of the module: its parsed files, without tests.
 type pkg struct {
-	dir   string // slash-separated, from the module's root
+	dir   string // slash-separated, relative to the module's root
 	files map[string]*ast.File
 	build *build.Package
 }
@@ -76,7 +76,7 @@ func load(t *testing.T) (map[string]*pkg, *token.FileSet) {
 	return pkgs, fset
 }
 
-// sorted iterates over a map in the order of its keys.
+// sorted iterates over a map in order of its keys.
 func sorted[K cmp.Ordered, V any](m map[K]V) func(func(K, V) bool) {
 	return func(yield func(K, V) bool) {
 		for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -122,8 +122,7 @@ func TestImportGraph(t *testing.T) {
 	}
 }
 
-// thirdParty lists which packages may import which modules, outside of tests. Heavy dependencies are in the one
-// package that needs them.
+// thirdParty lists the modules that each package may import outside of tests. Only the package that needs a heavy dependency imports it.
 var thirdParty = map[string][]string{
 	"weburl":               {"github.com/PuerkitoBio/purell", "github.com/nlnwa/whatwg-url", "golang.org/x/net/publicsuffix", "golang.org/x/net/idna", "github.com/zeebo/xxh3"},
 	"robots":               {},
@@ -173,7 +172,7 @@ var thirdParty = map[string][]string{
 	"examples/search": {"golang.org/x/net/html", "modernc.org/sqlite"},
 
 	"crawler/metrics":            {"github.com/prometheus/client_golang"},
-	"cmd/amble/internal/monitor": {"github.com/prometheus/client_golang"}, // of nodes and servers
+	"cmd/amble/internal/monitor": {"github.com/prometheus/client_golang"}, // metrics of nodes and servers
 	"jobs":                       {"github.com/robfig/cron/v3"},
 	"jobs/server":                {"golang.org/x/net/netutil", "golang.org/x/time/rate"},
 	"job":                        {"go.yaml.in/yaml/v4", "golang.org/x/sys"}, // job files; free space of a disk
@@ -203,7 +202,7 @@ func TestThirdParty(t *testing.T) {
 	}
 }
 
-// privilege is what only some packages may do. It is recognized by names: those of a package's path or, for "", of
+// privilege is an operation that only some packages may perform. It is recognized by names: those of a package's path or, for "", of
 // methods of any type.
 type privilege struct {
 	what    string
@@ -226,7 +225,7 @@ var network = []privilege{
 			"Resolver", "DefaultResolver", "ResolveIPAddr", "ResolveTCPAddr", "ResolveUDPAddr",
 		},
 	}},
-	// Nothing submits a form but the function that the operator's program gives as crawler.Config.Login.
+	// Forms are submitted only by the function that the operator's program sets as crawler.Config.Login.
 	{"submit forms", []string{"fetcher"}, map[string][]string{module + "/politeness": {"Login"}, "": {"Post"}}},
 	{"log in", []string{"fetcher", "crawler", "crawler/forms", "job"}, map[string][]string{"": {"Login"}}},
 	{"listen", []string{"cmd/amble/internal/demo", "cmd/amble/internal/live", "crawltest", "jobs/server", "render/chromium"}, map[string][]string{
@@ -244,7 +243,7 @@ func TestPrivileges(t *testing.T) {
 	pkgs, fset := load(t)
 	for dir, p := range sorted(pkgs) {
 		for _, v := range network {
-			if slices.Contains(v.holders, dir) || dir == "tools/rivals" { // which has a web of its own
+			if slices.Contains(v.holders, dir) || dir == "tools/rivals" { // it has its own simulated sites
 				continue
 			}
 			for _, f := range sorted(p.files) {
@@ -261,7 +260,7 @@ func (v privilege) uses(f *ast.File) (found []ast.Node) {
 	names := importNames(f)
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.ImportSpec: // whose names stand without the package's
+		case *ast.ImportSpec: // names of a dot import stand without the package's name
 			if n.Name != nil && n.Name.Name == "." && v.names[strings.Trim(n.Path.Value, `"`)] != nil {
 				found = append(found, n)
 			}
@@ -335,7 +334,7 @@ func importNames(f *ast.File) map[string]string {
 
 // starters may start goroutines; each waits for those that it started.
 var starters = privilege{"start goroutines", []string{"article/document", "cluster", "cluster/work", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "cmd/amble/internal/demo", "internal/jsonl", "job", "job/export/text", "jobs", "jobs/server", "cmd/amble/internal/live", "cmd/amble/internal/terminal", "cmd/amble/internal/view", "render/chromium", "sink/items"}, map[string][]string{
-	"":        {"Go"}, // of sync.WaitGroup, and of similar groups
+	"":        {"Go"}, // of sync.WaitGroup and similar groups
 	"time":    {"AfterFunc"},
 	"context": {"AfterFunc"},
 }}
@@ -364,7 +363,7 @@ func goStatements(f *ast.File) (found []ast.Node) {
 	return found
 }
 
-// The checks above find what they look for.
+// The checks above detect violations.
 func TestPrivilegesAreSeen(t *testing.T) {
 	for body, want := range map[string]string{
 		`net.Dial("tcp", "a:1")`:                       "make requests",
@@ -415,7 +414,7 @@ func TestPrivilegesAreSeen(t *testing.T) {
 	}
 }
 
-// No program links code for tests: package testing adds its flags, and a simulated web its size.
+// No program links test code: package testing would add its flags, and a simulated web its size.
 func TestProgramsLinkNoTests(t *testing.T) {
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/...", "./examples/...")
 	list.Dir = filepath.Join("..", "..")
@@ -525,7 +524,7 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 	}
 }
 
-// selfEvident are methods whose names say everything, in all packages.
+// selfEvident lists methods that need no comment in any package, as their names say everything.
 var selfEvident = []string{"Error", "String", "Unwrap"}
 
 func checkDoc(t *testing.T, fset *token.FileSet, d ast.Decl) {
@@ -680,7 +679,7 @@ func source(fset *token.FileSet, n ast.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// diff lists the lines that only one side has.
+// diff lists the lines that are on only one side.
 func diff(want, got string) string {
 	var b strings.Builder
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
@@ -697,8 +696,8 @@ func diff(want, got string) string {
 	return b.String()
 }
 
-// What a job directory or a temporary folder holds may be a FIFO or a device, and a setting may be endless: packages that people
-// import, and the command, open files by package safefile. The exceptions read what this process or the kernel wrote.
+// Files in a job directory or a temporary folder may be FIFOs or devices, and a setting may name an endless file: public packages and the
+// command open files with package safefile. The exceptions read what this process or the kernel wrote.
 func TestFilesOfOthersAreOpenedSafely(t *testing.T) {
 	exceptions := []string{"cmd/amble/cmd_demo.go", "crawltest/", "sink/warc/warctest/", "sink/sinktest/", "job/export/exporttest/", "render/chromium/system_linux.go", "examples/", "tools/"}
 	pkgs, fset := load(t)
@@ -720,8 +719,8 @@ func TestFilesOfOthersAreOpenedSafely(t *testing.T) {
 	}
 }
 
-// TestModulesAgree: each module of the workspace requires the versions that the workspace chooses, so that a module that is built by
-// itself, as the documents' programs are, needs nothing that the workspace has not downloaded.
+// TestModulesAgree checks that each module of the workspace requires the versions that the workspace chooses. A module that is built alone,
+// like the documents' programs, then needs nothing that the workspace has not downloaded.
 func TestModulesAgree(t *testing.T) {
 	root := filepath.Join("..", "..")
 	cmd := exec.Command("go", "list", "-m", "all")

@@ -26,7 +26,7 @@ func TestCodesAreListed(t *testing.T) {
 	} {
 		comment, codes := listed(pkgs[c.dir].files, c.typeName, c.prefix)
 		if c.dir == "fetcher" && c.typeName == "Error" {
-			page, _ := listed(pkgs[c.dir].files, "Page", c.prefix) // which lists the reasons of an incomplete body
+			page, _ := listed(pkgs[c.dir].files, "Page", c.prefix) // its comment lists the reasons for an incomplete body
 			comment += page
 		}
 		if len(codes) == 0 {

@@ -10,7 +10,7 @@ import (
 
 var goFile = regexp.MustCompile(`\b[a-z0-9_]+\.go\b`)
 
-// manyFiles is the number of files from which on a package must say where to begin.
+// manyFiles is the number of files at which a package must say where to start reading.
 const manyFiles = 6
 
 // TestReadingOrders checks that the comment of a package with many files, or a line of reading.md, says in which order

@@ -18,7 +18,7 @@ import (
 // TestPublicTypesCanBeNamed checks that no exported name of a public package needs a type that a program outside this module
 // cannot name and whose documentation nobody finds: one of a package below internal/.
 func TestPublicTypesCanBeNamed(t *testing.T) {
-	pkgs, _ := load(t) // which also makes the files part of what go test caches the result by
+	pkgs, _ := load(t) // so that the files belong to the inputs by which go test caches results
 	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "./...")
 	list.Dir = filepath.Join("..", "..")
 	out, err := list.Output()
@@ -38,7 +38,7 @@ func TestPublicTypesCanBeNamed(t *testing.T) {
 	for dir := range sorted(pkgs) {
 		path := module + "/" + dir
 		if isInternal(path) || exports[path] == "" {
-			continue // also what other modules have
+			continue // packages of other modules have no export data here
 		}
 		p, err := imports.Import(path)
 		if err != nil {
@@ -52,7 +52,7 @@ func TestPublicTypesCanBeNamed(t *testing.T) {
 
 func isInternal(path string) bool { return slices.Contains(strings.Split(path, "/"), "internal") }
 
-// leaks lists what the exported names of p say with internal types of this module.
+// leaks lists the exported names of p whose declarations contain internal types of this module.
 func leaks(p *types.Package) (found []string) {
 	for _, name := range p.Scope().Names() {
 		o := p.Scope().Lookup(name)
@@ -64,7 +64,7 @@ func leaks(p *types.Package) (found []string) {
 	return found
 }
 
-// mentions lists where the declaration of o, whose type is typ, names an internal type.
+// mentions lists the places where the declaration of o, whose type is typ, names an internal type.
 func mentions(at string, typ types.Type, o types.Object) (found []string) {
 	if name, ok := o.(*types.TypeName); ok {
 		if alias, ok := typ.(*types.Alias); ok {
@@ -81,7 +81,7 @@ func mentions(at string, typ types.Type, o types.Object) (found []string) {
 	return internalTypes(at, typ)
 }
 
-// internalTypes lists the internal types that an expression of a type names itself, unexported fields and methods left out.
+// internalTypes lists the internal types that a type expression names itself, except in unexported fields and methods.
 func internalTypes(at string, t types.Type) (found []string) {
 	each := func(at string, list *types.Tuple) {
 		for v := range list.Variables() {

@@ -34,8 +34,8 @@ var ceilings = []struct {
 	{"visit's line", "2026-11-21", 0, visitLine},
 }
 
-// TestAllocs fails when a part of the hot path allocates more than it did. It counts and does not measure time,
-// so it does not depend on the load of the machine.
+// TestAllocs fails if a part of the hot path allocates more than before. It counts allocations and does not measure time, so it does not
+// depend on the load of the machine.
 func TestAllocs(t *testing.T) {
 	if long.Race {
 		t.Skip("the race detector allocates too")
@@ -53,12 +53,12 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// usual is where most pages link to.
+// usual describes the links of most pages.
 var usual = knownLinks{links: 80, targets: 80}
 
 const fewLinks, manyLinks = 10, 200
 
-// perLink is how much more a page with many known links allocates than one with few, for each link.
+// perLink returns the additional allocations for each link of a page with many known links.
 func perLink(t *testing.T, targets int) float64 {
 	t.Helper()
 	a := perPage(t, knownLinks{fewLinks, targets}, fromMemory)
@@ -66,8 +66,7 @@ func perLink(t *testing.T, targets int) float64 {
 	return (b - a) / (manyLinks - fewLinks)
 }
 
-// perPage is how much more a crawl of many pages allocates than one of few, for each page more. It does not
-// contain the fixed cost of a crawl.
+// perPage returns the allocations for each additional page of a crawl, without the fixed cost of a crawl.
 func perPage(t *testing.T, known knownLinks, setUp func(*memorySite, *crawler.Config) func()) float64 {
 	t.Helper()
 	const few, many = 256, 1024

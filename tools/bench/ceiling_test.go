@@ -16,13 +16,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ceiling fetches pages with nothing but net/http, as cheaply as possible: every body is read and
-// decoded into memory that is reused.
+// ceiling fetches pages with net/http only, as cheaply as possible: every body is read and decoded into reused memory.
 type ceiling struct {
 	client  *http.Client
 	workers int
-	other   int                                  // a status besides 200 whose answer has no body
-	read    func() func(url string, body []byte) // what each worker does with a page
+	other   int                                  // a status other than 200 whose answer has no body
+	read    func() func(url string, body []byte) // returns the function with which each worker processes pages
 }
 
 // newCeiling returns a ceiling for the pages of w.
@@ -42,7 +41,7 @@ func newCeiling(w *web, read func() func(string, []byte)) *ceiling {
 	}
 }
 
-// all fetches the urls with as many workers as a crawl has.
+// all fetches the urls with as many workers as a crawl.
 func (c *ceiling) all(tb testing.TB, urls []string) {
 	tb.Helper()
 	defer c.client.CloseIdleConnections()
@@ -116,8 +115,8 @@ func (w *ceilingWorker) decode(resp *http.Response) error {
 // ignore drops a page, to measure fetching alone.
 func ignore() func(string, []byte) { return func(string, []byte) {} }
 
-// follow does what any crawler must do with a page: it finds the links by the quickest means there are here, resolves them,
-// and looks up whether they are known. It is the limit of a crawler that would need nothing for all the rest.
+// follow does the work that every crawler must do with a page: it finds the links in the fastest way available here, resolves them, and
+// looks up whether they are known. It is the limit for a crawler without any other work.
 func follow() func() func(string, []byte) {
 	var mu sync.Mutex
 	known := map[weburl.Key]struct{}{}

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// childVar holds, in the process that serves, the shape of the web as JSON; bucketVar is set in the one that is an S3 server.
+// childVar holds the shape of the web as JSON in the process that serves it; bucketVar is set in the process that is an S3 server.
 const (
 	childVar  = "AMBLE_BENCH_SHAPE"
 	bucketVar = "AMBLE_BENCH_BUCKET"
@@ -42,7 +42,7 @@ type begun struct {
 	Roots []byte // in PEM
 }
 
-// counted is the connections that a server has accepted, and how many of them resumed a TLS session.
+// counted holds the number of connections that a server has accepted, and how many of them resumed a TLS session.
 type counted struct{ Connections, Resumed int64 }
 
 // child serves until its standard input ends, which it does when the parent closes it or dies.
@@ -77,11 +77,11 @@ type web struct {
 	ask   func() counted
 }
 
-// startWeb starts the process and waits until it serves; it ends with the test. The test is skipped where the
-// many addresses of loopback cannot be bound.
+// startWeb starts the process and waits until it serves; it ends with the test. The test is skipped if loopback does not have enough
+// addresses.
 func startWeb(tb testing.TB, s shape) *web {
 	tb.Helper()
-	spec, _ := json.Marshal(s) // only numbers
+	spec, _ := json.Marshal(s) // cannot fail: it has only numbers
 	in, out := startChild(tb, childVar+"="+string(spec))
 	var first begun
 	answers := json.NewDecoder(out)

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// workers is how many requests are in flight at once.
+// workers is the number of concurrent requests.
 const workers = crawler.DefaultConcurrency
 
 var alone = flag.Bool("alone", false, "crawl without the ceilings beside it, for profiles")
@@ -69,8 +69,8 @@ func benchmarkCrawl(b *testing.B, s shape, ledger bool) {
 	}
 }
 
-// config returns a crawl of the benchmark's own hosts without delays. Several workers make requests to a single
-// host, which only its owner may do; many hosts get requests from one worker each, as always.
+// config returns a crawl of the benchmark's own hosts without delays. Only the owner of a host may let several workers make requests to it
+// at once; many hosts get requests from one worker each, as always.
 func config(visits io.Writer, ledger, single bool) crawler.Config {
 	c := crawler.Config{
 		Agent: "bench/1.0", Limits: crawler.Limits{Depth: crawler.Unlimited, Pages: crawler.Unlimited}, Concurrency: workers,
@@ -86,8 +86,8 @@ func config(visits io.Writer, ledger, single bool) crawler.Config {
 	return c
 }
 
-// crawl crawls w to its end and checks that every page was requested once, that nothing forbidden was, and that
-// each forbidden page has its visit.
+// crawl crawls w completely, and checks that every page was requested once, that no forbidden page was, and that each forbidden page has
+// its visit.
 func (w *web) crawl(tb testing.TB, c crawler.Config) {
 	tb.Helper()
 	cr, err := crawler.New(c)
@@ -105,7 +105,7 @@ func (w *web) crawl(tb testing.TB, c crawler.Config) {
 	}
 }
 
-// TestCrawl checks that the benchmark measures a complete crawl, without measuring it.
+// TestCrawl checks, without measuring, that the benchmark covers a complete crawl.
 func TestCrawl(t *testing.T) {
 	w := startWeb(t, shape{Hosts: 5, Pages: 12, Size: 2_000, Links: 10})
 	w.crawl(t, config(io.Discard, true, false))

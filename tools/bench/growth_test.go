@@ -41,7 +41,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// BenchmarkHosts measures the cost of a page by the number of hosts of a crawl of 20,000 pages.
+// BenchmarkHosts measures the cost of a page depending on the number of hosts, in crawls of 20,000 pages.
 func BenchmarkHosts(b *testing.B) {
 	const pages = 20_000
 	for _, hosts := range []int{1, 10, 100, 1000, 10_000} {
@@ -59,9 +59,9 @@ func BenchmarkHosts(b *testing.B) {
 	}
 }
 
-// BenchmarkLatency is a minute of a typical crawl: 2,000 hosts that answer after 50 ms, with a second
-// between two requests to each. No crawler can fetch more than hosts ÷ (delay + latency) pages a
-// second; rate/bound is how close it comes, including its beginning and end.
+// BenchmarkLatency measures a minute of a typical crawl: 2,000 hosts that answer after 50 ms, with a second between two requests to each.
+// No crawler can fetch more than hosts ÷ (delay + latency) pages a second; rate/bound is the share that it reaches, including its beginning
+// and end.
 func BenchmarkLatency(b *testing.B) {
 	const (
 		hosts, pages = 2000, 57
@@ -83,8 +83,8 @@ func BenchmarkLatency(b *testing.B) {
 	b.ReportMetric(all.cpuMS(), "cpu-ms/page")
 }
 
-// BenchmarkDurable measures what durability costs: the same crawl with its visits in a file, and also with the
-// frontier on disk and both committed together.
+// BenchmarkDurable measures the cost of durability: the same crawl with its visits in a file, and also with the frontier on disk and both
+// committed together.
 func BenchmarkDurable(b *testing.B) {
 	w := startWeb(b, shape{Hosts: 50, Pages: 100, Size: 30_000, Links: 80})
 	var memory, durable cost
@@ -130,7 +130,7 @@ func (w *web) crawlDurably(b *testing.B) {
 	}
 }
 
-// resident returns the memory of this process in bytes, 0 where it is unknown.
+// resident returns the memory of this process in bytes, or 0 if it is unknown.
 func resident() int {
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/amble-crawler/amble/job/openfiles"
 )
 
-// latentWorkers is how many requests to slow servers are in flight at once.
+// latentWorkers is the number of concurrent requests to slow servers.
 const latentWorkers = 1000
 
-// workers returns how many requests are in flight at once, in a crawl of the web and in its ceilings.
+// workers returns the number of concurrent requests, in a crawl of the web and in its ceilings.
 func (s shape) workers() int {
 	if s.Latency > 0 {
 		return latentWorkers
@@ -21,7 +21,7 @@ func (s shape) workers() int {
 	return workers
 }
 
-// kinds are webs that differ from the usual one in one thing each.
+// kinds are webs that each differ from the usual one in one property.
 var kinds = []struct {
 	name string
 	web  shape
@@ -48,7 +48,8 @@ var kinds = []struct {
 func BenchmarkKinds(b *testing.B) {
 	for _, k := range kinds {
 		b.Run(k.name, func(b *testing.B) {
-			// The server has a listener and a connection for each host. Without them it would accept no more, and all would wait.
+			// The server needs a listener and a connection for each host. Without enough descriptors it would accept no more connections,
+			// and the crawl would hang.
 			if may, needs := openfiles.Limit(), 2*k.web.Hosts+1000; may > 0 && may < needs {
 				b.Skipf("its server needs %d open files, and may have %d: see ulimit -n", needs, may)
 			}
@@ -101,11 +102,11 @@ func (w *web) requests() (urls []string) {
 func (w *web) config() crawler.Config {
 	c := config(io.Discard, false, w.Hosts == 1)
 	c.Concurrency, c.Fetch.RootCAs = w.workers(), w.roots
-	c.Fetch.MaxIdle = max(fetcher.DefaultMaxIdle, w.Hosts) // as the limit keeps one for each host
+	c.Fetch.MaxIdle = max(fetcher.DefaultMaxIdle, w.Hosts) // like the ceiling, which keeps a connection to each host
 	return c
 }
 
-// TestKinds checks that small webs of each kind are whole, and that a host has one connection unless it closes it.
+// TestKinds checks that small webs of each kind are complete, and that a host has one connection unless it closes it.
 func TestKinds(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -115,7 +116,7 @@ func TestKinds(t *testing.T) {
 			w.crawl(t, w.config())
 			perHost := int64(1)
 			if s.Life > 0 {
-				perHost = 2 // 13 requests, 10 on a connection
+				perHost = 2 // 13 requests, of which one connection serves 10
 			}
 			if n := w.ask(); n.Connections != 4*perHost || s.TLS && n.Resumed != n.Connections-4 {
 				t.Errorf("%+v, want %d for each of 4 hosts, all after the first resumed", n, perHost)

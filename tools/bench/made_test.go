@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// maker makes the pages of one host when they are requested: the same text on all of them, between links by
-// which every page can be reached and links to any page of the host.
+// maker makes the pages of one host on request: the same text on all of them, between links by which every page can be reached and links to
+// any page of the host.
 type maker struct {
 	shape  shape
 	robots []byte
-	text   []byte // between two links
+	text   []byte // text between two links
 }
 
 func newMaker(s shape, hosts []string, h int) *maker {
@@ -25,7 +25,7 @@ func newMaker(s shape, hosts []string, h int) *maker {
 	}
 }
 
-// answer appends the answer to a GET request to b, which may hold another one.
+// answer appends the answer to a GET request to b, which may already contain an answer.
 func (m *maker) answer(b, request []byte) []byte {
 	_, rest, _ := bytes.Cut(request, []byte(" "))
 	path, _, _ := bytes.Cut(rest, []byte(" "))
@@ -47,7 +47,7 @@ func (m *maker) answer(b, request []byte) []byte {
 
 func (m *maker) page(b []byte, i int) []byte {
 	b = append(b, "<!DOCTYPE html><title>"...)
-	b = append(strconv.AppendInt(b, int64(i), 10), "</title>\n"...) // no two bodies are the same
+	b = append(strconv.AppendInt(b, int64(i), 10), "</title>\n"...) // makes all bodies different
 	if i == 0 {
 		b = append(b, "<a href=\"/private/x\">x</a>\n"...)
 	}

@@ -21,8 +21,8 @@ const (
 	politeContact = "https://lab.university.edu/crawl"
 )
 
-// politeWeb runs a polite crawl in virtual time of sites that make prepares, and returns how long it took. Neither the
-// audit of the servers, which crawltest.Test makes at the end, nor that of the ledger may find a violation.
+// politeWeb crawls the sites that make prepares politely in virtual time, and returns how long it took. Neither the audit of the servers,
+// which crawltest.Test makes at the end, nor that of the ledger may find a violation.
 func politeWeb(t *testing.T, workers, pages int, prepare func(w *crawltest.Web, r *record) (seeds []string)) (took time.Duration) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Delay: politeDelay, PerAddress: true, Agent: "bench", Contact: politeContact})
@@ -59,9 +59,9 @@ func TestMakespanIsTheIdeal(t *testing.T) {
 	}
 }
 
-// TestMakespanOfACrowdedAddress crawls 500 hosts at one address, which all together have one clock. The bound is
-// that clock: one request after the other, with the pause between them. With some robots.txt files that fail at first no
-// host may starve, and none may be given up because the others had their turn: all pages are fetched.
+// TestMakespanOfACrowdedAddress crawls 500 hosts at one address, which share one clock. This clock sets the limit: one request after
+// another, with the pause between them. Even if some robots.txt files fail at first, no host may starve or be given up because of the
+// others' turns: all pages are fetched.
 func TestMakespanOfACrowdedAddress(t *testing.T) {
 	const hosts, pages = 500, 3
 	for _, failing := range []int{0, 50} {
@@ -82,8 +82,8 @@ func TestMakespanOfACrowdedAddress(t *testing.T) {
 	}
 }
 
-// least returns the shortest time of a crawl with so many requests in flight: that of the host whose turn comes last
-// at the beginning, or, if there are more hosts than the workers can serve, that of all requests.
+// least returns the shortest time of a crawl with this many concurrent requests: that of the host whose turn comes last at the beginning
+// or, if there are more hosts than the workers can serve, that of all requests.
 func least(hosts, pages, workers int) time.Duration {
 	turns := func(requests int) int { return (requests + workers - 1) / workers }
 	first := time.Duration(turns(hosts)-1) * politeLatency
@@ -91,7 +91,7 @@ func least(hosts, pages, workers int) time.Duration {
 	return max(first+ideal(pages, politeDelay, politeLatency), all)
 }
 
-// within reports a crawl that took less than the least possible, or more than a fiftieth longer.
+// within fails the test if a crawl took less than the shortest possible time, or over two percent more.
 func within(t *testing.T, took, least time.Duration) {
 	t.Helper()
 	t.Logf("%v of %v: %.3f", took, least, took.Seconds()/least.Seconds())

@@ -16,8 +16,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// memorySite is one host whose pages link to a few new ones, so that all are reached, and to some that are
-// known when the page is read.
+// memorySite is one host whose pages link to a few new pages, so that all are reached, and to some that are known when the page is read.
 type memorySite struct {
 	bodies map[string][]byte
 	header http.Header
@@ -25,8 +24,8 @@ type memorySite struct {
 
 const memoryHost = "127.0.0.1:80"
 
-// knownLinks is how many links to known pages a page has, and to how many pages these lead at most: the links of
-// a menu lead to the same few pages everywhere, those of an archive to different pages on each.
+// knownLinks says how many links to known pages a page has, and to at most how many pages these lead: the links of a menu lead to the same
+// few pages everywhere, those of an archive to different pages on each.
 type knownLinks struct{ links, targets int }
 
 func newMemorySite(pages int, known knownLinks) *memorySite {
@@ -56,7 +55,7 @@ func (n knownLinks) target(i, k int) int {
 	return max(0, i-k)
 }
 
-// memoryFetcher has every page in memory: a crawl with it costs everything but HTTP.
+// memoryFetcher has every page in memory: a crawl with it has all costs except HTTP.
 type memoryFetcher struct{ *memorySite }
 
 // CloseIdle implements crawler.Fetcher.
@@ -75,7 +74,7 @@ func (f memoryFetcher) Fetch(_ context.Context, p politeness.Permit) (*fetcher.P
 	})
 }
 
-// fetchMade redeems p and returns the page that body makes, as if it had been fetched in no time.
+// fetchMade redeems p and returns the page that body makes, as if fetching took no time.
 func fetchMade(p politeness.Permit, header http.Header, body func(path string) ([]byte, bool)) (*fetcher.Page, error) {
 	g, err := p.Redeem()
 	if err != nil {
@@ -96,8 +95,7 @@ func fetchMade(p politeness.Permit, header http.Header, body func(path string) (
 	}, nil
 }
 
-// memoryNet answers on connections in memory with prepared answers: a crawl with it costs everything but the
-// sockets.
+// memoryNet answers on connections in memory with prepared answers: a crawl with it has all costs except the sockets.
 type memoryNet struct {
 	server  server
 	answers map[string]answer
@@ -124,7 +122,7 @@ func (n *memoryNet) dial(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-// lines counts the lines that are written to it.
+// lines counts the lines written to it.
 type lines int
 
 // Write counts the lines of b.

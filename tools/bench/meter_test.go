@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cost is the resources of this process that something took.
+// cost holds the resources of this process that an operation used.
 type cost struct {
 	pages   int
 	elapsed time.Duration
@@ -16,8 +16,8 @@ type cost struct {
 	bytes   uint64
 }
 
-// measure runs f, which fetches that many pages, and adds its cost to c. It begins with a collected heap, so that
-// earlier garbage is not counted.
+// measure runs f, which fetches that many pages, and adds its cost to c. It first runs a garbage collection, so that earlier garbage is not
+// counted.
 func (c *cost) measure(tb testing.TB, pages int, f func()) {
 	tb.Helper()
 	runtime.GC()
@@ -39,7 +39,7 @@ func (c *cost) cpuMS() float64 { return c.cpu.Seconds() * 1000 / float64(c.pages
 // rate returns pages per second.
 func (c *cost) rate() float64 { return float64(c.pages) / c.elapsed.Seconds() }
 
-// heapPeak is an output that measures the heap at some of the writes to it. It is not safe for concurrent use.
+// heapPeak is an output that measures the heap at some of its writes. It is not safe for concurrent use.
 type heapPeak struct {
 	writes int
 	most   uint64
@@ -50,7 +50,7 @@ func newHeapPeak() *heapPeak {
 	return &heapPeak{sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
 }
 
-// Write measures at every 32nd call.
+// Write measures the heap at every 32nd call.
 func (h *heapPeak) Write(b []byte) (int, error) {
 	if h.writes++; h.writes%32 == 0 {
 		metrics.Read(h.sample)

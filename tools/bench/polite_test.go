@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/politeness/audit"
 )
 
-// ideal returns the shortest time in which hosts that are crawled at the same time can answer that many pages
-// each: robots.txt and the pages one after the other, with a delay between any two.
+// ideal returns the shortest time in which hosts that are crawled at the same time can each answer this many pages: robots.txt and the
+// pages one after another, with a delay between any two.
 func ideal(pages int, delay, latency time.Duration) time.Duration {
 	return time.Duration(pages)*delay + time.Duration(pages+1)*latency
 }
@@ -94,7 +94,7 @@ func (r *record) audit(tb testing.TB) int {
 	return len(rep.Violations)
 }
 
-// agent is the User-Agent that config's crawls send.
+// agent returns the User-Agent of config's crawls.
 func agent(contact string) string {
 	if contact == "" {
 		return "bench/1.0"

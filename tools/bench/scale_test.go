@@ -25,7 +25,7 @@ import (
 
 var scaleTo = flag.Int("scale", 100_000, "pages of BenchmarkScale, and a tenth of it the hosts of BenchmarkManyHosts")
 
-// madeWeb makes the pages of any number of hosts when they are requested: a crawl of it costs everything but HTTP.
+// madeWeb makes the pages of any number of hosts on request: a crawl of it has all costs except HTTP.
 type madeWeb struct {
 	maker  *maker
 	header http.Header
@@ -40,7 +40,7 @@ func madeHost(h int) string { return fmt.Sprintf("http://h%d.example/", h) }
 // CloseIdle implements crawler.Fetcher.
 func (*madeWeb) CloseIdle(string) {}
 
-// Resolve implements crawler.Fetcher. Each host has an address of its own.
+// Resolve implements crawler.Fetcher. Each host has its own address.
 func (w *madeWeb) Resolve(_ context.Context, u weburl.URL) (netip.Addr, error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(u.Host(), "h"), ".")
 	h, err := strconv.Atoi(name)
@@ -81,7 +81,7 @@ func (w *madeWeb) crawl(b *testing.B, store frontier.Durable, handle crawler.Han
 	}
 }
 
-// tenths notes what each tenth of a crawl costs.
+// tenths records the cost of each tenth of a crawl.
 type tenths struct {
 	b     *testing.B
 	pages int
@@ -89,8 +89,8 @@ type tenths struct {
 	mu   sync.Mutex
 	seen int
 	last time.Duration   // CPU time at the end of the last tenth
-	cost []time.Duration // CPU time of each
-	rss  int             // largest seen
+	cost []time.Duration // CPU time of each tenth
+	rss  int             // largest resident memory seen
 }
 
 // Handle implements crawler.Handler.
@@ -149,7 +149,7 @@ func BenchmarkScale(b *testing.B) {
 	b.ReportMetric(all.rate(), "pages/s")
 }
 
-// killedCopy returns a directory with the files of an open store as a process leaves them that is killed.
+// killedCopy returns a directory with the files of an open store, as a killed process leaves them.
 func killedCopy(b *testing.B, dir string) string {
 	b.Helper()
 	to := b.TempDir()
@@ -169,7 +169,7 @@ func killedCopy(b *testing.B, dir string) string {
 	return to
 }
 
-// admitting is a store that notes how long it takes to add URLs.
+// admitting is a store that records how long it takes to add URLs.
 type admitting struct {
 	*disk.Store
 	took time.Duration

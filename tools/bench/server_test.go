@@ -14,23 +14,23 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// server serves a synthetic web from memory: every answer is made before the first request, so that an answer
-// costs a read, a look-up and a write.
+// server serves a synthetic web from memory: every answer is made before the first request, so that an answer only costs a read, a look-up
+// and a write.
 type server struct {
 	shape     shape
 	listeners []net.Listener
 	hosts     []string // host:port of each listener
 	answers   []map[string]answer
-	makers    []*maker // of a made web, in place of answers
+	makers    []*maker // for a made web, instead of answers
 	tls       *tls.Config
-	roots     []byte // the certificate of the server in PEM
+	roots     []byte // certificate of the server in PEM
 	counts    counts
 }
 
-// counts is what a server has counted.
+// counts holds the counters of a server.
 type counts struct{ Connections, Resumed atomic.Int64 }
 
-// answer is a response, header and all, plain and compressed.
+// answer is a complete response, including its header, plain and compressed.
 type answer struct{ plain, gzip []byte }
 
 var notFound = []byte("HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 0\r\n\r\n")
@@ -76,7 +76,7 @@ func (v *server) render() {
 	var wg sync.WaitGroup
 	for half := range halves {
 		wg.Go(func() {
-			zw, _ := gzip.NewWriterLevel(nil, 6) // the level is a valid one
+			zw, _ := gzip.NewWriterLevel(nil, 6) // the level is valid
 			for h := half; h < len(v.hosts); h += halves {
 				v.answers[h] = v.host(h, zw)
 			}

@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// shape describes a synthetic web, which follows from these numbers.
+// shape describes a synthetic web: these numbers determine all of it.
 type shape struct {
 	Hosts int
-	Pages int // of each host
-	Size  int // least bytes of a page
-	Links int // of a page
+	Pages int // pages of each host
+	Size  int // minimum bytes of a page
+	Links int // links of a page
 
-	// Made webs are too large to be kept: an answer is made when it is requested, and not compressed.
+	// Made webs are too large to be stored: an answer is made when it is requested, and not compressed.
 	Made    bool
-	Latency time.Duration // before each answer
+	Latency time.Duration // delay before each answer
 
 	// Other, if it is not 0, is the status of one more URL for every fourth page, which links to it: 404, or 301 to the
 	// next page of the host. A fifth of all requests are for these.
 	Other int
 
-	TLS   bool // TLS 1.3
-	HTTP2 bool // needs TLS; for webs that are not made
-	Life  int  // answers on a connection before the server closes it; 0: it does not
+	TLS   bool // use TLS 1.3
+	HTTP2 bool // needs TLS; not for made webs
+	Life  int  // answers on a connection before the server closes it; 0: never
 }
 
-// others returns how many of a host's URLs answer with the status Other.
+// others returns the number of a host's URLs that answer with the status Other.
 func (s shape) others() int {
 	if s.Other == 0 {
 		return 0
@@ -42,7 +42,7 @@ func (s shape) hasOther(page int) bool { return s.Other != 0 && page%4 == 0 }
 
 func otherPath(page int) string { return "/other/" + strconv.Itoa(page) }
 
-// origin returns the origin of a host, which is given as host:port.
+// origin returns the origin of a host, given as host:port.
 func (s shape) origin(host string) string {
 	if s.TLS {
 		return "https://" + host
@@ -53,7 +53,7 @@ func (s shape) origin(host string) string {
 // robotsTxt is the same on all hosts. Each host's first page links to one page that it forbids.
 const robotsTxt = "User-agent: *\nDisallow: /private/\nDisallow: /*?sort=\nAllow: /private/open/\n\nUser-agent: badbot\nDisallow: /\n"
 
-// fanOut is how many pages each page is the first to link to, while there are any.
+// fanOut is the number of pages to which each page is the first to link, as long as there are any left.
 const fanOut = 8
 
 // pagePath returns the path of page i of any host.
@@ -64,8 +64,7 @@ func pagePath(i int) string {
 	return "/s" + strconv.Itoa(i%7) + "/an-article-about-things-" + strconv.Itoa(i) + ".html"
 }
 
-// urls returns the pages of all hosts, which are given as host:port, one of each host in turn as a fair
-// crawler would request them.
+// urls returns the pages of all hosts, given as host:port, one of each host in turn, as a fair crawler would request them.
 func (s shape) urls(hosts []string) []string {
 	var all []string
 	for i := range s.Pages {
@@ -103,8 +102,8 @@ func (s shape) page(hosts []string, host, i int) []byte {
 	return b.Bytes()
 }
 
-// link writes link k of page i: first those by which every page can be reached, then others in the
-// spellings and shares that pages of the web have.
+// link writes link k of page i: first those by which every page can be reached, then others, with spellings and shares like those on the
+// web.
 func (s shape) link(b *bytes.Buffer, rng *rand.Rand, hosts []string, i, k int) {
 	to := fanOut*i + 1 + k
 	if k >= fanOut || to >= s.Pages {
@@ -133,7 +132,7 @@ func (s shape) link(b *bytes.Buffer, rng *rand.Rand, hosts []string, i, k int) {
 	}
 }
 
-// words returns text of n bytes or a little more. It compresses as prose does, about three to one.
+// words returns text of n bytes or a little more. It compresses like prose, about three to one.
 func words(rng *rand.Rand, n int) string {
 	const syllables = "ba co den er fi gra ho in ju kel lo mar ne or pa qui re sto ta un ve wil xa yo zen ing tion est"
 	parts := strings.Fields(syllables)

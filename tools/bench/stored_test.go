@@ -20,8 +20,8 @@ import (
 	"github.com/amble-crawler/amble/stores/storestest"
 )
 
-// BenchmarkStored measures what a store costs a job: with what is finished in a directory, and in a bucket that another process serves,
-// ÷ the same job without a store.
+// BenchmarkStored measures the cost of a store for a job: with the store in a directory, and in a bucket that another process serves,
+// divided by the cost of the same job without a store.
 func BenchmarkStored(b *testing.B) {
 	w := startWeb(b, shape{Hosts: 50, Pages: 400, Size: 30_000, Links: 80})
 	startBucket(b)
@@ -64,7 +64,7 @@ func (w *web) crawlStored(tb testing.TB, url string) {
 	}
 }
 
-// TestStored checks that the benchmark measures a complete job, without measuring it.
+// TestStored checks, without measuring, that the benchmark covers a complete job.
 func TestStored(t *testing.T) {
 	w := startWeb(t, shape{Hosts: 5, Pages: 12, Size: 2_000, Links: 10})
 	startBucket(t)

@@ -28,7 +28,7 @@ func (v *server) certify() error {
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	for _, h := range v.hosts {
-		host, _, _ := net.SplitHostPort(h) // it is a listener's address
+		host, _, _ := net.SplitHostPort(h) // it is a listener's address, so it is valid
 		t.IPAddresses = append(t.IPAddresses, net.ParseIP(host))
 	}
 	der, err := x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
@@ -61,7 +61,7 @@ func (v *server) serveHTTP2(h int, l net.Listener) {
 	_ = srv.ServeTLS(l, "", "") // until the process ends
 }
 
-// handler answers as choose does, with the wire form of HTTP/1.1 taken apart again.
+// handler answers like choose, which it converts from the wire form of HTTP/1.1.
 func (v *server) handler(h int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a, ok := v.answers[h][r.URL.Path]

@@ -28,10 +28,10 @@ var update = flag.Bool("update", false, "write what Helm renders to testdata")
 
 const chart = "../../deploy/chart"
 
-// cases are the values in testdata that the chart is rendered with: while nodes work, and when what they did is collected.
+// cases are the values in testdata for which the chart is rendered: while nodes work, and when the job is collected.
 var cases = []string{"work", "collect"}
 
-// helm runs Helm. The test is skipped where there is none.
+// helm runs Helm. It skips the test if Helm is not installed.
 func helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	path, err := exec.LookPath(cmp.Or(os.Getenv("TEST_HELM"), "helm"))
@@ -42,7 +42,7 @@ func helm(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// digest returns the line with which a rendered file begins: it changes with every file of the chart and with the values.
+// digest returns the first line of a rendered file: it changes with every file of the chart and with the values.
 func digest(t *testing.T, values string) string {
 	t.Helper()
 	sum := sha256.New()
@@ -63,7 +63,7 @@ func digest(t *testing.T, values string) string {
 	return fmt.Sprintf("# Rendered by Helm of files with the SHA-256 %x: go test ./chart -update\n", sum.Sum(nil))
 }
 
-// rendered returns what Helm rendered last.
+// rendered returns the stored output of Helm.
 func rendered(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
@@ -73,7 +73,7 @@ func rendered(t *testing.T, name string) string {
 	return string(b)
 }
 
-// TestRenderedFilesAreCurrent needs no Helm: whoever changes the chart has to render it.
+// TestRenderedFilesAreCurrent needs no Helm: every change of the chart must be rendered.
 func TestRenderedFilesAreCurrent(t *testing.T) {
 	for _, name := range cases {
 		if want := digest(t, filepath.Join("testdata", name+"-values.yaml")); !*update && !strings.HasPrefix(rendered(t, name), want) {
@@ -129,7 +129,7 @@ func TestContradictingValuesAreRefused(t *testing.T) {
 	}
 }
 
-// strict decodes a part of a YAML file of which every key has to be known.
+// strict decodes a part of a YAML file in which every key must be known.
 func strict[T any](t *testing.T, doc string) *T {
 	t.Helper()
 	v := new(T)
@@ -137,7 +137,7 @@ func strict[T any](t *testing.T, doc string) *T {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, doc)
 	}
-	unknown, err := json.UnmarshalStrict(b, v) // which tells clusterIp from clusterIP
+	unknown, err := json.UnmarshalStrict(b, v) // case-sensitive: clusterIp is not clusterIP
 	if err = errors.Join(append(unknown, err)...); err != nil {
 		t.Errorf("%v\n%s", err, doc)
 	}
@@ -167,7 +167,8 @@ type podMonitor struct {
 	} `json:"spec"`
 }
 
-// TestObjectsAreThoseOfKubernetes decodes what was rendered into the types of Kubernetes, and checks what all pods must have.
+// TestObjectsAreThoseOfKubernetes decodes the rendered files into the types of Kubernetes, and checks the properties that all pods must
+// have.
 func TestObjectsAreThoseOfKubernetes(t *testing.T) {
 	for name, want := range map[string]string{
 		"work":    "NetworkPolicy NetworkPolicy NetworkPolicy PodDisruptionBudget PodDisruptionBudget PodMonitor Service Service StatefulSet StatefulSet",
@@ -215,7 +216,7 @@ func TestObjectsAreThoseOfKubernetes(t *testing.T) {
 	}
 }
 
-// checkPod checks that a pod has no rights that it does not need, and that all that it mounts is there.
+// checkPod checks that a pod has no rights that it does not need, and that everything that it mounts exists.
 func checkPod(t *testing.T, name string, pod core.PodSpec, claims []core.PersistentVolumeClaim) {
 	t.Helper()
 	p, c := pod.SecurityContext, pod.Containers[0]
@@ -244,7 +245,7 @@ func checkPod(t *testing.T, name string, pod core.PodSpec, claims []core.Persist
 	}
 }
 
-// checkProbes checks that a container has all three probes, each of a port that it has. TestChart of docs asks the command for them.
+// checkProbes checks that a container has all three probes, each for one of its ports. TestChart of docs tries them on the command.
 func checkProbes(t *testing.T, name string, c core.Container) {
 	t.Helper()
 	for path, probe := range map[string]*core.Probe{"/healthz": c.LivenessProbe, "/readyz": c.ReadinessProbe} {
@@ -258,7 +259,7 @@ func checkProbes(t *testing.T, name string, c core.Container) {
 	}
 }
 
-// TestChartIsOfThisVersion compares the chart's version with the newest one of the changelog.
+// TestChartIsOfThisVersion compares the chart's version with the latest one in the changelog.
 func TestChartIsOfThisVersion(t *testing.T) {
 	b, err := os.ReadFile("../../CHANGELOG.md")
 	if err != nil {

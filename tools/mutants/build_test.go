@@ -18,18 +18,17 @@ import (
 	"testing"
 )
 
-// variable is the environment variable with the number of the mutant, from 1, with which a test binary runs. Without it
-// nothing is mutated.
+// variable is the environment variable with the number of the mutant, from 1, for a run of a test binary. Without it nothing is mutated.
 const variable = "AMBLE_MUTANT"
 
-// root is the module's directory, seen from this one.
+// root is the module's directory, relative to this package.
 var root = filepath.Join("..", "..")
 
-// binaries are the test binaries that contain all mutants. Each mutated function has a copy for every mutant and
-// begins with the choice between them, so that one build per package is enough.
+// binaries are the test binaries that contain all mutants. Each mutated function has a copy for every mutant and begins with a choice among
+// them, so that one build per package is enough.
 type binaries struct{ politeness, ledger, crawler string }
 
-// build makes the binaries.
+// build builds the binaries.
 func build(t *testing.T, ms []mutant) binaries {
 	t.Helper()
 	list := overlay(t, ms)
@@ -40,7 +39,7 @@ func build(t *testing.T, ms []mutant) binaries {
 	return b
 }
 
-// compile makes the test binary of a package.
+// compile builds the test binary of a package.
 func compile(t *testing.T, overlay, pkg string) string {
 	t.Helper()
 	out := filepath.Join(filepath.Dir(overlay), path.Base(pkg)+".test")
@@ -52,7 +51,7 @@ func compile(t *testing.T, overlay, pkg string) string {
 	return out
 }
 
-// overlay makes the files with mutants, which are given to go with -overlay: no file is changed.
+// overlay writes the files with mutants, which go gets by -overlay: no source file is changed.
 func overlay(t *testing.T, ms []mutant) (list string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -100,7 +99,7 @@ func packages(by map[string]map[int]mutant) map[string]string {
 	return pkgs
 }
 
-// edit is text to put into a file.
+// edit is text to insert into a file.
 type edit struct {
 	at   int
 	text string
@@ -142,7 +141,7 @@ func mutated(t *testing.T, file string, ms map[int]mutant) string {
 	return string(src)
 }
 
-// around returns the function of a file for which is is true, nil if there is none.
+// around returns the function of a file for which is is true, or nil.
 func around(f *ast.File, is func(*ast.FuncDecl) bool) *ast.FuncDecl {
 	for _, d := range f.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && is(fn) {

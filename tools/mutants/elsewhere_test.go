@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// elsewhere holds protections that have nothing to do with politeness: without each, a test of the packages must fail.
+// elsewhere holds protections that do not concern politeness: for each mutant, a test of the packages must fail.
 var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues, services, estimates, texts, documents, renderingNodes, outputs, orders, scores, storedScores, uploads}
 
-// seenBy says which tests must see the mutants of a table, by the directory of the table's first file.
+// seenBy lists the tests that must detect the mutants of a table, by the directory of the table's first file.
 var seenBy = map[string]string{
 	"job/watch":          "^Test(Watch|WatchDiscovers|KilledWatches|WatchToBeKilled|GoneAndBack|SignalsAreRecalled)$",
 	"job/recrawl":        "Schedule|Signals|Pages|History",
@@ -21,7 +21,7 @@ var seenBy = map[string]string{
 	"job/estimate": ".",
 
 	"cmd/amble/internal/kept": ".",
-	"jobs/server":             "^Test([^P]|P[^a]|Page[^I])", // without the browser
+	"jobs/server":             "^Test([^P]|P[^a]|Page[^I])", // without the tests that need a browser
 	"jobs":                    "Key|Paused|Stopped|Priority|Told|Overlap|Once|Removed|Webhook",
 	"job/export/text":         ".",
 	"article/document":        "Isolated|Misbehave|Links",
@@ -33,12 +33,12 @@ var seenBy = map[string]string{
 	"frontier/disk":           "^(TestParts|TestCopyWithoutURLs|TestCopyWithoutURLsRefusesRubbish|TestStoreConforms)$/^(F23|random)",
 }
 
-// renderingNodes have a node request what pages load no oftener than a crawl does.
+// renderingNodes keep a node from requesting the resources of pages more often than a crawl does.
 var renderingNodes = []mutant{
 	{"each shard keeps what its pages load for itself", "cluster/work/node.go", "cfg.RenderStore, cfg.Limits.Resources = resources, maxResources", "_, cfg.Limits.Resources = resources, maxResources", 0, false, nil},
 }
 
-// estimates are what makes an interval hold the truth.
+// estimates keep confidence intervals correct.
 var estimates = []mutant{
 	{"a page stands for itself alone", "job/estimate/sample.go", " / s.Probability }", " }", 0, false, nil},
 	{"pages without an answer stand for nothing", "job/estimate/sample.go", "float64(s.Drawn) / float64(s.answered) / ", "1 / ", 0, false, nil},
@@ -94,7 +94,7 @@ var services = []mutant{
 	{"other machines connect without encryption", "jobs/server/listen.go", "!proxied && !localweb.OnLoopback(ln.Addr())", "false", 0, false, nil},
 }
 
-// texts are protections of exported texts.
+// texts are protections for exported texts.
 var texts = []mutant{
 	{"a page whose site refuses the use has a row", "job/export/text/rows.go", "slices.Contains(c.o.Refuse, u.Use)", "slices.Contains(c.o.Refuse, u.Use) && false", 0, false, nil},
 	{"rows of one URL are in the order of the jobs", "job/export/text/rows.go", "c.created[p.job], v.WARC.File", "fmt.Sprint(p.job), v.WARC.File", 0, false, nil},
@@ -105,13 +105,13 @@ var texts = []mutant{
 	{"a page that the crawl is refused is read", "job/export/text/reader.go", "v.Outcome == crawler.Refused || ", "", 0, false, nil},
 }
 
-// documents are protections from files that do harm.
+// documents are protections against malicious files.
 var documents = []mutant{
 	{"a document takes any memory", "article/document/isolated.go", "q := request{Type: mediaType, Memory: r.MaxMemory}", "q := request{Type: mediaType}", 0, false, nil},
 	{"a document sees the environment", "article/document/isolated.go", "	cmd.Env = []string{", "	_ = []string{", 0, false, nil},
 }
 
-// outputs are protections of what a job writes.
+// outputs are protections of the files that a job writes.
 var outputs = []mutant{
 	{"texts are not committed", "job/text.go", "o.keep(k)", "o.closes(k)", 0, false, nil},
 	{"a commit does not store that a segment is closed", "job/segmented.go", "		now.Closed, grown, s.full = true, true, true", "		grown, s.full = true, true", 0, false, nil},
@@ -133,28 +133,28 @@ var outputs = []mutant{
 	{"what is in a store counts as made here", "job/restore.go", "	manifest.Maker = &Maker{} // anyone who can write to the store may have written it\n", "", 0, false, nil},
 }
 
-// orders say which URL is requested first.
+// orders determine which URL is requested first.
 var orders = []mutant{
 	{"a better host is not waited for", "crawler/config.go", "	return bestPatience\n", "	return 0 * bestPatience\n", 0, false, nil},
 	{"a random sample is scored", "crawler/control.go", "	if _, ok := c.cfg.Order.Seed(); ok {", "	if false {", 0, false, nil},
 	{"the queue of a job that does not run is not scored", "crawler/control.go", "	if c.cfg.Frontier != nil {", "	if c.cfg.Frontier != nil && len(c.runs) > 0 {", 0, false, nil},
 }
 
-// uploads are what keeps each row once in a store.
+// uploads ensure that a store has each row once.
 var uploads = []mutant{
 	{"a file is stored before its commit", "sink/items/upload.go", " && x.last <= committed {", " {", 0, false, nil},
 	{"a file is stored twice", "sink/items/upload.go", "u.stored[name] != \"\" || round", "round", 0, false, nil},
 	{"what was not committed stays in the store", "sink/items/upload.go", "		if err := u.store.Delete(ctx, path.Join(u.prefix, name)); err != nil {", "		if err := ctx.Err(); err != nil {", 0, false, nil},
 }
 
-// scores are what keeps each URL once while queues are scored anew, in memory.
+// scores ensure that each URL stays queued once while queues are scored again, in memory.
 var scores = []mutant{
 	{"what a raise has left comes back", "frontier/rescore.go", "		case m.raised(held{it, h}):\n", "		case m.raised(held{it, h}) && false:\n", 0, false, nil},
 	{"a score says nothing of the valid record", "frontier/rescore.go", "		m.ranks.set(v.hash, ", "		m.ranks.set(v.hash+1, ", 0, false, nil},
 	{"a queue is half scored when a function panics", "frontier/rescore.go", "		ranks = append(ranks, rank)\n", "		ranks = append(ranks, rank)\n		m.ranks.set(m.hashOf(held{it, h}), levelOf(it.priority, rank), false)\n", 0, false, nil},
 }
 
-// storedScores are the same on disk.
+// storedScores do the same on disk.
 var storedScores = []mutant{
 	{"a URL is scored again in its new place", "frontier/disk/rescore.go", "			if e.number >= newest {\n", "			if e.number >= newest && false {\n", 0, false, nil},
 	{"what a raise has left is scored", "frontier/disk/rescore.go", " || st.isStale(e.place) {", " {", 0, false, nil},
@@ -164,7 +164,7 @@ var storedScores = []mutant{
 	{"a part keeps what was there before", "frontier/disk/part.go", "		if err := g.batch.DeleteRange([]byte{0}, []byte{0xff}, nil); err != nil {\n			return err\n		}\n", "", 0, false, nil},
 }
 
-// keeps are protections of jobs that are kept.
+// keeps are protections of stored jobs.
 var keeps = []mutant{
 	{"a kept job that runs is removed", "cmd/amble/internal/kept/kept.go", "	if read(j.Dir).State == \"running\" {", "	if false {", 0, false, nil},
 	{"a kept job that began after it was listed is removed", "cmd/amble/internal/kept/kept.go", "	if read(j.Dir).State == \"running\" {", "	if j.State == \"running\" {", 0, false, nil},
@@ -185,7 +185,7 @@ var revisits = []mutant{
 	// Nothing is sent twice without need.
 	{"requests are not conditional", "job/watch/learn.go", "	r.past = crawler.Past{Validators: s.valid, SHA256: sum}", "	r.past = crawler.Past{SHA256: sum}", 0, false, nil},
 	{"a page that is gone is requested on condition", "job/watch/learn.go", "		r.gone, r.past = true, crawler.Past{}", "		r.gone = true", 0, false, nil},
-	// What is found is told once, and outlives a kill.
+	// A change is reported once, and the report survives a kill.
 	{"changes are not part of the visit", "job/watch/learn.go", "	return v.Emit(c)\n", "	return nil\n", 0, false, nil},
 	{"a page that is gone is gone at each visit", "job/watch/learn.go", "		if !r.gone {\n", "		if true {\n", 0, false, nil},
 	{"visits are forgotten", "job/watch/learn.go", "	w.note(&s)\n	w.announced(said.Announced)", "	w.announced(said.Announced)", 0, false, nil},
@@ -206,7 +206,7 @@ var schedules = []mutant{
 	{"a history grows without end", "job/recrawl/history.go", "	if len(h.spells) == maxSpells {", "	if false {", 0, false, nil},
 }
 
-// machines are protections of what processes share by files.
+// machines are protections of the files that processes share.
 var machines = []mutant{
 	{"processes do not ask each other", "politeness/machine/machine.go", "	err := m.locked(func(now time.Time) error { return m.take(now, t) })", "	var err error", 0, false, nil},
 	{"the end of a request is told to nobody", "politeness/machine/machine.go", "	m.leaves(t, owed)\n	m.settle()\n", "", 0, false, nil},
@@ -244,7 +244,7 @@ var audits = []mutant{
 	{"the rate is not checked", "politeness/audit/hours.go", "gap < due-Tolerance", "false", 0, false, nil},
 }
 
-// mirrors are protections of mirrors: of those who keep their files, and of what the files lead to.
+// mirrors are protections of mirrors: of other people's files, and against files that lead outside.
 var mirrors = []mutant{
 	{"hidden files", "job/export/mirror/names.go", "case i == 0 && r == '.':", "case i < 0:", 0, false, nil},
 	{"control characters in names", "job/export/mirror/names.go", "case r < ' ' || ", "case ", 0, false, nil},
@@ -275,8 +275,8 @@ var mirrors = []mutant{
 	{"a reference that ends its style", "job/export/mirror/rewrite.go", "cssEscaper.Replace(becomes)", "becomes", 0, false, nil},
 }
 
-// TestElsewhere expects tests of other packages to fail for each mutant of theirs. Without -mutants.all it only looks for the
-// lines.
+// TestElsewhere expects tests of other packages to fail for each of their mutants. Without -mutants.all it only checks that the lines
+// exist.
 func TestElsewhere(t *testing.T) {
 	for _, table := range elsewhere {
 		dir := path.Dir(table[0].file)

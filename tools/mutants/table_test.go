@@ -5,11 +5,11 @@ import "slices"
 // mutant is one textual change.
 type mutant struct {
 	name     string
-	file     string // from the module's root
-	old, new string // old occurs once, in a function
+	file     string // relative to the module's root
+	old, new string // old occurs exactly once, inside a function
 	sees     sims   // the simulations that must fail, if any
-	quick    bool   // also without -mutants.all
-	seed     seeds  // tried first
+	quick    bool   // is also tried without -mutants.all
+	seed     seeds  // seeds to try first
 }
 
 // seeds holds a seed for each simulation.
@@ -151,7 +151,7 @@ var protections = []mutant{
 	{"a snapshot has no rate", "politeness/snapshot.go", "p.restoreRate(now, r.time())", "r.time()", both, false, seeds{crawl: 16, gate: 15}},
 	{"a snapshot has no latency", "politeness/snapshot.go", "w.duration(h.latency)", "w.duration(0)", both, false, seeds{crawl: 1, gate: 32}},
 
-	// What a process that is killed leaves: P9.
+	// What a killed process leaves: P9.
 	{"a replay forgets what was in flight", "politeness/replay.go", "if p.started.Load() { // otherwise", "if false { // otherwise", both, false, seeds{crawl: 15, gate: 158}},
 	{"a replay forgets the outcomes of requests", "politeness/replay.go", "		return r.end(p)\n	case ledger.Unsent:", "		return nil\n	case ledger.Unsent:", both, false, seeds{crawl: 1, gate: 1}},
 	{"a replay forgets what was not sent", "politeness/replay.go", "return r.unsent()", "return nil", both, false, seeds{crawl: 40, gate: 61}},
@@ -191,8 +191,8 @@ var protections = []mutant{
 	{"what is reported after it was taken back has no line", "politeness/report.go", "		p.p.unrecorded = g.journal.end(now, p.p, Reply{Aborted: true}, answer{}) // starts the pause in a check of the ledger\n", "", gate, false, seeds{gate: 4}},
 }
 
-// clocks are protections against wall clocks that are set while a crawl runs or between two processes of it. Simulations
-// cannot see them: in virtual time there is one clock, and nobody sets it.
+// clocks are protections against wall clocks that are set during a crawl or between two of its processes. Simulations cannot detect these
+// mutants: in virtual time there is one clock, and nobody sets it.
 var clocks = []mutant{
 	{"a Permit lives longer when the wall clock is set back", "politeness/permit.go", "now.Sub(p.allowed) > p.life || ", "", 0, true, nil},
 	{"a Permit lives longer while the machine is suspended", "politeness/permit.go", " || at(p.allowed).since(now) > p.life", "", 0, false, nil},
@@ -207,7 +207,7 @@ var clocks = []mutant{
 	{"the ledger does not say that its times go back", "politeness/journal.go", "Slot: p.slot, Behind: ledger.Duration(j.behind),", "Slot: p.slot,", 0, false, nil},
 }
 
-// handovers are protections of crawls on several machines: the simulations are of one.
+// handovers are protections of crawls on several machines; the simulations run on one.
 var handovers = []mutant{
 	{"what has lost its hosts requests them", "politeness/report.go", "	if err := g.cfg.fenced(); err != nil {\n		return err\n	}\n", "", 0, false, nil},
 	{"what a request changes is not among the changes", "politeness/report.go", "	g.touch(p)\n	p.clocks.host.learn(", "	p.clocks.host.learn(", 0, false, nil},
@@ -224,7 +224,7 @@ var handovers = []mutant{
 	{"what is taken over opens at once", "politeness/takeover.go", "	g.pacer.opening = now.Add(g.cfg.usualDelay())\n", "", 0, false, nil},
 }
 
-// sharings are protections of hosts that several crawls request: the simulations are of one crawl.
+// sharings are protections of hosts that several crawls request; the simulations run one crawl.
 var sharings = []mutant{
 	{"crawls that share a host request it at once", "politeness/internal/sharedclock/clock.go", "	if c.Turns > 0 {\n		if c.Holder", "	if false {\n		if c.Holder", 0, false, nil},
 	{"a crawl obeys no pause of another", "politeness/internal/sharedclock/clock.go", "	if c.Waits || c.Owner.Gate != p.Gate {", "	if false {", 0, false, nil},
@@ -253,8 +253,8 @@ var sharings = []mutant{
 	{"a turn without a permit is not given back", "politeness/admit.go", "		g.cfg.Shared.Done(&p.turn, Owed{})\n	}\n	return a, err\n", "	}\n	return a, err\n", 0, false, nil},
 }
 
-// exactness holds what a Gate does besides: without it a crawl is slower, more cautious or asks the Gate in vain, but
-// makes no request that it must not make. Only politeness' own tests notice.
+// exactness covers the other properties of a Gate: without them a crawl is slower, more cautious or asks the Gate needlessly, but makes no
+// forbidden request. Only politeness' own tests detect these mutants.
 var exactness = []mutant{
 	// Hosts that failed once get requests ever more rarely.
 	{"back-off does not shrink", "politeness/health.go", "h.backoff /= 2", "h.backoff /= 1", 0, false, nil},
@@ -265,7 +265,7 @@ var exactness = []mutant{
 	{"a snapshot takes later attempts for first ones", "politeness/snapshot.go", "w.uint(uint64(p.attempt))", "w.uint(0)", 0, false, nil},
 	// Hosts are given up for requests that the crawler aborted.
 	{"aborted requests count as failures", "politeness/health.go", "case r.Aborted, !begun", "case !begun", 0, false, nil},
-	// Whoever waits so long asks in vain, and has to wait again.
+	// A caller that waits until then is refused, and has to wait again.
 	{"a wait that is over before it begins", "politeness/errors.go", "Until: cs[0].Until, Clauses", "Until: cs[0].Until.Add(-time.Hour), Clauses", 0, false, nil},
 	// Some hosts of an address starve.
 	{"whoever comes is served, whatever the turn", "politeness/shared.go", "return !now.Before(p.turn(now, min(p.place(h), strangers)))", "return true", 0, false, nil},
@@ -274,22 +274,22 @@ var exactness = []mutant{
 	// Hosts of a crowded address are given up for the time that others take.
 	{"waiting for the turn is a failure of robots.txt", "politeness/origin.go", "out.retryAt != 0 && late > 0", "false", 0, false, nil},
 	{"few failures in a long time end a host", "politeness/health.go", " && int(h.failures)/int(wholeFault) >= minSilent", "", 0, false, nil},
-	// An attempt counts twice, in the ledger alone.
+	// An attempt is counted twice, but only in the ledger.
 	{"of two failed look-ups for one robots.txt both are noted", "politeness/report.go", "	g.naming.Lock()\n	defer g.naming.Unlock()\n", "", 0, false, nil},
 	// Nothing is requested until robots.txt has been fetched again.
 	{"an old copy does not serve", "politeness/origin.go", "return min(o.retryAt(), o.fetched.add(maxStale))", "return o.expires", 0, false, nil},
-	// As before: without the copy nothing is requested.
+	// As above: without the copy nothing is requested.
 	{"a copy in use is evicted", "politeness/evict.go", "o.rules == nil || o.failures() > 0:", "o.rules == nil:", 0, false, nil},
 	{"files that are packed count as if they were parsed", "politeness/answer.go", "	case s.rules == nil:\n", "	case false:\n", 0, false, nil},
 	{"files that were parsed again are never packed", "politeness/evict.go", "	g.rules.bound()\n", "", 0, false, nil},
-	// The URLs of a host that is given up wait as long as it asked, and are then refused.
+	// The URLs of a host that was given up wait as long as it asked, and are then refused.
 	{"a host that was given up keeps its URLs waiting", "politeness/report.go", "	if p.wantedHost.givenUp != nil {", "	if false {", 0, false, nil},
-	// With little memory, files are requested again before any page is.
+	// With little memory, robots.txt files are requested again before each page.
 	{"rules of who still waits are dropped", "politeness/rules.go", "	group := o.group()\n	if group == nil {", "	group := o.group()\n	o.use = usedLately\n	if group == nil {", 0, false, nil},
 }
 
-// renderings keep a kill from losing what pages that are rendered were answered: without any of them the simulation of
-// rendered crawls must fail.
+// renderings ensure that a kill does not lose the answers for rendered pages: without any of them the simulation of rendered crawls must
+// fail.
 var renderings = []mutant{
 	{"a page is kept when its first round has ended", "crawler/render.go", "	a.saveRendering(ctx, x, nil)", "", page, true, seeds{page: 2}},
 	{"an answer is kept without its exchange", "crawler/commit.go", "		m.out.appendExchange(ctx, x)", "", page, false, seeds{page: 1}},
@@ -299,8 +299,8 @@ var renderings = []mutant{
 	{"a page that waits is requested again", "crawler/renderstore.go", "		s.keep(x.page.URL, x)", "		_ = x", page, false, seeds{page: 1}},
 }
 
-// samples keep the sample of a crawl what its lists and seed make it, wherever the crawl is killed. The tests of samples
-// in package crawler notice.
+// samples ensure that lists and seed determine the sample of a crawl, wherever the crawl is killed. The tests of samples in package crawler
+// detect these mutants.
 var samples = []mutant{
 	{"a kill forgets what was listed", "crawler/checkpoint.go", "	maps.Copy(values, lots)\n", "	_ = lots\n", lots, true, nil},
 	{"a sample is drawn before that is certain", "crawler/sample.go", "err = r.checkpoint.store.Commit(ctx, nil, frontier.Checkpoint{Values: values})", "_ = values", lots, false, nil},

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDocuments: every link of an archive's documents leads to a file of the archive, or to a site.
+// TestDocuments checks that every link in an archive's documents leads to a file of the archive, or to a web site.
 func TestDocuments(t *testing.T) {
 	files, err := documents(root)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestImage builds the image of the Dockerfile and crawls in containers of it, as docs/deploy.md says: by a user without
-// privileges, on a volume, with nothing else that can be written to. Then it starts what the compose files describe.
+// TestImage builds the image of the Dockerfile and runs crawls in its containers, as docs/deploy.md says: as a user without privileges, on
+// a volume, with no other writable place. Then it starts the services of the compose files.
 func TestImage(t *testing.T) {
 	if !*build {
 		t.Skip("-release.build is not given")
@@ -25,7 +25,7 @@ func TestImage(t *testing.T) {
 	name := fmt.Sprintf("amble-test-%d", os.Getpid())
 	t.Cleanup(func() {
 		for _, args := range [][]string{{"rm", "-f", "-v", name}, {"volume", "rm", "-f", name}, {"rmi", "-f", name}} {
-			_ = exec.CommandContext(context.Background(), "docker", args...).Run() // what was not made is not there
+			_ = exec.CommandContext(context.Background(), "docker", args...).Run() // some of these may not exist
 		}
 	})
 	docker(t, "build", "-q", "-t", name, root)
@@ -43,8 +43,8 @@ func TestImage(t *testing.T) {
 	t.Run("three workers", func(t *testing.T) { threeWorkers(t, composed(t, name, "cluster.yaml")) })
 }
 
-// oneMachine crawls with a compose file of the services amble, prometheus and grafana. The last two are left out where their images
-// cannot be pulled.
+// oneMachine crawls with a compose file of the services amble, prometheus and grafana. It leaves out the last two if their images cannot be
+// pulled.
 func oneMachine(t *testing.T, p *project) {
 	var others []string
 	for _, service := range []string{"prometheus", "grafana"} {
@@ -65,8 +65,8 @@ func oneMachine(t *testing.T, p *project) {
 	}
 }
 
-// threeWorkers has three nodes work on a job, with three servers, and collects what they did. The nodes find the servers stopped, and
-// wait for them: there would be requests before their shops are open otherwise, and long pauses after these.
+// threeWorkers has three nodes work on a job, with three servers, and collects the results. The nodes start while the servers are stopped,
+// and wait for them: otherwise they would make requests before their shops are open, which would cause long pauses.
 func threeWorkers(t *testing.T, p *project) {
 	nodes := []string{"node1", "node2", "node3"}
 	p.compose("up", "-d", "s1", "s2", "s3")
@@ -82,7 +82,7 @@ func threeWorkers(t *testing.T, p *project) {
 	p.compose("run", "--rm", "node1", "verify", "shops")
 }
 
-// project is a compose file in a copy of the folder deploy, with an image that is there already.
+// project is a compose file in a copy of the folder deploy, with an existing image.
 type project struct {
 	t                 *testing.T
 	image, name, file string
@@ -95,7 +95,7 @@ func composed(t *testing.T, image, file string) *project {
 		t.Skipf("docker has no compose here: %v\n%s", err, out)
 	}
 	dir := t.TempDir()
-	for _, folder := range []string{"deploy", filepath.Join("docs", "live")} { // which the services mount
+	for _, folder := range []string{"deploy", filepath.Join("docs", "live")} { // mounted by the services
 		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(root, folder))); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func composed(t *testing.T, image, file string) *project {
 			t.Fatal(err)
 		}
 	}
-	secret := filepath.Join(dir, "deploy", "cluster-token") // of the containers' user alone
+	secret := filepath.Join(dir, "deploy", "cluster-token") // readable only by the containers' user
 	if err := errors.Join(os.WriteFile(secret, []byte(strings.Repeat("a1", 20)), 0o600), os.Chown(secret, 65532, 65532)); err != nil && file == "cluster.yaml" {
 		t.Skip("only root can make the token: ", err)
 	}
@@ -132,7 +132,7 @@ func (p *project) run(ctx context.Context, args ...string) (string, error) {
 	return string(out), err
 }
 
-// compose runs a command of docker compose, which must succeed, and returns what it printed.
+// compose runs a docker compose command, which must succeed, and returns its output.
 func (p *project) compose(args ...string) string {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 10*time.Minute)
@@ -148,11 +148,11 @@ func (p *project) compose(args ...string) string {
 func (p *project) shop(service string) {
 	p.t.Helper()
 	name := p.name + "-shop-" + service
-	p.t.Cleanup(func() { _ = exec.CommandContext(context.Background(), "docker", "rm", "-f", "-v", name).Run() }) // or it was not made
+	p.t.Cleanup(func() { _ = exec.CommandContext(context.Background(), "docker", "rm", "-f", "-v", name).Run() }) // it may not exist
 	docker(p.t, "run", "-d", "--name", name, "--network", "container:"+p.name+"-"+service+"-1", p.image, "demo", "--serve")
 }
 
-// wait waits until the containers of services have ended, all of them with exit code 0.
+// wait waits until the containers of services have ended, and checks that all exit codes are 0.
 func (p *project) wait(services ...string) {
 	p.t.Helper()
 	for _, s := range services {
@@ -162,7 +162,7 @@ func (p *project) wait(services ...string) {
 	}
 }
 
-// docker runs a command of docker, which must succeed, and returns what it printed.
+// docker runs a docker command, which must succeed, and returns its output.
 func docker(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)

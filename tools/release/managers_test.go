@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// sumsOfAll returns a sum for the archive of each target.
+// sumsOfAll returns a checksum for the archive of each target.
 func sumsOfAll() map[string]string {
 	sums := map[string]string{}
 	for i, t := range targets {
@@ -18,7 +18,7 @@ func sumsOfAll() map[string]string {
 	return sums
 }
 
-// TestRecipesNameEachArchive checks that each archive is named by the recipe for its system, with its sum.
+// TestRecipesNameEachArchive checks that the recipe for each system names its archive with the checksum.
 func TestRecipesNameEachArchive(t *testing.T) {
 	sums := sumsOfAll()
 	rb, err := formula(sums)

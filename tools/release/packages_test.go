@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestPackagesAreTheSame makes packages and an image of the same files twice, in two folders.
+// TestPackagesAreTheSame builds packages and an image from the same files twice, in two folders, and compares them.
 func TestPackagesAreTheSame(t *testing.T) {
 	files := []file{
 		{"amble", []byte("program"), 0o755}, {"completions/_amble", []byte("zsh"), 0o644}, {"LICENSE", []byte("text"), 0o644},
@@ -39,7 +39,7 @@ func TestPackagesAreTheSame(t *testing.T) {
 	}
 }
 
-// TestRootCertificates checks that the image trusts authorities, by the way in which Go reads the file.
+// TestRootCertificates checks that the image trusts certificate authorities, by reading the file as Go does.
 func TestRootCertificates(t *testing.T) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(rootCertificates()) {

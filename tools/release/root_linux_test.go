@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// TestInstalled installs the packages and unpacks the image, each below a root that has nothing else, and runs the command there as
-// a user without privileges. Packages are removed again, and leave nothing.
+// TestInstalled installs the packages and unpacks the image, each below an otherwise empty root, and runs the command there as a user
+// without privileges. The packages are then removed, and must leave no files.
 func TestInstalled(t *testing.T) {
 	if !*build {
 		t.Skip("-release.build is not given")
@@ -66,7 +66,7 @@ func TestInstalled(t *testing.T) {
 	})
 }
 
-// bareRoot returns an empty folder with those below it, which every user may write to and whose parents all may enter.
+// bareRoot returns an empty folder with these subfolders, which every user may write to and whose parents all users may enter.
 func bareRoot(t *testing.T, dirs ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func bareRoot(t *testing.T, dirs ...string) string {
 	return dir
 }
 
-// program runs a program of the system, or skips the test where there is none.
+// program runs a program of the system, or skips the test if it is not installed.
 func program(t *testing.T, name string, args ...string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
@@ -94,7 +94,7 @@ func program(t *testing.T, name string, args ...string) {
 	}
 }
 
-// removed checks that a root has no file of the package.
+// removed checks that a root has no files of the package.
 func removed(t *testing.T, bare string) {
 	t.Helper()
 	err := filepath.WalkDir(bare, func(p string, d fs.DirEntry, err error) error {
@@ -108,8 +108,8 @@ func removed(t *testing.T, bare string) {
 	}
 }
 
-// unpackImage unpacks the layer of an image with the owners of its files, as far as this user may, and checks that the image is run as
-// one of the Dockerfile is.
+// unpackImage unpacks the layer of an image with the owners of its files, if this user may set them, and checks that the image runs with
+// the settings of the Dockerfile.
 func unpackImage(t *testing.T, path, to string) {
 	t.Helper()
 	image, err := tarball.ImageFromPath(path, nil)
@@ -156,7 +156,7 @@ func unpackImage(t *testing.T, path, to string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := filepath.Join(to, filepath.FromSlash(h.Name)) // of an image that was made here
+		p := filepath.Join(to, filepath.FromSlash(h.Name)) // the image was built by this test
 		if h.Typeflag == tar.TypeDir {
 			err = os.MkdirAll(p, 0o755)
 		} else {
@@ -166,7 +166,7 @@ func unpackImage(t *testing.T, path, to string) {
 		}
 		if err == nil && h.Uid != 0 {
 			if err = os.Chown(p, h.Uid, h.Gid); errors.Is(err, syscall.EPERM) {
-				err = os.Chmod(p, 0o777) // the one who runs inside is another
+				err = os.Chmod(p, 0o777) // another user runs the command inside
 			}
 		}
 		if err != nil {
@@ -181,7 +181,7 @@ func inside(t *testing.T, bare string, args ...string) {
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Dir, cmd.Env = "/crawls", imageConfig.Env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: bare, Credential: &syscall.Credential{Uid: user, Gid: user}}
-	if os.Getuid() != 0 { // in a namespace where this user is root as far as chroot needs it
+	if os.Getuid() != 0 { // in a namespace in which this user has the rights that chroot needs
 		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 65532, HostID: os.Getuid(), Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 65532, HostID: os.Getgid(), Size: 1}}
