@@ -117,7 +117,7 @@ func TestTypesOutOfScope(t *testing.T) {
 			s.URL("/moved"): "redirected 302", s.URL("/doc?2"): "out_of_scope 200 type", s.URL("/behind"): "fetched 200",
 		})
 		if got := v.by[s.URL("/doc")].Page.Truncated; got != "unwanted" {
-			t.Errorf("a body that nobody may have was read to its end: %q", got)
+			t.Errorf("an excluded body was read to its end: %q", got)
 		}
 		if got := v.by[s.URL("/doc")].Rule; got != "exclude application/pdf" {
 			t.Errorf("rule %q", got)

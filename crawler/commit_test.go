@@ -99,7 +99,7 @@ func TestHugePagesAreAddedInParts(t *testing.T) {
 		t.Errorf("%d links in all, %d parts before the last, which has %d bytes", all, len(store.links), m.bytes)
 	}
 	if m.full() {
-		t.Error("the rest of a page is a commit of its own")
+		t.Error("the last part of a page was committed separately")
 	}
 	m.bytes = commitBytes
 	if !m.full() {

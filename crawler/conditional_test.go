@@ -130,7 +130,7 @@ func TestWhatMakesRequestsConditional(t *testing.T) {
 }
 
 // A 304 response to an unconditional request is treated like any other response.
-func TestNotModifiedUnasked(t *testing.T) {
+func TestNotModifiedForUnconditionalRequest(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
 		s.Page("/", "").Status(http.StatusNotModified)
@@ -140,7 +140,7 @@ func TestNotModifiedUnasked(t *testing.T) {
 }
 
 // The record of an unchanged page has the hash of the earlier copy, if known, and never the hash of the empty body.
-func TestHashOfWhatWasNotSent(t *testing.T) {
+func TestHashOfUnchangedPage(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
 		s.Page("/", "").Status(http.StatusNotModified).Header("ETag", `"1"`)

@@ -83,7 +83,7 @@ func TestPauseEndsWithDrain(t *testing.T) {
 		before := len(w.Requests())
 		defer time.AfterFunc(5*time.Second, cr.Drain).Stop()
 		if rep, err = cr.Run(t.Context(), s.URL("/")); err != nil || rep.Finish != crawler.FinishDrained || len(w.Requests()) != before {
-			t.Errorf("a crawl that began in a pause: %v %+v", err, rep)
+			t.Errorf("a crawl that began paused: %v %+v", err, rep)
 		}
 	})
 }

@@ -132,7 +132,7 @@ func TestRetryRepeatsNothing(t *testing.T) {
 		}
 		for i := 1; i < len(began); i++ {
 			if d := began[i].Sub(began[i-1]); d < time.Minute {
-				t.Errorf("attempt %d came %v after the one before", i, d)
+				t.Errorf("attempt %d came %v after the previous one", i, d)
 			}
 		}
 	})

@@ -172,8 +172,8 @@ func TestScopeOfHosts(t *testing.T) {
 	})
 }
 
-// TestAnEntryOnlyForLinksIsMet: an entry is also used if its rules keep all links to its host out of the crawl.
-func TestAnEntryOnlyForLinksIsMet(t *testing.T) {
+// TestHostEntryThatMatchesOnlyLinksCounts: an entry is also used if its rules keep all links to its host out of the crawl.
+func TestHostEntryThatMatchesOnlyLinksCounts(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Site("http://a.test").Page("/", `<a href="http://b.test/">b</a>`)
 		rep, _ := crawl(t, w, crawler.Config{
@@ -209,8 +209,8 @@ func TestHeadersOfHosts(t *testing.T) {
 	})
 }
 
-// TestAHostWhoseAddressIsLookedUpInVain: the entry waits for the address, and the look-up is retried as usual.
-func TestAHostWhoseAddressIsLookedUpInVain(t *testing.T) {
+// TestHostEntryWaitsForFailedLookup: the entry waits for the address, and the look-up is retried as usual.
+func TestHostEntryWaitsForFailedLookup(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		seeds := sites(w, 5, map[string]string{"a.test": "192.0.2.1"})
 		w.Site("http://a.test").Fault(crawltest.DNSFailure().First(2))
@@ -221,7 +221,7 @@ func TestAHostWhoseAddressIsLookedUpInVain(t *testing.T) {
 	})
 }
 
-func TestHostSettingsThatMakeNoSense(t *testing.T) {
+func TestInvalidHostSettings(t *testing.T) {
 	rules := []crawler.ScopeRule{{Exclude: true, Pattern: "x"}}
 	for want, hosts := range map[string][]crawler.HostSettings{
 		"Hosts[0] (a.test): Delay is 20ms, which would shorten the delay of 1s: that is only for hosts of your own": {{Match: "a.test", Delay: 20 * time.Millisecond}},
@@ -271,8 +271,8 @@ func TestTheTargetOfASeedsRedirectNeedsNoInclude(t *testing.T) {
 	})
 }
 
-// TestADelayByAddressIsMet: an entry for addresses counts as used when a host there is requested, even without budgets.
-func TestADelayByAddressIsMet(t *testing.T) {
+// TestHostEntryByAddressCounts: an entry for addresses counts as used when a host there is requested, even without budgets.
+func TestHostEntryByAddressCounts(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		seeds := sites(w, 1, map[string]string{"a.test": "192.0.2.1"})
 		rep, _ := crawl(t, w, crawler.Config{Hosts: []crawler.HostSettings{{Match: "192.0.2.0/24", Delay: 9 * time.Second}, {Match: "192.0.0.0/16"}}}, seeds...)

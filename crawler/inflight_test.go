@@ -37,7 +37,7 @@ func TestPagesInFlightTakeTurns(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		if over != pages || f.used != 0 || f.beyond != nil {
-			t.Errorf("%d of %d pages came to their end, %d bytes are left, beyond: %v", over, pages, f.used, f.beyond)
+			t.Errorf("%d of %d pages finished, %d bytes are left, beyond: %v", over, pages, f.used, f.beyond)
 		}
 		if seen <= most || seen > most+page {
 			t.Errorf("%d bytes at most, want more than %d and no more than %d", seen, most, most+page)

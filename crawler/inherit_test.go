@@ -25,6 +25,6 @@ func TestInherit(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if b := crawler.Inherit(crawler.StoredReport, []byte("rubbish"), ours); !strings.Contains(string(b), "rubbish") {
-		t.Errorf("what cannot be read is hidden: %q", b)
+		t.Errorf("an unreadable entry was dropped: %q", b)
 	}
 }

@@ -77,7 +77,7 @@ func TestKilledWhileRobotsIsKept(t *testing.T) {
 		}
 		k.ledger = *bytes.NewBuffer(left)
 		if sums := k.missing(t); len(sums) > 0 {
-			t.Errorf("after the kill the ledger names bodies that are not kept: %v", sums)
+			t.Errorf("after the kill, the ledger names bodies that are not stored: %v", sums)
 		}
 
 		c.KeepRobots, c.Politeness.LedgerSize = k.keep, int64(len(left))

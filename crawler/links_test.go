@@ -311,7 +311,7 @@ func TestResourcesByOption(t *testing.T) {
 	})
 }
 
-func TestErrorPagesLeadNowhere(t *testing.T) {
+func TestLinksOfErrorPagesAreNotFollowed(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
 		s.Page("/", links("/gone", "/fails"))

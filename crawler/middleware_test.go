@@ -134,8 +134,8 @@ func TestLogging(t *testing.T) {
 		`level=WARN msg="visit not handled" url=http://a.example/ outcome=fetched status=200 took=0s error=no`)
 }
 
-// TestAnswers checks a handler's return values SkipLinks and Stop, also when wrapped or joined.
-func TestAnswers(t *testing.T) {
+// TestHandlerReturnValues checks a handler's return values SkipLinks and Stop, also when wrapped or joined.
+func TestHandlerReturnValues(t *testing.T) {
 	no := errors.New("no")
 	for name, c := range map[string]struct {
 		answer  error

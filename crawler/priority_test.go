@@ -82,7 +82,7 @@ func TestABetterPriorityRaises(t *testing.T) {
 				rep, got := run(t, w, c, s.URL("/"))
 				same(t, got, "/ fetched", "/list?1 fetched", "/4 fetched", "/2 fetched", "/1 fetched", "/3 fetched")
 				if rep.Links[crawler.FateTrap] != 0 {
-					t.Errorf("%d links are counted as too many: a raised one was counted again", rep.Links[crawler.FateTrap])
+					t.Errorf("%d links are over the limit: a raised URL was counted again", rep.Links[crawler.FateTrap])
 				}
 			})
 		})

@@ -68,7 +68,7 @@ func TestRetryAfterOnRedirectDelaysTargetOrLeavesIt(t *testing.T) {
 			}
 		}
 		if x := v.by["http://c.example/"]; x.Location.String() != "http://b.example/left" || x.Detail == "" || rep.Outcomes[crawler.Deferred] != 1 {
-			t.Errorf("the redirect that is not followed: %q to %s; %v", x.Detail, x.Location, rep.Outcomes)
+			t.Errorf("the redirect not followed: %q to %s; %v", x.Detail, x.Location, rep.Outcomes)
 		}
 	})
 }

@@ -197,7 +197,7 @@ func checkCounts(t *testing.T, r *run, store *booked, out *booking) {
 	}
 	sum := sha256.Sum256([]byte(theSame))
 	if f := r.duplicates.contents.first[[16]byte(sum[:16])]; f != nil && f.count != 1+out.met {
-		t.Errorf("a body is counted %d times, %d visits have met it again", f.count, out.met)
+		t.Errorf("repeated bodies are counted %d times, but %d visits had one", f.count, out.met)
 	}
 	want := newCrowds(r.cfg.Traps, nil)
 	want.seed = r.judge.crowds.seed

@@ -135,7 +135,7 @@ func TestAHandlersRetriesHaveTheBudget(t *testing.T) {
 			t.Errorf("%+v, %v", rep, err)
 		}
 		if last == nil {
-			t.Fatal("no visit tells of the budget")
+			t.Fatal("no visit names the budget")
 		}
 		if last.Err == nil || !strings.Contains(last.Detail, crawler.ReasonHandler) {
 			t.Errorf("%s, %v", last.Detail, last.Err)

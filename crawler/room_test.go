@@ -36,7 +36,7 @@ func TestLinksWithoutRoomAreCounted(t *testing.T) {
 					t.Errorf("%d without room (%d of them links), %d queued; want %d in all", full, rep.Links[crawler.FateFull], queued, pages+pages*links)
 				}
 				if !strings.Contains(out.String(), `"queue_full":`) {
-					t.Errorf("no visit tells of them:\n%s", out.String())
+					t.Errorf("no visit names them:\n%s", out.String())
 				}
 			})
 		})

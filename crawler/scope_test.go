@@ -92,7 +92,7 @@ func TestScopeDomainOfASuffix(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Decide(mustURL(t, "https://somebody.github.io/")).In || !s.Decide(mustURL(t, "https://github.io/x")).In {
-		t.Error("a public suffix takes in what is registered under it")
+		t.Error("a public suffix includes the domains registered under it")
 	}
 }
 
@@ -170,7 +170,7 @@ func TestScopeRulesForTypes(t *testing.T) {
 	}
 }
 
-func TestScopeRulesThatAreNone(t *testing.T) {
+func TestInvalidScopeRules(t *testing.T) {
 	for _, r := range []ScopeRule{
 		{}, {Pattern: "("}, {Kinds: []frontier.Kind{frontier.KindPage}}, {Kinds: []frontier.Kind{99}}, {Types: []string{"html"}}, {Types: []string{"text/html; charset=x"}},
 		{Types: []string{"*/html"}}, {Types: []string{"text/html"}, Kinds: []frontier.Kind{frontier.KindAnchor}},

@@ -10,7 +10,7 @@ import (
 )
 
 // Links of a seed are followed even if no include rule matches the seed or its redirect target.
-func TestIncludeRulesLeaveSeedsIn(t *testing.T) {
+func TestIncludeRulesDoNotExcludeSeeds(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
 		s.Redirect("/", "/home")

@@ -44,7 +44,7 @@ func TestGateIsStoredBeforeTheFirstVisit(t *testing.T) {
 		m.checkpoint.tally.r.Requests = 7 + test.requests
 		m.snapshot.requests = 7
 		if m.due(false) || m.due(true) != test.want {
-			t.Errorf("%+v: due is not what it should be", test)
+			t.Errorf("%+v: wrong result of due", test)
 		}
 	}
 }

@@ -384,7 +384,7 @@ func TestCostsAreSummed(t *testing.T) {
 
 // Resources of a rendered page are content of their sites, too. A document on any host that forbids a purpose forbids
 // loading them for it, and so does their response. The page is then rendered without them.
-func TestDocumentsCoverWhatPagesLoad(t *testing.T) {
+func TestDocumentsCoverPageResources(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, cdn, open := w.Site("http://app.example"), w.Site("http://cdn.example"), w.Site("http://open.example")
 		s.Page("/", fmt.Sprintf(shell, "fetch /data\nfetch /free\nfetch /said\nfetch /priced\nimport http://cdn.example/x.js\nimport http://open.example/x.js\ntext end"))
@@ -434,7 +434,7 @@ func TestDocumentsCoverWhatPagesLoad(t *testing.T) {
 }
 
 // noindex concerns an index. A script is not indexed, so a page that may be indexed may run it.
-func TestNoindexOfWhatPagesLoad(t *testing.T) {
+func TestNoindexOfPageResources(t *testing.T) {
 	for purpose, want := range map[consent.Purpose]string{consent.Search: "200 ", consent.AIInput: "200 ", consent.TrainAI: "0 usage_signal"} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 			s := w.Site("http://app.example")
@@ -453,7 +453,7 @@ func TestNoindexOfWhatPagesLoad(t *testing.T) {
 
 // If a document cannot be requested because of the robots limit, the page is rendered without the resource, and still
 // read.
-func TestDocumentsOverTheLimitOfRobots(t *testing.T) {
+func TestDocumentsOverTheRobotsLimit(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, cdn := w.Site("http://app.example"), w.Site("http://cdn.example")
 		s.Page("/", links("/p"))

@@ -94,12 +94,12 @@ func TestCrowdsOutliveTheProcess(t *testing.T) {
 	}
 	d.restart()
 	if !enter(d, 6) {
-		t.Error("a table that began again knows of an earlier one")
+		t.Error("an emptied table remembers old entries")
 	}
 	c.restart()
 	enter(c, 6)
 	if more, _, fresh := c.changes(); !fresh || len(more) != 1 {
-		t.Errorf("a table that began again gives %v %v", more, fresh)
+		t.Errorf("an emptied table gives %v %v", more, fresh)
 	}
 }
 

@@ -29,7 +29,7 @@ func deadSites(w *crawltest.Web, faults map[string]crawltest.Fault) (seeds []str
 }
 
 // If no host ever responds, the crawl ends within seconds and reports what it tried. No URL is lost.
-func TestCrawlInVain(t *testing.T) {
+func TestCrawlWithoutAnyResponseEnds(t *testing.T) {
 	refused, silent := crawltest.Refuse(), crawltest.NoConnect()
 	for name, tc := range map[string]struct {
 		sites    map[string]crawltest.Fault
@@ -80,7 +80,7 @@ func TestCrawlInVain(t *testing.T) {
 }
 
 // After a single response of one host, of any kind, the crawl waits for the others.
-func TestCrawlThatHadSomethingIsPatient(t *testing.T) {
+func TestCrawlWithOneResponseKeepsWaiting(t *testing.T) {
 	for name, answer := range map[string]func(s *crawltest.Site){
 		"a page":                        func(s *crawltest.Site) { s.Page("/", "") },
 		"an error page":                 func(s *crawltest.Site) { s.Page("/", "").Status(404) },
@@ -103,7 +103,7 @@ func TestCrawlThatHadSomethingIsPatient(t *testing.T) {
 }
 
 // The crawl is not given up before every host has had the same number of attempts.
-func TestCrawlWithUntriedHostsIsNotInVain(t *testing.T) {
+func TestCrawlWithUntriedHostsContinues(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		sites := map[string]crawltest.Fault{}
 		for i := range 20 {
@@ -120,7 +120,7 @@ func TestCrawlWithUntriedHostsIsNotInVain(t *testing.T) {
 }
 
 // If the operator sets an unlimited wait, the crawl does not end after seconds.
-func TestCrawlThatWaitsForEverIsNotInVain(t *testing.T) {
+func TestCrawlThatMayWaitForEverContinues(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example").Fault(crawltest.Refuse().Until(3 * time.Hour))
 		s.Page("/", "")
@@ -132,7 +132,7 @@ func TestCrawlThatWaitsForEverIsNotInVain(t *testing.T) {
 }
 
 // URLs queued by a crawl without any response are available after resuming.
-func TestCrawlInVainIsResumed(t *testing.T) {
+func TestCrawlWithoutAnyResponseIsResumed(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example").Fault(crawltest.Refuse().Until(time.Hour))
 		s.Page("/", "")
@@ -153,7 +153,7 @@ func TestCrawlInVainIsResumed(t *testing.T) {
 }
 
 // A crawl that got a response in an earlier process waits like any other.
-func TestResumedCrawlThatHadSomethingIsPatient(t *testing.T) {
+func TestResumedCrawlWithOneResponseKeepsWaiting(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example").Fault(crawltest.Refuse().From(time.Hour))
 		s.Page("/", links("/1")).Header("Connection", "close")
@@ -207,7 +207,7 @@ func TestCrawlThroughNoProxy(t *testing.T) {
 }
 
 // A host that was given up does not count any more. The remaining host gets all of its attempts.
-func TestHostsThatAreAtTheirEndDoNotCount(t *testing.T) {
+func TestGivenUpHostsDoNotCount(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		late := w.Site("http://late.example").Fault(crawltest.NoConnect().First(1))
 		late.Page("/", "")

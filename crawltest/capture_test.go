@@ -53,7 +53,7 @@ func TestCaptureIsReadBack(t *testing.T) {
 	})
 }
 
-func TestCaptureRefusesWhatCannotBeServed(t *testing.T) {
+func TestCaptureRefusesUnservableResponses(t *testing.T) {
 	var c Capture
 	if c.Add("ftp://a.example/", 200, nil, nil) == nil || c.Add("http://a.example/", 100, nil, nil) == nil {
 		t.Error("taken")

@@ -101,7 +101,7 @@ func gzipped(s string) []byte {
 	return b.Bytes()
 }
 
-func TestSitemapNot(t *testing.T) {
+func TestDocumentsThatAreNotSitemaps(t *testing.T) {
 	for _, body := range []string{"<html><a href=x></a>", "just text\n", "<!-- x -->", "<opml><outline><link>http://x/</link>"} {
 		if entries, _, err := readSitemap(strings.NewReader(body), SitemapOptions{}); !errors.Is(err, ErrNotSitemap) || len(entries) > 0 {
 			t.Errorf("%q: %v, %v; want ErrNotSitemap", body, entries, err)

@@ -137,7 +137,7 @@ func TestEveryPermitIsReported(t *testing.T) {
 	})
 }
 
-func TestAFailedLookupIsTheHosts(t *testing.T) {
+func TestFailedLookupCountsAgainstHost(t *testing.T) {
 	withClient(t, func(t *testing.T, w *crawltest.Web, c *fetcher.Client) {
 		w.Site("http://slow.example").Fault(crawltest.DNSFailure())
 		w.Site("http://none.example").Fault(crawltest.NXDomain())

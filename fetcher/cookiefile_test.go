@@ -95,8 +95,8 @@ func TestAnswersChangeLoadedCookies(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreNoCookies checks that the error names the line and reveals none of its text, which may be secret.
-func TestFilesThatAreNoCookies(t *testing.T) {
+// TestInvalidCookieFiles checks that the error names the line and reveals none of its text, which may be secret.
+func TestInvalidCookieFiles(t *testing.T) {
 	const good = "a.test\tFALSE\t/\tFALSE\t0\ta\tb\n"
 	for name, tc := range map[string]struct{ text, want string }{
 		"empty":           {"# Netscape HTTP Cookie File\n", "no cookie"},
@@ -166,7 +166,7 @@ func TestSavedJar(t *testing.T) {
 		}
 	}
 	if again.header("http://b.test", "/", now) == "" {
-		t.Error("a Restore that failed has emptied the Jar")
+		t.Error("a failed Restore has emptied the Jar")
 	}
 }
 

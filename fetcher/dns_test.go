@@ -96,7 +96,7 @@ func TestAnswersAreKept(t *testing.T) {
 	})
 }
 
-func TestAbsenceIsKeptForShort_FailureNotAtAll(t *testing.T) {
+func TestNegativeLookupsAreCachedBrieflyAndFailuresNever(t *testing.T) {
 	for _, tc := range []struct {
 		err    error
 		reason string

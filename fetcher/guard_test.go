@@ -143,7 +143,7 @@ func TestListenersAreRefusedWhenDialing(t *testing.T) {
 	}
 }
 
-func TestBadPortsAreInOrder(t *testing.T) {
+func TestBadPortsAreSorted(t *testing.T) {
 	if !slices.IsSortedFunc(badPorts, func(a, b badPort) int { return cmp.Compare(a.port, b.port) }) || len(badPorts) != 83 {
 		t.Error(len(badPorts))
 	}

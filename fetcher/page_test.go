@@ -71,7 +71,7 @@ func TestReleaseNeverTouchesAnotherPage(t *testing.T) {
 	wg.Wait()
 }
 
-func TestBuffersAreOfTheirClass(t *testing.T) {
+func TestBuffersHaveTheSizeOfTheirClass(t *testing.T) {
 	var b buffers
 	for _, n := range []int{0, 1, minBuffer, minBuffer + 1, 1 << 17, maxBuffer, maxBuffer + 1, 10 << 20} {
 		p := b.get(n)

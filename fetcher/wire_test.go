@@ -147,16 +147,16 @@ func TestControlFramesBeginNothing(t *testing.T) {
 	}
 	w.arm(x)
 	if _, err := w.Write([]byte("HEADERS")); err != nil || !grant.Begun() || x.written.IsZero() {
-		t.Fatal("the request was written and not begun:", err)
+		t.Fatal("the request was written without Begin:", err)
 	}
 	w.leave()
 	w.arm(x)
 	if _, err := w.Write([]byte("HEADERS")); !errors.Is(err, errDead) {
-		t.Fatal("a request was written whose fetch is over:", err)
+		t.Fatal("a request was written after the end of its fetch:", err)
 	}
 }
 
-func TestAnswerWithoutABytePastTheRequestIsNone(t *testing.T) {
+func TestResponseWithoutBytesAfterTheRequestIsMalformed(t *testing.T) {
 	r := newRig(t, Config{})
 	x := &exchange{f: r.f, conn: &conn{wire: &wire{}}, turn: &turn{}}
 	if e := x.judge(&http.Response{StatusCode: http.StatusOK}); e == nil || e.Reason != reasonMalformed {
@@ -257,7 +257,7 @@ func TestBeginIsCalledRightBeforeTheFirstByte(t *testing.T) {
 				t.Fatalf("order of writes (w) and ledger lines (L): %s", events)
 			}
 			if h2 && strings.Count(events[:i], "w") < 3 {
-				t.Fatalf("the ledger's line came before HTTP/2's preface: %s", events)
+				t.Fatalf("the ledger line was written before the HTTP/2 preface: %s", events)
 			}
 		})
 	}

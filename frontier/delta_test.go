@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestDeltaOfWhatIsAlikeIsSmall(t *testing.T) {
+func TestDeltaOfSimilarTextIsSmall(t *testing.T) {
 	model := []byte("\x05\x02/section/0193fa3c/article-about-things-0001234.html")
 	rec := []byte("\x05\x02/section/f81c2d00/article-about-things-0001279.html")
 	if small := new(deltas).append(nil, model, rec); len(small) > 22 {
@@ -15,9 +15,9 @@ func TestDeltaOfWhatIsAlikeIsSmall(t *testing.T) {
 	}
 }
 
-// TestLongURLsThatAreAlikeAreSmall checks that text which many long URLs have in common is stored once, wherever it is
+// TestSimilarLongURLsTakeLittleMemory checks that text which many long URLs have in common is stored once, wherever it is
 // in the URL.
-func TestLongURLsThatAreAlikeAreSmall(t *testing.T) {
+func TestSimilarLongURLsTakeLittleMemory(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	token := make([]byte, 900)
 	for i := range token {

@@ -72,7 +72,7 @@ func TestQueueOrder(t *testing.T) {
 				out = slices.Delete(out, i, i+1)
 			}
 			if want := memoryOf(&q, taken); mem != want {
-				t.Fatalf("it says that it takes %d bytes, which are %d", mem, want)
+				t.Fatalf("the queue reports %d bytes, but takes %d", mem, want)
 			}
 		}
 		for _, w := range list {
@@ -83,7 +83,7 @@ func TestQueueOrder(t *testing.T) {
 			}
 		}
 		if want := memoryOf(&q, taken); mem != want {
-			t.Errorf("emptied, it says that it takes %d bytes, which are %d", mem, want)
+			t.Errorf("the empty queue reports %d bytes, but takes %d", mem, want)
 		}
 		if q.lanes != nil || q.back.Len() != 0 {
 			t.Fatal("an emptied queue keeps memory")

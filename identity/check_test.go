@@ -398,7 +398,7 @@ func TestCheckOverTLS(t *testing.T) {
 	}
 	server.Close()
 	if r, err = f.Check(context.Background(), l.get, nil, time.Now()); err != nil || r.OK() {
-		t.Errorf("a server that is gone: %+v %v", r, err)
+		t.Errorf("an unreachable server: %+v %v", r, err)
 	}
 }
 

@@ -39,7 +39,7 @@ func FuzzChallenge(f *testing.F) {
 		}
 		for _, value := range []string{sig.Agent, sig.Input, sig.Signature} {
 			if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > 0x7e }) {
-				t.Errorf("a field that cannot be sent: %q", value)
+				t.Errorf("an invalid header field: %q", value)
 			}
 		}
 	})

@@ -38,7 +38,7 @@ func TestHead(t *testing.T) {
 	}
 	again, err := SignHead(k, h)
 	if err != nil || again != token {
-		t.Errorf("signed again it is another: %s", again)
+		t.Errorf("signing again gives another result: %s", again)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestHeadIsAJWS(t *testing.T) {
 	}
 }
 
-func TestHeadsThatAreNone(t *testing.T) {
+func TestInvalidHeads(t *testing.T) {
 	k, other := mustKey(t), mustKey(t)
 	token, err := SignHead(k, Head{Hash: sha256.Sum256(nil), Lines: 7, Time: start})
 	if err != nil {

@@ -203,7 +203,7 @@ func TestCheckNamesThreeDefectsThatNginxServes(t *testing.T) {
 }
 
 // Without that configuration, nginx serves the folder like any other. Each resulting defect is reported.
-func TestNginxThatKnowsNothing(t *testing.T) {
+func TestNginxWithoutConfiguration(t *testing.T) {
 	l := newLoopback(t)
 	r := l.check(t, servedByNginx(t, l, false, nil))
 	var found []string

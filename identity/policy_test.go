@@ -160,7 +160,7 @@ func TestNonceIsUsedOnce(t *testing.T) {
 }
 
 // Additional components give a different signature.
-func TestChallengeForMore(t *testing.T) {
+func TestChallengeForMoreComponents(t *testing.T) {
 	p := newPolicy(t, Always)
 	m := get("site.test", "/a?b")
 	s := mustSign(t, p, m)
@@ -171,7 +171,7 @@ func TestChallengeForMore(t *testing.T) {
 		t.Error(s.Input)
 	}
 	if v := p.Answer(answer(m, s, false, 403, `sig1=("@authority" "@query");tag="web-bot-auth"`)); v.Again {
-		t.Errorf("the same signature would be made again: %+v", v)
+		t.Errorf("a repetition would have the same signature: %+v", v)
 	}
 }
 
@@ -324,7 +324,7 @@ func TestPolicyProperty(t *testing.T) {
 					t.Fatal("signed")
 				}
 				if again && sig == (Signed{}) {
-					t.Fatal("asked again, and not signed")
+					t.Fatal("requested again without a signature")
 				}
 				status := rapid.SampledFrom([]int{200, 401, 403, 429, 500}).Draw(t, "status")
 				challenge := rapid.SampledFrom([]string{"", plainChallenge, fmt.Sprintf(nonceChallenge, i), `sig1=("@query")`, "(("}).Draw(t, "challenge")
@@ -334,7 +334,7 @@ func TestPolicyProperty(t *testing.T) {
 					rejected[o] = 0
 				}
 				if v.Again && (status == 200 || status == 500 || rejected[o] >= maxRejected) {
-					t.Fatalf("asked again after %d and %d rejections", status, rejected[o])
+					t.Fatalf("requested again after %d and %d rejections", status, rejected[o])
 				}
 				if v.Rejected && !v.Again {
 					rejected[o]++

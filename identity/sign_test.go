@@ -114,7 +114,7 @@ func TestSignWithTheKeyOfTheTime(t *testing.T) {
 	}
 }
 
-func TestAgentsThatAreNone(t *testing.T) {
+func TestInvalidAgents(t *testing.T) {
 	k := mustKey(t)
 	for _, agent := range []string{
 		"", "lab.university.edu", "http://lab.university.edu", "https://", "https:x", "https://u:p@lab.university.edu/", "https://lab.university.edu/#a",

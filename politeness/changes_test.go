@@ -44,7 +44,7 @@ func TestChangesMakeTheSnapshot(t *testing.T) {
 			same(t, seed, c, b.gate, kept)
 			for name := range kept {
 				if key, ok := strings.CutPrefix(name, hostPrefix); ok && b.gate.hosts[key] == nil {
-					t.Errorf("seed %d: %s was forgotten, and is kept", seed, name)
+					t.Errorf("seed %d: the changes have %s, which the Gate has forgotten", seed, name)
 				}
 			}
 		})
@@ -161,7 +161,7 @@ func TestAssembleRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if o := newClient(t, Config{Snapshot: s}).gate.Origin(b.url("https://a.test/")); o.Known {
-			t.Errorf("the rules of a file that is missing are known: %+v", o)
+			t.Errorf("the rules of a missing file are known: %+v", o)
 		}
 	})
 }

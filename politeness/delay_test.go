@@ -75,7 +75,7 @@ func TestP5DelayInForceIsTheLargest(t *testing.T) {
 					t.Errorf("delay %v, want %v", got, c.want)
 				}
 				if i := b.gate.Host("a.test:443"); i.Delay != c.want || i.Clause != c.clause || time.Until(i.NotBefore) != c.want || i.Waits != c.clause {
-					t.Errorf("the Gate tells of %+v, want %v by %s", i, c.want, c.clause)
+					t.Errorf("the Gate reports %+v, want %v by %s", i, c.want, c.clause)
 				}
 				time.Sleep(c.want)
 				if cl := b.must("https://a.test/").Clauses(); len(cl) == 0 || cl[0].Name != c.clause {

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-func TestADelayOfSingleHosts(t *testing.T) {
+func TestHostDelays(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{HostDelays: []HostDelay{
 			{"www.a.test:443", 3 * time.Second}, {"www.a.test", 0}, {"*.a.test", 20 * time.Second}, {"192.0.2.0/24", 9 * time.Second},
@@ -65,7 +65,7 @@ func TestAnOwnHostsOwnDelay(t *testing.T) {
 	}
 }
 
-func TestHostDelaysThatMakeNoSense(t *testing.T) {
+func TestInvalidHostDelays(t *testing.T) {
 	for want, all := range map[string][]HostDelay{
 		"HostDelays[0] (a.test): Delay is 20ms, which would shorten the delay of 1s":                 {{"a.test", 20 * time.Millisecond}},
 		"HostDelays[0] (a.test): Delay is 0s, which would shorten the delay of 1s":                   {{"a.test", NoDelay}},
@@ -109,9 +109,9 @@ func TestAnAddressMetLaterBringsItsDelay(t *testing.T) {
 	})
 }
 
-// TestAHostOpensOneOfItsDelaysAfterAKill: a host is requested one delay after a restart, because a connection may have
+// TestHostWaitsOneDelayAfterAKill: a host is requested one delay after a restart, because a connection may have
 // been under way at the kill.
-func TestAHostOpensOneOfItsDelaysAfterAKill(t *testing.T) {
+func TestHostWaitsOneDelayAfterAKill(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{HostDelays: []HostDelay{{"a.test", 30 * time.Second}}})
 		if err := b.gate.Replay(strings.NewReader(""), nil); err != nil {

@@ -25,7 +25,7 @@ func TestUserAgentNamesPageOfPromises(t *testing.T) {
 	}
 }
 
-func TestPageOfPromisesCannotEndTheComment(t *testing.T) {
+func TestPromisesPageCannotInjectIntoUserAgent(t *testing.T) {
 	for _, page := range []string{"https://uni.edu/) evil (", "https://uni.edu/a b", "https://uni.edu/\r\nX: y", "uni.edu", "javascript:alert(1)", "https://uni.edu/" + strings.Repeat("p", 200)} {
 		if err := (politeness.Identity{Product: "bot", Promises: page}).Validate(true); err == nil {
 			t.Errorf("promises page %q is accepted", page)

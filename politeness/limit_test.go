@@ -24,6 +24,6 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	if Zero.Valid(Unlimited) || !Zero.Valid(Unlimited, Zero) || !Limit(0).Valid() || Limit(-7).Valid(Unlimited, Zero) {
-		t.Error("a limit that no field allows is valid, or the other way round")
+		t.Error("Valid disagrees with the limits that the fields allow")
 	}
 }

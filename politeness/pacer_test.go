@@ -152,7 +152,7 @@ func TestGlobalRateAtOddTimes(t *testing.T) {
 					break
 				}
 				if asked++; asked > 2 || !w.Until.After(time.Now()) {
-					t.Fatalf("host %d is told %v at %v", i, w.Until, time.Now())
+					t.Fatalf("host %d has to wait until %v at %v", i, w.Until, time.Now())
 				}
 				time.Sleep(time.Until(w.Until))
 			}

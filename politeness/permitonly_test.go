@@ -147,9 +147,9 @@ func TestAGrantIsForItsPermitsURLAndAddressAlone(t *testing.T) {
 	}
 }
 
-// TestOnlyAdmitAndRedeemMakeThem checks with the type checker that only Admit and Redeem return a Permit or a Grant: no
+// TestOnlyAdmitAndRedeemReturnPermitsAndGrants checks with the type checker that only Admit and Redeem return a Permit or a Grant: no
 // other exported function, method, field or variable does, and neither type converts into the other.
-func TestOnlyAdmitAndRedeemMakeThem(t *testing.T) {
+func TestOnlyAdmitAndRedeemReturnPermitsAndGrants(t *testing.T) {
 	pkg := check(t)
 	makes := map[string][]string{}
 	secret := map[types.Type]string{}

@@ -298,7 +298,7 @@ func TestNothingIsAdmittedRightAfterAReplay(t *testing.T) {
 		time.Sleep(DefaultDelay)
 		r.must("https://other.test/")
 		if r := replayed(t, Config{}, "", nil); !r.gate.pacer.opening.After(time.Now()) {
-			t.Error("nothing is waited for after a process that was killed before its first line")
+			t.Error("no wait after a process that was killed before its first line")
 		}
 	})
 }

@@ -141,7 +141,7 @@ func TestRobotsRedirects(t *testing.T) {
 			time.Sleep(time.Until(b.send(p, 0, Reply{Status: 301, Header: http.Header{"Location": {"/robots.txt"}}})))
 		}
 		if p := b.must("https://a.test/x"); p.Purpose() != Page {
-			t.Error("a sixth redirect means what 404 means")
+			t.Error("a sixth redirect must mean the same as a 404")
 		}
 	})
 }

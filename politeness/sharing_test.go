@@ -210,7 +210,7 @@ func TestUnusedTurnKeepsItsPlace(t *testing.T) {
 		}
 		hosts.Done(unused, Owed{})
 		if err := hosts.Take(turn("c")); err == nil {
-			t.Error("the next in the order takes a turn that is not over")
+			t.Error("the next crawl took its turn before the current one was over")
 		}
 		if err := hosts.Take(turn("b")); err != nil {
 			t.Error(err)
@@ -395,7 +395,7 @@ func TestTurnsHaveADeadlineAndCanBeLost(t *testing.T) {
 		turns.until, turns.held = time.Time{}, held
 		p = c.patient("http://a.test/robots.txt", "192.0.2.1")
 		if p.Held().Err() != nil {
-			t.Fatal("the turn is lost while it is held")
+			t.Fatal("the turn counts as lost while it is held")
 		}
 		lose(lost)
 		if <-p.Held().Done(); !errors.Is(context.Cause(p.Held()), lost) {

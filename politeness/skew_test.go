@@ -143,7 +143,7 @@ func TestRulesOfTheFutureAreNotApplied(t *testing.T) {
 	}
 	b.gate.Report(p, Reply{Status: 404, Ended: now})
 	if next := b.gate.next(set(now.Add(time.Minute), -time.Hour), u); next == u {
-		t.Error("a robots.txt that was fetched in an hour allows a page now")
+		t.Error("a robots.txt with a future fetch time allows a page")
 	}
 	if next := b.gate.next(now.Add(time.Minute), u); next != u {
 		t.Errorf("%s comes next", next)

@@ -190,7 +190,7 @@ func TestAnEarlierSnapshotIsRead(t *testing.T) {
 			t.Error(d)
 		}
 		if w := b.wait("https://c.test/", netip.MustParseAddr("192.0.2.3")); time.Until(w.Until) != time.Second {
-			t.Errorf("what was under way is followed by a pause until %v", w.Until)
+			t.Errorf("the request under way is followed by a pause until %v", w.Until)
 		}
 	})
 }

@@ -64,7 +64,7 @@ func TestP9SlowHostIsKeptWhileAnotherAddressHasAShorterDelay(t *testing.T) {
 				b.gate.idle.at = 1
 				p := b.mustAt("https://a.test/", c.second)
 				if pause := time.Until(b.gate.Report(p, Reply{Aborted: true})); pause < c.took {
-					t.Errorf("the pause at a host that took %v is %v", c.took, pause)
+					t.Errorf("the host responded in %v, the pause is %v", c.took, pause)
 				}
 			})
 		})

@@ -82,7 +82,7 @@ func TestNothingIsSentWithoutTheFence(t *testing.T) {
 		}
 		fence = nil
 		if err := grant.Begin(); err != nil {
-			t.Errorf("Begin, once the fence is there again: %v", err)
+			t.Errorf("Begin after the fence is back: %v", err)
 		}
 	})
 }

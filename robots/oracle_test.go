@@ -129,7 +129,7 @@ func explainDifference(t *testing.T, body, agent, path string) quirk {
 		t.Fatalf("%s asks for %q: %s; RFC 9309 says %v\n%q", agent, path, Explain(v, Source{}), got, body)
 	}
 	if got := model(qAll, body, agent, path); got != theirs {
-		t.Fatalf("%s asks for %q: %s; temoto says %v for a reason that is not listed (the list makes it %v)\n%q", agent, path, Explain(v, Source{}), theirs, got, body)
+		t.Fatalf("%s requests %q: %s; temoto says %v, which the listed quirks do not explain (they give %v)\n%q", agent, path, Explain(v, Source{}), theirs, got, body)
 	}
 	if ours == theirs {
 		return 0

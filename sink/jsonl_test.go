@@ -190,7 +190,7 @@ func TestRestoreClearsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := j.Restore(t.Context(), offset+100); err == nil {
-		t.Error("Restore to what was never written")
+		t.Error("Restore accepts an offset that was never written")
 	}
 	j.f.(*narrow).room = 10_000
 	if err := j.Append(t.Context(), page()); !errors.Is(err, syscall.ENOSPC) {
@@ -282,7 +282,7 @@ func TestFileHoldsLittle(t *testing.T) {
 	defer j.Close(t.Context())
 	for len(f.calls) == 0 {
 		if len(j.lines) >= holdLines {
-			t.Fatalf("%d bytes are held back", len(j.lines))
+			t.Fatalf("%d bytes are pending", len(j.lines))
 		}
 		if err := j.Append(t.Context(), page()); err != nil {
 			t.Fatal(err)
@@ -336,7 +336,7 @@ func TestRestoreDropsHeldLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := j.Restore(t.Context(), offset+int64(len(j.lines))); err == nil {
-			t.Error("Restore to what was not written")
+			t.Error("Restore accepts an offset that was not written")
 		}
 		var err error
 		if offset, err = j.Sync(t.Context()); err != nil {

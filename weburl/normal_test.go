@@ -70,7 +70,7 @@ func checkNormal(t rapid.TB, raw string) {
 		t.Errorf("%q: normal %v, by purell %q", u, got, want)
 	}
 	if again, err := Parse(want); err == nil && again.Normal() != want || err != nil && len(want) <= MaxLen {
-		t.Errorf("%q: normal form %q, whose own is %q, %v", u, want, again.Normal(), err)
+		t.Errorf("%q: normal form %q, normalized again %q, %v", u, want, again.Normal(), err)
 	}
 	checkPurell(t, u)
 }

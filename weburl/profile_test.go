@@ -91,7 +91,7 @@ func checkProfiles(t rapid.TB, raw string) {
 	for _, p := range profiles {
 		n := p.Normal(u)
 		if again, err := Parse(n); err == nil && p.Normal(again) != n || err != nil && len(n) <= MaxLen {
-			t.Errorf("%v.Normal(%q) = %q, whose own is %q, %v", p, u, n, p.Normal(again), err)
+			t.Errorf("%v.Normal(%q) = %q, normalized again %q, %v", p, u, n, p.Normal(again), err)
 		}
 		if p.Key(u) != Key(xxh3.HashString128(n).Bytes()) {
 			t.Errorf("%v.Key(%q) is not the hash of %q", p, u, n)

@@ -67,7 +67,7 @@ func FuzzRedactedStaysNoURL(f *testing.F) {
 			return
 		}
 		if to, err := base.Resolve(weburl.Redact(s)); err == nil {
-			t.Errorf("%q is none, and %q is %s", s, weburl.Redact(s), to)
+			t.Errorf("%q is not a URL, but %q is %s", s, weburl.Redact(s), to)
 		}
 	})
 }

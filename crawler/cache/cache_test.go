@@ -175,7 +175,7 @@ func TestHostileFilesAreMisses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, _ := crawls(t, w, c, s.URL("/")); len(got) != 0 {
-			t.Errorf("the file as it was: %v", got)
+			t.Errorf("the unchanged file: %v", got)
 		}
 	})
 	if _, err := cache.Open(cache.Config{}); err == nil {

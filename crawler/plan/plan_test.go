@@ -71,7 +71,7 @@ func TestSimulationAgreesWithTheCrawler(t *testing.T) {
 		took, requests := newSimulation(p, concurrency).run()
 		rep := crawled(t, p, service, concurrency)
 		if requests != rep.Requests || took < rep.Elapsed.Duration*3/4 || took > rep.Elapsed.Duration*5/4 {
-			t.Errorf("seed %d: %v for %d requests, the crawl took %v for %d: %+v, %d workers", seed, took, requests, rep.Elapsed, rep.Requests, p, concurrency)
+			t.Errorf("seed %d: simulated %v for %d requests, the crawl took %v for %d: %+v, %d workers", seed, took, requests, rep.Elapsed, rep.Requests, p, concurrency)
 		}
 	}
 }

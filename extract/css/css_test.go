@@ -87,8 +87,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestTextStaysBelow checks that the text comes only from the element and its descendants.
-func TestTextStaysBelow(t *testing.T) {
+// TestTextStaysInElement checks that the text comes only from the element and its descendants.
+func TestTextStaysInElement(t *testing.T) {
 	page := tree(t, "<div><p id=x>in</p>behind</div><p>after")
 	if got := css.Text(page, css.MustCompile("#x")); got != "in" {
 		t.Errorf("%q", got)

@@ -36,7 +36,7 @@ func TestCacheFollowsTheStore(t *testing.T) {
 	small := newCache(4<<20, memTable)
 	defer small.engine.Unref()
 	if small.held != 0 {
-		t.Errorf("%d bytes are kept from a cache of 4 MiB", small.held)
+		t.Errorf("%d bytes are reserved of a cache of 4 MiB", small.held)
 	}
 }
 

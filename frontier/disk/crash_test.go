@@ -37,7 +37,7 @@ func TestTornTail(t *testing.T) {
 	}
 	after := logFile(t, disk)
 	if after.name != before.name || !bytes.HasPrefix(after.bytes, before.bytes) || len(after.bytes) < len(before.bytes)+1000 {
-		t.Fatalf("the commit is not what %s has grown by", before.name)
+		t.Fatalf("%s did not grow by exactly the commit", before.name)
 	}
 	acknowledged := h.lines[:len(h.lines)-1] // without the last line, which reports the commit under way as done
 	happened := map[int64]int{}
@@ -65,7 +65,7 @@ func TestTornTail(t *testing.T) {
 		try(append(slices.Clone(grown[:cut]), rubbish...), when+", rubbish behind")
 	}
 	if happened[8] == 0 || happened[9] != 0 {
-		t.Errorf("commits that happened, by number: %v; want 8 each time", happened)
+		t.Errorf("commits that took effect, by number: %v; want 8 each time", happened)
 	}
 	try(grown, "whole")
 	if happened[9] != 1 {

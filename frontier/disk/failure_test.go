@@ -61,7 +61,7 @@ func TestFailedWhileOpening(t *testing.T) {
 	_ = f.fail(damaged)
 	f.breakDown(errors.New("later"))
 	if err := f.open(); !errors.Is(err, damaged) || told != 0 {
-		t.Errorf("opened with %v, other parts told %d times", err, told)
+		t.Errorf("Open returned %v, other parts got %d errors", err, told)
 	}
 	f = newFailure("/crawl", func(error, bool) { told++ })
 	if err := f.open(); err != nil {
@@ -70,7 +70,7 @@ func TestFailedWhileOpening(t *testing.T) {
 	_ = f.fail(damaged)
 	f.breakDown(damaged)
 	if told != 2 {
-		t.Errorf("told %d times of 2 errors", told)
+		t.Errorf("reported %d times for 2 errors", told)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestReadOnlyDirectoryOnDisk(t *testing.T) {
 	}
 	defer os.Chmod(dir, 0o755)
 	if _, err := Open(dir, smallConfig()); !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), dir) {
-		t.Errorf("%v, want one of permission that names %s", err, dir)
+		t.Errorf("%v, want a permission error that names %s", err, dir)
 	}
 }
 

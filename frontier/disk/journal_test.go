@@ -143,7 +143,7 @@ func (l *journaledLab) crash(t *testing.T, f frontier.Frontier) frontier.Frontie
 	follow(t, rebuilt, p.of, len(p.of.groups))
 	follow(t, left, p.of, len(p.of.groups))
 	if a, b := contentsOf(t, rebuilt), contentsOf(t, left); a != b {
-		t.Fatalf("the store rebuilt from nothing has contents %x, from what the crash left %x", a, b)
+		t.Fatalf("the store rebuilt from nothing has contents %x, the one rebuilt after the crash %x", a, b)
 	}
 	if l.rng.IntN(2) == 0 {
 		return l.open(t, rebuilt, p)

@@ -88,7 +88,7 @@ func TestKnownForgetsButNeverInvents(t *testing.T) {
 	for i := range 1000 {
 		n.note(key(i), i, 0)
 		if !n.has(key(i), i, 0) || n.has(key(i), i-1, 0) || n.has(key(i+1), 1<<40, 0) {
-			t.Fatalf("key %d: what was noted is not known, or more than that", i)
+			t.Fatalf("key %d: not known as recorded, or known without a record", i)
 		}
 		n.note(key(i), i/2, 0)
 		if !n.has(key(i), i/2, 0) {
@@ -104,10 +104,10 @@ func TestKnownForgetsButNeverInvents(t *testing.T) {
 		}
 	}
 	if hits < 300 {
-		t.Errorf("of keys noted shortly before %d in 995 are known: not even what there is room for", hits)
+		t.Errorf("%d of the last 995 recorded keys are known: fewer than fit in the table", hits)
 	}
 	if n.note(key(5000), 1<<32-1, 0); n.has(key(5000), 1<<40, 0) {
-		t.Error("a depth that has no room was noted")
+		t.Error("a depth that does not fit was recorded")
 	}
 }
 

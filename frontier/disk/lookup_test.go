@@ -54,7 +54,7 @@ func TestLookup(t *testing.T) {
 }
 
 // Lookup reports a waiting URL as queued once its time has come.
-func TestLookupOfTheDue(t *testing.T) {
+func TestLookupOfDueURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := open(vfs.NewMem(), "/crawl", Config{}, tuned())
 		if err != nil {

@@ -104,7 +104,7 @@ func TestAClaimAndARaiseExcludeEachOther(t *testing.T) {
 	delete(l.raising, k)
 	l.mu.Unlock()
 	if l.hold(k, before) {
-		t.Error("claimed by what was read before the raise")
+		t.Error("claimed by an entry read before the raise")
 	}
 	if !l.hold(k, l.raisesSoFar()) || l.beginRaise(k, false) {
 		t.Error("raised while it is claimed")

@@ -44,13 +44,13 @@ func TestReadValues(t *testing.T) {
 		t.Errorf("before: %s\nafter: %s", before, after)
 	}
 	if err := ReadValues(dir, Config{LastWrite: lastOf(t, 1<<62)}, "", "a/", nil); !errors.Is(err, ErrDamaged) {
-		t.Errorf("after writes that are lost: %v", err)
+		t.Errorf("after lost writes: %v", err)
 	}
 	stop := errors.New("enough")
 	if err := ReadValues(dir, Config{}, "", "a/", func(string, []byte) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("stopped with %v", err)
 	}
 	if err := ReadValues(filepath.Join(dir, "none"), Config{}, "", "", nil); !errors.Is(err, iofs.ErrNotExist) {
-		t.Errorf("where there is none: %v", err)
+		t.Errorf("in a directory without a store: %v", err)
 	}
 }

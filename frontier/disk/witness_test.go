@@ -203,7 +203,7 @@ func (h said) verify(t *testing.T, s *Store, finished map[string]bool) {
 	}
 	v, err := s.Value(t.Context(), "", "snapshot")
 	if err != nil || reached > 0 && !bytes.Equal(v, snapshot(reached)) {
-		t.Errorf("the value is not that of commit %d: %d bytes, %v", reached, len(v), err)
+		t.Errorf("the value differs from that of commit %d: %d bytes, %v", reached, len(v), err)
 	}
 }
 

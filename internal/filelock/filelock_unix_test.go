@@ -35,6 +35,6 @@ func TestCloseUnlocks(t *testing.T) {
 	next := open()
 	defer func() { _ = Close(next) }()
 	if locked, err := TryLock(next, true); err != nil || !locked {
-		t.Error("it is locked by a file that was closed:", locked, err)
+		t.Error("the closed file still holds the lock:", locked, err)
 	}
 }

@@ -78,9 +78,9 @@ func byTime(t *testing.T, lines string) string {
 	return strings.Join(slices.SortedStableFunc(strings.Lines(lines), func(a, b string) int { return when(a).Compare(when(b)) }), "")
 }
 
-// TestAPacerForgetsOnlyWhatNothingIsDueAfter visits more hosts than a Pacer remembers, and returns to the first at
+// TestPacerForgetsOnlyHostsWithoutPause visits more hosts than a Pacer remembers, and returns to the first at
 // once.
-func TestAPacerForgetsOnlyWhatNothingIsDueAfter(t *testing.T) {
+func TestPacerForgetsOnlyHostsWithoutPause(t *testing.T) {
 	p := NewPacer(config(), nil)
 	visit := func(i int, at time.Time) int {
 		host := fmt.Sprintf("h%d.test:80", i)
@@ -114,8 +114,8 @@ func TestAPacerForgetsOnlyWhatNothingIsDueAfter(t *testing.T) {
 	}
 }
 
-// TestAPacerUsesMemoryAgain compares a Pacer that reuses request structs with one that does not.
-func TestAPacerUsesMemoryAgain(t *testing.T) {
+// TestPacerReusesMemory compares a Pacer that reuses request structs with one that does not.
+func TestPacerReusesMemory(t *testing.T) {
 	reused := 0
 	rapid.Check(t, func(t *rapid.T) {
 		c := config()
@@ -161,6 +161,6 @@ func TestAPacerUsesMemoryAgain(t *testing.T) {
 		}
 	})
 	if reused == 0 {
-		t.Error("nothing was used again")
+		t.Error("no request was reused")
 	}
 }

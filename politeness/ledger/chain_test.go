@@ -147,7 +147,7 @@ func TestAHeadIsOfTheLinesBeforeIt(t *testing.T) {
 	line()
 	f.fails = true
 	if sign() == nil {
-		t.Error("a head that was not written is no error")
+		t.Error("a failed write of a head returned no error")
 	}
 	f.fails = false
 	line() // a failed head does not prevent the next line

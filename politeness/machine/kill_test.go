@@ -82,7 +82,7 @@ func TestPauseOutlivesProcess(t *testing.T) {
 		}
 		time.Sleep(59 * time.Second)
 		if d := waitFor(t, other, "b"); d != 0 {
-			t.Errorf("waits %v for a process that was killed in the line", d)
+			t.Errorf("waits %v for a killed process in the queue", d)
 		}
 	})
 }

@@ -48,7 +48,7 @@ func TestRobotsFilesAreSharedByProcesses(t *testing.T) {
 		change(&f)
 		a.KeepRobots(key, f)
 		if got, ok := b.Robots(key); ok {
-			t.Errorf("a file that is %s is used: %+v", name, got)
+			t.Errorf("a %s file is used: %+v", name, got)
 		}
 	}
 }
@@ -119,12 +119,12 @@ func TestOldRobotsFilesArePruned(t *testing.T) {
 		t.Errorf("files were dropped up to %v", at)
 	}
 	if _, ok := process(t, filepath.Join(state, "other")).Robots(politeness.RobotsKey{Origin: "https://a.example"}); ok {
-		t.Error("a file that nobody has requested is there")
+		t.Error("a file exists that nobody has requested")
 	}
 }
 
-// TestRobotsFileThatWasPrunedIsSaidToBeSo: the crawl that requests the file again is told the reason.
-func TestRobotsFileThatWasPrunedIsSaidToBeSo(t *testing.T) {
+// TestPrunedRobotsFileIsReportedAsPruned: the crawl that requests the file again is told the reason.
+func TestPrunedRobotsFileIsReportedAsPruned(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	m, key := process(t, dir), politeness.RobotsKey{Origin: "https://a.example"}
 	if f, ok := m.Robots(key); ok || !f.Fetched.IsZero() {

@@ -290,7 +290,7 @@ func TestStoreThatIsAwayDelaysNothing(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if n := told.Load(); n < 10 || n > 20 {
-			t.Errorf("told %d times in ten minutes", n)
+			t.Errorf("reported %d times in ten minutes", n)
 		}
 		to.puts.Store(0)
 		to.there.Store(true)

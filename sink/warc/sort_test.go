@@ -60,7 +60,7 @@ func TestIndexIsCutByOffset(t *testing.T) {
 func TestIndexWithLinesTooLong(t *testing.T) {
 	long := strings.Repeat("\x00", 2*maxLine)
 	if _, err := sorted(t, "a\n"+long, 1<<20, nil); err == nil {
-		t.Error("an index of our own with a line that none of ours can be")
+		t.Error("an index with a line that is too long was accepted")
 	}
 	if got, err := sorted(t, `k 1 {"offset":"1"}`+"\n"+long, 1<<20, below(10)); err != nil || got != `k 1 {"offset":"1"}`+"\n" {
 		t.Errorf("%q, %v", got, err)

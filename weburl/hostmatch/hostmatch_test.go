@@ -40,7 +40,7 @@ func TestTheFirstEntryHolds(t *testing.T) {
 	}
 }
 
-func TestPatternsThatNeverHold(t *testing.T) {
+func TestPatternsThatNeverMatch(t *testing.T) {
 	for patterns, want := range map[string]string{
 		"a.test a.test":                        `"a.test": never holds, because "a.test" comes before it`,
 		"a.test a.test:80":                     `"a.test:80": never holds, because "a.test"`,

@@ -59,7 +59,7 @@ func TestKeptLeasesNeverExpire(t *testing.T) {
 		t.Fatal("kept twice")
 	}
 	if _, ok := l.End(a); ok {
-		t.Fatal("a kept lease was ended as one that is not")
+		t.Fatal("End ended a kept lease")
 	}
 	if it, ok := l.Expire(1000); !ok || it != "c" || l.Next() != Never {
 		t.Fatalf("Expire: %q, %t; next %d", it, ok, l.Next())

@@ -98,7 +98,7 @@ func TestLineWatchesTheClockOnce(t *testing.T) {
 		c.tried()
 		cancel()
 		if n := c.tried(); n != 1 {
-			t.Errorf("%d tries when the front leaves, want that of the next", n)
+			t.Errorf("%d tries after the front leaves, want one by the next caller", n)
 		}
 		time.Sleep(time.Hour)
 		if n := c.tried(); n != 2 {
@@ -141,7 +141,7 @@ func TestLineEarlierTime(t *testing.T) {
 	})
 }
 
-func TestLineLeavesItselfEmpty(t *testing.T) {
+func TestLineIsEmptyAfterAllWaitersLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counter{clock: NewClock(), again: Never}
 		ctx, cancel := context.WithCancel(t.Context())

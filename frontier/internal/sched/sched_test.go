@@ -151,7 +151,7 @@ func TestFreedPlaceIsUsedWhileItsURLIsHeld(t *testing.T) {
 	}
 	s.Finish(h, Back, 70, 60)
 	if s.Take(100) != nil {
-		t.Fatal("a freed place was freed again")
+		t.Fatal("a slot was freed twice")
 	}
 	s.Free(h, Always, 61)
 	if s.Next() != 70 || s.Held() != 1 {
