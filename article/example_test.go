@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/article"
 )
 
-// The main text of a page as Markdown, with what the page says about it.
+// The main text of a page as Markdown, with its title and other metadata.
 func Example() {
 	page := `<html lang=en><title>Herons | Birds</title><meta property="og:site_name" content="Birds"><meta name=author content="Ada Bird">
 <nav><a href=/>Home</a> <a href=/fish>Fish</a></nav>

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/extract"
 )
 
-// whole makes an article of a whole page.
+// whole returns an article that consists of the whole page.
 func whole(t testing.TB, page string) *Article {
 	t.Helper()
 	tree, err := extract.Tree([]byte(page))

@@ -73,7 +73,7 @@ func samples(t testing.TB) (all []*sample) {
 	return all
 }
 
-// unzipped returns the page in a file, in UTF-8.
+// unzipped returns the page in a compressed file, in UTF-8.
 func unzipped(t testing.TB, name string) []byte {
 	f, err := os.Open(name)
 	if err != nil {
@@ -91,7 +91,7 @@ func unzipped(t testing.TB, name string) []byte {
 	return decoded(t, raw)
 }
 
-// decoded returns a page in UTF-8.
+// decoded returns a page converted to UTF-8.
 func decoded(t testing.TB, raw []byte) []byte {
 	if utf8.Valid(raw) {
 		return raw
@@ -231,7 +231,7 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// chosen returns the text of the blocks with a score above a bar.
+// chosen returns the text of the blocks with a score above a threshold.
 func (s *sample) chosen(bar float32) string {
 	moved := slices.Clone(s.score)
 	for i := range moved {

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// postbox implements Inboxes.Send. It fails while it is away.
+// postbox implements Inboxes.Send, which fails while away is set.
 type postbox struct {
 	Inboxes
 	mu   sync.Mutex

@@ -93,7 +93,7 @@ func (o *BudgetOwner) None() {
 	}
 }
 
-// Commit commits what was served.
+// Commit commits the served claims.
 func (o *BudgetOwner) Commit() {
 	var ends []frontier.End
 	for _, c := range o.claims {

@@ -22,7 +22,7 @@ type EndModel struct {
 	shards  int
 	links   int // links that pages may still have
 	attempt finisher
-	adder   *Adder // of requests from outside
+	adder   *Adder // adds requests from outside
 	adds    int    // requests that it may still add
 	added   []int  // its offers since it holds the end
 	counts  []bool // by number of an offer: whether its sender has committed the page

@@ -11,7 +11,7 @@ import (
 // RunNode is Node.Run for a process that ends at once when alive is done.
 func RunNode(n *Node, ctx, alive context.Context) error { return n.run(ctx, alive) }
 
-// MaxSkew returns the job's.
+// MaxSkew returns the MaxSkew of the job.
 func (n *Node) MaxSkew() int64 { return int64(n.job.MaxSkew) }
 
 // RegisterEnd is the register that records that a job is over.

@@ -69,7 +69,7 @@ func (s *sim) crawlSome(rng *rand.Rand) {
 	}
 }
 
-// ended waits until no node lives.
+// ended waits until all nodes have ended.
 func (s *sim) ended() {
 	for _, x := range s.living() {
 		x.conn.Cut(false)
@@ -101,7 +101,7 @@ func (s *sim) double(rng *rand.Rand) {
 	for call := 0; ; call += 1 + rng.IntN(2+call/5) {
 		conn := s.server.Connect()
 		f := s.faults
-		f.Seed, f.Lost, f.Unheard = rng.Uint64(), 0, 0 // it ends with its first error
+		f.Seed, f.Lost, f.Unheard = rng.Uint64(), 0, 0 // without lost or unanswered calls, as it ends with its first error
 		conn.Misbehave(f)
 		ctx, kill := context.WithCancel(s.t.Context())
 		killed := false

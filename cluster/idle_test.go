@@ -79,7 +79,7 @@ func TestWhoIsAskedMayBeGone(t *testing.T) {
 		if answered, busy := ask(t.Context()); answered || busy {
 			t.Errorf("while nobody owns it: answered %t, busy %t", answered, busy)
 		}
-		if err := e.Drop(t.Context(), 1, 1000); err != nil { // as if the first owner had read it last
+		if err := e.Drop(t.Context(), 1, 1000); err != nil { // as if the first owner had already read it
 			t.Fatal(err)
 		}
 		stop := own()

@@ -26,7 +26,7 @@ func (c *counted) StoreClock(ctx context.Context, key string, value []byte, rev 
 	return c.ClockStore.StoreClock(ctx, key, value, rev, life)
 }
 
-// partOf makes the clocks of a process of a job.
+// partOf returns the clocks of a process of a job.
 func partOf(t *testing.T, ctx context.Context, store cluster.ClockStore, id, gone string) *cluster.Clocks {
 	t.Helper()
 	k := cluster.NewClocks(ctx, store, "job", 0)
@@ -177,7 +177,7 @@ func TestClocksAreGivenBackAtOnce(t *testing.T) {
 		}
 		waits(b, "b", end(a, x, time.Second))
 		b.Leave("b")
-		for range 2 { // the second time it is alone
+		for range 2 { // in the second round the crawl is alone
 			time.Sleep(time.Minute)
 			if x, err = turn(a, "a"); err != nil {
 				t.Fatal(err)

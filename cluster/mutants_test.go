@@ -17,7 +17,7 @@ var runMutants = flag.Bool("mutants", false, "build this package without each of
 type mutant struct {
 	name     string
 	file     string
-	old, new string // old occurs once
+	old, new string // old occurs exactly once
 	run      string // the test that must fail
 }
 

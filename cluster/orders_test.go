@@ -287,7 +287,7 @@ func TestPauseRecallsClaims(t *testing.T) {
 	})
 }
 
-// A limit of pages that is raised while a job runs is as exact as the first one.
+// A limit of pages that is raised while a job runs is as exact as the original limit.
 func TestMorePages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := newSim(t, w, 3)

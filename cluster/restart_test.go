@@ -19,7 +19,7 @@ func TestRestartedNodeTakesItsShardsAtOnce(t *testing.T) {
 	const shards = 4
 	for name, c := range map[string]struct {
 		gone   string // what the second process knows about the first
-		dir    string // of the second process
+		dir    string // directory of the second process
 		other  bool   // whether another node lives
 		atOnce bool
 	}{
@@ -76,7 +76,7 @@ func TestRestartedNodeTakesItsShardsAtOnce(t *testing.T) {
 				if got := owned.Load(); c.atOnce && got == 0 || !c.atOnce && got != 0 {
 					t.Errorf("%d shards are taken after half a second", got)
 				}
-				for owned.Load() == 0 { // the lease ends
+				for owned.Load() == 0 { // until the lease ends
 					time.Sleep(time.Second)
 				}
 			})

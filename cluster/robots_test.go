@@ -27,7 +27,7 @@ type reader struct {
 	*politeness.Gate
 	t      *testing.T
 	name   string
-	ahead  time.Duration // its clock
+	ahead  time.Duration // how far its clock is ahead
 	clocks *cluster.Clocks
 	conn   *mem.Conn
 	ledger lines
@@ -107,7 +107,7 @@ func (x *reader) part() audit.Part {
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			x.t.Fatal(err)
 		}
-		c.Processes = []audit.Process{{Run: e.Run, Name: x.name, Ahead: x.ahead.Seconds() * 1.001, Error: 0.005}} // as far as it was measured
+		c.Processes = []audit.Process{{Run: e.Run, Name: x.name, Ahead: x.ahead.Seconds() * 1.001, Error: 0.005}} // as far as the offset was measured
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
 	return audit.Part{Name: x.name, Open: open, Config: c, Body: func(sum string) ([]byte, error) {

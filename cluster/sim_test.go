@@ -36,12 +36,12 @@ var (
 	simLog  = flag.Bool("sim.log", false, "print what happens to nodes and shards")
 )
 
-// TestSim runs whole clusters on simulated webs in virtual time. Nodes are killed, cut off and mended, join and leave, and
-// begin again with what is left of their directories or with nothing; calls get lost, are answered to nobody or late, and
-// reads are stale; journals are trimmed behind snapshots. Afterwards: the job has ended by itself; each page of the web is in what was committed exactly once;
-// each journal can be replayed, its epochs follow each other, and requests were made only while their owner's lease lasted;
-// and the servers' auditor has seen no violation: no pause of a host or an address cut short, robots.txt first, whoever
-// asked. A failing seed is repeated by
+// TestSim runs entire clusters on simulated webs in virtual time. Nodes are killed, cut off and reconnected, join and leave, and begin
+// again with the remains of their directories or with nothing; calls get lost or are answered late or never, and reads are stale; journals
+// are trimmed behind snapshots. Afterwards the job has ended by itself; each page is in the committed output exactly once; each journal can
+// be replayed, its epochs follow each other, and requests were made only while their owner's lease lasted; and the servers' auditor has
+// seen no violation: no pause of a host or an address cut short, and robots.txt first, whichever node makes the request. A failing seed is
+// repeated by
 //
 //	go test ./cluster -run ^TestSim$ -seed N
 func TestSim(t *testing.T) {
@@ -71,7 +71,7 @@ type sim struct {
 	rng       *rand.Rand
 	seed      uint64
 	seeds     []string
-	added     []string // while the job runs
+	added     []string // seeds added while the job runs
 	links     map[string][]string
 	server    *mem.Server
 	job       cluster.Job
@@ -88,12 +88,12 @@ type sim struct {
 	grown     []time.Time    // when the shards were doubled
 }
 
-// simNode is a process.
+// simNode is a process of the simulated cluster.
 type simNode struct {
 	*cluster.Node
 	s     *sim
 	conn  *mem.Conn
-	stop  context.CancelFunc // as SIGTERM
+	stop  context.CancelFunc // like SIGTERM
 	kill  context.CancelFunc
 	ended chan struct{}
 	err   error
@@ -133,7 +133,7 @@ func (s *sim) makeShared() {
 	}
 }
 
-// host is the name of a host.
+// host returns the name of a host.
 func (s *sim) host(n int) string {
 	if s.perDomain {
 		return fmt.Sprintf("h%d.d%d.test", n, n%3)
@@ -141,9 +141,9 @@ func (s *sim) host(n int) string {
 	return fmt.Sprintf("h%d.test", n)
 }
 
-// makeWeb makes hosts with pages that link to each other, some of which request pauses. An answer that its machine heard
-// and could not commit any more is as if it had never arrived, so pauses are no longer than what lies between the last
-// request of an owner that is cut off and the first one of the next.
+// makeWeb makes hosts with pages that link to each other; some hosts ask for pauses. An answer that a node received but could no longer
+// commit counts as never received. Pauses are therefore no longer than the time between the last request of an owner that is cut off and
+// the first one of its successor.
 func (s *sim) makeWeb() {
 	hosts, pages := 2+s.rng.IntN(8), 5+s.rng.IntN(25)
 	var leaves []string
@@ -180,7 +180,7 @@ func (s *sim) makeWeb() {
 			if p == 0 && h+1 < hosts {
 				links = append(links, url(h+1, 0))
 			}
-			leaf := fmt.Sprintf("http://%s/leaf-%d-%d", s.host(s.rng.IntN(hosts)), h, p) // no other page links to it
+			leaf := fmt.Sprintf("http://%s/leaf-%d-%d", s.host(s.rng.IntN(hosts)), h, p) // no other page links to this one
 			links, leaves = append(links, leaf), append(leaves, leaf)
 			var body strings.Builder
 			for _, l := range links {
@@ -311,7 +311,7 @@ func (x *simNode) crawl(ctx context.Context, sh *cluster.Shard) error {
 	}
 	sh.Obey(func(o cluster.Order) {
 		if o.What == "leave-out" {
-			_ = cr.LeaveOut(o.To) // a host of the simulation
+			_ = cr.LeaveOut(o.To) // the order names a host of the simulation
 		}
 	})
 	_, err = cr.Run(ctx, x.s.seeds...)
@@ -382,7 +382,7 @@ func (s *sim) trouble() {
 	}
 	x := all[s.rng.IntN(len(all))]
 	switch s.rng.IntN(9) {
-	case 7: // its clock is set wrong
+	case 7: // set its clock wrong
 		d := time.Duration(s.rng.Int64N(int64(4*time.Second))) - 2*time.Second
 		s.log("%s is %v ahead", x.Name, d)
 		x.conn.Skew(d)

@@ -153,7 +153,7 @@ func waitForLinks(ctx context.Context, sh *cluster.Shard) error {
 	f := sh.Frontier()
 	u, err := weburl.Parse(hostOf(sh))
 	if err == nil {
-		_, err = f.Add(ctx, frontier.Request{URL: u}) // so that the job is not done
+		_, err = f.Add(ctx, frontier.Request{URL: u}) // keeps the job from being done
 	}
 	for err == nil {
 		_, err = f.Claim(ctx)
@@ -164,7 +164,7 @@ func waitForLinks(ctx context.Context, sh *cluster.Shard) error {
 	return err
 }
 
-// hostOf is a URL of a shard's own.
+// hostOf returns a URL on a host of the shard.
 func hostOf(sh *cluster.Shard) string {
 	j := sh.Job()
 	for i := 0; ; i++ {

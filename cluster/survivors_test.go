@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// manyHosts makes a job on hosts at addresses of their own.
+// manyHosts makes a job on hosts with separate addresses.
 func manyHosts(t *testing.T, w *crawltest.Web, hosts, pages int) *sim {
 	s := &sim{t: t, w: w, rng: rand.New(rand.NewPCG(1, 3)), links: map[string][]string{}, server: mem.New(), dir: t.TempDir(), snapshots: 1 << 20}
 	s.job = cluster.Job{Shards: 12, TTL: 30 * time.Second, Delay: time.Second}
@@ -43,7 +43,7 @@ func TestHostsOfSurvivorsGoOnAfterTakeover(t *testing.T) {
 		for i := range 3 {
 			s.begin(fmt.Sprint("n", i))
 		}
-		time.Sleep(2 * time.Minute) // until each has its share
+		time.Sleep(2 * time.Minute) // until each node has its share
 		job, err := cluster.LoadJob(t.Context(), s.server.Connect())
 		if err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// lines are those in the ledgers of a job's shards.
+// lines collects the ledgers of a job's shards.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -94,8 +94,8 @@ func (s *sim) ends() {
 	}
 }
 
-// TestJobsOnAnEngineShareItsClocks: two jobs on one engine crawl the same hosts with different delays, while one of them loses a node and
-// the engine loses its clocks. The servers see one polite crawler, and the ledgers name the other job.
+// TestJobsOnAnEngineShareItsClocks runs two jobs on one engine that crawl the same hosts with different delays; one of them loses a node,
+// and the engine loses its clocks. The servers see one polite crawler, and the ledgers name the other job.
 func TestJobsOnAnEngineShareItsClocks(t *testing.T) {
 	for name, trouble := range map[string]func(a *sim, server *mem.Server){
 		"no trouble": func(*sim, *mem.Server) {},
@@ -112,7 +112,7 @@ func TestJobsOnAnEngineShareItsClocks(t *testing.T) {
 				fast := jobOn(t, w, server.NewJob(), "fast", 3, 20, time.Second)
 				w.Expect(crawltest.Expect{Delay: 2 * time.Second, Agent: "testbot", Contact: simContact, AllowRepeats: true})
 				slow.begin("s0")
-				time.Sleep(20 * time.Second) // the longest pause is known
+				time.Sleep(20 * time.Second) // until the longest pause is known
 				fast.begin("f0")
 				fast.begin("f1")
 				time.Sleep(20 * time.Second)
@@ -286,7 +286,7 @@ func TestClocksOutliveTheEngine(t *testing.T) {
 		server.LoseClocks()
 		go func() {
 			time.Sleep(20 * time.Second)
-			request(t, one, "http://other.test/robots.txt", "192.0.2.3", 0, ok) // so that the loss is noticed
+			request(t, one, "http://other.test/robots.txt", "192.0.2.3", 0, ok) // the loss is noticed
 		}()
 		go func() {
 			time.Sleep(80 * time.Second)
@@ -381,7 +381,7 @@ func TestCrawlThatWaitsIsServedFirst(t *testing.T) {
 	})
 }
 
-// TestDelayOfAHostHoldsAfterAnotherPartOfItsJob: one part of a job follows a redirected robots.txt to a host of another part. The host's
+// TestDelayOfAHostHoldsAfterAnotherPartOfItsJob has one part of a job follow a redirected robots.txt to a host of another part. The host's
 // own delay, which only its part knows, is respected. For an address, the delay of the requested host counts.
 func TestDelayOfAHostHoldsAfterAnotherPartOfItsJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -421,7 +421,7 @@ func TestCrawlsOnAnEngineShareTheirTotalRate(t *testing.T) {
 		server, start := mem.New(), time.Now()
 		var all sync.WaitGroup
 		var mu sync.Mutex
-		var took [][2]int // crawl and time
+		var took [][2]int // index of the crawl, and time
 		for i, interval := range []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, 500 * time.Millisecond} {
 			conn := server.Connect()
 			conn.Misbehave(mem.Faults{Latency: 2 * time.Millisecond, Seed: uint64(i)})

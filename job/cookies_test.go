@@ -39,7 +39,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// endJob runs a job to its end.
+// endJob runs a job until it ends.
 func endJob(t *testing.T, j *Job) {
 	t.Helper()
 	if _, err := j.Run(t.Context()); err != nil {

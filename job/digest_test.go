@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// blockBytes is how much is decoded in one go.
+// blockBytes is the number of bytes decoded in one step.
 const blockBytes = 256 << 10
 
 // TestDecodedLinesAreInOrder reads lines of all lengths, also around and beyond the block size. The result equals that of encoding/json,
@@ -41,7 +41,7 @@ func TestDecodedLinesAreInOrder(t *testing.T) {
 		i := 0
 		d := dirWith(t, VisitsName, text.String()+torn)
 		n := 0
-		first := func(v *sink.Record) { // before the other output
+		first := func(v *sink.Record) { // runs before the other output
 			if v.Depth != n {
 				t.Errorf("visit %d is %.200v", n, *v)
 			}

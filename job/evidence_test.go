@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// tempJob is a directory, open as a job's.
+// tempJob returns an open job directory.
 func tempJob(t *testing.T) jobFiles {
 	t.Helper()
 	d, err := openJobFiles(t.TempDir())
@@ -189,7 +189,7 @@ func TestEvidenceOfAFullDisk(t *testing.T) {
 	if _, err := e.Write([]byte("one\n")); err != nil {
 		t.Fatal(err)
 	}
-	e.File, err = os.Open(d.path("f")) // cannot be written to
+	e.File, err = os.Open(d.path("f")) // opened for reading only, so that writing fails
 	if err != nil {
 		t.Fatal(err)
 	}

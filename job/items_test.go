@@ -144,7 +144,7 @@ func TestItemsColumns(t *testing.T) {
 		}
 	}
 	run(job.Create(dir, config(1, "a"), seeds...))
-	if err := os.WriteFile(file, []byte("a\n1\n"), 0o600); err != nil { // as a process that was killed leaves it
+	if err := os.WriteFile(file, []byte("a\n1\n"), 0o600); err != nil { // the state that a killed process leaves
 		t.Fatal(err)
 	}
 	run(job.Start(dir, config(2, "b", "a"), seeds...))

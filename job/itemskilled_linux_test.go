@@ -88,7 +88,7 @@ func TestItemsOfKilledJobs(t *testing.T) {
 	}
 }
 
-// signaled runs a process, and during it a function, and reports whether a signal ended it.
+// signaled runs a process and, at the same time, a function. It reports whether a signal ended the process.
 func signaled(t *testing.T, cmd *exec.Cmd, during func(ended <-chan struct{})) bool {
 	t.Helper()
 	var out bytes.Buffer

@@ -60,7 +60,7 @@ func TestResumeOfForeignJobNamesWhatItWouldRead(t *testing.T) {
 			t.Errorf("another %s: settings that name nothing: %v", name, err)
 		}
 	}
-	m.Maker = nil // as earlier versions wrote it
+	m.Maker = nil // like the manifests of earlier versions
 	d := must(openDir(dir))
 	defer d.close()
 	if err := errors.Join(m.write(d), CheckMaker(dir, &c)); err != nil {

@@ -38,7 +38,7 @@ func (m visited) Append(_ context.Context, r *sink.Record) error {
 		v.Outcome, v.Reason = string(crawler.Redirected), ""
 	}
 	v.Detail = fetchedAt.ReplaceAllString(v.Detail, "")
-	v.Error, v.SameAs = "", "" // likewise
+	v.Error, v.SameAs = "", "" // these depend on the order of hosts, too
 	if v.Terms != nil {
 		t := *v.Terms
 		t.Files = slices.Clone(t.Files)
@@ -147,7 +147,7 @@ func run(t *testing.T, c crawler.Config, seeds []string) {
 	}
 }
 
-// recorded makes a job with an archive, interrupts it and resumes it. Its visits are in the memory.
+// recorded makes a job with an archive, interrupts it and resumes it.
 func recorded(t *testing.T) (dir, seed string, requests *atomic.Int32) {
 	t.Helper()
 	return recordedWith(t, Config{})
@@ -340,7 +340,7 @@ func namesDamage(t *testing.T, dir, seed string) {
 	}
 }
 
-// placeIn returns where the answer for a URL is.
+// placeIn returns the place of the answer for a URL in the archive.
 func placeIn(t *testing.T, dir, url string) *sink.Location {
 	t.Helper()
 	r, err := Read(dir)

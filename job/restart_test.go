@@ -44,8 +44,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// restartProcess is a process that crawls without a network and kills itself: "make DIR VISITS HOSTS" after so many
-// visits, and "resume DIR VISITS HOSTS" before its first request.
+// restartProcess is a process that crawls without a network and kills itself: "make DIR VISITS HOSTS" after this many visits, and "resume
+// DIR VISITS HOSTS" before its first request.
 func restartProcess(role string, args []string) error {
 	dir := args[0]
 	visits, err := strconv.Atoi(args[1])
@@ -71,7 +71,7 @@ func restartProcess(role string, args []string) error {
 	return fmt.Errorf("the crawl has ended: %w", err)
 }
 
-// offline is a Fetcher without a network: hosts whose pages are a tree, each with a robots.txt of its own.
+// offline is a Fetcher without a network: hosts whose pages form a tree, each with its own robots.txt.
 type offline struct {
 	hosts, pages int
 	left         atomic.Int64 // pages to fetch before the process is killed
@@ -151,15 +151,14 @@ func restart(tb testing.TB, role, dir string, visits, hosts int) time.Duration {
 	cmd.Env = append(os.Environ(), restartRole+"="+role)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
-	_ = cmd.Run() // it is killed
+	_ = cmd.Run() // returns an error, as the process is killed
 	if cmd.ProcessState == nil || cmd.ProcessState.Exited() {
 		tb.Fatalf("%s: %v\n%s", role, cmd.ProcessState, stderr.String())
 	}
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// BenchmarkRestart resumes a job that was killed, up to its first request. The time of the operation includes the pause of
-// 100 ms that a resumed crawl begins with.
+// BenchmarkRestart resumes a killed job up to its first request. The time includes the pause of 100 ms with which a resumed crawl begins.
 //
 //	go test ./job -run '^$' -bench Restart -benchtime 3x -restart.visits 1000000 -restart.hosts 100000 -timeout 1h
 func BenchmarkRestart(b *testing.B) {

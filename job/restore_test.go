@@ -157,7 +157,7 @@ func TestJobWhoseMachineIsLostGoesOnElsewhere(t *testing.T) {
 			j.uploads.next = time.Now().Add(time.Hour)
 			j.uploads.mu.Unlock()
 		case 46, 47, 48, 49:
-			// A commit may have many visits, and only the next one closes their segment: the last commits have one or two.
+			// A commit may have many visits, and only the next commit closes their segment: the last commits have one or two.
 			await(n - 2)
 		case 50:
 			await(n - 2)
@@ -183,7 +183,7 @@ func TestJobWhoseMachineIsLostGoesOnElsewhere(t *testing.T) {
 		}
 	}
 	check(t, r.Close())
-	if lost := made - recorded; lost < 0 || lost > 10 { // the last segment had not ended
+	if lost := made - recorded; lost < 0 || lost > 10 { // the last segment was not closed
 		t.Errorf("of %d requests the ledger has %d", made, recorded)
 	}
 	if len(had) < 20 || len(had) > 29 {

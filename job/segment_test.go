@@ -47,7 +47,8 @@ func crawlSegment(t *testing.T, w *crawltest.Web, c job.Config, node string, sha
 	return crawlSegmentUntil(t, w, c, node, shard, nil, seed)
 }
 
-// crawlSegmentUntil is crawlSegment until a commit that killed reports: that is not made, nor any other.
+// crawlSegmentUntil is like crawlSegment, but the process is killed at the first commit for which killed returns true: neither this commit
+// nor a later one is made.
 func crawlSegmentUntil(t *testing.T, w *crawltest.Web, c job.Config, node string, shard int, killed func(frontier.Checkpoint) bool, seeds ...string) job.Segment {
 	t.Helper()
 	x, err := c.Shared([]weburl.URL{parsed(t, seeds[0])})
@@ -108,8 +109,8 @@ func (k *killedStore) Commit(ctx context.Context, ends []frontier.End, c frontie
 	return k.Store.Commit(ctx, ends, c)
 }
 
-// TestAssembleOfProcessThatWasKilled: what a process requested after its last commit is in the ledger, and the robots.txt that it obeyed is
-// there, although no commit counts a byte of either.
+// TestAssembleOfProcessThatWasKilled checks that the ledger has the requests that a process made after its last commit, and that the
+// robots.txt that it obeyed exists, although no commit counts their bytes.
 func TestAssembleOfProcessThatWasKilled(t *testing.T) {
 	for name, requests := range map[string]int{job.LedgerName: 1, "robots/index.jsonl": 2} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -117,9 +118,9 @@ func TestAssembleOfProcessThatWasKilled(t *testing.T) {
 			s := w.Site("https://a.example")
 			s.Page("/", "one")
 			s.Robots("User-agent: *\nDisallow: /x\n")
-			s.Latency(10 * time.Second) // until then there is no robots.txt
+			s.Latency(10 * time.Second) // robots.txt takes this long
 			c, dir := segmentConfig(t), t.TempDir()
-			killed := func(c frontier.Checkpoint) bool { // before it commits the first bytes of the file
+			killed := func(c frontier.Checkpoint) bool { // kill before the first bytes of the file are committed
 				b, ok := c.Values["job/extent/00000001/"+name]
 				return ok && !strings.HasPrefix(string(b), `{"bytes":0,`)
 			}

@@ -101,7 +101,7 @@ func TestSegmentsAreOneFile(t *testing.T) {
 				t.Fatalf("seed %d, process %d: the ledger is read as %q, want %q", seed, process, got, want[LedgerName])
 			}
 			check(t, errors.Join(visits.Close(t.Context()), lines.Close()))
-			if rng.IntN(3) == 0 { // a line is torn
+			if rng.IntN(3) == 0 { // leave an incomplete line
 				names := must(d.segments(LedgerName))
 				last := must(os.OpenFile(d.path(names[len(names)-1]), os.O_APPEND|os.O_WRONLY, 0))
 				if _, isClosed := closed[names[len(names)-1]]; !isClosed {

@@ -164,7 +164,7 @@ func TestTextAndBack(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsSaid checks that every field of a Config has a key or is reported as one that needs the program.
+// TestEveryFieldIsSaid checks that every field of a Config has a key, or is reported as a field that only a program can set.
 func TestEveryFieldIsSaid(t *testing.T) {
 	var c Config
 	if got := c.Program(); len(got) > 0 {

@@ -43,7 +43,7 @@ func TestCrawlLargerThanItsDisk(t *testing.T) {
 		measure()
 		var n uint64
 		if _, err := fmt.Sscanf(r.URL.Path, "/file/%d", &n); err == nil {
-			content := rand.NewChaCha8([32]byte{byte(n), byte(n >> 8)}) // nothing makes it shorter
+			content := rand.NewChaCha8([32]byte{byte(n), byte(n >> 8)}) // random bytes, which cannot be compressed
 			w.Header().Set("Content-Type", "application/octet-stream")
 			_, _ = io.CopyN(w, content, size)
 			return

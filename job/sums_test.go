@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSums changes files after their hashes were listed: Verify names each.
+// TestSums changes files after their hashes were listed: Verify must name each changed file.
 func TestSums(t *testing.T) {
 	t.Parallel()
 	dir, _, _ := recorded(t)

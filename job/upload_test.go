@@ -57,7 +57,7 @@ func noise(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// bucket serves "crawls" with S3, and lets a test take it away.
+// bucket serves the bucket "crawls" with S3; a test can make it unreachable.
 type bucket struct {
 	away     atomic.Bool
 	puts     atomic.Int64
@@ -103,7 +103,7 @@ func (r *Reader) finished(t *testing.T) bool {
 	return m.Finished()
 }
 
-// runStored runs a job to its end, and stores it.
+// runStored runs a job until it ends, and stores it.
 func runStored(t *testing.T, dir string, c Config, seeds ...string) {
 	t.Helper()
 	j, err := Start(dir, c, seeds...)
@@ -251,13 +251,13 @@ func TestStoreThatIsAwayPausesTheCrawl(t *testing.T) {
 	b := serveBucket(t)
 	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
 	var paused atomic.Bool
-	var requested sync.Map // paths; the site grows until the crawl is paused, however long that takes
+	var requested sync.Map // requested paths; the site grows until the crawl is paused, however long that takes
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
 			http.NotFound(w, r)
 			return
 		}
-		requested.Store(r.URL.Path, true) // a request may be repeated, as that after a lost connection
+		requested.Store(r.URL.Path, true) // a request may be repeated, like one whose connection was lost
 		w.Header().Set("Content-Type", "text/html")
 		if !paused.Load() {
 			fmt.Fprintf(w, `<a href="%s0">0</a> <a href="%s1">1</a><p>%s`, r.URL.Path, r.URL.Path, noise(8<<10))

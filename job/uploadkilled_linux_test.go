@@ -76,7 +76,7 @@ func killStoreAndCrawl(t *testing.T, rng *rand.Rand) {
 		check(t, cmd.Start())
 		ended := make(chan struct{})
 		go func() {
-			_ = cmd.Wait() // its state says how
+			_ = cmd.Wait() // its exit state tells how it ended
 			close(ended)
 		}()
 		return cmd, ended
@@ -86,7 +86,7 @@ func killStoreAndCrawl(t *testing.T, rng *rand.Rand) {
 	defer func() { _, _ = store.Process.Kill(), store.Wait() }()
 	for n := range want {
 		crawl, ended := startCrawl()
-		victims := 1 + n%3 // 1: the crawl, 2: the store, and the crawl while it is away, 3: both at once
+		victims := 1 + n%3 // 1: the crawl, 2: the store, and then the crawl while the store is down, 3: both at once
 		select {
 		case <-e.after(1 + rng.IntN(40)):
 		case <-ended:
@@ -108,7 +108,7 @@ func killStoreAndCrawl(t *testing.T, rng *rand.Rand) {
 		switch crawl.ProcessState.ExitCode() {
 		case -1:
 			kills++
-		case 0: // before it was killed
+		case 0: // it ended before it was killed
 			t.Logf("kill %d: the crawl had ended\n%s", n, &said)
 			continue
 		default:
@@ -163,7 +163,7 @@ func (e *events) happen() {
 // shakyProxy forwards requests to a store, one in five of which fails.
 type shakyProxy struct {
 	*events
-	server atomic.Value // its address
+	server atomic.Value // address of the store
 	calm   atomic.Bool  // all requests succeed
 
 	mu  sync.Mutex

@@ -26,7 +26,7 @@ type site struct {
 	inFlight int
 	most     int
 	ended    time.Time
-	least    time.Duration  // pause between two requests
+	least    time.Duration  // shortest pause between two requests
 	seen     map[string]int // requests by path
 	hold     chan struct{}  // if not nil, pages wait until it is closed
 	held     chan struct{}  // receives when a page waits
@@ -259,7 +259,7 @@ func TestStoppedJobGoesOnWhenItIsResumed(t *testing.T) {
 	if err := errors.Join(m.Stop(first.ID), m.Stop(second.ID)); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, m, second.ID, Stopped) // it had not begun
+	wait(t, m, second.ID, Stopped) // had not started
 	close(s.hold)
 	if info := wait(t, m, first.ID, Stopped); info.Pages != 1 {
 		t.Errorf("stopped: %+v", info)

@@ -24,7 +24,7 @@ func killedRequests(seed string) (all []Request) {
 	return all
 }
 
-// mark is a program: each visit has its arguments.
+// mark is a program that adds its arguments to each visit.
 func mark(args json.RawMessage, c *job.Config) error {
 	c.Crawl.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		return v.Emit(map[string]json.RawMessage{"mark": args})

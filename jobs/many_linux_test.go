@@ -25,7 +25,7 @@ import (
 // manyVariable is the environment variable with the numbers of jobs and of hosts in each, such as "100 1000", for measuring by hand.
 const manyVariable = "TEST_MANY"
 
-// many is a web of any number of hosts, each with an address and a page, behind one listener.
+// many is a simulated web of any number of hosts, each with an address and a page, behind one listener.
 type many struct {
 	listener string
 	open     atomic.Int64 // open connections

@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// ends is a program without an effect.
+// ends is a program that does nothing.
 func ends(json.RawMessage, *job.Config) error { return nil }
 
 // nightly is a schedule of a job that cannot begin, because it has no contact.
@@ -23,7 +23,7 @@ func nightly(name, cron, zone string) Schedule {
 }
 
 func TestScheduleStartsJobsInItsTimeZone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // it begins at midnight UTC, 2000-01-01
+	synctest.Test(t, func(t *testing.T) { // the synctest clock begins at midnight UTC, 2000-01-01
 		m := open(t, t.TempDir(), Config{Programs: map[string]Program{"ends": ends}})
 		if err := m.Schedule(nightly("nightly", "30 4 * * *", "Europe/Vienna")); err != nil {
 			t.Fatal(err)
@@ -84,7 +84,7 @@ func TestRunsWhileNothingWasOpenAreTold(t *testing.T) {
 		time.Sleep(90 * time.Minute)
 		synctest.Wait()
 		closeNow(t, m)
-		path := filepath.Join(dir, schedulesName) // as if the process had been killed before it stored that the first run was started
+		path := filepath.Join(dir, schedulesName) // as if the process had been killed before it stored the start of the first run
 		b, err := os.ReadFile(path)
 		if err == nil {
 			err = os.WriteFile(path, bytes.Replace(b, []byte("2000-01-01T01:00:00Z"), []byte("2000-01-01T00:00:00Z"), 1), 0o644)

@@ -18,8 +18,8 @@ import (
 type receiver struct {
 	mu     sync.Mutex
 	works  bool
-	at     []time.Duration // of calls, since began
-	states []State         // of events that were acknowledged
+	at     []time.Duration // times of calls, since began
+	states []State         // states of acknowledged events
 	began  time.Time
 }
 
@@ -106,7 +106,7 @@ func TestWebhookIsToldOfEachStateInOrder(t *testing.T) {
 	})
 }
 
-// The event of a job that is told to pause is durable at once: the process may be killed before the requests in flight have ended.
+// If a job is told to pause, its event is durable at once: the process may be killed before the requests in flight have ended.
 func TestWebhookIsOwedFromThePauseOn(t *testing.T) {
 	s := newSite(t, 2)
 	s.hold = make(chan struct{})

@@ -14,8 +14,8 @@ func TestShare(t *testing.T) {
 		name   string
 		kind   Kind
 		status int
-		header string // lines
-		want   string // shared, pinned, for how long
+		header string // lines of the header
+		want   string // whether shared, whether pinned, and for how long
 	}{
 		{"nothing said", KindFetch, 200, "", "alone"},
 		{"max-age", KindFetch, 200, "Cache-Control: max-age=60", "1m0s"},

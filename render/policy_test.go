@@ -58,7 +58,7 @@ func TestRefuses(t *testing.T) {
 func TestValidate(t *testing.T) {
 	for _, c := range []struct {
 		policy render.Policy
-		want   string // in the error, "" for none
+		want   string // part of the error, "" for no error
 	}{
 		{render.Policy{}, ""},
 		{render.Policy{Mode: render.Auto, Kinds: []render.Kind{render.KindStyle, render.KindScript}, Hosts: "*.cdn.test"}, ""},

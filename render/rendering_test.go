@@ -108,7 +108,7 @@ func TestMaxOrigins(t *testing.T) {
 	}
 }
 
-// What several pages need is requested once.
+// A resource that several pages need is requested once.
 func TestOnceForAllPages(t *testing.T) {
 	s := render.NewStore(0)
 	web := map[string]string{"http://a.test/app.js": "import /lib.js\nfetch /api", "http://a.test/lib.js": "text lib", "http://a.test/api": "<a href=/x>x</a>"}

@@ -18,7 +18,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// index is what a crawler has committed.
+// index has the records that a crawler has committed.
 type index struct {
 	mu     sync.Mutex
 	values map[string][]byte

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// pdfFile is the bodies of the objects of a PDF file; the first has the number 1.
+// pdfFile holds the bodies of the objects of a PDF file; the first has the number 1.
 type pdfFile []string
 
 // add adds an object and returns a reference to it.
@@ -54,7 +54,7 @@ func (f *pdfFile) file(trailer string) []byte {
 	return b.Bytes()
 }
 
-// widths are the widths of 224 letters, each half of the font size.
+// widths declares the widths of 224 letters, each half of the font size.
 var widths = "/FirstChar 32 /LastChar 255 /Widths [" + strings.Repeat("500 ", 224) + "]"
 
 // onePage returns a PDF file with one page whose content is a stream.

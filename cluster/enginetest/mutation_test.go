@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/cluster/mem"
 )
 
-// buggy is an engine in memory with one bug.
+// buggy is an in-memory engine with one bug.
 type buggy struct {
 	cluster.Engine
 	bug string
@@ -359,7 +359,7 @@ func runOn(t *testing.T, bug string, check func(*kit)) *recorder {
 	return r
 }
 
-// recorder is a tb that only notes how a test ends.
+// recorder is a tb that only records how a test ends.
 type recorder struct {
 	mu     sync.Mutex
 	failed bool

@@ -27,7 +27,7 @@ func TestSilentConnectionIsGivenUp(t *testing.T) {
 	defer cancel()
 	answered := func(shard int, nonce cluster.Nonce) {
 		t.Helper()
-		for most := 200 * time.Millisecond; ; most *= 2 { // an answer that was late once must not be late each time
+		for most := 200 * time.Millisecond; ; most *= 2 { // an answer may be late once, but not every time
 			short, done := context.WithTimeout(ctx, most)
 			_, err := e.Append(short, shard, nonce, []byte("record"), 0)
 			if done(); err == nil {

@@ -217,8 +217,8 @@ func TestEngineConforms(t *testing.T) {
 	}
 }
 
-// TestWhoBeginsAnEraIsWaitedFor: a process has counted the first era but not marked it yet. Another one must not consider the clocks lost,
-// as all crawls would then pause.
+// TestWhoBeginsAnEraIsWaitedFor checks that if a process has counted the first era but not marked it yet, another one does not consider the
+// clocks lost: all crawls would then pause.
 func TestWhoBeginsAnEraIsWaitedFor(t *testing.T) {
 	s := start(t, 1)
 	e, err := dial(Config{URLs: s.urls(), Job: "j", Shards: 1})
@@ -380,7 +380,7 @@ func TestCreationIsAskedForAgain(t *testing.T) {
 	for _, c := range []struct {
 		says string
 		err  error // the first answer; nil: none
-		want int   // how often the servers are asked
+		want int   // number of requests to the servers
 	}{
 		{"nothing", nil, 2},
 		{"no leader", &jetstream.APIError{ErrorCode: noLeader}, 2},

@@ -23,8 +23,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// TestNodesOnJetStream: three nodes share a crawl through a server; one leaves, another is cut off. The job ends by itself, and the
-// outputs have each page.
+// TestNodesOnJetStream runs three nodes that share a crawl through a server; one leaves, another is cut off. The job ends by itself, and
+// the outputs have each page.
 func TestNodesOnJetStream(t *testing.T) {
 	if testing.Short() || !long.Full() {
 		t.Skip("takes real time; the command's tests do much of it with processes, always")
@@ -78,8 +78,8 @@ func TestNodesOnJetStream(t *testing.T) {
 	t.Logf("%d pages, %d requests", len(pages), len(w.Requests()))
 }
 
-// TestJobsOnJetStreamTakeTurns: two jobs on one engine and a separate crawl that joins it request pages of the same hosts. The servers see
-// one polite crawler, which requests each robots.txt once, or again only if the engine answered too slowly.
+// TestJobsOnJetStreamTakeTurns runs two jobs on one engine, and a separate crawl that joins it, on the same hosts. The servers see one
+// polite crawler, which requests each robots.txt once, or again only if the engine answered too slowly.
 func TestJobsOnJetStreamTakeTurns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")
@@ -144,7 +144,7 @@ func TestJobsOnJetStreamTakeTurns(t *testing.T) {
 	}
 }
 
-// observed is an engine whose clocks are observed.
+// observed is an engine that counts late calls of its clocks.
 type observed struct {
 	*Engine
 	clocks cluster.ClockStore

@@ -56,7 +56,7 @@ func TestAdd(t *testing.T) {
 		if res, err := x.Add(t.Context(), path, nil); err != nil || res != (Added{Order: 1, Seeds: 24, Known: 24}) {
 			t.Errorf("again: %+v, %v", res, err)
 		}
-		other := seedFile(t, "http://h0.test/0\n"+text.String()) // none is new
+		other := seedFile(t, "http://h0.test/0\n"+text.String()) // no new seeds
 		if res, err := x.Add(t.Context(), other, nil); err != nil || res != (Added{Order: 2, Seeds: 25}) {
 			t.Errorf("as another file: %+v, %v", res, err)
 		}

@@ -44,7 +44,7 @@ func ExampleNode() {
 	defer func() { _ = os.RemoveAll(dir) }()
 	without := &work.Node{Engine: engine, Name: "n1", Dir: dir, JobName: "shops"}
 	fmt.Println(without.Run(ctx))
-	if _, err := cluster.Give(ctx, engine, cluster.Order{What: cluster.OrderDrain}); err != nil { // this example requests nothing
+	if _, err := cluster.Give(ctx, engine, cluster.Order{What: cluster.OrderDrain}); err != nil { // so that this example makes no requests
 		fmt.Println(err)
 	}
 	with := &work.Node{Engine: engine, Name: "n1", Dir: dir, JobName: "shops", Program: program}

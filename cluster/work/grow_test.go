@@ -51,7 +51,7 @@ func (l *lab) grow(x *Operator, shards int) (ended []*labNode) {
 	if _, err := x.Order(l.t.Context(), "drain"); err != nil {
 		l.t.Fatal(err)
 	}
-	if err := x.Grow(l.t.Context(), shards, nil); err != nil { // it waits for the nodes
+	if err := x.Grow(l.t.Context(), shards, nil); err != nil { // Grow waits for the nodes
 		l.t.Fatal(err)
 	}
 	l.wait()

@@ -9,7 +9,8 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// TestLateCommitsAreCollectedAgain: a job that was collected while its nodes still ended is not collected if they have committed since.
+// TestLateCommitsAreCollectedAgain checks that a job that was collected while its nodes were ending does not count as collected if they
+// have committed since.
 func TestLateCommitsAreCollectedAgain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w)

@@ -50,7 +50,7 @@ func TestNodeNeedsTheProgram(t *testing.T) {
 	items := []job.Items{job.ItemsLines()}
 	for name, c := range map[string]struct {
 		program func(*job.Config)
-		want    string // "": the node works on the job
+		want    string // "" if the node works on the job
 	}{
 		"none":         {nil, "sets Handler, which no setting can say"},
 		"another":      {func(c *job.Config) { c.Crawl.Trace = &crawler.Trace{} }, "sets Handler"},

@@ -47,7 +47,7 @@ func TestView(t *testing.T) {
 	})
 }
 
-// host returns the shard of a host.
+// host returns the number of a host's shard.
 func (l *lab) host(name string) int {
 	l.t.Helper()
 	j, err := Load(l.t.Context(), l.server.Connect())

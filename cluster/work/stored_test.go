@@ -124,7 +124,7 @@ func TestCollectFromStores(t *testing.T) {
 		}
 		visits := must(filepath.Glob(filepath.Join(nodeB, "*", "*", job.VisitsName)))
 		slices.SortFunc(visits, func(a, b string) int { return cmp.Compare(len(must(os.ReadFile(b))), len(must(os.ReadFile(a)))) })
-		if err := os.Truncate(visits[0], 10); err != nil { // the store has it
+		if err := os.Truncate(visits[0], 10); err != nil { // the store has the complete file
 			t.Fatal(err)
 		}
 		out, _, err := collect("healed", url, nodeB)
@@ -188,7 +188,7 @@ func serveBucket(t *testing.T) *bucket {
 	return b
 }
 
-// realLab is a job of pages on a server of this machine, in real time.
+// realLab makes a job whose pages are on a server of this machine, in real time.
 func realLab(t *testing.T, pages int) *lab {
 	l := &lab{t: t, server: mem.New(), dir: t.TempDir(), program: func(*job.Config) {}}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

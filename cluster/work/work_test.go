@@ -32,15 +32,15 @@ type lab struct {
 	t      *testing.T
 	w      *crawltest.Web
 	server *mem.Server
-	name   string // of the job
+	name   string // name of the job
 	dir    string
 	pages  map[string]bool
 	nodes  []*labNode
 	trace  func(cluster.Event) // for nodes that begin; nil: none
-	store  string              // Store of the nodes that begin
+	store  string              // Store of nodes that begin
 	renew  time.Duration       // time after which they give a shard back; 0: the default
-	allow  Allowed             // of the nodes that begin
-	// requests counts those to a site of this machine.
+	allow  Allowed             // Allowed of nodes that begin
+	// requests counts requests to a site of this machine.
 	requests atomic.Int64
 	// program sets what no setting can express, in the job and in its nodes.
 	program func(*job.Config)
@@ -54,7 +54,7 @@ type labNode struct {
 	ended chan error
 }
 
-// newLab makes a web of hosts whose pages link to each other, two of them at one address, and a job.
+// newLab makes hosts whose pages link to each other, two of them at one address, and a job.
 func newLab(t *testing.T, w *crawltest.Web, settings ...job.Setting) *lab {
 	t.Helper()
 	return newLabOn(t, w, mem.New(), settings...)

@@ -47,7 +47,7 @@ func site(w *crawltest.Web) {
 	w.Site("https://other.example").Page("/", "not ours")
 }
 
-// read is the manifest of an archive.
+// read returns the manifest of an archive.
 func read(t *testing.T, dir string) *job.Manifest {
 	t.Helper()
 	r, err := job.Read(dir)
@@ -184,7 +184,7 @@ func TestCheckFindsWhatDiffers(t *testing.T) {
 	})
 }
 
-// TestCheckFindsWhatWasImpolite claims a longer delay than the crawl kept.
+// TestCheckFindsWhatWasImpolite claims a longer delay than the crawl kept: check must report the requests that came too soon.
 func TestCheckFindsWhatWasImpolite(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		site(w)

@@ -12,7 +12,7 @@ import (
 
 const contact = "https://lab.university.edu/crawl"
 
-// focused runs the program on a site with many pages off the topic and a few, deeper down, on it.
+// focused runs the program on a site with many pages off the topic and, deeper down, a few on it.
 func focused(t *testing.T, args ...string) (order []string, out string, err error) {
 	t.Helper()
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

@@ -23,7 +23,7 @@ func (k *kept) Shutdown(context.Context) error { return nil }
 func TestSpans(t *testing.T) {
 	requests := 0
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		requests++ // one at a time
+		requests++ // requests are made one at a time
 		if r.URL.Path != "/" {
 			http.NotFound(w, r)
 			return

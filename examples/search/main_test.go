@@ -85,7 +85,7 @@ func TestPagesAreFound(t *testing.T) {
 			t.Fatalf("exit %d, said %s", code, errs)
 		}
 		for words, want := range map[string]string{
-			"heron":       "herons ponds", // the title counts
+			"heron":       "herons ponds", // the words of the title count
 			"FROGS":       "herons ponds",
 			"frogs voles": "herons",
 			"cafe":        "ponds",

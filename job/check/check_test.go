@@ -42,7 +42,7 @@ func site(w *crawltest.Web) string {
 	return s.URL("/")
 }
 
-// checked crawls a site as a check does, and checks it.
+// checked crawls a site with a check's settings, and checks it.
 func checked(t *testing.T, w *crawltest.Web, seed string, change func(*job.Config)) *Result {
 	t.Helper()
 	var c job.Config

@@ -118,7 +118,7 @@ func TestProcessesThatShareACrawl(t *testing.T) {
 	}
 }
 
-// TestADigestIsBounded adds more hosts, problems and requests than are kept: everything is still counted.
+// TestADigestIsBounded adds more hosts, problems and requests than a Digest keeps: everything is still counted.
 func TestADigestIsBounded(t *testing.T) {
 	const hosts = 500
 	b := newBook(Config{MaxHosts: hosts})
@@ -159,7 +159,7 @@ func TestLanesFoldAsTimePasses(t *testing.T) {
 	if lane.First+len(lane.Bins) > Bins || time.Duration(last)*time.Second >= Bins*f.Bin {
 		t.Errorf("%d bins of %v", len(lane.Bins), f.Bin)
 	}
-	for i, k := range lane.Bins { // one a second: each bin of 2.56 s has one
+	for i, k := range lane.Bins { // one request a second: each bin of 2.56 s has one
 		if k&Page == 0 {
 			t.Fatalf("nothing in bin %d of %d", i, len(lane.Bins))
 		}

@@ -177,7 +177,7 @@ func TestErrorsNameTheExpression(t *testing.T) {
 	})
 }
 
-// One page says nothing about how much pages vary.
+// A mean of one page has no interval, because one page does not show how much pages vary.
 func TestMeanOfOnePageHasNoInterval(t *testing.T) {
 	if _, in := mean([]unit{{0, 5, 300}}, false); in != nil {
 		t.Errorf("the interval %+v", *in)

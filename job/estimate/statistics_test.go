@@ -15,11 +15,11 @@ var webs = flag.Int("estimate.webs", long.Seeds(100, 1000), "simulated webs")
 
 // page is one page of a simulated web.
 type page struct {
-	bad   float64 // 0 or 1
+	bad   float64 // 0: good, 1: bad
 	words float64
 }
 
-// simulatedSite returns the pages of a site whose size, faults and texts vary as those of the web do: each over an order of magnitude.
+// simulatedSite returns the pages of a site whose size, faults and texts vary like those on the web: each over an order of magnitude.
 func simulatedSite(r *rand.Rand) []page {
 	pages := make([]page, 5+int(60*math.Exp(0.8*r.NormFloat64())))
 	rate := 0.3 * r.Float64() * r.Float64()
@@ -33,8 +33,8 @@ func simulatedSite(r *rand.Rand) []page {
 	return pages
 }
 
-// TestIntervalsHoldTheTruth draws pages of simulated webs as a crawl does, loses one in ten answers, and counts how often an interval of
-// 95 percent holds the mean of all pages: of the sites crawled, and of the web from which the sites were drawn.
+// TestIntervalsHoldTheTruth draws pages of simulated sites like a crawl, loses one in ten answers, and counts how often an interval of 95
+// percent contains the mean of all pages: of the crawled sites, and of all sites from which these were drawn.
 func TestIntervalsHoldTheTruth(t *testing.T) {
 	held := map[string]int{}
 	for n := range *webs {

@@ -281,7 +281,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// Each kind is in the documentation.
+// Each kind of export is documented.
 func TestKindsAreDocumented(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "export.md"))
 	if err != nil {

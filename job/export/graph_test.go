@@ -20,7 +20,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/exporttest"
 )
 
-// unpacked returns a file of a graph.
+// unpacked returns the decompressed content of a file of a graph.
 func unpacked(t *testing.T, path string) string {
 	t.Helper()
 	f, err := os.Open(path)
@@ -64,7 +64,7 @@ func graphOf(t *testing.T, dir string) (names, edges []string) {
 	return names, edges
 }
 
-// host returns the reversed name of a URL's host, by another parser.
+// host returns the reversed name of a URL's host, computed by another parser.
 func host(t *testing.T, address string) string {
 	t.Helper()
 	u, err := url.Parse(address)

@@ -15,7 +15,7 @@ import (
 const playerPage = `<!doctype html><title>Player</title><body style="margin:0;height:100vh"><script src="/ui.js"></script>
 <replay-web-page source="/job.wacz" url="https://www.one.example/" replayBase="/replay/" style="height:100vh"></replay-web-page>`
 
-// allText is the text of a document with its frames and shadow trees.
+// allText returns the text of a document, including its frames and shadow trees.
 const allText = `(function text(n) {
 	let s = n.nodeType === 3 ? n.data : "";
 	if (n.shadowRoot) s += text(n.shadowRoot);

@@ -30,7 +30,7 @@ func TestWACZ(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := io.ReadAll(in) // it checks the CRC
+		b, err := io.ReadAll(in) // reading checks the CRC
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,8 @@ import (
 
 const day = 24 * time.Hour
 
-// One gap of a day and a change in it, with a prior of α = 1 and β = 1: 1 + λ/(e^λ − 1) − λ = 0 has the root 1.35 or so; the
-// density is computed here at every rate of a fine grid.
+// With one gap of a day and a change in it, and a prior of α = 1 and β = 1, the equation 1 + λ/(e^λ − 1) − λ = 0 has the root 1.35 or so.
+// The test computes the density at every rate of a fine grid.
 func TestRateIsTheMaximumOfThePosterior(t *testing.T) {
 	prior := recrawl.Gamma{Shape: 0.7, Days: 3}
 	gaps := []struct {

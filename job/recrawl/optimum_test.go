@@ -22,8 +22,8 @@ func sum(x []float64) (s float64) {
 	return s
 }
 
-// A page with the rate 1 and one with 9, and ten requests: the example in section 4.2 of the paper has the proportional
-// frequencies 1 and 9, which are worse than 5 and 5.
+// A page with rate 1, a page with rate 9, and ten requests: the example in section 4.2 of the paper has the proportional frequencies 1 and
+// 9, which are worse than 5 and 5.
 func TestOptimumSpendsTheBudget(t *testing.T) {
 	for _, rates := range [][]float64{{1, 9}, {1, 2, 3, 4, 5}, {0.001, 0.01, 0.1, 1, 10, 100, 1000}, {3}} {
 		for _, budget := range []float64{0.01, 1, 5, 10, 1000} {

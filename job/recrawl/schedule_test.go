@@ -163,7 +163,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// A signal that is older than the last visit says nothing new.
+// A signal that is older than the last visit has no new information.
 func TestOldSignal(t *testing.T) {
 	s := recrawl.New(recrawl.Config{Budget: 10})
 	s.Add("/", at(5))

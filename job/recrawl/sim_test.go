@@ -32,7 +32,7 @@ var laws = map[string]func(r *rand.Rand) float64{
 // site is a simulated site: the times at which each page changes.
 type site struct {
 	rates   []float64
-	changes [][]float64 // days, ascending
+	changes [][]float64 // times of changes in days, ascending
 	days    float64
 }
 
@@ -57,10 +57,10 @@ var origin = time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func at(days float64) time.Time { return origin.Add(recrawl.Duration(days)) }
 
-// freshness runs a schedule from the first visit of every page to the end of the site, and returns the mean part of the
-// time after "from" during which copies are expected to be as their pages, and the number of visits. After a visit, the time
-// until the next change is exponential and independent of the schedule, so that its expectation is taken and not the
-// changes that happened: (1 − e^(−λΔ))/λ for a visit that the next follows after Δ.
+// freshness runs a schedule from the first visit of every page to the end of the site. It returns the expected share of the time after
+// "from" in which copies equal their pages, and the number of visits. After a visit, the time until the next change is exponential and
+// independent of the schedule. Therefore the expectation (1 − e^(−λΔ))/λ, where Δ is the time until the next visit, is used instead of the
+// simulated changes.
 func (s *site) freshness(c recrawl.Config, from float64) (fresh float64, visits int) {
 	sched := recrawl.New(c)
 	n := len(s.rates)
@@ -103,9 +103,8 @@ func spacings() []float64 {
 	return []float64{10}
 }
 
-// After twenty visits a page, the freshness is at least 0.95 of that of the schedule that knows the rates and has the same
-// requests, and not less than that of visiting all pages alike, by which it
-// begins and to which it returns when it gains nothing.
+// After twenty visits of each page, the freshness is at least 0.95 of that of the schedule that knows the rates and has as many requests.
+// It is never less than that of equally frequent visits, which is how the schedule begins and what it returns to when it gains nothing.
 func TestSimFreshness(t *testing.T) {
 	for name, law := range laws {
 		for _, every := range spacings() {

@@ -44,7 +44,7 @@ func readTrace(t *testing.T, from time.Time, days float64) (paths []string, chan
 // staleness is how long copies have differed from their pages, after a day.
 type staleness struct {
 	from, sum float64
-	next      []int // by page: the first change after the last visit
+	next      []int // the first change of each page after its last visit
 	changes   [][]float64
 }
 
@@ -67,9 +67,8 @@ func (s *staleness) freshness(days float64) float64 {
 	return 1 - s.sum/(days-s.from)/float64(len(s.changes))
 }
 
-// With the commits of a documentation, which come in bursts and not at a constant rate, the freshness after twenty visits a
-// page is at least 0.95 of that of the frequencies that are optimal for the rates of all the time, and not less than that of
-// visiting all pages alike.
+// The commits of a documentation come in bursts and not at a constant rate. After twenty visits of each page, the freshness is at least
+// 0.95 of that of the frequencies that are optimal for the overall rates, and not less than that of equally frequent visits.
 func TestSimCommitsOfADocumentation(t *testing.T) {
 	const days, every, from = 2400.0, 30.0, 600.0
 	paths, changes := readTrace(t, time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), days)

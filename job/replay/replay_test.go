@@ -26,7 +26,7 @@ import (
 
 var webs = flag.Int("replay.n", long.Seeds(2, 6), "how many random webs are crawled and repeated")
 
-// crawled crawls a random web into a job directory, in several processes.
+// crawled crawls a simulated web with random properties into a job directory, in several processes.
 func crawled(t *testing.T, w *crawltest.Web, n uint64, scope crawler.ScopeKind, faults crawltest.FaultLevel, processes int) string {
 	t.Helper()
 	web := w.Random(n, crawltest.RandomConfig{Agent: "testbot", HTTPS: true, Faults: faults, MaxDelay: 5 * time.Second})
@@ -99,7 +99,7 @@ func TestNothingDiffers(t *testing.T) {
 	}
 }
 
-// TestOptOutsAreTakenAsRecorded checks that a seed on the opt-out list, of whose host nothing was recorded, does not end the replay.
+// TestOptOutsAreTakenAsRecorded checks that a seed on the opt-out list does not end the replay, although nothing was recorded of its host.
 func TestOptOutsAreTakenAsRecorded(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		out, s := w.Site("http://a.example"), w.Site("http://b.example")

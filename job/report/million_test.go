@@ -62,10 +62,10 @@ func TestAMillionRequests(t *testing.T) {
 	}
 }
 
-// large makes the lines of a large crawl: the first 60 hosts have half of the requests.
+// large generates the lines of a large crawl: the first 60 hosts have half of the requests.
 func large(requests, hosts int, add func(begin, end *ledger.Entry, v *sink.Record)) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	at := make([]time.Time, hosts) // when each host may be requested next
+	at := make([]time.Time, hosts) // when each host may next be requested
 	for i := range requests {
 		n := i * 7919 % hosts
 		if i%2 == 0 {

@@ -88,7 +88,7 @@ var crawls struct {
 	made map[time.Duration]func() (string, error)
 }
 
-// crawled returns a job directory with a crawl of the sites, and its reader. It is the test's own.
+// crawled returns a job directory with a crawl of the sites, and its reader. No other test uses the directory.
 func crawled(t testing.TB, delay time.Duration) (string, *job.Reader) {
 	t.Helper()
 	from, err := crawlOf(t, delay)()
@@ -320,7 +320,7 @@ func TestNoCellIsAFormula(t *testing.T) {
 	}
 }
 
-// TestAnEarlyRequestTurnsTheStripRed puts a request too early into a copy of a ledger.
+// TestAnEarlyRequestTurnsTheStripRed moves a request to an earlier time in a copy of a ledger.
 func TestAnEarlyRequestTurnsTheStripRed(t *testing.T) {
 	t.Parallel()
 	dir, r := crawled(t, 100*time.Millisecond)
@@ -353,7 +353,7 @@ func TestAnEarlyRequestTurnsTheStripRed(t *testing.T) {
 	}
 }
 
-// early makes the last request of a host begin 50 ms after the end of the one before, and returns its line and host.
+// early makes the last request of a host begin 50 ms after the end of the previous one, and returns its line and host.
 func early(t *testing.T, lines []string) (line int, host string) {
 	t.Helper()
 	ended, open := map[string]time.Time{}, map[uint64]string{}
@@ -382,5 +382,5 @@ func early(t *testing.T, lines []string) (line int, host string) {
 	return line, request.Host
 }
 
-// testCommands are the commands that reports name in tests.
+// testCommands are the names of commands in reports of tests.
 var testCommands = Commands{Verify: "crawl-verify", URLs: "crawl-urls", Check: "crawl-check", Explain: "crawl-explain", Resume: "crawl-resume", Crawl: "crawl --config"}

@@ -32,7 +32,7 @@ func readSheet(t *testing.T, dir string) (data map[string]any, text string) {
 	return data, string(md)
 }
 
-// lines returns the objects in a file of JSON lines, read by nothing of ours.
+// lines returns the objects in a file of JSON lines, read without code of this module.
 func lines(t *testing.T, path string) (all []map[string]any) {
 	t.Helper()
 	f, err := os.Open(path)

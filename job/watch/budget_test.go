@@ -8,7 +8,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestTurnsWithoutRequestCostNoBudget: for the total rate, and for hours, a crawl also takes turns without a request.
+// TestTurnsWithoutRequestCostNoBudget checks that turns without a request, which a crawl takes for the total rate and for hours, do not
+// count towards the budget.
 func TestTurnsWithoutRequestCostNoBudget(t *testing.T) {
 	b := newBudget(10)
 	b.Sharing = politeness.NewHosts(politeness.HostsLimits{})
@@ -19,7 +20,7 @@ func TestTurnsWithoutRequestCostNoBudget(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.Done(rate, politeness.Owed{Ended: time.Now(), Total: time.Now()})
-		_ = b.Take(&politeness.Turn{Gate: "a", Host: "h.test", URL: u, Quiet: time.Now().Add(time.Hour)}) // a *politeness.NotYet
+		_ = b.Take(&politeness.Turn{Gate: "a", Host: "h.test", URL: u, Quiet: time.Now().Add(time.Hour)}) // returns a *politeness.NotYet
 	}
 	if n := b.used(u.Host()) + b.used(""); n > 0 {
 		t.Errorf("%d requests were counted", n)

@@ -7,7 +7,7 @@ import (
 
 // Knowledge is what a watch knows about a page.
 type Knowledge struct {
-	Last    time.Time // to the second
+	Last    time.Time // rounded to seconds
 	Past    string
 	Gone    bool
 	Changes int

@@ -38,11 +38,10 @@ var (
 
 const killBudget = 40
 
-// TestKilledWatches kills processes that watch a site, at any step of a visit and at any instant between two, and resumes them
-// minutes or hours later, all in virtual time. The servers' log, which outlives the processes, is the evidence: no 24 hours
-// with more requests than the budget, no pause cut short. Each visit's line has the change that it must have by the lines
-// before it; what was answered has a line; and a watch that is opened again knows what the last one knew. A failing seed is
-// repeated by
+// TestKilledWatches kills processes that watch a site, at any step of a visit and at any instant between two, and resumes them minutes or
+// hours later, all in virtual time. The servers' log, which survives the processes, is the evidence: no 24 hours have more requests than
+// the budget, and no pause is cut short. Each visit's line has the change that follows from the lines before it; every answer has a line;
+// and a watch that is opened again knows what the last one knew. A failing seed is repeated by
 //
 //	go test ./job/watch -run KilledWatches -kill.n 1 -kill.from N
 //
@@ -83,7 +82,7 @@ type killed struct {
 	rng   *rand.Rand
 	dir   string
 	log   string
-	from  time.Duration // the time at which the next process begins, since the beginning of the web
+	from  time.Duration // start of the next process, measured from the beginning of the simulated web
 	kills int
 }
 
@@ -176,8 +175,8 @@ func (k *killed) end() {
 	k.t.Logf("%d kills, %d requests in %v, %d steps, changes: %v", k.kills, len(begun), begun[len(begun)-1].at, len(log), changes)
 }
 
-// checkLines checks that each line of a visit has the change that follows from the lines before it, and returns how many
-// there are of each kind, and how many lines each path has.
+// checkLines checks that each line of a visit has the change that follows from the lines before it. It returns the number of changes of
+// each kind, and of lines of each path.
 func checkLines(t *testing.T, dir string) (changes, pages map[string]int) {
 	t.Helper()
 	r, err := job.Read(dir)
@@ -373,7 +372,7 @@ type victim struct {
 	left int // steps until it is killed; negative: never
 }
 
-// at logs a step, and kills the process if it is the last one.
+// at logs a step, and kills the process if it is the last step.
 func (x *victim) at(step string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -398,7 +397,7 @@ func (x *victim) trace() *crawler.Trace {
 	}
 }
 
-// victimSink is an output that stays empty. Its steps come behind those of the job's outputs.
+// victimSink is an output that stays empty. Its steps follow those of the job's outputs.
 type victimSink struct {
 	sink.Base
 	x *victim

@@ -28,10 +28,10 @@ const (
 
 var long = flag.Int("watch.long", 1, "how many times as long the simulated watches are")
 
-// days returns a duration: a second or so for each simulated day goes into the timers of the store.
+// days returns a duration of n days: the timers of the store take a second or so for each simulated day.
 func days(n int) time.Duration { return time.Duration(n**long) * day }
 
-// site is a site of the simulated web whose pages change by the clock.
+// site is a simulated site whose pages change with time.
 type site struct {
 	w     *crawltest.Web
 	begin time.Time
@@ -39,7 +39,7 @@ type site struct {
 	from  map[string]time.Duration // times when pages appear
 	until map[string]time.Duration // times when pages disappear
 	links string
-	fails time.Time // when it begins to answer 500; zero: never
+	fails time.Time // when it starts to answer 500; zero: never
 
 	signals bool // there is a sitemap with the times of changes
 	lies    bool // the sitemap always claims recent changes
@@ -130,7 +130,7 @@ func (s *site) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/feed.xml" && s.feed:
 		s.list(rw, `<feed xmlns="http://www.w3.org/2005/Atom">`, `<entry><link href="%s"/><updated>%s</updated></entry>`, "</feed>")
 		return
-	case r.URL.Path == "/plain": // no validators
+	case r.URL.Path == "/plain": // without validators
 		rw.Header().Set("Content-Type", "text/plain")
 		fmt.Fprint(rw, "the same each time, and without a word about that")
 		return
@@ -170,7 +170,7 @@ func (s *site) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	_, _ = rw.Write([]byte(body))
 }
 
-// crawl makes the job that is watched.
+// crawl makes the job to watch.
 func (s *site) crawl(t *testing.T, dir string, change func(c *job.Config)) {
 	t.Helper()
 	c := job.Config{Archive: true, Crawl: crawler.Config{Contact: contact}}

@@ -111,7 +111,7 @@ func checkConditional(t *testing.T, all []crawltest.Request) (notModified int) {
 			notModified++
 		case http.StatusOK:
 			tags[r.URL] = r.Answer.Get("ETag")
-		default: // it is gone
+		default: // the page is gone
 			delete(tags, r.URL)
 		}
 	}

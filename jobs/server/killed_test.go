@@ -22,7 +22,7 @@ import (
 // helperDir names the directory for the process that a test kills.
 const helperDir = "AMBLE_SERVER_DIR"
 
-// serveJobs is the process that is killed. It prints its address.
+// serveJobs is the process that the test kills. It prints its address.
 func serveJobs(dir string) {
 	ann, err := NewToken("ann", annSecret, Read, Write)
 	if err != nil {
@@ -73,7 +73,7 @@ func (p *process) kill() {
 	_ = p.cmd.Wait()
 }
 
-// read reads results from number from on, until most have arrived or the answer ends.
+// read skips the first from results, and reads the next ones until most have arrived or the answer ends.
 func (p *process) read(id string, from, most int) (lines []string) {
 	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, fmt.Sprintf("%s/v1/jobs/%s/results?follow=1&from=%d", p.url, id, from), nil)
 	if err != nil {

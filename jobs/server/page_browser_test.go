@@ -29,7 +29,7 @@ func TestPageInABrowser(t *testing.T) {
 			p.Screenshot(filepath.Join(out, name+".png"))
 		}
 	}
-	// looks checks the page at all widths, in both colours, and with letters of twice the size, which halve the width.
+	// looks checks the page at all widths, in both colour schemes, and at twice the font size, which halves the width.
 	looks := func(p *browsertest.Page, name string) {
 		t.Helper()
 		for _, v := range []browsertest.View{{Width: 390, Height: 800}, {Width: 800}, {Width: 1280}, {Width: 640}, {Width: 320, Height: 640}, {Width: 1280, Dark: true}, {Width: 390, Height: 800, Dark: true}} {

@@ -19,10 +19,10 @@ import (
 type visitor struct {
 	s    *service
 	web  *http.Client
-	root string // of its session, "" without one
+	root string // path of its session, "" without one
 }
 
-// newBrowser returns a browser that has shown a token.
+// newBrowser returns a browser that has logged in with a token.
 func newBrowser(s *service, secret string) *visitor {
 	s.t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -38,7 +38,7 @@ func newBrowser(s *service, secret string) *visitor {
 	return b
 }
 
-// send makes a request of the page, and returns the status, the page and where it leads.
+// send makes a request of the page, and returns the status, the page and the target of a redirect.
 func (b *visitor) send(method, path string, form url.Values, change ...func(*http.Request)) (status int, text, to string) {
 	b.s.t.Helper()
 	r, err := http.NewRequestWithContext(b.s.t.Context(), method, b.s.url+b.root+path, strings.NewReader(form.Encode()))

@@ -140,7 +140,7 @@ func (s *service) want(status int, v any, method, path, body string) {
 	}
 }
 
-// refused makes a request as ann that must be refused, with words in the answer.
+// refused makes a request as ann, and checks that it is refused with these words in the answer.
 func (s *service) refused(status int, method, path, body string, words ...string) {
 	s.t.Helper()
 	got, text := s.do(annSecret, method, path, body)
@@ -167,7 +167,7 @@ func (s *service) start(body string) (info jobs.Info) {
 	return info
 }
 
-// lines returns the results of a job after the first from ones, to the end.
+// lines returns all results of a job except the first from ones.
 func (s *service) lines(id string, from int) []string {
 	s.t.Helper()
 	status, text := s.do(annSecret, "GET", fmt.Sprintf("/v1/jobs/%s/results?follow=1&from=%d", id, from), "")
@@ -233,7 +233,7 @@ func TestListComesInParts(t *testing.T) {
 	hold := make(chan struct{})
 	s := newService(t, t.TempDir(), Config{})
 	site := newSite(t, 1, hold)
-	t.Cleanup(func() { close(hold) }) // before the site is closed, which waits for its pages
+	t.Cleanup(func() { close(hold) }) // must run before the site is closed, which waits for its pages
 	var ids, got []string
 	for range 5 {
 		ids = append(ids, s.start(body(site)).ID)
@@ -310,7 +310,7 @@ func TestGuessesAreLimited(t *testing.T) {
 	s.want(http.StatusOK, nil, "GET", "/v1/jobs", "")
 }
 
-// A page of another site can make a browser request an address of this machine under the name of that site.
+// A page of another site can make a browser send requests to this machine under that site's name: these are refused.
 func TestRequestsUnderOtherNamesAreRefused(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{Hosts: []string{"crawls.site.test"}})
 	port := s.url[strings.LastIndex(s.url, ":"):]
@@ -660,7 +660,7 @@ func TestWebhooksAreThoseOfTheOperator(t *testing.T) {
 	if one = <-got; one.path != "/hooks/moved" {
 		t.Errorf("told %s", one.path)
 	}
-	if err := s.Close(t.Context()); err != nil { // the sender has ended
+	if err := s.Close(t.Context()); err != nil { // waits until the sender has ended
 		t.Fatal(err)
 	}
 	if len(got) > 0 {

@@ -43,7 +43,7 @@ func (r *Renderer) StuckAfter(after time.Duration) {
 	}
 }
 
-// AwaitDead waits until the Renderer knows that the browser of a process has ended.
+// AwaitDead waits until the Renderer has noticed that a browser's process has ended.
 func (r *Renderer) AwaitDead(pid int) {
 	r.mu.Lock()
 	fleet := slices.Clone(r.fleet)

@@ -24,7 +24,7 @@ var (
 	flat    = flag.Int("figures.flat", 0, "pages of TestMemoryIsFlat; 0: none")
 )
 
-// sums is a measured row.
+// sums holds a row of measurements.
 type sums struct {
 	pages    int
 	wall     time.Duration
@@ -146,7 +146,7 @@ func intercepted(t *testing.T, c chromium.Config, s *site, n int, shared bool) (
 	return x, r.Info()
 }
 
-// TestFigures measures, in one run, what rendering costs beside the same browser that loads the same pages by itself:
+// TestFigures compares, in one run, the cost of rendering with that of the same browser loading the same pages by itself:
 //
 //	go test -c -o chromium.test ./render/chromium
 //	unshare -n sh -c 'ip link set lo up && ./chromium.test -test.run ^TestFigures$ -test.v -test.timeout 1h -figures 100'
@@ -188,7 +188,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestMemoryIsFlat renders many pages and says how much memory this process and its browsers have meanwhile:
+// TestMemoryIsFlat renders many pages, and prints the memory of this process and its browsers meanwhile:
 //
 //	unshare -n sh -c 'ip link set lo up && ./chromium.test -test.run ^TestMemoryIsFlat$ -test.v -test.timeout 3h -figures.flat 5000'
 func TestMemoryIsFlat(t *testing.T) {

@@ -56,7 +56,7 @@ func sent(t *testing.T, pid int) map[string]string {
 	return counts
 }
 
-// In the namespace, nothing has left any socket: the kernel has sent no packet, not even to loopback.
+// In the namespace, no data leaves any socket: the kernel has sent no packet, not even to loopback.
 func TestNothingIsSent(t *testing.T) {
 	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Tabs: 1})
@@ -153,8 +153,8 @@ func TestMainWithoutNamespaces(t *testing.T) {
 // Where namespaces are not available, the error names the setting to look at.
 func TestWithoutNamespaces(t *testing.T) {
 	t.Parallel()
-	common.get(t)          // or skip
-	const sysResource = 24 // the capability to set limits, in the namespace
+	common.get(t)          // skips the test without a browser
+	const sysResource = 24 // the capability that allows limits to be raised, in the namespace
 	out := helper(t, "TestMainWithoutNamespaces", &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Getuid(), Size: 1}},
@@ -189,7 +189,7 @@ func TestMainWithFullShm(t *testing.T) {
 
 func TestFullShm(t *testing.T) {
 	t.Parallel()
-	common.get(t) // or skip
+	common.get(t) // skips the test without a browser
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount")
 	}

@@ -100,7 +100,7 @@ func TestBrowserKilledBetweenPages(t *testing.T) {
 	}
 }
 
-// crashing is a page that is killed, by what it requests, in each round in which it gets so far.
+// crashing is a page whose requests kill its process in each round that gets that far.
 func crashing(t *testing.T, r *chromium.Renderer, kill func()) *render.Result {
 	t.Helper()
 	task := render.Task{
@@ -242,7 +242,7 @@ func TestMainStartsWhatDoesNothing(t *testing.T) {
 
 // A browser that does not notice the end of its pipe ends with this process all the same.
 func TestHungBrowserDoesNotOutliveUs(t *testing.T) {
-	common.get(t) // or skip
+	common.get(t) // skips the test without a browser
 	dir := t.TempDir()
 	if err := openUp(dir); err != nil {
 		t.Fatal(err)

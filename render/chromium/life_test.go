@@ -47,7 +47,7 @@ func TestParkedPagesAreACache(t *testing.T) {
 	if !bytes.Contains(a.DOM, []byte("012345"[:n]+"end!0.")) || !bytes.Equal(a.DOM, b.DOM) || fmt.Sprint(a.Requests) != fmt.Sprint(b.Requests) {
 		t.Errorf("without parked pages\n%s\n%v\nwith them\n%s\n%v", a.DOM, a.Requests, b.DOM, b.Requests)
 	}
-	if got := none.Info().Pages; got != 1+n+3 { // the browser's proof, and a page for each round
+	if got := none.Info().Pages; got != 1+n+3 { // the proof page of the browser, and a page for each round
 		t.Errorf("%d pages without parked pages", got)
 	}
 	if got := some.Info().Pages; got != 1+1 {

@@ -18,7 +18,7 @@ import (
 type shows struct {
 	name   string
 	files  files
-	header http.Header // of the page
+	header http.Header // header of the page
 	refuse map[string]string
 	policy render.Policy
 	has    []string

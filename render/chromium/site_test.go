@@ -29,7 +29,7 @@ type site struct {
 	server *httptest.Server
 	client *http.Client
 	others []*site
-	header http.Header       // of "/"
+	header http.Header       // header of "/"
 	refuse map[string]string // reasons to refuse, by path, as from the gate
 	before func(path string) // called before a path is requested
 

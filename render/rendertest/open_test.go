@@ -33,7 +33,7 @@ func live() http.Handler {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(w, "retry: 2000\ndata: stream %d\n\n", streams)
 		w.(http.Flusher).Flush()
-		<-r.Context().Done() // the next event would come much later
+		<-r.Context().Done() // the next event would arrive much later
 	})
 	return mux
 }

@@ -61,7 +61,7 @@ func TestPrefixIsStore(t *testing.T) {
 func failing() func(http.Handler, http.ResponseWriter, *http.Request) {
 	var mu sync.Mutex
 	var n int
-	failed := map[string]int{} // by method and URL
+	failed := map[string]int{} // numbers of failures by method and URL
 	return func(h http.Handler, w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		n++

@@ -58,7 +58,7 @@ func crawled(t *testing.T) *job.Reader {
 	return r
 }
 
-// made exports jobs with three rows in a part.
+// made exports jobs with three rows in each part.
 func made(t *testing.T, refuse []string, jobs ...*job.Reader) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "corpus")

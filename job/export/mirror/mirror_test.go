@@ -21,7 +21,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/exporttest"
 )
 
-// mirrored exports a job.
+// mirrored exports a job as a mirror.
 func mirrored(t *testing.T, dir string) (string, *export.Result) {
 	t.Helper()
 	r, err := job.Read(dir)

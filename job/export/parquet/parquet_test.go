@@ -73,7 +73,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// DuckDB reads what the visits say, and reads times as times.
+// DuckDB reads the same values as the visits, with times as its type for times.
 func TestDuckDB(t *testing.T) {
 	dir := exporttest.Job(t, true)
 	out := files(t, dir)

@@ -32,7 +32,7 @@ func TestWorkersShareWorkAndKeepOrder(t *testing.T) {
 		for b, err := range inOrder(3, numbers(60, nil), func(a int) (int, error) {
 			most.Store(max(most.Load(), busy.Add(1)))
 			ahead.Add(1)
-			time.Sleep(time.Duration(1+a%3) * time.Second) // later ones are ready first
+			time.Sleep(time.Duration(1+a%3) * time.Second) // later numbers are ready first
 			busy.Add(-1)
 			return a * a, nil
 		}) {

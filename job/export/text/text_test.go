@@ -147,7 +147,7 @@ func TestRefusedUsesAreLeftOut(t *testing.T) {
 func TestJobsInAnyOrderGiveTheSameRows(t *testing.T) {
 	one := crawled(t, birds)
 	two := crawled(t, func(site *crawltest.Site) {
-		time.Sleep(time.Hour) // the clock of the web
+		time.Sleep(time.Hour) // on the clock of the simulated web
 		site.Page("/", `<a href=/c>c</a> <a href=/b>b</a> <p>A page that only has links, and this one sentence about the links that it has.`)
 		site.Page("/b", strings.Replace(herons, "this week", "last week", 1))
 		site.Page("/c", herons)
