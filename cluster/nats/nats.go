@@ -108,9 +108,14 @@ func Create(ctx context.Context, c Config) error {
 		return err
 	}
 	defer e.Close()
-	if _, err := e.js.Stream(ctx, c.stream("CTL")); err == nil {
+	err = c.placed(ctx, func(ctx context.Context) error {
+		_, err := e.js.Stream(ctx, c.stream("CTL"))
+		return err
+	})
+	if err == nil {
 		return fmt.Errorf("%w: %s: choose another name", ErrExists, c.Job)
-	} else if !errors.Is(err, jetstream.ErrStreamNotFound) {
+	}
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return e.failed(err)
 	}
 	for g := range c.groups() {
@@ -144,14 +149,15 @@ func (e *Engine) create(ctx context.Context, s jetstream.StreamConfig) error {
 	return nil
 }
 
-// placed retries the creation of a stream while the servers find too few running ones: a server that has just started, or answered
-// slowly, is offline to the others for some seconds. While they elect a leader, they may never answer a request, so it is sent again.
-func (c Config) placed(ctx context.Context, create func(context.Context) error) error {
+// placed calls ask, which creates or looks up a stream, again while the servers find too few running ones: a server that has just
+// started, or answered slowly, is offline to the others for some seconds. While they elect a leader, they may never answer a request, so
+// it is sent again.
+func (c Config) placed(ctx context.Context, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.patience, patience))
 	defer cancel()
 	for {
 		short, cancel := context.WithTimeout(ctx, patience/4)
-		err := create(short)
+		err := ask(short)
 		cancel()
 		var api *jetstream.APIError
 		again := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &api) && (api.ErrorCode == errNoPeers || api.ErrorCode == noLeader)
